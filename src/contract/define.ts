@@ -1,0 +1,114 @@
+import { type ZodType, z } from 'zod'
+import type { AskName, Asks, Reply } from './asks.ts'
+import type { Row } from './row.ts'
+import type { Range, Verdict } from './verdict.ts'
+
+/** What every reward function declares. `options` and `parts` default to none. */
+export interface Declaration<T, O> {
+  /** Parses the row's ground truth; a row that it refuses is `bad_sample`, never 0. */
+  readonly truth: ZodType<T>
+  readonly options?: ZodType<O>
+  readonly range: Range | ((options: O) => Range)
+  /** Names of the components that a score may report. */
+  readonly parts?: readonly string[] | ((options: O) => readonly string[])
+}
+
+/** A declaration with its defaults filled in; what the gateway works with. */
+export interface Definition<K extends string, T, O> {
+  readonly kind: K
+  readonly truth: ZodType<T>
+  readonly options: ZodType<O>
+  range(options: O): Range
+  parts(options: O): readonly string[]
+}
+
+interface Scores<T, O> {
+  score(row: Row<T, O>): Verdict
+}
+
+interface ScoresGroup<T, O> {
+  /** One verdict a row, in the order of the rows. */
+  score(rows: readonly Row<T, O>[]): readonly Verdict[]
+}
+
+interface Asking<A extends AskName, O> {
+  readonly ask: A
+  readonly reply?: Reply | ((options: O) => Reply | undefined)
+}
+
+interface AsksRow<A extends AskName, T, O> extends Asking<A, O> {
+  /** The question; or a verdict that needs no call (an empty answer, say). */
+  rm_preprocess(row: Row<T, O>): Asks[A]['input'] | number
+  /** Absent: a critique, whose text later steps read. */
+  rm_postprocess?(answer: Asks[A]['answer'], row: Row<T, O>): Verdict
+}
+
+interface AsksPair<A extends AskName, T, O> extends Asking<A, O> {
+  rm_preprocess(a: Row<T, O>, b: Row<T, O>): Asks[A]['input']
+  /** Probability, 0 to 1, that `a` is better; null: no readable verdict. */
+  rm_postprocess(answer: Asks[A]['answer'], a: Row<T, O>, b: Row<T, O>): number | null
+}
+
+interface AsksList<A extends AskName, T, O> extends Asking<A, O> {
+  rm_preprocess(rows: readonly Row<T, O>[]): Asks[A]['input']
+  /** One verdict a row, in the order of the rows; null: no readable verdict. */
+  rm_postprocess(answer: Asks[A]['answer'], rows: readonly Row<T, O>[]): readonly Verdict[] | null
+}
+
+export type Rule<T = unknown, O = unknown> = Definition<'rule', T, O> & Scores<T, O>
+export type GroupRule<T = unknown, O = unknown> = Definition<'group-rule', T, O> & ScoresGroup<T, O>
+export type ModelReward<A extends AskName = AskName, T = unknown, O = unknown> = Definition<'model', T, O> &
+  AsksRow<A, T, O>
+export type PairReward<A extends AskName = AskName, T = unknown, O = unknown> = Definition<'pair', T, O> &
+  AsksPair<A, T, O>
+export type ListReward<A extends AskName = AskName, T = unknown, O = unknown> = Definition<'list', T, O> &
+  AsksList<A, T, O>
+
+export type RewardFunction = Rule | GroupRule | ModelReward | PairReward | ListReward
+export type FunctionKind = RewardFunction['kind']
+
+type None = Record<string, never>
+
+/** A pure function of one row. */
+export function defineRule<T, O = None>(rule: Declaration<T, O> & Scores<T, O>): Rule<T, O> {
+  return { ...rule, ...completed('rule', rule) }
+}
+
+/** A pure function of all answers to one prompt. */
+export function defineGroupRule<T, O = None>(rule: Declaration<T, O> & ScoresGroup<T, O>): GroupRule<T, O> {
+  return { ...rule, ...completed('group-rule', rule) }
+}
+
+/** A reward asked of a model: one question a row. */
+export function defineModelReward<A extends AskName, T, O = None>(
+  reward: Declaration<T, O> & AsksRow<A, T, O>,
+): ModelReward<A, T, O> {
+  return { ...reward, ...completed('model', reward) }
+}
+
+/** A reward asked of a model by comparing two answers; the engine owns pairs, swaps and the fit. */
+export function definePairReward<A extends AskName, T, O = None>(
+  reward: Declaration<T, O> & AsksPair<A, T, O>,
+): PairReward<A, T, O> {
+  return { ...reward, ...completed('pair', reward) }
+}
+
+/** A reward asked of a model with all answers of a group in one question. */
+export function defineListReward<A extends AskName, T, O = None>(
+  reward: Declaration<T, O> & AsksList<A, T, O>,
+): ListReward<A, T, O> {
+  return { ...reward, ...completed('list', reward) }
+}
+
+function completed<K extends FunctionKind, T, O>(
+  kind: K,
+  { truth, options, range, parts }: Declaration<T, O>,
+): Definition<K, T, O> {
+  return {
+    kind,
+    truth,
+    options: options ?? (z.strictObject({}) as unknown as ZodType<O>),
+    range: typeof range === 'function' ? range : () => range,
+    parts: typeof parts === 'function' ? parts : () => parts ?? [],
+  }
+}

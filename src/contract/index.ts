@@ -1,0 +1,24 @@
+/** What the author of a reward function needs: define*, the prompt tag and the shapes of a row. */
+export type { Json } from '../sample/json.ts'
+export type { Message, Sample } from '../sample/sample.ts'
+export type { Score } from '../sample/score.ts'
+export type { AskName, Asks, Choice, Generation, Reply, TokenLogprob } from './asks.ts'
+export type {
+  FunctionKind,
+  GroupRule,
+  ListReward,
+  ModelReward,
+  PairReward,
+  RewardFunction,
+  Rule,
+} from './define.ts'
+export {
+  defineGroupRule,
+  defineListReward,
+  defineModelReward,
+  definePairReward,
+  defineRule,
+} from './define.ts'
+export { type ChatPrompt, chat, fill, type Prompt, prompt } from './prompt.ts'
+export type { Earlier, Row } from './row.ts'
+export type { Range, Verdict } from './verdict.ts'

@@ -1,0 +1,75 @@
+import type { AskName, Asks, Reply } from '../contract/index.ts'
+import type { Failure } from '../sample/failure.ts'
+import type { Message } from '../sample/sample.ts'
+
+/** A rendered question: what the guard made of a prompt. Nothing in it is a template any more. */
+export type Rendered = string | readonly Message[]
+
+export interface RenderedInput {
+  generate: Rendered
+  classify: Rendered
+  rewards: Rendered
+  embed: readonly string[]
+  choose: { readonly question: Rendered; readonly labels: readonly string[] }
+}
+
+/** Sampling settings of generate and choose, by their OpenAI / vLLM names; absent: the server's default. */
+export interface Sampling {
+  readonly temperature?: number
+  readonly top_p?: number
+  readonly top_k?: number
+  readonly min_p?: number
+  readonly max_tokens?: number
+  readonly seed?: number
+  readonly stop?: readonly string[]
+  readonly logprobs?: number
+  readonly thinking?: boolean
+}
+
+/** One question to one model. */
+export interface AskRequest<A extends AskName = AskName> {
+  readonly model: string
+  readonly ask: A
+  readonly input: RenderedInput[A]
+  readonly reply?: Reply
+  /** Over the model's own settings. */
+  readonly sampling?: Sampling
+  /** Identity of the question before fencing (with the function's version), hex; the pool adds model, sampling and draw. */
+  readonly key: string
+  /** Which of several draws of the same question this is, from 0; part of the question's identity. */
+  readonly draw: number
+  /** The constant beginning of the prompt, for prefix affinity; '' for none. Never text of a user alone. */
+  readonly prefix: string
+  /** On the injected clock, milliseconds. */
+  readonly deadline: number
+  readonly signal: AbortSignal
+}
+
+export interface Answered<A extends AskName = AskName> {
+  readonly answer: Asks[A]['answer']
+  readonly instance: string
+  /** `joined`: another request's call in flight gave the answer. */
+  readonly source: 'call' | 'cache' | 'joined'
+  readonly attempts: number
+  readonly tokens: { readonly prompt: number; readonly completion: number }
+}
+
+/** What `ask` rejects with: already in the words of a sample's failure. */
+export class AskError extends Error {
+  override readonly name = 'AskError' as const
+  readonly failure: Failure
+
+  constructor(failure: Failure) {
+    super(failure.detail)
+    this.failure = failure
+  }
+}
+
+/** Reward models by global name. */
+export interface Models {
+  readonly names: readonly string[]
+  /** Rejects with AskError only. One question's callers share one upstream call; it is aborted when all have gone. */
+  ask<A extends AskName>(request: AskRequest<A>): Promise<Answered<A>>
+  /** Waits for nothing: aborts what is in flight. */
+  close(): Promise<void>
+}

@@ -1,0 +1,38 @@
+/** Why a sample has no reward. Public words: trainers and alert rules match on them. */
+export const failureKinds = [
+  'judge_unreachable',
+  'judge_timeout',
+  'judge_rejected',
+  'judge_truncated',
+  'judge_unparseable',
+  'judge_out_of_range',
+  'prompt_too_long',
+  'rule_error',
+  'rule_timeout',
+  'function_error',
+  'formula_error',
+  'bad_sample',
+  'group_incomplete',
+  'deadline',
+  'overloaded',
+  'cancelled',
+] as const
+
+export type FailureKind = (typeof failureKinds)[number]
+
+/** One failed try of an upstream call. */
+export interface Attempt {
+  readonly instance: string
+  readonly ms: number
+  readonly error: string
+}
+
+export interface Failure {
+  readonly kind: FailureKind
+  /** True where sending the same sample again may succeed. */
+  readonly retryable: boolean
+  readonly step?: string
+  /** One sentence for people; never holds text of the prompt or the response. */
+  readonly detail: string
+  readonly attempts?: readonly Attempt[]
+}

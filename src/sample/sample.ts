@@ -1,0 +1,30 @@
+import type { Json } from './json.ts'
+
+/** One turn of a conversation. `content` is plain text: the border joins content parts. */
+export interface Message {
+  readonly role: string
+  readonly content: string
+}
+
+/** The answers to one prompt belong together: `size` answers, this one at `index` (0-based). */
+export interface GroupMembership {
+  readonly id: string
+  readonly size?: number
+  readonly index?: number
+}
+
+/** One rollout to be scored. Everything in it comes from outside and is untrusted. */
+export interface Sample {
+  readonly id: string
+  readonly prompt: string | readonly Message[]
+  readonly response: string
+  /** null: none was sent. */
+  readonly groundTruth: Json
+  readonly dataSource?: string
+  /** The row's own judge prompt, for every step that has none in `rmPrompts`. */
+  readonly rmPrompt?: string
+  /** Judge prompts by step name. */
+  readonly rmPrompts: Readonly<Record<string, string>>
+  readonly group?: GroupMembership
+  readonly extraInfo: Readonly<Record<string, Json>>
+}

@@ -1,0 +1,139 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize, relative } from 'node:path'
+import t from 'tap'
+
+/** Room -> the rooms that it may import. Everyone may import itself, errors and clock. */
+const rooms: Record<string, readonly string[]> = {
+  errors: [],
+  clock: [],
+  sample: [],
+  statistics: [],
+  extract: [],
+  contract: ['sample'],
+  wire: ['sample'],
+  functions: ['contract', 'sample'],
+  models: ['contract', 'sample'],
+  plan: ['contract', 'functions', 'models', 'sample'],
+  engine: ['plan', 'contract', 'functions', 'models', 'sample', 'statistics'],
+  telemetry: ['sample', 'engine', 'functions', 'models', 'statistics'],
+  canary: ['engine', 'models', 'plan', 'sample'],
+  gateway: [
+    'sample',
+    'contract',
+    'functions',
+    'models',
+    'plan',
+    'engine',
+    'telemetry',
+    'canary',
+    'statistics',
+  ],
+  http: ['gateway', 'wire', 'telemetry', 'sample'],
+  audit: ['gateway', 'sample', 'statistics'],
+  analysis: ['gateway', 'sample', 'statistics'],
+  import: ['plan'],
+  simulate: ['audit', 'extract'],
+  cli: [
+    'gateway',
+    'http',
+    'wire',
+    'plan',
+    'import',
+    'audit',
+    'analysis',
+    'simulate',
+    'sample',
+    'functions',
+    'models',
+    'contract',
+    'engine',
+    'extract',
+    'statistics',
+    'telemetry',
+  ],
+  index: ['gateway', 'sample', 'contract', 'plan', 'http'],
+  'reward-functions': ['contract', 'extract'],
+}
+
+/** Package -> the rooms where it may be imported. */
+const packages: Record<string, readonly string[]> = {
+  zod: [
+    'contract',
+    'functions',
+    'models',
+    'plan',
+    'http',
+    'wire',
+    'gateway',
+    'telemetry',
+    'reward-functions',
+    'import',
+    'audit',
+    'analysis',
+    'cli',
+  ],
+  fastify: ['http', 'simulate'],
+  '@fastify/swagger': ['http'],
+  '@fastify/swagger-ui': ['http'],
+  '@fastify/static': ['http'],
+  undici: ['models'],
+  'lru-cache': ['models'],
+  'prom-client': ['telemetry'],
+  piscina: ['functions'],
+  jiti: ['functions'],
+  yaml: ['plan', 'import'],
+  jsep: ['plan'],
+  re2js: ['extract'],
+  ajv: ['extract'],
+}
+
+const root = join(import.meta.dirname, '..')
+
+const files = (folder: string): string[] =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts') && !file.startsWith('ui/'))
+    .map((file) => join(folder, file))
+
+const sources = [...files('src'), ...files('reward-functions')]
+
+const roomOf = (file: string): string => {
+  const [top = '', next = ''] = file.split('/')
+  return top === 'src' ? next.replace(/\.ts$/, '') : top
+}
+
+const specifiers = (file: string): string[] =>
+  [...readFileSync(join(root, file), 'utf8').matchAll(/(?:\bfrom|\bimport\(|^import)\s*'([^']+)'/gm)].map(
+    (match) => match[1] ?? '',
+  )
+
+t.test('every import is in the table', async (t) => {
+  const used = new Set<string>()
+  for (const file of sources) {
+    const room = roomOf(file)
+    const allowed = rooms[room]
+    if (!allowed) {
+      t.fail(`${file}: the room '${room}' is not in the table`)
+      continue
+    }
+    for (const specifier of specifiers(file)) {
+      if (specifier.startsWith('node:')) continue
+      if (specifier.startsWith('.')) {
+        const target = roomOf(relative(root, normalize(join(root, dirname(file), specifier))))
+        if (target === room || target === 'errors' || target === 'clock') continue
+        used.add(`${room} -> ${target}`)
+        t.ok(allowed.includes(target), `${file} imports ${specifier}: ${room} may not know ${target}`)
+      } else {
+        const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/')
+        used.add(`${room} -> ${name}`)
+        t.ok(packages[name]?.includes(room), `${file} imports ${name}: not a package of the room ${room}`)
+      }
+    }
+  }
+})
+
+t.test('no source file is over 300 lines', async (t) => {
+  for (const file of sources) {
+    const lines = readFileSync(join(root, file), 'utf8').split('\n').length - 1
+    t.ok(lines <= 300, `${file} has ${lines} lines`)
+  }
+})
