@@ -9,6 +9,8 @@ export type Term = { readonly name: string; readonly weight: number } & (
       /** How many verdicts were drawn, and their population standard deviation. */
       readonly draws: number
       readonly spread: number
+      /** What it added to the reward; null until combined, and where the reward is no plain sum. */
+      readonly contribution: number | null
     }
   | { readonly status: 'text'; readonly texts: readonly string[] }
   | { readonly status: 'off'; readonly why: OffReason }

@@ -1,0 +1,124 @@
+/**
+ * JSON as trainers send it: Python's NaN and Infinity literals are legal, integers beyond 2^53 are not silently rounded.
+ * The strict parser reads almost every body; the scanner below runs only where it fails or where digits are many.
+ */
+import type { Json } from '../sample/json.ts'
+
+/** A literal that JSON or a double cannot carry, at its place in the parsed value. */
+export interface Oddity {
+  readonly path: readonly (string | number)[]
+  /** `NaN`, `Infinity`, `-Infinity`, or the integer's digits. */
+  readonly literal: string
+}
+
+export interface ParsedText {
+  /** Non-finite literals and too long integers stand as null. */
+  readonly value: unknown
+  readonly oddities: readonly Oddity[]
+}
+
+const manyDigits = /\d{16}/
+
+/** Throws SyntaxError where the text is no JSON even with Python's literals. Linear in the text. */
+export function parseJsonText(text: string): ParsedText {
+  if (!manyDigits.test(text)) {
+    try {
+      return { value: JSON.parse(text), oddities: [] }
+    } catch (error) {
+      if (!text.includes('NaN') && !text.includes('Infinity')) throw error
+    }
+  }
+  const literals: string[] = []
+  const marker = unusedMarker(text)
+  const readable = withMarkers(text, marker, literals)
+  const oddities: Oddity[] = []
+  const value = restored(JSON.parse(readable), marker, literals, [], oddities)
+  return { value, oddities }
+}
+
+/** True where a value nests deeper than `limit`. */
+export function isDeeperThan(value: unknown, limit: number): boolean {
+  if (value === null || typeof value !== 'object') return false
+  if (limit === 0) return true
+  for (const child of Object.values(value)) if (isDeeperThan(child, limit - 1)) return true
+  return false
+}
+
+/** The value as plain data: asserts nothing, since everything that JSON.parse makes is Json. */
+export const asJson = (value: unknown): Json => value as Json
+
+const token = /[-\w.+]+/y
+
+/** Replaces what JSON cannot carry, outside of strings, by marker strings. One pass. */
+function withMarkers(text: string, marker: string, literals: string[]): string {
+  const pieces: string[] = []
+  let kept = 0
+  for (let at = 0; at < text.length; ) {
+    if (text[at] === '"') {
+      at = endOfString(text, at)
+      continue
+    }
+    token.lastIndex = at
+    const word = token.exec(text)?.[0]
+    if (word === undefined) {
+      at++
+      continue
+    }
+    if (isOdd(word)) {
+      pieces.push(text.slice(kept, at), `"${marker}${literals.length}"`)
+      literals.push(word)
+      kept = at + word.length
+    }
+    at += word.length
+  }
+  return pieces.join('') + text.slice(kept)
+}
+
+function endOfString(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at++) {
+    const char = text.charCodeAt(at)
+    if (char === 0x22) return at + 1
+    if (char === 0x5c) at++
+  }
+  return text.length
+}
+
+const nonFinite: readonly string[] = ['NaN', 'Infinity', '-Infinity']
+
+const isOdd = (word: string): boolean =>
+  nonFinite.includes(word) || (/^-?\d{16,}$/.test(word) && !Number.isSafeInteger(Number(word)))
+
+function unusedMarker(text: string): string {
+  let marker = '\u2063odd'
+  while (text.includes(marker)) marker += '\u2063'
+  return marker
+}
+
+const depthLimit = 512
+
+function restored(
+  value: unknown,
+  marker: string,
+  literals: readonly string[],
+  path: readonly (string | number)[],
+  found: Oddity[],
+): unknown {
+  if (typeof value === 'string') {
+    if (!value.startsWith(marker)) return value
+    found.push({ path, literal: literals[Number(value.slice(marker.length))] ?? '' })
+    return null
+  }
+  if (value === null || typeof value !== 'object') return value
+  if (path.length >= depthLimit) throw new SyntaxError(`nested deeper than ${depthLimit}`)
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) {
+      value[index] = restored(item, marker, literals, [...path, index], found)
+    }
+    return value
+  }
+  for (const [key, item] of Object.entries(value)) {
+    const kept = restored(item, marker, literals, [...path, key], found)
+    Object.defineProperty(value, key, { value: kept, enumerable: true, writable: true, configurable: true })
+  }
+  return value
+}

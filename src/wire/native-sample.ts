@@ -1,0 +1,97 @@
+import { z } from 'zod'
+import type { Failure } from '../sample/failure.ts'
+import type { GroupMembership, Message, Sample } from '../sample/sample.ts'
+import { asJson, isDeeperThan, type Oddity } from './json-text.ts'
+
+const contentPart = z.object({ type: z.string(), text: z.string().optional() })
+const message = z.object({
+  role: z.string(),
+  content: z.union([z.string(), z.array(contentPart), z.null()]),
+})
+const text = z.union([z.string(), z.array(message)])
+
+/** One sample as /v1/score and `reward-gateway score` read it. */
+export const nativeSample = z.strictObject({
+  id: z.union([z.string(), z.int()]).optional().describe('Comes back with the result; its index if absent.'),
+  prompt: text.default('').describe('What the policy was asked: text or messages.'),
+  response: text.describe("The policy's whole answer: text, or messages whose contents are joined."),
+  ground_truth: z.unknown().describe('What the reward functions compare with; any JSON.'),
+  data_source: z.string().nullish(),
+  group_id: z.union([z.string(), z.int()]).nullish().describe('Answers to one prompt share it.'),
+  group_index: z.int().min(0).nullish(),
+  group_size: z.int().min(1).nullish(),
+  rm_prompt: z.string().nullish().describe("This row's judge prompt."),
+  rm_prompts: z.record(z.string(), z.string()).nullish().describe("This row's judge prompts by step name."),
+  extra_info: z.record(z.string(), z.unknown()).nullish(),
+})
+
+type NativeSample = z.output<typeof nativeSample>
+
+const maxDepth = 128
+
+/** A sample, or why this row is none; the other rows of the request are not touched by it. */
+export type ReadSample =
+  | { readonly sample: Sample; readonly oddities: readonly Oddity[] }
+  | { readonly failure: Failure }
+
+/** Reads one row. `index` names a row that sent no id; `oddities` are those of this row. */
+export function readNativeSample(row: unknown, index: number, oddities: readonly Oddity[] = []): ReadSample {
+  const parsed = nativeSample.safeParse(row)
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
+    return badSample(`${issue?.path.join('.') || 'sample'}: ${issue?.message ?? 'not a sample'}`)
+  }
+  const data = parsed.data
+  for (const field of ['ground_truth', 'extra_info'] as const) {
+    if (isDeeperThan(data[field], maxDepth)) return badSample(`${field}: nested deeper than ${maxDepth}`)
+  }
+  const tooLong = oddities.find(({ literal }) => /\d/.test(literal))
+  if (tooLong) {
+    return badSample(
+      `${tooLong.path.join('.')}: an integer beyond 2^53 would be rounded; send it as a string`,
+    )
+  }
+  return { sample: sampleOf(data, index), oddities }
+}
+
+/** The id that a row's result carries, also where the row is unreadable. */
+export function idOf(row: unknown, index: number): string {
+  const id = row !== null && typeof row === 'object' && 'id' in row ? row.id : undefined
+  return typeof id === 'string' || typeof id === 'number' ? String(id) : String(index)
+}
+
+function sampleOf(data: NativeSample, index: number): Sample {
+  const group = groupOf(data)
+  return {
+    id: String(data.id ?? index),
+    prompt: typeof data.prompt === 'string' ? data.prompt : data.prompt.map(messageOf),
+    response:
+      typeof data.response === 'string'
+        ? data.response
+        : data.response.map((m) => messageOf(m).content).join('\n'),
+    groundTruth: asJson(data.ground_truth ?? null),
+    rmPrompts: data.rm_prompts ?? {},
+    extraInfo: (data.extra_info ?? {}) as Sample['extraInfo'],
+    ...(data.data_source != null && { dataSource: data.data_source }),
+    ...(data.rm_prompt != null && { rmPrompt: data.rm_prompt }),
+    ...(group && { group }),
+  }
+}
+
+function groupOf(data: NativeSample): GroupMembership | undefined {
+  if (data.group_id == null) return undefined
+  return {
+    id: String(data.group_id),
+    ...(data.group_size != null && { size: data.group_size }),
+    ...(data.group_index != null && { index: data.group_index }),
+  }
+}
+
+const messageOf = ({ role, content }: z.output<typeof message>): Message => ({
+  role,
+  content: typeof content === 'string' ? content : (content ?? []).map((part) => part.text ?? '').join(''),
+})
+
+const badSample = (detail: string): ReadSample => ({
+  failure: { kind: 'bad_sample', retryable: false, detail },
+})

@@ -1,0 +1,117 @@
+import t from 'tap'
+import type { Outcome } from '../../src/sample/outcome.ts'
+import { writeNativeResult } from '../../src/wire/native-result.ts'
+import { idOf, readNativeSample } from '../../src/wire/native-sample.ts'
+
+t.test('a row becomes a sample with its defaults', async (t) => {
+  t.strictSame(readNativeSample({ response: 'x' }, 3), {
+    sample: { id: '3', prompt: '', response: 'x', groundTruth: null, rmPrompts: {}, extraInfo: {} },
+    oddities: [],
+  })
+})
+
+t.test('messages, parts of content and the group are read', async (t) => {
+  const read = readNativeSample(
+    {
+      id: 7,
+      prompt: [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'a' },
+            { type: 'text', text: 'b' },
+          ],
+        },
+      ],
+      response: [
+        { role: 'assistant', content: 'one' },
+        { role: 'assistant', content: null },
+      ],
+      group_id: 'g',
+      group_index: 1,
+      group_size: 4,
+      data_source: 'd',
+      rm_prompt: 'p',
+    },
+    0,
+  )
+  t.match(read, {
+    sample: {
+      id: '7',
+      prompt: [{ role: 'user', content: 'ab' }],
+      response: 'one\n',
+      group: { id: 'g', index: 1, size: 4 },
+      dataSource: 'd',
+      rmPrompt: 'p',
+    },
+  })
+})
+
+t.test('an unreadable row says which field is wrong', async (t) => {
+  const rows: [unknown, RegExp][] = [
+    [{}, /^response/],
+    [{ response: 1 }, /^response/],
+    [{ response: 'x', groundtruth: '1' }, /groundtruth/],
+    ['text', /^sample/],
+    [{ response: 'x', ground_truth: JSON.parse('['.repeat(200) + ']'.repeat(200)) }, /^ground_truth: nested/],
+  ]
+  for (const [row, detail] of rows) {
+    t.match(readNativeSample(row, 0), { failure: { kind: 'bad_sample', detail } })
+  }
+})
+
+t.test('an integer that would be rounded is refused by name, a NaN is kept as an oddity', async (t) => {
+  const row = { response: 'x', ground_truth: null }
+  t.match(readNativeSample(row, 0, [{ path: ['ground_truth'], literal: '12345678901234567890' }]), {
+    failure: { detail: /^ground_truth: an integer beyond/ },
+  })
+  const nan = [{ path: ['extra_info', 'a'], literal: 'NaN' }]
+  t.match(readNativeSample(row, 0, nan), { oddities: nan })
+})
+
+t.test('the id comes back even from an unreadable row', async (t) => {
+  t.equal(idOf({ id: 'a' }, 1), 'a')
+  t.equal(idOf(null, 1), '1')
+  t.equal(idOf({ id: {} }, 2), '2')
+})
+
+t.test('a result has the same keys whatever became of its terms', async (t) => {
+  const base = { name: 'rule', weight: 2 }
+  const failure = { kind: 'judge_timeout', retryable: true, detail: 'late' } as const
+  const outcomes: Outcome[] = [
+    {
+      id: 'a',
+      valid: true,
+      reward: 1,
+      flags: [],
+      terms: [
+        {
+          ...base,
+          status: 'scored',
+          score: { value: 0.5, parts: { p: 1 } },
+          draws: 1,
+          spread: 0,
+          contribution: 1,
+        },
+      ],
+    },
+    { id: 'a', valid: true, reward: 1, flags: [], terms: [{ ...base, status: 'text', texts: ['t'] }] },
+    { id: 'a', valid: true, reward: 1, flags: [], terms: [{ ...base, status: 'off', why: 'gate' }] },
+    {
+      id: 'a',
+      valid: false,
+      failure,
+      substitute: 0.5,
+      flags: [],
+      terms: [{ ...base, status: 'failed', failure }],
+    },
+  ]
+  const results = outcomes.map(writeNativeResult)
+  const keysOf = (value: object) => Object.keys(value).sort()
+  for (const result of results) {
+    t.strictSame(keysOf(result), keysOf(results[0] ?? {}))
+    t.strictSame(keysOf(result.terms.rule ?? {}), keysOf(results[0]?.terms.rule ?? {}))
+    t.strictSame(keysOf(result.metrics), ['rule', 'rule_scored'])
+  }
+  t.match(results[3], { reward: null, substitute: 0.5, terms: { rule: { why: 'judge_timeout' } } })
+})
