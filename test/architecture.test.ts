@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize, relative } from 'node:path'
 import t from 'tap'
 
@@ -94,7 +94,7 @@ const files = (folder: string): string[] =>
     .filter((file) => file.endsWith('.ts') && !file.startsWith('ui/'))
     .map((file) => join(folder, file))
 
-const sources = [...files('src'), ...files('reward-functions')]
+const sources = ['src', 'reward-functions'].filter((folder) => existsSync(join(root, folder))).flatMap(files)
 
 const roomOf = (file: string): string => {
   const [top = '', next = ''] = file.split('/')

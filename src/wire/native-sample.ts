@@ -15,7 +15,7 @@ export const nativeSample = z.strictObject({
   id: z.union([z.string(), z.int()]).optional().describe('Comes back with the result; its index if absent.'),
   prompt: text.default('').describe('What the policy was asked: text or messages.'),
   response: text.describe("The policy's whole answer: text, or messages whose contents are joined."),
-  ground_truth: z.unknown().describe('What the reward functions compare with; any JSON.'),
+  ground_truth: z.unknown().optional().describe('What the reward functions compare with; any JSON.'),
   data_source: z.string().nullish(),
   group_id: z.union([z.string(), z.int()]).nullish().describe('Answers to one prompt share it.'),
   group_index: z.int().min(0).nullish(),
