@@ -1,0 +1,134 @@
+import { z } from 'zod'
+import { defineRule, type Score } from '../src/contract/index.ts'
+import { blocks, pairedBlocks } from '../src/extract/blocks.ts'
+import { type JsonValue, readJson } from '../src/extract/json.ts'
+import { firstDifference } from '../src/extract/json-difference.ts'
+import { isObject, type Sameness, sameMultiset, typed, unpaired } from '../src/extract/json-identity.ts'
+
+const variants = ['general', 'grpo', 'egpo'] as const
+type Variant = (typeof variants)[number]
+
+/** What a text holds: its calls, or why it holds none. `format`: it earns the credit for tags. */
+type Reading = { readonly format: boolean } & (
+  | { readonly calls: readonly JsonValue[] }
+  | { readonly reason: string }
+)
+
+const open = '<tool_call>'
+const close = '</tool_call>'
+
+/** The original compares Python sets of sets: it loses order and repetition, and takes `true` for 1. */
+const setsOfSets: Sameness = { listsAsSets: true, booleansAsNumbers: true, nanEqualsNan: true }
+
+/** Function calls as `<tool_call>` JSON: the calls of the response are those of the ground truth, in any order. */
+export default defineRule({
+  truth: z.unknown(),
+  options: z.strictObject({
+    mode: z.enum(['sound', 'reference']).default('sound'),
+    variant: z.enum(variants).default('general'),
+  }),
+  range: ({ variant }) => [0, variant === 'general' ? 1.1 : 1],
+  parts: ['format', 'correctness'],
+  score({ sample, truth, options: { mode, variant } }) {
+    const reference = mode === 'reference'
+    const response: unknown = sample.response
+    if (typeof response !== 'string') return scoreOfNoText(response, variant, reference)
+    const given = reference ? lenientAnswer(response, variant) : strictAnswer(response, variant)
+    if (!('calls' in given)) return verdict(variant, given.format, false, { reason: given.reason })
+    const wanted = reference ? lenientCalls(truth) : strictCalls(truth)
+    if (!('calls' in wanted)) {
+      return verdict(variant, reference && given.format, false, { reason: `ground truth: ${wanted.reason}` })
+    }
+    const sameness = reference ? setsOfSets : typed
+    if (sameMultiset(given.calls, wanted.calls, sameness)) return verdict(variant, given.format, true, {})
+    return verdict(variant, given.format, false, {
+      reason: 'unequal',
+      at: difference(given.calls, wanted.calls, sameness),
+    })
+  },
+})
+
+function verdict(
+  variant: Variant,
+  format: boolean,
+  correct: boolean,
+  details: Record<string, string>,
+): Score {
+  const parts = { format: Number(format), correctness: Number(correct) }
+  return { value: parts.correctness + (variant === 'general' && format ? 0.1 : 0), parts, details }
+}
+
+/** The original looks the tags up as elements of a list, and throws for what is neither text nor list. */
+function scoreOfNoText(response: unknown, variant: Variant, reference: boolean): Score {
+  if (reference && variant === 'general' && !Array.isArray(response)) {
+    throw new TypeError('the response is not a text')
+  }
+  const format = reference && Array.isArray(response) && response.includes(open) && response.includes(close)
+  return verdict(variant, format, false, { reason: 'not_text' })
+}
+
+function lenientAnswer(response: string, variant: Variant): Reading {
+  if (variant !== 'egpo') return lenientCalls(response)
+  const end = response.lastIndexOf('</think>\n\n')
+  return end < 0 ? { format: false, reason: 'no_thinking' } : lenientCalls(response.slice(end))
+}
+
+/** Any text between tags is a call, as JSON where it parses, else as it stands. */
+function lenientCalls(text: unknown): Reading {
+  if (typeof text !== 'string') return { format: false, reason: 'not_text' }
+  const format = text.includes(open) && text.includes(close)
+  const found = blocks(text, open, close)
+  if (found.length === 0) return { format, reason: 'no_call' }
+  const calls = found.map((block) => {
+    const reading = readJson(block)
+    return reading ? reading.value : block
+  })
+  return { format, calls }
+}
+
+function strictAnswer(response: string, variant: Variant): Reading {
+  const end = response.indexOf('</think>')
+  if (response.indexOf('</think>', end + 1) > end) return { format: false, reason: 'thinking_repeated' }
+  if (response.lastIndexOf('<think>') > end) return { format: false, reason: 'thinking_unclosed' }
+  if (variant === 'egpo') {
+    const thinking = response.slice(0, Math.max(end, 0)).trim()
+    if (thinking.replaceAll('<think>', '').trim() === '') return { format: false, reason: 'no_thinking' }
+  }
+  return strictCalls(end < 0 ? response : response.slice(end + '</think>'.length))
+}
+
+/** Tags in pairs, strict JSON between them, and nothing but calls. */
+function strictCalls(text: unknown): Reading {
+  if (typeof text !== 'string') return { format: false, reason: 'not_text' }
+  const found = pairedBlocks(text, open, close)
+  if (found === null) return { format: false, reason: 'tags_unbalanced' }
+  if (found.length === 0) return { format: false, reason: 'no_call' }
+  const calls: JsonValue[] = []
+  for (const block of found) {
+    const reading = readJson(block)
+    if (!reading || reading.constants) return { format: false, reason: 'not_json' }
+    if (reading.repeatedKeys) return { format: false, reason: 'repeated_key' }
+    if (!isCall(reading.value)) return { format: false, reason: 'not_a_call' }
+    calls.push(reading.value)
+  }
+  return { format: true, calls }
+}
+
+function isCall(value: JsonValue): boolean {
+  if (!isObject(value) || value.size !== 2) return false
+  const name = value.get('name')
+  const args = value.get('arguments')
+  return typeof name === 'string' && name !== '' && args !== undefined && isObject(args)
+}
+
+/** The first call without a partner, and where it differs from the first wanted one without a partner. */
+function difference(given: readonly JsonValue[], wanted: readonly JsonValue[], sameness: Sameness): string {
+  const [at] = unpaired(given, wanted, sameness)
+  const [missing] = unpaired(wanted, given, sameness)
+  if (at === undefined) return `wanted call ${(missing ?? 0) + 1}: missing`
+  if (missing === undefined) return `call ${at + 1}: not wanted`
+  return `call ${at + 1}: ${firstDifference(given[at] ?? null, wanted[missing] ?? null) || 'all of it'}`.slice(
+    0,
+    200,
+  )
+}

@@ -1,0 +1,103 @@
+import type { JsonValue } from './json.ts'
+
+/** What counts as the same value, beyond equal texts, exact numbers and objects of any key order. */
+export interface Sameness {
+  /** Order and repetition of list elements are lost at every depth, so that `[]` is also `{}`. */
+  readonly listsAsSets: boolean
+  /** `true` is 1 and `false` is 0. */
+  readonly booleansAsNumbers: boolean
+  /** false: a NaN differs from everything, itself included. */
+  readonly nanEqualsNan: boolean
+}
+
+/** Equality without coercion: lists in order, booleans only with booleans. */
+export const typed: Sameness = { listsAsSets: false, booleansAsNumbers: false, nanEqualsNan: true }
+
+/** Python's `==`. */
+export const pythonic: Sameness = { listsAsSets: false, booleansAsNumbers: true, nanEqualsNan: false }
+
+/** Numbers values so that two are the same exactly when their numbers are; the cost is n log n in their size. */
+export class JsonIdentities {
+  private readonly numbers = new Map<string, number>()
+  private readonly sameness: Sameness
+  private fresh = 0
+
+  constructor(sameness: Sameness) {
+    this.sameness = sameness
+  }
+
+  of(value: JsonValue): number {
+    const key = this.key(value)
+    const known = this.numbers.get(key)
+    if (known !== undefined) return known
+    this.fresh++
+    this.numbers.set(key, this.fresh)
+    return this.fresh
+  }
+
+  private key(value: JsonValue): string {
+    if (typeof value === 'string') return `"${value}`
+    if (value === null) return 'null'
+    if (typeof value === 'boolean') return this.sameness.booleansAsNumbers ? `${Number(value)}` : `${value}`
+    if (typeof value === 'number' || typeof value === 'bigint') return this.numeral(value)
+    if (isList(value)) return this.list(value)
+    const entries = Array.from(value, ([name, item]) => `${this.of(name)}:${this.of(item)}`)
+    return `{${entries.sort().join()}`
+  }
+
+  private numeral(value: number | bigint): string {
+    if (Number.isNaN(value) && !this.sameness.nanEqualsNan) {
+      this.fresh++
+      return `NaN${this.fresh}`
+    }
+    const near = Number(value)
+    const exact = typeof value === 'number' || (Number.isFinite(near) && BigInt(near) === value)
+    return exact ? `${near}` : `integer ${value}`
+  }
+
+  private list(items: readonly JsonValue[]): string {
+    const numbers = items.map((item) => this.of(item))
+    if (!this.sameness.listsAsSets) return `[${numbers.join()}`
+    if (numbers.length === 0) return '{'
+    return `[${[...new Set(numbers)].sort((a, b) => a - b).join()}`
+  }
+}
+
+/** Indices of the values of `a` that find no partner in `b`, each of which is a partner once. */
+export function unpaired(
+  a: readonly JsonValue[],
+  b: readonly JsonValue[],
+  sameness: Sameness,
+): readonly number[] {
+  const identities = new JsonIdentities(sameness)
+  const free = new Map<number, number>()
+  for (const value of b) {
+    const identity = identities.of(value)
+    free.set(identity, (free.get(identity) ?? 0) + 1)
+  }
+  return a.flatMap((value, i) => {
+    const identity = identities.of(value)
+    const left = free.get(identity) ?? 0
+    free.set(identity, left - 1)
+    return left > 0 ? [] : [i]
+  })
+}
+
+/** True where both hold the same values equally often; the order is free. */
+export function sameMultiset(a: readonly JsonValue[], b: readonly JsonValue[], sameness: Sameness): boolean {
+  return a.length === b.length && unpaired(a, b, sameness).length === 0
+}
+
+/** True where the two are the same value. */
+export function same(a: JsonValue, b: JsonValue, sameness: Sameness): boolean {
+  return sameMultiset([a], [b], sameness)
+}
+
+/** Tells a list from an object, which `Array.isArray` cannot do for read-only types. */
+export function isList(value: JsonValue): value is readonly JsonValue[] {
+  return Array.isArray(value)
+}
+
+export function isObject(value: JsonValue): value is ReadonlyMap<string, JsonValue> {
+  return value instanceof Map
+}
