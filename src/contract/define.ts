@@ -6,7 +6,7 @@ import type { Range, Verdict } from './verdict.ts'
 /** What every reward function declares. `options` and `parts` default to none. */
 export interface Declaration<T, O> {
   /** Parses the row's ground truth; a row that it refuses is `bad_sample`, never 0. */
-  readonly truth: ZodType<T>
+  readonly truth: ZodType<T> | ((options: O) => ZodType<T>)
   readonly options?: ZodType<O>
   readonly range: Range | ((options: O) => Range)
   /** Names of the components that a score may report. */
@@ -16,8 +16,8 @@ export interface Declaration<T, O> {
 /** A declaration with its defaults filled in; what the gateway works with. */
 export interface Definition<K extends string, T, O> {
   readonly kind: K
-  readonly truth: ZodType<T>
   readonly options: ZodType<O>
+  truth(options: O): ZodType<T>
   range(options: O): Range
   parts(options: O): readonly string[]
 }
@@ -106,7 +106,7 @@ function completed<K extends FunctionKind, T, O>(
 ): Definition<K, T, O> {
   return {
     kind,
-    truth,
+    truth: typeof truth === 'function' ? truth : () => truth,
     options: options ?? (z.strictObject({}) as unknown as ZodType<O>),
     range: typeof range === 'function' ? range : () => range,
     parts: typeof parts === 'function' ? parts : () => parts ?? [],

@@ -14,7 +14,7 @@ const scored = (response: unknown, groundTruth: unknown, options: Options = {}):
       rmPrompts: {},
       extraInfo: {},
     },
-    truth: toolCall.truth.parse(groundTruth),
+    truth: toolCall.truth(toolCall.options.parse(options)).parse(groundTruth),
     options: toolCall.options.parse(options),
     earlier: {},
   }) as Score
