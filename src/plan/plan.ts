@@ -1,0 +1,105 @@
+/**
+ * What an rm-config means once it is understood: names resolved, expressions compiled, defaults filled in. The engine
+ * works with plans alone; nothing in one changes while it is served.
+ */
+import type { AskName, FunctionKind } from '../contract/index.ts'
+import type { BoundFunction } from '../functions/function-host.ts'
+import type { Sampling } from '../models/models.ts'
+import type { Json } from '../sample/json.ts'
+import type { Expression } from './expression.ts'
+
+/** One reward, ready to run. */
+export interface Plan {
+  readonly name: string
+  /** 16 hex digits: changes with the config, with any of its functions' sources and with the package. */
+  readonly version: string
+  readonly description: string
+  /** In the order of the fold. */
+  readonly steps: readonly PlanStep[]
+  /** Where it does not hold, gated steps are off. */
+  readonly gate: Expression<boolean> | null
+  /** In place of the fold. */
+  readonly formula: Expression<number> | null
+  readonly onInvalid: OnInvalid
+  readonly arithmetic: 'sound' | 'reference'
+  readonly group: GroupSettings
+  /** The longest a request for this reward may take; null: the gateway's own limit. */
+  readonly deadlineMs: number | null
+  /** The rm-config as it was resolved, for /v1/rewards/{name}; holds no secrets. */
+  readonly config: Json
+}
+
+/** One use of a reward function. */
+export interface PlanStep {
+  readonly name: string
+  readonly function: BoundFunction
+  readonly kind: FunctionKind
+  /** null for rules. */
+  readonly ask: AskName | null
+  /** True where the judge's text is for later steps and gives no score. */
+  readonly critique: boolean
+  /** Global names; several are a panel, none for rules. */
+  readonly models: readonly string[]
+  /** Over the model's own. */
+  readonly sampling?: Sampling
+  readonly op: 'add' | 'mul'
+  /** Finite. `undefined`: no training step was sent. */
+  weight(trainingStep: number | undefined): number
+  readonly when: Expression<boolean> | null
+  readonly dataSource: SourcePattern | null
+  /** True where a closed gate turns the step off: model steps, unless the config says otherwise. */
+  readonly gated: boolean
+  readonly onUnreadable: OnUnreadable
+  readonly onTooLong: 'fail' | 'truncate_middle'
+  readonly votes: Votes
+  /** Steps whose scores and texts the function's rows carry in `earlier`. */
+  readonly after: readonly string[]
+  /** Every step that must be done first: those of `after`, of `when` and, where gated, of the gate. */
+  readonly needs: readonly string[]
+  /** For one question with all its retries; Infinity: only the request's deadline ends it. */
+  readonly timeoutMs: number
+  readonly pairs: PairSettings
+  /** Hex: the function's source and options, so that equal questions of different functions stay apart. */
+  readonly identity: string
+}
+
+/** A judge's text without a verdict: the sample fails, the term is off, or the number stands. */
+export type OnUnreadable = 'fail' | 'skip' | number
+
+/** What a trainer that knows no 'invalid' is given. `fail`: the whole request is refused. */
+export type OnInvalid =
+  | { readonly kind: 'null' }
+  | { readonly kind: 'fail' }
+  | { readonly kind: 'number'; readonly value: number }
+  /** The mean of the group's valid siblings; `fallback` where there are none, null: no number. */
+  | { readonly kind: 'group_mean'; readonly fallback: number | null }
+
+/** `n` draws of each model; fewer than `min` valid ones (over all models) are a failure. */
+export interface Votes {
+  readonly n: number
+  readonly aggregate: 'mean' | 'median' | 'majority' | 'quorum'
+  readonly min: number
+  /** Stop asking once further draws cannot change a majority or quorum. */
+  readonly earlyStop: boolean
+}
+
+/** How a pair reward compares the answers of a group. */
+export interface PairSettings {
+  readonly scheme: 'circular' | 'all'
+  /** Ask each pair in both orders. */
+  readonly swap: boolean
+  readonly fit: 'bradley_terry' | 'mean_wins'
+}
+
+export interface GroupSettings {
+  /** How long members that come one by one wait for the rest of their group. */
+  readonly waitMs: number
+  /** A group of fewer answers is incomplete. */
+  readonly min: number
+}
+
+/** `data_source:` of a step, such as `openai/*`. */
+export interface SourcePattern {
+  readonly patterns: readonly string[]
+  matches(dataSource: string | undefined): boolean
+}
