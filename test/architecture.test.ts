@@ -50,6 +50,7 @@ const rooms: Record<string, readonly string[]> = {
     'extract',
     'statistics',
     'telemetry',
+    'reward-functions',
   ],
   index: ['gateway', 'sample', 'contract', 'plan', 'http'],
   'reward-functions': ['contract', 'extract'],

@@ -1,0 +1,42 @@
+import { z } from 'zod'
+import { defineRule } from '../src/contract/index.ts'
+import {
+  decimalOf,
+  explained,
+  firstHashNumber,
+  lastLooseNumber,
+  numberAnswer,
+  progressiveCredit,
+  publishedAnswer,
+} from '../src/extract/index.ts'
+
+const number = z
+  .union([z.string(), z.number()])
+  .refine((truth) => decimalOf(truth) !== null, 'is not a number')
+
+/**
+ * GSM8K with partial credit: 1 for the right number after `####`, 0.8 for a right last number, 0.1 and 0.05 for wrong ones.
+ * `variant: flexible` pays 1 for the right number wherever it counts, else 0.
+ */
+export default defineRule({
+  options: z.strictObject({
+    mode: z.enum(['sound', 'reference']).default('sound'),
+    variant: z.enum(['graded', 'flexible']).default('graded'),
+  }),
+  truth: ({ mode }): z.ZodType<unknown> => (mode === 'sound' ? number : z.unknown()),
+  range: [0, 1],
+  score({ sample: { response }, truth, options: { mode, variant } }) {
+    const sound = mode === 'sound'
+    const graded = variant === 'graded'
+    const answer = sound
+      ? numberAnswer(response)
+      : publishedAnswer(graded ? firstHashNumber(response) : null, lastLooseNumber(response, true))
+    const wanted = sound ? decimalOf(truth) : truth
+    const isRight = (given: string): boolean => given === wanted
+    const credit = progressiveCredit(answer, isRight)
+    return {
+      value: graded || credit === 1 ? credit : Number(credit === 0.8),
+      details: explained(answer, isRight),
+    }
+  },
+})

@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs'
+import { basename, dirname, resolve } from 'node:path'
+import { agrees } from './equal.ts'
+import { adapters } from './index.ts'
+import { type Adapter, bothModes, type Mode, raises, type Vector, wanted } from './vector.ts'
+
+export interface FileResult {
+  readonly passed: number
+  readonly total: number
+  /** `<id>` or `<id> (<mode>)`, with what was found and wanted. */
+  readonly differing: readonly string[]
+}
+
+/** Runs one vector file, known by its folder and its name; throws where nothing here answers such a file. */
+export function runFile(path: string): FileResult {
+  const full = resolve(path)
+  const file = basename(full, '.jsonl')
+  const folder = basename(dirname(full))
+  const adapter = Object.hasOwn(adapters, folder) ? adapters[folder] : undefined
+  if (!adapter) throw new Error(`${path}: no adapter for the folder '${folder}'`)
+  const lines = readFileSync(full, 'utf8').split('\n')
+  const vectors = lines.filter((line) => line.trim() !== '').map((line): Vector => JSON.parse(line))
+  const modes: readonly Mode[] = bothModes.has(file) ? ['reference', 'sound'] : ['reference']
+  const differing = vectors.map((vector) => modes.flatMap((mode) => difference(adapter, file, vector, mode)))
+  return {
+    passed: differing.filter((modes) => modes.length === 0).length,
+    total: vectors.length,
+    differing: differing.flat(),
+  }
+}
+
+function difference(adapter: Adapter, file: string, vector: Vector, mode: Mode): string[] {
+  const { answers, tolerance = 1e-9 } = adapter
+  const form = Object.hasOwn(answers, file) ? file : (vector.function ?? file)
+  const answer = Object.hasOwn(answers, form) ? answers[form] : undefined
+  if (!answer) throw new Error(`${vector.id}: no adapter for '${form}'`)
+  const want = (adapter.wanted ?? wanted)(vector, mode, file)
+  let found: unknown
+  let thrown = ''
+  try {
+    found = answer(vector, mode)
+  } catch (error) {
+    found = raises
+    thrown = `: ${error instanceof Error ? error.message.slice(0, 100) : error}`
+  }
+  if (agrees(found, want, typeof tolerance === 'number' ? tolerance : tolerance(file))) return []
+  const label = bothModes.has(file) ? `${vector.id} (${mode})` : vector.id
+  return [`${label}: found ${shown(found)}${thrown}, wanted ${shown(want)}`]
+}
+
+function shown(value: unknown): string {
+  if (value === raises) return 'an error'
+  if (typeof value === 'bigint' || typeof value === 'number') return String(value)
+  return (
+    JSON.stringify(value, (_, item) => (typeof item === 'bigint' ? String(item) : item)) ?? 'null'
+  ).slice(0, 200)
+}

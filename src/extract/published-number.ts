@@ -1,0 +1,54 @@
+/** How published graders find a number: by pattern, as text, faults included. */
+import { lastCodePoints } from './code-points.ts'
+import { whiteSpace } from './white-space.ts'
+
+const numeral = '-?[0-9.,]+'
+const space = `[${whiteSpace}]*`
+
+const afterHashes = new RegExp(`#### (${numeral})`)
+const afterHashesAnywhere = new RegExp(`#### (${numeral})`, 'g')
+const afterHashesLoose = new RegExp(`####${space}(${numeral})`)
+const inBox = new RegExp(`\\\\boxed\\{(${numeral})\\}`)
+const afterPhrase = new RegExp(`(?:answer|result|total)${space}(?:is|[=:])${space}\\**(${numeral})`, 'i')
+const loose = /-?[\p{Nd},]+\.?\p{Nd}*/gu
+const looseAscii = /-?[0-9.,]+/g
+
+const withoutCommas = (text: string | undefined): string | null => text?.replaceAll(',', '') ?? null
+
+/** The text after the first `#### `, commas removed; may be `.`, `-` or empty. */
+export const firstHashNumber = (text: string): string | null => withoutCommas(afterHashes.exec(text)?.[1])
+
+/** The same with any white space, else of the first numeric box, else after `answer is`, `total:` and the like. */
+export function firstStatedNumber(text: string): string | null {
+  const found = afterHashesLoose.exec(text) ?? inBox.exec(text) ?? afterPhrase.exec(text)
+  return withoutCommas(found?.[1])
+}
+
+/** The text after the last `#### ` of the last 300 code points, commas removed. */
+export function lastHashNumber(text: string): string | null {
+  const found = [...lastCodePoints(text, 300).matchAll(afterHashesAnywhere)]
+  return withoutCommas(found.at(-1)?.[1])
+}
+
+/** The last run of digits of any script, commas and final dots removed; `dropZero`: also one `.0` at its end. */
+export function lastLooseNumber(text: string, dropZero: boolean): string | null {
+  const found = text.match(loose) ?? []
+  for (let i = found.length - 1; i >= 0; i--) {
+    const number = withoutFinalDots((found[i] ?? '').replaceAll(',', ''))
+    if (number === '' || number === '-') continue
+    return dropZero && number.endsWith('.0') ? number.slice(0, -2) : number
+  }
+  return null
+}
+
+/** The last run of digits, dots and commas of the last 300 code points, as it stands; where all are dots, the first. */
+export function lastNumeralText(text: string): string | null {
+  const found = lastCodePoints(text, 300).match(looseAscii) ?? []
+  return found.findLast((numeral) => numeral !== '.') ?? found[0] ?? null
+}
+
+function withoutFinalDots(text: string): string {
+  let end = text.length
+  while (text[end - 1] === '.') end--
+  return text.slice(0, end)
+}

@@ -1,0 +1,76 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { agrees } from '../../src/cli/vectors/equal.ts'
+import { runFile } from '../../src/cli/vectors/run.ts'
+
+const vectors = join(import.meta.dirname, '../fixtures/vectors')
+
+t.test('a file of vectors is known by its folder and its name', async (t) => {
+  t.strictSame(runFile(join(vectors, 'gsm8k-progressive/compute_score.jsonl')), {
+    passed: 4,
+    total: 4,
+    differing: [],
+  })
+  const folder = t.testdir({ other: { 'compute_score.jsonl': '' }, 'gsm8k-progressive': { 'x.jsonl': '{}' } })
+  t.throws(() => runFile(join(folder, 'other/compute_score.jsonl')), /no adapter for the folder 'other'/)
+  t.throws(() => runFile(join(folder, 'gsm8k-progressive/x.jsonl')), /no adapter for 'x'/)
+})
+
+t.test('a file of hacks runs in both modes', async (t) => {
+  t.match(runFile(join(vectors, 'gsm8k-progressive/hacks.jsonl')), { passed: 2, total: 2 })
+})
+
+t.test('what differs is named with both answers', async (t) => {
+  const score = (id: string, rest: object): string =>
+    JSON.stringify({
+      id,
+      function: 'compute_score',
+      input: { solution_str: 'I say\n#### 1', ground_truth: '1' },
+      ...rest,
+    })
+  const folder = t.testdir({
+    'gsm8k-progressive': {
+      'compute_score.jsonl': `${score('a', { expected: 0.5 })}\n${score('b', { error: 'type' })}\n`,
+      'hacks.jsonl': score('c', { reference_score: 1, sound_score: 0 }),
+    },
+  })
+  t.strictSame(runFile(join(folder, 'gsm8k-progressive/compute_score.jsonl')).differing, [
+    'a: found 1, wanted 0.5',
+    'b: found 1, wanted an error',
+  ])
+  t.strictSame(runFile(join(folder, 'gsm8k-progressive/hacks.jsonl')), {
+    passed: 0,
+    total: 1,
+    differing: ['c (sound): found 1, wanted 0'],
+  })
+})
+
+t.test('numbers agree within the tolerance, and what JSON cannot spell by its name', async (t) => {
+  const same: [unknown, unknown][] = [
+    [1, 1 + 1e-12],
+    [Number.NaN, 'NaN'],
+    [Number.NEGATIVE_INFINITY, '-Infinity'],
+    [9007199254740993n, { int: '9007199254740993' }],
+    [5n, 5],
+    [undefined, null],
+    [
+      [1, { a: 'x', b: undefined }],
+      [1, { a: 'x' }],
+    ],
+  ]
+  for (const [found, wanted] of same) t.ok(agrees(found, wanted, 1e-9))
+  const different: [unknown, unknown][] = [
+    [1, 1.001],
+    [1, '1'],
+    [1, true],
+    [Number.NaN, 0],
+    [5n, 5.5],
+    [5n, null],
+    [null, 0],
+    [{}, null],
+    [[], {}],
+    [{ a: 1 }, { b: 1 }],
+    [{ a: 1 }, { a: 1, b: 1 }],
+  ]
+  for (const [found, wanted] of different) t.notOk(agrees(found, wanted, 1e-9))
+})

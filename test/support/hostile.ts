@@ -1,0 +1,42 @@
+import type { Test } from 'tap'
+
+const megabyte = (unit: string): string => unit.repeat(Math.ceil(1_000_000 / unit.length))
+
+/** Texts of a million UTF-16 units that are slow for careless patterns, parsers and normalisers. */
+export const hostileTexts: Readonly<Record<string, string>> = {
+  letters: megabyte('a'),
+  blanks: `x${megabyte(' ')}x`,
+  'line breaks': megabyte('\n'),
+  digits: megabyte('7'),
+  dots: megabyte('.'),
+  commas: megabyte('1,'),
+  minuses: megabyte('-'),
+  hashes: `so ${megabyte('#')}`,
+  markers: megabyte('#### **1 '),
+  'wrappers after a marker': `so #### ${megabyte('*')}a`,
+  'open parentheses': megabyte('('),
+  'open brackets': megabyte('['),
+  'open braces': megabyte('{"a":'),
+  backslashes: megabyte('\\'),
+  quotes: megabyte('"'),
+  boxes: megabyte('\\boxed{'),
+  'open tags': megabyte('<think><answer>'),
+  'closed tags': megabyte('</think></answer>'),
+  'tag starts': megabyte('<'),
+  'combining marks': `a${megabyte('\u0315\u0300')}`,
+  'half-width marks': `a${megabyte('\u0315\uff9e')}`,
+  ligatures: megabyte('\ufdfa'),
+  'lone surrogates': megabyte('\ud800'),
+  'mathematical digits': megabyte('\u{1d7ec}\u{1d7f5} '),
+  'repeated sentence': megabyte('Wait, let me recheck once more. '),
+}
+
+/** Holds a reader to a cost that is near linear: every hostile text within `limitMs` of this machine. */
+export function nearLinear(t: Test, read: (text: string) => unknown, limitMs = 3000): void {
+  for (const [name, text] of Object.entries(hostileTexts)) {
+    const start = performance.now()
+    read(text)
+    const ms = performance.now() - start
+    t.ok(ms < limitMs, `${name}: ${Math.round(ms)} ms`)
+  }
+}
