@@ -1,0 +1,88 @@
+import type { Lookup } from '../plan/expression.ts'
+import type { Plan } from '../plan/plan.ts'
+import type { Failure } from '../sample/failure.ts'
+import type { Term } from '../sample/outcome.ts'
+import { arithmetics } from './arithmetic.ts'
+
+/** What a sample's terms come to. `terms` are those given, with each one's contribution. */
+export type Combined = { readonly terms: readonly Term[] } & (
+  | { readonly valid: true; readonly reward: number }
+  | { readonly valid: false; readonly failure: Failure }
+)
+
+type Combining = Pick<Plan, 'steps' | 'formula' | 'arithmetic'>
+
+/**
+ * The reward of one sample, or why it has none: the first failed term in step order, no term that is on, or a result
+ * that is not finite. `terms`: one a step, in step order. Pure.
+ */
+export function combine(plan: Combining, terms: readonly Term[]): Combined {
+  const broken = terms.find((term) => term.status === 'failed')
+  if (broken) return { terms, valid: false, failure: broken.failure }
+  if (!terms.some((term) => term.status === 'scored')) {
+    const reasons = terms.map((term) => `${term.name} (${term.status === 'off' ? term.why : term.status})`)
+    return invalid(terms, 'bad_sample', `no step scores this sample: ${reasons.join(', ')}`)
+  }
+  return plan.formula ? calculated(plan.formula, plan.arithmetic, terms) : folded(plan, terms)
+}
+
+/** What an expression over steps sees of the terms, in the plan's arithmetic; null where there is no score. */
+export function lookupIn(
+  terms: ReadonlyMap<string, Term> | readonly Term[],
+  arithmetic: Plan['arithmetic'],
+): Lookup {
+  const byName = Array.isArray(terms)
+    ? new Map<string, Term>(terms.map((term) => [term.name, term]))
+    : (terms as ReadonlyMap<string, Term>)
+  const { rounded } = arithmetics[arithmetic]
+  return (step, part) => {
+    const term = byName.get(step)
+    if (term?.status !== 'scored') return null
+    if (part === null) return rounded(term.score.value)
+    const { parts } = term.score
+    return parts && Object.hasOwn(parts, part) ? rounded(parts[part] ?? 0) : null
+  }
+}
+
+function calculated(
+  formula: NonNullable<Plan['formula']>,
+  arithmetic: Plan['arithmetic'],
+  terms: readonly Term[],
+): Combined {
+  const result = formula.evaluate(lookupIn(terms, arithmetic))
+  if ('error' in result) return invalid(terms, 'formula_error', result.error)
+  return { terms, valid: true, reward: result.value + 0 }
+}
+
+function folded({ steps, arithmetic }: Combining, terms: readonly Term[]): Combined {
+  const { started, combined, scoreOf } = arithmetics[arithmetic]
+  let value: number | null = null
+  let isSum = true
+  const contributions = terms.map((term, index) => {
+    const score = scoreOf(term)
+    if (score === null) return 0
+    const before: number | null = value
+    const op = steps[index]?.op ?? 'add'
+    value = before === null ? started(term.weight, score) : combined[op](before, term.weight, score)
+    if (before !== null && op === 'mul') isSum = false
+    return before === null ? value : arithmetic === 'sound' ? term.weight * score : value - before
+  })
+  // The terms hold a score, so the fold has begun; -0 + 0 is 0.
+  const reward = (value ?? Number.NaN) + 0
+  if (!Number.isFinite(reward)) return invalid(terms, 'formula_error', 'the fold of the terms is not finite')
+  return {
+    terms: isSum
+      ? terms.map((term, index) =>
+          term.status === 'scored' ? { ...term, contribution: contributions[index] ?? 0 } : term,
+        )
+      : terms,
+    valid: true,
+    reward,
+  }
+}
+
+const invalid = (terms: readonly Term[], kind: Failure['kind'], detail: string): Combined => ({
+  terms,
+  valid: false,
+  failure: { kind, retryable: false, detail },
+})
