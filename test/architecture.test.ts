@@ -11,7 +11,7 @@ const rooms: Record<string, readonly string[]> = {
   extract: [],
   contract: ['sample'],
   wire: ['sample'],
-  functions: ['contract', 'sample'],
+  functions: ['contract', 'extract', 'sample'],
   models: ['contract', 'sample'],
   plan: ['contract', 'functions', 'models', 'sample'],
   engine: ['plan', 'contract', 'functions', 'models', 'sample', 'statistics'],

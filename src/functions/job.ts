@@ -1,0 +1,38 @@
+import type { Problem } from '../errors.ts'
+import type { BoundFunction, Call, CallResult, FunctionDescription } from './function-host.ts'
+
+/** What a worker is asked to do with one function; a chunk is an array of them. */
+export type Job = { readonly name: string } & (
+  | { readonly type: 'describe' }
+  /** `options` is JSON text: the key of the worker's cache. */
+  | { readonly type: 'bind'; readonly options: string }
+  | ({ readonly type: 'call'; readonly options: string } & Omit<Call, 'function'>)
+)
+
+export type JobResult =
+  | { readonly type: 'described'; readonly description: Omit<FunctionDescription, 'file' | 'hash'> }
+  | { readonly type: 'invalid'; readonly reason: string }
+  | { readonly type: 'bound'; readonly bound: Omit<BoundFunction, 'name' | 'options'> }
+  | { readonly type: 'refused'; readonly problems: readonly Problem[] }
+  /** `error`: what the author's code threw, for the event. */
+  | { readonly type: 'called'; readonly result: CallResult; readonly error?: string }
+
+/** How a job ended. `lost` jobs were begun twice, and each time the worker died. */
+export type JobEnd =
+  | { readonly status: 'done'; readonly result: JobResult; readonly ms: number }
+  | { readonly status: 'timeout'; readonly limitMs: number }
+  | { readonly status: 'lost'; readonly reason: string }
+  | { readonly status: 'overloaded' }
+  | { readonly status: 'closed' }
+
+export interface Chunk {
+  /** The chunk's place in the shared progress. */
+  readonly place: number
+  readonly jobs: readonly Job[]
+}
+
+/** One result a job, in order, and the milliseconds that each took. */
+export interface ChunkResult {
+  readonly results: readonly JobResult[]
+  readonly ms: readonly number[]
+}

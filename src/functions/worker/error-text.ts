@@ -1,0 +1,21 @@
+/** What was thrown, with its stack, cut to a length that a log can hold. May quote the sample. */
+export function errorText(error: unknown): string {
+  try {
+    const text = error instanceof Error ? (error.stack ?? error.message) : `thrown: ${String(error)}`
+    return text.slice(0, 4000)
+  } catch {
+    return 'thrown: a value that has no text'
+  }
+}
+
+/** What was thrown, by name and place only: its message may quote the sample. */
+export function errorPlace(error: unknown): string {
+  try {
+    if (!(error instanceof Error)) return 'threw a value that is no Error'
+    const place = /\/([^/\s()]{1,200}:\d+:\d+)\)?$/m.exec((error.stack ?? '').slice(0, 20_000))?.[1]
+    const name = /^[A-Za-z]{1,60}$/.test(error.name) ? error.name : 'Error'
+    return place === undefined ? `threw ${name}` : `threw ${name} at ${place}`
+  } catch {
+    return 'threw a value that has no text'
+  }
+}

@@ -1,0 +1,85 @@
+import { pathToFileURL } from 'node:url'
+import { createJiti, type Jiti } from 'jiti'
+import * as zod from 'zod'
+import type { RewardFunction } from '../../contract/index.ts'
+import * as contract from '../../contract/index.ts'
+import type { FunctionSource } from '../source.ts'
+import { errorText } from './error-text.ts'
+
+/** A loaded function, or what is wrong with its file. */
+export type Loaded =
+  | { readonly ok: true; readonly fn: RewardFunction }
+  | { readonly ok: false; readonly reason: string }
+
+/** Loads each file once a worker: an edited file is seen by other workers only. `fresh` never rejects. */
+export function loader(sources: readonly FunctionSource[]): {
+  cached(name: string): Loaded | undefined
+  fresh(name: string): Promise<Loaded>
+} {
+  const byName = new Map(sources.map((source) => [source.name, source]))
+  const known = new Map<string, Loaded>()
+  let jiti: Promise<Jiti> | undefined
+  const usersLoader = () => {
+    jiti ??= createUsersLoader()
+    return jiti
+  }
+  return {
+    cached: (name) => known.get(name),
+    async fresh(name) {
+      const source = byName.get(name)
+      const loaded: Loaded = source
+        ? await load(source, usersLoader)
+        : { ok: false, reason: 'there is no file of this name' }
+      known.set(name, loaded)
+      return loaded
+    },
+  }
+}
+
+async function load(source: FunctionSource, usersLoader: () => Promise<Jiti>): Promise<Loaded> {
+  try {
+    const module: unknown = source.builtIn
+      ? await import(pathToFileURL(source.file).href)
+      : await (await usersLoader()).import(source.file)
+    return checked((module as { default?: unknown }).default)
+  } catch (error) {
+    return { ok: false, reason: `does not load: ${errorText(error)}` }
+  }
+}
+
+/** Users' files see this package's own modules, so a folder needs no node_modules for them. */
+async function createUsersLoader(): Promise<Jiti> {
+  const virtualModules = {
+    zod,
+    'reward-gateway/contract': contract,
+    'reward-gateway/extract': await import('../../extract/index.ts'),
+    'reward-gateway/testing': await import('../../contract/testing.ts'),
+  }
+  return createJiti(import.meta.url, { fsCache: false, interopDefault: false, virtualModules })
+}
+
+const hooksOf: Readonly<Record<RewardFunction['kind'], readonly string[]>> = {
+  rule: ['score'],
+  'group-rule': ['score'],
+  model: ['rm_preprocess'],
+  pair: ['rm_preprocess', 'rm_postprocess'],
+  list: ['rm_preprocess', 'rm_postprocess'],
+}
+const asks = ['generate', 'classify', 'rewards', 'embed', 'choose']
+
+function checked(exported: unknown): Loaded {
+  const fn = exported as RewardFunction & Record<string, unknown>
+  if (typeof fn !== 'object' || fn === null || !Object.hasOwn(hooksOf, String(fn.kind))) {
+    return {
+      ok: false,
+      reason: 'its default export is not what defineRule or another define function returns',
+    }
+  }
+  const missing = hooksOf[fn.kind].find((hook) => typeof fn[hook] !== 'function')
+  if (missing) return { ok: false, reason: `its ${missing} is not a function` }
+  if ('ask' in fn && !asks.includes(String(fn.ask)))
+    return { ok: false, reason: `its ask is none of ${asks.join(', ')}` }
+  if (typeof fn.options?.safeParse !== 'function')
+    return { ok: false, reason: 'its options are not a zod schema' }
+  return { ok: true, fn }
+}

@@ -1,0 +1,131 @@
+import type { ZodType } from 'zod'
+import type { AskName, Asks, Range, RewardFunction, Row } from '../../contract/index.ts'
+import type { Score } from '../../sample/score.ts'
+import type { CallResult, CallRow } from '../function-host.ts'
+import type { Job, JobResult } from '../job.ts'
+import { checkQuestion } from './check-question.ts'
+import { checkVerdict, checkVerdicts, type VerdictLimits } from './check-verdict.ts'
+import { problemsOf } from './describe.ts'
+import { errorPlace, errorText } from './error-text.ts'
+import { Fault } from './fault.ts'
+import { freeze } from './freeze.ts'
+
+type CallJob = Extract<Job, { type: 'call' }>
+
+/** A function with parsed options. */
+interface Binding {
+  readonly options: unknown
+  readonly truth: ZodType
+  readonly range: Range
+  readonly parts: readonly string[]
+}
+
+const bindings = new WeakMap<RewardFunction, Map<string, Binding>>()
+const bindingsKept = 256
+
+/** Runs one unit of author's code. Never throws: what goes wrong is a failure of the call. */
+export function runCall(fn: RewardFunction, job: CallJob): JobResult {
+  const general = fn.kind === 'rule' || fn.kind === 'group-rule' ? 'rule_error' : 'function_error'
+  const hook = { score: 'score', preprocess: 'rm_preprocess', postprocess: 'rm_postprocess' }[job.op]
+  try {
+    const binding = bindingOf(fn, job.options)
+    const rows = job.rows.map((row, index) => rowOf(binding, row, job.rows.length > 1 ? index : null))
+    return { type: 'called', result: answerOf(fn, job, rows, binding) }
+  } catch (error) {
+    const fault = error instanceof Fault
+    const kind = (fault ? error.kind : null) ?? general
+    const detail = fault ? error.message : `${hook} ${errorPlace(error)}`
+    const result: CallResult = { status: 'failed', failure: { kind, retryable: false, detail } }
+    return fault ? { type: 'called', result } : { type: 'called', result, error: errorText(error) }
+  }
+}
+
+function bindingOf(fn: RewardFunction, text: string): Binding {
+  let known = bindings.get(fn)
+  if (!known) {
+    known = new Map()
+    bindings.set(fn, known)
+  }
+  let binding = known.get(text)
+  if (!binding) {
+    const options = freeze(fn.options.parse(JSON.parse(text)))
+    binding = { options, truth: fn.truth(options), range: fn.range(options), parts: fn.parts(options) }
+    if (known.size >= bindingsKept) known.clear()
+    known.set(text, binding)
+  }
+  return binding
+}
+
+function rowOf(binding: Binding, { sample, earlier }: CallRow, index: number | null): Row {
+  const where = index === null ? '' : ` of row ${index}`
+  let parsed: ReturnType<ZodType['safeParse']>
+  try {
+    parsed = binding.truth.safeParse(sample.groundTruth)
+  } catch (error) {
+    throw new Fault(`ground_truth${where}: its schema ${errorPlace(error)}`, 'bad_sample')
+  }
+  if (!parsed.success) {
+    const reasons = problemsOf(parsed.error).map(({ path, message }) =>
+      path ? `${path}: ${message}` : message,
+    )
+    throw new Fault(`ground_truth${where}: ${reasons.join('; ').slice(0, 500)}`, 'bad_sample')
+  }
+  return Object.freeze({
+    sample: freeze(sample),
+    truth: freeze(parsed.data),
+    options: binding.options,
+    earlier: freeze(earlier),
+  })
+}
+
+function answerOf(fn: RewardFunction, job: CallJob, rows: readonly Row[], binding: Binding): CallResult {
+  const [row, other] = rows as [Row, Row]
+  const limits = (hook: string, outOfRange: VerdictLimits['outOfRange']): VerdictLimits => ({
+    hook,
+    range: binding.range,
+    parts: binding.parts,
+    outOfRange,
+  })
+  if (fn.kind === 'rule' || fn.kind === 'group-rule') {
+    if (job.op !== 'score') throw new Fault(`a ${fn.kind} has no ${job.op}`)
+    return fn.kind === 'rule'
+      ? verdicts([checkVerdict(fn.score(row), limits('score', 'rule_error'))])
+      : verdicts(checkVerdicts(fn.score(rows), rows.length, limits('score', 'rule_error')))
+  }
+  const answer = job.answer as never
+  switch (job.op) {
+    case 'preprocess': {
+      if (fn.kind === 'pair') return question(fn.ask, fn.rm_preprocess(row, other))
+      if (fn.kind === 'list') return question(fn.ask, fn.rm_preprocess(rows))
+      const asked = fn.rm_preprocess(row)
+      return typeof asked === 'number'
+        ? verdicts([checkVerdict(asked, limits('rm_preprocess', 'function_error'))])
+        : question(fn.ask, asked)
+    }
+    case 'postprocess': {
+      const judged = limits('rm_postprocess', 'judge_out_of_range')
+      if (fn.kind === 'pair') {
+        const better: unknown = fn.rm_postprocess(answer, row, other)
+        return verdicts([checkVerdict(better, { ...judged, range: [0, 1], parts: [] })])
+      }
+      if (fn.kind === 'list') {
+        const listed = fn.rm_postprocess(answer, rows)
+        return verdicts(listed === null ? rows.map(() => null) : checkVerdicts(listed, rows.length, judged))
+      }
+      if (!fn.rm_postprocess) throw new Fault('a critique has no rm_postprocess')
+      return verdicts([checkVerdict(fn.rm_postprocess(answer, row), judged)])
+    }
+    default:
+      throw new Fault(`a ${fn.kind} reward has no ${job.op}`)
+  }
+}
+
+const verdicts = (checked: readonly (Score | null)[]): CallResult => ({
+  status: 'verdicts',
+  verdicts: checked,
+})
+
+const question = (ask: AskName, value: unknown): CallResult => ({
+  status: 'question',
+  question: checkQuestion(ask, value) as Asks[AskName]['input'],
+})

@@ -1,0 +1,228 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import type { FunctionEvent } from '../../src/functions/events.ts'
+import { call, failureOf, numberOf, openWith, score } from '../support/function-calls.ts'
+
+const rule = (body: string, more = 'range: [0, 1]') => `import { z } from 'zod'
+import { defineRule } from 'reward-gateway/contract'
+export default defineRule({ truth: z.unknown(), ${more}, score({ sample, truth, options }) { ${body} } })
+`
+
+const files = {
+  'behave.ts': `import { z } from 'zod'
+import { defineRule, type Row } from 'reward-gateway/contract'
+import { jsonText } from './shared/words.ts'
+const word: string = jsonText
+export default defineRule({
+  truth: z.unknown(),
+  options: z.object({ worth: z.number().default(1) }),
+  range: ({ worth }) => [0, worth],
+  parts: ['length'],
+  score({ sample, options }: Row<unknown, { worth: number }>) {
+    if (sample.response === 'hang') for (;;) {}
+    if (sample.response === 'exit') process.exit(3)
+    if (sample.response === 'throw') throw new TypeError('secret ' + sample.response)
+    if (sample.response === 'change') (sample as { response: string }).response = 'x'
+    return { value: sample.response === word ? options.worth : 0, parts: { length: sample.response.length } }
+  },
+})
+`,
+  'plain.mjs': rule('return sample.response === truth ? 1 : 0'),
+  'huge.js': rule("return { value: 1, details: { text: 'x'.repeat(1e7), many: Array(1e6).fill('y') } }"),
+  'strict.ts': `import { z } from 'zod'
+import { defineRule } from 'reward-gateway/contract'
+export default defineRule({ truth: z.object({ n: z.number() }), range: [0, 1], score: ({ truth }) => truth.n })
+`,
+  'judge.ts': `import { z } from 'zod'
+import { defineModelReward, prompt } from 'reward-gateway/contract'
+import 'reward-gateway/extract'
+export default defineModelReward({
+  ask: 'generate', truth: z.unknown(), range: [0, 1],
+  rm_preprocess({ sample: { response } }) {
+    return response === '' ? 0 : response === 'odd' ? (undefined as never) : prompt\`Answer: \${response}\`
+  },
+  rm_postprocess: ({ text }) => (text === '' ? null : Number(text)),
+})
+`,
+  'best-of.ts': `import { z } from 'zod'
+import { defineGroupRule } from 'reward-gateway/contract'
+export default defineGroupRule({
+  truth: z.unknown(), range: [0, 1],
+  score(rows) {
+    const longest = Math.max(...rows.map(({ sample }) => sample.response.length))
+    return rows.map(({ sample }) => sample.response.length === longest ? 1 : null)
+  },
+})
+`,
+  'notes.txt': '',
+  shared: { 'words.ts': "export const jsonText: string = 'good'\n" },
+}
+
+t.test('functions of a folder without node_modules, outside the project', async (t) => {
+  const folder = t.testdir(files)
+  const events: FunctionEvent[] = []
+  const host = await openWith([folder], { events: (event) => events.push(event) })
+  t.teardown(() => host.close())
+  const behave = await host.bind('behave', { worth: 0.5 })
+
+  t.test('are described and bound', async (t) => {
+    t.match(host.functions.get('behave'), {
+      kind: 'rule',
+      ask: null,
+      hash: /^[0-9a-f]{64}$/,
+      file: /behave\.ts$/,
+    })
+    t.match(host.functions.get('judge'), { kind: 'model', ask: 'generate', critique: false })
+    t.match(host.functions.get('behave')?.optionsSchema, {
+      properties: { worth: { type: 'number', default: 1 } },
+    })
+    t.strictSame(behave.range, [0, 0.5])
+    t.strictSame(behave.parts, ['length'])
+    await t.rejects(host.bind('behave', { worth: 'much' }), {
+      code: 'RG_OPTIONS_INVALID',
+      problems: [{ path: 'worth', message: /expected number/ }],
+    })
+    await t.rejects(host.bind('behvae', {}), { code: 'RG_FUNCTION_INVALID', message: /did you mean behave/ })
+  })
+
+  t.test('score in .ts, .mjs and .js, alone and in groups', async (t) => {
+    t.strictSame(await score(host, behave, 'good'), {
+      status: 'verdicts',
+      verdicts: [{ value: 0.5, parts: { length: 4 } }],
+    })
+    t.equal(numberOf(await score(host, await host.bind('plain', {}), 'a', 'a')), 1)
+    const best = await host.bind('best-of', {})
+    t.strictSame(await call(host, best, 'score', ['a', 'bb']), {
+      status: 'verdicts',
+      verdicts: [null, { value: 1 }],
+    })
+  })
+
+  t.test('a hanging sample sent alone costs only itself', async (t) => {
+    const [hung, other] = await Promise.all([score(host, behave, 'hang'), score(host, behave, 'good')])
+    t.match(failureOf(hung), 'rule_timeout: score did not end within 400 ms')
+    t.equal(numberOf(other), 0.5)
+    t.ok(events.some((event) => event.type === 'worker_restarted' && event.why === 'timeout'))
+    t.ok(events.some((event) => event.type === 'timeout' && event.limitMs === 400))
+  })
+
+  t.test('a hanging sample inside a chunk costs only itself', async (t) => {
+    const responses = Array.from({ length: 32 }, (_, i) => (i === 13 ? 'hang' : 'good'))
+    const results = await Promise.all(responses.map((response) => score(host, behave, response)))
+    results.forEach((result, i) => {
+      if (i === 13) t.match(failureOf(result), /^rule_timeout/)
+      else t.equal(numberOf(result), 0.5)
+    })
+  })
+
+  t.test('a sample that ends its worker is tried twice and costs only itself', async (t) => {
+    const responses = ['good', 'bad', 'exit', 'good', 'bad']
+    const results = await Promise.all(responses.map((response) => score(host, behave, response)))
+    t.strictSame(results.map(numberOf), [0.5, 0, Number.NaN, 0.5, 0])
+    t.match(failureOf(results[2]!), /^rule_error: score ended its worker twice/)
+  })
+
+  t.test('what an author throws is a failure that does not quote the sample', async (t) => {
+    const failure = failureOf(await score(host, behave, 'throw'))
+    t.match(failure, /^rule_error: score threw TypeError at behave\.ts:\d+:\d+$/)
+    t.notMatch(failure, /secret/)
+    t.ok(events.some((event) => event.type === 'threw' && event.error.includes('secret')))
+    t.match(
+      failureOf(await score(host, behave, 'change')),
+      /^rule_error: score threw TypeError/,
+      'rows are frozen',
+    )
+  })
+
+  t.test('a refused ground truth is a bad sample', async (t) => {
+    const strict = await host.bind('strict', {})
+    t.equal(numberOf(await score(host, strict, '', { n: 1 })), 1)
+    t.match(
+      failureOf(await score(host, strict, '', { n: 'x' })),
+      /^bad_sample: ground_truth: n: .*expected number/,
+    )
+    t.match(
+      failureOf(await score(host, strict, '', { n: 3 })),
+      /^rule_error: score returned 3, outside its range 0 to 1/,
+    )
+  })
+
+  t.test('details are cut to a bound', async (t) => {
+    const result = await score(host, await host.bind('huge', {}), '')
+    t.equal(numberOf(result), 1)
+    t.ok(JSON.stringify(result).length < 200_000)
+    t.match(result, { verdicts: [{ flags: ['details_cut'] }] })
+  })
+
+  t.test('a judge asks, and reads the answer', async (t) => {
+    const judge = await host.bind('judge', {})
+    const read = (text: string) =>
+      call(host, judge, 'postprocess', ['r'], null, { text, finishReason: 'stop' })
+    t.strictSame(await call(host, judge, 'preprocess', ['r']), {
+      status: 'question',
+      question: { kind: 'prompt', literals: ['Answer: ', ''], values: ['r'] },
+    })
+    t.strictSame(await call(host, judge, 'preprocess', ['']), {
+      status: 'verdicts',
+      verdicts: [{ value: 0 }],
+    })
+    t.match(
+      failureOf(await call(host, judge, 'preprocess', ['odd'])),
+      'function_error: rm_preprocess returned undefined',
+    )
+    t.equal(numberOf(await read('0.5')), 0.5)
+    t.strictSame(await read(''), { status: 'verdicts', verdicts: [null] })
+    t.match(failureOf(await read('2')), /^judge_out_of_range/)
+    t.match(failureOf(await read('x')), /^judge_out_of_range: rm_postprocess returned NaN/)
+  })
+})
+
+t.test('mistakes in the files are reported all at once', async (t) => {
+  const folder = t.testdir({
+    a: {
+      'Bad_Name.ts': '',
+      'twice.ts': rule('return 1'),
+      'no-export.ts': 'export const x = 1',
+      'throws.js': "throw new Error('top')",
+      'syntax.ts': 'const = 1',
+      'no-hook.ts':
+        "import { defineRule } from 'reward-gateway/contract'\nexport default defineRule({ range: [0, 1] })",
+    },
+    b: { 'twice.js': rule('return 1') },
+  })
+  const error = await openWith([join(folder, 'a'), join(folder, 'b'), join(folder, 'c')]).catch(
+    (caught) => caught,
+  )
+  t.equal(error.code, 'RG_FUNCTION_INVALID')
+  const said = (path: string) =>
+    error.problems.find((problem: { path: string }) => problem.path.endsWith(path))?.message
+  t.match(said('Bad_Name.ts'), /kebab-case/)
+  t.match(said('b/twice.js'), /also the name of .*a\/twice\.ts/)
+  t.match(said('no-export.ts'), /default export/)
+  t.match(said('throws.js'), /does not load: Error: top/)
+  t.match(said('syntax.ts'), /does not load/)
+  t.match(said('no-hook.ts'), /score is not a function/)
+  t.match(said('/c'), /ENOENT/)
+  t.equal(error.problems.length, 7)
+})
+
+t.test('an edited file is seen by a host opened later, and closing lets what runs end', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'functions-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const write = (value: number) => writeFileSync(join(folder, 'edited.ts'), rule(`return ${value}`))
+  write(0.25)
+  const before = await openWith([folder])
+  const fn = await before.bind('edited', {})
+  write(0.75)
+  const after = await openWith([folder])
+  t.teardown(() => after.close())
+  const running = score(before, fn, '')
+  const closed = before.close()
+  t.equal(numberOf(await running), 0.25)
+  await closed
+  t.match(failureOf(await score(before, fn, '')), /^cancelled/)
+  t.equal(numberOf(await score(after, await after.bind('edited', {}), '')), 0.75)
+  t.not(before.functions.get('edited')?.hash, after.functions.get('edited')?.hash)
+})

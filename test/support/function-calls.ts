@@ -1,0 +1,50 @@
+import type { BoundFunction, Call, CallResult, FunctionHost } from '../../src/functions/function-host.ts'
+import { openFunctions } from '../../src/functions/open-functions.ts'
+import type { Json } from '../../src/sample/json.ts'
+import type { Sample } from '../../src/sample/sample.ts'
+
+/** A sample with a response; the rest is empty. */
+export function sampleOf(response: string, groundTruth: Json = null): Sample {
+  return { id: 's', prompt: 'p', response, groundTruth, rmPrompts: {}, extraInfo: {} }
+}
+
+/** Scores one response. */
+export function score(
+  host: FunctionHost,
+  fn: BoundFunction,
+  response: string,
+  truth: Json = null,
+): Promise<CallResult> {
+  return call(host, fn, 'score', [response], truth)
+}
+
+/** Runs one call over rows of these responses. */
+export function call(
+  host: FunctionHost,
+  fn: BoundFunction,
+  op: Call['op'],
+  responses: readonly string[],
+  truth: Json = null,
+  answer?: Call['answer'],
+): Promise<CallResult> {
+  const rows = responses.map((response) => ({ sample: sampleOf(response, truth), earlier: {} }))
+  return host.call({ op, function: fn, rows, ...(answer !== undefined && { answer }) })
+}
+
+/** The number of a call that gave one score; NaN otherwise. */
+export function numberOf(result: CallResult): number {
+  return result.status === 'verdicts' ? (result.verdicts[0]?.value ?? Number.NaN) : Number.NaN
+}
+
+/** `kind: detail` of a failed call; the status otherwise. */
+export function failureOf(result: CallResult): string {
+  return result.status === 'failed' ? `${result.failure.kind}: ${result.failure.detail}` : result.status
+}
+
+/** Opens the functions of these folders, with a short time limit. */
+export function openWith(
+  folders: readonly string[],
+  options: Partial<Parameters<typeof openFunctions>[0]> = {},
+): Promise<FunctionHost> {
+  return openFunctions({ folders, sampleTimeoutMs: 400, threads: 2, ...options })
+}
