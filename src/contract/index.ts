@@ -21,4 +21,5 @@ export {
 } from './define.ts'
 export { type ChatPrompt, chat, fill, type Prompt, prompt } from './prompt.ts'
 export type { Earlier, Row } from './row.ts'
+export { RuleTimeout } from './rule-timeout.ts'
 export type { Range, Verdict } from './verdict.ts'

@@ -9,3 +9,15 @@ export function countCodePoints(text: string): number {
   for (let at = 0; at < text.length; count++) at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1
   return count
 }
+
+/** The code points of a text; a lone surrogate is one. */
+export function codePointsOf(text: string): Uint32Array {
+  const points = new Uint32Array(text.length)
+  let count = 0
+  for (let at = 0; at < text.length; at++) {
+    const point = text.codePointAt(at)!
+    if (point > 0xffff) at++
+    points[count++] = point
+  }
+  return points.subarray(0, count)
+}

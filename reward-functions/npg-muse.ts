@@ -1,0 +1,83 @@
+import { z } from 'zod'
+import { defineRule, RuleTimeout } from '../src/contract/index.ts'
+import { looseReward, type Payment, soundReward } from '../src/extract/graph/answer-reward.ts'
+import { npgMuse, sound } from '../src/extract/graph/faults.ts'
+import type { Finding } from '../src/extract/graph/finding.ts'
+import { checkGraphAnswer, type GraphTask, graphTasks } from '../src/extract/graph/tasks.ts'
+import { hasLoop } from '../src/extract/repetition.ts'
+import { hasSampledLoop } from '../src/extract/repetition-sampled.ts'
+import { isThoughtThenAnswer, opensThinking } from '../src/extract/think-format.ts'
+
+/** How the answer pays, and what a formed response and a loop in it weigh; undefined: not looked at. */
+interface RewardType {
+  readonly payment: Payment
+  readonly format?: number
+  readonly repeat?: number
+}
+
+const rewardTypes: ReadonlyMap<string, RewardType> = new Map<string, RewardType>([
+  ['binary', { payment: 'binary' }],
+  ['binary_format', { payment: 'binary', format: 0.5 }],
+  ['binary_format_repeat', { payment: 'binary', format: 0.5, repeat: 0.5 }],
+  ['ratio_quality_format_repeat', { payment: 'ratio', format: 0.5, repeat: 0.5 }],
+  ['complicated', { payment: 'complicated', format: 1, repeat: 1 }],
+])
+
+const modes = {
+  sound: { faults: sound, reward: soundReward, isFormed: isThoughtThenAnswer, loops: hasLoop },
+  reference: { faults: npgMuse, reward: looseReward, isFormed: opensThinking, loops: hasSampledLoop },
+}
+
+/** NPG-Muse's graph tasks: data_source says `<task>[_easy|_hard]_<reward type>`, extra_info holds the problem. */
+export default defineRule({
+  truth: z.unknown(),
+  options: z.strictObject({ mode: z.enum(['sound', 'reference']).default('sound') }),
+  range: ({ mode }) => (mode === 'sound' ? [-2, 3] : [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]),
+  parts: ['answer_accuracy', 'format_accuracy', 'repeat_proportion'],
+  score({ sample: { response, dataSource = '', extraInfo }, options }) {
+    const { task, type } = parsedSource(dataSource)
+    const mode = modes[options.mode]
+    const { graph = {}, problem_text: problemText, exact_answer: label } = extraInfo
+    const finding = checkGraphAnswer(task, { graph, problemText, given: 'text' }, response, mode.faults)
+    if (finding.status === 'budget_spent') throw new RuleTimeout(finding.reason)
+    const answer = mode.reward(finding, label, task, type.payment)
+    const parts: Record<string, number> = { answer_accuracy: Number(answer.isRight) }
+    // The original's plain `binary` reports the reward itself.
+    if (options.mode === 'reference' && type.format === undefined) parts.answer_accuracy = answer.value
+    let { value } = answer
+    if (type.format !== undefined) {
+      parts.format_accuracy = Number(mode.isFormed(response))
+      value += type.format * parts.format_accuracy
+    }
+    if (type.repeat !== undefined) {
+      parts.repeat_proportion = Number(mode.loops(response))
+      value -= type.repeat * parts.repeat_proportion
+    }
+    return { value, parts, details: detailsOf(finding), flags: answer.flags }
+  },
+})
+
+function parsedSource(dataSource: string): { task: GraphTask; type: RewardType } {
+  const [name = '', ...words] = dataSource.split('_')
+  const rewardType = words.slice(words[0] === 'easy' || words[0] === 'hard' ? 1 : 0).join('_')
+  const task = graphTasks.get(name)
+  const type = rewardTypes.get(rewardType)
+  if (task && type) return { task, type }
+  throw new Error(
+    `data_source must be <task>[_easy|_hard]_<reward type>, of ${[...graphTasks.keys()].join(', ')} and ${[
+      ...rewardTypes.keys(),
+    ].join(', ')}`,
+  )
+}
+
+/** What of an extracted answer is shown. */
+const shown = 500
+
+function detailsOf(finding: Finding): Record<string, string | number> {
+  return {
+    status: finding.status,
+    ...('reason' in finding ? { reason: finding.reason } : {}),
+    ...('extracted' in finding ? { extracted: finding.extracted.slice(0, shown) } : {}),
+    ...('value' in finding ? { value: finding.value } : {}),
+  }
+}

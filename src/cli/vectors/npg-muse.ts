@@ -1,0 +1,50 @@
+import npgMuse from '../../../reward-functions/npg-muse.ts'
+import type { Json } from '../../contract/index.ts'
+import { scored } from '../../contract/testing.ts'
+import { hasLoop } from '../../extract/repetition.ts'
+import { hasSampledLoop } from '../../extract/repetition-sampled.ts'
+import { type Adapter, type Answer, raises, type Vector } from './vector.ts'
+
+type Parts = readonly (readonly [text: string, times: number])[]
+
+const joined = (parts: unknown): string =>
+  (parts as Parts).map(([text, times]) => text.repeat(times)).join('')
+
+const scoreTask: Answer = (vector, mode) => {
+  const score = scored(npgMuse, {
+    response: typeof vector.response === 'string' ? vector.response : joined(vector.response_parts),
+    groundTruth: vector.ground_truth as Json,
+    dataSource: String(vector.data_source),
+    extraInfo: (vector.extra_info ?? {}) as Readonly<Record<string, Json>>,
+    options: { mode },
+  })
+  const suspect = mode === 'sound' ? { suspect: score?.flags?.includes('better_than_exact') ?? false } : {}
+  return { score: score?.value, ...score?.parts, ...suspect }
+}
+
+const findRepetition: Answer = ({ parts, true_repetition }) => ({
+  sampled: hasSampledLoop(joined(parts)),
+  ...(true_repetition === undefined ? {} : { exact: hasLoop(joined(parts)) }),
+})
+
+function wanted(vector: Vector, mode: 'reference' | 'sound', file: string): unknown {
+  if (mode === 'sound') {
+    const flags = vector.sound_flags as readonly string[]
+    return { ...(vector.sound_expected as object), suspect: flags.includes('better_than_exact') }
+  }
+  if (vector.reference_raises) return raises
+  if (file !== 'repetition') return vector.expected ?? vector.reference_expected
+  const { has_repetition } = vector.expected as { has_repetition: boolean }
+  const { true_repetition } = vector
+  return { sampled: has_repetition, ...(true_repetition === undefined ? {} : { exact: true_repetition }) }
+}
+
+const tasks = ['Connected', 'Diameter', 'Distance', 'GED', 'MCP', 'MCS', 'MIS', 'MVC', 'Neighbor', 'TSP']
+
+export const npgMuseVectors: Adapter = {
+  answers: {
+    ...Object.fromEntries([...tasks, 'hacks', 'hardened'].map((file) => [file, scoreTask])),
+    repetition: findRepetition,
+  },
+  wanted,
+}

@@ -1,0 +1,71 @@
+import { looseExactAnswer, soundExactAnswer } from './exact-answer.ts'
+import type { Finding } from './finding.ts'
+import type { GraphTask } from './tasks.ts'
+
+/** How an answer pays: right or not, a share of the best value, or a share with a penalty. */
+export type Payment = 'binary' | 'ratio' | 'complicated'
+
+/** What an answer earns. */
+export interface AnswerReward {
+  readonly value: number
+  readonly isRight: boolean
+  /** `better_than_exact`: the label is suspect; `bad_problem`: the row cannot be graded. */
+  readonly flags: readonly string[]
+}
+
+const full: Readonly<Record<Payment, number>> = { binary: 1, ratio: 1, complicated: 2 }
+
+/** Pays a solution for how near it comes to the best value, `label`; an unusable row pays 0, no solution at most 0. */
+export function soundReward(
+  finding: Finding,
+  label: unknown,
+  { better, squared }: Pick<GraphTask, 'better' | 'squared'>,
+  payment: Payment,
+): AnswerReward {
+  const exact = soundExactAnswer(label)
+  const wrong = { isRight: false, flags: [] }
+  if (exact === undefined || finding.status === 'bad_problem') {
+    return { value: 0, isRight: false, flags: ['bad_problem'] }
+  }
+  if (finding.status !== 'solution') return { value: payment === 'complicated' ? -1 : 0, ...wrong }
+  const { value } = finding
+  const isBetter = better === 'smaller' ? value < exact : value > exact
+  if (isBetter || value === exact) {
+    return { value: full[payment], isRight: true, flags: isBetter ? ['better_than_exact'] : [] }
+  }
+  return { value: share(better === 'smaller' ? exact / value : value / exact, payment, squared), ...wrong }
+}
+
+/** NPG-Muse's payment: the raw value without a label, statuses compared with it, ratios beyond 1. */
+export function looseReward(
+  finding: Finding,
+  label: unknown,
+  { better, squared }: Pick<GraphTask, 'better' | 'squared'>,
+  payment: Payment,
+): AnswerReward {
+  const result = statusValue(finding)
+  if (result === null) return { value: 0, isRight: false, flags: [] }
+  const exact = looseExactAnswer(label)
+  const value = exact === undefined ? result : paid(result, exact)
+  return { value, isRight: value === full[payment], flags: [] }
+
+  function paid(value: number, exact: number): number {
+    if (value === exact) return full[payment]
+    if (payment === 'binary') return 0
+    if (value <= 0) return payment === 'complicated' ? -1 : 0
+    if (better === 'larger' && exact === 0) throw new Error('extra_info.exact_answer is 0: no ratio to it')
+    return share(better === 'smaller' ? exact / value : value / exact, payment, squared)
+  }
+}
+
+function share(ratio: number, payment: Payment, squared = false): number {
+  if (payment === 'binary') return 0
+  return 0.5 * (squared && payment === 'complicated' ? ratio ** 2 : ratio)
+}
+
+/** The original's number for a finding: -1 without a list, -2 for a wrong one; null where it is not asked. */
+function statusValue(finding: Finding): number | null {
+  if (finding.status === 'solution') return finding.value
+  if (finding.status === 'no_answer') return -1
+  return finding.status === 'invalid' ? -2 : null
+}

@@ -1,0 +1,25 @@
+/** What a check of a graph task found. */
+export type Finding =
+  /** `value` counts what the task counts: nodes, hops, edits, kilometres; 0 or more. */
+  | { readonly status: 'solution'; readonly value: number; readonly extracted: string }
+  | { readonly status: 'invalid'; readonly reason: string; readonly extracted: string }
+  /** `no_answer`: no list. `bad_problem`: the row, not the answer, cannot be read. `raised`: the original's check throws. */
+  | { readonly status: 'no_answer' | 'bad_problem' | 'raised' | 'budget_spent'; readonly reason: string }
+
+export const solution = (value: number, extracted: string): Finding => ({
+  status: 'solution',
+  value,
+  extracted,
+})
+
+export const invalid = (reason: string, extracted: string): Finding => ({
+  status: 'invalid',
+  reason,
+  extracted,
+})
+
+export const noAnswer = (reason: string): Finding => ({ status: 'no_answer', reason })
+
+export const badProblem = (reason: string): Finding => ({ status: 'bad_problem', reason })
+
+export const raised = (reason: string): Finding => ({ status: 'raised', reason })

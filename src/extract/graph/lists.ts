@@ -1,0 +1,67 @@
+import { asciiDigits, maxIntegerDigits } from '../digits.ts'
+import { trimSpace, whiteSpace } from '../white-space.ts'
+
+/** The insides of all `[...]` that close on their own line, in order; a `[` inside belongs to the text. Linear. */
+export function lineLists(text: string): string[] {
+  const found: string[] = []
+  const after = (mark: string, at: number): number => {
+    const next = text.indexOf(mark, at)
+    return next === -1 ? text.length : next
+  }
+  let open = after('[', 0)
+  let close = -1
+  let newline = -1
+  while (open < text.length) {
+    if (close < open) close = after(']', open)
+    if (newline < open) newline = after('\n', open)
+    if (close === text.length) break
+    if (close < newline) found.push(text.slice(open + 1, close))
+    open = after('[', Math.min(close, newline))
+  }
+  return found
+}
+
+/** The insides of all innermost `[...]`, newlines and all, in order. Linear. */
+export function innermostLists(text: string): string[] {
+  const found: string[] = []
+  let open = -1
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit === 0x5b) open = at
+    else if (unit === 0x5d && open !== -1) {
+      found.push(text.slice(open + 1, at))
+      open = -1
+    }
+  }
+  return found
+}
+
+const digitsAndCommas = new RegExp(`\\[([\\p{Nd},${whiteSpace}]+)\\]`, 'gu')
+const capitalsAndCommas = new RegExp(`\\[([A-Z,${whiteSpace}]*)\\]`, 'gu')
+
+/** Lists of digits, commas and white space, at least one character, newlines and all; in order. Linear: see `insides`. */
+export const integerLists = (text: string): string[] => insides(text, digitsAndCommas)
+
+/** Lists of ASCII capitals, commas and white space, maybe empty; in order. Linear. */
+export const capitalLists = (text: string): string[] => insides(text, capitalsAndCommas)
+
+/** A `[` cannot stand inside such a list, so a failed try ends before the next one begins: linear. */
+const insides = (text: string, list: RegExp): string[] =>
+  Array.from(text.matchAll(list), (match) => match[1] ?? '')
+
+/** The numbers of an integer list; null where a piece between the commas is blank or too long. */
+export function integersOf(list: string): number[] | null {
+  const numbers: number[] = []
+  for (const piece of trimSpace(list).split(separators)) {
+    if (piece === '' || [...piece].length > maxIntegerDigits) return null
+    numbers.push(Number(asciiDigits(piece)))
+  }
+  return numbers
+}
+
+/** The pieces of a list of names, stripped. */
+export function piecesOf(list: string): string[] {
+  return list.split(',').map(trimSpace)
+}
+
+const separators = new RegExp(`[,${whiteSpace}]+`, 'u')
