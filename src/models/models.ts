@@ -65,11 +65,39 @@ export class AskError extends Error {
   }
 }
 
+/** `trial`: it failed, and one question tries it again. `other-model`: it answers, but serves something else. */
+export type InstanceState = 'ready' | 'trial' | 'ejected' | 'draining' | 'other-model'
+
+/** One instance in one model's pool. Counters are since the start and of all models at the address. */
+export interface InstanceSnapshot {
+  readonly address: string
+  readonly state: InstanceState
+  readonly weight: number
+  readonly inFlight: number
+  readonly limit: number
+  /** Moving average of good calls; 0: none yet. */
+  readonly latencyMs: number
+  readonly calls: number
+  readonly errors: number
+}
+
+export interface ModelSnapshot {
+  readonly name: string
+  /** The name that its servers serve. */
+  readonly serves: string
+  readonly backend: string
+  /** Questions in line for an instance. */
+  readonly waiting: number
+  readonly instances: readonly InstanceSnapshot[]
+}
+
 /** Reward models by global name. */
 export interface Models {
   readonly names: readonly string[]
   /** Rejects with AskError only. One question's callers share one upstream call; it is aborted when all have gone. */
   ask<A extends AskName>(request: AskRequest<A>): Promise<Answered<A>>
+  /** How every pool is right now. */
+  snapshot(): readonly ModelSnapshot[]
   /** Waits for nothing: aborts what is in flight. */
   close(): Promise<void>
 }

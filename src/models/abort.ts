@@ -1,0 +1,54 @@
+const listeners = new WeakMap<AbortSignal, Set<() => void>>()
+
+/** Runs `fn` when `signal` aborts, at once if it has; the returned function takes it back. */
+export function whenAborted(signal: AbortSignal, fn: () => void): () => void {
+  if (signal.aborted) {
+    fn()
+    return () => {}
+  }
+  // One real listener a signal: adding the n-th to a signal that thousands of questions share costs n steps.
+  let waiting = listeners.get(signal)
+  if (!waiting) {
+    const all = new Set<() => void>()
+    waiting = all
+    listeners.set(signal, all)
+    signal.addEventListener('abort', () => runAll(all), { once: true })
+  }
+  const all = waiting
+  // A function of its own, since the same `fn` may be given twice.
+  const entry = () => fn()
+  all.add(entry)
+  return () => {
+    all.delete(entry)
+  }
+}
+
+function runAll(all: Set<() => void>): void {
+  for (const fn of all) fn()
+  all.clear()
+}
+
+/** What stops one question's work: calls under way, pauses and places in a queue. */
+export class Stop {
+  stopped = false
+  #waiting: Set<() => void> | null = null
+
+  /** Runs `fn` at the stop, at once if it was; the returned function takes it back. */
+  on(fn: () => void): () => void {
+    if (this.stopped) {
+      fn()
+      return () => {}
+    }
+    this.#waiting ??= new Set()
+    this.#waiting.add(fn)
+    return () => {
+      this.#waiting?.delete(fn)
+    }
+  }
+
+  stop(): void {
+    if (this.stopped) return
+    this.stopped = true
+    if (this.#waiting) runAll(this.#waiting)
+  }
+}

@@ -1,0 +1,44 @@
+import type { Instance } from './instance.ts'
+
+/** One instance's place in one model's pool. */
+export interface Member {
+  readonly instance: Instance
+  readonly weight: number
+  /** Takes no further questions; goes when its last call has come back. */
+  draining: boolean
+  /** Serves another model than the pool's. */
+  stranger: boolean
+}
+
+export const isOpen = (member: Member): boolean => !member.draining && !member.stranger
+
+export const isAlive = (member: Member): boolean => isOpen(member) && member.instance.alive
+
+const load = ({ instance, weight }: Member): number => (instance.inFlight + 1) / weight
+
+/** The less loaded of two drawn at random from the members that can take a question; null: none can. */
+export function leastOutstanding(
+  members: readonly Member[],
+  usable: (member: Member) => boolean,
+  random: () => number,
+): Member | null {
+  const one = drawn(members, usable, random)
+  if (!one) return null
+  const other = drawn(members, usable, random)
+  return other && load(other) < load(one) ? other : one
+}
+
+/** A usable member, each start equally likely: a walk from a random place. */
+function drawn(
+  members: readonly Member[],
+  usable: (member: Member) => boolean,
+  random: () => number,
+): Member | null {
+  const { length } = members
+  const start = Math.floor(random() * length)
+  for (let i = 0; i < length; i += 1) {
+    const member = members[(start + i) % length] as Member
+    if (usable(member)) return member
+  }
+  return null
+}

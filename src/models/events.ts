@@ -1,0 +1,29 @@
+import type { AskName } from '../contract/index.ts'
+import type { FailureKind } from '../sample/failure.ts'
+
+/** A call that came back, failed or was given up. */
+export interface CallEnd {
+  readonly model: string
+  readonly instance: string
+  readonly ask: AskName
+  readonly ms: number
+  /** `abandoned`: nobody waited for it any more. */
+  readonly outcome: 'ok' | 'abandoned' | FailureKind
+  readonly tokens: { readonly prompt: number; readonly completion: number }
+}
+
+/** What the model side tells of itself. Called synchronously on the hot path: count, and return. */
+export interface ModelEvents {
+  callStarted?(call: { readonly model: string; readonly instance: string; readonly ask: AskName }): void
+  callEnded?(call: CallEnd): void
+  /** A further call for a question whose last call failed with `kind`. */
+  retried?(retry: { readonly model: string; readonly kind: FailureKind }): void
+  /** No further call, because the retry budget is spent. */
+  retryDenied?(retry: { readonly model: string }): void
+  answered?(answer: { readonly model: string; readonly source: 'call' | 'cache' | 'joined' }): void
+  /** A question had to wait this long for an instance. */
+  queued?(wait: { readonly model: string; readonly ms: number }): void
+  /** An instance takes no questions any more, or takes them again. */
+  ejected?(change: { readonly instance: string; readonly reason: string }): void
+  readmitted?(change: { readonly instance: string }): void
+}

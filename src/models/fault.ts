@@ -1,0 +1,26 @@
+import type { FailureKind } from '../sample/failure.ts'
+
+/** What may follow a failed call: a call elsewhere, or none because the question itself is at fault. */
+export type Remedy = 'retry' | 'give-up'
+
+/** One call's failure, in the words of a sample's failure. `blame`: it counts against the instance. */
+export class Fault extends Error {
+  override readonly name = 'Fault' as const
+  readonly kind: FailureKind
+  readonly remedy: Remedy
+  readonly blame: boolean
+  /** What the server asked for in Retry-After; 0: nothing. */
+  readonly waitMs: number
+
+  constructor(
+    kind: FailureKind,
+    detail: string,
+    options: { remedy?: Remedy; blame?: boolean; waitMs?: number } = {},
+  ) {
+    super(detail)
+    this.kind = kind
+    this.remedy = options.remedy ?? 'retry'
+    this.blame = options.blame ?? this.remedy === 'retry'
+    this.waitMs = options.waitMs ?? 0
+  }
+}

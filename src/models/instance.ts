@@ -1,0 +1,94 @@
+import type { Pool } from 'undici'
+import type { Clock } from '../clock.ts'
+import { Breaker, type BreakerState } from './breaker.ts'
+
+/** One server at one address; shared by every model that names the address. */
+export class Instance {
+  readonly address: string
+  readonly connections: Pool
+  readonly breaker: Breaker
+  inFlight = 0
+  limit: number
+  /** As its last probes say. */
+  healthy = true
+  /** Asked by Retry-After to be left alone for a while. */
+  resting = false
+  calls = 0
+  errors = 0
+  /** Moving average of its good calls, milliseconds; 0: none yet. */
+  latencyMs = 0
+  /** Called when it may have become able, or unable, to take a question. */
+  readonly changed = new Set<() => void>()
+  readonly #clock: Clock
+  #wake: (() => void) | null = null
+
+  constructor(
+    address: string,
+    connections: Pool,
+    settings: { clock: Clock; limit: number; failures: number; openMs: number },
+    breakerChanged: (instance: Instance, state: BreakerState) => void,
+  ) {
+    this.address = address
+    this.connections = connections
+    this.limit = settings.limit
+    this.#clock = settings.clock
+    this.breaker = new Breaker(settings.clock, settings, (state) => {
+      breakerChanged(this, state)
+      this.tell()
+    })
+  }
+
+  /** Believed to work. */
+  get alive(): boolean {
+    return this.healthy && this.breaker.state === 'closed'
+  }
+
+  /** Can take a question now. A half-open breaker lets one through. */
+  get available(): boolean {
+    if (!this.healthy || this.resting) return false
+    if (this.breaker.state === 'closed') return this.inFlight < this.limit
+    return this.breaker.state === 'half-open' && this.inFlight === 0
+  }
+
+  begin(): void {
+    this.inFlight += 1
+    this.calls += 1
+  }
+
+  end(): void {
+    this.inFlight -= 1
+    this.tell()
+  }
+
+  succeeded(ms: number): void {
+    this.latencyMs = this.latencyMs === 0 ? ms : this.latencyMs * 0.9 + ms * 0.1
+    this.breaker.succeeded()
+  }
+
+  /** Takes no question for `ms`. */
+  rest(ms: number): void {
+    this.#wake?.()
+    this.resting = true
+    this.#wake = this.#clock.after(ms, () => {
+      this.resting = false
+      this.tell()
+    })
+  }
+
+  setHealthy(healthy: boolean): void {
+    if (this.healthy === healthy) return
+    this.healthy = healthy
+    this.tell()
+  }
+
+  tell(): void {
+    for (const fn of this.changed) fn()
+  }
+
+  /** Ends its timers and closes its connections, with the calls on them. */
+  async close(): Promise<void> {
+    this.breaker.end()
+    this.#wake?.()
+    await this.connections.destroy()
+  }
+}

@@ -1,0 +1,97 @@
+import { z } from 'zod'
+
+const seconds = z.number().positive().max(86_400)
+const fraction = z.number().min(0).max(1)
+const address = z.url({ protocol: /^https?$/, error: 'an http:// or https:// address of a model server' })
+
+/** Sampling settings by their OpenAI / vLLM names; a step's are laid over its model's. */
+export const samplingConfig = z.strictObject({
+  temperature: z.number().min(0).max(2).optional(),
+  top_p: z.number().gt(0).max(1).optional(),
+  top_k: z.int().min(-1).optional(),
+  min_p: fraction.optional(),
+  max_tokens: z.int().min(1).optional(),
+  seed: z.int().optional(),
+  stop: z.array(z.string().min(1)).max(16).optional(),
+  logprobs: z.int().min(0).max(20).optional(),
+  thinking: z.boolean().optional(),
+})
+
+/** One server of a model: its address, or the address with a share of the load and limits of its own. */
+export const instanceConfig = z.union([
+  address,
+  z.strictObject({
+    url: address,
+    /** Share of the load beside the other instances: 2 gets twice as much as 1. */
+    weight: z.number().positive().max(1000).default(1),
+    max_in_flight: z.int().min(1).max(65_536).optional(),
+  }),
+])
+
+/** One reward model: how it is asked, where it runs, and what is done when that fails. */
+export const modelConfig = z.strictObject({
+  backend: z.enum(['vllm', 'sglang', 'openai']).default('vllm'),
+  /** The name that its servers serve. */
+  model: z.string().min(1),
+  /** Part of the cache key: change it when other weights are served under the same name. */
+  revision: z.string().default(''),
+  /** Names beside `model` that a reply may give as its model (the first of several served names, say). */
+  reports_as: z.array(z.string()).default([]),
+  instances: z.array(instanceConfig).default([]),
+  /** Patterns (`*` is any text without a slash) of the addresses that may be added while running. */
+  allow: z.array(z.string().min(1)).default([]),
+  /** Name of the environment variable that holds the servers' API key. */
+  api_key_env: z
+    .string()
+    .regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
+    .optional(),
+  sampling: samplingConfig.default({}),
+  /** Calls under way at one instance. */
+  max_in_flight: z.int().min(1).max(65_536).default(256),
+  /** Questions waiting for an instance; more are refused as `overloaded`. */
+  max_queue: z.int().min(0).max(1_000_000).default(65_536),
+  /** One call's time at one instance. */
+  timeout_s: seconds.default(120),
+  connect_timeout_s: seconds.default(5),
+  /** How long a question waits where no instance is alive. */
+  wait_for_instance_s: z.number().min(0).max(86_400).default(5),
+  /** A longer reply ends the call. */
+  max_reply_bytes: z
+    .int()
+    .min(1024)
+    .default(8 * 1024 * 1024),
+  retry: z
+    .strictObject({
+      /** Further calls for one question. */
+      max: z.int().min(0).max(10).default(2),
+      /** Further calls, as a share of first calls, once the first wave of failures is paid. */
+      budget: fraction.default(0.2),
+      /** Before a retry at the same instance; doubles each time, with jitter. */
+      pause_ms: z.number().min(0).max(60_000).default(200),
+    })
+    .prefault({}),
+  breaker: z
+    .strictObject({
+      /** Failures in a row that open it. */
+      failures: z.int().min(1).default(5),
+      /** Before one question tries the instance again; doubles each time up to 60 s. */
+      open_s: seconds.default(5),
+    })
+    .prefault({}),
+  health: z
+    .strictObject({
+      /** Between probes of one instance; 0: no probes. */
+      interval_s: z.number().min(0).max(3600).default(10),
+      timeout_s: seconds.default(5),
+      /** Failed probes in a row that eject an instance. */
+      failures: z.int().min(1).default(2),
+      /** Whether a probe also asks for the names of the served models. */
+      model: z.boolean().default(true),
+    })
+    .prefault({}),
+  /** `auto`: answers at temperature 0 are kept; `always`; `never`. */
+  cache: z.enum(['auto', 'always', 'never']).default('auto'),
+})
+
+export type ModelConfig = z.output<typeof modelConfig>
+export type InstanceConfig = z.output<typeof instanceConfig>

@@ -1,0 +1,92 @@
+import type { Generation, Reply, TokenLogprob } from '../contract/index.ts'
+import type { Reading } from './dispatch.ts'
+import type { Rendered, Sampling } from './models.ts'
+import { garbled, isObject, type JsonObject } from './reply.ts'
+
+/** Servers give a completion of a plain prompt 16 tokens where none are named: too few for any verdict. */
+export const completionTokens = 1024
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+
+/** Tokens of a reply; 0 where it does not say. */
+export function usage(body: JsonObject): { prompt: number; completion: number } {
+  const { usage } = body
+  if (!isObject(usage)) return { prompt: 0, completion: 0 }
+  const { prompt_tokens: prompt, completion_tokens: completion } = usage
+  return { prompt: isCount(prompt) ? prompt : 0, completion: isCount(completion) ? completion : 0 }
+}
+
+/** Settings as the members of a request's JSON, each with a comma before it. Chat and plain prompts differ in logprobs. */
+export function samplingMembers(sampling: Sampling, seedOffset: number, chat: boolean): string {
+  const { logprobs, seed, thinking, ...named } = sampling
+  const members: Record<string, unknown> = { ...named }
+  if (seed !== undefined) members.seed = seed + seedOffset
+  if (logprobs !== undefined && chat) members.logprobs = true
+  if (logprobs !== undefined) members[chat ? 'top_logprobs' : 'logprobs'] = logprobs
+  // Qwen and others read enable_thinking, DeepSeek reads thinking; a template ignores what it does not know.
+  if (thinking !== undefined && chat) members.chat_template_kwargs = { enable_thinking: thinking, thinking }
+  if (!chat) members.max_tokens ??= completionTokens
+  const text = JSON.stringify(members)
+  return text === '{}' ? '' : `,${text.slice(1, -1)}`
+}
+
+/** `structured_outputs`, vLLM's form since 0.11 (the guided_* fields are gone since 0.12). */
+export function structuredOutputs(reply: Reply | undefined): string {
+  if (!reply) return ''
+  const form = 'schema' in reply ? { json: reply.schema } : reply
+  return `,"structured_outputs":${JSON.stringify(form)}`
+}
+
+/** The only choice of a reply, in chat or completion form. */
+export function readGeneration(body: JsonObject, input: Rendered): Reading<Generation> {
+  const { choices } = body
+  if (!Array.isArray(choices) || choices.length !== 1) throw garbled('not one choice')
+  const [choice] = choices as unknown[]
+  if (!isObject(choice)) throw garbled('a choice is not an object')
+  const { finish_reason: finishReason } = choice
+  if (typeof finishReason !== 'string') throw garbled('no finish_reason')
+  // A server that stops ends its work so; the text is a fragment.
+  if (finishReason === 'abort' || finishReason === 'error')
+    throw garbled(`the server ended the text with '${finishReason}'`)
+  const text = typeof input === 'string' ? choice.text : textOf(choice.message)
+  if (typeof text !== 'string') throw garbled('no text')
+  const logprobs =
+    typeof input === 'string' ? completionLogprobs(choice.logprobs) : chatLogprobs(choice.logprobs)
+  return { answer: logprobs ? { text, finishReason, logprobs } : { text, finishReason }, ...usage(body) }
+}
+
+/** A model that only thought, until its tokens were spent, has null for its content. */
+const textOf = (message: unknown): unknown => (isObject(message) ? (message.content ?? '') : undefined)
+
+const isLogprob = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value)
+
+function chatLogprobs(value: unknown): TokenLogprob[] | null {
+  if (!isObject(value) || !Array.isArray(value.content)) return null
+  return value.content.map((entry: unknown) => {
+    if (!isObject(entry)) throw garbled('a logprob is not an object')
+    const top = Array.isArray(entry.top_logprobs) ? entry.top_logprobs : []
+    return { ...tokenOf(entry), top: top.map(tokenOf) }
+  })
+}
+
+function tokenOf(entry: unknown): { token: string; logprob: number } {
+  if (!isObject(entry)) throw garbled('a logprob is not an object')
+  const { token, logprob } = entry
+  if (typeof token !== 'string' || !isLogprob(logprob)) throw garbled('a logprob is not a number')
+  return { token, logprob }
+}
+
+function completionLogprobs(value: unknown): TokenLogprob[] | null {
+  if (!isObject(value)) return null
+  const { tokens, token_logprobs: logprobs, top_logprobs: tops } = value
+  if (!Array.isArray(tokens) || !Array.isArray(logprobs) || tokens.length !== logprobs.length)
+    throw garbled('logprobs do not match the tokens')
+  return tokens.map((token: unknown, at) => {
+    const top: unknown = Array.isArray(tops) ? tops[at] : null
+    const entries = isObject(top) ? Object.entries(top) : []
+    return {
+      ...tokenOf({ token, logprob: logprobs[at] }),
+      top: entries.map(([token, logprob]) => tokenOf({ token, logprob })),
+    }
+  })
+}

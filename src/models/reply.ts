@@ -1,0 +1,67 @@
+import { Fault } from './fault.ts'
+import type { Reply } from './transport.ts'
+
+export type JsonObject = { readonly [key: string]: unknown }
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** A reply that is not what its server promises: another instance may do better. */
+export const garbled = (what: string): Fault =>
+  new Fault('judge_unreachable', `the reply is unusable: ${what}`)
+
+/** The JSON object of a reply with status 200. Throws Fault. */
+export function readObject(reply: Reply): JsonObject {
+  if (reply.status !== 200) throw refusal(reply)
+  let value: unknown
+  try {
+    value = JSON.parse(reply.text)
+  } catch {
+    throw garbled('not JSON')
+  }
+  if (!isObject(value)) throw garbled('not a JSON object')
+  if (isObject(value.error)) throw garbled('an error with status 200')
+  return value
+}
+
+/** The Fault of a reply whose status is not 200. Never holds the server's own words: they may quote the prompt. */
+export function refusal(reply: Reply): Fault {
+  const { status } = reply
+  const detail = `the server answered ${status}`
+  if (status === 429 || status === 503)
+    return new Fault('overloaded', detail, { blame: false, waitMs: retryAfterMs(reply.retryAfter) })
+  if (status >= 500) return new Fault('judge_unreachable', detail)
+  if (status === 408) return new Fault('judge_timeout', detail)
+  if (status === 400 || status === 413 || status === 422) {
+    if (isTooLong(reply.text))
+      return new Fault('prompt_too_long', "the prompt is longer than the model's window", {
+        remedy: 'give-up',
+      })
+    return new Fault('judge_rejected', detail, { remedy: 'give-up' })
+  }
+  if (status === 404) return new Fault('judge_rejected', `${detail}: does it serve this model?`)
+  if (status < 400) return garbled(`status ${status}`)
+  return new Fault('judge_rejected', detail, { remedy: 'give-up' })
+}
+
+/** Milliseconds that a Retry-After of seconds asks for, at most a minute; a date counts as a second. */
+export function retryAfterMs(value: string): number {
+  if (value === '') return 0
+  const seconds = Number(value)
+  return Number.isFinite(seconds) ? Math.min(Math.max(seconds, 0), 60) * 1000 : 1000
+}
+
+// The words of vLLM ("This model's maximum context length is ..."; "longer than the maximum model length of"),
+// SGLang ("is longer than the model's context length") and OpenAI (code context_length_exceeded).
+const tooLongWords = [
+  'context_length_exceeded',
+  'maximum context length',
+  'context length (',
+  'maximum model length',
+  '"input_tokens"',
+]
+
+const isTooLong = (text: string): boolean => {
+  const head = text.slice(0, 4096)
+  return tooLongWords.some((words) => head.includes(words))
+}

@@ -1,0 +1,35 @@
+import type { Clock } from '../../src/clock.ts'
+
+/** A clock that a test moves by hand. */
+export interface FakeClock extends Clock {
+  /** Moves time on, running what falls due in order. */
+  advance(ms: number): void
+  readonly pending: number
+}
+
+export function fakeClock(start = 0): FakeClock {
+  let now = start
+  const timers = new Set<{ at: number; fn: () => void }>()
+  return {
+    now: () => now,
+    after(ms, fn) {
+      const timer = { at: now + ms, fn }
+      timers.add(timer)
+      return () => void timers.delete(timer)
+    },
+    advance(ms) {
+      const until = now + ms
+      for (;;) {
+        const [next] = [...timers].filter(({ at }) => at <= until).sort((a, b) => a.at - b.at)
+        if (!next) break
+        timers.delete(next)
+        now = Math.max(now, next.at)
+        next.fn()
+      }
+      now = until
+    },
+    get pending() {
+      return timers.size
+    },
+  }
+}

@@ -1,0 +1,69 @@
+import type { Test } from 'tap'
+import { systemClock } from '../../src/clock.ts'
+import { type ModelConfig, modelConfig } from '../../src/models/model-config.ts'
+import type { AskError, AskRequest, Models } from '../../src/models/models.ts'
+import { type ModelsOptions, openModels } from '../../src/models/open-models.ts'
+import type { Failure } from '../../src/sample/failure.ts'
+import { type Script, type ScriptedServer, scriptedServer } from './scripted-server.ts'
+
+type Written = Omit<Parameters<typeof modelConfig.parse>[0] & object, never> | Record<string, unknown>
+
+/** A config with probes off, so that every request a server sees is a question. */
+export const configOf = (instances: readonly unknown[], more: Written = {}): ModelConfig =>
+  modelConfig.parse({ model: 'm', instances, health: { interval_s: 0 }, ...more })
+
+/** Servers with these scripts behind one model `judge`; all end with the test. */
+export async function judge(
+  t: Test,
+  scripts: readonly Script[],
+  more: Written = {},
+  options: Partial<ModelsOptions> = {},
+): Promise<{ models: Models; servers: ScriptedServer[]; ask: Asker }> {
+  const servers = await Promise.all(scripts.map((script) => scriptedServer(script)))
+  const config = configOf(
+    servers.map(({ url }) => url),
+    more,
+  )
+  const models = openModels({ judge: config }, { clock: systemClock, ...options })
+  t.teardown(async () => {
+    await models.close()
+    await Promise.all(servers.map((server) => server.kill()))
+  })
+  const clock = options.clock ?? systemClock
+  const ask: Asker = (input, request = {}) =>
+    models.ask({ ...question(input, clock.now() + 60_000), ...request } as AskRequest<'generate'>)
+  return { models, servers, ask }
+}
+
+export type Asker = (
+  input: AskRequest<'generate'>['input'],
+  request?: Partial<AskRequest>,
+) => ReturnType<typeof askGenerate>
+declare const askGenerate: (request: AskRequest<'generate'>) => Promise<{
+  answer: { text: string; finishReason: string }
+  instance: string
+  source: string
+  attempts: number
+  tokens: { prompt: number; completion: number }
+}>
+
+/** A question whose key is its input. */
+export const question = (input: unknown, deadline: number): AskRequest => ({
+  model: 'judge',
+  ask: 'generate',
+  input: input as string,
+  key: JSON.stringify(input),
+  draw: 0,
+  prefix: '',
+  deadline,
+  signal: new AbortController().signal,
+})
+
+/** The failure that an ask ends with; the promise must reject. */
+export const failureOf = (asked: Promise<unknown>): Promise<Failure> =>
+  asked.then(
+    () => {
+      throw new Error('the ask was answered')
+    },
+    (error: AskError) => error.failure ?? Promise.reject(error),
+  )
