@@ -1,6 +1,6 @@
 import t from 'tap'
 import { failureOf, judge } from '../support/models.ts'
-import { completion, hang, json, type Script } from '../support/scripted-server.ts'
+import { completion, hang, json, type Script, type Seen } from '../support/scripted-server.ts'
 
 const says =
   (text: string, more: object = {}): Script =>
@@ -21,7 +21,7 @@ t.test('a conversation goes to the chat endpoint with the sampling of model and 
     instance: servers[0]?.url,
     tokens: { prompt: 7, completion: 2 },
   })
-  const [{ path, body }] = servers[0]?.seen as never
+  const { path, body } = servers[0]?.seen[0] as Seen
   t.equal(path, '/v1/chat/completions')
   t.strictSame(body, {
     model: 'm',
@@ -40,7 +40,7 @@ t.test('a conversation goes to the chat endpoint with the sampling of model and 
 t.test('a plain prompt goes to the completions endpoint, with room for a verdict', async (t) => {
   const { ask, servers } = await judge(t, [says('Yes')])
   t.equal((await ask('Is 2 even?', { reply: { schema: { type: 'object' } } })).answer.text, 'Yes')
-  const [{ path, body }] = servers[0]?.seen as never
+  const { path, body } = servers[0]?.seen[0] as Seen
   t.equal(path, '/v1/completions')
   t.strictSame(body, {
     model: 'm',
@@ -121,7 +121,7 @@ t.test('a score that is not one finite number is never an answer', async (t) => 
     entry([]),
     entry('1'),
     entry([null]),
-    entry([1e999]),
+    '{"model":"m","data":[{"index":0,"probs":[1e999]}]}',
     { model: 'm', data: [] },
     { model: 'm', data: [{ index: 1, probs: [1] }] },
     { model: 'm', data: [{ index: 'a', probs: [1] }] },
@@ -131,7 +131,9 @@ t.test('a score that is not one finite number is never an answer', async (t) => 
   ]
   for (const [at, body] of bad.entries()) {
     const [server] = servers
-    if (server) server.script = () => body
+    if (server)
+      server.script = (_seen, response) =>
+        void response.end(typeof body === 'string' ? body : JSON.stringify(body))
     t.match(await failureOf(ask(`q${at}`, { ask: 'classify' })), { kind: 'judge_unreachable' })
   }
 })
