@@ -8,7 +8,7 @@ const says =
     completion(seen, text, more)
 
 t.test('a conversation goes to the chat endpoint with the sampling of model and question', async (t) => {
-  const { ask, servers } = await judge(t, [says('Yes')], { sampling: { temperature: 0.7, max_tokens: 64 } })
+  const { ask, server } = await judge(t, [says('Yes')], { sampling: { temperature: 0.7, max_tokens: 64 } })
   const answered = await ask([{ role: 'user', content: 'Is 2 even?' }], {
     sampling: { temperature: 0, seed: 5, stop: ['\n'], logprobs: 3, thinking: false },
     reply: { choice: ['Yes', 'No'] },
@@ -18,10 +18,10 @@ t.test('a conversation goes to the chat endpoint with the sampling of model and 
     answer: { text: 'Yes', finishReason: 'stop' },
     source: 'call',
     attempts: 1,
-    instance: servers[0]?.url,
+    instance: server.url,
     tokens: { prompt: 7, completion: 2 },
   })
-  const { path, body } = servers[0]?.seen[0] as Seen
+  const { path, body } = server.seen[0] as Seen
   t.equal(path, '/v1/chat/completions')
   t.strictSame(body, {
     model: 'm',
@@ -38,9 +38,9 @@ t.test('a conversation goes to the chat endpoint with the sampling of model and 
 })
 
 t.test('a plain prompt goes to the completions endpoint, with room for a verdict', async (t) => {
-  const { ask, servers } = await judge(t, [says('Yes')])
+  const { ask, server } = await judge(t, [says('Yes')])
   t.equal((await ask('Is 2 even?', { reply: { schema: { type: 'object' } } })).answer.text, 'Yes')
-  const { path, body } = servers[0]?.seen[0] as Seen
+  const { path, body } = server.seen[0] as Seen
   t.equal(path, '/v1/completions')
   t.strictSame(body, {
     model: 'm',
@@ -51,7 +51,7 @@ t.test('a plain prompt goes to the completions endpoint, with room for a verdict
 })
 
 t.test('scalar scores and embeddings are read in the order of what was asked', async (t) => {
-  const { ask, servers } = await judge(t, [
+  const { ask, server } = await judge(t, [
     (seen) =>
       seen.path === '/classify'
         ? { model: 'm', data: [{ index: 0, label: 'x', probs: [-1.5], num_classes: 1 }], usage: {} }
@@ -67,7 +67,7 @@ t.test('scalar scores and embeddings are read in the order of what was asked', a
   t.equal((await ask([{ role: 'user', content: 'a' }], { ask: 'classify' })).answer, -1.5 as never)
   t.strictSame((await ask(['a', 'b'] as never, { ask: 'embed' })).answer, [[1, 0], [2]] as never)
   t.strictSame(
-    servers[0]?.seen.map(({ path, body }) => [path, body]),
+    server.seen.map(({ path, body }) => [path, body]),
     [
       ['/classify', { model: 'm', input: 'a', use_activation: false }],
       ['/classify', { model: 'm', messages: [{ role: 'user', content: 'a' }], use_activation: false }],
@@ -103,18 +103,16 @@ t.test('a reply that is not what its server promises is never an answer', async 
     ['an empty body', ''],
     ['NaN', '{"model":"m","choices":[{"text":NaN,"finish_reason":"stop"}]}'],
   ]
-  const { ask, servers } = await judge(t, [hang], { retry: { max: 0 }, breaker: { failures: 1000 } })
+  const { ask, server } = await judge(t, [hang], { retry: { max: 0 }, breaker: { failures: 1000 } })
   for (const [what, body] of bad) {
-    const [server] = servers
-    if (server)
-      server.script = (_seen, response) =>
-        void response.end(typeof body === 'string' ? body : JSON.stringify(body))
+    server.script = (_seen, response) =>
+      void response.end(typeof body === 'string' ? body : JSON.stringify(body))
     t.match(await failureOf(ask(what)), { kind: 'judge_unreachable', retryable: true }, what)
   }
 })
 
 t.test('a score that is not one finite number is never an answer', async (t) => {
-  const { ask, servers } = await judge(t, [hang], { retry: { max: 0 }, breaker: { failures: 1000 } })
+  const { ask, server } = await judge(t, [hang], { retry: { max: 0 }, breaker: { failures: 1000 } })
   const entry = (probs: unknown) => ({ model: 'm', data: [{ index: 0, probs }] })
   const bad = [
     entry([0.1, 0.9]),
@@ -130,10 +128,8 @@ t.test('a score that is not one finite number is never an answer', async (t) => 
     { model: 'm' },
   ]
   for (const [at, body] of bad.entries()) {
-    const [server] = servers
-    if (server)
-      server.script = (_seen, response) =>
-        void response.end(typeof body === 'string' ? body : JSON.stringify(body))
+    server.script = (_seen, response) =>
+      void response.end(typeof body === 'string' ? body : JSON.stringify(body))
     t.match(await failureOf(ask(`q${at}`, { ask: 'classify' })), { kind: 'judge_unreachable' })
   }
 })
@@ -151,14 +147,13 @@ t.test('what the server refuses is told apart by whose fault it is', async (t) =
     [500, {}, 'judge_unreachable', true, 3],
     [302, {}, 'judge_unreachable', true, 3],
   ] as const
-  const { ask, servers } = await judge(t, [hang], { retry: { pause_ms: 1 }, breaker: { failures: 1000 } })
+  const { ask, server } = await judge(t, [hang], { retry: { pause_ms: 1 }, breaker: { failures: 1000 } })
   for (const [status, body, kind, retryable, calls] of cases) {
-    const [server] = servers
-    const before = server?.seen.length ?? 0
-    if (server) server.script = (_seen, response) => json(response, body, status)
+    const before = server.seen.length
+    server.script = (_seen, response) => json(response, body, status)
     const failure = await failureOf(ask(`${status} ${JSON.stringify(body)}`))
     t.match(failure, { kind, retryable }, `${status}`)
-    t.equal((server?.seen.length ?? 0) - before, calls, `${status}: calls made`)
+    t.equal(server.seen.length - before, calls, `${status}: calls made`)
     t.equal(failure.attempts?.length, calls)
     t.notMatch(failure.detail, 'maximum context', 'the words of the server stay out')
   }

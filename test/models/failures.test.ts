@@ -17,9 +17,9 @@ const errorsOf = (models: Models): number =>
   models.snapshot()[0]?.instances.reduce((sum, { errors }) => sum + errors, 0) ?? 0
 
 t.test('a failed call is made again at another instance', async (t) => {
-  const { ask, servers } = await judge(t, [broken, yes], { retry: { budget: 1 } })
+  const { ask, server, servers } = await judge(t, [broken, yes], { retry: { budget: 1 } })
   for (let i = 0; i < 20; i += 1) t.equal((await ask(`q${i}`)).instance, servers[1]?.url)
-  t.ok((servers[0]?.seen.length ?? 0) > 0)
+  t.ok(server.seen.length > 0)
   t.equal(servers[1]?.seen.length, 20)
 })
 
@@ -28,7 +28,7 @@ t.test(
   async (t) => {
     const clock = fakeClock()
     let calls = 0
-    const { ask, servers, models } = await judge(
+    const { ask, models, server } = await judge(
       t,
       [
         (seen, response) => {
@@ -43,7 +43,7 @@ t.test(
     const asked = ask('q')
     await until(() => errorsOf(models) === 1)
     clock.advance(99)
-    t.equal(servers[0]?.seen.length, 1)
+    t.equal(server.seen.length, 1)
     clock.advance(1)
     t.equal((await asked).attempts, 2)
   },
@@ -66,16 +66,21 @@ t.test('half a body with its length promised is a broken connection', async (t) 
 
 t.test('a call that takes too long is ended upstream and made elsewhere', async (t) => {
   const clock = fakeClock()
-  const { ask, servers, models } = await judge(t, [hang, hang], { timeout_s: 3 }, { clock, random: () => 0 })
+  const { ask, models, server, servers } = await judge(
+    t,
+    [hang, hang],
+    { timeout_s: 3 },
+    { clock, random: () => 0 },
+  )
   const asked = ask('q')
-  await servers[0]?.saw(1)
+  await server.saw(1)
   clock.advance(3000)
-  await servers[0]?.seen[0]?.closed
+  await server.seen[0]?.closed
   await servers[1]?.saw(1)
   clock.advance(3000)
   await until(() => errorsOf(models) === 2)
   clock.advance(1000)
-  await servers[0]?.saw(2)
+  await server.saw(2)
   clock.advance(3000)
   const failure = await failureOf(asked)
   t.match(failure, { kind: 'judge_timeout', retryable: true })
@@ -91,59 +96,58 @@ t.test('a call that takes too long is ended upstream and made elsewhere', async 
 
 t.test('the deadline ends the wait and the call, whatever the timeout', async (t) => {
   const clock = fakeClock(1000)
-  const { ask, servers } = await judge(t, [hang], {}, { clock })
+  const { ask, server } = await judge(t, [hang], {}, { clock })
   const asked = ask('q', { deadline: 1500 })
-  await servers[0]?.saw(1)
+  await server.saw(1)
   clock.advance(500)
   t.match(await failureOf(asked), { kind: 'deadline', retryable: true })
-  await servers[0]?.seen[0]?.closed
+  await server.seen[0]?.closed
   t.match(await failureOf(ask('late', { deadline: 1500 })), { kind: 'deadline' })
-  t.equal(servers[0]?.seen.length, 1)
+  t.equal(server.seen.length, 1)
 })
 
 t.test('a call is ended when the last of its callers has gone, not before', async (t) => {
-  const { ask, servers } = await judge(t, [hang])
+  const { ask, server } = await judge(t, [hang])
   const [one, two, three] = [new AbortController(), new AbortController(), new AbortController()]
   const first = failureOf(ask('q', { signal: one.signal }))
   const second = failureOf(ask('q', { signal: two.signal }))
-  await servers[0]?.saw(1)
+  await server.saw(1)
   one.abort()
   t.match(await first, { kind: 'cancelled' })
   const third = failureOf(ask('q', { signal: three.signal }))
   two.abort()
   await second
   let isClosed = false
-  const closed = servers[0]?.seen[0]?.closed.then(() => {
+  const closed = server.seen[0]?.closed.then(() => {
     isClosed = true
   })
   await new Promise(setImmediate)
   t.equal(isClosed, false)
   three.abort()
   await Promise.all([third, closed])
-  t.equal(servers[0]?.seen.length, 1)
+  t.equal(server.seen.length, 1)
   t.match(await failureOf(ask('q', { signal: one.signal })), { kind: 'cancelled' })
 })
 
 t.test('equal questions share a call; other draws, settings and asks do not', async (t) => {
-  const { ask, servers } = await judge(t, [yes], { sampling: { temperature: 0.7 } })
+  const { ask, server } = await judge(t, [yes], { sampling: { temperature: 0.7 } })
   const asked = [ask('q'), ask('q'), ask('q', { draw: 1 }), ask('q', { sampling: { temperature: 0.5 } })]
   const answers = await Promise.all(asked)
   t.strictSame(
     answers.map(({ source }) => source),
     ['call', 'joined', 'call', 'call'],
   )
-  t.equal(servers[0]?.seen.length, 3)
+  t.equal(server.seen.length, 3)
   t.equal((await ask('q')).source, 'call', 'an answer that chance made is not kept')
 })
 
 t.test('an answer at temperature 0 is kept; a failure is not', async (t) => {
-  const { ask, servers } = await judge(t, [broken], { sampling: { temperature: 0 }, retry: { max: 0 } })
+  const { ask, server } = await judge(t, [broken], { sampling: { temperature: 0 }, retry: { max: 0 } })
   t.match(await failureOf(ask('q')), { kind: 'judge_unreachable' })
-  const [server] = servers
-  if (server) server.script = yes
+  server.script = yes
   t.equal((await ask('q')).source, 'call')
   t.match(await ask('q'), { source: 'cache', answer: { text: 'Yes' }, attempts: 0, tokens: { prompt: 7 } })
-  t.equal(server?.seen.length, 2)
+  t.equal(server.seen.length, 2)
 })
 
 t.test('the cache keeps what it is told to, for its time', async (t) => {
@@ -162,16 +166,16 @@ t.test(
   'calls under way and questions in line are bounded; what does not fit is refused at once',
   async (t) => {
     const held: (() => void)[] = []
-    const { ask, servers, models } = await judge(
+    const { ask, models, server } = await judge(
       t,
       [(seen, response) => void held.push(() => json(response, completion(seen, 'Yes')))],
       { max_in_flight: 2, max_queue: 3 },
     )
     const asked = [1, 2, 3, 4, 5].map((i) => ask(`q${i}`))
-    await servers[0]?.saw(2)
+    await server.saw(2)
     t.match(models.snapshot(), [{ waiting: 3, instances: [{ inFlight: 2, state: 'ready' }] }])
     t.match(await failureOf(ask('q6')), { kind: 'overloaded', retryable: true })
-    t.equal(servers[0]?.seen.length, 2)
+    t.equal(server.seen.length, 2)
     for (let done = 0; done < 5; done += 1) {
       await until(() => held.length > 0)
       held.shift()?.()
@@ -184,7 +188,7 @@ t.test(
 t.test('an instance that fails again and again is left alone, then tried with one question', async (t) => {
   const clock = fakeClock()
   const told: string[] = []
-  const { ask, servers, models } = await judge(
+  const { ask, models, server } = await judge(
     t,
     [broken, yes],
     { breaker: { failures: 3, open_s: 5 }, retry: { budget: 1 } },
@@ -195,32 +199,32 @@ t.test('an instance that fails again and again is left alone, then tried with on
     },
   )
   for (let i = 0; i < 10; i += 1) await ask(`q${i}`)
-  t.equal(servers[0]?.seen.length, 3)
+  t.equal(server.seen.length, 3)
   t.match(models.snapshot()[0]?.instances, [{ state: 'ejected', errors: 3 }, { state: 'ready' }])
   clock.advance(5000)
   t.equal(models.snapshot()[0]?.instances[0]?.state, 'trial')
   await ask('trial')
-  t.equal(servers[0]?.seen.length, 4)
+  t.equal(server.seen.length, 4)
   clock.advance(5000)
   await ask('still out: the pause has doubled')
-  t.equal(servers[0]?.seen.length, 4)
+  t.equal(server.seen.length, 4)
   clock.advance(5000)
-  if (servers[0]) servers[0].script = yes
+  server.script = yes
   await ask('well again')
-  t.equal(servers[0]?.seen.length, 5)
+  t.equal(server.seen.length, 5)
   t.equal(models.snapshot()[0]?.instances[0]?.state, 'ready')
   t.strictSame(told, ['its calls fail', 'its calls fail', 'back'])
 })
 
 t.test('where no instance lives, questions wait a while for one and then fail', async (t) => {
   const clock = fakeClock()
-  const { ask, servers } = await judge(
+  const { ask, server } = await judge(
     t,
     [yes],
     { retry: { max: 0 }, wait_for_instance_s: 2, breaker: { open_s: 30 } },
     { clock },
   )
-  await servers[0]?.kill()
+  await server.kill()
   t.match(await failureOf(ask('q1')), { kind: 'judge_unreachable', attempts: [{ error: /ECONNREFUSED/ }] })
   const waiting = failureOf(ask('q2'))
   const short = failureOf(ask('q3', { deadline: 1000 }))
@@ -234,7 +238,7 @@ t.test('where no instance lives, questions wait a while for one and then fail', 
 
 t.test('Retry-After is honoured', async (t) => {
   const clock = fakeClock()
-  const { ask, servers, models } = await judge(
+  const { ask, models, server } = await judge(
     t,
     [(_seen, response) => void response.writeHead(503, { 'retry-after': '7' }).end()],
     { retry: { pause_ms: 0 } },
@@ -242,24 +246,24 @@ t.test('Retry-After is honoured', async (t) => {
   )
   const asked = ask('q')
   await until(() => errorsOf(models) === 1)
-  if (servers[0]) servers[0].script = yes
+  server.script = yes
   clock.advance(6999)
   await new Promise(setImmediate)
-  t.equal(servers[0]?.seen.length, 1)
+  t.equal(server.seen.length, 1)
   clock.advance(1)
   t.equal((await asked).attempts, 2)
 })
 
 t.test('a spent retry budget ends the storm', async (t) => {
   const denied: string[] = []
-  const { ask, servers } = await judge(
+  const { ask, server, servers } = await judge(
     t,
     [broken, broken],
     { max_in_flight: 5, retry: { pause_ms: 0, budget: 0.2, max: 10 }, breaker: { failures: 10_000 } },
     { events: { retryDenied: ({ model }) => denied.push(model) } },
   )
   for (let i = 0; i < 100; i += 1) await failureOf(ask(`q${i}`))
-  const calls = (servers[0]?.seen.length ?? 0) + (servers[1]?.seen.length ?? 0)
+  const calls = server.seen.length + (servers[1]?.seen.length ?? 0)
   t.ok(calls <= 100 + 10 + 20, `${calls} calls`)
   t.ok(denied.length > 0)
 })
@@ -271,7 +275,7 @@ t.test('probes eject an instance that is ill or serves another model, and take i
     ejected: ({ reason }: { reason: string }) => told.push(reason),
     readmitted: () => told.push('back'),
   }
-  const { servers, models } = await judge(
+  const { models, server } = await judge(
     t,
     [yes],
     { health: { interval_s: 10, failures: 2 } },
@@ -285,8 +289,6 @@ t.test('probes eject an instance that is ill or serves another model, and take i
       await new Promise(setImmediate)
     }
   }
-  const [server] = servers
-  if (!server) return
   server.healthy = false
   await probe('ejected')
   server.healthy = true
@@ -299,14 +301,14 @@ t.test('probes eject an instance that is ill or serves another model, and take i
 })
 
 t.test('closing ends what is under way', async (t) => {
-  const { ask, servers, models } = await judge(t, [hang], { max_in_flight: 1 })
+  const { ask, models, server } = await judge(t, [hang], { max_in_flight: 1 })
   const asked = [failureOf(ask('q1')), failureOf(ask('q2'))]
-  await servers[0]?.saw(1)
+  await server.saw(1)
   await models.close()
   t.strictSame(
     (await Promise.all(asked)).map(({ kind }) => kind),
     ['cancelled', 'cancelled'],
   )
-  await servers[0]?.seen[0]?.closed
+  await server.seen[0]?.closed
   t.match(await failureOf(models.ask({ model: 'x' } as never)), { kind: 'judge_rejected' })
 })

@@ -18,7 +18,7 @@ export async function judge(
   scripts: readonly Script[],
   more: Written = {},
   options: Partial<ModelsOptions> = {},
-): Promise<{ models: Models; servers: ScriptedServer[]; ask: Asker }> {
+): Promise<{ models: Models; server: ScriptedServer; servers: ScriptedServer[]; ask: Asker }> {
   const servers = await Promise.all(scripts.map((script) => scriptedServer(script)))
   const config = configOf(
     servers.map(({ url }) => url),
@@ -32,7 +32,9 @@ export async function judge(
   const clock = options.clock ?? systemClock
   const ask: Asker = (input, request = {}) =>
     models.ask({ ...question(input, clock.now() + 60_000), ...request } as AskRequest<'generate'>)
-  return { models, servers, ask }
+  const [server] = servers
+  if (!server) throw new Error('a judge needs a server')
+  return { models, server, servers, ask }
 }
 
 export type Asker = (
