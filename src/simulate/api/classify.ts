@@ -1,0 +1,35 @@
+import { type Endpoint, requireModel } from '../call.ts'
+import { createdNow, madeId } from '../identity.ts'
+import { rawReward, sigmoid, stepRewards } from '../scalar.ts'
+import { pass, pooledPrompts } from './pooled.ts'
+import { promptUsage } from './usage.ts'
+
+/** POST /classify: a scalar reward model has one class; `use_activation: false` gives its raw output. */
+export const classify: Endpoint = async (call) => {
+  requireModel(call)
+  const { model, body } = call
+  const admitted = await pass(call, pooledPrompts(call))
+  const data = admitted.map(({ text }, index) => {
+    const raw = rawReward(model, text)
+    const value = body.use_activation === false ? raw : sigmoid(raw)
+    return { index, label: 'LABEL_0', probs: [value], num_classes: 1 }
+  })
+  const head = { id: madeId('classify'), object: 'list', created: createdNow(), model: model.name }
+  return { json: { ...head, data, usage: promptUsage(admitted) } }
+}
+
+/** POST /pooling: one number a text; where the text has step tags, a pair [wrong, right] for each of them. */
+export const pooling: Endpoint = async (call) => {
+  requireModel(call)
+  const { model, body } = call
+  const tag = model.options.stepTag ?? '<extra_0>'
+  const admitted = await pass(call, pooledPrompts(call))
+  const data = admitted.map(({ text }, index) => {
+    const steps = text.includes(tag) ? stepRewards(model, text, tag).map((right) => [1 - right, right]) : null
+    const raw = steps === null ? rawReward(model, text) : 0
+    const value = body.use_activation === false ? raw : sigmoid(raw)
+    return { index, object: 'pooling', data: steps ?? [value] }
+  })
+  const head = { id: madeId('pool'), object: 'list', created: createdNow(), model: model.name }
+  return { json: { ...head, data, usage: promptUsage(admitted) } }
+}

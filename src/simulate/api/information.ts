@@ -1,0 +1,37 @@
+import type { Endpoint } from '../call.ts'
+import { createdNow } from '../identity.ts'
+import { metricsText } from '../metrics.ts'
+
+/** The version of vLLM whose replies these are modelled on. */
+export const modelledVersion = '0.32.0'
+
+export const health: Endpoint = () => ({ text: '' })
+
+export const version: Endpoint = () => ({ json: { version: modelledVersion } })
+
+/** GET /load: requests in flight. */
+export const load: Endpoint = ({ model }) => ({ json: { server_load: model.counters.inFlight } })
+
+export const metrics: Endpoint = ({ model }) => ({
+  text: metricsText(model),
+  type: 'text/plain; version=1.0.0; charset=utf-8',
+})
+
+/** GET /v1/models. */
+export const models: Endpoint = ({ model }) => ({
+  json: {
+    object: 'list',
+    data: [
+      {
+        id: model.name,
+        object: 'model',
+        created: createdNow(),
+        owned_by: 'vllm',
+        root: model.name,
+        parent: null,
+        max_model_len: model.maxModelLen,
+        permission: [],
+      },
+    ],
+  },
+})

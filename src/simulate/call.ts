@@ -1,0 +1,42 @@
+import type { SimulatedModel, Slowdown } from './model.ts'
+import { badRequest, unknownModel } from './refusal.ts'
+
+/** One HTTP request on its way through an endpoint. */
+export interface Call {
+  readonly model: SimulatedModel
+  readonly body: Readonly<Record<string, unknown>>
+  readonly query: URLSearchParams
+  readonly slowdown: Slowdown
+  /** Aborts when the client goes away or the server ends. */
+  readonly signal: AbortSignal
+}
+
+/** What goes back. `events` are server-sent events, each already JSON text. */
+export type Reply =
+  | { readonly json: object; readonly status?: number }
+  | { readonly text: string; readonly status?: number; readonly type?: string }
+  | { readonly events: AsyncIterable<string> }
+
+export type Endpoint = (call: Call) => Reply | Promise<Reply>
+
+/** Refuses a request for another model; a request that names none is for this one. */
+export function requireModel({ model, body }: Call): void {
+  if (body.model !== undefined && body.model !== null && body.model !== model.name) {
+    throw unknownModel(String(body.model))
+  }
+}
+
+/** A list of texts from a field that may hold one text; throws 400 for anything else. */
+export function readTexts(value: unknown, param: string): string[] {
+  if (typeof value === 'string') return [value]
+  const isList = Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === 'string')
+  if (!isList) throw badRequest(`${param} must be a string or a list of strings`, param)
+  return value as string[]
+}
+
+/** A finite number of the body, or the fallback where the field is absent or null; throws 400 for anything else. */
+export function readNumberField(body: Call['body'], name: string, fallback: number): number {
+  const value = body[name] ?? fallback
+  if (typeof value !== 'number' || !Number.isFinite(value)) throw badRequest(`${name} must be a number`, name)
+  return value
+}

@@ -1,0 +1,58 @@
+/** One turn of a conversation as the model sees it. */
+export interface Turn {
+  readonly role: string
+  readonly content: string
+}
+
+const opening = '<|im_start|>'
+const closing = '<|im_end|>'
+
+/** A conversation in ChatML, ready for the model's own turn where `addGenerationPrompt` says so. */
+export function renderChat(turns: readonly Turn[], addGenerationPrompt: boolean): string {
+  let text = ''
+  for (const { role, content } of turns) text += `${opening}${role}\n${content}${closing}\n`
+  return addGenerationPrompt ? `${text}${opening}assistant\n` : text
+}
+
+/** The turns that a rendered text holds: ChatML if it has any, else one turn of the user. */
+export function readChat(text: string): Turn[] {
+  if (!text.includes(opening)) return [{ role: 'user', content: text }]
+  const turns: Turn[] = []
+  for (const piece of text.split(opening)) {
+    const lineEnd = piece.indexOf('\n')
+    const role = (lineEnd < 0 ? piece : piece.slice(0, lineEnd)).trim()
+    if (role === '' || role.length > 20) continue
+    const end = piece.indexOf(closing)
+    const content = lineEnd < 0 ? '' : piece.slice(lineEnd + 1, end < 0 ? undefined : end)
+    turns.push({ role, content })
+  }
+  return isOpen(turns.at(-1)) ? turns.slice(0, -1) : turns
+}
+
+/** The last turn is the place for the model's answer. */
+function isOpen(turn: Turn | undefined): boolean {
+  return turn?.role === 'assistant' && turn.content === ''
+}
+
+/** `messages` of a request; null where it is not a list of turns. Text parts are joined. */
+export function readMessages(messages: unknown): Turn[] | null {
+  if (!Array.isArray(messages) || messages.length === 0) return null
+  const turns: Turn[] = []
+  for (const message of messages as readonly unknown[]) {
+    if (typeof message !== 'object' || message === null) return null
+    const { role, content } = message as Record<string, unknown>
+    const text = readContent(content)
+    if (typeof role !== 'string' || text === null) return null
+    turns.push({ role, content: text })
+  }
+  return turns
+}
+
+function readContent(content: unknown): string | null {
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) return content === null || content === undefined ? '' : null
+  const texts = (content as readonly unknown[]).map((part) =>
+    typeof part === 'object' && part !== null ? (part as Record<string, unknown>).text : part,
+  )
+  return texts.every((text) => typeof text === 'string') ? texts.join('\n') : null
+}

@@ -1,0 +1,50 @@
+import { uniform } from './hash.ts'
+import type { JudgePrompt } from './judge-prompt.ts'
+import type { Draw, Judged, Policy } from './policies/policy.ts'
+
+/** A policy with its mistakes. */
+export class Judge {
+  readonly #policy: Policy
+  readonly #wrongRate: number
+  readonly #undecided: number
+
+  constructor(policy: Policy, wrongRate: number, undecided: number) {
+    this.#policy = policy
+    this.#wrongRate = wrongRate
+    this.#undecided = undecided
+  }
+
+  /** The reply's whole text, or a verdict for each candidate (at least one). */
+  opinion(prompt: JudgePrompt, draw: Draw): string | readonly Judged[] {
+    const reply = this.#policy(prompt, draw)
+    if (typeof reply === 'string') return reply
+    // A policy without parameters looks at nothing: its prompt is not even read.
+    const candidates = this.#policy.length === 0 ? [] : prompt.candidates
+    if (candidates.length < 2) return [this.#judged(reply, prompt, draw, '')]
+    return candidates.map((candidate) => {
+      const subject = prompt.about(candidate)
+      return this.#judged(this.#policy(subject, draw), subject, draw, candidate.label)
+    })
+  }
+
+  #judged(reply: ReturnType<Policy>, prompt: JudgePrompt, draw: Draw, label: string): Judged {
+    if (reply === null || typeof reply === 'string') {
+      return { label, score: this.#undecided, reason: 'There is nothing to go by.' }
+    }
+    const score = this.#isWrong(prompt, draw) ? 1 - reply.score : reply.score
+    return { label, score, reason: reply.reason }
+  }
+
+  /** Probability, 0 to 1, that the (first) answer is right, as a scalar model would see it; null: nothing to go by. */
+  score(prompt: JudgePrompt, draw: Draw): number | null {
+    const verdict = this.#policy(prompt, draw)
+    if (verdict === null || typeof verdict === 'string') return null
+    return this.#isWrong(prompt, draw) ? 1 - verdict.score : verdict.score
+  }
+
+  /** By question and answer, not by the whole text: fences and templates do not move mistakes. */
+  #isWrong(prompt: JudgePrompt, { seed, index }: Draw): boolean {
+    if (this.#wrongRate <= 0) return false
+    return uniform(seed, 'wrong', prompt.question, prompt.answer, index) < this.#wrongRate
+  }
+}

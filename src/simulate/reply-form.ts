@@ -1,0 +1,70 @@
+/** Lowest and highest score. */
+export type Scale = readonly [low: number, high: number]
+
+/** The form in which a judge is asked to say its verdict. */
+export type ReplyForm =
+  | { readonly kind: 'choice'; readonly labels: readonly string[] }
+  | { readonly kind: 'regex'; readonly pattern: string }
+  | { readonly kind: 'schema'; readonly schema: unknown }
+  | { readonly kind: 'json'; readonly keys: readonly string[]; readonly scale: Scale }
+  | { readonly kind: 'rating'; readonly scale: Scale }
+  | { readonly kind: 'pair' }
+  | { readonly kind: 'score'; readonly scale: Scale }
+  | { readonly kind: 'words'; readonly yes: string; readonly no: string }
+
+/** Structured output of a request (vLLM, OpenAI and the older guided_* names), else null. */
+export function structuredForm(body: Readonly<Record<string, unknown>>): ReplyForm | null {
+  const outputs = asObject(body.structured_outputs)
+  const choice = outputs?.choice ?? body.guided_choice
+  if (Array.isArray(choice) && choice.length > 0) return { kind: 'choice', labels: choice.map(String) }
+  const pattern = outputs?.regex ?? body.guided_regex
+  if (typeof pattern === 'string') return { kind: 'regex', pattern }
+  const schema = outputs?.json ?? body.guided_json
+  if (schema !== undefined) return schemaForm(schema)
+  const format = asObject(body.response_format)
+  if (format?.type === 'json_schema') return schemaForm(asObject(format.json_schema)?.schema)
+  const isJson = format?.type === 'json_object' || outputs?.json_object === true
+  return isJson ? { kind: 'json', keys: ['score', 'reason'], scale: [0, 1] } : null
+}
+
+function schemaForm(schema: unknown): ReplyForm {
+  return { kind: 'schema', schema: typeof schema === 'string' ? JSON.parse(schema) : schema }
+}
+
+/** The form that the author's words ask for: the last wish wins over none, JSON over ratings over bare digits. */
+export function askedForm(instructions: string): ReplyForm {
+  const keys = jsonKeys(instructions)
+  const scale = scaleOf(instructions)
+  if (keys.length > 0) return { kind: 'json', keys, scale }
+  if (/\[\[A\]\]|\bA or B\b|"A" or "B"/u.test(instructions)) return { kind: 'pair' }
+  if (instructions.includes('[[')) return { kind: 'rating', scale: scale[1] === 1 ? [1, 10] : scale }
+  if (/score|rating|grade|评分|打分/iu.test(instructions)) return { kind: 'score', scale }
+  if (/\byes\b/iu.test(instructions)) {
+    const isUpper = /\bYES\b/u.test(instructions)
+    const isTitle = /\bYes\b/u.test(instructions)
+    return isUpper
+      ? { kind: 'words', yes: 'YES', no: 'NO' }
+      : { kind: 'words', yes: isTitle ? 'Yes' : 'yes', no: isTitle ? 'No' : 'no' }
+  }
+  return { kind: 'words', yes: '1', no: '0' }
+}
+
+/** Keys of the last `{"key": ...}` that the author shows. */
+function jsonKeys(instructions: string): string[] {
+  const tail = instructions.slice(-8000)
+  const end = tail.lastIndexOf('}')
+  const start = tail.lastIndexOf('{', end)
+  if (end < 0 || start < 0) return []
+  const keys = [...tail.slice(start, end).matchAll(/"([^"\n]{1,80})"\s?:/gu)].map(([, key = '']) => key)
+  return [...new Set(keys)]
+}
+
+/** '0 to 10', '1-5', 'between 0 and 100'; 0 to 1 where none is named. */
+function scaleOf(instructions: string): Scale {
+  const range = /\b([01])(?:\.0)?\s?(?:to|-|–|and|\.\.)\s?(100|10|[1-9])\b/u.exec(instructions)
+  return range ? [Number(range[1]), Number(range[2])] : [0, 1]
+}
+
+function asObject(value: unknown): Readonly<Record<string, unknown>> | null {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null
+}

@@ -1,0 +1,47 @@
+import { chatCompletions, chatCompletionsBatch } from './api/chat.ts'
+import { classify, pooling } from './api/classify.ts'
+import { completions } from './api/completions.ts'
+import { embeddings } from './api/embeddings.ts'
+import { health, load, metrics, models, version } from './api/information.ts'
+import type { Endpoint } from './call.ts'
+
+/** One endpoint. `runner`: the kind of model that serves it; absent: every server has it. */
+export interface Route {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly endpoint: Endpoint
+  readonly runner?: 'generate' | 'pooling'
+  /** True where the model itself is asked: there, faults strike by default. */
+  readonly asksModel: boolean
+}
+
+const asks = (runner: 'generate' | 'pooling', path: string, endpoint: Endpoint): Route => ({
+  method: 'POST',
+  path,
+  endpoint,
+  runner,
+  asksModel: true,
+})
+
+const tells = (method: 'GET' | 'POST', path: string, endpoint: Endpoint): Route => ({
+  method,
+  path,
+  endpoint,
+  asksModel: false,
+})
+
+/** Everything a simulated server speaks, its own control paths apart. */
+export const routes: readonly Route[] = [
+  asks('generate', '/v1/chat/completions', chatCompletions),
+  asks('generate', '/v1/chat/completions/batch', chatCompletionsBatch),
+  asks('generate', '/v1/completions', completions),
+  asks('pooling', '/v1/embeddings', embeddings),
+  asks('pooling', '/classify', classify),
+  asks('pooling', '/pooling', pooling),
+  tells('GET', '/health', health),
+  tells('GET', '/ping', health),
+  tells('GET', '/version', version),
+  tells('GET', '/v1/models', models),
+  tells('GET', '/metrics', metrics),
+  tells('GET', '/load', load),
+]

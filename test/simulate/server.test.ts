@@ -1,0 +1,198 @@
+import t from 'tap'
+import { chat, get, judgement, post, simulated } from '../support/simulated.ts'
+
+const right = judgement('How many apples has Ann?', 'She has 6 * 7 = 42 apples.\n#### 42')
+const wrong = judgement('How many apples has Ann?', 'She has 6 * 7 = 41 apples.\n#### 41')
+const answers = { 'apples has Ann': 42 }
+
+t.test('a judge says 1 of a right answer and 0 of a wrong one', async (t) => {
+  const server = await simulated(t, { answers })
+  t.equal(await chat(server, right), '1')
+  t.equal(await chat(server, wrong), '0')
+  const stats = server.stats()
+  t.match(stats, {
+    requests: { '/v1/chat/completions': 2 },
+    sequences: { finished: 2, aborted: 0 },
+    inFlight: 0,
+  })
+  t.ok(stats.promptTokens > 60)
+})
+
+t.test('a chat reply has the shape of vLLM, with choices, usage and logprobs as asked', async (t) => {
+  const server = await simulated(t, { model: 'judge', answers })
+  const { json } = await post(server, '/v1/chat/completions', {
+    model: 'judge',
+    messages: [{ role: 'user', content: [{ type: 'text', text: right }] }],
+    n: 2,
+    logprobs: true,
+    top_logprobs: 2,
+    structured_outputs: { choice: ['yes', 'no'] },
+  })
+  t.match(json, { object: 'chat.completion', model: 'judge', usage: { completion_tokens: 2 } })
+  t.equal(json.choices.length, 2)
+  t.match(json.choices[1], {
+    index: 1,
+    finish_reason: 'stop',
+    message: { role: 'assistant', content: 'yes' },
+  })
+  const [token] = json.choices[0].logprobs.content
+  t.same(
+    token.top_logprobs.map(({ token }: { token: string }) => token),
+    ['yes', 'no'],
+  )
+  const mass = token.top_logprobs.reduce(
+    (sum: number, { logprob }: { logprob: number }) => sum + Math.exp(logprob),
+    0,
+  )
+  t.ok(Math.abs(mass - 1) < 1e-9, 'two labels share the whole probability')
+})
+
+t.test('max_tokens cuts a reply with finish_reason length, a stop text ends it', async (t) => {
+  const server = await simulated(t, { policy: 'constant', constant: 'The verdict is: right. END of it' })
+  const ask = (more: object) =>
+    post(server, '/v1/chat/completions', { messages: [{ role: 'user', content: 'x' }], ...more })
+  t.match((await ask({ max_tokens: 2 })).json.choices[0], {
+    finish_reason: 'length',
+    message: { content: 'The verd' },
+  })
+  t.match((await ask({ stop: ['END', 'nowhere'] })).json.choices[0], {
+    finish_reason: 'stop',
+    stop_reason: 'END',
+    message: { content: 'The verdict is: right. ' },
+  })
+})
+
+t.test('completions take one prompt or many, and keep their order', async (t) => {
+  const server = await simulated(t, { answers })
+  const { json } = await post(server, '/v1/completions', { prompt: [right, wrong, right], logprobs: 2, n: 1 })
+  t.same(
+    json.choices.map(({ text, index }: { text: string; index: number }) => [index, text]),
+    [
+      [0, '1'],
+      [1, '0'],
+      [2, '1'],
+    ],
+  )
+  t.same(Object.keys(json.choices[0].logprobs.top_logprobs[0]).sort(), ['0', '1'])
+  t.equal((await post(server, '/v1/completions', { prompt: wrong })).json.choices[0].text, '0')
+})
+
+t.test('a batch of conversations gives one choice for each', async (t) => {
+  const server = await simulated(t, { answers })
+  const messages = [wrong, right].map((content) => [{ role: 'user', content }])
+  const { json } = await post(server, '/v1/chat/completions/batch', { messages })
+  t.same(
+    json.choices.map(({ message }: { message: { content: string } }) => message.content),
+    ['0', '1'],
+  )
+})
+
+t.test('a scalar reward model prefers the right answer, by input and by messages', async (t) => {
+  const server = await simulated(t, { answers })
+  const { json } = await post(server, '/classify', { input: [right, wrong] })
+  t.ok(json.data[0].probs[0] > 0.8 && json.data[1].probs[0] < 0.2)
+  const rollout = (answer: string) => [
+    { role: 'user', content: 'How many apples has Ann?' },
+    { role: 'assistant', content: answer },
+  ]
+  const raw = await post(server, '/classify', { messages: rollout('42'), use_activation: false })
+  t.ok(raw.json.data[0].probs[0] > 1)
+  const low = await post(server, '/pooling', { messages: rollout('41'), use_activation: false })
+  t.ok(low.json.data[0].data[0] < -1)
+})
+
+t.test('embeddings have length 1, and similar texts are nearer than others', async (t) => {
+  const server = await simulated(t, { dimensions: 64 })
+  const input = ['The courier returns the meal.', 'The courier returned the meal', 'x = 12 / 7']
+  const { json } = await post(server, '/v1/embeddings', { input })
+  const [a, b, c] = json.data.map(({ embedding }: { embedding: number[] }) => embedding)
+  const dot = (x: number[], y: number[]) => x.reduce((sum, value, i) => sum + value * (y[i] ?? 0), 0)
+  t.ok(Math.abs(dot(a, a) - 1) < 1e-9)
+  t.ok(dot(a, b) > 0.7 && dot(a, b) > dot(a, c) + 0.3)
+  const packed = await post(server, '/v1/embeddings', { input: input[0], encoding_format: 'base64' })
+  const floats = new Float32Array(
+    Uint8Array.from(Buffer.from(packed.json.data[0].embedding, 'base64')).buffer,
+  )
+  t.ok(Math.abs((floats[0] ?? 0) - a[0]) < 1e-6)
+})
+
+t.test('errors have the status and the shape of vLLM', async (t) => {
+  const server = await simulated(t, { model: 'judge', maxModelLen: 8 })
+  const messages = [{ role: 'user', content: 'x' }]
+  const unknown = await post(server, '/v1/chat/completions', { model: 'other', messages })
+  t.match(unknown, { status: 404, json: { error: { type: 'NotFoundError', param: 'model', code: 404 } } })
+  const long = await post(server, '/v1/completions', { prompt: 'x'.repeat(33) })
+  t.match(long, {
+    status: 400,
+    json: { error: { type: 'BadRequestError', param: 'input_tokens', code: 400 } },
+  })
+  t.match(long.json.error.message, /maximum context length is 8 tokens/)
+  for (const body of [
+    {},
+    { messages: [] },
+    { messages: [1] },
+    { messages: [{ role: 'user', content: 1 }] },
+    [],
+  ]) {
+    t.match(await post(server, '/v1/chat/completions', body), { status: 400 }, JSON.stringify(body))
+  }
+  t.match(await post(server, '/v1/completions', { prompt: ['x', 1] }), { status: 400 })
+  t.match(await post(server, '/v1/completions', { prompt: 'x', max_tokens: 'many' }), { status: 400 })
+  t.match(await post(server, '/nowhere', {}), { status: 404, json: { detail: 'Not Found' } })
+  t.match(await get(server, '/classify'), { status: 405, json: { detail: 'Method Not Allowed' } })
+  const broken = await fetch(`${server.url}/classify`, { method: 'POST', body: '{' })
+  t.equal(broken.status, 400)
+})
+
+t.test('a server of one runner has only its endpoints', async (t) => {
+  const scalar = await simulated(t, { runner: 'pooling' })
+  t.equal((await post(scalar, '/v1/completions', { prompt: 'x' })).status, 404)
+  t.equal((await post(scalar, '/classify', { input: 'x' })).status, 200)
+})
+
+t.test('health, version, models, load and metrics answer', async (t) => {
+  const server = await simulated(t, { model: 'judge "1"' })
+  t.equal((await get(server, '/health')).status, 200)
+  t.match((await get(server, '/version')).json, { version: /^\d+\.\d+/ })
+  t.match((await get(server, '/v1/models')).json.data[0], { id: 'judge "1"', max_model_len: 32768 })
+  t.same((await get(server, '/load')).json, { server_load: 1 })
+  await post(server, '/v1/completions', { prompt: 'one two three' })
+  const { text } = await get(server, '/metrics')
+  t.match(text, 'vllm:prompt_tokens_total{engine="0",model_name="judge \\"1\\""} 4')
+  t.match(text, /^vllm:num_requests_running\{.*\} 0$/m)
+  t.match(text, /^vllm:request_success_total\{.*finished_reason="stop"\} 1$/m)
+})
+
+t.test('a stream sends its text in pieces and ends with [DONE]', async (t) => {
+  const server = await simulated(t, { policy: 'constant', constant: 'It is right.' })
+  const body = {
+    messages: [{ role: 'user', content: 'x' }],
+    stream: true,
+    stream_options: { include_usage: true },
+  }
+  const { text, headers } = await post(server, '/v1/chat/completions', body)
+  t.match(headers.get('content-type'), /text\/event-stream/)
+  const events = text
+    .trim()
+    .split('\n\n')
+    .map((event) => event.replace('data: ', ''))
+  t.equal(events.pop(), '[DONE]')
+  const chunks = events.map((event) => JSON.parse(event))
+  t.equal(chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join(''), 'It is right.')
+  t.equal(chunks.at(-2).choices[0].finish_reason, 'stop')
+  t.equal(chunks.at(-1).usage.completion_tokens, 3)
+  const plain = await post(server, '/v1/completions', { prompt: 'x', stream: true })
+  t.match(plain.text, /"text":"It i"/)
+})
+
+t.test('the same prefix on the same server is found in its cache', async (t) => {
+  const server = await simulated(t)
+  const prefix = 'You are a strict judge. '.repeat(40)
+  await post(server, '/v1/completions', { prompt: `${prefix}one` })
+  t.equal(server.stats().prefixCache.hits, 0)
+  const { json } = await post(server, '/v1/completions', { prompt: `${prefix}two` })
+  const { hits, queries } = server.stats().prefixCache
+  t.equal(hits, 240, 'fifteen full blocks of 16 tokens')
+  t.equal(queries, 482)
+  t.equal(json.usage.prompt_tokens_details.cached_tokens, 240)
+})
