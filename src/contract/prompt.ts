@@ -23,20 +23,31 @@ export function chat(...messages: ChatPrompt['messages']): ChatPrompt {
 
 const placeholder = /\{([A-Za-z_][A-Za-z0-9_]*)\}/g
 
-/** Fills `{name}` of a template from a config or a row, in one pass; names without a value stay text. */
-export function fill(template: string, values: Readonly<Record<string, string>>): Prompt {
+/**
+ * Fills `{name}` of a template from a config or a row, in one pass; names without a value stay text.
+ * `trusted` texts, the author's own, become part of the literals.
+ */
+export function fill(
+  template: string,
+  values: Readonly<Record<string, string>>,
+  trusted: Readonly<Record<string, string>> = {},
+): Prompt {
   const literals: string[] = []
   const filled: string[] = []
   let literal = ''
   let end = 0
   for (const match of template.matchAll(placeholder)) {
     const [whole, name = ''] = match
-    if (!Object.hasOwn(values, name)) continue
+    const own = Object.hasOwn(trusted, name)
+    if (!own && !Object.hasOwn(values, name)) continue
     literal += template.slice(end, match.index)
-    literals.push(literal)
-    filled.push(values[name] ?? '')
-    literal = ''
     end = match.index + whole.length
+    if (own) literal += trusted[name] ?? ''
+    else {
+      literals.push(literal)
+      filled.push(values[name] ?? '')
+      literal = ''
+    }
   }
   literals.push(literal + template.slice(end))
   return { kind: 'prompt', literals, values: filled }

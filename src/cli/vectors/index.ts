@@ -1,9 +1,13 @@
 import { gsm8kProgressive } from './gsm8k-progressive.ts'
 import { npgMuseVectors } from './npg-muse.ts'
+import { toolCalls } from './tool-call.ts'
 import type { Adapter } from './vector.ts'
+import { verlWithRms } from './verl-with-rms.ts'
 
 /** By the name of the folder that holds the vector files. */
 export const adapters: Readonly<Record<string, Adapter>> = {
   'gsm8k-progressive': gsm8kProgressive,
   'npg-muse': npgMuseVectors,
+  'tool-call': toolCalls,
+  'verl-with-rms': verlWithRms,
 }

@@ -1,0 +1,52 @@
+import { z } from 'zod'
+import { defineModelReward } from '../src/contract/index.ts'
+import { cosine, spreadSimilarity } from '../src/extract/embedding-similarity.ts'
+import { type JsonValue, readJson } from '../src/extract/json.ts'
+import { isList, isObject } from '../src/extract/json-identity.ts'
+import { braceTrim, lastTurnReply, numberFields, strictReply } from '../src/extract/rider-reply.ts'
+
+/** How close a delivery-support agent's reply is to the wanted one: embedding similarity above a floor for its form. */
+export default defineModelReward({
+  ask: 'embed',
+  truth: ({ mode }) =>
+    z.string().transform((text, context): JsonValue => {
+      const target = readJson(text)?.value
+      if (target === undefined) context.addIssue('the target is not JSON')
+      else if (mode === 'sound' && textOf(target) === null)
+        context.addIssue('the target has no text in Response')
+      return target ?? null
+    }),
+  options: z.strictObject({
+    mode: z.enum(['sound', 'reference']).default('sound'),
+    /** Share of the similarity; the rest is the floor for a reply in the right form. */
+    weight: z.number().min(0).max(1).default(0.7),
+  }),
+  range: [0, 1],
+  parts: ['similarity'],
+  rm_preprocess({ sample: { response }, truth, options: { mode } }) {
+    if (!isObject(truth) || !truth.has('Response')) return 0
+    if (mode === 'sound') {
+      const reply = textOf(strictReply(response))
+      return reply === null ? 0 : [reply, textOf(truth) ?? '']
+    }
+    const trimmed = braceTrim(response)
+    if (trimmed === null) throw new TypeError('the response holds no brace')
+    const reply = lastTurnReply(trimmed)
+    if (!numberFields.every((field) => isList(reply?.get(field) ?? null))) return 0
+    return [asText(reply?.get('Response')), asText(truth.get('Response'))]
+  },
+  rm_postprocess([given = [], wanted = []], { options: { weight } }) {
+    const similarity = spreadSimilarity(cosine(given, wanted))
+    if (Number.isNaN(similarity)) return null
+    return { value: weight * similarity + (1 - weight), parts: { similarity } }
+  },
+})
+
+/** The text of `Response`, unless it is blank. */
+function textOf(reply: JsonValue): string | null {
+  const text = reply !== null && isObject(reply) ? reply.get('Response') : null
+  return typeof text === 'string' && text.trim() !== '' ? text : null
+}
+
+/** The original sends whatever the field holds. */
+const asText = (value: JsonValue | undefined): string => (typeof value === 'string' ? value : String(value))
