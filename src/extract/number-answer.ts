@@ -1,4 +1,5 @@
 import { answerMarkers, boxedNumbers, hasWords, settledAnswer } from './answer-marker.ts'
+import { countCodePoints } from './code-points.ts'
 import { compatible } from './compatible.ts'
 import { lastNumber } from './last-number.ts'
 import { afterThink } from './think.ts'
@@ -9,6 +10,8 @@ export interface NumberAnswer {
   readonly marked: string | null | undefined
   /** The last number, where it counts; null: unreadable; undefined: none. */
   readonly loose: string | null | undefined
+  /** Code points from the last marker to the end of the text. */
+  readonly tail?: number
   readonly reason?: 'no_words' | 'thinking_unclosed' | 'no_number_after_marker' | 'contradiction'
 }
 
@@ -25,9 +28,9 @@ export function numberAnswer(response: string, boxes = false): NumberAnswer {
   const marks = markers.length === 0 && boxes ? boxedNumbers(answer) : markers
   if (marks.length === 0) return { marked: undefined, loose: lastNumber(answer) }
   const marked = settledAnswer(answer, marks)
-  return marked === null
-    ? { marked, loose: undefined, reason: 'contradiction' }
-    : { marked, loose: undefined }
+  const tail = countCodePoints(answer.slice(marks.at(-1)?.start))
+  const reading = { marked, loose: undefined, tail }
+  return marked === null ? { ...reading, reason: 'contradiction' } : reading
 }
 
 /** For a score's details: the number that counts, and why it earns less than full marks. */

@@ -2,6 +2,7 @@ import { gsm8kProgressive } from './gsm8k-progressive.ts'
 import { npgMuseVectors } from './npg-muse.ts'
 import { toolCalls } from './tool-call.ts'
 import type { Adapter } from './vector.ts'
+import { verlStudy } from './verl-study.ts'
 import { verlWithRms } from './verl-with-rms.ts'
 
 /** By the name of the folder that holds the vector files. */
@@ -10,4 +11,5 @@ export const adapters: Readonly<Record<string, Adapter>> = {
   'npg-muse': npgMuseVectors,
   'tool-call': toolCalls,
   'verl-with-rms': verlWithRms,
+  'verl-study': verlStudy,
 }

@@ -1,0 +1,30 @@
+import { z } from 'zod'
+import { defineRule, type Score } from '../src/contract/index.ts'
+import { decimalOf, explained, lastHashNumber, numberAnswer, publishedAnswer } from '../src/extract/index.ts'
+
+const number = z
+  .union([z.string(), z.number()])
+  .refine((truth) => decimalOf(truth) !== null, 'is not a number')
+
+/** An answer counts in full only if it begins within so many code points of the end. */
+const window = 300
+
+/** GSM8K as a trainer's study scores it: the right number after the last `####` near the end 1.1, another number 0.1. */
+export default defineRule({
+  options: z.strictObject({ mode: z.enum(['sound', 'reference']).default('sound') }),
+  truth: ({ mode }): z.ZodType<unknown> => (mode === 'sound' ? number : z.unknown()),
+  range: [0, 1.1],
+  score({ sample: { response, dataSource }, truth, options: { mode } }): Score {
+    const reference = mode === 'reference'
+    if (reference && dataSource !== 'gsm8k') return { value: 0, details: { reason: 'other_data_source' } }
+    const answer = reference ? publishedAnswer(lastHashNumber(response), null) : numberAnswer(response)
+    const isRight = (given: string): boolean => given === (reference ? truth : decimalOf(truth))
+    const details = explained(answer, isRight)
+    const { marked, tail = 0 } = answer
+    if (marked === undefined) return { value: reference && response.includes('####') ? 0.05 : 0, details }
+    if (marked === null || !isRight(marked)) return { value: 0.1, details }
+    return tail > window
+      ? { value: 0.1, details: { ...details, reason: 'too_early' } }
+      : { value: 1.1, details }
+  },
+})
