@@ -1,0 +1,20 @@
+/**
+ * MATH's last box: `\boxed ` with what follows its last occurrence up to a `$`, wherever that form occurs; else from
+ * the last `\boxed`, else `\fbox`, to the brace that closes it. null: no box, or one that is never closed. Linear.
+ */
+export function lastBox(text: string): string | null {
+  const spaced = text.lastIndexOf('\\boxed ')
+  if (spaced !== -1) return text.slice(spaced).split('$', 1)[0] ?? null
+  const boxed = text.lastIndexOf('\\boxed')
+  return balanced(text, boxed === -1 ? text.lastIndexOf('\\fbox') : boxed)
+}
+
+function balanced(text: string, start: number): string | null {
+  if (start === -1) return null
+  let depth = 0
+  for (let at = start; at < text.length; at++) {
+    if (text[at] === '{') depth++
+    if (text[at] === '}' && --depth === 0) return text.slice(start, at + 1)
+  }
+  return null
+}
