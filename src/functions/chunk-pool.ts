@@ -1,34 +1,25 @@
-import { Piscina } from 'piscina'
 import type { Clock } from '../clock.ts'
-import type { Chunk, ChunkResult, Job, JobEnd } from './job.ts'
-import { type Progress, type Stage, sharedProgress, stageOf } from './progress.ts'
+import { ChunkQueue, type Waiting } from './chunk-queue.ts'
+import type { ChunkResult, Job, JobEnd, JobResult } from './job.ts'
+import { type Stage, stageOf } from './progress.ts'
 import type { FunctionSource } from './source.ts'
+import { WorkerThread } from './worker-thread.ts'
 
-const chunkWorkMs = 2
-const chunkJobs = 64
-const queueJobs = 65_536
 const loadLimitMs = 20_000
-const oldGenerationMb = 512
+const startsTried = 3
 
-interface Waiting {
-  readonly job: Job
-  readonly end: (end: JobEnd) => void
-  /** How often a worker died while this job ran. */
-  deaths: number
-}
-
-interface Running {
-  readonly place: number
-  readonly waiting: readonly Waiting[]
-  readonly abort: AbortController
-  /** The job that the watch ended the worker for. */
-  hung: number | null
-  seen: number
+/** A thread, what it was given, and what the watch saw of it. */
+interface Seat {
+  readonly thread: WorkerThread
+  state: 'starting' | 'free' | 'busy'
+  chunk: readonly Waiting[]
+  seenMark: number
   seenAt: number
 }
 
 export interface ChunkPoolOptions {
   readonly sources: readonly FunctionSource[]
+  /** At most; started as the work needs them. */
   readonly threads: number
   readonly sampleTimeoutMs: number
   readonly clock: Clock
@@ -36,184 +27,159 @@ export interface ChunkPoolOptions {
 }
 
 /**
- * Jobs in, ends out, by worker threads. What waits when a worker is free is its next chunk, as long as it is
- * expected to be done soon. A job that hangs or kills its worker costs only itself: the others of its chunk run again.
+ * Jobs in, ends out, by worker threads. What waits when a thread is free is its next chunk. A job that hangs or
+ * kills its thread costs only itself: the others of its chunk run again, which pure functions do not notice.
  */
 export class ChunkPool {
   readonly #options: ChunkPoolOptions
-  readonly #piscina: Piscina<Chunk, ChunkResult>
-  readonly #progress: Progress
-  readonly #takePlace: () => number
-  readonly #running = new Set<Running>()
-  readonly #expectedMs = new Map<string, number>()
-  #queue: Waiting[] = []
-  #head = 0
-  #scheduled = false
-  #watching = false
-  #closing: (() => void) | null = null
+  readonly #queue = new ChunkQueue()
+  readonly #seats = new Set<Seat>()
+  #failedStarts = 0
+  #isScheduled = false
+  #isWatching = false
+  #drained: (() => void) | null = null
 
   constructor(options: ChunkPoolOptions) {
-    const { progress, take } = sharedProgress()
     this.#options = options
-    this.#progress = progress
-    this.#takePlace = take
-    const worker = import.meta.url.endsWith('.ts') ? './worker/worker.ts' : './worker/worker.js'
-    this.#piscina = new Piscina({
-      filename: new URL(worker, import.meta.url).href,
-      name: 'runChunk',
-      minThreads: 1,
-      maxThreads: options.threads,
-      idleTimeout: Number.POSITIVE_INFINITY,
-      recordTiming: false,
-      resourceLimits: { maxOldGenerationSizeMb: oldGenerationMb },
-      workerData: { progress, sources: options.sources },
-    })
-    this.#piscina.on('error', () => {})
   }
 
   /** Never rejects. */
   run(job: Job): Promise<JobEnd> {
-    if (this.#closing) return Promise.resolve({ status: 'closed' })
-    if (this.#queue.length - this.#head >= queueJobs) return Promise.resolve({ status: 'overloaded' })
+    if (this.#drained) return Promise.resolve({ status: 'closed' })
+    if (this.#queue.isFull) return Promise.resolve({ status: 'overloaded' })
     return new Promise((end) => {
       this.#queue.push({ job, end, deaths: 0 })
       this.#schedule()
     })
   }
 
-  /** Finishes what it has, then ends the workers. */
+  /** Finishes what it has, then ends the threads. */
   async close(): Promise<void> {
-    if (!this.#closing) {
-      const idle = new Promise<void>((resolve) => {
-        this.#closing = resolve
+    if (!this.#drained) {
+      const drained = new Promise<void>((resolve) => {
+        this.#drained = resolve
       })
-      this.#closeWhenIdle()
-      await idle
+      this.#checkDrained()
+      await drained
     }
-    await this.#piscina.destroy()
+    await Promise.all([...this.#seats].map(({ thread }) => thread.end()))
+    this.#seats.clear()
   }
 
-  #closeWhenIdle(): void {
-    if (this.#running.size === 0 && this.#head === this.#queue.length) this.#closing?.()
-  }
-
+  /** After the events of this turn of the loop, so that requests which came together share a chunk. */
   #schedule(): void {
-    if (this.#scheduled) return
-    this.#scheduled = true
+    if (this.#isScheduled) return
+    this.#isScheduled = true
     setImmediate(() => {
-      this.#scheduled = false
-      while (this.#running.size < this.#options.threads && this.#head < this.#queue.length) this.#start()
+      this.#isScheduled = false
+      for (const seat of this.#seats) if (seat.state === 'free' && this.#queue.length > 0) this.#give(seat)
+      const isWanted =
+        this.#queue.length > 0 || (this.#seats.size === 0 && this.#failedStarts === 0 && !this.#drained)
+      if (isWanted) this.#addSeat()
     })
   }
 
-  #start(): void {
-    const waiting = this.#nextChunk()
-    const running: Running = {
-      place: this.#takePlace(),
-      waiting,
-      abort: new AbortController(),
-      hung: null,
-      seen: -1,
-      seenAt: 0,
-    }
-    this.#running.add(running)
+  #addSeat(): void {
+    const seats = [...this.#seats]
+    if (seats.length >= this.#options.threads || seats.some(({ state }) => state === 'starting')) return
+    const thread = new WorkerThread(this.#options.sources, {
+      ready: () => {
+        this.#failedStarts = 0
+        this.#free(seat)
+      },
+      done: (result) => {
+        this.#finish(seat.chunk, result)
+        this.#free(seat)
+      },
+      gone: (reason) => this.#replace(seat, reason),
+    })
+    const seat: Seat = { thread, state: 'starting', chunk: [], seenMark: -1, seenAt: 0 }
+    this.#seats.add(seat)
+  }
+
+  #give(seat: Seat): void {
+    seat.chunk = this.#queue.take()
+    seat.state = 'busy'
+    seat.seenMark = -1
+    seat.thread.run(seat.chunk.map(({ job }) => job))
     this.#watch()
-    this.#piscina
-      .run({ place: running.place, jobs: waiting.map(({ job }) => job) }, { signal: running.abort.signal })
-      .then(
-        ({ results, ms }) => this.#finish(waiting, results, ms),
-        (error: unknown) => this.#salvage(running, error),
-      )
-      .finally(() => {
-        this.#running.delete(running)
-        this.#schedule()
-        if (this.#closing) this.#closeWhenIdle()
-      })
   }
 
-  #nextChunk(): Waiting[] {
-    const chunk: Waiting[] = []
-    let ms = 0
-    while (this.#head < this.#queue.length && chunk.length < chunkJobs && ms < chunkWorkMs) {
-      const next = this.#queue[this.#head] as Waiting
-      if (next.deaths > 0 && chunk.length > 0) break
-      ms += next.deaths > 0 ? chunkWorkMs : (this.#expectedMs.get(next.job.name) ?? 0)
-      chunk.push(next)
-      this.#head++
-    }
-    if (this.#head === this.#queue.length) {
-      this.#queue = []
-      this.#head = 0
-    } else if (this.#head > 1024 && this.#head * 2 > this.#queue.length) {
-      this.#queue = this.#queue.slice(this.#head)
-      this.#head = 0
-    }
-    return chunk
+  #free(seat: Seat): void {
+    seat.state = 'free'
+    seat.chunk = []
+    if (this.#queue.length > 0) this.#give(seat)
+    else seat.thread.rest()
+    this.#checkDrained()
   }
 
-  #finish(waiting: readonly Waiting[], results: ChunkResult['results'], ms: ChunkResult['ms']): void {
-    waiting.forEach(({ job, end }, i) => {
+  #finish(chunk: readonly Waiting[], { results, ms }: ChunkResult): void {
+    chunk.forEach(({ job, end }, i) => {
       const took = ms[i] as number
-      if (job.type === 'call') this.#expect(job.name, took)
-      end({ status: 'done', result: results[i] as ChunkResult['results'][number], ms: took })
+      if (job.type === 'call') this.#queue.learn(job.name, took)
+      end({ status: 'done', result: results[i] as JobResult, ms: took })
     })
   }
 
-  #expect(name: string, ms: number): void {
-    const before = this.#expectedMs.get(name) ?? ms
-    this.#expectedMs.set(name, before + (ms - before) / 8)
+  /** The thread died by itself: the job that it was at may have been the reason, and runs once more, alone. */
+  #replace(seat: Seat, reason: string): void {
+    const stage = stageOf(seat.thread.progress)
+    const victim = 'index' in stage ? seat.chunk[stage.index] : undefined
+    if (seat.state === 'starting' && ++this.#failedStarts >= startsTried) {
+      while (this.#queue.length > 0) for (const { end } of this.#queue.take()) end({ status: 'lost', reason })
+    }
+    const isLost = victim !== undefined && ++victim.deaths > 1
+    if (isLost) victim.end({ status: 'lost', reason })
+    this.#remove(seat, isLost ? victim : undefined, 'crash', victim?.job.name)
   }
 
-  /** The worker is gone: ends the job that it died of where that is settled, and queues the others again, first. */
-  #salvage(running: Running, error: unknown): void {
-    const stage = stageOf(this.#progress, running.place)
-    const at = running.hung ?? ('index' in stage ? stage.index : -1)
-    const victim = running.waiting[at]
-    const why = running.hung === null ? 'crash' : 'timeout'
-    this.#options.onRestart(victim?.job.name ?? '', why)
-    const reason = error instanceof Error ? error.message : 'the worker ended'
-    const again = running.waiting.filter((waiting, i) => {
-      if (i !== at && at !== -1) return true
-      if (why === 'timeout') {
-        const limitMs = this.#limit(stage)
-        this.#expect(waiting.job.name, limitMs)
-        waiting.end({ status: 'timeout', limitMs })
-        return false
-      }
-      waiting.deaths++
-      if (waiting.deaths < 2) return true
-      waiting.end({ status: 'lost', reason })
-      return false
+  /** Takes a dead thread out and queues again what it had, but for the job that has ended. */
+  #remove(seat: Seat, ended: Waiting | undefined, why: 'timeout' | 'crash', name = ''): void {
+    this.#seats.delete(seat)
+    this.#queue.putBack(seat.chunk.filter((waiting) => waiting !== ended))
+    this.#options.onRestart(name, why)
+    this.#schedule()
+    this.#checkDrained()
+  }
+
+  #watch(): void {
+    if (this.#isWatching) return
+    this.#isWatching = true
+    const { clock, sampleTimeoutMs } = this.#options
+    clock.after(Math.min(Math.max(sampleTimeoutMs / 8, 2), 100), () => {
+      this.#isWatching = false
+      const busy = [...this.#seats].filter(({ state }) => state === 'busy')
+      for (const seat of busy) this.#look(seat, clock.now())
+      if (busy.length > 0) this.#watch()
     })
-    this.#queue = [...again, ...this.#queue.slice(this.#head)]
-    this.#head = 0
+  }
+
+  /** A time limit begins when its job is first seen to run, never at dispatch. */
+  #look(seat: Seat, now: number): void {
+    const stage = stageOf(seat.thread.progress)
+    if (stage.at === 'idle') return
+    if (stage.mark !== seat.seenMark) {
+      seat.seenMark = stage.mark
+      seat.seenAt = now
+    } else if (now - seat.seenAt >= this.#limit(stage)) {
+      this.#endHung(seat, stage)
+    }
+  }
+
+  #endHung(seat: Seat, stage: Extract<Stage, { index: number }>): void {
+    const victim = seat.chunk[stage.index] as Waiting
+    const limitMs = this.#limit(stage)
+    void seat.thread.end()
+    this.#queue.learn(victim.job.name, limitMs)
+    this.#remove(seat, victim, 'timeout', victim.job.name)
+    victim.end({ status: 'timeout', limitMs })
   }
 
   #limit(stage: Stage): number {
     return stage.at === 'running' ? this.#options.sampleTimeoutMs : loadLimitMs
   }
 
-  #watch(): void {
-    if (this.#watching) return
-    this.#watching = true
-    const { clock, sampleTimeoutMs } = this.#options
-    clock.after(Math.min(Math.max(sampleTimeoutMs / 8, 2), 100), () => {
-      this.#watching = false
-      for (const running of this.#running) this.#look(running, clock.now())
-      if (this.#running.size > 0) this.#watch()
-    })
-  }
-
-  /** A time limit begins when its job is first seen to run, never at dispatch: a worker may still be starting. */
-  #look(running: Running, now: number): void {
-    const stage = stageOf(this.#progress, running.place)
-    if (!('index' in stage) || running.hung !== null) return
-    if (stage.mark !== running.seen) {
-      running.seen = stage.mark
-      running.seenAt = now
-    } else if (now - running.seenAt >= this.#limit(stage)) {
-      running.hung = stage.index
-      running.abort.abort()
-    }
+  #checkDrained(): void {
+    if (this.#queue.length === 0 && [...this.#seats].every(({ state }) => state !== 'busy')) this.#drained?.()
   }
 }

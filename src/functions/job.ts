@@ -25,11 +25,8 @@ export type JobEnd =
   | { readonly status: 'overloaded' }
   | { readonly status: 'closed' }
 
-export interface Chunk {
-  /** The chunk's place in the shared progress. */
-  readonly place: number
-  readonly jobs: readonly Job[]
-}
+/** What a worker is given at once. */
+export type Chunk = readonly Job[]
 
 /** One result a job, in order, and the milliseconds that each took. */
 export interface ChunkResult {

@@ -1,14 +1,15 @@
 import { Console } from 'node:console'
-import { workerData } from 'node:worker_threads'
-import type { Chunk, ChunkResult, JobResult } from '../job.ts'
-import { markFinished, markLoading, markRunning, type Progress } from '../progress.ts'
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import type { Chunk, Job, JobResult } from '../job.ts'
+import { markIdle, markLoading, markRunning, type Progress } from '../progress.ts'
 import type { FunctionSource } from '../source.ts'
 import { bind, describe } from './describe.ts'
 import { errorPlace } from './error-text.ts'
-import { loader } from './load.ts'
+import { type Loaded, loader } from './load.ts'
 import { runCall } from './run-call.ts'
 
 const { progress, sources } = workerData as { progress: Progress; sources: readonly FunctionSource[] }
+const port = parentPort as MessagePort
 const load = loader(sources)
 
 // Standard output belongs to the command line's results.
@@ -22,26 +23,31 @@ const stray = (error: unknown): void => {
 process.on('unhandledRejection', stray)
 process.on('uncaughtException', stray)
 
-/** What a worker does: the jobs of a chunk, one after the other. Never rejects. */
-export async function runChunk({ place, jobs }: Chunk): Promise<ChunkResult> {
+/** The jobs of a chunk, one after the other; one message back. */
+async function runChunk(jobs: Chunk): Promise<void> {
   const results: JobResult[] = []
   const ms: number[] = []
   for (const [index, job] of jobs.entries()) {
-    markLoading(progress, place, index)
-    const loaded = load.cached(job.name) ?? (await load.fresh(job.name))
-    if (job.type === 'call') markRunning(progress, place, index)
+    let loaded = load.cached(job.name)
+    if (!loaded) {
+      markLoading(progress, index)
+      loaded = await load.fresh(job.name)
+    }
+    if (job.type === 'call') markRunning(progress, index)
+    else markLoading(progress, index)
     const begun = performance.now()
-    results.push(
-      !loaded.ok
-        ? { type: 'invalid', reason: loaded.reason }
-        : job.type === 'describe'
-          ? describe(job.name, loaded.fn)
-          : job.type === 'bind'
-            ? bind(loaded.fn, job.options)
-            : runCall(loaded.fn, job),
-    )
+    results.push(run(loaded, job))
     ms.push(performance.now() - begun)
   }
-  markFinished(progress, place)
-  return { results, ms }
+  markIdle(progress)
+  port.postMessage({ results, ms })
 }
+
+function run(loaded: Loaded, job: Job): JobResult {
+  if (!loaded.ok) return { type: 'invalid', reason: loaded.reason }
+  if (job.type === 'describe') return describe(job.name, loaded.fn)
+  return job.type === 'bind' ? bind(loaded.fn, job.options) : runCall(loaded.fn, job)
+}
+
+port.on('message', (jobs: Chunk) => void runChunk(jobs))
+port.postMessage('ready')

@@ -1,0 +1,65 @@
+import type { Job, JobEnd } from './job.ts'
+
+const chunkWorkMs = 2
+const chunkJobs = 64
+const queueJobs = 65_536
+
+/** A job that waits, with its caller. */
+export interface Waiting {
+  readonly job: Job
+  readonly end: (end: JobEnd) => void
+  /** How often a worker died while this job ran. */
+  deaths: number
+}
+
+/** First in, first out, taken in chunks that are expected to be done soon. */
+export class ChunkQueue {
+  #jobs: Waiting[] = []
+  #head = 0
+  readonly #expectedMs = new Map<string, number>()
+
+  get length(): number {
+    return this.#jobs.length - this.#head
+  }
+
+  get isFull(): boolean {
+    return this.length >= queueJobs
+  }
+
+  push(waiting: Waiting): void {
+    this.#jobs.push(waiting)
+  }
+
+  /** Back to the front, in their order. */
+  putBack(waiting: readonly Waiting[]): void {
+    this.#jobs = [...waiting, ...this.#jobs.slice(this.#head)]
+    this.#head = 0
+  }
+
+  /** The next chunk. A job that a worker died of runs alone, so that it cannot take others with it again. */
+  take(): Waiting[] {
+    const chunk: Waiting[] = []
+    let ms = 0
+    while (this.length > 0 && chunk.length < chunkJobs && ms < chunkWorkMs) {
+      const next = this.#jobs[this.#head] as Waiting
+      if (next.deaths > 0 && chunk.length > 0) break
+      ms += next.deaths > 0 ? chunkWorkMs : (this.#expectedMs.get(next.job.name) ?? 0)
+      chunk.push(next)
+      this.#head++
+    }
+    this.#trim()
+    return chunk
+  }
+
+  /** Learns how long a function takes. One that hung is soon alone in its chunks. */
+  learn(name: string, ms: number): void {
+    const before = this.#expectedMs.get(name) ?? ms
+    this.#expectedMs.set(name, before + (ms - before) / 8)
+  }
+
+  #trim(): void {
+    if (this.length > 0 && this.#head < 4096) return
+    this.#jobs = this.#jobs.slice(this.#head)
+    this.#head = 0
+  }
+}
