@@ -1,5 +1,6 @@
 /** Pure readers of model text. All of it is hostile: no reader is slower than n log n, and none throws. */
 export * from './answer-marker.ts'
+export * from './binary-verdict.ts'
 export * from './blocks.ts'
 export * from './code-points.ts'
 export * from './compatible.ts'

@@ -13,7 +13,10 @@ t.test('a file of vectors is known by its folder and its name', async (t) => {
   })
   const folder = t.testdir({ other: { 'compute_score.jsonl': '' }, 'gsm8k-progressive': { 'x.jsonl': '{}' } })
   t.throws(() => runFile(join(folder, 'other/compute_score.jsonl')), /no adapter for the folder 'other'/)
-  t.throws(() => runFile(join(folder, 'gsm8k-progressive/x.jsonl')), /no adapter for 'x'/)
+  t.match(runFile(join(folder, 'gsm8k-progressive/x.jsonl')), {
+    passed: 0,
+    differing: [/no adapter for 'x'/],
+  })
 })
 
 t.test('a file of hacks runs in both modes', async (t) => {

@@ -1,4 +1,5 @@
 import { riderAnswers } from './rider.ts'
 import type { Adapter } from './vector.ts'
+import { yesNoAnswers } from './yes-no-judge.ts'
 
-export const verlWithRms: Adapter = { answers: riderAnswers }
+export const verlWithRms: Adapter = { answers: { ...riderAnswers, ...yesNoAnswers } }
