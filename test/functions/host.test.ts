@@ -12,7 +12,7 @@ export default defineRule({ truth: z.unknown(), ${more}, score({ sample, truth, 
 
 const files = {
   'behave.ts': `import { z } from 'zod'
-import { defineRule, type Row } from 'reward-gateway/contract'
+import { defineRule, type Row, RuleTimeout } from 'reward-gateway/contract'
 import { jsonText } from './shared/words.ts'
 const word: string = jsonText
 export default defineRule({
@@ -24,6 +24,7 @@ export default defineRule({
     if (sample.response === 'hang') for (;;) {}
     if (sample.response === 'exit') process.exit(3)
     if (sample.response === 'throw') throw new TypeError('secret ' + sample.response)
+    if (sample.response === 'spent') throw new RuleTimeout('secret ' + sample.response)
     if (sample.response === 'change') (sample as { response: string }).response = 'x'
     return { value: sample.response === word ? options.worth : 0, parts: { length: sample.response.length } }
   },
@@ -134,6 +135,11 @@ t.test('functions of a folder without node_modules, outside the project', async 
       /^rule_error: score threw TypeError/,
       'rows are frozen',
     )
+  })
+
+  t.test('a rule that has spent its step budget timed out', async (t) => {
+    const failure = failureOf(await score(host, behave, 'spent'))
+    t.match(failure, /^rule_timeout: score threw RuleTimeout at behave\.ts:\d+:\d+$/)
   })
 
   t.test('a refused ground truth is a bad sample', async (t) => {

@@ -1,5 +1,12 @@
 import type { ZodType } from 'zod'
-import type { AskName, Asks, Range, RewardFunction, Row } from '../../contract/index.ts'
+import {
+  type AskName,
+  type Asks,
+  type Range,
+  type RewardFunction,
+  type Row,
+  RuleTimeout,
+} from '../../contract/index.ts'
 import type { Score } from '../../sample/score.ts'
 import type { CallResult, CallRow } from '../function-host.ts'
 import type { Job, JobResult } from '../job.ts'
@@ -33,7 +40,8 @@ export function runCall(fn: RewardFunction, job: CallJob): JobResult {
     return { type: 'called', result: answerOf(fn, job, rows, binding) }
   } catch (error) {
     const fault = error instanceof Fault
-    const kind = (fault ? error.kind : null) ?? general
+    const thrown = error instanceof RuleTimeout ? 'rule_timeout' : general
+    const kind = (fault ? error.kind : null) ?? thrown
     const detail = fault ? error.message : `${hook} ${errorPlace(error)}`
     const result: CallResult = { status: 'failed', failure: { kind, retryable: false, detail } }
     return fault ? { type: 'called', result } : { type: 'called', result, error: errorText(error) }
