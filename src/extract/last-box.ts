@@ -18,3 +18,12 @@ function balanced(text: string, start: number): string | null {
   }
   return null
 }
+
+/** From the last `\boxed{` to the brace that closes it; null: no such box, or one that is never closed. */
+export const lastBalancedBox = (text: string): string | null => balanced(text, text.lastIndexOf('\\boxed{'))
+
+/** What a box holds: inside the braces of `\boxed{...}`, or after `\boxed `; null: it is neither. */
+export function boxContent(box: string): string | null {
+  if (box.includes('\\boxed ')) return box.startsWith('\\boxed ') ? box.slice('\\boxed '.length) : null
+  return box.startsWith('\\boxed{') && box.endsWith('}') ? box.slice('\\boxed{'.length, -1) : null
+}

@@ -43,7 +43,12 @@ export function lastLooseNumber(text: string, dropZero: boolean): string | null 
 
 /** The last run of digits, dots and commas of the last 300 code points, as it stands; where all are dots, the first. */
 export function lastNumeralText(text: string): string | null {
-  const found = lastCodePoints(text, 300).match(looseAscii) ?? []
+  return lastNumeral(lastCodePoints(text, 300))
+}
+
+/** The same of the whole text. */
+export function lastNumeral(text: string): string | null {
+  const found = text.match(looseAscii) ?? []
   return found.findLast((numeral) => numeral !== '.') ?? found[0] ?? null
 }
 

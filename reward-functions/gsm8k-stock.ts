@@ -1,0 +1,51 @@
+import { z } from 'zod'
+import { defineRule } from '../src/contract/index.ts'
+import {
+  afterThink,
+  answerMarkers,
+  compatible,
+  decimalOf,
+  firstHashNumber,
+  lastNumber,
+  lastNumeral,
+  settledAnswer,
+} from '../src/extract/index.ts'
+
+const number = z
+  .union([z.string(), z.number()])
+  .refine((truth) => decimalOf(truth) !== null, 'is not a number')
+
+/** verl's GSM8K: the number after `####` (`flexible`: else the last one) earns `score` if right, else `format_score`. */
+export default defineRule({
+  options: z.strictObject({
+    mode: z.enum(['sound', 'reference']).default('sound'),
+    method: z.enum(['strict', 'flexible']).default('strict'),
+    format_score: z.number().default(0),
+    score: z.number().default(1),
+  }),
+  truth: ({ mode }): z.ZodType<unknown> => (mode === 'sound' ? number : z.unknown()),
+  range: ({ format_score, score }) => [Math.min(0, format_score, score), Math.max(0, format_score, score)],
+  parts: ['correctness'],
+  score({ sample: { response }, truth, options: { mode, method, format_score, score } }) {
+    const sound = mode === 'sound'
+    const extracted = sound ? soundNumber(response, method) : publishedNumber(response, method)
+    if (extracted === null) return { value: 0, parts: { correctness: 0 }, details: { reason: 'no_number' } }
+    const right = extracted === (sound ? decimalOf(truth) : truth)
+    const details = right ? { extracted } : { extracted, reason: 'unequal' }
+    return { value: right ? score : format_score, parts: { correctness: Number(right) }, details }
+  },
+})
+
+/** The original takes the first marked text as it stands, the last loose one with its commas. */
+const publishedNumber = (response: string, method: string): string | null =>
+  method === 'strict' ? firstHashNumber(response) : lastNumeral(response)
+
+/** The number that all markers after the thinking agree on; `flexible`: the last number where nothing is marked. */
+function soundNumber(response: string, method: string): string | null {
+  const answer = afterThink(compatible(response))
+  if (answer === null) return null
+  const markers = answerMarkers(answer)
+  if (markers.at(-1)?.value === null) return null
+  if (markers.length > 0) return settledAnswer(answer, markers)
+  return method === 'flexible' ? (lastNumber(answer) ?? null) : null
+}

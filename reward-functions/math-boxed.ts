@@ -1,0 +1,34 @@
+import { z } from 'zod'
+import { defineRule } from '../src/contract/index.ts'
+import { afterThink, boxContent, lastBox, mathNormal } from '../src/extract/index.ts'
+
+const answer = z
+  .union([z.string(), z.number()])
+  .transform(String)
+  .refine((text) => (mathNormal(text) ?? '') !== '', 'is not an answer')
+
+/** verl's MATH: the last `\boxed{}` spells the ground truth, after MATH's normalisation. */
+export default defineRule({
+  options: z.strictObject({ mode: z.enum(['sound', 'reference']).default('sound') }),
+  truth: ({ mode }): z.ZodType<unknown> => (mode === 'sound' ? answer : z.unknown()),
+  range: [0, 1],
+  parts: ['correctness'],
+  score({ sample: { response }, truth, options: { mode } }) {
+    const reference = mode === 'reference'
+    const text = reference ? response : afterThink(response)
+    const box = text === null ? null : lastBox(text)
+    const extracted = box === null ? null : boxContent(box)
+    if (extracted === null) return { value: 0, parts: { correctness: 0 }, details: { reason: 'no_box' } }
+    const right = typeof truth === 'string' && equal(extracted, truth, reference)
+    const details = right ? { extracted } : { extracted, reason: 'unequal' }
+    return { value: Number(right), parts: { correctness: Number(right) }, details }
+  },
+})
+
+/** The original compares the texts as they stand where either cannot be normalised, and lets nothing equal nothing. */
+function equal(given: string, wanted: string, reference: boolean): boolean {
+  const normal = mathNormal(given)
+  const other = mathNormal(wanted)
+  if (reference) return normal === null || other === null ? given === wanted : normal === other
+  return normal !== null && normal !== '' && normal === other
+}

@@ -1,0 +1,65 @@
+import { z } from 'zod'
+import { defineRule, type Score } from '../src/contract/index.ts'
+import {
+  afterThink,
+  countCodePoints,
+  dapoNormal,
+  lastBalancedBox,
+  lastCodePoints,
+  whiteSpace,
+} from '../src/extract/index.ts'
+
+/** Only the end of a response is read, in code points: the answer belongs there, and the patterns are not linear. */
+const tail = 300
+const boxTail = 100
+const stated = new RegExp(`Answer[${whiteSpace}]*:[${whiteSpace}]*([^\\n]+)`, 'giu')
+
+const answer = z
+  .union([z.string(), z.number()])
+  .transform(String)
+  .refine((text) => dapoNormal(text, true) !== '', 'is not an answer')
+
+/** verl's DAPO and AIME: what follows the last `Answer:` (`strict_box_verify`: in the last box) is right, 1, or not, -1. */
+export default defineRule({
+  options: z.strictObject({
+    mode: z.enum(['sound', 'reference']).default('sound'),
+    strict_box_verify: z.boolean().default(false),
+    /** Where the box is looked for: from 100 before the last of four indices. */
+    pause_tokens_index: z.array(z.int()).length(4).nullable().default(null),
+  }),
+  truth: ({ mode }): z.ZodType<unknown> => (mode === 'sound' ? answer : z.string()),
+  range: [-1, 1],
+  parts: ['correctness'],
+  score({ sample, truth, options }) {
+    const { mode, strict_box_verify: boxed } = options
+    const response = mode === 'sound' ? afterThink(sample.response) : sample.response
+    const end = response === null ? '' : lastCodePoints(response, tail)
+    const found = boxed
+      ? boxIn(end, options.pause_tokens_index)
+      : (Array.from(end.matchAll(stated)).at(-1)?.[1] ?? null)
+    return mode === 'sound' ? soundScore(found, String(truth)) : publishedScore(found, String(truth), boxed)
+  },
+})
+
+function boxIn(text: string, pauses: readonly number[] | null): string | null {
+  const points = [...text]
+  const from = pauses === null ? -boxTail : (pauses.at(-1) ?? 0) - boxTail
+  const box = lastBalancedBox(points.slice(from).join(''))
+  return box === null ? null : box.slice('\\boxed{'.length, -1)
+}
+
+/** The original compares a box as it stands, and gives an answer that is not there the text `[INVALID]`. */
+function publishedScore(found: string | null, truth: string, boxed: boolean): Score {
+  const extracted = boxed ? found : dapoNormal(found ?? '[INVALID]')
+  return verdict(extracted, extracted === (boxed ? truth : dapoNormal(truth)))
+}
+
+function soundScore(found: string | null, truth: string): Score {
+  const extracted = found === null || countCodePoints(found) > tail ? null : dapoNormal(found, true)
+  return verdict(extracted, extracted !== null && extracted !== '' && extracted === dapoNormal(truth, true))
+}
+
+function verdict(extracted: string | null, right: boolean): Score {
+  const details = { extracted, ...(right ? {} : { reason: extracted === null ? 'no_answer' : 'unequal' }) }
+  return { value: right ? 1 : -1, parts: { correctness: Number(right) }, details }
+}

@@ -1,0 +1,34 @@
+import { z } from 'zod'
+import { defineRule } from '../src/contract/index.ts'
+import { afterThink, lastAnswerTag, searchNormal, searchTargets } from '../src/extract/index.ts'
+
+const text = z.string().refine((target) => searchNormal(target, true) !== '', 'holds no word')
+const targets = z.object({ target: z.union([text, z.array(text).min(1)]) })
+
+/** More tags of one kind than this look like a spray of guesses and cost three quarters. */
+const manyTags = 10
+
+/** verl's search QA: the last `<answer>` spells one of the targets as SQuAD's exact match compares. */
+export default defineRule({
+  options: z.strictObject({
+    mode: z.enum(['sound', 'reference']).default('sound'),
+    format_score: z.number().default(0),
+    score: z.number().default(1),
+  }),
+  truth: ({ mode }): z.ZodType<unknown> => (mode === 'sound' ? targets : z.unknown()),
+  range: ({ format_score, score }) => [Math.min(0, format_score, score), Math.max(0, format_score, score)],
+  parts: ['correctness'],
+  score({ sample: { response }, truth, options: { mode, format_score, score } }) {
+    const sound = mode === 'sound'
+    const region = sound ? afterThink(response) : response
+    const extracted = region === null ? null : lastAnswerTag(region)
+    if (extracted === null) return { value: 0, parts: { correctness: 0 }, details: { reason: 'no_answer' } }
+    const answer = searchNormal(extracted, sound)
+    const right = searchTargets(truth).some((target) => searchNormal(target, sound) === answer)
+    const parts = { correctness: Number(right) }
+    if (!right) return { value: format_score, parts, details: { extracted, reason: 'unequal' } }
+    const sprayed = [/<answer>/g, /<\/answer>/g].some((tag) => (response.match(tag)?.length ?? 0) > manyTags)
+    if (!sprayed) return { value: score, parts, details: { extracted } }
+    return { value: score / 4, parts, details: { extracted, reason: 'many_tags' } }
+  },
+})

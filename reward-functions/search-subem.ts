@@ -1,0 +1,34 @@
+import { z } from 'zod'
+import { defineRule } from '../src/contract/index.ts'
+import { afterThink, holdsWords, lastAnswerTag, searchNormal, searchTargets } from '../src/extract/index.ts'
+
+const text = z.string().refine((target) => searchNormal(target, true) !== '', 'holds no word')
+const targets = z.object({ target: z.union([text, z.array(text).min(1)]) })
+
+/** An answer may hold so many words beside the target; one that lists every candidate holds more. */
+const extraWords = 3
+
+/** verl's search QA: the last `<answer>` contains one of the targets, as SQuAD's normalisation spells them. */
+export default defineRule({
+  options: z.strictObject({
+    mode: z.enum(['sound', 'reference']).default('sound'),
+    format_score: z.number().default(0),
+    score: z.number().default(1),
+  }),
+  truth: ({ mode }): z.ZodType<unknown> => (mode === 'sound' ? targets : z.unknown()),
+  range: ({ format_score, score }) => [Math.min(0, format_score, score), Math.max(0, format_score, score)],
+  parts: ['correctness'],
+  score({ sample: { response }, truth, options: { mode, format_score, score } }) {
+    const sound = mode === 'sound'
+    const region = sound ? afterThink(response) : response
+    const extracted = region === null ? null : lastAnswerTag(region)
+    if (extracted === null) return { value: 0, parts: { correctness: 0 }, details: { reason: 'no_answer' } }
+    const answer = searchNormal(extracted, sound)
+    const right = searchTargets(truth).some((target) => {
+      const wanted = searchNormal(target, sound)
+      return sound ? holdsWords(answer, wanted, extraWords) : answer.includes(wanted)
+    })
+    const details = right ? { extracted } : { extracted, reason: 'unequal' }
+    return { value: right ? score : format_score, parts: { correctness: Number(right) }, details }
+  },
+})

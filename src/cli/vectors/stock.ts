@@ -1,0 +1,55 @@
+import gsm8kStock from '../../../reward-functions/gsm8k-stock.ts'
+import mathBoxed from '../../../reward-functions/math-boxed.ts'
+import mathDapo from '../../../reward-functions/math-dapo.ts'
+import searchEm from '../../../reward-functions/search-em.ts'
+import searchSubem from '../../../reward-functions/search-subem.ts'
+import type { Json, Rule } from '../../contract/index.ts'
+import { scored } from '../../contract/testing.ts'
+import {
+  dapoNormal,
+  firstHashNumber,
+  lastBox,
+  lastNumeral,
+  mathNormal,
+  searchNormal,
+} from '../../extract/index.ts'
+import { reward } from './reward.ts'
+import type { Answer } from './vector.ts'
+
+/** The fields that are no text of the sample are the published function's options. */
+const scoredBy =
+  <T, O>(rule: Rule<T, O>): Answer =>
+  ({ input: { solution_str, ground_truth, ...options } }, mode) =>
+    reward(rule, { solution_str, ground_truth }, { mode, ...(options as Record<string, Json>) })
+
+function normalised(text: string): string {
+  const normal = mathNormal(text)
+  if (normal === null) throw new RangeError('cannot be normalised')
+  return normal
+}
+
+export const stockAnswers: Readonly<Record<string, Answer>> = {
+  stock_gsm8k: scoredBy(gsm8kStock),
+  stock_gsm8k_extract: ({ input }) =>
+    (input.method === 'strict' ? firstHashNumber : lastNumeral)(String(input.solution_str)),
+  stock_math: scoredBy(mathBoxed),
+  stock_math_last_boxed: ({ input }) => lastBox(String(input.text)),
+  stock_math_normalize: ({ input }) => normalised(String(input.text)),
+  stock_dapo: ({ input: { solution_str: response, ground_truth: groundTruth, ...options } }, mode) => {
+    if (typeof response !== 'string') throw new TypeError('a response is a text')
+    const score = scored(mathDapo, {
+      response,
+      groundTruth: groundTruth as Json,
+      options: { mode, ...(options as Record<string, Json>) },
+    })
+    return {
+      score: score?.value,
+      acc: score?.parts?.correctness === 1,
+      pred: score?.details?.extracted ?? null,
+    }
+  },
+  stock_dapo_normalize: ({ input }) => dapoNormal(String(input.text)),
+  stock_search_em: scoredBy(searchEm),
+  stock_search_subem: scoredBy(searchSubem),
+  stock_search_normalize: ({ input }) => searchNormal(String(input.text)),
+}

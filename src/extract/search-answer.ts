@@ -1,0 +1,37 @@
+import { blocks } from './blocks.ts'
+import { trimSpace, whiteSpace } from './white-space.ts'
+
+const punctuation = /[!-/:-@[-`{-~]/g
+const wordlessPunctuation = /[!-"$-*,-/:-@[-`{-~]/g
+const articles = /(?<![\p{L}\p{N}_])(?:a|an|the)(?![\p{L}\p{N}_])/gu
+const spaces = new RegExp(`[${whiteSpace}]+`, 'g')
+const unspaced = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}'
+const token = new RegExp(`[${unspaced}]|[^ ${unspaced}]+`, 'gu')
+
+/** Content of the last `<answer>...</answer>`, trimmed; null: there is none. */
+export function lastAnswerTag(text: string): string | null {
+  const last = blocks(text, '<answer>', '</answer>').at(-1)
+  return last === undefined ? null : trimSpace(last)
+}
+
+/** SQuAD's spelling: lower case, no ASCII punctuation, no articles, single spaces. `keepSigns`: `+` and `#` stay (C++, C#). */
+export function searchNormal(text: string, keepSigns = false): string {
+  const words = text.toLowerCase().replace(keepSigns ? wordlessPunctuation : punctuation, '')
+  return trimSpace(words.replace(articles, ' ').replace(spaces, ' '))
+}
+
+/** True where the target's words stand in the answer, in a row, beside at most `extra` others. Both normalised. */
+export function holdsWords(answer: string, target: string, extra: number): boolean {
+  const given = answer.match(token) ?? []
+  const wanted = target.match(token) ?? []
+  if (wanted.length === 0 || given.length > wanted.length + extra) return false
+  return ` ${given.join(' ')} `.includes(` ${wanted.join(' ')} `)
+}
+
+/** The targets of a search row, `{ target: text or texts }`; throws where there are none. */
+export function searchTargets(truth: unknown): readonly string[] {
+  const target = typeof truth === 'object' && truth !== null && 'target' in truth ? truth.target : undefined
+  const targets: readonly unknown[] = Array.isArray(target) ? target : [target]
+  if (targets.every((text) => typeof text === 'string')) return targets
+  throw new TypeError('the ground truth has no texts in target')
+}
