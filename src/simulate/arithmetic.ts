@@ -7,7 +7,7 @@ export interface Statement {
 
 type Token = number | '+' | '-' | '*' | '/' | '(' | ')' | '=' | 'break'
 
-const lexer = /\d[\d,]*(?:\.\d+)?%?|[-+*/×÷−()=]|[A-Za-z\u0080-\uffff]+|[^\s]/gu
+const lexer = /\d+(?:,\d{3})*(?:\.\d+)?%?|[-+*/×÷−()=]|[A-Za-z\u0080-\uffff]+|[^\s]/gu
 const operators: Readonly<Record<string, Token>> = { '×': '*', '÷': '/', '−': '-', x: '*' }
 /** Words in a row that may stand between a number and the next sign: '5 red apples + 3'. */
 const wordsAllowed = 2

@@ -11,6 +11,7 @@ export class Capacity {
   readonly #clock: Clock
   readonly #limit: number
   readonly #queue = new Set<Waiting>()
+  readonly #idle: (() => void)[] = []
   #paused = false
 
   constructor(clock: Clock, limit: number) {
@@ -32,6 +33,14 @@ export class Capacity {
     return this.#wait(ms, signal)
   }
 
+  /** Resolves when nothing runs. */
+  idle(): Promise<void> {
+    if (this.running === 0) return Promise.resolve()
+    return new Promise((resolve) => {
+      this.#idle.push(resolve)
+    })
+  }
+
   /** While paused nothing starts; what runs goes on. */
   set paused(paused: boolean) {
     this.#paused = paused
@@ -46,6 +55,7 @@ export class Capacity {
         this.running -= 1
         resolve(finished)
         this.#startWaiting()
+        if (this.running === 0) for (const tell of this.#idle.splice(0)) tell()
       }
       const waiting: Waiting = {
         start: () => {

@@ -14,7 +14,7 @@ export interface Completion {
   /** null: it did not think, or its thoughts are in the text. */
   readonly reasoning: string | null
   readonly tokens: number
-  readonly finishReason: 'stop' | 'length'
+  readonly finishReason: 'stop' | 'length' | 'abort'
   /** The stop text that ended it. */
   readonly stopReason: string | null
   readonly logprobs: readonly LabelledToken[] | null
@@ -64,7 +64,7 @@ export function complete(
   sampling: Sampling,
   choice: number,
 ): Completion {
-  const prompt = new JudgePrompt(admitted.text)
+  const prompt = new JudgePrompt(admitted.text, admitted.turns)
   const draw = drawOf(model, sampling, admitted.attempt, choice)
   const opinion = model.judge.opinion(prompt, draw)
   if (typeof opinion === 'string') return cut(model, opinion, null, sampling, [])

@@ -7,20 +7,20 @@ export interface Piece {
 /** A fence is a line's end, or its beginning, with a token that looks random: `⟦3f09ab12cd45`, `END 3f09ab12cd45 --`. */
 const reach = 120
 const token = /[0-9A-Za-z]{8,}/gu
-const onlySigns = /^[^\s0-9A-Za-z]{0,12}\s*$/u
-const signs = /^[^\s0-9A-Za-z]{1,12}/u
+const onlySigns = /^\s?[^\s0-9A-Za-z]{0,12}\s*$/u
+const signs = /^\s?[^\s0-9A-Za-z]{1,12}/u
 
 /** Cuts a prompt at lines that carry the same random token: what stands between two of them is a value. */
 export function cutAtFences(text: string): Piece[] {
   const lines = text.split('\n')
-  const closings = closingLines(lines)
+  const closings = new Closings(lines)
   const pieces: Piece[] = []
   let outside: string[] = []
   let at = 0
   while (at < lines.length) {
     const line = lines[at] ?? ''
     const nonce = openingNonce(line)
-    const end = nonce === null ? undefined : closings.get(nonce)?.find((index) => index > at)
+    const end = nonce === null ? undefined : closings.after(nonce, at)
     if (nonce === null || end === undefined) {
       outside.push(line)
       at += 1
@@ -46,17 +46,27 @@ function openingNonce(line: string): string | null {
 }
 
 /** For each random token: the lines that begin with it, a few words or signs before it allowed. */
-function closingLines(lines: readonly string[]): Map<string, number[]> {
-  const byNonce = new Map<string, number[]>()
-  for (const [index, line] of lines.entries()) {
-    for (const [found] of line.slice(0, reach).matchAll(token)) {
-      if (!isRandom(found)) continue
-      const same = byNonce.get(found)
-      if (same) same.push(index)
-      else byNonce.set(found, [index])
+class Closings {
+  readonly #byNonce = new Map<string, { readonly lines: number[]; next: number }>()
+
+  constructor(lines: readonly string[]) {
+    for (const [index, line] of lines.entries()) {
+      for (const [found] of line.slice(0, reach).matchAll(token)) {
+        if (!isRandom(found)) continue
+        const known = this.#byNonce.get(found)
+        if (known) known.lines.push(index)
+        else this.#byNonce.set(found, { lines: [index], next: 0 })
+      }
     }
   }
-  return byNonce
+
+  /** The first such line behind `at`; asked with a growing `at`, so that all asking together is linear. */
+  after(nonce: string, at: number): number | undefined {
+    const known = this.#byNonce.get(nonce)
+    if (!known) return undefined
+    while ((known.lines[known.next] ?? Number.POSITIVE_INFINITY) <= at) known.next += 1
+    return known.lines[known.next]
+  }
 }
 
 function isRandom(word: string): boolean {

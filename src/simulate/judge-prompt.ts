@@ -6,18 +6,24 @@ import { candidateOf, type Role, readLabel, roleOf } from './labels.ts'
 export interface Candidate {
   readonly label: string
   readonly text: string
+  /** Stands between two fences with the same nonce. */
+  readonly isFenced: boolean
 }
 
 /** What a judge makes of its prompt. Read on first use: a policy that looks at nothing pays nothing. */
 export class JudgePrompt {
   readonly text: string
+  /** False where the turns had to be read from the text. */
+  readonly turnsGiven: boolean
   #turns: readonly Turn[] | undefined
   #parts: Parts | undefined
   readonly #candidate: Candidate | undefined
 
-  /** `text` is the rendered prompt, ChatML included. */
-  constructor(text: string, candidate?: Candidate) {
+  /** `text` is the rendered prompt, ChatML included; `turns` what it was rendered from, where that is known. */
+  constructor(text: string, turns?: readonly Turn[], candidate?: Candidate) {
     this.text = text
+    this.turnsGiven = turns !== undefined
+    this.#turns = turns
     this.#candidate = candidate
   }
 
@@ -44,15 +50,19 @@ export class JudgePrompt {
     return this.#read().candidates
   }
 
-  /** The answer in question: the only one, or the one chosen by `about`. */
+  /** The one chosen by `about`, else the first; null: the prompt holds none. */
+  get candidate(): Candidate | null {
+    return this.#candidate ?? this.candidates[0] ?? null
+  }
+
+  /** The candidate's text. */
   get answer(): string {
-    return (this.#candidate ?? this.candidates[0])?.text ?? ''
+    return this.candidate?.text ?? ''
   }
 
   /** The same prompt, with one of its candidates as the answer. */
   about(candidate: Candidate): JudgePrompt {
-    const prompt = new JudgePrompt(this.text, candidate)
-    prompt.#turns = this.#turns
+    const prompt = new JudgePrompt(this.text, this.#turns, candidate)
     prompt.#parts = this.#parts
     return prompt
   }
@@ -74,32 +84,36 @@ interface Section {
   readonly role: Role
   readonly label: string
   readonly text: string
+  readonly isFenced: boolean
 }
 
 function readParts(turns: readonly Turn[]): Parts {
   const parts: Parts = { instructions: '', question: '', reference: null, candidates: [] }
   const last = turns.at(-1)
   const isRollout = last?.role === 'assistant' && turns.length > 1
-  for (const turn of isRollout ? turns.slice(0, -1) : turns) {
-    for (const section of readSections(turn.content)) place(section, parts)
+  const sections = (isRollout ? turns.slice(0, -1) : turns).flatMap((turn) => readSections(turn.content))
+  for (const section of sections) if (section.isFenced) place(section, parts)
+  const hasFencedAnswer = parts.candidates.length > 0
+  for (const section of sections) {
+    if (!section.isFenced && !(hasFencedAnswer && section.role === 'answer')) place(section, parts)
   }
   if (isRollout) {
-    parts.candidates = [{ label: '', text: last.content }]
+    parts.candidates = [{ label: '', text: last.content, isFenced: false }]
     parts.question ||= turns.at(-2)?.content ?? ''
   }
   parts.question ||= turns.find((turn) => turn.role === 'user')?.content ?? ''
   return parts
 }
 
-/** The first question and the first reference count; answers are told apart by their labels. */
-function place({ role, label, text }: Section, parts: Parts): void {
+/** The first question and the first reference count, fenced ones before others; labels tell answers apart. */
+function place({ role, label, text, isFenced }: Section, parts: Parts): void {
   if (role === 'other') parts.instructions += `${text}\n`
   else if (role === 'question') parts.question ||= text
   else if (role === 'reference') parts.reference ??= text
   else {
     const candidate = candidateOf(label)
     if (!parts.candidates.some((known) => known.label === candidate)) {
-      parts.candidates.push({ label: candidate, text })
+      parts.candidates.push({ label: candidate, text, isFenced })
     }
   }
 }
@@ -110,7 +124,7 @@ function readSections(content: string): Section[] {
   for (const piece of cutAtFences(content)) {
     if (piece.isValue) {
       const label = labelBefore(before)
-      sections.push({ role: roleOf(label), label, text: piece.text })
+      sections.push({ role: roleOf(label), label, text: piece.text, isFenced: true })
       continue
     }
     sections.push(...readLabelled(piece.text))
@@ -140,7 +154,7 @@ function readLabelled(text: string): Section[] {
   let open: { role: Role; label: string; lines: string[] } = { role: 'other', label: '', lines: [] }
   const close = (): void => {
     const joined = open.lines.join('\n').trim()
-    if (joined !== '') sections.push({ role: open.role, label: open.label, text: joined })
+    if (joined !== '') sections.push({ role: open.role, label: open.label, text: joined, isFenced: false })
   }
   let wasBlank = false
   for (const line of text.split('\n')) {

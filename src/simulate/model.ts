@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../clock.ts'
 import { Attempts } from './attempts.ts'
 import { Capacity } from './capacity.ts'
+import type { Turn } from './conversation.ts'
 import { FaultScript } from './faults.ts'
 import { hashText } from './hash.ts'
 import { Judge } from './judge.ts'
@@ -15,12 +16,17 @@ import { countTokens } from './tokens.ts'
 /** A prompt that the model has taken on. */
 export interface Admitted {
   readonly text: string
+  /** What the text was rendered from; absent: it came as text. */
+  readonly turns?: readonly Turn[]
   readonly tokens: number
   readonly cachedTokens: number
   readonly question: number
   /** How often it was asked before. */
   readonly attempt: number
 }
+
+/** Reason of a signal that /abort_requests, /abort_request or /sleep aborted: the client still waits for a reply. */
+export const abortedByRequest = 'aborted by request'
 
 /** The caller has gone, or the server ends: nobody wants the answer. */
 export class Gone extends Error {
@@ -39,7 +45,11 @@ export class SimulatedModel {
   readonly capacity: Capacity
   readonly cache: PrefixCache
   readonly counters = new Counters()
+  /** Requests that ask the model, by id. */
+  readonly inFlight = new Map<string, AbortController>()
   isSleeping = false
+  /** What a sleeping server has yet to take back. */
+  missing = new Set<string>()
   readonly #latency: Latency
   readonly #attempts: Attempts
 
@@ -63,13 +73,14 @@ export class SimulatedModel {
   }
 
   /** Counts and looks up a prompt; throws a Refusal where it does not fit the window. */
-  admit(text: string): Admitted {
+  admit(text: string, turns?: readonly Turn[]): Admitted {
     const tokens = countTokens(text)
     if (tokens > this.maxModelLen) throw tooLong(this.maxModelLen, tokens)
     const question = hashText(text)
     this.counters.promptTokens += tokens
     return {
       text,
+      ...(turns && { turns }),
       tokens,
       cachedTokens: this.cache.lookUp(text, tokens),
       question,
@@ -87,16 +98,18 @@ export class SimulatedModel {
     return (latencyMs(this.#latency, question + choice, attempt) + prefill) * slowdown.factor + slowdown.ms
   }
 
-  /** Runs one sequence: waits for a slot, holds it. Throws Gone when the signal aborts first. */
-  async run(ms: number, signal: AbortSignal, finishReason: string): Promise<void> {
+  /** Runs one sequence: waits for a slot, holds it. False where it was aborted by request; throws Gone when nobody waits. */
+  async run(ms: number, signal: AbortSignal, finishReason: string): Promise<boolean> {
     const finished = await this.capacity.hold(ms, signal)
     count(this.counters.finishReasons, finished ? finishReason : 'abort')
-    if (!finished) {
-      this.counters.aborted += 1
-      throw new Gone()
+    if (finished) {
+      this.counters.finished += 1
+      this.counters.busyMs += ms
+      return true
     }
-    this.counters.finished += 1
-    this.counters.busyMs += ms
+    this.counters.aborted += 1
+    if (signal.reason !== abortedByRequest) throw new Gone()
+    return false
   }
 
   /** Lets time pass without taking a slot; throws Gone when the signal aborts first. */

@@ -49,6 +49,9 @@ export function askedForm(instructions: string): ReplyForm {
   return { kind: 'words', yes: '1', no: '0' }
 }
 
+/** Keys that a rider judge writes only to punish: there, their presence alone is the verdict. */
+const penalty = /方案\/信息错误|信息准确性|有害性/u
+
 /** Keys of the last `{"key": ...}` that the author shows. */
 function jsonKeys(instructions: string): string[] {
   const tail = instructions.slice(-8000)
@@ -56,7 +59,7 @@ function jsonKeys(instructions: string): string[] {
   const start = tail.lastIndexOf('{', end)
   if (end < 0 || start < 0) return []
   const keys = [...tail.slice(start, end).matchAll(/"([^"\n]{1,80})"\s?:/gu)].map(([, key = '']) => key)
-  return [...new Set(keys)]
+  return [...new Set(keys)].filter((key) => !penalty.test(key))
 }
 
 /** '0 to 10', '1-5', 'between 0 and 100'; 0 to 1 where none is named. */

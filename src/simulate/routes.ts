@@ -2,7 +2,20 @@ import { chatCompletions, chatCompletionsBatch } from './api/chat.ts'
 import { classify, pooling } from './api/classify.ts'
 import { completions } from './api/completions.ts'
 import { embeddings } from './api/embeddings.ts'
+import { generativeScoring } from './api/generative-scoring.ts'
 import { health, load, metrics, models, version } from './api/information.ts'
+import { abortByIds, abortOne, isSleeping, resetPrefixCache, sleep, wakeUp } from './api/life.ts'
+import { rerank, score } from './api/scoring.ts'
+import {
+  encode,
+  flushCache,
+  generate,
+  healthGenerate,
+  modelInfo,
+  releaseMemory,
+  resumeMemory,
+} from './api/sglang.ts'
+import { tokenize } from './api/tokenize.ts'
 import type { Endpoint } from './call.ts'
 
 /** One endpoint. `runner`: the kind of model that serves it; absent: every server has it. */
@@ -38,10 +51,32 @@ export const routes: readonly Route[] = [
   asks('pooling', '/v1/embeddings', embeddings),
   asks('pooling', '/classify', classify),
   asks('pooling', '/pooling', pooling),
+  asks('pooling', '/score', score),
+  asks('pooling', '/v1/score', score),
+  asks('pooling', '/rerank', rerank),
+  asks('pooling', '/v1/rerank', rerank),
+  asks('pooling', '/v2/rerank', rerank),
+  asks('generate', '/generative_scoring', generativeScoring),
+  asks('generate', '/generate', generate),
+  asks('pooling', '/encode', encode),
+  tells('POST', '/tokenize', tokenize),
   tells('GET', '/health', health),
   tells('GET', '/ping', health),
   tells('GET', '/version', version),
   tells('GET', '/v1/models', models),
   tells('GET', '/metrics', metrics),
   tells('GET', '/load', load),
+  tells('POST', '/sleep', sleep),
+  tells('POST', '/wake_up', wakeUp),
+  tells('GET', '/is_sleeping', isSleeping),
+  tells('POST', '/abort_requests', abortByIds),
+  tells('POST', '/abort_request', abortOne),
+  tells('POST', '/reset_prefix_cache', resetPrefixCache),
+  tells('GET', '/health_generate', healthGenerate),
+  tells('GET', '/get_model_info', modelInfo),
+  tells('GET', '/model_info', modelInfo),
+  tells('GET', '/flush_cache', flushCache),
+  tells('POST', '/flush_cache', flushCache),
+  tells('POST', '/release_memory_occupation', releaseMemory),
+  tells('POST', '/resume_memory_occupation', resumeMemory),
 ]

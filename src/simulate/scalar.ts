@@ -1,10 +1,11 @@
+import type { Turn } from './conversation.ts'
 import { normal } from './hash.ts'
 import { JudgePrompt } from './judge-prompt.ts'
 import type { SimulatedModel } from './model.ts'
 
 /** A scalar reward model's raw output: about 3 for right, about -3 for wrong, the rest by the text. */
-export function rawReward(model: SimulatedModel, text: string): number {
-  const score = model.judge.score(new JudgePrompt(text), { seed: model.seed, index: 0 })
+export function rawReward(model: SimulatedModel, text: string, turns?: readonly Turn[]): number {
+  const score = model.judge.score(new JudgePrompt(text, turns), { seed: model.seed, index: 0 })
   return 6 * ((score ?? 0.5) - 0.5) + 0.5 * normal(model.seed, 'raw', text)
 }
 

@@ -10,7 +10,8 @@ import { deliver, immediateRefusal } from './delivery.ts'
 import type { Fault } from './faults.ts'
 import { Gone, SimulatedModel } from './model.ts'
 import type { SimulatedServerOptions } from './options.ts'
-import { badRequest, Refusal } from './refusal.ts'
+import { Refusal } from './refusal.ts'
+import { parseBody, readBody, requestId } from './request.ts'
 import { type Route, routes } from './routes.ts'
 import { count, type ServerStats } from './stats.ts'
 
@@ -80,9 +81,9 @@ async function serve(
   ending.addEventListener('abort', leave, { once: true })
   model.counters.inFlight += 1
   try {
-    await answer(model, table, request, response, gone.signal)
+    await answer(model, table, request, response, gone)
   } catch (error) {
-    if (!response.headersSent && !gone.signal.aborted) await refuse(model, response, error)
+    if (!response.headersSent && !response.destroyed) await refuse(model, response, error)
     else response.destroy()
   } finally {
     model.counters.inFlight -= 1
@@ -95,8 +96,9 @@ async function answer(
   table: ReadonlyMap<string, Route>,
   request: IncomingMessage,
   response: ServerResponse,
-  signal: AbortSignal,
+  gone: AbortController,
 ): Promise<void> {
+  const { signal } = gone
   const url = request.url ?? '/'
   const mark = url.indexOf('?')
   const path = mark < 0 ? url : url.slice(0, mark)
@@ -122,7 +124,13 @@ async function answer(
     slowdown: isSlow ? { factor: fault.factor ?? 10, ms: fault.ms ?? 0 } : usualPace,
     signal,
   }
-  await deliver(response, await route.endpoint(call), fault?.kind ?? null)
+  const id = route.asksModel ? requestId(request, body) : null
+  if (id !== null) model.inFlight.set(id, gone)
+  try {
+    await deliver(response, await route.endpoint(call), fault?.kind ?? null)
+  } finally {
+    if (id !== null) model.inFlight.delete(id)
+  }
 }
 
 const usualPace = { factor: 1, ms: 0 }
@@ -148,23 +156,4 @@ function unknownPath(table: ReadonlyMap<string, Route>, path: string): Reply {
   return isKnown
     ? { json: { detail: 'Method Not Allowed' }, status: 405 }
     : { json: { detail: 'Not Found' }, status: 404 }
-}
-
-async function readBody(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk as Buffer)
-  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
-}
-
-function parseBody(bytes: Buffer): Readonly<Record<string, unknown>> {
-  if (bytes.length === 0) return {}
-  let body: unknown
-  try {
-    body = JSON.parse(bytes.toString())
-  } catch {
-    throw badRequest('The body is not JSON.')
-  }
-  if (typeof body !== 'object' || body === null || Array.isArray(body))
-    throw badRequest('The body is not an object.')
-  return body as Record<string, unknown>
 }

@@ -68,17 +68,22 @@ function keyed(key: string, scale: Scale, judged: readonly Judged[]): number | s
   return Number(graded(candidate.score, scale))
 }
 
-const highs = [10, 5, 100] as const
+/** From the widest scale down: the widest that a regex allows is the one it means. */
+const scales: readonly Scale[] = [10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 100].map((high) => [0, high])
 
 /** Texts that a regex for a verdict usually wants. */
 function candidates({ score }: Verdict): string[] {
-  const isRight = score >= 0.5
-  return [
-    ...[graded(score, [0, 1]), score.toFixed(1), ...highs.map((high) => graded(score, [0, high]))].flatMap(
-      (text) => [text, `Score: ${text}`, `[[${text}]]`, `Rating: [[${text}]]`, `<score>${text}</score>`],
-    ),
-    ...(isRight
+  const grades = [...scales.map((scale) => graded(score, scale)), score.toFixed(1)]
+  const words =
+    score >= 0.5
       ? ['yes', 'Yes', 'YES', 'true', 'CORRECT', 'correct']
-      : ['no', 'No', 'NO', 'false', 'INCORRECT', 'incorrect']),
-  ]
+      : ['no', 'No', 'NO', 'false', 'INCORRECT', 'incorrect']
+  const said = grades.flatMap((grade) => [
+    grade,
+    `Score: ${grade}`,
+    `[[${grade}]]`,
+    `Rating: [[${grade}]]`,
+    `<score>${grade}</score>`,
+  ])
+  return [...said, ...words]
 }

@@ -2,6 +2,7 @@ import {
   type SimulatedServer,
   type SimulatedServerOptions,
   startSimulatedServer,
+  startSimulatedServers,
 } from '../../src/simulate/index.ts'
 
 /** A simulated server that ends with the test. */
@@ -69,4 +70,15 @@ async function read(response: Response): Promise<Replied> {
     json = JSON.parse(text)
   } catch {}
   return { status: response.status, text, json, headers: response.headers }
+}
+
+/** Several servers that end with the test. */
+export async function startFleet(
+  t: { teardown(fn: () => Promise<void>): void },
+  count: number,
+  options: SimulatedServerOptions,
+): Promise<readonly SimulatedServer[]> {
+  const servers = await startSimulatedServers(count, options)
+  for (const server of servers) t.teardown(() => server.close())
+  return servers
 }

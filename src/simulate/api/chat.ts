@@ -14,7 +14,7 @@ export const chatCompletions: Endpoint = async (call) => {
   const turns = readMessages(call.body.messages)
   if (!turns) throw badRequest('messages must be a list of turns', 'messages')
   const sampling = readSampling(call.body, topLogprobs(call))
-  const admitted = call.model.admit(rendered(call, turns))
+  const admitted = call.model.admit(rendered(call, turns), turns)
   if (call.body.stream === true) return { events: chatChunks(call, admitted, sampling) }
   const completions = await answers(call, admitted, sampling)
   return { json: reply(call, [admitted], completions) }
@@ -29,7 +29,7 @@ export const chatCompletionsBatch: Endpoint = async (call): Promise<Reply> => {
     throw badRequest('messages must be a list of conversations', 'messages')
   }
   const sampling = readSampling(call.body, topLogprobs(call))
-  const admitted = conversations.map((turns) => call.model.admit(rendered(call, turns ?? [])))
+  const admitted = conversations.map((turns) => call.model.admit(rendered(call, turns ?? []), turns ?? []))
   const completions = await Promise.all(admitted.map((one) => answers(call, one, { ...sampling, n: 1 })))
   return { json: reply(call, admitted, completions.flat()) }
 }
@@ -40,7 +40,9 @@ export function answers(call: Call, admitted: Admitted, sampling: Sampling): Pro
     Array.from({ length: sampling.n }, async (_, choice) => {
       const completion = complete(call.model, admitted, sampling, choice)
       const ms = call.model.sequenceMs(admitted, choice, call.slowdown)
-      await call.model.run(ms, call.signal, completion.finishReason)
+      const finished = await call.model.run(ms, call.signal, completion.finishReason)
+      if (!finished)
+        return { ...completion, text: '', tokens: 0, finishReason: 'abort' as const, logprobs: null }
       call.model.counters.generationTokens += completion.tokens
       return completion
     }),

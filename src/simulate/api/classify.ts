@@ -2,15 +2,17 @@ import { type Endpoint, requireModel } from '../call.ts'
 import { createdNow, madeId } from '../identity.ts'
 import { rawReward, sigmoid, stepRewards } from '../scalar.ts'
 import { pass, pooledPrompts } from './pooled.ts'
+import { classifyText } from './sglang.ts'
 import { promptUsage } from './usage.ts'
 
-/** POST /classify: a scalar reward model has one class; `use_activation: false` gives its raw output. */
+/** POST /classify, vLLM's (`input`, `messages`) and SGLang's (`text`): a scalar reward model has one class; `use_activation: false` gives its raw output. */
 export const classify: Endpoint = async (call) => {
+  if (call.body.text !== undefined) return classifyText(call)
   requireModel(call)
   const { model, body } = call
   const admitted = await pass(call, pooledPrompts(call))
-  const data = admitted.map(({ text }, index) => {
-    const raw = rawReward(model, text)
+  const data = admitted.map(({ text, turns }, index) => {
+    const raw = rawReward(model, text, turns)
     const value = body.use_activation === false ? raw : sigmoid(raw)
     return { index, label: 'LABEL_0', probs: [value], num_classes: 1 }
   })
@@ -24,9 +26,9 @@ export const pooling: Endpoint = async (call) => {
   const { model, body } = call
   const tag = model.options.stepTag ?? '<extra_0>'
   const admitted = await pass(call, pooledPrompts(call))
-  const data = admitted.map(({ text }, index) => {
+  const data = admitted.map(({ text, turns }, index) => {
     const steps = text.includes(tag) ? stepRewards(model, text, tag).map((right) => [1 - right, right]) : null
-    const raw = steps === null ? rawReward(model, text) : 0
+    const raw = steps === null ? rawReward(model, text, turns) : 0
     const value = body.use_activation === false ? raw : sigmoid(raw)
     return { index, object: 'pooling', data: steps ?? [value] }
   })
