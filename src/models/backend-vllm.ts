@@ -1,21 +1,25 @@
 import type { AskName, Asks } from '../contract/index.ts'
-import type { Backend, Settings, Translation } from './backend.ts'
+import type { Backend, BatchInput, Settings, Translation } from './backend.ts'
+import { choiceSettings, readChoice } from './choose.ts'
 import type { Reading } from './dispatch.ts'
 import { Fault } from './fault.ts'
 import type { ModelConfig } from './model-config.ts'
 import type { Rendered, RenderedInput } from './models.ts'
-import { readGeneration, samplingMembers, structuredOutputs, usage } from './openai-form.ts'
-import { garbled, isObject, type JsonObject } from './reply.ts'
+import { readGeneration, samplingMembers, structuredOutputs } from './openai-form.ts'
+import { classItem, readItems, stepItem, vectorItem } from './pooling-form.ts'
+import { garbled, isObject, type JsonObject, objectOf } from './reply.ts'
+import { vllmMemory } from './vllm-memory.ts'
 
-/** vLLM's server: its OpenAI endpoints, and /classify and /pooling of its pooling runner. */
+/** vLLM's server: its OpenAI endpoints; /classify, /pooling and /score of its pooling runner; /tokenize. */
 export function vllmBackend(config: ModelConfig): Backend {
   const model = `{"model":${JSON.stringify(config.model)}`
   const names = new Set([config.model, ...config.reports_as])
 
-  const checkModel = (body: JsonObject): void => {
-    const { model } = body
-    if (typeof model !== 'string') throw garbled('it names no model')
-    if (!names.has(model)) throw garbled('it comes from another model')
+  const checked = (value: unknown): JsonObject => {
+    const body = objectOf(value)
+    if (typeof body.model !== 'string') throw garbled('it names no model')
+    if (!names.has(body.model)) throw garbled('it comes from another model')
+    return body
   }
 
   const generate = (input: Rendered, { sampling, reply, draw }: Settings): Translation => {
@@ -25,63 +29,80 @@ export function vllmBackend(config: ModelConfig): Backend {
     return { path: chat ? '/v1/chat/completions' : '/v1/completions', body: `${model}${question}${members}}` }
   }
 
+  const pooled = (ask: AskName, question: string): Translation => {
+    const { endpoint, activation } = config.classify
+    if (ask === 'embed') return { path: '/v1/embeddings', body: `${model}${question}}` }
+    if (ask === 'rewards') {
+      const { task, activation } = config.rewards
+      const more = JSON.stringify({ task, use_activation: activation }).slice(1, -1)
+      return { path: '/pooling', body: `${model}${question}${more && `,${more}`}}` }
+    }
+    // A Bradley-Terry model's score is the logit itself: by default a sigmoid is laid over it.
+    return { path: `/${endpoint}`, body: `${model}${question},"use_activation":${activation}}` }
+  }
+
+  const itemOf = (ask: AskName) =>
+    ask === 'embed'
+      ? vectorItem
+      : ask === 'rewards'
+        ? stepItem(config.rewards.column)
+        : classItem(config.classify.label)
+
+  const compared = (input: Rendered): string => {
+    const [last, before] = typeof input === 'string' ? [] : [input.at(-1), input.at(-2)]
+    if (!last || !before)
+      throw new Fault('judge_rejected', '/score compares two messages: the question holds fewer', {
+        remedy: 'give-up',
+      })
+    return `,"text_1":${JSON.stringify(before.content)},"text_2":${JSON.stringify(last.content)}`
+  }
+
   return {
     healthPath: '/health',
     modelsPath: '/v1/models',
+    batches: new Set<AskName>(config.classify.endpoint === 'score' ? ['rewards', 'embed'] : pooledAsks),
+    memory: vllmMemory,
     translate(ask, input, settings) {
       if (ask === 'generate') return generate(input as Rendered, settings)
-      if (ask === 'embed')
-        return { path: '/v1/embeddings', body: `${model},"input":${JSON.stringify(input)}}` }
-      if (ask === 'classify') {
-        const question = `${typeof input === 'string' ? ',"input":' : ',"messages":'}${JSON.stringify(input)}`
-        // A Bradley-Terry model's score is the logit itself: without this a sigmoid is laid over it.
-        return { path: '/classify', body: `${model}${question},"use_activation":false}` }
+      if (ask === 'choose') {
+        const { question } = input as RenderedInput['choose']
+        return generate(question, choiceSettings(settings))
       }
-      throw new Fault('judge_rejected', `this backend does not know the ask '${ask}'`, { remedy: 'give-up' })
+      if (ask === 'classify' && config.classify.endpoint === 'score')
+        return pooled(ask, compared(input as Rendered))
+      const isChat = ask !== 'embed' && typeof input !== 'string'
+      return pooled(ask, `${isChat ? ',"messages":' : ',"input":'}${JSON.stringify(input)}`)
     },
-    read<A extends AskName>(ask: A, body: JsonObject, input: RenderedInput[A]) {
-      checkModel(body)
-      const reading =
-        ask === 'generate'
-          ? readGeneration(body, input as Rendered)
-          : ask === 'classify'
-            ? readClass(body)
-            : readVectors(body, (input as readonly string[]).length)
+    read<A extends AskName>(ask: A, value: unknown, input: RenderedInput[A]) {
+      const body = checked(value)
+      if (ask === 'generate') return readGeneration(body, input as Rendered) as Reading<Asks[A]['answer']>
+      if (ask === 'choose') {
+        const { question, labels } = input as RenderedInput['choose']
+        const reading = readGeneration(body, question)
+        return { ...reading, answer: readChoice(labels, reading.answer) as Asks[A]['answer'] }
+      }
+      const count = ask === 'embed' ? (input as readonly string[]).length : ('one' as const)
+      const [reading] = readItems(body, [count], itemOf(ask))
+      if (reading instanceof Fault) throw reading
       return reading as Reading<Asks[A]['answer']>
     },
+    translateAll: (ask, inputs) => pooled(ask, `,"input":${JSON.stringify(inputs.flat())}`),
+    readAll(ask, value, inputs: readonly BatchInput[]) {
+      const counts = inputs.map((input) => (typeof input === 'string' ? ('one' as const) : input.length))
+      return readItems(checked(value), counts, itemOf(ask))
+    },
+    tokens: {
+      translate: (input) => ({
+        path: '/tokenize',
+        body: `${model}${typeof input === 'string' ? ',"prompt":' : ',"messages":'}${JSON.stringify(input)}}`,
+      }),
+      read(body) {
+        const count = isObject(body) ? body.count : null
+        if (!Number.isSafeInteger(count)) throw garbled('no count of tokens')
+        return count as number
+      },
+    },
   }
 }
 
-function readClass(body: JsonObject): Reading<number> {
-  const [item] = items(body, 1)
-  const { probs } = item ?? {}
-  if (!isNumbers(probs) || probs.length !== 1) throw garbled('not one score')
-  return { answer: probs[0] as number, ...usage(body) }
-}
-
-function readVectors(body: JsonObject, count: number): Reading<number[][]> {
-  const answer = items(body, count).map(({ embedding }) => {
-    if (!isNumbers(embedding) || embedding.length === 0) throw garbled('an embedding is not a vector')
-    return embedding
-  })
-  return { answer, ...usage(body) }
-}
-
-const isNumbers = (value: unknown): value is number[] =>
-  Array.isArray(value) && value.every((entry) => typeof entry === 'number' && Number.isFinite(entry))
-
-/** The entries of `data`, in the order of what was asked. */
-function items(body: JsonObject, count: number): JsonObject[] {
-  const { data } = body
-  if (!Array.isArray(data) || data.length !== count) throw garbled(`not ${count} entries`)
-  const ordered: JsonObject[] = []
-  for (const entry of data as unknown[]) {
-    if (!isObject(entry)) throw garbled('an entry is not an object')
-    const { index } = entry
-    if (!Number.isInteger(index) || (index as number) < 0 || (index as number) >= count)
-      throw garbled('an entry has no place')
-    if (ordered[index as number]) throw garbled('two entries have one place')
-    ordered[index as number] = entry
-  }
-  return ordered
-}
+const pooledAsks: readonly AskName[] = ['classify', 'rewards', 'embed']

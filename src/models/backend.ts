@@ -1,8 +1,8 @@
 import type { AskName, Asks, Reply } from '../contract/index.ts'
 import type { Reading } from './dispatch.ts'
+import type { Fault } from './fault.ts'
 import type { ModelConfig } from './model-config.ts'
-import type { RenderedInput, Sampling } from './models.ts'
-import type { JsonObject } from './reply.ts'
+import type { Rendered, RenderedInput, Sampling } from './models.ts'
 
 /** What a question asks beside its text. `draw` moves the seed, where one is set. */
 export interface Settings {
@@ -11,22 +11,37 @@ export interface Settings {
   readonly draw: number
 }
 
-/** The bytes of one ask. */
+/** The bytes of one request. */
 export interface Translation {
   readonly path: string
   readonly body: string
 }
 
-/** The translator between asks and one kind of server. */
+/** The translator between asks and one kind of server. Bodies come parsed, from replies with status 200. */
 export interface Backend {
   /** Throws Fault where this kind of server cannot be asked so. */
   translate<A extends AskName>(ask: A, input: RenderedInput[A], settings: Settings): Translation
-  /** The answer of a reply with status 200, checked in every part. Throws Fault. */
-  read<A extends AskName>(ask: A, body: JsonObject, input: RenderedInput[A]): Reading<Asks[A]['answer']>
+  /** The answer, checked in every part. Throws Fault. */
+  read<A extends AskName>(ask: A, body: unknown, input: RenderedInput[A]): Reading<Asks[A]['answer']>
+  /** Asks whose plain-text inputs may share a request. */
+  readonly batches: ReadonlySet<AskName>
+  translateAll(ask: AskName, inputs: readonly BatchInput[], settings: Settings): Translation
+  /** One answer or Fault an input, in their order. Throws Fault where the reply as a whole is unusable. */
+  readAll(ask: AskName, body: unknown, inputs: readonly BatchInput[]): readonly (Reading<unknown> | Fault)[]
   /** Where a GET answers 200 while the server works. */
   readonly healthPath: string
   /** Where a GET lists the served models; '' where there is no such list. */
   readonly modelsPath: string
+  /** null: this kind of server cannot count tokens. */
+  readonly tokens: { translate(input: Rendered): Translation; read(body: unknown): number } | null
+  /** Requests, one after the other, that free and take back an instance's GPU memory; null: it cannot. */
+  readonly memory: {
+    sleep(level: number): readonly Translation[]
+    wake(level: number): readonly Translation[]
+  } | null
 }
+
+/** A text, or for `embed` the texts of one question. */
+export type BatchInput = string | readonly string[]
 
 export type BackendFactory = (config: ModelConfig) => Backend

@@ -8,9 +8,11 @@ export interface Member {
   draining: boolean
   /** Serves another model than the pool's. */
   stranger: boolean
+  /** Its GPU memory is given back, or may be. */
+  asleep: boolean
 }
 
-export const isOpen = (member: Member): boolean => !member.draining && !member.stranger
+export const isOpen = (member: Member): boolean => !member.draining && !member.stranger && !member.asleep
 
 export const isAlive = (member: Member): boolean => isOpen(member) && member.instance.alive
 

@@ -1,14 +1,16 @@
 import type { Clock } from '../clock.ts'
 import type { AskName } from '../contract/index.ts'
 import type { Attempt } from '../sample/failure.ts'
-import type { Stop } from './abort.ts'
+import { Stop } from './abort.ts'
 import type { Member } from './balance.ts'
+import { abandoned, call } from './call.ts'
 import type { ModelEvents } from './events.ts'
 import { Fault } from './fault.ts'
+import type { Hedge } from './hedge.ts'
 import type { Instance } from './instance.ts'
 import type { InstancePool } from './pool.ts'
 import type { RetryBudget } from './retry-budget.ts'
-import { type Message, type Reply, send } from './transport.ts'
+import type { Message, Reply } from './transport.ts'
 
 /** An answer with what it cost. */
 export interface Reading<T> {
@@ -21,12 +23,15 @@ export interface Reading<T> {
 export interface Work<T> {
   readonly ask: AskName
   readonly message: Message
+  /** The beginning that it shares with others; '' for none. */
+  readonly prefix: string
   /** Throws Fault. */
   read(reply: Reply): Reading<T>
 }
 
 export interface Dispatched<T> extends Reading<T> {
   readonly instance: string
+  /** Calls made for it. */
   readonly attempts: number
 }
 
@@ -37,6 +42,7 @@ export interface Dispatcher {
   readonly events: ModelEvents
   readonly pool: InstancePool
   readonly budget: RetryBudget
+  readonly hedge: Hedge | null
   readonly timeoutMs: number
   readonly maxRetries: number
   readonly pauseMs: number
@@ -56,99 +62,136 @@ export class Undone extends Error {
   }
 }
 
-const abandoned = (): Fault =>
-  new Fault('cancelled', 'nobody waits for the answer', { remedy: 'give-up', blame: false })
+/** Calls made for one question. */
+interface Journey {
+  readonly attempts: Attempt[]
+  readonly tried: Set<Instance>
+}
 
 /** Sends the work to one instance after the other until one answers. Rejects with Undone. */
 export async function dispatch<T>(to: Dispatcher, work: Work<T>, stop: Stop): Promise<Dispatched<T>> {
   const { pool, budget, events, model } = to
-  const attempts: Attempt[] = []
-  let tried: Set<Instance> | null = null
+  const journey: Journey = { attempts: [], tried: new Set() }
+  const { attempts, tried } = journey
   budget.earn()
-  for (;;) {
-    let member: Member | null = null
-    let began = to.clock.now()
+  to.hedge?.earn()
+  for (let retries = 0; ; retries += 1) {
+    let fault: Fault
     try {
-      member = pool.take(tried)
-      if (!member) {
-        member = await pool.wait(tried, stop, abandoned)
-        const waited = to.clock.now() - began
-        began += waited
-        events.queued?.({ model, ms: waited })
-      }
-      const reading = await call(to, member.instance, work, stop)
-      const { answer, prompt, completion } = reading
-      return { answer, prompt, completion, instance: member.instance.address, attempts: attempts.length + 1 }
+      const member = pool.take(tried, work.prefix) ?? (await queued(to, tried, work.prefix, stop))
+      return await (to.hedge
+        ? hedged(to, member, work, stop, journey)
+        : plain(to, member, work, stop, journey))
     } catch (error) {
       if (!(error instanceof Fault)) throw error
-      const fault = error
-      if (member) {
-        const { address } = member.instance
-        attempts.push({ instance: address, ms: Math.round(to.clock.now() - began), error: fault.message })
-      }
-      if (!member || fault.remedy === 'give-up' || stop.stopped || attempts.length > to.maxRetries)
-        throw new Undone(fault, attempts)
-      if (!budget.spend()) {
-        events.retryDenied?.({ model })
-        throw new Undone(fault, attempts)
-      }
-      tried ??= new Set()
-      tried.add(member.instance)
-      if (!pool.hasOther(tried)) {
-        tried.clear()
-        const pauseMs = to.pauseMs * 2 ** (attempts.length - 1) * (0.5 + to.random())
-        await pause(to.clock, Math.max(pauseMs, fault.waitMs), stop)
-        if (stop.stopped) throw new Undone(fault, attempts)
-      }
-      events.retried?.({ model, kind: fault.kind })
+      fault = error
     }
+    const isOver = tried.size === 0 || fault.remedy === 'give-up' || stop.stopped || retries >= to.maxRetries
+    if (isOver) throw new Undone(fault, attempts)
+    if (!budget.spend()) {
+      events.retryDenied?.({ model })
+      throw new Undone(fault, attempts)
+    }
+    if (!pool.hasOther(tried)) {
+      tried.clear()
+      const pauseMs = to.pauseMs * 2 ** retries * (0.5 + to.random())
+      await pause(to.clock, Math.max(pauseMs, fault.waitMs), stop)
+      if (stop.stopped) throw new Undone(fault, attempts)
+    }
+    events.retried?.({ model, kind: fault.kind })
   }
 }
 
-/** One call to an instance whose place is taken; gives the place back. Rejects with Fault. */
-async function call<T>(to: Dispatcher, instance: Instance, work: Work<T>, stop: Stop): Promise<Reading<T>> {
-  const { clock, events, model } = to
-  const { ask } = work
-  const started = clock.now()
-  events.callStarted?.({ model, instance: instance.address, ask })
-  const exchange = send(instance.connections, work.message)
-  const cancelTimer = clock.after(to.timeoutMs, () =>
-    exchange.abort(new Fault('judge_timeout', `no answer within ${to.timeoutMs / 1000} s`)),
-  )
-  const off = stop.on(() => exchange.abort(abandoned()))
-  let tokens = { prompt: 0, completion: 0 }
-  let outcome: 'ok' | 'abandoned' | Fault['kind'] = 'ok'
+async function queued(
+  to: Dispatcher,
+  tried: ReadonlySet<Instance>,
+  prefix: string,
+  stop: Stop,
+): Promise<Member> {
+  const since = to.clock.now()
+  const member = await to.pool.wait(tried, prefix, stop, abandoned)
+  to.events.queued?.({ model: to.model, ms: to.clock.now() - since })
+  return member
+}
+
+async function plain<T>(
+  to: Dispatcher,
+  { instance }: Member,
+  work: Work<T>,
+  stop: Stop,
+  { attempts, tried }: Journey,
+): Promise<Dispatched<T>> {
+  const began = to.clock.now()
   try {
-    const reading = work.read(await exchange.reply)
-    tokens = { prompt: reading.prompt, completion: reading.completion }
-    instance.succeeded(clock.now() - started)
-    return reading
+    const { answer, prompt, completion } = await call(to, instance, work, stop)
+    return { answer, prompt, completion, instance: instance.address, attempts: attempts.length + 1 }
   } catch (error) {
-    const fault = error instanceof Fault ? error : new Fault('judge_unreachable', 'the reply cannot be read')
-    outcome = stop.stopped ? 'abandoned' : fault.kind
-    if (!stop.stopped) blame(instance, fault)
-    throw fault
-  } finally {
-    cancelTimer()
-    off()
-    instance.end()
-    events.callEnded?.({
-      model,
-      instance: instance.address,
-      ask,
-      ms: clock.now() - started,
-      outcome,
-      tokens,
-    })
+    tried.add(instance)
+    const ms = Math.round(to.clock.now() - began)
+    attempts.push({ instance: instance.address, ms, error: (error as Error).message })
+    throw error
   }
 }
 
-function blame(instance: Instance, fault: Fault): void {
-  instance.errors += 1
-  if (fault.waitMs > 0) instance.rest(fault.waitMs)
-  if (fault.blame) instance.breaker.failed(fault.message.includes('ECONNREFUSED'))
-  // The server answered, if not to our liking: it lives.
-  else if (fault.kind !== 'cancelled') instance.breaker.succeeded()
+/** Like `plain`; when the answer is late, a second instance is asked too, and the first good answer is taken. */
+function hedged<T>(
+  to: Dispatcher,
+  first: Member,
+  work: Work<T>,
+  stop: Stop,
+  journey: Journey,
+): Promise<Dispatched<T>> {
+  const hedge = to.hedge as Hedge
+  const delay = hedge.lateAfterMs()
+  const began = to.clock.now()
+  return new Promise((resolve, reject) => {
+    const stops: Stop[] = []
+    let running = 0
+    let calls = journey.attempts.length
+    const end = () => {
+      cancelTimer()
+      off()
+    }
+    const run = (member: Member) => {
+      const own = new Stop()
+      stops.push(own)
+      running += 1
+      calls += 1
+      plain(to, member, work, own, journey).then(
+        (done) => {
+          end()
+          for (const other of stops) if (other !== own) other.stop()
+          hedge.observe(to.clock.now() - began)
+          resolve({ ...done, attempts: calls })
+        },
+        (fault) => {
+          running -= 1
+          if (running > 0) return
+          end()
+          reject(fault)
+        },
+      )
+    }
+    run(first)
+    const off = stop.on(() => {
+      for (const own of stops) own.stop()
+    })
+    const cancelTimer =
+      delay === null
+        ? () => {}
+        : to.clock.after(delay, () => {
+            // Places that others wait for are not spent on second calls.
+            if (to.pool.waiting > 0) return
+            const second = to.pool.takeOther(first.instance)
+            if (!second) return
+            if (!hedge.spend()) {
+              second.instance.giveBack()
+              return
+            }
+            to.events.hedged?.({ model: to.model, instance: second.instance.address })
+            run(second)
+          })
+  })
 }
 
 function pause(clock: Clock, ms: number, stop: Stop): Promise<void> {

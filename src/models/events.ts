@@ -20,10 +20,16 @@ export interface ModelEvents {
   retried?(retry: { readonly model: string; readonly kind: FailureKind }): void
   /** No further call, because the retry budget is spent. */
   retryDenied?(retry: { readonly model: string }): void
+  /** A second call for an answer that is late. */
+  hedged?(hedge: { readonly model: string; readonly instance: string }): void
   answered?(answer: { readonly model: string; readonly source: 'call' | 'cache' | 'joined' }): void
   /** A question had to wait this long for an instance. */
   queued?(wait: { readonly model: string; readonly ms: number }): void
   /** An instance takes no questions any more, or takes them again. */
   ejected?(change: { readonly instance: string; readonly reason: string }): void
   readmitted?(change: { readonly instance: string }): void
+  /** An address of an instances_file that may not join. */
+  refused?(change: { readonly model: string; readonly instance: string; readonly reason: string }): void
+  /** All instances of a model gave their GPU memory back, or took it again. */
+  switched?(change: { readonly model: string; readonly state: 'awake' | 'asleep' }): void
 }

@@ -11,16 +11,28 @@ export class Fault extends Error {
   readonly blame: boolean
   /** What the server asked for in Retry-After; 0: nothing. */
   readonly waitMs: number
+  /** The server read the question and failed at it: one of several questions may be the cause. */
+  readonly isAboutContent: boolean
+  /** Nothing listens at the address. */
+  readonly isRefused: boolean
 
   constructor(
     kind: FailureKind,
     detail: string,
-    options: { remedy?: Remedy; blame?: boolean; waitMs?: number } = {},
+    options: {
+      remedy?: Remedy
+      blame?: boolean
+      waitMs?: number
+      isAboutContent?: boolean
+      isRefused?: boolean
+    } = {},
   ) {
     super(detail)
     this.kind = kind
     this.remedy = options.remedy ?? 'retry'
     this.blame = options.blame ?? this.remedy === 'retry'
     this.waitMs = options.waitMs ?? 0
+    this.isAboutContent = options.isAboutContent ?? false
+    this.isRefused = options.isRefused ?? false
   }
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Member } from './balance.ts'
 import { Fault } from './fault.ts'
-import { isObject, type JsonObject, readObject } from './reply.ts'
+import { isObject, type JsonObject, objectOf, readJson } from './reply.ts'
 import { send } from './transport.ts'
 
 /** How one model's instances are probed. */
@@ -94,11 +94,11 @@ async function get<T>(
   path: string,
   read: (status: number, body: () => JsonObject) => T,
 ): Promise<T> {
-  const exchange = send(instance.connections, { method: 'GET', path, headers, body: null })
+  const exchange = send(instance.connections, { method: 'GET', path, headers, body: null }, instance.basePath)
   const cancel = clock.after(timeoutMs, () => exchange.abort(new Fault('judge_timeout', 'no answer')))
   try {
     const reply = await exchange.reply
-    return read(reply.status, () => readObject(reply))
+    return read(reply.status, () => objectOf(readJson(reply)))
   } finally {
     cancel()
   }

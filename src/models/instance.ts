@@ -1,10 +1,14 @@
 import type { Pool } from 'undici'
 import type { Clock } from '../clock.ts'
 import { Breaker, type BreakerState } from './breaker.ts'
+import type { Fault } from './fault.ts'
 
 /** One server at one address; shared by every model that names the address. */
 export class Instance {
+  /** As configured, without a slash at its end. */
   readonly address: string
+  /** What of the address comes before every path. */
+  readonly basePath: string
   readonly connections: Pool
   readonly breaker: Breaker
   inFlight = 0
@@ -29,6 +33,8 @@ export class Instance {
     breakerChanged: (instance: Instance, state: BreakerState) => void,
   ) {
     this.address = address
+    const { pathname } = new URL(address)
+    this.basePath = pathname === '/' ? '' : pathname
     this.connections = connections
     this.limit = settings.limit
     this.#clock = settings.clock
@@ -55,6 +61,12 @@ export class Instance {
     this.calls += 1
   }
 
+  /** A place that was taken and not used. */
+  giveBack(): void {
+    this.calls -= 1
+    this.end()
+  }
+
   end(): void {
     this.inFlight -= 1
     this.tell()
@@ -63,6 +75,15 @@ export class Instance {
   succeeded(ms: number): void {
     this.latencyMs = this.latencyMs === 0 ? ms : this.latencyMs * 0.9 + ms * 0.1
     this.breaker.succeeded()
+  }
+
+  /** Counts a failed call, and leaves the instance alone where that is due. */
+  failed(fault: Fault): void {
+    this.errors += 1
+    if (fault.waitMs > 0) this.rest(fault.waitMs)
+    if (fault.blame) this.breaker.failed(fault.isRefused)
+    // The server answered, if not to our liking: it lives.
+    else if (fault.kind !== 'cancelled') this.breaker.succeeded()
   }
 
   /** Takes no question for `ms`. */

@@ -38,14 +38,37 @@ export const modelConfig = z.strictObject({
   /** Names beside `model` that a reply may give as its model (the first of several served names, say). */
   reports_as: z.array(z.string()).default([]),
   instances: z.array(instanceConfig).default([]),
-  /** Patterns (`*` is any text without a slash) of the addresses that may be added while running. */
+  /** Patterns (`*` is any text without a dot, colon or slash) of the addresses that may be added while running. */
   allow: z.array(z.string().min(1)).default([]),
+  /** A file of addresses, one a line or as a JSON list, read again when it changes; within `allow`. */
+  instances_file: z.string().min(1).optional(),
   /** Name of the environment variable that holds the servers' API key. */
   api_key_env: z
     .string()
     .regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
     .optional(),
   sampling: samplingConfig.default({}),
+  /** How a scalar reward model is asked. */
+  classify: z
+    .strictObject({
+      /** `score` compares the last two messages of a conversation, as cross encoders do. */
+      endpoint: z.enum(['classify', 'pooling', 'score']).default('classify'),
+      /** Whether the server lays its sigmoid or softmax over the score. */
+      activation: z.boolean().default(false),
+      /** The class whose number is the score, counted from 0 (from the end if negative); needed if there are several. */
+      label: z.int().optional(),
+    })
+    .prefault({}),
+  /** How a process reward model is asked. */
+  rewards: z
+    .strictObject({
+      /** The pooling task, where the server needs it named. */
+      task: z.string().min(1).optional(),
+      activation: z.boolean().optional(),
+      /** The column of each step's numbers that is its reward. */
+      column: z.int().default(-1),
+    })
+    .prefault({}),
   /** Calls under way at one instance. */
   max_in_flight: z.int().min(1).max(65_536).default(256),
   /** Questions waiting for an instance; more are refused as `overloaded`. */
@@ -89,6 +112,48 @@ export const modelConfig = z.strictObject({
       model: z.boolean().default(true),
     })
     .prefault({}),
+  /** Which instance a question goes to: the least loaded, or the one that has its prompt's beginning in its cache. */
+  balance: z.enum(['least_outstanding', 'prefix_affinity']).default('least_outstanding'),
+  /** A second call elsewhere for an answer that is late; the first to come is taken, the other is ended. */
+  hedge: z
+    .strictObject({
+      /** Second calls, as a share of calls; 0: none. */
+      budget: z.number().min(0).max(0.5).default(0),
+      /** Late is later than this share of the latest answers. */
+      after: z.number().min(0.5).max(0.999).default(0.95),
+    })
+    .prefault({}),
+  /** Inputs that share a request, where server and ask know arrays; generated text never waits for others. */
+  batch: z
+    .strictObject({
+      max_size: z.int().min(1).max(4096).default(32),
+      max_wait_ms: z.number().min(0).max(10_000).default(2),
+    })
+    .prefault({}),
+  /** Longest prompt in tokens; 0: whatever the server takes. */
+  max_prompt_tokens: z.int().min(0).default(0),
+  /** How tokens are counted: asked of the server, or estimated as a quarter of the bytes. */
+  count_tokens: z.enum(['tokenize', 'estimate']).default('estimate'),
+  /** What a longer prompt is: a failure, or one whose untrusted values lose their middles. */
+  on_long_prompt: z.enum(['fail', 'truncate_middle']).default('fail'),
+  /** Models of one group are never awake together. */
+  gpu_group: z.string().min(1).optional(),
+  lifecycle: z
+    .strictObject({
+      /** Without a question for so long, a model goes to sleep; 0: never. */
+      sleep_after_idle_s: z.number().min(0).default(0),
+      /** 1 keeps the weights in the host's memory; 2 drops them and reads them again. */
+      level: z.union([z.literal(1), z.literal(2)]).default(1),
+      /** Whether a question wakes a sleeping model; else it fails. */
+      wake_on_demand: z.boolean().default(true),
+      /** Time for one server to fall asleep or wake up. */
+      timeout_s: seconds.default(120),
+      /** How long a model of a group keeps the GPU without a question while another waits for it. */
+      linger_ms: z.number().min(0).max(60_000).default(250),
+      /** After so long a wait of another model of the group, it gets no further questions until the other had its turn. */
+      turn_s: seconds.default(60),
+    })
+    .optional(),
   /** `auto`: answers at temperature 0 are kept; `always`; `never`. */
   cache: z.enum(['auto', 'always', 'never']).default('auto'),
 })

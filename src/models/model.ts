@@ -1,59 +1,63 @@
-import type { Clock } from '../clock.ts'
 import type { AskName, Asks } from '../contract/index.ts'
+import type { Stop } from './abort.ts'
 import type { AnswerCache } from './answer-cache.ts'
-import type { Backend, Settings } from './backend.ts'
-import { type Dispatched, type Dispatcher, dispatch, Undone, type Work } from './dispatch.ts'
+import { askError } from './ask-error.ts'
+import type { Backend, BatchInput, Settings } from './backend.ts'
+import { Batcher } from './batch.ts'
+import { type Dispatched, type Dispatcher, dispatch, type Work } from './dispatch.ts'
 import { Fault } from './fault.ts'
 import { Flight } from './flight.ts'
+import type { Seat } from './gpu-group.ts'
 import type { ModelConfig } from './model-config.ts'
-import { type Answered, AskError, type AskRequest } from './models.ts'
-import { readObject } from './reply.ts'
+import type { Answered, AskRequest } from './models.ts'
+import { isKept, keyOf, settingsOf } from './question.ts'
+import { readJson } from './reply.ts'
 
 type AnyAnswer = Asks[AskName]['answer']
+
+/** What a model is made of. `seat`: its place among those that share its GPU memory; null: it is always awake. */
+export interface ModelParts {
+  readonly dispatcher: Dispatcher
+  readonly backend: Backend
+  readonly headers: Record<string, string>
+  readonly cache: AnswerCache
+  readonly seat: Seat | null
+}
 
 /** One reward model: questions in, answers out. Equal questions share a call, kept answers need none. */
 export class Model {
   readonly config: ModelConfig
-  readonly dispatcher: Dispatcher
-  readonly #backend: Backend
-  readonly #headers: Record<string, string>
-  readonly #cache: AnswerCache
-  readonly #clock: Clock
+  readonly parts: ModelParts
   readonly #identity: string
   readonly #flights = new Map<string, Flight<Dispatched<AnyAnswer>>>()
+  #active = 0
+  readonly #whenQuiet: (() => void)[] = []
+  readonly #batchers = new Map<AskName, Batcher>()
 
-  constructor(
-    config: ModelConfig,
-    parts: { dispatcher: Dispatcher; backend: Backend; headers: Record<string, string>; cache: AnswerCache },
-  ) {
+  constructor(config: ModelConfig, parts: ModelParts) {
     this.config = config
-    this.dispatcher = parts.dispatcher
-    this.#backend = parts.backend
-    this.#headers = parts.headers
-    this.#cache = parts.cache
-    this.#clock = parts.dispatcher.clock
-    this.#identity = JSON.stringify([parts.dispatcher.model, config.model, config.revision])
+    this.parts = parts
+    const { backend, model, revision, classify, rewards } = config
+    this.#identity = JSON.stringify([parts.dispatcher.model, backend, model, revision, classify, rewards])
   }
 
   async ask<A extends AskName>(request: AskRequest<A>): Promise<Answered<A>> {
-    const settings = this.#settings(request)
-    const key = this.#keyOf(request, settings)
-    const isKept = this.#isKept(request.ask, settings)
-    const { events, model } = this.dispatcher
-    if (isKept) {
-      const kept = this.#cache.get(key)
-      if (kept) {
-        events.answered?.({ model, source: 'cache' })
-        return answered({ ...kept, attempts: 0 }, 'cache')
-      }
+    const settings = settingsOf(this.config, request)
+    const key = keyOf(request, settings, this.#identity)
+    const isToKeep = isKept(this.config, request.ask, settings)
+    const { events, model, clock } = this.parts.dispatcher
+    const kept = isToKeep ? this.parts.cache.get(key) : undefined
+    if (kept) {
+      events.answered?.({ model, source: 'cache' })
+      return answered({ ...kept, attempts: 0 }, 'cache')
     }
     try {
       if (request.signal.aborted) throw new Fault('cancelled', 'the client has gone')
-      if (request.deadline <= this.#clock.now()) throw this.#late()
+      if (request.deadline <= clock.now()) throw this.#late()
       let flight = this.#flights.get(key)
       const source = flight && !flight.stop.stopped ? 'joined' : 'call'
-      if (!flight || source === 'call') flight = this.#start(key, request, settings, isKept)
-      const done = await flight.join(this.#clock, request.deadline, request.signal, () => this.#late())
+      if (!flight || source === 'call') flight = this.#start(key, request, settings, isToKeep)
+      const done = await flight.join(clock, request.deadline, request.signal, () => this.#late())
       events.answered?.({ model, source })
       return answered(done, source)
     } catch (error) {
@@ -61,28 +65,49 @@ export class Model {
     }
   }
 
+  /** Waits until the model is awake, and counts the question as under way; `leave` must follow. */
+  enter(stop: Stop): Promise<void> | null {
+    this.#active += 1
+    const entered = this.parts.seat?.enter(stop)
+    if (!entered) return null
+    return entered.catch((error: unknown) => {
+      this.#done()
+      throw error
+    })
+  }
+
+  leave(): void {
+    this.parts.seat?.leave()
+    this.#done()
+  }
+
+  /** Resolves when no question is under way. */
+  quiet(): Promise<void> {
+    return this.#active === 0 ? Promise.resolve() : new Promise((resolve) => this.#whenQuiet.push(resolve))
+  }
+
   /** Stops everything under way. */
   stop(): void {
     for (const flight of this.#flights.values()) flight.stop.stop()
   }
 
-  #start<A extends AskName>(
+  #start(
     key: string,
-    { ask, input }: AskRequest<A>,
+    request: AskRequest,
     settings: Settings,
-    isKept: boolean,
+    isToKeep: boolean,
   ): Flight<Dispatched<AnyAnswer>> {
-    const { path, body } = this.#backend.translate(ask, input, settings)
-    const work: Work<AnyAnswer> = {
-      ask,
-      message: { method: 'POST', path, headers: this.#headers, body },
-      read: (reply) => this.#backend.read(ask, readObject(reply), input),
-    }
     const flight: Flight<Dispatched<AnyAnswer>> = new Flight(async (stop) => {
       try {
-        const done = await dispatch(this.dispatcher, work, stop)
-        if (isKept) this.#cache.set(key, done)
-        return done
+        const entered = this.enter(stop)
+        if (entered !== null) await entered
+        try {
+          const done = await this.#call(request, settings, stop)
+          if (isToKeep) this.parts.cache.set(key, done)
+          return done
+        } finally {
+          this.leave()
+        }
       } finally {
         if (this.#flights.get(key) === flight) this.#flights.delete(key)
       }
@@ -91,23 +116,46 @@ export class Model {
     return flight
   }
 
-  #settings({ sampling, reply, draw }: AskRequest): Settings {
-    return { sampling: { ...this.config.sampling, ...sampling } as Settings['sampling'], reply, draw }
+  #call(request: AskRequest, settings: Settings, stop: Stop): Promise<Dispatched<AnyAnswer>> {
+    const { ask, input, prefix } = request
+    const { backend, dispatcher, headers } = this.parts
+    const isText = typeof input === 'string' || ask === 'embed'
+    if (isText && this.config.batch.max_size > 1 && backend.batches.has(ask))
+      return this.#batcher(ask, settings).add(input as BatchInput, stop) as Promise<Dispatched<AnyAnswer>>
+    const { path, body } = backend.translate(ask, input, settings)
+    const work: Work<AnyAnswer> = {
+      ask,
+      prefix,
+      message: { method: 'POST', path, headers, body },
+      read: (reply) => backend.read(ask, readJson(reply), input),
+    }
+    return dispatch(dispatcher, work, stop)
   }
 
-  #keyOf({ ask, key, draw }: AskRequest, { sampling, reply }: Settings): string {
-    const how = reply ? JSON.stringify([sampling, reply]) : JSON.stringify(sampling)
-    return `${key} ${draw} ${ask} ${this.#identity} ${how}`
+  #batcher(ask: AskName, settings: Settings): Batcher {
+    let batcher = this.#batchers.get(ask)
+    if (!batcher) {
+      const { max_size, max_wait_ms } = this.config.batch
+      const { backend, dispatcher, headers } = this.parts
+      batcher = new Batcher(
+        ask,
+        settings,
+        { maxSize: max_size, maxWaitMs: max_wait_ms },
+        { clock: dispatcher.clock, backend, headers, send: (work, stop) => dispatch(dispatcher, work, stop) },
+      )
+      this.#batchers.set(ask, batcher)
+    }
+    return batcher
   }
 
-  /** Only generated text differs from one time to the next. */
-  #isKept(ask: AskName, { sampling }: Settings): boolean {
-    if (this.config.cache !== 'auto') return this.config.cache === 'always'
-    return ask !== 'generate' || sampling.temperature === 0
+  #done(): void {
+    this.#active -= 1
+    if (this.#active > 0) return
+    for (const resolve of this.#whenQuiet.splice(0)) resolve()
   }
 
   #late(): Fault {
-    return this.dispatcher.pool.isDead
+    return this.parts.dispatcher.pool.isDead
       ? new Fault('judge_unreachable', 'no instance of the model answers')
       : new Fault('deadline', 'the time for this request is over')
   }
@@ -120,14 +168,4 @@ function answered<A extends AskName>(
   const { instance, attempts, prompt, completion } = done
   const answer = done.answer as Asks[A]['answer']
   return { answer, instance, source, attempts, tokens: { prompt, completion } }
-}
-
-const retryable = new Set(['judge_unreachable', 'judge_timeout', 'overloaded', 'deadline', 'cancelled'])
-
-function askError(error: unknown): AskError {
-  const fault = error instanceof Undone ? error.fault : error
-  if (!(fault instanceof Fault)) throw error
-  const failure = { kind: fault.kind, retryable: retryable.has(fault.kind), detail: fault.message }
-  const attempts = error instanceof Undone ? error.attempts : []
-  return new AskError(attempts.length > 0 ? { ...failure, attempts } : failure)
 }

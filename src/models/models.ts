@@ -1,6 +1,8 @@
 import type { AskName, Asks, Reply } from '../contract/index.ts'
 import type { Failure } from '../sample/failure.ts'
 import type { Message } from '../sample/sample.ts'
+import type { Forwarded, ForwardRequest } from './forwarded.ts'
+import type { ModelConfig } from './model-config.ts'
 
 /** A rendered question: what the guard made of a prompt. Nothing in it is a template any more. */
 export type Rendered = string | readonly Message[]
@@ -66,7 +68,7 @@ export class AskError extends Error {
 }
 
 /** `trial`: it failed, and one question tries it again. `other-model`: it answers, but serves something else. */
-export type InstanceState = 'ready' | 'trial' | 'ejected' | 'draining' | 'other-model'
+export type InstanceState = 'ready' | 'trial' | 'ejected' | 'draining' | 'other-model' | 'asleep'
 
 /** One instance in one model's pool. Counters are since the start and of all models at the address. */
 export interface InstanceSnapshot {
@@ -86,16 +88,33 @@ export interface ModelSnapshot {
   /** The name that its servers serve. */
   readonly serves: string
   readonly backend: string
+  /** `unknown`: it was not asked yet; models without lifecycle and gpu_group are `awake`. */
+  readonly memory: 'awake' | 'asleep' | 'unknown'
   /** Questions in line for an instance. */
   readonly waiting: number
   readonly instances: readonly InstanceSnapshot[]
 }
 
-/** Reward models by global name. */
+/** Reward models by global name. Methods that take a name throw RG_NOT_FOUND for one that is not there. */
 export interface Models {
   readonly names: readonly string[]
   /** Rejects with AskError only. One question's callers share one upstream call; it is aborted when all have gone. */
   ask<A extends AskName>(request: AskRequest<A>): Promise<Answered<A>>
+  /** Tokens of a question, as the model's config says to count them. Rejects with AskError. */
+  countTokens(model: string, input: Rendered): Promise<number>
+  /** Passes a client's request on to an instance, streams included. Rejects with AskError. */
+  forward(model: string, request: ForwardRequest): Promise<Forwarded>
+  /** Adds an instance. Throws RG_FORBIDDEN for an address outside the model's `allow`. */
+  addInstance(model: string, address: string): void
+  /** No further questions for the instance; resolves when its calls have come back. */
+  drainInstance(model: string, address: string): Promise<void>
+  /** Drains, then forgets. */
+  removeInstance(model: string, address: string): Promise<void>
+  /** Gives back the GPU memory of all instances when their calls are done. Throws RG_REQUEST_INVALID without a lifecycle. */
+  sleep(model: string): Promise<void>
+  wake(model: string): Promise<void>
+  /** Makes the models what these configs say; questions under way end where they are. */
+  replace(configs: Readonly<Record<string, ModelConfig>>): void
   /** How every pool is right now. */
   snapshot(): readonly ModelSnapshot[]
   /** Waits for nothing: aborts what is in flight. */

@@ -1,11 +1,13 @@
 import type { Clock } from '../clock.ts'
 import type { Stop } from './abort.ts'
+import { Affinity, preferred } from './affinity.ts'
 import { isAlive, isOpen, leastOutstanding, type Member } from './balance.ts'
 import { Fault } from './fault.ts'
 import type { Instance } from './instance.ts'
 
 interface Waiter {
   readonly avoid: ReadonlySet<Instance> | null
+  readonly prefix: string
   readonly give: (member: Member) => void
   readonly refuse: (fault: Fault) => void
 }
@@ -16,17 +18,22 @@ export class InstancePool {
   readonly #waiting = new Set<Waiter>()
   readonly #clock: Clock
   readonly #random: () => number
+  readonly #affinity: Affinity | null
   readonly #maxQueue: number
   readonly #waitMs: number
   #deadSince: number | null = null
   #giveUp: (() => void) | null = null
   readonly #onChange = () => this.#serve()
 
-  constructor(clock: Clock, settings: { maxQueue: number; waitMs: number; random: () => number }) {
+  constructor(
+    clock: Clock,
+    settings: { maxQueue: number; waitMs: number; random: () => number; affinity: boolean },
+  ) {
     this.#clock = clock
     this.#maxQueue = settings.maxQueue
     this.#waitMs = settings.waitMs
     this.#random = settings.random
+    this.#affinity = settings.affinity ? new Affinity() : null
     this.#watchLife()
   }
 
@@ -41,12 +48,14 @@ export class InstancePool {
 
   add(member: Member): void {
     this.members.push(member)
+    this.#affinity?.reset()
     member.instance.changed.add(this.#onChange)
     this.#serve()
   }
 
   remove(member: Member): void {
     this.members.splice(this.members.indexOf(member), 1)
+    this.#affinity?.reset()
     member.instance.changed.delete(this.#onChange)
     this.#serve()
   }
@@ -61,19 +70,27 @@ export class InstancePool {
     return this.members.some((member) => isAlive(member) && !tried.has(member.instance))
   }
 
-  /** An instance with a free place, counted as taken; null: one must wait. Those in `avoid` only if no other lives. */
-  take(avoid: ReadonlySet<Instance> | null): Member | null {
+  /**
+   * An instance with a free place, counted as taken; null: one must wait. Those in `avoid` only if no other lives.
+   * `prefix`, where it is not '', is the beginning that the question shares with others.
+   */
+  take(avoid: ReadonlySet<Instance> | null, prefix = ''): Member | null {
     const avoided = avoid !== null && avoid.size > 0 && this.hasOther(avoid) ? avoid : null
-    const usable = avoided
-      ? (member: Member) => isOpen(member) && member.instance.available && !avoided.has(member.instance)
-      : (member: Member) => isOpen(member) && member.instance.available
-    const member = leastOutstanding(this.members, usable, this.#random)
-    member?.instance.begin()
-    return member
+    return this.#taken(avoided ? (member) => isFree(member) && !avoided.has(member.instance) : isFree, prefix)
+  }
+
+  /** A free, living instance that is not `but`, counted as taken. */
+  takeOther(but: Instance): Member | null {
+    return this.#taken((member) => isFree(member) && isAlive(member) && member.instance !== but, '')
   }
 
   /** Like `take`, in line behind those who came before. Rejects with Fault. */
-  wait(avoid: ReadonlySet<Instance> | null, stop: Stop, stopped: () => Fault): Promise<Member> {
+  wait(
+    avoid: ReadonlySet<Instance> | null,
+    prefix: string,
+    stop: Stop,
+    stopped: () => Fault,
+  ): Promise<Member> {
     return new Promise((resolve, reject) => {
       if (this.#waiting.size >= this.#maxQueue) {
         reject(new Fault('overloaded', 'too many questions wait for this model', { remedy: 'give-up' }))
@@ -93,6 +110,7 @@ export class InstancePool {
       })
       const waiter: Waiter = {
         avoid,
+        prefix,
         give(member) {
           off()
           resolve(member)
@@ -111,12 +129,20 @@ export class InstancePool {
     for (const member of this.members) member.instance.changed.delete(this.#onChange)
   }
 
+  #taken(usable: (member: Member) => boolean, prefix: string): Member | null {
+    const near =
+      this.#affinity && prefix !== '' ? preferred(this.#affinity.orderOf(prefix, this.members), usable) : null
+    const member = near ?? leastOutstanding(this.members, usable, this.#random)
+    member?.instance.begin()
+    return member
+  }
+
   #serve(): void {
     this.#watchLife()
     if (this.#waiting.size === 0) return
     for (const waiter of this.#waiting) {
-      if (!this.members.some((member) => isOpen(member) && member.instance.available)) return
-      const member = this.take(waiter.avoid)
+      if (!this.members.some(isFree)) return
+      const member = this.take(waiter.avoid, waiter.prefix)
       if (!member) continue
       this.#waiting.delete(waiter)
       waiter.give(member)
@@ -142,6 +168,8 @@ export class InstancePool {
     return this.#deadSince !== null && this.#clock.now() - this.#deadSince >= this.#waitMs
   }
 }
+
+const isFree = (member: Member): boolean => isOpen(member) && member.instance.available
 
 const unreachable = (): Fault =>
   new Fault('judge_unreachable', 'no instance of the model answers', { remedy: 'give-up' })

@@ -10,8 +10,8 @@ export const isObject = (value: unknown): value is JsonObject =>
 export const garbled = (what: string): Fault =>
   new Fault('judge_unreachable', `the reply is unusable: ${what}`)
 
-/** The JSON object of a reply with status 200. Throws Fault. */
-export function readObject(reply: Reply): JsonObject {
+/** The JSON of a reply with status 200. Throws Fault. */
+export function readJson(reply: Reply): unknown {
   if (reply.status !== 200) throw refusal(reply)
   let value: unknown
   try {
@@ -19,9 +19,31 @@ export function readObject(reply: Reply): JsonObject {
   } catch {
     throw garbled('not JSON')
   }
-  if (!isObject(value)) throw garbled('not a JSON object')
-  if (isObject(value.error)) throw garbled('an error with status 200')
+  if (isObject(value) && isObject(value.error)) throw garbled('an error with status 200')
   return value
+}
+
+/** `value`, if it is a JSON object. Throws Fault. */
+export function objectOf(value: unknown): JsonObject {
+  if (!isObject(value)) throw garbled('not a JSON object')
+  return value
+}
+
+export const isNumbers = (value: unknown): value is number[] =>
+  Array.isArray(value) && value.every((entry) => typeof entry === 'number' && Number.isFinite(entry))
+
+/** The entries of a list, by their `index` in the order of what was asked. Throws Fault. */
+export function itemsOf(list: unknown, count: number): JsonObject[] {
+  if (!Array.isArray(list) || list.length !== count) throw garbled(`not ${count} entries`)
+  const ordered: JsonObject[] = []
+  for (const entry of list as unknown[]) {
+    const { index } = objectOf(entry)
+    if (!Number.isInteger(index) || (index as number) < 0 || (index as number) >= count)
+      throw garbled('an entry has no place')
+    if (ordered[index as number]) throw garbled('two entries have one place')
+    ordered[index as number] = entry as JsonObject
+  }
+  return ordered
 }
 
 /** The Fault of a reply whose status is not 200. Never holds the server's own words: they may quote the prompt. */
@@ -30,14 +52,15 @@ export function refusal(reply: Reply): Fault {
   const detail = `the server answered ${status}`
   if (status === 429 || status === 503)
     return new Fault('overloaded', detail, { blame: false, waitMs: retryAfterMs(reply.retryAfter) })
-  if (status >= 500) return new Fault('judge_unreachable', detail)
+  if (status >= 500) return new Fault('judge_unreachable', detail, { isAboutContent: true })
   if (status === 408) return new Fault('judge_timeout', detail)
   if (status === 400 || status === 413 || status === 422) {
     if (isTooLong(reply.text))
       return new Fault('prompt_too_long', "the prompt is longer than the model's window", {
         remedy: 'give-up',
+        isAboutContent: true,
       })
-    return new Fault('judge_rejected', detail, { remedy: 'give-up' })
+    return new Fault('judge_rejected', detail, { remedy: 'give-up', isAboutContent: true })
   }
   if (status === 404) return new Fault('judge_rejected', `${detail}: does it serve this model?`)
   if (status < 400) return garbled(`status ${status}`)

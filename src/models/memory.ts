@@ -1,0 +1,70 @@
+import type { Clock } from '../clock.ts'
+import type { Backend, Translation } from './backend.ts'
+import type { Member } from './balance.ts'
+import { Fault } from './fault.ts'
+import type { InstancePool } from './pool.ts'
+import { refusal } from './reply.ts'
+import { send } from './transport.ts'
+
+/** How one model's instances give back their GPU memory and take it again. */
+export interface MemorySettings {
+  readonly clock: Clock
+  readonly headers: Record<string, string>
+  readonly level: number
+  readonly timeoutMs: number
+}
+
+/** Puts every instance to sleep; false: one that is alive did not. */
+export async function sleepAll(
+  pool: InstancePool,
+  memory: NonNullable<Backend['memory']>,
+  settings: MemorySettings,
+): Promise<boolean> {
+  const done = await Promise.all(
+    pool.members.map(async (member) => {
+      member.asleep = true
+      const outcome = await ordered(member, memory.sleep(settings.level), settings)
+      return outcome !== 'refused'
+    }),
+  )
+  pool.changed()
+  return done.every(Boolean)
+}
+
+/** Wakes every instance; false: none did. One that does not wake gets no questions. */
+export async function wakeAll(
+  pool: InstancePool,
+  memory: NonNullable<Backend['memory']>,
+  settings: MemorySettings,
+): Promise<boolean> {
+  const done = await Promise.all(
+    pool.members.map(async (member) => {
+      member.asleep = (await ordered(member, memory.wake(settings.level), settings)) !== 'done'
+      return !member.asleep
+    }),
+  )
+  pool.changed()
+  return done.some(Boolean)
+}
+
+/** `gone`: nothing listens there, so it holds no memory. */
+async function ordered(
+  { instance }: Member,
+  orders: readonly Translation[],
+  { clock, headers, timeoutMs }: MemorySettings,
+): Promise<'done' | 'refused' | 'gone'> {
+  for (const { path, body } of orders) {
+    const message = { method: 'POST', path, headers, body } as const
+    const exchange = send(instance.connections, message, instance.basePath)
+    const cancel = clock.after(timeoutMs, () => exchange.abort(new Fault('judge_timeout', 'no answer')))
+    try {
+      const reply = await exchange.reply
+      if (reply.status !== 200) throw refusal(reply)
+    } catch (error) {
+      return error instanceof Fault && error.isRefused ? 'gone' : 'refused'
+    } finally {
+      cancel()
+    }
+  }
+  return 'done'
+}

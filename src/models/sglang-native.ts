@@ -1,0 +1,92 @@
+import type { Generation, Reply, TokenLogprob } from '../contract/index.ts'
+import type { BatchInput, Settings, Translation } from './backend.ts'
+import type { Reading } from './dispatch.ts'
+import { Fault } from './fault.ts'
+import { completionTokens, usage } from './openai-form.ts'
+import { garbled, isNumbers, isObject, objectOf } from './reply.ts'
+
+/** A plain prompt for /generate; `sampling_params` as in docs.sglang.io, basic_usage/sampling_params. */
+export function nativeGenerate(text: string, { sampling, reply, draw }: Settings): Translation {
+  const { max_tokens, seed, logprobs, thinking: _thinking, ...named } = sampling
+  const params = {
+    ...named,
+    max_new_tokens: max_tokens ?? completionTokens,
+    ...(seed === undefined ? {} : { sampling_seed: seed + draw }),
+    ...nativeForm(reply),
+  }
+  const wanted =
+    logprobs === undefined
+      ? {}
+      : { return_logprob: true, top_logprobs_num: logprobs, return_text_in_logprobs: true }
+  return { path: '/generate', body: JSON.stringify({ text, sampling_params: params, ...wanted }) }
+}
+
+const nativeForm = (reply: Reply | undefined): { regex?: string; json_schema?: string } => {
+  if (!reply) return {}
+  return 'schema' in reply ? { json_schema: JSON.stringify(reply.schema) } : { regex: regexOf(reply) }
+}
+
+/** The members of a conversation's request that force the form of its reply. */
+export function chatForm(reply: Reply | undefined): string {
+  if (!reply) return ''
+  const form =
+    'schema' in reply
+      ? { response_format: { type: 'json_schema', json_schema: { name: 'verdict', schema: reply.schema } } }
+      : { regex: regexOf(reply) }
+  return `,${JSON.stringify(form).slice(1, -1)}`
+}
+
+const regexOf = (reply: Exclude<Reply, { schema: unknown }>): string =>
+  'regex' in reply
+    ? reply.regex
+    : `(${reply.choice.map((label) => label.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|')})`
+
+/** What /generate answers: `{text, meta_info: {finish_reason: {type}, prompt_tokens, ...}}`. */
+export function readNative(value: unknown): Reading<Generation> {
+  const { text, meta_info: info } = objectOf(value)
+  if (typeof text !== 'string' || !isObject(info)) throw garbled('no text')
+  const { finish_reason: finish } = info
+  const finishReason = isObject(finish) ? finish.type : finish
+  if (typeof finishReason !== 'string') throw garbled('no finish_reason')
+  if (finishReason === 'abort') throw garbled("the server ended the text with 'abort'")
+  const { output_token_logprobs: tokens, output_top_logprobs: tops } = info
+  const logprobs = Array.isArray(tokens) ? tokens.map((entry, at) => tokenAt(entry, tops, at)) : null
+  return {
+    answer: logprobs ? { text, finishReason, logprobs } : { text, finishReason },
+    ...usage({ usage: info }),
+  }
+}
+
+function tokenAt(entry: unknown, tops: unknown, at: number): TokenLogprob {
+  const top: unknown = Array.isArray(tops) ? tops[at] : null
+  return { ...tokenOf(entry), top: Array.isArray(top) ? top.map(tokenOf) : [] }
+}
+
+/** `[logprob, token id, text]`. */
+function tokenOf(entry: unknown): { token: string; logprob: number } {
+  const [logprob, , token] = Array.isArray(entry) ? (entry as unknown[]) : []
+  if (typeof token !== 'string' || typeof logprob !== 'number' || !Number.isFinite(logprob))
+    throw garbled('a logprob is not a number')
+  return { token, logprob }
+}
+
+/** What /classify answers: a list, or one object for one text, of `{embedding: [score, ...], meta_info}`. */
+export function readRewards(
+  value: unknown,
+  inputs: readonly BatchInput[],
+  isScalar: boolean,
+): (Reading<unknown> | Fault)[] {
+  const entries: unknown[] = Array.isArray(value) ? value : [value]
+  if (entries.length !== inputs.length) throw garbled(`not ${inputs.length} entries`)
+  return entries.map((entry) => {
+    if (!isObject(entry) || !isNumbers(entry.embedding) || entry.embedding.length === 0)
+      return garbled('a score is not a number')
+    if (isScalar && entry.embedding.length !== 1)
+      return new Fault('judge_rejected', 'the model gives several numbers, not one score', {
+        remedy: 'give-up',
+        blame: false,
+      })
+    const answer = isScalar ? entry.embedding[0] : entry.embedding
+    return { answer, ...usage({ usage: entry.meta_info }) }
+  })
+}
