@@ -1,16 +1,14 @@
 import type { Clock } from '../clock.ts'
-import { ChunkQueue, type Waiting } from './chunk-queue.ts'
+import { ChunkQueue, type ChunkSize, type Waiting } from './chunk-queue.ts'
+import type { Executor, StartExecutor } from './executor.ts'
 import type { ChunkResult, Job, JobEnd, JobResult } from './job.ts'
-import { type Stage, stageOf } from './progress.ts'
-import type { FunctionSource } from './source.ts'
-import { WorkerThread } from './worker-thread.ts'
+import type { Stage } from './progress.ts'
 
-const loadLimitMs = 20_000
 const startsTried = 3
 
-/** A thread, what it was given, and what the watch saw of it. */
+/** An executor, what it was given, and what the watch saw of it. */
 interface Seat {
-  readonly thread: WorkerThread
+  readonly executor: Executor
   state: 'starting' | 'free' | 'busy'
   chunk: readonly Waiting[]
   seenMark: number
@@ -18,21 +16,24 @@ interface Seat {
 }
 
 export interface ChunkPoolOptions {
-  readonly sources: readonly FunctionSource[]
+  readonly start: StartExecutor
   /** At most; started as the work needs them. */
-  readonly threads: number
+  readonly executors: number
+  readonly chunk: ChunkSize
   readonly sampleTimeoutMs: number
+  /** For what is no call: loading a file, parsing options. */
+  readonly loadTimeoutMs: number
   readonly clock: Clock
   readonly onRestart: (name: string, why: 'timeout' | 'crash') => void
 }
 
 /**
- * Jobs in, ends out, by worker threads. What waits when a thread is free is its next chunk. A job that hangs or
- * kills its thread costs only itself: the others of its chunk run again, which pure functions do not notice.
+ * Jobs in, ends out. What waits when an executor is free is its next chunk. A job that hangs or kills its executor
+ * costs only itself: the others of its chunk run again, which pure functions do not notice.
  */
 export class ChunkPool {
   readonly #options: ChunkPoolOptions
-  readonly #queue = new ChunkQueue()
+  readonly #queue: ChunkQueue
   readonly #seats = new Set<Seat>()
   #failedStarts = 0
   #isScheduled = false
@@ -41,6 +42,7 @@ export class ChunkPool {
 
   constructor(options: ChunkPoolOptions) {
     this.#options = options
+    this.#queue = new ChunkQueue(options.chunk)
   }
 
   /** Never rejects. */
@@ -53,7 +55,7 @@ export class ChunkPool {
     })
   }
 
-  /** Finishes what it has, then ends the threads. */
+  /** Finishes what it has, then ends the executors. */
   async close(): Promise<void> {
     if (!this.#drained) {
       const drained = new Promise<void>((resolve) => {
@@ -62,7 +64,7 @@ export class ChunkPool {
       this.#checkDrained()
       await drained
     }
-    await Promise.all([...this.#seats].map(({ thread }) => thread.end()))
+    await Promise.all([...this.#seats].map(({ executor }) => executor.end()))
     this.#seats.clear()
   }
 
@@ -81,8 +83,8 @@ export class ChunkPool {
 
   #addSeat(): void {
     const seats = [...this.#seats]
-    if (seats.length >= this.#options.threads || seats.some(({ state }) => state === 'starting')) return
-    const thread = new WorkerThread(this.#options.sources, {
+    if (seats.length >= this.#options.executors || seats.some(({ state }) => state === 'starting')) return
+    const executor = this.#options.start({
       ready: () => {
         this.#failedStarts = 0
         this.#free(seat)
@@ -93,7 +95,7 @@ export class ChunkPool {
       },
       gone: (reason) => this.#replace(seat, reason),
     })
-    const seat: Seat = { thread, state: 'starting', chunk: [], seenMark: -1, seenAt: 0 }
+    const seat: Seat = { executor, state: 'starting', chunk: [], seenMark: -1, seenAt: 0 }
     this.#seats.add(seat)
   }
 
@@ -101,7 +103,7 @@ export class ChunkPool {
     seat.chunk = this.#queue.take()
     seat.state = 'busy'
     seat.seenMark = -1
-    seat.thread.run(seat.chunk.map(({ job }) => job))
+    seat.executor.run(seat.chunk.map(({ job }) => job))
     this.#watch()
   }
 
@@ -109,7 +111,7 @@ export class ChunkPool {
     seat.state = 'free'
     seat.chunk = []
     if (this.#queue.length > 0) this.#give(seat)
-    else seat.thread.rest()
+    else seat.executor.rest()
     this.#checkDrained()
   }
 
@@ -121,22 +123,23 @@ export class ChunkPool {
     })
   }
 
-  /** The thread died by itself: the job that it was at may have been the reason, and runs once more, alone. */
+  /** The executor died by itself: the job that it was at may have been the reason, and runs once more, alone. */
   #replace(seat: Seat, reason: string): void {
-    const stage = stageOf(seat.thread.progress)
+    const stage = seat.executor.stage()
     const victim = 'index' in stage ? seat.chunk[stage.index] : undefined
     if (seat.state === 'starting' && ++this.#failedStarts >= startsTried) {
       while (this.#queue.length > 0) for (const { end } of this.#queue.take()) end({ status: 'lost', reason })
     }
-    const isLost = victim !== undefined && ++victim.deaths > 1
-    if (isLost) victim.end({ status: 'lost', reason })
-    this.#remove(seat, isLost ? victim : undefined, 'crash', victim?.job.name)
+    const suspects = victim ? [victim] : seat.chunk
+    const lost = suspects.filter((suspect) => ++suspect.deaths > 1)
+    this.#remove(seat, lost, 'crash', victim?.job.name)
+    for (const { end } of lost) end({ status: 'lost', reason })
   }
 
-  /** Takes a dead thread out and queues again what it had, but for the job that has ended. */
-  #remove(seat: Seat, ended: Waiting | undefined, why: 'timeout' | 'crash', name = ''): void {
+  /** Takes a dead executor out and queues again what it had, but for the jobs that have ended. */
+  #remove(seat: Seat, ended: readonly Waiting[], why: 'timeout' | 'crash', name = ''): void {
     this.#seats.delete(seat)
-    this.#queue.putBack(seat.chunk.filter((waiting) => waiting !== ended))
+    this.#queue.putBack(seat.chunk.filter((waiting) => !ended.includes(waiting)))
     this.#options.onRestart(name, why)
     this.#schedule()
     this.#checkDrained()
@@ -156,7 +159,7 @@ export class ChunkPool {
 
   /** A time limit begins when its job is first seen to run, never at dispatch. */
   #look(seat: Seat, now: number): void {
-    const stage = stageOf(seat.thread.progress)
+    const stage = seat.executor.stage()
     if (stage.at === 'idle') return
     if (stage.mark !== seat.seenMark) {
       seat.seenMark = stage.mark
@@ -169,14 +172,14 @@ export class ChunkPool {
   #endHung(seat: Seat, stage: Extract<Stage, { index: number }>): void {
     const victim = seat.chunk[stage.index] as Waiting
     const limitMs = this.#limit(stage)
-    void seat.thread.end()
+    void seat.executor.end()
     this.#queue.learn(victim.job.name, limitMs)
-    this.#remove(seat, victim, 'timeout', victim.job.name)
+    this.#remove(seat, [victim], 'timeout', victim.job.name)
     victim.end({ status: 'timeout', limitMs })
   }
 
   #limit(stage: Stage): number {
-    return stage.at === 'running' ? this.#options.sampleTimeoutMs : loadLimitMs
+    return stage.at === 'running' ? this.#options.sampleTimeoutMs : this.#options.loadTimeoutMs
   }
 
   #checkDrained(): void {

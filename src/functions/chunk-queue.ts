@@ -1,14 +1,18 @@
 import type { Job, JobEnd } from './job.ts'
 
-const chunkWorkMs = 2
-const chunkJobs = 64
 const queueJobs = 65_536
+
+/** A chunk ends at `jobs` jobs, or earlier where they are expected to take `workMs`. */
+export interface ChunkSize {
+  readonly jobs: number
+  readonly workMs: number
+}
 
 /** A job that waits, with its caller. */
 export interface Waiting {
   readonly job: Job
   readonly end: (end: JobEnd) => void
-  /** How often a worker died while this job ran. */
+  /** How often its executor died while this job ran. */
   deaths: number
 }
 
@@ -17,6 +21,11 @@ export class ChunkQueue {
   #jobs: Waiting[] = []
   #head = 0
   readonly #expectedMs = new Map<string, number>()
+  readonly #size: ChunkSize
+
+  constructor(size: ChunkSize) {
+    this.#size = size
+  }
 
   get length(): number {
     return this.#jobs.length - this.#head
@@ -36,14 +45,14 @@ export class ChunkQueue {
     this.#head = 0
   }
 
-  /** The next chunk. A job that a worker died of runs alone, so that it cannot take others with it again. */
+  /** The next chunk. A job that an executor died of runs alone, so that it cannot take others with it again. */
   take(): Waiting[] {
     const chunk: Waiting[] = []
     let ms = 0
-    while (this.length > 0 && chunk.length < chunkJobs && ms < chunkWorkMs) {
+    while (this.length > 0 && chunk.length < this.#size.jobs && ms < this.#size.workMs) {
       const next = this.#jobs[this.#head] as Waiting
       if (next.deaths > 0 && chunk.length > 0) break
-      ms += next.deaths > 0 ? chunkWorkMs : (this.#expectedMs.get(next.job.name) ?? 0)
+      ms += next.deaths > 0 ? this.#size.workMs : (this.#expectedMs.get(next.job.name) ?? 0)
       chunk.push(next)
       this.#head++
     }

@@ -5,9 +5,10 @@ import type { Problem } from '../errors.ts'
 import type { FunctionSource } from './source.ts'
 import { sourceHash } from './source-hash.ts'
 
-const endings = new Set(['.ts', '.js', '.mjs'])
-const notFunctions = /\.(?:d|test)\.[a-z]+$/
+const endings = new Set(['.ts', '.js', '.mjs', '.py'])
+const notFunctions = /\.(?:d|test)\.[a-z]+$|^(?:_.*|test_.*|conftest)\.py$/
 const kebabCase = /^[a-z0-9]+(?:-[a-z0-9]+)*$/
+const pythonCase = /^[a-z0-9]+(?:[-_][a-z0-9]+)*$/
 
 /** The package's own functions: next to `src`, or next to `dist/src` once built. */
 export const builtInFolder: string = fileURLToPath(new URL('../../reward-functions', import.meta.url))
@@ -20,10 +21,11 @@ export function discover(folders: readonly string[]): { sources: FunctionSource[
     for (const file of filesOf(folder, problems)) {
       const name = basename(file, extname(file))
       const other = byName.get(name)
-      if (!kebabCase.test(name)) {
+      const isPython = file.endsWith('.py')
+      if (!(isPython ? pythonCase : kebabCase).test(name)) {
         problems.push({
           path: file,
-          message: `a reward function's file is named in kebab-case, like exact-match${extname(file)}`,
+          message: `a reward function's file is named in small letters, like ${isPython ? 'exact_match.py' : `exact-match${extname(file)}`}`,
         })
       } else if (other) {
         problems.push({
@@ -32,7 +34,13 @@ export function discover(folders: readonly string[]): { sources: FunctionSource[
         })
       } else {
         const hash = hashOf(file, problems)
-        if (hash !== null) byName.set(name, { name, file, builtIn: folder === builtInFolder, hash })
+        if (hash !== null)
+          byName.set(name, {
+            name,
+            file,
+            loader: isPython ? 'python' : folder === builtInFolder ? 'native' : 'jiti',
+            hash,
+          })
       }
     }
   }

@@ -14,6 +14,8 @@ export type JobResult =
   | { readonly type: 'invalid'; readonly reason: string }
   | { readonly type: 'bound'; readonly bound: Omit<BoundFunction, 'name' | 'options'> }
   | { readonly type: 'refused'; readonly problems: readonly Problem[] }
+  /** The code was asked to stop at its time limit, and did. */
+  | { readonly type: 'late' }
   /** `error`: what the author's code threw, for the event. */
   | { readonly type: 'called'; readonly result: CallResult; readonly error?: string }
 

@@ -30,8 +30,11 @@ export function markIdle(progress: Progress): void {
 
 /** Host side: what the worker said last. */
 export function stageOf(progress: Progress): Stage {
-  const mark = Atomics.load(progress, 0)
-  return mark === idle
-    ? { at: 'idle' }
-    : { at: mark % 2 === 0 ? 'loading' : 'running', index: mark >> 1, mark }
+  return markStage(Atomics.load(progress, 0), 0)
+}
+
+/** A mark as a stage; `beat` is added to the stage's mark, so that a living executor is seen to move. */
+export function markStage(mark: number, beat: number): Stage {
+  if (mark === idle) return { at: 'idle' }
+  return { at: mark % 2 === 0 ? 'loading' : 'running', index: mark >> 1, mark: mark + beat }
 }

@@ -2,8 +2,8 @@
 export interface FunctionSource {
   readonly name: string
   readonly file: string
-  /** Part of this package: imported natively, not through the users' loader. */
-  readonly builtIn: boolean
+  /** `native`: part of this package; `jiti`: a user's TypeScript or JavaScript. */
+  readonly loader: 'native' | 'jiti' | 'python'
   /** SHA-256 of the file and of the files that it imports by relative paths, hex. */
   readonly hash: string
 }

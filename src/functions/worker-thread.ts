@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads'
+import type { Executor, ExecutorEvents, StartExecutor } from './executor.ts'
 import type { Chunk, ChunkResult } from './job.ts'
-import { idleProgress, type Progress } from './progress.ts'
+import { idleProgress, type Stage, stageOf } from './progress.ts'
 import type { FunctionSource } from './source.ts'
 
 const oldGenerationMb = 512
@@ -9,32 +10,26 @@ const file = new URL(
   import.meta.url,
 )
 
-/** What a thread tells its pool. */
-export interface ThreadEvents {
-  /** It has loaded its own code and takes a chunk. */
-  ready(): void
-  done(result: ChunkResult): void
-  /** It ended by itself. */
-  gone(reason: string): void
+/** Starts threads that load TypeScript and JavaScript functions. */
+export function workerThreads(sources: readonly FunctionSource[]): StartExecutor {
+  return (events) => new WorkerThread(sources, events)
 }
 
-/** One worker thread: at most one chunk at a time. It keeps the process alive only while it has one. */
-export class WorkerThread {
-  readonly progress: Progress = idleProgress()
+class WorkerThread implements Executor {
+  readonly #progress = idleProgress()
   readonly #worker: Worker
   #reason = ''
   #isEnded = false
 
-  constructor(sources: readonly FunctionSource[], events: ThreadEvents) {
+  constructor(sources: readonly FunctionSource[], events: ExecutorEvents) {
     this.#worker = new Worker(file, {
-      workerData: { progress: this.progress, sources },
+      workerData: { progress: this.#progress, sources },
       resourceLimits: { maxOldGenerationSizeMb: oldGenerationMb },
     })
     this.#worker.on('message', (message: ChunkResult | 'ready') => {
       if (this.#isEnded) return
-      if (message === 'ready') return events.ready()
-      this.#worker.unref()
-      events.done(message)
+      if (message === 'ready') events.ready()
+      else events.done(message)
     })
     this.#worker.on('error', (error) => {
       this.#reason = error.message
@@ -44,18 +39,19 @@ export class WorkerThread {
     })
   }
 
-  /** Throws where the chunk cannot be copied. */
   run(chunk: Chunk): void {
     this.#worker.ref()
     this.#worker.postMessage(chunk)
   }
 
-  /** Lets the process end although the thread lives. */
+  stage(): Stage {
+    return stageOf(this.#progress)
+  }
+
   rest(): void {
     this.#worker.unref()
   }
 
-  /** Ends the thread, whatever it does; `done` and `gone` are not called any more. */
   async end(): Promise<void> {
     this.#isEnded = true
     await this.#worker.terminate()

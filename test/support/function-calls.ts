@@ -46,5 +46,5 @@ export function openWith(
   folders: readonly string[],
   options: Partial<Parameters<typeof openFunctions>[0]> = {},
 ): Promise<FunctionHost> {
-  return openFunctions({ folders, sampleTimeoutMs: 400, threads: 2, ...options })
+  return openFunctions({ folders, sampleTimeoutMs: 1000, threads: 2, ...options })
 }

@@ -38,9 +38,10 @@ export function loader(sources: readonly FunctionSource[]): {
 
 async function load(source: FunctionSource, usersLoader: () => Promise<Jiti>): Promise<Loaded> {
   try {
-    const module: unknown = source.builtIn
-      ? await import(pathToFileURL(source.file).href)
-      : await (await usersLoader()).import(source.file)
+    const module: unknown =
+      source.loader === 'native'
+        ? await import(pathToFileURL(source.file).href)
+        : await (await usersLoader()).import(source.file)
     return checked((module as { default?: unknown }).default)
   } catch (error) {
     return { ok: false, reason: `does not load: ${errorText(error)}` }

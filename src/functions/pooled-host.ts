@@ -1,0 +1,120 @@
+import { GatewayError, type Problem } from '../errors.ts'
+import type { FailureKind } from '../sample/failure.ts'
+import type { Json } from '../sample/json.ts'
+import type { ChunkPool } from './chunk-pool.ts'
+import type { FunctionEvents } from './events.ts'
+import type { BoundFunction, Call, CallResult, FunctionDescription, FunctionHost } from './function-host.ts'
+import type { JobEnd } from './job.ts'
+import { nearestNames } from './nearest-names.ts'
+
+/** A FunctionHost over pools of executors, by function name. */
+export class PooledHost implements FunctionHost {
+  readonly functions: ReadonlyMap<string, FunctionDescription>
+  readonly #pools: ReadonlyMap<string, ChunkPool>
+  readonly #events: FunctionEvents
+  readonly #sampleTimeoutMs: number
+  readonly #optionTexts = new WeakMap<BoundFunction, string>()
+
+  constructor(
+    pools: ReadonlyMap<string, ChunkPool>,
+    functions: ReadonlyMap<string, FunctionDescription>,
+    events: FunctionEvents,
+    sampleTimeoutMs: number,
+  ) {
+    this.#pools = pools
+    this.functions = functions
+    this.#events = events
+    this.#sampleTimeoutMs = sampleTimeoutMs
+  }
+
+  async bind(name: string, options: Json): Promise<BoundFunction> {
+    const pool = this.#pools.get(name)
+    if (!pool) {
+      const near = nearestNames(name, [...this.functions.keys()])
+      const hint = near.length > 0 ? `; did you mean ${near.join(' or ')}?` : ''
+      throw new GatewayError('RG_FUNCTION_INVALID', `there is no reward function '${name}'${hint}`)
+    }
+    const end = await pool.run({ type: 'bind', name, options: JSON.stringify(options) })
+    if (end.status === 'done' && end.result.type === 'bound') return { name, options, ...end.result.bound }
+    const problems: readonly Problem[] =
+      end.status === 'done' && end.result.type === 'refused'
+        ? end.result.problems
+        : [{ path: '', message: reasonOf(end) }]
+    throw new GatewayError('RG_OPTIONS_INVALID', `the options of '${name}' are wrong`, { problems })
+  }
+
+  async call({ op, function: bound, rows, answer }: Call): Promise<CallResult> {
+    const { name } = bound
+    let options = this.#optionTexts.get(bound)
+    if (options === undefined) {
+      options = JSON.stringify(bound.options)
+      this.#optionTexts.set(bound, options)
+    }
+    const end = await this.#poolOf(bound).run({
+      type: 'call',
+      name,
+      op,
+      options,
+      rows,
+      ...(answer !== undefined && { answer }),
+    })
+    const result = this.#resultOf(end, name, op)
+    this.#events({ type: 'call', name, op, ms: end.status === 'done' ? end.ms : 0, status: result.status })
+    return result
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...new Set(this.#pools.values())].map((pool) => pool.close()))
+  }
+
+  #poolOf({ name }: BoundFunction): ChunkPool {
+    const pool = this.#pools.get(name)
+    if (!pool) throw new TypeError(`the function '${name}' was not bound by this host`)
+    return pool
+  }
+
+  #resultOf(end: JobEnd, name: string, op: Call['op']): CallResult {
+    const hook = op === 'score' ? 'score' : `rm_${op}`
+    const broken = op === 'score' ? 'rule_error' : 'function_error'
+    switch (end.status) {
+      case 'done': {
+        if (end.result.type === 'late') {
+          return this.#resultOf({ status: 'timeout', limitMs: this.#sampleTimeoutMs }, name, op)
+        }
+        if (end.result.type !== 'called') return failed(broken, `${name} ${reasonOf(end)}`)
+        const { result, error } = end.result
+        if (error !== undefined) this.#events({ type: 'threw', name, op, error })
+        return result
+      }
+      case 'timeout':
+        this.#events({ type: 'timeout', name, limitMs: end.limitMs })
+        return failed(op === 'score' ? 'rule_timeout' : 'function_error', `${hook} ${reasonOf(end)}`)
+      case 'lost':
+        return failed(broken, `${hook} ${reasonOf(end)}`)
+      case 'overloaded':
+        return failed('overloaded', reasonOf(end), true)
+      case 'closed':
+        return failed('cancelled', reasonOf(end), true)
+    }
+  }
+}
+
+function failed(kind: FailureKind, detail: string, retryable = false): CallResult {
+  return { status: 'failed', failure: { kind, retryable, detail } }
+}
+
+/** Why a job has no result, for people. */
+export function reasonOf(end: JobEnd): string {
+  switch (end.status) {
+    case 'done':
+      return end.result.type === 'invalid' ? end.result.reason : 'gave no answer of the right kind'
+    case 'timeout':
+      return `did not end within ${end.limitMs} ms`
+    case 'lost':
+      return `ended its worker twice: ${end.reason}`
+    case 'overloaded':
+      return 'too many calls are waiting for a worker'
+    case 'closed':
+      return 'the reward functions are closing'
+  }
+}

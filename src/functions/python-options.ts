@@ -1,0 +1,34 @@
+import { z } from 'zod'
+import type { Range } from '../contract/index.ts'
+import type { Problem } from '../errors.ts'
+
+/** What a config may say of a function in Python, which declares nothing itself. */
+export const pythonOptions = z.strictObject({
+  function: z.string().optional().describe('which of the functions that the file defines'),
+  kwargs: z.record(z.string(), z.unknown()).default({}).describe('further keyword arguments of the function'),
+  range: z
+    .tuple([z.number().nullable(), z.number().nullable()])
+    .default([null, null])
+    .describe('lowest and highest legal score; null: no limit'),
+  parts: z
+    .array(z.string())
+    .default([])
+    .describe('entries of a returned dict that are components of the score'),
+})
+
+export interface PythonBinding {
+  readonly range: Range
+  readonly parts: readonly string[]
+}
+
+/** What the options say of verdicts, or what is wrong with them. */
+export function readPythonOptions(options: unknown): PythonBinding | readonly Problem[] {
+  const parsed = pythonOptions.safeParse(options)
+  if (!parsed.success) {
+    return parsed.error.issues.map(({ path, message }) => ({ path: z.core.toDotPath(path), message }))
+  }
+  const [low, high] = parsed.data.range
+  const range: Range = [low ?? Number.NEGATIVE_INFINITY, high ?? Number.POSITIVE_INFINITY]
+  if (range[0] > range[1]) return [{ path: 'range', message: 'the lowest score is above the highest' }]
+  return { range, parts: parsed.data.parts }
+}

@@ -1,0 +1,1 @@
+"""Serves reward functions written in Python to the gateway that started this process."""

@@ -1,0 +1,208 @@
+"""Reads chunks of jobs from a socket, runs them, writes results until the socket closes."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import json
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+import traceback
+from types import ModuleType
+from typing import Any
+
+from .progress import Progress
+from .shapes import Hooks, NotServable, Scorer, chosen, kind_of
+from .steps import beating, run_stepped
+from .values import NoVerdict
+
+Job = dict[str, Any]
+Reply = dict[str, Any]
+Waiting = tuple[int, Scorer, Any]
+
+SOCKET = 3
+PROGRESS = 4
+
+
+class Host:
+    """The functions of this process, each loaded when it is first needed."""
+
+    def __init__(self, files: dict[str, str], limit: float) -> None:
+        self._files = files
+        self._limit = limit
+        self._modules: dict[str, ModuleType | NotServable] = {}
+        self._bound: dict[tuple[str, str], Scorer | Hooks] = {}
+        self._loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(self._loop)
+        self.progress = Progress(PROGRESS)
+
+    def chunk(self, jobs: list[Job]) -> dict[str, Any]:
+        """A reply and milliseconds for each job. Asynchronous functions run side by side."""
+        replies: list[Reply] = [{} for _ in jobs]
+        durations = [0.0] * len(jobs)
+        waiting: list[Waiting] = []
+        for index, job in enumerate(jobs):
+            self.progress.loading(index)
+            begun = 0.0
+            try:
+                bound = self._prepare(job)
+                begun = time.perf_counter()
+                if job["type"] == "call":
+                    self.progress.running(index)
+                if isinstance(bound, Scorer) and bound.is_async and job["type"] == "call":
+                    waiting.append((index, bound, bound.call(job["row"])))
+                    continue
+                replies[index] = self._answer(job, bound)
+            except NotServable as error:
+                replies[index] = {"refused": str(error)}
+            except BaseException as error:  # sys.exit() in a reward function ends no process
+                replies[index] = self._threw(job, error)
+            durations[index] = (time.perf_counter() - begun) * 1000 if begun else 0.0
+        if waiting:
+            self._loop.run_until_complete(self._together(waiting, jobs, replies))
+        self.progress.idle()
+        return {"replies": replies, "ms": durations}
+
+    def _prepare(self, job: Job) -> Scorer | Hooks | None:
+        module = self._module(job["name"])
+        if job["type"] == "describe":
+            return None
+        key = (job["name"], job["options"])
+        if key not in self._bound:
+            options = json.loads(job["options"])
+            parts = list(options.get("parts") or [])
+            if kind_of(module) == "model":
+                self._bound[key] = Hooks(module, parts)
+            else:
+                function = chosen(module, options.get("function"))
+                self._bound[key] = Scorer(function, dict(options.get("kwargs") or {}), parts)
+        return self._bound[key]
+
+    def _module(self, name: str) -> ModuleType:
+        if name not in self._modules:
+            try:
+                self._modules[name] = load(name, self._files[name])
+            except BaseException:
+                self._modules[name] = NotServable(
+                    f"does not load: {traceback.format_exc(limit=-8)[-4000:]}"
+                )
+        module = self._modules[name]
+        if isinstance(module, NotServable):
+            raise module
+        return module
+
+    def _answer(self, job: Job, bound: Scorer | Hooks | None) -> Reply:
+        if job["type"] == "describe":
+            return {"kind": kind_of(self._module(job["name"]))}
+        if job["type"] == "bind":
+            return {"bound": True}
+        if isinstance(bound, Hooks):
+            if job["op"] == "preprocess":
+                return {"question": bound.question(job["row"])}
+            return {"verdict": bound.verdict(job["text"])}
+        assert bound is not None
+        return {"verdict": bound.verdict(bound.call(job["row"]))}
+
+    async def _together(
+        self, waiting: list[Waiting], jobs: list[Job], replies: list[Reply]
+    ) -> None:
+        beat = asyncio.ensure_future(beating(self.progress))
+        try:
+            await asyncio.gather(*(self._one(*each, jobs, replies) for each in waiting))
+        finally:
+            beat.cancel()
+
+    async def _one(
+        self, index: int, scorer: Scorer, coroutine: Any, jobs: list[Job], replies: list[Reply]
+    ) -> None:
+        try:
+            result = await asyncio.wait_for(
+                run_stepped(coroutine, index, self.progress), self._limit
+            )
+            replies[index] = {"verdict": scorer.verdict(result)}
+        except asyncio.TimeoutError:
+            replies[index] = {"late": True}
+        except BaseException as error:
+            replies[index] = self._threw(jobs[index], error)
+
+    def _threw(self, job: Job, error: BaseException) -> Reply:
+        if isinstance(error, NoVerdict):
+            return {"odd": str(error)}
+        folder = os.path.dirname(self._files[job["name"]])
+        place = ""
+        for frame in traceback.extract_tb(error.__traceback__):
+            if frame.filename.startswith(folder):
+                place = f" at {os.path.basename(frame.filename)}:{frame.lineno}"
+        text = "".join(
+            traceback.format_exception(type(error), error, error.__traceback__, limit=-8)
+        )
+        return {"threw": f"{type(error).__name__}{place}", "traceback": text[-4000:]}
+
+
+def load(name: str, file: str) -> ModuleType:
+    """Runs the file as a module; its folder is searched for what it imports."""
+    folder = os.path.dirname(file)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    title = f"reward_function_{name}"
+    spec = importlib.util.spec_from_file_location(title, file)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{file} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[title] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def limit_memory(megabytes: int) -> None:
+    """Private memory; beyond it lies a MemoryError. Does nothing where that is unknown."""
+    try:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (megabytes * 1_048_576, megabytes * 1_048_576))
+    except (ImportError, AttributeError, ValueError, OSError):
+        pass
+
+
+def end_with_parent() -> None:
+    """A function that hangs sees no closed socket."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def main() -> None:
+    """Serves until the socket is closed. The one argument is JSON: files, limit, memory."""
+    settings = json.loads(sys.argv[1])
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for descriptor in (SOCKET, PROGRESS):
+        os.set_inheritable(descriptor, False)
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)  # type: ignore[union-attr]
+    limit_memory(settings["memory_mb"])
+    end_with_parent()
+    connection = socket.socket(fileno=SOCKET)
+    reader = connection.makefile("rb")
+    host = Host(settings["files"], settings["limit_s"])
+
+    def send(message: Any) -> None:
+        data = json.dumps(message, separators=(",", ":"), allow_nan=False).encode()
+        connection.sendall(len(data).to_bytes(4, "big") + data)
+
+    try:
+        send("ready")
+        while len(head := reader.read(4)) == 4:
+            send(host.chunk(json.loads(reader.read(int.from_bytes(head, "big")))))
+    except ConnectionError:  # the gateway ended while there was something to read
+        pass
+    sys.stdout.flush()
+    os._exit(0)

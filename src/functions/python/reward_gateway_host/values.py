@@ -1,0 +1,86 @@
+"""What Python code returns, as plain JSON values."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+TEXT_LENGTH = 4096
+ITEMS = 256
+DEPTH = 8
+
+
+class NoVerdict(Exception):
+    """The function returned something that is no score; the message never quotes it."""
+
+
+def plain(value: Any) -> Any:
+    """Unwraps numpy and torch: one element becomes its number, more become a list."""
+    if value is None or isinstance(value, (bool, int, float, str, dict, list, tuple)):
+        return value
+    for method in ("item", "tolist"):
+        try:
+            return getattr(value, method)()
+        except (AttributeError, ValueError, RuntimeError, TypeError):
+            continue
+    return value
+
+
+def number(value: Any) -> float | int | str:
+    """A number; one that JSON cannot hold is spelled, for the gateway to refuse."""
+    value = plain(value)
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, (int, float)):
+        try:
+            wide = float(value)
+        except OverflowError:
+            return "Infinity"
+        return value if math.isfinite(wide) else ("NaN" if math.isnan(wide) else "Infinity")
+    raise NoVerdict(f"returned {type(value).__name__}, not a number")
+
+
+def only(values: Any) -> Any:
+    """The entry of a list with one entry: functions of batches are called with one row."""
+    values = values if isinstance(values, (list, tuple)) else plain(values)
+    if not isinstance(values, (list, tuple)):
+        return values
+    if len(values) != 1:
+        raise NoVerdict(f"returned {len(values)} values for 1 row")
+    return values[0]
+
+
+def bounded(value: Any, depth: int = 0) -> Any:
+    """JSON for people: long and deep things are cut, odd objects become their type's name."""
+    value = plain(value)
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, str):
+        return value[:TEXT_LENGTH]
+    if depth < DEPTH and isinstance(value, dict):
+        return {str(key)[:200]: bounded(value[key], depth + 1) for key in list(value)[:ITEMS]}
+    if depth < DEPTH and isinstance(value, (list, tuple)):
+        return [bounded(item, depth + 1) for item in value[:ITEMS]]
+    return f"<{type(value).__name__}>"
+
+
+def verdict(result: Any, parts: list[str], value_key: str = "score") -> dict[str, Any]:
+    """A number, a dict with the score under `value_key`, or a tuple that begins with it."""
+    if isinstance(result, (list, tuple)):
+        if not result:
+            raise NoVerdict("returned an empty list")
+        return {"value": number(result[0])}
+    if not isinstance(result, dict):
+        return {"value": number(result)}
+    if value_key not in result:
+        raise NoVerdict(f"returned a dict without '{value_key}'")
+    score: dict[str, Any] = {"value": number(only(result[value_key]))}
+    rest = {key: item for key, item in result.items() if key != value_key}
+    named = {key: number(only(rest.pop(key))) for key in parts if key in rest}
+    if named:
+        score["parts"] = named
+    if rest:
+        score["details"] = bounded(rest)
+    return score
