@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineRule } from '../src/contract/index.ts'
-import { afterThink, boxContent, lastBox, mathNormal } from '../src/extract/index.ts'
+import { afterThink, boxContent, hidesAnswer, lastBox, mathNormal } from '../src/extract/index.ts'
 
 const answer = z
   .union([z.string(), z.number()])
@@ -30,5 +30,5 @@ function equal(given: string, wanted: string, reference: boolean): boolean {
   const normal = mathNormal(given)
   const other = mathNormal(wanted)
   if (reference) return normal === null || other === null ? given === wanted : normal === other
-  return normal !== null && normal !== '' && normal === other
+  return normal !== null && normal !== '' && normal === other && !hidesAnswer(given)
 }

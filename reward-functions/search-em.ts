@@ -2,8 +2,7 @@ import { z } from 'zod'
 import { defineRule } from '../src/contract/index.ts'
 import { afterThink, lastAnswerTag, searchNormal, searchTargets } from '../src/extract/index.ts'
 
-const text = z.string().refine((target) => searchNormal(target, true) !== '', 'holds no word')
-const targets = z.object({ target: z.union([text, z.array(text).min(1)]) })
+const targets = z.object({ target: z.union([z.string(), z.array(z.string()).min(1)]) })
 
 /** More tags of one kind than this look like a spray of guesses and cost three quarters. */
 const manyTags = 10
@@ -24,7 +23,8 @@ export default defineRule({
     const extracted = region === null ? null : lastAnswerTag(region)
     if (extracted === null) return { value: 0, parts: { correctness: 0 }, details: { reason: 'no_answer' } }
     const answer = searchNormal(extracted, sound)
-    const right = searchTargets(truth).some((target) => searchNormal(target, sound) === answer)
+    const wordless = sound && answer === ''
+    const right = !wordless && searchTargets(truth).some((target) => searchNormal(target, sound) === answer)
     const parts = { correctness: Number(right) }
     if (!right) return { value: format_score, parts, details: { extracted, reason: 'unequal' } }
     const sprayed = [/<answer>/g, /<\/answer>/g].some((tag) => (response.match(tag)?.length ?? 0) > manyTags)

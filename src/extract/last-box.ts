@@ -1,3 +1,5 @@
+import { trimSpace } from './white-space.ts'
+
 /**
  * MATH's last box: `\boxed ` with what follows its last occurrence up to a `$`, wherever that form occurs; else from
  * the last `\boxed`, else `\fbox`, to the brace that closes it. null: no box, or one that is never closed. Linear.
@@ -26,4 +28,11 @@ export const lastBalancedBox = (text: string): string | null => balanced(text, t
 export function boxContent(box: string): string | null {
   if (box.includes('\\boxed ')) return box.startsWith('\\boxed ') ? box.slice('\\boxed '.length) : null
   return box.startsWith('\\boxed{') && box.endsWith('}') ? box.slice('\\boxed{'.length, -1) : null
+}
+
+/** What stands between the first brace after the last `\boxed`, else `\fbox`, and its partner, trimmed; null: no such pair. */
+export function lastBracedBox(text: string): string | null {
+  const boxed = text.lastIndexOf('\\boxed')
+  const box = balanced(text, boxed === -1 ? text.lastIndexOf('\\fbox') : boxed)
+  return box === null || !box.includes('{') ? null : trimSpace(box.slice(box.indexOf('{') + 1, -1))
 }

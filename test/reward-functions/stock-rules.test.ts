@@ -51,6 +51,7 @@ t.test('math-boxed', async (t) => {
       'right only while thinking': { response: '<think>\\boxed{7}</think>I pass', groundTruth: '7' },
       'thinking without an end': { response: '<think>\\boxed{7}', groundTruth: '7' },
       'two guesses': { response: '\\boxed{7} or \\boxed{8}', groundTruth: '7' },
+      'a second guess as a unit': { response: '\\boxed{7\\text{ or 8}}', groundTruth: '7' },
       'a frame that is no box': { response: '\\fbox{7}', groundTruth: '7' },
       'texts that cannot be normalised': { response: '\\boxed{\\sqrt}', groundTruth: '7' },
     },

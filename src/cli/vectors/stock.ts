@@ -1,6 +1,8 @@
+import geo3k from '../../../reward-functions/geo3k.ts'
 import gsm8kStock from '../../../reward-functions/gsm8k-stock.ts'
 import mathBoxed from '../../../reward-functions/math-boxed.ts'
 import mathDapo from '../../../reward-functions/math-dapo.ts'
+import primeMath from '../../../reward-functions/prime-math.ts'
 import searchEm from '../../../reward-functions/search-em.ts'
 import searchSubem from '../../../reward-functions/search-subem.ts'
 import type { Json, Rule } from '../../contract/index.ts'
@@ -14,7 +16,7 @@ import {
   searchNormal,
 } from '../../extract/index.ts'
 import { reward } from './reward.ts'
-import type { Answer } from './vector.ts'
+import type { Answer, Mode, Vector } from './vector.ts'
 
 /** The fields that are no text of the sample are the published function's options. */
 const scoredBy =
@@ -26,6 +28,15 @@ function normalised(text: string): string {
   const normal = mathNormal(text)
   if (normal === null) throw new RangeError('cannot be normalised')
   return normal
+}
+
+/** [correct, format, extracted]; a sound result is only the first. */
+function prime({ input: { model_output, ground_truth } }: Vector, mode: Mode, wholly: boolean): unknown {
+  const response =
+    typeof model_output === 'string' ? model_output : model_output === null ? 'None' : String(model_output)
+  const score = scored(primeMath, { response, groundTruth: ground_truth as Json, options: { mode } })
+  const { correctness, format } = score?.parts ?? {}
+  return wholly ? [correctness === 1, format === 1, score?.details?.extracted] : correctness === 1
 }
 
 export const stockAnswers: Readonly<Record<string, Answer>> = {
@@ -49,6 +60,8 @@ export const stockAnswers: Readonly<Record<string, Answer>> = {
     }
   },
   stock_dapo_normalize: ({ input }) => dapoNormal(String(input.text)),
+  stock_geo3k: scoredBy(geo3k),
+  stock_prime_math: (vector, mode) => prime(vector, mode, 'expected' in vector),
   stock_search_em: scoredBy(searchEm),
   stock_search_subem: scoredBy(searchSubem),
   stock_search_normalize: ({ input }) => searchNormal(String(input.text)),

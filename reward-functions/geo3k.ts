@@ -1,0 +1,47 @@
+import { z } from 'zod'
+import { defineRule } from '../src/contract/index.ts'
+import { afterThink, exactAnswer, lastBalancedBox, primeGrade, trimSpace } from '../src/extract/index.ts'
+
+const answer = z.union([z.string(), z.number()]).refine((truth) => String(truth).trim() !== '', 'is blank')
+
+/** verl's Geometry3K: 0.9 for the right box, 0.1 for thinking before it. */
+export default defineRule({
+  options: z.strictObject({ mode: z.enum(['sound', 'reference']).default('sound') }),
+  truth: ({ mode }): z.ZodType<unknown> => (mode === 'sound' ? answer : z.unknown()),
+  range: [0, 1],
+  parts: ['accuracy', 'format'],
+  score({ sample: { response }, truth, options: { mode } }) {
+    const wanted = truth === null ? 'None' : String(truth)
+    const shaped = isShaped(response)
+    if (mode === 'reference') {
+      const extracted = boxed(response) ?? 'None'
+      return verdict(primeGrade(extracted, wanted, true), shaped, extracted)
+    }
+    const extracted = shaped && !isBlankThinking(response) ? boxed(afterThink(response) ?? '') : null
+    return verdict(extracted !== null && exactAnswer(extracted, wanted), Boolean(extracted), extracted)
+  },
+})
+
+function verdict(right: boolean, format: boolean, extracted: string | null) {
+  const reason = right ? {} : { reason: extracted ? 'unequal' : 'no_thinking_or_box' }
+  return {
+    value: 0.9 * Number(right) + 0.1 * Number(format),
+    parts: { accuracy: Number(right), format: Number(format) },
+    details: { extracted, ...reason },
+  }
+}
+
+function boxed(text: string): string | null {
+  const box = lastBalancedBox(text)
+  return box === null ? null : trimSpace(box.slice('\\boxed{'.length, -1))
+}
+
+/** The whole text is `<think>...</think>...\boxed{...}...`. */
+function isShaped(text: string): boolean {
+  const end = text.startsWith('<think>') ? text.indexOf('</think>', '<think>'.length) : -1
+  const box = end < 0 ? -1 : text.indexOf('\\boxed{', end)
+  return box >= 0 && text.includes('}', box)
+}
+
+const isBlankThinking = (text: string): boolean =>
+  trimSpace(text.slice('<think>'.length, text.indexOf('</think>')).replaceAll('<think>', '')) === ''

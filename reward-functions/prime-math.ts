@@ -1,0 +1,37 @@
+import { z } from 'zod'
+import { defineRule } from '../src/contract/index.ts'
+import { afterThink, exactAnswer, primeAnswer, primeEqual, primeGrade } from '../src/extract/index.ts'
+
+const answer = z.union([z.string(), z.number()]).refine((truth) => String(truth).trim() !== '', 'is blank')
+
+/** verl's PRIME mathematics: the answer that a response states is the ground truth. */
+export default defineRule({
+  options: z.strictObject({ mode: z.enum(['sound', 'reference']).default('sound') }),
+  truth: ({ mode }): z.ZodType<unknown> => (mode === 'sound' ? answer : z.unknown()),
+  range: [0, 1],
+  parts: ['correctness', 'format'],
+  score({ sample: { response }, truth, options: { mode } }) {
+    const region = mode === 'sound' ? afterThink(response) : response
+    if (region === null) {
+      return { value: 0, parts: { correctness: 0, format: 0 }, details: { reason: 'thinking_unclosed' } }
+    }
+    const extracted = primeAnswer(region)
+    const wanted = truth === null ? 'None' : String(truth)
+    const graded = mode === 'sound' ? exactAnswer(extracted, wanted) : primeGrade(extracted, wanted, false)
+    const right = graded || (mode === 'reference' && roughlyEqual(extracted, wanted))
+    const stepwise = region.includes('Step 2:') && region.includes('\\box')
+    const parts = { correctness: Number(right), format: Number(graded || stepwise) }
+    return { value: Number(right), parts, details: right ? { extracted } : { extracted, reason: 'unequal' } }
+  },
+})
+
+/** The original tries two values of pi and takes an error for a difference. */
+function roughlyEqual(given: string, truth: string): boolean {
+  try {
+    if (!given.includes('\\pi') && !truth.includes('\\pi')) return primeEqual(given, truth, Math.PI)
+    return primeEqual(given, truth, Math.PI) || primeEqual(given, truth, 3.14)
+  } catch (error) {
+    if (error instanceof RangeError) return false
+    throw error
+  }
+}
