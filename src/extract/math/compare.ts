@@ -1,0 +1,222 @@
+import { Allowance, budget } from './budget.ts'
+import { equalValues, isHundredfold } from './compare-numbers.ts'
+import { equalRelations, intervalOf } from './compare-relations.ts'
+import { type Comparison, type Decision, weaker } from './decision.ts'
+import type { Expression, Of } from './expression.ts'
+import { holdsMatrix, matrixOf } from './matrices.ts'
+import { assigned, plainForm } from './plain-form.ts'
+import { canonicalUnit } from './units.ts'
+
+/** How the answer is the same as the truth; null: it is not. Throws OverBudget. */
+export function equalAnswers(gold: Expression, answer: Expression, how: Comparison): Decision | null {
+  return new Comparer(how).equal(plainForm(gold), plainForm(answer))
+}
+
+class Comparer {
+  private readonly pairs = new Allowance(budget.pairs)
+  private readonly how: Comparison
+
+  constructor(how: Comparison) {
+    this.how = how
+  }
+
+  equal(gold: Expression, answer: Expression): Decision | null {
+    this.pairs.spend()
+    if (gold.kind === 'relation' || answer.kind === 'relation') return this.relations(gold, answer)
+    if (gold.kind === 'list' || answer.kind === 'list') return this.lists(gold, answer)
+    if (isGrouping(gold) || isGrouping(answer)) return this.groupings(gold, answer)
+    if (holdsMatrix(gold) || holdsMatrix(answer)) return this.matrices(gold, answer)
+    if (gold.kind === 'ratio' || answer.kind === 'ratio') return this.ratios(gold, answer)
+    if (gold.kind === 'numeral' || answer.kind === 'numeral') return numerals(gold, answer)
+    return this.quantities(gold, answer)
+  }
+
+  private relations(gold: Expression, answer: Expression): Decision | null {
+    if (gold.kind === 'relation' && answer.kind === 'relation') {
+      const same = equalRelations(gold, answer) ?? this.assignments(gold, answer)
+      if (same) return same
+    }
+    const [want, have] = [assigned(gold), assigned(answer)]
+    if (have && gold.kind !== 'relation') return this.equal(gold, plainForm(have))
+    if (want && answer.kind !== 'relation') return this.equal(plainForm(want), answer)
+    const interval = gold.kind === 'relation' && isGrouping(answer) ? intervalOf(gold) : null
+    if (interval) return this.equal(interval, answer)
+    if (!this.how.relationAsSet || answer.kind !== 'relation' || gold.kind === 'relation') return null
+    const set = intervalOf(answer)
+    return set && this.equal(gold, set)
+  }
+
+  /** `D = (0, 1)`: the same name for the same thing, which need not be a number. */
+  private assignments(gold: Of<'relation'>, answer: Of<'relation'>): Decision | null {
+    const [want, have] = [assigned(gold), assigned(answer)]
+    if (!want || !have || !gold.sides[0] || !answer.sides[0] || gold.ops[0] !== answer.ops[0]) return null
+    const names = this.equal(gold.sides[0], answer.sides[0])
+    return names || !this.how.strict ? weaker(names ?? 'exact', this.equal(want, have)) : null
+  }
+
+  private lists(gold: Expression, answer: Expression): Decision | null {
+    if (gold.kind === 'list' && answer.kind === 'list') {
+      const values = (items: readonly Expression[]): Expression[] =>
+        items.map((item) => assigned(item) ?? item)
+      const named = gold.items.every(assigned) && answer.items.every(assigned)
+      if (named || gold.items.some(assigned) === answer.items.some(assigned))
+        return this.unordered(gold.items, answer.items)
+      return this.ordered(values(gold.items), values(answer.items)) ?? this.alone(gold, answer)
+    }
+    const [list, other] = gold.kind === 'list' ? [gold, answer] : [answer as Of<'list'>, gold]
+    if (other.kind === 'set') return this.unordered(items(gold), items(answer))
+    if (
+      other.kind === 'tuple' &&
+      list.items.length === other.items.length &&
+      list.items.every((item) => item.kind !== 'tuple')
+    ) {
+      return this.ordered(items(gold), items(answer))
+    }
+    return this.alone(gold, answer)
+  }
+
+  /** A list all of whose items are the same stands for that item. */
+  private alone(gold: Expression, answer: Expression): Decision | null {
+    const [want, have] = [items(gold), items(answer)]
+    return want.length > 0 && have.length > 0 && (want.length === 1 || have.length === 1)
+      ? this.unordered(want, have)
+      : null
+  }
+
+  private ordered(gold: readonly Expression[], answer: readonly Expression[]): Decision | null {
+    if (gold.length !== answer.length) return null
+    let decision: Decision | null = 'exact'
+    for (const [k, want] of gold.entries()) {
+      const have = answer[k]
+      decision = weaker(decision, have ? this.equal(want, have) : null)
+      if (decision === null) return null
+    }
+    return decision
+  }
+
+  /** Sets: order and repetition do not matter. */
+  private unordered(gold: readonly Expression[], answer: readonly Expression[]): Decision | null {
+    if (gold.length === 0 || answer.length === 0) return gold.length === answer.length ? 'exact' : null
+    return weaker(this.covered(gold, answer, true), this.covered(answer, gold, false))
+  }
+
+  private covered(
+    some: readonly Expression[],
+    others: readonly Expression[],
+    isGold: boolean,
+  ): Decision | null {
+    let decision: Decision | null = 'exact'
+    for (const item of some) {
+      let found: Decision | null = null
+      for (const other of others) {
+        found = isGold ? this.equal(item, other) : this.equal(other, item)
+        if (found) break
+      }
+      decision = weaker(decision, found)
+      if (decision === null) return null
+    }
+    return decision
+  }
+
+  private groupings(gold: Expression, answer: Expression): Decision | null {
+    if (gold.kind === 'tuple' && answer.kind === 'tuple') {
+      const differs = gold.open !== answer.open || gold.close !== answer.close
+      if (differs && gold.items.length === 2) return null
+      return this.ordered(gold.items, answer.items)
+    }
+    if (gold.kind === 'set' && answer.kind === 'set') return this.unordered(gold.items, answer.items)
+    if (gold.kind === 'combination' && answer.kind === 'combination') {
+      if (gold.op !== answer.op) return null
+      return gold.op === 'difference'
+        ? this.ordered(gold.parts, answer.parts)
+        : this.unordered(gold.parts, answer.parts)
+    }
+    const [one, other] = gold.kind === 'tuple' ? [gold, answer] : [answer, gold]
+    if (one.kind !== 'tuple') return null
+    if (other.kind === 'matrix' && one.open === '(' && one.close === ')')
+      return this.ordered(items(gold), items(answer))
+    return isReals(other) && isReals(one) ? 'exact' : null
+  }
+
+  private matrices(gold: Expression, answer: Expression): Decision | null {
+    const [want, have] = [matrixOf(gold), matrixOf(answer)]
+    if (!want || !have || want.rows[0]?.length !== have.rows[0]?.length) return null
+    return this.ordered(want.rows.flat(), have.rows.flat())
+  }
+
+  private ratios(gold: Expression, answer: Expression): Decision | null {
+    const [want, have] = [asQuotients(gold), asQuotients(answer)]
+    return want && have ? this.ordered(want, have) : null
+  }
+
+  /** Numbers with what may be left out beside them: units, degrees, a percent sign. */
+  private quantities(gold: Expression, answer: Expression): Decision | null {
+    if (gold.kind === 'percent' || answer.kind === 'percent') return this.percents(gold, answer)
+    const [want, have] = [measure(gold), measure(answer)]
+    if (want.unit && have.unit && want.unit !== have.unit) return null
+    const value = equalValues(want.of, have.of, this.how)
+    return value
+  }
+
+  /** 28% is 28 percent and 0.28; 28 beside it is taken as percent with the sign left out. */
+  private percents(gold: Expression, answer: Expression): Decision | null {
+    const [want, have] = [measure(withoutPercent(gold)).of, measure(withoutPercent(answer)).of]
+    const same = equalValues(want, have, this.how)
+    if (same || gold.kind === answer.kind) return same
+    return (gold.kind === 'percent' ? isHundredfold(want, have) : isHundredfold(have, want)) ? 'exact' : null
+  }
+}
+
+const withoutPercent = (of: Expression): Expression => (of.kind === 'percent' ? of.of : of)
+
+const isGrouping = (of: Expression): of is Of<'tuple'> | Of<'set'> | Of<'combination'> =>
+  of.kind === 'tuple' || of.kind === 'set' || of.kind === 'combination'
+
+function items(of: Expression): readonly Expression[] {
+  if (of.kind === 'list' || of.kind === 'tuple' || of.kind === 'set') return of.items
+  if (of.kind !== 'matrix') return [of]
+  return of.rows.length === 1 || of.rows[0]?.length === 1 ? of.rows.flat() : [of]
+}
+
+const isReals = (of: Expression): boolean =>
+  of.kind === 'tuple'
+    ? of.items.length === 2 &&
+      isInfinite(of.items[1]) &&
+      of.items[0]?.kind === 'product' &&
+      isInfinite(of.items[0].factors[1])
+    : of.kind === 'symbol' && of.name === 'set R'
+
+const isInfinite = (of: Expression | undefined): boolean => of?.kind === 'constant' && of.name === 'infinity'
+
+/** A ratio's parts, each over the last; any other expression over one. */
+function asQuotients(of: Expression): Expression[] | null {
+  if (of.kind !== 'ratio') return [of]
+  const last = of.parts.at(-1)
+  return last ? of.parts.slice(0, -1).map((over) => ({ kind: 'quotient', over, under: last })) : null
+}
+
+/** Digits of the same base by value; beside a plain number by its digits, the base being the question's. */
+function numerals(gold: Expression, answer: Expression): Decision | null {
+  const [want, have] = [gold, answer].map((of) =>
+    of.kind === 'numeral'
+      ? `${of.digits}_${of.base}`
+      : of.kind === 'number' && of.decimals === null
+        ? `${of.value.n}`
+        : null,
+  )
+  if (!want || !have) return null
+  if (gold.kind === answer.kind) return want === have ? 'exact' : null
+  return want.split('_')[0] === have.split('_')[0] ? 'exact' : null
+}
+
+interface Measure {
+  readonly of: Expression
+  /** null: none written, or none that is known. */
+  readonly unit: string | null
+}
+
+function measure(of: Expression): Measure {
+  if (of.kind === 'measured') return { of: of.of, unit: canonicalUnit(of.unit) }
+  if (of.kind === 'degrees') return { of: of.of, unit: 'degree' }
+  return { of, unit: null }
+}

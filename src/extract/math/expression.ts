@@ -1,0 +1,109 @@
+import { one, type Rational, zero } from './rational.ts'
+
+/** What a mathematical answer says, read from LaTeX or plain text. Plain data. */
+export type Expression =
+  /** `decimals`: digits after the point where it was written as a decimal, else null. */
+  | { readonly kind: 'number'; readonly value: Rational; readonly decimals: number | null }
+  | { readonly kind: 'symbol'; readonly name: string }
+  | { readonly kind: 'constant'; readonly name: 'pi' | 'e' | 'i' | 'infinity' }
+  | { readonly kind: 'sum'; readonly terms: readonly Expression[] }
+  | { readonly kind: 'product'; readonly factors: readonly Expression[] }
+  | { readonly kind: 'quotient'; readonly over: Expression; readonly under: Expression }
+  | { readonly kind: 'power'; readonly base: Expression; readonly exponent: Expression }
+  | { readonly kind: 'call'; readonly name: string; readonly args: readonly Expression[] }
+  /** The same number with + or - at this place; `first` is the sign of the first reading. */
+  | { readonly kind: 'either'; readonly of: Expression; readonly first: 1 | -1 }
+  | { readonly kind: 'percent'; readonly of: Expression }
+  | { readonly kind: 'degrees'; readonly of: Expression }
+  /** `unit` as it was written, spaces and style removed. */
+  | { readonly kind: 'measured'; readonly of: Expression; readonly unit: string }
+  /** Digits of another base: `204_5`. */
+  | { readonly kind: 'numeral'; readonly digits: string; readonly base: number }
+  | { readonly kind: 'ratio'; readonly parts: readonly Expression[] }
+  /** Brackets around several items: a tuple, or an interval where there are two. */
+  | {
+      readonly kind: 'tuple'
+      readonly items: readonly Expression[]
+      readonly open: '(' | '['
+      readonly close: ')' | ']'
+    }
+  | { readonly kind: 'set'; readonly items: readonly Expression[] }
+  /** Items without brackets: `1, 2 and 3`. */
+  | { readonly kind: 'list'; readonly items: readonly Expression[] }
+  | { readonly kind: 'combination'; readonly op: SetOperator; readonly parts: readonly Expression[] }
+  | { readonly kind: 'matrix'; readonly rows: readonly (readonly Expression[])[] }
+  /** `a < b <= c`: one more side than operators. */
+  | {
+      readonly kind: 'relation'
+      readonly sides: readonly Expression[]
+      readonly ops: readonly RelationOperator[]
+    }
+  | { readonly kind: 'text'; readonly text: string }
+
+export type SetOperator = 'union' | 'intersection' | 'difference'
+export type RelationOperator = '=' | '<' | '>' | '<=' | '>=' | '!=' | '~' | 'in' | 'to'
+
+export type Of<K extends Expression['kind']> = Extract<Expression, { readonly kind: K }>
+
+export const number = (value: Rational, decimals: number | null = null): Expression => ({
+  kind: 'number',
+  value,
+  decimals,
+})
+
+export const minusOne = number({ n: -1n, d: 1n })
+export const oneNumber = number(one)
+export const zeroNumber = number(zero)
+
+/** Minus the expression; a number's sign is folded in. */
+export function negated(of: Expression): Expression {
+  if (of.kind === 'number') return { ...of, value: { n: -of.value.n, d: of.value.d } }
+  if (of.kind === 'percent' || of.kind === 'degrees' || of.kind === 'measured')
+    return { ...of, of: negated(of.of) }
+  if (of.kind === 'constant' && of.name !== 'infinity') return product([minusOne, of])
+  return product([minusOne, of])
+}
+
+/** A product; one factor stands for itself. */
+export function product(factors: readonly Expression[]): Expression {
+  return factors.length === 1 && factors[0] ? factors[0] : { kind: 'product', factors }
+}
+
+/** A sum; one term stands for itself. */
+export function sum(terms: readonly Expression[]): Expression {
+  return terms.length === 1 && terms[0] ? terms[0] : { kind: 'sum', terms }
+}
+
+/** What an expression is built of, in order. */
+export function children(of: Expression): readonly Expression[] {
+  switch (of.kind) {
+    case 'sum':
+      return of.terms
+    case 'product':
+      return of.factors
+    case 'quotient':
+      return [of.over, of.under]
+    case 'power':
+      return [of.base, of.exponent]
+    case 'call':
+      return of.args
+    case 'either':
+    case 'percent':
+    case 'degrees':
+    case 'measured':
+      return [of.of]
+    case 'ratio':
+    case 'combination':
+      return of.parts
+    case 'tuple':
+    case 'set':
+    case 'list':
+      return of.items
+    case 'matrix':
+      return of.rows.flat()
+    case 'relation':
+      return of.sides
+    default:
+      return []
+  }
+}

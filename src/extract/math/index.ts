@@ -1,0 +1,9 @@
+/**
+ * Mathematical answers: what a response states (`statement`), what it says (`read-answer`: tokens, terms, atoms), and
+ * whether that equals a truth (`compare`: exact fractions, polynomials with radicals, else values at many points).
+ */
+export { type Comparison, type Decision, decisions } from './decision.ts'
+export type { Expression } from './expression.ts'
+export { readAnswer } from './read-answer.ts'
+export { finalStatement, type Statement } from './statement.ts'
+export { equalMath, type MathTruth, type MathVerdict, readMathTruth, verifyMath } from './verify.ts'

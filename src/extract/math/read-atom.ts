@@ -1,0 +1,194 @@
+import { Cursor, NotMathematics } from './cursor.ts'
+import { type Expression, number, product, sum } from './expression.ts'
+import { decimalValue } from './numeral.ts'
+import { rational } from './rational.ts'
+import type { Token } from './tokens.ts'
+import { functionNames } from './vocabulary.ts'
+
+const half = number(rational(1n, 2n))
+const two = number(rational(2n))
+const applied = /^[fghFGH](?:_\w+)?'*$/
+const matrices = /^(?:p|b|B|small)?matrix$|^array$/
+const rowsOfLines = /^(?:cases|aligned|align|align\*|gathered|split)$/
+
+/** Reads what stands alone: numbers, names, brackets, functions, fractions, matrices. */
+export abstract class AtomReader extends Cursor {
+  protected bars = 0
+
+  abstract list(): Expression
+  abstract relation(): Expression
+  abstract sum(): Expression
+  abstract factor(): Expression
+  abstract juxtaposed(): Expression
+
+  protected atom(): Expression {
+    const token = this.next()
+    if (token.kind === 'number') return decimalValue(token)
+    if (token.kind === 'name') return this.name(token)
+    if (token.kind === 'command') return this.nested(() => this.command(token))
+    if (token.kind === 'text') return this.word(token)
+    return this.nested(() => this.enclosed(token))
+  }
+
+  private word({ text }: Token): Expression {
+    if (/^[RQZNC]$/.test(text)) return { kind: 'symbol', name: `set ${text}` }
+    throw new NotMathematics()
+  }
+
+  private name({ text }: Token): Expression {
+    if (text === 'pi' || text === 'e' || text === 'i' || text === 'infinity')
+      return { kind: 'constant', name: text }
+    if (text === 'emptyset') return { kind: 'set', items: [] }
+    const name = text + this.subscript() + this.primes()
+    if (!applied.test(name) || !this.isSign('(') || this.peek()?.spaced) return { kind: 'symbol', name }
+    this.next()
+    const of = this.nested(() => this.list())
+    this.needs(')')
+    return { kind: 'call', name: `f ${name}`, args: of.kind === 'list' ? of.items : [of] }
+  }
+
+  /** `_{37}` as `_37`; what a subscript says is a part of the name. */
+  protected subscript(): string {
+    if (!this.takes('_')) return ''
+    if (!this.isSign('{')) return `_${this.digit() ?? this.next().text}`
+    let text = ''
+    let depth = 0
+    do {
+      const token = this.next()
+      if (token.text === '{') depth++
+      else if (token.text === '}') depth--
+      else text += token.text
+    } while (depth > 0)
+    return `_${text}`
+  }
+
+  private primes(): string {
+    let primes = ''
+    while (this.takes("'")) primes += "'"
+    return primes
+  }
+
+  private enclosed({ text }: Token): Expression {
+    if (text === '(' || text === '[') return this.brackets(text)
+    if (text === '{') {
+      const inner = this.list()
+      this.needs('}')
+      return inner
+    }
+    if (text === 'set{') return this.set()
+    if (text === '|') return this.absolute()
+    if (text === 'floor(' || text === 'ceil(') {
+      const of = this.sum()
+      this.needs(text === 'floor(' ? 'floor)' : 'ceil)')
+      return { kind: 'call', name: text.slice(0, -1), args: [of] }
+    }
+    throw new NotMathematics()
+  }
+
+  private brackets(open: '(' | '['): Expression {
+    const bars = this.bars
+    this.bars = 0
+    const inner = this.list()
+    this.bars = bars
+    const close = this.next().text
+    if (close !== ')' && close !== ']') throw new NotMathematics()
+    if (inner.kind === 'list') return { kind: 'tuple', items: inner.items, open, close }
+    if ((open === '(') !== (close === ')')) throw new NotMathematics()
+    return inner
+  }
+
+  private set(): Expression {
+    if (this.takes('set}')) return { kind: 'set', items: [] }
+    const bars = this.bars
+    this.bars = 1
+    const inner = this.list()
+    this.bars = bars
+    const condition = this.takes('|') || this.takes(':') ? this.list() : null
+    this.needs('set}')
+    if (condition) return condition
+    return { kind: 'set', items: inner.kind === 'list' ? inner.items : [inner] }
+  }
+
+  private absolute(): Expression {
+    this.bars++
+    const of = this.sum()
+    this.bars--
+    this.needs('|')
+    return { kind: 'call', name: 'abs', args: [of] }
+  }
+
+  private command({ text }: Token): Expression {
+    if (text === 'frac') return { kind: 'quotient', over: this.argument(), under: this.argument() }
+    if (text === 'binom') return { kind: 'call', name: 'binom', args: [this.argument(), this.argument()] }
+    if (text === 'sqrt') return this.root()
+    if (text.startsWith('begin ')) return this.environment(text.slice(6))
+    if (functionNames.has(text)) return this.application(text)
+    throw new NotMathematics()
+  }
+
+  /** An argument of a LaTeX command: braces, one digit, or one atom. */
+  protected argument(): Expression {
+    const digit = this.digit()
+    return digit === null ? this.nested(() => this.atom()) : number(rational(BigInt(digit)))
+  }
+
+  private root(): Expression {
+    const degree = this.isSign('[') && !this.peek()?.spaced ? this.next() && this.sum() : two
+    if (degree !== two) this.needs(']')
+    const of = this.atom()
+    return degree === two
+      ? { kind: 'power', base: of, exponent: half }
+      : { kind: 'call', name: 'root', args: [of, degree] }
+  }
+
+  private application(name: string): Expression {
+    const base = this.takes('_') ? this.argument() : null
+    const exponent = this.takes('^') ? this.argument() : null
+    const open = this.peek()
+    if (open === undefined) throw new NotMathematics()
+    const grouped = open.kind === 'sign' && (open.text === '(' || open.text === '{' || open.text === '[')
+    const of = grouped ? this.atom() : this.juxtaposed()
+    const args = of.kind === 'tuple' || of.kind === 'list' ? of.items : [of]
+    const inverse = exponent?.kind === 'number' && exponent.value.n === -1n && /^(sin|cos|tan)$/.test(name)
+    const call: Expression = {
+      kind: 'call',
+      name: inverse ? `arc${name}` : name,
+      args: base ? [...args, base] : args,
+    }
+    return exponent && !inverse ? { kind: 'power', base: call, exponent } : call
+  }
+
+  private environment(name: string): Expression {
+    if (name === 'array' && this.isSign('{')) while (!this.takes('}')) this.next()
+    if (rowsOfLines.test(name)) return this.lines(name)
+    if (!matrices.test(name)) throw new NotMathematics()
+    const rows: Expression[][] = []
+    while (!this.takesCommand(`end ${name}`)) {
+      const row = [this.sum()]
+      while (this.takes('&')) row.push(this.sum())
+      rows.push(row)
+      if (!this.takes('row') && this.peek()?.kind !== 'command') throw new NotMathematics()
+    }
+    return { kind: 'matrix', rows }
+  }
+
+  private lines(name: string): Expression {
+    const items: Expression[] = []
+    while (!this.takesCommand(`end ${name}`)) {
+      this.takes('&')
+      items.push(this.relation())
+      this.takes(',')
+      if (!this.takes('row') && this.peek()?.kind !== 'command') throw new NotMathematics()
+    }
+    return { kind: 'list', items }
+  }
+
+  /** `2\frac{1}{3}`: a whole number before a fraction of whole numbers is their sum. */
+  protected mixed(whole: Expression, fraction: Expression): Expression {
+    return isWhole(whole) && fraction.kind === 'quotient' && isWhole(fraction.over) && isWhole(fraction.under)
+      ? sum([whole, fraction])
+      : product([whole, fraction])
+  }
+}
+
+const isWhole = (of: Expression): boolean => of.kind === 'number' && of.decimals === null && of.value.d === 1n

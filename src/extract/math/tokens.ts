@@ -1,0 +1,167 @@
+import { budget, OverBudget } from './budget.ts'
+import { repaired } from './repair.ts'
+import { isUnit } from './units.ts'
+import {
+  functionNames,
+  proseCommands,
+  shortWords,
+  signCommands,
+  signWords,
+  styleCommands,
+  symbolNames,
+  synonyms,
+} from './vocabulary.ts'
+
+/** A piece of an answer. `spaced`: white space stands before it. */
+export interface Token {
+  /** `name`: a variable or constant; `command`: a LaTeX command or function; `text`: prose or a unit. */
+  readonly kind: 'number' | 'name' | 'command' | 'text' | 'sign'
+  readonly text: string
+  readonly spaced: boolean
+  /** Of a number: digits that repeat for ever after those in `text`. */
+  readonly repeating?: string
+}
+
+const numeral =
+  /(?:\d{1,3}(?:(?:,|\{,\}|\\,|,?\\!|, ?\\! ?| )\d{3})+(?!\d)(?!,\d)|\d+)(?:\.\d*)?(?:[eE][+-]?\d{1,3}(?![\d.]))?|\.\d+(?:[eE][+-]?\d{1,3}(?![\d.]))?/y
+const bracketed = /\d+(?:\.\d*)?|\.\d+/y
+const repeating = /\\(?:overline|bar|dot)\s*(?:\{(\d+)\}|(\d))/y
+const command = /\\(?:([A-Za-z]+)\*?|([\s\S]?))/y
+const letters = /[A-Za-z]+|[\u0080-\uffff]+/y
+const pairSigns = /<=|>=|!=|==|\*\*|:=|->/y
+const grouping = /[^\d.eE+-]/g
+
+/** The tokens of an answer, styles and dollar signs dropped. Throws OverBudget for an answer over `budget.text`. */
+export function tokenize(answer: string, commasSeparate = false): Token[] {
+  if (answer.length > budget.text) throw new OverBudget()
+  return new Lexer(repaired(answer), commasSeparate).all()
+}
+
+class Lexer {
+  private readonly tokens: Token[] = []
+  private at = 0
+  private brackets = 0
+  private spaced = false
+  private readonly text: string
+  private readonly commasSeparate: boolean
+
+  constructor(text: string, commasSeparate: boolean) {
+    this.text = text
+    this.commasSeparate = commasSeparate
+  }
+
+  all(): Token[] {
+    while (this.at < this.text.length) this.next()
+    return this.tokens
+  }
+
+  private match(pattern: RegExp): RegExpExecArray | null {
+    pattern.lastIndex = this.at
+    const match = pattern.exec(this.text)
+    if (match) this.at = pattern.lastIndex
+    return match
+  }
+
+  private push(kind: Token['kind'], text: string): void {
+    if (kind === 'sign') {
+      if (text === '(' || text === '[' || text === 'set{') this.brackets++
+      else if (text === ')' || text === ']' || text === 'set}') this.brackets--
+    }
+    this.tokens.push({ kind, text, spaced: this.spaced })
+    this.spaced = false
+  }
+
+  private next(): void {
+    const character = this.text[this.at] ?? ''
+    if (/\s|~/.test(character) || '$€£¥"`'.includes(character)) {
+      this.at++
+      this.spaced = true
+    } else if (/\d/.test(character) || (character === '.' && /\d/.test(this.text[this.at + 1] ?? '')))
+      this.number()
+    else if (character === '\\') this.command()
+    else if (/[A-Za-z]/.test(character) || character > '\x7f') this.word(this.match(letters)?.[0] ?? '')
+    else this.sign(character)
+  }
+
+  private number(): void {
+    const plain = this.commasSeparate || this.brackets > 0
+    const [found = ''] = this.match(plain ? bracketed : numeral) ?? []
+    const text = found.replace(grouping, '')
+    const again = text.includes('.') ? this.match(repeating) : null
+    this.tokens.push({
+      kind: 'number',
+      text,
+      spaced: this.spaced,
+      ...(again && { repeating: again[1] ?? again[2] ?? '0' }),
+    })
+    this.spaced = false
+  }
+
+  private command(): void {
+    const [, name, single] = this.match(command) ?? []
+    if (name !== undefined) this.named(name)
+    else if (single === '{' || single === '}') this.push('sign', `set${single}`)
+    else if (single === '\\') this.push('sign', 'row')
+    else if (single === '%') this.push('sign', '%')
+    else if (single === '|') this.push('sign', '|')
+    else this.spaced = true
+  }
+
+  private named(written: string): void {
+    const name = synonyms.get(written) ?? written
+    const sign = signCommands.get(name)
+    if (sign !== undefined) this.push('sign', sign)
+    else if (styleCommands.has(name)) this.spaced ||= /quad|space/.test(name)
+    else if (proseCommands.has(name)) this.prose(this.argument())
+    else if (name === 'begin' || name === 'end') this.push('command', `${name} ${this.argument()}`)
+    else if (name === 'mathbb') this.push('text', this.argument() || this.text[this.at++] || '')
+    else if (symbolNames.has(name)) this.push('name', name)
+    else if (/^q?quad./.test(name)) this.word(name.replace(/^q?quad/, ''))
+    else this.push('command', name)
+  }
+
+  /** The text in braces that comes next, or nothing. */
+  private argument(): string {
+    while (this.text[this.at] === ' ') this.at++
+    if (this.text[this.at] !== '{') return ''
+    const start = this.at + 1
+    let depth = 0
+    do {
+      const character = this.text[this.at++]
+      if (character === '{') depth++
+      else if (character === '}') depth--
+    } while (depth > 0 && this.at < this.text.length)
+    return this.text.slice(start, depth === 0 ? this.at - 1 : this.at)
+  }
+
+  private prose(written: string): void {
+    const text = written.replace(/\$|\\[ ,;!]|~/g, ' ').trim()
+    if (text === '') this.spaced = true
+    else if (/^[\d\s.,+\-/()%]+$|^\(?[A-Za-z]\)?$/.test(text)) {
+      const inner = tokenize(text, this.commasSeparate)
+      this.tokens.push(...inner)
+    } else if (/^,? ?(?:and|or|,),?$/i.test(text)) this.push('sign', ',')
+    else if (/^[A-Za-z]+$/.test(text)) this.word(text, true)
+    else this.push('text', text)
+  }
+
+  private word(text: string, prose = false): void {
+    const name = synonyms.get(text) ?? text
+    const sign = signWords.get(name)
+    if (sign !== undefined) this.push('sign', sign)
+    else if (functionNames.has(name)) this.push('command', name)
+    else if (text.length > 1 && symbolNames.has(name)) this.push('name', name)
+    else if (text.length > 1 && (prose || text.length > 3 || isUnit(text) || shortWords.has(text)))
+      this.push('text', text)
+    else if (text > '\x7f') this.push('text', text)
+    else for (const letter of text) this.push('name', letter)
+  }
+
+  private sign(character: string): void {
+    const [pair] = this.match(pairSigns) ?? []
+    if (pair === undefined) this.at++
+    const text =
+      pair === undefined ? character : ({ '**': '^', '==': '=', ':=': '=', '->': 'to' }[pair] ?? pair)
+    this.push('sign', text)
+  }
+}

@@ -1,0 +1,164 @@
+const words = (text: string): string[] => text.split(' ')
+
+const table = (entries: Readonly<Record<string, string>>): ReadonlyMap<string, string> =>
+  new Map(Object.entries(entries).flatMap(([to, from]) => words(from).map((name) => [name, to] as const)))
+
+/** LaTeX commands that stand for one sign of the token stream. */
+export const signCommands = table({
+  '*': 'cdot times ast bullet',
+  '/': 'div',
+  '+-': 'pm',
+  '-+': 'mp',
+  '<=': 'le leq leqslant leqq',
+  '>=': 'ge geq geqslant geqq',
+  '<': 'lt',
+  '>': 'gt',
+  '!=': 'ne neq',
+  '=': 'equiv',
+  '~': 'approx sim simeq approxeq cong doteq',
+  in: 'in',
+  to: 'to rightarrow mapsto longrightarrow',
+  union: 'cup bigcup sqcup',
+  intersection: 'cap bigcap',
+  difference: 'setminus backslash smallsetminus',
+  'set{': 'lbrace',
+  'set}': 'rbrace',
+  '(': 'langle lparen',
+  ')': 'rangle rparen',
+  '[': 'lbrack',
+  ']': 'rbrack',
+  '|': 'mid vert lvert rvert Vert lVert rVert',
+  'floor(': 'lfloor',
+  'floor)': 'rfloor',
+  'ceil(': 'lceil',
+  'ceil)': 'rceil',
+  degree: 'circ degree degrees',
+  ':': 'colon',
+  ',': 'land lor wedge vee',
+  "'": 'prime',
+})
+
+/** Commands that change the look of what follows and nothing else. */
+export const styleCommands: ReadonlySet<string> = new Set(
+  words(
+    'left right middle big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr displaystyle textstyle ' +
+      'scriptstyle limits nolimits quad qquad enspace thinspace mathbf mathit mathsf mathtt mathcal mathfrak mathscr ' +
+      'boldsymbol bm pmb vec overrightarrow overleftarrow hat widehat bar overline underline tilde widetilde dot boxed ' +
+      'fbox ensuremath mathop mathord mathbin mathrel phantom nobreak allowbreak rm bf it tt sf cal normalfont ' +
+      'small large Large normalsize therefore because implies Rightarrow Longrightarrow hline',
+  ),
+)
+
+/** Commands whose argument is prose. */
+export const proseCommands: ReadonlySet<string> = new Set(
+  words(
+    'text mbox textnormal textrm textit textbf textsf texttt textup hbox emph mathrm operatorname unit si',
+  ),
+)
+
+/** Functions of one argument that a person writes without brackets too. */
+export const functionNames: ReadonlySet<string> = new Set(
+  words(
+    'sin cos tan cot sec csc arcsin arccos arctan arccot sinh cosh tanh coth ln log lg exp sqrt cbrt abs ' +
+      'gcd lcm min max floor ceil Re Im arg det',
+  ),
+)
+
+/** Other spellings of functions and constants, LaTeX or plain. */
+export const synonyms: ReadonlyMap<string, string> = new Map([
+  ...table({
+    cot: 'ctg cotg',
+    tan: 'tg',
+    arcsin: 'asin',
+    arccos: 'acos',
+    arctan: 'atan arctg',
+    csc: 'cosec',
+    sinh: 'sh',
+    cosh: 'ch',
+    tanh: 'th',
+    infinity: 'infty inf oo infinity Infinity',
+    emptyset: 'varnothing',
+    epsilon: 'varepsilon',
+    theta: 'vartheta',
+    phi: 'varphi',
+    rho: 'varrho',
+    frac: 'dfrac tfrac cfrac',
+    binom: 'dbinom tbinom choose',
+  }),
+])
+
+/** Letters of the Greek alphabet and other names that are one symbol. */
+export const symbolNames: ReadonlySet<string> = new Set(
+  words(
+    'alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron rho sigma tau upsilon phi chi ' +
+      'psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega ell hbar aleph nabla partial triangle ' +
+      'angle star infinity emptyset pi',
+  ),
+)
+
+/** Plain words that are read as signs. */
+export const signWords = table({
+  ',': 'and or And Or AND OR 和 或',
+  '%': 'percent pct percentage Percent',
+  degree: 'degrees degree deg Degrees',
+  union: 'union',
+  '=': 'equals',
+})
+
+/** Short words of prose that are not a product of variables. */
+export const shortWords: ReadonlySet<string> = new Set(
+  words(
+    'the The is Is are was not Not for its has one two six ten yes Yes no No of at by it It so So we We NaN nan nil ' +
+      'Nil all any But but can how let Let now per out see thus top the who why you an An as be if If my My on pm am ' +
+      'odd Odd All One Two red Red big day top sum Sum box old new',
+  ),
+)
+
+/** Characters beyond ASCII and their LaTeX. */
+export const characters: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    '−': '-',
+    '–': '-',
+    '—': '-',
+    '×': '\\times ',
+    '·': '\\cdot ',
+    '⋅': '\\cdot ',
+    '∙': '\\cdot ',
+    '÷': '\\div ',
+    '∕': '/',
+    '√': '\\sqrt ',
+    π: '\\pi ',
+    '∞': '\\infty ',
+    '≤': '\\le ',
+    '≥': '\\ge ',
+    '⩽': '\\le ',
+    '⩾': '\\ge ',
+    '≠': '\\ne ',
+    '≈': '\\approx ',
+    '±': '\\pm ',
+    '∓': '\\mp ',
+    '∪': '\\cup ',
+    '∩': '\\cap ',
+    '∖': '\\setminus ',
+    '∈': '\\in ',
+    '∅': '\\emptyset ',
+    ℝ: '\\mathbb{R}',
+    '→': '\\to ',
+    '°': '^\\circ ',
+    '²': '^{2}',
+    '³': '^{3}',
+    '½': '\\frac12 ',
+    '¼': '\\frac14 ',
+    '¾': '\\frac34 ',
+    '⅓': '\\frac13 ',
+    '⅔': '\\frac23 ',
+    '、': ', ',
+    '。': '.',
+    '\u00a0': ' ',
+    '\u2009': ' ',
+    '\u202f': ' ',
+    '′': "'",
+    '“': '',
+    '”': '',
+  }),
+)
