@@ -10,7 +10,11 @@ const compared = (truth: string, answer: string, how: Partial<Comparison> = {}):
 }
 
 /** `truth == answer` or `truth != answer`, one a line; ` == ` and ` != ` occur once in each. */
-const holds = (t: Tap.Test, lines: string, how: Partial<Comparison> = {}): void => {
+const holds = (
+  t: { equal(found: boolean, wanted: boolean, title: string): unknown },
+  lines: string,
+  how: Partial<Comparison> = {},
+): void => {
   for (const line of lines.trim().split('\n')) {
     const [truth = '', sign, answer = ''] = line.trim().split(/\s+(==|!=)\s+/)
     t.equal(compared(truth, answer, how) !== null, sign === '==', line.trim())
@@ -292,7 +296,3 @@ t.test('the decision says how sure the equality is', async (t) => {
   t.equal(compared('\\sin^2 x+\\cos^2 x', '1'), 'numeric')
   t.equal(compared('(\\frac12, x+1)', '(0.5, 1+x)'), 'algebra', 'the least sure part counts')
 })
-
-declare namespace Tap {
-  type Test = Parameters<Extract<Parameters<typeof t.test>[1], (t: never) => unknown>>[0]
-}
