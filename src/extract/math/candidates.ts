@@ -32,9 +32,10 @@ export function lastExpression(text: string): string | null {
 
 function candidates(text: string): Candidate[] {
   const found: Candidate[] = []
+  const closings = new Closings(text)
   opening.lastIndex = 0
   for (let match = opening.exec(text); match; match = opening.exec(text)) {
-    const candidate = read(text, match.index, match[0])
+    const candidate = read(text, match.index, match[0], closings)
     if (candidate === null) continue
     found.push(candidate)
     if (found.length > 2 * most) found.splice(0, most)
@@ -43,42 +44,44 @@ function candidates(text: string): Candidate[] {
   return found
 }
 
-function read(text: string, start: number, open: string): Candidate | null {
+function read(text: string, start: number, open: string, closings: Closings): Candidate | null {
+  const isMatrix = open.startsWith('\\begin')
+  const close = isMatrix ? open.replace('begin', 'end') : Object.hasOwn(closing, open) ? closing[open] : null
+  if (!close) return number(text, start, open)
+  if (text[start - 1] === '\\' && text[start - 2] !== '\\') return null
   const from = start + open.length
-  const isEscaped = text[start - 1] === '\\' && text[start - 2] !== '\\'
-  if (open.startsWith('\\begin')) return isEscaped ? null : matrix(text, start, open)
-  const close = Object.hasOwn(closing, open) ? closing[open] : undefined
-  if (close === undefined) return number(text, start, open)
-  if (isEscaped) return null
-  const end = closed(text, from, close)
-  if (end < 0) return null
-  const inner = text.slice(from, end)
-  if (inner.trim() === '' || (open === '$' && isProse(inner))) return null
-  return { start, end: end + close.length, text: inner }
+  const at = closings.after(close, from)
+  if (at - from > longest) return null
+  const end = at + close.length
+  if (isMatrix) return { start, end, text: text.slice(start, end) }
+  const inner = text.slice(from, at)
+  return inner.trim() === '' || (open === '$' && isProse(inner)) ? null : { start, end, text: inner }
 }
 
-function closed(text: string, from: number, close: string): number {
-  for (
-    let end = text.indexOf(close, from);
-    end >= 0 && end - from <= longest;
-    end = text.indexOf(close, end + 1)
-  ) {
-    if (close !== '$' || text[end - 1] !== '\\') return end
+/** Where signs come next, for places that only move forward: each sign is searched for once over the whole text. */
+class Closings {
+  private readonly known = new Map<string, number>()
+  private readonly text: string
+
+  constructor(text: string) {
+    this.text = text
   }
-  return -1
+
+  /** Infinity: nowhere. */
+  after(sign: string, from: number): number {
+    let at = this.known.get(sign) ?? -1
+    while (at < from || (sign === '$' && this.text[at - 1] === '\\')) {
+      const next = this.text.indexOf(sign, Math.max(from, at + 1))
+      at = next < 0 ? Number.POSITIVE_INFINITY : next
+    }
+    this.known.set(sign, at)
+    return at
+  }
 }
 
 /** Between two prices there is prose, not mathematics. */
 const isProse = (inner: string): boolean =>
   /^\d/.test(inner) && /[A-Za-z]{3,}[\s,]+[A-Za-z]{2,}/.test(inner.slice(0, 400).replace(/\\[A-Za-z]+/g, ' '))
-
-function matrix(text: string, start: number, open: string): Candidate | null {
-  const close = open.replace('begin', 'end')
-  const end = text.indexOf(close, start)
-  return end < 0 || end - start > longest
-    ? null
-    : { start, end: end + close.length, text: text.slice(start, end + close.length) }
-}
 
 function number(text: string, start: number, written: string): Candidate | null {
   const before = text[start - 1] ?? ' '

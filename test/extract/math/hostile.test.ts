@@ -16,13 +16,14 @@ const truths = [
 
 const read = truths.map((text) => readMathTruth(text)).filter((truth) => truth !== null)
 
-/** Milliseconds of the fastest of three runs. */
+/** CPU milliseconds of the cheapest of three runs. */
 const cost = (run: () => void): number =>
   Math.min(
     ...[1, 2, 3].map(() => {
-      const start = performance.now()
+      const start = process.cpuUsage()
       run()
-      return performance.now() - start
+      const { user, system } = process.cpuUsage(start)
+      return (user + system) / 1000
     }),
   )
 
@@ -141,7 +142,7 @@ t.test('no text makes the readers throw, and every answer equals itself', async 
   const fuzz = new LatexFuzz(seed)
   let before = fuzz.next()
   let equal = 0
-  for (let k = 0; k < 4000; k++) {
+  for (let k = 0; k < 1500; k++) {
     const text = fuzz.next()
     const truth = readMathTruth(text)
     if (truth) {
@@ -152,5 +153,5 @@ t.test('no text makes the readers throw, and every answer equals itself', async 
     for (const known of read) verifyMath(known, text, how)
     before = text
   }
-  t.ok(equal > 3000, `${equal} of 4000 texts were truths`)
+  t.ok(equal > 1000, `${equal} of 1500 texts were truths`)
 })
