@@ -8,10 +8,10 @@ export class Flight<T> {
   readonly #work: Promise<T>
   #callers = 0
 
-  constructor(work: (stop: Stop) => Promise<T>) {
+  /** `over` is told when the work has ended, either way. */
+  constructor(work: (stop: Stop) => Promise<T>, over: () => void) {
     this.#work = work(this.stop)
-    // Every caller hears of a failure; when all have gone nobody needs to.
-    this.#work.catch(() => {})
+    this.#work.then(over, over)
   }
 
   /** Rejects as the work does, with `late()` at the deadline, or with Fault `cancelled` when the caller has gone. */

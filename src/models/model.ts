@@ -97,8 +97,8 @@ export class Model {
     settings: Settings,
     isToKeep: boolean,
   ): Flight<Dispatched<AnyAnswer>> {
-    const flight: Flight<Dispatched<AnyAnswer>> = new Flight(async (stop) => {
-      try {
+    const flight: Flight<Dispatched<AnyAnswer>> = new Flight(
+      async (stop) => {
         const entered = this.enter(stop)
         if (entered !== null) await entered
         try {
@@ -108,10 +108,11 @@ export class Model {
         } finally {
           this.leave()
         }
-      } finally {
+      },
+      () => {
         if (this.#flights.get(key) === flight) this.#flights.delete(key)
-      }
-    })
+      },
+    )
     this.#flights.set(key, flight)
     return flight
   }

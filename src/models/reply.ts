@@ -8,7 +8,7 @@ export const isObject = (value: unknown): value is JsonObject =>
 
 /** A reply that is not what its server promises: another instance may do better. */
 export const garbled = (what: string): Fault =>
-  new Fault('judge_unreachable', `the reply is unusable: ${what}`)
+  new Fault('judge_unreachable', `the reply is unusable: ${what}`, { isAboutContent: true })
 
 /** The JSON of a reply with status 200. Throws Fault. */
 export function readJson(reply: Reply): unknown {

@@ -1,0 +1,248 @@
+import t from 'tap'
+import { failureOf, judge } from '../support/models.ts'
+import { completion, hang, json } from '../support/scripted-server.ts'
+
+const chat = (content: string) => [
+  { role: 'user', content: 'question' },
+  { role: 'assistant', content },
+]
+
+t.test('the openai backend sends what such servers know, with the key from the environment', async (t) => {
+  const { ask, server } = await judge(
+    t,
+    [
+      (seen) =>
+        seen.body.input
+          ? { model: 'gpt-5-2026-01-01', data: [{ index: 0, embedding: [1] }] }
+          : { ...completion(seen, 'Yes'), model: 'gpt-5-2026-01-01' },
+    ],
+    { backend: 'openai', model: 'openai/gpt-5', api_key_env: 'KEY' },
+    { env: { KEY: 'secret' } },
+  )
+  const { answer } = await ask(chat('a'), {
+    sampling: { temperature: 0, top_k: 5, min_p: 0.1, thinking: true, logprobs: 1 },
+    reply: { schema: { type: 'object' } },
+  })
+  t.equal(answer.text, 'Yes')
+  t.equal(server.seen[0]?.headers.authorization, 'Bearer secret')
+  t.strictSame(server.seen[0]?.body, {
+    model: 'openai/gpt-5',
+    messages: chat('a'),
+    temperature: 0,
+    logprobs: true,
+    top_logprobs: 1,
+    response_format: {
+      type: 'json_schema',
+      json_schema: { name: 'verdict', schema: { type: 'object' }, strict: true },
+    },
+  })
+  await ask('plain', { reply: { choice: ['Yes'] } })
+  t.strictSame(server.seen[1]?.body, { model: 'openai/gpt-5', prompt: 'plain', max_tokens: 1024 })
+  t.strictSame((await ask(['a'] as never, { ask: 'embed' })).answer, [[1]] as never)
+  t.match(await failureOf(ask('q', { ask: 'classify' })), { kind: 'judge_rejected', retryable: false })
+  t.equal((await ask('s')).source, 'call')
+})
+
+t.test('the openai backend refuses the answer of another model', async (t) => {
+  const { ask, server } = await judge(t, [hang], { backend: 'openai', model: 'gpt-5', retry: { max: 0 } })
+  for (const model of ['claude', undefined]) {
+    server.script = (seen) => ({ ...completion(seen, 'Yes'), model })
+    t.match(await failureOf(ask(`q ${model}`)), { kind: 'judge_unreachable' })
+  }
+})
+
+t.test('an address may have a path of its own', async (t) => {
+  const { ask, server, models } = await judge(t, [(seen) => completion(seen, 'Yes')])
+  models.replace({})
+  const { configOf } = await import('../support/models.ts')
+  models.replace({ judge: configOf([`${server.url}/openai/`]) })
+  await ask('q')
+  t.equal(server.seen[0]?.path, '/openai/v1/completions')
+})
+
+t.test('a scalar model is asked at the endpoint that its config names', async (t) => {
+  const asked = async (endpoint: string, data: unknown[], more: object = {}) => {
+    const { ask, server } = await judge(t, [() => ({ model: 'm', data })], {
+      classify: { endpoint, ...more },
+      batch: { max_size: 1 },
+      retry: { max: 0 },
+    })
+    const outcome = await ask(chat('answer'), { ask: 'classify' }).then(
+      ({ answer }) => answer as unknown,
+      (error) => error.failure.kind as unknown,
+    )
+    return [server.seen[0]?.path, server.seen[0]?.body, outcome]
+  }
+  t.strictSame(await asked('pooling', [{ index: 0, data: [0.25] }], { activation: true }), [
+    '/pooling',
+    { model: 'm', messages: chat('answer'), use_activation: true },
+    0.25,
+  ])
+  t.equal((await asked('pooling', [{ index: 0, data: [[0.5], [0.75]] }]))[2], 0.75)
+  t.strictSame(await asked('score', [{ index: 0, score: -3 }]), [
+    '/score',
+    { model: 'm', text_1: 'question', text_2: 'answer', use_activation: false },
+    -3,
+  ])
+  t.equal((await asked('classify', [{ index: 0, probs: [0.1, 0.9] }]))[2], 'judge_rejected')
+  t.equal((await asked('classify', [{ index: 0, probs: [0.1, 0.9] }], { label: 1 }))[2], 0.9)
+  t.equal((await asked('classify', [{ index: 0, probs: [0.1, 0.9] }], { label: 2 }))[2], 'judge_unreachable')
+  t.equal((await asked('classify', [{ index: 0, probs: null }]))[2], 'judge_unreachable')
+})
+
+t.test('a cross encoder needs two texts', async (t) => {
+  const { ask, server } = await judge(t, [hang], { classify: { endpoint: 'score' } })
+  t.match(await failureOf(ask('one', { ask: 'classify' })), { kind: 'judge_rejected' })
+  t.equal(server.seen.length, 0)
+})
+
+t.test("a process reward model's numbers are one a step, from the column that is named", async (t) => {
+  const { ask, server } = await judge(t, [hang], {
+    rewards: { task: 'token_classify', activation: false, column: 1 },
+    retry: { max: 0 },
+    breaker: { failures: 99 },
+  })
+  const rewards = async (data: unknown) => {
+    server.script = () => ({ model: 'm', data: [{ index: 0, data }] })
+    return ask(`q${server.seen.length}`, { ask: 'rewards' }).then(
+      ({ answer }) => answer as unknown,
+      (error) => error.failure.kind as unknown,
+    )
+  }
+  t.strictSame(
+    await rewards([
+      [0.9, 0.1],
+      [0.2, 0.8],
+    ]),
+    [0.1, 0.8],
+  )
+  t.strictSame(server.seen[0]?.body, {
+    model: 'm',
+    input: ['q0'],
+    task: 'token_classify',
+    use_activation: false,
+  })
+  t.strictSame(await rewards([0.5, 0.6]), [0.5, 0.6])
+  t.equal(await rewards([[0.5]]), 'judge_unreachable')
+  t.equal(await rewards([[null, 'a']]), 'judge_unreachable')
+  t.equal(await rewards('AAAA'), 'judge_unreachable')
+})
+
+t.test('the probability of a label is that of the tokens that begin it', async (t) => {
+  const { ask, server } = await judge(t, [hang], { retry: { max: 0 }, breaker: { failures: 99 } })
+  const choose = async (labels: string[], top: [string, number][]) => {
+    const alternatives = top.map(([token, share]) => ({ token, logprob: Math.log(share) }))
+    server.script = (seen) =>
+      completion(seen, 'x', {
+        logprobs: { content: [{ token: 'x', logprob: -1, top_logprobs: alternatives }] },
+      })
+    const input = { question: chat(String(server.seen.length)), labels }
+    return ask(input as never, { ask: 'choose' }).then(
+      ({ answer }) => answer as unknown,
+      (error) => error.failure.kind as unknown,
+    )
+  }
+  const near = (actual: unknown, wanted: Record<string, number>) => {
+    for (const [label, share] of Object.entries(wanted))
+      t.ok(Math.abs(((actual as Record<string, number>)[label] as number) - share) < 1e-9, label)
+  }
+  near(
+    await choose(
+      ['Yes', 'No'],
+      [
+        ['Yes', 0.5],
+        [' Yes', 0.1],
+        ['▁No', 0.2],
+        ['Maybe', 0.2],
+      ],
+    ),
+    { Yes: 0.75, No: 0.25 },
+  )
+  near(
+    await choose(
+      ['correct', 'incorrect'],
+      [
+        ['in', 0.3],
+        ['corr', 0.1],
+        ['c', 0.2],
+      ],
+    ),
+    {
+      correct: 0.5,
+      incorrect: 0.5,
+    },
+  )
+  near(await choose(['A', 'B'], [['A', 0.9]]), { A: 1, B: 0 })
+  near(await choose(['__proto__', 'B'], [['B', 0.9]]), { B: 1 })
+  t.equal(
+    await choose(
+      ['A', 'B'],
+      [
+        ['C', 0.99],
+        ['A', 0.001],
+      ],
+    ),
+    'judge_unparseable',
+  )
+  t.equal(
+    await choose(
+      ['Aa', 'Ab'],
+      [
+        ['A', 0.9],
+        [' ', 0.1],
+      ],
+    ),
+    'judge_unparseable',
+  )
+  t.match(server.seen[0]?.body, {
+    max_tokens: 1,
+    temperature: 0,
+    logprobs: true,
+    top_logprobs: 20,
+    chat_template_kwargs: { enable_thinking: false },
+  })
+  server.script = (seen) => completion(seen, 'x')
+  const bare = { question: chat('bare'), labels: ['A'] }
+  t.match(await failureOf(ask(bare as never, { ask: 'choose' })), { kind: 'judge_unreachable' })
+})
+
+t.test('logprobs that do not fit their tokens are never an answer', async (t) => {
+  const { ask, server } = await judge(t, [hang], { retry: { max: 0 }, breaker: { failures: 99 } })
+  const bad = [
+    { tokens: ['a'], token_logprobs: [] },
+    { tokens: ['a'], token_logprobs: [null] },
+    { tokens: [1], token_logprobs: [0] },
+    { tokens: ['a'], token_logprobs: [-1], top_logprobs: [{ a: null }] },
+  ]
+  for (const [at, logprobs] of bad.entries()) {
+    server.script = (seen) => completion(seen, 'a', { logprobs })
+    t.match(await failureOf(ask(`q${at}`)), { kind: 'judge_unreachable' })
+  }
+  for (const [at, content] of [
+    [1],
+    [{ token: 'a' }],
+    [{ token: 'a', logprob: 0, top_logprobs: [1] }],
+  ].entries()) {
+    server.script = (seen) => completion(seen, 'a', { logprobs: { content } })
+    t.match(await failureOf(ask(chat(`q${at}`))), { kind: 'judge_unreachable' })
+  }
+})
+
+t.test('a model that only thought has an empty text, cut off', async (t) => {
+  const { ask } = await judge(t, [
+    (seen) => ({
+      model: seen.body.model,
+      choices: [{ message: { content: null, reasoning_content: 'hm' }, finish_reason: 'length' }],
+    }),
+  ])
+  t.strictSame((await ask(chat('a'))).answer, { text: '', finishReason: 'length' })
+})
+
+t.test('a reply over the limit is cut, and never an answer', async (t) => {
+  const { ask } = await judge(
+    t,
+    [(_seen, response) => json(response, { model: 'm', choices: [{ text: 'a'.repeat(5000) }] })],
+    { max_reply_bytes: 1024, retry: { max: 0 } },
+  )
+  t.match(await failureOf(ask('q')), { kind: 'judge_rejected' })
+})

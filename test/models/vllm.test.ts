@@ -1,0 +1,147 @@
+import t from 'tap'
+import { systemClock } from '../../src/clock.ts'
+import type { AskError, AskRequest } from '../../src/models/models.ts'
+import { openModels } from '../../src/models/open-models.ts'
+import { configOf, question } from '../support/models.ts'
+import { vllmServers } from '../support/vllm-servers.ts'
+
+const conversation = [
+  { role: 'system', content: 'You are a judge. Answer 1 for a right answer, 0 for a wrong one.' },
+  { role: 'user', content: 'Question: 2 + 2. Answer: 4.' },
+]
+
+t.test('a vLLM server', async (t) => {
+  const { generate, pooling } = await vllmServers(t)
+  const deterministic = { sampling: { temperature: 0, max_tokens: 16 } }
+  const models = openModels(
+    {
+      judge: configOf([generate.url], { model: generate.model, ...deterministic }),
+      exact: configOf([generate.url], {
+        model: generate.model,
+        count_tokens: 'tokenize',
+        ...deterministic,
+      }),
+      other: configOf([generate.url], { model: 'not-served', retry: { max: 0 } }),
+      scalar: configOf([pooling.url], { model: pooling.model }),
+      pooled: configOf([pooling.url], { model: pooling.model, classify: { endpoint: 'pooling' } }),
+      probed: configOf([generate.url], { model: generate.model, health: { interval_s: 10 } }),
+      stranger: configOf([generate.url], {
+        model: 'not-served',
+        health: { interval_s: 10 },
+        wait_for_instance_s: 0,
+      }),
+    },
+    { clock: systemClock },
+  )
+  t.teardown(() => models.close())
+  const ask = (request: Partial<AskRequest>) =>
+    models.ask({ ...question(request.input, systemClock.now() + 120_000), ...request })
+
+  t.test('answers a conversation and a plain prompt, and counts their tokens', async (t) => {
+    for (const input of [conversation, 'Is 2 even? Answer:']) {
+      const { answer, tokens } = await ask({ input })
+      t.type((answer as { text: string }).text, 'string')
+      t.match((answer as { finishReason: string }).finishReason, /^(stop|length)$/)
+      t.ok(tokens.prompt > 0 && tokens.completion > 0)
+    }
+  })
+
+  t.test('keeps its reply within a choice, a regex and a schema', async (t) => {
+    const text = async (reply: AskRequest['reply']) => {
+      const { answer } = await ask({ input: conversation, ...(reply && { reply }) })
+      return (answer as { text: string }).text
+    }
+    t.match(await text({ choice: ['0', '1'] }), /^[01]$/)
+    t.match(await text({ regex: '[01]' }), /^[01]$/)
+    const schema = { type: 'object', properties: { ok: { type: 'boolean' } }, required: ['ok'] } as const
+    const { answer } = await ask({ input: conversation, reply: { schema }, sampling: { max_tokens: 200 } })
+    const { text: json, finishReason } = answer as { text: string; finishReason: string }
+    if (finishReason === 'stop') t.type(JSON.parse(json).ok, 'boolean')
+    t.ok(json.startsWith('{'))
+  })
+
+  t.test('reports logprobs in both forms', async (t) => {
+    for (const input of [conversation, 'Is 2 even? Answer:']) {
+      const { answer } = await ask({ input, sampling: { logprobs: 2, max_tokens: 2 } })
+      const { logprobs = [] } = answer as { logprobs?: { logprob: number; top: unknown[] }[] }
+      t.ok(logprobs.length > 0)
+      t.ok(logprobs.every(({ logprob, top }) => logprob <= 0 && top.length > 0))
+    }
+  })
+
+  t.test('tells the probability of labels, or that none is likely', async (t) => {
+    try {
+      const { answer } = await ask({
+        ask: 'choose',
+        input: { question: conversation, labels: ['0', '1'] },
+      })
+      const chances = answer as Record<string, number>
+      t.strictSame(Object.keys(chances), ['0', '1'])
+      t.ok(Math.abs((chances['0'] ?? 0) + (chances['1'] ?? 0) - 1) < 1e-9)
+    } catch (error) {
+      t.notOk(generate.isSensible)
+      t.match((error as AskError).failure, { kind: 'judge_unparseable' })
+    }
+  })
+
+  t.test('a seed and a draw decide a sampled text', async (t) => {
+    const text = async (draw: number) => {
+      const sampling = { temperature: 1, seed: 7, max_tokens: 8 }
+      return ((await ask({ input: 'Once', sampling, draw })).answer as { text: string }).text
+    }
+    t.equal(await text(0), await text(0))
+    if (!generate.isSensible) t.not(await text(0), await text(1))
+  })
+
+  t.test('a prompt over the window is prompt_too_long; a model that is not there is rejected', async (t) => {
+    const tooLong = await ask({ input: 'word '.repeat(9000) }).catch((error: AskError) => error.failure)
+    t.match(tooLong, { kind: 'prompt_too_long', retryable: false })
+    const absent = await ask({ model: 'other', input: 'a' }).catch((error: AskError) => error.failure)
+    t.match(absent, { kind: 'judge_rejected' })
+  })
+
+  t.test('scalar scores come one by one, in a conversation and in a batch', async (t) => {
+    const one = await ask({ model: 'scalar', ask: 'classify', input: 'a good answer' })
+    t.ok(Number.isFinite(one.answer))
+    const chat = await ask({ model: 'scalar', ask: 'classify', input: conversation })
+    t.ok(Number.isFinite(chat.answer))
+    const many = await Promise.all(
+      ['b', 'a good answer', 'c'].map((input) => ask({ model: 'scalar', ask: 'classify', input, draw: 1 })),
+    )
+    t.ok(Math.abs((many[1]?.answer as number) - (one.answer as number)) < 1e-3)
+    const pooled = await ask({ model: 'pooled', ask: 'classify', input: 'a good answer' })
+    t.ok(Number.isFinite(pooled.answer))
+  })
+
+  t.test('tokens are counted by the server where the config says so', async (t) => {
+    t.ok((await models.countTokens('exact', 'one two three')) >= 3)
+    t.ok((await models.countTokens('exact', conversation)) > 10)
+    t.equal(await models.countTokens('judge', 'x'.repeat(400)), 101)
+    t.equal(await models.countTokens('judge', conversation), 32 + 23)
+  })
+
+  t.test('probes tell the served model from another', async (t) => {
+    const states = () =>
+      models
+        .snapshot()
+        .filter(({ name }) => name === 'probed' || name === 'stranger')
+        .map(({ instances }) => instances[0]?.state)
+    while (states()[1] !== 'other-model') await new Promise(setImmediate)
+    t.strictSame(states(), ['ready', 'other-model'])
+    const failure = await ask({ model: 'stranger', input: 'a' }).catch((error: AskError) => error.failure)
+    t.match(failure, { kind: 'judge_unreachable' })
+  })
+
+  if (!generate.isSensible) return
+  t.test('a process reward model gives a number a step', async (t) => {
+    const { answer } = await ask({
+      model: 'scalar',
+      ask: 'rewards',
+      input: 'Step one: 2 + 2 = 4.<extra_0>Step two: 4 + 1 = 5.<extra_0>',
+    })
+    t.equal((answer as number[]).length, 2)
+    t.ok((answer as number[]).every((value) => value >= 0 && value <= 1))
+    const { answer: vectors } = await ask({ model: 'scalar', ask: 'embed', input: ['a', 'b'] })
+    t.equal((vectors as number[][]).length, 2)
+  })
+})
