@@ -1,11 +1,11 @@
 import { GatewayError, type Problem } from '../errors.ts'
+import { didYouMean } from '../nearest-name.ts'
 import type { FailureKind } from '../sample/failure.ts'
 import type { Json } from '../sample/json.ts'
 import type { ChunkPool } from './chunk-pool.ts'
 import type { FunctionEvents } from './events.ts'
 import type { BoundFunction, Call, CallResult, FunctionDescription, FunctionHost } from './function-host.ts'
 import type { JobEnd } from './job.ts'
-import { nearestNames } from './nearest-names.ts'
 
 /** A FunctionHost over pools of executors, by function name. */
 export class PooledHost implements FunctionHost {
@@ -30,8 +30,7 @@ export class PooledHost implements FunctionHost {
   async bind(name: string, options: Json): Promise<BoundFunction> {
     const pool = this.#pools.get(name)
     if (!pool) {
-      const near = nearestNames(name, [...this.functions.keys()])
-      const hint = near.length > 0 ? `; did you mean ${near.join(' or ')}?` : ''
+      const hint = didYouMean(name, this.functions.keys())
       throw new GatewayError('RG_FUNCTION_INVALID', `there is no reward function '${name}'${hint}`)
     }
     const end = await pool.run({ type: 'bind', name, options: JSON.stringify(options) })

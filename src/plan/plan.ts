@@ -50,7 +50,6 @@ export interface PlanStep {
   /** True where a closed gate turns the step off: model steps, unless the config says otherwise. */
   readonly gated: boolean
   readonly onUnreadable: OnUnreadable
-  readonly onTooLong: 'fail' | 'truncate_middle'
   readonly votes: Votes
   /** Steps whose scores and texts the function's rows carry in `earlier`. */
   readonly after: readonly string[]

@@ -1,0 +1,30 @@
+/** The variables that configs may name; process.env, or a test's own. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
+const reference = /\$?\$\{([^${}]*)\}/g
+const named = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s
+
+/**
+ * Fills `${NAME}` and `${NAME:-default}` in one pass: what a variable holds is not searched again. An empty variable
+ * counts as unset; `$${` stands for `${`.
+ */
+export function substitute(
+  text: string,
+  env: Environment,
+): { readonly text: string; readonly mistakes: readonly string[] } {
+  const mistakes: string[] = []
+  const filled = text.replaceAll(reference, (whole: string, inner: string) => {
+    if (whole.startsWith('$$')) return whole.slice(1)
+    const [, name = '', fallback] = named.exec(inner) ?? []
+    if (name === '') {
+      mistakes.push(`'${whole}' is not of the form \${NAME} or \${NAME:-default}; write $\${ for a plain \${`)
+      return ''
+    }
+    const value = (Object.hasOwn(env, name) ? env[name] : undefined) || fallback
+    if (value === undefined) {
+      mistakes.push(`the environment variable ${name} is not set; set it, or write \${${name}:-default}`)
+    }
+    return value ?? ''
+  })
+  return { text: filled, mistakes }
+}

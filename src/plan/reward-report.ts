@@ -1,0 +1,14 @@
+import type { Problem } from '../errors.ts'
+import type { ConfigPath } from './config-text.ts'
+import type { WrittenReward } from './configs.ts'
+
+/** Collects the mistakes of one reward. */
+export interface RewardReport {
+  readonly problems: readonly Problem[]
+  add(path: ConfigPath, message: string, key?: 'key'): void
+}
+
+export function reportOn({ config }: WrittenReward): RewardReport {
+  const problems: Problem[] = []
+  return { problems, add: (path, message, key) => problems.push(config.problemAt(path, message, key)) }
+}

@@ -1,0 +1,59 @@
+import { GatewayError } from '../errors.ts'
+import type { BoundFunction, FunctionDescription, FunctionHost } from '../functions/function-host.ts'
+import { didYouMean } from '../nearest-name.ts'
+import type { Json } from '../sample/json.ts'
+import type { ConfigPath } from './config-text.ts'
+import type { StepConfig } from './reward-config.ts'
+import type { RewardReport } from './reward-report.ts'
+
+/** A step's function, with the step's options; null where the config names none that can be used. */
+export interface StepFunction {
+  readonly description: FunctionDescription
+  /** null: the options are wrong. */
+  readonly bound: BoundFunction | null
+}
+
+export async function findFunction(
+  { function: name, options = {} }: Partial<StepConfig>,
+  at: ConfigPath,
+  functions: FunctionHost,
+  report: RewardReport,
+): Promise<StepFunction | null> {
+  if (name === undefined) return null
+  const description = functions.functions.get(name)
+  if (!description) {
+    const near = didYouMean(name, functions.functions.keys())
+    report.add([...at, 'function'], `there is no reward function '${name}'${near}`)
+    return null
+  }
+  try {
+    return { description, bound: await functions.bind(name, options as Json) }
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    const unknown = unknownOptions(description.optionsSchema, options)
+    for (const { key, hint } of unknown) {
+      report.add([...at, 'options', key], `'${name}' has no option '${key}'${hint}`, 'key')
+    }
+    for (const { path, message } of error.problems) {
+      if (unknown.length > 0 && message.startsWith('Unrecognized key')) continue
+      report.add([...at, 'options', ...pathParts(path)], `${name}: ${message}`)
+    }
+    if (error.problems.length === 0) report.add([...at, 'function'], error.message)
+    return { description, bound: null }
+  }
+}
+
+/** Options that a function's JSON Schema does not know, with the nearest that it does. */
+function unknownOptions(schema: Json, options: Readonly<Record<string, unknown>>) {
+  const known = schema && typeof schema === 'object' && 'properties' in schema ? schema.properties : null
+  if (!known || typeof known !== 'object') return []
+  return Object.keys(options)
+    .filter((key) => !Object.hasOwn(known, key))
+    .map((key) => ({ key, hint: didYouMean(key, Object.keys(known)) }))
+}
+
+/** The parts of `a[0].b`. */
+const pathParts = (path: string): ConfigPath =>
+  [...path.matchAll(/\[(\d+)\]|\["([^"]*)"\]|([^.[\]]+)/g)].map(([, index, quoted, plain]) =>
+    index === undefined ? (quoted ?? plain ?? '') : Number(index),
+  )
