@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { FunctionEvent } from '../../src/functions/events.ts'
 import { call, failureOf, numberOf, openWith, sampleOf, score } from '../support/function-calls.ts'
+import { withoutPython } from '../support/python.ts'
 
 const files = {
   'verl_rule.py': `
@@ -87,7 +88,7 @@ def rm_postprocess(results):
 `,
 }
 
-t.test('Python files in a folder of reward functions', async (t) => {
+t.test('Python files in a folder of reward functions', { skip: withoutPython }, async (t) => {
   const folder = t.testdir(files)
   const events: FunctionEvent[] = []
   const host = await openWith([folder], {
@@ -230,25 +231,29 @@ t.test('Python files in a folder of reward functions', async (t) => {
   })
 })
 
-t.test('mistakes in Python files are reported all at once, with the traceback', async (t) => {
-  const folder = t.testdir({
-    'broken.py': 'def f(:\n',
-    'missing.py': 'import not_a_module\n',
-    'no_function.py': 'x = 1\n',
-    'half.py': 'def rm_preprocess(text_prompts, text_responses, tgt_tokenizer):\n    return text_prompts\n',
-    'Bad-Name.py': '',
-    'test_it.py': 'raise ValueError()',
-  })
-  const { problems } = await openWith([folder]).catch((error) => error)
-  const said = (path: string) =>
-    problems.find((problem: { path: string }) => problem.path.endsWith(path))?.message
-  t.match(said('/broken.py'), /SyntaxError/)
-  t.match(said('/missing.py'), /No module named 'not_a_module'/)
-  t.match(said('/no_function.py'), /none of its functions has a known signature: compute_score/)
-  t.match(said('/half.py'), /rm_preprocess and rm_postprocess come together/)
-  t.match(said('/Bad-Name.py'), /small letters, like exact_match\.py/)
-  t.equal(problems.length, 5)
-})
+t.test(
+  'mistakes in Python files are reported all at once, with the traceback',
+  { skip: withoutPython },
+  async (t) => {
+    const folder = t.testdir({
+      'broken.py': 'def f(:\n',
+      'missing.py': 'import not_a_module\n',
+      'no_function.py': 'x = 1\n',
+      'half.py': 'def rm_preprocess(text_prompts, text_responses, tgt_tokenizer):\n    return text_prompts\n',
+      'Bad-Name.py': '',
+      'test_it.py': 'raise ValueError()',
+    })
+    const { problems } = await openWith([folder]).catch((error) => error)
+    const said = (path: string) =>
+      problems.find((problem: { path: string }) => problem.path.endsWith(path))?.message
+    t.match(said('/broken.py'), /SyntaxError/)
+    t.match(said('/missing.py'), /No module named 'not_a_module'/)
+    t.match(said('/no_function.py'), /none of its functions has a known signature: compute_score/)
+    t.match(said('/half.py'), /rm_preprocess and rm_postprocess come together/)
+    t.match(said('/Bad-Name.py'), /small letters, like exact_match\.py/)
+    t.equal(problems.length, 5)
+  },
+)
 
 t.test('an interpreter that cannot be started is named', async (t) => {
   const folder = t.testdir({ 'rule.py': 'def compute_score(solution_str): return 1\n' })
