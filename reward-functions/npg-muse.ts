@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { defineRule, RuleTimeout } from '../src/contract/index.ts'
 import { looseReward, type Payment, soundReward } from '../src/extract/graph/answer-reward.ts'
 import { npgMuse, sound } from '../src/extract/graph/faults.ts'
-import type { Finding } from '../src/extract/graph/finding.ts'
+import { findingDetails } from '../src/extract/graph/finding-details.ts'
 import { checkGraphAnswer, type GraphTask, graphTasks } from '../src/extract/graph/tasks.ts'
 import { hasLoop } from '../src/extract/repetition.ts'
 import { hasSampledLoop } from '../src/extract/repetition-sampled.ts'
@@ -53,7 +53,7 @@ export default defineRule({
       parts.repeat_proportion = Number(mode.loops(response))
       value -= type.repeat * parts.repeat_proportion
     }
-    return { value, parts, details: detailsOf(finding), flags: answer.flags }
+    return { value, parts, details: findingDetails(finding), flags: answer.flags }
   },
 })
 
@@ -68,16 +68,4 @@ function parsedSource(dataSource: string): { task: GraphTask; type: RewardType }
       ...rewardTypes.keys(),
     ].join(', ')}`,
   )
-}
-
-/** What of an extracted answer is shown. */
-const shown = 500
-
-function detailsOf(finding: Finding): Record<string, string | number> {
-  return {
-    status: finding.status,
-    ...('reason' in finding ? { reason: finding.reason } : {}),
-    ...('extracted' in finding ? { extracted: finding.extracted.slice(0, shown) } : {}),
-    ...('value' in finding ? { value: finding.value } : {}),
-  }
 }

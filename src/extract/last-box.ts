@@ -36,3 +36,19 @@ export function lastBracedBox(text: string): string | null {
   const box = balanced(text, boxed === -1 ? text.lastIndexOf('\\fbox') : boxed)
   return box === null || !box.includes('{') ? null : trimSpace(box.slice(box.indexOf('{') + 1, -1))
 }
+
+/** What G1's graders take from `lastBox`, be it a box or not: all but its first seven characters and its last. */
+export function slicedBox(text: string): string | null {
+  const box = lastBox(text)
+  if (box === null) return null
+  if (box.includes('\\boxed ')) return box.slice('\\boxed '.length)
+  // The first six are ASCII, and so is the brace at the end; the seventh of a frame may be two units.
+  return box.slice((box.codePointAt(6) ?? 0) > 0xffff ? 8 : 7, -1)
+}
+
+/** The content of the last `\boxed{...}`; null where the last `\boxed` is no closed box. Linear. */
+export function soundBoxContent(text: string): string | null {
+  const start = text.lastIndexOf('\\boxed')
+  const open = start === -1 ? null : /^\\boxed[ \t]*\{/.exec(text.slice(start))
+  return open ? (balanced(text, start)?.slice(open[0].length, -1) ?? null) : null
+}

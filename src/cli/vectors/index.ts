@@ -1,5 +1,6 @@
 import { gsm8kProgressive } from './gsm8k-progressive.ts'
 import { npgMuseVectors } from './npg-muse.ts'
+import { npgMuseEvaluation } from './npg-muse-eval.ts'
 import { toolCalls } from './tool-call.ts'
 import type { Adapter } from './vector.ts'
 import { verlStudy } from './verl-study.ts'
@@ -9,6 +10,7 @@ import { verlWithRms } from './verl-with-rms.ts'
 export const adapters: Readonly<Record<string, Adapter>> = {
   'gsm8k-progressive': gsm8kProgressive,
   'npg-muse': npgMuseVectors,
+  'npg-muse-eval': npgMuseEvaluation,
   'tool-call': toolCalls,
   'verl-with-rms': verlWithRms,
   'verl-study': verlStudy,

@@ -19,11 +19,14 @@ export interface GraphTask {
   readonly better: 'smaller' | 'larger'
   /** Where the share of the best value is squared before it is paid, if a payment does so. */
   readonly squared?: boolean
+  /** Some of its labels are approximate: a better value is no mistake. */
+  readonly approximate?: boolean
   check(problem: Problem, text: string, faults: Faults): Finding
 }
 
-const named = (task: NamedTask, better: GraphTask['better']): GraphTask => ({
+const named = (task: NamedTask, better: GraphTask['better'], approximate = false): GraphTask => ({
   better,
+  approximate,
   check: (problem, text, faults) => checkNamed(task, problem, text, faults),
 })
 
@@ -32,14 +35,21 @@ export const graphTasks: ReadonlyMap<string, GraphTask> = new Map([
   ['Connected', named(connected, 'larger')],
   ['Diameter', named(diameter, 'larger')],
   ['Distance', named(distance, 'smaller')],
-  ['GED', { better: 'smaller', check: checkEditDistance }],
-  ['MCP', named(clique, 'larger')],
-  ['MCS', { better: 'larger', check: checkCommonSubgraph }],
+  ['GED', { better: 'smaller', approximate: true, check: checkEditDistance }],
+  ['MCP', named(clique, 'larger', true)],
+  ['MCS', { better: 'larger', approximate: true, check: checkCommonSubgraph }],
   ['MIS', named(independentSet, 'larger')],
-  ['MVC', named(vertexCover, 'smaller')],
+  ['MVC', named(vertexCover, 'smaller', true)],
   ['Neighbor', named(neighbor, 'larger')],
-  ['TSP', { better: 'smaller', squared: true, check: checkTour }],
+  ['TSP', { better: 'smaller', squared: true, approximate: true, check: checkTour }],
 ])
+
+/** The task that opens a data source, as in `MCP_easy_binary`; throws where none does. */
+export function taskNamed(dataSource: string): GraphTask {
+  const task = graphTasks.get(dataSource.split('_', 1)[0] ?? '')
+  if (!task) throw new Error(`data_source must begin with one of ${[...graphTasks.keys()].join(', ')}`)
+  return task
+}
 
 /** Grades an answer to one problem; searches the whole response only where that is the grader's fault. */
 export function checkGraphAnswer(

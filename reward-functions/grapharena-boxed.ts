@@ -1,0 +1,31 @@
+import { z } from 'zod'
+import { defineRule, RuleTimeout } from '../src/contract/index.ts'
+import { arenaMarks, arenaParts, soundArenaMarks } from '../src/extract/graph/arena.ts'
+import { boxedListText, soundBoxedListText } from '../src/extract/graph/boxed-list.ts'
+import { graphArena, sound } from '../src/extract/graph/faults.ts'
+import { findingDetails } from '../src/extract/graph/finding-details.ts'
+import { taskNamed } from '../src/extract/graph/tasks.ts'
+import { promptText } from '../src/extract/prompt-text.ts'
+
+/** GraphArena with the answer in a box (`after: hashes`: after the last `###`), as the G1 harness reads it. */
+export default defineRule({
+  truth: z.unknown(),
+  options: z.strictObject({
+    mode: z.enum(['sound', 'reference']).default('sound'),
+    after: z.enum(['box', 'hashes']).default('box'),
+  }),
+  range: [0, 1],
+  parts: arenaParts,
+  score({ sample: { prompt, response, dataSource = '', extraInfo }, options: { mode, after } }) {
+    const task = taskNamed(dataSource)
+    const { graph = {}, ends, exact_answer: label } = extraInfo
+    const asksForList = promptText(prompt).includes('[')
+    const text = (mode === 'sound' ? soundBoxedListText : boxedListText)(response, after, asksForList)
+    const problem = { graph, ends, problemText: undefined, given: 'graph' } as const
+    const finding = task.check(problem, text, mode === 'sound' ? sound : graphArena)
+    if (finding.status === 'budget_spent') throw new RuleTimeout(finding.reason)
+    const marks = (mode === 'sound' ? soundArenaMarks : arenaMarks)(task, finding, label)
+    const details = { ...findingDetails(finding), extracted: text.slice(0, 500) }
+    return { value: Number(marks.isAccurate), parts: marks.parts, details, flags: marks.flags }
+  },
+})

@@ -1,0 +1,28 @@
+import { z } from 'zod'
+import { defineRule, RuleTimeout } from '../src/contract/index.ts'
+import { arenaMarks, arenaParts, soundArenaMarks } from '../src/extract/graph/arena.ts'
+import { graphArena, sound } from '../src/extract/graph/faults.ts'
+import { findingDetails } from '../src/extract/graph/finding-details.ts'
+import { checkGraphAnswer, taskNamed } from '../src/extract/graph/tasks.ts'
+
+/** GraphArena: data_source opens with the task; extra_info holds graph, ends (two node ids) and exact_answer. */
+export default defineRule({
+  truth: z.unknown(),
+  options: z.strictObject({ mode: z.enum(['sound', 'reference']).default('sound') }),
+  range: [0, 1],
+  parts: arenaParts,
+  score({ sample: { response, dataSource = '', extraInfo }, options: { mode } }) {
+    const task = taskNamed(dataSource)
+    const { graph = {}, ends, exact_answer: label } = extraInfo
+    const problem = { graph, ends, problemText: undefined, given: 'graph' } as const
+    const finding = checkGraphAnswer(task, problem, response, mode === 'sound' ? sound : graphArena)
+    if (finding.status === 'budget_spent') throw new RuleTimeout(finding.reason)
+    const marks = (mode === 'sound' ? soundArenaMarks : arenaMarks)(task, finding, label)
+    return {
+      value: Number(marks.isAccurate),
+      parts: marks.parts,
+      details: findingDetails(finding),
+      flags: marks.flags,
+    }
+  },
+})

@@ -1,0 +1,50 @@
+import { z } from 'zod'
+import { defineRule, type Score } from '../src/contract/index.ts'
+import { type AnswerPlace, afterHashes } from '../src/extract/graph/boxed-list.ts'
+import { lastLooseNumeral, wizTasks } from '../src/extract/graph/wiz-answer.ts'
+import { revisedWizVerdict, soundWizVerdict } from '../src/extract/graph/wiz-verdict.ts'
+import { afterThink, graphWizNormal, slicedBox, soundBoxContent, trimSpace } from '../src/extract/index.ts'
+import { latexText } from '../src/extract/latex-text.ts'
+import { promptText } from '../src/extract/prompt-text.ts'
+
+/** GraphWiz-Revised: the answer in the last box (`after: hashes`: after the last `###`); data_source is the task. */
+export default defineRule({
+  truth: z.string(),
+  options: z.strictObject({
+    mode: z.enum(['sound', 'reference']).default('sound'),
+    after: z.enum(['box', 'hashes']).default('box'),
+  }),
+  range: [0, 1],
+  score({ sample: { prompt, response, dataSource = '' }, truth, options: { mode, after } }) {
+    const answer = (mode === 'sound' ? soundAnswer : publishedAnswer)(response, after)
+    if (answer === null || answer === '') return { value: 0, details: { reason: 'no answer' } }
+    if (mode === 'sound')
+      return graded(soundWizVerdict(dataSource, truth, answer, promptText(prompt)), answer)
+    const gold = trimSpace(truth.replaceAll('###', ''))
+    if (gold === '') return graded(false, answer)
+    const isRight = revisedWizVerdict(dataSource, gold, answer, promptText(prompt))
+    return graded(isRight, wizTasks.get(dataSource) === 'number' ? lastLooseNumeral(answer) : answer)
+  },
+})
+
+function graded(isRight: boolean, answer: string | number): Score {
+  return {
+    value: Number(isRight),
+    details: { extracted: typeof answer === 'string' ? answer.slice(0, 500) : answer },
+  }
+}
+
+function soundAnswer(response: string, after: AnswerPlace): string | null {
+  const text = afterThink(response) ?? ''
+  const found = after === 'box' ? soundBoxContent(text) : afterHashes(text)
+  return found === null ? null : latexText(found)
+}
+
+function publishedAnswer(response: string, after: AnswerPlace): string | null {
+  if (after === 'hashes') return trimSpace(afterHashes(response)?.replaceAll('.', '') ?? '')
+  const box = slicedBox(response)
+  if (box === null) return null
+  const answer = graphWizNormal(box)
+  if (answer === null) throw new Error('the box ends in \\sqrt or \\frac, at which the original throws')
+  return answer
+}

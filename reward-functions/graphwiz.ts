@@ -1,0 +1,20 @@
+import { z } from 'zod'
+import { defineRule } from '../src/contract/index.ts'
+import { afterHashes } from '../src/extract/graph/boxed-list.ts'
+import { publishedWizVerdict, soundWizVerdict } from '../src/extract/graph/wiz-verdict.ts'
+import { afterThink } from '../src/extract/index.ts'
+import { promptText } from '../src/extract/prompt-text.ts'
+
+/** GraphWiz: the answer after the last `###`; data_source is the task: `cycle`, `flow`, `topology`, ... */
+export default defineRule({
+  truth: z.string(),
+  options: z.strictObject({ mode: z.enum(['sound', 'reference']).default('sound') }),
+  range: [0, 1],
+  score({ sample: { prompt, response, dataSource = '' }, truth, options: { mode } }) {
+    if (mode === 'reference') return Number(publishedWizVerdict(dataSource, truth, response) ?? false)
+    const answer = afterHashes(afterThink(response) ?? '')
+    if (answer === null) return { value: 0, details: { reason: 'no ### after the thinking' } }
+    const isRight = soundWizVerdict(dataSource, truth, answer, promptText(prompt))
+    return { value: Number(isRight), details: { extracted: answer.trim().slice(0, 500) } }
+  },
+})

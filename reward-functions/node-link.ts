@@ -1,0 +1,28 @@
+import { z } from 'zod'
+import { defineRule } from '../src/contract/index.ts'
+import { afterThink, slicedBox, soundBoxContent, trimSpace } from '../src/extract/index.ts'
+import { latexText } from '../src/extract/latex-text.ts'
+
+/** Node classification and link prediction: the label in the last box, in any case. */
+export default defineRule({
+  truth: z.string(),
+  options: z.strictObject({ mode: z.enum(['sound', 'reference']).default('sound') }),
+  range: [0, 1],
+  score({ sample: { response }, truth, options: { mode } }) {
+    const answer = (mode === 'sound' ? soundLabel : publishedLabel)(response)
+    if (answer === null) return { value: 0, details: { reason: 'no closed box' } }
+    const isRight = trimSpace(answer).toLowerCase() === trimSpace(truth).toLowerCase()
+    return { value: Number(isRight), details: { extracted: answer.slice(0, 500) } }
+  },
+})
+
+function soundLabel(response: string): string | null {
+  const box = soundBoxContent(afterThink(response) ?? '')
+  return box === null ? null : latexText(box)
+}
+
+/** Deletes `text` everywhere, inside labels too. */
+const publishedLabel = (response: string): string | null =>
+  slicedBox(response)
+    ?.replace(/[\\{}]/g, '')
+    .replaceAll('text', '') ?? null
