@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { agrees } from '../../src/cli/vectors/equal.ts'
@@ -21,6 +22,12 @@ t.test('a file of vectors is known by its folder and its name', async (t) => {
 
 t.test('a file of hacks runs in both modes', async (t) => {
   t.match(runFile(join(vectors, 'gsm8k-progressive/hacks.jsonl')), { passed: 2, total: 2 })
+})
+
+t.test('every file of our own cases agrees', async (t) => {
+  for (const file of readdirSync(vectors, { recursive: true, encoding: 'utf8' })) {
+    if (file.endsWith('.jsonl')) t.strictSame(runFile(join(vectors, file)).differing, [], file)
+  }
 })
 
 t.test('what differs is named with both answers', async (t) => {

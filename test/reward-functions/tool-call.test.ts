@@ -1,6 +1,7 @@
 import t from 'tap'
 import toolCall from '../../reward-functions/tool-call.ts'
 import type { Score } from '../../src/contract/index.ts'
+import { ruleContract } from '../../src/contract/testing.ts'
 
 type Options = { mode?: 'reference'; variant?: 'grpo' | 'egpo' }
 
@@ -24,6 +25,16 @@ const call = (args: string, name = 'book'): string =>
 
 const reference = { mode: 'reference' } as const
 const wanted = call('{"seats": [1, 2], "window": true}')
+
+ruleContract(t, toolCall, {
+  full: { response: wanted, groundTruth: wanted },
+  zero: { response: 'I call nothing.', groundTruth: wanted },
+  malformed: { response: '<tool_call>', groundTruth: wanted },
+  hacks: {
+    'a call inside the thinking': { response: `<think>${wanted}</think>Done.`, groundTruth: wanted },
+    'a second call that undoes the first': { response: wanted + call('{}', 'cancel'), groundTruth: wanted },
+  },
+})
 
 t.test('the calls of the response earn the mark of their variant', async (t) => {
   const thinking = `<think>Two seats.</think>\n\n${wanted}`

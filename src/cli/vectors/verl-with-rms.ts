@@ -1,10 +1,14 @@
 import { riderAnswers } from './rider.ts'
 import { stockAnswers } from './stock.ts'
 import { type Adapter, wanted } from './vector.ts'
+import { combineAnswers } from './verl-combine.ts'
 import { yesNoAnswers } from './yes-no-judge.ts'
 
+const singlePrecision = new Set(['combine', 'pipeline'])
+
 export const verlWithRms: Adapter = {
-  answers: { ...riderAnswers, ...yesNoAnswers, ...stockAnswers },
+  tolerance: (file) => (singlePrecision.has(file) ? 1e-6 : 1e-9),
+  answers: { ...riderAnswers, ...yesNoAnswers, ...stockAnswers, ...combineAnswers },
   /** A fenced question comes with the nonce of its fences. */
   wanted: (vector, mode) => {
     const want = wanted(vector, mode)
