@@ -18,7 +18,7 @@ export const isAlive = (member: Member): boolean => isOpen(member) && member.ins
 
 const load = ({ instance, weight }: Member): number => (instance.inFlight + 1) / weight
 
-/** The less loaded of two drawn at random from the members that can take a question; null: none can. */
+/** The less loaded of two drawn, by weight, from the members that can take a question; null: none can. */
 export function leastOutstanding(
   members: readonly Member[],
   usable: (member: Member) => boolean,
@@ -30,14 +30,22 @@ export function leastOutstanding(
   return other && load(other) < load(one) ? other : one
 }
 
-/** A usable member, each start equally likely: a walk from a random place. */
+/** The first usable member from a random place on. */
 function drawn(
   members: readonly Member[],
   usable: (member: Member) => boolean,
   random: () => number,
 ): Member | null {
   const { length } = members
-  const start = Math.floor(random() * length)
+  let left = 0
+  for (const { weight } of members) left += weight
+  left *= random()
+  let start = 0
+  while (start < length - 1) {
+    left -= (members[start] as Member).weight
+    if (left < 0) break
+    start += 1
+  }
   for (let i = 0; i < length; i += 1) {
     const member = members[(start + i) % length] as Member
     if (usable(member)) return member

@@ -1,0 +1,152 @@
+import t from 'tap'
+import { Hedge } from '../../src/models/hedge.ts'
+import { fakeClock } from '../support/clock.ts'
+import { configOf, judge } from '../support/models.ts'
+import { completion, json, type Script } from '../support/scripted-server.ts'
+
+const yes: Script = (seen) => completion(seen, 'Yes')
+
+const until = async (done: () => boolean) => {
+  while (!done()) await new Promise(setImmediate)
+  await new Promise(setImmediate)
+}
+
+/** A generator of numbers in [0, 1), the same for the same seed. */
+const seeded = (seed: number) => () => {
+  seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0
+  return seed / 2 ** 32
+}
+
+t.test('questions under way are spread evenly, or by weight', async (t) => {
+  const held: Script = () => undefined
+  const { ask, servers, models } = await judge(t, [held, held, held], {}, { random: seeded(1) })
+  const gone = new AbortController()
+  const asked = Array.from({ length: 60 }, (_, i) => ask(`q${i}`, { signal: gone.signal }).catch(() => null))
+  const loads = () => models.snapshot()[0]?.instances.map(({ inFlight }) => inFlight) ?? []
+  t.ok(
+    loads().every((load) => load >= 17 && load <= 23),
+    `${loads()}`,
+  )
+  models.replace({
+    judge: configOf(servers.map(({ url }, i) => ({ url, weight: i === 0 ? 4 : 1 }))),
+  })
+  const more = Array.from({ length: 60 }, (_, i) => ask(`r${i}`, { signal: gone.signal }).catch(() => null))
+  t.ok((loads()[0] ?? 0) > 2 * (loads()[1] ?? 0), `${loads()}`)
+  gone.abort()
+  await Promise.all([...asked, ...more])
+})
+
+t.test('prompts with one beginning go to one instance, until it has more than its share', async (t) => {
+  const held: (() => void)[] = []
+  const hold: Script = (seen, response) => void held.push(() => json(response, completion(seen, 'Yes')))
+  const { ask, models } = await judge(t, [hold, hold, hold, hold], { balance: 'prefix_affinity' })
+  const loads = () => models.snapshot()[0]?.instances.map(({ inFlight }) => inFlight) ?? []
+  const homes = new Set<string>()
+  for (let i = 0; i < 32; i += 1) {
+    const asked = ask(`q${i}`, { prefix: `judge prompt ${i % 8}` })
+    await until(() => held.length === 1)
+    held.pop()?.()
+    homes.add(`${i % 8} ${(await asked).instance}`)
+  }
+  t.equal(homes.size, 8, 'each beginning has one home')
+  t.ok(new Set([...homes].map((home) => home.split(' ')[1])).size > 1, 'not the same for all')
+  const asked = Array.from({ length: 40 }, (_, i) => ask(`r${i}`, { prefix: 'one prompt' }))
+  t.equal(Math.max(...loads()), 13, 'at most 1.25 times a fair share of 40 over 4')
+  t.equal(
+    loads().reduce((sum, load) => sum + load, 0),
+    40,
+  )
+  await until(() => held.length === 40)
+  for (const release of held.splice(0)) release()
+  await Promise.all(asked)
+})
+
+t.test('the home of a beginning stays when another instance goes', async (t) => {
+  const { ask, servers, models } = await judge(t, [yes, yes, yes, yes, yes], { balance: 'prefix_affinity' })
+  const homes = async (draw: number) => {
+    const found = new Map<number, string>()
+    for (let i = 0; i < 20; i += 1) found.set(i, (await ask(`q${i}`, { prefix: `p${i}`, draw })).instance)
+    return found
+  }
+  const before = await homes(0)
+  const [gone] = servers
+  await models.removeInstance('judge', gone?.url ?? '')
+  const after = await homes(1)
+  for (const [i, home] of before) if (home !== gone?.url) t.equal(after.get(i), home)
+  t.notOk([...after.values()].includes(gone?.url ?? ''))
+})
+
+t.test(
+  'a late answer is asked for elsewhere too; the first to come counts, the other call ends',
+  async (t) => {
+    const clock = fakeClock()
+    const told: string[] = []
+    const { ask, servers, models } = await judge(
+      t,
+      [yes, yes],
+      { hedge: { budget: 0.5 } },
+      { clock, random: () => 0, events: { hedged: ({ instance }) => told.push(instance) } },
+    )
+    for (let i = 0; i < 40; i += 1) await ask(`q${i}`)
+    const [slow, quick] = servers
+    if (!slow || !quick) return
+    slow.script = () => undefined
+    const seen = slow.seen.length
+    const asked = ask('late')
+    await slow.saw(seen + 1)
+    clock.advance(1)
+    t.match(await asked, { instance: quick.url, attempts: 2 })
+    await slow.seen[seen]?.closed
+    t.strictSame(told, [quick.url])
+    t.strictSame(
+      models.snapshot()[0]?.instances.map(({ inFlight, errors }) => [inFlight, errors]),
+      [
+        [0, 0],
+        [0, 0],
+      ],
+    )
+    const gone = new AbortController()
+    const lost = ask('nobody waits', { signal: gone.signal }).catch(({ failure }) => failure.kind)
+    await slow.saw(seen + 2)
+    gone.abort()
+    t.equal(await lost, 'cancelled')
+    slow.script = (_seen, response) => void response.destroy()
+    t.match(await ask('failed before it was late'), { instance: quick.url, attempts: 2 })
+    t.equal(told.length, 1)
+  },
+)
+
+t.test('when the second call fails first, the first one still counts', async (t) => {
+  const clock = fakeClock()
+  const { ask, servers } = await judge(t, [yes, yes], { hedge: { budget: 0.5 } }, { clock, random: () => 0 })
+  for (let i = 0; i < 40; i += 1) await ask(`q${i}`)
+  const [slow, other] = servers
+  if (!slow || !other) return
+  const held: (() => void)[] = []
+  slow.script = (seen, response) => void held.push(() => json(response, completion(seen, 'Yes')))
+  other.script = (_seen, response) => json(response, {}, 500)
+  const seen = other.seen.length
+  const asked = ask('late')
+  await until(() => held.length === 1)
+  clock.advance(1)
+  await other.saw(seen + 1)
+  await new Promise(setImmediate)
+  held.pop()?.()
+  t.match(await asked, { instance: slow.url })
+})
+
+t.test('second calls are never more than their share, and need an idea of what is late', async (t) => {
+  const hedge = new Hedge(0.05, 0.95)
+  t.equal(hedge.lateAfterMs(), null)
+  let spent = 0
+  for (let calls = 1; calls <= 10_000; calls += 1) {
+    hedge.earn()
+    if (hedge.spend()) spent += 1
+    if (spent > calls * 0.05 + 1e-6) t.fail(`${spent} of ${calls}`)
+  }
+  t.ok(spent > 490)
+  for (let ms = 1; ms <= 100; ms += 1) hedge.observe(ms)
+  t.equal(hedge.lateAfterMs(), 96)
+  for (let i = 0; i < 300; i += 1) hedge.observe(7)
+  t.equal(hedge.lateAfterMs(), 7, 'old answers are forgotten')
+})
