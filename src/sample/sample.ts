@@ -1,3 +1,4 @@
+import type { Failure } from './failure.ts'
 import type { Json } from './json.ts'
 
 /** One turn of a conversation. `content` is plain text: the border joins content parts. */
@@ -27,4 +28,12 @@ export interface Sample {
   readonly rmPrompts: Readonly<Record<string, string>>
   readonly group?: GroupMembership
   readonly extraInfo: Readonly<Record<string, Json>>
+  /** Marks that reading left (`non_finite_input`, ...); they come back in the outcome. */
+  readonly flags?: readonly string[]
+}
+
+/** A row that could not be read as a sample; it keeps its place and gets its failure. */
+export interface Unreadable {
+  readonly id: string
+  readonly failure: Failure
 }

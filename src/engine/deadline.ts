@@ -1,0 +1,39 @@
+import { setMaxListeners } from 'node:events'
+import type { Clock } from '../clock.ts'
+import type { Failure } from '../sample/failure.ts'
+
+/** The end of a request's patience: its deadline, or the moment its client goes away. */
+export interface Expiry {
+  /** Aborted at the end; upstream calls hang on it. */
+  readonly signal: AbortSignal
+  dispose(): void
+}
+
+/** Calls `end` once, never synchronously, with what to tell of everything unfinished, unless disposed before; then aborts the signal. */
+export function expiry(
+  clock: Clock,
+  deadline: number,
+  client: AbortSignal,
+  end: (failure: Failure) => void,
+): Expiry {
+  const controller = new AbortController()
+  // Each question of a request listens; the default limit of 10 is for leaks, and these end with the request.
+  setMaxListeners(0, controller.signal)
+  const over = (failure: Failure) => {
+    if (controller.signal.aborted) return
+    end(failure)
+    controller.abort()
+  }
+  const late = () => over({ kind: 'deadline', retryable: true, detail: 'the deadline of the request passed' })
+  const left = () => over({ kind: 'cancelled', retryable: true, detail: 'the client went away' })
+  const cancel = clock.after(Math.max(0, deadline - clock.now()), late)
+  if (client.aborted) queueMicrotask(left)
+  else client.addEventListener('abort', left, { once: true })
+  return {
+    signal: controller.signal,
+    dispose() {
+      cancel()
+      client.removeEventListener('abort', left)
+    },
+  }
+}

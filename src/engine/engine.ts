@@ -1,0 +1,113 @@
+/**
+ * Samples in, outcomes out. Each sample walks through its plan's steps on its own: there is no barrier between samples,
+ * only a group step waits, and only for its own group. Whatever happens, every sample gets exactly one outcome: a finite
+ * reward, or the failure that left it without one.
+ */
+import type { Clock } from '../clock.ts'
+import type { FunctionHost } from '../functions/function-host.ts'
+import type { Models } from '../models/models.ts'
+import type { Plan } from '../plan/plan.ts'
+import type { Outcome } from '../sample/outcome.ts'
+import type { Sample, Unreadable } from '../sample/sample.ts'
+import { openAdmission } from './admission.ts'
+import { expiry } from './deadline.ts'
+import type { EngineEvents } from './events.ts'
+import { gatherGroups } from './group.ts'
+import { substitutes } from './invalid.ts'
+import { unscored } from './outcome.ts'
+import type { StepContext } from './step.ts'
+import { Walk } from './walk.ts'
+
+/** The rows of one request, to be scored by one plan. */
+export interface Job {
+  readonly plan: Plan
+  readonly rows: readonly (Sample | Unreadable)[]
+  readonly run?: string
+  readonly trainingStep?: number
+  /** On the engine's clock, milliseconds: when this passes, what has no outcome fails as `deadline`. */
+  readonly deadline: number
+  /** Aborted when nobody waits any more. */
+  readonly signal: AbortSignal
+  /** Called once a row, as soon as its outcome is final; in any order. */
+  readonly onOutcome?: (index: number, outcome: Outcome) => void
+}
+
+export interface Engine {
+  /** One outcome a row, in the order of the rows. Throws RG_OVERLOADED at once, before any work; never rejects later. */
+  score(job: Job): Promise<readonly Outcome[]>
+  /** Rows in work. */
+  readonly inFlight: number
+  /** Resolves once no row is in work. */
+  idle(): Promise<void>
+}
+
+export interface EngineParts {
+  readonly functions: FunctionHost
+  readonly models: Models
+  readonly clock: Clock
+  /** Key of the fences' nonces. */
+  readonly secret: string
+  readonly events?: EngineEvents
+  /** Rows in work at the same time; more are refused. */
+  readonly maxRows: number
+}
+
+export function openEngine(parts: EngineParts): Engine {
+  const admission = openAdmission(parts.maxRows)
+  return {
+    get inFlight() {
+      return admission.inFlight
+    },
+    idle: () => admission.idle(),
+    score(job) {
+      const release = admission.enter(job.rows.length)
+      return scoreRows(parts, job).finally(release)
+    },
+  }
+}
+
+function scoreRows(parts: EngineParts, job: Job): Promise<readonly Outcome[]> {
+  const { plan, rows } = job
+  if (rows.length === 0) return Promise.resolve([])
+  return new Promise((resolve) => {
+    const walks: Walk[] = []
+    const end = expiry(parts.clock, job.deadline, job.signal, (failure) => {
+      for (const walk of walks) walk.end(failure)
+    })
+    const groups = gatherGroups(rows.filter(isSample))
+    const context: StepContext = { ...parts, job, signal: end.signal, groups }
+    const substituted = substitutes(plan, groups)
+    const outcomes = new Array<Outcome>(rows.length)
+    let left = rows.length
+    const finish = (index: number, outcome: Outcome) => {
+      outcomes[index] = outcome
+      job.onOutcome?.(index, outcome)
+      const row = rows[index]
+      if (row && isSample(row)) report(context, row, outcome)
+    }
+    const take = (index: number, row: Sample | Unreadable, outcome: Outcome) => {
+      outcomes[index] = outcome
+      const final = substituted.now(row, outcome)
+      if (final) finish(index, final)
+      if (--left > 0) return
+      for (const [at, one] of outcomes.entries()) {
+        const late = substituted.later(rows[at], one)
+        if (late) finish(at, late)
+      }
+      end.dispose()
+      resolve(outcomes)
+    }
+    for (const [index, row] of rows.entries()) {
+      if (isSample(row)) walks.push(new Walk(context, row, (outcome) => take(index, row, outcome)))
+      else take(index, row, unscored(plan, row.id, row.failure))
+    }
+    for (const walk of walks) walk.go()
+  })
+}
+
+const isSample = (row: Sample | Unreadable): row is Sample => !('failure' in row)
+
+function report({ events, job }: StepContext, sample: Sample, outcome: Outcome): void {
+  const { plan, run = '', trainingStep = null } = job
+  events?.scored?.({ reward: plan.name, run, trainingStep, sample, outcome })
+}

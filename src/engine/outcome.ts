@@ -1,0 +1,32 @@
+import type { Plan } from '../plan/plan.ts'
+import type { Failure } from '../sample/failure.ts'
+import type { Outcome, Term } from '../sample/outcome.ts'
+import type { Sample } from '../sample/sample.ts'
+import { combine } from './combine.ts'
+import type { Job } from './engine.ts'
+
+/** The outcome of a sample whose terms are all there. */
+export function concluded({ plan }: Job, sample: Sample, terms: readonly Term[]): Outcome {
+  const { id } = sample
+  const flags = flagsOf(sample, terms)
+  const result = combine(plan, terms)
+  return result.valid
+    ? { id, terms: result.terms, flags, valid: true, reward: result.reward }
+    : { id, terms: result.terms, flags, valid: false, failure: result.failure, substitute: null }
+}
+
+/** The outcome of a row that no step ever saw: every term failed with it. */
+export function unscored(plan: Plan, id: string, failure: Failure): Outcome {
+  const terms = plan.steps.map(
+    (step): Term => ({ name: step.name, weight: step.weight(undefined), status: 'failed', failure }),
+  )
+  return { id, terms, flags: [], valid: false, failure, substitute: null }
+}
+
+function flagsOf(sample: Sample, terms: readonly Term[]): readonly string[] {
+  const flags = new Set(sample.flags)
+  for (const term of terms) {
+    if (term.status === 'scored') for (const flag of term.score.flags ?? []) flags.add(`${term.name}:${flag}`)
+  }
+  return [...flags]
+}

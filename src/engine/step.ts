@@ -1,0 +1,80 @@
+import type { Clock } from '../clock.ts'
+import type { CallRow, FunctionHost } from '../functions/function-host.ts'
+import type { Models } from '../models/models.ts'
+import type { PlanStep } from '../plan/plan.ts'
+import type { Failure } from '../sample/failure.ts'
+import type { OffReason, Term } from '../sample/outcome.ts'
+import type { Sample } from '../sample/sample.ts'
+import type { Score } from '../sample/score.ts'
+import type { Job } from './engine.ts'
+import type { EngineEvents } from './events.ts'
+import type { Groups } from './group.ts'
+
+/** What every step of a request's samples works with. */
+export interface StepContext {
+  readonly functions: FunctionHost
+  readonly models: Models
+  readonly clock: Clock
+  readonly secret: string
+  readonly events?: EngineEvents
+  readonly job: Job
+  /** Aborted when the request's patience ends. */
+  readonly signal: AbortSignal
+  readonly groups: Groups
+}
+
+/** Finished terms by step name; those that a step needs. */
+export type Terms = ReadonlyMap<string, Term>
+
+/** A rule's term. Never rejects. */
+export async function ruleTerm(context: StepContext, step: PlanStep, row: CallRow): Promise<Term> {
+  const result = await context.functions.call({ op: 'score', function: step.function, rows: [row] })
+  if (result.status === 'failed') return failed(context, step, result.failure)
+  const [score = null] = result.status === 'verdicts' ? result.verdicts : []
+  return score ? scored(context, step, score) : off(context, step, 'not_applicable')
+}
+
+/** A row as an author's code sees it: the sample, and the earlier steps that this one names in `after`. */
+export function rowOf(step: PlanStep, sample: Sample, terms: Terms): CallRow {
+  if (step.after.length === 0) return { sample, earlier: {} }
+  const earlier = step.after.map((name) => {
+    const term = terms.get(name)
+    return [name, { score: term?.status === 'scored' ? term.score : null, texts: textsOf(term) }] as const
+  })
+  return { sample, earlier: Object.fromEntries(earlier) }
+}
+
+const textsOf = (term: Term | undefined): readonly string[] => (term?.status === 'text' ? term.texts : [])
+
+const named = (context: StepContext, step: PlanStep) => ({
+  name: step.name,
+  weight: step.weight(context.job.trainingStep),
+})
+
+/** `draws` and `spread` tell how many verdicts the score was made of, and their population standard deviation. */
+export const scored = (context: StepContext, step: PlanStep, score: Score, draws = 1, spread = 0): Term => ({
+  ...named(context, step),
+  status: 'scored',
+  score,
+  draws,
+  spread,
+  contribution: null,
+})
+
+export const off = (context: StepContext, step: PlanStep, why: OffReason): Term => ({
+  ...named(context, step),
+  status: 'off',
+  why,
+})
+
+export const failed = (context: StepContext, step: PlanStep, failure: Failure): Term => ({
+  ...named(context, step),
+  status: 'failed',
+  failure: { ...failure, step: step.name },
+})
+
+export const spoke = (context: StepContext, step: PlanStep, texts: readonly string[]): Term => ({
+  ...named(context, step),
+  status: 'text',
+  texts,
+})

@@ -1,0 +1,93 @@
+import type { Expression } from '../plan/expression.ts'
+import type { Plan, PlanStep } from '../plan/plan.ts'
+import type { Failure } from '../sample/failure.ts'
+import type { OffReason, Outcome, Term } from '../sample/outcome.ts'
+import type { Sample } from '../sample/sample.ts'
+import { lookupIn } from './combine.ts'
+import { groupTerm } from './group-step.ts'
+import { judgeTerm } from './judge.ts'
+import { concluded } from './outcome.ts'
+import { failed, off, rowOf, ruleTerm, type StepContext, type Terms } from './step.ts'
+
+/** One sample on its way through its plan's steps: each begins as soon as the steps that it needs are done. */
+export class Walk {
+  readonly #context: StepContext
+  readonly #sample: Sample
+  readonly #done: (outcome: Outcome) => void
+  readonly #terms = new Map<string, Term>()
+  readonly #begun = new Set<PlanStep>()
+  #isOver = false
+
+  /** `done` is called once, whatever happens. */
+  constructor(context: StepContext, sample: Sample, done: (outcome: Outcome) => void) {
+    this.#context = context
+    this.#sample = sample
+    this.#done = done
+  }
+
+  /** Begins every step that waits for nothing more. */
+  go(): void {
+    for (const step of this.#context.job.plan.steps) {
+      if (this.#begun.has(step) || !step.needs.every((name) => this.#terms.has(name))) continue
+      this.#begun.add(step)
+      stepTerm(this.#context, step, this.#sample, this.#terms).then(
+        (term) => this.#finish(term),
+        (error: unknown) => this.#finish(failed(this.#context, step, unforeseen(error))),
+      )
+    }
+  }
+
+  /** The end of patience: what is finished counts, the rest has failed with this. */
+  end(failure: Failure): void {
+    if (this.#isOver) return
+    this.#conclude((step) => failed(this.#context, step, failure))
+  }
+
+  #finish(term: Term): void {
+    if (this.#isOver) return
+    this.#terms.set(term.name, term)
+    const { steps } = this.#context.job.plan
+    if (this.#terms.size < steps.length) this.go()
+    else this.#conclude((step) => failed(this.#context, step, unforeseen(null)))
+  }
+
+  #conclude(missing: (step: PlanStep) => Term): void {
+    this.#isOver = true
+    const { job } = this.#context
+    const terms = job.plan.steps.map((step) => this.#terms.get(step.name) ?? missing(step))
+    this.#done(concluded(job, this.#sample, terms))
+  }
+}
+
+function stepTerm(context: StepContext, step: PlanStep, sample: Sample, terms: Terms): Promise<Term> {
+  const why = offReason(context, step, sample, terms)
+  const row = rowOf(step, sample, terms)
+  if (step.kind === 'group-rule' || step.kind === 'pair' || step.kind === 'list') {
+    return groupTerm(context, step, sample, why ? null : row).then(
+      (term) => term ?? off(context, step, why ?? 'skipped'),
+    )
+  }
+  if (why) return Promise.resolve(off(context, step, why))
+  return step.kind === 'rule' ? ruleTerm(context, step, row) : judgeTerm(context, step, row)
+}
+
+/** Why a step is off for this sample; null: it runs. */
+function offReason({ job }: StepContext, step: PlanStep, sample: Sample, terms: Terms): OffReason | null {
+  if (step.dataSource && !step.dataSource.matches(sample.dataSource)) return 'data_source'
+  if (step.gated && job.plan.gate && !holds(job.plan.gate, job.plan, terms)) return 'gate'
+  if (step.when && !holds(step.when, job.plan, terms)) return 'when'
+  return null
+}
+
+/** A condition on a term without a score does not hold. */
+function holds(condition: Expression<boolean>, plan: Plan, terms: Terms): boolean {
+  const result = condition.evaluate(lookupIn(terms, plan.arithmetic))
+  return 'value' in result && result.value
+}
+
+/** A mistake of the gateway itself still leaves the sample with a failure, never with a number. */
+const unforeseen = (error: unknown): Failure => ({
+  kind: 'function_error',
+  retryable: false,
+  detail: `the gateway failed in this step: ${error instanceof Error ? error.name : 'it has no term'}`,
+})
