@@ -2,6 +2,7 @@
  * A scripted model server on a loopback port that speaks vLLM's and SGLang's API: a judge, a scalar reward model, an
  * embedding model and a policy, with latency, capacity and faults on cue. It needs no GPU and no weights.
  */
+import { setMaxListeners } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Call, Reply } from './call.ts'
@@ -31,6 +32,7 @@ export async function startSimulatedServer(options: SimulatedServerOptions = {})
   const model = new SimulatedModel(options)
   const table = routeTable(model, options)
   const ending = new AbortController()
+  setMaxListeners(0, ending.signal)
   const server = createServer({ keepAliveTimeout: 120_000 }, (request, response) => {
     void serve(model, table, request, response, ending.signal)
   })

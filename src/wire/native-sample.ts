@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import type { Failure } from '../sample/failure.ts'
-import type { GroupMembership, Message, Sample } from '../sample/sample.ts'
+import type { GroupMembership, Message, Sample, Unreadable } from '../sample/sample.ts'
 import { asJson, isDeeperThan, type Oddity } from './json-text.ts'
 
 const contentPart = z.object({ type: z.string(), text: z.string().optional() })
@@ -29,13 +28,32 @@ type NativeSample = z.output<typeof nativeSample>
 
 const maxDepth = 128
 
-/** A sample, or why this row is none; the other rows of the request are not touched by it. */
-export type ReadSample =
-  | { readonly sample: Sample; readonly oddities: readonly Oddity[] }
-  | { readonly failure: Failure }
+/** Reads the `samples` of a request; an unreadable row keeps its place and does not touch the others. */
+export function readNativeRows(
+  rows: readonly unknown[],
+  oddities: readonly Oddity[],
+): readonly (Sample | Unreadable)[] {
+  if (oddities.length === 0) return rows.map((row, index) => readNativeSample(row, index))
+  return rows.map((row, index) => {
+    const own = oddities.filter(({ path }) => path[0] === 'samples' && path[1] === index)
+    return readNativeSample(
+      row,
+      index,
+      own.map(({ path, literal }) => ({ path: path.slice(2), literal })),
+    )
+  })
+}
 
 /** Reads one row. `index` names a row that sent no id; `oddities` are those of this row. */
-export function readNativeSample(row: unknown, index: number, oddities: readonly Oddity[] = []): ReadSample {
+export function readNativeSample(
+  row: unknown,
+  index: number,
+  oddities: readonly Oddity[] = [],
+): Sample | Unreadable {
+  const badSample = (detail: string): Unreadable => ({
+    id: idOf(row, index),
+    failure: { kind: 'bad_sample', retryable: false, detail },
+  })
   const parsed = nativeSample.safeParse(row)
   if (!parsed.success) {
     const [issue] = parsed.error.issues
@@ -51,11 +69,11 @@ export function readNativeSample(row: unknown, index: number, oddities: readonly
       `${tooLong.path.join('.')}: an integer beyond 2^53 would be rounded; send it as a string`,
     )
   }
-  return { sample: sampleOf(data, index), oddities }
+  const sample = sampleOf(data, index)
+  return oddities.length > 0 ? { ...sample, flags: ['non_finite_input'] } : sample
 }
 
-/** The id that a row's result carries, also where the row is unreadable. */
-export function idOf(row: unknown, index: number): string {
+function idOf(row: unknown, index: number): string {
   const id = row !== null && typeof row === 'object' && 'id' in row ? row.id : undefined
   return typeof id === 'string' || typeof id === 'number' ? String(id) : String(index)
 }
@@ -90,8 +108,4 @@ function groupOf(data: NativeSample): GroupMembership | undefined {
 const messageOf = ({ role, content }: z.output<typeof message>): Message => ({
   role,
   content: typeof content === 'string' ? content : (content ?? []).map((part) => part.text ?? '').join(''),
-})
-
-const badSample = (detail: string): ReadSample => ({
-  failure: { kind: 'bad_sample', retryable: false, detail },
 })

@@ -1,13 +1,11 @@
 import t from 'tap'
 import type { Outcome } from '../../src/sample/outcome.ts'
 import { writeNativeResult } from '../../src/wire/native-result.ts'
-import { idOf, readNativeSample } from '../../src/wire/native-sample.ts'
+import { readNativeRows, readNativeSample } from '../../src/wire/native-sample.ts'
 
 t.test('a row becomes a sample with its defaults', async (t) => {
-  t.strictSame(readNativeSample({ response: 'x' }, 3), {
-    sample: { id: '3', prompt: '', response: 'x', groundTruth: null, rmPrompts: {}, extraInfo: {} },
-    oddities: [],
-  })
+  const expected = { id: '3', prompt: '', response: 'x', groundTruth: null, rmPrompts: {}, extraInfo: {} }
+  t.strictSame(readNativeSample({ response: 'x' }, 3), expected)
 })
 
 t.test('messages, parts of content and the group are read', async (t) => {
@@ -36,14 +34,12 @@ t.test('messages, parts of content and the group are read', async (t) => {
     0,
   )
   t.match(read, {
-    sample: {
-      id: '7',
-      prompt: [{ role: 'user', content: 'ab' }],
-      response: 'one\n',
-      group: { id: 'g', index: 1, size: 4 },
-      dataSource: 'd',
-      rmPrompt: 'p',
-    },
+    id: '7',
+    prompt: [{ role: 'user', content: 'ab' }],
+    response: 'one\n',
+    group: { id: 'g', index: 1, size: 4 },
+    dataSource: 'd',
+    rmPrompt: 'p',
   })
 })
 
@@ -65,14 +61,15 @@ t.test('an integer that would be rounded is refused by name, a NaN is kept as an
   t.match(readNativeSample(row, 0, [{ path: ['ground_truth'], literal: '12345678901234567890' }]), {
     failure: { detail: /^ground_truth: an integer beyond/ },
   })
-  const nan = [{ path: ['extra_info', 'a'], literal: 'NaN' }]
-  t.match(readNativeSample(row, 0, nan), { oddities: nan })
+  const nan = [{ path: ['samples', 1, 'extra_info', 'a'], literal: 'NaN' }]
+  const [first, second] = readNativeRows([row, row], nan)
+  t.match(second, { flags: ['non_finite_input'] })
+  t.notOk(first && 'flags' in first)
 })
 
 t.test('the id comes back even from an unreadable row', async (t) => {
-  t.equal(idOf({ id: 'a' }, 1), 'a')
-  t.equal(idOf(null, 1), '1')
-  t.equal(idOf({ id: {} }, 2), '2')
+  const ids = readNativeRows([{ id: 'a' }, null, { id: {} }], []).map(({ id }) => id)
+  t.strictSame(ids, ['a', '1', '2'])
 })
 
 t.test('a result has the same keys whatever became of its terms', async (t) => {

@@ -1,0 +1,135 @@
+/**
+ * The composition root: configs, reward functions and model servers become one thing that scores samples. It knows no
+ * HTTP; the server, the command line, the audit and the analysis all score through it.
+ */
+import { randomBytes } from 'node:crypto'
+import { type Clock, systemClock } from '../clock.ts'
+import { GatewayError } from '../errors.ts'
+import type { FunctionDescription } from '../functions/function-host.ts'
+import type { ModelSnapshot } from '../models/models.ts'
+import { didYouMean } from '../nearest-name.ts'
+import { packageVersion } from '../package-version.ts'
+import type { GatewaySettings } from '../plan/gateway-config.ts'
+import type { Plan } from '../plan/plan.ts'
+import type { Outcome } from '../sample/outcome.ts'
+import type { Sample, Unreadable } from '../sample/sample.ts'
+import { openServing, type Serving, type ServingOptions } from './serving.ts'
+
+/** Rows to be scored by one reward. */
+export interface ScoreJob {
+  readonly reward: string
+  readonly rows: readonly (Sample | Unreadable)[]
+  readonly signal: AbortSignal
+  readonly run?: string
+  readonly trainingStep?: number
+  /** Milliseconds from here; the shorter one of this and the reward's own deadline holds. */
+  readonly deadlineMs?: number
+  /** Called once a row, as soon as its outcome is final; in any order. */
+  readonly onOutcome?: (index: number, outcome: Outcome) => void
+}
+
+export interface Scored {
+  /** One a row, in the order of the rows. */
+  readonly outcomes: readonly Outcome[]
+  /** Of the config that scored all of them. */
+  readonly version: string
+}
+
+export interface Gateway {
+  /** The package's version. */
+  readonly version: string
+  readonly settings: GatewaySettings
+  /**
+   * Throws at once: RG_REWARD_UNKNOWN, RG_OVERLOADED, RG_CLOSING. Rejects only with RG_SAMPLES_FAILED, where the reward
+   * says `on_invalid: fail`. Otherwise every row has an outcome.
+   */
+  score(job: ScoreJob): Promise<Scored>
+  /** Every served plan, by name. */
+  rewards(): readonly Plan[]
+  /** Throws RG_REWARD_UNKNOWN with the nearest name. */
+  reward(name: string): Plan
+  functions(): readonly FunctionDescription[]
+  models(): readonly ModelSnapshot[]
+  /** What is needed before every reward can be scored: the models without a living instance. */
+  missing(): readonly string[]
+  /** Rows in work. */
+  readonly inFlight: number
+  /** Reads configs and functions again and swaps; requests under way end with what they began with. Rejects and keeps the old on any mistake. */
+  reload(): Promise<void>
+  /** Refuses what comes from here on, waits for what is in work (at most `graceMs`), then ends workers and pools. */
+  close(graceMs?: number): Promise<void>
+}
+
+export interface GatewayOptions extends Omit<ServingOptions, 'clock' | 'secret'> {
+  readonly clock?: Clock
+  /** Key of the fences around untrusted text; random by default. */
+  readonly secret?: string
+}
+
+/** Opens everything or throws RG_CONFIG_INVALID or RG_FUNCTION_INVALID with all mistakes. */
+export async function openGateway(options: GatewayOptions): Promise<Gateway> {
+  const clock = options.clock ?? systemClock
+  const parts: ServingOptions = {
+    ...options,
+    clock,
+    secret: options.secret ?? randomBytes(32).toString('hex'),
+  }
+  let serving = await openServing(parts)
+  let closing = false
+  const planOf = (name: string): Plan => {
+    const plan = serving.plans.get(name)
+    if (plan) return plan
+    throw new GatewayError(
+      'RG_REWARD_UNKNOWN',
+      `no reward '${name}'${didYouMean(name, serving.plans.keys())}`,
+    )
+  }
+  return {
+    version: packageVersion,
+    get settings() {
+      return serving.settings
+    },
+    score(job) {
+      if (closing)
+        throw new GatewayError('RG_CLOSING', 'the gateway is closing; send this to another one, or later')
+      return scoreWith(serving, planOf(job.reward), job, clock)
+    },
+    rewards: () => [...serving.plans.values()],
+    reward: planOf,
+    functions: () => [...serving.functions.functions.values()],
+    models: () => serving.models.snapshot(),
+    missing: () => (closing ? ['the gateway is closing'] : missingModels(serving)),
+    get inFlight() {
+      return serving.engine.inFlight
+    },
+    async reload() {
+      const old = serving
+      serving = await openServing(parts)
+      void old.close(serving.settings.limits.drain_s * 1000)
+    },
+    async close(graceMs = serving.settings.limits.drain_s * 1000) {
+      closing = true
+      await serving.close(graceMs)
+    },
+  }
+}
+
+async function scoreWith(serving: Serving, plan: Plan, job: ScoreJob, clock: Clock): Promise<Scored> {
+  const limits = [job.deadlineMs, plan.deadlineMs, serving.settings.limits.deadline_s * 1000]
+  const patience = Math.min(...limits.filter((ms) => ms != null))
+  const { reward: _reward, deadlineMs: _deadline, ...rest } = job
+  const outcomes = await serving.engine.score({ ...rest, plan, deadline: clock.now() + patience })
+  const invalid = outcomes.filter(({ valid }) => !valid).length
+  if (plan.onInvalid.kind === 'fail' && invalid > 0) {
+    throw new GatewayError('RG_SAMPLES_FAILED', `${invalid} of ${outcomes.length} samples have no reward`)
+  }
+  return { outcomes, version: plan.version }
+}
+
+function missingModels({ plans, models }: Serving): readonly string[] {
+  const needed = new Set([...plans.values()].flatMap(({ steps }) => steps.flatMap((step) => step.models)))
+  return models
+    .snapshot()
+    .filter(({ name, instances }) => needed.has(name) && !instances.some(({ state }) => state === 'ready'))
+    .map(({ name }) => `model '${name}' has no instance that answers`)
+}

@@ -1,0 +1,102 @@
+import type { Clock } from '../clock.ts'
+import { type Engine, openEngine } from '../engine/engine.ts'
+import type { EngineEvents } from '../engine/events.ts'
+import type { FunctionEvents } from '../functions/events.ts'
+import type { FunctionHost } from '../functions/function-host.ts'
+import { openFunctions } from '../functions/open-functions.ts'
+import type { ModelEvents } from '../models/events.ts'
+import type { Models } from '../models/models.ts'
+import { openModels } from '../models/open-models.ts'
+import { configTexts } from '../plan/config-files.ts'
+import type { ConfigText } from '../plan/config-text.ts'
+import { readConfigs } from '../plan/configs.ts'
+import type { GatewaySettings } from '../plan/gateway-config.ts'
+import type { Plan } from '../plan/plan.ts'
+import { resolvePlans } from '../plan/resolve.ts'
+
+export interface ServingOptions {
+  /** Files and folders: gateway.yaml and rm-configs. */
+  readonly configs: readonly string[]
+  /** rm-configs that are no files; `file` gives the reward its name. */
+  readonly inline?: readonly ConfigText[]
+  /** Folders of users' reward functions, beside the package's own and those of the configs. */
+  readonly functionFolders: readonly string[]
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly clock: Clock
+  /** Key of the fences around untrusted text, where the configs name none. */
+  readonly secret: string
+  readonly events?: {
+    readonly engine?: EngineEvents
+    readonly models?: ModelEvents
+    readonly functions?: FunctionEvents
+  }
+}
+
+/** What one reading of the configs gave; a reload makes another one. */
+export interface Serving {
+  readonly settings: GatewaySettings
+  readonly plans: ReadonlyMap<string, Plan>
+  readonly functions: FunctionHost
+  readonly models: Models
+  readonly engine: Engine
+  /** Waits for what is in work, at most `graceMs`, then ends workers and pools. */
+  close(graceMs: number): Promise<void>
+}
+
+/** Throws RG_CONFIG_INVALID or RG_FUNCTION_INVALID with all mistakes; then nothing stays open. */
+export async function openServing(options: ServingOptions): Promise<Serving> {
+  const { clock, env, events = {} } = options
+  const configs = readConfigs([...configTexts(options.configs), ...(options.inline ?? [])], env)
+  const settings = configs.gateway
+  const { folders, threads, timeout_s: timeoutSeconds } = settings.functions
+  const functions = await openFunctions({
+    folders: [...folders, ...options.functionFolders],
+    sampleTimeoutMs: timeoutSeconds * 1000,
+    clock,
+    ...(threads !== undefined && { threads }),
+    ...(events.functions && { events: events.functions }),
+  })
+  try {
+    const resolved = await resolvePlans(configs, functions)
+    const models = openModels(Object.fromEntries(resolved.models), {
+      clock,
+      env,
+      ...(events.models && { events: events.models }),
+    })
+    const { secret_env: secretName } = settings.guard
+    const engine = openEngine({
+      functions,
+      models,
+      clock,
+      secret: (secretName && env[secretName]) || options.secret,
+      maxRows: settings.limits.max_samples,
+      ...(events.engine && { events: events.engine }),
+    })
+    return {
+      settings,
+      plans: resolved.plans,
+      functions,
+      models,
+      engine,
+      async close(graceMs) {
+        await atMost(clock, graceMs, engine.idle())
+        await models.close()
+        await functions.close()
+      },
+    }
+  } catch (error) {
+    await functions.close()
+    throw error
+  }
+}
+
+/** Resolves with the work or when the time is over, whichever comes first. */
+function atMost(clock: Clock, ms: number, work: Promise<void>): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = clock.after(ms, resolve)
+    void work.then(() => {
+      cancel()
+      resolve()
+    })
+  })
+}

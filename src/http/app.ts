@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto'
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
+import type { Gateway } from '../gateway/gateway.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import { readBodies } from './body.ts'
+import { serveDocs } from './docs.ts'
+import { answerErrors } from './errors.ts'
+import { healthRoutes } from './routes/health.ts'
+import { rewardRoutes } from './routes/rewards.ts'
+import { scoreRoutes } from './routes/score.ts'
+import { useZod, type ZodProvider } from './validation.ts'
+
+export interface AppOptions {
+  readonly gateway: Gateway
+  readonly metrics: Metrics
+  readonly logger?: FastifyBaseLogger | boolean | { level: string }
+  /** Of a body once unpacked, bytes. */
+  readonly bodyLimit: number
+}
+
+const idPattern = /^[\w.:-]{1,128}$/
+
+/** The HTTP face of a gateway; closing it leaves the gateway open. */
+export async function createApp(options: AppOptions): Promise<FastifyInstance> {
+  const { gateway, metrics, bodyLimit } = options
+  const app = Fastify({
+    logger: options.logger ?? false,
+    bodyLimit,
+    // Two lines a request cost more than the request; what failed is logged where it failed.
+    logController: new LogController({ disableRequestLogging: true }),
+    forceCloseConnections: 'idle',
+    keepAliveTimeout: 75_000,
+    genReqId: ({ headers }) => {
+      const given = headers['x-request-id']
+      return typeof given === 'string' && idPattern.test(given) ? given : randomUUID()
+    },
+  })
+  useZod(app)
+  readBodies(app)
+  answerErrors(app)
+  app.addHook('onSend', async (request, reply) => {
+    reply.header('x-request-id', request.id)
+  })
+  app.addHook('onResponse', async (request, reply) => {
+    const route = request.routeOptions.url ?? 'none'
+    metrics.answered(route, reply.statusCode, reply.elapsedTime / 1000)
+    request.log.debug({ route, status: reply.statusCode, ms: reply.elapsedTime }, 'answered')
+  })
+  await serveDocs(app, gateway.version)
+  const typed = app.withTypeProvider<ZodProvider>()
+  scoreRoutes(typed, gateway)
+  rewardRoutes(typed, gateway)
+  healthRoutes(typed, gateway, metrics)
+  return app
+}

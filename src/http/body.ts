@@ -1,0 +1,47 @@
+import { createGunzip } from 'node:zlib'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { GatewayError } from '../errors.ts'
+import { type Oddity, parseJsonText } from '../wire/json-text.ts'
+
+const odditiesByRequest = new WeakMap<FastifyRequest, readonly Oddity[]>()
+
+/** What JSON could not carry in this request's body: NaN and its like, and too long integers. */
+export const odditiesOf = (request: FastifyRequest): readonly Oddity[] => odditiesByRequest.get(request) ?? []
+
+/** Bodies are JSON with Python's literals, plain or gzipped; the body limit holds for what is unpacked, too. */
+export function readBodies(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser(
+    ['application/json', 'text/json'],
+    { parseAs: 'string' },
+    async (request: FastifyRequest, text: string | Buffer) => {
+      try {
+        const { value, oddities } = parseJsonText(String(text))
+        if (oddities.length > 0) odditiesByRequest.set(request, oddities)
+        return value
+      } catch (cause) {
+        throw new GatewayError('RG_REQUEST_INVALID', `the body is no JSON: ${reason(cause)}`, { cause })
+      }
+    },
+  )
+  app.addHook('preParsing', async (request, _reply, payload) => {
+    const encoding = request.headers['content-encoding']
+    if (encoding === undefined || encoding === 'identity') return payload
+    if (encoding !== 'gzip') {
+      throw new GatewayError('RG_MEDIA_TYPE', `content-encoding ${encoding}: send gzip, or none`)
+    }
+    const unpacked = Object.assign(createGunzip(), { receivedEncodedLength: 0 })
+    // Fastify compares this count with content-length, and what comes out with the limit.
+    payload.on('data', (chunk: Buffer) => {
+      unpacked.receivedEncodedLength += chunk.length
+    })
+    payload.on('error', (error) => unpacked.destroy(error))
+    return payload.pipe(unpacked)
+  })
+}
+
+// V8 quotes the text around the mistake; a body holds prompts, which never leave in an error or a log.
+const reason = (cause: unknown): string => {
+  const message = cause instanceof Error ? cause.message : ''
+  return /at position \d+/.exec(message)?.[0] ?? 'it ends too early or holds a stray character'
+}

@@ -1,0 +1,40 @@
+import swagger from '@fastify/swagger'
+import swaggerUi from '@fastify/swagger-ui'
+import type { FastifyInstance, FastifySchema } from 'fastify'
+import { jsonSchemaOf } from './validation.ts'
+
+/** /docs and /openapi.json, made from the zod schemas of the routes. */
+export async function serveDocs(app: FastifyInstance, version: string): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      info: {
+        title: 'reward-gateway',
+        version,
+        description:
+          'Rewards for RL training. A reward is a number, or null with the reason why there is none.',
+      },
+    },
+    transform: ({ schema, url }) => ({ url, schema: schema ? converted(schema) : schema }),
+  })
+  await app.register(swaggerUi, { routePrefix: '/docs', logLevel: 'warn' })
+  app.get('/openapi.json', { schema: { hide: true }, logLevel: 'warn' }, async () => app.swagger())
+}
+
+function converted(schema: FastifySchema): FastifySchema {
+  const { body, querystring, params, response, ...rest } = schema
+  return {
+    ...rest,
+    ...(body !== undefined && { body: jsonSchemaOf(body) }),
+    ...(querystring !== undefined && { querystring: jsonSchemaOf(querystring) }),
+    ...(params !== undefined && { params: jsonSchemaOf(params) }),
+    ...(response !== undefined && { response: responses(response) }),
+  }
+}
+
+const responses = (response: unknown): object =>
+  Object.fromEntries(
+    Object.entries(response as Record<string, unknown>).map(([status, schema]) => [
+      status,
+      jsonSchemaOf(schema, 'output'),
+    ]),
+  )

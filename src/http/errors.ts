@@ -1,0 +1,52 @@
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type ErrorCode, GatewayError } from '../errors.ts'
+
+const codeOfStatus: Readonly<Record<number, ErrorCode>> = {
+  400: 'RG_REQUEST_INVALID',
+  404: 'RG_NOT_FOUND',
+  413: 'RG_REQUEST_TOO_LARGE',
+  415: 'RG_MEDIA_TYPE',
+  429: 'RG_OVERLOADED',
+  503: 'RG_CLOSING',
+}
+
+/** Every error leaves as `{"error": {code, message, problems, request_id}}`; what is nobody's on purpose is RG_INTERNAL. */
+export function answerErrors(app: FastifyInstance): void {
+  app.setNotFoundHandler((request, reply) => {
+    send(
+      request,
+      reply,
+      new GatewayError(
+        'RG_NOT_FOUND',
+        `${request.method} ${request.url.split('?')[0]}: no such path; see /docs`,
+      ),
+    )
+  })
+  app.setErrorHandler<FastifyError | GatewayError>((error, request, reply) => {
+    send(request, reply, toGatewayError(error))
+  })
+}
+
+function toGatewayError(error: FastifyError | GatewayError): GatewayError {
+  if (error instanceof GatewayError) return error
+  const status = error.statusCode ?? 500
+  const code =
+    status < 500
+      ? (codeOfStatus[status] ?? 'RG_REQUEST_INVALID')
+      : status === 503
+        ? 'RG_CLOSING'
+        : 'RG_INTERNAL'
+  return new GatewayError(
+    code,
+    code === 'RG_INTERNAL' ? 'the gateway made a mistake; its log has the request id' : error.message,
+    { cause: error },
+  )
+}
+
+function send(request: FastifyRequest, reply: FastifyReply, error: GatewayError): void {
+  const { code, message, statusCode, problems } = error
+  if (code === 'RG_INTERNAL') request.log.error({ err: error.cause ?? error }, 'request failed')
+  else request.log.debug({ code }, 'request refused')
+  if (statusCode === 429 || statusCode === 503) reply.header('retry-after', '1')
+  void reply.code(statusCode).send({ error: { code, message, problems, request_id: request.id } })
+}

@@ -1,0 +1,60 @@
+import { Readable } from 'node:stream'
+import { z } from 'zod'
+import { GatewayError } from '../../errors.ts'
+import type { Gateway, ScoreJob } from '../../gateway/gateway.ts'
+import { writeNativeResult } from '../../wire/native-result.ts'
+import { nativeSample, readNativeRows } from '../../wire/native-sample.ts'
+import { odditiesOf } from '../body.ts'
+import { goneSignal } from '../gone.ts'
+import { jsonSchemaOf, type ZodApp } from '../validation.ts'
+
+const body = z.strictObject({
+  reward: z.string().describe('Name of the reward, as its rm-config is called.'),
+  samples: z
+    .array(z.unknown())
+    .min(1)
+    .meta({ items: jsonSchemaOf(nativeSample) }),
+  training_step: z
+    .int()
+    .min(0)
+    .optional()
+    .describe("The trainer's step, for weights that change over training."),
+  run: z.string().max(128).optional().describe('Name of the training run, for metrics and records.'),
+})
+
+const ndjson = 'application/x-ndjson'
+
+/** POST /v1/score: one to many thousands of samples; with `Accept: application/x-ndjson` each result as it is done. */
+export function scoreRoutes(app: ZodApp, gateway: Gateway): void {
+  const schema = { tags: ['score'], summary: 'Score samples with a reward', body }
+  app.post('/v1/score', { schema }, async (request, reply) => {
+    const { reward, samples, training_step: trainingStep, run } = request.body
+    const job: ScoreJob = {
+      reward,
+      rows: readNativeRows(samples, odditiesOf(request)),
+      signal: goneSignal(reply),
+      ...(trainingStep !== undefined && { trainingStep }),
+      ...(run !== undefined && { run }),
+    }
+    if (request.headers.accept?.includes(ndjson)) return reply.type(ndjson).send(streamed(gateway, job))
+    const { outcomes, version } = await gateway.score(job)
+    return { results: outcomes.map(writeNativeResult), reward: { name: reward, version } }
+  })
+}
+
+/** A line a result with its index, in the order they are done; `on_invalid: fail` ends with a line `{"error"}`. */
+function streamed(gateway: Gateway, job: ScoreJob): Readable {
+  const lines = new Readable({ read() {} })
+  const push = (line: object) => lines.push(`${JSON.stringify(line)}\n`)
+  gateway
+    .score({ ...job, onOutcome: (index, outcome) => push({ index, ...writeNativeResult(outcome) }) })
+    .catch((error) => {
+      if (!(error instanceof GatewayError)) throw error
+      push({ error: { code: error.code, message: error.message } })
+    })
+    .then(
+      () => lines.push(null),
+      (error) => lines.destroy(error),
+    )
+  return lines
+}

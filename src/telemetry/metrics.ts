@@ -1,0 +1,129 @@
+import { collectDefaultMetrics, Registry } from 'prom-client'
+import type { EngineEvents } from '../engine/events.ts'
+import type { FunctionEvents } from '../functions/events.ts'
+import type { ModelEvents } from '../models/events.ts'
+import { type Instruments, instruments, scoreBuckets, secondBuckets } from './instruments.ts'
+
+/** Prometheus metrics, fed by the events of the rooms. Labels come from closed sets: rewards, steps, models, kinds. */
+export interface Metrics {
+  readonly engine: EngineEvents
+  readonly models: ModelEvents
+  readonly functions: FunctionEvents
+  /** Called once a request of a route has been answered. */
+  answered(route: string, status: number, seconds: number): void
+  /** The exposition text and its content type. */
+  expose(): Promise<{ readonly text: string; readonly contentType: string }>
+  close(): void
+}
+
+/** What is read when the metrics are asked for. */
+export interface Sources {
+  readonly version: string
+  inFlight(): number
+}
+
+export function openMetrics(sources: Sources): Metrics {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry, prefix: 'reward_gateway_' })
+  const make = instruments(registry)
+  make.gauge('samples_in_flight', 'Samples in work.', () => sources.inFlight())
+  make.gauge('build_info', '1; the version is the label.', () => 1, { version: sources.version })
+  return {
+    engine: engineMetrics(make),
+    models: modelMetrics(make),
+    functions: functionMetrics(make),
+    answered: requestMetrics(make),
+    expose: async () => ({ text: await registry.metrics(), contentType: registry.contentType }),
+    close: () => registry.clear(),
+  }
+}
+
+function requestMetrics(make: Instruments): Metrics['answered'] {
+  const requests = make.histogram(
+    'request_duration_seconds',
+    'Time of a request.',
+    ['route', 'status'],
+    secondBuckets,
+  )
+  return (route, status, seconds) => requests.observe({ route, status: String(status) }, seconds)
+}
+
+function engineMetrics(make: Instruments): EngineEvents {
+  const samples = make.counter('samples_total', 'Samples answered, by whether they have a reward.', [
+    'reward',
+    'valid',
+  ])
+  const invalid = make.counter('samples_invalid_total', 'Samples without a reward.', ['reward', 'kind'])
+  const terms = make.counter('terms_total', 'Terms: scored, text, off or failed.', [
+    'reward',
+    'step',
+    'status',
+  ])
+  const scores = make.histogram('term_score', 'Scores of a term.', ['reward', 'step'], scoreBuckets)
+  const gated = make.counter('gated_total', 'Steps that a closed gate saved.', ['reward', 'step'])
+  const questions = make.counter('questions_total', 'Answered questions: by a call, by the cache, joined.', [
+    'model',
+    'source',
+  ])
+  const waits = make.histogram(
+    'question_duration_seconds',
+    'Time to the answer of a question.',
+    ['model'],
+    secondBuckets,
+  )
+  return {
+    scored({ reward, outcome }) {
+      samples.inc({ reward, valid: String(outcome.valid) })
+      if (!outcome.valid) invalid.inc({ reward, kind: outcome.failure.kind })
+      for (const term of outcome.terms) {
+        terms.inc({ reward, step: term.name, status: term.status })
+        if (term.status === 'scored') scores.observe({ reward, step: term.name }, term.score.value)
+        if (term.status === 'off' && term.why === 'gate') gated.inc({ reward, step: term.name })
+      }
+    },
+    asked({ model, source, ms }) {
+      questions.inc({ model, source })
+      waits.observe({ model }, ms / 1000)
+    },
+  }
+}
+
+function modelMetrics(make: Instruments): ModelEvents {
+  const calls = make.histogram(
+    'upstream_duration_seconds',
+    'Time of a call.',
+    ['model', 'outcome'],
+    secondBuckets,
+  )
+  const tokens = make.counter('tokens_total', 'Tokens that models read and wrote.', ['model', 'kind'])
+  const retries = make.counter('retries_total', 'Further calls after a failed one.', ['model', 'kind'])
+  const denied = make.counter('retries_denied_total', 'Further calls that the retry budget forbade.', [
+    'model',
+  ])
+  const ejections = make.counter('ejections_total', 'Instances that were taken out.', ['instance'])
+  return {
+    callEnded({ model, outcome, ms, tokens: used }) {
+      calls.observe({ model, outcome }, ms / 1000)
+      tokens.inc({ model, kind: 'prompt' }, used.prompt)
+      tokens.inc({ model, kind: 'completion' }, used.completion)
+    },
+    retried: ({ model, kind }) => retries.inc({ model, kind }),
+    retryDenied: ({ model }) => denied.inc({ model }),
+    ejected: ({ instance }) => ejections.inc({ instance }),
+  }
+}
+
+function functionMetrics(make: Instruments): FunctionEvents {
+  const calls = make.histogram(
+    'function_duration_seconds',
+    "Time in an author's code.",
+    ['function', 'op', 'status'],
+    secondBuckets,
+  )
+  const restarts = make.counter('worker_restarts_total', 'Workers that were ended.', ['function', 'why'])
+  return (event) => {
+    if (event.type === 'call')
+      calls.observe({ function: event.name, op: event.op, status: event.status }, event.ms / 1000)
+    if (event.type === 'worker_restarted') restarts.inc({ function: event.name, why: event.why })
+  }
+}

@@ -1,0 +1,21 @@
+import type { FastifyInstance } from 'fastify'
+import type { Test } from 'tap'
+import { createApp } from '../../src/http/app.ts'
+import { openMetrics } from '../../src/telemetry/metrics.ts'
+import { testGateway } from './gateway.ts'
+
+/** The HTTP face of a gateway over these rewards; closed with the test. */
+export async function testApp(
+  t: Test,
+  rewards: Readonly<Record<string, object>>,
+  bodyLimit = 1 << 20,
+): Promise<FastifyInstance> {
+  const metrics = openMetrics({ version: 'test', inFlight: () => gateway.inFlight })
+  const gateway = await testGateway(t, rewards, { events: metrics })
+  const app = await createApp({ gateway, metrics, bodyLimit })
+  t.teardown(async () => {
+    await app.close()
+    metrics.close()
+  })
+  return app
+}

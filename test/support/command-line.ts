@@ -1,0 +1,40 @@
+import { PassThrough, Readable } from 'node:stream'
+import { main } from '../../src/cli/main.ts'
+
+/** What a command left: its exit code and what it wrote. */
+export interface Ran {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface RunOptions {
+  readonly stdin?: string
+  readonly signal?: AbortSignal
+  readonly env?: Readonly<Record<string, string>>
+  readonly onStdout?: (text: string) => unknown
+}
+
+/** Runs `reward-gateway ...argv` in this process. */
+export async function runCommand(argv: readonly string[], options: RunOptions = {}): Promise<Ran> {
+  const { stdin = '', signal = new AbortController().signal, env = {} } = options
+  const [stdout, stderr] = [sink(options.onStdout), sink()]
+  const code = await main(argv, {
+    stdin: Readable.from([stdin]),
+    stdout: stdout.stream,
+    stderr: stderr.stream,
+    env,
+    signal,
+  })
+  return { code, stdout: stdout.text(), stderr: stderr.text() }
+}
+
+function sink(onText?: (text: string) => unknown) {
+  const stream = new PassThrough()
+  const chunks: Buffer[] = []
+  stream.on('data', (chunk: Buffer) => {
+    chunks.push(chunk)
+    onText?.(chunk.toString())
+  })
+  return { stream, text: () => Buffer.concat(chunks).toString() }
+}

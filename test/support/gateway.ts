@@ -1,0 +1,79 @@
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { type Gateway, type GatewayOptions, openGateway, type ScoreJob } from '../../src/gateway/gateway.ts'
+import type { Outcome } from '../../src/sample/outcome.ts'
+import type { Sample } from '../../src/sample/sample.ts'
+import type { SimulatedServerOptions } from '../../src/simulate/options.ts'
+import { type SimulatedServer, startSimulatedServer } from '../../src/simulate/server.ts'
+
+const functionFolders = [join(import.meta.dirname, '../fixtures/functions')]
+
+/** A gateway over rewards given as objects, with the fixture functions; closed with the test. */
+export async function testGateway(
+  t: Test,
+  rewards: Readonly<Record<string, object>>,
+  options: Partial<GatewayOptions> = {},
+): Promise<Gateway> {
+  const inline = Object.entries(rewards).map(([name, config]) => ({
+    file: `${name}.json`,
+    text: JSON.stringify(config),
+  }))
+  const gateway = await openGateway({
+    configs: [],
+    inline,
+    functionFolders,
+    env: {},
+    secret: 'test',
+    ...options,
+  })
+  t.teardown(() => gateway.close(0))
+  return gateway
+}
+
+/** Simulated servers of one model, and the model's config; ended with the test. */
+export async function testModel(
+  t: Test,
+  count: number,
+  options: SimulatedServerOptions = {},
+  config: object = {},
+): Promise<{ servers: readonly SimulatedServer[]; config: object }> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, () => startSimulatedServer({ model: 'judge', ...options })),
+  )
+  t.teardown(() => Promise.all(servers.map((server) => server.close())))
+  return {
+    servers,
+    config: {
+      model: 'judge',
+      instances: servers.map(({ url }) => url),
+      health: { interval_s: 0 },
+      ...config,
+    },
+  }
+}
+
+/** A sample with this response; the rest is empty. */
+export const sampleOf = (response: string, parts: Partial<Sample> = {}): Sample => ({
+  id: `id-${response.slice(0, 20)}`,
+  prompt: 'question',
+  response,
+  groundTruth: null,
+  rmPrompts: {},
+  extraInfo: {},
+  ...parts,
+})
+
+/** The outcomes of these rows. */
+export async function outcomesOf(
+  gateway: Gateway,
+  reward: string,
+  rows: ScoreJob['rows'],
+  job: Partial<ScoreJob> = {},
+): Promise<readonly Outcome[]> {
+  const { outcomes } = await gateway.score({ reward, rows, signal: new AbortController().signal, ...job })
+  return outcomes
+}
+
+/** The reward, or the kind of failure that left none. */
+export const resultOf = (outcome: Outcome | undefined): number | string | undefined =>
+  outcome?.valid ? outcome.reward : outcome?.failure.kind
