@@ -1,0 +1,62 @@
+#!/usr/bin/env node
+import { realpathSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { GatewayError } from '../errors.ts'
+import { nearestName } from '../nearest-name.ts'
+import type { Command, Io } from './command.ts'
+import { tell } from './command.ts'
+
+/** Commands load when they are asked for: `serve` need not pay for plots, nor `score` for a server. */
+const commands: Readonly<Record<string, () => Promise<{ readonly command: Command }>>> = {
+  serve: () => import('./serve.ts'),
+  score: () => import('./score.ts'),
+  demo: () => import('./demo.ts'),
+}
+
+/** `reward-gateway COMMAND ...`; the exit code is 0, 1 where the work failed, 2 where the arguments are wrong. */
+export async function main(argv: readonly string[], io: Io): Promise<number> {
+  const [name = 'help', ...rest] = argv
+  if (name === 'help' || name === '--help' || name === '-h') return help(io)
+  const load = Object.hasOwn(commands, name) ? commands[name] : undefined
+  if (!load) {
+    const near = nearestName(name, Object.keys(commands))
+    io.stderr.write(
+      `reward-gateway: no command '${name}'${near ? `; did you mean '${near}'?` : ''} See reward-gateway help.\n`,
+    )
+    return 2
+  }
+  const { command } = await load()
+  if (rest.includes('--help') || rest.includes('-h')) {
+    io.stdout.write(`${command.usage}\n`)
+    return 0
+  }
+  try {
+    return await command.run(rest, io)
+  } catch (error) {
+    tell(io, error)
+    return error instanceof GatewayError && error.code === 'RG_COMMAND_INVALID' ? 2 : 1
+  }
+}
+
+async function help(io: Io): Promise<number> {
+  io.stdout.write('reward-gateway: serves reward models and rule rewards to RL trainers\n\n')
+  for (const [name, load] of Object.entries(commands)) {
+    io.stdout.write(`  ${name.padEnd(10)} ${(await load()).command.summary}\n`)
+  }
+  io.stdout.write('\nreward-gateway COMMAND --help explains a command.\n')
+  return 0
+}
+
+// npm links the command, so the started file's real path is compared.
+if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
+  const controller = new AbortController()
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => controller.abort(name))
+  const { stdin, stdout, stderr, env } = process
+  process.exitCode = await main(process.argv.slice(2), {
+    stdin,
+    stdout,
+    stderr,
+    env,
+    signal: controller.signal,
+  })
+}

@@ -1,0 +1,27 @@
+/** A column of a text table; numbers are set right. */
+export interface Column {
+  readonly title: string
+  readonly right?: boolean
+}
+
+/** Rows as lines of equal columns; widths count code points. */
+export function textTable(columns: readonly Column[], rows: readonly (readonly string[])[]): string {
+  const widths = columns.map(({ title }, at) =>
+    Math.max(lengthOf(title), ...rows.map((row) => lengthOf(row[at] ?? ''))),
+  )
+  const line = (cells: readonly string[]): string =>
+    columns
+      .map(({ right }, at) => padded(cells[at] ?? '', widths[at] ?? 0, right ?? false))
+      .join('  ')
+      .trimEnd()
+  const head = line(columns.map(({ title }) => title))
+  const rule = widths.map((width) => '─'.repeat(width)).join('  ')
+  return [head, rule, ...rows.map(line)].join('\n')
+}
+
+const lengthOf = (text: string): number => [...text].length
+
+function padded(text: string, width: number, right: boolean): string {
+  const space = ' '.repeat(width - lengthOf(text))
+  return right ? space + text : text + space
+}
