@@ -1,0 +1,52 @@
+import { Pool } from 'undici'
+
+/** Requests that are sent in turn, `concurrency` of them at a time. */
+export interface Load {
+  readonly url: string
+  readonly path: string
+  readonly bodies: readonly string[]
+  readonly requests: number
+  readonly concurrency: number
+}
+
+export interface LoadResult {
+  readonly seconds: number
+  /** Milliseconds, sorted. */
+  readonly latencies: readonly number[]
+  readonly first: unknown
+}
+
+/** Throws at the first answer that is not 200. */
+export async function applyLoad({ url, path, bodies, requests, concurrency }: Load): Promise<LoadResult> {
+  const pool = new Pool(url, { connections: concurrency, headersTimeout: 0, bodyTimeout: 0 })
+  const latencies: number[] = []
+  let sent = 0
+  let first: unknown
+  const started = performance.now()
+  const worker = async () => {
+    while (sent < requests) {
+      const body = bodies[sent++ % bodies.length] ?? ''
+      const began = performance.now()
+      const answer = await pool.request({
+        path,
+        method: 'POST',
+        body,
+        headers: { 'content-type': 'application/json' },
+      })
+      if (answer.statusCode !== 200)
+        throw new Error(`${path}: ${answer.statusCode} ${await answer.body.text()}`)
+      if (first === undefined) first = await answer.body.json()
+      else await answer.body.dump({ limit: Number.MAX_SAFE_INTEGER })
+      latencies.push(performance.now() - began)
+    }
+  }
+  await Promise.all(Array.from({ length: concurrency }, worker))
+  await pool.close()
+  return { seconds: (performance.now() - started) / 1000, latencies: latencies.sort((a, b) => a - b), first }
+}
+
+export const median = (values: readonly number[]): number => {
+  const sorted = [...values].sort((a, b) => a - b)
+  const middle = sorted.length >> 1
+  return sorted.length % 2 ? (sorted[middle] ?? 0) : ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2
+}

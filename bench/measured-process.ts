@@ -1,0 +1,51 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+
+/** A server under measurement, in a process of its own. */
+export interface MeasuredProcess {
+  readonly url: string
+  /** User and system CPU time of all its threads so far. */
+  cpuSeconds(): number
+  /** Resident memory, MiB. */
+  rssMib(): number
+  stop(): Promise<void>
+}
+
+const ticksPerSecond = 100
+
+/** Starts a command and waits until `path` answers. */
+export async function startMeasured(
+  command: readonly string[],
+  url: string,
+  path: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<MeasuredProcess> {
+  const [file = '', ...args] = command
+  const child = spawn(file, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'ignore', 'inherit'] })
+  await answering(`${url}${path}`, child)
+  return {
+    url,
+    cpuSeconds: () => {
+      const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+      return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
+    },
+    rssMib: () =>
+      Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024,
+    async stop() {
+      child.kill('SIGTERM')
+      if (child.exitCode === null) await once(child, 'exit')
+    },
+  }
+}
+
+async function answering(url: string, child: ChildProcess): Promise<void> {
+  for (let tries = 0; tries < 300; tries++) {
+    if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}`)
+    const answer = await fetch(url).catch(() => null)
+    if (answer?.ok) return
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  child.kill()
+  throw new Error(`${url} did not answer`)
+}
