@@ -49,22 +49,33 @@ export async function wakeAll(
 
 /** `gone`: nothing listens there, so it holds no memory. */
 async function ordered(
-  { instance }: Member,
+  member: Member,
   orders: readonly Translation[],
-  { clock, headers, timeoutMs }: MemorySettings,
+  settings: MemorySettings,
 ): Promise<'done' | 'refused' | 'gone'> {
-  for (const { path, body } of orders) {
-    const message = { method: 'POST', path, headers, body } as const
-    const exchange = send(instance.connections, message, instance.basePath)
-    const cancel = clock.after(timeoutMs, () => exchange.abort(new Fault('judge_timeout', 'no answer')))
-    try {
-      const reply = await exchange.reply
-      if (reply.status !== 200) throw refusal(reply)
-    } catch (error) {
-      return error instanceof Fault && error.isRefused ? 'gone' : 'refused'
-    } finally {
-      cancel()
-    }
+  for (const order of orders) {
+    let fault = await faultOf(member, order, settings)
+    // A kept connection breaks when its server has died; only another one shows that nothing listens.
+    if (fault?.kind === 'judge_unreachable' && !fault.isRefused && !fault.isAboutContent)
+      fault = await faultOf(member, order, settings)
+    if (fault) return fault.isRefused ? 'gone' : 'refused'
   }
   return 'done'
+}
+
+async function faultOf(
+  { instance }: Member,
+  { path, body }: Translation,
+  { clock, headers, timeoutMs }: MemorySettings,
+): Promise<Fault | null> {
+  const exchange = send(instance.connections, { method: 'POST', path, headers, body }, instance.basePath)
+  const cancel = clock.after(timeoutMs, () => exchange.abort(new Fault('judge_timeout', 'no answer')))
+  try {
+    const reply = await exchange.reply
+    return reply.status === 200 ? null : refusal(reply)
+  } catch (error) {
+    return error as Fault
+  } finally {
+    cancel()
+  }
 }

@@ -1,0 +1,238 @@
+import t, { type Test } from 'tap'
+import { systemClock } from '../../src/clock.ts'
+import type { ModelEvents } from '../../src/models/events.ts'
+import { openModels } from '../../src/models/open-models.ts'
+import { type SimulatedServer, startSimulatedServer } from '../../src/simulate/index.ts'
+import { fakeClock } from '../support/clock.ts'
+import { configOf, failureOf, judge, question } from '../support/models.ts'
+import { completion, json, type Script } from '../support/scripted-server.ts'
+
+const until = async (done: () => boolean) => {
+  while (!done()) await new Promise(setImmediate)
+  await new Promise(setImmediate)
+}
+
+const yes: Script = (seen) => completion(seen, 'Yes')
+
+/** A server that sleeps and wakes as told, and tells the order of what it was asked. */
+const sleeper =
+  (orders: string[]): Script =>
+  (seen, response) => {
+    orders.push(seen.path)
+    if (seen.path.startsWith('/v1')) return completion(seen, 'Yes')
+    return json(response, {})
+  }
+
+t.test('a model sleeps when told, wakes for a question, and sleeps when nothing comes', async (t) => {
+  const clock = fakeClock()
+  const orders: string[] = []
+  const told: string[] = []
+  const events: ModelEvents = { switched: ({ state }) => told.push(state) }
+  const { ask, models } = await judge(
+    t,
+    [sleeper(orders)],
+    { lifecycle: { sleep_after_idle_s: 60 } },
+    { clock, events },
+  )
+  const memory = () => models.snapshot()[0]?.memory
+  t.equal(memory(), 'unknown')
+  await ask('q1')
+  t.equal(memory(), 'awake')
+  await models.wake('judge')
+  await models.sleep('judge')
+  await models.sleep('judge')
+  t.equal(memory(), 'asleep')
+  t.equal(models.snapshot()[0]?.instances[0]?.state, 'asleep')
+  await ask('q2')
+  clock.advance(59_000)
+  await ask('q3')
+  clock.advance(59_000)
+  t.equal(memory(), 'awake')
+  clock.advance(1000)
+  await until(() => memory() === 'asleep')
+  await models.wake('judge')
+  t.strictSame(orders, [
+    '/wake_up',
+    '/v1/completions',
+    '/sleep?level=1',
+    '/wake_up',
+    '/v1/completions',
+    '/v1/completions',
+    '/sleep?level=1',
+    '/wake_up',
+  ])
+  t.strictSame(told, ['awake', 'asleep', 'awake', 'asleep', 'awake'])
+})
+
+t.test('at level 2 the weights are read again before the model answers', async (t) => {
+  const orders: string[] = []
+  const { ask, models } = await judge(t, [sleeper(orders)], { lifecycle: { level: 2 } })
+  await models.sleep('judge')
+  await ask('q')
+  t.strictSame(orders, [
+    '/sleep?level=2',
+    '/wake_up?tags=weights',
+    '/collective_rpc',
+    '/wake_up?tags=kv_cache',
+    '/v1/completions',
+  ])
+})
+
+t.test('a model that no question may wake fails while it sleeps', async (t) => {
+  const { ask, models } = await judge(t, [sleeper([])], { lifecycle: { wake_on_demand: false } })
+  await models.sleep('judge')
+  t.match(await failureOf(ask('q')), { kind: 'judge_unreachable' })
+  await models.wake('judge')
+  t.equal((await ask('q')).answer.text, 'Yes')
+})
+
+t.test('sleep waits for the questions under way, and those that come meanwhile wake it again', async (t) => {
+  const held: (() => void)[] = []
+  const orders: string[] = []
+  const { ask, models } = await judge(
+    t,
+    [
+      (seen, response) => {
+        orders.push(seen.path)
+        if (seen.path.startsWith('/v1')) held.push(() => json(response, completion(seen, 'Yes')))
+        else json(response, {})
+      },
+    ],
+    { lifecycle: {} },
+  )
+  const first = ask('q1')
+  await until(() => held.length === 1)
+  const asleep = models.sleep('judge')
+  const second = ask('q2')
+  await until(() => orders.length === 2)
+  held.pop()?.()
+  await Promise.all([first, asleep])
+  await until(() => held.length === 1)
+  held.pop()?.()
+  await second
+  t.strictSame(orders, ['/wake_up', '/v1/completions', '/sleep?level=1', '/wake_up', '/v1/completions'])
+})
+
+t.test('a model that cannot be woken or put to sleep is a failure, not a hang', async (t) => {
+  const refuse: Script = (seen, response) =>
+    seen.path.startsWith('/v1') ? yes(seen, response) : json(response, {}, 500)
+  const { ask, models, server } = await judge(t, [refuse], { lifecycle: {} })
+  t.match(await failureOf(ask('q')), { kind: 'judge_unreachable', retryable: true })
+  await t.rejects(models.sleep('judge'), { code: 'RG_INTERNAL' })
+  await t.rejects(models.wake('judge'), { code: 'RG_INTERNAL' })
+  server.script = sleeper([])
+  t.equal((await ask('q')).answer.text, 'Yes')
+  await server.kill()
+  await models.sleep('judge')
+  t.equal(models.snapshot()[0]?.memory, 'asleep', 'what is gone holds no memory')
+  const plain = await judge(t, [yes])
+  await t.rejects(plain.models.sleep('judge'), { code: 'RG_REQUEST_INVALID' })
+  const openai = await judge(t, [yes], { backend: 'openai', lifecycle: {} })
+  await t.rejects(openai.models.sleep('judge'), { code: 'RG_REQUEST_INVALID' })
+})
+
+t.test('of several instances, one that does not wake gets no questions', async (t) => {
+  const refuse: Script = (seen, response) =>
+    seen.path.startsWith('/v1') ? yes(seen, response) : json(response, {}, 500)
+  const { ask, servers } = await judge(t, [refuse, sleeper([])], { lifecycle: {} })
+  for (let i = 0; i < 10; i += 1) t.equal((await ask(`q${i}`)).instance, servers[1]?.url)
+})
+
+t.test('a question leaves the line of a sleeping model when its client goes', async (t) => {
+  const { ask, server } = await judge(t, [() => undefined], { lifecycle: {} })
+  const gone = new AbortController()
+  const asked = failureOf(ask('q', { signal: gone.signal }))
+  await server.saw(1)
+  gone.abort()
+  t.match(await asked, { kind: 'cancelled' })
+})
+
+/** A group of models, each with instances of its own; watches that no two models are ever awake together. */
+async function group(t: Test, names: readonly string[], more: object = {}) {
+  const servers = new Map<string, SimulatedServer[]>()
+  for (const name of names) {
+    const own = [1, 2].map(() => startSimulatedServer({ model: name, sleepMs: 3, latencyMedianMs: 2 }))
+    servers.set(name, await Promise.all(own))
+  }
+  const switches: string[] = []
+  const overlaps: string[] = []
+  const events: ModelEvents = {
+    switched: ({ model, state }) => {
+      if (state === 'awake') switches.push(model)
+    },
+    callStarted: ({ model }) => {
+      for (const [name, own] of servers)
+        if (name !== model && own.some((server) => !server.stats().isSleeping))
+          overlaps.push(`${model} ${name}`)
+    },
+  }
+  const models = openModels(
+    Object.fromEntries(
+      [...servers].map(([name, own]) => [
+        name,
+        configOf(
+          own.map(({ url }) => url),
+          { model: name, gpu_group: 'gpu', lifecycle: { linger_ms: 20, ...more } },
+        ),
+      ]),
+    ),
+    { clock: systemClock, events },
+  )
+  t.teardown(async () => {
+    await models.close()
+    await Promise.all([...servers.values()].flat().map((server) => server.close()))
+  })
+  return { models, switches, overlaps }
+}
+
+t.test(
+  'a request of many samples switches at most once a model, in any order of its questions',
+  async (t) => {
+    const names = ['a', 'b', 'c']
+    const { models, switches, overlaps } = await group(t, names)
+    for (const seed of [1, 2, 3, 4]) {
+      let state = seed
+      const random = () => {
+        state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+        return state / 2 ** 32
+      }
+      switches.length = 0
+      const asked = Array.from({ length: 60 }, (_, i) => {
+        const model = names[Math.floor(random() * names.length)] as string
+        return models.ask({ ...question(`seed ${seed} q${i}`, systemClock.now() + 60_000), model })
+      })
+      await Promise.all(asked)
+      t.ok(switches.length <= names.length, `seed ${seed}: ${switches}`)
+    }
+    t.strictSame(overlaps, [])
+  },
+)
+
+t.test('a chain of steps over two models takes their turns', async (t) => {
+  const { models, switches, overlaps } = await group(t, ['critic', 'scalar'])
+  const ask = (model: string, text: string) =>
+    models.ask({ ...question(text, systemClock.now() + 60_000), model })
+  await Promise.all(
+    Array.from({ length: 20 }, async (_, i) => {
+      await ask('critic', `critique ${i}`)
+      await ask('scalar', `score ${i}`)
+    }),
+  )
+  t.ok(switches.length <= 2, `${switches}`)
+  t.strictSame(overlaps, [])
+})
+
+t.test('a model whose questions never end gives way when the other has waited its turn', async (t) => {
+  const { models, switches } = await group(t, ['busy', 'rare'], { turn_s: 0.05 })
+  let isOver = false
+  const stream = async (i: number) => {
+    for (let n = 0; !isOver; n += 1)
+      await models.ask({ ...question(`busy ${i} ${n}`, systemClock.now() + 60_000), model: 'busy' })
+  }
+  const streams = [0, 1, 2, 3].map(stream)
+  const { answer } = await models.ask({ ...question('rare', systemClock.now() + 60_000), model: 'rare' })
+  t.ok(answer)
+  isOver = true
+  await Promise.all(streams)
+  t.strictSame(switches.slice(0, 2), ['busy', 'rare'])
+})
