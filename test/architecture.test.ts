@@ -91,6 +91,7 @@ const packages: Record<string, readonly string[]> = {
   jsep: ['plan'],
   re2js: ['extract'],
   ajv: ['extract'],
+  eld: ['extract'],
 }
 
 const root = join(import.meta.dirname, '..')

@@ -14,3 +14,11 @@ export function soleBetween(text: string, open: string, close: string): string |
   if (text.indexOf(open, start + 1) >= 0 || text.indexOf(close, end + 1) >= 0) return null
   return text.slice(start + open.length, end)
 }
+
+/** What stands in the only fenced block (three backticks, a word of language after the first); null: none, or several. */
+export function soleFence(text: string): string | null {
+  const pieces = text.split('```')
+  const [, inside] = pieces
+  if (pieces.length !== 3 || inside === undefined) return null
+  return inside.replace(/^[^\n]*\n/, '')
+}

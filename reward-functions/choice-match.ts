@@ -1,0 +1,29 @@
+import { z } from 'zod'
+import { defineRule, type Score } from '../src/contract/index.ts'
+import { statedChoice } from '../src/extract/index.ts'
+
+/** A multiple-choice answer: the one letter that the response settles on is the right one, 1 or 0. */
+export default defineRule({
+  options: z.strictObject({
+    /** How many choices there are, from A on. */
+    choices: z.int().min(2).max(26).default(10),
+  }),
+  truth: ({ choices }) =>
+    z
+      .string()
+      .transform((truth) => /^\s*\(?([A-Za-z])[).]?\s*$/.exec(truth)?.[1]?.toUpperCase() ?? '')
+      .refine((letter) => labelsOf(choices).includes(letter), 'is not the letter of a choice'),
+  range: [0, 1],
+  score({ sample, truth, options }): Score {
+    const stated = statedChoice(sample.response, labelsOf(options.choices))
+    if (!('choice' in stated)) return { value: 0, details: { reason: stated.reason } }
+    const right = stated.choice === truth
+    return {
+      value: Number(right),
+      details: right ? { extracted: stated.choice } : { extracted: stated.choice, reason: 'unequal' },
+    }
+  },
+})
+
+const labelsOf = (choices: number): string[] =>
+  Array.from({ length: choices }, (_, i) => String.fromCharCode(65 + i))

@@ -1,0 +1,30 @@
+import { z } from 'zod'
+import { defineRule, type Score } from '../src/contract/index.ts'
+import { answerAt, answerPlaces, soleFence } from '../src/extract/index.ts'
+import { schemaCheck } from '../src/extract/json-schema.ts'
+
+/** The answer is JSON, alone or as the only fenced block, that satisfies the options' JSON Schema: 1 or 0. */
+export default defineRule({
+  truth: z.unknown(),
+  options: z.strictObject({
+    /** Draft 2020-12. `format` is not checked; `pattern` is RE2 syntax. */
+    schema: z.record(z.string(), z.unknown()).superRefine((schema, context) => {
+      try {
+        schemaCheck(schema)
+      } catch (error) {
+        context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : String(error) })
+      }
+    }),
+    place: z.enum(answerPlaces).default('whole'),
+    /** forbid: the answer is JSON and nothing else; allow: it may stand in one ``` block with text around. */
+    fence: z.enum(['forbid', 'allow']).default('allow'),
+  }),
+  range: [0, 1],
+  score({ sample, options: { schema, place, fence } }): Score {
+    const answer = answerAt(sample.response, place)
+    if (!('text' in answer)) return { value: 0, details: { reason: answer.reason } }
+    const fenced = fence === 'allow' ? soleFence(answer.text) : null
+    const reason = schemaCheck(schema)(fenced ?? answer.text)
+    return reason === null ? { value: 1 } : { value: 0, details: { reason } }
+  },
+})

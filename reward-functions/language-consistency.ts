@@ -1,0 +1,35 @@
+import { z } from 'zod'
+import { defineRule, type Sample, type Score } from '../src/contract/index.ts'
+import { knownLanguages, languageOf, languageShares } from '../src/extract/language.ts'
+
+const code = z.string().refine((text) => knownLanguages.has(text), 'is no ISO 639-1 code of a known language')
+
+/** Share of the response's letters that are in the wanted language; code, formulas and addresses do not count. */
+export default defineRule({
+  options: z.strictObject({
+    /** prompt: that of the last user message; ground_truth: the row's code; or a code for all rows. */
+    language: z.union([z.enum(['prompt', 'ground_truth']), code]).default('prompt'),
+    /** The score is 1 from this share on and 0 below; absent: the share itself. */
+    pass: z.number().gt(0).max(1).optional(),
+  }),
+  truth: ({ language }): z.ZodType<unknown> => (language === 'ground_truth' ? code : z.unknown()),
+  range: [0, 1],
+  score({ sample, truth, options: { language, pass } }): Score | null {
+    const named = language === 'ground_truth' ? String(truth) : language
+    const wanted = named === 'prompt' ? languageOf(lastUserText(sample)) : named
+    if (wanted === null) return null
+    const { shares, letters } = languageShares(sample.response)
+    if (letters === 0) return { value: 0, details: { wanted, reason: 'no_words' } }
+    const share = shares.get(wanted) ?? 0
+    const languages = Object.fromEntries([...shares].sort(([, a], [, b]) => b - a).slice(0, 5))
+    return {
+      value: pass === undefined ? Math.min(share, 1) : Number(share >= pass),
+      details: { wanted, languages },
+    }
+  },
+})
+
+function lastUserText({ prompt }: Sample): string {
+  if (typeof prompt === 'string') return prompt
+  return (prompt.findLast(({ role }) => role === 'user') ?? prompt.at(-1))?.content ?? ''
+}

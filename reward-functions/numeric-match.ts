@@ -1,0 +1,45 @@
+import { z } from 'zod'
+import { defineRule, type Score } from '../src/contract/index.ts'
+import {
+  answerAt,
+  answerPlaces,
+  equalFractions,
+  finalNumber,
+  soleNumber,
+  valueOfNumber,
+} from '../src/extract/index.ts'
+
+/** The answer's number equals the ground truth, exactly or within a tolerance: 1 or 0. */
+export default defineRule({
+  truth: z.union([z.string(), z.number()]).transform((truth, context) => {
+    const sole = soleNumber(String(truth))
+    const value = 'number' in sole ? valueOfNumber(sole.number) : null
+    if (value !== null) return value
+    context.addIssue({ code: 'custom', message: 'holds not exactly one number' })
+    return z.NEVER
+  }),
+  options: z.strictObject({
+    /** final: the boxed number, else the one after `####`, else in `<answer>`, else the last one. */
+    place: z.enum(['final', ...answerPlaces]).default('final'),
+    /** Largest difference that counts as none. */
+    absolute: z.number().min(0).default(0),
+    /** The same as a share of the ground truth. */
+    relative: z.number().min(0).max(1).default(0),
+  }),
+  range: [0, 1],
+  score({ sample: { response }, truth, options: { place, absolute, relative } }): Score {
+    const answer = place === 'final' ? { text: null } : answerAt(response, place)
+    const found =
+      'reason' in answer ? answer : answer.text === null ? finalNumber(response) : soleNumber(answer.text)
+    if ('reason' in found) return { value: 0, details: { reason: found.reason } }
+    const value = valueOfNumber(found.number)
+    if (value === null) return { value: 0, details: { reason: 'no_number' } }
+    const wanted = Number(truth.numerator) / Number(truth.denominator)
+    const difference = Math.abs(Number(value.numerator) / Number(value.denominator) - wanted)
+    const right =
+      equalFractions(value, truth) ||
+      (absolute + relative > 0 && difference <= Math.max(absolute, relative * Math.abs(wanted)))
+    const extracted = found.number.slice(0, 100)
+    return { value: Number(right), details: right ? { extracted } : { extracted, reason: 'unequal' } }
+  },
+})

@@ -1,0 +1,34 @@
+import { z } from 'zod'
+import { defineRule, type Score } from '../src/contract/index.ts'
+import { countCodePoints } from '../src/extract/index.ts'
+
+/** DAPO's soft overlong punishment: 0 up to max_length - buffer, falling over the buffer to -penalty_factor at max_length. */
+export default defineRule({
+  truth: z.unknown(),
+  options: z
+    .strictObject({
+      max_length: z.int().positive(),
+      buffer: z.int().positive(),
+      penalty_factor: z.number().positive().default(1),
+      /** tokens: as counted by the trainer, in extra_info; the gateway has no tokenizer. */
+      unit: z.enum(['tokens', 'characters']).default('tokens'),
+      /** The field of extra_info that holds the response's length in tokens. */
+      length_field: z.string().default('response_length'),
+    })
+    .refine(({ max_length, buffer }) => buffer <= max_length, {
+      path: ['buffer'],
+      message: 'is longer than max_length',
+    }),
+  range: ({ penalty_factor }) => [-penalty_factor, 0],
+  score({ sample, options }): Score {
+    const { max_length, buffer, penalty_factor, unit, length_field } = options
+    const length = unit === 'tokens' ? sample.extraInfo[length_field] : countCodePoints(sample.response)
+    if (typeof length !== 'number' || !(length >= 0)) {
+      throw new Error(
+        `extra_info.${length_field} holds no length in tokens; send it, or set unit: characters`,
+      )
+    }
+    const excess = Math.min(Math.max(length - (max_length - buffer), 0), buffer)
+    return { value: excess === 0 ? 0 : (-excess / buffer) * penalty_factor, details: { length } }
+  },
+})

@@ -1,0 +1,37 @@
+import { z } from 'zod'
+import { defineRule, type Score } from '../src/contract/index.ts'
+import { answerAt, answerPlaces } from '../src/extract/index.ts'
+import { linearPattern, patternProblem } from '../src/extract/regex.ts'
+
+const pattern = z.string().max(4096)
+
+/** The answer matches a pattern in RE2 syntax, from the options or, where they have none, the row's ground truth: 1 or 0. */
+export default defineRule({
+  options: z
+    .strictObject({
+      pattern: pattern.optional(),
+      /** i: any case; m: ^ and $ at lines; s: . is any character. */
+      flags: z.stringFormat('flags of i, m and s', /^[ims]*$/).default(''),
+      /** false: a match anywhere in the answer will do. */
+      whole: z.boolean().default(true),
+      place: z.enum(answerPlaces).default('whole'),
+    })
+    .superRefine(({ pattern = '', flags }, context) => {
+      const problem = patternProblem(pattern, flags)
+      if (problem !== null) context.addIssue({ code: 'custom', path: ['pattern'], message: problem })
+    }),
+  truth: (options): z.ZodType<unknown> =>
+    options.pattern !== undefined
+      ? z.unknown()
+      : pattern.refine(
+          (source) => patternProblem(source, options.flags) === null,
+          'is no pattern in RE2 syntax',
+        ),
+  range: [0, 1],
+  score({ sample, truth, options: { pattern = String(truth), flags, whole, place } }): Score {
+    const answer = answerAt(sample.response, place)
+    if (!('text' in answer)) return { value: 0, details: { reason: answer.reason } }
+    const matches = linearPattern(pattern, flags).matches(answer.text, whole)
+    return matches ? { value: 1 } : { value: 0, details: { reason: 'no_match' } }
+  },
+})

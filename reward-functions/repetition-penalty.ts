@@ -1,0 +1,18 @@
+import { z } from 'zod'
+import { defineRule, type Score } from '../src/contract/index.ts'
+import { repeatedShare, words } from '../src/extract/words.ts'
+
+/** The share of word n-grams that occurred before in the response, times `max_penalty`: 0 for none, as Open-R1 has it. */
+export default defineRule({
+  truth: z.unknown(),
+  options: z.strictObject({
+    /** Words in a gram. */
+    ngram: z.int().min(1).max(50).default(3),
+    max_penalty: z.number().negative().default(-1),
+  }),
+  range: ({ max_penalty }) => [max_penalty, 0],
+  score({ sample, options: { ngram, max_penalty } }): Score {
+    const share = repeatedShare(words(sample.response), ngram)
+    return { value: share === 0 ? 0 : share * max_penalty, details: { repeated_share: share } }
+  },
+})

@@ -1,0 +1,36 @@
+import { z } from 'zod'
+import { defineRule, type Score } from '../src/contract/index.ts'
+import {
+  answerAt,
+  answerPlaces,
+  countCodePoints,
+  isComparable,
+  similarityMetrics,
+  textSimilarity,
+} from '../src/extract/index.ts'
+
+/** A longer reference would cost too much against a long answer. */
+const maxReference = 20_000
+
+/** How near the answer is to the ground truth by one of the metrics of OpenAI's text_similarity grader, 0 to 1; the nearest of several counts. */
+export default defineRule({
+  options: z.strictObject({
+    metric: z.enum(similarityMetrics).default('rouge_l'),
+    place: z.enum(answerPlaces).default('whole'),
+    /** The score is 1 from here on and 0 below; absent: the similarity itself. */
+    pass: z.number().min(0).max(1).optional(),
+  }),
+  truth: ({ metric }) =>
+    z
+      .union([z.string(), z.array(z.string()).min(1)])
+      .transform((truth) => [truth].flat())
+      .refine((truths) => truths.every((text) => isComparable(metric, text)), 'holds nothing to compare')
+      .refine((truths) => truths.every((text) => countCodePoints(text) <= maxReference), 'is too long'),
+  range: [0, 1],
+  score({ sample, truth, options: { metric, place, pass } }): Score {
+    const answer = answerAt(sample.response, place)
+    if (!('text' in answer)) return { value: 0, details: { reason: answer.reason } }
+    const similarity = Math.max(...truth.map((reference) => textSimilarity(metric, answer.text, reference)))
+    return { value: pass === undefined ? similarity : Number(similarity >= pass), details: { similarity } }
+  },
+})

@@ -1,0 +1,59 @@
+import { blocks } from './blocks.ts'
+import { soleBetween } from './tags.ts'
+import { afterThink } from './think.ts'
+import { trimSpace } from './white-space.ts'
+
+/** Where a response may state its answer, after its thinking; `whole` is all of it. */
+export const answerPlaces = ['whole', 'tag', 'boxed', 'hashes', 'last_line'] as const
+export type AnswerPlace = (typeof answerPlaces)[number]
+
+/** The answer's text without outer white space, or why there is none. */
+export type PlacedAnswer =
+  | { readonly text: string }
+  | { readonly reason: 'thinking_unclosed' | 'no_answer' | 'contradiction' }
+
+/** What a response states at a place: the only `<answer>`; what all boxes, or all lines after `####`, agree on. */
+export function answerAt(response: string, place: AnswerPlace): PlacedAnswer {
+  const answer = afterThink(response)
+  if (answer === null) return { reason: 'thinking_unclosed' }
+  const stated = statements[place](answer).map(trimSpace)
+  const [first] = stated
+  if (first === undefined || first === '') return { reason: 'no_answer' }
+  return stated.every((text) => text === first) ? { text: first } : { reason: 'contradiction' }
+}
+
+const statements: Readonly<Record<AnswerPlace, (text: string) => readonly string[]>> = {
+  whole: (text) => [text],
+  tag(text) {
+    const sole = soleBetween(text, '<answer>', '</answer>')
+    return sole === null ? blocks(text, '<answer>', '</answer>') : [sole]
+  },
+  boxed: boxContents,
+  hashes: (text) => Array.from(text.matchAll(/#{4,}([^\n]*)/g), ([, line = '']) => line),
+  last_line: (text) => [trimSpace(text).split('\n').at(-1) ?? ''],
+}
+
+/** What stands in every `\boxed{...}` that is closed, left to right; a box inside a box is text of the outer one. */
+export function boxContents(text: string): string[] {
+  const found: string[] = []
+  let at = text.indexOf(open)
+  while (at >= 0) {
+    const start = at + open.length
+    const end = closingBrace(text, start)
+    if (end < 0) break
+    found.push(text.slice(start, end))
+    at = text.indexOf(open, end)
+  }
+  return found
+}
+
+const open = '\\boxed{'
+
+function closingBrace(text: string, start: number): number {
+  let depth = 1
+  for (let at = start; at < text.length; at++) {
+    if (text[at] === '{') depth++
+    if (text[at] === '}' && --depth === 0) return at
+  }
+  return -1
+}

@@ -1,0 +1,102 @@
+/** Which languages a text is written in. Not in index.ts: loading the detector's tables takes 0.2 s and some 40 MB. */
+import { eld } from 'eld/extrasmall'
+
+/** What is no prose: code, formulas, addresses, tags. `[open, close]`. */
+const notProse: readonly (readonly [string, string])[] = [
+  ['```', '```'],
+  ['`', '`'],
+  ['$$', '$$'],
+  ['\\[', '\\]'],
+  ['\\(', '\\)'],
+]
+const inline = /\$[^$\n]{1,200}\$|https?:\/\/\S{1,2000}|<\/?[A-Za-z][\w-]{0,63}>|\\[A-Za-z]{1,64}/g
+const families: readonly (readonly [string, RegExp])[] = [
+  ['latin', /\p{Script=Latin}/u],
+  ['east-asian', /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u],
+  ['hangul', /\p{Script=Hangul}/u],
+  ['cyrillic', /\p{Script=Cyrillic}/u],
+  ['arabic', /\p{Script=Arabic}/u],
+  ['devanagari', /\p{Script=Devanagari}/u],
+]
+const unspaced = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}'
+const word = new RegExp(`[${unspaced}ー]+|[[\\p{L}\\p{M}'’\\-]--[${unspaced}]]+`, 'gv')
+const sentence = /[^.!?。！？\n]+[.!?。！？\n]*/g
+
+/** Pieces shorter than this many letters are read with what follows; longer ones are parted. */
+const [shortest, longest] = [40, 400]
+
+/** ISO 639-1 codes that can be told apart. */
+export const knownLanguages: ReadonlySet<string> = new Set(Object.values(eld.info().Languages))
+
+/** The ISO 639-1 code of a text's main language; null: none of the 60 known, or no words. Looks at the first 1000 characters. */
+export const languageOf = (text: string): string | null =>
+  eld.detect(prose(text).slice(0, 1000)).language || null
+
+/** Share of the letters of a text in each language, by ISO 639-1 code ('' unknown), and how many letters there are. */
+export function languageShares(text: string): {
+  readonly shares: ReadonlyMap<string, number>
+  readonly letters: number
+} {
+  const counted = new Map<string, number>()
+  let letters = 0
+  for (const { text: piece, weight } of pieces(prose(text))) {
+    const { language } = eld.detect(piece)
+    counted.set(language, (counted.get(language) ?? 0) + weight)
+    letters += weight
+  }
+  return {
+    shares: new Map(Array.from(counted, ([language, weight]) => [language, weight / letters])),
+    letters,
+  }
+}
+
+interface Piece {
+  readonly text: string
+  /** Letters; a character of a script without spaces counts as two, for it says about as much. */
+  readonly weight: number
+}
+
+/** Runs of words of one script, in pieces that are long enough to tell a language from. */
+function* pieces(text: string): Generator<Piece> {
+  const open = new Map<string, { words: string[]; weight: number }>()
+  const taken = (piece: { words: string[]; weight: number }): Piece => ({
+    text: piece.words.join(' '),
+    weight: piece.weight,
+  })
+  for (const [part] of text.matchAll(sentence)) {
+    for (const [letters] of part.matchAll(word)) {
+      const family = families.find(([, script]) => script.test(letters))?.[0] ?? 'other'
+      const piece = open.get(family) ?? { words: [], weight: 0 }
+      piece.words.push(letters)
+      piece.weight += family === 'east-asian' ? 2 * letters.length : letters.length
+      open.set(family, piece)
+      if (piece.weight < longest) continue
+      yield taken(piece)
+      open.delete(family)
+    }
+    for (const [family, piece] of open) {
+      if (piece.weight < shortest) continue
+      yield taken(piece)
+      open.delete(family)
+    }
+  }
+  for (const piece of open.values()) yield taken(piece)
+}
+
+function prose(text: string): string {
+  const plain = notProse.reduce((rest, [open, close]) => withoutBetween(rest, open, close), text)
+  return plain.replace(inline, ' ')
+}
+
+/** Without what stands between marks; an open mark without its end stays. */
+function withoutBetween(text: string, open: string, close: string): string {
+  let rest = ''
+  let at = 0
+  for (let start = text.indexOf(open); start >= 0; start = text.indexOf(open, at)) {
+    const end = text.indexOf(close, start + open.length)
+    if (end < 0) break
+    rest += `${text.slice(at, start)} `
+    at = end + close.length
+  }
+  return rest + text.slice(at)
+}

@@ -1,0 +1,46 @@
+import { answerAt, boxContents } from './answer-place.ts'
+import { compatible } from './compatible.ts'
+import { afterThink } from './think.ts'
+import { trimSpace, whiteSpace } from './white-space.ts'
+
+/** A choice as stated, or why none is. */
+export type StatedChoice = { readonly choice: string } | { readonly reason: string }
+
+const blank = `[${whiteSpace}]`
+const dressed = '[*_"\'`“”‘’$]*'
+const verb = `(?:${blank}+(?:is|are|would be|must be))?${blank}*(?:[:=是为]${blank}*)?`
+const introduction = `(?:[Aa]nswer|ANSWER|[Cc]hoice|[Oo]ption|答案|选项|选)${verb}${dressed}`
+const letter = '(?:([A-Z])|\\(([A-Za-z])\\)|\\{([A-Za-z])\\})(?![\\p{L}\\p{N}])'
+const phrase = new RegExp(introduction + letter, 'gu')
+const lone = new RegExp(`^${dressed}(?:\\\\text)?[({]?([A-Z])(?:${dressed}$|${dressed}[)}.:,\\n])`, 'u')
+const only = new RegExp(`^${dressed}(?:\\\\text)?[({]?([A-Za-z])[)}]?[.]?${dressed}$`, 'u')
+
+/** The letter that a response settles on: in its box, in `<answer>`, after "answer is", or alone; contradictions settle nothing. */
+export function statedChoice(response: string, labels: readonly string[]): StatedChoice {
+  const text = afterThink(compatible(response))
+  if (text === null) return { reason: 'thinking_unclosed' }
+  const place = boxContents(text).length > 0 ? 'boxed' : text.includes('<answer>') ? 'tag' : null
+  if (place !== null) {
+    const stated = answerAt(text, place)
+    return 'text' in stated ? loneChoice(stated.text, labels) : stated
+  }
+  const named = Array.from(text.matchAll(phrase), (found) => upper(found.slice(1))).filter((name) =>
+    labels.includes(name),
+  )
+  const [first] = named
+  if (first === undefined) return loneChoice(trimSpace(text), labels)
+  return named.every((name) => name === first) ? { choice: first } : { reason: 'contradiction' }
+}
+
+/** A text that is a letter, or begins with one as an item of a list does, and begins no other line so. */
+function loneChoice(text: string, labels: readonly string[]): StatedChoice {
+  const lines = text.split('\n').map(trimSpace)
+  const [first, ...others] = lines.map((line) => upper((only.exec(line) ?? lone.exec(line) ?? []).slice(1)))
+  if (first === undefined || !labels.includes(first)) return { reason: 'no_choice' }
+  return others.some((other) => other !== first && labels.includes(other))
+    ? { reason: 'several_choices' }
+    : { choice: first }
+}
+
+const upper = (letters: readonly (string | undefined)[]): string =>
+  letters.find((letter) => letter !== undefined)?.toUpperCase() ?? ''
