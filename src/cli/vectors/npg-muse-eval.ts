@@ -3,8 +3,10 @@ import grapharenaBoxed from '../../../reward-functions/grapharena-boxed.ts'
 import graphwiz from '../../../reward-functions/graphwiz.ts'
 import graphwizRevised from '../../../reward-functions/graphwiz-revised.ts'
 import nodeLink from '../../../reward-functions/node-link.ts'
-import type { Json, Rule } from '../../contract/index.ts'
-import { type RowParts, scored } from '../../contract/testing.ts'
+import zebralogic from '../../../reward-functions/zebralogic.ts'
+import zebralogicOfN from '../../../reward-functions/zebralogic-of-n.ts'
+import type { Json, Rule, Score } from '../../contract/index.ts'
+import { type RowParts, row, scored } from '../../contract/testing.ts'
 import { type Adapter, raises, type Vector } from './vector.ts'
 
 function found<T, O>(rule: Rule<T, O>, vector: Vector, rest: RowParts) {
@@ -54,6 +56,21 @@ export const npgMuseEvaluation: Adapter = {
         options: { mode },
       })
       return { generated_answer: details?.extracted ?? null, correct: right }
+    },
+    zebralogic(vector, mode) {
+      const groundTruth = vector.solution as Json
+      const outputs = vector.outputs as readonly string[]
+      const choice = String(vector.mode).replace(/_of_n$/, '')
+      const score =
+        choice === 'single'
+          ? scored(zebralogic, { response: outputs[0] ?? '', groundTruth, options: { mode } })
+          : (zebralogicOfN.score(
+              outputs.map((response) =>
+                row(zebralogicOfN, { response, groundTruth, options: { mode, choice } }),
+              ),
+            )[0] as Score)
+      const { parsed, ...parts } = score?.parts ?? {}
+      return { ...parts, parsed: parsed === 1, solved: score?.value === 1 }
     },
   },
   wanted,

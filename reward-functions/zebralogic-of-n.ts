@@ -1,0 +1,45 @@
+import { z } from 'zod'
+import { defineGroupRule } from '../src/contract/index.ts'
+import { afterThink } from '../src/extract/index.ts'
+import {
+  publishedCell,
+  publishedPrediction,
+  soundCell,
+  soundPrediction,
+  zebraCells,
+} from '../src/extract/zebra.ts'
+import { chosenMarks, zebraChoices } from '../src/extract/zebra-vote.ts'
+import zebralogic from './zebralogic.ts'
+
+/** ZebraLogic for a group: the one answer chosen or voted from all of them; every row gets its score. */
+export default defineGroupRule({
+  truth: zebralogic.truth({ mode: 'sound' }),
+  options: z.strictObject({
+    mode: z.enum(['sound', 'reference']).default('sound'),
+    choice: z.enum(zebraChoices).default('majority'),
+  }),
+  range: [0, 1],
+  parts: zebralogic.parts({ mode: 'sound' }),
+  score(rows) {
+    const [first] = rows
+    if (!first) return []
+    const { mode, choice } = first.options
+    const cells = zebraCells(first.truth.header, first.truth.rows)
+    const predictions = rows
+      .map(({ sample: { response } }) =>
+        mode === 'sound' ? soundPrediction(afterThink(response) ?? '') : publishedPrediction(response),
+      )
+      .filter((prediction) => prediction !== null)
+    const [one, ...more] = predictions
+    const marks = one
+      ? chosenMarks(choice, cells, [one, ...more], mode === 'sound' ? soundCell : publishedCell)
+      : { right: 0, reasoningLength: 0 }
+    const parts = {
+      parsed: Number(one !== undefined),
+      correct_cells: marks.right,
+      total_cells: cells.length,
+      reasoning_length: marks.reasoningLength,
+    }
+    return rows.map(() => ({ value: Number(one !== undefined && marks.right === cells.length), parts }))
+  },
+})

@@ -1,0 +1,45 @@
+import { z } from 'zod'
+import { defineRule } from '../src/contract/index.ts'
+import { afterThink } from '../src/extract/index.ts'
+import {
+  publishedCell,
+  publishedPrediction,
+  rightCells,
+  soundCell,
+  soundPrediction,
+  zebraCells,
+} from '../src/extract/zebra.ts'
+
+const table = z.object({ header: z.array(z.string()).min(2), rows: z.array(z.array(z.string())).min(1) })
+
+/** ZebraLogic: `{"reasoning", "solution": {"House 1": {"Name": ...}}}`; the puzzle is solved where every square is right. */
+export default defineRule({
+  truth: z.union([
+    table,
+    z
+      .string()
+      .transform((text) => JSON.parse(text))
+      .pipe(table),
+  ]),
+  options: z.strictObject({ mode: z.enum(['sound', 'reference']).default('sound') }),
+  range: [0, 1],
+  parts: ['parsed', 'correct_cells', 'total_cells', 'reasoning_length'],
+  score({ sample: { response }, truth: { header, rows }, options: { mode } }) {
+    const cells = zebraCells(header, rows)
+    const prediction =
+      mode === 'sound' ? soundPrediction(afterThink(response) ?? '') : publishedPrediction(response)
+    const right = prediction
+      ? rightCells(cells, prediction.solution, mode === 'sound' ? soundCell : publishedCell)
+      : 0
+    return {
+      value: Number(prediction !== null && right === cells.length),
+      parts: {
+        parsed: Number(prediction !== null),
+        correct_cells: right,
+        total_cells: cells.length,
+        reasoning_length: prediction?.reasoningLength ?? 0,
+      },
+      ...(prediction ? {} : { details: { reason: 'no object with a solution' } }),
+    }
+  },
+})
