@@ -1,25 +1,24 @@
-/** Further calls as a share of first calls. A full purse pays for one wave of calls lost with their instance. */
+/** Further calls as a share of first calls. The credit pays for one wave of calls lost with their instance. */
 export class RetryBudget {
-  #purse: number
+  #debt = 0
   readonly #share: number
-  readonly #capacity: () => number
+  readonly #credit: () => number
 
-  /** `capacity`: how many calls can be under way. */
-  constructor(share: number, capacity: () => number) {
+  /** `credit`: how many calls can be under way. */
+  constructor(share: number, credit: () => number) {
     this.#share = share
-    this.#capacity = capacity
-    this.#purse = capacity()
+    this.#credit = credit
   }
 
   /** Counts a first call. */
   earn(): void {
-    this.#purse = Math.min(this.#purse + this.#share, this.#capacity())
+    this.#debt = Math.max(0, this.#debt - this.#share)
   }
 
   /** Pays for one further call; false: there is nothing left. */
   spend(): boolean {
-    if (this.#share === 0 || this.#purse < 1) return false
-    this.#purse -= 1
+    if (this.#share === 0 || this.#debt + 1 > this.#credit()) return false
+    this.#debt += 1
     return true
   }
 }
