@@ -1,4 +1,5 @@
 import { gsm8kProgressive } from './gsm8k-progressive.ts'
+import { mathVerifyVectors } from './math-verify.ts'
 import { npgMuseVectors } from './npg-muse.ts'
 import { npgMuseEvaluation } from './npg-muse-eval.ts'
 import { toolCalls } from './tool-call.ts'
@@ -9,6 +10,7 @@ import { verlWithRms } from './verl-with-rms.ts'
 /** By the name of the folder that holds the vector files. */
 export const adapters: Readonly<Record<string, Adapter>> = {
   'gsm8k-progressive': gsm8kProgressive,
+  'math-verify': mathVerifyVectors,
   'npg-muse': npgMuseVectors,
   'npg-muse-eval': npgMuseEvaluation,
   'tool-call': toolCalls,
