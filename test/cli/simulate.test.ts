@@ -1,0 +1,132 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { command } from '../../src/cli/simulate.ts'
+import { GatewayError } from '../../src/errors.ts'
+
+/** Runs the command until `use` is done with the addresses that it printed. */
+async function running(argv: string[], use: (urls: string[]) => Promise<void>): Promise<number> {
+  const stop = new AbortController()
+  let printed = ''
+  let tell = () => {}
+  const started = new Promise<void>((resolve) => {
+    tell = resolve
+  })
+  const write = (text: string): void => {
+    printed += text
+    tell()
+  }
+  const ended = command.run(argv, { stdout: { write }, signal: stop.signal })
+  await Promise.race([started, ended])
+  try {
+    await use(
+      printed
+        .trim()
+        .split('\n')
+        .map((line) => line.split(' ')[1] ?? ''),
+    )
+  } finally {
+    stop.abort()
+  }
+  return ended
+}
+
+const ask = async (url: string, question: string, answer: string): Promise<Response> =>
+  fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    body: JSON.stringify({
+      model: 'judge',
+      messages: [{ role: 'user', content: `Question: ${question}\nAnswer: ${answer}` }],
+    }),
+  })
+
+const textOf = async (response: Response): Promise<string> =>
+  ((await response.json()) as { choices: [{ message: { content: string } }] }).choices[0].message.content
+
+t.test('it serves so many models until it is stopped, and ends with 0', async (t) => {
+  const folder = t.testdir({ 'answers.json': '{"apples": 42}' })
+  const argv = ['--count', '2', '--model', 'judge', '--answers', join(folder, 'answers.json'), '--control']
+  let url = ''
+  const code = await running(argv, async (urls) => {
+    t.equal(urls.length, 2)
+    url = urls[1] ?? ''
+    t.equal(await textOf(await ask(url, 'How many apples?', '42')), '1')
+    t.equal(await textOf(await ask(url, 'How many apples?', '41')), '0')
+    t.equal((await fetch(`${url}/simulate/stats`)).status, 200)
+  })
+  t.equal(code, 0)
+  await t.rejects(fetch(`${url}/health`), 'nothing listens any more')
+})
+
+t.test('answers come from a file of samples as well', async (t) => {
+  const file = join(t.testdir({}), 'samples.jsonl')
+  const samples = [
+    {
+      prompt: [
+        { role: 'system', content: 'x' },
+        { role: 'user', content: 'How many pears?' },
+      ],
+      ground_truth: '7',
+    },
+    { prompt: 'How many plums?', ground_truth: 8 },
+  ]
+  writeFileSync(file, samples.map((sample) => `${JSON.stringify(sample)}\n`).join(''))
+  await running(['--model', 'judge', '--answers', file], async ([url = '']) => {
+    t.equal(await textOf(await ask(url, 'How many pears?', '7')), '1')
+    t.equal(await textOf(await ask(url, 'How many plums?', '7')), '0')
+  })
+})
+
+t.test('faults, policies and limits are options', async (t) => {
+  const argv =
+    '--model judge --policy constant --constant maybe --fault 500:1@/v1/models --fault slow --runner generate'
+  await running(
+    [...argv.split(' '), '--thinking', '--reasoning-parser', '--seed', 'x', '--host', '127.0.0.1'],
+    async ([url = '']) => {
+      t.equal((await fetch(`${url}/v1/models`)).status, 500)
+      t.equal(await textOf(await ask(url, 'a', 'b')), 'maybe')
+      t.equal((await fetch(`${url}/classify`, { method: 'POST', body: '{}' })).status, 404)
+    },
+  )
+  await running(
+    ['--policy', 'constant', '--constant', '0', '--latency-median-ms', '1'],
+    async ([url = '']) => {
+      const body = JSON.stringify({ prompt: 'x' })
+      const reply = await fetch(`${url}/v1/completions`, { method: 'POST', body })
+      t.match(await reply.json(), { choices: [{ text: '0' }] })
+    },
+  )
+})
+
+t.test('a taken port is told as such', async (t) => {
+  await running([], async ([url = '']) => {
+    const io = { stdout: { write: () => {} }, signal: new AbortController().signal }
+    await t.rejects(command.run(['--port', new URL(url).port], io), { message: /cannot listen.*EADDRINUSE/ })
+  })
+})
+
+t.test('every mistake is told at once', async (t) => {
+  const argv =
+    '--port 99999 --wrong-rate often --policy referense --runner both --fault nonsense --fault 500:2 --answers nowhere.json --count 0 --speed='
+  const stop = new AbortController()
+  const io = { stdout: { write: () => t.fail('nothing starts') }, signal: stop.signal }
+  const error: unknown = await command.run(argv.split(' '), io).catch((reason: unknown) => reason)
+  t.ok(error instanceof GatewayError && error.code === 'RG_COMMAND_INVALID')
+  const paths = error instanceof GatewayError ? error.problems.map(({ path }) => path) : []
+  t.same(paths.sort(), [
+    '--answers',
+    '--count',
+    '--fault',
+    '--fault',
+    '--policy',
+    '--port',
+    '--runner',
+    '--speed',
+    '--wrong-rate',
+  ])
+  const hints = error instanceof GatewayError ? error.problems.map(({ message }) => message).join('\n') : ''
+  t.match(hints, /did you mean 'reference'\?/)
+  await t.rejects(command.run(['--nonsense'], io), { code: 'RG_COMMAND_INVALID' })
+  t.match(command.usage, /--fault KIND/)
+  t.type(command.summary, 'string')
+})
