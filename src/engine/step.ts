@@ -46,14 +46,10 @@ export function rowOf(step: PlanStep, sample: Sample, terms: Terms): CallRow {
 
 const textsOf = (term: Term | undefined): readonly string[] => (term?.status === 'text' ? term.texts : [])
 
-const named = (context: StepContext, step: PlanStep) => ({
-  name: step.name,
-  weight: step.weight(context.job.trainingStep),
-})
-
 /** `draws` and `spread` tell how many verdicts the score was made of, and their population standard deviation. */
 export const scored = (context: StepContext, step: PlanStep, score: Score, draws = 1, spread = 0): Term => ({
-  ...named(context, step),
+  name: step.name,
+  weight: step.weight(context.job.trainingStep),
   status: 'scored',
   score,
   draws,
@@ -62,19 +58,22 @@ export const scored = (context: StepContext, step: PlanStep, score: Score, draws
 })
 
 export const off = (context: StepContext, step: PlanStep, why: OffReason): Term => ({
-  ...named(context, step),
+  name: step.name,
+  weight: step.weight(context.job.trainingStep),
   status: 'off',
   why,
 })
 
 export const failed = (context: StepContext, step: PlanStep, failure: Failure): Term => ({
-  ...named(context, step),
+  name: step.name,
+  weight: step.weight(context.job.trainingStep),
   status: 'failed',
   failure: { ...failure, step: step.name },
 })
 
 export const spoke = (context: StepContext, step: PlanStep, texts: readonly string[]): Term => ({
-  ...named(context, step),
+  name: step.name,
+  weight: step.weight(context.job.trainingStep),
   status: 'text',
   texts,
 })

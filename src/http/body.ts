@@ -13,7 +13,7 @@ export function readBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(
     ['application/json', 'text/json'],
-    { parseAs: 'string' },
+    { parseAs: 'buffer' },
     async (request: FastifyRequest, text: string | Buffer) => {
       try {
         const { value, oddities } = parseJsonText(String(text))

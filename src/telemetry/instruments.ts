@@ -1,40 +1,135 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+/**
+ * Counters and histograms that cost a map look-up and an addition; prom-client's own look each label set up by sorting
+ * and joining it, which at six observations a sample cost more than scoring it. prom-client still writes them out.
+ */
+import { Gauge, type Metric, type Registry } from 'prom-client'
 
 export const secondBuckets = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300,
 ]
 export const scoreBuckets = [-1, -0.5, 0, 0.1, 0.25, 0.5, 0.75, 0.9, 1, 2, 5, 10]
 
+/** Adds to the series with these label values, in the order of the label names. */
+export type Count = (by: number, ...labels: readonly string[]) => void
+
+/** Observes a value in the series with these label values. */
+export type Observe = (value: number, ...labels: readonly string[]) => void
+
 /** Makes the gateway's instruments in one registry, each with the prefix `reward_gateway_`. */
 export interface Instruments {
-  counter<L extends string>(name: string, help: string, labels: readonly L[]): Counter<L>
-  histogram<L extends string>(
-    name: string,
-    help: string,
-    labels: readonly L[],
-    buckets: readonly number[],
-  ): Histogram<L>
+  counter(name: string, help: string, labels: readonly string[]): Count
+  histogram(name: string, help: string, labels: readonly string[], buckets: readonly number[]): Observe
   /** `read` is called when the metrics are asked for. */
   gauge(name: string, help: string, read: () => number, labels?: Readonly<Record<string, string>>): void
 }
 
 export function instruments(registry: Registry): Instruments {
-  const registers = [registry]
-  const full = (name: string) => `reward_gateway_${name}`
   return {
-    counter: (name, help, labelNames) => new Counter({ name: full(name), help, labelNames, registers }),
-    histogram: (name, help, labelNames, buckets) =>
-      new Histogram({ name: full(name), help, labelNames, buckets: [...buckets], registers }),
+    counter(name, help, labels) {
+      const family = new Family(labels, () => ({ total: 0 }))
+      expose(registry, { name, help, type: 'counter' }, () =>
+        family.map((series, values) => [{ labels: values, value: series.total }]),
+      )
+      return (by, ...values) => {
+        family.of(values).total += by
+      }
+    },
+    histogram(name, help, labels, buckets) {
+      const family = new Family(labels, () => ({
+        counts: new Array<number>(buckets.length + 1).fill(0),
+        sum: 0,
+      }))
+      expose(registry, { name, help, type: 'histogram' }, () =>
+        family.map(({ counts, sum }, values) => histogramLines(full(name), buckets, counts, sum, values)),
+      )
+      return (value, ...values) => {
+        const series = family.of(values)
+        let at = 0
+        while (at < buckets.length && value > (buckets[at] ?? 0)) at++
+        series.counts[at] = (series.counts[at] ?? 0) + 1
+        series.sum += value
+      }
+    },
     gauge(name, help, read, labels = {}) {
       new Gauge({
         name: full(name),
         help,
         labelNames: Object.keys(labels),
-        registers,
+        registers: [registry],
         collect() {
           this.set(labels, read())
         },
       })
     },
   }
+}
+
+const full = (name: string): string => `reward_gateway_${name}`
+
+/** The series of one metric by their label values. */
+class Family<S> {
+  readonly #labels: readonly string[]
+  readonly #make: () => S
+  readonly #series = new Map<string, { readonly values: readonly string[]; readonly series: S }>()
+
+  constructor(labels: readonly string[], make: () => S) {
+    this.#labels = labels
+    this.#make = make
+  }
+
+  of(values: readonly string[]): S {
+    const key = values.length === 1 ? (values[0] ?? '') : values.join('\u0000')
+    const known = this.#series.get(key)
+    if (known) return known.series
+    const series = this.#make()
+    this.#series.set(key, { values, series })
+    return series
+  }
+
+  map(linesOf: (series: S, labels: Readonly<Record<string, string>>) => readonly Line[]): Line[] {
+    return [...this.#series.values()].flatMap(({ values, series }) =>
+      linesOf(series, Object.fromEntries(this.#labels.map((label, at) => [label, values[at] ?? '']))),
+    )
+  }
+}
+
+interface Line {
+  readonly labels: Readonly<Record<string, string | number>>
+  readonly value: number
+  readonly metricName?: string
+}
+
+function histogramLines(
+  name: string,
+  buckets: readonly number[],
+  counts: readonly number[],
+  sum: number,
+  labels: Readonly<Record<string, string>>,
+): Line[] {
+  let below = 0
+  const lines = counts.map((count, at): Line => {
+    below += count
+    return { labels: { le: buckets[at] ?? '+Inf', ...labels }, value: below, metricName: `${name}_bucket` }
+  })
+  return [
+    ...lines,
+    { labels, value: sum, metricName: `${name}_sum` },
+    { labels, value: below, metricName: `${name}_count` },
+  ]
+}
+
+function expose(
+  registry: Registry,
+  { name, help, type }: { name: string; help: string; type: 'counter' | 'histogram' },
+  lines: () => readonly Line[],
+): void {
+  const metric = {
+    name: full(name),
+    help,
+    type,
+    aggregator: 'sum',
+    reset() {},
+    get: async () => ({ ...metric, values: lines() }),
+  }
+  registry.registerMetric(metric as unknown as Metric)
 }

@@ -45,7 +45,7 @@ function requestMetrics(make: Instruments): Metrics['answered'] {
     ['route', 'status'],
     secondBuckets,
   )
-  return (route, status, seconds) => requests.observe({ route, status: String(status) }, seconds)
+  return (route, status, seconds) => requests(seconds, route, String(status))
 }
 
 function engineMetrics(make: Instruments): EngineEvents {
@@ -73,17 +73,17 @@ function engineMetrics(make: Instruments): EngineEvents {
   )
   return {
     scored({ reward, outcome }) {
-      samples.inc({ reward, valid: String(outcome.valid) })
-      if (!outcome.valid) invalid.inc({ reward, kind: outcome.failure.kind })
+      samples(1, reward, String(outcome.valid))
+      if (!outcome.valid) invalid(1, reward, outcome.failure.kind)
       for (const term of outcome.terms) {
-        terms.inc({ reward, step: term.name, status: term.status })
-        if (term.status === 'scored') scores.observe({ reward, step: term.name }, term.score.value)
-        if (term.status === 'off' && term.why === 'gate') gated.inc({ reward, step: term.name })
+        terms(1, reward, term.name, term.status)
+        if (term.status === 'scored') scores(term.score.value, reward, term.name)
+        if (term.status === 'off' && term.why === 'gate') gated(1, reward, term.name)
       }
     },
     asked({ model, source, ms }) {
-      questions.inc({ model, source })
-      waits.observe({ model }, ms / 1000)
+      questions(1, model, source)
+      waits(ms / 1000, model)
     },
   }
 }
@@ -103,13 +103,13 @@ function modelMetrics(make: Instruments): ModelEvents {
   const ejections = make.counter('ejections_total', 'Instances that were taken out.', ['instance'])
   return {
     callEnded({ model, outcome, ms, tokens: used }) {
-      calls.observe({ model, outcome }, ms / 1000)
-      tokens.inc({ model, kind: 'prompt' }, used.prompt)
-      tokens.inc({ model, kind: 'completion' }, used.completion)
+      calls(ms / 1000, model, outcome)
+      tokens(used.prompt, model, 'prompt')
+      tokens(used.completion, model, 'completion')
     },
-    retried: ({ model, kind }) => retries.inc({ model, kind }),
-    retryDenied: ({ model }) => denied.inc({ model }),
-    ejected: ({ instance }) => ejections.inc({ instance }),
+    retried: ({ model, kind }) => retries(1, model, kind),
+    retryDenied: ({ model }) => denied(1, model),
+    ejected: ({ instance }) => ejections(1, instance),
   }
 }
 
@@ -122,8 +122,7 @@ function functionMetrics(make: Instruments): FunctionEvents {
   )
   const restarts = make.counter('worker_restarts_total', 'Workers that were ended.', ['function', 'why'])
   return (event) => {
-    if (event.type === 'call')
-      calls.observe({ function: event.name, op: event.op, status: event.status }, event.ms / 1000)
-    if (event.type === 'worker_restarted') restarts.inc({ function: event.name, why: event.why })
+    if (event.type === 'call') calls(event.ms / 1000, event.name, event.op, event.status)
+    if (event.type === 'worker_restarted') restarts(1, event.name, event.why)
   }
 }
