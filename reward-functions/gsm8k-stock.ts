@@ -6,6 +6,7 @@ import {
   compatible,
   decimalOf,
   firstHashNumber,
+  lastHashNumber,
   lastNumber,
   lastNumeral,
   settledAnswer,
@@ -19,7 +20,8 @@ const number = z
 export default defineRule({
   options: z.strictObject({
     mode: z.enum(['sound', 'reference']).default('sound'),
-    method: z.enum(['strict', 'flexible']).default('strict'),
+    /** `last`: as NPG-Muse changed it, the last marker of the last 300 characters. */
+    method: z.enum(['strict', 'flexible', 'last']).default('strict'),
     format_score: z.number().default(0),
     score: z.number().default(1),
   }),
@@ -28,7 +30,7 @@ export default defineRule({
   parts: ['correctness'],
   score({ sample: { response }, truth, options: { mode, method, format_score, score } }) {
     const sound = mode === 'sound'
-    const extracted = sound ? soundNumber(response, method) : publishedNumber(response, method)
+    const extracted = sound ? soundNumber(response, method) : published[method](response)
     if (extracted === null) return { value: 0, parts: { correctness: 0 }, details: { reason: 'no_number' } }
     const right = extracted === (sound ? decimalOf(truth) : truth)
     const details = right ? { extracted } : { extracted, reason: 'unequal' }
@@ -37,8 +39,7 @@ export default defineRule({
 })
 
 /** The original takes the first marked text as it stands, the last loose one with its commas. */
-const publishedNumber = (response: string, method: string): string | null =>
-  method === 'strict' ? firstHashNumber(response) : lastNumeral(response)
+const published = { strict: firstHashNumber, flexible: lastNumeral, last: lastHashNumber }
 
 /** The number that all markers after the thinking agree on; `flexible`: the last number where nothing is marked. */
 function soundNumber(response: string, method: string): string | null {

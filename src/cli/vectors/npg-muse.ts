@@ -1,8 +1,12 @@
+import gsm8kStock from '../../../reward-functions/gsm8k-stock.ts'
+import mathDapo from '../../../reward-functions/math-dapo.ts'
 import npgMuse from '../../../reward-functions/npg-muse.ts'
+import npgMuseMath from '../../../reward-functions/npg-muse-math.ts'
 import type { Json } from '../../contract/index.ts'
-import { scored } from '../../contract/testing.ts'
+import { type RowParts, scored } from '../../contract/testing.ts'
 import { hasLoop } from '../../extract/repetition.ts'
 import { hasSampledLoop } from '../../extract/repetition-sampled.ts'
+import { stepOfConfig } from './step-of-config.ts'
 import { type Adapter, type Answer, raises, type Vector } from './vector.ts'
 
 type Parts = readonly (readonly [text: string, times: number])[]
@@ -10,16 +14,42 @@ type Parts = readonly (readonly [text: string, times: number])[]
 const joined = (parts: unknown): string =>
   (parts as Parts).map(([text, times]) => text.repeat(times)).join('')
 
+const rowOf = (vector: Vector, options: Json): RowParts => ({
+  response: typeof vector.response === 'string' ? vector.response : joined(vector.response_parts),
+  groundTruth: vector.ground_truth as Json,
+  dataSource: String(vector.data_source),
+  extraInfo: (vector.extra_info ?? {}) as Readonly<Record<string, Json>>,
+  options,
+})
+
 const scoreTask: Answer = (vector, mode) => {
-  const score = scored(npgMuse, {
-    response: typeof vector.response === 'string' ? vector.response : joined(vector.response_parts),
-    groundTruth: vector.ground_truth as Json,
-    dataSource: String(vector.data_source),
-    extraInfo: (vector.extra_info ?? {}) as Readonly<Record<string, Json>>,
-    options: { mode },
-  })
+  const score = scored(npgMuse, rowOf(vector, { mode }))
   const suspect = mode === 'sound' ? { suspect: score?.flags?.includes('better_than_exact') ?? false } : {}
   return { score: score?.value, ...score?.parts, ...suspect }
+}
+
+/** By the step of rm-configs/npg-muse-default.yaml whose data_source fits. */
+const scoreSource: Answer = (vector, mode) => {
+  const step = stepOfConfig('npg-muse-default.yaml', String(vector.data_source))
+  const row = rowOf(vector, { ...step.options, mode })
+  switch (step.function) {
+    case 'gsm8k-stock':
+      return { score: scored(gsm8kStock, row)?.value }
+    case 'npg-muse-math': {
+      const score = scored(npgMuseMath, row)
+      return { score: score?.value, ...score?.parts }
+    }
+    case 'math-dapo': {
+      const score = scored(mathDapo, row)
+      return {
+        score: score?.value,
+        acc: score?.parts?.correctness === 1,
+        pred: score?.details?.extracted ?? null,
+      }
+    }
+    default:
+      return scoreTask(vector, mode)
+  }
 }
 
 const findRepetition: Answer = ({ parts, true_repetition }) => ({
@@ -44,6 +74,7 @@ const tasks = ['Connected', 'Diameter', 'Distance', 'GED', 'MCP', 'MCS', 'MIS', 
 export const npgMuseVectors: Adapter = {
   answers: {
     ...Object.fromEntries([...tasks, 'hacks', 'hardened'].map((file) => [file, scoreTask])),
+    ...Object.fromEntries(['dispatch', 'gsm8k', 'math', 'math_dapo'].map((file) => [file, scoreSource])),
     repetition: findRepetition,
   },
   wanted,
