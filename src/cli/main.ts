@@ -10,6 +10,7 @@ import { tell } from './command.ts'
 const commands: Readonly<Record<string, () => Promise<{ readonly command: Command }>>> = {
   serve: () => import('./serve.ts'),
   score: () => import('./score.ts'),
+  check: () => import('./check.ts'),
   demo: () => import('./demo.ts'),
 }
 

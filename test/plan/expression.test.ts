@@ -93,7 +93,7 @@ t.test('every mistake in an expression is told, with the nearest name', async (t
     ['a b', [/not one expression/]],
     ['', [/the expression is empty/]],
     ['(rule', [/cannot be read/]],
-    ['1 + '.repeat(600) + '1', [/at most 2000 characters/]],
+    [`${'1 + '.repeat(600)}1`, [/at most 2000 characters/]],
   ]
   for (const [source, wanted] of mistakes) {
     const found = formula(source)

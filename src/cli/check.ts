@@ -1,0 +1,124 @@
+import { readFileSync } from 'node:fs'
+import { GatewayError } from '../errors.ts'
+import type { FunctionHost } from '../functions/function-host.ts'
+import { openFunctions } from '../functions/open-functions.ts'
+import { configTexts } from '../plan/config-files.ts'
+import { readConfigs } from '../plan/configs.ts'
+import { explainModel, explainPlan } from '../plan/explain.ts'
+import { traceMarker } from '../plan/marker.ts'
+import type { Plan, PlanStep } from '../plan/plan.ts'
+import { type Resolved, resolvePlans } from '../plan/resolve.ts'
+import type { Sample } from '../sample/sample.ts'
+import { type ParsedText, parseJsonText } from '../wire/json-text.ts'
+import { readNativeSample } from '../wire/native-sample.ts'
+import { parsed } from './arguments.ts'
+import type { Command, Io } from './command.ts'
+
+const usage = `reward-gateway check FILE|DIR... [--reward-functions DIR] [--input FILE.jsonl]
+
+Says in plain words what configs would do, or every mistake in them with its place; then the exit code is 1.
+A marker is sent through each judge's rm_preprocess: where it comes out as text of the author, a response could speak
+to the judge. --input: the marker travels in this file's first row, for functions that need a certain form of row.`
+
+export const command: Command = {
+  summary: 'explains what configs would do, or names every mistake in them',
+  usage,
+  async run(argv, io) {
+    const { values, positionals } = parsed({
+      args: [...argv],
+      allowPositionals: true,
+      options: {
+        'reward-functions': { type: 'string', multiple: true, default: [] },
+        input: { type: 'string' },
+      },
+    })
+    if (positionals.length === 0)
+      throw new GatewayError('RG_COMMAND_INVALID', `no config is named.\n${usage}`)
+    const sample = values.input === undefined ? plainSample : firstSample(values.input)
+    const configs = readConfigs(configTexts(positionals), io.env)
+    const { folders, timeout_s } = configs.gateway.functions
+    const functions = await openFunctions({
+      folders: [...folders, ...values['reward-functions']],
+      sampleTimeoutMs: timeout_s * 1000,
+    })
+    try {
+      const resolved = await resolvePlans(configs, functions)
+      await explain(resolved, sample, functions, io)
+      return 0
+    } finally {
+      await functions.close()
+    }
+  },
+}
+
+async function explain(
+  { plans, models }: Resolved,
+  sample: Sample,
+  functions: FunctionHost,
+  io: Io,
+): Promise<void> {
+  const warnings: string[] = []
+  for (const plan of plans.values()) {
+    io.stdout.write(`${explainPlan(plan).join('\n')}\n\n`)
+    for (const step of plan.steps)
+      if (step.ask !== null) warnings.push(...(await warningsOf(plan, step, sample, functions)))
+  }
+  for (const [name, config] of models) io.stdout.write(`${explainModel(name, config)}\n`)
+  for (const warning of warnings) io.stdout.write(`warning: ${warning}\n`)
+  const many = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`
+  io.stdout.write(`${many(plans.size, 'reward')} and ${many(models.size, 'model')} in order\n`)
+}
+
+async function warningsOf(
+  { name }: Plan,
+  step: PlanStep,
+  sample: Sample,
+  functions: FunctionHost,
+): Promise<readonly string[]> {
+  const found = await traceMarker(step, sample, functions)
+  const where = `${name}, step ${step.name} (${step.function.name})`
+  switch (found.status) {
+    case 'unguarded':
+      return [
+        `${where}: the response stands outside a value of its prompt, so it could speak to the judge; use prompt\`...\``,
+      ]
+    case 'absent':
+      return [`${where}: the question does not hold the response`]
+    case 'no_question':
+      return [
+        `${where}: not checked for an unguarded response (${found.why}); give rows of its form by --input`,
+      ]
+    case 'guarded':
+      return []
+  }
+}
+
+const plainSample: Sample = {
+  id: 'check',
+  prompt: 'What is 2 + 2?',
+  response: 'It is 4.',
+  groundTruth: null,
+  rmPrompt: 'Is this right? {response}',
+  rmPrompts: {},
+  extraInfo: {},
+}
+
+function firstSample(file: string): Sample {
+  const invalid = (why: string) => new GatewayError('RG_INPUT_INVALID', `${file}: ${why}`)
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    throw invalid(`cannot be read: ${(error as NodeJS.ErrnoException).code}`)
+  }
+  const [line = ''] = text.split('\n', 1)
+  let row: ParsedText
+  try {
+    row = parseJsonText(line)
+  } catch {
+    throw invalid('the first line is no JSON')
+  }
+  const read = readNativeSample(row.value, 0, row.oddities)
+  if ('failure' in read) throw invalid(`the first line is no sample: ${read.failure.detail}`)
+  return read
+}

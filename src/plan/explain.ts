@@ -1,0 +1,115 @@
+import type { z } from 'zod'
+import type { ModelConfig } from '../models/model-config.ts'
+import type { OnInvalid, Plan, PlanStep } from './plan.ts'
+import type { weightSchedule } from './reward-config.ts'
+import { rewardRange } from './reward-range.ts'
+
+/** What a plan would do with a sample, in plain words, a sentence a line. */
+export function explainPlan(plan: Plan): string[] {
+  const { name, version, description, steps, gate, formula, arithmetic, deadlineMs } = plan
+  const [low, high] = rewardRange(plan) ?? []
+  return [
+    `${name} (version ${version})${description ? `: ${description}` : ''}`,
+    ...steps.flatMap((step, index) => explainStep(plan, step, index)),
+    gate
+      ? `  The gate is open where ${gate.source}; where it is closed, gated steps are off and no question is asked.`
+      : '',
+    formula ? `  The reward is ${formula.source}.` : '',
+    low === undefined || high === undefined ? '' : `  The reward lies ${between(low, high)}.`,
+    arithmetic === 'reference' ? '  It is computed in float32, and a closed gate counts as score 0.' : '',
+    steps.some(isGroupStep)
+      ? `  Groups of fewer than ${plan.group.min} answers are incomplete; members that come one by one wait ${plan.group.waitMs / 1000} s for the rest.`
+      : '',
+    `  A sample that cannot be scored is invalid${invalidWords(plan.onInvalid)}.`,
+    deadlineMs === null ? '' : `  A request may take ${deadlineMs / 1000} s.`,
+  ].filter((line) => line !== '')
+}
+
+/** A model and where it runs, in one line. */
+export function explainModel(name: string, config: ModelConfig): string {
+  const { model, backend, instances, max_in_flight, timeout_s } = config
+  const urls = instances.map((instance) => (typeof instance === 'string' ? instance : instance.url))
+  const where = urls.length === 0 ? 'no instances yet' : urls.join(', ')
+  return `${name}: ${model} by ${backend} on ${where}; ${max_in_flight} questions at once each, ${timeout_s} s for one`
+}
+
+export const isGroupStep = ({ kind }: PlanStep): boolean => kind !== 'rule' && kind !== 'model'
+
+function explainStep(plan: Plan, step: PlanStep, index: number): string[] {
+  const {
+    name,
+    function: bound,
+    critique,
+    models,
+    votes,
+    when,
+    dataSource,
+    after,
+    gated,
+    onUnreadable,
+  } = step
+  const asks =
+    step.ask === null ? '' : ` asks ${models.join(' and ')} (${step.ask})${drawWords(votes, models.length)}`
+  const scores = critique
+    ? ', for a text that later steps read'
+    : `${asks && ','} scores ${between(...bound.range)}`
+  const conditions = [
+    gated && plan.gate ? 'the gate is open' : '',
+    when ? when.source : '',
+    dataSource ? `the data source fits ${dataSource.patterns.join(', ')}` : '',
+  ].filter((condition) => condition !== '')
+  const only = conditions.length > 0 ? ` Only where ${conditions.join(' and ')}.` : ''
+  const reads = after.length > 0 ? ` Reads what ${after.join(', ')} said.` : ''
+  const counts = critique || plan.formula ? '' : ` ${countWords(step, index, weightText(plan, index))}`
+  const unreadable = step.ask !== null && !critique ? ` ${unreadableWords(onUnreadable)}` : ''
+  return [`  ${index + 1}. ${name}: ${bound.name}${asks}${scores}.${counts}${only}${reads}${unreadable}`]
+}
+
+function countWords({ op }: PlanStep, index: number, weight: string): string {
+  const amount = weight === '1' ? 'its score' : `${weight} x its score`
+  if (index === 0) return `The reward starts with ${amount}.`
+  return op === 'mul' ? `Multiplies the reward by ${amount}.` : `Adds ${amount}.`
+}
+
+/** As written: a number, or the schedule in words. */
+function weightText({ config }: Plan, index: number): string {
+  const { steps } = config as unknown as {
+    steps: readonly { weight?: number | z.output<typeof weightSchedule> }[]
+  }
+  const weight = steps[index]?.weight ?? 1
+  if (typeof weight === 'number') return String(weight)
+  const points = weight.points.map(([step, value]) => `${value} at step ${step}`).join(', ')
+  return `(${points}, ${weight.between}; ${weight.without_step} without a step)`
+}
+
+function drawWords({ n, aggregate, min }: PlanStep['votes'], models: number): string {
+  if (n * models <= 1) return ''
+  const draws = n === 1 ? 'once each' : models > 1 ? `${n} times each` : `${n} times`
+  return ` ${draws} and takes the ${aggregate}, of at least ${min} verdicts`
+}
+
+function unreadableWords(setting: PlanStep['onUnreadable']): string {
+  if (setting === 'fail') return 'A text without a verdict makes the sample invalid.'
+  if (setting === 'skip')
+    return 'A text without a verdict leaves the step out: it pays what an off step pays.'
+  return `A text without a verdict counts as ${setting}.`
+}
+
+function invalidWords(onInvalid: OnInvalid): string {
+  switch (onInvalid.kind) {
+    case 'null':
+      return ' and has no number'
+    case 'fail':
+      return ' and fails the whole request'
+    case 'number':
+      return `; trainers that know no 'invalid' are given ${onInvalid.value}`
+    case 'group_mean':
+      return `; trainers that know no 'invalid' are given the mean of its group's valid answers, else ${onInvalid.fallback ?? 'no number'}`
+  }
+}
+
+const between = (low: number, high: number): string =>
+  low === high ? `at ${low}` : `from ${rounded(low)} to ${rounded(high)}`
+
+/** Without the noise of binary fractions. */
+const rounded = (value: number): string => String(Number(value.toPrecision(12)))

@@ -1,0 +1,80 @@
+import type { AskName, Asks, ChatPrompt, Prompt } from '../contract/index.ts'
+import type { CallRow, FunctionHost } from '../functions/function-host.ts'
+import type { Json } from '../sample/json.ts'
+import type { Sample } from '../sample/sample.ts'
+import type { PlanStep } from './plan.ts'
+
+/** Where a marker in the response came out of rm_preprocess. */
+export type MarkerFound =
+  /** In a value, which the guard fences. */
+  | { readonly status: 'guarded' }
+  /** In text that counts as the author's own. */
+  | { readonly status: 'unguarded' }
+  /** Nowhere: the question does not hold the response. */
+  | { readonly status: 'absent' }
+  /** No question was made of the sample. */
+  | { readonly status: 'no_question'; readonly why: string }
+
+const marker = 'marker7f3a9c'
+
+/** Sends a marked response through a step's rm_preprocess. Texts of embeddings have no structure to guard. */
+export async function traceMarker(
+  step: PlanStep,
+  sample: Sample,
+  functions: FunctionHost,
+): Promise<MarkerFound> {
+  const marked = { ...sample, response: withMarker(sample.response) }
+  const row: CallRow = { sample: marked, earlier: earlierOf(step) }
+  const count = step.kind === 'model' ? 1 : step.kind === 'pair' ? 2 : 3
+  const rows = Array.from({ length: count }, () => row)
+  const result = await functions.call({ op: 'preprocess', function: step.function, rows })
+  if (result.status === 'failed') return { status: 'no_question', why: result.failure.detail }
+  if (result.status === 'verdicts')
+    return { status: 'no_question', why: 'a verdict was given without a call' }
+  if (step.ask === 'embed') return { status: 'guarded' }
+  const { trusted, untrusted } = textsOf(result.question)
+  if (trusted.some((text) => text.includes(marker))) return { status: 'unguarded' }
+  return { status: untrusted.some((text) => text.includes(marker)) ? 'guarded' : 'absent' }
+}
+
+/** In every text of a JSON response, so that a function which reads one of them meets it; else at the end. */
+function withMarker(response: string): string {
+  try {
+    const value: unknown = JSON.parse(response)
+    if (typeof value === 'object' && value !== null) return JSON.stringify(markedJson(value as Json))
+  } catch {
+    // Not JSON: plain text.
+  }
+  return `${response} ${marker}`
+}
+
+function markedJson(value: Json): Json {
+  if (typeof value === 'string') return value === '' ? value : `${value} ${marker}`
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(markedJson)
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, markedJson(inner)]))
+}
+
+const earlierOf = ({ after }: PlanStep): CallRow['earlier'] =>
+  Object.fromEntries(after.map((name) => [name, { score: { value: 0 }, texts: ['an earlier text'] }]))
+
+interface Texts {
+  readonly trusted: readonly string[]
+  readonly untrusted: readonly string[]
+}
+
+function textsOf(question: Asks[AskName]['input']): Texts {
+  if (typeof question === 'string') return { trusted: [question], untrusted: [] }
+  if (!('kind' in question)) {
+    if (!('question' in question)) return { trusted: [], untrusted: question }
+    return textsOf(question.question)
+  }
+  const parts = question.kind === 'prompt' ? [question] : contentsOf(question)
+  return {
+    trusted: parts.flatMap((part) => (typeof part === 'string' ? [part] : part.literals)),
+    untrusted: parts.flatMap((part) => (typeof part === 'string' ? [] : part.values)),
+  }
+}
+
+const contentsOf = ({ messages }: ChatPrompt): readonly (Prompt | string)[] =>
+  messages.map(({ content }) => content)

@@ -1,0 +1,33 @@
+/* IMPORTANT
+ * This snapshot file is auto-generated, but designed for humans.
+ * It should be checked into source control and tracked carefully.
+ * Re-generate by setting TAP_SNAPSHOT=1 and running tests.
+ * Make sure to inspect the output below.  Do not ignore changes!
+ */
+'use strict'
+exports[`test/cli/check.test.ts > TAP > check says in plain words what a config would do, and where a judge is unguarded > must match snapshot 1`] = `
+demo (version <hash>): everything at once
+  1. rule: gsm8k-progressive scores from 0 to 1. The reward starts with its score.
+  2. loose: loose-judge asks judge and other (generate) 2 times each and takes the median, of at least 3 verdicts, scores from 0 to 1. Adds 0.5 x its score. Only where the gate is open. A text without a verdict leaves the step out: it pays what an off step pays.
+  3. critique: critic asks judge (generate), for a text that later steps read. Only where the gate is open.
+  4. blind: blind-judge asks judge (generate), scores from 0 to 1. Multiplies the reward by its score. Only where the gate is open and rule == 1. Reads what critique said. A text without a verdict counts as 0.5.
+  5. field: field-judge asks judge (choose), scores from 0 to 1. Adds (0 at step 0, 1 at step 100, linear; 0.25 without a step) x its score. Only where the gate is open and the data source fits chat/*, !chat/x. A text without a verdict makes the sample invalid.
+  6. duel: duel asks judge (generate), scores from 0 to 1. Adds its score. A text without a verdict leaves the step out: it pays what an off step pays.
+  The gate is open where rule >= 0.8; where it is closed, gated steps are off and no question is asked.
+  The reward lies from 0 to 2.75.
+  Groups of fewer than 2 answers are incomplete; members that come one by one wait 30 s for the rest.
+  A sample that cannot be scored is invalid; trainers that know no 'invalid' are given the mean of its group's valid answers, else 0.
+  A request may take 60 s.
+
+plain (version <hash>)
+  1. r: countdown scores from 0 to 1. The reward starts with its score.
+  The reward lies from 0 to 1.
+  A sample that cannot be scored is invalid and has no number.
+
+judge: m by vllm on http://127.0.0.1:8101, http://127.0.0.1:8102; 256 questions at once each, 120 s for one
+other: n by openai on no instances yet; 256 questions at once each, 120 s for one
+warning: demo, step loose (loose-judge): the response stands outside a value of its prompt, so it could speak to the judge; use prompt\`...\`
+warning: demo, step blind (blind-judge): the question does not hold the response
+2 rewards and 2 models in order
+
+`
