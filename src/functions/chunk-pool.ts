@@ -9,8 +9,9 @@ const startsTried = 3
 /** An executor, what it was given, and what the watch saw of it. */
 interface Seat {
   readonly executor: Executor
-  state: 'starting' | 'free' | 'busy'
-  chunk: readonly Waiting[]
+  isReady: boolean
+  /** What it has, the running chunk first. */
+  chunks: (readonly Waiting[])[]
   seenMark: number
   seenAt: number
 }
@@ -20,6 +21,8 @@ export interface ChunkPoolOptions {
   /** At most; started as the work needs them. */
   readonly executors: number
   readonly chunk: ChunkSize
+  /** Chunks that an executor may have at once: with two, it need not wait for the next one. */
+  readonly depth: 1 | 2
   readonly sampleTimeoutMs: number
   /** For what is no call: loading a file, parsing options. */
   readonly loadTimeoutMs: number
@@ -74,7 +77,7 @@ export class ChunkPool {
     this.#isScheduled = true
     setImmediate(() => {
       this.#isScheduled = false
-      for (const seat of this.#seats) if (seat.state === 'free' && this.#queue.length > 0) this.#give(seat)
+      this.#giveAll()
       const isWanted =
         this.#queue.length > 0 || (this.#seats.size === 0 && this.#failedStarts === 0 && !this.#drained)
       if (isWanted) this.#addSeat()
@@ -83,36 +86,57 @@ export class ChunkPool {
 
   #addSeat(): void {
     const seats = [...this.#seats]
-    if (seats.length >= this.#options.executors || seats.some(({ state }) => state === 'starting')) return
+    if (seats.length >= this.#options.executors || seats.some(({ isReady }) => !isReady)) return
     const executor = this.#options.start({
       ready: () => {
         this.#failedStarts = 0
-        this.#free(seat)
+        seat.isReady = true
+        this.#giveAll()
+        if (seat.chunks.length === 0) executor.rest()
       },
       done: (result) => {
-        this.#finish(seat.chunk, result)
-        this.#free(seat)
+        this.#finish(seat.chunks.shift() ?? [], result)
+        seat.seenMark = -1
+        this.#giveAll()
+        if (seat.chunks.length === 0) executor.rest()
+        this.#checkDrained()
       },
       gone: (reason) => this.#replace(seat, reason),
     })
-    const seat: Seat = { executor, state: 'starting', chunk: [], seenMark: -1, seenAt: 0 }
+    const seat: Seat = { executor, isReady: false, chunks: [], seenMark: -1, seenAt: 0 }
     this.#seats.add(seat)
   }
 
+  /** Those that have nothing come first. */
+  #giveAll(): void {
+    for (let level = 0; level < this.#options.depth; level++) {
+      for (const seat of this.#seats) {
+        if (seat.isReady && seat.chunks.length === level && this.#queue.length > 0) this.#give(seat)
+      }
+    }
+  }
+
   #give(seat: Seat): void {
-    seat.chunk = this.#queue.take()
-    seat.state = 'busy'
-    seat.seenMark = -1
-    seat.executor.run(seat.chunk.map(({ job }) => job))
+    const chunk = this.#queue.take()
+    try {
+      seat.executor.run(chunk.map(({ job }) => job))
+    } catch {
+      this.#refuse(chunk)
+      return
+    }
+    seat.chunks.push(chunk)
     this.#watch()
   }
 
-  #free(seat: Seat): void {
-    seat.state = 'free'
-    seat.chunk = []
-    if (this.#queue.length > 0) this.#give(seat)
-    else seat.executor.rest()
-    this.#checkDrained()
+  /** One of the jobs cannot be copied: each is tried alone. */
+  #refuse(chunk: readonly Waiting[]): void {
+    if (chunk.length === 1) {
+      for (const { end } of chunk) end({ status: 'lost', reason: 'its rows cannot be copied' })
+      return
+    }
+    for (const waiting of chunk) waiting.deaths++
+    this.#queue.putBack(chunk)
+    this.#schedule()
   }
 
   #finish(chunk: readonly Waiting[], { results, ms }: ChunkResult): void {
@@ -126,11 +150,12 @@ export class ChunkPool {
   /** The executor died by itself: the job that it was at may have been the reason, and runs once more, alone. */
   #replace(seat: Seat, reason: string): void {
     const stage = seat.executor.stage()
-    const victim = 'index' in stage ? seat.chunk[stage.index] : undefined
-    if (seat.state === 'starting' && ++this.#failedStarts >= startsTried) {
+    const [chunk = []] = seat.chunks
+    const victim = 'index' in stage ? chunk[stage.index] : undefined
+    if (!seat.isReady && ++this.#failedStarts >= startsTried) {
       while (this.#queue.length > 0) for (const { end } of this.#queue.take()) end({ status: 'lost', reason })
     }
-    const suspects = victim ? [victim] : seat.chunk
+    const suspects = victim ? [victim] : chunk
     const lost = suspects.filter((suspect) => ++suspect.deaths > 1)
     this.#remove(seat, lost, 'crash', victim?.job.name)
     for (const { end } of lost) end({ status: 'lost', reason })
@@ -139,7 +164,7 @@ export class ChunkPool {
   /** Takes a dead executor out and queues again what it had, but for the jobs that have ended. */
   #remove(seat: Seat, ended: readonly Waiting[], why: 'timeout' | 'crash', name = ''): void {
     this.#seats.delete(seat)
-    this.#queue.putBack(seat.chunk.filter((waiting) => !ended.includes(waiting)))
+    this.#queue.putBack(seat.chunks.flat().filter((waiting) => !ended.includes(waiting)))
     this.#options.onRestart(name, why)
     this.#schedule()
     this.#checkDrained()
@@ -151,7 +176,7 @@ export class ChunkPool {
     const { clock, sampleTimeoutMs } = this.#options
     clock.after(Math.min(Math.max(sampleTimeoutMs / 8, 2), 100), () => {
       this.#isWatching = false
-      const busy = [...this.#seats].filter(({ state }) => state === 'busy')
+      const busy = [...this.#seats].filter(({ chunks }) => chunks.length > 0)
       for (const seat of busy) this.#look(seat, clock.now())
       if (busy.length > 0) this.#watch()
     })
@@ -170,7 +195,8 @@ export class ChunkPool {
   }
 
   #endHung(seat: Seat, stage: Extract<Stage, { index: number }>): void {
-    const victim = seat.chunk[stage.index] as Waiting
+    const victim = seat.chunks[0]?.[stage.index]
+    if (!victim) return
     const limitMs = this.#limit(stage)
     void seat.executor.end()
     this.#queue.learn(victim.job.name, limitMs)
@@ -183,6 +209,7 @@ export class ChunkPool {
   }
 
   #checkDrained(): void {
-    if (this.#queue.length === 0 && [...this.#seats].every(({ state }) => state !== 'busy')) this.#drained?.()
+    if (this.#queue.length === 0 && [...this.#seats].every(({ chunks }) => chunks.length === 0))
+      this.#drained?.()
   }
 }

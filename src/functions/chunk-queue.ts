@@ -6,6 +6,9 @@ const queueJobs = 65_536
 export interface ChunkSize {
   readonly jobs: number
   readonly workMs: number
+  /** What waits is shared among this many executors, in chunks that are expected to take at least `leastMs`. */
+  readonly shares: number
+  readonly leastMs: number
 }
 
 /** A job that waits, with its caller. */
@@ -47,12 +50,15 @@ export class ChunkQueue {
 
   /** The next chunk. A job that an executor died of runs alone, so that it cannot take others with it again. */
   take(): Waiting[] {
+    const { jobs, workMs, shares, leastMs } = this.#size
+    const share = Math.ceil(this.length / shares)
     const chunk: Waiting[] = []
     let ms = 0
-    while (this.length > 0 && chunk.length < this.#size.jobs && ms < this.#size.workMs) {
+    while (this.length > 0 && chunk.length < jobs && ms < workMs) {
+      if (chunk.length >= share && ms >= leastMs) break
       const next = this.#jobs[this.#head] as Waiting
       if (next.deaths > 0 && chunk.length > 0) break
-      ms += next.deaths > 0 ? this.#size.workMs : (this.#expectedMs.get(next.job.name) ?? 0)
+      ms += next.deaths > 0 ? workMs : (this.#expectedMs.get(next.job.name) ?? 0)
       chunk.push(next)
       this.#head++
     }

@@ -1,7 +1,7 @@
 import type { Chunk, ChunkResult } from './job.ts'
 import type { Stage } from './progress.ts'
 
-/** A place apart where authors' code runs: a thread or a process. At most one chunk at a time. */
+/** A place apart where authors' code runs: a thread or a process. Runs its chunks in turn. */
 export interface Executor {
   /** Throws where the chunk cannot be sent. */
   run(chunk: Chunk): void

@@ -58,20 +58,24 @@ function openPools(
     clock,
     onRestart: (name, why) => events({ type: 'worker_restarted', name, why }),
   } satisfies Partial<ChunkPoolOptions>
+  const threadCount = threads ?? Math.min(4, Math.max(1, availableParallelism() - 1))
+  const processCount = python.processes ?? 2
   const inPython = sources.filter(({ loader }) => loader === 'python')
   const inThreads = sources.filter(({ loader }) => loader !== 'python')
   const threadPool = new ChunkPool({
     ...shared,
     start: workerThreads(inThreads),
-    executors: threads ?? Math.min(4, Math.max(1, availableParallelism() - 1)),
-    chunk: { jobs: 64, workMs: 2 },
+    executors: threadCount,
+    chunk: { jobs: 64, workMs: 2, shares: threadCount, leastMs: 1 },
+    depth: 1,
     loadTimeoutMs: 20_000,
   })
   const pythonPool = new ChunkPool({
     ...shared,
     start: pythonProcesses(inPython, python, sampleTimeoutMs),
-    executors: python.processes ?? 2,
-    chunk: { jobs: 256, workMs: 8 },
+    executors: processCount,
+    chunk: { jobs: 256, workMs: 20, shares: processCount, leastMs: 2 },
+    depth: 2,
     loadTimeoutMs: 120_000,
   })
   return new Map(sources.map(({ name, loader }) => [name, loader === 'python' ? pythonPool : threadPool]))

@@ -47,7 +47,7 @@ class PythonProcess implements Executor {
   readonly #progress: number
   readonly #marks = Buffer.alloc(8)
   readonly #gone: Promise<void>
-  #chunk: Chunk = []
+  readonly #chunks: Chunk[] = []
   #isEnded = false
 
   constructor(command: string, settings: string, events: ExecutorEvents) {
@@ -61,7 +61,7 @@ class PythonProcess implements Executor {
     const reader = new FrameReader((text) => {
       const message = JSON.parse(text) as 'ready' | { replies: PythonReply[]; ms: number[] }
       if (message === 'ready') return events.ready()
-      const chunk = this.#chunk
+      const chunk = this.#chunks.shift() ?? []
       const results = chunk.map((job, i) => resultOf(job, message.replies[i] as PythonReply))
       events.done({ results, ms: message.ms })
     })
@@ -86,7 +86,7 @@ class PythonProcess implements Executor {
   }
 
   run(chunk: Chunk): void {
-    this.#chunk = chunk
+    this.#chunks.push(chunk)
     this.#process.ref()
     this.#socket.ref()
     this.#socket.write(frame(JSON.stringify(chunk.map(pythonJob))))
