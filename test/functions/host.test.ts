@@ -85,7 +85,10 @@ t.test('functions of a folder without node_modules, outside the project', async 
       code: 'RG_OPTIONS_INVALID',
       problems: [{ path: 'worth', message: /expected number/ }],
     })
-    await t.rejects(host.bind('behvae', {}), { code: 'RG_FUNCTION_INVALID', message: /did you mean behave/ })
+    await t.rejects(host.bind('behvae', {}), {
+      code: 'RG_FUNCTION_INVALID',
+      message: /did you mean 'behave'/,
+    })
   })
 
   t.test('score in .ts, .mjs and .js, alone and in groups', async (t) => {
