@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineRule, type Sample, type Score } from '../src/contract/index.ts'
+import { defineRule, lastUserText, type Score } from '../src/contract/index.ts'
 import { knownLanguages, languageOf, languageShares } from '../src/extract/language.ts'
 
 const code = z.string().refine((text) => knownLanguages.has(text), 'is no ISO 639-1 code of a known language')
@@ -28,8 +28,3 @@ export default defineRule({
     }
   },
 })
-
-function lastUserText({ prompt }: Sample): string {
-  if (typeof prompt === 'string') return prompt
-  return (prompt.findLast(({ role }) => role === 'user') ?? prompt.at(-1))?.content ?? ''
-}

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineRule, type Score } from '../src/contract/index.ts'
+import { BadSample, defineRule, type Score } from '../src/contract/index.ts'
 import { countCodePoints } from '../src/extract/index.ts'
 
 /** DAPO's soft overlong punishment: 0 up to max_length - buffer, falling over the buffer to -penalty_factor at max_length. */
@@ -24,7 +24,7 @@ export default defineRule({
     const { max_length, buffer, penalty_factor, unit, length_field } = options
     const length = unit === 'tokens' ? sample.extraInfo[length_field] : countCodePoints(sample.response)
     if (typeof length !== 'number' || !(length >= 0)) {
-      throw new Error(
+      throw new BadSample(
         `extra_info.${length_field} holds no length in tokens; send it, or set unit: characters`,
       )
     }

@@ -3,6 +3,7 @@ export type { Json } from '../sample/json.ts'
 export type { Message, Sample } from '../sample/sample.ts'
 export type { Score } from '../sample/score.ts'
 export type { AskName, Asks, Choice, Generation, Reply, TokenLogprob } from './asks.ts'
+export { BadSample } from './bad-sample.ts'
 export type {
   FunctionKind,
   GroupRule,
@@ -19,6 +20,7 @@ export {
   definePairReward,
   defineRule,
 } from './define.ts'
+export { lastUserText } from './last-user-text.ts'
 export { type ChatPrompt, chat, fill, type Prompt, prompt } from './prompt.ts'
 export type { Earlier, Row } from './row.ts'
 export { RuleTimeout } from './rule-timeout.ts'

@@ -13,6 +13,9 @@ const introduction = `(?:[Aa]nswer|ANSWER|[Cc]hoice|[Oo]ption|答案|选项|选)
 const letter = '(?:([A-Z])|\\(([A-Za-z])\\)|\\{([A-Za-z])\\})(?![\\p{L}\\p{N}])'
 const phrase = new RegExp(introduction + letter, 'gu')
 const lone = new RegExp(`^${dressed}(?:\\\\text)?[({]?([A-Z])(?:${dressed}$|${dressed}[)}.:,\\n])`, 'u')
+/** A capital letter by itself that is no word of the sentence: in brackets, in bold, or at the end. */
+const standing = /(?<=[(*])[A-Z](?=[)*])|(?<=\s)[A-Z](?=[.]?$)/g
+const denied = /\b(?:not|nor|neither|never|or|except|cannot|rule[sd]? out)\b|n['’]t\b|[不非或]/i
 const only = new RegExp(`^${dressed}(?:\\\\text)?[({]?([A-Za-z])[)}]?[.]?${dressed}$`, 'u')
 
 /** The letter that a response settles on: in its box, in `<answer>`, after "answer is", or alone; contradictions settle nothing. */
@@ -28,8 +31,19 @@ export function statedChoice(response: string, labels: readonly string[]): State
     labels.includes(name),
   )
   const [first] = named
-  if (first === undefined) return loneChoice(trimSpace(text), labels)
+  if (first === undefined) return unnamedChoice(trimSpace(text), labels)
   return named.every((name) => name === first) ? { choice: first } : { reason: 'contradiction' }
+}
+
+/** The letter that a text begins with, else the only one of its last line. */
+function unnamedChoice(text: string, labels: readonly string[]): StatedChoice {
+  const first = loneChoice(text, labels)
+  if (!('reason' in first) || first.reason !== 'no_choice') return first
+  const line = text.split('\n').at(-1) ?? ''
+  const found = new Set((line.match(standing) ?? []).filter((name) => labels.includes(name)))
+  const [choice] = found
+  if (choice === undefined || denied.test(line)) return first
+  return found.size === 1 ? { choice } : { reason: 'several_choices' }
 }
 
 /** A text that is a letter, or begins with one as an item of a list does, and begins no other line so. */

@@ -1,5 +1,6 @@
 import { answerAt, boxContents } from './answer-place.ts'
 import { unsigned } from './decimal.ts'
+import { asciiDigits } from './digits.ts'
 import { type Fraction, fractions, readFraction } from './fraction.ts'
 import { afterThink } from './think.ts'
 
@@ -12,23 +13,30 @@ const written = new RegExp(
 const currency = /\\?[$€£¥]/
 
 /** Every number of a text, left to right: decimals with commas and exponents, `3/4`, `\frac{3}{4}`; digits inside a word are none. */
-export function writtenNumbers(text: string): string[] {
-  return Array.from(text.matchAll(written), ([, sign, top, bottom, number, divisor]) =>
-    top === undefined
-      ? `${number?.replace(currency, '')}${divisor === undefined ? '' : `/${divisor}`}`
-      : `${sign}${top}/${bottom}`,
+export const writtenNumbers = (text: string): string[] => found(plainText(text)).map(({ number }) => number)
+
+/** Digits of any script in ASCII, and the typographic minus; powers and fractions in one character stay apart. */
+const plainText = (text: string): string => asciiDigits(text.replaceAll('−', '-'))
+
+function found(text: string): { readonly number: string; readonly at: number }[] {
+  return Array.from(
+    text.matchAll(written),
+    ({ index: at, 1: sign, 2: top, 3: bottom, 4: number, 5: divisor }) => {
+      if (top !== undefined) return { number: `${sign}${top}/${bottom}`, at }
+      return { number: `${number?.replace(currency, '')}${divisor === undefined ? '' : `/${divisor}`}`, at }
+    },
   )
 }
 
 /** The exact value of one written number; null: a division by zero, or more than 4300 digits. */
 export function valueOfNumber(number: string): Fraction | null {
-  const [top, bottom] = number.split('/').map((part) => readFraction(plain(part)))
+  const [top, bottom] = number.split('/').map((part) => readFraction(decimal(part)))
   if (!top) return null
   return bottom === undefined ? top : bottom && fractions.divide(top, bottom)
 }
 
 /** `--` is left where `\frac` and its numerator both carry a minus. */
-const plain = (number: string): string =>
+const decimal = (number: string): string =>
   number
     .replaceAll(',', '')
     .replace(/^--/, '')
@@ -44,9 +52,16 @@ export function finalNumber(response: string): { readonly number: string } | { r
     const stated = answerAt(answer, place)
     return 'text' in stated ? soleNumber(stated.text) : stated
   }
-  const number = writtenNumbers(answer).at(-1)
-  return number === undefined ? { reason: 'no_number' } : { number }
+  const plain = plainText(answer)
+  const last = found(plain).at(-1)
+  if (last === undefined) return { reason: 'no_number' }
+  return hedge.test(plain.slice(Math.max(0, last.at - 40), last.at))
+    ? { reason: 'hedged' }
+    : { number: last.number }
 }
+
+/** What takes back the number that follows it, or makes it one of several. */
+const hedge = /(?:\b(?:or|nor|not|rule[sd]? out)|n['’]t)\s+(?:be\s+|equal\s+(?:to\s+)?|exactly\s+)?[$\\(*]*$/i
 
 const marks = { hashes: '####', tag: '<answer>' }
 

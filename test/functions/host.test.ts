@@ -12,7 +12,7 @@ export default defineRule({ truth: z.unknown(), ${more}, score({ sample, truth, 
 
 const files = {
   'behave.ts': `import { z } from 'zod'
-import { defineRule, type Row, RuleTimeout } from 'reward-gateway/contract'
+import { BadSample, defineRule, type Row, RuleTimeout } from 'reward-gateway/contract'
 import { jsonText } from './shared/words.ts'
 const word: string = jsonText
 export default defineRule({
@@ -25,6 +25,7 @@ export default defineRule({
     if (sample.response === 'exit') process.exit(3)
     if (sample.response === 'throw') throw new TypeError('secret ' + sample.response)
     if (sample.response === 'spent') throw new RuleTimeout('secret ' + sample.response)
+    if (sample.response === 'unfit') throw new BadSample('extra_info.length is missing')
     if (sample.response === 'change') (sample as { response: string }).response = 'x'
     return { value: sample.response === word ? options.worth : 0, parts: { length: sample.response.length } }
   },
@@ -143,6 +144,10 @@ t.test('functions of a folder without node_modules, outside the project', async 
   t.test('a rule that has spent its step budget timed out', async (t) => {
     const failure = failureOf(await score(host, behave, 'spent'))
     t.match(failure, /^rule_timeout: score threw RuleTimeout at behave\.ts:\d+:\d+$/)
+  })
+
+  t.test('a row that lacks what its rule needs is a bad sample, for the reason given', async (t) => {
+    t.equal(failureOf(await score(host, behave, 'unfit')), 'bad_sample: extra_info.length is missing')
   })
 
   t.test('a refused ground truth is a bad sample', async (t) => {

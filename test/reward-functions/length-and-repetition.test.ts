@@ -1,7 +1,7 @@
 import t from 'tap'
 import overlongPenalty from '../../reward-functions/overlong-penalty.ts'
 import repetitionPenalty from '../../reward-functions/repetition-penalty.ts'
-import type { Json } from '../../src/contract/index.ts'
+import { BadSample, type Json } from '../../src/contract/index.ts'
 import { row, ruleContract, scored } from '../../src/contract/testing.ts'
 import { repeatedShare, words } from '../../src/extract/index.ts'
 import { nearLinear } from '../support/hostile.ts'
@@ -40,7 +40,10 @@ t.test("the penalty falls over the buffer, by DAPO's formula", async (t) => {
 })
 
 t.test('a row without a length is no row without a penalty', async (t) => {
-  t.throws(() => scored(overlongPenalty, { options: lengths }), /extra_info.response_length/)
+  t.throws(
+    () => scored(overlongPenalty, { options: lengths }),
+    new BadSample('extra_info.response_length holds no length in tokens; send it, or set unit: characters'),
+  )
   t.throws(() => scored(overlongPenalty, { ...long('90'), options: lengths }))
   t.throws(() => scored(overlongPenalty, { ...long(-1), options: lengths }))
   t.throws(() => row(overlongPenalty, { options: { max_length: 10, buffer: 20 } }))

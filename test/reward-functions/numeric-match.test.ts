@@ -14,6 +14,10 @@ ruleContract(t, numericMatch, {
     'a wrong mark and a right last number': { response: '#### 1\n0.75', groundTruth: '0.75' },
     'a huge exponent': { response: '75e-99999', groundTruth: '75' },
     'right only while thinking': { response: '<think>0.75</think> I pass', groundTruth: '0.75' },
+    'every number in turn': { response: 'It could be 0.5, 0.6, or 0.75.', groundTruth: '0.75' },
+    'a denial': { response: 'The answer is definitely not 0.75.', groundTruth: '0.75' },
+    'a number that is ruled out': { response: 'We can rule out \\(0.75\\).', groundTruth: '0.75' },
+    'a power is no digit': { response: 'So 7² = ', groundTruth: '72' },
     'a near miss': { response: '0.7500001', groundTruth: '0.75' },
   },
 })
@@ -40,6 +44,11 @@ t.test('equal values are equal however they are written', async (t) => {
   t.equal(value('<answer>5</answer> 6', 5), 1)
   t.equal(value('#### 5', 5), 1)
   t.equal(value('x2 = 5', 5, { place: 'whole' }), 1, 'a digit inside a word is no number')
+  t.equal(value('٤٢', 42), 1)
+  t.equal(value('４２', 42), 1)
+  t.equal(value('x = −42', -42), 1)
+  t.equal(value('not 41 but 42', 42), 1)
+  t.equal(value('2½', 21), 0)
   t.equal(value('1/0', 1), 0)
   t.equal(value('-\\frac{-1}{2}', 0.5), 1)
 })

@@ -2,6 +2,7 @@ import type { ZodType } from 'zod'
 import {
   type AskName,
   type Asks,
+  BadSample,
   type Range,
   type RewardFunction,
   type Row,
@@ -39,6 +40,7 @@ export function runCall(fn: RewardFunction, job: CallJob): JobResult {
     const rows = job.rows.map((row, index) => rowOf(binding, row, job.rows.length > 1 ? index : null))
     return { type: 'called', result: answerOf(fn, job, rows, binding) }
   } catch (error) {
+    if (error instanceof BadSample) return unfit(error)
     const fault = error instanceof Fault
     const thrown = error instanceof RuleTimeout ? 'rule_timeout' : general
     const kind = (fault ? error.kind : null) ?? thrown
@@ -47,6 +49,14 @@ export function runCall(fn: RewardFunction, job: CallJob): JobResult {
     return fault ? { type: 'called', result } : { type: 'called', result, error: errorText(error) }
   }
 }
+
+const unfit = ({ message }: BadSample): JobResult => ({
+  type: 'called',
+  result: {
+    status: 'failed',
+    failure: { kind: 'bad_sample', retryable: false, detail: message.slice(0, 500) },
+  },
+})
 
 function bindingOf(fn: RewardFunction, text: string): Binding {
   let known = bindings.get(fn)
