@@ -26,18 +26,19 @@ export async function deliver(response: ServerResponse, reply: Reply, kind: Faul
   const isJson = 'json' in reply
   const text = kind === 'garbage' ? garbage : isJson ? corrupt(kind, reply.json) : reply.text
   const type = isJson ? 'application/json' : (reply.type ?? 'text/plain; charset=utf-8')
-  const bytes = Buffer.from(text)
-  response.writeHead(reply.status ?? 200, { 'content-type': type, 'content-length': bytes.length })
+  const headers = { 'content-type': type, 'content-length': Buffer.byteLength(text) }
+  response.writeHead(reply.status ?? 200, headers)
   const isCut = kind === 'half-body' || kind === 'stall'
-  if (!isCut) return void response.end(bytes)
-  cutOff(response, bytes.subarray(0, Math.ceil(bytes.length / 2)), kind)
+  // A string goes out in one write with its headers, bytes would take two.
+  if (!isCut) return void response.end(text)
+  cutOff(response, text.slice(0, Math.ceil(text.length / 2)), kind)
 }
 
 const garbage = '<html><body>\u0000\u0001 {"choices": [[[ \ufffd'
 
 /** `half-body` ends the connection after the last byte is out; `stall` leaves it open in silence. */
-function cutOff(response: ServerResponse, bytes: Buffer | string, kind: FaultKind): void {
-  response.write(bytes, () => {
+function cutOff(response: ServerResponse, text: string, kind: FaultKind): void {
+  response.write(text, () => {
     if (kind === 'half-body') response.destroy()
   })
 }

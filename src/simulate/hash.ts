@@ -1,8 +1,8 @@
-/** 53-bit hash of a text (cyrb53): fast and the same in every process, not cryptographic. */
-export function hashText(text: string, seed = 0): number {
+/** 53-bit hash of a text or a part of it (cyrb53): fast and the same in every process, not cryptographic. */
+export function hashText(text: string, seed = 0, start = 0, end = text.length): number {
   let a = 0xdeadbeef ^ seed
   let b = 0x41c6ce57 ^ seed
-  for (let i = 0; i < text.length; i++) {
+  for (let i = start; i < end; i++) {
     const unit = text.charCodeAt(i)
     a = Math.imul(a ^ unit, 2654435761)
     b = Math.imul(b ^ unit, 1597334677)

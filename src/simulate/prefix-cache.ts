@@ -25,7 +25,7 @@ export class PrefixCache {
     let isPrefix = true
     let chain = 0
     for (let start = 0; start + blockLength <= prompt.length; start += blockLength) {
-      chain = hashText(prompt.slice(start, start + blockLength), chain % 2 ** 31)
+      chain = hashText(prompt, chain % 2 ** 31, start, start + blockLength)
       isPrefix = this.#blocks.delete(chain) && isPrefix
       if (isPrefix) found += tokensPerBlock
       this.#blocks.set(chain, true)

@@ -2,7 +2,6 @@
  * A scripted model server on a loopback port that speaks vLLM's and SGLang's API: a judge, a scalar reward model, an
  * embedding model and a policy, with latency, capacity and faults on cue. It needs no GPU and no weights.
  */
-import { setMaxListeners } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Call, Reply } from './call.ts'
@@ -31,10 +30,9 @@ export interface SimulatedServer {
 export async function startSimulatedServer(options: SimulatedServerOptions = {}): Promise<SimulatedServer> {
   const model = new SimulatedModel(options)
   const table = routeTable(model, options)
-  const ending = new AbortController()
-  setMaxListeners(0, ending.signal)
+  const open = new Set<AbortController>()
   const server = createServer({ keepAliveTimeout: 120_000 }, (request, response) => {
-    void serve(model, table, request, response, ending.signal)
+    void serve(model, table, request, response, open)
   })
   await listen(server, options.port ?? 0, options.host ?? '127.0.0.1')
   const { port } = server.address() as AddressInfo
@@ -44,7 +42,7 @@ export async function startSimulatedServer(options: SimulatedServerOptions = {})
     stats: () => model.stats(),
     set: (...faults) => model.faults.set(faults),
     close: () => {
-      ending.abort()
+      for (const one of open) one.abort(left)
       return new Promise((resolve) => {
         server.close(() => resolve())
         server.closeAllConnections()
@@ -75,12 +73,13 @@ async function serve(
   table: ReadonlyMap<string, Route>,
   request: IncomingMessage,
   response: ServerResponse,
-  ending: AbortSignal,
+  open: Set<AbortController>,
 ): Promise<void> {
   const gone = new AbortController()
-  const leave = (): void => gone.abort()
-  response.once('close', leave)
-  ending.addEventListener('abort', leave, { once: true })
+  response.once('close', () => {
+    if (!response.writableFinished) gone.abort(left)
+  })
+  open.add(gone)
   model.counters.inFlight += 1
   try {
     await answer(model, table, request, response, gone)
@@ -89,9 +88,12 @@ async function serve(
     else response.destroy()
   } finally {
     model.counters.inFlight -= 1
-    ending.removeEventListener('abort', leave)
+    open.delete(gone)
   }
 }
+
+/** A text, because an abort without a reason makes an error with a stack for each request. */
+const left = 'the client has left'
 
 async function answer(
   model: SimulatedModel,
