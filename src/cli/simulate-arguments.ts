@@ -16,6 +16,9 @@ const numbers = {
   speed: ['speed', 1e-6, 1e6],
   'max-num-seqs': ['maxNumSeqs', 1, 1e6],
   'max-model-len': ['maxModelLen', 1, 1e9],
+  'prefix-cache-blocks': ['prefixCacheBlocks', 0, 1e7],
+  'prefill-ms-per-token': ['prefillMsPerToken', 0, 1e6],
+  dimensions: ['dimensions', 1, 1e5],
 } as const satisfies Record<string, readonly [keyof SimulatedServerOptions, number, number]>
 
 const text = { type: 'string' } as const

@@ -25,6 +25,9 @@ it is stopped. They need no GPU and no weights: a scripted policy judges.
   --speed FACTOR            0.2 is five times slower (1)
   --max-num-seqs N          sequences that run at once (256)
   --max-model-len TOKENS    the model's window (32768)
+  --prefix-cache-blocks N   blocks of 16 tokens that it remembers (8192); 0: none
+  --prefill-ms-per-token MS time for each prompt token that the cache lacks (0)
+  --dimensions N            length of an embedding (256)
   --thinking                thinks before it answers
   --reasoning-parser        puts thoughts into reasoning_content
   --fault KIND[:RATE][@PATH]  a fault at a rate from 0 to 1, on paths that begin with PATH; repeatable

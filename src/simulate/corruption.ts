@@ -19,6 +19,10 @@ export function corrupt(kind: FaultKind | null, json: object): string {
       return JSON.stringify(withLists(reply, (list) => list.map((item) => notANumber(item as Choice))))
         .replaceAll('"\u0000NaN"', 'NaN')
         .replaceAll('"\\u0000NaN"', 'NaN')
+    case 'wrong-model':
+      return JSON.stringify(
+        withLists(reply, (list) => list.map((item) => ({ ...(item as object), id: 'another-model' }))),
+      )
     case 'length':
       return JSON.stringify(withChoices(reply, halved))
     case 'null-content':

@@ -14,7 +14,7 @@ export function immediateRefusal(fault: Fault | null, requested: unknown): Refus
     case '429':
       return new Refusal(429, 'Too Many Requests', 'Too many requests.')
     case 'wrong-model':
-      return unknownModel(String(requested ?? ''))
+      return requested === undefined ? null : unknownModel(String(requested))
     default:
       return null
   }

@@ -1,6 +1,6 @@
 import { uniform } from './hash.ts'
 
-/** What can go wrong on cue. */
+/** What can go wrong on cue. `wrong-model` refuses requests that name a model, and lists another in /v1/models. */
 export const faultKinds = [
   'slow',
   'hang',

@@ -4,8 +4,18 @@ export function regexReply(
   candidates: readonly string[],
   choose: (labels: readonly string[]) => string,
 ): string {
-  const whole = new RegExp(`^(?:${pattern})$`, 'su')
-  return candidates.find((text) => whole.test(text)) ?? new Builder(pattern, choose).build()
+  const whole = compiled(pattern)
+  return candidates.find((text) => whole?.test(text)) ?? new Builder(pattern, choose).build()
+}
+
+/** Matches a pattern whole; null where it is no regex. Escapes that only other dialects know are allowed. */
+export function compiled(pattern: string): RegExp | null {
+  for (const flags of ['su', 's']) {
+    try {
+      return new RegExp(`^(?:${pattern})$`, flags)
+    } catch {}
+  }
+  return null
 }
 
 /** Walks a pattern and takes the fewest repeats; of several branches the one that `choose` wants. */

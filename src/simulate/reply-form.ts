@@ -1,3 +1,6 @@
+import { badRequest } from './refusal.ts'
+import { compiled } from './regex-reply.ts'
+
 /** Lowest and highest score. */
 export type Scale = readonly [low: number, high: number]
 
@@ -12,13 +15,13 @@ export type ReplyForm =
   | { readonly kind: 'score'; readonly scale: Scale }
   | { readonly kind: 'words'; readonly yes: string; readonly no: string }
 
-/** Structured output of a request (vLLM, OpenAI and the older guided_* names), else null. */
+/** Structured output of a request (vLLM, OpenAI and the older guided_* names), else null; throws 400 for a bad one. */
 export function structuredForm(body: Readonly<Record<string, unknown>>): ReplyForm | null {
   const outputs = asObject(body.structured_outputs)
   const choice = outputs?.choice ?? body.guided_choice
   if (Array.isArray(choice) && choice.length > 0) return { kind: 'choice', labels: choice.map(String) }
   const pattern = outputs?.regex ?? body.guided_regex
-  if (typeof pattern === 'string') return { kind: 'regex', pattern }
+  if (typeof pattern === 'string') return { kind: 'regex', pattern: checked(pattern) }
   const schema = outputs?.json ?? body.guided_json
   if (schema !== undefined) return schemaForm(schema)
   const format = asObject(body.response_format)
@@ -28,7 +31,17 @@ export function structuredForm(body: Readonly<Record<string, unknown>>): ReplyFo
 }
 
 function schemaForm(schema: unknown): ReplyForm {
-  return { kind: 'schema', schema: typeof schema === 'string' ? JSON.parse(schema) : schema }
+  if (typeof schema !== 'string') return { kind: 'schema', schema }
+  try {
+    return { kind: 'schema', schema: JSON.parse(schema) }
+  } catch {
+    throw badRequest('The JSON schema is not JSON.', 'structured_outputs')
+  }
+}
+
+function checked(pattern: string): string {
+  if (compiled(pattern) === null) throw badRequest('The regex cannot be compiled.', 'structured_outputs')
+  return pattern
 }
 
 /** The form that the author's words ask for: the last wish wins over none, JSON over ratings over bare digits. */

@@ -50,6 +50,7 @@ export const routes: readonly Route[] = [
   asks('generate', '/v1/completions', completions),
   asks('pooling', '/v1/embeddings', embeddings),
   asks('pooling', '/classify', classify),
+  asks('pooling', '/v1/classify', classify),
   asks('pooling', '/pooling', pooling),
   asks('pooling', '/score', score),
   asks('pooling', '/v1/score', score),

@@ -1,7 +1,10 @@
 import t from 'tap'
 import { get, post, simulated } from '../support/simulated.ts'
 
-const ask = { messages: [{ role: 'user', content: 'Question: 1 + 1?\nAnswer: 1 + 1 = 2' }] }
+const ask = {
+  model: 'simulated-judge',
+  messages: [{ role: 'user', content: 'Question: 1 + 1?\nAnswer: 1 + 1 = 2' }],
+}
 const path = '/v1/chat/completions'
 
 t.test('each fault that sends a reply spoils exactly the next request', async (t) => {
@@ -90,6 +93,12 @@ t.test('faults strike by rate, the same ones for the same seed', async (t) => {
   t.notSame(await struck(2), first)
   const share = first.filter((status) => status === 500).length
   t.ok(share > 15 && share < 45, `${share} of 100`)
+})
+
+t.test('a server of the wrong model lists another one', async (t) => {
+  const server = await simulated(t, { faults: [{ kind: 'wrong-model', path: '/v1' }] })
+  t.match((await get(server, '/v1/models')).json, { data: [{ id: 'another-model', object: 'model' }] })
+  t.equal((await post(server, path, ask)).status, 404)
 })
 
 t.test('faults strike by path, after some requests, and not probes unless named', async (t) => {

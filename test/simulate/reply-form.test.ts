@@ -1,5 +1,5 @@
 import t from 'tap'
-import { chat, judgement, simulated } from '../support/simulated.ts'
+import { chat, judgement, post, simulated } from '../support/simulated.ts'
 
 const answers = { 'apples has Ann': 42 }
 const right = (wish: string) => judgement('How many apples has Ann?', '#### 42', wish)
@@ -66,6 +66,7 @@ t.test('structured outputs bind the reply: regex', async (t) => {
     ['^v\\d{2}-(?<end>x|y)\\s?$', 'v00-x', 'v00-y'],
     ['[^0-9a]+\\.\\w\\n*\\t?', ' .a', ' .a'],
     ['a*b+c?d{2}', 'bdd', 'bdd'],
+    ['Score\\: [01]', 'Score: 1', 'Score: 0'],
   ]
   for (const [regex, good, bad] of patterns) {
     t.equal(await chat(server, right(''), { structured_outputs: { regex } }), good, regex)
@@ -122,4 +123,12 @@ t.test('structured outputs bind the reply: JSON schema', async (t) => {
   t.match(JSON.parse(await chat(server, right(''), { response_format: { type: 'json_object' } })), {
     score: 1,
   })
+})
+
+t.test('structured output that cannot be understood is refused', async (t) => {
+  const server = await simulated(t)
+  for (const outputs of [{ regex: '(' }, { json: '{' }]) {
+    const body = { prompt: 'x', structured_outputs: outputs }
+    t.match(await post(server, '/v1/completions', body), { status: 400 }, JSON.stringify(outputs))
+  }
 })
