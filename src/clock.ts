@@ -8,7 +8,8 @@ export interface Clock {
 export const systemClock: Clock = {
   now: () => performance.now(),
   after(ms, fn) {
-    const timer = setTimeout(fn, Math.min(ms, 2 ** 31 - 1))
+    // Node keeps one list a duration: whole milliseconds let timers share them.
+    const timer = setTimeout(fn, Math.min(Math.ceil(ms), 2 ** 31 - 1))
     return () => clearTimeout(timer)
   },
 }

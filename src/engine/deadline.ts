@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events'
 import type { Clock } from '../clock.ts'
 import type { Failure } from '../sample/failure.ts'
 
-/** The end of a request's patience: its deadline, or the moment its client goes away. */
+/** The end of a request's patience: its deadline or, once a question was asked, the moment its client goes away. */
 export interface Expiry {
   /** Aborted at the end; upstream calls hang on it. */
   readonly signal: AbortSignal
@@ -16,24 +16,32 @@ export function expiry(
   client: AbortSignal,
   end: (failure: Failure) => void,
 ): Expiry {
-  const controller = new AbortController()
-  // Each question of a request listens; the default limit of 10 is for leaks, and these end with the request.
-  setMaxListeners(0, controller.signal)
+  let controller: AbortController | undefined
+  let isOver = false
   const over = (failure: Failure) => {
-    if (controller.signal.aborted) return
+    if (isOver) return
+    isOver = true
     end(failure)
-    controller.abort()
+    controller?.abort()
   }
   const late = () => over({ kind: 'deadline', retryable: true, detail: 'the deadline of the request passed' })
   const left = () => over({ kind: 'cancelled', retryable: true, detail: 'the client went away' })
   const cancel = clock.after(Math.max(0, deadline - clock.now()), late)
-  if (client.aborted) queueMicrotask(left)
-  else client.addEventListener('abort', left, { once: true })
   return {
-    signal: controller.signal,
+    // Made when the first question is asked: rules need none, and it costs as much as scoring them.
+    get signal() {
+      if (controller) return controller.signal
+      controller = new AbortController()
+      // Each question of a request listens; the default limit of 10 is for leaks, and these end with the request.
+      setMaxListeners(0, controller.signal)
+      if (isOver) controller.abort()
+      else if (client.aborted) queueMicrotask(left)
+      else client.addEventListener('abort', left, { once: true })
+      return controller.signal
+    },
     dispose() {
       cancel()
-      client.removeEventListener('abort', left)
+      if (controller) client.removeEventListener('abort', left)
     },
   }
 }

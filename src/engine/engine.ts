@@ -75,7 +75,7 @@ function scoreRows(parts: EngineParts, job: Job): Promise<readonly Outcome[]> {
       for (const walk of walks) walk.end(failure)
     })
     const groups = gatherGroups(rows.filter(isSample))
-    const context: StepContext = { ...parts, job, signal: end.signal, groups }
+    const context: StepContext = { ...parts, job, end, groups }
     const substituted = substitutes(plan, groups)
     const outcomes = new Array<Outcome>(rows.length)
     let left = rows.length

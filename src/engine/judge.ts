@@ -94,7 +94,7 @@ async function ask(
       draw,
       prefix: question.prefix,
       deadline: Math.min(context.job.deadline, started + step.timeoutMs),
-      signal: context.signal,
+      signal: context.end.signal,
     })
     context.events?.asked?.({
       reward: context.job.plan.name,

@@ -6,6 +6,7 @@ import type { Failure } from '../sample/failure.ts'
 import type { OffReason, Term } from '../sample/outcome.ts'
 import type { Sample } from '../sample/sample.ts'
 import type { Score } from '../sample/score.ts'
+import type { Expiry } from './deadline.ts'
 import type { Job } from './engine.ts'
 import type { EngineEvents } from './events.ts'
 import type { Groups } from './group.ts'
@@ -18,8 +19,8 @@ export interface StepContext {
   readonly secret: string
   readonly events?: EngineEvents
   readonly job: Job
-  /** Aborted when the request's patience ends. */
-  readonly signal: AbortSignal
+  /** The end of the request's patience. */
+  readonly end: Expiry
   readonly groups: Groups
 }
 

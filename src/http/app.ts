@@ -38,13 +38,15 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   useZod(app)
   readBodies(app)
   answerErrors(app)
-  app.addHook('onSend', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
+    done()
   })
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url ?? 'none'
     metrics.answered(route, reply.statusCode, reply.elapsedTime / 1000)
     request.log.debug({ route, status: reply.statusCode, ms: reply.elapsedTime }, 'answered')
+    done()
   })
   await serveDocs(app, gateway.version)
   const typed = app.withTypeProvider<ZodProvider>()

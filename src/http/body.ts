@@ -1,5 +1,5 @@
 import { createGunzip } from 'node:zlib'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest, RequestPayload } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import { type Oddity, parseJsonText } from '../wire/json-text.ts'
 
@@ -24,20 +24,24 @@ export function readBodies(app: FastifyInstance): void {
       }
     },
   )
-  app.addHook('preParsing', async (request, _reply, payload) => {
+  app.addHook('preParsing', (request, _reply, payload, done) => {
     const encoding = request.headers['content-encoding']
-    if (encoding === undefined || encoding === 'identity') return payload
+    if (encoding === undefined || encoding === 'identity') return done(null, payload)
     if (encoding !== 'gzip') {
-      throw new GatewayError('RG_MEDIA_TYPE', `content-encoding ${encoding}: send gzip, or none`)
+      return done(new GatewayError('RG_MEDIA_TYPE', `content-encoding ${encoding}: send gzip, or none`))
     }
-    const unpacked = Object.assign(createGunzip(), { receivedEncodedLength: 0 })
-    // Fastify compares this count with content-length, and what comes out with the limit.
-    payload.on('data', (chunk: Buffer) => {
-      unpacked.receivedEncodedLength += chunk.length
-    })
-    payload.on('error', (error) => unpacked.destroy(error))
-    return payload.pipe(unpacked)
+    done(null, unpacked(payload))
   })
+}
+
+function unpacked(payload: RequestPayload): RequestPayload {
+  const gunzip = Object.assign(createGunzip(), { receivedEncodedLength: 0 })
+  // Fastify compares this count with content-length, and what comes out with the limit.
+  payload.on('data', (chunk: Buffer) => {
+    gunzip.receivedEncodedLength += chunk.length
+  })
+  payload.on('error', (error) => gunzip.destroy(error))
+  return payload.pipe(gunzip)
 }
 
 // V8 quotes the text around the mistake; a body holds prompts, which never leave in an error or a log.
