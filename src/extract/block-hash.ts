@@ -1,13 +1,13 @@
 /** Polynomial hashes of all blocks of a text, modulo a prime below 2^26. Equal blocks have equal hashes. */
 export class BlockHash {
   readonly #modulus: number
-  readonly #prefix: Float64Array
-  readonly #power: Float64Array
+  readonly #prefix: Uint32Array
+  readonly #power: Uint32Array
 
   constructor(points: Uint32Array, base: number, modulus: number) {
     this.#modulus = modulus
-    this.#prefix = new Float64Array(points.length + 1)
-    this.#power = new Float64Array(points.length + 1).fill(1)
+    this.#prefix = new Uint32Array(points.length + 1)
+    this.#power = new Uint32Array(points.length + 1).fill(1)
     for (let at = 0; at < points.length; at++) {
       this.#prefix[at + 1] = this.#reduced(this.#prefix[at]! * base + points[at]!)
       this.#power[at + 1] = this.#reduced(this.#power[at]! * base)

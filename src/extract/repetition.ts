@@ -5,8 +5,8 @@ import { codePointsOf } from './code-points.ts'
 const shortestUnit = 20
 const repeats = 5
 
-/** How many points are compared one by one before a hash is asked; at most twice the shortest unit. */
-const direct = 8
+/** Twice the shortest unit: a loop of any period matches itself on so many points, before or after a place inside it. */
+const window = 2 * shortestUnit
 const modulus = 67_108_859
 
 /**
@@ -15,38 +15,54 @@ const modulus = 67_108_859
  */
 export function hasLoop(text: string): boolean {
   const points = codePointsOf(text)
-  let hash: BlockHash | undefined
-  // Any base serves: a hash only rules out. An unknown one keeps responses from being made against it.
+  // Any base serves: hashes only rule out. An unknown one keeps responses from being made against it.
+  const base = 1_001 + 2 * Math.floor(Math.random() * 30_000_000)
+  const windows = windowHashes(points, base)
+  let blocks: BlockHash | undefined
   const mayEqual = (start: number, period: number, length: number): boolean => {
-    hash ??= new BlockHash(points, 1_000 + Math.floor(Math.random() * 60_000_000), modulus)
-    return hash.mayEqual(start, start + period, length)
+    blocks ??= new BlockHash(points, base, modulus)
+    return blocks.mayEqual(start, start + period, length)
   }
   for (let period = shortestUnit; period * repeats <= points.length; period++) {
     const span = period * (repeats - 1)
     const half = span / 2
     for (let at = 0; at + period < points.length; at += span) {
-      if (points[at] !== points[at + period]) continue
+      const after = at + half - window
+      const before = at - half
       const mayLoop =
-        (after(points, at, period, direct) === direct && mayEqual(at, period, half)) ||
-        (before(points, at, period, direct) === direct && mayEqual(at - half, period, half))
-      if (mayLoop && after(points, at, period, span) + before(points, at, period, span) >= span) return true
+        (windows[at] === windows[at + period] &&
+          windows[after] === windows[after + period] &&
+          mayEqual(at, period, half)) ||
+        (windows[at - window] === windows[at - window + period] &&
+          windows[before] === windows[before + period] &&
+          mayEqual(before, period, half))
+      if (mayLoop && matches(points, at, period, span) >= span) return true
     }
   }
   return false
 }
 
-/** How many points from `at` on equal those `period` further on; at most `limit`. */
-function after(points: Uint32Array, at: number, period: number, limit: number): number {
+/** A hash of the window that starts at each point, modulo 2^32; 0 where it would leave the text. */
+function windowHashes(points: Uint32Array, base: number): Int32Array {
+  const hashes = new Int32Array(points.length)
+  let oldest = 1
+  for (let at = 0; at < window; at++) oldest = Math.imul(oldest, base)
+  let hash = 0
+  for (let end = 0; end < points.length; end++) {
+    hash = (Math.imul(hash, base) + points[end]!) | 0
+    if (end >= window) hash = (hash - Math.imul(oldest, points[end - window]!)) | 0
+    if (end >= window - 1) hashes[end - window + 1] = hash
+  }
+  return hashes
+}
+
+/** How many points around `at` in a row equal those `period` further on; counts to at most `limit` on either side. */
+function matches(points: Uint32Array, at: number, period: number, limit: number): number {
   const end = Math.min(at + limit, points.length - period)
   let to = at
   while (to < end && points[to] === points[to + period]) to++
-  return to - at
-}
-
-/** The same before `at`, backwards. */
-function before(points: Uint32Array, at: number, period: number, limit: number): number {
-  const end = Math.max(0, at - limit)
+  const start = Math.max(0, at - limit)
   let from = at
-  while (from > end && points[from - 1] === points[from - 1 + period]) from--
-  return at - from
+  while (from > start && points[from - 1] === points[from - 1 + period]) from--
+  return to - from
 }
