@@ -35,8 +35,10 @@ export async function ruleTerm(context: StepContext, step: PlanStep, row: CallRo
   return score ? scored(context, step, score) : off(context, step, 'not_applicable')
 }
 
-/** A row as an author's code sees it: the sample, and the earlier steps that this one names in `after`. */
-export function rowOf(step: PlanStep, sample: Sample, terms: Terms): CallRow {
+/** A row as an author's code sees it: the sample with this step's judge prompt, and the steps named in `after`. */
+export function rowOf(step: PlanStep, given: Sample, terms: Terms): CallRow {
+  const rmPrompt = Object.hasOwn(given.rmPrompts, step.name) ? given.rmPrompts[step.name] : undefined
+  const sample = rmPrompt === undefined ? given : { ...given, rmPrompt }
   if (step.after.length === 0) return { sample, earlier: {} }
   const earlier = step.after.map((name) => {
     const term = terms.get(name)

@@ -22,7 +22,7 @@ export interface Sample {
   /** null: none was sent. */
   readonly groundTruth: Json
   readonly dataSource?: string
-  /** The row's own judge prompt, for every step that has none in `rmPrompts`. */
+  /** The row's own judge prompt, for every step that has none in `rmPrompts`; a function finds its step's prompt here. */
   readonly rmPrompt?: string
   /** Judge prompts by step name. */
   readonly rmPrompts: Readonly<Record<string, string>>
