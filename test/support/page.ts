@@ -1,0 +1,131 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { Test } from 'tap'
+import { runCommand } from './command-line.ts'
+
+const root = join(import.meta.dirname, '../..')
+const run = promisify(execFile)
+const pagePort = /\b8[01]\d\d\b/g
+
+/** A fenced block of a page: its language, the words after it, and its text. */
+interface Block {
+  readonly language: string
+  readonly words: readonly string[]
+  readonly text: string
+}
+
+/**
+ * Does what a page of docs/ says, in a folder of its own: writes its files, runs its commands but those marked
+ * `training`, and holds results to its `expected` blocks. Ports of the page become free ones.
+ */
+export async function followPage(t: Test, page: string): Promise<void> {
+  const folder = t.testdir({})
+  symlinkSync(join(root, 'rm-configs'), join(folder, 'rm-configs'))
+  process.chdir(folder)
+  t.teardown(() => process.chdir(root))
+  const text = readFileSync(join(root, page), 'utf8')
+  const ports = new Map<string, number>()
+  for (const [port] of text.matchAll(pagePort)) if (!ports.has(port)) ports.set(port, await freePort())
+  const env = Object.fromEntries(
+    [
+      ['JUDGE_A_0', '8101'],
+      ['JUDGE_A_1', '8101'],
+      ['JUDGE_B_0', '8103'],
+    ].map(([name, port]) => [name, `http://127.0.0.1:${ports.get(port ?? '') ?? 9}`]),
+  )
+  const moved = text.replace(pagePort, (port) => String(ports.get(port)))
+  for (const block of blocksOf(moved)) await follow(t, block, folder, env)
+}
+
+function blocksOf(text: string): Block[] {
+  return Array.from(
+    text.matchAll(/^```(\S+) ?(.*)\n([\s\S]*?)^```$/gm),
+    ([, language = '', words = '', body = '']) => ({
+      language,
+      words: words.split(' ').filter((word) => word !== ''),
+      text: body,
+    }),
+  )
+}
+
+async function follow(
+  t: Test,
+  block: Block,
+  folder: string,
+  env: Readonly<Record<string, string>>,
+): Promise<void> {
+  const [first, second] = block.words
+  if (first === 'expected')
+    t.match(linesOf(join(folder, second ?? '')), block.text.trim().split('\n').map(parse), `${second}`)
+  else if (block.language !== 'sh' && first) writeFileSync(join(folder, first), block.text)
+  else if (block.language === 'sh' && first !== 'training') {
+    for (const command of block.text.replaceAll('\\\n', ' ').trim().split('\n'))
+      await obey(t, command, folder, env)
+  }
+}
+
+async function obey(
+  t: Test,
+  command: string,
+  cwd: string,
+  env: Readonly<Record<string, string>>,
+): Promise<void> {
+  const [name, ...argv] = command.split(' ')
+  if (name !== 'reward-gateway') {
+    const { stdout } = await run('bash', ['-c', command], { cwd })
+    t.ok(stdout.trim() !== '', command.slice(0, 60))
+  } else if (argv.at(-1) === '&') await background(t, argv.slice(0, -1), env)
+  else {
+    const ran = await runCommand(argv, { env })
+    t.equal(ran.code, 0, `${command}\n${ran.stderr}`)
+  }
+}
+
+/** Resolves once the command has said something; it is ended with the test. */
+async function background(
+  t: Test,
+  argv: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<void> {
+  const ending = new AbortController()
+  await new Promise<void>((resolve, reject) => {
+    const ran = runCommand([...argv, ...(argv[0] === 'serve' ? ['--log-level', 'silent'] : [])], {
+      env,
+      signal: ending.signal,
+      onStdout: () => resolve(),
+    })
+    ran.then(({ code, stderr }) => (code === 0 ? resolve() : reject(new Error(stderr))), reject)
+    t.teardown(async () => {
+      ending.abort()
+      await ran
+    })
+  })
+}
+
+const parse = (line: string): unknown => JSON.parse(line)
+const linesOf = (file: string): unknown[] => readFileSync(file, 'utf8').trim().split('\n').map(parse)
+
+/** A port that is free, and the one after it. */
+async function freePort(): Promise<number> {
+  for (;;) {
+    const port = await listened(0)
+    if (port !== null && port < 65_535 && (await listened(port + 1)) !== null) return port
+  }
+}
+
+async function listened(wanted: number): Promise<number | null> {
+  const server = createServer()
+  try {
+    await once(server.listen(wanted, '127.0.0.1'), 'listening')
+  } catch {
+    return null
+  }
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  return typeof address === 'object' && address ? address.port : null
+}
