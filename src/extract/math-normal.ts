@@ -60,7 +60,7 @@ const bracedRoots: Step = (text) => {
 }
 
 /** `\frac12` is `\frac{1}{2}`; one that stands before a single character undoes the whole step. */
-const bracedFractions: Step = (text) => {
+export const bracedFractions: Step = (text) => {
   const [before = '', ...fractions] = text.split('\\frac')
   let joined = before
   for (const fraction of fractions) {

@@ -7,6 +7,7 @@ import zebralogic from '../../../reward-functions/zebralogic.ts'
 import zebralogicOfN from '../../../reward-functions/zebralogic-of-n.ts'
 import type { Json, Rule, Score } from '../../contract/index.ts'
 import { type RowParts, row, scored } from '../../contract/testing.ts'
+import { mathBenchmarkAnswers } from './math-benchmark.ts'
 import { type Adapter, raises, type Vector } from './vector.ts'
 
 function found<T, O>(rule: Rule<T, O>, vector: Vector, rest: RowParts) {
@@ -25,6 +26,7 @@ const isGraphWiz = ({ model }: Vector): boolean => String(model).toLowerCase().i
 
 export const npgMuseEvaluation: Adapter = {
   answers: {
+    ...mathBenchmarkAnswers,
     grapharena: (vector, mode) => ({
       value: found(grapharena, vector, arenaRow(vector, { mode })).part('value'),
     }),

@@ -4,6 +4,7 @@
  */
 export { type Comparison, type Decision, decisions } from './decision.ts'
 export type { Expression } from './expression.ts'
+export { equalAnswer } from './near.ts'
 export { readAnswer } from './read-answer.ts'
 export { finalStatement, type Statement } from './statement.ts'
 export { equalMath, type MathTruth, type MathVerdict, readMathTruth, verifyMath } from './verify.ts'

@@ -22,7 +22,7 @@ export interface MathVerdict {
 
 /** A truth in LaTeX, plain text or words; of a whole solution its marked answer. null: nothing to compare with. */
 export function readMathTruth(text: string): MathTruth | null {
-  const whole = readings(text)
+  const whole = text.includes('\\boxed') ? [] : readings(text)
   const marked = whole.length > 0 ? null : statementOf(text)
   const answer = marked?.expression ?? marked?.words ?? text
   const words = wording(answer)

@@ -1,0 +1,43 @@
+import { z } from 'zod'
+import { defineRule } from '../src/contract/index.ts'
+import { RuleTimeout } from '../src/contract/rule-timeout.ts'
+import {
+  answerField,
+  benchmarks,
+  preparedAnswer,
+  preparedLine,
+  publishedGrade,
+} from '../src/extract/benchmark/index.ts'
+import { decisions, readMathTruth, verifyMath } from '../src/extract/math/index.ts'
+
+const line = z.record(z.string(), z.unknown())
+const how = { precision: 6, strict: true, relationAsSet: false }
+
+/** 1 where the final answer is right by the benchmark's grader. The truth: an answer, or a line of the benchmark's file. */
+export default defineRule({
+  options: z.strictObject({
+    benchmark: z.enum(benchmarks),
+    mode: z.enum(['sound', 'reference']).default('sound'),
+  }),
+  truth: ({ benchmark }) =>
+    z.union([z.string(), z.number(), line]).transform((given, context) => {
+      const isLine = typeof given === 'object'
+      const read = readMathTruth(isLine ? answerField(given, benchmark) : String(given))
+      const prepared = isLine ? preparedLine(given, benchmark) : preparedAnswer(String(given), benchmark)
+      if (read !== null) return { read, prepared }
+      context.addIssue(`holds no answer of ${benchmark}`)
+      return z.NEVER
+    }),
+  range: [0, 1],
+  parts: decisions,
+  score({ sample: { response }, truth, options: { benchmark, mode } }) {
+    if (mode === 'reference') {
+      const grade = publishedGrade(response, truth.prepared, benchmark)
+      if (grade === null) throw new RuleTimeout('the answer is too long for the published grader')
+      return { value: grade.correct ? 1 : 0, details: { extracted: grade.extracted.slice(0, 500) } }
+    }
+    const { decision, extracted } = verifyMath(truth.read, response, how)
+    const parts = decision === null ? {} : { [decision]: 1 }
+    return { value: decision === null ? 0 : 1, parts, details: { extracted, decided_by: decision } }
+  },
+})
