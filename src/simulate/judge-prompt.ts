@@ -107,7 +107,7 @@ function readParts(turns: readonly Turn[]): Parts {
 
 /** The first question and the first reference count, fenced ones before others; labels tell answers apart. */
 function place({ role, label, text, isFenced }: Section, parts: Parts): void {
-  if (role === 'other') parts.instructions += `${text}\n`
+  if (role === 'other') parts.instructions += isFenced ? '' : `${text}\n`
   else if (role === 'question') parts.question ||= text
   else if (role === 'reference') parts.reference ??= text
   else {

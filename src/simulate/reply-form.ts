@@ -44,7 +44,7 @@ function checked(pattern: string): string {
   return pattern
 }
 
-/** The form that the author's words ask for: the last wish wins over none, JSON over ratings over bare digits. */
+/** The form that the author's words ask for: JSON over a pair, a rating, a score, a bare digit and a word. */
 export function askedForm(instructions: string): ReplyForm {
   const keys = jsonKeys(instructions)
   const scale = scaleOf(instructions)
@@ -52,7 +52,8 @@ export function askedForm(instructions: string): ReplyForm {
   if (/\[\[A\]\]|\bA or B\b|"A" or "B"/u.test(instructions)) return { kind: 'pair' }
   if (instructions.includes('[[')) return { kind: 'rating', scale: scale[1] === 1 ? [1, 10] : scale }
   if (/score|rating|grade|评分|打分/iu.test(instructions)) return { kind: 'score', scale }
-  if (/\byes\b/iu.test(instructions)) {
+  const wantsDigit = /\b([01])\b[^.\n]{0,20}\bor\b[^.\n]{0,10}\b(?!\1)[01]\b/u.test(instructions)
+  if (!wantsDigit && /\byes\b/iu.test(instructions)) {
     const isUpper = /\bYES\b/u.test(instructions)
     const isTitle = /\bYes\b/u.test(instructions)
     return isUpper
@@ -62,9 +63,6 @@ export function askedForm(instructions: string): ReplyForm {
   return { kind: 'words', yes: '1', no: '0' }
 }
 
-/** Keys that a rider judge writes only to punish: there, their presence alone is the verdict. */
-const penalty = /方案\/信息错误|信息准确性|有害性/u
-
 /** Keys of the last `{"key": ...}` that the author shows. */
 function jsonKeys(instructions: string): string[] {
   const tail = instructions.slice(-8000)
@@ -72,7 +70,7 @@ function jsonKeys(instructions: string): string[] {
   const start = tail.lastIndexOf('{', end)
   if (end < 0 || start < 0) return []
   const keys = [...tail.slice(start, end).matchAll(/"([^"\n]{1,80})"\s?:/gu)].map(([, key = '']) => key)
-  return [...new Set(keys)].filter((key) => !penalty.test(key))
+  return [...new Set(keys)]
 }
 
 /** '0 to 10', '1-5', 'between 0 and 100'; 0 to 1 where none is named. */

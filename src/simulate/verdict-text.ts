@@ -65,7 +65,13 @@ function keyed(key: string, scale: Scale, judged: readonly Judged[]): number | s
   if (/reason|explan|comment|critique|feedback|rationale|分析|理由/iu.test(key)) return first.reason
   if (/winner|better|best|preferred|prefer/iu.test(key)) return preferred(judged) ?? 'tie'
   const candidate = judged.find(({ label }) => label !== '' && key.endsWith(label)) ?? first
-  return Number(graded(candidate.score, scale))
+  return Number(graded(goodness(key, candidate.score), scale))
+}
+
+/** A key that names a fault is high where the verdict is low; no answer is ever called harmful. */
+function goodness(key: string, score: number): number {
+  if (/harm|toxic|有害/iu.test(key)) return 0
+  return /error|mistake|wrong|violation|错误/iu.test(key) ? 1 - score : score
 }
 
 /** From the widest scale down: the widest that a regex allows is the one it means. */

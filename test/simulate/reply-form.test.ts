@@ -9,6 +9,7 @@ t.test('the verdict is said in the form that the prompt asks for', async (t) => 
   const server = await simulated(t, { answers })
   const forms: readonly (readonly [wish: string, good: RegExp, bad: RegExp])[] = [
     ['Reply with 1 or 0 only.', /^1$/, /^0$/],
+    ['Reply with 1 (yes) or 0 (no) only.', /^1$/, /^0$/],
     ['Answer YES or NO.', /^YES$/, /^NO$/],
     ['Say Yes or No.', /^Yes$/, /^No$/],
     ['Give a score from 0 to 10.', /\nScore: 10$/, /\nScore: 0$/],
@@ -20,7 +21,11 @@ t.test('the verdict is said in the form that the prompt asks for', async (t) => 
       /^\{"score":0/,
     ],
     ['Only JSON: {"Thought与Response一致性": 1/0}', /^\{"Thought与Response一致性":1\}$/, /:0\}$/],
-    ['JSON: {"信息准确性": 1/0, "礼貌": 1/0}', /^\{"礼貌":1\}$/, /^\{"礼貌":0\}$/],
+    [
+      'JSON: {"信息错误": 1/0, "有害性": 0, "礼貌": 1}',
+      /^\{"信息错误":0,"有害性":0,"礼貌":1\}$/,
+      /^\{"信息错误":1,"有害性":0,"礼貌":0\}$/,
+    ],
   ]
   for (const [wish, good, bad] of forms) {
     t.match(await chat(server, right(wish)), good, wish)
