@@ -1,4 +1,4 @@
-/** The known name that a misspelt one most likely means; null where none is near. Case counts half. */
+/** The known name that a misspelt one most likely means; null where none is near. Case counts a quarter. */
 export function nearestName(name: string, known: Iterable<string>): string | null {
   let best: string | null = null
   if (name.length > 100) return null
@@ -21,7 +21,7 @@ export function didYouMean(name: string, known: Iterable<string>): string {
   return nearest === null ? '' : `; did you mean '${nearest}'?`
 }
 
-/** Levenshtein with swaps of neighbours as one slip; a change of case costs one half. */
+/** Levenshtein with swaps of neighbours as one slip; a change of case costs a quarter. */
 function editDistance(a: string, b: string): number {
   let twoAbove: readonly number[] = []
   let above: readonly number[] = Array.from({ length: b.length + 1 }, (_, column) => column)
@@ -29,7 +29,7 @@ function editDistance(a: string, b: string): number {
     const current = [row]
     for (let column = 1; column <= b.length; column++) {
       const [left = '', right = ''] = [a[row - 1], b[column - 1]]
-      const change = left === right ? 0 : left.toLowerCase() === right.toLowerCase() ? 0.5 : 1
+      const change = left === right ? 0 : left.toLowerCase() === right.toLowerCase() ? 0.25 : 1
       const swapped = row > 1 && column > 1 && left === b[column - 2] && right === a[row - 2]
       current.push(
         Math.min(

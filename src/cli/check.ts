@@ -36,10 +36,11 @@ export const command: Command = {
       throw new GatewayError('RG_COMMAND_INVALID', `no config is named.\n${usage}`)
     const sample = values.input === undefined ? plainSample : firstSample(values.input)
     const configs = readConfigs(configTexts(positionals), io.env)
-    const { folders, timeout_s } = configs.gateway.functions
+    const { folders, timeout_s, python } = configs.gateway.functions
     const functions = await openFunctions({
       folders: [...folders, ...values['reward-functions']],
       sampleTimeoutMs: timeout_s * 1000,
+      python: { command: python.command, processes: 1, memoryMb: python.memory_mb },
     })
     try {
       const resolved = await resolvePlans(configs, functions)

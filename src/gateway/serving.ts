@@ -48,10 +48,11 @@ export async function openServing(options: ServingOptions): Promise<Serving> {
   const { clock, env, events = {} } = options
   const configs = readConfigs([...configTexts(options.configs), ...(options.inline ?? [])], env)
   const settings = configs.gateway
-  const { folders, threads, timeout_s: timeoutSeconds } = settings.functions
+  const { folders, threads, timeout_s: timeoutSeconds, python } = settings.functions
   const functions = await openFunctions({
     folders: [...folders, ...options.functionFolders],
     sampleTimeoutMs: timeoutSeconds * 1000,
+    python: { command: python.command, processes: python.processes, memoryMb: python.memory_mb },
     clock,
     ...(threads !== undefined && { threads }),
     ...(events.functions && { events: events.functions }),

@@ -55,10 +55,9 @@ export function parseConfig({ file, text }: ConfigText, env: Environment): Parse
   })
   const problems = document.errors.map(({ message, pos }) => ({
     path: place(pos[0]),
-    message: /\$\{/.test(lineAt(text, pos[0]))
-      ? `${message}; put a text with \${...} into quotes here`
-      : message,
+    message: `${message}${quotingHint(lineAt(text, pos[0]))}`,
   }))
+  problems.push(...oddKeys(document).map(({ offset, message }) => ({ path: place(offset), message })))
   if (problems.length > 0) return { file, value: undefined, problems, problemAt }
   problems.push(
     ...fillVariables(document, env).map(({ offset, message }) => ({ path: place(offset), message })),
@@ -87,13 +86,20 @@ interface Found {
   readonly message: string
 }
 
-/** A plain scalar that held a variable is read again, so that `port: ${PORT}` is a number. */
-function fillVariables(document: Document, env: Environment): Found[] {
+function oddKeys(document: Document): Found[] {
   const found: Found[] = []
   visit(document, {
     Pair(_, { key }) {
       if (isNode(key) && !isScalar(key)) found.push({ offset: startOf(key), message: 'a key must be a text' })
     },
+  })
+  return found
+}
+
+/** A plain scalar that held a variable is read again, so that `port: ${PORT}` is a number. */
+function fillVariables(document: Document, env: Environment): Found[] {
+  const found: Found[] = []
+  visit(document, {
     Scalar(key, node) {
       const offset = startOf(node)
       if (typeof node.value === 'number' && !isExact(node.value)) {
@@ -142,6 +148,12 @@ function offsetOf(document: Document, path: ConfigPath, key?: 'key'): number {
 }
 
 const startOf = (node: Node | null): number => node?.range?.[0] ?? 0
+
+/** What most likely broke the YAML of a line. */
+function quotingHint(line: string): string {
+  if (line.includes('${')) return '; put a text with a variable into quotes here'
+  return / \? .* : /.test(line) ? "; put an expression with '? :' into quotes" : ''
+}
 
 const lineAt = (text: string, offset: number): string => {
   const end = text.indexOf('\n', offset)

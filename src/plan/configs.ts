@@ -27,10 +27,10 @@ export interface Configs {
   readonly problems: readonly Problem[]
 }
 
-const outerGateway = gatewayConfig.extend({ models: z.record(globalName, z.unknown()).default({}) })
+const outerGateway = gatewayConfig.extend({ models: z.record(z.string(), z.unknown()).default({}) })
 const outerReward = rewardConfig.extend({
-  models: z.record(globalName, z.unknown()).default({}),
-  steps: z.array(z.unknown()).min(1, 'a reward needs at least one step').max(64).default([]),
+  models: z.record(z.string(), z.unknown()).default({}),
+  steps: z.array(z.unknown()).min(1, 'a reward needs at least one step').max(64),
 })
 
 /** True for gateway.yaml, whatever its folder; every other config is a reward. */
@@ -92,17 +92,10 @@ const nameOf = (file: string): string => file.replace(/^.*[\\/]/, '').replace(/\
 function settingsOf(read: Partial<GatewayConfig>, file: string): GatewaySettings {
   const { models: _, $schema: __, ...settings } = { ...gatewayConfig.parse({}), ...read }
   const folder = dirname(file)
-  const { functions, record, wires } = settings
+  const { functions } = settings
   return {
     ...settings,
     functions: { ...functions, folders: functions.folders.map((path) => resolve(folder, path)) },
-    ...(record && { record: { ...record, folder: resolve(folder, record.folder) } }),
-    wires: Object.fromEntries(
-      Object.entries(wires).map(([name, wire]) => [
-        name,
-        wire.truths === undefined ? wire : { ...wire, truths: resolve(folder, wire.truths) },
-      ]),
-    ),
   }
 }
 
@@ -119,6 +112,10 @@ class Models {
   add(config: ParsedConfig, definitions: Readonly<Record<string, unknown>>): void {
     for (const [name, definition] of Object.entries(definitions)) {
       const at: ConfigPath = ['models', name]
+      const named = globalName.safeParse(name)
+      if (!named.success) {
+        this.#problems.push(config.problemAt(at, `the name must be ${named.error.issues[0]?.message}`, 'key'))
+      }
       const { value, problems } = readShape(modelConfig, config, definition, at)
       const model = problems.length === 0 ? located(value as ModelConfig, config.file) : null
       this.#problems.push(...problems)

@@ -17,8 +17,8 @@ export function explainPlan(plan: Plan): string[] {
     formula ? `  The reward is ${formula.source}.` : '',
     low === undefined || high === undefined ? '' : `  The reward lies ${between(low, high)}.`,
     arithmetic === 'reference' ? '  It is computed in float32, and a closed gate counts as score 0.' : '',
-    steps.some(isGroupStep)
-      ? `  Groups of fewer than ${plan.group.min} answers are incomplete; members that come one by one wait ${plan.group.waitMs / 1000} s for the rest.`
+    steps.some(({ kind }) => kind === 'group-rule')
+      ? '  All answers to a prompt must come in one request.'
       : '',
     `  A sample that cannot be scored is invalid${invalidWords(plan.onInvalid)}.`,
     deadlineMs === null ? '' : `  A request may take ${deadlineMs / 1000} s.`,
@@ -32,8 +32,6 @@ export function explainModel(name: string, config: ModelConfig): string {
   const where = urls.length === 0 ? 'no instances yet' : urls.join(', ')
   return `${name}: ${model} by ${backend} on ${where}; ${max_in_flight} questions at once each, ${timeout_s} s for one`
 }
-
-export const isGroupStep = ({ kind }: PlanStep): boolean => kind !== 'rule' && kind !== 'model'
 
 function explainStep(plan: Plan, step: PlanStep, index: number): string[] {
   const {

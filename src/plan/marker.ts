@@ -25,9 +25,7 @@ export async function traceMarker(
 ): Promise<MarkerFound> {
   const marked = { ...sample, response: withMarker(sample.response) }
   const row: CallRow = { sample: marked, earlier: earlierOf(step) }
-  const count = step.kind === 'model' ? 1 : step.kind === 'pair' ? 2 : 3
-  const rows = Array.from({ length: count }, () => row)
-  const result = await functions.call({ op: 'preprocess', function: step.function, rows })
+  const result = await functions.call({ op: 'preprocess', function: step.function, rows: [row] })
   if (result.status === 'failed') return { status: 'no_question', why: result.failure.detail }
   if (result.status === 'verdicts')
     return { status: 'no_question', why: 'a verdict was given without a call' }

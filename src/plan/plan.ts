@@ -22,7 +22,6 @@ export interface Plan {
   readonly formula: Expression<number> | null
   readonly onInvalid: OnInvalid
   readonly arithmetic: 'sound' | 'reference'
-  readonly group: GroupSettings
   /** The longest a request for this reward may take; null: the gateway's own limit. */
   readonly deadlineMs: number | null
   /** The rm-config as it was resolved, for /v1/rewards/{name}; holds no secrets. */
@@ -57,7 +56,6 @@ export interface PlanStep {
   readonly needs: readonly string[]
   /** For one question with all its retries; Infinity: only the request's deadline ends it. */
   readonly timeoutMs: number
-  readonly pairs: PairSettings
   /** Hex: the function's source and options, so that equal questions of different functions stay apart. */
   readonly identity: string
 }
@@ -77,23 +75,6 @@ export type OnInvalid =
 export interface Votes {
   readonly n: number
   readonly aggregate: 'mean' | 'median' | 'majority' | 'quorum'
-  readonly min: number
-  /** Stop asking once further draws cannot change a majority or quorum. */
-  readonly earlyStop: boolean
-}
-
-/** How a pair reward compares the answers of a group. */
-export interface PairSettings {
-  readonly scheme: 'circular' | 'all'
-  /** Ask each pair in both orders. */
-  readonly swap: boolean
-  readonly fit: 'bradley_terry' | 'mean_wins'
-}
-
-export interface GroupSettings {
-  /** How long members that come one by one wait for the rest of their group. */
-  readonly waitMs: number
-  /** A group of fewer answers is incomplete. */
   readonly min: number
 }
 

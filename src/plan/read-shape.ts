@@ -64,9 +64,6 @@ function problemsOf(
     const near = typeof found === 'string' ? didYouMean(found, words) : ''
     return [config.problemAt(path, `must be ${words.map((word) => `'${word}'`).join(' or ')}${near}`)]
   }
-  if (issue.code === 'invalid_key') {
-    return [config.problemAt(path, `the name must be ${issue.issues[0]?.message}`, 'key')]
-  }
   const { message } = issue
   return [config.problemAt(path, /^[A-Z]/.test(message) ? decapitalised(message) : `must be ${message}`)]
 }

@@ -62,7 +62,6 @@ export async function resolveReward(
     formula: formula && 'expression' in formula ? formula.expression : null,
     onInvalid: onInvalidOf(settings.on_invalid ?? null),
     arithmetic: settings.arithmetic ?? 'sound',
-    group: { waitMs: (settings.group?.wait_s ?? 30) * 1000, min: settings.group?.min ?? 2 },
     deadlineMs: settings.deadline_s === undefined ? null : settings.deadline_s * 1000,
     config,
   }

@@ -42,7 +42,7 @@ export function resolveStep(
   const { description, bound } = found
   const { kind, ask, critique } = description
   const gated = isGated(step, found)
-  const { n = 1, aggregate = 'mean', early_stop: earlyStop = false, min } = step.votes ?? {}
+  const { n = 1, aggregate = 'mean', min } = step.votes ?? {}
   const draws = n * models.length
   if (min !== undefined && min > draws) {
     report.add([...at, 'votes', 'min'], `${min} valid draws cannot come of ${draws}`)
@@ -62,11 +62,10 @@ export function resolveStep(
     dataSource: step.data_source === undefined ? null : sourcePattern([step.data_source].flat()),
     gated,
     onUnreadable: step.on_unreadable ?? reward.on_unreadable ?? 'fail',
-    votes: { n, aggregate, min: min ?? Math.floor(draws / 2) + 1, earlyStop },
+    votes: { n, aggregate, min: min ?? Math.floor(draws / 2) + 1 },
     after,
     needs: [...new Set(needs)],
     timeoutMs: step.timeout_s === undefined ? Number.POSITIVE_INFINITY : step.timeout_s * 1000,
-    pairs: { scheme: 'circular', swap: true, fit: 'bradley_terry', ...step.pairs },
     identity: stepIdentity(description, bound.options),
   }
 }

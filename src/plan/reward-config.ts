@@ -55,22 +55,12 @@ export const stepConfig = z.strictObject({
       aggregate: z.enum(['mean', 'median', 'majority', 'quorum']).default('mean'),
       /** Valid draws that are needed, over all models; more than half by default. */
       min: z.int().min(1).optional(),
-      /** Stop asking once further draws cannot change a majority or quorum. */
-      early_stop: z.boolean().default(false),
     })
     .optional(),
   /** Earlier steps whose scores and texts the function reads. */
   after: oneOrMore(z.string().min(1)).optional(),
   /** One question with all its retries. */
   timeout_s: seconds.optional(),
-  /** How a pair reward compares the answers of a group. */
-  pairs: z
-    .strictObject({
-      scheme: z.enum(['circular', 'all']).default('circular'),
-      swap: z.boolean().default(true),
-      fit: z.enum(['bradley_terry', 'mean_wins']).default('bradley_terry'),
-    })
-    .optional(),
 })
 
 /** One reward. */
@@ -104,14 +94,6 @@ export const rewardConfig = z.strictObject({
   arithmetic: z.enum(['sound', 'reference']).default('sound'),
   /** The longest a request for this reward may take. */
   deadline_s: seconds.optional(),
-  group: z
-    .strictObject({
-      /** How long members that come one by one wait for the rest of their group. */
-      wait_s: z.number().min(0).max(86_400).default(30),
-      /** A group of fewer answers is incomplete. */
-      min: z.int().min(2).default(2),
-    })
-    .prefault({}),
 })
 
 export type RewardConfig = z.output<typeof rewardConfig>

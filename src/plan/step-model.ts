@@ -63,10 +63,11 @@ export function checkSettings(
     for (const setting of settings) if (step[setting] !== undefined) report.add([...at, setting], why, 'key')
   }
   if (ask === null) refuse(modelSettings, `goes with reward models; '${name}' is a rule and asks none`)
-  if (kind !== 'pair') refuse(['pairs'], `goes with pair rewards, which '${name}' is not`)
   if (critique)
     refuse(['op', 'weight', 'on_unreadable'], `goes with scores; '${name}' gives a text for later steps`)
-  if (kind === 'pair' || kind === 'list') refuse(['votes'], `goes with single rows; '${name}' judges a group`)
+  if (kind === 'pair' || kind === 'list') {
+    report.add([...at, 'function'], `'${name}' judges a group by its model; only rules score groups here`)
+  }
 }
 
 const listed = (models: KnownModels): string =>

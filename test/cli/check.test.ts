@@ -44,13 +44,9 @@ export default defineModelReward({
   rm_preprocess: ({ sample }) => prompt\`Criticise: \${sample.response}\`,
 })
 `,
-  'duel.mjs': `import { z } from 'zod'
-import { definePairReward, prompt } from 'reward-gateway/contract'
-export default definePairReward({
-  ask: 'generate', truth: z.unknown(), range: [0, 1],
-  rm_preprocess: (a, b) => prompt\`A: \${a.sample.response} B: \${b.sample.response}\`,
-  rm_postprocess: ({ text }) => Number(text),
-})
+  'best-of.mjs': `import { z } from 'zod'
+import { defineGroupRule } from 'reward-gateway/contract'
+export default defineGroupRule({ truth: z.unknown(), range: [0, 1], score: (rows) => rows.map(() => 1) })
 `,
 }
 
@@ -75,7 +71,7 @@ steps:
     data_source: ['chat/*', '!chat/x']
     on_unreadable: fail
     weight: { points: [[0, 0], [100, 1]], without_step: 0.25 }
-  - { name: duel, function: duel, model: judge, gated: false }
+  - { name: best, function: best-of }
 `
 
 t.test('check says in plain words what a config would do, and where a judge is unguarded', async (t) => {

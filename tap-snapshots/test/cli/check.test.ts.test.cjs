@@ -12,10 +12,10 @@ demo (version <hash>): everything at once
   3. critique: critic asks judge (generate), for a text that later steps read. Only where the gate is open.
   4. blind: blind-judge asks judge (generate), scores from 0 to 1. Multiplies the reward by its score. Only where the gate is open and rule == 1. Reads what critique said. A text without a verdict counts as 0.5.
   5. field: field-judge asks judge (choose), scores from 0 to 1. Adds (0 at step 0, 1 at step 100, linear; 0.25 without a step) x its score. Only where the gate is open and the data source fits chat/*, !chat/x. A text without a verdict makes the sample invalid.
-  6. duel: duel asks judge (generate), scores from 0 to 1. Adds its score. A text without a verdict leaves the step out: it pays what an off step pays.
+  6. best: best-of scores from 0 to 1. Adds its score.
   The gate is open where rule >= 0.8; where it is closed, gated steps are off and no question is asked.
   The reward lies from 0 to 2.75.
-  Groups of fewer than 2 answers are incomplete; members that come one by one wait 30 s for the rest.
+  All answers to a prompt must come in one request.
   A sample that cannot be scored is invalid; trainers that know no 'invalid' are given the mean of its group's valid answers, else 0.
   A request may take 60 s.
 

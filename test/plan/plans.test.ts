@@ -1,0 +1,269 @@
+import { join } from 'node:path'
+import t from 'tap'
+import type { GatewayError } from '../../src/errors.ts'
+import type { FunctionHost } from '../../src/functions/function-host.ts'
+import { configTexts } from '../../src/plan/config-files.ts'
+import { readConfigs } from '../../src/plan/configs.ts'
+import { resolvePlans } from '../../src/plan/resolve.ts'
+import { sourcePattern } from '../../src/plan/source-pattern.ts'
+import { weightOf } from '../../src/plan/weight.ts'
+import { openWith } from '../support/function-calls.ts'
+
+const critic = `import { z } from 'zod'
+import { defineModelReward, definePairReward, prompt } from 'reward-gateway/contract'
+export default defineModelReward({
+  ask: 'generate', truth: z.unknown(), range: [0, 1],
+  rm_preprocess: ({ sample }) => prompt\`Criticise: \${sample.response}\`,
+})
+`
+const duel = `import { z } from 'zod'
+import { definePairReward, prompt } from 'reward-gateway/contract'
+export default definePairReward({
+  ask: 'classify', truth: z.unknown(), range: [0, 1],
+  rm_preprocess: (a, b) => prompt\`\${a.sample.response} \${b.sample.response}\`,
+  rm_postprocess: () => 0.5,
+})
+`
+
+const gateway = {
+  file: 'gateway.yaml',
+  text: `models:
+  judge: { model: m, instances: ['http://127.0.0.1:8101'] }
+  cloud: { model: m, backend: openai, instances: ['http://127.0.0.1:8102'] }
+`,
+}
+
+let functions: FunctionHost
+t.before(async () => {
+  functions = await openWith([t.testdir({ 'critic.mjs': critic, 'duel.mjs': duel })])
+})
+t.teardown(() => functions.close())
+
+const plansOf = (text: string) =>
+  resolvePlans(readConfigs([gateway, { file: 'r.yaml', text }], {}), functions)
+
+const planOf = async (text: string) => {
+  const plan = (await plansOf(text)).plans.get('r')
+  if (!plan) throw new Error('no plan')
+  return plan
+}
+
+const told = async (text: string) => {
+  const error = await plansOf(text).then(
+    () => null,
+    (error: GatewayError) => error,
+  )
+  return error?.problems.map(({ path, message }) => `${path.replace(/^r\.yaml:/, '')} | ${message}`) ?? []
+}
+
+t.test('a config becomes a plan with everything resolved and its defaults filled in', async (t) => {
+  const plan = await planOf(`description: all of it
+gate: rule == 1
+on_unreadable: skip
+on_invalid: group_mean
+deadline_s: 2
+steps:
+  - { name: rule, function: gsm8k-progressive, options: { mode: reference } }
+  - { name: text, function: critic, model: judge }
+  - name: quality
+    function: yes-no-judge
+    model: [judge, cloud]
+    sampling: { temperature: 0.7 }
+    op: mul
+    weight: { points: [[0, 0], [100, 1]], without_step: 0.5 }
+    when: rule > 0
+    data_source: chat/*
+    on_unreadable: 0
+    votes: { n: 3, aggregate: median }
+    after: [text]
+    timeout_s: 1.5
+`)
+  t.match(plan, {
+    name: 'r',
+    version: /^[0-9a-f]{16}$/,
+    description: 'all of it',
+    gate: { source: 'rule == 1', steps: ['rule'] },
+    formula: null,
+    onInvalid: { kind: 'group_mean', fallback: null },
+    arithmetic: 'sound',
+    deadlineMs: 2000,
+    config: { name: 'r', steps: [{ name: 'rule' }, {}, {}] },
+  })
+  const [rule, text, quality] = plan.steps
+  t.match(rule, {
+    kind: 'rule',
+    ask: null,
+    models: [],
+    gated: false,
+    needs: [],
+    op: 'add',
+    timeoutMs: Infinity,
+  })
+  t.match(text, {
+    critique: true,
+    gated: true,
+    needs: ['rule'],
+    onUnreadable: 'skip',
+    votes: { n: 1, min: 1 },
+  })
+  t.match(quality, {
+    ask: 'generate',
+    models: ['judge', 'cloud'],
+    sampling: { temperature: 0.7 },
+    op: 'mul',
+    when: { source: 'rule > 0' },
+    dataSource: { patterns: ['chat/*'] },
+    onUnreadable: 0,
+    votes: { n: 3, aggregate: 'median', min: 4 },
+    after: ['text'],
+    needs: ['text', 'rule'],
+    timeoutMs: 1500,
+    identity: /^[0-9a-f]{32}$/,
+  })
+  t.equal(quality?.weight(50), 0.5)
+  t.strictSame(Object.keys(quality?.sampling ?? {}), ['temperature'])
+})
+
+t.test('the other words of on_invalid', async (t) => {
+  const steps = '\nsteps: [{ name: s, function: countdown }]\n'
+  const words: [string, object][] = [
+    ['null', { kind: 'null' }],
+    ['-1', { kind: 'number', value: -1 }],
+    ['fail', { kind: 'fail' }],
+    ['{ group_mean: 0.5 }', { kind: 'group_mean', fallback: 0.5 }],
+  ]
+  for (const [word, onInvalid] of words)
+    t.strictSame((await planOf(`on_invalid: ${word}${steps}`)).onInvalid, onInvalid)
+})
+
+t.test('the version changes with what decides a reward, and with nothing else', async (t) => {
+  const base = 'steps:\n  - { name: s, function: yes-no-judge, model: judge }\n'
+  const { version } = await planOf(base)
+  t.equal((await planOf(`# a remark\n${base}`)).version, version)
+  const others = [
+    base.replace('judge }', 'cloud }'),
+    base.replace('judge }', 'judge, weight: 2 }'),
+    base.replace('yes-no-judge', 'rider-judge'),
+    `${base}on_invalid: 0\n`,
+  ]
+  const versions = await Promise.all(others.map(async (text) => (await planOf(text)).version))
+  t.equal(new Set([version, ...versions]).size, 5)
+})
+
+t.test('names, order and kinds are checked against each other', async (t) => {
+  const rule = '  - { name: rule, function: countdown }\n'
+  const judge = '  - { name: j, function: yes-no-judge, model: judge }\n'
+  const mistakes: [string, RegExp[]][] = [
+    [`gate: j == 1\nsteps:\n${rule}${judge}`, [/'j' cannot be named here: it is itself behind the gate/]],
+    [`gate: rule == 1\nsteps:\n${judge}${rule}`, [/must stand above the first gated step/]],
+    [`gate: rule == 1\nsteps:\n${rule}`, [/no step is gated/]],
+    [`steps:\n${judge.replace('}', ', gated: true }')}`, [/the reward has no gate/]],
+    [
+      `steps:\n${judge.replace(', model: judge', '')}`,
+      [/asks a model; add 'model:' with one of 'judge', 'cloud'/],
+    ],
+    [`steps:\n${judge.replace('model: judge', 'model: [judge, judge]')}`, [/in the panel twice/]],
+    [`steps:\n${judge.replace('}', ', votes: { n: 2, min: 3 } }')}`, [/3 valid draws cannot come of 2/]],
+    [
+      `steps:\n${judge.replace('}', ', when: rule == 1 }')}${rule}`,
+      [/'rule' cannot be named here: it does not stand above/],
+    ],
+    [`steps:\n${judge.replace('}', ', after: [nobody] }')}`, [/the step 'nobody' does not exist/]],
+    ['steps:\n  - { name: c, function: critic, model: judge }\n', [/no step gives a score/]],
+    [
+      'steps:\n  - { name: c, function: critic, model: judge, weight: 2 }\n  - { name: s, function: countdown, when: c > 1 }\n',
+      [/goes with scores; 'critic' gives a text/, /'c' cannot be named here: it gives a text/],
+    ],
+    ['steps:\n  - { name: d, function: duel, model: judge }\n', [/judges a group by its model/]],
+    [
+      'steps:\n  - { name: d, function: rider-bge, model: cloud }\n  - { name: e, function: duel, model: cloud }\n',
+      [/judges a group/, /asks for classify, which a server of backend openai cannot answer/],
+    ],
+    ['steps: []\n', [/a reward needs at least one step/]],
+    ['description: x\n', [/steps \| is missing/]],
+    [
+      'steps:\n  - { name: min, function: countdown }\n  - { name: uid, function: countdown }\n  - { name: a, function: countdown }\n  - { name: a_scored, function: countdown }\n',
+      [/'min' means something else/, /trainers use themselves/, /whether 'a' was scored/],
+    ],
+  ]
+  for (const [text, wanted] of mistakes) {
+    const found = await told(text)
+    t.equal(found.length, wanted.length, `${text}${found.join('\n')}`)
+    t.match(found, wanted, text)
+  }
+})
+
+t.test('a formula says what counts where a step may be off', async (t) => {
+  const rule = '  - { name: rule, function: countdown }\n'
+  const steps = (extra: string) =>
+    `steps:\n${rule}  - { name: j, function: yes-no-judge, model: judge${extra} }\nformula: rule + j\n`
+  t.match(await told(`gate: rule == 1\n${steps('')}`), [
+    /'j' can be without a score \(the gate may be closed\); write 'scored\(j\)/,
+  ])
+  t.match(await told(steps(', when: rule == 1')), [/'when' may not hold/])
+  t.match(await told(steps(', data_source: a')), [/'data_source' may not match/])
+  t.match(await told(steps(', on_unreadable: skip')), [/may be skipped/])
+  t.match(await told(`arithmetic: reference\n${steps('')}`), [/no reference arithmetic/])
+  t.strictSame(await told(steps('')), [])
+  t.match(await told(steps('').replace('rule + j', 'scored(j) ? j : 0')), [
+    /put an expression with '\? :' into quotes/,
+  ])
+  const guarded = `gate: rule == 1\n${steps('')}`.replace('rule + j', '"rule.value + (scored(j) ? j : 0)"')
+  t.match(await planOf(guarded), { formula: { steps: ['rule', 'j'] } })
+})
+
+t.test('a weight follows the training step between its points', async (t) => {
+  const linear = weightOf({
+    points: [
+      [10, 0],
+      [20, 1],
+      [40, 3],
+    ],
+    between: 'linear',
+    without_step: 7,
+  })
+  const hold = weightOf({
+    points: [
+      [10, 0],
+      [20, 1],
+    ],
+    between: 'hold',
+    without_step: 7,
+  })
+  t.strictSame([undefined, 0, 10, 15, 20, 30, 40, 99].map(linear), [7, 0, 0, 0.5, 1, 2, 3, 3])
+  t.strictSame([0, 10, 19.9, 20, 99].map(hold), [0, 0, 0, 1, 1])
+  t.equal(weightOf({ points: [[5, 2]], between: 'linear', without_step: 0 })(3), 2)
+  t.equal(weightOf(0.25)(3), 0.25)
+})
+
+t.test('a data source fits by stars and not by exclusions, in time that grows with its length', async (t) => {
+  const cases: [string[], string | undefined, boolean][] = [
+    [['openai/gsm8k'], 'openai/gsm8k', true],
+    [['openai/*'], 'openai/gsm8k', true],
+    [['*gsm*k'], 'openai/gsm8k', true],
+    [['a*a'], 'a', false],
+    [['a', 'b*'], 'bc', true],
+    [['*', '!b*'], 'bc', false],
+    [['!b*'], 'ac', true],
+    [['*'], undefined, true],
+    [['a*'], undefined, false],
+    [['a.c'], 'abc', false],
+    [['ab*bc'], 'abc', false],
+  ]
+  for (const [patterns, source, fits] of cases) {
+    t.equal(sourcePattern(patterns).matches(source), fits, `${patterns} ${source}`)
+  }
+  const started = performance.now()
+  t.equal(sourcePattern([`${'*a'.repeat(50)}b`]).matches('a'.repeat(1_000_000)), false)
+  t.ok(performance.now() - started < 1000)
+})
+
+t.test('every shipped config is in order', async (t) => {
+  const texts = configTexts([join(import.meta.dirname, '../../rm-configs')])
+  const { plans, models } = await resolvePlans(readConfigs(texts, {}), functions)
+  t.ok(plans.size >= 3 && models.size >= 4)
+  t.match(
+    plans.get('demo')?.steps.map(({ name }) => name),
+    ['rule', 'careful', 'quick'],
+  )
+})
