@@ -53,7 +53,8 @@ export default defineRule({
       parts.repeat_proportion = Number(mode.loops(response))
       value -= type.repeat * parts.repeat_proportion
     }
-    return { value, parts, details: findingDetails(finding), flags: answer.flags }
+    const { flags, reason } = answer
+    return { value, parts, details: { ...findingDetails(finding), ...(reason ? { reason } : {}) }, flags }
   },
 })
 

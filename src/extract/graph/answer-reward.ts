@@ -11,6 +11,8 @@ export interface AnswerReward {
   readonly isRight: boolean
   /** `better_than_exact`: the label is suspect; `bad_problem`: the row cannot be graded. */
   readonly flags: readonly string[]
+  /** What is wrong with the label. */
+  readonly reason?: string
 }
 
 const full: Readonly<Record<Payment, number>> = { binary: 1, ratio: 1, complicated: 2 }
@@ -24,9 +26,9 @@ export function soundReward(
 ): AnswerReward {
   const exact = soundExactAnswer(label)
   const wrong = { isRight: false, flags: [] }
-  if (exact === undefined || finding.status === 'bad_problem') {
-    return { value: 0, isRight: false, flags: ['bad_problem'] }
-  }
+  const bad = { value: 0, isRight: false, flags: ['bad_problem'] }
+  if (exact === undefined) return { ...bad, reason: 'exact_answer is no number from 0 on' }
+  if (finding.status === 'bad_problem') return bad
   if (finding.status !== 'solution') return { value: payment === 'complicated' ? -1 : 0, ...wrong }
   const { value } = finding
   const isBetter = better === 'smaller' ? value < exact : value > exact
