@@ -1,6 +1,15 @@
 import t from 'tap'
-import { evaluatePython, readExpression, readFraction } from '../../src/extract/index.ts'
+import {
+  equalFractions,
+  evaluatePython,
+  type Fraction,
+  floatOf,
+  fractions,
+  readExpression,
+  readFraction,
+} from '../../src/extract/index.ts'
 import { nearLinear } from '../support/hostile.ts'
+import { seeded } from '../support/seeded.ts'
 
 t.test('a Python expression of literals has the value that Python gives it', async (t) => {
   const values: [string, unknown][] = [
@@ -83,6 +92,44 @@ t.test('a number is read exactly from its text', async (t) => {
   t.strictSame(readFraction('1e+3'), { numerator: 1000n, denominator: 1n })
   for (const text of ['', 'x', '1e9999', '1e401', '.5', `1${'0'.repeat(4300)}`])
     t.equal(readFraction(text), null)
+})
+
+/** A random sum as text, and its value as the tree of it says; null: it divides by zero. */
+function randomSum(random: () => number, depth: number): { text: string; value: Fraction | null } {
+  if (depth === 0 || random() < 0.25) {
+    const integer = Math.floor(random() * 20)
+    return { text: `${integer}`, value: { numerator: BigInt(integer), denominator: 1n } }
+  }
+  if (random() < 0.17) {
+    const { text, value } = randomSum(random, depth - 1)
+    return { text: `-(${text})`, value: value && fractions.negate(value) }
+  }
+  const [a, b] = [randomSum(random, depth - 1), randomSum(random, depth - 1)]
+  const operator = (['add', 'subtract', 'multiply', 'divide'] as const)[Math.floor(random() * 4)]!
+  const sign = { add: '+', subtract: '-', multiply: '*', divide: '/' }[operator]
+  const value = a.value && b.value && fractions[operator](a.value, b.value)
+  const text = random() < 0.5 ? `(${a.text}) ${sign} (${b.text})` : `[${a.text}]${sign}[${b.text}]`
+  return { text, value }
+}
+
+t.test('a sum has the value of its tree, exactly and, but for rounding, in Python', async (t) => {
+  const seed = 11
+  const random = seeded(seed)
+  for (let round = 0; round < 500; round++) {
+    const { text, value } = randomSum(random, 4)
+    const read = readExpression(text)?.value() ?? null
+    const python = evaluatePython(text)
+    const title = `${text.slice(0, 80)} (seed ${seed}, round ${round})`
+    if (value === null) {
+      t.strictSame([read, python], [null, null], title)
+      continue
+    }
+    t.ok(read && equalFractions(read, value), title)
+    const near = Number(value.numerator) / Number(value.denominator)
+    const float = typeof python === 'string' || python === null ? null : floatOf(python)
+    // a difference of doubles that is zero by rounding may have been divided by
+    if (float !== null) t.ok(Math.abs(float - near) <= 1e-6 * Math.max(1, Math.abs(near)), title)
+  }
 })
 
 t.test('hostile text costs little', async (t) => {

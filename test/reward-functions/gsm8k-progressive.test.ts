@@ -2,6 +2,7 @@ import t from 'tap'
 import gsm8kProgressive from '../../reward-functions/gsm8k-progressive.ts'
 import { row, ruleContract, scored } from '../../src/contract/testing.ts'
 import { nearLinear } from '../support/hostile.ts'
+import { seeded } from '../support/seeded.ts'
 
 const work = 'Six crates of seven jars make 6 * 7 = 42 jars.\n'
 
@@ -92,6 +93,41 @@ t.test('a score says what was read and why it is low', async (t) => {
   t.strictSame(details('a\n#### 1\n#### 2'), { reason: 'contradiction' })
   t.strictSame(details('none'), { reason: 'no_number' })
   t.strictSame(details('<think>so'), { reason: 'thinking_unclosed' })
+})
+
+t.test('whatever is written, only the right number earns 0.8 or more', async (t) => {
+  const pieces = [
+    '#### ',
+    '####',
+    '41',
+    '4,2',
+    '42',
+    '4',
+    '2',
+    ',',
+    '.',
+    ' ',
+    '\n',
+    'so ',
+    '**',
+    '-',
+    '$',
+    '\\boxed{',
+    '}',
+  ]
+  const seed = 3
+  const random = seeded(seed)
+  const earned = new Map<number, number>()
+  for (let round = 0; round < 3000; round++) {
+    const text = Array.from(
+      { length: 2 + 9 * random() },
+      () => pieces[Math.floor(random() * pieces.length)],
+    ).join('')
+    const score = value(text, '42') ?? Number.NaN
+    earned.set(score, (earned.get(score) ?? 0) + 1)
+    if (score >= 0.8 && !/42/.test(text)) t.fail(`${JSON.stringify(text)} (seed ${seed}) earns ${score}`)
+  }
+  t.strictSame([...earned.keys()].sort(), [0, 0.05, 0.1, 0.8, 1], 'every level is reached, and no other')
 })
 
 t.test('a row without a number is rejected, not scored', async (t) => {
