@@ -133,12 +133,10 @@ t.test('geo3k wants thinking and a box', async (t) => {
 
 t.test('hostile text costs little', async (t) => {
   for (const mode of ['sound', 'reference']) {
-    const four = (text: string): void => {
-      prime(text, '5', mode)
+    const both = (text: string): void => {
       prime(`\\frac{${text}}{2}`, 'x^2', mode)
-      geo(text, 'x^2', mode)
       scored(geo3k, { response: text, groundTruth: '5', options: { mode } })
     }
-    nearLinear(t, four, 10_000)
+    nearLinear(t, both, 10_000)
   }
 })
