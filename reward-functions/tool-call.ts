@@ -37,7 +37,9 @@ export default defineRule({
     if (!('calls' in given)) return verdict(variant, given.format, false, { reason: given.reason })
     const wanted = reference ? lenientCalls(truth) : strictCalls(truth)
     if (!('calls' in wanted)) {
-      return verdict(variant, reference && given.format, false, { reason: `ground truth: ${wanted.reason}` })
+      const reason = `ground truth: ${wanted.reason}`
+      const low = verdict(variant, reference && given.format, false, { reason })
+      return { ...low, flags: ['bad_ground_truth'] }
     }
     const sameness = reference ? setsOfSets : typed
     if (sameMultiset(given.calls, wanted.calls, sameness)) return verdict(variant, given.format, true, {})

@@ -107,7 +107,11 @@ t.test('rows that are no text follow the original in reference mode and are 0 ot
   t.equal(scored(7, wanted).value, 0)
   t.equal(scored(wanted, null, reference).value, 0.1)
   t.match(scored(wanted, null), { value: 0, details: { reason: 'ground truth: not_text' } })
-  t.match(scored(wanted, 'none'), { value: 0, details: { reason: 'ground truth: no_call' } })
+  t.match(scored(wanted, 'none'), {
+    value: 0,
+    details: { reason: 'ground truth: no_call' },
+    flags: ['bad_ground_truth'],
+  })
 })
 
 t.test('a megabyte of hostile text costs time in proportion', async (t) => {
