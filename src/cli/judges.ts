@@ -40,13 +40,13 @@ export async function startJudges(options: JudgeOptions = {}): Promise<Judges> {
       server: await startSimulatedServer({ ...server, ...latency, policy: 'reference', answers }),
     })),
   )
-  const urls = (model: string) => servers.filter((one) => one.model === model).map(({ server }) => server.url)
   return {
-    env: {
-      JUDGE_A_0: urls('judge-a')[0] ?? '',
-      JUDGE_A_1: urls('judge-a')[1] ?? '',
-      JUDGE_B_0: urls('judge-b')[0] ?? '',
-    },
+    env: Object.fromEntries(
+      servers.map(({ model, server }, at) => {
+        const earlier = servers.slice(0, at).filter((one) => one.model === model).length
+        return [`${model.toUpperCase().replaceAll('-', '_')}_${earlier}`, server.url]
+      }),
+    ),
     stats: () => servers.map(({ model, server }) => ({ model, url: server.url, stats: server.stats() })),
     close: async () => void (await Promise.all(servers.map(({ server }) => server.close()))),
   }

@@ -54,6 +54,8 @@ if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.me
   const controller = new AbortController()
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => controller.abort(name))
   const { stdin, stdout, stderr, env } = process
+  // `reward-gateway ... | head` closes our output early; that is no failure.
+  stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
   process.exitCode = await main(process.argv.slice(2), {
     stdin,
     stdout,

@@ -26,7 +26,7 @@ export const command: Command = {
         'log-level': { type: 'string', default: 'info' },
       },
     })
-    const judges = values.simulate ? await startJudges() : null
+    const judges = values.simulate ? await startJudges({ all: true }) : null
     let server: RunningServer | undefined
     try {
       server = await openServer({
