@@ -54,7 +54,10 @@ export type CallResult =
 
 /** Reward functions by name, run in workers. */
 export interface FunctionHost {
-  readonly functions: ReadonlyMap<string, FunctionDescription>
+  /** Of every function that was found, whether it is loaded or not. */
+  readonly names: readonly string[]
+  /** Loads the function unless that is done. Rejects with RG_FUNCTION_INVALID: no such name, or what is wrong with its file. */
+  describe(name: string): Promise<FunctionDescription>
   /** Parses the options in a worker; throws RG_OPTIONS_INVALID with a problem for each mistake. */
   bind(name: string, options: Json): Promise<BoundFunction>
   /** Never rejects. A verdict out of range, not finite or with an undeclared part is a failure. */

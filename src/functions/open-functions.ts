@@ -4,8 +4,8 @@ import { GatewayError } from '../errors.ts'
 import { ChunkPool, type ChunkPoolOptions } from './chunk-pool.ts'
 import { discover } from './discover.ts'
 import type { FunctionEvents } from './events.ts'
-import type { FunctionDescription, FunctionHost } from './function-host.ts'
-import { PooledHost, reasonOf } from './pooled-host.ts'
+import type { FunctionHost } from './function-host.ts'
+import { PooledHost } from './pooled-host.ts'
 import { type PythonSettings, pythonProcesses } from './python-process.ts'
 import type { FunctionSource } from './source.ts'
 import { workerThreads } from './worker-thread.ts'
@@ -22,29 +22,27 @@ export interface FunctionHostOptions {
   readonly events?: FunctionEvents
 }
 
-/** Finds and loads every function; throws RG_FUNCTION_INVALID with all that is wrong with the files. */
+/**
+ * Finds every function and loads the users' own; throws RG_FUNCTION_INVALID with all that is wrong with their files. The
+ * package's functions load when they are first asked for: most rewards use two of forty.
+ */
 export async function openFunctions(options: FunctionHostOptions): Promise<FunctionHost> {
   const { sources, problems } = discover(options.folders)
   const events = options.events ?? (() => {})
   const pools = openPools(options, sources, events)
-  const functions = new Map<string, FunctionDescription>()
-  const ends = await Promise.all(
-    sources.map(({ name }) => (pools.get(name) as ChunkPool).run({ type: 'describe', name })),
+  const functions = new Map(
+    sources.map((source) => [source.name, { source, pool: pools.get(source.name) as ChunkPool }]),
   )
-  ends.forEach((end, i) => {
-    const source = sources[i] as FunctionSource
-    if (end.status === 'done' && end.result.type === 'described') {
-      functions.set(source.name, { ...end.result.description, file: source.file, hash: source.hash })
-    } else {
-      problems.push({ path: source.file, message: reasonOf(end) })
-    }
-  })
-  const host = new PooledHost(pools, functions, events, options.sampleTimeoutMs)
-  if (problems.length > 0) {
-    await host.close()
-    throw new GatewayError('RG_FUNCTION_INVALID', 'reward functions cannot be used', { problems })
+  const host = new PooledHost(functions, events, options.sampleTimeoutMs)
+  const users = sources.filter(({ loader }) => loader !== 'native')
+  for (const load of await Promise.allSettled(users.map(({ name }) => host.describe(name)))) {
+    if (load.status === 'fulfilled') continue
+    if (!(load.reason instanceof GatewayError)) throw load.reason
+    problems.push(...load.reason.problems)
   }
-  return host
+  if (problems.length === 0) return host
+  await host.close()
+  throw new GatewayError('RG_FUNCTION_INVALID', 'reward functions cannot be used', { problems })
 }
 
 /** Function name -> its pool: one of threads, and one of Python processes where there are Python files. */

@@ -6,33 +6,66 @@ import type { ChunkPool } from './chunk-pool.ts'
 import type { FunctionEvents } from './events.ts'
 import type { BoundFunction, Call, CallResult, FunctionDescription, FunctionHost } from './function-host.ts'
 import type { JobEnd } from './job.ts'
+import type { FunctionSource } from './source.ts'
+
+/** A function's file, and the pool that runs it. */
+export interface PooledFunction {
+  readonly source: FunctionSource
+  readonly pool: ChunkPool
+}
 
 /** A FunctionHost over pools of executors, by function name. */
 export class PooledHost implements FunctionHost {
-  readonly functions: ReadonlyMap<string, FunctionDescription>
-  readonly #pools: ReadonlyMap<string, ChunkPool>
+  readonly #functions: ReadonlyMap<string, PooledFunction>
   readonly #events: FunctionEvents
   readonly #sampleTimeoutMs: number
+  readonly #described = new Map<string, Promise<FunctionDescription>>()
   readonly #optionTexts = new WeakMap<BoundFunction, string>()
 
   constructor(
-    pools: ReadonlyMap<string, ChunkPool>,
-    functions: ReadonlyMap<string, FunctionDescription>,
+    functions: ReadonlyMap<string, PooledFunction>,
     events: FunctionEvents,
     sampleTimeoutMs: number,
   ) {
-    this.#pools = pools
-    this.functions = functions
+    this.#functions = functions
     this.#events = events
     this.#sampleTimeoutMs = sampleTimeoutMs
   }
 
-  async bind(name: string, options: Json): Promise<BoundFunction> {
-    const pool = this.#pools.get(name)
-    if (!pool) {
-      const hint = didYouMean(name, this.functions.keys())
-      throw new GatewayError('RG_FUNCTION_INVALID', `there is no reward function '${name}'${hint}`)
+  get names(): readonly string[] {
+    return [...this.#functions.keys()]
+  }
+
+  describe(name: string): Promise<FunctionDescription> {
+    let description = this.#described.get(name)
+    if (!description) {
+      description = this.#describe(name)
+      this.#described.set(name, description)
     }
+    return description
+  }
+
+  async #describe(name: string): Promise<FunctionDescription> {
+    const { source, pool } = this.#functionOf(name)
+    const end = await pool.run({ type: 'describe', name })
+    if (end.status === 'done' && end.result.type === 'described') {
+      return { ...end.result.description, file: source.file, hash: source.hash }
+    }
+    const problems = [{ path: source.file, message: reasonOf(end) }]
+    throw new GatewayError('RG_FUNCTION_INVALID', `the reward function '${name}' cannot be used`, {
+      problems,
+    })
+  }
+
+  #functionOf(name: string): PooledFunction {
+    const found = this.#functions.get(name)
+    if (found) return found
+    const hint = didYouMean(name, this.#functions.keys())
+    throw new GatewayError('RG_FUNCTION_INVALID', `there is no reward function '${name}'${hint}`)
+  }
+
+  async bind(name: string, options: Json): Promise<BoundFunction> {
+    const { pool } = this.#functionOf(name)
     const end = await pool.run({ type: 'bind', name, options: JSON.stringify(options) })
     if (end.status === 'done' && end.result.type === 'bound') return { name, options, ...end.result.bound }
     const problems: readonly Problem[] =
@@ -49,7 +82,7 @@ export class PooledHost implements FunctionHost {
       options = JSON.stringify(bound.options)
       this.#optionTexts.set(bound, options)
     }
-    const end = await this.#poolOf(bound).run({
+    const end = await this.#functionOf(name).pool.run({
       type: 'call',
       name,
       op,
@@ -63,13 +96,8 @@ export class PooledHost implements FunctionHost {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...new Set(this.#pools.values())].map((pool) => pool.close()))
-  }
-
-  #poolOf({ name }: BoundFunction): ChunkPool {
-    const pool = this.#pools.get(name)
-    if (!pool) throw new TypeError(`the function '${name}' was not bound by this host`)
-    return pool
+    const pools = new Set([...this.#functions.values()].map(({ pool }) => pool))
+    await Promise.all([...pools].map((pool) => pool.close()))
   }
 
   #resultOf(end: JobEnd, name: string, op: Call['op']): CallResult {

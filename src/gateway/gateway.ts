@@ -48,7 +48,8 @@ export interface Gateway {
   rewards(): readonly Plan[]
   /** Throws RG_REWARD_UNKNOWN with the nearest name. */
   reward(name: string): Plan
-  functions(): readonly FunctionDescription[]
+  /** Every function that a config could use; loads those that no config uses. */
+  functions(): Promise<readonly FunctionDescription[]>
   models(): readonly ModelSnapshot[]
   /** What is needed before every reward can be scored: the models without a living instance. */
   missing(): readonly string[]
@@ -96,7 +97,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     },
     rewards: () => [...serving.plans.values()],
     reward: planOf,
-    functions: () => [...serving.functions.functions.values()],
+    functions: () => Promise.all(serving.functions.names.map((name) => serving.functions.describe(name))),
     models: () => serving.models.snapshot(),
     missing: () => (closing ? ['the gateway is closing'] : missingModels(serving)),
     get inFlight() {

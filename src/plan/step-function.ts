@@ -20,12 +20,13 @@ export async function findFunction(
   report: RewardReport,
 ): Promise<StepFunction | null> {
   if (name === undefined) return null
-  const description = functions.functions.get(name)
-  if (!description) {
-    const near = didYouMean(name, functions.functions.keys())
-    report.add([...at, 'function'], `there is no reward function '${name}'${near}`)
+  const description = await functions.describe(name).catch((error: unknown) => {
+    if (!(error instanceof GatewayError)) throw error
+    const reasons = error.problems.map(({ path, message }) => `: ${path} ${message}`).join('')
+    report.add([...at, 'function'], `${error.message}${reasons}`)
     return null
-  }
+  })
+  if (!description) return null
   try {
     return { description, bound: await functions.bind(name, options as Json) }
   } catch (error) {

@@ -70,14 +70,14 @@ t.test('functions of a folder without node_modules, outside the project', async 
   const behave = await host.bind('behave', { worth: 0.5 })
 
   t.test('are described and bound', async (t) => {
-    t.match(host.functions.get('behave'), {
+    t.match(await host.describe('behave'), {
       kind: 'rule',
       ask: null,
       hash: /^[0-9a-f]{64}$/,
       file: /behave\.ts$/,
     })
-    t.match(host.functions.get('judge'), { kind: 'model', ask: 'generate', critique: false })
-    t.match(host.functions.get('behave')?.optionsSchema, {
+    t.match(await host.describe('judge'), { kind: 'model', ask: 'generate', critique: false })
+    t.match((await host.describe('behave')).optionsSchema, {
       properties: { worth: { type: 'number', default: 1 } },
     })
     t.strictSame(behave.range, [0, 0.5])
@@ -238,5 +238,5 @@ t.test('an edited file is seen by a host opened later, and closing lets what run
   await closed
   t.match(failureOf(await score(before, fn, '')), /^cancelled/)
   t.equal(numberOf(await score(after, await after.bind('edited', {}), '')), 0.75)
-  t.not(before.functions.get('edited')?.hash, after.functions.get('edited')?.hash)
+  t.not((await before.describe('edited')).hash, (await after.describe('edited')).hash)
 })

@@ -105,13 +105,13 @@ t.test('Python files in a folder of reward functions', { skip: withoutPython }, 
     })
 
   t.test('are described and bound like any other', async (t) => {
-    t.match(host.functions.get('verl_rule'), {
+    t.match(await host.describe('verl_rule'), {
       kind: 'rule',
       ask: null,
       file: /verl_rule\.py$/,
       hash: /^[0-9a-f]{64}$/,
     })
-    t.match(host.functions.get('judge'), { kind: 'model', ask: 'generate', critique: false })
+    t.match(await host.describe('judge'), { kind: 'model', ask: 'generate', critique: false })
     t.strictSame(verl.range, [0, 1])
     t.strictSame((await host.bind('slow', {})).range, [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY])
     const problems = async (name: string, options: object) =>

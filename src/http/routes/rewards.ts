@@ -21,14 +21,16 @@ export function rewardRoutes(app: ZodApp, gateway: Gateway): void {
     '/v1/functions',
     { schema: { tags, summary: 'Every reward function, with its schemas' } },
     async () => ({
-      functions: gateway.functions().map(({ name, kind, ask, critique, optionsSchema, truthSchema }) => ({
-        name,
-        kind,
-        ask,
-        critique,
-        options: optionsSchema,
-        ground_truth: truthSchema,
-      })),
+      functions: (await gateway.functions()).map(
+        ({ name, kind, ask, critique, optionsSchema, truthSchema }) => ({
+          name,
+          kind,
+          ask,
+          critique,
+          options: optionsSchema,
+          ground_truth: truthSchema,
+        }),
+      ),
     }),
   )
 }
