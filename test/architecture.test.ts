@@ -94,7 +94,7 @@ const packages: Record<string, readonly string[]> = {
   eld: ['extract'],
 }
 
-const root = join(import.meta.dirname, '..')
+const root = process.cwd()
 
 const files = (folder: string): string[] =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })

@@ -4,7 +4,7 @@ import t from 'tap'
 import { agrees } from '../../src/cli/vectors/equal.ts'
 import { runFile } from '../../src/cli/vectors/run.ts'
 
-const vectors = join(import.meta.dirname, '../fixtures/vectors')
+const vectors = join('test/fixtures/vectors')
 
 t.test('a file of vectors is known by its folder and its name', async (t) => {
   t.strictSame(runFile(join(vectors, 'gsm8k-progressive/compute_score.jsonl')), {

@@ -5,7 +5,7 @@ import { errorCodes, GatewayError } from '../../src/errors.ts'
 import { configSchemas } from '../../src/plan/json-schema.ts'
 import { failureKinds } from '../../src/sample/failure.ts'
 
-const page = (name: string) => readFileSync(join(import.meta.dirname, '../../docs', name), 'utf8')
+const page = (name: string) => readFileSync(join('docs', name), 'utf8')
 
 interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>

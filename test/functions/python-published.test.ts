@@ -120,7 +120,7 @@ t.test(
     t.comment(`SEED=${seed}`)
     const random = generator(seed)
     const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T
-    const host = await openWith([join(import.meta.dirname, '../fixtures/python')], {
+    const host = await openWith([join('test/fixtures/python')], {
       sampleTimeoutMs: 20_000,
     })
     t.teardown(() => host.close())

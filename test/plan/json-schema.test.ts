@@ -6,7 +6,7 @@ import { parseConfig } from '../../src/plan/config-text.ts'
 import { isGatewayFile } from '../../src/plan/configs.ts'
 import { configSchemas } from '../../src/plan/json-schema.ts'
 
-const folder = join(import.meta.dirname, '../../rm-configs')
+const folder = join('rm-configs')
 
 t.test('the JSON Schemas beside the configs are those of the code (UPDATE=1 writes them)', async (t) => {
   for (const [name, schema] of Object.entries(configSchemas())) {

@@ -6,7 +6,7 @@ import { row, ruleContract, scored } from '../../src/contract/testing.ts'
 import { languageOf } from '../../src/extract/language.ts'
 import { nearLinear } from '../support/hostile.ts'
 
-const fixture = join(import.meta.dirname, '../fixtures/languages.json')
+const fixture = join('test/fixtures/languages.json')
 const labelled: Record<string, string[]> = JSON.parse(readFileSync(fixture, 'utf8'))
 const [english = '', german = '', chinese = ''] = ['en', 'de', 'zh'].map((code) => labelled[code]?.join(' '))
 

@@ -24,9 +24,7 @@ ruleContract(t, textSimilarityRule, {
 })
 
 t.test('the metrics equal rapidfuzz, nltk and rouge-score on 200 pairs', async (t) => {
-  const lines = readFileSync(join(import.meta.dirname, '../fixtures/text-similarity.jsonl'), 'utf8')
-    .trim()
-    .split('\n')
+  const lines = readFileSync(join('test/fixtures/text-similarity.jsonl'), 'utf8').trim().split('\n')
   t.equal(lines.length, 200)
   for (const metric of similarityMetrics) {
     const differing = lines

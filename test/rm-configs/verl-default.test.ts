@@ -4,7 +4,7 @@ import { openGateway } from '../../src/gateway/gateway.ts'
 import { startSimulatedServer } from '../../src/simulate/server.ts'
 import { runCommand } from '../support/command-line.ts'
 
-const config = (name: string): string => join(import.meta.dirname, '../../rm-configs', name)
+const config = (name: string): string => join('rm-configs', name)
 
 t.test("each of verl's data sources is scored by its rule, other sources by none", async (t) => {
   const rows: [string, string, unknown, number | null, string?][] = [

@@ -6,7 +6,7 @@ import type { Sample } from '../../src/sample/sample.ts'
 import type { SimulatedServerOptions } from '../../src/simulate/options.ts'
 import { type SimulatedServer, startSimulatedServer } from '../../src/simulate/server.ts'
 
-const functionFolders = [join(import.meta.dirname, '../fixtures/functions')]
+const functionFolders = [join('test/fixtures/functions')]
 
 /** A gateway over rewards given as objects, with the fixture functions; closed with the test. */
 export async function testGateway(

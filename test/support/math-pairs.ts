@@ -13,9 +13,7 @@ export interface MathPair {
 export function mathPairs(): MathPair[] {
   const pairs: MathPair[] = []
   let section = ''
-  for (const line of readFileSync(join(import.meta.dirname, '../fixtures/math-pairs.txt'), 'utf8').split(
-    '\n',
-  )) {
+  for (const line of readFileSync(join('test/fixtures/math-pairs.txt'), 'utf8').split('\n')) {
     if (line.startsWith('# ')) section = line.slice(2)
     const [truth, sign, answer] = line.split(/\s+(==|!=)\s+/)
     if (truth && sign && answer) pairs.push({ section, truth, answer, equal: sign === '==' })

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import type { Test } from 'tap'
 import { runCommand } from './command-line.ts'
 
-const root = join(import.meta.dirname, '../..')
+const root = process.cwd()
 const run = promisify(execFile)
 const pagePort = /\b8[01]\d\d\b/g
 
