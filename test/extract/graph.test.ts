@@ -166,6 +166,13 @@ BBB to CCC: 6
   const chain = '- Airports to visit: AAA, BBB, CCC, DDD\nAAA to BBB: 5\nBBB to CCC: 6'
   t.equal(faulty(chain, '[AAA, BBB, CCC, DDD, AAA]'), 5 + 6 + (99_999 + 11) + 99_999)
   t.equal(faulty('none', '[AAA]'), 'no_answer')
+  const many = Array.from(
+    { length: 300 },
+    (_, at) => `X${String.fromCharCode(65 + (at % 26), 65 + Math.floor(at / 26))}`,
+  )
+  const tour = `[${[...many, many[0]].join(', ')}]`
+  t.equal(faulty(`- Airports to visit: ${many.join(', ')}`, tour), 'budget_spent')
+  t.equal(faulty(`- Airports to visit: ${'A, '.repeat(300_000)}`, '[A, A]'), 'invalid')
   t.equal(faulty(7, '[AAA]'), 'raised')
   t.equal(faulty('', '[Ann]'), 'no_answer', 'only capitals are read')
   t.equal(faulty('', '[AAA]'), 'invalid')

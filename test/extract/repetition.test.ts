@@ -80,9 +80,10 @@ t.test('hostile text costs little', async (t) => {
   const texts = { irregular: irregular(98, 60), nearly: irregular(99, 97), nested }
   for (const [name, text] of Object.entries(texts)) {
     for (const find of [hasLoop, hasSampledLoop]) {
-      const start = performance.now()
+      const start = process.cpuUsage()
       find(text)
-      const ms = Math.round(performance.now() - start)
+      const { user, system } = process.cpuUsage(start)
+      const ms = Math.round((user + system) / 1000)
       t.ok(ms < 3000, `${name}, ${find.name}: ${ms} ms`)
     }
   }

@@ -1,21 +1,22 @@
+/** Among more stops no distances are made up: that costs the cube of their number. */
+const mostFilled = 200
+
 /** Symmetric distances between stops by position; undefined where none is known. */
 export class Distances {
   readonly #size: number
-  readonly #known: Float64Array
+  readonly #known = new Map<number, number>()
 
   constructor(size: number) {
     this.#size = size
-    this.#known = new Float64Array(size * size).fill(Number.NaN)
   }
 
   set(from: number, to: number, distance: number): void {
-    this.#known[from * this.#size + to] = distance
-    this.#known[to * this.#size + from] = distance
+    this.#known.set(from * this.#size + to, distance)
+    this.#known.set(to * this.#size + from, distance)
   }
 
   get(from: number, to: number): number | undefined {
-    const distance = this.#known[from * this.#size + to]!
-    return Number.isNaN(distance) ? undefined : distance
+    return this.#known.get(from * this.#size + to)
   }
 
   /** Whether every two different stops have a distance. */
@@ -25,9 +26,10 @@ export class Distances {
 
   /**
    * Gives each pair without a distance its shortest way over the stops, or `unconnected` where there is none.
-   * In order of the pairs: a made-up distance serves the pairs after it.
+   * In order of the pairs: a made-up distance serves the pairs after it. false: there are too many stops.
    */
-  fill(unconnected: number): void {
+  fill(unconnected: number): boolean {
+    if (this.#size > mostFilled) return this.isComplete()
     let row: { readonly from: number; readonly shortest: Float64Array } | undefined
     for (const [from, to] of this.#missing()) {
       if (row?.from !== from) row = { from, shortest: this.#shortestFrom(from) }
@@ -36,6 +38,7 @@ export class Distances {
       // An edge as long as the shortest way changes no other way; one between two islands does.
       if (shortest === Number.POSITIVE_INFINITY) row = undefined
     }
+    return true
   }
 
   *#missing(): Generator<[number, number]> {

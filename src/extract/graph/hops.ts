@@ -10,8 +10,16 @@ export function hopsBetween(graph: Graph, from: NodeKey, to: NodeKey): number | 
   return undefined
 }
 
-/** The number of each node's component; numbers follow the order of the nodes. */
+const known = new WeakMap<Graph, ReadonlyMap<NodeKey, number>>()
+
+/** The number of each node's component, found once a graph, which must not change after; numbers follow the nodes. */
 export function componentsOf(graph: Graph): ReadonlyMap<NodeKey, number> {
+  const components = known.get(graph) ?? foundComponents(graph)
+  known.set(graph, components)
+  return components
+}
+
+function foundComponents(graph: Graph): ReadonlyMap<NodeKey, number> {
   const component = new Map<NodeKey, number>()
   let count = 0
   for (const start of graph.nodes.keys()) {

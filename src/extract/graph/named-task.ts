@@ -49,32 +49,28 @@ function checkLoosely(task: NamedTask, problem: Problem, text: string, faults: F
   if (graph === null) return badProblem('the graph is unreadable')
   if (isEmptyGraph(graph)) return noAnswer('the graph is empty')
   const lists = lineLists(text)
-  let finding = noAnswer('no list')
-  for (const list of (faults.earlierListsCount && task.retries ? lists : lists.slice(-1)).reverse()) {
-    finding = checkList(task, graph, problem, list, faults)
-    if (finding.status === 'solution') break
-  }
-  return finding
-}
-
-function checkList(
-  task: NamedTask,
-  graph: Exclude<ReturnType<typeof readGraph>, null>,
-  problem: Problem,
-  list: string,
-  faults: Faults,
-): Finding {
-  if (!(graph instanceof Graph)) return invalid('a list of graphs has no names', list)
+  const last = lists.at(-1)
+  if (last === undefined) return noAnswer('no list')
+  if (!(graph instanceof Graph)) return invalid('a list of graphs has no names', last)
   const names = looseNames(graph, faults)
-  const found = piecesOf(list).map((name) => names.find(name))
-  const nodes = found.filter((node) => node !== undefined)
-  if (task.strict && !faults.emptyAnswersCount && nodes.length < found.length) {
-    return invalid('a name that is not in the graph', list)
+  let ends: Ends | string | undefined
+  const check = (list: string): Finding => {
+    const found = piecesOf(list).map((name) => names.find(name))
+    const nodes = found.filter((node) => node !== undefined)
+    if (task.strict && !faults.emptyAnswersCount && nodes.length < found.length) {
+      return invalid('a name that is not in the graph', list)
+    }
+    if (nodes.length === 0 && !faults.emptyAnswersCount) return invalid('no name of the graph', list)
+    ends ??= task.ends?.(problem, names, faults) ?? nowhere
+    return typeof ends === 'string' ? raised(ends) : judged(task, graph, nodes, ends, faults, list)
   }
-  if (nodes.length === 0 && !faults.emptyAnswersCount) return invalid('no name of the graph', list)
-  const ends = task.ends?.(problem, names, faults) ?? nowhere
-  if (typeof ends === 'string') return raised(ends)
-  return judged(task, graph, nodes, ends, faults, list)
+  const finding = check(last)
+  if (!faults.earlierListsCount || !task.retries) return finding
+  for (let at = lists.length - 2, tried = finding; ; at--) {
+    const list = lists[at]
+    if (tried.status === 'solution' || list === undefined) return tried
+    tried = check(list)
+  }
 }
 
 function judged(

@@ -32,14 +32,14 @@ function checkLoosely({ problemText, graph: value, given }: Problem, text: strin
   const airports = fromText ? looseAirports(String(problemText)) : graphAirports(value)
   const list = capitalLists(text).at(-1)
   if (!airports || list === undefined) return noAnswer('no list of airports')
-  if (given === 'text' && !fromText) return toured({ ...airports, distances: null }, list)
-  if (faults.distancesFilled) airports.distances.fill(unconnectedKilometres)
-  return toured(airports, list)
+  if (given === 'text' && !fromText) return toured({ names: airports.names }, list)
+  return toured(airports, list, faults)
 }
 
 function toured(
-  { names, distances }: Omit<Airports, 'distances'> & { distances: Airports['distances'] | null },
+  { names, distances }: Partial<Airports> & Pick<Airports, 'names'>,
   list: string,
+  faults?: Faults,
 ): Finding {
   const position = firstPositions(names)
   const stops = piecesOf(list).map((name) => position.get(name))
@@ -48,6 +48,9 @@ function toured(
     route.length === names.length && new Set(route).size === names.length && route[0] === stops.at(-1)
   if (!isTour || stops.includes(undefined))
     return invalid('not every airport once and back to the first', list)
+  if (faults?.distancesFilled && distances?.fill(unconnectedKilometres) === false) {
+    return { status: 'budget_spent', reason: 'too many distances would have to be made up' }
+  }
   let kilometres = 0
   for (const [at, from] of route.entries()) {
     kilometres += distances?.get(from!, stops[at + 1]!) ?? Number.NaN
