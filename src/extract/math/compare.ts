@@ -195,18 +195,25 @@ function asQuotients(of: Expression): Expression[] | null {
   return last ? of.parts.slice(0, -1).map((over) => ({ kind: 'quotient', over, under: last })) : null
 }
 
-/** Digits of the same base by value; beside a plain number by its digits, the base being the question's. */
+/** By value; a truth of another base also takes its digits alone, the base being the question's. */
 function numerals(gold: Expression, answer: Expression): Decision | null {
-  const [want, have] = [gold, answer].map((of) =>
-    of.kind === 'numeral'
-      ? `${of.digits}_${of.base}`
-      : of.kind === 'number' && of.decimals === null
-        ? `${of.value.n}`
-        : null,
-  )
-  if (!want || !have) return null
-  if (gold.kind === answer.kind) return want === have ? 'exact' : null
-  return want.split('_')[0] === have.split('_')[0] ? 'exact' : null
+  if (gold.kind === 'numeral' && answer.kind !== 'numeral') {
+    const isSame = answer.kind === 'number' && answer.decimals === null && `${answer.value.n}` === gold.digits
+    return isSame && answer.value.d === 1n ? 'exact' : null
+  }
+  const [want, have] = [wholeValue(gold), wholeValue(answer)]
+  return want !== null && want === have ? 'exact' : null
+}
+
+function wholeValue(of: Expression): bigint | null {
+  if (of.kind === 'number') return of.value.d === 1n ? of.value.n : null
+  if (of.kind !== 'numeral' || of.digits.length > budget.digits) return null
+  let value = 0n
+  for (const digit of of.digits) {
+    if (Number(digit) >= of.base) return null
+    value = value * BigInt(of.base) + BigInt(digit)
+  }
+  return value
 }
 
 interface Measure {

@@ -139,10 +139,14 @@ export abstract class TermReader extends AtomReader {
         unit += `^${this.next().text}`
         if (braced) this.needs('}')
       } else if (this.takes('.')) continue
-      else if (canonicalUnit(unit) === null && hasSymbols(of)) throw new NotMathematics()
+      else if (canonicalUnit(unit) === null && (hasSymbols(of) || isRemark(unit))) throw new NotMathematics()
       else return { kind: 'measured', of, unit }
     }
   }
 }
 
 const hasSymbols = (of: Expression): boolean => of.kind === 'symbol' || children(of).some(hasSymbols)
+
+/** Prose that says more than a unit does: it may take the number back. */
+const isRemark = (unit: string): boolean =>
+  /\b(?:not|or|and|but|maybe|wrong|is|isn't|if)\b|[?!]/i.test(unit) || unit.split(' ').length > 5

@@ -1,15 +1,22 @@
 import { repaired } from './repair.ts'
 
 const style =
-  /\\(?:text|mathrm|mbox|textbf|textnormal|textit|mathbf|operatorname|left|right|displaystyle|boxed|quad|qquad)(?![A-Za-z])\*?|\\[,;:! ]|[$\s~*]/g
+  /\\(?:text|mathrm|mbox|textbf|textnormal|textit|mathbf|operatorname|left|right|displaystyle|boxed|quad|qquad)(?![A-Za-z])\*?|\\[,;:! ]|[$\s~]/g
+const sameInAnyCase = /^(?:\p{Lu}?\p{Ll}{2,}|\p{Lu}{4,}|YES|NO)$/u
 
 /** An answer's letters and signs without style, spaces and closing dots: equal answers in words have equal wordings. */
 export function wording(answer: string): string {
-  const styled = repaired(answer.slice(0, 20_000)).replace(style, '')
+  const styled = repaired(answer.slice(0, 20_000))
+    .replace(/^[\s*]+|[\s*]+$/g, '')
+    .replace(style, (piece, at: number, all: string) =>
+      isDigit(all[at - 1]) && isDigit(all[at + piece.length]) ? ' ' : '',
+    )
   // Braces carry meaning after a command, a power or a subscript.
   const plain = (/[\\^_]/.test(styled) ? styled : styled.replace(/[{}]/g, '')).replace(/[.,;。]+$/, '')
-  return /^\p{L}[\p{L}'’-]{2,}$/u.test(plain) ? plain.toLowerCase() : plain
+  return sameInAnyCase.test(plain) ? plain.toLowerCase() : plain
 }
+
+const isDigit = (character: string | undefined): boolean => character !== undefined && /\d/.test(character)
 
 const letter = /^(?:\(?([A-J])\)?|\(([a-j])\)|(?:option|choice)\(?([A-Ja-j])\)?)$/
 
