@@ -103,6 +103,17 @@ export function intervalOf({ sides, ops }: Of<'relation'>): Expression | null {
   return first.startsWith('<') ? between(a, first, second, c) : between(c, turn(second), turn(first), a)
 }
 
+/** `x < 1 or x > 3` as the union of its intervals; null: some item is none. */
+export function unionOf({ items }: Of<'list'>): Expression | null {
+  const parts: Expression[] = []
+  for (const item of items) {
+    const interval = item.kind === 'relation' ? intervalOf(item) : null
+    if (interval === null) return null
+    parts.push(interval)
+  }
+  return { kind: 'combination', op: 'union', parts }
+}
+
 const isOrder = (op: RelationOperator): boolean => op === '<' || op === '<=' || op === '>' || op === '>='
 
 const turn = (op: RelationOperator): string => (op.endsWith('=') ? '<=' : '<')

@@ -1,11 +1,11 @@
 import { Allowance, budget } from './budget.ts'
-import { equalValues, isHundredfold } from './compare-numbers.ts'
-import { equalRelations, intervalOf } from './compare-relations.ts'
+import { equalNumerals } from './compare-numerals.ts'
+import { equalQuantities, ratioQuotients, sameUnits } from './compare-quantities.ts'
+import { equalRelations, intervalOf, unionOf } from './compare-relations.ts'
 import { type Comparison, type Decision, weaker } from './decision.ts'
 import type { Expression, Of } from './expression.ts'
 import { holdsMatrix, matrixOf } from './matrices.ts'
 import { assigned, plainForm } from './plain-form.ts'
-import { canonicalUnit } from './units.ts'
 
 /** How the answer is the same as the truth; null: it is not. Throws OverBudget. */
 export function equalAnswers(gold: Expression, answer: Expression, how: Comparison): Decision | null {
@@ -27,8 +27,8 @@ class Comparer {
     if (isGrouping(gold) || isGrouping(answer)) return this.groupings(gold, answer)
     if (holdsMatrix(gold) || holdsMatrix(answer)) return this.matrices(gold, answer)
     if (gold.kind === 'ratio' || answer.kind === 'ratio') return this.ratios(gold, answer)
-    if (gold.kind === 'numeral' || answer.kind === 'numeral') return numerals(gold, answer)
-    return this.quantities(gold, answer)
+    if (gold.kind === 'numeral' || answer.kind === 'numeral') return equalNumerals(gold, answer)
+    return equalQuantities(gold, answer, this.how)
   }
 
   private relations(gold: Expression, answer: Expression): Decision | null {
@@ -65,6 +65,10 @@ class Comparer {
     }
     const [list, other] = gold.kind === 'list' ? [gold, answer] : [answer as Of<'list'>, gold]
     if (other.kind === 'set') return this.unordered(items(gold), items(answer))
+    if (other.kind === 'combination' && (list === gold || this.how.relationAsSet)) {
+      const union = unionOf(list)
+      return union && (list === gold ? this.groupings(union, answer) : this.groupings(gold, union))
+    }
     if (
       other.kind === 'tuple' &&
       list.items.length === other.items.length &&
@@ -145,29 +149,10 @@ class Comparer {
   }
 
   private ratios(gold: Expression, answer: Expression): Decision | null {
-    const [want, have] = [asQuotients(gold), asQuotients(answer)]
-    return want && have ? this.ordered(want, have) : null
-  }
-
-  /** Numbers with what may be left out beside them: units, degrees, a percent sign. */
-  private quantities(gold: Expression, answer: Expression): Decision | null {
-    if (gold.kind === 'percent' || answer.kind === 'percent') return this.percents(gold, answer)
-    const [want, have] = [measure(gold), measure(answer)]
-    if (want.unit && have.unit && want.unit !== have.unit) return null
-    const value = equalValues(want.of, have.of, this.how)
-    return value
-  }
-
-  /** 28% is 28 percent and 0.28; 28 beside it is taken as percent with the sign left out. */
-  private percents(gold: Expression, answer: Expression): Decision | null {
-    const [want, have] = [measure(withoutPercent(gold)).of, measure(withoutPercent(answer)).of]
-    const same = equalValues(want, have, this.how)
-    if (same || gold.kind === answer.kind) return same
-    return (gold.kind === 'percent' ? isHundredfold(want, have) : isHundredfold(have, want)) ? 'exact' : null
+    const [want, have] = [ratioQuotients(gold), ratioQuotients(answer)]
+    return sameUnits(gold, answer) ? this.ordered(want, have) : null
   }
 }
-
-const withoutPercent = (of: Expression): Expression => (of.kind === 'percent' ? of.of : of)
 
 const isGrouping = (of: Expression): of is Of<'tuple'> | Of<'set'> | Of<'combination'> =>
   of.kind === 'tuple' || of.kind === 'set' || of.kind === 'combination'
@@ -187,43 +172,3 @@ const isReals = (of: Expression): boolean =>
     : of.kind === 'symbol' && of.name === 'set R'
 
 const isInfinite = (of: Expression | undefined): boolean => of?.kind === 'constant' && of.name === 'infinity'
-
-/** A ratio's parts, each over the last; any other expression over one. */
-function asQuotients(of: Expression): Expression[] | null {
-  if (of.kind !== 'ratio') return [of]
-  const last = of.parts.at(-1)
-  return last ? of.parts.slice(0, -1).map((over) => ({ kind: 'quotient', over, under: last })) : null
-}
-
-/** By value; a truth of another base also takes its digits alone, the base being the question's. */
-function numerals(gold: Expression, answer: Expression): Decision | null {
-  if (gold.kind === 'numeral' && answer.kind !== 'numeral') {
-    const isSame = answer.kind === 'number' && answer.decimals === null && `${answer.value.n}` === gold.digits
-    return isSame && answer.value.d === 1n ? 'exact' : null
-  }
-  const [want, have] = [wholeValue(gold), wholeValue(answer)]
-  return want !== null && want === have ? 'exact' : null
-}
-
-function wholeValue(of: Expression): bigint | null {
-  if (of.kind === 'number') return of.value.d === 1n ? of.value.n : null
-  if (of.kind !== 'numeral' || of.digits.length > budget.digits) return null
-  let value = 0n
-  for (const digit of of.digits) {
-    if (Number(digit) >= of.base) return null
-    value = value * BigInt(of.base) + BigInt(digit)
-  }
-  return value
-}
-
-interface Measure {
-  readonly of: Expression
-  /** null: none written, or none that is known. */
-  readonly unit: string | null
-}
-
-function measure(of: Expression): Measure {
-  if (of.kind === 'measured') return { of: of.of, unit: canonicalUnit(of.unit) }
-  if (of.kind === 'degrees') return { of: of.of, unit: 'degree' }
-  return { of, unit: null }
-}

@@ -53,15 +53,23 @@ export function assigned(of: Expression): Expression | null {
   return name && value && isName(name) ? value : null
 }
 
-/** Names of unknowns: x, a_3, f(x), |AB|, A:B, (p, q), AB. A product of small letters is an equation's side instead. */
+/** Names of unknowns: x, a_3, f(x), dy/dx, |AB|, A:B, (p, q), AB. A product of small letters is an equation's side instead. */
 export function isName(of: Expression): boolean {
   if (of.kind === 'symbol') return true
   if (of.kind === 'call') return of.name.startsWith('f ') || (of.name === 'abs' && of.args.every(isName))
   if (of.kind === 'ratio') return of.parts.every(isName)
   if (of.kind === 'tuple') return of.items.every(isName)
   if (of.kind === 'constant') return of.name === 'e' || of.name === 'i'
+  if (of.kind === 'quotient') return isDifferential(of.over) && isDifferential(of.under)
   return of.kind === 'product' && of.factors.every(isCapital)
 }
+
+/** `dy` and `dx` of a derivative. */
+const isDifferential = (of: Expression): boolean =>
+  of.kind === 'product' &&
+  of.factors.length === 2 &&
+  of.factors[0]?.kind === 'symbol' &&
+  of.factors[0].name === 'd'
 
 const isCapital = (of: Expression): boolean =>
   of.kind === 'product'

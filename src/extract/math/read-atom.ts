@@ -7,7 +7,7 @@ import { functionNames } from './vocabulary.ts'
 
 const half = number(rational(1n, 2n))
 const two = number(rational(2n))
-const applied = /^[fghFGH](?:_\w+)?'*$/
+const applied = /^[fghFGH](?:_\w+)?'*(?:\^-1)?$/
 const matrices = /^(?:p|b|B|small)?matrix$|^array$/
 const rowsOfLines = /^(?:cases|aligned|align|align\*|gathered|split)$/
 
@@ -39,12 +39,20 @@ export abstract class AtomReader extends Cursor {
     if (text === 'pi' || text === 'e' || text === 'i' || text === 'infinity')
       return { kind: 'constant', name: text }
     if (text === 'emptyset') return { kind: 'set', items: [] }
-    const name = text + this.subscript() + this.primes()
+    const name = text + this.subscript() + this.primes() + this.inverse(text)
     if (!applied.test(name) || !this.isSign('(') || this.peek()?.spaced) return { kind: 'symbol', name }
     this.next()
     const of = this.nested(() => this.list())
     this.needs(')')
     return { kind: 'call', name: `f ${name}`, args: of.kind === 'list' ? of.items : [of] }
+  }
+
+  /** The `^{-1}` of an inverse function, where an argument follows. */
+  private inverse(name: string): string {
+    const signs = ['^', '{', '-', '1', '}', '(']
+    if (!applied.test(name) || !signs.every((sign, k) => this.peek(k)?.text === sign)) return ''
+    this.at += signs.length - 1
+    return '^-1'
   }
 
   /** `_{37}` as `_37`; what a subscript says is a part of the name. */

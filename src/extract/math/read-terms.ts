@@ -120,10 +120,12 @@ export abstract class TermReader extends AtomReader {
   }
 
   private based(of: Expression): Expression {
-    const base = Number(this.subscript().slice(1))
-    const whole = of.kind === 'number' && of.decimals === null ? `${of.value.n}` : ''
-    if (whole === '' || !(base >= 2 && base <= 36)) throw new NotMathematics()
-    return { kind: 'numeral', digits: whole, base }
+    const subscript = this.subscript()
+    if (subscript === '_') return of
+    const base = Number(subscript.slice(1))
+    const whole = of.kind === 'number' && of.decimals === null && of.value.d === 1n && of.value.n >= 0n
+    if (!whole || !(base >= 2 && base <= 36)) throw new NotMathematics()
+    return { kind: 'numeral', digits: `${of.value.n}`, base }
   }
 
   private measured(of: Expression): Expression {

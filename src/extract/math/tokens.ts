@@ -26,6 +26,7 @@ const numeral =
   /(?:\d{1,3}(?:(?:,|\{,\}|\\,|,?\\!|, ?\\! ?| )\d{3})+(?!\d)(?!,\d)|\d+)(?:\.\d*)?(?:[eE][+-]?\d{1,3}(?![\d.]))?|\.\d+(?:[eE][+-]?\d{1,3}(?![\d.]))?/y
 const bracketed = /\d+(?:\.\d*)?|\.\d+/y
 const repeating = /\\(?:overline|bar|dot)\s*(?:\{(\d+)\}|(\d))/y
+const ordinal = /\^?\{?(?:\\text\{)?(?:st|nd|rd|th)(?![A-Za-z])\}{0,2}/y
 const command = /\\(?:([A-Za-z]+)\*?|([\s\S]?))/y
 const letters = /[A-Za-z]+|[\u0080-\uffff]+/y
 const pairSigns = /<=|>=|!=|==|\*\*|:=|->/y
@@ -95,6 +96,7 @@ class Lexer {
       ...(again && { repeating: again[1] ?? again[2] ?? '0' }),
     })
     this.spaced = false
+    this.match(ordinal)
   }
 
   private command(): void {

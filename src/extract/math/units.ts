@@ -34,6 +34,8 @@ const families: Readonly<Record<string, string>> = {
   J: 'joule joules',
   W: 'watt watts',
   Hz: 'hertz',
+  am: 'a.m AM',
+  pm: 'p.m PM',
 }
 
 const canonical: ReadonlyMap<string, string> = new Map(
@@ -49,7 +51,7 @@ export function isUnit(word: string): boolean {
 
 /** One spelling for the spellings of a unit; null: not in the table, so nothing is known about it. */
 export function canonicalUnit(written: string): string | null {
-  const compact = written.replace(/[\s.{}\\]/g, '')
+  const compact = written.replace(/[\s{}\\]/g, '').replace(/(?<=\w)\.(?!\w)/g, '')
   const [, word = '', exponent = ''] = /^(?:square|cubic)?(.*?)(?:\^?([23]))?$/.exec(compact) ?? []
   const unit = canonical.get(word) ?? canonical.get(word.toLowerCase())
   if (unit === undefined) return null

@@ -2,7 +2,7 @@ import { repaired } from './repair.ts'
 
 const style =
   /\\(?:text|mathrm|mbox|textbf|textnormal|textit|mathbf|operatorname|left|right|displaystyle|boxed|quad|qquad)(?![A-Za-z])\*?|\\[,;:! ]|[$\s~]/g
-const sameInAnyCase = /^(?:\p{Lu}?\p{Ll}{2,}|\p{Lu}{4,}|YES|NO)$/u
+const sameInAnyCase = /^(?:\p{Lu}?\p{Ll}{2,}|\p{Lu}{4,}|[Yy][Ee][Ss]|[Nn][Oo])$/u
 
 /** An answer's letters and signs without style, spaces and closing dots: equal answers in words have equal wordings. */
 export function wording(answer: string): string {
