@@ -39,7 +39,8 @@ export async function call<T>(
   } catch (error) {
     const fault = error instanceof Fault ? error : new Fault('judge_unreachable', 'the reply cannot be read')
     outcome = stop.stopped ? 'abandoned' : fault.kind
-    if (!stop.stopped) instance.failed(fault)
+    if (stop.stopped) instance.abandoned(clock.now() - started)
+    else instance.failed(fault)
     throw fault
   } finally {
     cancelTimer()

@@ -62,6 +62,9 @@ export class Undone extends Error {
   }
 }
 
+/** Further calls for one question that is late, and late again. */
+const mostHedges = 2
+
 /** Calls made for one question. */
 interface Journey {
   readonly attempts: Attempt[]
@@ -142,26 +145,24 @@ function hedged<T>(
   journey: Journey,
 ): Promise<Dispatched<T>> {
   const hedge = to.hedge as Hedge
-  const delay = hedge.lateAfterMs()
   const began = to.clock.now()
   return new Promise((resolve, reject) => {
     const stops: Stop[] = []
+    let untrack = () => {}
     let running = 0
     let calls = journey.attempts.length
     const end = () => {
-      cancelTimer()
+      untrack()
       off()
+      for (const own of stops) own.stop()
     }
-    const run = (member: Member) => {
-      const own = new Stop()
-      stops.push(own)
+    const run = (member: Member, own: Stop) => {
       running += 1
       calls += 1
       plain(to, member, work, own, journey).then(
         (done) => {
-          end()
-          for (const other of stops) if (other !== own) other.stop()
           hedge.observe(to.clock.now() - began)
+          end()
           resolve({ ...done, attempts: calls })
         },
         (fault) => {
@@ -172,26 +173,44 @@ function hedged<T>(
         },
       )
     }
-    run(first)
+    const begin = (): Stop => {
+      const own = new Stop()
+      stops.push(own)
+      return own
+    }
+    run(first, begin())
     const off = stop.on(() => {
       for (const own of stops) own.stop()
     })
-    const cancelTimer =
-      delay === null
-        ? () => {}
-        : to.clock.after(delay, () => {
-            // Places that others wait for are not spent on second calls.
-            if (to.pool.waiting > 0) return
-            const second = to.pool.takeOther(first.instance)
-            if (!second) return
-            if (!hedge.spend()) {
-              second.instance.giveBack()
+    const watch = (instance: Instance) => {
+      untrack = hedge.track(instance, () => {
+        const own = begin()
+        secondPlace(to, instance, own).then(
+          (second) => {
+            if (!second) {
+              hedge.refund()
               return
             }
             to.events.hedged?.({ model: to.model, instance: second.instance.address })
-            run(second)
-          })
+            run(second, own)
+            if (stops.length <= mostHedges) watch(second.instance)
+          },
+          () => hedge.refund(),
+        )
+      })
+    }
+    watch(first.instance)
   })
+}
+
+/** A place at another instance than `first`, before others in line; null: nobody waits any more, or there is none. */
+async function secondPlace(to: Dispatcher, first: Instance, stop: Stop): Promise<Member | null> {
+  const avoid = new Set([first])
+  if (!to.pool.hasOther(avoid)) return null
+  const member = to.pool.take(avoid) ?? (await to.pool.wait(avoid, '', stop, abandoned, true))
+  if (member.instance !== first && !stop.stopped) return member
+  member.instance.giveBack()
+  return null
 }
 
 function pause(clock: Clock, ms: number, stop: Stop): Promise<void> {

@@ -19,6 +19,8 @@ export class Instance {
   resting = false
   calls = 0
   errors = 0
+  /** When its last call began, on the clock. */
+  lastBegan = Number.NEGATIVE_INFINITY
   /** Moving average of its good calls, milliseconds; 0: none yet. */
   latencyMs = 0
   /** Called when it may have become able, or unable, to take a question. */
@@ -59,6 +61,7 @@ export class Instance {
   begin(): void {
     this.inFlight += 1
     this.calls += 1
+    this.lastBegan = this.#clock.now()
   }
 
   /** A place that was taken and not used. */
@@ -73,8 +76,13 @@ export class Instance {
   }
 
   succeeded(ms: number): void {
-    this.latencyMs = this.latencyMs === 0 ? ms : this.latencyMs * 0.9 + ms * 0.1
+    this.#observe(ms)
     this.breaker.succeeded()
+  }
+
+  /** A call that was given up after `ms`: it would have taken longer. */
+  abandoned(ms: number): void {
+    if (ms > this.latencyMs) this.#observe(ms)
   }
 
   /** Counts a failed call, and leaves the instance alone where that is due. */
@@ -104,6 +112,17 @@ export class Instance {
 
   tell(): void {
     for (const fn of this.changed) fn()
+    if (this.changed.size < 2) return
+    // Who is told first gets a freed place: the pools take turns.
+    const [first] = this.changed
+    if (first) {
+      this.changed.delete(first)
+      this.changed.add(first)
+    }
+  }
+
+  #observe(ms: number): void {
+    this.latencyMs = this.latencyMs === 0 ? ms : this.latencyMs * 0.9 + ms * 0.1
   }
 
   /** Ends its timers and closes its connections, with the calls on them. */

@@ -62,7 +62,14 @@ export function openModel(name: string, config: ModelConfig, shared: Shared): Op
     events,
     pool,
     budget: new RetryBudget(config.retry.budget, () => Math.max(10, places())),
-    hedge: config.hedge.budget > 0 ? new Hedge(config.hedge.budget, config.hedge.after) : null,
+    hedge:
+      config.hedge.budget > 0
+        ? new Hedge(clock, {
+            share: config.hedge.budget,
+            quantile: config.hedge.after,
+            hasLine: () => pool.waiting > 0,
+          })
+        : null,
     timeoutMs: config.timeout_s * 1000,
     maxRetries: config.retry.max,
     pauseMs: config.retry.pause_ms,

@@ -108,6 +108,7 @@ export function openModels(configs: Readonly<Record<string, ModelConfig>>, optio
         membership.end()
         model.stop()
         model.parts.dispatcher.pool.close()
+        model.parts.dispatcher.hedge?.end()
       }
       await registry.close()
     },

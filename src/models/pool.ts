@@ -4,6 +4,7 @@ import { Affinity, preferred } from './affinity.ts'
 import { isAlive, isOpen, leastOutstanding, type Member } from './balance.ts'
 import { Fault } from './fault.ts'
 import type { Instance } from './instance.ts'
+import { worthwhile } from './slowness.ts'
 
 interface Waiter {
   readonly avoid: ReadonlySet<Instance> | null
@@ -16,13 +17,16 @@ interface Waiter {
 export class InstancePool {
   readonly members: Member[] = []
   readonly #waiting = new Set<Waiter>()
+  readonly #urgent = new Set<Waiter>()
   readonly #clock: Clock
   readonly #random: () => number
   readonly #affinity: Affinity | null
   readonly #maxQueue: number
   readonly #waitMs: number
+  #lastTaken = 0
   #deadSince: number | null = null
   #giveUp: (() => void) | null = null
+  #reconsider: (() => void) | null = null
   readonly #onChange = () => this.#serve()
 
   constructor(
@@ -75,24 +79,20 @@ export class InstancePool {
    * `prefix`, where it is not '', is the beginning that the question shares with others.
    */
   take(avoid: ReadonlySet<Instance> | null, prefix = ''): Member | null {
-    const avoided = avoid !== null && avoid.size > 0 && this.hasOther(avoid) ? avoid : null
-    return this.#taken(avoided ? (member) => isFree(member) && !avoided.has(member.instance) : isFree, prefix)
+    return this.#taken(avoid, prefix, this.#worthwhile())
   }
 
-  /** A free, living instance that is not `but`, counted as taken. */
-  takeOther(but: Instance): Member | null {
-    return this.#taken((member) => isFree(member) && isAlive(member) && member.instance !== but, '')
-  }
-
-  /** Like `take`, in line behind those who came before. Rejects with Fault. */
+  /** Like `take`, in line behind those who came before, or before all who are not urgent. Rejects with Fault. */
   wait(
     avoid: ReadonlySet<Instance> | null,
     prefix: string,
     stop: Stop,
     stopped: () => Fault,
+    isUrgent = false,
   ): Promise<Member> {
+    const line = isUrgent ? this.#urgent : this.#waiting
     return new Promise((resolve, reject) => {
-      if (this.#waiting.size >= this.#maxQueue) {
+      if (line.size >= this.#maxQueue) {
         reject(new Fault('overloaded', 'too many questions wait for this model', { remedy: 'give-up' }))
         return
       }
@@ -105,7 +105,7 @@ export class InstancePool {
         return
       }
       const off = stop.on(() => {
-        this.#waiting.delete(waiter)
+        line.delete(waiter)
         reject(stopped())
       })
       const waiter: Waiter = {
@@ -120,33 +120,70 @@ export class InstancePool {
           reject(fault)
         },
       }
-      this.#waiting.add(waiter)
+      line.add(waiter)
+      this.#reconsiderLater()
     })
   }
 
   close(): void {
     this.#giveUp?.()
+    this.#reconsider?.()
     for (const member of this.members) member.instance.changed.delete(this.#onChange)
   }
 
-  #taken(usable: (member: Member) => boolean, prefix: string): Member | null {
+  #taken(
+    avoid: ReadonlySet<Instance> | null,
+    prefix: string,
+    isWorth: (member: Member) => boolean,
+  ): Member | null {
+    const avoided = avoid !== null && avoid.size > 0 && this.hasOther(avoid) ? avoid : null
+    const usable = (member: Member) =>
+      isFree(member) && isWorth(member) && (avoided === null || !avoided.has(member.instance))
     const near =
       this.#affinity && prefix !== '' ? preferred(this.#affinity.orderOf(prefix, this.members), usable) : null
     const member = near ?? leastOutstanding(this.members, usable, this.#random)
-    member?.instance.begin()
+    if (!member) return null
+    this.#lastTaken = this.#clock.now()
+    member.instance.begin()
     return member
   }
 
   #serve(): void {
     this.#watchLife()
-    if (this.#waiting.size === 0) return
-    for (const waiter of this.#waiting) {
-      if (!this.members.some(isFree)) return
-      const member = this.take(waiter.avoid, waiter.prefix)
+    this.#serveLine(this.#urgent)
+    this.#serveLine(this.#waiting)
+    this.#reconsiderLater()
+  }
+
+  #serveLine(line: Set<Waiter>): void {
+    for (const waiter of line) {
+      const isWorth = this.#worthwhile()
+      if (!this.members.some((member) => isFree(member) && isWorth(member))) return
+      const member = this.#taken(waiter.avoid, waiter.prefix, isWorth)
       if (!member) continue
-      this.#waiting.delete(waiter)
+      line.delete(waiter)
       waiter.give(member)
     }
+  }
+
+  #worthwhile(): (member: Member) => boolean {
+    const now = this.#clock.now()
+    const stoodMs = this.#waiting.size > 0 ? now - this.#lastTaken : 0
+    return worthwhile(this.members, { waiting: this.#waiting.size, stoodMs }, now)
+  }
+
+  /** A line that stands although a slow instance is free looks again when that one would have answered. */
+  #reconsiderLater(): void {
+    if (this.#waiting.size === 0 || this.#reconsider) return
+    let wait = Number.POSITIVE_INFINITY
+    const stoodMs = this.#clock.now() - this.#lastTaken
+    for (const member of this.members)
+      if (isFree(member)) wait = Math.min(wait, member.instance.latencyMs - stoodMs)
+    if (wait === Number.POSITIVE_INFINITY) return
+    this.#reconsider = this.#clock.after(Math.max(wait, 1), () => {
+      this.#reconsider = null
+      this.#serve()
+    })
   }
 
   #watchLife(): void {
@@ -158,8 +195,10 @@ export class InstancePool {
     } else if (this.#deadSince === null) {
       this.#deadSince = this.#clock.now()
       this.#giveUp = this.#clock.after(this.#waitMs, () => {
-        for (const waiter of this.#waiting) waiter.refuse(unreachable())
-        this.#waiting.clear()
+        for (const line of [this.#urgent, this.#waiting]) {
+          for (const waiter of line) waiter.refuse(unreachable())
+          line.clear()
+        }
       })
     }
   }

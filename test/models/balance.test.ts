@@ -1,5 +1,6 @@
 import t from 'tap'
 import { Hedge } from '../../src/models/hedge.ts'
+import type { Instance } from '../../src/models/instance.ts'
 import { fakeClock } from '../support/clock.ts'
 import { configOf, judge } from '../support/models.ts'
 import { completion, json, type Script } from '../support/scripted-server.ts'
@@ -39,7 +40,12 @@ t.test('questions under way are spread evenly, or by weight', async (t) => {
 t.test('prompts with one beginning go to one instance, until it has more than its share', async (t) => {
   const held: (() => void)[] = []
   const hold: Script = (seen, response) => void held.push(() => json(response, completion(seen, 'Yes')))
-  const { ask, models } = await judge(t, [hold, hold, hold, hold], { balance: 'prefix_affinity' })
+  const { ask, models } = await judge(
+    t,
+    [hold, hold, hold, hold],
+    { balance: 'prefix_affinity' },
+    { clock: fakeClock() },
+  )
   const loads = () => models.snapshot()[0]?.instances.map(({ inFlight }) => inFlight) ?? []
   const homes = new Set<string>()
   for (let i = 0; i < 32; i += 1) {
@@ -62,7 +68,12 @@ t.test('prompts with one beginning go to one instance, until it has more than it
 })
 
 t.test('the home of a beginning stays when another instance goes', async (t) => {
-  const { ask, servers, models } = await judge(t, [yes, yes, yes, yes, yes], { balance: 'prefix_affinity' })
+  const { ask, servers, models } = await judge(
+    t,
+    [yes, yes, yes, yes, yes],
+    { balance: 'prefix_affinity' },
+    { clock: fakeClock() },
+  )
   const homes = async (draw: number) => {
     const found = new Map<number, string>()
     for (let i = 0; i < 20; i += 1) found.set(i, (await ask(`q${i}`, { prefix: `p${i}`, draw })).instance)
@@ -94,7 +105,7 @@ t.test(
     const seen = slow.seen.length
     const asked = ask('late')
     await slow.saw(seen + 1)
-    clock.advance(1)
+    clock.advance(50)
     t.match(await asked, { instance: quick.url, attempts: 2 })
     await slow.seen[seen]?.closed
     t.strictSame(told, [quick.url])
@@ -128,25 +139,45 @@ t.test('when the second call fails first, the first one still counts', async (t)
   const seen = other.seen.length
   const asked = ask('late')
   await until(() => held.length === 1)
-  clock.advance(1)
+  clock.advance(50)
   await other.saw(seen + 1)
   await new Promise(setImmediate)
   held.pop()?.()
   t.match(await asked, { instance: slow.url })
 })
 
-t.test('second calls are never more than their share, and need an idea of what is late', async (t) => {
-  const hedge = new Hedge(0.05, 0.95)
-  t.equal(hedge.lateAfterMs(), null)
-  let spent = 0
-  for (let calls = 1; calls <= 10_000; calls += 1) {
-    hedge.earn()
-    if (hedge.spend()) spent += 1
-    if (spent > calls * 0.05 + 1e-6) t.fail(`${spent} of ${calls}`)
-  }
-  t.ok(spent > 490)
-  for (let ms = 1; ms <= 100; ms += 1) hedge.observe(ms)
-  t.equal(hedge.lateAfterMs(), 96)
-  for (let i = 0; i < 300; i += 1) hedge.observe(7)
-  t.equal(hedge.lateAfterMs(), 7, 'old answers are forgotten')
-})
+t.test(
+  'second calls are never more than their share, go to the slowest first, and need an idea of what is late',
+  async (t) => {
+    const clock = fakeClock()
+    let hasLine = false
+    const hedge = new Hedge(clock, { share: 0.05, quantile: 0.95, hasLine: () => hasLine })
+    t.equal(hedge.lateAfterMs, null)
+    const at = (latencyMs: number) => ({ latencyMs }) as Instance
+    const late: number[] = []
+    const begin = (calls: number, latencyMs: number) =>
+      Array.from({ length: calls }, () => {
+        hedge.earn()
+        return hedge.track(at(latencyMs), () => late.push(latencyMs))
+      })
+    const ends = [...begin(100, 1), ...begin(100, 9)]
+    clock.advance(60_000)
+    t.strictSame(late, [], 'nothing is known yet')
+    for (let ms = 1; ms <= 100; ms += 1) hedge.observe(ms)
+    t.equal(hedge.lateAfterMs, 96)
+    clock.advance(1000)
+    t.strictSame(late, Array(10).fill(9))
+    for (const end of ends) end()
+    begin(100, 5)
+    hasLine = true
+    clock.advance(130)
+    t.equal(late.length, 10, 'with others in line, late is later')
+    clock.advance(100)
+    t.equal(late.length, 11, 'some are kept')
+    clock.advance(100)
+    t.ok(late.length >= 14, 'for what is very late')
+    for (let i = 0; i < 300; i += 1) hedge.observe(7)
+    t.equal(hedge.lateAfterMs, 7, 'old answers are forgotten')
+    hedge.end()
+  },
+)
