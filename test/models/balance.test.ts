@@ -170,7 +170,7 @@ t.test(
     for (const end of ends) end()
     begin(100, 5)
     hasLine = true
-    clock.advance(130)
+    clock.advance(110)
     t.equal(late.length, 10, 'with others in line, late is later')
     clock.advance(100)
     t.equal(late.length, 11, 'some are kept')
