@@ -18,7 +18,7 @@ export default defineRule({
     const named = language === 'ground_truth' ? String(truth) : language
     const wanted = named === 'prompt' ? languageOf(lastUserText(sample)) : named
     if (wanted === null) return null
-    const { shares, letters } = languageShares(sample.response)
+    const { shares, letters } = languageShares(sample.response, wanted)
     if (letters === 0) return { value: 0, details: { wanted, reason: 'no_words' } }
     const share = shares.get(wanted) ?? 0
     const languages = Object.fromEntries([...shares].sort(([, a], [, b]) => b - a).slice(0, 5))

@@ -28,19 +28,35 @@ const [shortest, longest] = [40, 400]
 /** ISO 639-1 codes that can be told apart. */
 export const knownLanguages: ReadonlySet<string> = new Set(Object.values(eld.info().Languages))
 
-/** The ISO 639-1 code of a text's main language; null: none of the 60 known, or no words. Looks at the first 1000 characters. */
-export const languageOf = (text: string): string | null =>
-  eld.detect(prose(text).slice(0, 1000)).language || null
-
-/** Share of the letters of a text in each language, by ISO 639-1 code ('' unknown), and how many letters there are. */
-export function languageShares(text: string): {
+/** What is read of a text's languages. */
+export interface Languages {
+  /** Share of the letters by ISO 639-1 code; '' unknown. */
   readonly shares: ReadonlyMap<string, number>
   readonly letters: number
-} {
+}
+
+/** The ISO 639-1 code of the language of most of a text; null: none of the 60 known, or too few words to be sure. */
+export function languageOf(text: string): string | null {
+  const sure = new Map<string, number>()
+  let letters = 0
+  for (const { text: piece, weight } of pieces(prose(text))) {
+    const found = eld.detect(piece)
+    letters += weight
+    if (found.isReliable()) sure.set(found.language, (sure.get(found.language) ?? 0) + weight)
+  }
+  const [most] = [...sure].sort(([, a], [, b]) => b - a)
+  return most && most[1] > letters / 2 ? most[0] : null
+}
+
+/** In which languages a text is written; a piece too short to be sure of counts as `expected` where it may well be that. */
+export function languageShares(text: string, expected: string): Languages {
   const counted = new Map<string, number>()
   let letters = 0
   for (const { text: piece, weight } of pieces(prose(text))) {
-    const { language } = eld.detect(piece)
+    const found = eld.detect(piece)
+    const scores = found.isReliable() ? {} : found.getScores()
+    const likely = (scores[expected] ?? 0) >= doubtful * (scores[found.language] ?? 1)
+    const language = likely ? expected : found.language
     counted.set(language, (counted.get(language) ?? 0) + weight)
     letters += weight
   }
@@ -49,6 +65,9 @@ export function languageShares(text: string): {
     letters,
   }
 }
+
+/** An unsure detection stands for any language whose score comes so near to the best. */
+const doubtful = 0.85
 
 interface Piece {
   readonly text: string
