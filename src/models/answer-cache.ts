@@ -10,6 +10,7 @@ export interface KeptAnswer {
   readonly completion: number
 }
 
+/** Answers by key. `bytes`: what it holds now. */
 export interface AnswerCache {
   get(key: string): KeptAnswer | undefined
   set(key: string, kept: KeptAnswer): void

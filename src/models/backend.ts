@@ -44,4 +44,5 @@ export interface Backend {
 /** A text, or for `embed` the texts of one question. */
 export type BatchInput = string | readonly string[]
 
+/** Makes the backend of one model. */
 export type BackendFactory = (config: ModelConfig) => Backend

@@ -12,8 +12,10 @@ export interface Member {
   asleep: boolean
 }
 
+/** May take questions, if its instance can. */
 export const isOpen = (member: Member): boolean => !member.draining && !member.stranger && !member.asleep
 
+/** May take questions, and its instance is believed to work. */
 export const isAlive = (member: Member): boolean => isOpen(member) && member.instance.alive
 
 const load = ({ instance, weight }: Member): number => (instance.inFlight + 1) / weight

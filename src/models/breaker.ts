@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
 
+/** `half-open`: one question may try. */
 export type BreakerState = 'closed' | 'open' | 'half-open'
 
 const longestOpenMs = 60_000

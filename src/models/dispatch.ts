@@ -29,6 +29,7 @@ export interface Work<T> {
   read(reply: Reply): Reading<T>
 }
 
+/** An answer with where it came from. */
 export interface Dispatched<T> extends Reading<T> {
   readonly instance: string
   /** Calls made for it. */

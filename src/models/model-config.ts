@@ -158,5 +158,7 @@ export const modelConfig = z.strictObject({
   cache: z.enum(['auto', 'always', 'never']).default('auto'),
 })
 
+/** A model's config with its defaults filled in. */
 export type ModelConfig = z.output<typeof modelConfig>
+/** An address, or an address with its share of the load. */
 export type InstanceConfig = z.output<typeof instanceConfig>

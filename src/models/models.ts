@@ -7,6 +7,7 @@ import type { ModelConfig } from './model-config.ts'
 /** A rendered question: what the guard made of a prompt. Nothing in it is a template any more. */
 export type Rendered = string | readonly Message[]
 
+/** What each ask takes, rendered. */
 export interface RenderedInput {
   generate: Rendered
   classify: Rendered
@@ -47,6 +48,7 @@ export interface AskRequest<A extends AskName = AskName> {
   readonly signal: AbortSignal
 }
 
+/** An answer, where it came from and what it cost; `attempts` is 0 for a kept one. */
 export interface Answered<A extends AskName = AskName> {
   readonly answer: Asks[A]['answer']
   readonly instance: string
@@ -83,6 +85,7 @@ export interface InstanceSnapshot {
   readonly errors: number
 }
 
+/** One model's pool right now. */
 export interface ModelSnapshot {
   readonly name: string
   /** The name that its servers serve. */

@@ -12,6 +12,7 @@ import { type OpenModel, openModel, type Shared } from './open-model.ts'
 import { Registry } from './registry.ts'
 import { snapshotOf } from './snapshot.ts'
 
+/** What all models of a process share. */
 export interface ModelsOptions {
   readonly clock: Clock
   readonly events?: ModelEvents

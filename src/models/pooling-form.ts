@@ -40,6 +40,7 @@ export function stepItem(column: number): ReadItem {
   }
 }
 
+/** The embedding of one text. */
 export const vectorItem: ReadItem = ({ embedding }) => {
   if (!isNumbers(embedding) || embedding.length === 0) throw garbled('an embedding is not a vector')
   return embedding

@@ -1,8 +1,10 @@
 import { Fault } from './fault.ts'
 import type { Reply } from './transport.ts'
 
+/** Any JSON object, unchecked. */
 export type JsonObject = { readonly [key: string]: unknown }
 
+/** Not null, not a list. */
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
@@ -29,6 +31,7 @@ export function objectOf(value: unknown): JsonObject {
   return value
 }
 
+/** A list of finite numbers; the empty one too. */
 export const isNumbers = (value: unknown): value is number[] =>
   Array.isArray(value) && value.every((entry) => typeof entry === 'number' && Number.isFinite(entry))
 

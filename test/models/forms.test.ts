@@ -40,7 +40,13 @@ t.test('the openai backend sends what such servers know, with the key from the e
   t.strictSame(server.seen[1]?.body, { model: 'openai/gpt-5', prompt: 'plain', max_tokens: 1024 })
   t.strictSame((await ask(['a'] as never, { ask: 'embed' })).answer, [[1]] as never)
   t.match(await failureOf(ask('q', { ask: 'classify' })), { kind: 'judge_rejected', retryable: false })
-  t.equal((await ask('s')).source, 'call')
+  server.script = (seen) => {
+    const top = [{ token: 'A', logprob: 0 }]
+    const logprobs = { content: [{ token: 'A', logprob: 0, top_logprobs: top }] }
+    return { ...completion(seen, 'A', { logprobs }), model: 'gpt-5' }
+  }
+  const choice = { question: chat('b'), labels: ['A', 'B'] }
+  t.strictSame((await ask(choice as never, { ask: 'choose' })).answer, { A: 1, B: 0 } as never)
 })
 
 t.test('the openai backend refuses the answer of another model', async (t) => {
