@@ -7,15 +7,15 @@ export function commonSubsequence(a: readonly string[], b: readonly string[]): n
     if (!matches) continue
     let carry = 0
     for (let i = 0; i < rest.length; i++) {
-      const left = rest[i] ?? 0
-      const match = matches[i] ?? 0
+      const left = rest[i]!
+      const match = matches[i]!
       const sum = left + ((left & match) >>> 0) + carry
       carry = sum > 0xffffffff ? 1 : 0
       rest[i] = sum | (left & ~match)
     }
   }
   let length = 0
-  for (let i = 0; i < b.length; i++) if ((((rest[i >>> 5] ?? 0) >>> (i & 31)) & 1) === 0) length++
+  for (let i = 0; i < b.length; i++) if (((rest[i >>> 5]! >>> (i & 31)) & 1) === 0) length++
   return length
 }
 
@@ -23,7 +23,7 @@ function bitsBySymbol(symbols: readonly string[]): Map<string, Uint32Array> {
   const places = new Map<string, Uint32Array>()
   for (const [i, symbol] of symbols.entries()) {
     const bits = places.get(symbol) ?? new Uint32Array(Math.ceil(symbols.length / 32))
-    bits[i >>> 5] = (bits[i >>> 5] ?? 0) | (1 << (i & 31))
+    bits[i >>> 5]! |= 1 << (i & 31)
     places.set(symbol, bits)
   }
   return places

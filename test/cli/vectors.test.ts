@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -83,4 +84,21 @@ t.test('numbers agree within the tolerance, and what JSON cannot spell by its na
     [{ a: 1 }, { a: 1, b: 1 }],
   ]
   for (const [found, wanted] of different) t.notOk(agrees(found, wanted, 1e-9))
+})
+
+t.test('the command prints a line for each file and exits 1 if any answer differs', async (t) => {
+  const run = (...paths: string[]): { status: number | null; stdout: string; stderr: string } =>
+    spawnSync(process.execPath, ['dist/src/cli/vectors.js', ...paths], { encoding: 'utf8' })
+  const own = join(vectors, 'verl-study/own.jsonl')
+  const good = run(own, join(vectors, 'verl-study/hacks.jsonl'))
+  t.equal(good.stdout, `${own} 14/14\n${join(vectors, 'verl-study/hacks.jsonl')} 2/2\n`)
+  t.equal(good.status, 0, good.stderr)
+  const line = JSON.stringify({ id: 'a', input: { expr: '1' }, expected: 2 })
+  const folder = t.testdir({ 'verl-study': { 'evaluate_expression.jsonl': line } })
+  const bad = join(folder, 'verl-study/evaluate_expression.jsonl')
+  const differing = run(bad)
+  t.equal(differing.stdout, `${bad} 0/1\n  a: found 1, wanted 2\n`)
+  t.equal(differing.status, 1)
+  t.equal(run(join(folder, 'none/x.jsonl')).status, 1)
+  t.match(run(), { status: 1, stderr: /^usage/ })
 })
