@@ -25,7 +25,7 @@ export const errorCodes = Object.keys(statusOf) as readonly ErrorCode[]
 
 /** A mistake at one place of a file or a body, with what to do about it. */
 export interface Problem {
-  /** `file: steps[2].weight`, or the field of a body. */
+  /** `file:line:column: steps[2].weight`, or the field of a body. */
   readonly path: string
   readonly message: string
 }
