@@ -5,7 +5,7 @@
  * Make sure to inspect the output below.  Do not ignore changes!
  */
 'use strict'
-exports[`test/cli/check.test.ts > TAP > check says in plain words what a config would do, and where a judge is unguarded > must match snapshot 1`] = `
+exports[`dist/test/cli/check.test.js > TAP > check says in plain words what a config would do, and where a judge is unguarded > must match snapshot 1`] = `
 demo (version <hash>): everything at once
   1. rule: gsm8k-progressive scores from 0 to 1. The reward starts with its score.
   2. loose: loose-judge asks judge and other (generate) 2 times each and takes the median, of at least 3 verdicts, scores from 0 to 1. Adds 0.5 x its score. Only where the gate is open. A text without a verdict leaves the step out: it pays what an off step pays.
