@@ -1,0 +1,184 @@
+import t from 'tap'
+import { z } from 'zod'
+import {
+  defineGroupRule,
+  defineListReward,
+  defineModelReward,
+  definePairReward,
+  defineRule,
+  type RewardFunction,
+} from '../../src/contract/index.ts'
+import { FrameReader, frame } from '../../src/functions/frames.ts'
+import type { Call } from '../../src/functions/function-host.ts'
+import { checkQuestion } from '../../src/functions/worker/check-question.ts'
+import { bind, describe } from '../../src/functions/worker/describe.ts'
+import { boundedDetails } from '../../src/functions/worker/details.ts'
+import { runCall } from '../../src/functions/worker/run-call.ts'
+import { failureOf, sampleOf } from '../support/function-calls.ts'
+
+const truth = z.unknown()
+const range = [0, 1] as const
+
+/** A function that returns `value`, whatever its type says. */
+const rule = (value: unknown) => defineRule({ truth, range, parts: ['a'], score: () => value as never })
+
+function run(fn: unknown, op: Call['op'] = 'score', count = 1, answer?: unknown) {
+  const rows = Array.from({ length: count }, (_, i) => ({ sample: sampleOf(`r${i}`), earlier: {} }))
+  const job = { type: 'call', name: 'f', op, options: '{}', rows, answer: answer as never } as const
+  const ended = runCall(fn as RewardFunction, job)
+  if (ended.type !== 'called') throw new TypeError(ended.type)
+  return ended.result
+}
+
+const said = (value: unknown): string => failureOf(run(rule(value)))
+
+t.test('a verdict is a finite number in range, a score of known keys, or null', async (t) => {
+  t.strictSame(run(rule(-0)), { status: 'verdicts', verdicts: [{ value: 0 }] })
+  t.strictSame(run(rule(null)), { status: 'verdicts', verdicts: [null] })
+  t.strictSame(run(rule({ value: 1, parts: { a: 2 }, details: { why: 'x' }, flags: ['f'] })), {
+    status: 'verdicts',
+    verdicts: [{ value: 1, parts: { a: 2 }, details: { why: 'x' }, flags: ['f'] }],
+  })
+  t.match(said(undefined), 'rule_error: score returned undefined, not a number, a score or null')
+  t.match(said(Number.POSITIVE_INFINITY), 'rule_error: score returned Infinity')
+  t.match(said(1.5), 'rule_error: score returned 1.5, outside its range 0 to 1')
+  t.match(said([1]), /returned an array/)
+  t.match(said({ value: '1' }), /whose value is string/)
+  t.match(said({ value: 1, reward: 2 }), /gave it another key/)
+  t.match(said({ value: 1, parts: [1] }), /parts that are an array/)
+  t.match(said({ value: 1, parts: { b: 1 } }), /does not declare/)
+  t.match(said({ value: 1, parts: { a: Number.NaN } }), /the part a as NaN/)
+  t.match(said({ value: 1, flags: [1] }), /a flag is text/)
+  t.match(said({ value: 1, flags: Array(40).fill('x') }), /at most 32/)
+  t.match(said({ value: 1, details: [] }), /details are an array/)
+  t.match(said({ value: 1, details: { f: () => 1 } }), /details.f is function, not JSON/)
+  t.match(said(Promise.reject(new Error('late'))), /returned a promise: reward functions are synchronous/)
+})
+
+t.test('details are a bounded copy that keeps odd keys as data', async (t) => {
+  const { details, cut } = boundedDetails(JSON.parse('{"__proto__": {"x": 1}, "n": 1, "t": true}'))
+  t.notOk(cut)
+  t.ok(Object.hasOwn(details, '__proto__'))
+  t.equal(Object.getPrototypeOf(details), Object.prototype)
+  t.strictSame(boundedDetails({ n: Number.NaN, i: 10n, u: undefined, a: [undefined] }).details, {
+    n: 'NaN',
+    i: '10',
+    a: [null],
+  })
+  let deep: unknown = 1
+  for (let i = 0; i < 10_000; i++) deep = [deep]
+  t.ok(boundedDetails({ deep }).cut)
+  t.ok(boundedDetails({ many: Array(100_000).fill('y') }).cut)
+  const keys = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`key number ${i}`, i]))
+  t.ok(boundedDetails({ keys }).cut)
+  const { text } = boundedDetails({ text: `${'x'.repeat(4095)}😀` }).details
+  t.equal(text, 'x'.repeat(4095), 'no half of a character is left')
+})
+
+t.test('what is thrown is told by name and place, whatever it is', async (t) => {
+  const thrower = (value: unknown) =>
+    defineRule({
+      truth,
+      range,
+      score: () => {
+        throw value
+      },
+    })
+  t.match(failureOf(run(thrower('secret'))), 'rule_error: score threw a value that is no Error')
+  t.match(failureOf(run(thrower(Object.assign(new Error('x'), { name: 'a secret' })))), /threw Error at /)
+  const schema = z.unknown().transform(() => JSON.parse('{'))
+  const bad = defineRule({ truth: schema, range, score: () => 1 })
+  t.match(failureOf(run(bad)), /^bad_sample: .*SyntaxError/)
+})
+
+t.test('group rules give one verdict a row', async (t) => {
+  const group = (value: unknown) => defineGroupRule({ truth, range, score: () => value as never })
+  t.strictSame(run(group([1, null]), 'score', 2), { status: 'verdicts', verdicts: [{ value: 1 }, null] })
+  t.match(failureOf(run(group([1]), 'score', 2)), /returned 1 verdicts for 2 rows/)
+  t.match(failureOf(run(group(1), 'score', 2)), /returned a number, not one verdict a row/)
+  const strict = defineGroupRule({ truth: z.string(), range, score: () => [1, 1] })
+  t.match(failureOf(run(strict, 'score', 2)), /^bad_sample: ground_truth of row 0/)
+})
+
+t.test('pairs and lists ask once for their rows', async (t) => {
+  const pair = definePairReward({
+    ask: 'generate',
+    truth,
+    range,
+    rm_preprocess: (a, b) => `${a.sample.response} or ${b.sample.response}`,
+    rm_postprocess: ({ text }) => Number(text),
+  })
+  t.strictSame(run(pair, 'preprocess', 2), { status: 'question', question: 'r0 or r1' })
+  t.strictSame(run(pair, 'postprocess', 2, { text: '0.5' }), {
+    status: 'verdicts',
+    verdicts: [{ value: 0.5 }],
+  })
+  t.match(failureOf(run(pair, 'postprocess', 2, { text: '2' })), /^judge_out_of_range/)
+  const list = defineListReward({
+    ask: 'generate',
+    truth,
+    range,
+    rm_preprocess: (rows) => rows.map(({ sample }) => sample.response).join(),
+    rm_postprocess: ({ text }, rows) => (text === '' ? null : rows.map(() => 1)),
+  })
+  t.strictSame(run(list, 'preprocess', 2), { status: 'question', question: 'r0,r1' })
+  t.strictSame(run(list, 'postprocess', 2, { text: '' }), { status: 'verdicts', verdicts: [null, null] })
+  t.strictSame(run(list, 'postprocess', 2, { text: 'x' }), {
+    status: 'verdicts',
+    verdicts: [{ value: 1 }, { value: 1 }],
+  })
+})
+
+t.test('a function is asked only for what its kind has', async (t) => {
+  const critique = defineModelReward({ ask: 'generate', truth, range, rm_preprocess: () => 'q' })
+  t.match(failureOf(run(critique, 'postprocess', 1, { text: '' })), /a critique has no rm_postprocess/)
+  t.match(failureOf(run(critique)), /a model reward has no score/)
+  t.match(failureOf(run(rule(1), 'preprocess')), /a rule has no preprocess/)
+  t.match(describe('c', critique as RewardFunction), { description: { critique: true, ask: 'generate' } })
+})
+
+t.test('a question has the shape of its ask', async (t) => {
+  const chat = { kind: 'chat', messages: [{ role: 'user', content: 'x' }] }
+  const prompt = { kind: 'prompt', literals: ['a', ''], values: ['v'] }
+  t.strictSame(checkQuestion('classify', chat), chat)
+  t.strictSame(checkQuestion('generate', { ...prompt, extra: () => 1 }), prompt)
+  t.strictSame(checkQuestion('embed', ['a', 'b']), ['a', 'b'])
+  t.strictSame(checkQuestion('choose', { question: 'q', labels: ['A', 'B'] }), {
+    question: 'q',
+    labels: ['A', 'B'],
+  })
+  t.throws(() => checkQuestion('embed', []), /texts to embed/)
+  t.throws(() => checkQuestion('choose', { question: 'q', labels: ['A', 'A'] }), /all different/)
+  t.throws(() => checkQuestion('generate', null), /returned null/)
+  t.throws(
+    () => checkQuestion('generate', { kind: 'prompt', literals: ['a'], values: ['v'] }),
+    /do not match/,
+  )
+  t.throws(
+    () => checkQuestion('generate', { kind: 'chat', messages: [{ content: 'x' }] }),
+    /role and content/,
+  )
+  t.throws(() => checkQuestion('generate', { kind: 'other' }), /neither a prompt nor a chat/)
+  t.throws(() => checkQuestion('generate', 'x'.repeat(17 * 1024 * 1024)), /over 16777216 characters/)
+})
+
+t.test('what depends on options is checked when they are bound', async (t) => {
+  const odd = (parts: object) => ({ ...rule(1), ...parts }) as RewardFunction
+  t.match(bind(odd({ range: () => [1, 0] }), '{}'), { problems: [{ message: /range is \[1, 0\]/ }] })
+  t.match(bind(odd({ truth: () => 1 }), '{}'), { problems: [{ message: /not a zod schema/ }] })
+  t.match(bind(odd({ parts: () => null }), '{}'), { problems: [{ message: /threw TypeError/ }] })
+  const reply = { choice: ['1', '0'] }
+  const judge = defineModelReward({ ask: 'generate', reply, truth, range, rm_preprocess: () => 'q' })
+  t.match(bind(judge as RewardFunction, '{}'), { bound: { range: [0, 1], parts: [], reply } })
+})
+
+t.test('frames come together from any pieces, and a length beyond the bound ends the stream', async (t) => {
+  const texts: string[] = []
+  const bytes = Buffer.concat([frame('one'), frame('zwei ü'), frame('')])
+  for (const size of [1, 2, 5, 100]) {
+    const reader = new FrameReader((text) => texts.push(text))
+    for (let i = 0; i < bytes.length; i += size) t.ok(reader.read(bytes.subarray(i, i + size)))
+  }
+  t.strictSame(texts, Array(4).fill(['one', 'zwei ü', '']).flat())
+  t.notOk(new FrameReader(() => {}).read(Buffer.from([255, 255, 255, 255])))
+})
