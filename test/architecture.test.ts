@@ -85,7 +85,6 @@ const packages: Record<string, readonly string[]> = {
   undici: ['models'],
   'lru-cache': ['models'],
   'prom-client': ['telemetry'],
-  piscina: ['functions'],
   jiti: ['functions'],
   yaml: ['plan', 'import'],
   jsep: ['plan'],
