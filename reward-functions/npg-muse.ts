@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineRule, RuleTimeout } from '../src/contract/index.ts'
+import { BadSample, defineRule, RuleTimeout } from '../src/contract/index.ts'
 import { looseReward, type Payment, soundReward } from '../src/extract/graph/answer-reward.ts'
 import { npgMuse, sound } from '../src/extract/graph/faults.ts'
 import { findingDetails } from '../src/extract/graph/finding-details.ts'
@@ -34,7 +34,9 @@ export default defineRule({
   options: z.strictObject({ mode: z.enum(['sound', 'reference']).default('sound') }),
   range: ({ mode }) => (mode === 'sound' ? [-2, 3] : [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]),
   parts: ['answer_accuracy', 'format_accuracy', 'repeat_proportion'],
-  score({ sample: { response, dataSource = '', extraInfo }, options }) {
+  score({ sample: { response, dataSource = '', extraInfo, lacksExtraInfo }, options }) {
+    if (lacksExtraInfo && options.mode === 'reference')
+      throw new BadSample('extra_info is missing; it holds the problem')
     const { task, type } = parsedSource(dataSource)
     const mode = modes[options.mode]
     const { graph = {}, problem_text: problemText, exact_answer: label } = extraInfo

@@ -28,6 +28,8 @@ export interface Sample {
   readonly rmPrompts: Readonly<Record<string, string>>
   readonly group?: GroupMembership
   readonly extraInfo: Readonly<Record<string, Json>>
+  /** True where the row sent no extra_info at all; some published rewards refuse that and accept an empty one. */
+  readonly lacksExtraInfo?: true
   /** Marks that reading left (`non_finite_input`, ...); they come back in the outcome. */
   readonly flags?: readonly string[]
 }

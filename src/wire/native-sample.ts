@@ -90,6 +90,7 @@ function sampleOf(data: NativeSample, index: number): Sample {
     groundTruth: asJson(data.ground_truth ?? null),
     rmPrompts: data.rm_prompts ?? {},
     extraInfo: (data.extra_info ?? {}) as Sample['extraInfo'],
+    ...(data.extra_info == null && { lacksExtraInfo: true }),
     ...(data.data_source != null && { dataSource: data.data_source }),
     ...(data.rm_prompt != null && { rmPrompt: data.rm_prompt }),
     ...(group && { group }),

@@ -154,3 +154,19 @@ t.test('hostile text costs little', async (t) => {
     }
   }
 })
+
+t.test(
+  'a row that sent no extra_info holds no problem: the original refuses it, an empty one it scores',
+  async (t) => {
+    const parts = {
+      dataSource: 'MCP_binary',
+      response: '<think>\nall pairs\n</think>\n\n[Ann, Bob]',
+      groundTruth: '2',
+    }
+    const options = { mode: 'reference' }
+    t.throws(() => scored(npgMuse, { ...parts, options, lacksExtraInfo: true }), {
+      message: /extra_info is missing/,
+    })
+    t.equal(scored(npgMuse, { ...parts, options })?.value, -1)
+  },
+)

@@ -5,7 +5,8 @@ import { readNativeRows, readNativeSample } from '../../src/wire/native-sample.t
 
 t.test('a row becomes a sample with its defaults', async (t) => {
   const expected = { id: '3', prompt: '', response: 'x', groundTruth: null, rmPrompts: {}, extraInfo: {} }
-  t.strictSame(readNativeSample({ response: 'x' }, 3), expected)
+  t.strictSame(readNativeSample({ response: 'x' }, 3), { ...expected, lacksExtraInfo: true })
+  t.strictSame(readNativeSample({ response: 'x', extra_info: {} }, 3), expected)
 })
 
 t.test('messages, parts of content and the group are read', async (t) => {
