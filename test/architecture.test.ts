@@ -57,7 +57,7 @@ const rooms: Record<string, readonly string[]> = {
     'telemetry',
     'reward-functions',
   ],
-  index: ['gateway', 'sample', 'contract', 'plan', 'http'],
+  index: ['statistics', 'gateway', 'sample', 'contract', 'plan', 'http'],
   'reward-functions': ['contract', 'extract'],
 }
 

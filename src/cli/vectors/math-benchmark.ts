@@ -10,6 +10,7 @@ import {
   readChoice,
   stripAnswer,
 } from '../../extract/benchmark/index.ts'
+import { mathAggregate } from './math-aggregate.ts'
 import type { Answer } from './vector.ts'
 
 function truth(line: BenchmarkLine, benchmark: string): string {
@@ -23,6 +24,7 @@ const unknownUpstream: ReadonlySet<unknown> = new Set(['math500', 'lmb', 'aime25
 
 /** The steps of the benchmark harness, one file each. */
 export const mathBenchmarkAnswers: Readonly<Record<string, Answer>> = {
+  'math-aggregate': mathAggregate,
   'math-strip': ({ input, skip_unit }) => ({ value: stripAnswer(String(input), skip_unit === true) }),
   'math-choice': ({ version, input }) => ({
     value: (version === 'parser' ? readChoice : gradedChoice)(String(input)),
