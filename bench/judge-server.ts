@@ -1,0 +1,17 @@
+/** A judge that answers at once, with as little work as possible, so that it never decides a comparison. */
+import { createServer } from 'node:http'
+
+const answer = JSON.stringify({
+  id: 'x',
+  object: 'chat.completion',
+  created: 0,
+  model: 'judge',
+  choices: [{ index: 0, message: { role: 'assistant', content: '1' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 500, completion_tokens: 1, total_tokens: 501 },
+})
+const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(answer) }
+
+createServer((request, response) => {
+  request.resume()
+  request.on('end', () => response.writeHead(200, headers).end(answer))
+}).listen(Number(process.argv[2] ?? 8494), '127.0.0.1')

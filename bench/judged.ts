@@ -1,0 +1,80 @@
+/** Server CPU per judged sample against a bare Fastify and undici proxy (bench/proxy.ts), in interleaved pairs. */
+import { cpus } from 'node:os'
+import { applyLoad, median } from './load.ts'
+import { type MeasuredProcess, startMeasured } from './measured-process.ts'
+
+const filler = 'We add the apples of the first day to those of the second day, and then we count again. '
+let serial = 0
+const sample = () => ({
+  id: String(serial),
+  prompt: `How many apples are there on day ${serial++}?`,
+  response: `${filler.repeat(23).slice(0, 2000)}#### ${serial}`,
+})
+const groups = (count: number, size: number) =>
+  Array.from({ length: count }, () => Array.from({ length: size }, sample))
+
+const judge = await startMeasured(
+  ['npx', 'jiti', 'bench/judge-server.ts', '8494'],
+  'http://127.0.0.1:8494',
+  '/',
+)
+const gateway = await startMeasured(
+  [
+    'node',
+    'dist/src/cli/main.js',
+    'serve',
+    '--config',
+    'bench/configs/judged.yaml',
+    '--port',
+    '8495',
+    '--log-level',
+    'warn',
+  ],
+  'http://127.0.0.1:8495',
+  '/livez',
+)
+const proxy = await startMeasured(
+  ['node', 'node_modules/.bin/jiti', 'bench/proxy.ts', '8493', 'http://127.0.0.1:8494'],
+  'http://127.0.0.1:8493',
+  '/livez',
+)
+
+async function measure(
+  server: MeasuredProcess,
+  batches: ReturnType<typeof groups>,
+  concurrency: number,
+): Promise<number> {
+  const isGateway = server === gateway
+  const bodies = batches.map((samples) =>
+    JSON.stringify(isGateway ? { reward: 'judged', samples } : { samples }),
+  )
+  const path = isGateway ? '/v1/score' : '/score'
+  const before = server.cpuSeconds()
+  const { first } = await applyLoad({ url: server.url, path, bodies, requests: bodies.length, concurrency })
+  const { results } = first as { results: { reward: number }[] }
+  if (!results.every(({ reward }) => reward === 1))
+    throw new Error(`${path} did not answer 1 for each sample`)
+  return ((server.cpuSeconds() - before) * 1000) / batches.flat().length
+}
+
+console.log(
+  `${cpus()[0]?.model}, node ${process.version}; CPU ms of the server for each sample, medians of 5 interleaved pairs`,
+)
+for (const { name, count, size, concurrency } of [
+  { name: 'single, 2 KB', count: 2000, size: 1, concurrency: 32 },
+  { name: 'batches of 64', count: 60, size: 64, concurrency: 4 },
+]) {
+  await measure(gateway, groups(count / 2, size), concurrency)
+  await measure(proxy, groups(count / 2, size), concurrency)
+  const pairs: { ours: number; theirs: number }[] = []
+  for (let pair = 0; pair < 5; pair++) {
+    const ours = await measure(gateway, groups(count, size), concurrency)
+    pairs.push({ ours, theirs: await measure(proxy, groups(count, size), concurrency) })
+  }
+  const ratios = pairs.map(({ ours, theirs }) => ours / theirs)
+  console.log(
+    `${name}: gateway ${median(pairs.map(({ ours }) => ours)).toFixed(3)}, proxy ${median(pairs.map(({ theirs }) => theirs)).toFixed(3)}, ` +
+      `gateway/proxy ${median(ratios).toFixed(2)} (pairs ${ratios.map((ratio) => ratio.toFixed(2)).join(' ')})`,
+  )
+}
+await Promise.all([gateway.stop(), proxy.stop(), judge.stop()])
