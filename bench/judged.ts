@@ -14,7 +14,7 @@ const groups = (count: number, size: number) =>
   Array.from({ length: count }, () => Array.from({ length: size }, sample))
 
 const judge = await startMeasured(
-  ['npx', 'jiti', 'bench/judge-server.ts', '8494'],
+  ['node', 'node_modules/.bin/jiti', 'bench/judge-server.ts', '8494'],
   'http://127.0.0.1:8494',
   '/',
 )
