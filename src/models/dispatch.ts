@@ -8,6 +8,7 @@ import type { ModelEvents } from './events.ts'
 import { Fault } from './fault.ts'
 import type { Hedge } from './hedge.ts'
 import type { Instance } from './instance.ts'
+import { pause } from './pause.ts'
 import type { InstancePool } from './pool.ts'
 import type { RetryBudget } from './retry-budget.ts'
 import type { Message, Reply } from './transport.ts'
@@ -212,17 +213,4 @@ async function secondPlace(to: Dispatcher, first: Instance, stop: Stop): Promise
   if (member.instance !== first && !stop.stopped) return member
   member.instance.giveBack()
   return null
-}
-
-function pause(clock: Clock, ms: number, stop: Stop): Promise<void> {
-  return new Promise((resolve) => {
-    const cancel = clock.after(ms, () => {
-      off()
-      resolve()
-    })
-    const off = stop.on(() => {
-      cancel()
-      resolve()
-    })
-  })
 }

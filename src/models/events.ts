@@ -5,7 +5,8 @@ import type { FailureKind } from '../sample/failure.ts'
 export interface CallEnd {
   readonly model: string
   readonly instance: string
-  readonly ask: AskName
+  /** `forward`: a client's own request; it ends with its reply's last byte. */
+  readonly ask: AskName | 'forward'
   readonly ms: number
   /** `abandoned`: nobody waited for it any more. */
   readonly outcome: 'ok' | 'abandoned' | FailureKind
@@ -14,7 +15,11 @@ export interface CallEnd {
 
 /** What the model side tells of itself. Called synchronously on the hot path: count, and return. */
 export interface ModelEvents {
-  callStarted?(call: { readonly model: string; readonly instance: string; readonly ask: AskName }): void
+  callStarted?(call: {
+    readonly model: string
+    readonly instance: string
+    readonly ask: AskName | 'forward'
+  }): void
   callEnded?(call: CallEnd): void
   /** A further call for a question whose last call failed with `kind`. */
   retried?(retry: { readonly model: string; readonly kind: FailureKind }): void

@@ -1,110 +1,92 @@
 import { Stop, whenAborted } from './abort.ts'
-import type { Member } from './balance.ts'
-import { abandoned } from './call.ts'
 import { Fault } from './fault.ts'
+import { type Begun, begin, Refused } from './forward-call.ts'
 import type { Forwarded, ForwardRequest } from './forwarded.ts'
 import type { Instance } from './instance.ts'
 import type { Model } from './model.ts'
-import { refusal } from './reply.ts'
+import { pause } from './pause.ts'
 
-/** Passes a request on under the pool's limits. Retried elsewhere only before a reply began. Rejects with Fault. */
+/**
+ * Passes a request on under the pool's limits; retried only before a reply began. What the last server says of it, an
+ * error too, is passed on. Rejects with Fault where none said anything.
+ */
 export async function forward(model: Model, request: ForwardRequest): Promise<Forwarded> {
+  const { clock } = model.parts.dispatcher
+  const body = bodyOf(request, model.config.model)
   const stop = new Stop()
+  let isLate = false
   const off = whenAborted(request.signal, () => stop.stop())
-  const { dispatcher } = model.parts
-  const cancelTimer = dispatcher.clock.after(Math.max(request.deadline - dispatcher.clock.now(), 0), () =>
-    stop.stop(),
-  )
-  let isOver = false
-  const leave = () => {
-    if (isOver) return
-    isOver = true
+  const cancelTimer = clock.after(Math.max(request.deadline - clock.now(), 0), () => {
+    isLate = true
+    stop.stop()
+  })
+  const release = () => {
     off()
     cancelTimer()
-    model.leave()
   }
+  const gone = (): Fault =>
+    isLate
+      ? new Fault('deadline', 'the time for this request is over')
+      : new Fault('cancelled', 'the client has gone')
   try {
     await model.enter(stop)
   } catch (error) {
-    off()
-    cancelTimer()
-    throw error
+    release()
+    throw stop.stopped ? gone() : error
   }
   try {
-    return await sent(model, request, stop, leave)
+    const { reply, over } = await sent(model, { path: request.path, body }, stop)
+    void over.then(() => {
+      release()
+      model.leave()
+    })
+    return reply
   } catch (error) {
-    leave()
-    throw error
+    release()
+    model.leave()
+    throw stop.stopped ? gone() : error
   }
 }
 
-async function sent(
-  model: Model,
-  request: ForwardRequest,
-  stop: Stop,
-  leave: () => void,
-): Promise<Forwarded> {
-  const { dispatcher, headers } = model.parts
-  const { pool, budget } = dispatcher
-  const body = JSON.stringify({ ...request.body, model: model.config.model })
+function bodyOf({ body }: ForwardRequest, model: string): string {
+  try {
+    return JSON.stringify({ ...body, model })
+  } catch {
+    throw new Fault('judge_rejected', 'the body nests too deeply', { remedy: 'give-up' })
+  }
+}
+
+async function sent(model: Model, message: { path: string; body: string }, stop: Stop): Promise<Begun> {
+  const { pool, budget, clock, events, maxRetries, pauseMs, random, model: name } = model.parts.dispatcher
   const tried = new Set<Instance>()
   budget.earn()
   for (let retries = 0; ; retries += 1) {
-    const member = pool.take(tried) ?? (await pool.wait(tried, '', stop, abandoned))
+    const member = pool.take(tried) ?? (await pool.wait(tried, '', stop, noLonger))
+    let fault: Fault
+    let refused: Begun | null = null
     try {
-      return await once(model, member, { ...request, body, headers }, stop, leave)
+      return await begin(model, member, message, stop)
     } catch (error) {
-      const fault = error instanceof Fault ? error : new Fault('judge_unreachable', 'the connection failed')
-      tried.add(member.instance)
-      if (stop.stopped || retries >= dispatcher.maxRetries || !pool.hasOther(tried) || !budget.spend())
-        throw fault
-      dispatcher.events.retried?.({ model: dispatcher.model, kind: fault.kind })
+      if (error instanceof Refused) {
+        fault = error.fault
+        refused = error.begun
+      } else if (error instanceof Fault) fault = error
+      else throw error
     }
+    tried.add(member.instance)
+    const isOver = stop.stopped || fault.remedy === 'give-up' || retries >= maxRetries
+    if (isOver || !budget.spend()) {
+      if (!isOver) events.retryDenied?.({ model: name })
+      if (refused && !stop.stopped) return refused
+      throw fault
+    }
+    if (!pool.hasOther(tried)) {
+      tried.clear()
+      await pause(clock, Math.max(pauseMs * 2 ** retries * (0.5 + random()), fault.waitMs), stop)
+      if (stop.stopped) throw fault
+    }
+    events.retried?.({ model: name, kind: fault.kind })
   }
 }
 
-async function once(
-  model: Model,
-  { instance }: Member,
-  request: { path: string; body: string; headers: Record<string, string> },
-  stop: Stop,
-  leave: () => void,
-): Promise<Forwarded> {
-  const { clock } = model.parts.dispatcher
-  const abort = new AbortController()
-  const off = stop.on(() => abort.abort())
-  const began = clock.now()
-  try {
-    const { statusCode, headers, body } = await instance.connections.request({
-      method: 'POST',
-      path: instance.basePath + request.path,
-      headers: request.headers,
-      body: request.body,
-      signal: abort.signal,
-    })
-    if (statusCode >= 500 || statusCode === 429) {
-      const text = await body.text()
-      throw refusal({ status: statusCode, retryAfter: String(headers['retry-after'] ?? ''), text })
-    }
-    instance.succeeded(clock.now() - began)
-    body.once('close', () => {
-      off()
-      instance.end()
-      leave()
-    })
-    // Whoever reads the body hears of its errors; an unread one must not end the process.
-    body.on('error', () => {})
-    return {
-      status: statusCode,
-      contentType: String(headers['content-type'] ?? 'application/json'),
-      body,
-      instance: instance.address,
-    }
-  } catch (error) {
-    off()
-    const fault = error instanceof Fault ? error : new Fault('judge_unreachable', 'the connection failed')
-    if (!stop.stopped) instance.failed(fault)
-    instance.end()
-    throw stop.stopped ? abandoned() : fault
-  }
-}
+const noLonger = (): Fault => new Fault('cancelled', 'nobody waits for the reply', { remedy: 'give-up' })

@@ -14,6 +14,8 @@ export interface ForwardRequest {
 export interface Forwarded {
   readonly status: number
   readonly contentType: string
+  /** The header as it came; '' where there was none. */
+  readonly retryAfter: string
   readonly body: Readable
   readonly instance: string
 }

@@ -80,6 +80,11 @@ export class Instance {
     this.breaker.succeeded()
   }
 
+  /** It began to reply; nothing is known of how long its answers take. */
+  answered(): void {
+    this.breaker.succeeded()
+  }
+
   /** A call that was given up after `ms`: it would have taken longer. */
   abandoned(ms: number): void {
     if (ms > this.latencyMs) this.#observe(ms)

@@ -2,7 +2,7 @@ import type { AskName, Asks, Reply } from '../contract/index.ts'
 import type { Failure } from '../sample/failure.ts'
 import type { Message } from '../sample/sample.ts'
 import type { Forwarded, ForwardRequest } from './forwarded.ts'
-import type { ModelConfig } from './model-config.ts'
+import type { InstanceConfig, ModelConfig } from './model-config.ts'
 
 /** A rendered question: what the guard made of a prompt. Nothing in it is a template any more. */
 export type Rendered = string | readonly Message[]
@@ -107,8 +107,8 @@ export interface Models {
   countTokens(model: string, input: Rendered): Promise<number>
   /** Passes a client's request on to an instance, streams included. Rejects with AskError. */
   forward(model: string, request: ForwardRequest): Promise<Forwarded>
-  /** Adds an instance. Throws RG_FORBIDDEN for an address outside the model's `allow`. */
-  addInstance(model: string, address: string): void
+  /** Adds an instance, or takes a draining one back. Throws RG_FORBIDDEN for an address outside the model's `allow`. */
+  addInstance(model: string, place: InstanceConfig): void
   /** No further questions for the instance; resolves when its calls have come back. */
   drainInstance(model: string, address: string): Promise<void>
   /** Drains, then forgets. */
@@ -116,10 +116,10 @@ export interface Models {
   /** Gives back the GPU memory of all instances when their calls are done. Throws RG_REQUEST_INVALID without a lifecycle. */
   sleep(model: string): Promise<void>
   wake(model: string): Promise<void>
-  /** Makes the models what these configs say; questions under way end where they are. */
-  replace(configs: Readonly<Record<string, ModelConfig>>): void
+  /** The models of other configs; those that are the same, and all instances, are shared. This one stays open. */
+  next(configs: Readonly<Record<string, ModelConfig>>): Models
   /** How every pool is right now. */
   snapshot(): readonly ModelSnapshot[]
-  /** Waits for nothing: aborts what is in flight. */
+  /** Waits for nothing: aborts what is in flight, except at models that a later or earlier one shares. */
   close(): Promise<void>
 }

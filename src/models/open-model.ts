@@ -38,8 +38,10 @@ export interface OpenModel {
   readonly config: ModelConfig
   readonly model: Model
   readonly membership: Membership
-  /** Ends the watch of its instances_file. */
-  readonly end: () => void
+  /** Aborts what is under way; its instances stay for others. */
+  close(): void
+  /** Stops its questions, lets forwarded requests end, then gives its instances back. */
+  retire(): Promise<void>
 }
 
 /** Opens a model's pool; its probes start at once. */
@@ -88,11 +90,25 @@ export function openModel(name: string, config: ModelConfig, shared: Shared): Op
         follow(addresses, membership, shared, name),
       )
     : () => {}
+  const end = () => {
+    unwatch()
+    model.stop()
+    dispatcher.hedge?.end()
+  }
   return {
     config,
     model,
     membership,
-    end: unwatch,
+    close() {
+      end()
+      membership.end()
+      pool.close()
+    },
+    async retire() {
+      end()
+      await membership.retire()
+      pool.close()
+    },
   }
 }
 

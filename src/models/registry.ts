@@ -10,7 +10,7 @@ import { connections } from './transport.ts'
 export class Registry {
   readonly #clock: Clock
   readonly #events: ModelEvents
-  readonly #instances = new Map<string, { instance: Instance; users: number }>()
+  readonly #instances = new Map<string, { instance: Instance; limits: Map<Member, number> }>()
 
   constructor(clock: Clock, events: ModelEvents) {
     this.#clock = clock
@@ -21,16 +21,24 @@ export class Registry {
   memberOf(config: ModelConfig, place: InstanceConfig): Member {
     const { url, weight, max_in_flight } =
       typeof place === 'string' ? { url: place, weight: 1, max_in_flight: undefined } : place
-    const instance = this.#use(addressOf(url), max_in_flight ?? config.max_in_flight, config)
-    return { instance, weight, draining: false, stranger: false, asleep: false }
+    const entry = this.#entryOf(addressOf(url), config)
+    const { instance, limits } = entry
+    const member: Member = { instance, weight, draining: false, stranger: false, asleep: false }
+    limits.set(member, max_in_flight ?? config.max_in_flight)
+    instance.limit = Math.max(...limits.values())
+    return member
   }
 
   /** Closes the instance when its last user has gone; calls under way on it have ended by then, or end now. */
-  async release({ instance }: Member): Promise<void> {
+  async release(member: Member): Promise<void> {
+    const { instance } = member
     const entry = this.#instances.get(instance.address)
     if (!entry || entry.instance !== instance) return
-    entry.users -= 1
-    if (entry.users > 0) return
+    entry.limits.delete(member)
+    if (entry.limits.size > 0) {
+      instance.limit = Math.max(...entry.limits.values())
+      return
+    }
     this.#instances.delete(instance.address)
     await instance.close()
   }
@@ -41,25 +49,22 @@ export class Registry {
     await Promise.all(all.map(({ instance }) => instance.close()))
   }
 
-  #use(address: string, limit: number, config: ModelConfig): Instance {
-    const known = this.#instances.get(address)
-    if (known) {
-      known.users += 1
-      known.instance.limit = Math.max(known.instance.limit, limit)
-      return known.instance
+  #entryOf(address: string, config: ModelConfig): { instance: Instance; limits: Map<Member, number> } {
+    let entry = this.#instances.get(address)
+    if (!entry) {
+      entry = { instance: this.#opened(address, config), limits: new Map() }
+      this.#instances.set(address, entry)
     }
-    const instance = this.#opened(address, limit, config)
-    this.#instances.set(address, { instance, users: 1 })
-    return instance
+    return entry
   }
 
-  #opened(address: string, limit: number, config: ModelConfig): Instance {
+  #opened(address: string, config: ModelConfig): Instance {
     const { failures, open_s } = config.breaker
     const pool = connections(new URL(address).origin, {
       connectMs: config.connect_timeout_s * 1000,
       maxReplyBytes: config.max_reply_bytes,
     })
-    const settings = { clock: this.#clock, limit, failures, openMs: open_s * 1000 }
+    const settings = { clock: this.#clock, limit: 1, failures, openMs: open_s * 1000 }
     return new Instance(address, pool, settings, (_instance, state) => {
       if (state === 'open') this.#events.ejected?.({ instance: address, reason: 'its calls fail' })
       if (state === 'closed') this.#events.readmitted?.({ instance: address })

@@ -41,7 +41,8 @@ const codeOf = (error: Error): string => {
   return typeof code === 'string' ? code : error.name
 }
 
-const faultOf = (error: Error): Fault => {
+/** What a message fails with. */
+export const faultOf = (error: Error): Fault => {
   if (error instanceof Fault) return error
   const code = codeOf(error)
   if (code === tooLong) return new Fault('judge_rejected', 'the reply is larger than max_reply_bytes')

@@ -1,8 +1,9 @@
 import t from 'tap'
+import { systemClock } from '../../src/clock.ts'
 import { Hedge } from '../../src/models/hedge.ts'
 import type { Instance } from '../../src/models/instance.ts'
 import { fakeClock } from '../support/clock.ts'
-import { configOf, judge } from '../support/models.ts'
+import { configOf, judge, question } from '../support/models.ts'
 import { completion, json, type Script } from '../support/scripted-server.ts'
 
 const yes: Script = (seen) => completion(seen, 'Yes')
@@ -28,10 +29,13 @@ t.test('questions under way are spread evenly, or by weight', async (t) => {
     loads().every((load) => load >= 17 && load <= 23),
     `${loads()}`,
   )
-  models.replace({
+  const weighted = models.next({
     judge: configOf(servers.map(({ url }, i) => ({ url, weight: i === 0 ? 4 : 1 }))),
   })
-  const more = Array.from({ length: 60 }, (_, i) => ask(`r${i}`, { signal: gone.signal }).catch(() => null))
+  t.teardown(() => weighted.close())
+  const more = Array.from({ length: 60 }, (_, i) =>
+    weighted.ask({ ...question(`r${i}`, systemClock.now() + 60_000), signal: gone.signal }).catch(() => null),
+  )
   t.ok((loads()[0] ?? 0) > 2 * (loads()[1] ?? 0), `${loads()}`)
   gone.abort()
   await Promise.all([...asked, ...more])

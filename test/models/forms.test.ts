@@ -1,5 +1,6 @@
 import t from 'tap'
-import { failureOf, judge } from '../support/models.ts'
+import { systemClock } from '../../src/clock.ts'
+import { configOf, failureOf, judge, question } from '../support/models.ts'
 import { completion, hang, json } from '../support/scripted-server.ts'
 
 const chat = (content: string) => [
@@ -58,11 +59,10 @@ t.test('the openai backend refuses the answer of another model', async (t) => {
 })
 
 t.test('an address may have a path of its own', async (t) => {
-  const { ask, server, models } = await judge(t, [(seen) => completion(seen, 'Yes')])
-  models.replace({})
-  const { configOf } = await import('../support/models.ts')
-  models.replace({ judge: configOf([`${server.url}/openai/`]) })
-  await ask('q')
+  const { server, models } = await judge(t, [(seen) => completion(seen, 'Yes')])
+  const under = models.next({ judge: configOf([`${server.url}/openai/`]) })
+  t.teardown(() => under.close())
+  await under.ask(question('q', systemClock.now() + 60_000))
   t.equal(server.seen[0]?.path, '/openai/v1/completions')
 })
 

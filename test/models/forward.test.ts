@@ -61,14 +61,60 @@ t.test(
   },
 )
 
-t.test('a request that cannot be passed on fails as a question does', async (t) => {
-  const { models, server } = await judge(t, [(_seen, response) => json(response, {}, 500)], { max_queue: 0 })
+t.test("what is left of a server's failure is passed on with its status", async (t) => {
+  const ends: string[] = []
+  const { models, server } = await judge(
+    t,
+    [(_seen, response) => json(response, { error: 'full' }, 429)],
+    { retry: { max: 1, budget: 1, pause_ms: 1 }, breaker: { failures: 1000 } },
+    { events: { callEnded: ({ ask, outcome }) => ends.push(`${ask} ${outcome}`) } },
+  )
+  const full = await models.forward('judge', request())
+  t.strictSame([full.status, await text(full.body)], [429, '{"error":"full"}'])
+  t.equal(server.seen.length, 2, 'the only server is asked again after a pause')
+  server.script = (_seen, response) => void response.writeHead(503, { 'retry-after': '0.01' }).end('down')
+  const down = await models.forward('judge', request())
+  t.strictSame([down.status, down.retryAfter, await text(down.body)], [503, '0.01', 'down'])
+  t.strictSame(ends, Array(4).fill('forward overloaded'))
+  const [{ instances } = { instances: [] }] = models.snapshot()
+  t.match(instances, [{ inFlight: 0, calls: 4, errors: 4 }])
+})
+
+t.test('what no server says anything of fails as a question does', async (t) => {
+  const once = { retry: { max: 0 } }
+  const { models, server } = await judge(t, [(_seen, response) => void response.destroy()], once)
   t.match(await failureOf(models.forward('judge', request())), { kind: 'judge_unreachable' })
   server.script = hang
   const late = models.forward('judge', request({ deadline: systemClock.now() + 20 }))
-  t.match(await failureOf(late), { kind: 'cancelled' })
+  t.match(await failureOf(late), { kind: 'deadline' })
   const gone = failureOf(models.forward('judge', request({ signal: AbortSignal.abort() })))
   t.match(await gone, { kind: 'cancelled' })
   await t.rejects(models.forward('none', request()), { code: 'RG_NOT_FOUND' })
+  t.equal(models.snapshot()[0]?.instances[0]?.inFlight, 0)
+  const { models: slow } = await judge(t, [hang], { ...once, timeout_s: 0.02 })
+  t.match(await failureOf(slow.forward('judge', request())), { kind: 'judge_timeout' })
+  let nested: unknown = 1
+  for (let depth = 0; depth < 20_000; depth += 1) nested = [nested]
+  const deep = models.forward('judge', request({ body: { nested } }))
+  t.match(await failureOf(deep), { kind: 'judge_rejected', detail: /nests too deeply/ })
+})
+
+t.test('a reply that breaks off breaks off for the client', async (t) => {
+  const ends: string[] = []
+  const { models } = await judge(
+    t,
+    [
+      (_seen, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        response.write('data: one\n\n')
+        setImmediate(() => response.destroy())
+      },
+    ],
+    {},
+    { events: { callEnded: ({ outcome }) => ends.push(outcome) } },
+  )
+  const { body } = await models.forward('judge', request())
+  await t.rejects(text(body))
+  t.strictSame(ends, ['judge_unreachable'])
   t.equal(models.snapshot()[0]?.instances[0]?.inFlight, 0)
 })

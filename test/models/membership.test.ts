@@ -1,10 +1,11 @@
 import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
+import { systemClock } from '../../src/clock.ts'
 import { addressOf, isAllowed } from '../../src/models/address.ts'
 import { readAddresses } from '../../src/models/instances-file.ts'
 import { fakeClock } from '../support/clock.ts'
-import { configOf, failureOf, judge } from '../support/models.ts'
+import { configOf, failureOf, judge, question } from '../support/models.ts'
 import { completion, json, type Script, scriptedServer } from '../support/scripted-server.ts'
 
 const yes: Script = (seen) => completion(seen, 'Yes')
@@ -152,9 +153,11 @@ t.test('a new config takes over without losing a question', async (t) => {
   const next = await scriptedServer((seen) => completion(seen, 'new'))
   t.teardown(() => next.kill())
   const config = configOf([next.url])
-  models.replace({ judge: config })
-  t.equal((await ask('r')).answer.text, 'new')
-  models.replace({ judge: config })
+  const later = models.next({ judge: config })
+  const asksLater = (input: string) => later.ask(question(input, systemClock.now() + 60_000))
+  t.match(await asksLater('r'), { answer: { text: 'new' } })
+  const latest = later.next({ judge: config })
+  await later.close()
   for (let i = 0; i < 6; i += 1) {
     await until(() => held.length > 0)
     held.pop()?.()
@@ -162,19 +165,29 @@ t.test('a new config takes over without losing a question', async (t) => {
   const answers = await Promise.all(asked)
   t.ok(answers.every(({ answer }) => answer.text === 'old'))
   t.equal(server.seen.length, 6)
-  models.replace({})
-  t.strictSame(models.names, [])
-  t.match(await failureOf(ask('s')), { kind: 'judge_rejected' })
+  await models.close()
+  t.match(await latest.ask(question('s', systemClock.now() + 60_000)), { answer: { text: 'new' } })
+  const none = latest.next({})
+  await latest.close()
+  t.strictSame(none.names, [])
+  t.match(await failureOf(none.ask(question('s', 0))), { kind: 'judge_rejected' })
+  await none.close()
 })
 
 t.test('two models at one address share its places', async (t) => {
-  const { ask, models, server } = await judge(t, [() => undefined], { max_in_flight: 1 })
+  const { models, server } = await judge(t, [() => undefined], { max_in_flight: 1 })
   const config = configOf([server.url], { max_in_flight: 1 })
-  models.replace({ judge: config, other: configOf([server.url], { max_in_flight: 1, model: 'n' }) })
+  const both = models.next({
+    judge: config,
+    other: configOf([server.url], { max_in_flight: 1, model: 'n' }),
+  })
+  t.teardown(() => both.close())
   const gone = new AbortController()
-  const asked = ['judge', 'other'].map((model) => ask('q', { model, signal: gone.signal }).catch(() => null))
+  const asked = ['judge', 'other'].map((model) =>
+    both.ask({ ...question('q', systemClock.now() + 60_000), model, signal: gone.signal }).catch(() => null),
+  )
   await until(() => server.seen.length === 1)
-  t.match(models.snapshot(), [
+  t.match(both.snapshot(), [
     { waiting: 0, instances: [{ inFlight: 1 }] },
     { waiting: 1, instances: [{ inFlight: 1 }] },
   ])

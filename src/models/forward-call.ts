@@ -1,0 +1,107 @@
+import { Readable } from 'node:stream'
+import type { Stop } from './abort.ts'
+import type { Member } from './balance.ts'
+import { abandoned } from './call.ts'
+import type { CallEnd } from './events.ts'
+import { Fault } from './fault.ts'
+import type { Forwarded } from './forwarded.ts'
+import type { Model } from './model.ts'
+import { refusal } from './reply.ts'
+import { faultOf } from './transport.ts'
+
+/** A reply that has begun. `over` resolves when its body was read, broke off or was given up; never rejects. */
+export interface Begun {
+  readonly reply: Forwarded
+  readonly over: Promise<void>
+}
+
+/** A reply that says the server is ill or full: another may do better, else this is what the client gets. */
+export class Refused extends Error {
+  override readonly name = 'Refused' as const
+  readonly fault: Fault
+  readonly begun: Begun
+
+  constructor(fault: Fault, begun: Begun) {
+    super(fault.message)
+    this.fault = fault
+    this.begun = begun
+  }
+}
+
+/** One request to an instance whose place is taken; gives the place back. Rejects with Fault or Refused. */
+export async function begin(
+  model: Model,
+  { instance }: Member,
+  message: { readonly path: string; readonly body: string },
+  stop: Stop,
+): Promise<Begun> {
+  const { clock, events, timeoutMs, model: name } = model.parts.dispatcher
+  const { address } = instance
+  const began = clock.now()
+  const abort = new AbortController()
+  let timedOut: Fault | null = null
+  const off = stop.on(() => abort.abort())
+  const cancelTimer = clock.after(timeoutMs, () => {
+    timedOut = new Fault('judge_timeout', `no reply began within ${timeoutMs / 1000} s`)
+    abort.abort()
+  })
+  const end = (outcome: CallEnd['outcome']) => {
+    cancelTimer()
+    off()
+    instance.end()
+    const ms = clock.now() - began
+    events.callEnded?.({ model: name, instance: address, ask: 'forward', ms, outcome, tokens: none })
+  }
+  const failed = (fault: Fault): Fault => {
+    if (!stop.stopped) instance.failed(fault)
+    end(stop.stopped ? 'abandoned' : fault.kind)
+    return stop.stopped ? abandoned() : fault
+  }
+  events.callStarted?.({ model: name, instance: address, ask: 'forward' })
+  try {
+    const { statusCode, headers, body } = await instance.connections.request({
+      method: 'POST',
+      path: instance.basePath + message.path,
+      headers: model.parts.headers,
+      body: message.body,
+      signal: abort.signal,
+    })
+    const reply = {
+      status: statusCode,
+      contentType: String(headers['content-type'] ?? 'application/json'),
+      retryAfter: String(headers['retry-after'] ?? ''),
+      instance: address,
+    }
+    if (statusCode >= 500 || statusCode === 429) {
+      const text = await body.text()
+      const fault = refusal({ ...reply, text })
+      throw new Refused(fault, { reply: { ...reply, body: Readable.from([text]) }, over: Promise.resolve() })
+    }
+    cancelTimer()
+    instance.answered()
+    return { reply: { ...reply, body }, over: closing(body, stop, end) }
+  } catch (error) {
+    if (error instanceof Refused) {
+      failed(error.fault)
+      throw error
+    }
+    throw failed(timedOut ?? faultOf(error as Error))
+  }
+}
+
+const none = { prompt: 0, completion: 0 }
+
+function closing(body: Readable, stop: Stop, end: (outcome: CallEnd['outcome']) => void): Promise<void> {
+  return new Promise((resolve) => {
+    let isBroken = false
+    // Whoever reads the body hears of its errors; an unread one must not end the process.
+    body.on('error', () => {
+      isBroken = true
+    })
+    body.once('close', () => {
+      const isWhole = body.readableEnded && !isBroken
+      end(isWhole ? 'ok' : stop.stopped || !isBroken ? 'abandoned' : 'judge_unreachable')
+      resolve()
+    })
+  })
+}

@@ -1,0 +1,113 @@
+import { GatewayError } from '../errors.ts'
+import { didYouMean } from '../nearest-name.ts'
+import { askError } from './ask-error.ts'
+import { countTokens } from './count-tokens.ts'
+import { forward } from './forward.ts'
+import type { GpuGroup } from './gpu-group.ts'
+import type { ModelConfig } from './model-config.ts'
+import { AskError, type Models } from './models.ts'
+import { type OpenModel, openModel, type Shared } from './open-model.ts'
+import { snapshotOf } from './snapshot.ts'
+
+/** An open model, and how many readings of the configs use it. */
+interface Held {
+  readonly open: OpenModel
+  users: number
+}
+
+/** The models of one reading of the configs after the other: a reload shares what stays the same with what drains. */
+export class Generations {
+  readonly #shared: Shared
+  readonly #groups: ReadonlyMap<string, GpuGroup>
+  #alive = 0
+
+  /** `groups`: those that `shared.groupOf` has made; they end with the last reading. */
+  constructor(shared: Shared, groups: ReadonlyMap<string, GpuGroup>) {
+    this.#shared = shared
+    this.#groups = groups
+  }
+
+  /** The models of these configs; `before` are those of an earlier reading that is still open. */
+  open(configs: Readonly<Record<string, ModelConfig>>, before: ReadonlyMap<string, Held>): Models {
+    const own = new Map(
+      Object.entries(configs).map(([name, config]) => {
+        const known = before.get(name)
+        const isSame = known && JSON.stringify(known.open.config) === JSON.stringify(config)
+        const held = known && isSame ? known : { open: openModel(name, config, this.#shared), users: 0 }
+        held.users += 1
+        return [name, held]
+      }),
+    )
+    this.#alive += 1
+    let closing: Promise<void> | null = null
+    return {
+      ...asked(own),
+      next: (later) => this.open(later, own),
+      close: () => {
+        closing ??= this.#close(own)
+        return closing
+      },
+    }
+  }
+
+  async #close(own: ReadonlyMap<string, Held>): Promise<void> {
+    this.#alive -= 1
+    const isLast = this.#alive === 0
+    const retired: Promise<void>[] = []
+    for (const held of own.values()) {
+      held.users -= 1
+      if (held.users > 0) continue
+      if (isLast) held.open.close()
+      else retired.push(held.open.retire())
+    }
+    await Promise.all(retired)
+    if (!isLast) return
+    for (const group of this.#groups.values()) group.end()
+    await this.#shared.registry.close()
+  }
+}
+
+/** What can be asked of open models, by their names. */
+function asked(own: ReadonlyMap<string, Held>): Omit<Models, 'next' | 'close'> {
+  const named = (name: string): OpenModel => {
+    const found = own.get(name)
+    if (found) return found.open
+    throw new GatewayError('RG_NOT_FOUND', `there is no model '${name}'${didYouMean(name, own.keys())}`)
+  }
+  const switched = async (name: string, to: 'sleep' | 'wake'): Promise<void> => {
+    const { seat, backend } = named(name).model.parts
+    if (!seat || !backend.memory)
+      throw new GatewayError('RG_REQUEST_INVALID', `the model '${name}' has no lifecycle in its config`)
+    if (await seat[to]()) return
+    const what =
+      to === 'sleep' ? `not every instance of '${name}' fell asleep` : `no instance of '${name}' woke up`
+    throw new GatewayError('RG_MODEL_FAILED', what)
+  }
+  return {
+    get names() {
+      return [...own.keys()]
+    },
+    async ask(request) {
+      const found = own.get(request.model)
+      if (found) return found.open.model.ask(request)
+      throw new AskError({ kind: 'judge_rejected', retryable: false, detail: 'there is no such model' })
+    },
+    countTokens: async (model, input) => countTokens(named(model).model, input),
+    async forward(model, request) {
+      const found = named(model).model
+      try {
+        return await forward(found, request)
+      } catch (error) {
+        throw askError(error)
+      }
+    },
+    addInstance(model, place) {
+      named(model).membership.add(place)
+    },
+    drainInstance: async (model, address) => named(model).membership.drain(address),
+    removeInstance: async (model, address) => named(model).membership.remove(address),
+    sleep: (model) => switched(model, 'sleep'),
+    wake: (model) => switched(model, 'wake'),
+    snapshot: () => [...own.values()].map(({ open }) => snapshotOf(open.model)),
+  }
+}
