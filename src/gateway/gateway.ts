@@ -6,14 +6,19 @@ import { randomBytes } from 'node:crypto'
 import { type Clock, systemClock } from '../clock.ts'
 import { GatewayError } from '../errors.ts'
 import type { FunctionDescription } from '../functions/function-host.ts'
-import type { ModelSnapshot } from '../models/models.ts'
+import type { Forwarded, ForwardRequest } from '../models/forwarded.ts'
+import type { InstanceSnapshot, ModelSnapshot, Models } from '../models/models.ts'
 import { didYouMean } from '../nearest-name.ts'
 import { packageVersion } from '../package-version.ts'
 import type { GatewaySettings } from '../plan/gateway-config.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { Outcome } from '../sample/outcome.ts'
 import type { Sample, Unreadable } from '../sample/sample.ts'
+import type { Keys } from './keys.ts'
 import { openServing, type Serving, type ServingOptions } from './serving.ts'
+
+export type { Forwarded } from '../models/forwarded.ts'
+export { AskError, type ModelSnapshot as ModelState } from '../models/models.ts'
 
 /** Rows to be scored by one reward. */
 export interface ScoreJob {
@@ -35,6 +40,12 @@ export interface Scored {
   readonly version: string
 }
 
+/** What the admin API may do with models. */
+export type Pools = Pick<
+  Models,
+  'names' | 'addInstance' | 'drainInstance' | 'removeInstance' | 'sleep' | 'wake'
+>
+
 export interface Gateway {
   /** The package's version. */
   readonly version: string
@@ -51,11 +62,20 @@ export interface Gateway {
   /** Every function that a config could use; loads those that no config uses. */
   functions(): Promise<readonly FunctionDescription[]>
   models(): readonly ModelSnapshot[]
+  /** Passes a client's request on to a model. Rejects with RG_NOT_FOUND, RG_CLOSING or AskError. */
+  forward(model: string, request: Omit<ForwardRequest, 'deadline'>): Promise<Forwarded>
+  /** Instances and memory of the models that are served now; see Models for what each throws. */
+  readonly pools: Pools
+  /** Who may call; read when first asked for. Throws RG_CONFIG_INVALID where keys are missing. */
+  readonly keys: Keys
   /** What is needed before every reward can be scored: the models without a living instance. */
   missing(): readonly string[]
   /** Rows in work. */
   readonly inFlight: number
-  /** Reads configs and functions again and swaps; requests under way end with what they began with. Rejects and keeps the old on any mistake. */
+  /**
+   * Reads configs and functions again and swaps; requests under way end with what they began with. Rejects and keeps the
+   * old on any mistake. One after the other.
+   */
   reload(): Promise<void>
   /** Refuses what comes from here on, waits for what is in work (at most `graceMs`), then ends workers and pools. */
   close(graceMs?: number): Promise<void>
@@ -77,6 +97,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   }
   let serving = await openServing(parts)
   let closing = false
+  let reloading: Promise<void> = Promise.resolve()
+  const draining = new Set<Serving>()
   const planOf = (name: string): Plan => {
     const plan = serving.plans.get(name)
     if (plan) return plan
@@ -91,29 +113,50 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       return serving.settings
     },
     score(job) {
-      if (closing)
-        throw new GatewayError('RG_CLOSING', 'the gateway is closing; send this to another one, or later')
+      if (closing) throw isClosing()
       return scoreWith(serving, planOf(job.reward), job, clock)
     },
     rewards: () => [...serving.plans.values()],
     reward: planOf,
     functions: () => Promise.all(serving.functions.names.map((name) => serving.functions.describe(name))),
     models: () => serving.models.snapshot(),
+    async forward(model, request) {
+      if (closing) throw isClosing()
+      const deadline = clock.now() + serving.settings.limits.deadline_s * 1000
+      return serving.passing.forward(model, { ...request, deadline })
+    },
+    get pools() {
+      return serving.models
+    },
+    get keys() {
+      return serving.keys
+    },
     missing: () => (closing ? ['the gateway is closing'] : missingModels(serving)),
     get inFlight() {
       return serving.engine.inFlight
     },
-    async reload() {
-      const old = serving
-      serving = await openServing(parts)
-      void old.close(serving.settings.limits.drain_s * 1000)
+    reload() {
+      const done = reloading.then(async () => {
+        if (closing) throw isClosing()
+        const old = serving
+        serving = await openServing(parts, old)
+        draining.add(old)
+        // No request lives longer than its deadline.
+        void old.close(old.settings.limits.deadline_s * 1000).then(() => draining.delete(old))
+      })
+      reloading = done.catch(() => {})
+      return done
     },
     async close(graceMs = serving.settings.limits.drain_s * 1000) {
       closing = true
-      await serving.close(graceMs)
+      await reloading
+      await Promise.all([serving, ...draining].map((one) => one.close(graceMs)))
     },
   }
 }
+
+const isClosing = (): GatewayError =>
+  new GatewayError('RG_CLOSING', 'the gateway is closing; send this to another one, or later')
 
 async function scoreWith(serving: Serving, plan: Plan, job: ScoreJob, clock: Clock): Promise<Scored> {
   const limits = [job.deadlineMs, plan.deadlineMs, serving.settings.limits.deadline_s * 1000]
@@ -131,6 +174,9 @@ function missingModels({ plans, models }: Serving): readonly string[] {
   const needed = new Set([...plans.values()].flatMap(({ steps }) => steps.flatMap((step) => step.models)))
   return models
     .snapshot()
-    .filter(({ name, instances }) => needed.has(name) && !instances.some(({ state }) => state === 'ready'))
+    .filter(({ name, instances }) => needed.has(name) && !instances.some(isUsable))
     .map(({ name }) => `model '${name}' has no instance that answers`)
 }
+
+/** A sleeping instance wakes when it is needed. */
+const isUsable = ({ state }: InstanceSnapshot): boolean => state === 'ready' || state === 'asleep'

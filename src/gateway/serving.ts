@@ -13,6 +13,8 @@ import { readConfigs } from '../plan/configs.ts'
 import type { GatewaySettings } from '../plan/gateway-config.ts'
 import type { Plan } from '../plan/plan.ts'
 import { resolvePlans } from '../plan/resolve.ts'
+import { type Keys, readKeys } from './keys.ts'
+import { Passing } from './passing.ts'
 
 export interface ServingOptions {
   /** Files and folders: gateway.yaml and rm-configs. */
@@ -39,15 +41,24 @@ export interface Serving {
   readonly functions: FunctionHost
   readonly models: Models
   readonly engine: Engine
-  /** Waits for what is in work, at most `graceMs`, then ends workers and pools. */
+  /** Throws RG_CONFIG_INVALID where they cannot be read. */
+  readonly keys: Keys
+  readonly hasReadKeys: boolean
+  readonly passing: Passing
+  /** Waits for what is in work, at most `graceMs`, then ends workers and pools; may be called again with less patience. */
   close(graceMs: number): Promise<void>
 }
 
-/** Throws RG_CONFIG_INVALID or RG_FUNCTION_INVALID with all mistakes; then nothing stays open. */
-export async function openServing(options: ServingOptions): Promise<Serving> {
+/**
+ * Throws RG_CONFIG_INVALID or RG_FUNCTION_INVALID with all mistakes; then nothing stays open. `before` is the reading
+ * that this one takes over from: instances, and models that stay the same, are shared with it.
+ */
+export async function openServing(options: ServingOptions, before?: Serving): Promise<Serving> {
   const { clock, env, events = {} } = options
   const configs = readConfigs([...configTexts(options.configs), ...(options.inline ?? [])], env)
   const settings = configs.gateway
+  // Offline commands ask for no keys, and need none of the secrets.
+  let keys = before?.hasReadKeys ? readKeys(settings.keys, env) : null
   const { folders, threads, timeout_s: timeoutSeconds, python } = settings.functions
   const functions = await openFunctions({
     folders: [...folders, ...options.functionFolders],
@@ -59,11 +70,11 @@ export async function openServing(options: ServingOptions): Promise<Serving> {
   })
   try {
     const resolved = await resolvePlans(configs, functions)
-    const models = openModels(Object.fromEntries(resolved.models), {
-      clock,
-      env,
-      ...(events.models && { events: events.models }),
-    })
+    const modelConfigs = Object.fromEntries(resolved.models)
+    const models =
+      before?.models.next(modelConfigs) ??
+      openModels(modelConfigs, { clock, env, ...(events.models && { events: events.models }) })
+    const passing = new Passing(models)
     const { secret_env: secretName } = settings.guard
     const engine = openEngine({
       functions,
@@ -73,16 +84,29 @@ export async function openServing(options: ServingOptions): Promise<Serving> {
       maxRows: settings.limits.max_samples,
       ...(events.engine && { events: events.engine }),
     })
+    let ending: Promise<void> | null = null
+    const end = async () => {
+      await models.close()
+      await functions.close()
+    }
     return {
       settings,
       plans: resolved.plans,
       functions,
       models,
       engine,
+      get keys() {
+        keys ??= readKeys(settings.keys, env)
+        return keys
+      },
+      get hasReadKeys() {
+        return keys !== null
+      },
+      passing,
       async close(graceMs) {
-        await atMost(clock, graceMs, engine.idle())
-        await models.close()
-        await functions.close()
+        await atMost(clock, graceMs, Promise.all([engine.idle(), passing.idle()]))
+        ending ??= end()
+        await ending
       },
     }
   } catch (error) {
@@ -92,7 +116,7 @@ export async function openServing(options: ServingOptions): Promise<Serving> {
 }
 
 /** Resolves with the work or when the time is over, whichever comes first. */
-function atMost(clock: Clock, ms: number, work: Promise<void>): Promise<void> {
+function atMost(clock: Clock, ms: number, work: Promise<unknown>): Promise<void> {
   return new Promise((resolve) => {
     const cancel = clock.after(ms, resolve)
     void work.then(() => {

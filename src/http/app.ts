@@ -2,10 +2,13 @@ import { randomUUID } from 'node:crypto'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
+import { checkKeys } from './auth.ts'
 import { readBodies } from './body.ts'
 import { serveDocs } from './docs.ts'
 import { answerErrors } from './errors.ts'
+import { adminRoutes } from './routes/admin.ts'
 import { healthRoutes } from './routes/health.ts'
+import { passThroughRoutes } from './routes/pass-through.ts'
 import { rewardRoutes } from './routes/rewards.ts'
 import { scoreRoutes } from './routes/score.ts'
 import { useZod, type ZodProvider } from './validation.ts'
@@ -38,6 +41,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   useZod(app)
   readBodies(app)
   answerErrors(app)
+  checkKeys(app, gateway)
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
     done()
@@ -53,5 +57,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   scoreRoutes(typed, gateway)
   rewardRoutes(typed, gateway)
   healthRoutes(typed, gateway, metrics)
+  passThroughRoutes(typed, gateway)
+  adminRoutes(typed, gateway)
   return app
 }

@@ -17,7 +17,11 @@ export async function serveDocs(app: FastifyInstance, version: string): Promise<
     transform: ({ schema, url }) => ({ url, schema: schema ? converted(schema) : schema }),
   })
   await app.register(swaggerUi, { routePrefix: '/docs', logLevel: 'warn' })
-  app.get('/openapi.json', { schema: { hide: true }, logLevel: 'warn' }, async () => app.swagger())
+  app.get(
+    '/openapi.json',
+    { schema: { hide: true }, logLevel: 'warn', config: { scope: 'open' } },
+    async () => app.swagger(),
+  )
 }
 
 function converted(schema: FastifySchema): FastifySchema {

@@ -27,7 +27,8 @@ export function answerErrors(app: FastifyInstance): void {
   })
 }
 
-function toGatewayError(error: FastifyError | GatewayError): GatewayError {
+/** What any error of a request is in our own words; what is nobody's on purpose is RG_INTERNAL. */
+export function toGatewayError(error: FastifyError | GatewayError): GatewayError {
   if (error instanceof GatewayError) return error
   const status = error.statusCode ?? 500
   const code =

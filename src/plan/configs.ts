@@ -92,9 +92,14 @@ const nameOf = (file: string): string => file.replace(/^.*[\\/]/, '').replace(/\
 function settingsOf(read: Partial<GatewayConfig>, file: string): GatewaySettings {
   const { models: _, $schema: __, ...settings } = { ...gatewayConfig.parse({}), ...read }
   const folder = dirname(file)
-  const { functions } = settings
+  const { functions, keys } = settings
+  const kept = Object.entries(keys).map(([name, { file, ...key }]) => [
+    name,
+    file === undefined ? key : { ...key, file: resolve(folder, file) },
+  ])
   return {
     ...settings,
+    keys: Object.fromEntries(kept),
     functions: { ...functions, folders: functions.folders.map((path) => resolve(folder, path)) },
   }
 }

@@ -8,6 +8,25 @@ const variable = z
   .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "the name of an environment variable, without '$'")
 const mebi = 1024 * 1024
 
+/** What a key may do: `score` samples and ask models, `read` what is served and measured, `admin` everything. */
+export const scopes = ['score', 'read', 'admin'] as const
+export type Scope = (typeof scopes)[number]
+
+const keyConfig = z
+  .strictObject({
+    /** The environment variable that holds the key, or several apart by white space. */
+    env: variable.optional(),
+    /** The file that holds it; relative to this file. */
+    file: z.string().min(1).optional(),
+    scopes: z.array(z.enum(scopes)).min(1).default(['score', 'read']),
+  })
+  .refine(({ env, file }) => (env === undefined) !== (file === undefined), {
+    error: 'give one of env and file: where the key is kept',
+  })
+
+/** Where a key is kept and what it may do. */
+export type KeyConfig = z.output<typeof keyConfig>
+
 /** What all rewards share. */
 export const gatewayConfig = z.strictObject({
   $schema: z.string().optional(),
@@ -20,6 +39,8 @@ export const gatewayConfig = z.strictObject({
       port: z.int().min(0).max(65_535).default(8080),
     })
     .prefault({}),
+  /** Who may call, by a name for logs and limits. */
+  keys: z.record(globalName, keyConfig).default({}),
   limits: z
     .strictObject({
       max_body_bytes: z

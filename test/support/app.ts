@@ -9,9 +9,10 @@ export async function testApp(
   t: Test,
   rewards: Readonly<Record<string, object>>,
   bodyLimit = 1 << 20,
+  env: Readonly<Record<string, string>> = {},
 ): Promise<FastifyInstance> {
   const metrics = openMetrics({ version: 'test', inFlight: () => gateway.inFlight })
-  const gateway = await testGateway(t, rewards, { events: metrics })
+  const gateway = await testGateway(t, rewards, { events: metrics, env })
   const app = await createApp({ gateway, metrics, bodyLimit })
   t.teardown(async () => {
     await app.close()

@@ -8,10 +8,14 @@ const readiness = z.object({ ready: z.boolean(), missing: z.array(z.string()) })
 /** /livez: the process answers. /readyz: every reward can be scored (each model has a living instance). */
 export function healthRoutes(app: ZodApp, gateway: Gateway, metrics: Metrics): void {
   const tags = ['operation']
-  app.get('/livez', { schema: { tags, summary: 'The process answers' } }, async () => ({ status: 'ok' }))
+  const config = { scope: 'open' } as const
+  app.get('/livez', { config, schema: { tags, summary: 'The process answers' } }, async () => ({
+    status: 'ok',
+  }))
   app.get(
     '/readyz',
     {
+      config,
       schema: {
         tags,
         summary: 'Rewards can be scored; 503 with what is missing otherwise',

@@ -1,0 +1,59 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { GatewayError } from '../errors.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import type { Caller, Scope } from '../gateway/keys.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** What a key must allow for this route; absent: `read` for a GET, `score` for the rest. `open`: no key is needed. */
+    scope?: Scope | 'open'
+  }
+}
+
+const callers = new WeakMap<FastifyRequest, Caller>()
+
+/** Whose key came with the request; null: none was needed. */
+export const callerOf = (request: FastifyRequest): Caller | null => callers.get(request) ?? null
+
+/** Lets a request in only with a key that allows what its route does, before its body is read. */
+export function checkKeys(app: FastifyInstance, gateway: Gateway): void {
+  // Missing keys are told of before anything listens.
+  void gateway.keys
+  app.addHook('onRequest', (request, _reply, done) => {
+    try {
+      check(request, gateway)
+      done()
+    } catch (error) {
+      done(error as GatewayError)
+    }
+  })
+}
+
+function check(request: FastifyRequest, { keys }: Gateway): void {
+  const scope = scopeOf(request)
+  if (scope === 'open' || request.is404 || keys.isOpen(scope)) return
+  if (!keys.has('admin') && scope === 'admin')
+    throw new GatewayError(
+      'RG_FORBIDDEN',
+      "the admin API is off: no key in gateway.yaml has the scope 'admin'; see docs/operations.md",
+    )
+  const key = bearerOf(request.headers.authorization)
+  const caller = key === null ? null : keys.callerOf(key)
+  if (!caller)
+    throw new GatewayError('RG_UNAUTHORIZED', "send a key of this gateway: 'authorization: Bearer <key>'")
+  if (!caller.scopes.has(scope) && !caller.scopes.has('admin'))
+    throw new GatewayError('RG_FORBIDDEN', `the key '${caller.name}' lacks the scope '${scope}'`)
+  callers.set(request, caller)
+}
+
+function scopeOf({ method, routeOptions }: FastifyRequest): Scope | 'open' {
+  const { scope } = routeOptions.config
+  if (scope) return scope
+  if (routeOptions.url?.startsWith('/docs')) return 'open'
+  return method === 'GET' || method === 'HEAD' || method === 'OPTIONS' ? 'read' : 'score'
+}
+
+function bearerOf(header: string | undefined): string | null {
+  const [scheme = '', key = ''] = header?.split(' ', 2) ?? []
+  return scheme.toLowerCase() === 'bearer' && key !== '' ? key : null
+}
