@@ -11,6 +11,7 @@ import { healthRoutes } from './routes/health.ts'
 import { passThroughRoutes } from './routes/pass-through.ts'
 import { rewardRoutes } from './routes/rewards.ts'
 import { scoreRoutes } from './routes/score.ts'
+import { wireRoutes } from './routes/wires.ts'
 import { useZod, type ZodProvider } from './validation.ts'
 
 export interface AppOptions {
@@ -23,7 +24,7 @@ export interface AppOptions {
 
 const idPattern = /^[\w.:-]{1,128}$/
 
-/** The HTTP face of a gateway; closing it leaves the gateway open. */
+/** The HTTP face of a gateway; closing it leaves the gateway open. Throws RG_CONFIG_INVALID for truths that cannot be read. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const { gateway, metrics, bodyLimit } = options
   const app = Fastify({
@@ -55,6 +56,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   await serveDocs(app, gateway.version)
   const typed = app.withTypeProvider<ZodProvider>()
   scoreRoutes(typed, gateway)
+  wireRoutes(typed, gateway)
   rewardRoutes(typed, gateway)
   healthRoutes(typed, gateway, metrics)
   passThroughRoutes(typed, gateway)

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { createGunzip } from 'node:zlib'
 import type { FastifyInstance, FastifyRequest, RequestPayload } from 'fastify'
 import { GatewayError } from '../errors.ts'
@@ -8,6 +9,18 @@ const odditiesByRequest = new WeakMap<FastifyRequest, readonly Oddity[]>()
 /** What JSON could not carry in this request's body: NaN and its like, and too long integers. */
 export const odditiesOf = (request: FastifyRequest): readonly Oddity[] => odditiesByRequest.get(request) ?? []
 
+const digests = new WeakMap<FastifyRequest, string>()
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** True where requests with the same bytes share an answer. */
+    repeats?: boolean
+  }
+}
+
+/** What the bytes of this request's body hash to, on routes whose config says `repeats`. */
+export const digestOf = (request: FastifyRequest): string => digests.get(request) ?? ''
+
 /** Bodies are JSON with Python's literals, plain or gzipped; the body limit holds for what is unpacked, too. */
 export function readBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
@@ -15,6 +28,8 @@ export function readBodies(app: FastifyInstance): void {
     ['application/json', 'text/json'],
     { parseAs: 'buffer' },
     async (request: FastifyRequest, text: string | Buffer) => {
+      if (request.routeOptions.config.repeats)
+        digests.set(request, createHash('sha256').update(text).digest('base64'))
       try {
         const { value, oddities } = parseJsonText(String(text))
         if (oddities.length > 0) odditiesByRequest.set(request, oddities)

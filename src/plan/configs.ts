@@ -92,7 +92,7 @@ const nameOf = (file: string): string => file.replace(/^.*[\\/]/, '').replace(/\
 function settingsOf(read: Partial<GatewayConfig>, file: string): GatewaySettings {
   const { models: _, $schema: __, ...settings } = { ...gatewayConfig.parse({}), ...read }
   const folder = dirname(file)
-  const { functions, keys } = settings
+  const { functions, keys, wires } = settings
   const kept = Object.entries(keys).map(([name, { file, ...key }]) => [
     name,
     file === undefined ? key : { ...key, file: resolve(folder, file) },
@@ -101,8 +101,14 @@ function settingsOf(read: Partial<GatewayConfig>, file: string): GatewaySettings
     ...settings,
     keys: Object.fromEntries(kept),
     functions: { ...functions, folders: functions.folders.map((path) => resolve(folder, path)) },
+    wires: Object.fromEntries(
+      Object.entries(wires).map(([name, wire]) => [name, { ...wire, ...truthsOf(wire, folder) }]),
+    ),
   }
 }
+
+const truthsOf = (wire: object | undefined, folder: string): { truths?: string } =>
+  wire && 'truths' in wire && typeof wire.truths === 'string' ? { truths: resolve(folder, wire.truths) } : {}
 
 /** One definition a name: the same again is fine, another is a mistake. */
 class Models {

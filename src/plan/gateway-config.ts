@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { modelConfig } from '../models/model-config.ts'
 import { globalName } from './reward-config.ts'
+import { wiresConfig } from './wires-config.ts'
 
 const seconds = z.number().positive().max(86_400)
 const variable = z
@@ -82,6 +83,7 @@ export const gatewayConfig = z.strictObject({
       secret_env: variable.optional(),
     })
     .prefault({}),
+  wires: wiresConfig.prefault({}),
 })
 
 /** gateway.yaml with its defaults filled in and its paths made absolute. */

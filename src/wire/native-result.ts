@@ -1,6 +1,7 @@
 import type { Failure } from '../sample/failure.ts'
 import type { Json } from '../sample/json.ts'
 import type { Outcome, Term } from '../sample/outcome.ts'
+import { metricsOf } from './metrics.ts'
 
 /** A result as /v1/score and `reward-gateway score` write it: the same keys in every row of a reward. */
 export interface NativeResult {
@@ -32,12 +33,6 @@ interface NativeTerm {
 }
 
 export function writeNativeResult(outcome: Outcome): NativeResult {
-  const metrics: Record<string, number> = {}
-  for (const term of outcome.terms) {
-    const scored = term.status === 'scored'
-    metrics[term.name] = scored ? term.score.value : 0
-    metrics[`${term.name}_scored`] = scored ? 1 : 0
-  }
   return {
     id: outcome.id,
     reward: outcome.valid ? outcome.reward : null,
@@ -45,7 +40,7 @@ export function writeNativeResult(outcome: Outcome): NativeResult {
     failure: outcome.valid ? null : outcome.failure,
     substitute: outcome.valid ? null : outcome.substitute,
     terms: Object.fromEntries(outcome.terms.map((term) => [term.name, writeTerm(term)])),
-    metrics,
+    metrics: metricsOf(outcome),
     flags: outcome.flags,
   }
 }

@@ -3,17 +3,19 @@ import type { GroupMembership, Message, Sample, Unreadable } from '../sample/sam
 import { asJson, isDeeperThan, type Oddity } from './json-text.ts'
 
 const contentPart = z.object({ type: z.string(), text: z.string().optional() })
-const message = z.object({
+/** A message of a conversation, as it is sent. */
+export const nativeMessage = z.object({
   role: z.string(),
   content: z.union([z.string(), z.array(contentPart), z.null()]),
 })
-const text = z.union([z.string(), z.array(message)])
+/** A text, or messages. */
+export const nativeText = z.union([z.string(), z.array(nativeMessage)])
 
 /** One sample as /v1/score and `reward-gateway score` read it. */
 export const nativeSample = z.strictObject({
   id: z.union([z.string(), z.int()]).optional().describe('Comes back with the result; its index if absent.'),
-  prompt: text.default('').describe('What the policy was asked: text or messages.'),
-  response: text.describe("The policy's whole answer: text, or messages whose contents are joined."),
+  prompt: nativeText.default('').describe('What the policy was asked: text or messages.'),
+  response: nativeText.describe("The policy's whole answer: text, or messages whose contents are joined."),
   ground_truth: z.unknown().optional().describe('What the reward functions compare with; any JSON.'),
   data_source: z.string().nullish(),
   group_id: z.union([z.string(), z.int()]).nullish().describe('Answers to one prompt share it.'),
@@ -106,7 +108,8 @@ function groupOf(data: NativeSample): GroupMembership | undefined {
   }
 }
 
-const messageOf = ({ role, content }: z.output<typeof message>): Message => ({
+/** A message as it is sent; content parts are joined. */
+export const messageOf = ({ role, content }: z.output<typeof nativeMessage>): Message => ({
   role,
   content: typeof content === 'string' ? content : (content ?? []).map((part) => part.text ?? '').join(''),
 })

@@ -1,0 +1,102 @@
+import type { Clock } from '../clock.ts'
+import type { Scored } from '../gateway/gateway.ts'
+
+/** Trainers send a request again when its answer was late or lost: it joins the work or gets the same answer. */
+export interface Repeats {
+  /**
+   * What `work` gives for this key: under way, done a short while ago, or begun here. `gone` ends the waiting of this
+   * caller; the work's own signal is aborted once nobody waits. An answer that another try may better is not kept.
+   */
+  join(key: string, gone: AbortSignal, work: (signal: AbortSignal) => Promise<Scored>): Promise<Scored>
+}
+
+/** What is kept: until then, and the oldest go first where it is more. */
+export interface RepeatLimits {
+  readonly keepMs: number
+  readonly maxEntries: number
+  /** Of the outcomes as JSON text. */
+  readonly maxCharacters: number
+}
+
+/** Longer than any trainer's pauses between its tries together. */
+export const repeatLimits: RepeatLimits = {
+  keepMs: 300_000,
+  maxEntries: 16_384,
+  maxCharacters: 32 * 1024 * 1024,
+}
+
+interface Kept {
+  readonly scored: Scored
+  readonly until: number
+  readonly characters: number
+}
+
+interface Flight {
+  readonly result: Promise<Scored>
+  readonly controller: AbortController
+  waiting: number
+}
+
+export function openRepeats(clock: Clock, limits: RepeatLimits = repeatLimits): Repeats {
+  // In the order of their age.
+  const kept = new Map<string, Kept>()
+  const flights = new Map<string, Flight>()
+  let characters = 0
+  const drop = (key: string, entry: Kept) => {
+    kept.delete(key)
+    characters -= entry.characters
+  }
+  const tidy = () => {
+    const now = clock.now()
+    for (const [key, entry] of kept) {
+      const isOver = kept.size > limits.maxEntries || characters > limits.maxCharacters
+      if (!isOver && entry.until > now) return
+      drop(key, entry)
+    }
+  }
+  const keep = (key: string, scored: Scored) => {
+    const old = kept.get(key)
+    if (old) drop(key, old)
+    const entry = {
+      scored,
+      until: clock.now() + limits.keepMs,
+      characters: JSON.stringify(scored.outcomes).length,
+    }
+    kept.set(key, entry)
+    characters += entry.characters
+    tidy()
+  }
+  const begin = (key: string, work: (signal: AbortSignal) => Promise<Scored>): Flight => {
+    const controller = new AbortController()
+    const flight: Flight = { result: work(controller.signal), controller, waiting: 0 }
+    const land = () => {
+      if (flights.get(key) === flight) flights.delete(key)
+    }
+    flight.result.then((scored) => {
+      land()
+      if (!controller.signal.aborted && isFinal(scored)) keep(key, scored)
+    }, land)
+    flights.set(key, flight)
+    return flight
+  }
+  return {
+    join(key, gone, work) {
+      tidy()
+      const done = kept.get(key)
+      if (done) return Promise.resolve(done.scored)
+      const flight = flights.get(key) ?? begin(key, work)
+      flight.waiting++
+      const leave = () => {
+        if (--flight.waiting > 0) return
+        if (flights.get(key) === flight) flights.delete(key)
+        flight.controller.abort()
+      }
+      if (gone.aborted) leave()
+      else gone.addEventListener('abort', leave, { once: true })
+      return flight.result.finally(() => gone.removeEventListener('abort', leave))
+    },
+  }
+}
+
+const isFinal = ({ outcomes }: Scored): boolean =>
+  outcomes.every((outcome) => outcome.valid || !outcome.failure.retryable)

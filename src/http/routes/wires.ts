@@ -1,0 +1,86 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import { GatewayError } from '../../errors.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import { wires } from '../../wire/index.ts'
+import { settle } from '../../wire/settle.ts'
+import type { RewardShape, Wire, WireRoute, WireSettings } from '../../wire/wire.ts'
+import { digestOf, odditiesOf } from '../body.ts'
+import { goneSignal } from '../gone.ts'
+import type { ZodApp } from '../validation.ts'
+import { openWireState, type WireState } from '../wire-state.ts'
+
+const params = z.object({ reward: z.string() })
+
+/** POST /wire/<trainer>/<reward>...: the trainers' own formats. Throws RG_CONFIG_INVALID for truths that cannot be read. */
+export function wireRoutes(app: ZodApp, gateway: Gateway): void {
+  const state = openWireState(gateway, app.log)
+  for (const wire of wires) {
+    const tags = [`wire: ${wire.name}`]
+    const address = `/wire/${wire.name}/:reward`
+    for (const [path, route] of Object.entries(wire.routes)) {
+      const { summary, body, query: querystring } = route
+      app.post(
+        `${address}${path}`,
+        { schema: { tags, summary, params, querystring, body }, config: { repeats: true } },
+        (request, reply) => answer(gateway, state(), wire, path, route, request, reply),
+      )
+    }
+    for (const [path, reply] of Object.entries(wire.fixed ?? {})) {
+      const schema = { tags, summary: 'Nothing to prepare', params }
+      app.post(`${address}${path}`, { schema }, async () => reply)
+    }
+  }
+}
+
+async function answer(
+  gateway: Gateway,
+  { truths, repeats }: WireState,
+  wire: Wire,
+  path: string,
+  route: WireRoute,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const { body, query } = request
+  const { reward } = request.params as z.output<typeof params>
+  const configured: Readonly<Record<string, WireSettings | undefined>> = gateway.settings.wires
+  const settings = configured[wire.name] ?? {}
+  const plan = gateway.reward(reward)
+  const shape = shapeOf(plan)
+  const reading = route.read({
+    body,
+    query,
+    oddities: odditiesOf(request),
+    truths: truths.get(wire.name) ?? null,
+  })
+  const seconds = settings.deadline_s ?? wire.deadlineS
+  const deadlineMs = settings.deadline_s === undefined ? reading.deadlineMs : undefined
+  const limit = deadlineMs ?? (seconds === null ? undefined : seconds * 1000)
+  const { run } = query as { run?: string }
+  const key = [wire.name, path, reward, plan.version, JSON.stringify(query), digestOf(request)].join('\n')
+  const { outcomes } = await repeats.join(key, goneSignal(reply), (signal) =>
+    gateway.score({
+      reward,
+      rows: reading.rows,
+      signal,
+      ...(limit !== undefined && { deadlineMs: limit }),
+      ...(run !== undefined && { run }),
+    }),
+  )
+  const answers = settle(wire.name, route.invalid, outcomes, settings.on_invalid)
+  // Some clients refuse any other type, and a bare number is JSON too.
+  return reply.type('application/json').send(JSON.stringify(reading.write(answers, shape)))
+}
+
+/** Throws RG_REQUEST_INVALID for a reward over groups: no wire sends a group whole. */
+function shapeOf({ name, steps, formula }: ReturnType<Gateway['reward']>): RewardShape {
+  const over = steps.find(({ kind }) => kind === 'group-rule' || kind === 'pair' || kind === 'list')
+  if (over) {
+    throw new GatewayError(
+      'RG_REQUEST_INVALID',
+      `the step '${over.name}' of '${name}' compares the answers of a group, and this format sends them apart; send whole groups to /v1/score`,
+    )
+  }
+  return { isSum: formula === null && steps.slice(1).every(({ op }) => op === 'add') }
+}

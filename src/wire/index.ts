@@ -1,0 +1,21 @@
+import { axolotl } from './axolotl.ts'
+import { azure } from './azure.ts'
+import { evalProtocol } from './eval-protocol.ts'
+import { llamaFactory } from './llama-factory.ts'
+import { nemoGym } from './nemo-gym.ts'
+import { openInstruct } from './open-instruct.ts'
+import { openrlhf } from './openrlhf.ts'
+import { slime } from './slime.ts'
+import type { Wire } from './wire.ts'
+
+/** Every trainer's format that is served. */
+export const wires: readonly Wire[] = [
+  openrlhf,
+  slime,
+  llamaFactory,
+  nemoGym,
+  axolotl,
+  openInstruct,
+  azure,
+  evalProtocol,
+]

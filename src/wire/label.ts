@@ -1,0 +1,87 @@
+import type { z } from 'zod'
+import { didYouMean } from '../nearest-name.ts'
+import type { Json } from '../sample/json.ts'
+import type { Sample } from '../sample/sample.ts'
+import { asJson, isDeeperThan, parseJsonText } from './json-text.ts'
+import { nativeSample } from './native-sample.ts'
+
+/** What a sample brings along besides prompt and response. */
+export type Truth = Pick<
+  Sample,
+  'groundTruth' | 'dataSource' | 'rmPrompt' | 'rmPrompts' | 'extraInfo' | 'lacksExtraInfo'
+>
+
+/** A truth, or what is wrong with it; null: none was sent. */
+export type ReadTruth = { readonly truth: Truth } | { readonly problem: string } | null
+
+const carrier = nativeSample.pick({
+  ground_truth: true,
+  data_source: true,
+  rm_prompt: true,
+  rm_prompts: true,
+  extra_info: true,
+})
+const keys = Object.keys(carrier.shape)
+const maxDepth = 128
+
+/**
+ * A trainer's only field beside the texts. A JSON object (or its text) with `ground_truth`, or with nothing but
+ * `data_source`, `rm_prompt`, `rm_prompts` and `extra_info`, carries these; anything else is the ground truth itself.
+ */
+export function readLabel(label: unknown): ReadTruth {
+  if (label === null || label === undefined || label === '') return null
+  if (isDeeperThan(label, maxDepth)) return { problem: `label: nested deeper than ${maxDepth}` }
+  const carried = typeof label === 'string' ? objectIn(label) : label
+  return isCarrier(carried) ? readTruth(carried, 'label') : { truth: plainTruth(asJson(label)) }
+}
+
+/** Reads an object with the native fields. `where` names it in problems. */
+export function readTruth(carried: object, where: string): Exclude<ReadTruth, null> {
+  const unknown = Object.keys(carried).filter((key) => !keys.includes(key))
+  if (unknown.length > 0) {
+    const [key = ''] = unknown
+    return {
+      problem: `${where}: there is no '${key}' beside ground_truth${didYouMean(key, keys)}; extra_info takes any key`,
+    }
+  }
+  if (isDeeperThan(carried, maxDepth)) return { problem: `${where}: nested deeper than ${maxDepth}` }
+  const parsed = carrier.safeParse(carried)
+  if (parsed.success) return { truth: truthOf(parsed.data) }
+  const [issue] = parsed.error.issues
+  return { problem: `${where}.${issue?.path.join('.')}: ${issue?.message}` }
+}
+
+export const plainTruth = (groundTruth: Json): Truth => ({
+  groundTruth,
+  rmPrompts: {},
+  extraInfo: {},
+  lacksExtraInfo: true,
+})
+
+function truthOf(data: z.output<typeof carrier>): Truth {
+  return {
+    groundTruth: asJson(data.ground_truth ?? null),
+    rmPrompts: data.rm_prompts ?? {},
+    extraInfo: (data.extra_info ?? {}) as Sample['extraInfo'],
+    ...(data.extra_info == null && { lacksExtraInfo: true }),
+    ...(data.data_source != null && { dataSource: data.data_source }),
+    ...(data.rm_prompt != null && { rmPrompt: data.rm_prompt }),
+  }
+}
+
+function isCarrier(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  const own = Object.keys(value)
+  return own.includes('ground_truth') || (own.length > 0 && own.every((key) => keys.includes(key)))
+}
+
+/** A text that is no JSON object is a label like any other. */
+function objectIn(text: string): unknown {
+  if (!text.trimStart().startsWith('{')) return null
+  try {
+    const { value, oddities } = parseJsonText(text)
+    return oddities.some(({ literal }) => /\d/.test(literal)) ? null : value
+  } catch {
+    return null
+  }
+}

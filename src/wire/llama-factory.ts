@@ -1,0 +1,38 @@
+import { z } from 'zod'
+import { runQuery, templateQuery } from './chat/query.ts'
+import { separate } from './chat/separate.ts'
+import { type Wire, wireRoute } from './wire.ts'
+import { badSample, wireSample } from './wire-sample.ts'
+
+const route = wireRoute({
+  summary: 'LLaMA-Factory PPO: reward_model_type: api',
+  body: z.object({
+    model: z.string().nullish(),
+    messages: z.array(z.string()).min(1).describe('Prompt and response in one text, with special tokens.'),
+  }),
+  query: runQuery.extend(templateQuery.shape),
+  invalid: 'number',
+  read({ model, messages }, { oddities, truths, query: { template } }) {
+    const rows = messages.map((text, index) => {
+      const id = String(index)
+      const parts = separate(text, { template, truths })
+      if ('problem' in parts) return badSample(id, `messages[${index}]: ${parts.problem}`)
+      return wireSample({ id, ...parts, label: null, oddities, truths })
+    })
+    return {
+      rows,
+      write: (answers) => ({
+        object: 'score.evaluation',
+        model: model ?? 'model',
+        scores: answers.map(({ reward }) => reward),
+      }),
+    }
+  },
+})
+
+/** LLaMA-Factory sends a whole mini batch of decoded texts and nothing else; it neither retries nor gives up. */
+export const llamaFactory: Wire = {
+  name: 'llama-factory',
+  deadlineS: null,
+  routes: { '': route, '/v1/score/evaluation': route },
+}

@@ -1,0 +1,127 @@
+import { z } from 'zod'
+import type { FailureKind } from '../sample/failure.ts'
+import type { Message } from '../sample/sample.ts'
+import { runQuery } from './chat/query.ts'
+import { metricsOf } from './metrics.ts'
+import { readTaskRow } from './task-row.ts'
+import { type RewardShape, type Wire, type WireAnswer, type WireRoute, wireRoute } from './wire.ts'
+import { wireSample } from './wire-sample.ts'
+
+const part = z.looseObject({ type: z.string().optional(), text: z.string().optional() })
+const content = z.union([z.string(), z.array(part), z.null()]).optional()
+const item = z.looseObject({ role: z.string().optional(), content })
+
+const verifyBody = z
+  .looseObject({
+    responses_create_params: z.looseObject({
+      input: z.union([z.string(), z.array(item)]).default([]),
+      instructions: z.string().nullish(),
+    }),
+    response: z.looseObject({ output: z.array(item) }),
+  })
+  .describe("A task's row beside the policy's Responses object; the row's other fields are extra_info.")
+
+type VerifyBody = z.output<typeof verifyBody>
+
+/** Its `/verify`, answered as `write` says. */
+export const nemoGymRoutes = (
+  invalid: WireRoute['invalid'],
+  write: (body: VerifyBody, answer: WireAnswer, shape: RewardShape) => unknown,
+): Wire['routes'] => ({
+  '/verify': wireRoute({
+    summary: 'NeMo Gym: /verify of a resources server',
+    body: verifyBody,
+    query: runQuery,
+    invalid,
+    read(body, { oddities }) {
+      const { responses_create_params: asked, response, ...row } = body
+      const sample = wireSample({
+        id: '0',
+        prompt: promptOf(asked),
+        response: textsOf(response.output).join('\n'),
+        label: readTaskRow(row, 'row'),
+        oddities,
+      })
+      return { rows: [sample], write: ([answer], shape) => answer && write(body, answer, shape) }
+    },
+  }),
+})
+
+/** NeMo Gym: a sample without a reward is masked, with its kind and reason; the reward is the sum of its components. */
+export const nemoGym: Wire = {
+  name: 'nemo-gym',
+  deadlineS: null,
+  fixed: { '/seed_session': {} },
+  routes: nemoGymRoutes('told', (body, { outcome, reward }, shape) => {
+    const echoed = { ...metricsOf(outcome), ...body }
+    if (outcome.valid) {
+      return {
+        ...echoed,
+        reward,
+        reward_components: componentsOf({ outcome, reward }, shape),
+        mask_sample: false,
+        failure_kind: null,
+        failure_reason: null,
+      }
+    }
+    const { kind, detail } = outcome.failure
+    const { instance_config: config } = body
+    return {
+      ...echoed,
+      reward: 0,
+      reward_components: Object.fromEntries(
+        Object.keys(componentsOf({ outcome, reward: 0 }, shape)).map((name) => [name, 0]),
+      ),
+      mask_sample: true,
+      failure_kind: kinds[kind],
+      failure_reason: `${kind}: ${detail}`,
+      instance_config: { ...(typeof config === 'object' ? config : {}), mask_sample: true },
+      _ng_failure_class: kinds[kind],
+    }
+  }),
+}
+
+/** Weighted contributions where the reward is their sum, else the reward alone: the sum is always the reward. */
+function componentsOf({ outcome, reward }: WireAnswer, { isSum }: RewardShape): Record<string, number> {
+  if (!isSum) return { reward }
+  return Object.fromEntries(
+    outcome.terms
+      .filter(({ status }) => status !== 'text')
+      .map((term) => [term.name, term.status === 'scored' ? (term.contribution ?? 0) : 0]),
+  )
+}
+
+/** In Gym's own vocabulary where it has a word, else under the gateway's name. */
+const kinds: Readonly<Record<FailureKind, string>> = {
+  judge_unreachable: 'judge_failed',
+  judge_timeout: 'judge_failed',
+  judge_rejected: 'judge_failed',
+  judge_truncated: 'judge_failed',
+  judge_unparseable: 'judge_unparseable',
+  judge_out_of_range: 'judge_unparseable',
+  prompt_too_long: 'reward_gateway:prompt_too_long',
+  rule_error: 'verifier_error',
+  rule_timeout: 'verifier_error',
+  function_error: 'verifier_error',
+  formula_error: 'verifier_error',
+  bad_sample: 'reward_gateway:bad_sample',
+  group_incomplete: 'cohort_incomplete',
+  deadline: 'transport_timeout',
+  overloaded: 'reward_gateway:overloaded',
+  cancelled: 'cancelled',
+}
+
+function promptOf({ input, instructions }: VerifyBody['responses_create_params']): string | Message[] {
+  if (typeof input === 'string' && !instructions) return input
+  const items = typeof input === 'string' ? [{ role: 'user', content: input }] : input
+  const messages = items.flatMap(({ role, content }) =>
+    role === undefined ? [] : [{ role, content: joined(content) }],
+  )
+  return instructions ? [{ role: 'system', content: instructions }, ...messages] : messages
+}
+
+const textsOf = (output: VerifyBody['response']['output']): string[] =>
+  output.filter(({ role }) => role === 'assistant').map(({ content }) => joined(content))
+
+const joined = (given: z.output<typeof content>): string =>
+  typeof given === 'string' ? given : (given ?? []).map(({ text = '' }) => text).join('')

@@ -1,0 +1,55 @@
+import { z } from 'zod'
+import { runQuery } from './chat/query.ts'
+import { readLabel } from './label.ts'
+import { metricsOf } from './metrics.ts'
+import { messageOf, nativeText } from './native-sample.ts'
+import { type Wire, wireRoute } from './wire.ts'
+import { wireSample } from './wire-sample.ts'
+
+const body = z.object({
+  prompt: nativeText.nullish(),
+  response: z.string(),
+  label: z.unknown().optional().describe('The ground truth, or a JSON object that carries more.'),
+})
+
+/** slime and its fork miles: the body of the reply is the reward, or an object for `--reward-key`. */
+export const slime: Wire = {
+  name: 'slime',
+  deadlineS: 100,
+  routes: {
+    '': wireRoute({
+      summary: 'slime and miles: --rm-type remote_rm --rm-url',
+      body,
+      query: runQuery.extend({
+        shape: z.enum(['number', 'dict']).optional(),
+        reward_key: z
+          .string()
+          .min(1)
+          .max(64)
+          .optional()
+          .describe('The reply is an object that holds the reward here.'),
+      }),
+      invalid: 'number',
+      read({ prompt, response, label }, { oddities, truths, query }) {
+        const key = query.reward_key ?? (query.shape === 'dict' ? 'score' : null)
+        const row = wireSample({
+          id: '0',
+          prompt: typeof prompt === 'string' ? prompt : (prompt ?? []).map(messageOf),
+          response,
+          label: readLabel(label),
+          oddities,
+          truths,
+        })
+        return {
+          rows: [row],
+          write([answer]) {
+            if (!answer || key === null) return answer?.reward
+            const { outcome, reward } = answer
+            const entries = { ...metricsOf(outcome), invalid: outcome.valid ? 0 : 1 }
+            return Object.fromEntries([...Object.entries(entries), [key, reward]])
+          },
+        }
+      },
+    }),
+  },
+}

@@ -1,0 +1,33 @@
+import { asJson } from './json-text.ts'
+import type { ReadTruth } from './label.ts'
+import { readTruth } from './label.ts'
+
+/** Names under which data sets keep what a response is compared with, in the order of preference. */
+const truthNames = ['ground_truth', 'expected_answer', 'reference_answer', 'answer', 'solution', 'label']
+
+/**
+ * A data set's row as it stands: the ground truth under one of its usual names (verl's `reward_model.ground_truth`
+ * included), `data_source`, `rm_prompt` and `rm_prompts` under theirs; everything else, and `extra_info`, is extra_info.
+ */
+export function readTaskRow(row: Readonly<Record<string, unknown>>, where: string): ReadTruth {
+  const { data_source, rm_prompt, rm_prompts, extra_info, reward_model, ...others } = row
+  const rest: Record<string, unknown> = others
+  const name = truthNames.find((one) => rest[one] != null)
+  const verl = isObject(reward_model) ? reward_model.ground_truth : undefined
+  const truth = name === undefined ? verl : rest[name]
+  if (name !== undefined) delete rest[name]
+  const extra = { ...rest, ...(isObject(extra_info) ? extra_info : {}) }
+  return readTruth(
+    {
+      ground_truth: asJson(truth ?? null),
+      ...(typeof data_source === 'string' && { data_source }),
+      ...(typeof rm_prompt === 'string' && { rm_prompt }),
+      ...(rm_prompts != null && { rm_prompts }),
+      extra_info: extra,
+    },
+    where,
+  )
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

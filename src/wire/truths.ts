@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+import { GatewayError, type Problem } from '../errors.ts'
+import type { Message, Sample } from '../sample/sample.ts'
+import { parseJsonText } from './json-text.ts'
+import { readTruth, type Truth } from './label.ts'
+
+/** Ground truth and extra_info by prompt, for trainers that send neither. */
+export interface Truths {
+  readonly file: string
+  /** Prompts are equal where their turns are, but for system turns and outer white space. */
+  find(prompt: Sample['prompt']): Truth | undefined
+}
+
+const turns = z.array(z.object({ role: z.string(), content: z.string() })).min(1)
+const promptOf = z.union([z.string().min(1), turns])
+const mostProblems = 20
+
+/**
+ * Reads lines of JSON: `prompt` (text or messages) beside the native fields of a sample. Throws RG_CONFIG_INVALID with
+ * every unreadable line, and where one prompt has two truths.
+ */
+export function openTruths(file: string): Truths {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    throw invalid(file, [{ path: file, message: `cannot be read: ${(error as NodeJS.ErrnoException).code}` }])
+  }
+  const byPrompt = new Map<string, { readonly truth: Truth; readonly line: number }>()
+  const problems: Problem[] = []
+  for (const [index, source] of text.split('\n').entries()) {
+    if (source.trim() === '') continue
+    const line = index + 1
+    const read = readLine(source)
+    if ('problem' in read) problems.push({ path: `${file}:${line}`, message: read.problem })
+    else {
+      const other = byPrompt.get(read.key)
+      if (!other) byPrompt.set(read.key, { truth: read.truth, line })
+      else if (JSON.stringify(other.truth) !== JSON.stringify(read.truth)) {
+        problems.push({
+          path: `${file}:${line}`,
+          message: `line ${other.line} has another truth for this prompt`,
+        })
+      }
+    }
+    if (problems.length >= mostProblems) break
+  }
+  if (problems.length === 0 && byPrompt.size === 0)
+    problems.push({ path: file, message: 'holds no truths; write one JSON object a line' })
+  if (problems.length > 0) throw invalid(file, problems)
+  return { file, find: (prompt) => byPrompt.get(keyOf(prompt))?.truth }
+}
+
+const invalid = (file: string, problems: readonly Problem[]): GatewayError =>
+  new GatewayError('RG_CONFIG_INVALID', `the truths in ${file} are not in order`, { problems })
+
+function readLine(source: string): { key: string; truth: Truth } | { problem: string } {
+  let value: unknown
+  try {
+    const { value: parsed, oddities } = parseJsonText(source)
+    if (oddities.length > 0)
+      return { problem: `${oddities[0]?.path.join('.')}: neither NaN nor integers beyond 2^53 are taken` }
+    value = parsed
+  } catch {
+    return { problem: 'is no JSON' }
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return { problem: 'is no object' }
+  const { prompt, ...rest } = value as { prompt?: unknown }
+  const parsed = promptOf.safeParse(prompt)
+  if (!parsed.success) return { problem: 'prompt: a text, or messages with role and content' }
+  const read = readTruth(rest, 'row')
+  return 'problem' in read ? read : { key: keyOf(parsed.data), truth: read.truth }
+}
+
+/** A plain text is what the user said; system turns are left out, since chat templates add their own. */
+function keyOf(prompt: Sample['prompt']): string {
+  const messages: readonly Message[] =
+    typeof prompt === 'string' ? [{ role: 'user', content: prompt }] : prompt
+  const said = messages.filter(({ role }) => role !== 'system')
+  return JSON.stringify(said.map(({ role, content }) => [role, content.trim()]))
+}

@@ -1,0 +1,43 @@
+import type { Sample, Unreadable } from '../sample/sample.ts'
+import type { Oddity } from './json-text.ts'
+import type { ReadTruth, Truth } from './label.ts'
+import { plainTruth } from './label.ts'
+import type { Truths } from './truths.ts'
+
+export interface WireRow {
+  readonly id: string
+  readonly prompt: Sample['prompt']
+  readonly response: string
+  readonly label: ReadTruth
+  /** Those of this row. */
+  readonly oddities: readonly Oddity[]
+  /** Asked where the row brought no truth along. */
+  readonly truths?: Truths | null
+}
+
+/** The sample of one row of a wire; an Unreadable where its truth has a mistake, is rounded or is not found. */
+export function wireSample({ id, prompt, response, label, oddities, truths }: WireRow): Sample | Unreadable {
+  const tooLong = oddities.find(({ literal }) => /\d/.test(literal))
+  if (tooLong) {
+    return badSample(
+      id,
+      `${tooLong.path.join('.')}: an integer beyond 2^53 would be rounded; send it as a string`,
+    )
+  }
+  if (label && 'problem' in label) return badSample(id, label.problem)
+  let truth: Truth
+  if (label) truth = label.truth
+  else if (truths) {
+    const found = truths.find(prompt)
+    if (!found) return badSample(id, `the prompt is not among the truths of ${truths.file}`)
+    truth = found
+  } else truth = plainTruth(null)
+  const sample = { id, prompt, response, ...truth }
+  return oddities.length > 0 ? { ...sample, flags: ['non_finite_input'] } : sample
+}
+
+/** A row whose sample cannot be told. */
+export const badSample = (id: string, detail: string): Unreadable => ({
+  id,
+  failure: { kind: 'bad_sample', retryable: false, detail },
+})

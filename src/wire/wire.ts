@@ -1,0 +1,88 @@
+/**
+ * One trainer's request and reply format. Reading and writing are pure: the same bytes give the same samples, and the
+ * same outcomes the same reply. Serving them, with deadlines and repeated requests, is http's part.
+ */
+import type { ZodType, z } from 'zod'
+import type { Outcome } from '../sample/outcome.ts'
+import type { Sample, Unreadable } from '../sample/sample.ts'
+import type { Oddity } from './json-text.ts'
+import type { Truths } from './truths.ts'
+
+export interface Wire {
+  /** In the path `/wire/<name>/<reward>` and in gateway.yaml. */
+  readonly name: string
+  /** Below the client's own patience, seconds; null: the client waits for ever. */
+  readonly deadlineS: number | null
+  /** By what follows the reward in the path. */
+  readonly routes: Readonly<Record<string, WireRoute>>
+  /** Paths of the trainer's that are answered with this and score nothing. */
+  readonly fixed?: Readonly<Record<string, unknown>>
+}
+
+/** What gateway.yaml says of a wire; not every wire takes each setting. */
+export interface WireSettings {
+  readonly deadline_s?: number | undefined
+  readonly on_invalid?: number | 'fail' | undefined
+  /** An absolute path. */
+  readonly truths?: string | undefined
+}
+
+export interface WireRoute {
+  readonly summary: string
+  readonly body: ZodType
+  readonly query: ZodType
+  /** `number`: the reply has no word for 'invalid'; without a number from the configs the request fails. */
+  readonly invalid: 'number' | 'told'
+  read(request: WireRequest): WireReading
+}
+
+export interface WireRequest {
+  /** As the route's schemas parsed them. */
+  readonly body: unknown
+  readonly query: unknown
+  readonly oddities: readonly Oddity[]
+  /** null: the wire looks nothing up. */
+  readonly truths: Truths | null
+}
+
+/** What a route's `read` works with besides the body. */
+export interface ReadContext<Q> {
+  readonly query: Q
+  readonly oddities: readonly Oddity[]
+  readonly truths: Truths | null
+}
+
+export interface WireReading {
+  readonly rows: readonly (Sample | Unreadable)[]
+  /** Where the request itself says how long its client waits. */
+  readonly deadlineMs?: number
+  /** The reply's body. One answer a row, in the order of the rows. */
+  write(answers: readonly WireAnswer[], reward: RewardShape): unknown
+}
+
+/** An outcome with the number that stands in the reply: the reward, what `on_invalid` supplies, else 0. */
+export interface WireAnswer {
+  readonly outcome: Outcome
+  readonly reward: number
+}
+
+/** What a wire must know of the reward as a whole, so that every reply has the same form. */
+export interface RewardShape {
+  /** True where the reward is always the sum of its terms' contributions. */
+  readonly isSum: boolean
+}
+
+/** A route whose `read` has the types of its schemas. */
+export function wireRoute<B extends ZodType, Q extends ZodType>(
+  parts: Omit<WireRoute, 'body' | 'query' | 'read'> & {
+    readonly body: B
+    readonly query: Q
+    read(body: z.output<B>, context: ReadContext<z.output<Q>>): WireReading
+  },
+): WireRoute {
+  return {
+    ...parts,
+    read: ({ body, query, ...rest }) =>
+      parts.read(body as z.output<B>, { ...rest, query: query as z.output<Q> }),
+  }
+}
