@@ -1,0 +1,47 @@
+"""EasyR1: `worker.reward.reward_function=FILE:compute_score`, where FILE says
+`from reward_gateway_client.easyr1 import REWARD_NAME, REWARD_TYPE, compute_score`; arguments as
+`worker.reward.reward_function_kwargs` or in the environment."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .result import number_of
+from .sample import Sample, sample_of
+from .settings import reward_or_env
+from .shared import shared_gateway
+
+REWARD_NAME = "gateway"
+REWARD_TYPE = "batch"
+
+
+def compute_score(
+    reward_inputs: Sequence[Mapping[str, Any]],
+    url: str | None = None,
+    api_key: str | None = None,
+    reward: str | None = None,
+    timeout_s: float = 600.0,
+    **_: Any,
+) -> list[dict[str, float]]:
+    """`overall` is the reward, beside each term's `<term>` and `<term>_scored`. EasyR1 knows no 'invalid': such a
+    sample gets the rm-config's `on_invalid`; without one, this raises."""
+    samples = [_sample(row) for row in reward_inputs]
+    results = shared_gateway(url, api_key).score(samples, reward=reward_or_env(reward), timeout_s=timeout_s)
+    return [{**result.metrics, "overall": number_of(result)} for result in results]
+
+
+def _sample(row: Mapping[str, Any]) -> Sample:
+    """EasyR1 sends neither prompt nor data source: a ground truth that is a JSON object with `ground_truth` in it may
+    carry them."""
+    carried = _object(row["ground_truth"])
+    if "ground_truth" not in carried:
+        return {"response": row["response"], "ground_truth": row["ground_truth"]}
+    return sample_of(carried.pop("prompt", ""), row["response"], carried, "ground_truth")
+
+
+def _object(text: Any) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except (TypeError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,32 @@
+"""Where the gateway is, for code that a trainer starts and nobody hands arguments to."""
+
+import os
+
+URL = "REWARD_GATEWAY_URL"
+API_KEY = "REWARD_GATEWAY_API_KEY"
+REWARD = "REWARD_GATEWAY_REWARD"
+RUN = "REWARD_GATEWAY_RUN"
+
+
+def url_or_env(url: str | None) -> str:
+    """The gateway's address without a slash at its end; raises ValueError where none is known."""
+    found = url or os.environ.get(URL)
+    if not found:
+        raise ValueError(f"no gateway: give its URL, or set {URL}")
+    return found.rstrip("/")
+
+
+def api_key_or_env(api_key: str | None) -> str | None:
+    return api_key or os.environ.get(API_KEY)
+
+
+def reward_or_env(reward: str | None) -> str:
+    """The reward's name; raises ValueError where none is known."""
+    found = reward or os.environ.get(REWARD)
+    if not found:
+        raise ValueError(f"no reward: give its name, or set {REWARD}")
+    return found
+
+
+def run_or_env(run: str | None) -> str | None:
+    return run or os.environ.get(RUN)

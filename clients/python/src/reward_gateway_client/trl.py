@@ -1,0 +1,82 @@
+"""TRL (GRPO, RLOO, AsyncGRPO), and axolotl, Unsloth and open-r1, which take the same functions."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from .result import Result
+from .sample import sample_of
+from .settings import reward_or_env, url_or_env
+from .shared import shared_async_gateway
+
+RewardFunction = Callable[..., Awaitable[list[float | None]]]
+
+
+def gateway_rewards(
+    url: str | None = None,
+    names: Sequence[str] = ("reward",),
+    *,
+    reward: str | None = None,
+    api_key: str | None = None,
+    truth: str | None = None,
+    timeout_s: float = 600.0,
+) -> list[RewardFunction]:
+    """One function a name, for `GRPOTrainer(reward_funcs=...)`, and one HTTP call a batch, whatever number of names.
+
+    A name is a term of the reward, a part of one ('quality.depth') or 'reward', the whole. TRL multiplies by its own
+    `reward_weights`, so a term comes unweighted. A sample that cannot be scored is None in every function, which TRL
+    leaves out; so is a term behind a closed gate. `truth` names the column of the ground truth (default: `solution`,
+    `answer`, ...). The share of samples without a reward is logged as `gateway/invalid`.
+    """
+    batches = _Batches(url_or_env(url), api_key, reward_or_env(reward), truth, timeout_s, len(names))
+    return [_function(name, batches, logs=index == 0) for index, name in enumerate(names)]
+
+
+def _function(name: str, batches: "_Batches", *, logs: bool) -> RewardFunction:
+    async def score(prompts: Any, completions: Any, log_metric: Any = None, **columns: Any) -> list[float | None]:
+        results = await batches.results(prompts, completions, columns)
+        if logs and log_metric is not None and results:
+            log_metric("gateway/invalid", sum(not result.valid for result in results) / len(results))
+        return [result.score(name) for result in results]
+
+    score.__name__ = score.__qualname__ = name
+    return score
+
+
+class _Batches:
+    """The batches in work, by the list of completions that all functions of a batch are called with."""
+
+    def __init__(
+        self, url: str, api_key: str | None, reward: str, truth: str | None, timeout_s: float, readers: int
+    ) -> None:
+        self._url = url
+        self._api_key = api_key
+        self._reward = reward
+        self._truth = truth
+        self._timeout_s = timeout_s
+        self._readers = readers
+        # Holds the list itself: the id of a list that is gone may be another one's.
+        self._open: dict[int, tuple[Any, asyncio.Task[list[Result]], int]] = {}
+
+    async def results(self, prompts: Any, completions: Any, columns: dict[str, Any]) -> list[Result]:
+        key = id(completions)
+        _, task, readers = self._open.pop(key, (None, None, self._readers))
+        if task is None:
+            task = asyncio.ensure_future(self._score(prompts, completions, columns))
+        if readers > 1:
+            self._open[key] = (completions, task, readers - 1)
+        return await task
+
+    async def _score(self, prompts: Any, completions: Any, columns: dict[str, Any]) -> list[Result]:
+        if not completions:
+            return []
+        state = columns.pop("trainer_state", None)
+        for name in ("completion_ids", "log_extra", "environments"):
+            columns.pop(name, None)
+        samples = [
+            sample_of(prompt, completion, {key: values[i] for key, values in columns.items()}, self._truth)
+            for i, (prompt, completion) in enumerate(zip(prompts, completions, strict=True))
+        ]
+        gateway = shared_async_gateway(self._url, self._api_key)
+        step = getattr(state, "global_step", None)
+        return await gateway.score(samples, reward=self._reward, training_step=step, timeout_s=self._timeout_s)

@@ -1,0 +1,60 @@
+"""verl: `reward.custom_reward_function.path=pkg://reward_gateway_client.verl`, with the gateway's `url` and `reward` as
+`+reward.custom_reward_function.reward_kwargs.KEY=VALUE` or in the environment. RewardGatewayManager of
+`verl_manager.py` also sends the prompt's messages."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from .result import Result, number_of, reward_of
+from .sample import Sample, text_or_messages
+from .settings import reward_or_env
+from .shared import shared_async_gateway
+
+_ROW_COLUMNS = frozenset(
+    "score acc reward uid data_source prompt raw_prompt reward_model extra_info ability index agent_name"
+    " tools_kwargs interaction_kwargs num_turns timeout error".split()
+)
+"""Keys that verl itself writes into the table that a dict's entries go to."""
+
+
+async def compute_score(
+    data_source: str,
+    solution_str: str,
+    ground_truth: Any,
+    extra_info: Mapping[str, Any] | None = None,
+    *,
+    url: str | None = None,
+    api_key: str | None = None,
+    reward: str | None = None,
+    prompt_key: str | None = None,
+    unscorable: str = "raise",
+    timeout_s: float = 600.0,
+    **_: Any,
+) -> dict[str, float]:
+    """verl passes no prompt: it is read from `extra_info[prompt_key]`, by default `prompt`, else `question`.
+
+    `unscorable`: 'raise', from which verl's default trainer leaves the sample out; or 'substitute', the rm-config's
+    `on_invalid`, for trainers that end with an exception (`trainer.use_v1=False`).
+    """
+    extra = dict(extra_info or {})
+    prompt = extra.get(prompt_key) if prompt_key else extra.get("prompt", extra.get("question"))
+    sample: Sample = {
+        "prompt": text_or_messages("" if prompt is None else prompt),
+        "response": solution_str,
+        "ground_truth": ground_truth,
+        "data_source": data_source,
+        "extra_info": extra,
+    }
+    gateway = shared_async_gateway(url, api_key)
+    (result,) = await gateway.score([sample], reward=reward_or_env(reward), timeout_s=timeout_s)
+    return verl_score(result, unscorable)
+
+
+def verl_score(result: Result, unscorable: str = "raise") -> dict[str, float]:
+    """`score` and `acc` are the reward; each term has `<term>` and `<term>_scored`. The keys are those of every other
+    sample of the reward, which verl relies on. A term named as a column of verl's gets `_term` behind its name."""
+    if unscorable not in ("raise", "substitute"):
+        raise ValueError(f"unscorable is 'raise' or 'substitute', not {unscorable!r}")
+    score = reward_of(result) if unscorable == "raise" else number_of(result)
+    metrics = {(f"{key}_term" if key in _ROW_COLUMNS else key): value for key, value in result.metrics.items()}
+    return {"score": score, "acc": score, **metrics}

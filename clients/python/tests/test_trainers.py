@@ -1,0 +1,223 @@
+"""Each adapter called as its trainer calls it, against a real gateway; `same` is 1 only where prompt, ground truth and
+extra_info arrived."""
+
+import asyncio
+import json
+import pickle
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from reward_gateway_client import Unscorable, areal, easyr1, ray, trl, verifiers, verl
+from reward_gateway_client.shared import shared_async_gateway, shared_gateway
+from scripted import ScriptedServer
+
+MESSAGES = [{"role": "system", "content": "be brief"}, {"role": "user", "content": "ask"}]
+
+
+def run(work: Any) -> Any:
+    """Runs it on a loop of its own, and closes the clients that were opened on it."""
+
+    async def whole() -> Any:
+        try:
+            return await work()
+        finally:
+            for client in list(shared_clients()):
+                await client.close()
+
+    return asyncio.run(whole())
+
+
+def shared_clients() -> Any:
+    from reward_gateway_client import shared
+
+    return shared._awaiting.pop(asyncio.get_running_loop(), {}).values()
+
+
+@pytest.fixture(autouse=True)
+def _close() -> Iterator[None]:
+    yield
+    from reward_gateway_client import shared
+
+    for client in shared._waiting.values():
+        client.close()
+    shared._waiting.clear()
+
+
+@pytest.fixture
+def same(gateway_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment of trainers that hand no arguments on."""
+    monkeypatch.setenv("REWARD_GATEWAY_URL", gateway_url)
+    monkeypatch.setenv("REWARD_GATEWAY_REWARD", "same")
+
+
+def test_verl_gets_constant_keys_and_an_exception_for_what_has_no_reward(gateway_url: str) -> None:
+    async def work() -> Any:
+        score = partial(verl.compute_score, url=gateway_url, reward="same", reward_router_address=None)
+        extra = {"question": "ask", "level": np.int64(3), "tags": np.array(["a"]), "num_turns": np.int64(1)}
+        call = partial(score, data_source="math", ground_truth=np.str_("7"), extra_info=extra)
+        right, wrong = await asyncio.gather(
+            call(solution_str="x"), score(data_source="math", solution_str="x", ground_truth="8", extra_info={})
+        )
+        assert right == {"score": 1.0, "acc": 1.0, "score_term": 1.0, "score_scored": 1.0}
+        assert (wrong["score"], list(wrong)) == (0.0, list(right))
+        with pytest.raises(Unscorable, match="rule_error"):
+            await call(solution_str="throw")
+        kept = partial(verl.compute_score, "math", "throw", "7", {}, url=gateway_url, reward="kept")
+        assert (await kept(unscorable="substitute"))["score"] == 0.25
+        with pytest.raises(ValueError, match="unscorable"):
+            await kept(unscorable="zero")
+        many = await asyncio.gather(*(call(solution_str=str(i)) for i in range(64)))
+        assert [row["score"] for row in many] == [1.0] * 64
+
+    run(work)
+
+
+def test_trl_asks_once_a_batch_and_none_means_invalid(scripted: ScriptedServer, gateway_url: str) -> None:
+    logged: dict[str, float] = {}
+    arguments: dict[str, Any] = {
+        "completion_ids": [[1]] * 3,
+        "trainer_state": SimpleNamespace(global_step=4),
+        "log_extra": lambda *_: None,
+        "log_metric": lambda name, value: logged.update({name: value}),
+        "solution": ["7", "8", "7"],
+        "level": [3, 3, 3],
+    }
+    completions = [[{"role": "assistant", "content": text}] for text in ("x", "x", "throw")]
+
+    async def work() -> Any:
+        names = ["reward", "score"]
+        functions = trl.gateway_rewards(gateway_url, names, reward="same")
+        assert [f.__name__ for f in functions] == names  # type: ignore[attr-defined]
+        for _ in range(2):
+            rewards = await asyncio.gather(*(f([MESSAGES] * 3, completions, **arguments) for f in functions))
+            assert rewards == [[1, 0, None], [1, 0, None]]
+        assert logged == {"gateway/invalid": 1 / 3}
+        plain = trl.gateway_rewards(scripted.url, ["reward", "reward"], reward="r", truth="level")
+        batches = [["0.1", "0.2"], ["0.3"]]
+        texts = [(["p"] * len(batch), batch) for batch in batches]
+        columns = {**arguments, "solution": ["7", "8"], "level": [3, 3]}
+        found = await asyncio.gather(*(f(*text, **columns) for text in texts for f in plain))
+        assert found == [[0.1, 0.2], [0.1, 0.2], [0.3], [0.3]]
+
+    run(work)
+    assert len(scripted.requests) == 2
+    first = max((request["body"] for request in scripted.requests), key=lambda body: len(body["samples"]))
+    assert first == {
+        "reward": "r",
+        "samples": [
+            {"prompt": "p", "response": text, "ground_truth": 3, "extra_info": {"solution": truth}}
+            for text, truth in (("0.1", "7"), ("0.2", "8"))
+        ],
+        "training_step": 4,
+    }
+
+
+def test_easyr1_sends_a_batch_and_reads_what_the_ground_truth_carries(gateway_url: str) -> None:
+    carried = json.dumps({"ground_truth": "7", "prompt": MESSAGES, "data_source": "math", "extra_info": {"level": 3}})
+    inputs = [{"response": "x", "response_length": 1, "ground_truth": truth} for truth in (carried, "7", '{"a": 1}')]
+    rows = easyr1.compute_score(inputs, url=gateway_url, reward="same")
+    assert [row["overall"] for row in rows] == [1, 0, 0]
+    assert {tuple(row) for row in rows} == {("score", "score_scored", "overall")}
+    broken = [{"response": "throw", "response_length": 1, "ground_truth": ""}]
+    assert easyr1.compute_score(broken, url=gateway_url, reward="kept")[0]["overall"] == 0.25
+    with pytest.raises(Unscorable):
+        easyr1.compute_score(broken, url=gateway_url, reward="same")
+
+
+@pytest.mark.usefixtures("same")
+def test_areal_calls_it_in_worker_processes() -> None:
+    row = {"messages": MESSAGES, "answer": "7", "level": 3}
+    pickle.dumps(areal.gateway_reward)
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        assert pool.submit(areal.gateway_reward, "ask", "x<|im_end|>", [1], [2], **row).result() == 1
+        with pytest.raises(Unscorable, match="rule_error"):
+            pool.submit(areal.gateway_reward, "ask", "throw<|im_end|>\n", [1], [2], **row).result()
+    texts = ["a<b>", "a<|im_end|><|endoftext|>", "a</s>\n", "<|im_end|>a", "a<｜end▁of▁sentence｜>", ""]
+    assert [areal.without_end_tokens(text) for text in texts] == ["a<b>", "a", "a", "<|im_end|>a", "a", ""]
+
+
+@pytest.mark.usefixtures("same")
+def test_verifiers_gets_a_number_and_metrics_or_an_exception() -> None:
+    message = SimpleNamespace(role="user", content=[SimpleNamespace(text="ask"), {"text": None}])
+    task = SimpleNamespace(prompt=[message], answer="7", model_dump=lambda **_: {"level": 3})
+    metrics: dict[str, float] = {}
+    trace = SimpleNamespace(last_reply="x", record_metrics=metrics.update)
+
+    async def work() -> None:
+        assert await verifiers.score(task, trace) == 1
+        assert metrics == {"gateway/score": 1, "gateway/score_scored": 1}
+        text = SimpleNamespace(prompt="ask", prompt_text="ask", target="7")
+        assert await verifiers.score(text, trace) == 0
+        with pytest.raises(Unscorable):
+            await verifiers.score(task, SimpleNamespace(last_reply="throw"))
+
+    run(work)
+
+
+def test_ray_adds_columns_to_a_table(gateway_url: str) -> None:
+    table = pa.table(
+        {
+            "prompt": [MESSAGES] * 3,
+            "completion": ["x", "x", "throw"],
+            "gold": ["7", "8", "7"],
+            "level": [3, 3, 3],
+            "valid": ["old"] * 3,
+        }
+    )
+    score = ray.ScoreBatch(gateway_url, "same", {"response": "completion", "ground_truth": "gold"})
+    scored = score(table)
+    assert scored.column("completion").to_pylist() == ["x", "x", "throw"]
+    assert scored.column("reward").to_pylist() == [1, 0, None]
+    assert scored.column("valid").to_pylist() == [True, True, False]
+    assert scored.column("failure_kind").to_pylist() == [None, None, "rule_error"]
+    assert scored.column("metrics").to_pylist()[2] == {"score": 0, "score_scored": 0}
+    assert score(table.slice(0, 0)).num_rows == 0
+
+
+def test_swift_sends_columns_and_takes_the_substitute(gateway_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    class AsyncORM:
+        def __init__(self, args: Any = None, **_: Any) -> None:
+            self.args = args
+
+    swift, rewards = ModuleType("swift"), ModuleType("swift.rewards")
+    rewards.orms, rewards.AsyncORM = {}, AsyncORM  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "swift", swift)
+    monkeypatch.setitem(sys.modules, "swift.rewards", rewards)
+    monkeypatch.setenv("REWARD_GATEWAY_URL", gateway_url)
+    monkeypatch.setenv("REWARD_GATEWAY_REWARD", "same")
+    from reward_gateway_client import swift as adapter
+
+    assert rewards.orms == {"gateway": adapter.Gateway}  # type: ignore[attr-defined]
+    orm = adapter.Gateway(args=None)
+    columns: dict[str, Any] = {
+        "messages": [[*MESSAGES, {"role": "assistant", "content": "x"}]] * 2,
+        "solution": ["7", "8"],
+        "level": [3, 3],
+        "request_id": ["a", "b"],
+        "trainer_state": SimpleNamespace(global_step=1),
+    }
+    assert asyncio.run(orm(["x", "x"], **columns)) == [1, 0]
+    with pytest.raises(Unscorable):
+        asyncio.run(orm(["throw"]))
+    monkeypatch.setenv("REWARD_GATEWAY_REWARD", "kept")
+    assert asyncio.run(adapter.Gateway()(["throw", "1"])) == [0.25, 1]
+
+
+def test_adapters_share_a_client_a_process_and_loop(gateway_url: str) -> None:
+    assert shared_gateway(gateway_url) is shared_gateway(f"{gateway_url}/")
+    assert shared_gateway(gateway_url, "key") is not shared_gateway(gateway_url)
+
+    async def work() -> Any:
+        assert shared_async_gateway(gateway_url) is shared_async_gateway(gateway_url)
+        return shared_async_gateway(gateway_url)
+
+    assert run(work) is not run(work)
