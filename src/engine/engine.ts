@@ -24,6 +24,8 @@ export interface Job {
   readonly rows: readonly (Sample | Unreadable)[]
   readonly run?: string
   readonly trainingStep?: number
+  /** For the record; absent: nobody named it. */
+  readonly requestId?: string
   /** On the engine's clock, milliseconds: when this passes, what has no outcome fails as `deadline`. */
   readonly deadline: number
   /** Aborted when nobody waits any more. */
@@ -78,9 +80,12 @@ function scoreRows(parts: EngineParts, job: Job): Promise<readonly Outcome[]> {
     const context: StepContext = { ...parts, job, end, groups }
     const substituted = substitutes(plan, groups)
     const outcomes = new Array<Outcome>(rows.length)
+    const began = parts.clock.now()
+    const ms = new Float64Array(rows.length)
     let left = rows.length
     const finish = (index: number, outcome: Outcome) => {
       outcomes[index] = outcome
+      ms[index] = parts.clock.now() - began
       job.onOutcome?.(index, outcome)
       const row = rows[index]
       if (row && isSample(row)) report(context, row, outcome)
@@ -96,6 +101,8 @@ function scoreRows(parts: EngineParts, job: Job): Promise<readonly Outcome[]> {
       }
       end.dispose()
       resolve(outcomes)
+      const { run = '', trainingStep = null, requestId = null } = job
+      parts.events?.done?.({ plan, requestId, run, trainingStep, rows, outcomes, ms })
     }
     for (const [index, row] of rows.entries()) {
       if (isSample(row)) walks.push(new Walk(context, row, (outcome) => take(index, row, outcome)))

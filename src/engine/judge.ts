@@ -7,7 +7,7 @@ import type { Term } from '../sample/outcome.ts'
 import type { Score } from '../sample/score.ts'
 import { aggregated } from './draws.ts'
 import { type GuardedQuestion, guardQuestion } from './guard/question.ts'
-import { failed, off, type StepContext, scored, spoke } from './step.ts'
+import { failed, off, originOf, type StepContext, scored, spoke } from './step.ts'
 
 /** What one draw gave: a score, a text for later steps, nothing readable, or a failure. */
 export type Drawn =
@@ -45,9 +45,35 @@ async function drawOne(
   model: string,
   draw: number,
 ): Promise<Drawn> {
+  const began = context.clock.now()
   const answered = await ask(context, step, row, question, model, draw)
-  if ('failure' in answered) return { status: 'failed', failure: answered.failure }
-  const { answer } = answered
+  const ms = context.clock.now() - began
+  const drawn =
+    'failure' in answered
+      ? ({ status: 'failed', failure: answered.failure } as const)
+      : await readDraw(context, step, row, answered)
+  context.events?.drawn?.({
+    step: step.name,
+    samples: [originOf(row)],
+    model,
+    draw,
+    template: question.template,
+    sampling: step.sampling ?? null,
+    ms,
+    answered: 'failure' in answered ? null : answered,
+    verdict: drawn.status === 'scored' ? drawn.score.value : null,
+    failure: 'failure' in drawn ? drawn.failure : null,
+  })
+  return drawn
+}
+
+/** What the author's rm_postprocess reads in an answer. Never rejects. */
+async function readDraw(
+  context: StepContext,
+  step: PlanStep,
+  row: CallRow,
+  { answer }: Answered,
+): Promise<Drawn> {
   if (step.critique) return { status: 'text', text: (answer as Generation).text }
   const truncated = step.ask === 'generate' && (answer as Generation).finishReason === 'length'
   if (truncated) return { status: 'failed', failure: cutOff }

@@ -38,7 +38,7 @@ export async function ruleTerm(context: StepContext, step: PlanStep, row: CallRo
 /** A row as an author's code sees it: the sample with this step's judge prompt, and the steps named in `after`. */
 export function rowOf(step: PlanStep, given: Sample, terms: Terms): CallRow {
   const rmPrompt = Object.hasOwn(given.rmPrompts, step.name) ? given.rmPrompts[step.name] : undefined
-  const sample = rmPrompt === undefined ? given : { ...given, rmPrompt }
+  const sample = rmPrompt === undefined ? given : withPrompt(given, rmPrompt)
   if (step.after.length === 0) return { sample, earlier: {} }
   const earlier = step.after.map((name) => {
     const term = terms.get(name)
@@ -46,6 +46,17 @@ export function rowOf(step: PlanStep, given: Sample, terms: Terms): CallRow {
   })
   return { sample, earlier: Object.fromEntries(earlier) }
 }
+
+const origins = new WeakMap<Sample, Sample>()
+
+function withPrompt(given: Sample, rmPrompt: string): Sample {
+  const sample = { ...given, rmPrompt }
+  origins.set(sample, given)
+  return sample
+}
+
+/** The sample of a row as the request holds it. */
+export const originOf = ({ sample }: CallRow): Sample => origins.get(sample) ?? sample
 
 const textsOf = (term: Term | undefined): readonly string[] => (term?.status === 'text' ? term.texts : [])
 
