@@ -2,6 +2,7 @@ import { type GatewayOptions, openGateway } from '../gateway/gateway.ts'
 import { createApp } from '../http/app.ts'
 import { packageVersion } from '../package-version.ts'
 import { openMetrics } from '../telemetry/metrics.ts'
+import { type Log, withLog } from './log-events.ts'
 
 export interface ServerOptions extends Omit<GatewayOptions, 'events'> {
   /** Over the configs' own `listen`. */
@@ -21,7 +22,8 @@ export interface RunningServer {
 /** A gateway with its HTTP face, listening. */
 export async function openServer(options: ServerOptions): Promise<RunningServer> {
   const metrics = openMetrics({ version: packageVersion, inFlight: () => gateway.inFlight })
-  const gateway = await openGateway({ ...options, events: metrics })
+  let log: Log | null = null
+  const gateway = await openGateway({ ...options, events: withLog(metrics, () => log) })
   const { listen, limits } = gateway.settings
   const app = await createApp({
     gateway,
@@ -29,6 +31,7 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
     bodyLimit: limits.max_body_bytes,
     logger: { level: options.logLevel },
   })
+  log = app.log
   try {
     await app.listen({ host: options.host ?? listen.host, port: options.port ?? listen.port })
   } catch (error) {

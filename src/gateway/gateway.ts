@@ -27,6 +27,8 @@ export interface ScoreJob {
   readonly signal: AbortSignal
   readonly run?: string
   readonly trainingStep?: number
+  /** Names the request in the record; a random one if absent. */
+  readonly requestId?: string
   /** Milliseconds from here; the shorter one of this and the reward's own deadline holds. */
   readonly deadlineMs?: number
   /** Called once a row, as soon as its outcome is final; in any order. */

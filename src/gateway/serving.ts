@@ -13,8 +13,11 @@ import { readConfigs } from '../plan/configs.ts'
 import type { GatewaySettings } from '../plan/gateway-config.ts'
 import type { Plan } from '../plan/plan.ts'
 import { resolvePlans } from '../plan/resolve.ts'
+import type { RecordEvents } from '../telemetry/record/record.ts'
 import { type Keys, readKeys } from './keys.ts'
+import { allOf } from './listeners.ts'
 import { Passing } from './passing.ts'
+import { recordOf } from './record-of.ts'
 
 export interface ServingOptions {
   /** Files and folders: gateway.yaml and rm-configs. */
@@ -31,6 +34,7 @@ export interface ServingOptions {
     readonly engine?: EngineEvents
     readonly models?: ModelEvents
     readonly functions?: FunctionEvents
+    readonly record?: RecordEvents
   }
 }
 
@@ -76,18 +80,23 @@ export async function openServing(options: ServingOptions, before?: Serving): Pr
       openModels(modelConfigs, { clock, env, ...(events.models && { events: events.models }) })
     const passing = new Passing(models)
     const { secret_env: secretName } = settings.guard
+    const record = recordOf(settings, resolved.models, {
+      clock,
+      ...(events.record && { events: events.record }),
+    })
     const engine = openEngine({
       functions,
       models,
       clock,
       secret: (secretName && env[secretName]) || options.secret,
       maxRows: settings.limits.max_samples,
-      ...(events.engine && { events: events.engine }),
+      events: allOf([events.engine, record]),
     })
     let ending: Promise<void> | null = null
     const end = async () => {
       await models.close()
       await functions.close()
+      await record?.close()
     }
     return {
       settings,

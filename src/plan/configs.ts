@@ -92,7 +92,7 @@ const nameOf = (file: string): string => file.replace(/^.*[\\/]/, '').replace(/\
 function settingsOf(read: Partial<GatewayConfig>, file: string): GatewaySettings {
   const { models: _, $schema: __, ...settings } = { ...gatewayConfig.parse({}), ...read }
   const folder = dirname(file)
-  const { functions, keys, wires } = settings
+  const { functions, keys, wires, record } = settings
   const kept = Object.entries(keys).map(([name, { file, ...key }]) => [
     name,
     file === undefined ? key : { ...key, file: resolve(folder, file) },
@@ -100,6 +100,7 @@ function settingsOf(read: Partial<GatewayConfig>, file: string): GatewaySettings
   return {
     ...settings,
     keys: Object.fromEntries(kept),
+    ...(record && { record: { ...record, folder: resolve(folder, record.folder) } }),
     functions: { ...functions, folders: functions.folders.map((path) => resolve(folder, path)) },
     wires: Object.fromEntries(
       Object.entries(wires).map(([name, wire]) => [name, { ...wire, ...truthsOf(wire, folder) }]),

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { modelConfig } from '../models/model-config.ts'
+import { recordConfig } from './record-config.ts'
 import { globalName } from './reward-config.ts'
 import { wiresConfig } from './wires-config.ts'
 
@@ -84,6 +85,8 @@ export const gatewayConfig = z.strictObject({
     })
     .prefault({}),
   wires: wiresConfig.prefault({}),
+  /** Where scored rows are written down; absent: nowhere. */
+  record: recordConfig.optional(),
 })
 
 /** gateway.yaml with its defaults filled in and its paths made absolute. */

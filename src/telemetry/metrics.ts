@@ -3,12 +3,14 @@ import type { EngineEvents } from '../engine/events.ts'
 import type { FunctionEvents } from '../functions/events.ts'
 import type { ModelEvents } from '../models/events.ts'
 import { type Instruments, instruments, scoreBuckets, secondBuckets } from './instruments.ts'
+import type { RecordEvents } from './record/record.ts'
 
 /** Prometheus metrics, fed by the events of the rooms. Labels come from closed sets: rewards, steps, models, kinds. */
 export interface Metrics {
   readonly engine: EngineEvents
   readonly models: ModelEvents
   readonly functions: FunctionEvents
+  readonly record: RecordEvents
   /** Called once a request of a route has been answered. */
   answered(route: string, status: number, seconds: number): void
   /** The exposition text and its content type. */
@@ -32,6 +34,7 @@ export function openMetrics(sources: Sources): Metrics {
     engine: engineMetrics(make),
     models: modelMetrics(make),
     functions: functionMetrics(make),
+    record: recordMetrics(make),
     answered: requestMetrics(make),
     expose: async () => ({ text: await registry.metrics(), contentType: registry.contentType }),
     close: () => registry.clear(),
@@ -124,5 +127,18 @@ function functionMetrics(make: Instruments): FunctionEvents {
   return (event) => {
     if (event.type === 'call') calls(event.ms / 1000, event.name, event.op, event.status)
     if (event.type === 'worker_restarted') restarts(1, event.name, event.why)
+  }
+}
+
+function recordMetrics(make: Instruments): RecordEvents {
+  const rows = make.counter('records_total', 'Rows that were recorded.', [])
+  const bytes = make.counter('record_bytes_total', 'Bytes of the record, compressed.', [])
+  const dropped = make.counter('records_dropped_total', 'Rows that were scored and not recorded.', ['why'])
+  return {
+    written(count, size) {
+      rows(count)
+      bytes(size)
+    },
+    dropped: (count, why) => dropped(count, why),
   }
 }

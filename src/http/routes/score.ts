@@ -33,6 +33,7 @@ export function scoreRoutes(app: ZodApp, gateway: Gateway): void {
       reward,
       rows: readNativeRows(samples, odditiesOf(request)),
       signal: goneSignal(reply),
+      requestId: request.id,
       ...(trainingStep !== undefined && { trainingStep }),
       ...(run !== undefined && { run }),
     }

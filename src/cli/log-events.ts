@@ -1,0 +1,22 @@
+import type { GatewayOptions } from '../gateway/gateway.ts'
+import type { createApp } from '../http/app.ts'
+
+/** The server's log. */
+export type Log = Awaited<ReturnType<typeof createApp>>['log']
+
+type Events = NonNullable<GatewayOptions['events']>
+
+/** The same listeners, and a line in the log for what people should know at once. */
+export function withLog(events: Events, log: () => Log | null): Events {
+  return {
+    ...events,
+    record: {
+      ...events.record,
+      disk(trouble) {
+        events.record?.disk?.(trouble)
+        if (trouble === null) log()?.info('records are written again')
+        else log()?.error({ reason: trouble }, 'records cannot be written; they are dropped, scoring goes on')
+      },
+    },
+  }
+}

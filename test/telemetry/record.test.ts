@@ -1,0 +1,250 @@
+import { createHash } from 'node:crypto'
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { openRecord, type RecordParts, type RecordSettings } from '../../src/telemetry/record/record.ts'
+import { recordFiles } from '../../src/telemetry/record/segments.ts'
+import { fakeClock } from '../support/clock.ts'
+import { outcomesOf, sampleOf, testGateway, testModel } from '../support/gateway.ts'
+import { recordsIn, requestDone } from '../support/records.ts'
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
+
+t.test('each row leaves a line with its config, its judge and how its reward came about', async (t) => {
+  const folder = join(t.testdir(), 'records')
+  const { servers, config } = await testModel(
+    t,
+    1,
+    { policy: 'constant', constant: 1 },
+    { sampling: { temperature: 0.5, seed: 7 } },
+  )
+  const gateway = await testGateway(t, {
+    gateway: { models: { judge: config }, record: { folder } },
+    judged: {
+      gate: 'rule == 1',
+      steps: [
+        { name: 'rule', function: 'echo-rule' },
+        { name: 'quality', function: 'digit-judge', model: 'judge', weight: 0.5, votes: { n: 2 } },
+      ],
+    },
+  })
+  const rows = [
+    sampleOf('1', { id: 'a', prompt: 'two?', group: { id: 'g' }, rmPrompts: { quality: 'own prompt' } }),
+    sampleOf('0', { id: 'b' }),
+    sampleOf('throw', { id: 'c' }),
+    { id: 'd', failure: { kind: 'bad_sample', retryable: false, detail: 'no response' } as const },
+  ]
+  await outcomesOf(gateway, 'judged', rows, { requestId: 'req', run: 'r1', trainingStep: 3 })
+  await gateway.close(0)
+  const records = await recordsIn(folder)
+  t.strictSame(
+    records.map(({ id, reward, failure }) => [id, reward, failure?.kind ?? null]),
+    [
+      ['req:0', 1.5, null],
+      ['req:1', 0, null],
+      ['req:2', null, 'rule_error'],
+      ['req:3', null, 'bad_sample'],
+    ],
+  )
+  const asked = {
+    model: 'judge',
+    instance: servers[0]?.url,
+    source: 'call',
+    attempts: 1,
+    template: /^[0-9a-f]{64}$/,
+    sampling: { temperature: 0.5 },
+    answer: { sha256: sha256('1'), chars: 1 },
+    verdict: 1,
+    failure: null,
+  }
+  t.match(records[0], {
+    config: { reward: 'judged', version: gateway.reward('judged').version, gate: 'rule == 1' },
+    run: 'r1',
+    training_step: 3,
+    sample: { id: 'a', group: 'g', prompt: { sha256: sha256('two?') }, response: { sha256: sha256('1') } },
+    terms: [
+      { name: 'rule', score: 1, parts: { length: 1 }, details: { seen: { sha256: sha256('1') } }, asks: [] },
+      {
+        name: 'quality',
+        contribution: 0.5,
+        draws: 2,
+        asks: [
+          { ...asked, draw: 0, seed: 7 },
+          { ...asked, draw: 1, seed: 8 },
+        ],
+      },
+    ],
+  })
+  t.match(records[1]?.terms[1], { status: 'off', why: 'gate', asks: [] })
+})
+
+t.test('a failed question is recorded with every attempt', async (t) => {
+  const folder = join(t.testdir(), 'records')
+  const { servers, config } = await testModel(t, 2, { faults: [{ kind: '500' }] }, { retry: { pause_ms: 1 } })
+  const gateway = await testGateway(t, {
+    gateway: { models: { judge: config }, record: { folder } },
+    judged: { steps: [{ name: 'q', function: 'digit-judge', model: 'judge' }] },
+  })
+  await outcomesOf(gateway, 'judged', [sampleOf('1')])
+  await gateway.close(0)
+  const [ask] = (await recordsIn(folder))[0]?.terms[0]?.asks ?? []
+  t.match(ask, { verdict: null, answer: null, failure: { kind: 'judge_unreachable' } })
+  t.ok((ask?.attempts ?? 0) >= 2)
+  t.strictSame(
+    new Set(ask?.failure?.attempts?.map(({ instance }) => instance)),
+    new Set(servers.map(({ url }) => url)),
+  )
+})
+
+const settings = (folder: string, more: Partial<RecordSettings> = {}): RecordSettings => ({
+  folder,
+  text: 'hash',
+  share: 1,
+  maxFileBytes: 1 << 20,
+  maxFileAgeMs: 3_600_000,
+  maxTotalBytes: 1 << 30,
+  ...more,
+})
+
+/** A recorder, and what it told. */
+function recorder(given: RecordSettings, clock = fakeClock()) {
+  const told = { written: 0, queue: 0, disk: 0, troubles: [] as (string | null)[] }
+  const waiters: (() => void)[] = []
+  const events: RecordParts['events'] = {
+    written(rows) {
+      told.written += rows
+      for (const wake of waiters.splice(0)) wake()
+    },
+    dropped(rows, why) {
+      told[why] += rows
+      for (const wake of waiters.splice(0)) wake()
+    },
+    disk: (trouble) => void told.troubles.push(trouble),
+  }
+  const record = openRecord(given, { clock, events, samplingOf: () => ({}) })
+  const next = () => new Promise<void>((resolve) => waiters.push(resolve))
+  /** Resolves once what was handed over is written or dropped. */
+  const settle = async () => {
+    const done = next()
+    while (clock.pending === 0) await new Promise((resolve) => setImmediate(resolve))
+    clock.advance(1000)
+    await done
+  }
+  return { record, told, settle, clock }
+}
+
+t.test('only `full` keeps text; `hash` and `none` leave no word of it in the files', async (t) => {
+  const word = 'SECRETWORD'
+  const event = requestDone('q', [1], `so ${word}`)
+  const [outcome] = event.outcomes
+  if (outcome?.terms[0]?.status !== 'scored') throw new Error('a scored term is needed')
+  const details = { extracted: word, deep: { [word]: [word] }, count: 3, right: true }
+  const term = { ...outcome.terms[0], score: { value: 1, details } }
+  const spoken = { ...event, outcomes: [{ ...outcome, terms: [term] }] }
+  for (const text of ['full', 'hash', 'none'] as const) {
+    const folder = join(t.testdir(), text)
+    const { record } = recorder(settings(folder, { text }))
+    record.done(spoken)
+    await record.close()
+    const [row] = await recordsIn(folder)
+    t.equal(JSON.stringify(row).includes(word), text === 'full', text)
+    t.match(row?.terms[0]?.details, text === 'full' ? details : { count: 3, right: true })
+  }
+})
+
+t.test('files are closed by size and by age, and the oldest go when the folder is full', async (t) => {
+  const folder = join(t.testdir(), 'records')
+  const limits = { maxFileBytes: 4000, maxFileAgeMs: 60_000, maxTotalBytes: 9000 }
+  const { record, told, settle, clock } = recorder(settings(folder, limits))
+  for (let batch = 0; batch < 20; batch += 1) {
+    record.done(
+      requestDone(
+        `${batch}`,
+        Array.from({ length: 30 }, (_, index) => Math.sin(batch * 30 + index)),
+      ),
+    )
+    await settle()
+  }
+  const files = await recordFiles(folder)
+  t.ok(files.length >= 2, 'several files')
+  t.ok(files.reduce((sum, file) => sum + statSync(file).size, 0) <= 9000 + 4000, 'the folder is bounded')
+  for (const file of files) t.ok(statSync(file).size <= 4000)
+  t.equal(told.written, 600)
+  const kept = await recordsIn(folder)
+  t.ok(kept.length < 600)
+  t.equal(kept.at(-1)?.id, '19:29', 'the youngest stay')
+  clock.advance(60_000)
+  record.done(requestDone('late', [1]))
+  await settle()
+  const last = (await recordFiles(folder)).at(-1)
+  t.not(last, files.at(-1), 'an old file is closed')
+  await record.close()
+})
+
+t.test(
+  'a disk that fails costs records, not scoring: counted, told of once, and over when it is',
+  async (t) => {
+    const folder = join(t.testdir({ blocked: 'a file' }), 'blocked')
+    const { record, told, settle } = recorder(settings(folder))
+    for (const id of ['a', 'b']) {
+      record.done(requestDone(id, [1, 0]))
+      await settle()
+    }
+    t.strictSame([told.disk, told.written, told.troubles.length], [4, 0, 1])
+    t.match(told.troubles[0], /EEXIST|ENOTDIR/)
+    rmSync(folder)
+    record.done(requestDone('c', [1]))
+    await settle()
+    t.strictSame([told.written, told.troubles.at(-1)], [1, null])
+    await record.close()
+    t.strictSame(
+      (await recordsIn(folder)).map(({ id }) => id),
+      ['c:0'],
+    )
+  },
+)
+
+t.test('a burst beyond the queue is dropped and counted; every row is written or dropped', async (t) => {
+  const folder = join(t.testdir(), 'records')
+  const { record, told } = recorder(settings(folder, { share: 1 }))
+  const rewards = new Array<number>(1000).fill(1)
+  for (let at = 0; at < 80; at += 1) record.done(requestDone(`${at}`, rewards))
+  const long = 'x'.repeat(1 << 16)
+  for (let at = 0; at < 3; at += 1) record.done(requestDone(`long ${at}`, rewards, long))
+  t.ok(told.queue >= 14_000, 'dropped at once')
+  await record.close()
+  t.equal(told.written + told.queue, 83_000)
+})
+
+t.test('a share keeps whole groups, and the same ones each time', async (t) => {
+  const event = requestDone('s', new Array<number>(400).fill(1))
+  const rows = event.rows.map((row, index) => ({ ...row, group: { id: `g${index >> 2}` } }))
+  const chosen: string[][] = []
+  for (const name of ['first', 'second']) {
+    const folder = join(t.testdir(), name)
+    const { record } = recorder(settings(folder, { share: 0.3 }))
+    record.done({ ...event, rows })
+    await record.close()
+    chosen.push((await recordsIn(folder)).map(({ sample }) => sample.group ?? ''))
+  }
+  t.strictSame(chosen[0], chosen[1])
+  const groups = new Set(chosen[0])
+  t.ok(groups.size > 15 && groups.size < 50, `${groups.size} of 100 groups`)
+  t.equal(chosen[0]?.length, groups.size * 4)
+})
+
+t.test('a file whose end is missing gives the lines before', async (t) => {
+  const folder = join(t.testdir(), 'records')
+  const { record, settle } = recorder(settings(folder))
+  for (const id of ['a', 'b']) {
+    record.done(requestDone(id, [1]))
+    await settle()
+  }
+  await record.close()
+  const [file = ''] = await recordFiles(folder)
+  writeFileSync(file, readFileSync(file).subarray(0, -10))
+  t.strictSame(
+    (await recordsIn(folder)).map(({ id }) => id),
+    ['a:0'],
+  )
+})
