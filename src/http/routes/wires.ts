@@ -63,6 +63,7 @@ async function answer(
     gateway.score({
       reward,
       rows: reading.rows,
+      requestId: request.id,
       signal,
       ...(limit !== undefined && { deadlineMs: limit }),
       ...(run !== undefined && { run }),
