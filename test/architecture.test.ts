@@ -19,7 +19,7 @@ const rooms: Record<string, readonly string[]> = {
   functions: ['contract', 'extract', 'sample'],
   models: ['contract', 'sample'],
   plan: ['contract', 'functions', 'models', 'sample'],
-  engine: ['plan', 'contract', 'functions', 'models', 'sample', 'statistics'],
+  engine: ['plan', 'contract', 'extract', 'functions', 'models', 'sample', 'statistics'],
   telemetry: ['sample', 'engine', 'functions', 'models', 'statistics'],
   canary: ['engine', 'models', 'plan', 'sample'],
   gateway: [

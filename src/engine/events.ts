@@ -62,4 +62,6 @@ export interface EngineEvents {
   asked?(event: AskedEvent): void
   drawn?(event: DrawnEvent): void
   done?(event: RequestDone): void
+  /** Once a question or a refused answer: the parts of the guard that had something to do. */
+  guarded?(event: { readonly reward: string; readonly step: string; readonly parts: readonly string[] }): void
 }

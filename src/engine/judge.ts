@@ -1,12 +1,15 @@
 import type { AskName, Generation } from '../contract/index.ts'
 import type { CallRow } from '../functions/function-host.ts'
+import { fullGuard } from '../models/guard-config.ts'
 import { type Answered, AskError } from '../models/models.ts'
 import type { PlanStep } from '../plan/plan.ts'
 import type { Failure } from '../sample/failure.ts'
 import type { Term } from '../sample/outcome.ts'
 import type { Score } from '../sample/score.ts'
 import { aggregated } from './draws.ts'
-import { type GuardedQuestion, guardQuestion } from './guard/question.ts'
+import type { GuardedQuestion } from './guard/question.ts'
+import { withoutThoughts } from './guard/thoughts.ts'
+import { questionsOf, refusedTerm } from './guarded.ts'
 import { failed, off, originOf, type StepContext, scored, spoke } from './step.ts'
 
 /** What one draw gave: a score, a text for later steps, nothing readable, or a failure. */
@@ -18,6 +21,8 @@ export type Drawn =
 
 /** A model reward's term: question, guard, pool, verdict; once for each draw of each model. Never rejects. */
 export async function judgeTerm(context: StepContext, step: PlanStep, row: CallRow): Promise<Term> {
+  const refused = refusedTerm(context, step, row)
+  if (refused) return refused
   const asked = await context.functions.call({ op: 'preprocess', function: step.function, rows: [row] })
   if (asked.status === 'failed') return failed(context, step, asked.failure)
   if (asked.status === 'verdicts') {
@@ -26,14 +31,14 @@ export async function judgeTerm(context: StepContext, step: PlanStep, row: CallR
       ? scored(context, step, { ...score, flags: [...(score.flags ?? []), 'no_call'] })
       : off(context, step, 'not_applicable')
   }
-  const question = guardQuestion(step.ask ?? 'generate', asked.question, context.secret, step.identity)
+  const questions = questionsOf(context, step, row, asked.question)
   const draws = step.models.flatMap((model) =>
     Array.from({ length: step.votes.n }, (_, draw) => ({ model, draw })),
   )
   const drawn = await Promise.all(
-    draws.map(({ model, draw }) => drawOne(context, step, row, question, model, draw)),
+    draws.map(({ model, draw }) => drawOne(context, step, row, questions.of(model), model, draw)),
   )
-  return termOfDraws(context, step, question, drawn)
+  return termOfDraws(context, step, questions.flags, drawn)
 }
 
 /** One question to one model, and what the author's rm_postprocess reads in the answer. Never rejects. */
@@ -51,7 +56,7 @@ async function drawOne(
   const drawn =
     'failure' in answered
       ? ({ status: 'failed', failure: answered.failure } as const)
-      : await readDraw(context, step, row, answered)
+      : await readDraw(context, step, row, model, answered)
   context.events?.drawn?.({
     step: step.name,
     samples: [originOf(row)],
@@ -72,16 +77,20 @@ async function readDraw(
   context: StepContext,
   step: PlanStep,
   row: CallRow,
+  model: string,
   { answer }: Answered,
 ): Promise<Drawn> {
   if (step.critique) return { status: 'text', text: (answer as Generation).text }
   const truncated = step.ask === 'generate' && (answer as Generation).finishReason === 'length'
   if (truncated) return { status: 'failed', failure: cutOff }
+  const cuts = step.ask === 'generate' && (step.guards.get(model) ?? fullGuard).thoughts
+  const said = cuts ? withoutThoughts(answer as Generation) : answer
+  if (said === null) return { status: 'unreadable', failure: unfinished }
   const read = await context.functions.call({
     op: 'postprocess',
     function: step.function,
     rows: [row],
-    answer,
+    answer: said,
   })
   if (read.status === 'failed') return read
   const [score = null] = read.status === 'verdicts' ? read.verdicts : []
@@ -92,6 +101,12 @@ const cutOff: Failure = {
   kind: 'judge_truncated',
   retryable: false,
   detail: 'the judge ran into its token limit; raise max_tokens',
+}
+
+const unfinished: Failure = {
+  kind: 'judge_unparseable',
+  retryable: true,
+  detail: 'the judge did not end its thoughts',
 }
 
 const unparseable: Failure = {
@@ -140,10 +155,9 @@ async function ask(
 function termOfDraws(
   context: StepContext,
   step: PlanStep,
-  question: GuardedQuestion,
+  flags: readonly string[],
   drawn: readonly Drawn[],
 ): Term {
-  const flags = question.unguarded ? ['unguarded'] : []
   const texts = drawn.flatMap((one) => (one.status === 'text' ? [one.text] : []))
   if (texts.length > 0) return spoke(context, step, texts)
   const { onUnreadable } = step

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { guardConfig } from './guard-config.ts'
 
 const seconds = z.number().positive().max(86_400)
 const fraction = z.number().min(0).max(1)
@@ -154,6 +155,8 @@ export const modelConfig = z.strictObject({
       turn_s: seconds.default(60),
     })
     .optional(),
+  /** What stands between samples and this model. */
+  guard: guardConfig.prefault({}),
   /** `auto`: answers at temperature 0 are kept; `always`; `never`. */
   cache: z.enum(['auto', 'always', 'never']).default('auto'),
 })

@@ -4,6 +4,7 @@
  */
 import type { AskName, FunctionKind } from '../contract/index.ts'
 import type { BoundFunction } from '../functions/function-host.ts'
+import type { GuardConfig } from '../models/guard-config.ts'
 import type { Sampling } from '../models/models.ts'
 import type { Json } from '../sample/json.ts'
 import type { Expression } from './expression.ts'
@@ -39,6 +40,8 @@ export interface PlanStep {
   readonly critique: boolean
   /** Global names; several are a panel, none for rules. */
   readonly models: readonly string[]
+  /** The guard before each of the models. */
+  readonly guards: ReadonlyMap<string, GuardConfig>
   /** Over the model's own. */
   readonly sampling?: Sampling
   readonly op: 'add' | 'mul'

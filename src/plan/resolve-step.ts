@@ -1,3 +1,4 @@
+import { fullGuard } from '../models/guard-config.ts'
 import type { ModelConfig } from '../models/model-config.ts'
 import { didYouMean } from '../nearest-name.ts'
 import type { ConfigPath } from './config-text.ts'
@@ -55,6 +56,7 @@ export function resolveStep(
     ask,
     critique,
     models,
+    guards: new Map(models.map((model) => [model, around.models.get(model)?.guard ?? fullGuard])),
     ...(step.sampling && { sampling: given(step.sampling) }),
     op: step.op ?? 'add',
     weight: weightOf(step.weight ?? 1),

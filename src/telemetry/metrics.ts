@@ -74,6 +74,11 @@ function engineMetrics(make: Instruments): EngineEvents {
     ['model'],
     secondBuckets,
   )
+  const guarded = make.counter(
+    'guard_total',
+    'Questions and answers in which a part of the guard had something to do.',
+    ['reward', 'step', 'part'],
+  )
   return {
     scored({ reward, outcome }) {
       samples(1, reward, String(outcome.valid))
@@ -87,6 +92,9 @@ function engineMetrics(make: Instruments): EngineEvents {
     asked({ model, source, ms }) {
       questions(1, model, source)
       waits(ms / 1000, model)
+    },
+    guarded({ reward, step, parts }) {
+      for (const part of parts) guarded(1, reward, step, part)
     },
   }
 }

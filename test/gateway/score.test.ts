@@ -78,8 +78,9 @@ t.test('votes are drawn apart and aggregated; what has no verdict follows on_unr
 
 t.test('an answer that rm_preprocess judges itself needs no call and is flagged', async (t) => {
   const { servers, config } = await testModel(t, 1)
+  const judge = { ...config, guard: { refuse: false } }
   const gateway = await testGateway(t, {
-    judged: { models: { judge: config }, steps: [{ name: 'q', function: 'digit-judge', model: 'judge' }] },
+    judged: { models: { judge }, steps: [{ name: 'q', function: 'digit-judge', model: 'judge' }] },
   })
   const [outcome] = await outcomesOf(gateway, 'judged', [sampleOf('')])
   t.match(outcome, { valid: true, reward: 0, flags: ['q:no_call'] })

@@ -1,15 +1,10 @@
-import { createHmac } from 'node:crypto'
-import type { Prompt } from '../../contract/index.ts'
+import { hash } from 'node:crypto'
 
 /**
- * A prompt as text: every value stands between lines with a nonce that its author cannot know.
- * The nonce is an HMAC of the value, so equal questions stay equal and the constant beginning stays cacheable.
+ * A value between lines with a nonce that its author cannot know: 48 bits of a SHA-256 keyed by the secret. It depends
+ * on the value alone, so equal questions stay equal and what stands before a value stays cacheable.
  */
-export function fence(prompt: Prompt, secret: string): string {
-  let text = prompt.literals[0] ?? ''
-  for (const [index, value] of prompt.values.entries()) {
-    const nonce = createHmac('sha256', secret).update(value).digest('hex').slice(0, 12)
-    text += `⟦${nonce}\n${value}\n${nonce}⟧${prompt.literals[index + 1] ?? ''}`
-  }
-  return text
+export function fence(value: string, secret: string): string {
+  const nonce = hash('sha256', `${secret}\n${value}`).slice(0, 12)
+  return `⟦${nonce}\n${value}\n${nonce}⟧`
 }

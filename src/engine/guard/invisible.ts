@@ -1,0 +1,101 @@
+/** Controls, soft hyphen, joiners, marks of direction, fillers, variation selectors and other characters without a shape. */
+const shapeless =
+  '\\0-\\x08\\x0e-\\x1f\\x7f-\\x84\\x86-\\x9f\\xad\\u034f\\u061c\\u115f\\u1160\\u180b-\\u180f\\u200b-\\u200f\\u202a-\\u202e' +
+  '\\u2060-\\u206f\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff9-\\ufffb'
+
+/** Any code unit that the slow path must look at. */
+const suspect = new RegExp(`[${shapeless}\\ud800-\\udfff]`)
+
+/** The flags of England, Scotland and Wales are the only ordinary use of tag characters. */
+const subdivisionFlag = ['gbeng', 'gbsct', 'gbwls']
+  .map((tags) => [...tags].map((letter) => `\\u{${(0xe0000 + letter.charCodeAt(0)).toString(16)}}`).join(''))
+  .join('|')
+
+const runs = new RegExp(
+  `\\u{1f3f4}(?:${subdivisionFlag})\\u{e007f}|[${shapeless}\\u{1d173}-\\u{1d17a}\\u{e0000}-\\u{e0fff}]+|\\p{Cs}`,
+  'gu',
+)
+
+const rightToLeft =
+  /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u
+
+/**
+ * Characters that nobody sees are shown as `⟨U+202E⟩`, a run of them as `⟨12 invisible characters⟩`, a lone surrogate as
+ * U+FFFD; those that ordinary emoji and scripts need stay. Linear.
+ */
+export function withoutInvisible(text: string): string {
+  if (!suspect.test(text)) return text
+  let isRightToLeft: boolean | undefined
+  return text.replace(runs, (run, at: number) => {
+    if (run.startsWith('\u{1f3f4}')) return run
+    if (run >= '\ud800' && run <= '\udfff' && run.length === 1) return '\ufffd'
+    isRightToLeft ??= rightToLeft.test(text)
+    if (run.length === 1) {
+      const [before, after] = [lastPoint(text, at), text.codePointAt(at + 1) ?? null]
+      return isOrdinary(run.charCodeAt(0), before, after, isRightToLeft) ? run : shown(run)
+    }
+    const points = [...run]
+    const before = lastPoint(text, at)
+    const after = text.codePointAt(at + run.length) ?? null
+    let hidden = 0
+    const kept = points.map((point, index) => {
+      const previous = index === 0 ? before : (points[index - 1]?.codePointAt(0) ?? null)
+      const next = index === points.length - 1 ? after : (points[index + 1]?.codePointAt(0) ?? null)
+      if (isOrdinary(point.codePointAt(0) ?? 0, previous, next, isRightToLeft === true)) return point
+      hidden += 1
+      return ''
+    })
+    if (hidden === 0) return run
+    const [only = ''] = hidden === 1 ? points.filter((_, index) => kept[index] === '') : []
+    return kept.join('') + (only ? shown(only) : `⟨${hidden} invisible characters⟩`)
+  })
+}
+
+const shown = (point: string): string =>
+  `⟨U+${(point.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`
+
+function lastPoint(text: string, end: number): number | null {
+  if (end === 0) return null
+  const unit = text.charCodeAt(end - 1)
+  const isLow = unit >= 0xdc00 && unit <= 0xdfff
+  return text.codePointAt(isLow && end > 1 ? end - 2 : end - 1) ?? null
+}
+
+const pictures = /^[\p{Extended_Pictographic}\p{Emoji_Modifier}]$/u
+const joining =
+  /^[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Mongolian}\p{Script=Nko}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Gurmukhi}\p{Script=Gujarati}\p{Script=Oriya}\p{Script=Tamil}\p{Script=Telugu}\p{Script=Kannada}\p{Script=Malayalam}\p{Script=Sinhala}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}]$/u
+const unspaced = /^[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}]$/u
+const ideograph = /^\p{Script=Han}$/u
+const mongolian = /^\p{Script=Mongolian}$/u
+const hangul = /^\p{Script=Hangul}$/u
+const letter = /^\p{L}$/u
+
+const is = (pattern: RegExp, point: number | null): boolean =>
+  point !== null && pattern.test(String.fromCodePoint(point))
+
+const isSelector = (point: number | null): boolean =>
+  point !== null && ((point >= 0xfe00 && point <= 0xfe0f) || point >= 0xe0000)
+
+/** Marks, embeddings and isolates of direction. */
+const directs = new Set([0x200e, 0x200f, 0x61c, 0x202a, 0x202b, 0x202c, 0x2066, 0x2067, 0x2068, 0x2069])
+
+/** Whether its neighbours need the character: joiners in emoji and joining scripts, marks of direction beside such text. */
+function isOrdinary(
+  point: number,
+  previous: number | null,
+  next: number | null,
+  isRightToLeft: boolean,
+): boolean {
+  if (point === 0x200d)
+    return ((previous === 0xfe0f || is(pictures, previous)) && is(pictures, next)) || is(joining, previous)
+  if (point === 0x200c) return is(joining, previous)
+  if (point === 0x200b) return is(unspaced, previous) && is(unspaced, next)
+  if (point >= 0xfe00 && point <= 0xfe0f) return previous !== null && previous > 0x20 && !isSelector(previous)
+  if (point >= 0xe0100 && point <= 0xe01ef) return is(ideograph, previous)
+  if (point === 0xad) return is(letter, previous) && is(letter, next)
+  if (point >= 0x180b && point <= 0x180f) return is(mongolian, previous)
+  if (point === 0x115f || point === 0x1160) return is(hangul, previous) || is(hangul, next)
+  // An override has no ordinary use; the other marks of direction have, beside text that runs from right to left.
+  if (point === 0x202d || point === 0x202e) return false
+  return isRightToLeft && directs.has(point)
+}
