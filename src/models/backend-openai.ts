@@ -41,6 +41,7 @@ export function openaiBackend(config: ModelConfig): Backend {
     modelsPath: '',
     batches: new Set<AskName>(['embed']),
     memory: null,
+    scoresLabels: null,
     tokens: null,
     translate(ask, input, settings) {
       if (ask === 'generate') return generate(input as Rendered, settings)

@@ -51,6 +51,7 @@ export function sglangBackend(config: ModelConfig): Backend {
     healthPath: '/health',
     modelsPath: '/v1/models',
     batches: new Set<AskName>(['classify', 'rewards', 'embed']),
+    scoresLabels: null,
     // docs.sglang.io, advanced_features/sglang_for_rl: needs --enable-memory-saver.
     memory: {
       sleep: () => [{ path: '/release_memory_occupation', body: '{}' }],

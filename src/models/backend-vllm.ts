@@ -62,6 +62,7 @@ export function vllmBackend(config: ModelConfig): Backend {
     modelsPath: '/v1/models',
     batches: new Set<AskName>(config.classify.endpoint === 'score' ? ['rewards', 'embed'] : pooledAsks),
     memory: vllmMemory,
+    scoresLabels: checked,
     translate(ask, input, settings) {
       if (ask === 'generate') return generate(input as Rendered, settings)
       if (ask === 'choose') {

@@ -3,6 +3,7 @@ import type { Reading } from './dispatch.ts'
 import type { Fault } from './fault.ts'
 import type { ModelConfig } from './model-config.ts'
 import type { Rendered, RenderedInput, Sampling } from './models.ts'
+import type { JsonObject } from './reply.ts'
 
 /** What a question asks beside its text. `draw` moves the seed, where one is set. */
 export interface Settings {
@@ -32,6 +33,8 @@ export interface Backend {
   readonly healthPath: string
   /** Where a GET lists the served models; '' where there is no such list. */
   readonly modelsPath: string
+  /** A reply of this model, as an object; throws Fault for another's. null: it has no /generative_scoring. */
+  readonly scoresLabels: ((body: unknown) => JsonObject) | null
   /** null: this kind of server cannot count tokens. */
   readonly tokens: { translate(input: Rendered): Translation; read(body: unknown): number } | null
   /** Requests, one after the other, that free and take back an instance's GPU memory; null: it cannot. */

@@ -30,6 +30,11 @@ export function readChoice(labels: readonly string[], { logprobs }: Generation):
     const label = labelOf(token, labels)
     if (label !== null) mass.set(label, (mass.get(label) ?? 0) + Math.exp(logprob))
   }
+  return shares(mass)
+}
+
+/** The labels' probabilities as shares of their sum. Throws Fault where together they are unlikely. */
+export function shares(mass: ReadonlyMap<string, number>): Record<string, number> {
   let total = 0
   for (const share of mass.values()) total += share
   if (!(total >= leastMass))

@@ -60,6 +60,13 @@ export const modelConfig = z.strictObject({
       label: z.int().optional(),
     })
     .prefault({}),
+  /** How a model is asked for the probability of labels. */
+  choose: z
+    .strictObject({
+      /** `generative_scoring`: vLLM's endpoint; every label is one token, however unlikely, and costs one call. */
+      endpoint: z.enum(['logprobs', 'generative_scoring']).default('logprobs'),
+    })
+    .prefault({}),
   /** How a process reward model is asked. */
   rewards: z
     .strictObject({

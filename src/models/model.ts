@@ -8,8 +8,9 @@ import { type Dispatched, type Dispatcher, dispatch, type Work } from './dispatc
 import { Fault } from './fault.ts'
 import { Flight } from './flight.ts'
 import type { Seat } from './gpu-group.ts'
+import { LabelScorer } from './label-scoring.ts'
 import type { ModelConfig } from './model-config.ts'
-import type { Answered, AskRequest } from './models.ts'
+import type { Answered, AskRequest, RenderedInput } from './models.ts'
 import { isKept, keyOf, settingsOf } from './question.ts'
 import { readJson } from './reply.ts'
 
@@ -33,12 +34,14 @@ export class Model {
   #active = 0
   readonly #whenQuiet: (() => void)[] = []
   readonly #batchers = new Map<AskName, Batcher>()
+  #scorer: LabelScorer | null = null
 
   constructor(config: ModelConfig, parts: ModelParts) {
     this.config = config
     this.parts = parts
-    const { backend, model, revision, classify, rewards } = config
-    this.#identity = JSON.stringify([parts.dispatcher.model, backend, model, revision, classify, rewards])
+    const { backend, model, revision, classify, choose, rewards } = config
+    const how = [classify, choose, rewards]
+    this.#identity = JSON.stringify([parts.dispatcher.model, backend, model, revision, ...how])
   }
 
   async ask<A extends AskName>(request: AskRequest<A>): Promise<Answered<A>> {
@@ -120,6 +123,8 @@ export class Model {
   #call(request: AskRequest, settings: Settings, stop: Stop): Promise<Dispatched<AnyAnswer>> {
     const { ask, input, prefix } = request
     const { backend, dispatcher, headers } = this.parts
+    if (ask === 'choose' && this.config.choose.endpoint === 'generative_scoring')
+      return this.#labelScorer().ask(input as RenderedInput['choose'], prefix, settings, stop)
     const isText = typeof input === 'string' || ask === 'embed'
     if (isText && this.config.batch.max_size > 1 && backend.batches.has(ask))
       return this.#batcher(ask, settings).add(input as BatchInput, stop) as Promise<Dispatched<AnyAnswer>>
@@ -131,6 +136,18 @@ export class Model {
       read: (reply) => backend.read(ask, readJson(reply), input),
     }
     return dispatch(dispatcher, work, stop)
+  }
+
+  #labelScorer(): LabelScorer {
+    const { dispatcher, headers, backend } = this.parts
+    const { scoresLabels: checked } = backend
+    if (!checked)
+      throw new Fault('judge_rejected', `the ${this.config.backend} backend has no /generative_scoring`, {
+        remedy: 'give-up',
+        blame: false,
+      })
+    this.#scorer ??= new LabelScorer({ dispatcher, headers, serves: this.config.model, checked })
+    return this.#scorer
   }
 
   #batcher(ask: AskName, settings: Settings): Batcher {

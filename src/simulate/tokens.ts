@@ -52,6 +52,19 @@ export function tokenText(id: number): string | null {
   return known.get(id) ?? (id >= 0 && id < 128 ? String.fromCharCode(id) : null)
 }
 
+const texts = new Map<string, string>()
+
+/** Keeps a text that was asked for, so that a prompt of its ids can be read back in this process. */
+export function rememberText(text: string, ids: readonly number[]): void {
+  if (texts.size >= 1000) texts.clear()
+  texts.set(ids.join(), text)
+}
+
+/** The text of a prompt of ids: one that `rememberText` was told, else its tokens one by one. */
+export function textOfIds(ids: readonly number[]): string {
+  return texts.get(ids.join()) ?? ids.map((id) => tokenText(id) ?? ' ').join('')
+}
+
 /** Keeps single tokens that were asked for, so that their ids can be read back in this process. */
 export function remember(token: string): void {
   if (known.size < 5000) known.set(tokenId(token), token)

@@ -113,12 +113,15 @@ for (const seed of seeds) {
       startSimulatedServer({ runner, model: 'm', seed, stepTag: '<s>' })
     const [clean, a, b] = await Promise.all([make('generate'), make('generate'), make('generate')])
     const [cleanScalar, c, d] = await Promise.all([make('pooling'), make('pooling'), make('pooling')])
+    const scoring = { choose: { endpoint: 'generative_scoring' } }
     const more = { timeout_s: 0.3, retry: { budget: 1, pause_ms: 2 }, breaker: { failures: 1_000_000 } }
     const models = openModels(
       {
         clean: configOf([clean.url]),
         'clean-scalar': configOf([cleanScalar.url]),
         judge: configOf([a.url, b.url], { ...more, hedge: { budget: 0.05 } }),
+        'clean-scoring': configOf([clean.url], scoring),
+        scoring: configOf([a.url, b.url], { ...more, ...scoring }),
         scalar: configOf([c.url, d.url], more),
       },
       { clock: systemClock, random },
@@ -142,7 +145,8 @@ for (const seed of seeds) {
         { model: 'scalar', ask: 'classify' as const, input: text },
         { model: 'scalar', ask: 'rewards' as const, input: text },
         { model: 'scalar', ask: 'embed' as const, input: [text, 'b'] },
-      ][i % 6] as Partial<AskRequest>
+        { model: 'scoring', ask: 'choose' as const, input: { question: chat, labels: ['Yes', 'No'] } },
+      ][i % 7] as Partial<AskRequest>
     })
     const ask = async (request: Partial<AskRequest>, model: string | undefined) => {
       const { answer } = await models.ask({
@@ -156,7 +160,7 @@ for (const seed of seeds) {
     let answered = 0
     await Promise.all(
       asks.map(async (request) => {
-        const wanted = await ask(request, request.model === 'judge' ? 'clean' : 'clean-scalar')
+        const wanted = await ask(request, request.model === 'judge' ? 'clean' : `clean-${request.model}`)
         try {
           t.strictSame(await ask(request, request.model), wanted)
           answered += 1

@@ -252,3 +252,36 @@ t.test('a reply over the limit is cut, and never an answer', async (t) => {
   )
   t.match(await failureOf(ask('q')), { kind: 'judge_rejected' })
 })
+
+t.test('the look-up of a label outlives the question that began it', async (t) => {
+  const { models, server } = await judge(t, [hang], {
+    choose: { endpoint: 'generative_scoring' },
+    retry: { max: 0 },
+  })
+  const gone = new AbortController()
+  const choose = (text: string, more: object = {}) =>
+    models.ask({
+      ...question(text, systemClock.now() + 60_000),
+      ask: 'choose',
+      input: { question: text, labels: ['a', 'b'] },
+      ...more,
+    })
+  const first = failureOf(choose('first', { signal: gone.signal }))
+  await server.saw(2)
+  const second = choose('second')
+  server.script = ({ path, body }) => {
+    if (path !== '/tokenize') {
+      const score = body.label_token_ids[0] === 97 ? 0.75 : 0.25
+      return { model: 'm', data: [{ index: 0, score }], usage: { prompt_tokens: 6, completion_tokens: 1 } }
+    }
+    return { tokens: Array.from(body.prompt as string, (letter) => letter.charCodeAt(0)), max_model_len: 99 }
+  }
+  gone.abort()
+  t.match(await first, { kind: 'cancelled' })
+  const { answer, attempts } = await second
+  t.match(answer, { a: 0.75, b: 0.25 })
+  t.equal(attempts, 2)
+  await choose('third')
+  t.equal(server.seen.filter(({ body }) => body.prompt === 'a').length, 2, 'a known label is not looked up')
+  t.match(server.seen.at(-1)?.body, { model: 'm', items: [[100]], apply_softmax: false })
+})

@@ -21,6 +21,10 @@ t.test('a vLLM server', async (t) => {
         count_tokens: 'tokenize',
         ...deterministic,
       }),
+      scoring: configOf([generate.url], {
+        model: generate.model,
+        choose: { endpoint: 'generative_scoring' },
+      }),
       other: configOf([generate.url], { model: 'not-served', retry: { max: 0 } }),
       scalar: configOf([pooling.url], { model: pooling.model }),
       pooled: configOf([pooling.url], { model: pooling.model, classify: { endpoint: 'pooling' } }),
@@ -82,6 +86,32 @@ t.test('a vLLM server', async (t) => {
       t.notOk(generate.isSensible)
       t.match((error as AskError).failure, { kind: 'judge_unparseable' })
     }
+  })
+
+  t.test('generative scoring tells the probability of labels that are one token', async (t) => {
+    const model = 'scoring'
+    for (const question of [conversation, 'Is 2 even? Answer 1 or 0:']) {
+      const input = { question, labels: ['0', '1'] }
+      const scored = ask({ model, ask: 'choose', input })
+      const [chances, logprobs] = await Promise.allSettled([scored, ask({ ask: 'choose', input })])
+      if (chances.status === 'rejected') {
+        t.notOk(generate.isSensible)
+        t.match(chances.reason.failure, { kind: 'judge_unparseable' })
+        continue
+      }
+      const { '0': zero = 0, '1': one = 0 } = chances.value.answer as Record<string, number>
+      t.ok(Math.abs(zero + one - 1) < 1e-9)
+      if (logprobs.status === 'fulfilled' && !generate.isSensible)
+        t.ok(Math.abs((logprobs.value.answer as Record<string, number>)['1']! - one) < 0.02)
+    }
+    const words = { question: conversation, labels: ['an answer of many words', '1'] }
+    const failure = await ask({ model, ask: 'choose', input: words }).catch(
+      (error: AskError) => error.failure,
+    )
+    t.match(failure, { kind: 'judge_rejected', detail: /must be one/ })
+    const long = { question: 'word '.repeat(9000), labels: ['0', '1'] }
+    const cut = await ask({ model, ask: 'choose', input: long }).catch((error: AskError) => error.failure)
+    t.match(cut, { kind: 'prompt_too_long' })
   })
 
   t.test('a seed and a draw decide a sampled text', async (t) => {

@@ -3,7 +3,7 @@ import { createdNow, madeId } from '../identity.ts'
 import { JudgePrompt } from '../judge-prompt.ts'
 import { confidence } from '../logprobs.ts'
 import { badRequest } from '../refusal.ts'
-import { tokenText, vocabularySize } from '../tokens.ts'
+import { textOfIds, tokenText, vocabularySize } from '../tokens.ts'
 import { chooseLabel } from '../verdict-text.ts'
 import { pass } from './pooled.ts'
 import { promptUsage } from './usage.ts'
@@ -15,12 +15,11 @@ import { promptUsage } from './usage.ts'
 export const generativeScoring: Endpoint = async (call) => {
   requireModel(call)
   const { body, model } = call
-  const [query = ''] = readTexts(body.query, 'query')
-  const items = readTexts(body.items, 'items')
+  const prompts = readPrompts(body)
   const ids = readIds(body.label_token_ids)
   const admitted = await pass(
     call,
-    items.map((item) => ({ text: body.item_first === true ? item + query : query + item })),
+    prompts.map((text) => ({ text })),
   )
   const data = admitted.map(({ text }, index) => ({
     index,
@@ -30,6 +29,16 @@ export const generativeScoring: Endpoint = async (call) => {
   const head = { id: madeId('generative-scoring'), object: 'list', created: createdNow(), model: model.name }
   return { json: { ...head, data, usage: promptUsage(admitted) } }
 }
+
+/** Query and items as texts, or both as token ids. */
+function readPrompts({ query, items, item_first: itemFirst }: Call['body']): string[] {
+  if (isIds(query) && Array.isArray(items) && items.every(isIds))
+    return items.map((item) => textOfIds(itemFirst === true ? [...item, ...query] : [...query, ...item]))
+  const [text = ''] = readTexts(query, 'query')
+  return readTexts(items, 'items').map((item) => (itemFirst === true ? item + text : text + item))
+}
+
+const isIds = (value: unknown): value is number[] => Array.isArray(value) && value.every(Number.isInteger)
 
 function readIds(value: unknown): number[] {
   if (!Array.isArray(value) || value.length === 0 || !value.every(Number.isInteger)) {

@@ -1,7 +1,7 @@
 import { type Endpoint, readTexts, requireModel } from '../call.ts'
 import { readMessages, renderChat } from '../conversation.ts'
 import { badRequest } from '../refusal.ts'
-import { remember, splitTokens, tokenIds } from '../tokens.ts'
+import { remember, rememberText, splitTokens, tokenIds } from '../tokens.ts'
 
 /** POST /tokenize: a `prompt`, or `messages` as the chat endpoint renders them. */
 export const tokenize: Endpoint = (call) => {
@@ -14,6 +14,7 @@ export const tokenize: Endpoint = (call) => {
     : readTexts(body.prompt, 'prompt')
   const tokens = tokenIds(text)
   if (tokens.length === 1) remember(text)
+  rememberText(text, tokens)
   const strings = body.return_token_strs === true ? splitTokens(text) : null
   return { json: { count: tokens.length, max_model_len: model.maxModelLen, tokens, token_strs: strings } }
 }
