@@ -77,7 +77,12 @@ export async function openServing(options: ServingOptions, before?: Serving): Pr
     const modelConfigs = Object.fromEntries(resolved.models)
     const models =
       before?.models.next(modelConfigs) ??
-      openModels(modelConfigs, { clock, env, ...(events.models && { events: events.models }) })
+      openModels(modelConfigs, {
+        clock,
+        env,
+        cache: { bytes: settings.cache.max_bytes, ttlMs: settings.cache.ttl_s * 1000 },
+        ...(events.models && { events: events.models }),
+      })
     const passing = new Passing(models)
     const { secret_env: secretName } = settings.guard
     const record = recordOf(settings, resolved.models, {

@@ -42,11 +42,11 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   useZod(app)
   readBodies(app)
   answerErrors(app)
-  checkKeys(app, gateway)
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
     done()
   })
+  checkKeys(app, gateway)
   app.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url ?? 'none'
     metrics.answered(route, reply.statusCode, reply.elapsedTime / 1000)

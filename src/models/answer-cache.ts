@@ -20,7 +20,8 @@ export interface AnswerCache {
 /** Answers by their question's key; bounded by bytes and age, the least used go first. Failures never come here. */
 export function answerCache(clock: Clock, limits: { bytes: number; ttlMs: number }): AnswerCache {
   const kept = new LRUCache<string, KeptAnswer>({
-    maxSize: limits.bytes,
+    // With 0 it would have no bound at all; nothing fits into 1.
+    maxSize: Math.max(1, limits.bytes),
     ttl: limits.ttlMs,
     // An entry of the largest size would push out everything else.
     maxEntrySize: Math.max(1, Math.floor(limits.bytes / 16)),

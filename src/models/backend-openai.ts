@@ -39,7 +39,7 @@ export function openaiBackend(config: ModelConfig): Backend {
   return {
     healthPath: '/v1/models',
     modelsPath: '',
-    batches: new Set<AskName>(['embed']),
+    batched: (ask, input) => (ask === 'embed' ? (input as BatchInput) : null),
     memory: null,
     scoresLabels: null,
     tokens: null,

@@ -50,7 +50,10 @@ export function sglangBackend(config: ModelConfig): Backend {
   return {
     healthPath: '/health',
     modelsPath: '/v1/models',
-    batches: new Set<AskName>(['classify', 'rewards', 'embed']),
+    batched(ask, input) {
+      if (ask === 'generate' || ask === 'choose') return null
+      return ask === 'embed' || typeof input === 'string' ? (input as BatchInput) : null
+    },
     scoresLabels: null,
     // docs.sglang.io, advanced_features/sglang_for_rl: needs --enable-memory-saver.
     memory: {

@@ -48,19 +48,25 @@ export function vllmBackend(config: ModelConfig): Backend {
         ? stepItem(config.rewards.column)
         : classItem(config.classify.label)
 
-  const compared = (input: Rendered): string => {
+  const compared = (input: Rendered): readonly [string, string] => {
     const [last, before] = typeof input === 'string' ? [] : [input.at(-1), input.at(-2)]
     if (!last || !before)
       throw new Fault('judge_rejected', '/score compares two messages: the question holds fewer', {
         remedy: 'give-up',
       })
-    return `,"text_1":${JSON.stringify(before.content)},"text_2":${JSON.stringify(last.content)}`
+    return [before.content, last.content]
   }
+
+  const isCompared = (ask: AskName): boolean => ask === 'classify' && config.classify.endpoint === 'score'
 
   return {
     healthPath: '/health',
     modelsPath: '/v1/models',
-    batches: new Set<AskName>(config.classify.endpoint === 'score' ? ['rewards', 'embed'] : pooledAsks),
+    batched(ask, input) {
+      if (ask === 'generate' || ask === 'choose') return null
+      if (isCompared(ask)) return compared(input as Rendered)
+      return ask === 'embed' || typeof input === 'string' ? (input as BatchInput) : null
+    },
     memory: vllmMemory,
     scoresLabels: checked,
     translate(ask, input, settings) {
@@ -69,8 +75,7 @@ export function vllmBackend(config: ModelConfig): Backend {
         const { question } = input as RenderedInput['choose']
         return generate(question, choiceSettings(settings))
       }
-      if (ask === 'classify' && config.classify.endpoint === 'score')
-        return pooled(ask, compared(input as Rendered))
+      if (isCompared(ask)) return pooled(ask, pairs([compared(input as Rendered)]))
       const isChat = ask !== 'embed' && typeof input !== 'string'
       return pooled(ask, `${isChat ? ',"messages":' : ',"input":'}${JSON.stringify(input)}`)
     },
@@ -87,9 +92,10 @@ export function vllmBackend(config: ModelConfig): Backend {
       if (reading instanceof Fault) throw reading
       return reading as Reading<Asks[A]['answer']>
     },
-    translateAll: (ask, inputs) => pooled(ask, `,"input":${JSON.stringify(inputs.flat())}`),
+    translateAll: (ask, inputs) =>
+      pooled(ask, isCompared(ask) ? pairs(inputs) : `,"input":${JSON.stringify(inputs.flat())}`),
     readAll(ask, value, inputs: readonly BatchInput[]) {
-      const counts = inputs.map((input) => (typeof input === 'string' ? ('one' as const) : input.length))
+      const counts = inputs.map((input) => (ask === 'embed' ? input.length : ('one' as const)))
       return readItems(checked(value), counts, itemOf(ask))
     },
     tokens: {
@@ -106,4 +112,6 @@ export function vllmBackend(config: ModelConfig): Backend {
   }
 }
 
-const pooledAsks: readonly AskName[] = ['classify', 'rewards', 'embed']
+/** The two texts of each question, for /score. */
+const pairs = (inputs: readonly BatchInput[]): string =>
+  `,"text_1":${JSON.stringify(inputs.map(([one]) => one))},"text_2":${JSON.stringify(inputs.map(([, two]) => two))}`

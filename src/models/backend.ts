@@ -24,8 +24,8 @@ export interface Backend {
   translate<A extends AskName>(ask: A, input: RenderedInput[A], settings: Settings): Translation
   /** The answer, checked in every part. Throws Fault. */
   read<A extends AskName>(ask: A, body: unknown, input: RenderedInput[A]): Reading<Asks[A]['answer']>
-  /** Asks whose plain-text inputs may share a request. */
-  readonly batches: ReadonlySet<AskName>
+  /** The question as one that may share a request; null: it may not. Throws Fault where it cannot be asked. */
+  batched<A extends AskName>(ask: A, input: RenderedInput[A]): BatchInput | null
   translateAll(ask: AskName, inputs: readonly BatchInput[], settings: Settings): Translation
   /** One answer or Fault an input, in their order. Throws Fault where the reply as a whole is unusable. */
   readAll(ask: AskName, body: unknown, inputs: readonly BatchInput[]): readonly (Reading<unknown> | Fault)[]
@@ -44,7 +44,7 @@ export interface Backend {
   } | null
 }
 
-/** A text, or for `embed` the texts of one question. */
+/** A text; for `embed` the texts of one question; for a cross encoder the two texts. */
 export type BatchInput = string | readonly string[]
 
 /** Makes the backend of one model. */

@@ -2,7 +2,7 @@ import type { AskName, Asks } from '../contract/index.ts'
 import type { Stop } from './abort.ts'
 import type { AnswerCache } from './answer-cache.ts'
 import { askError } from './ask-error.ts'
-import type { Backend, BatchInput, Settings } from './backend.ts'
+import type { Backend, Settings } from './backend.ts'
 import { Batcher } from './batch.ts'
 import { type Dispatched, type Dispatcher, dispatch, type Work } from './dispatch.ts'
 import { Fault } from './fault.ts'
@@ -125,9 +125,9 @@ export class Model {
     const { backend, dispatcher, headers } = this.parts
     if (ask === 'choose' && this.config.choose.endpoint === 'generative_scoring')
       return this.#labelScorer().ask(input as RenderedInput['choose'], prefix, settings, stop)
-    const isText = typeof input === 'string' || ask === 'embed'
-    if (isText && this.config.batch.max_size > 1 && backend.batches.has(ask))
-      return this.#batcher(ask, settings).add(input as BatchInput, stop) as Promise<Dispatched<AnyAnswer>>
+    const shared = this.config.batch.max_size > 1 ? backend.batched(ask, input) : null
+    if (shared !== null)
+      return this.#batcher(ask, settings).add(shared, stop) as Promise<Dispatched<AnyAnswer>>
     const { path, body } = backend.translate(ask, input, settings)
     const work: Work<AnyAnswer> = {
       ask,

@@ -43,6 +43,17 @@ export const gatewayConfig = z.strictObject({
     .prefault({}),
   /** Who may call, by a name for logs and limits. */
   keys: z.record(globalName, keyConfig).default({}),
+  /** Kept answers of all models together. */
+  cache: z
+    .strictObject({
+      max_bytes: z
+        .int()
+        .min(0)
+        .max(64 * 1024 * mebi)
+        .default(64 * mebi),
+      ttl_s: seconds.default(3600),
+    })
+    .prefault({}),
   limits: z
     .strictObject({
       max_body_bytes: z

@@ -43,6 +43,33 @@ t.test('embeddings of several questions share a request', async (t) => {
   t.equal(server.seen.length, 1)
 })
 
+t.test('the pairs of a cross encoder share a request', async (t) => {
+  const { ask, server } = await judge(
+    t,
+    [
+      ({ body }) => ({
+        model: 'm',
+        data: body.text_1.map((one: string, index: number) => ({
+          index,
+          score: Number(one + body.text_2[index]),
+        })),
+      }),
+    ],
+    { classify: { endpoint: 'score' } },
+  )
+  const pair = (one: string, two: string) => [
+    { role: 'system', content: 'x' },
+    { role: 'user', content: one },
+    { role: 'assistant', content: two },
+  ]
+  const [first, second] = await Promise.all([
+    ask(pair('1', '2'), { ask: 'classify' }),
+    ask(pair('3', '4'), { ask: 'classify' }),
+  ])
+  t.strictSame([first?.answer, second?.answer], [12, 34] as never)
+  t.equal(server.seen.length, 1)
+})
+
 t.test('one bad input fails alone', async (t) => {
   const inputs = Array.from({ length: 16 }, (_, i) => 'x'.repeat(i + 1))
   const bad = new Set(['x'.repeat(4), 'x'.repeat(11)])

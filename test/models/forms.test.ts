@@ -87,7 +87,7 @@ t.test('a scalar model is asked at the endpoint that its config names', async (t
   t.equal((await asked('pooling', [{ index: 0, data: [[0.5], [0.75]] }]))[2], 0.75)
   t.strictSame(await asked('score', [{ index: 0, score: -3 }]), [
     '/score',
-    { model: 'm', text_1: 'question', text_2: 'answer', use_activation: false },
+    { model: 'm', text_1: ['question'], text_2: ['answer'], use_activation: false },
     -3,
   ])
   t.equal((await asked('classify', [{ index: 0, probs: [0.1, 0.9] }]))[2], 'judge_rejected')
