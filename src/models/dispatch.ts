@@ -185,7 +185,7 @@ function hedged<T>(
       for (const own of stops) own.stop()
     })
     const watch = (instance: Instance) => {
-      untrack = hedge.track(instance, () => {
+      untrack = hedge.track(instance, began, () => {
         const own = begin()
         secondPlace(to, instance, own).then(
           (second) => {

@@ -4,15 +4,27 @@ import type { Instance } from './instance.ts'
 const windowSize = 256
 const leastSamples = 20
 const mostSaved = 100
-const lateInLine = 1.2
 
-/** Second calls that are kept for answers so many times later than late, as far as a quarter of all earned goes. */
-const kept = { calls: 8, times: 3 }
+/** An answer so many times later than late is asked for again even while other questions wait in line. */
+const veryLate = 3
+
+/** Second calls that only very late answers get. */
+const keptForVeryLate = 8
+
+/** Share of the second calls that is kept for the end of a line. */
+const keptForEnd = 0.75
+
+/** What is left of a line is late after this share of the latest answers at the soonest. */
+const soonestAtEnd = 0.5
+
+/** An instance so many times slower than the latest answers has no answer to wait for at the end of a line. */
+const slowFactor = 2
 
 /** A call under way that may become late. */
 interface Tracked {
   readonly instance: Instance
   readonly began: number
+  readonly asked: number
   readonly late: () => void
 }
 
@@ -26,8 +38,10 @@ export class Hedge {
   readonly #window: number[] = []
   #next = 0
   #purse = 0
-  #kept = 0
-  #lateAfterMs: number | null = null
+  #keptForVeryLate = 0
+  #keptForEnd = 0
+  #lastLine = Number.NEGATIVE_INFINITY
+  #sorted: readonly number[] = []
   #unseen = 0
   #cancelTimer: (() => void) | null = null
 
@@ -41,7 +55,8 @@ export class Hedge {
 
   /** Counts a question. */
   earn(): void {
-    this.#kept = Math.min(this.#kept + this.#share / 4, kept.calls)
+    this.#keptForVeryLate = Math.min(this.#keptForVeryLate + this.#share / 4, keptForVeryLate)
+    this.#keptForEnd = Math.min(this.#keptForEnd + this.#share * keptForEnd, mostSaved * keptForEnd)
     this.#purse = Math.min(this.#purse + this.#share, mostSaved)
   }
 
@@ -50,9 +65,12 @@ export class Hedge {
     this.#purse += 1
   }
 
-  /** Watches a call that begins now; `late` is called at most once, when a second call is due and paid for. */
-  track(instance: Instance, late: () => void): () => void {
-    const entry = { instance, began: this.#clock.now(), late }
+  /**
+   * Watches a call that begins now, for a question whose first call began at `asked`; `late` is called at most once, when
+   * a second call is due and paid for.
+   */
+  track(instance: Instance, asked: number, late: () => void): () => void {
+    const entry = { instance, began: this.#clock.now(), asked, late }
     this.#tracked.add(entry)
     this.#look()
     return () => {
@@ -69,19 +87,23 @@ export class Hedge {
 
   /** Milliseconds after which an answer is late; null: too few came to tell. */
   get lateAfterMs(): number | null {
-    if (this.#window.length < leastSamples) return null
-    // Sorting for every answer would cost more than the estimate is worth.
-    if (this.#lateAfterMs === null || this.#unseen >= 16) {
-      const sorted = this.#window.toSorted((a, b) => a - b)
-      this.#lateAfterMs =
-        sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * this.#quantile))] ?? null
-      this.#unseen = 0
-    }
-    return this.#lateAfterMs
+    return this.#latency(this.#quantile)
   }
 
   end(): void {
     this.#cancelTimer?.()
+  }
+
+  /** What this share of the latest answers took at most; null: too few came to tell. */
+  #latency(share: number): number | null {
+    if (this.#window.length < leastSamples) return null
+    // Sorting for every answer would cost more than the estimate is worth.
+    if (this.#sorted.length === 0 || this.#unseen >= 16) {
+      this.#sorted = this.#window.toSorted((a, b) => a - b)
+      this.#unseen = 0
+    }
+    const at = Math.min(this.#sorted.length - 1, Math.floor(this.#sorted.length * share))
+    return this.#sorted[at] ?? null
   }
 
   #look(): void {
@@ -96,22 +118,42 @@ export class Hedge {
 
   /** Those at the slowest instances first: they have the longest to go. */
   #payForLate(): void {
+    const now = this.#clock.now()
+    const hasLine = this.#hasLine()
+    if (hasLine) this.#lastLine = now
     const limit = this.lateAfterMs
     if (limit === null || this.#purse < 1) return
-    // While others wait for a place, a second call is for what is very late: the rest is saved for the end of the line.
-    const since = this.#clock.now() - (this.#hasLine() ? lateInLine * limit : limit)
-    const late: Tracked[] = []
+    const atEnd = this.#atEnd()
+    const due: { entry: Tracked; kept: number }[] = []
     for (const entry of this.#tracked) {
-      if (entry.began > since) break
-      late.push(entry)
+      const age = now - entry.began
+      const isVeryLate = age >= veryLate * limit
+      if (hasLine) {
+        if (!isVeryLate) break
+        due.push({ entry, kept: this.#keptForEnd })
+      } else if (entry.asked <= this.#lastLine) {
+        if (age >= atEnd.limit(entry.instance)) due.push({ entry, kept: isVeryLate ? 0 : atEnd.kept })
+      } else if (age >= limit) due.push({ entry, kept: isVeryLate ? 0 : this.#keptForVeryLate })
     }
-    late.sort((a, b) => b.instance.latencyMs - a.instance.latencyMs)
-    for (const entry of late) {
-      const isVeryLate = entry.began <= this.#clock.now() - kept.times * limit
-      if (this.#purse < (isVeryLate ? 1 : 1 + this.#kept)) continue
+    due.sort((a, b) => b.entry.instance.latencyMs - a.entry.instance.latencyMs)
+    for (const { entry, kept } of due) {
+      if (this.#purse < 1 + kept) continue
       this.#purse -= 1
       this.#tracked.delete(entry)
       entry.late()
     }
+  }
+
+  /**
+   * What of a line is late at its end, by instance: the less there is left for each second call that is, the sooner, since
+   * places are free by then and the last answer is what everybody waits for.
+   */
+  #atEnd(): { kept: number; limit(instance: Instance): number } {
+    const left = this.#tracked.size
+    const kept = Math.min(keptForVeryLate, left / 2)
+    const share = 1 - Math.max(this.#purse - kept, 0) / (2 * left)
+    const late = this.#latency(Math.min(Math.max(share, soonestAtEnd), this.#quantile)) ?? 0
+    const typical = this.#latency(0.5) ?? 0
+    return { kept, limit: ({ latencyMs }) => (latencyMs > slowFactor * typical ? 0 : late) }
   }
 }

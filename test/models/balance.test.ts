@@ -162,7 +162,7 @@ t.test(
     const begin = (calls: number, latencyMs: number) =>
       Array.from({ length: calls }, () => {
         hedge.earn()
-        return hedge.track(at(latencyMs), () => late.push(latencyMs))
+        return hedge.track(at(latencyMs), clock.now(), () => late.push(latencyMs))
       })
     const ends = [...begin(100, 1), ...begin(100, 9)]
     clock.advance(60_000)
@@ -172,16 +172,46 @@ t.test(
     clock.advance(1000)
     t.strictSame(late, Array(10).fill(9))
     for (const end of ends) end()
-    begin(100, 5)
     hasLine = true
-    clock.advance(110)
-    t.equal(late.length, 10, 'with others in line, late is later')
-    clock.advance(100)
-    t.equal(late.length, 11, 'some are kept')
-    clock.advance(100)
-    t.ok(late.length >= 14, 'for what is very late')
+    begin(300, 5)
+    clock.advance(400)
+    t.equal(late.length, 10, 'with others in line, most are kept for its end')
+    hasLine = false
+    clock.advance(10)
+    t.equal(late.length, 25)
     for (let i = 0; i < 300; i += 1) hedge.observe(7)
     t.equal(hedge.lateAfterMs, 7, 'old answers are forgotten')
+    hedge.end()
+  },
+)
+
+t.test(
+  'what is left of a line is asked for again the sooner, the more second calls are left for it',
+  async (t) => {
+    const clock = fakeClock()
+    let hasLine = true
+    const hedge = new Hedge(clock, { share: 0.05, quantile: 0.95, hasLine: () => hasLine })
+    for (let ms = 1; ms <= 100; ms += 1) hedge.observe(ms)
+    for (let i = 0; i < 2000; i += 1) hedge.earn()
+    const late: string[] = []
+    const begin = (calls: number, name: string, latencyMs: number) => {
+      for (let i = 0; i < calls; i += 1)
+        hedge.track({ latencyMs } as Instance, clock.now(), () => late.push(name))
+    }
+    begin(60, 'quick', 50)
+    begin(10, 'slow', 500)
+    clock.advance(20)
+    t.strictSame(late, [])
+    hasLine = false
+    clock.advance(10)
+    t.strictSame(late, Array(10).fill('slow'), 'nobody waits for a slow instance')
+    begin(5, 'later', 50)
+    clock.advance(40)
+    t.equal(late.filter((name) => name === 'quick').length, 60, 'half of the latest answers came by then')
+    clock.advance(20)
+    t.notOk(late.includes('later'), 'what did not come with the line is not late yet')
+    clock.advance(60)
+    t.equal(late.length, 75)
     hedge.end()
   },
 )

@@ -1,0 +1,70 @@
+import type { Dispatcher, Pool } from 'undici'
+import type { Clock } from '../src/clock.ts'
+import type { Member } from '../src/models/balance.ts'
+import { Instance } from '../src/models/instance.ts'
+import type { InstanceConfig, ModelConfig } from '../src/models/model-config.ts'
+import { Registry } from '../src/models/registry.ts'
+
+/** Milliseconds that a call takes at a server of speed 1. */
+export type LatencyOf = (question: string) => number
+
+/** Stands in for the connections to one server: a call takes its time on the clock, and an abort ends it. */
+class VirtualConnections {
+  readonly #clock: Clock
+  readonly #latencyOf: LatencyOf
+  readonly #speed: number
+
+  constructor(clock: Clock, latencyOf: LatencyOf, speed: number) {
+    this.#clock = clock
+    this.#latencyOf = latencyOf
+    this.#speed = speed
+  }
+
+  dispatch({ body }: { body: string }, handler: Dispatcher.DispatchHandler): void {
+    const { model, prompt } = JSON.parse(body) as { model: string; prompt: string }
+    const cancel = this.#clock.after(this.#latencyOf(prompt) / this.#speed, () => {
+      handler.onResponseStart?.(controller, 200, {}, 'OK')
+      handler.onResponseData?.(controller, Buffer.from(completion(model)))
+      handler.onResponseEnd?.(controller, {})
+    })
+    const controller = {
+      abort(reason: Error) {
+        cancel()
+        handler.onResponseError?.(controller, reason)
+      },
+    } as unknown as Dispatcher.DispatchController
+    handler.onRequestStart?.(controller, {})
+  }
+
+  async destroy(): Promise<void> {}
+}
+
+const completion = (model: string): string =>
+  JSON.stringify({ model, choices: [{ text: '1', finish_reason: 'stop' }] })
+
+/** Instances whose servers exist only on the clock; `speeds` by address. */
+export class VirtualServers extends Registry {
+  readonly #clock: Clock
+  readonly #latencyOf: LatencyOf
+  readonly #speeds: ReadonlyMap<string, number>
+
+  constructor(clock: Clock, latencyOf: LatencyOf, speeds: ReadonlyMap<string, number>) {
+    super(clock, {})
+    this.#clock = clock
+    this.#latencyOf = latencyOf
+    this.#speeds = speeds
+  }
+
+  override memberOf(config: ModelConfig, place: InstanceConfig): Member {
+    const address = typeof place === 'string' ? place : place.url
+    const connections = new VirtualConnections(
+      this.#clock,
+      this.#latencyOf,
+      this.#speeds.get(address) ?? 1,
+    ) as unknown as Pool
+    const { failures, open_s } = config.breaker
+    const settings = { clock: this.#clock, limit: config.max_in_flight, failures, openMs: open_s * 1000 }
+    const instance = new Instance(address, connections, settings, () => {})
+    return { instance, weight: 1, draining: false, stranger: false, asleep: false }
+  }
+}
