@@ -1,0 +1,111 @@
+/** How two of several players fared against each other; fractions count. */
+export interface Comparison {
+  readonly first: number
+  readonly second: number
+  readonly wins: number
+  /** Wins of the second. */
+  readonly losses: number
+}
+
+/** Probability that a player of strength `a` wins against one of strength `b`. */
+export const winProbability = (a: number, b: number): number => 1 / (1 + Math.exp(b - a))
+
+const rounds = 100
+const flat = 1e-11
+
+/**
+ * Strengths of `count` players, natural logarithms with mean 0: those that maximise the Bradley-Terry likelihood minus
+ * `ridge` times their squares. The ridge keeps an unbeaten player finite. Newton's method; Bradley and Terry 1952.
+ */
+export function bradleyTerry(count: number, comparisons: readonly Comparison[], ridge = 0.01): number[] {
+  const fit = { count, comparisons, ridge }
+  let strengths = new Array<number>(count).fill(0)
+  let height = likelihood(fit, strengths)
+  for (let round = 0; round < rounds; round++) {
+    const slope = slopeAt(fit, strengths)
+    if (slope.every((value) => Math.abs(value) < flat)) break
+    const step = newtonStep(fit, strengths, slope)
+    const gain = dot(slope, step)
+    let length = 1
+    let next = moved(strengths, step, length)
+    let reached = likelihood(fit, next)
+    // Where the full step overshoots, a shorter one still climbs: the likelihood is concave.
+    while (reached < height + 1e-4 * length * gain - 1e-12 * (1 + Math.abs(height)) && length > 1e-9) {
+      length /= 2
+      next = moved(strengths, step, length)
+      reached = likelihood(fit, next)
+    }
+    strengths = next
+    height = reached
+  }
+  return strengths
+}
+
+interface Fit {
+  readonly count: number
+  readonly comparisons: readonly Comparison[]
+  readonly ridge: number
+}
+
+/** Logarithm of the likelihood, less the ridge. */
+function likelihood({ comparisons, ridge }: Fit, strengths: readonly number[]): number {
+  let sum = -ridge * dot(strengths, strengths)
+  for (const { first, second, wins, losses } of comparisons) {
+    const lead = at(strengths, first) - at(strengths, second)
+    sum -= wins * softplus(-lead) + losses * softplus(lead)
+  }
+  return sum
+}
+
+function slopeAt({ comparisons, ridge }: Fit, strengths: readonly number[]): number[] {
+  const slope = strengths.map((strength) => -2 * ridge * strength)
+  for (const { first, second, wins, losses } of comparisons) {
+    const expected = winProbability(at(strengths, first), at(strengths, second))
+    const pull = wins * (1 - expected) - losses * expected
+    slope[first] = at(slope, first) + pull
+    slope[second] = at(slope, second) - pull
+  }
+  return slope
+}
+
+/** Solves curvature x step = slope by conjugate gradients: a product costs one pass over the comparisons. */
+function newtonStep(fit: Fit, strengths: readonly number[], slope: readonly number[]): number[] {
+  const { comparisons, ridge, count } = fit
+  const bends = comparisons.map(({ first, second, wins, losses }) => {
+    const expected = winProbability(at(strengths, first), at(strengths, second))
+    return (wins + losses) * expected * (1 - expected)
+  })
+  const curved = (vector: readonly number[]): number[] => {
+    const product = vector.map((value) => 2 * ridge * value)
+    for (const [index, { first, second }] of comparisons.entries()) {
+      const bend = at(bends, index) * (at(vector, first) - at(vector, second))
+      product[first] = at(product, first) + bend
+      product[second] = at(product, second) - bend
+    }
+    return product
+  }
+  let step = new Array<number>(count).fill(0)
+  let rest = [...slope]
+  let direction = [...slope]
+  let left = dot(rest, rest)
+  for (let turn = 0; turn < 4 * count && left > 1e-26; turn++) {
+    const product = curved(direction)
+    const length = left / dot(direction, product)
+    step = moved(step, direction, length)
+    rest = moved(rest, product, -length)
+    const after = dot(rest, rest)
+    direction = moved(rest, direction, after / left)
+    left = after
+  }
+  return step
+}
+
+const softplus = (value: number): number => Math.max(value, 0) + Math.log1p(Math.exp(-Math.abs(value)))
+
+const dot = (a: readonly number[], b: readonly number[]): number =>
+  a.reduce((sum, value, index) => sum + value * at(b, index), 0)
+
+const moved = (from: readonly number[], along: readonly number[], length: number): number[] =>
+  from.map((value, index) => value + length * at(along, index))
+
+const at = (values: readonly number[], index: number): number => values[index] ?? 0
