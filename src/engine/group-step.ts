@@ -1,22 +1,49 @@
 import type { CallRow } from '../functions/function-host.ts'
 import type { PlanStep } from '../plan/plan.ts'
+import type { Failure } from '../sample/failure.ts'
 import type { Term } from '../sample/outcome.ts'
 import type { Sample } from '../sample/sample.ts'
+import { incomplete, leastMembers } from './group.ts'
+import { listTerms } from './list-step.ts'
+import { pairTerms } from './pair-step.ts'
 import { failed, off, type StepContext, scored } from './step.ts'
 
 /** A step over all answers to one prompt. null where this sample takes no part (`row` is null). Never rejects. */
-export function groupTerm(
+export async function groupTerm(
   context: StepContext,
   step: PlanStep,
   sample: Sample,
   row: CallRow | null,
 ): Promise<Term | null> {
-  return context.groups.together(step.name, sample, row, (rows: readonly CallRow[]) =>
-    groupRuleTerms(context, step, rows),
+  const { groups, clock, job } = context
+  const { min, waitMs } = job.plan.group
+  const isCompared = step.kind === 'pair' || step.kind === 'list'
+  const least = leastMembers(groups.membersOf(sample), min, isCompared ? 2 : 1)
+  const term = await groups.together(
+    step.name,
+    sample,
+    row,
+    (rows: readonly CallRow[]) => groupTerms(context, step, rows),
+    {
+      least,
+      after: (end) => (Number.isFinite(waitMs) ? clock.after(waitMs, end) : () => {}),
+    },
   )
+  return term === incomplete ? failed(context, step, tooFew(least)) : term
 }
 
 /** One term a row, in the order of the rows. */
+function groupTerms(
+  context: StepContext,
+  step: PlanStep,
+  rows: readonly CallRow[],
+): Promise<readonly Term[]> {
+  if (step.kind === 'group-rule') return groupRuleTerms(context, step, rows)
+  // The others of a complete group are off: there is nothing to compare with.
+  if (rows.length < 2) return Promise.resolve(rows.map(() => off(context, step, 'not_applicable')))
+  return step.kind === 'pair' ? pairTerms(context, step, rows) : listTerms(context, step, rows)
+}
+
 async function groupRuleTerms(
   context: StepContext,
   step: PlanStep,
@@ -35,3 +62,9 @@ async function groupRuleTerms(
     return score ? scored(context, step, score) : off(context, step, 'not_applicable')
   })
 }
+
+const tooFew = (least: number): Failure => ({
+  kind: 'group_incomplete',
+  retryable: true,
+  detail: `fewer than ${least} answers of the group were there in time`,
+})

@@ -3,6 +3,7 @@ import type { CallRow } from '../functions/function-host.ts'
 import { fullGuard, type GuardConfig } from '../models/guard-config.ts'
 import type { PlanStep } from '../plan/plan.ts'
 import type { Term } from '../sample/outcome.ts'
+import { askOf } from './draw.ts'
 import { echoesOf } from './guard/echoes.ts'
 import { type GuardedQuestion, guardQuestion } from './guard/question.ts'
 import { isRefused } from './guard/refusal.ts'
@@ -13,43 +14,55 @@ export function refusedTerm(context: StepContext, step: PlanStep, { sample }: Ca
   const [low] = step.function.range
   const isOn = [...step.guards.values()].every(({ refuse }) => refuse)
   if (!isOn || step.critique || !Number.isFinite(low) || !isRefused(sample)) return null
-  context.events?.guarded?.({ reward: context.job.plan.name, step: step.name, parts: ['refused'] })
+  told(context, step, ['refused'])
   return scored(context, step, { value: low, flags: ['refused'] })
 }
 
-/** What a step asks its models about one sample. */
+/** What a step asks its models. */
 export interface Questions {
-  /** As the guard of the model renders it. */
-  of(model: string): GuardedQuestion
-  /** What was noticed about the sample and its question. */
-  readonly flags: readonly string[]
+  /** As the guard of the model renders it. Another question than the step's own: one that was cut to fit. */
+  of(model: string, asked?: Asks[AskName]['input']): GuardedQuestion
+  /** Flags for what the guard had to do with the questions rendered so far; tells of it. Call it once. */
+  noticed(): readonly string[]
 }
 
 /** One question, rendered once for each different guard of the step's models. */
-export function questionsOf(
-  context: StepContext,
-  step: PlanStep,
-  { sample }: CallRow,
-  asked: Asks[AskName]['input'],
-): Questions {
-  const rendered = new Map<GuardConfig, GuardedQuestion>()
-  const of = (model: string): GuardedQuestion => {
-    const guard = step.guards.get(model) ?? fullGuard
-    const known = rendered.get(guard)
-    if (known) return known
-    const question = guardQuestion(step.ask ?? 'generate', asked, context.secret, step.identity, guard)
-    rendered.set(guard, question)
+export function questionsOf(context: StepContext, step: PlanStep, asked: Asks[AskName]['input']): Questions {
+  const own = new Map<GuardConfig, GuardedQuestion>()
+  const rendered: GuardedQuestion[] = []
+  const render = (guard: GuardConfig, text: Asks[AskName]['input']): GuardedQuestion => {
+    const input = step.soft
+      ? { question: text as Asks['choose']['input']['question'], labels: step.soft }
+      : text
+    const question = guardQuestion(askOf(step), input, context.secret, step.identity, guard)
+    rendered.push(question)
     return question
   }
-  for (const model of step.models) of(model)
-  const guards = [...rendered.keys()]
-  const echoes = guards.some((guard) => guard.echoes) ? echoesOf(sample) : []
-  const questions = [...rendered.values()]
-  const parts = new Set([...questions.flatMap(({ found }) => found), ...echoes])
-  if (parts.size > 0)
-    context.events?.guarded?.({ reward: context.job.plan.name, step: step.name, parts: [...parts] })
-  const isChanged = ['invisible', 'tokens', 'verdicts'].some((part) => parts.has(part))
-  const isUnguarded = questions.some(({ unguarded }) => unguarded)
-  const flags = [...(isUnguarded ? ['unguarded'] : []), ...(isChanged ? ['neutralised'] : []), ...echoes]
-  return { of, flags }
+  return {
+    of(model, other = asked) {
+      const guard = step.guards.get(model) ?? fullGuard
+      if (other !== asked) return render(guard, other)
+      const known = own.get(guard) ?? render(guard, asked)
+      own.set(guard, known)
+      return known
+    },
+    noticed() {
+      const parts = new Set(rendered.flatMap(({ found }) => found))
+      if (parts.size > 0) told(context, step, [...parts])
+      const isChanged = ['invisible', 'tokens', 'verdicts'].some((part) => parts.has(part))
+      const isUnguarded = rendered.some(({ unguarded }) => unguarded)
+      return [...(isUnguarded ? ['unguarded'] : []), ...(isChanged ? ['neutralised'] : [])]
+    },
+  }
+}
+
+/** Flags for an answer that repeats its prompt or its reference; tells of it. */
+export function echoFlags(context: StepContext, step: PlanStep, { sample }: CallRow): readonly string[] {
+  const echoes = [...step.guards.values()].some((guard) => guard.echoes) ? echoesOf(sample) : []
+  if (echoes.length > 0) told(context, step, echoes)
+  return echoes
+}
+
+function told({ events, job }: StepContext, { name }: PlanStep, parts: readonly string[]): void {
+  events?.guarded?.({ reward: job.plan.name, step: name, parts })
 }

@@ -142,7 +142,7 @@ export const modelConfig = z.strictObject({
   max_prompt_tokens: z.int().min(0).default(0),
   /** How tokens are counted: asked of the server, or estimated as a quarter of the bytes. */
   count_tokens: z.enum(['tokenize', 'estimate']).default('estimate'),
-  /** What a longer prompt is: a failure, or one whose untrusted values lose their middles. */
+  /** What a longer prompt is: a failure, or one whose response loses its middle. */
   on_long_prompt: z.enum(['fail', 'truncate_middle']).default('fail'),
   /** Models of one group are never awake together. */
   gpu_group: z.string().min(1).optional(),

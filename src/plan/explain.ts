@@ -17,9 +17,7 @@ export function explainPlan(plan: Plan): string[] {
     formula ? `  The reward is ${formula.source}.` : '',
     low === undefined || high === undefined ? '' : `  The reward lies ${between(low, high)}.`,
     arithmetic === 'reference' ? '  It is computed in float32, and a closed gate counts as score 0.' : '',
-    steps.some(({ kind }) => kind === 'group-rule')
-      ? '  All answers to a prompt must come in one request.'
-      : '',
+    steps.some(isGroupStep) ? groupWords(plan.group) : '',
     `  A sample that cannot be scored is invalid${invalidWords(plan.onInvalid)}.`,
     deadlineMs === null ? '' : `  A request may take ${deadlineMs / 1000} s.`,
   ].filter((line) => line !== '')
@@ -47,7 +45,9 @@ function explainStep(plan: Plan, step: PlanStep, index: number): string[] {
     onUnreadable,
   } = step
   const asks =
-    step.ask === null ? '' : ` asks ${models.join(' and ')} (${step.ask})${drawWords(votes, models.length)}`
+    step.ask === null
+      ? ''
+      : ` asks ${models.join(' and ')} (${step.soft ? 'probabilities' : step.ask})${drawWords(votes, models.length)}${step.kind === 'pair' ? pairWords(step.pairs) : ''}`
   const scores = critique
     ? ', for a text that later steps read'
     : `${asks && ','} scores ${between(...bound.range)}`
@@ -61,6 +61,24 @@ function explainStep(plan: Plan, step: PlanStep, index: number): string[] {
   const counts = critique || plan.formula ? '' : ` ${countWords(step, index, weightText(plan, index))}`
   const unreadable = step.ask !== null && !critique ? ` ${unreadableWords(onUnreadable)}` : ''
   return [`  ${index + 1}. ${name}: ${bound.name}${asks}${scores}.${counts}${only}${reads}${unreadable}`]
+}
+
+const isGroupStep = ({ kind }: PlanStep): boolean => kind !== 'rule' && kind !== 'model'
+
+function groupWords({ min, waitMs }: Plan['group']): string {
+  const wait = Number.isFinite(waitMs) ? `; those that are ready wait ${waitMs / 1000} s for the others` : ''
+  return `  ${min === null ? 'All' : `At least ${min}`} answers to a prompt must come in one request${wait}.`
+}
+
+/** Of a pair reward: how many questions a group costs. */
+function pairWords({ scheme, neighbours, swap, aggregate }: PlanStep['pairs']): string {
+  const which =
+    scheme === 'all'
+      ? 'each two answers'
+      : `each answer and the next ${neighbours === 1 ? 'one' : neighbours}`
+  const fit =
+    aggregate === 'mean_wins' ? 'the share of wins' : 'the share of wins that Bradley-Terry strengths expect'
+  return `, comparing ${which}${swap ? ' in both orders' : ''}, by ${fit}`
 }
 
 function countWords({ op }: PlanStep, index: number, weight: string): string {
@@ -80,10 +98,10 @@ function weightText({ config }: Plan, index: number): string {
   return `(${points}, ${weight.between}; ${weight.without_step} without a step)`
 }
 
-function drawWords({ n, aggregate, min }: PlanStep['votes'], models: number): string {
+function drawWords({ n, aggregate, min, earlyStop }: PlanStep['votes'], models: number): string {
   if (n * models <= 1) return ''
   const draws = n === 1 ? 'once each' : models > 1 ? `${n} times each` : `${n} times`
-  return ` ${draws} and takes the ${aggregate}, of at least ${min} verdicts`
+  return ` ${draws} and takes the ${aggregate}, of at least ${min} verdicts${earlyStop ? ', no more than are needed' : ''}`
 }
 
 function unreadableWords(setting: PlanStep['onUnreadable']): string {

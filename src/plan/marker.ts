@@ -25,7 +25,9 @@ export async function traceMarker(
 ): Promise<MarkerFound> {
   const marked = { ...sample, response: withMarker(sample.response) }
   const row: CallRow = { sample: marked, earlier: earlierOf(step) }
-  const result = await functions.call({ op: 'preprocess', function: step.function, rows: [row] })
+  const other: CallRow = { sample: { ...sample, response: 'another answer' }, earlier: row.earlier }
+  const rows = step.kind === 'model' ? [row] : [row, other]
+  const result = await functions.call({ op: 'preprocess', function: step.function, rows })
   if (result.status === 'failed') return { status: 'no_question', why: result.failure.detail }
   if (result.status === 'verdicts')
     return { status: 'no_question', why: 'a verdict was given without a call' }

@@ -23,6 +23,7 @@ export interface Plan {
   readonly formula: Expression<number> | null
   readonly onInvalid: OnInvalid
   readonly arithmetic: 'sound' | 'reference'
+  readonly group: GroupSettings
   /** The longest a request for this reward may take; null: the gateway's own limit. */
   readonly deadlineMs: number | null
   /** The rm-config as it was resolved, for /v1/rewards/{name}; holds no secrets. */
@@ -53,6 +54,11 @@ export interface PlanStep {
   readonly gated: boolean
   readonly onUnreadable: OnUnreadable
   readonly votes: Votes
+  /** The replies whose probabilities make the score; null: the judge's text does. */
+  readonly soft: readonly string[] | null
+  readonly pairs: PairSettings
+  /** Of those models whose config limits the prompt. */
+  readonly budgets: ReadonlyMap<string, PromptBudget>
   /** Steps whose scores and texts the function's rows carry in `earlier`. */
   readonly after: readonly string[]
   /** Every step that must be done first: those of `after`, of `when` and, where gated, of the gate. */
@@ -79,6 +85,32 @@ export interface Votes {
   readonly n: number
   readonly aggregate: 'mean' | 'median' | 'majority' | 'quorum'
   readonly min: number
+  /** Whether draws that cannot change the aggregate any more are not asked for. */
+  readonly earlyStop: boolean
+}
+
+/** How a pair reward compares the answers of a group; unused by other kinds. */
+export interface PairSettings {
+  readonly scheme: 'circular' | 'all'
+  /** Of `circular`: how many of the next answers each one is compared with. */
+  readonly neighbours: number
+  /** Whether each pair is asked about in both orders. */
+  readonly swap: boolean
+  readonly aggregate: 'bradley_terry' | 'mean_wins'
+}
+
+/** What a step over a group waits for. */
+export interface GroupSettings {
+  /** Answers that must be there; null: all of the group. */
+  readonly min: number | null
+  /** From the first one that is ready; Infinity: only the request's deadline ends it. */
+  readonly waitMs: number
+}
+
+/** How long a model's prompts may be, in tokens, and what becomes of a longer one. */
+export interface PromptBudget {
+  readonly maxTokens: number
+  readonly onLong: 'fail' | 'truncate_middle'
 }
 
 /** `data_source:` of a step, such as `openai/*`. */

@@ -62,6 +62,10 @@ export async function resolveReward(
     formula: formula && 'expression' in formula ? formula.expression : null,
     onInvalid: onInvalidOf(settings.on_invalid ?? null),
     arithmetic: settings.arithmetic ?? 'sound',
+    group: {
+      min: settings.group?.min ?? null,
+      waitMs: settings.group?.wait_s === undefined ? Number.POSITIVE_INFINITY : settings.group.wait_s * 1000,
+    },
     deadlineMs: settings.deadline_s === undefined ? null : settings.deadline_s * 1000,
     config,
   }

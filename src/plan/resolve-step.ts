@@ -8,7 +8,7 @@ import type { RewardConfig, StepConfig } from './reward-config.ts'
 import type { RewardReport } from './reward-report.ts'
 import { sourcePattern } from './source-pattern.ts'
 import type { StepFunction } from './step-function.ts'
-import { checkSettings, findModels } from './step-model.ts'
+import { budgetsOf, checkSettings, findModels, repliesOf } from './step-model.ts'
 import { stepIdentity } from './version.ts'
 import { weightOf } from './weight.ts'
 
@@ -33,7 +33,7 @@ export function resolveStep(
 ): PlanStep | null {
   const { report, reward, gate } = around
   const models = findModels(step, found?.description ?? null, at, around.models, report)
-  if (found) checkSettings(step, found.description, at, report)
+  if (found) checkSettings(step, found, at, report)
   const after = [step.after ?? []].flat()
   checkAfter(after, at, around)
   checkWeight(step.weight, at, report)
@@ -43,7 +43,7 @@ export function resolveStep(
   const { description, bound } = found
   const { kind, ask, critique } = description
   const gated = isGated(step, found)
-  const { n = 1, aggregate = 'mean', min } = step.votes ?? {}
+  const { n = 1, aggregate = 'mean', min, early_stop: earlyStop = false } = step.votes ?? {}
   const draws = n * models.length
   if (min !== undefined && min > draws) {
     report.add([...at, 'votes', 'min'], `${min} valid draws cannot come of ${draws}`)
@@ -64,7 +64,10 @@ export function resolveStep(
     dataSource: step.data_source === undefined ? null : sourcePattern([step.data_source].flat()),
     gated,
     onUnreadable: step.on_unreadable ?? reward.on_unreadable ?? 'fail',
-    votes: { n, aggregate, min: min ?? Math.floor(draws / 2) + 1 },
+    votes: { n, aggregate, min: min ?? Math.floor(draws / 2) + 1, earlyStop },
+    soft: step.soft ? repliesOf(bound) : null,
+    pairs: { scheme: 'all', neighbours: 1, swap: true, aggregate: 'bradley_terry', ...step.pairs },
+    budgets: budgetsOf(models, around.models),
     after,
     needs: [...new Set(needs)],
     timeoutMs: step.timeout_s === undefined ? Number.POSITIVE_INFINITY : step.timeout_s * 1000,

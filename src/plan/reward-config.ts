@@ -55,6 +55,22 @@ export const stepConfig = z.strictObject({
       aggregate: z.enum(['mean', 'median', 'majority', 'quorum']).default('mean'),
       /** Valid draws that are needed, over all models; more than half by default. */
       min: z.int().min(1).optional(),
+      /** Ask for no further draws once they cannot change the aggregate. */
+      early_stop: z.boolean().default(false),
+    })
+    .optional(),
+  /** The score is the mean over the judge's possible replies, by their probability. */
+  soft: z.boolean().optional(),
+  /** How a pair reward compares the answers of a group. */
+  pairs: z
+    .strictObject({
+      /** `all`: each with each; `circular`: each with the next ones. */
+      scheme: z.enum(['all', 'circular']).default('all'),
+      /** Of `circular`: with how many of the next ones. */
+      neighbours: z.int().min(1).max(64).default(1),
+      /** Ask in both orders and take the mean; what disagrees is flagged. */
+      swap: z.boolean().default(true),
+      aggregate: z.enum(['bradley_terry', 'mean_wins']).default('bradley_terry'),
     })
     .optional(),
   /** Earlier steps whose scores and texts the function reads. */
@@ -92,6 +108,15 @@ export const rewardConfig = z.strictObject({
     .default(null),
   /** `reference`: float32, and a closed gate counts as score 0, as VeRL-with-RMs computes. */
   arithmetic: z.enum(['sound', 'reference']).default('sound'),
+  /** What steps over all answers to a prompt wait for. */
+  group: z
+    .strictObject({
+      /** Answers that must be there; all of the group by default. */
+      min: z.int().min(1).optional(),
+      /** How long those that are ready wait for the others. */
+      wait_s: seconds.optional(),
+    })
+    .optional(),
   /** The longest a request for this reward may take. */
   deadline_s: seconds.optional(),
 })

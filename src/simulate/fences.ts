@@ -69,6 +69,7 @@ class Closings {
   }
 }
 
+/** One hexadecimal nonce of 12 in 300 has no letter. */
 function isRandom(word: string): boolean {
-  return /\d/u.test(word) && /[A-Za-z]/u.test(word)
+  return /\d/u.test(word) && (word.length === 12 || /[A-Za-z]/u.test(word))
 }

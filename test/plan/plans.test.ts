@@ -4,6 +4,7 @@ import type { GatewayError } from '../../src/errors.ts'
 import type { FunctionHost } from '../../src/functions/function-host.ts'
 import { configTexts } from '../../src/plan/config-files.ts'
 import { readConfigs } from '../../src/plan/configs.ts'
+import { explainPlan } from '../../src/plan/explain.ts'
 import { resolvePlans } from '../../src/plan/resolve.ts'
 import { sourcePattern } from '../../src/plan/source-pattern.ts'
 import { weightOf } from '../../src/plan/weight.ts'
@@ -24,18 +25,25 @@ export default definePairReward({
   rm_postprocess: () => 0.5,
 })
 `
+const endless = `import { z } from 'zod'
+import { definePairReward } from 'reward-gateway/contract'
+export default definePairReward({
+  ask: 'generate', truth: z.unknown(), range: [0, Infinity],
+  rm_preprocess: () => 'Which?', rm_postprocess: () => 0.5,
+})
+`
 
 const gateway = {
   file: 'gateway.yaml',
   text: `models:
   judge: { model: m, instances: ['http://127.0.0.1:8101'] }
-  cloud: { model: m, backend: openai, instances: ['http://127.0.0.1:8102'] }
+  cloud: { model: m, backend: openai, max_prompt_tokens: 900, instances: ['http://127.0.0.1:8102'] }
 `,
 }
 
 let functions: FunctionHost
 t.before(async () => {
-  functions = await openWith([t.testdir({ 'critic.mjs': critic, 'duel.mjs': duel })])
+  functions = await openWith([t.testdir({ 'critic.mjs': critic, 'duel.mjs': duel, 'endless.mjs': endless })])
 })
 t.teardown(() => functions.close())
 
@@ -74,7 +82,7 @@ steps:
     when: rule > 0
     data_source: chat/*
     on_unreadable: 0
-    votes: { n: 3, aggregate: median }
+    votes: { n: 3, aggregate: median, early_stop: true }
     after: [text]
     timeout_s: 1.5
 `)
@@ -114,7 +122,9 @@ steps:
     when: { source: 'rule > 0' },
     dataSource: { patterns: ['chat/*'] },
     onUnreadable: 0,
-    votes: { n: 3, aggregate: 'median', min: 4 },
+    votes: { n: 3, aggregate: 'median', min: 4, earlyStop: true },
+    soft: null,
+    budgets: new Map([['cloud', { maxTokens: 900, onLong: 'fail' }]]),
     after: ['text'],
     needs: ['text', 'rule'],
     timeoutMs: 1500,
@@ -122,6 +132,30 @@ steps:
   })
   t.equal(quality?.weight(50), 0.5)
   t.strictSame(Object.keys(quality?.sampling ?? {}), ['temperature'])
+})
+
+t.test('how groups are judged', async (t) => {
+  const steps = (pairs: string) =>
+    `steps:\n  - { name: d, function: duel, model: judge${pairs} }\n  - { name: j, function: yes-no-judge, model: judge, soft: true }\n`
+  const plain = await planOf(steps(''))
+  t.match(plain, {
+    group: { min: null, waitMs: Number.POSITIVE_INFINITY },
+    steps: [
+      { pairs: { scheme: 'all', neighbours: 1, swap: true, aggregate: 'bradley_terry' }, soft: null },
+      { soft: ['1', '0'] },
+    ],
+  })
+  const pairs = ', pairs: { scheme: circular, neighbours: 2, swap: false, aggregate: mean_wins }'
+  const set = await planOf(`group: { min: 3, wait_s: 1.5 }\n${steps(pairs)}`)
+  t.match(set, {
+    group: { min: 3, waitMs: 1500 },
+    steps: [{ pairs: { scheme: 'circular', neighbours: 2, swap: false, aggregate: 'mean_wins' } }],
+  })
+  t.match(explainPlan(plain).join('\n'), /comparing each two answers in both orders.*\n.*\(probabilities\)/)
+  t.match(
+    explainPlan(set).join('\n'),
+    /comparing each answer and the next 2, by the share of wins.*At least 3 answers.*wait 1.5 s/s,
+  )
 })
 
 t.test('the other words of on_invalid', async (t) => {
@@ -174,10 +208,18 @@ t.test('names, order and kinds are checked against each other', async (t) => {
       'steps:\n  - { name: c, function: critic, model: judge, weight: 2 }\n  - { name: s, function: countdown, when: c > 1 }\n',
       [/goes with scores; 'critic' gives a text/, /'c' cannot be named here: it gives a text/],
     ],
-    ['steps:\n  - { name: d, function: duel, model: judge }\n', [/judges a group by its model/]],
+    [
+      'steps:\n  - { name: d, function: endless, model: judge, soft: true, votes: { n: 3, early_stop: true } }\n',
+      [/range must have two ends/, /whose reply is one of a few words/, /every draw changes a mean/],
+    ],
+    [`steps:\n${judge.replace('}', ', pairs: { swap: false } }')}`, [/goes with rewards that compare two/]],
+    [
+      `steps:\n${rule.replace('}', ', soft: true, pairs: {} }')}`,
+      [/goes with reward models/, /goes with reward models/],
+    ],
     [
       'steps:\n  - { name: d, function: rider-bge, model: cloud }\n  - { name: e, function: duel, model: cloud }\n',
-      [/judges a group/, /asks for classify, which a server of backend openai cannot answer/],
+      [/asks for classify, which a server of backend openai cannot answer/],
     ],
     ['steps: []\n', [/a reward needs at least one step/]],
     ['description: x\n', [/steps \| is missing/]],

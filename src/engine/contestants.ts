@@ -1,0 +1,37 @@
+import { createHash } from 'node:crypto'
+import type { CallRow } from '../functions/function-host.ts'
+import { canonicalJson } from '../plan/canonical-json.ts'
+
+/** A group's different answers, and which one each of its rows is. */
+export interface Contestants {
+  readonly rows: readonly CallRow[]
+  /** By row: its place in `rows`. */
+  readonly places: readonly number[]
+}
+
+/**
+ * Equal answers are one contestant, so that they get one score and are not compared with each other. The order follows
+ * from what the answers are, never from where they stood in a request.
+ */
+export function contestantsOf(rows: readonly CallRow[]): Contestants {
+  const keys = rows.map(keyOf)
+  const order = [...new Set(keys)].sort()
+  const places = keys.map((key) => order.indexOf(key))
+  const chosen = order.map((_, place) =>
+    rows
+      .filter((_row, index) => places[index] === place)
+      .reduce((best, row) => (nameOf(row) < nameOf(best) ? row : best)),
+  )
+  return { rows: chosen, places }
+}
+
+/** Of all that a question may be made of; the id and the place in the group are none of it. */
+function keyOf({ sample, earlier }: CallRow): string {
+  const { id: _id, group: _group, flags: _flags, ...rest } = sample
+  return createHash('sha256')
+    .update(canonicalJson({ ...rest, earlier }))
+    .digest('hex')
+}
+
+/** Tells equal rows apart, whatever order they came in. */
+const nameOf = ({ sample }: CallRow): string => JSON.stringify([sample.group?.index ?? null, sample.id])

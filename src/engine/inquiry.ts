@@ -1,0 +1,64 @@
+import type { AskName, Asks } from '../contract/index.ts'
+import type { CallRow } from '../functions/function-host.ts'
+import type { PlanStep } from '../plan/plan.ts'
+import type { Term } from '../sample/outcome.ts'
+import type { Score } from '../sample/score.ts'
+import { type Draw, type Drawn, drawOne } from './draw.ts'
+import { questionsOf, refusedTerm } from './guarded.ts'
+import { type Fitted, fitted, overflows } from './prompt-budget.ts'
+import { type StepContext, scored } from './step.ts'
+
+/** A question about some rows, on its way to a step's models. */
+export interface Inquiry {
+  /** Never rejects. */
+  draw(draw: Draw): Promise<Drawn>
+  /** Flags for what was noticed about the question while it was made ready for those models that were asked. Call it once. */
+  noticed(): readonly string[]
+}
+
+/** The question is made ready once for each model, when that is first asked. */
+export function inquiryOf(
+  context: StepContext,
+  step: PlanStep,
+  rows: readonly CallRow[],
+  question: Asks[AskName]['input'],
+): Inquiry {
+  const made = new Map<string, Promise<Fitted>>()
+  const questions = questionsOf(context, step, question)
+  let isCut = false
+  const ready = (model: string): Promise<Fitted> => {
+    let fitting = made.get(model)
+    if (!fitting) {
+      fitting = fitted(context, step, model, rows, question, questions)
+      made.set(model, fitting)
+    }
+    return fitting
+  }
+  return {
+    async draw(draw) {
+      const { model } = draw
+      const fitting = await ready(model)
+      if (fitting.status === 'failed') return { model, ...fitting }
+      if (fitting.status === 'refused')
+        return { model, status: 'read', verdicts: rows.map(() => refusedBy(step)) }
+      isCut ||= fitting.isCut
+      return drawOne(context, step, rows, fitting.question, draw)
+    },
+    noticed: () => [...questions.noticed(), ...(isCut ? ['truncated'] : [])],
+  }
+}
+
+/** The draws of a step over one question: each model's first, then each model's second, ... */
+export const drawsOf = ({ models, votes }: PlanStep): readonly Draw[] =>
+  Array.from({ length: votes.n }, (_, draw) => models.map((model) => ({ model, draw }))).flat()
+
+/** The term of an answer of a group that no judge is shown: it says nothing, or alone is too long; null: it is shown. */
+export async function refusedAmong(context: StepContext, step: PlanStep, row: CallRow): Promise<Term | null> {
+  const refused = refusedTerm(context, step, row)
+  const hasLow = Number.isFinite(step.function.range[0])
+  if (refused || !hasLow || !(await overflows(context, step, row))) return refused
+  return scored(context, step, refusedBy(step))
+}
+
+/** The verdict on an answer that no judge is shown. */
+const refusedBy = ({ function: { range } }: PlanStep): Score => ({ value: range[0], flags: ['refused'] })

@@ -1,0 +1,25 @@
+import type { PairSettings } from '../plan/plan.ts'
+
+/** Two answers to be compared, by their places; `first` is shown first. */
+export interface Pair {
+  readonly first: number
+  readonly second: number
+}
+
+/**
+ * Which of `count` answers are compared. `circular`: each with the next `neighbours` ones; `all`: each with each.
+ * Every answer is shown first about as often as second.
+ */
+export function pairsOf(
+  count: number,
+  { scheme, neighbours }: Pick<PairSettings, 'scheme' | 'neighbours'>,
+): Pair[] {
+  // Beyond half the ring the same pairs come again.
+  const reach = scheme === 'all' ? Math.floor(count / 2) : Math.min(neighbours, Math.floor(count / 2))
+  const pairs: Pair[] = []
+  for (let step = 1; step <= reach; step++) {
+    const around = step * 2 === count ? step : count
+    for (let first = 0; first < around; first++) pairs.push({ first, second: (first + step) % count })
+  }
+  return pairs
+}

@@ -1,0 +1,83 @@
+import t from 'tap'
+import { pairsOf } from '../../src/engine/pairs.ts'
+import { type Match, standingsOf } from '../../src/engine/standings.ts'
+import { kendallTau } from '../support/kendall.ts'
+import { seeded } from '../support/seeded.ts'
+
+const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
+t.comment(`SEED=${seed}`)
+
+const all = { scheme: 'all', neighbours: 1 } as const
+const wins = (...pairs: readonly (readonly [number, number])[]): Match[] =>
+  pairs.map(([first, second]) => ({ first, second, probability: 1 }))
+
+t.test('a scheme names each pair once and shows every answer first about as often as second', async (t) => {
+  for (let count = 2; count <= 17; count++) {
+    for (const neighbours of [1, 2, 3, 64]) {
+      for (const scheme of ['all', 'circular'] as const) {
+        const pairs = pairsOf(count, { scheme, neighbours })
+        const names = pairs.map(({ first, second }) => [first, second].sort((a, b) => a - b).join('-'))
+        t.equal(new Set(names).size, pairs.length, `${scheme} ${neighbours} of ${count}: none twice`)
+        t.ok(pairs.every(({ first, second }) => first !== second))
+        const reach = scheme === 'all' ? count : neighbours
+        const most = (count * (count - 1)) / 2
+        t.equal(pairs.length, Math.min(most, count === 2 ? 1 : count * reach))
+        const lead = Array.from({ length: count }, (_, index) =>
+          pairs.reduce(
+            (sum, { first, second }) => sum + Number(first === index) - Number(second === index),
+            0,
+          ),
+        )
+        t.ok(lead.every((extra) => Math.abs(extra) <= 1))
+      }
+    }
+  }
+})
+
+t.test('8 answers and a judge who errs in 10 % of its replies: Kendall tau is at least 0.9', async (t) => {
+  const random = seeded(seed)
+  const tau = (aggregate: 'bradley_terry' | 'mean_wins', rounds = 1000): number => {
+    let sum = 0
+    for (let round = 0; round < rounds; round++) {
+      const worth = Array.from({ length: 8 }, random)
+      const reply = (first: number, second: number): number => {
+        const isBetter = (worth[first] ?? 0) > (worth[second] ?? 0)
+        return Number(random() < 0.1 ? !isBetter : isBetter)
+      }
+      const matches = pairsOf(8, all).map(({ first, second }) => ({
+        first,
+        second,
+        probability: (reply(first, second) + 1 - reply(second, first)) / 2,
+      }))
+      const shares = standingsOf(8, matches, aggregate).map((standing) => standing?.share ?? Number.NaN)
+      sum += kendallTau(worth, shares)
+    }
+    return sum / rounds
+  }
+  for (const aggregate of ['bradley_terry', 'mean_wins'] as const) {
+    const found = tau(aggregate)
+    t.ok(found >= 0.9, `${aggregate}: ${found.toFixed(3)}`)
+  }
+})
+
+t.test('shares of wins are those made, or those to be expected of the fitted strengths', async (t) => {
+  const matches = wins([0, 1], [1, 2], [0, 2])
+  t.strictSame(standingsOf(3, matches, 'mean_wins'), [
+    { share: 1, strength: null },
+    { share: 0.5, strength: null },
+    { share: 0, strength: null },
+  ])
+  const [best, middle, worst] = standingsOf(3, matches, 'bradley_terry')
+  t.ok((best?.share ?? 0) > 0.95 && (worst?.share ?? 1) < 0.05)
+  t.ok(Math.abs((middle?.share ?? 0) - 0.5) < 1e-9)
+  t.ok((best?.strength ?? 0) > (middle?.strength ?? 0))
+})
+
+t.test('what no chain of matches connects with most of the others has no standing', async (t) => {
+  const holds = (count: number, matches: Match[]) =>
+    standingsOf(count, matches, 'bradley_terry').map((standing) => standing !== null)
+  t.strictSame(holds(5, wins([0, 1], [1, 2], [3, 4])), [true, true, true, false, false])
+  t.strictSame(holds(4, wins([0, 1], [2, 3])), [false, false, false, false], 'of two halves neither counts')
+  t.strictSame(holds(3, wins([0, 2])), [true, false, true])
+  t.strictSame(holds(2, []), [false, false])
+})
