@@ -79,7 +79,10 @@ export async function begin(
     }
     cancelTimer()
     instance.answered()
-    return { reply: { ...reply, body }, over: closing(body, stop, end) }
+    return {
+      reply: { ...reply, body },
+      over: closing(body, stop, statusCode < 400 ? 'ok' : 'judge_rejected', end),
+    }
   } catch (error) {
     if (error instanceof Refused) {
       failed(error.fault)
@@ -91,7 +94,13 @@ export async function begin(
 
 const none = { prompt: 0, completion: 0 }
 
-function closing(body: Readable, stop: Stop, end: (outcome: CallEnd['outcome']) => void): Promise<void> {
+/** `whole`: the outcome where all of the body comes. */
+function closing(
+  body: Readable,
+  stop: Stop,
+  whole: CallEnd['outcome'],
+  end: (outcome: CallEnd['outcome']) => void,
+): Promise<void> {
   return new Promise((resolve) => {
     let isBroken = false
     // Whoever reads the body hears of its errors; an unread one must not end the process.
@@ -100,7 +109,7 @@ function closing(body: Readable, stop: Stop, end: (outcome: CallEnd['outcome']) 
     })
     body.once('close', () => {
       const isWhole = body.readableEnded && !isBroken
-      end(isWhole ? 'ok' : stop.stopped || !isBroken ? 'abandoned' : 'judge_unreachable')
+      end(isWhole ? whole : stop.stopped || !isBroken ? 'abandoned' : 'judge_unreachable')
       resolve()
     })
   })

@@ -236,3 +236,12 @@ t.test('a model whose questions never end gives way when the other has waited it
   await Promise.all(streams)
   t.strictSame(switches.slice(0, 2), ['busy', 'rare'])
 })
+
+t.test('the line for a turn has its limit', async (t) => {
+  const { ask } = await judge(t, [() => undefined], { lifecycle: {}, max_queue: 2 })
+  const gone = new AbortController()
+  const asked = ['a', 'b', 'c'].map((text) => failureOf(ask(text, { signal: gone.signal })))
+  t.match(await asked[2], { kind: 'overloaded' })
+  gone.abort()
+  t.match(await Promise.all(asked.slice(0, 2)), [{ kind: 'cancelled' }, { kind: 'cancelled' }])
+})
