@@ -1,6 +1,6 @@
 import { Stop } from './abort.ts'
 import { askError } from './ask-error.ts'
-import { dispatch } from './dispatch.ts'
+import { dispatch, type Work } from './dispatch.ts'
 import type { Model } from './model.ts'
 import type { Rendered } from './models.ts'
 import { readJson } from './reply.ts'
@@ -21,16 +21,13 @@ export async function countTokens(model: Model, input: Rendered): Promise<number
   if (bytes + overhead <= max_prompt_tokens) return bytes + overhead
   try {
     const { path, body } = tokens.translate(input)
-    const done = await dispatch(
-      dispatcher,
-      {
-        ask: 'generate',
-        prefix: '',
-        message: { method: 'POST', path, headers, body },
-        read: (reply) => ({ answer: tokens.read(readJson(reply)), prompt: 0, completion: 0 }),
-      },
-      new Stop(),
-    )
+    const work: Work<number> = {
+      ask: 'generate',
+      prefix: '',
+      message: { method: 'POST', path, headers, body },
+      read: (reply) => ({ answer: tokens.read(readJson(reply)), prompt: 0, completion: 0 }),
+    }
+    const done = await model.during(() => dispatch(dispatcher, work, new Stop()))
     return done.answer
   } catch (error) {
     throw askError(error)

@@ -31,11 +31,12 @@ export class Refused extends Error {
 /** One request to an instance whose place is taken; gives the place back. Rejects with Fault or Refused. */
 export async function begin(
   model: Model,
-  { instance }: Member,
+  member: Member,
   message: { readonly path: string; readonly body: string },
   stop: Stop,
 ): Promise<Begun> {
   const { clock, events, timeoutMs, model: name } = model.parts.dispatcher
+  const { instance } = member
   const { address } = instance
   const began = clock.now()
   const abort = new AbortController()
@@ -48,7 +49,7 @@ export async function begin(
   const end = (outcome: CallEnd['outcome']) => {
     cancelTimer()
     off()
-    instance.end()
+    member.end()
     const ms = clock.now() - began
     events.callEnded?.({ model: name, instance: address, ask: 'forward', ms, outcome, tokens: none })
   }

@@ -84,6 +84,16 @@ export class Model {
     this.#done()
   }
 
+  /** Runs work that asks the servers, not the model: it needs no turn on the GPU, but is waited for. */
+  async during<T>(work: () => Promise<T>): Promise<T> {
+    this.#active += 1
+    try {
+      return await work()
+    } finally {
+      this.#done()
+    }
+  }
+
   /** Resolves when no question is under way. */
   quiet(): Promise<void> {
     return this.#active === 0 ? Promise.resolve() : new Promise((resolve) => this.#whenQuiet.push(resolve))
