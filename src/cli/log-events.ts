@@ -10,6 +10,12 @@ type Events = NonNullable<GatewayOptions['events']>
 export function withLog(events: Events, log: () => Log | null): Events {
   return {
     ...events,
+    monitors: {
+      alarmed(alarm) {
+        events.monitors?.alarmed?.(alarm)
+        log()?.warn(alarm, 'a monitor alarms; docs/monitoring.md says what to do')
+      },
+    },
     record: {
       ...events.record,
       disk(trouble) {

@@ -21,7 +21,11 @@ export interface RunningServer {
 
 /** A gateway with its HTTP face, listening. */
 export async function openServer(options: ServerOptions): Promise<RunningServer> {
-  const metrics = openMetrics({ version: packageVersion, inFlight: () => gateway.inFlight })
+  const metrics = openMetrics({
+    version: packageVersion,
+    inFlight: () => gateway.inFlight,
+    runs: () => gateway.runs(),
+  })
   let log: Log | null = null
   const gateway = await openGateway({ ...options, events: withLog(metrics, () => log) })
   const { listen, limits } = gateway.settings

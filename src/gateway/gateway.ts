@@ -12,9 +12,12 @@ import { didYouMean } from '../nearest-name.ts'
 import { packageVersion } from '../package-version.ts'
 import type { GatewaySettings } from '../plan/gateway-config.ts'
 import type { Plan } from '../plan/plan.ts'
+import { rewardRange } from '../plan/reward-range.ts'
 import type { Outcome } from '../sample/outcome.ts'
 import type { Sample, Unreadable } from '../sample/sample.ts'
+import { openMonitors, type WatchedRun } from '../telemetry/monitors/monitors.ts'
 import type { Keys } from './keys.ts'
+import { allOf } from './listeners.ts'
 import { openServing, type Serving, type ServingOptions } from './serving.ts'
 
 export type { Forwarded } from '../models/forwarded.ts'
@@ -72,6 +75,8 @@ export interface Gateway {
   readonly keys: Keys
   /** What is needed before every reward can be scored: the models without a living instance. */
   missing(): readonly string[]
+  /** What the monitors watch, of one reward or of all. */
+  runs(reward?: string): readonly WatchedRun[]
   /** Rows in work. */
   readonly inFlight: number
   /**
@@ -92,9 +97,16 @@ export interface GatewayOptions extends Omit<ServingOptions, 'clock' | 'secret'>
 /** Opens everything or throws RG_CONFIG_INVALID or RG_FUNCTION_INVALID with all mistakes. */
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const clock = options.clock ?? systemClock
+  const { events } = options
+  const monitors = openMonitors({
+    clock,
+    rangeOf: rewardRange,
+    ...(events?.monitors && { events: events.monitors }),
+  })
   const parts: ServingOptions = {
     ...options,
     clock,
+    events: { ...events, engine: allOf([events?.engine, monitors]) },
     secret: options.secret ?? randomBytes(32).toString('hex'),
   }
   let serving = await openServing(parts)
@@ -134,6 +146,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       return serving.keys
     },
     missing: () => (closing ? ['the gateway is closing'] : missingModels(serving)),
+    runs: (reward) => monitors.runs(reward),
     get inFlight() {
       return serving.engine.inFlight
     },

@@ -13,6 +13,7 @@ import { readConfigs } from '../plan/configs.ts'
 import type { GatewaySettings } from '../plan/gateway-config.ts'
 import type { Plan } from '../plan/plan.ts'
 import { resolvePlans } from '../plan/resolve.ts'
+import type { MonitorEvents } from '../telemetry/monitors/monitors.ts'
 import type { RecordEvents } from '../telemetry/record/record.ts'
 import { type Keys, readKeys } from './keys.ts'
 import { allOf } from './listeners.ts'
@@ -35,6 +36,7 @@ export interface ServingOptions {
     readonly models?: ModelEvents
     readonly functions?: FunctionEvents
     readonly record?: RecordEvents
+    readonly monitors?: MonitorEvents
   }
 }
 

@@ -31,12 +31,11 @@ export class Refused extends Error {
 /** One request to an instance whose place is taken; gives the place back. Rejects with Fault or Refused. */
 export async function begin(
   model: Model,
-  member: Member,
+  { instance }: Member,
   message: { readonly path: string; readonly body: string },
   stop: Stop,
 ): Promise<Begun> {
   const { clock, events, timeoutMs, model: name } = model.parts.dispatcher
-  const { instance } = member
   const { address } = instance
   const began = clock.now()
   const abort = new AbortController()
@@ -49,7 +48,7 @@ export async function begin(
   const end = (outcome: CallEnd['outcome']) => {
     cancelTimer()
     off()
-    member.end()
+    instance.end()
     const ms = clock.now() - began
     events.callEnded?.({ model: name, instance: address, ask: 'forward', ms, outcome, tokens: none })
   }
@@ -80,10 +79,7 @@ export async function begin(
     }
     cancelTimer()
     instance.answered()
-    return {
-      reply: { ...reply, body },
-      over: closing(body, stop, statusCode < 400 ? 'ok' : 'judge_rejected', end),
-    }
+    return { reply: { ...reply, body }, over: closing(body, stop, end) }
   } catch (error) {
     if (error instanceof Refused) {
       failed(error.fault)
@@ -95,13 +91,7 @@ export async function begin(
 
 const none = { prompt: 0, completion: 0 }
 
-/** `whole`: the outcome where all of the body comes. */
-function closing(
-  body: Readable,
-  stop: Stop,
-  whole: CallEnd['outcome'],
-  end: (outcome: CallEnd['outcome']) => void,
-): Promise<void> {
+function closing(body: Readable, stop: Stop, end: (outcome: CallEnd['outcome']) => void): Promise<void> {
   return new Promise((resolve) => {
     let isBroken = false
     // Whoever reads the body hears of its errors; an unread one must not end the process.
@@ -110,7 +100,7 @@ function closing(
     })
     body.once('close', () => {
       const isWhole = body.readableEnded && !isBroken
-      end(isWhole ? whole : stop.stopped || !isBroken ? 'abandoned' : 'judge_unreachable')
+      end(isWhole ? 'ok' : stop.stopped || !isBroken ? 'abandoned' : 'judge_unreachable')
       resolve()
     })
   })

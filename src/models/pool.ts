@@ -144,7 +144,7 @@ export class InstancePool {
     const member = near ?? leastOutstanding(this.members, usable, this.#random)
     if (!member) return null
     this.#lastTaken = this.#clock.now()
-    member.begin()
+    member.instance.begin()
     return member
   }
 

@@ -21,6 +21,14 @@ export interface Instruments {
   histogram(name: string, help: string, labels: readonly string[], buckets: readonly number[]): Observe
   /** `read` is called when the metrics are asked for. */
   gauge(name: string, help: string, read: () => number, labels?: Readonly<Record<string, string>>): void
+  /** A family whose series are read when the metrics are asked for; `values` in the order of the label names. */
+  read(
+    type: 'gauge' | 'counter',
+    name: string,
+    help: string,
+    labels: readonly string[],
+    series: () => readonly { readonly values: readonly string[]; readonly value: number }[],
+  ): void
 }
 
 export function instruments(registry: Registry): Instruments {
@@ -61,6 +69,11 @@ export function instruments(registry: Registry): Instruments {
         },
       })
     },
+    read(type, name, help, labels, series) {
+      expose(registry, { name, help, type }, () =>
+        series().map(({ values, value }) => ({ labels: labelled(labels, values), value })),
+      )
+    },
   }
 }
 
@@ -88,10 +101,13 @@ class Family<S> {
 
   map(linesOf: (series: S, labels: Readonly<Record<string, string>>) => readonly Line[]): Line[] {
     return [...this.#series.values()].flatMap(({ values, series }) =>
-      linesOf(series, Object.fromEntries(this.#labels.map((label, at) => [label, values[at] ?? '']))),
+      linesOf(series, labelled(this.#labels, values)),
     )
   }
 }
+
+const labelled = (names: readonly string[], values: readonly string[]): Readonly<Record<string, string>> =>
+  Object.fromEntries(names.map((name, at) => [name, values[at] ?? '']))
 
 interface Line {
   readonly labels: Readonly<Record<string, string | number>>
@@ -120,7 +136,7 @@ function histogramLines(
 
 function expose(
   registry: Registry,
-  { name, help, type }: { name: string; help: string; type: 'counter' | 'histogram' },
+  { name, help, type }: { name: string; help: string; type: 'counter' | 'gauge' | 'histogram' },
   lines: () => readonly Line[],
 ): void {
   const metric = {

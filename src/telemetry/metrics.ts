@@ -3,6 +3,8 @@ import type { EngineEvents } from '../engine/events.ts'
 import type { FunctionEvents } from '../functions/events.ts'
 import type { ModelEvents } from '../models/events.ts'
 import { type Instruments, instruments, scoreBuckets, secondBuckets } from './instruments.ts'
+import { exposeMonitors } from './monitors/exposition.ts'
+import type { WatchedRun } from './monitors/monitors.ts'
 import type { RecordEvents } from './record/record.ts'
 
 /** Prometheus metrics, fed by the events of the rooms. Labels come from closed sets: rewards, steps, models, kinds. */
@@ -22,6 +24,8 @@ export interface Metrics {
 export interface Sources {
   readonly version: string
   inFlight(): number
+  /** Every run that the monitors watch. */
+  runs?(): readonly WatchedRun[]
 }
 
 export function openMetrics(sources: Sources): Metrics {
@@ -30,6 +34,7 @@ export function openMetrics(sources: Sources): Metrics {
   const make = instruments(registry)
   make.gauge('samples_in_flight', 'Samples in work.', () => sources.inFlight())
   make.gauge('build_info', '1; the version is the label.', () => 1, { version: sources.version })
+  exposeMonitors(make, () => sources.runs?.() ?? [])
   return {
     engine: engineMetrics(make),
     models: modelMetrics(make),
@@ -142,6 +147,7 @@ function recordMetrics(make: Instruments): RecordEvents {
   const rows = make.counter('records_total', 'Rows that were recorded.', [])
   const bytes = make.counter('record_bytes_total', 'Bytes of the record, compressed.', [])
   const dropped = make.counter('records_dropped_total', 'Rows that were scored and not recorded.', ['why'])
+  for (const why of ['queue', 'disk'] as const) dropped(0, why)
   return {
     written(count, size) {
       rows(count)

@@ -11,7 +11,11 @@ export async function testApp(
   bodyLimit = 1 << 20,
   env: Readonly<Record<string, string>> = {},
 ): Promise<FastifyInstance> {
-  const metrics = openMetrics({ version: 'test', inFlight: () => gateway.inFlight })
+  const metrics = openMetrics({
+    version: 'test',
+    inFlight: () => gateway.inFlight,
+    runs: () => gateway.runs(),
+  })
   const gateway = await testGateway(t, rewards, { events: metrics, env })
   const app = await createApp({ gateway, metrics, bodyLimit })
   t.teardown(async () => {

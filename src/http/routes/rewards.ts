@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Gateway } from '../../gateway/gateway.ts'
+import { runStats, statsOf } from '../../telemetry/monitors/stats.ts'
 import type { ZodApp } from '../validation.ts'
 
 /** What is served: rewards with their resolved configs, and reward functions with their schemas. */
@@ -15,6 +16,21 @@ export function rewardRoutes(app: ZodApp, gateway: Gateway): void {
     async (request) => {
       const { name, version, description, config } = gateway.reward(request.params.name)
       return { name, version, description, config }
+    },
+  )
+  app.get(
+    '/v1/rewards/:name/stats',
+    {
+      schema: {
+        tags,
+        summary: 'How the runs of a reward stand: the figures of the monitors and their alarms',
+        params,
+        response: { 200: z.object({ reward: z.string(), version: z.string(), runs: z.array(runStats) }) },
+      },
+    },
+    async (request) => {
+      const { name, version } = gateway.reward(request.params.name)
+      return { reward: name, version, runs: gateway.runs(name).map(statsOf) }
     },
   )
   app.get(

@@ -44,7 +44,8 @@ const maxWaiting = { rows: 65_536, chars: 64 * 1024 * 1024 }
 const maxUnwritten = 16 * 1024 * 1024
 const flushChars = 256 * 1024
 const flushMs = 1000
-const rowsATurn = 32
+/** Rows that become lines in one turn of the event loop: an eighth of what waits, within these. */
+const rowsATurn = { least: 64, most: 512 }
 
 const compress = promisify(gzip)
 
@@ -123,7 +124,8 @@ export function openRecord(
   }
 
   const work = (): void => {
-    for (let taken = 0; taken < rowsATurn && rows > 0; taken += 1) take()
+    const share = Math.min(Math.max(rows >> 3, rowsATurn.least), rowsATurn.most)
+    for (let taken = 0; taken < share && rows > 0; taken += 1) take()
     turn = rows > 0 ? setImmediate(work) : null
     if (lines.length > 0) cancelFlush ??= clock.after(flushMs, flush)
   }

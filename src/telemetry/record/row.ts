@@ -43,7 +43,7 @@ export function recordRow(
       id: row.id,
       data_source: sample?.dataSource ?? null,
       group: sample?.group?.id ?? null,
-      prompt: sample && parts.keep.text(promptText(sample)),
+      prompt: sample && parts.keep.prompt(promptText(sample)),
       response: sample && parts.keep.text(sample.response),
       ground_truth: sample && parts.keep.json(sample.groundTruth),
     },

@@ -10,6 +10,8 @@ export type RecordedText = string | { readonly sha256: string; readonly chars: n
 /** Applies the policy. */
 export interface TextKeeper {
   text(text: string): RecordedText
+  /** The same; remembers the last one, since the answers to one prompt come one after the other. */
+  prompt(text: string): RecordedText
   /** Any JSON that holds text of a sample; hashed as its JSON. */
   json(value: Json | unknown): unknown
   /** Numbers and booleans stay; what could hold text of a sample does not. */
@@ -23,8 +25,13 @@ export function textKeeper(policy: TextPolicy): TextKeeper {
     if (policy === 'full') return value
     return text(typeof value === 'string' ? value : JSON.stringify(value))
   }
+  let last: readonly [text: string, kept: RecordedText] = ['', text('')]
   return {
     text,
+    prompt(prompt) {
+      if (prompt !== last[0]) last = [prompt, text(prompt)]
+      return last[1]
+    },
     json,
     details(details) {
       if (!details) return {}

@@ -1,0 +1,31 @@
+const pieceLength = 24
+const longest = 4096
+const slots = 8192
+const factor = 0x01000193
+
+/**
+ * Share of a text's pieces of 24 UTF-16 units that stood in it before, 0 to 1, over its first 4096: 0 for ordinary prose,
+ * near 1 for a loop. Linear in the length.
+ */
+export function repeatedShare(text: string): number {
+  const length = Math.min(text.length, longest)
+  const pieces = length - pieceLength + 1
+  if (pieces < 1) return 0
+  // The hash of the 24 units before a place, kept up by taking one out and one in.
+  let out = 1
+  for (let at = 0; at < pieceLength; at += 1) out = Math.imul(out, factor)
+  const seen = new Int32Array(slots)
+  let [hash, repeated] = [0, 0]
+  for (let at = 0; at < length; at += 1) {
+    hash = Math.imul(hash, factor) + text.charCodeAt(at)
+    if (at >= pieceLength) hash -= Math.imul(out, text.charCodeAt(at - pieceLength))
+    hash |= 0
+    if (at < pieceLength - 1) continue
+    const mark = hash === 0 ? 1 : hash
+    let slot = (Math.imul(mark ^ (mark >>> 15), 0x2c1b3c6d) >>> 19) & (slots - 1)
+    while (seen[slot] !== 0 && seen[slot] !== mark) slot = (slot + 1) & (slots - 1)
+    if (seen[slot] === mark) repeated += 1
+    seen[slot] = mark
+  }
+  return repeated / pieces
+}

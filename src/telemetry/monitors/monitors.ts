@@ -1,0 +1,114 @@
+/**
+ * What a run's rewards look like while it runs: is there anything to learn from, do rule and judges agree, has a judge
+ * changed. Figures speak of the last training steps of one reward in one run. Everything is bounded: the runs of a reward,
+ * the steps of a run, the groups under way.
+ */
+import type { Clock } from '../../clock.ts'
+import type { EngineEvents, RequestDone } from '../../engine/events.ts'
+import { type Lens, lensOf } from './lens.ts'
+import { RunMonitor } from './run.ts'
+import type { Alarm } from './watch.ts'
+
+/** What the monitors tell when it happens. */
+export interface MonitorEvents {
+  alarmed?(alarm: Alarm & { readonly reward: string; readonly run: string }): void
+}
+
+export interface MonitorParts {
+  readonly clock: Clock
+  readonly events?: MonitorEvents
+  /** What the rewards of a plan lie in; null: not known. */
+  rangeOf(plan: RequestDone['plan']): readonly [number, number] | null
+}
+
+/** One run of a reward, as it stands. */
+export interface WatchedRun {
+  readonly reward: string
+  readonly run: string
+  readonly monitor: RunMonitor
+}
+
+export interface Monitors extends Required<Pick<EngineEvents, 'done'>> {
+  /** Every run that is watched, of one reward or of all. */
+  runs(reward?: string): readonly WatchedRun[]
+  /** Counts what waits. */
+  settle(): void
+}
+
+/** Runs of one reward with figures of their own; a further one takes the place of one that has been silent, or counts as `other`. */
+const mostRuns = 16
+const silentMs = 600_000
+const otherRuns = 'other'
+/** Rows of requests that wait to be counted; what comes beyond is not looked at. */
+const mostWaiting = 131_072
+
+export function openMonitors({ clock, events = {}, rangeOf }: MonitorParts): Monitors {
+  const rewards = new Map<string, Map<string, { monitor: RunMonitor; last: number }>>()
+  const lenses = new WeakMap<RequestDone['plan'], Lens>()
+  const waiting: RequestDone[] = []
+  let rows = 0
+  let isDue = false
+
+  const lens = (plan: RequestDone['plan']): Lens => {
+    let known = lenses.get(plan)
+    if (!known) {
+      known = lensOf(plan, rangeOf(plan))
+      lenses.set(plan, known)
+    }
+    return known
+  }
+
+  /** The runs of a reward in the order of their last request. */
+  const monitorOf = (reward: string, run: string) => {
+    const runs = rewards.get(reward) ?? new Map<string, { monitor: RunMonitor; last: number }>()
+    rewards.set(reward, runs)
+    let name = run
+    if (!runs.has(name) && runs.size >= mostRuns) {
+      const [oldest] = [...runs].filter(([known]) => known !== otherRuns)
+      if (oldest && clock.now() - oldest[1].last >= silentMs) runs.delete(oldest[0])
+      else name = otherRuns
+    }
+    const known = runs.get(name) ?? { monitor: new RunMonitor(), last: 0 }
+    known.last = clock.now()
+    runs.delete(name)
+    runs.set(name, known)
+    return { name, monitor: known.monitor }
+  }
+
+  const count = (event: RequestDone): void => {
+    const { plan, run } = event
+    const { name, monitor } = monitorOf(plan.name, run)
+    for (const alarm of monitor.add(event, lens(plan)))
+      events.alarmed?.({ ...alarm, reward: plan.name, run: name })
+  }
+
+  const takeOne = (): void => {
+    const event = waiting.shift()
+    if (!event) return
+    rows -= event.rows.length
+    count(event)
+  }
+
+  const work = (): void => {
+    takeOne()
+    isDue = waiting.length > 0
+    if (isDue) setImmediate(work)
+  }
+
+  return {
+    done(event) {
+      if (rows >= mostWaiting) return
+      rows += event.rows.length
+      waiting.push(event)
+      if (!isDue) setImmediate(work)
+      isDue = true
+    },
+    runs: (reward) =>
+      [...rewards]
+        .filter(([name]) => reward === undefined || name === reward)
+        .flatMap(([name, runs]) => [...runs].map(([run, { monitor }]) => ({ reward: name, run, monitor }))),
+    settle() {
+      while (waiting.length > 0) takeOne()
+    },
+  }
+}

@@ -1,0 +1,90 @@
+import { z } from 'zod'
+import { figures, standingOf } from './figures.ts'
+import type { WatchedRun } from './monitors.ts'
+import { meanOf } from './tally.ts'
+import type { Trends } from './watch.ts'
+
+const nullable = z.number().nullable()
+
+/** One run of a reward, as GET /v1/rewards/{name}/stats shows it. */
+export const runStats = z.object({
+  run: z.string(),
+  training_step: z.number().nullable().describe('The newest one.'),
+  rows: z.number().describe('That the figures speak of.'),
+  groups: z.number().describe('With at least two valid members.'),
+  figures: z.record(
+    z.string(),
+    z.object({
+      value: nullable,
+      standing: z.enum(['ok', 'low', 'high', 'unknown']),
+      low: nullable,
+      high: nullable,
+      help: z.string(),
+    }),
+  ),
+  invalid: z.record(z.string(), z.number()).describe('Rows without a reward, by kind.'),
+  terms: z.record(z.string(), z.object({ mean: nullable, scored: z.number() })),
+  trends: z
+    .object({
+      steps: z.number(),
+      reward: nullable,
+      accuracy: nullable,
+      together: nullable,
+      reading: z.string().nullable(),
+      suspect: z.boolean(),
+    })
+    .describe("Pearson's r with the training step, of the reward and of the first rule, and of both."),
+  alarms: z
+    .array(
+      z.object({
+        figure: z.enum(['drift', 'reward_without_accuracy']),
+        step: z.string().nullable(),
+        direction: z.enum(['up', 'down']),
+        training_step: z.number(),
+      }),
+    )
+    .describe('The newest first.'),
+})
+
+export type RunStats = z.output<typeof runStats>
+
+/** How a run stands. */
+export function statsOf({ run, monitor }: WatchedRun): RunStats {
+  const { recent, trends, alarms, newestStep } = monitor
+  return {
+    run,
+    training_step: newestStep < 0 ? null : newestStep,
+    rows: recent.rows,
+    groups: recent.variance.n,
+    figures: Object.fromEntries(
+      figures.map((figure) => {
+        const value = figure.read(recent)
+        const { name, low = null, high = null, help } = figure
+        return [name, { value, standing: standingOf(figure, value, recent), low, high, help }]
+      }),
+    ),
+    invalid: Object.fromEntries(recent.invalid),
+    terms: Object.fromEntries(
+      [...recent.terms].map(([name, mean]) => [name, { mean: meanOf(mean), scored: mean.n }]),
+    ),
+    trends: trendStats(trends),
+    alarms: [...alarms],
+  }
+}
+
+const trendStats = ({ steps, reward, accuracy, together, isSuspect }: Trends): RunStats['trends'] => ({
+  steps,
+  reward,
+  accuracy,
+  together,
+  reading: together === null ? null : readingOf(together),
+  suspect: isSuspect,
+})
+
+/** How reward and accuracy move together; a negative reading is a sign of reward hacking. */
+function readingOf(r: number): string {
+  if (r > 0.5) return 'strong-positive'
+  if (r > 0.2) return 'weak-positive'
+  if (r > -0.2) return 'none'
+  return r > -0.5 ? 'weak-negative' : 'strong-negative'
+}
