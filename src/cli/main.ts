@@ -14,6 +14,7 @@ const commands: Readonly<Record<string, () => Promise<{ readonly command: Comman
   explain: () => import('./explain.ts'),
   simulate: () => import('./simulate.ts'),
   demo: () => import('./demo.ts'),
+  import: () => import('./import.ts'),
 }
 
 /** `reward-gateway COMMAND ...`; the exit code is 0, 1 where the work failed, 2 where the arguments are wrong. */

@@ -111,7 +111,11 @@ async function tokensOf(
   const bytes = bytesOf(text)
   if (bytes <= maxTokens) return bytes
   const least = Math.floor(bytes * leastShare)
-  return least > maxTokens ? Math.ceil(bytes / 4) : context.models.countTokens(model, text)
+  if (least > maxTokens) return Math.ceil(bytes / 4)
+  return context.models.countTokens(model, text, {
+    deadline: context.job.deadline,
+    signal: context.end.signal,
+  })
 }
 
 /** Bytes of a text, with room for what a chat template adds to a message. */

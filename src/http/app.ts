@@ -4,6 +4,7 @@ import type { Gateway } from '../gateway/gateway.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { checkKeys } from './auth.ts'
 import { readBodies } from './body.ts'
+import { admitBodies } from './body-admission.ts'
 import { serveDocs } from './docs.ts'
 import { answerErrors } from './errors.ts'
 import { adminRoutes } from './routes/admin.ts'
@@ -47,6 +48,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     done()
   })
   checkKeys(app, gateway)
+  admitBodies(app, { each: bodyLimit, all: () => gateway.settings.limits.max_bodies_bytes })
   app.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url ?? 'none'
     metrics.answered(route, reply.statusCode, reply.elapsedTime / 1000)

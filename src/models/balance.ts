@@ -1,15 +1,39 @@
 import type { Instance } from './instance.ts'
 
 /** One instance's place in one model's pool. */
-export interface Member {
+export class Member {
   readonly instance: Instance
   readonly weight: number
+  /** This model's calls alone; the instance counts those of all. */
+  inFlight = 0
   /** Takes no further questions; goes when its last call has come back. */
-  draining: boolean
+  draining = false
   /** Serves another model than the pool's. */
-  stranger: boolean
+  stranger = false
   /** Its GPU memory is given back, or may be. */
-  asleep: boolean
+  asleep = false
+
+  constructor(instance: Instance, weight: number) {
+    this.instance = instance
+    this.weight = weight
+  }
+
+  /** Takes a place; `end` or `giveBack` must follow. */
+  begin(): void {
+    this.inFlight += 1
+    this.instance.begin()
+  }
+
+  end(): void {
+    this.inFlight -= 1
+    this.instance.end()
+  }
+
+  /** A place that was taken and not used. */
+  giveBack(): void {
+    this.inFlight -= 1
+    this.instance.giveBack()
+  }
 }
 
 /** May take questions, if its instance can. */

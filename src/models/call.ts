@@ -1,9 +1,9 @@
 import type { Clock } from '../clock.ts'
 import type { Stop } from './abort.ts'
+import type { Member } from './balance.ts'
 import type { Reading, Work } from './dispatch.ts'
 import type { ModelEvents } from './events.ts'
 import { Fault } from './fault.ts'
-import type { Instance } from './instance.ts'
 import { send } from './transport.ts'
 
 /** What a call fails with that nobody waits for any more. */
@@ -15,12 +15,13 @@ const noTokens = { prompt: 0, completion: 0 }
 /** One call to an instance whose place is taken; gives the place back. Rejects with Fault. */
 export async function call<T>(
   to: { model: string; clock: Clock; events: ModelEvents; timeoutMs: number },
-  instance: Instance,
+  member: Member,
   work: Work<T>,
   stop: Stop,
 ): Promise<Reading<T>> {
   const { clock, events, model } = to
   const { ask } = work
+  const { instance } = member
   const { address } = instance
   const started = clock.now()
   events.callStarted?.({ model, instance: address, ask })
@@ -45,7 +46,7 @@ export async function call<T>(
   } finally {
     cancelTimer()
     off()
-    instance.end()
+    member.end()
     events.callEnded?.({ model, instance: address, ask, ms: clock.now() - started, outcome, tokens })
   }
 }

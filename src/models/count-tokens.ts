@@ -1,38 +1,53 @@
-import { Stop } from './abort.ts'
+import type { Stop } from './abort.ts'
 import { askError } from './ask-error.ts'
-import { dispatch } from './dispatch.ts'
+import { dispatch, type Work } from './dispatch.ts'
+import { Flight } from './flight.ts'
 import type { Model } from './model.ts'
-import type { Rendered } from './models.ts'
+import type { Patience, Rendered } from './models.ts'
 import { readJson } from './reply.ts'
 
 /** What a chat template adds to a message, at most, in tokens. */
 const messageOverhead = 16
 
 /** Tokens of a rendered question: the server's count, or a quarter of its bytes. Rejects with AskError. */
-export async function countTokens(model: Model, input: Rendered): Promise<number> {
+export async function countTokens(
+  model: Model,
+  input: Rendered,
+  { deadline, signal }: Patience,
+): Promise<number> {
   const texts = typeof input === 'string' ? [input] : input.map(({ content }) => content)
   const overhead = typeof input === 'string' ? 1 : messageOverhead * texts.length
   const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
-  const { backend, dispatcher, headers } = model.parts
   const { count_tokens, max_prompt_tokens } = model.config
-  const { tokens } = backend
-  if (count_tokens === 'estimate' || !tokens) return Math.ceil(bytes / 4) + overhead
+  if (count_tokens === 'estimate' || !model.parts.backend.tokens) return Math.ceil(bytes / 4) + overhead
   // A token is never less than a byte: what is short enough by bytes needs no count.
   if (bytes + overhead <= max_prompt_tokens) return bytes + overhead
+  const flight = new Flight(
+    (stop) => counted(model, input, stop),
+    () => {},
+  )
   try {
-    const { path, body } = tokens.translate(input)
-    const done = await dispatch(
-      dispatcher,
-      {
-        ask: 'generate',
-        prefix: '',
-        message: { method: 'POST', path, headers, body },
-        read: (reply) => ({ answer: tokens.read(readJson(reply)), prompt: 0, completion: 0 }),
-      },
-      new Stop(),
-    )
-    return done.answer
+    return await flight.join(model.parts.dispatcher.clock, deadline, signal, () => model.late())
   } catch (error) {
     throw askError(error)
+  }
+}
+
+/** Counted by a server, as a question is asked: it wakes a model that sleeps. */
+async function counted(model: Model, input: Rendered, stop: Stop): Promise<number> {
+  const { backend, dispatcher, headers } = model.parts
+  const { translate, read } = backend.tokens as NonNullable<typeof backend.tokens>
+  const { path, body } = translate(input)
+  const work: Work<number> = {
+    ask: 'generate',
+    prefix: '',
+    message: { method: 'POST', path, headers, body },
+    read: (reply) => ({ answer: read(readJson(reply)), prompt: 0, completion: 0 }),
+  }
+  await model.enter(stop)
+  try {
+    return (await dispatch(dispatcher, work, stop)).answer
+  } finally {
+    model.leave()
   }
 }

@@ -121,14 +121,15 @@ async function queued(
 
 async function plain<T>(
   to: Dispatcher,
-  { instance }: Member,
+  member: Member,
   work: Work<T>,
   stop: Stop,
   { attempts, tried }: Journey,
 ): Promise<Dispatched<T>> {
+  const { instance } = member
   const began = to.clock.now()
   try {
-    const { answer, prompt, completion } = await call(to, instance, work, stop)
+    const { answer, prompt, completion } = await call(to, member, work, stop)
     return { answer, prompt, completion, instance: instance.address, attempts: attempts.length + 1 }
   } catch (error) {
     tried.add(instance)
@@ -211,6 +212,6 @@ async function secondPlace(to: Dispatcher, first: Instance, stop: Stop): Promise
   if (!to.pool.hasOther(avoid)) return null
   const member = to.pool.take(avoid) ?? (await to.pool.wait(avoid, '', stop, abandoned, true))
   if (member.instance !== first && !stop.stopped) return member
-  member.instance.giveBack()
+  member.giveBack()
   return null
 }

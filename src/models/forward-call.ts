@@ -31,11 +31,12 @@ export class Refused extends Error {
 /** One request to an instance whose place is taken; gives the place back. Rejects with Fault or Refused. */
 export async function begin(
   model: Model,
-  { instance }: Member,
+  member: Member,
   message: { readonly path: string; readonly body: string },
   stop: Stop,
 ): Promise<Begun> {
   const { clock, events, timeoutMs, model: name } = model.parts.dispatcher
+  const { instance } = member
   const { address } = instance
   const began = clock.now()
   const abort = new AbortController()
@@ -48,7 +49,7 @@ export async function begin(
   const end = (outcome: CallEnd['outcome']) => {
     cancelTimer()
     off()
-    instance.end()
+    member.end()
     const ms = clock.now() - began
     events.callEnded?.({ model: name, instance: address, ask: 'forward', ms, outcome, tokens: none })
   }
@@ -79,7 +80,10 @@ export async function begin(
     }
     cancelTimer()
     instance.answered()
-    return { reply: { ...reply, body }, over: closing(body, stop, end) }
+    return {
+      reply: { ...reply, body },
+      over: closing(body, stop, statusCode < 400 ? 'ok' : 'judge_rejected', end),
+    }
   } catch (error) {
     if (error instanceof Refused) {
       failed(error.fault)
@@ -91,7 +95,13 @@ export async function begin(
 
 const none = { prompt: 0, completion: 0 }
 
-function closing(body: Readable, stop: Stop, end: (outcome: CallEnd['outcome']) => void): Promise<void> {
+/** `whole`: the outcome where all of the body comes. */
+function closing(
+  body: Readable,
+  stop: Stop,
+  whole: CallEnd['outcome'],
+  end: (outcome: CallEnd['outcome']) => void,
+): Promise<void> {
   return new Promise((resolve) => {
     let isBroken = false
     // Whoever reads the body hears of its errors; an unread one must not end the process.
@@ -100,7 +110,7 @@ function closing(body: Readable, stop: Stop, end: (outcome: CallEnd['outcome']) 
     })
     body.once('close', () => {
       const isWhole = body.readableEnded && !isBroken
-      end(isWhole ? 'ok' : stop.stopped || !isBroken ? 'abandoned' : 'judge_unreachable')
+      end(isWhole ? whole : stop.stopped || !isBroken ? 'abandoned' : 'judge_unreachable')
       resolve()
     })
   })

@@ -9,6 +9,8 @@ export interface Tenant {
   readonly lingerMs: number
   readonly turnMs: number
   readonly wakeOnDemand: boolean
+  /** Questions that wait for its turn; more are refused. */
+  readonly maxQueue: number
   /** Give and take back the memory of all its instances. Resolve to false where that failed. */
   sleep(): Promise<boolean>
   wake(): Promise<boolean>
@@ -93,6 +95,7 @@ export class GpuGroup {
       return null
     }
     if (!place.tenant.wakeOnDemand && place.state === 'asleep') return Promise.reject(asleep())
+    if (place.waiting.size >= place.tenant.maxQueue) return Promise.reject(full())
     return new Promise((resolve, reject) => {
       const off = stop.on(() => {
         place.waiting.delete(waiter)
@@ -254,6 +257,9 @@ const since = ({ waiting }: Place): number => {
   for (const waiter of waiting) return waiter.since
   return Number.POSITIVE_INFINITY
 }
+
+const full = (): Fault =>
+  new Fault('overloaded', 'too many questions wait for this model', { remedy: 'give-up', blame: false })
 
 const asleep = (): Fault =>
   new Fault('judge_unreachable', 'the model sleeps, or cannot be woken', { remedy: 'give-up', blame: false })

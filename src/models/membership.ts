@@ -121,12 +121,12 @@ export class Membership {
 
 const urlOf = (place: InstanceConfig): string => (typeof place === 'string' ? place : place.url)
 
-/** Resolves when no call is under way at the member's instance, or it takes questions again. */
+/** Resolves when none of the model's calls is under way at the member, or it takes questions again. */
 function idle(member: Member): Promise<void> {
   const { instance } = member
   return new Promise((resolve) => {
     const check = () => {
-      if (instance.inFlight > 0 && member.draining) return
+      if (member.inFlight > 0 && member.draining) return
       instance.changed.delete(check)
       resolve()
     }

@@ -56,11 +56,11 @@ export class Model {
     }
     try {
       if (request.signal.aborted) throw new Fault('cancelled', 'the client has gone')
-      if (request.deadline <= clock.now()) throw this.#late()
+      if (request.deadline <= clock.now()) throw this.late()
       let flight = this.#flights.get(key)
       const source = flight && !flight.stop.stopped ? 'joined' : 'call'
       if (!flight || source === 'call') flight = this.#start(key, request, settings, isToKeep)
-      const done = await flight.join(clock, request.deadline, request.signal, () => this.#late())
+      const done = await flight.join(clock, request.deadline, request.signal, () => this.late())
       events.answered?.({ model, source })
       return answered(done, source)
     } catch (error) {
@@ -172,7 +172,8 @@ export class Model {
     for (const resolve of this.#whenQuiet.splice(0)) resolve()
   }
 
-  #late(): Fault {
+  /** What a question fails with whose time is over. */
+  late(): Fault {
     return this.parts.dispatcher.pool.isDead
       ? new Fault('judge_unreachable', 'no instance of the model answers')
       : new Fault('deadline', 'the time for this request is over')

@@ -48,6 +48,9 @@ export interface AskRequest<A extends AskName = AskName> {
   readonly signal: AbortSignal
 }
 
+/** How long somebody waits. `deadline`: on the injected clock, milliseconds. */
+export type Patience = Pick<AskRequest, 'deadline' | 'signal'>
+
 /** An answer, where it came from and what it cost; `attempts` is 0 for a kept one. */
 export interface Answered<A extends AskName = AskName> {
   readonly answer: Asks[A]['answer']
@@ -104,7 +107,7 @@ export interface Models {
   /** Rejects with AskError only. One question's callers share one upstream call; it is aborted when all have gone. */
   ask<A extends AskName>(request: AskRequest<A>): Promise<Answered<A>>
   /** Tokens of a question, as the model's config says to count them. Rejects with AskError. */
-  countTokens(model: string, input: Rendered): Promise<number>
+  countTokens(model: string, input: Rendered, patience: Patience): Promise<number>
   /** Passes a client's request on to an instance, streams included. Rejects with AskError. */
   forward(model: string, request: ForwardRequest): Promise<Forwarded>
   /** Adds an instance, or takes a draining one back. Throws RG_FORBIDDEN for an address outside the model's `allow`. */

@@ -115,7 +115,7 @@ export function openModel(name: string, config: ModelConfig, shared: Shared): Op
 /** The model as its group sees it. A kind of server that cannot sleep is one whose orders fail. */
 function tenantOf(
   model: string,
-  { lifecycle }: ModelConfig,
+  { lifecycle, max_queue }: ModelConfig,
   parts: { clock: Clock; headers: Record<string, string>; pool: InstancePool; memory: Backend['memory'] },
 ): Tenant {
   const { pool, memory, clock, headers } = parts
@@ -127,6 +127,7 @@ function tenantOf(
     lingerMs: lifecycle?.linger_ms ?? 250,
     turnMs: (lifecycle?.turn_s ?? 60) * 1000,
     wakeOnDemand: lifecycle?.wake_on_demand ?? true,
+    maxQueue: max_queue,
     sleep: async () => memory !== null && sleepAll(pool, memory, settings),
     wake: async () => memory !== null && wakeAll(pool, memory, settings),
   }

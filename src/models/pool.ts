@@ -144,7 +144,7 @@ export class InstancePool {
     const member = near ?? leastOutstanding(this.members, usable, this.#random)
     if (!member) return null
     this.#lastTaken = this.#clock.now()
-    member.instance.begin()
+    member.begin()
     return member
   }
 

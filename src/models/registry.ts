@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import { addressOf } from './address.ts'
-import type { Member } from './balance.ts'
+import { Member } from './balance.ts'
 import type { ModelEvents } from './events.ts'
 import { Instance } from './instance.ts'
 import type { InstanceConfig, ModelConfig } from './model-config.ts'
@@ -23,7 +23,7 @@ export class Registry {
       typeof place === 'string' ? { url: place, weight: 1, max_in_flight: undefined } : place
     const entry = this.#entryOf(addressOf(url), config)
     const { instance, limits } = entry
-    const member: Member = { instance, weight, draining: false, stranger: false, asleep: false }
+    const member = new Member(instance, weight)
     limits.set(member, max_in_flight ?? config.max_in_flight)
     instance.limit = Math.max(...limits.values())
     return member

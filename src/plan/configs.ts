@@ -39,7 +39,7 @@ export const isGatewayFile = (file: string): boolean => /(?:^|[\\/])gateway\.(?:
 /** Reads texts of gateway.yaml and rm-configs; never throws: mistakes are in `problems`. */
 export function readConfigs(texts: readonly ConfigText[], env: Environment): Configs {
   const problems: Problem[] = []
-  const models = new Models(problems)
+  const models = new Models(problems, env)
   const rewards: WrittenReward[] = []
   let gateway: GatewaySettings | null = null
   for (const text of texts) {
@@ -115,10 +115,12 @@ const truthsOf = (wire: object | undefined, folder: string): { truths?: string }
 class Models {
   readonly byName = new Map<string, ModelConfig | null>()
   readonly #problems: Problem[]
+  readonly #env: Environment
   readonly #first = new Map<string, { readonly file: string; readonly definition: string }>()
 
-  constructor(problems: Problem[]) {
+  constructor(problems: Problem[], env: Environment) {
     this.#problems = problems
+    this.#env = env
   }
 
   add(config: ParsedConfig, definitions: Readonly<Record<string, unknown>>): void {
@@ -134,6 +136,11 @@ class Models {
       if (model && model.instances.length === 0 && model.allow.length === 0) {
         const help = 'list their addresses, or say in allow which ones may be added'
         this.#problems.push(config.problemAt(at, `has no instances; ${help}`))
+      }
+      const { api_key_env: variable } = model ?? {}
+      if (variable !== undefined && !(Object.hasOwn(this.#env, variable) && this.#env[variable])) {
+        const path = [...at, 'api_key_env']
+        this.#problems.push(config.problemAt(path, `the environment variable ${variable} is not set`))
       }
       const text = canonicalJson(model)
       const first = this.#first.get(name)

@@ -61,6 +61,11 @@ export const gatewayConfig = z.strictObject({
         .min(1024)
         .max(1024 * mebi)
         .default(16 * mebi),
+      /** Bodies of all requests in work together; what does not fit is refused with 429 before it is read. */
+      max_bodies_bytes: z
+        .int()
+        .min(1024)
+        .default(1024 * mebi),
       /** Samples in work over all requests; more are refused with 429. */
       max_samples: z.int().min(1).default(65_536),
       /** The longest a request may take; a reward or a wire may say less. */

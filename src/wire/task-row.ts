@@ -7,16 +7,16 @@ const truthNames = ['ground_truth', 'expected_answer', 'reference_answer', 'answ
 
 /**
  * A data set's row as it stands: the ground truth under one of its usual names (verl's `reward_model.ground_truth`
- * included), `data_source`, `rm_prompt` and `rm_prompts` under theirs; everything else, and `extra_info`, is extra_info.
+ * included), `data_source`, `rm_prompt` and `rm_prompts` under theirs. Every other field, and the ground truth's, is
+ * extra_info, laid under the row's own `extra_info`.
  */
 export function readTaskRow(row: Readonly<Record<string, unknown>>, where: string): ReadTruth {
-  const { data_source, rm_prompt, rm_prompts, extra_info, reward_model, ...others } = row
-  const rest: Record<string, unknown> = others
-  const name = truthNames.find((one) => rest[one] != null)
+  const { data_source, rm_prompt, rm_prompts, extra_info, reward_model, ...fields } = row
+  const named: Readonly<Record<string, unknown>> = fields
+  const name = truthNames.find((one) => named[one] != null)
   const verl = isObject(reward_model) ? reward_model.ground_truth : undefined
-  const truth = name === undefined ? verl : rest[name]
-  if (name !== undefined) delete rest[name]
-  const extra = { ...rest, ...(isObject(extra_info) ? extra_info : {}) }
+  const truth = name === undefined ? verl : named[name]
+  const extra = { ...fields, ...(isObject(extra_info) ? extra_info : {}) }
   return readTruth(
     {
       ground_truth: asJson(truth ?? null),

@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { Sample } from '../../src/sample/sample.ts'
+import { faultKinds } from '../../src/simulate/faults.ts'
 import type { Policy } from '../../src/simulate/policies/policy.ts'
 import { outcomesOf, resultOf, sampleOf, testGateway, testModel } from '../support/gateway.ts'
 import { kendallTau } from '../support/kendall.ts'
@@ -36,7 +37,6 @@ t.test('groups are judged by pairs and by lists', async (t) => {
     { wait_for_instance_s: 0.2, retry: { pause_ms: 10 } },
   )
   const other = await testModel(t, 1, { policy: biased })
-  const [server] = servers
   const duel = { name: 'duel', function: 'number-duel', model: 'judge', sampling: { temperature: 0 } }
   const list = { name: 'list', function: 'number-list', model: 'judge' }
   const rule = { name: 'rule', function: 'echo-rule' }
@@ -46,6 +46,10 @@ t.test('groups are judged by pairs and by lists', async (t) => {
     duel: { models, steps: [duel] },
     cached: { models: { kept: { ...config, cache: 'always' } }, steps: [{ ...duel, model: 'kept' }] },
     ring: { models, steps: [{ ...duel, pairs: { scheme: 'circular', swap: false } }] },
+    shaky: {
+      models: { shaky: { ...config, timeout_s: 1 } },
+      steps: [{ ...duel, model: 'shaky', pairs: { aggregate: 'mean_wins' } }],
+    },
     wins: { models, steps: [{ ...duel, pairs: { aggregate: 'mean_wins' } }] },
     skips: { models, steps: [rank, { ...duel, on_unreadable: 'skip' }] },
     half: { models, steps: [{ ...duel, on_unreadable: 0.5, pairs: { aggregate: 'mean_wins' } }] },
@@ -177,8 +181,34 @@ t.test('groups are judged by pairs and by lists', async (t) => {
     t.strictSame(await results('list', group('r', ['30', '101', '20'])), Array(3).fill('judge_out_of_range'))
   })
 
+  await t.test('no fault of a server makes a win or a loss appear', async (t) => {
+    const random = seeded(seed + 2)
+    const kinds = faultKinds.filter((kind) => kind !== 'slow')
+    for (let round = 0; round < 3; round++) {
+      for (const one of servers) {
+        const drawn = Array.from({ length: 2 }, () => kinds[Math.floor(random() * kinds.length)] ?? '500')
+        one.set(...drawn.map((kind) => ({ kind, rate: random() * 0.4 })))
+      }
+      const worth = Array.from({ length: 6 }, () => Math.floor(random() * 1e6))
+      const answers = worth.map((value) => `${value} Exactly`)
+      for (const outcome of await outcomesOf(gateway, 'shaky', group(`w${round}`, answers))) {
+        const own = worth[Number(outcome.id.split('/')[1])] ?? 0
+        const [term] = outcome.terms
+        if (term?.status !== 'scored') {
+          t.match(outcome, { valid: false, failure: { kind: /^(judge_|overloaded|group_incomplete)/ } })
+          continue
+        }
+        const { comparisons = 0, wins = 0, missing = 0 } = term.score.details as Record<string, number>
+        t.ok(wins <= worth.filter((value) => value < own).length, `round ${round}: ${wins} wins`)
+        t.ok(comparisons - wins <= worth.filter((value) => value > own).length)
+        t.equal(comparisons + missing, 5)
+        t.ok(Math.abs(term.score.value - (10 * wins) / comparisons) < 1e-9)
+      }
+    }
+    for (const one of servers) one.set()
+  })
+
   await t.test('a dead judge leaves no number', async (t) => {
-    server?.set({ kind: '500' })
     for (const one of servers) one.set({ kind: '500' })
     for (const reward of ['duel', 'list', 'soft'])
       t.match(

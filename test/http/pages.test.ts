@@ -59,6 +59,8 @@ t.test('the docs show the schema of a sample', async (t) => {
   const app = await testApp(t, { one: rewards.one })
   const openapi = (await app.inject('/openapi.json')).json()
   const body = openapi.paths['/v1/score'].post.requestBody.content['application/json'].schema
+  t.strictSame(openapi.paths['/admin/reload'].post.security, [{ key: [] }], 'it says where a key is needed')
+  t.strictSame(openapi.paths['/livez'].get.security, [])
   t.match(body.properties.samples.items.properties.ground_truth.description, /compare/)
   t.notMatch(JSON.stringify(openapi), /"\$ref":"#\/definitions/)
   t.equal((await app.inject('/docs/')).statusCode, 200)

@@ -1,3 +1,4 @@
+import { request } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { testApp } from '../support/app.ts'
@@ -115,4 +116,30 @@ t.test('request ids come back; a hostile one is replaced', async (t) => {
     (await app.inject({ url: '/livez', headers: { 'x-request-id': id } })).headers['x-request-id']
   t.equal(await idOf('step-7.a'), 'step-7.a')
   t.not(await idOf('a b"c'), 'a b"c')
+})
+
+t.test('bodies that do not fit beside those in work are refused before they are read', async (t) => {
+  const app = await testApp(t, { ...rewards, gateway: { limits: { max_bodies_bytes: 1024 } } })
+  const origin = await app.listen({ port: 0, host: '127.0.0.1' })
+  const held = request(`${origin}/v1/score`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'content-length': 1000 },
+  })
+  held.on('error', () => {})
+  held.write('{')
+  const post = () =>
+    fetch(`${origin}/v1/score`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ reward: 'one', samples: [{ response: '1' }] }),
+    })
+  let refused = await post()
+  while (refused.status === 200) refused = await post()
+  t.equal(refused.status, 429)
+  t.equal(refused.headers.get('retry-after'), '1')
+  t.equal((await fetch(`${origin}/livez`)).status, 200)
+  held.destroy()
+  let accepted = await post()
+  while (accepted.status !== 200) accepted = await post()
+  t.match(await accepted.json(), { results: [{ reward: 1 }] })
 })

@@ -236,3 +236,34 @@ t.test('a model whose questions never end gives way when the other has waited it
   await Promise.all(streams)
   t.strictSame(switches.slice(0, 2), ['busy', 'rare'])
 })
+
+t.test('counting tokens wakes the model that counts them, and ends with who waits for it', async (t) => {
+  const orders: string[] = []
+  const count: Script = (seen, response) => {
+    orders.push(seen.path)
+    return seen.path === '/tokenize' ? { count: 7 } : json(response, {})
+  }
+  const { models, server } = await judge(t, [count], { lifecycle: {}, count_tokens: 'tokenize' })
+  const client = new AbortController()
+  const patience = (ms: number) => ({ deadline: systemClock.now() + ms, signal: client.signal })
+  await models.sleep('judge')
+  t.equal(await models.countTokens('judge', 'q', patience(60_000)), 7)
+  t.strictSame(orders, ['/sleep?level=1', '/wake_up', '/tokenize'])
+  server.script = () => undefined
+  t.match(await failureOf(models.countTokens('judge', 'q', patience(20))), { kind: 'deadline' })
+  await server.seen[3]?.closed
+  const gone = failureOf(models.countTokens('judge', 'q', patience(60_000)))
+  await server.saw(5)
+  client.abort()
+  t.match(await gone, { kind: 'cancelled' })
+  await server.seen[4]?.closed
+})
+
+t.test('the line for a turn has its limit', async (t) => {
+  const { ask } = await judge(t, [() => undefined], { lifecycle: {}, max_queue: 2 })
+  const gone = new AbortController()
+  const asked = ['a', 'b', 'c'].map((text) => failureOf(ask(text, { signal: gone.signal })))
+  t.match(await asked[2], { kind: 'overloaded' })
+  gone.abort()
+  t.match(await Promise.all(asked.slice(0, 2)), [{ kind: 'cancelled' }, { kind: 'cancelled' }])
+})

@@ -194,3 +194,23 @@ t.test('two models at one address share its places', async (t) => {
   gone.abort()
   await Promise.all(asked)
 })
+
+t.test('a model leaves an instance although another model keeps it busy', async (t) => {
+  const held: (() => void)[] = []
+  const hold: Script = (seen, response) => void held.push(() => json(response, completion(seen, 'Yes')))
+  const { models, server } = await judge(t, [hold])
+  const both = models.next({
+    judge: configOf([server.url]),
+    other: configOf([server.url], { model: 'n' }),
+  })
+  const other = both.ask({ ...question('q', systemClock.now() + 60_000), model: 'other' })
+  await server.saw(1)
+  await both.removeInstance('judge', server.url)
+  t.match(both.snapshot(), [{ instances: [] }, { instances: [{ address: server.url, inFlight: 1 }] }])
+  const moved = both.next({ other: configOf([], { model: 'n', allow: ['http://judge'] }) })
+  t.teardown(() => moved.close())
+  await models.close()
+  const closed = both.close()
+  t.match(await failureOf(other), { kind: 'cancelled' }, 'what nobody asks any more is stopped')
+  await closed
+})

@@ -153,7 +153,8 @@ t.test('the simulated server answers every ask', async (t) => {
   t.equal((await Promise.all(many)).length, 3)
   t.strictSame(((await ask({ model: 'scalar', ask: 'rewards', input: 'e' })).answer as number[]).length, 1)
   t.equal(((await ask({ model: 'scalar', ask: 'embed', input: ['a', 'b'] })).answer as unknown[]).length, 2)
-  t.ok((await models.countTokens('judge', [{ role: 'user', content: 'one two' }])) >= 2)
+  const patience = { deadline: systemClock.now() + 60_000, signal: new AbortController().signal }
+  t.ok((await models.countTokens('judge', [{ role: 'user', content: 'one two' }], patience)) >= 2)
   t.equal(
     await ask({ ask: 'choose', input: { question: 'Is it? Answer Yes or No.', labels: ['Yes', 'No'] } }).then(
       ({ answer }) => Object.keys(answer as object).join(),

@@ -1,10 +1,11 @@
 import t from 'tap'
-import type { Member } from '../../src/models/balance.ts'
+import { Member } from '../../src/models/balance.ts'
+import type { Instance } from '../../src/models/instance.ts'
 import { worthwhile } from '../../src/models/slowness.ts'
 
 const member = (latencyMs: number, more: object = {}): Member => {
   const instance = { latencyMs, limit: 10, inFlight: 1, lastBegan: 0, alive: true, ...more }
-  return { instance, weight: 1, draining: false, stranger: false, asleep: false } as unknown as Member
+  return new Member(instance as unknown as Instance, 1)
 }
 
 const line = (waiting: number, stoodMs = 0) => ({ waiting, stoodMs })

@@ -144,10 +144,11 @@ t.test('a vLLM server', async (t) => {
   })
 
   t.test('tokens are counted by the server where the config says so', async (t) => {
-    t.ok((await models.countTokens('exact', 'one two three')) >= 3)
-    t.ok((await models.countTokens('exact', conversation)) > 10)
-    t.equal(await models.countTokens('judge', 'x'.repeat(400)), 101)
-    t.equal(await models.countTokens('judge', conversation), 32 + 23)
+    const patience = { deadline: systemClock.now() + 60_000, signal: new AbortController().signal }
+    t.ok((await models.countTokens('exact', 'one two three', patience)) >= 3)
+    t.ok((await models.countTokens('exact', conversation, patience)) > 10)
+    t.equal(await models.countTokens('judge', 'x'.repeat(400), patience), 101)
+    t.equal(await models.countTokens('judge', conversation, patience), 32 + 23)
   })
 
   t.test('probes tell the served model from another', async (t) => {

@@ -107,6 +107,13 @@ t.test('a model is defined once, or twice in the same way', async (t) => {
   ])
 })
 
+t.test("a model's API key has to be there", async (t) => {
+  const text = 'models: { judge: { model: m, instances: ["http://a"], api_key_env: JUDGE_KEY } }'
+  const files = { 'gateway.yaml': text }
+  t.match(read(files).problems, [{ path: /gateway.yaml:1:.*api_key_env/, message: /JUDGE_KEY is not set/ }])
+  t.strictSame(read(files, { JUDGE_KEY: 'secret' }).problems, [])
+})
+
 t.test('paths are relative to the file that names them', async (t) => {
   const { gateway, models } = read({
     '/etc/rg/gateway.yaml':

@@ -1,4 +1,5 @@
 import { dispatch } from './dispatch.ts'
+import { expandAnswers } from './expand-config.ts'
 import { riderAnswers } from './rider.ts'
 import { stockAnswers } from './stock.ts'
 import { type Adapter, wanted } from './vector.ts'
@@ -9,7 +10,14 @@ const singlePrecision = new Set(['combine', 'pipeline'])
 
 export const verlWithRms: Adapter = {
   tolerance: (file) => (singlePrecision.has(file) ? 1e-6 : 1e-9),
-  answers: { ...riderAnswers, ...yesNoAnswers, ...stockAnswers, ...combineAnswers, dispatch },
+  answers: {
+    ...riderAnswers,
+    ...yesNoAnswers,
+    ...stockAnswers,
+    ...combineAnswers,
+    ...expandAnswers,
+    dispatch,
+  },
   /** A fenced question comes with the nonce of its fences. */
   wanted: (vector, mode) => {
     const want = wanted(vector, mode)

@@ -1,0 +1,46 @@
+import { z } from 'zod'
+import { BadSample, type ChatPrompt, chat, defineModelReward } from '../src/contract/index.ts'
+import { afterThink, fillGraderChat, graderMistakes, graderValues } from '../src/extract/index.ts'
+
+const template = z
+  .string()
+  .refine(
+    (text) => graderMistakes(text).length === 0,
+    'names neither item.<field> nor sample.output_text or .output_json',
+  )
+
+/** OpenAI's label_model grader: a judge chooses a label for a conversation of templates over `item` (the row's extra_info) and `sample`; a passing one is 1. */
+export default defineModelReward({
+  ask: 'generate',
+  truth: z.unknown(),
+  options: z
+    .strictObject({
+      input: z.array(z.strictObject({ role: z.string(), content: template })).min(1),
+      labels: z.array(z.string().min(1)).min(2),
+      passing_labels: z.array(z.string()).min(1),
+    })
+    .refine(({ labels, passing_labels: passing }) => passing.every((one) => labels.includes(one)), {
+      message: 'a passing label must be one of the labels',
+    }),
+  range: [0, 1],
+  reply: ({ labels }) => ({ choice: labels }),
+  rm_preprocess({ sample, options: { input, labels } }): ChatPrompt | number {
+    const values = graderValues(sample)
+    if (!values) return 0
+    const form = `Reply with one of these labels and nothing else: ${labels.join(', ')}`
+    const filled = fillGraderChat(input, form, values)
+    if ('lacks' in filled) throw new BadSample(filled.lacks)
+    if ('unreadable' in filled) return 0
+    return chat(
+      ...filled.messages.map(({ role, filled: content }) => ({
+        role,
+        content: { kind: 'prompt', ...content } as const,
+      })),
+    )
+  },
+  rm_postprocess({ text }, { options: { labels, passing_labels: passing } }) {
+    const label = afterThink(text)?.trim()
+    if (label === undefined || !labels.includes(label)) return null
+    return Number(passing.includes(label))
+  },
+})

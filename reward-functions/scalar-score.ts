@@ -1,0 +1,20 @@
+import { z } from 'zod'
+import { type ChatPrompt, chat, defineModelReward } from '../src/contract/index.ts'
+
+/** The number of a scalar (Bradley-Terry) reward model for the conversation; a critique in `after` follows the response. */
+export default defineModelReward({
+  ask: 'classify',
+  truth: z.unknown(),
+  options: z.strictObject({
+    /** What the model can answer; a number outside is a failure. */
+    range: z.tuple([z.number(), z.number()]).default([-100, 100]),
+  }),
+  range: ({ range: [low, high] }) => [low, high],
+  rm_preprocess({ sample: { prompt, response }, earlier }): ChatPrompt {
+    const asked = typeof prompt === 'string' ? [{ role: 'user', content: prompt }] : prompt
+    const critiques = Object.values(earlier).flatMap(({ texts }) => texts)
+    // Bare turns: the model was trained on nothing else, and a fence would be part of what it scores.
+    return chat(...asked, { role: 'assistant', content: [response, ...critiques].join('\n\n') })
+  },
+  rm_postprocess: (score) => score,
+})

@@ -1,0 +1,119 @@
+/** What `{{ item.x }}` and `{{ sample.x }}` of an OpenAI grader stand for. */
+export interface GraderValues {
+  /** The data set's row. */
+  readonly item: Readonly<Record<string, unknown>>
+  /** The response after its thinking. */
+  readonly outputText: string
+}
+
+/** A template filled in one pass: its own texts around what came from outside, one more than that. */
+export interface FilledTemplate {
+  readonly literals: readonly string[]
+  readonly values: readonly string[]
+}
+
+/** Why a template cannot be filled: the row lacks a field, or the response is not the JSON that is asked for. */
+export type Unfilled = { readonly lacks: string } | { readonly unreadable: string }
+
+const placeholder = /\{\{([^{}]{0,500})\}\}/g
+const step = /\.([A-Za-z_][\w-]*)|\[(\d{1,6})\]/y
+const namespaces = ['item', 'sample'] as const
+const sampleFields = ['output_text', 'output_json']
+
+type Reference = { readonly namespace: (typeof namespaces)[number]; readonly path: readonly string[] }
+
+/** Fills a grader's template. The values are whole: nothing in them is read as a template. */
+export function fillGrader(template: string, values: GraderValues): FilledTemplate | Unfilled {
+  const filled: string[] = []
+  const literals: string[] = []
+  let end = 0
+  for (const match of template.matchAll(placeholder)) {
+    const reference = readReference(match[1] ?? '')
+    if ('mistake' in reference) return { lacks: reference.mistake }
+    const found = valueAt(reference, values)
+    if ('unreadable' in found || 'lacks' in found) return found
+    literals.push(template.slice(end, match.index))
+    filled.push(found.value)
+    end = match.index + match[0].length
+  }
+  return { literals: [...literals, template.slice(end)], values: filled }
+}
+
+/** Messages of templates; `ending` is laid under the last one. */
+export function fillGraderChat(
+  input: readonly { readonly role: string; readonly content: string }[],
+  ending: string,
+  values: GraderValues,
+): { readonly messages: readonly { readonly role: string; readonly filled: FilledTemplate }[] } | Unfilled {
+  const messages: { role: string; filled: FilledTemplate }[] = []
+  for (const [index, { role, content }] of input.entries()) {
+    const isLast = index === input.length - 1
+    const filled = fillGrader(isLast ? `${content}\n\n${ending}` : content, values)
+    if (!('literals' in filled)) return filled
+    messages.push({ role, filled })
+  }
+  return { messages }
+}
+
+/** A filled template as one text. */
+export const graderText = ({ literals, values }: FilledTemplate): string =>
+  literals.map((literal, index) => literal + (values[index] ?? '')).join('')
+
+/** Every placeholder of a template that names nothing known, with what is wrong with it. */
+export function graderMistakes(template: string): readonly string[] {
+  return [...template.matchAll(placeholder)].flatMap(([whole, inside = '']) => {
+    const read = readReference(inside)
+    return 'mistake' in read ? [`${whole}: ${read.mistake}`] : []
+  })
+}
+
+function readReference(inside: string): Reference | { readonly mistake: string } {
+  const text = inside.trim()
+  const namespace = namespaces.find((name) => text === name || new RegExp(`^${name}[.[]`).test(text))
+  if (namespace === undefined) return { mistake: 'only item.<field> and sample.<field> are known' }
+  const path: string[] = []
+  let at = namespace.length
+  while (at < text.length) {
+    step.lastIndex = at
+    const found = step.exec(text)
+    if (!found) return { mistake: `cannot be read after '${text.slice(0, at)}'` }
+    path.push(found[1] ?? found[2] ?? '')
+    at += found[0].length
+  }
+  if (path.length === 0) return { mistake: `name a field of ${namespace}` }
+  if (namespace === 'sample' && !sampleFields.includes(path[0] ?? ''))
+    return { mistake: `of a sample only ${sampleFields.join(' and ')} are known` }
+  return { namespace, path }
+}
+
+function valueAt(
+  { namespace, path }: Reference,
+  { item, outputText }: GraderValues,
+): { value: string } | Unfilled {
+  const name = `${namespace}.${path.join('.')}`
+  if (namespace === 'item') {
+    const value = within(item, path)
+    return value === undefined
+      ? { lacks: `${name} is not in the row's extra_info` }
+      : { value: spelled(value) }
+  }
+  const [field, ...rest] = path
+  if (field === 'output_text') return { value: outputText }
+  try {
+    const value = within(JSON.parse(outputText), rest)
+    return value === undefined ? { unreadable: `the response has no ${name}` } : { value: spelled(value) }
+  } catch {
+    return { unreadable: 'the response is no JSON' }
+  }
+}
+
+const spelled = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
+
+const within = (value: unknown, path: readonly string[]): unknown =>
+  path.reduce<unknown>(
+    (inner, key) =>
+      typeof inner === 'object' && inner !== null && Object.hasOwn(inner, key)
+        ? Reflect.get(inner, key)
+        : undefined,
+    value,
+  )
