@@ -20,3 +20,10 @@ export function wholeNumber(option: string, text: string, low = 0, high = Number
     `--${option} ${text}: a whole number from ${low} to ${high} is needed`,
   )
 }
+
+/** One of these words from an option; throws RG_COMMAND_INVALID naming the option. */
+export function oneOf<T extends string>(option: string, text: string, words: readonly T[]): T {
+  const word = words.find((one) => one === text)
+  if (word !== undefined) return word
+  throw new GatewayError('RG_COMMAND_INVALID', `--${option} ${text}: one of ${words.join(', ')} is needed`)
+}

@@ -2,26 +2,59 @@ import type { Io } from './command.ts'
 
 /** A line that is rewritten on a terminal, and absent elsewhere. */
 export interface Progress {
-  /** `invalid` is the count so far, not of this addition. */
+  /** Counts of this addition. */
   add(rows: number, invalid: number): void
   end(): void
 }
 
-export function progressLine(io: Io): Progress {
+export interface ProgressSource {
+  /** 0 to 1, of the input read; null: unknown. */
+  fraction(): number | null
+  /** Judge calls so far. */
+  calls(): number
+  /** Rows that an earlier run did. */
+  readonly done: number
+}
+
+const refreshMs = 100
+
+export function progressLine(io: Io, { fraction, calls, done: before }: ProgressSource): Progress {
   const started = performance.now()
-  let done = 0
-  let shown = 0
+  const begun = fraction() ?? 0
+  let [done, invalid, shown] = [0, 0, 0]
+  const show = () => {
+    const seconds = (performance.now() - started) / 1000
+    const part = fraction()
+    const left = part !== null && part > begun ? ((1 - part) / (part - begun)) * seconds : null
+    const pieces = [
+      part === null ? '' : `${Math.floor(part * 100)} %`,
+      `${before + done} scored`,
+      `${invalid} invalid`,
+      `${calls()} judge calls`,
+      `${Math.round(done / seconds)}/s`,
+      left === null ? '' : `${clock(left)} left`,
+    ]
+    io.stderr.write(`\r\u001b[K${pieces.filter(Boolean).join(', ')}`)
+  }
   return {
-    add(rows, invalid) {
+    add(rows, failed) {
       done += rows
+      invalid += failed
       const now = performance.now()
-      if (!io.stderr.isTTY || now - shown < 100) return
+      if (!io.stderr.isTTY || now - shown < refreshMs) return
       shown = now
-      const rate = Math.round((done * 1000) / (now - started))
-      io.stderr.write(`\r${done} scored, ${invalid} invalid, ${rate}/s `)
+      show()
     },
     end() {
-      if (io.stderr.isTTY) io.stderr.write('\n')
+      if (!io.stderr.isTTY) return
+      show()
+      io.stderr.write('\n')
     },
   }
+}
+
+const clock = (seconds: number): string => {
+  const whole = Math.round(seconds)
+  const [h, m, s] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60), whole % 60]
+  return [...(h > 0 ? [h] : []), m, s].map((n, i) => (i > 0 ? String(n).padStart(2, '0') : n)).join(':')
 }

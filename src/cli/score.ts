@@ -1,22 +1,23 @@
-import { once } from 'node:events'
-import { createReadStream, createWriteStream } from 'node:fs'
-import { createInterface } from 'node:readline'
 import { GatewayError } from '../errors.ts'
 import { type Gateway, openGateway } from '../gateway/gateway.ts'
-import type { Sample, Unreadable } from '../sample/sample.ts'
-import { parseJsonText } from '../wire/json-text.ts'
-import { writeNativeResult } from '../wire/native-result.ts'
-import { readNativeSample } from '../wire/native-sample.ts'
-import { parsed, wholeNumber } from './arguments.ts'
-import type { Command, Io } from './command.ts'
+import { oneOf, parsed, wholeNumber } from './arguments.ts'
+import type { Command } from './command.ts'
 import { configsOf } from './configs.ts'
-import { progressLine } from './progress.ts'
+import { scoreFile } from './score-file.ts'
+import { keeps } from './score-keep.ts'
 
 const usage = `reward-gateway score (--config FILE [--reward NAME] | --function NAME [--options JSON])
-                     --input FILE.jsonl --output FILE.jsonl [--reward-functions DIR] [--batch N]
+                     --input FILE --output FILE [--resume | --failed-only] [--keep none|facts|all]
+                     [--reward-functions DIR] [--batch N]
 
-Scores a file without a server: one result a line, in the order of the input, in the shape of /v1/score's results.
-'-' is standard input or output. With --function the only step is called like the function and 'reward' is its score.`
+Scores a file without a server: one result a row, in the order of the input, in the shape of /v1/score's results.
+Files are JSON lines (.jsonl, .gz) or Parquet (.parquet); '-' is standard input or output. Rows are samples as /v1/score
+takes them, verl's data sets with 'response' or 'responses', or verl's dumps of generations.
+With --function the only step is called like the function and 'reward' is its score.
+
+--resume       goes on with OUTPUT.partial.jsonl, which a stopped or killed run left
+--failed-only  scores the rows of OUTPUT again that have no reward, with their groups
+--keep facts   puts data_source, group_id and response_length beside each result, as 'sample'; all: the whole sample`
 
 export const command: Command = {
   summary: 'scores a file of samples without a server',
@@ -33,6 +34,9 @@ export const command: Command = {
         output: { type: 'string' },
         'reward-functions': { type: 'string', multiple: true, default: [] },
         batch: { type: 'string', default: '512' },
+        resume: { type: 'boolean', default: false },
+        'failed-only': { type: 'boolean', default: false },
+        keep: { type: 'string', default: 'none' },
       },
     })
     const { input, output } = values
@@ -42,19 +46,26 @@ export const command: Command = {
         `--input, --output and one of --config and --function are needed.\n${usage}`,
       )
     }
+    const keep = oneOf('keep', values.keep, keeps)
+    const batch = wholeNumber('batch', values.batch, 1, 100_000)
+    let calls = 0
     const gateway = await openGateway({
       ...configsOf(values),
       functionFolders: values['reward-functions'],
       env: io.env,
+      events: {
+        engine: {
+          asked({ source }) {
+            if (source === 'call') calls++
+          },
+        },
+      },
     })
     try {
       const reward = rewardOf(gateway, values.function ?? values.reward)
+      const { resume, 'failed-only': failedOnly } = values
       return await scoreFile(
-        gateway,
-        reward,
-        input,
-        output,
-        wholeNumber('batch', values.batch, 1, 100_000),
+        { gateway, reward, input, output, batch, keep, resume, failedOnly, calls: () => calls },
         io,
       )
     } finally {
@@ -71,70 +82,4 @@ function rewardOf(gateway: Gateway, named: string | undefined): string {
     'RG_COMMAND_INVALID',
     `the config holds ${names.length} rewards (${names.join(', ')}): choose one with --reward`,
   )
-}
-
-const batchesInFlight = 4
-
-async function scoreFile(
-  gateway: Gateway,
-  reward: string,
-  input: string,
-  output: string,
-  batchSize: number,
-  io: Io,
-): Promise<number> {
-  const source = input === '-' ? io.stdin : createReadStream(input)
-  const target = output === '-' ? io.stdout : createWriteStream(output)
-  await opened(source, target)
-  const progress = progressLine(io)
-  const under: Promise<string>[] = []
-  let invalid = 0
-  const scoreBatch = async (rows: readonly (Sample | Unreadable)[]): Promise<string> => {
-    const { outcomes } = await gateway.score({ reward, rows, signal: io.signal })
-    invalid += outcomes.filter(({ valid }) => !valid).length
-    progress.add(outcomes.length, invalid)
-    return outcomes.map((outcome) => `${JSON.stringify(writeNativeResult(outcome))}\n`).join('')
-  }
-  const writeFirst = async () => {
-    const text = await under.shift()
-    if (text && !target.write(text)) await once(target, 'drain')
-  }
-  let rows: (Sample | Unreadable)[] = []
-  let index = 0
-  for await (const line of createInterface({ input: source, crlfDelay: Number.POSITIVE_INFINITY })) {
-    if (io.signal.aborted) break
-    if (line.trim() === '') continue
-    rows.push(readLine(line, index++))
-    if (rows.length < batchSize) continue
-    under.push(scoreBatch(rows))
-    rows = []
-    if (under.length >= batchesInFlight) await writeFirst()
-  }
-  if (rows.length > 0) under.push(scoreBatch(rows))
-  while (under.length > 0) await writeFirst()
-  progress.end()
-  if (target !== io.stdout) await new Promise<void>((resolve) => target.end(resolve))
-  return io.signal.aborted ? 1 : 0
-}
-
-/** A line that is no JSON is an unreadable row: it keeps its place in the output. */
-function readLine(line: string, index: number): Sample | Unreadable {
-  try {
-    const { value, oddities } = parseJsonText(line)
-    return readNativeSample(value, index, oddities)
-  } catch {
-    return {
-      id: String(index),
-      failure: { kind: 'bad_sample', retryable: false, detail: 'the line is no JSON' },
-    }
-  }
-}
-
-async function opened(source: NodeJS.ReadableStream, target: NodeJS.WritableStream): Promise<void> {
-  for (const stream of [source, target]) {
-    if (!('path' in stream) || !('pending' in stream)) continue
-    await once(stream, 'open').catch((cause) => {
-      throw new GatewayError('RG_INPUT_INVALID', `${stream.path}: ${cause.message}`, { cause })
-    })
-  }
 }

@@ -1,0 +1,142 @@
+import { batchesOf, groupOf } from '../dataset/batches.ts'
+import { plainOutput } from '../dataset/plain-output.ts'
+import { openRows } from '../dataset/row-source.ts'
+import { samplesOf } from '../dataset/sample-rows.ts'
+import { isStream, openScoredFile, type ScoredFile } from '../dataset/scored-file.ts'
+import { GatewayError } from '../errors.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import type { Outcome } from '../sample/outcome.ts'
+import type { Sample, Unreadable } from '../sample/sample.ts'
+import { writeNativeResult } from '../wire/native-result.ts'
+import type { Io } from './command.ts'
+import { type Progress, progressLine } from './progress.ts'
+import { type Keep, keptOf } from './score-keep.ts'
+
+export interface ScoreFileJob {
+  readonly gateway: Gateway
+  readonly reward: string
+  readonly input: string
+  readonly output: string
+  /** Rows of one request to the engine; a group is not cut. */
+  readonly batch: number
+  /** Goes on with the unfinished file of an earlier run. */
+  readonly resume: boolean
+  /** Scores only the rows that have no reward in `output`. */
+  readonly failedOnly: boolean
+  readonly keep: Keep
+  /** Judge calls so far, for the progress line. */
+  calls(): number
+}
+
+const batchesInFlight = 4
+
+/** Exit code 0, or 1 where the run was asked to end: what is scored stays, for --resume. Throws RG_INPUT_INVALID. */
+export async function scoreFile(job: ScoreFileJob, io: Io): Promise<number> {
+  const { input } = job
+  const source = await openRows(input, io.stdin)
+  const file = await openOutput(job, io)
+  const progress = progressLine(io, {
+    fraction: () => source.fraction(),
+    calls: () => job.calls(),
+    done: file.done,
+  })
+  const underWay: Promise<string>[] = []
+  const writeFirst = async () => file.write((await underWay.shift()) ?? '')
+  try {
+    for await (const items of batchesOf(itemsOf(job, source, file.done, io), job.batch)) {
+      if (io.signal.aborted) break
+      const lines = linesOf(job, items, progress, io.signal)
+      // It is awaited in its turn; until then a rejection is no crash.
+      lines.catch(() => undefined)
+      underWay.push(lines)
+      if (underWay.length >= batchesInFlight) await writeFirst()
+    }
+    while (underWay.length > 0) await writeFirst()
+  } catch (error) {
+    await Promise.allSettled(underWay)
+    const left = await file.leave()
+    progress.end()
+    if (!io.signal.aborted) throw error
+    if (left) io.stderr.write(`stopped; what is scored lies in ${left}, and --resume goes on with it\n`)
+    return 1
+  }
+  if (io.signal.aborted) {
+    await file.leave()
+    return 1
+  }
+  await file.finish()
+  progress.end()
+  return 0
+}
+
+async function openOutput(
+  { gateway, reward, input, output, ...job }: ScoreFileJob,
+  io: Io,
+): Promise<ScoredFile> {
+  const { version } = gateway.reward(reward)
+  if (!isStream(output)) return openScoredFile(output, { reward, version, input }, job.resume)
+  if (!job.resume && !job.failedOnly) return plainOutput(output === '-' ? null : output, io.stdout)
+  throw new GatewayError('RG_COMMAND_INVALID', '--resume and --failed-only need an --output that is a file')
+}
+
+interface Item {
+  readonly row: Sample | Unreadable
+  /** The row's result in the file that is gone over again. */
+  readonly before: { readonly id?: unknown; readonly valid?: unknown } | null
+}
+
+async function* itemsOf(
+  job: ScoreFileJob,
+  source: AsyncIterable<readonly Parameters<typeof samplesOf>[0][]>,
+  done: number,
+  io: Io,
+): AsyncGenerator<Item> {
+  const { steps } = job.gateway.reward(job.reward)
+  const modelSteps = steps.filter(({ ask }) => ask !== null).map(({ name }) => name)
+  const earlier = job.failedOnly ? flat(await openRows(job.output, io.stdin)) : null
+  let [index, seen] = [0, 0]
+  for await (const raw of flat(source)) {
+    for (const row of samplesOf(raw, index++, modelSteps)) {
+      const before = earlier ? (await earlier.next()).value?.value : null
+      if (earlier) checkSame(job, row, before)
+      if (seen++ >= done) yield { row, before: (before ?? null) as Item['before'] }
+    }
+  }
+}
+
+async function* flat<T>(pieces: AsyncIterable<readonly T[]>): AsyncGenerator<T> {
+  for await (const piece of pieces) yield* piece
+}
+
+function checkSame({ input, output }: ScoreFileJob, { id }: Sample | Unreadable, before: unknown): void {
+  const had = (before as { id?: unknown } | undefined)?.id
+  if (had === id) return
+  throw new GatewayError(
+    'RG_INPUT_INVALID',
+    `${output} has ${had === undefined ? 'no row' : `the row '${had}'`} where ${input} has '${id}': it holds no results of this file`,
+  )
+}
+
+async function linesOf(
+  { gateway, reward, keep }: ScoreFileJob,
+  items: readonly Item[],
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<string> {
+  // Answers to one prompt are scored together or not at all.
+  const failed = new Set(
+    items.flatMap(({ row, before }) => (before?.valid === true ? [] : [groupOf(row) ?? row])),
+  )
+  const again = items.filter(({ row }) => failed.has(groupOf(row) ?? row))
+  const { outcomes } = await gateway.score({ reward, rows: again.map(({ row }) => row), signal })
+  if (signal.aborted) throw new Error('stopped')
+  const fresh = new Map<Item, Outcome>(again.map((item, at) => [item, outcomes[at] as Outcome]))
+  progress.add(items.length, outcomes.filter(({ valid }) => !valid).length)
+  return items
+    .map((item) => {
+      const outcome = fresh.get(item)
+      const result = outcome ? { ...writeNativeResult(outcome), ...keptOf(keep, item.row) } : item.before
+      return `${JSON.stringify(result)}\n`
+    })
+    .join('')
+}

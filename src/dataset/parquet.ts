@@ -1,0 +1,56 @@
+import { rm } from 'node:fs/promises'
+import { GatewayError } from '../errors.ts'
+import { parseJsonText } from '../wire/json-text.ts'
+import { filePath, identifier, openDuckDb, withDuckDb } from './duckdb.ts'
+import type { RawRow, RowSource } from './row-source.ts'
+
+/** Rows of a Parquet file; columns of bytes (images) are left out. Throws RG_INPUT_INVALID where it cannot be read. */
+export async function parquetRows(path: string): Promise<RowSource> {
+  const file = filePath(path)
+  const { connection, close } = await openDuckDb()
+  try {
+    const described = await connection.runAndReadAll(`DESCRIBE SELECT * FROM read_parquet(${file})`)
+    const columns = described.getRows().filter(([, type]) => !String(type).includes('BLOB'))
+    const [counted] = (
+      await connection.runAndReadAll(`SELECT sum(num_rows)::DOUBLE FROM parquet_file_metadata(${file})`)
+    ).getRows()
+    const total = Number(counted?.[0] ?? 0)
+    const names = columns.map(([name]) => identifier(String(name))).join(', ')
+    const query = `SELECT to_json(r) FROM (SELECT ${names} FROM read_parquet(${file})) r`
+    let read = 0
+    async function* rows(): AsyncGenerator<readonly RawRow[]> {
+      try {
+        const result = await connection.stream(query)
+        for (let chunk = await result.fetchChunk(); chunk?.rowCount; chunk = await result.fetchChunk()) {
+          read += chunk.rowCount
+          yield chunk.getColumnValues(0).map((text) => parseJsonText(String(text)))
+        }
+      } finally {
+        close()
+      }
+    }
+    return { fraction: () => (total === 0 ? 1 : read / total), [Symbol.asyncIterator]: rows }
+  } catch (cause) {
+    close()
+    const message = cause instanceof Error ? cause.message : String(cause)
+    throw new GatewayError('RG_INPUT_INVALID', `${path}: ${message}`, { cause })
+  }
+}
+
+/** Writes JSON lines as Parquet with these columns (SQL types by name), in the same order. */
+export async function writeParquet(
+  lines: string,
+  target: string,
+  columns: Readonly<Record<string, string>>,
+): Promise<void> {
+  const typed = Object.entries(columns).map(([name, type]) => `${identifier(name)}: '${type}'`)
+  const source = `read_json(${filePath(lines)}, format = 'newline_delimited', maximum_object_size = 67108864, columns = {${typed.join(', ')}})`
+  await withDuckDb(async (connection) => {
+    await connection.run(
+      `COPY (SELECT * FROM ${source}) TO '${target.replaceAll("'", "''")}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 10000)`,
+    )
+  }).catch(async (error: unknown) => {
+    await rm(target, { force: true })
+    throw error
+  })
+}

@@ -1,0 +1,70 @@
+import type { Sample, Unreadable } from '../sample/sample.ts'
+import { readNativeSample } from '../wire/native-sample.ts'
+import type { RawRow } from './row-source.ts'
+
+/**
+ * The samples of a file's row. Besides rows as /v1/score reads them: verl's data sets (`reward_model.ground_truth`,
+ * `rm_prompt_<i>` for the i-th of `modelSteps`) with `response` or `responses`, and its dumps (`input`, `output`, `gts`).
+ */
+export function samplesOf(
+  { value, oddities }: RawRow,
+  index: number,
+  modelSteps: readonly string[],
+): readonly (Sample | Unreadable)[] {
+  if (value === undefined) {
+    return [
+      {
+        id: String(index),
+        failure: { kind: 'bad_sample', retryable: false, detail: 'the line is no JSON' },
+      },
+    ]
+  }
+  if (!isObject(value) || !isDatasetRow(value)) return [readNativeSample(value, index, oddities)]
+  const { responses, ...row } = datasetRow(value, modelSteps)
+  const own = oddities.filter(({ path: [field] }) => field !== undefined && usedColumns.has(String(field)))
+  if (!Array.isArray(responses)) return [readNativeSample(row, index, own)]
+  const id = String(row.id ?? index)
+  return responses.map((response, k) =>
+    readNativeSample(
+      { ...row, response, id: `${id}/${k}`, group_id: id, group_index: k, group_size: responses.length },
+      index,
+      own,
+    ),
+  )
+}
+
+type Row = Readonly<Record<string, unknown>>
+
+const isObject = (value: unknown): value is Row =>
+  value !== null && typeof value === 'object' && !Array.isArray(value)
+
+const rmPromptColumn = /^rm_prompt_(\d{1,3})$/
+
+const isDatasetRow = (row: Row): boolean =>
+  isObject(row.reward_model) ||
+  Array.isArray(row.responses) ||
+  ('output' in row && 'input' in row) ||
+  Object.keys(row).some((name) => rmPromptColumn.test(name))
+
+const usedColumns: ReadonlySet<string> = new Set(['reward_model', 'gts', 'ground_truth', 'extra_info'])
+
+/** Columns that are not named here are the data set's own affair. */
+function datasetRow(row: Row, modelSteps: readonly string[]): Row & { readonly responses?: unknown } {
+  const truth = isObject(row.reward_model) ? row.reward_model.ground_truth : row.gts
+  const rmPrompts = Object.entries(row).flatMap(([name, text]) => {
+    const step = modelSteps[Number(rmPromptColumn.exec(name)?.[1] ?? Number.NaN)]
+    return step !== undefined && text != null ? [[step, text] as const] : []
+  })
+  return {
+    id: row.id ?? undefined,
+    prompt: row.prompt ?? row.input ?? undefined,
+    response: row.response ?? row.output,
+    responses: row.responses,
+    ground_truth: row.ground_truth ?? truth,
+    data_source: row.data_source,
+    group_id: row.group_id,
+    rm_prompt: row.rm_prompt,
+    extra_info: row.extra_info,
+    ...(rmPrompts.length > 0 && { rm_prompts: Object.fromEntries(rmPrompts) }),
+  }
+}
