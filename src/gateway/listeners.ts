@@ -1,26 +1,26 @@
 import type { EngineEvents } from '../engine/events.ts'
 
+const names = Object.keys({
+  scored: true,
+  asked: true,
+  drawn: true,
+  done: true,
+  guarded: true,
+} satisfies Record<keyof EngineEvents, true>) as readonly (keyof EngineEvents)[]
+
 /** One listener that tells all of them; an event that none of them hears costs nothing. */
 export function allOf(listeners: readonly (EngineEvents | null | undefined)[]): EngineEvents {
   const given = listeners.filter((listener) => listener != null)
-  const [scored, asked, drawn, done] = [
-    told(given.flatMap(({ scored }) => scored ?? [])),
-    told(given.flatMap(({ asked }) => asked ?? [])),
-    told(given.flatMap(({ drawn }) => drawn ?? [])),
-    told(given.flatMap(({ done }) => done ?? [])),
-  ]
-  return {
-    ...(scored && { scored }),
-    ...(asked && { asked }),
-    ...(drawn && { drawn }),
-    ...(done && { done }),
-  }
+  const told = names.flatMap((name) => {
+    const tells = given.flatMap((listener) => (listener[name] as Tell | undefined) ?? [])
+    const [only] = tells
+    if (!only) return []
+    const all: Tell = (event) => {
+      for (const tell of tells) tell(event)
+    }
+    return [[name, tells.length === 1 ? only : all]]
+  })
+  return Object.fromEntries(told) as EngineEvents
 }
 
-function told<E>(tells: readonly ((event: E) => void)[]): ((event: E) => void) | undefined {
-  return tells.length < 2
-    ? tells[0]
-    : (event) => {
-        for (const tell of tells) tell(event)
-      }
-}
+type Tell = (event: unknown) => void
