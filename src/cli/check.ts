@@ -11,6 +11,7 @@ import { type Resolved, resolvePlans } from '../plan/resolve.ts'
 import type { Sample } from '../sample/sample.ts'
 import { type ParsedText, parseJsonText } from '../wire/json-text.ts'
 import { readNativeSample } from '../wire/native-sample.ts'
+import { openWireTruths } from '../wire/truths.ts'
 import { parsed } from './arguments.ts'
 import type { Command, Io } from './command.ts'
 
@@ -44,6 +45,7 @@ export const command: Command = {
     })
     try {
       const resolved = await resolvePlans(configs, functions)
+      openWireTruths(configs.gateway.wires)
       await explain(resolved, sample, functions, io)
       return 0
     } finally {

@@ -37,7 +37,7 @@ function check(request: FastifyRequest, { keys }: Gateway): void {
       'RG_FORBIDDEN',
       "the admin API is off: no key in gateway.yaml has the scope 'admin'; see docs/operations.md",
     )
-  const key = bearerOf(request.headers.authorization)
+  const key = keyIn(request.headers.authorization)
   const caller = key === null ? null : keys.callerOf(key)
   if (!caller)
     throw new GatewayError('RG_UNAUTHORIZED', "send a key of this gateway: 'authorization: Bearer <key>'")
@@ -53,7 +53,16 @@ function scopeOf({ method, routeOptions }: FastifyRequest): Scope | 'open' {
   return method === 'GET' || method === 'HEAD' || method === 'OPTIONS' ? 'read' : 'score'
 }
 
-function bearerOf(header: string | undefined): string | null {
-  const [scheme = '', key = ''] = header?.split(' ', 2) ?? []
-  return scheme.toLowerCase() === 'bearer' && key !== '' ? key : null
+/** The key of a bearer, or the password of an address like `http://any:KEY@gateway`, for clients that take an address alone. */
+function keyIn(header: string | undefined): string | null {
+  const [scheme = '', given = ''] = header?.split(' ', 2) ?? []
+  const key =
+    scheme.toLowerCase() === 'basic'
+      ? Buffer.from(given, 'base64')
+          .toString('utf8')
+          .replace(/^[^:]*:/, '')
+      : scheme.toLowerCase() === 'bearer'
+        ? given
+        : ''
+  return key === '' ? null : key
 }

@@ -2,8 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { systemClock } from '../clock.ts'
 import { GatewayError } from '../errors.ts'
 import type { Gateway } from '../gateway/gateway.ts'
-import { openTruths, type Truths } from '../wire/truths.ts'
-import type { WireSettings } from '../wire/wire.ts'
+import { openWireTruths, type Truths } from '../wire/truths.ts'
 import { openRepeats, type Repeats } from './repeats.ts'
 
 /** What the wires hold for one reading of the configs. */
@@ -34,10 +33,7 @@ export function openWireState(gateway: Gateway, log: FastifyBaseLogger): () => W
   }
 }
 
-function read({ wires }: Gateway['settings']): WireState {
-  const configured: Readonly<Record<string, WireSettings | undefined>> = wires
-  const truths = Object.entries(configured).flatMap(([name, wire]) =>
-    wire?.truths === undefined ? [] : [[name, openTruths(wire.truths)] as const],
-  )
-  return { truths: new Map(truths), repeats: openRepeats(systemClock) }
-}
+const read = ({ wires }: Gateway['settings']): WireState => ({
+  truths: openWireTruths(wires),
+  repeats: openRepeats(systemClock),
+})

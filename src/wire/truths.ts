@@ -4,6 +4,7 @@ import { GatewayError, type Problem } from '../errors.ts'
 import type { Message, Sample } from '../sample/sample.ts'
 import { parseJsonText } from './json-text.ts'
 import { readTruth, type Truth } from './label.ts'
+import type { WireSettings } from './wire.ts'
 
 /** Ground truth and extra_info by prompt, for trainers that send neither. */
 export interface Truths {
@@ -50,6 +51,17 @@ export function openTruths(file: string): Truths {
     problems.push({ path: file, message: 'holds no truths; write one JSON object a line' })
   if (problems.length > 0) throw invalid(file, problems)
   return { file, find: (prompt) => byPrompt.get(keyOf(prompt))?.truth }
+}
+
+/** The truths of every wire that names a file, by the wire's name. Throws RG_CONFIG_INVALID for the first that cannot be read. */
+export function openWireTruths(
+  wires: Readonly<Record<string, WireSettings | undefined>>,
+): ReadonlyMap<string, Truths> {
+  return new Map(
+    Object.entries(wires).flatMap(([name, wire]) =>
+      wire?.truths === undefined ? [] : [[name, openTruths(wire.truths)] as const],
+    ),
+  )
 }
 
 const invalid = (file: string, problems: readonly Problem[]): GatewayError =>

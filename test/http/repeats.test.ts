@@ -1,0 +1,107 @@
+import t from 'tap'
+import type { Scored } from '../../src/gateway/gateway.ts'
+import { openRepeats } from '../../src/http/repeats.ts'
+import type { FailureKind } from '../../src/sample/failure.ts'
+import { fakeClock } from '../support/clock.ts'
+
+const limits = { keepMs: 1000, maxEntries: 3, maxCharacters: 10_000 }
+const scored = (reward: number): Scored => ({
+  version: 'v',
+  outcomes: [{ id: '0', terms: [], flags: [], valid: true, reward }],
+})
+const failed = (kind: FailureKind, retryable: boolean): Scored => ({
+  version: 'v',
+  outcomes: [
+    {
+      id: '0',
+      terms: [],
+      flags: [],
+      valid: false,
+      failure: { kind, retryable, detail: '' },
+      substitute: null,
+    },
+  ],
+})
+
+/** Work that ends when told, and counts how often it began. */
+function work() {
+  const begun: { signal: AbortSignal; end(scored: Scored): void; fail(error: Error): void }[] = []
+  const run = (signal: AbortSignal) =>
+    new Promise<Scored>((end, fail) => {
+      begun.push({ signal, end, fail })
+    })
+  return { begun, run }
+}
+
+const stays = () => new AbortController().signal
+
+t.test('a request with the same key joins, then gets the same answer until it is too old', async (t) => {
+  const clock = fakeClock()
+  const repeats = openRepeats(clock, limits)
+  const { begun, run } = work()
+  const both = [repeats.join('a', stays(), run), repeats.join('a', stays(), run)]
+  t.equal(begun.length, 1)
+  begun[0]?.end(scored(1))
+  t.strictSame(await Promise.all(both), [scored(1), scored(1)])
+  clock.advance(999)
+  t.strictSame(await repeats.join('a', stays(), run), scored(1))
+  clock.advance(2)
+  void repeats.join('a', stays(), run)
+  t.equal(begun.length, 2)
+})
+
+t.test('what another try may better is not kept, nor is an error', async (t) => {
+  const repeats = openRepeats(fakeClock(), limits)
+  const { begun, run } = work()
+  const first = repeats.join('a', stays(), run)
+  begun[0]?.end(failed('judge_timeout', true))
+  t.match(await first, failed('judge_timeout', true))
+  const second = repeats.join('a', stays(), run)
+  begun[1]?.fail(new Error('overloaded'))
+  await t.rejects(second, /overloaded/)
+  const third = repeats.join('a', stays(), run)
+  begun[2]?.end(failed('rule_error', false))
+  await third
+  t.match(await repeats.join('a', stays(), run), failed('rule_error', false))
+  t.equal(begun.length, 3)
+})
+
+t.test('work ends once everybody who waited has gone, and a retry begins anew', async (t) => {
+  const repeats = openRepeats(fakeClock(), limits)
+  const { begun, run } = work()
+  const clients = [new AbortController(), new AbortController()]
+  const answers = clients.map(({ signal }) => repeats.join('a', signal, run))
+  clients[0]?.abort()
+  t.notOk(begun[0]?.signal.aborted)
+  clients[1]?.abort()
+  t.ok(begun[0]?.signal.aborted)
+  const retry = repeats.join('a', stays(), run)
+  t.equal(begun.length, 2)
+  begun[0]?.end(failed('cancelled', false))
+  begun[1]?.end(scored(2))
+  t.strictSame(await retry, scored(2))
+  await Promise.all(answers)
+  t.strictSame(await repeats.join('a', stays(), run), scored(2), 'what was cancelled is not the answer')
+})
+
+t.test('what is kept has limits', async (t) => {
+  const repeats = openRepeats(fakeClock(), limits)
+  const { begun, run } = work()
+  const ask = async (key: string, answer: Scored) => {
+    const before = begun.length
+    const promise = repeats.join(key, stays(), run)
+    begun[before]?.end(answer)
+    await promise
+    return begun.length > before
+  }
+  for (const key of ['a', 'b', 'c', 'd']) await ask(key, scored(1))
+  t.equal(await ask('d', scored(1)), false)
+  t.equal(await ask('a', scored(1)), true, 'the oldest went')
+  const long = { version: 'v', outcomes: [{ ...(scored(1).outcomes[0] ?? never()), id: 'x'.repeat(20_000) }] }
+  await ask('e', long)
+  t.equal(await ask('e', long), true, 'too long to be kept')
+})
+
+const never = () => {
+  throw new Error('unreachable')
+}
