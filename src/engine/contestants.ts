@@ -15,14 +15,18 @@ export interface Contestants {
  */
 export function contestantsOf(rows: readonly CallRow[]): Contestants {
   const keys = rows.map(keyOf)
-  const order = [...new Set(keys)].sort()
-  const places = keys.map((key) => order.indexOf(key))
-  const chosen = order.map((_, place) =>
-    rows
-      .filter((_row, index) => places[index] === place)
-      .reduce((best, row) => (nameOf(row) < nameOf(best) ? row : best)),
-  )
-  return { rows: chosen, places }
+  const chosen = new Map<string, CallRow>()
+  for (const [index, row] of rows.entries()) {
+    const key = keys[index] ?? ''
+    const known = chosen.get(key)
+    if (!known || nameOf(row) < nameOf(known)) chosen.set(key, row)
+  }
+  const order = [...chosen.keys()].sort()
+  const places = new Map(order.map((key, place) => [key, place]))
+  return {
+    rows: order.map((key) => chosen.get(key) as CallRow),
+    places: keys.map((key) => places.get(key) ?? 0),
+  }
 }
 
 /** Of all that a question may be made of; the id and the place in the group are none of it. */

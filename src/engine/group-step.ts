@@ -3,9 +3,11 @@ import type { PlanStep } from '../plan/plan.ts'
 import type { Failure } from '../sample/failure.ts'
 import type { Term } from '../sample/outcome.ts'
 import type { Sample } from '../sample/sample.ts'
-import { incomplete, leastMembers } from './group.ts'
+import { contestantsOf } from './contestants.ts'
+import { incomplete } from './group.ts'
 import { listTerms } from './list-step.ts'
 import { pairTerms } from './pair-step.ts'
+import { comparisonsOf } from './pairs.ts'
 import { failed, off, type StepContext, scored } from './step.ts'
 
 /** A step over all answers to one prompt. null where this sample takes no part (`row` is null). Never rejects. */
@@ -18,7 +20,7 @@ export async function groupTerm(
   const { groups, clock, job } = context
   const { min, waitMs } = job.plan.group
   const isCompared = step.kind === 'pair' || step.kind === 'list'
-  const least = leastMembers(groups.membersOf(sample), min, isCompared ? 2 : 1)
+  const least = Math.max(min ?? groups.sizeOf(sample), isCompared ? 2 : 1)
   const term = await groups.together(
     step.name,
     sample,
@@ -41,7 +43,26 @@ function groupTerms(
   if (step.kind === 'group-rule') return groupRuleTerms(context, step, rows)
   // The others of a complete group are off: there is nothing to compare with.
   if (rows.length < 2) return Promise.resolve(rows.map(() => off(context, step, 'not_applicable')))
-  return step.kind === 'pair' ? pairTerms(context, step, rows) : listTerms(context, step, rows)
+  const among = contestantsOf(rows)
+  const reason = tooMany(step, among.rows.length)
+  if (reason !== null) return Promise.resolve(rows.map(() => failed(context, step, reason)))
+  const terms = step.kind === 'pair' ? pairTerms : listTerms
+  return terms(context, step, among.rows).then((own) => among.places.map((place) => own[place] as Term))
+}
+
+const mostContestants = 1024
+const mostComparisons = 8192
+
+/** A group of thousands is rather a prompt that was not sent; its comparisons would fill the memory. */
+function tooMany({ kind, pairs }: PlanStep, count: number): Failure | null {
+  const comparisons = kind === 'pair' ? comparisonsOf(count, pairs) : 0
+  const reason =
+    count > mostContestants
+      ? `the group has ${count} different answers; ${mostContestants} can be compared`
+      : comparisons > mostComparisons
+        ? `the group's ${count} answers make ${comparisons} comparisons of at most ${mostComparisons}; use pairs.scheme circular`
+        : null
+  return reason === null ? null : { kind: 'bad_sample', retryable: false, detail: reason }
 }
 
 async function groupRuleTerms(

@@ -4,6 +4,8 @@ import type { Sample } from '../sample/sample.ts'
 export interface Groups {
   /** The members of a sample's group in the order of the request, itself or its twin among them; a retry is no member. */
   membersOf(sample: Sample): readonly Sample[]
+  /** Answers that its group has: as many as its rows say, or as came where these are more. */
+  sizeOf(sample: Sample): number
   /**
    * Waits until every member of the group has arrived with its entry (null: takes no part), then runs once for all.
    * Each member's promise resolves with what `run` gave for it, or with `incomplete` where too few came in time.
@@ -28,12 +30,6 @@ export interface Patience {
 /** In place of a result: too few members came, or this one came too late. */
 export const incomplete = Symbol('incomplete')
 
-/** The members that a group step needs: `min` where the config names it, else the whole group, and never under `few`. */
-export function leastMembers(members: readonly Sample[], min: number | null, few: number): number {
-  const size = Math.max(members.length, ...members.map(({ group }) => group?.size ?? 0))
-  return Math.max(min ?? size, few)
-}
-
 interface Gathering {
   readonly entries: Map<Sample, unknown>
   readonly results: Promise<ReadonlyMap<Sample, unknown>>
@@ -42,26 +38,53 @@ interface Gathering {
 
 export function gatherGroups(samples: readonly Sample[]): Groups {
   // Most plans have no group step: groups are found when first asked for.
-  let groups: Map<string, Sample[]> | undefined
+  let groups: Map<string, Group> | undefined
   const gatherings = new Map<string, Gathering>()
-  const membersOf = (sample: Sample): readonly Sample[] => {
+  const groupOf = (sample: Sample): Group => {
     groups ??= grouped(samples)
-    return groups.get(keyOf(sample)) ?? [sample]
+    return groups.get(keyOf(sample)) ?? new Group()
   }
   return {
-    membersOf,
+    membersOf: (sample) => groupOf(sample).members,
+    sizeOf: (sample) => groupOf(sample).size,
     async together(step, sample, entry, run, patience) {
-      const members = membersOf(sample)
-      const member = members.find((one) => one === sample || isRetry(one, sample)) ?? sample
+      const group = groupOf(sample)
+      const member = group.memberFor(sample)
       const key = `${step}\n${keyOf(sample)}`
-      const gathering = gatherings.get(key) ?? gather(members, run as Run, patience)
+      const gathering = gatherings.get(key) ?? gather(group.members, run as Run, patience)
       gatherings.set(key, gathering)
       if (member === sample) gathering.entries.set(sample, entry)
-      if (gathering.entries.size === members.length) gathering.start()
+      if (gathering.entries.size === group.members.length) gathering.start()
       const results = await gathering.results
       if (!results.has(member)) return incomplete
       return (results.get(member) ?? null) as Awaited<ReturnType<typeof run>>[number] | null
     },
+  }
+}
+
+/** Answers to one prompt. */
+class Group {
+  readonly members: Sample[] = []
+  readonly #byIndex = new Map<number, Sample>()
+  #said = 0
+
+  get size(): number {
+    return Math.max(this.#said, this.members.length)
+  }
+
+  /** A retry of a member is none. */
+  add(sample: Sample): void {
+    const { index, size = 0 } = sample.group ?? {}
+    this.#said = Math.max(this.#said, size)
+    if (index !== undefined && this.#byIndex.has(index)) return
+    if (index !== undefined) this.#byIndex.set(index, sample)
+    this.members.push(sample)
+  }
+
+  /** The member that a sample is, or is a retry of. */
+  memberFor(sample: Sample): Sample {
+    const index = sample.group?.index
+    return (index === undefined ? undefined : this.#byIndex.get(index)) ?? sample
   }
 }
 
@@ -88,18 +111,16 @@ function gather(members: readonly Sample[], run: Run, { least, after }: Patience
   return { entries, results, start: () => start() }
 }
 
-function grouped(samples: readonly Sample[]): Map<string, Sample[]> {
-  const groups = new Map<string, Sample[]>()
+function grouped(samples: readonly Sample[]): Map<string, Group> {
+  const groups = new Map<string, Group>()
   for (const sample of samples) {
-    const members = groups.get(keyOf(sample))
-    if (!members) groups.set(keyOf(sample), [sample])
-    else if (!members.some((member) => isRetry(member, sample))) members.push(sample)
+    const key = keyOf(sample)
+    const group = groups.get(key) ?? new Group()
+    groups.set(key, group)
+    group.add(sample)
   }
   return groups
 }
-
-const isRetry = (a: Sample, b: Sample): boolean =>
-  a.group?.index !== undefined && a.group.index === b.group?.index
 
 const keyOf = ({ group, prompt }: Sample): string =>
   group ? `id ${group.id}` : `prompt ${typeof prompt === 'string' ? prompt : JSON.stringify(prompt)}`

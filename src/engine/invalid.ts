@@ -26,6 +26,15 @@ export function substitutes(plan: Plan, groups: Groups): Substitutes {
     }
   }
   const rewards = new Map<unknown, number>()
+  const means = new Map<readonly Sample[], number | null>()
+  const meanOf = (members: readonly Sample[]): number | null => {
+    const known = means.get(members)
+    if (known !== undefined) return known
+    const valid = members.flatMap((member) => rewards.get(member) ?? [])
+    const found = valid.length > 0 ? mean(valid) : onInvalid.fallback
+    means.set(members, found)
+    return found
+  }
   return {
     now(row, outcome) {
       if (!outcome.valid) return null
@@ -34,9 +43,7 @@ export function substitutes(plan: Plan, groups: Groups): Substitutes {
     },
     later(row, outcome) {
       if (outcome.valid || !row) return null
-      const siblings =
-        'failure' in row ? [] : groups.membersOf(row).flatMap((member) => rewards.get(member) ?? [])
-      return { ...outcome, substitute: siblings.length > 0 ? mean(siblings) : onInvalid.fallback }
+      return { ...outcome, substitute: 'failure' in row ? onInvalid.fallback : meanOf(groups.membersOf(row)) }
     },
   }
 }

@@ -1,20 +1,18 @@
 import type { CallRow } from '../functions/function-host.ts'
 import type { PlanStep } from '../plan/plan.ts'
 import type { Term } from '../sample/outcome.ts'
-import { contestantsOf } from './contestants.ts'
 import type { Draw, Drawn } from './draw.ts'
 import { echoFlags } from './guarded.ts'
 import { drawsOf, type Inquiry, inquiryOf, refusedAmong } from './inquiry.ts'
 import { drawAll, opinionOf, termOf } from './opinion.ts'
 import type { StepContext } from './step.ts'
 
-/** One term a row, of one question about all answers; each draw shows them in another order. Never rejects. */
+/** One term a contestant, of one question about all; each draw shows them in another order. Never rejects. */
 export async function listTerms(
   context: StepContext,
   step: PlanStep,
-  rows: readonly CallRow[],
+  contestants: readonly CallRow[],
 ): Promise<readonly Term[]> {
-  const { rows: contestants, places } = contestantsOf(rows)
   const refused = await Promise.all(contestants.map((row) => refusedAmong(context, step, row)))
   const shown = contestants.filter((_row, index) => !refused[index])
   const orders = Array.from({ length: step.votes.n }, (_, draw) => turned(shown, draw, step.votes.n))
@@ -36,7 +34,7 @@ export async function listTerms(
   )
   const inquiries = await Promise.all(asked.values())
   const flags = [...new Set(inquiries.flatMap((one) => ('status' in one ? [] : one.noticed())))]
-  const terms = contestants.map(
+  return contestants.map(
     (row, index) =>
       refused[index] ??
       termOf(context, step, opinionOf(step, drawn, shown.indexOf(row), draws.length), [
@@ -44,7 +42,6 @@ export async function listTerms(
         ...echoFlags(context, step, row),
       ]),
   )
-  return places.map((place) => terms[place] as Term)
 }
 
 /** The question over the rows in this order, or what takes its answer's place. */

@@ -3,7 +3,6 @@ import type { PlanStep } from '../plan/plan.ts'
 import type { Failure } from '../sample/failure.ts'
 import type { Term } from '../sample/outcome.ts'
 import { deviation } from '../statistics/moments.ts'
-import { contestantsOf } from './contestants.ts'
 import { echoFlags } from './guarded.ts'
 import { drawsOf, inquiryOf, refusedAmong } from './inquiry.ts'
 import { drawAll, opinionOf } from './opinion.ts'
@@ -16,17 +15,17 @@ type Tried =
   | ({ readonly status: 'made'; readonly isTurned: boolean; readonly flags: readonly string[] } & Match)
   | ({ readonly status: 'missing'; readonly failure: Failure | null } & Pair)
 
-/** One term a row: how its answer stands in comparison with the group's others. Never rejects. */
+/** One term a contestant, in their order: how it stands in comparison with the others. Never rejects. */
 export async function pairTerms(
   context: StepContext,
   step: PlanStep,
-  rows: readonly CallRow[],
+  contestants: readonly CallRow[],
 ): Promise<readonly Term[]> {
-  const { rows: contestants, places } = contestantsOf(rows)
-  const [low, high] = step.function.range
-  const only = { value: (low + high) / 2, flags: ['no_call'] }
-  if (contestants.length === 1) return rows.map(() => scored(context, step, only))
   const refused = await Promise.all(contestants.map((row) => refusedAmong(context, step, row)))
+  const [low, high] = step.function.range
+  // All answers of the group are equal.
+  const tie = { value: (low + high) / 2, flags: ['no_call'] }
+  if (contestants.length === 1) return [refused[0] ?? scored(context, step, tie)]
   const tried = await Promise.all(
     pairsOf(contestants.length, step.pairs).map((pair) =>
       compared(context, step, contestants, refused, pair),
@@ -34,10 +33,12 @@ export async function pairTerms(
   )
   const made = tried.filter((one) => one.status === 'made')
   const standings = standingsOf(contestants.length, made, step.pairs.aggregate)
-  const terms = contestants.map(
-    (row, index) => refused[index] ?? termOf(context, step, row, tried, index, standings[index] ?? null),
+  const own = contestants.map((): Tried[] => [])
+  for (const one of tried) for (const index of [one.first, one.second]) own[index]?.push(one)
+  return contestants.map(
+    (row, index) =>
+      refused[index] ?? termOf(context, step, row, own[index] ?? [], index, standings[index] ?? null),
   )
-  return places.map((place) => terms[place] as Term)
 }
 
 /** Asks about two answers, in both orders where `swap` says so; one order alone would count its bias. */
@@ -100,11 +101,10 @@ function termOf(
   context: StepContext,
   step: PlanStep,
   row: CallRow,
-  tried: readonly Tried[],
+  own: readonly Tried[],
   index: number,
   standing: Standing | null,
 ): Term {
-  const own = tried.filter(({ first, second }) => first === index || second === index)
   const made = own.filter((one) => one.status === 'made')
   if (!standing) {
     const missing = own.filter((one) => one.status === 'missing')

@@ -14,8 +14,7 @@ export function pairsOf(
   count: number,
   { scheme, neighbours }: Pick<PairSettings, 'scheme' | 'neighbours'>,
 ): Pair[] {
-  // Beyond half the ring the same pairs come again.
-  const reach = scheme === 'all' ? Math.floor(count / 2) : Math.min(neighbours, Math.floor(count / 2))
+  const reach = reachOf(count, { scheme, neighbours })
   const pairs: Pair[] = []
   for (let step = 1; step <= reach; step++) {
     const around = step * 2 === count ? step : count
@@ -23,3 +22,15 @@ export function pairsOf(
   }
   return pairs
 }
+
+/** How many pairs that are. */
+export function comparisonsOf(count: number, settings: Pick<PairSettings, 'scheme' | 'neighbours'>): number {
+  const reach = reachOf(count, settings)
+  return reach * 2 === count ? count * reach - count / 2 : count * reach
+}
+
+/** How many places ahead an answer is compared with another; beyond half the ring the same pairs come again. */
+const reachOf = (
+  count: number,
+  { scheme, neighbours }: Pick<PairSettings, 'scheme' | 'neighbours'>,
+): number => Math.min(scheme === 'all' ? count : neighbours, Math.floor(count / 2))

@@ -28,14 +28,26 @@ export function standingsOf(
   const standings = new Array<Standing | null>(count).fill(null)
   if (among.length < 2) return standings
   const strengths = aggregate === 'bradley_terry' ? strengthsOf(among, matches) : null
+  const wins = strengths ? [] : sharesOf(count, matches)
   for (const [place, index] of among.entries()) {
     const strength = strengths?.[place] ?? null
-    const shares = strengths
-      ? strengths.flatMap((other, at) => (at === place ? [] : [winProbability(strengths[place] ?? 0, other)]))
-      : matches.flatMap((match) => probabilityOf(index, match))
-    standings[index] = { share: mean(shares), strength }
+    const share =
+      strengths && strength !== null
+        ? mean(strengths.flatMap((other, at) => (at === place ? [] : [winProbability(strength, other)])))
+        : (wins[index] ?? 0)
+    standings[index] = { share, strength }
   }
   return standings
+}
+
+/** By index: the mean probability of its matches. */
+function sharesOf(count: number, matches: readonly Match[]): readonly number[] {
+  const own = Array.from({ length: count }, (): number[] => [])
+  for (const { first, second, probability } of matches) {
+    own[first]?.push(probability)
+    own[second]?.push(1 - probability)
+  }
+  return own.map(mean)
 }
 
 /** Strengths in the order of `among`; matches of others are left out. */

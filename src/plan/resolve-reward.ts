@@ -41,6 +41,10 @@ export async function resolveReward(
   if (complete.length === steps.length && steps.length > 0 && complete.every(({ critique }) => critique)) {
     report.add(['steps'], 'no step gives a score', 'key')
   }
+  const isOverGroup = ({ kind }: PlanStep): boolean => kind !== 'rule' && kind !== 'model'
+  if (settings.group && complete.length === steps.length && !complete.some(isOverGroup)) {
+    report.add(['group'], 'no step is over all answers to a prompt', 'key')
+  }
   const formula = settings.formula === undefined ? null : compileFormula(settings.formula, above)
   checkFormula(formula, complete, settings, report)
   if (report.problems.length > 0) return null

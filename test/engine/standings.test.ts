@@ -1,5 +1,5 @@
 import t from 'tap'
-import { pairsOf } from '../../src/engine/pairs.ts'
+import { comparisonsOf, pairsOf } from '../../src/engine/pairs.ts'
 import { type Match, standingsOf } from '../../src/engine/standings.ts'
 import { kendallTau } from '../support/kendall.ts'
 import { seeded } from '../support/seeded.ts'
@@ -22,6 +22,7 @@ t.test('a scheme names each pair once and shows every answer first about as ofte
         const reach = scheme === 'all' ? count : neighbours
         const most = (count * (count - 1)) / 2
         t.equal(pairs.length, Math.min(most, count === 2 ? 1 : count * reach))
+        t.equal(comparisonsOf(count, { scheme, neighbours }), pairs.length)
         const lead = Array.from({ length: count }, (_, index) =>
           pairs.reduce(
             (sum, { first, second }) => sum + Number(first === index) - Number(second === index),
