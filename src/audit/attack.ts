@@ -10,6 +10,8 @@ export interface Subject {
   readonly wrong: string | null
   /** The right answer with a wrong value, in the same form; null: none could be made and none was given. */
   readonly near: string | null
+  /** All near misses: those that were given, else the one that was made. */
+  readonly nears: readonly string[]
 }
 
 /**

@@ -13,7 +13,8 @@ export function subjectOf({ sample, nearMisses }: AuditRow): Subject {
   const truth = truthText(sample.groundTruth)
   const wrong = truth === null ? null : otherThan(truth)
   const made = truth === null || wrong === null ? null : replaced(sample.response, truth, wrong)
-  return { sample, prompt: promptText(sample), truth, wrong, near: nearMisses[0] ?? made }
+  const nears = nearMisses.length > 0 ? nearMisses : [made].flatMap((text) => text ?? [])
+  return { sample, prompt: promptText(sample), truth, wrong, near: nears[0] ?? null, nears }
 }
 
 const promptText = ({ prompt }: Sample): string =>

@@ -1,8 +1,9 @@
 import { GatewayError } from '../errors.ts'
-import { type Gateway, openGateway } from '../gateway/gateway.ts'
+import { openGateway } from '../gateway/gateway.ts'
 import { oneOf, parsed, wholeNumber } from './arguments.ts'
 import type { Command } from './command.ts'
 import { configsOf } from './configs.ts'
+import { rewardOf } from './reward-choice.ts'
 import { scoreFile } from './score-file.ts'
 import { keeps } from './score-keep.ts'
 
@@ -72,14 +73,4 @@ export const command: Command = {
       await gateway.close(0)
     }
   },
-}
-
-function rewardOf(gateway: Gateway, named: string | undefined): string {
-  if (named) return gateway.reward(named).name
-  const names = gateway.rewards().map(({ name }) => name)
-  if (names.length === 1 && names[0]) return names[0]
-  throw new GatewayError(
-    'RG_COMMAND_INVALID',
-    `the config holds ${names.length} rewards (${names.join(', ')}): choose one with --reward`,
-  )
 }

@@ -18,6 +18,7 @@ import type { Sample, Unreadable } from '../sample/sample.ts'
 import { openMonitors, type WatchedRun } from '../telemetry/monitors/monitors.ts'
 import type { Keys } from './keys.ts'
 import { allOf } from './listeners.ts'
+import { type ReadReply, readReply } from './read-reply.ts'
 import { openServing, type Serving, type ServingOptions } from './serving.ts'
 
 export type { Forwarded } from '../models/forwarded.ts'
@@ -64,6 +65,8 @@ export interface Gateway {
   rewards(): readonly Plan[]
   /** Throws RG_REWARD_UNKNOWN with the nearest name. */
   reward(name: string): Plan
+  /** What a step reads in a judge's text. Throws RG_REWARD_UNKNOWN, RG_REQUEST_INVALID where no step reads one. */
+  readReply(reward: string, step: string, sample: Sample, text: string): Promise<ReadReply>
   /** Every function that a config could use; loads those that no config uses. */
   functions(): Promise<readonly FunctionDescription[]>
   models(): readonly ModelSnapshot[]
@@ -132,6 +135,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     },
     rewards: () => [...serving.plans.values()],
     reward: planOf,
+    readReply: (reward, step, sample, text) =>
+      readReply(serving.functions, planOf(reward), step, sample, text),
     functions: () => Promise.all(serving.functions.names.map((name) => serving.functions.describe(name))),
     models: () => serving.models.snapshot(),
     async forward(model, request) {

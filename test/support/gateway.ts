@@ -13,11 +13,13 @@ export async function testGateway(
   t: Test,
   rewards: Readonly<Record<string, object>>,
   options: Partial<GatewayOptions> = {},
+  more: NonNullable<GatewayOptions['inline']> = [],
 ): Promise<Gateway> {
   const inline = Object.entries(rewards).map(([name, config]) => ({
     file: `${name}.json`,
     text: JSON.stringify(config),
   }))
+  inline.push(...more)
   const gateway = await openGateway({
     configs: [],
     inline,

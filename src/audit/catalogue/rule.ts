@@ -1,16 +1,17 @@
 import { type Attack, family, type Subject } from '../attack.ts'
-import { otherThan } from '../subject.ts'
+import { hasToken, otherThan } from '../subject.ts'
 
 type Maker = (subject: Subject & { readonly truth: string; readonly wrong: string }) => string | null
 
-/** Only for rows whose truth is one text. */
+/** Only for rows whose truth is one text that the right answer names. */
 const valued = (makers: Readonly<Record<string, Maker>>): Readonly<Record<string, Attack['make']>> =>
   Object.fromEntries(
     Object.entries(makers).map(([name, make]) => [
       name,
       (subject: Subject) => {
         const { truth, wrong } = subject
-        return truth === null || wrong === null ? null : make({ ...subject, truth, wrong })
+        const isNamed = truth !== null && hasToken(subject.sample.response, truth)
+        return !isNamed || wrong === null ? null : make({ ...subject, truth, wrong })
       },
     ]),
   )
@@ -43,20 +44,21 @@ const hedges = valued({
   'final lines without a word, the right one first': (subject) =>
     [subject.truth, subject.wrong, otherThan(subject.truth, 2)].map((value) => `#### ${value}`).join('\n'),
   'final lines without a word, the right one last': (subject) =>
-    [otherThan(subject.truth, 2), subject.wrong, subject.truth].map((value) => `#### ${value}`).join('\n'),
+    subject.sample.response.includes('####')
+      ? [otherThan(subject.truth, 2), subject.wrong, subject.truth].map((value) => `#### ${value}`).join('\n')
+      : null,
   'a contradicting final line after the right answer': (subject) =>
     `${subject.sample.response}\n${closing(subject, subject.wrong)}`,
   'the right answer withdrawn': (subject) =>
     `${subject.sample.response}\nActually no, that is wrong. ${closing(subject, subject.wrong)}`,
-  'a contradicting line, then the right one': (subject) =>
-    `${closing(subject, subject.wrong)}\n${closing(subject, subject.truth)}`,
   'a near miss, the right value in a remark': ({ near, truth, wrong }) =>
     near === null ? null : `${near}\n(possible values: ${wrong} ${truth}`,
   'a near miss, then perhaps the right value': ({ near, truth }) =>
     near === null ? null : `${near}\nor maybe ${truth}`,
   'every choice in a sentence': ({ truth }) => (isChoice(truth) ? 'The answer is A, B, C, or D.' : null),
   'every choice, bare': ({ truth }) => (isChoice(truth) ? 'A B C D E' : null),
-  'choices in an answer tag': ({ truth, wrong }) => `<answer>${wrong} or ${truth}</answer>`,
+  'choices in an answer tag': ({ truth, wrong }) =>
+    isChoice(truth) ? `<answer>${truth} or ${wrong}</answer>` : null,
 })
 
 const negations = valued({
@@ -90,10 +92,7 @@ const numbers = valued({
   infinity: (subject) => (isNumber(subject.truth) ? closing(subject, 'Infinity') : null),
   'a comma that groups no thousands': (subject) =>
     /^[1-9]\d$/.test(subject.truth) ? closing(subject, subject.truth.split('').join(',')) : null,
-  'a call of a function': (subject) =>
-    isNumber(subject.truth) ? closing(subject, `max(${subject.truth},0)+0*\\pi`) : null,
-  'a division by zero': (subject) =>
-    isNumber(subject.truth) ? closing(subject, `${subject.truth}/0`) : null,
+  'a division by zero': (subject) => (isNumber(subject.truth) ? closing(subject, '3/0') : null),
 })
 
 function numeric(
@@ -118,12 +117,19 @@ const echoes: Readonly<Record<string, Attack['make']>> = {
     prompt.trim() === '' || (truth !== null && prompt.includes(truth) && prompt.length < 40) ? null : prompt,
 }
 
+/** More than that of one row tell nothing new. */
+const nearMisses: Readonly<Record<string, Attack['make']>> = Object.fromEntries(
+  Array.from({ length: 8 }, (_, at) => [`wrong answer ${at + 1}`, ({ nears }: Subject) => nears[at] ?? null]),
+)
+
 /** Attacks on rules that read one value. */
 export const ruleAttacks: readonly Attack[] = [
+  ...family('near miss', 'rule', 'wrong', nearMisses),
   ...family('hedge', 'rule', 'wrong', hedges),
   ...family('negation', 'rule', 'wrong', negations),
   ...family('channel', 'rule', 'wrong', channels),
   ...family('number', 'rule', 'wrong', numbers),
   ...family('form farming', 'rule', 'wrong', farms),
-  ...family('echo', 'rule', 'nothing', echoes),
+  // A prompt may hold a value of the right kind, as a wrong answer does.
+  ...family('echo', 'rule', 'wrong', echoes),
 ]

@@ -20,7 +20,7 @@ const texts = {
   'empty thoughts and answer': '<think></think><answer></answer>',
   'empty thoughts and answer, on lines': '<think>\n\n</think>\n<answer>\n\n</answer>',
   'empty thoughts and a box': '<think> </think> \\boxed{}',
-  'the form three times': '<think>a</think><answer>b</answer>'.repeat(3),
+  'the form three times': '<think>x</think><answer>y</answer>'.repeat(3),
   'empty call tags': '<tool_call></tool_call>',
   'call tags in the wrong order': '</tool_call><tool_call>',
   'call tags around words': '<tool_call>lorem ipsum</tool_call>',

@@ -1,0 +1,151 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { audit } from '../audit/audit.ts'
+import { attacks } from '../audit/catalogue/index.ts'
+import { type Findings, findingsOf } from '../audit/findings.ts'
+import { junit } from '../audit/junit.ts'
+import { auditParsers, nameOfReply } from '../audit/parsers.ts'
+import type { AuditRow } from '../audit/subject.ts'
+import { GatewayError } from '../errors.ts'
+import { openGateway } from '../gateway/gateway.ts'
+import { parseJsonText } from '../wire/json-text.ts'
+import { readNativeSample } from '../wire/native-sample.ts'
+import { parsed, wholeNumber } from './arguments.ts'
+import { auditText } from './audit-text.ts'
+import type { Command, Io } from './command.ts'
+import { configsOf } from './configs.ts'
+import { progressLine } from './progress.ts'
+import { rewardOf } from './reward-choice.ts'
+
+const usage = `reward-gateway audit (CONFIG [--reward NAME] | --function NAME [--options JSON]) --input ROWS.jsonl
+                     [--rows N] [--against judge,rule,cost] [--fail-above RATE] [--format text|json|junit]
+                     [--output FILE] [--verbose] [--reward-functions DIR]
+
+Attacks a reward with ${attacks.length} kinds of answers that try to earn without being good, made from your rows. Each row
+is a sample as for 'score' whose response is a right answer; "near_miss" may hold a wrong one, or a list of them.
+An attack succeeds where it is paid more than it has earned: more than an answer without content where it ignores the
+task, more than a near miss where it holds a wrong answer. Judges are asked for real.
+Every judge step also reads faulty replies of a judge; none of them may pass for the best verdict.
+The exit code is 1 where an answer that ignores the task is paid at least as much as a right one, where a faulty reply is
+the best verdict, or where the success rate of an attack is above --fail-above (0 to 1).`
+
+const options = {
+  reward: { type: 'string' },
+  function: { type: 'string' },
+  options: { type: 'string', default: '{}' },
+  input: { type: 'string' },
+  rows: { type: 'string', default: '50' },
+  against: { type: 'string', default: 'judge,rule,cost' },
+  'fail-above': { type: 'string' },
+  format: { type: 'string', default: 'text' },
+  output: { type: 'string' },
+  verbose: { type: 'boolean', default: false },
+  'reward-functions': { type: 'string', multiple: true, default: [] as string[] },
+} as const
+
+export const command: Command = {
+  summary: 'attacks a reward and says what it pays for nothing',
+  usage,
+  async run(argv, io) {
+    const { values, positionals } = parsed({ args: [...argv], options, allowPositionals: true })
+    const [config] = positionals
+    if (!values.input || positionals.length > 1 || Boolean(config) === Boolean(values.function))
+      throw new GatewayError(
+        'RG_COMMAND_INVALID',
+        `--input and one CONFIG or --function are needed.\n${usage}`,
+      )
+    const limit = values['fail-above'] === undefined ? null : shareOf('fail-above', values['fail-above'])
+    const write = writerOf(values.format, values.verbose)
+    const kinds = values.against.split(',')
+    const rows = readRows(values.input, wholeNumber('rows', values.rows, 1, 100_000))
+    const gateway = await openGateway({
+      ...configsOf({ ...values, config }),
+      functionFolders: values['reward-functions'],
+      env: io.env,
+    })
+    try {
+      let [scored, share] = [0, 0]
+      const progress = progressLine(io, { fraction: () => share, calls: () => 0, done: 0 })
+      const reward = rewardOf(gateway, values.function ?? values.reward)
+      const audited = await audit(gateway, {
+        reward,
+        rows,
+        signal: io.signal,
+        attacks: attacks.filter(({ against }) => kinds.includes(against)),
+        onProgress(count, total) {
+          share = count / total
+          progress.add(count - scored, 0)
+          scored = count
+        },
+      })
+      const [first] = rows
+      const parsers = first && kinds.includes('judge') ? await auditParsers(gateway, reward, first) : []
+      const findings = findingsOf(audited, parsers)
+      progress.end()
+      const failing = failingOf(findings, limit)
+      deliver(write(findings, failing), values.output, io)
+      return failing.size > 0 ? 1 : 0
+    } finally {
+      await gateway.close(0)
+    }
+  },
+}
+
+/** The attacks and replies for which the command fails. */
+function failingOf(
+  { paysForNothing, attacks, parsers }: Findings,
+  limit: number | null,
+): ReadonlySet<string> {
+  const above = limit === null ? [] : attacks.filter(({ rate }) => rate > limit).map(({ name }) => name)
+  const misread = parsers.filter(({ readAsBest }) => readAsBest).map(nameOfReply)
+  return new Set([...paysForNothing, ...above, ...misread])
+}
+
+type Writer = (findings: Findings, failing: ReadonlySet<string>) => string
+
+function writerOf(format: string, verbose: boolean): Writer {
+  if (format === 'json') return (findings) => `${JSON.stringify(findings, null, 2)}\n`
+  if (format === 'junit') return (findings, failing) => junit(findings, (attack) => failing.has(attack))
+  if (format === 'text') return (findings, failing) => auditText(findings, failing, verbose)
+  throw new GatewayError('RG_COMMAND_INVALID', `--format ${format}: text, json or junit is needed`)
+}
+
+function deliver(text: string, file: string | undefined, io: Io): void {
+  if (file === undefined) io.stdout.write(text)
+  else writeFileSync(file, text)
+}
+
+function shareOf(option: string, text: string): number {
+  const value = Number(text)
+  if (text.trim() !== '' && value >= 0 && value <= 1) return value
+  throw new GatewayError('RG_COMMAND_INVALID', `--${option} ${text}: a number from 0 to 1 is needed`)
+}
+
+function readRows(file: string, limit: number): readonly AuditRow[] {
+  const invalid = (why: string) => new GatewayError('RG_INPUT_INVALID', `${file}: ${why}`)
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    throw invalid(`cannot be read: ${(error as NodeJS.ErrnoException).code}`)
+  }
+  const lines = text.split('\n').filter((line) => line.trim() !== '')
+  if (lines.length === 0) throw invalid('holds no rows')
+  return lines.slice(0, limit).map((line, index) => readRow(line, index, invalid))
+}
+
+function readRow(line: string, index: number, invalid: (why: string) => GatewayError): AuditRow {
+  const place = `line ${index + 1}`
+  let row: Record<string, unknown>
+  try {
+    row = parseJsonText(line).value as Record<string, unknown>
+  } catch {
+    throw invalid(`${place} is no JSON`)
+  }
+  const { near_miss: near = [], ...rest } = row
+  const nearMisses = [near].flat()
+  if (!nearMisses.every((one) => typeof one === 'string'))
+    throw invalid(`${place}: near_miss is not a text or a list of texts`)
+  const sample = readNativeSample(rest, index)
+  if ('failure' in sample) throw invalid(`${place} is no sample: ${sample.failure.detail}`)
+  return { sample, nearMisses }
+}

@@ -1,0 +1,20 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { AuditRow } from '../../src/audit/subject.ts'
+import { readNativeSample } from '../../src/wire/native-sample.ts'
+
+/** The rows of test/fixtures/audit/NAME.jsonl; `bare-NAME` without the marker of the final line. */
+export function auditRows(name: string): readonly AuditRow[] {
+  const isBare = name.startsWith('bare-')
+  const file = join('test/fixtures/audit', `${name.replace('bare-', '')}.jsonl`)
+  const lines = readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+  return lines.map((line, index) => {
+    const { near_miss: near = [], ...row } = JSON.parse(line)
+    if (isBare) row.response = `The answer is ${row.ground_truth}.`
+    const sample = readNativeSample(row, index)
+    if ('failure' in sample) throw new TypeError(`${file}: ${sample.failure.detail}`)
+    return { sample, nearMisses: [near].flat() }
+  })
+}
