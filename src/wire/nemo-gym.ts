@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { GatewayError } from '../errors.ts'
 import type { FailureKind } from '../sample/failure.ts'
-import type { Message } from '../sample/sample.ts'
+import type { GroupMembership, Message } from '../sample/sample.ts'
 import { runQuery } from './chat/query.ts'
 import { metricsOf } from './metrics.ts'
 import { readTaskRow } from './task-row.ts'
@@ -21,6 +22,22 @@ const verifyBody = z
   })
   .describe("A task's row beside the policy's Responses object; the row's other fields are extra_info.")
 
+const groupQuery = runQuery.extend({
+  group_size: z.coerce
+    .number()
+    .int()
+    .min(2)
+    .max(1024)
+    .optional()
+    .describe('Answers to one prompt, for rewards that compare them: each waits for the others.'),
+})
+
+const membership = z.object({
+  _ng_group_id: z.union([z.string(), z.number()]).optional(),
+  _ng_task_index: z.union([z.string(), z.number()]).optional(),
+  _ng_rollout_index: z.int().min(0),
+})
+
 type VerifyBody = z.output<typeof verifyBody>
 
 /** Its `/verify`, answered as `write` says. */
@@ -31,10 +48,11 @@ export const nemoGymRoutes = (
   '/verify': wireRoute({
     summary: 'NeMo Gym: /verify of a resources server',
     body: verifyBody,
-    query: runQuery,
+    query: groupQuery,
     invalid,
-    read(body, { oddities }) {
+    read(body, { oddities, query: { group_size: size } }) {
       const { responses_create_params: asked, response, ...row } = body
+      const group = size === undefined ? undefined : groupOf(row, size)
       const sample = wireSample({
         id: '0',
         prompt: promptOf(asked),
@@ -42,7 +60,12 @@ export const nemoGymRoutes = (
         label: readTaskRow(row, 'row'),
         oddities,
       })
-      return { rows: [sample], write: ([answer], shape) => answer && write(body, answer, shape) }
+      const member = group && !('failure' in sample) ? { ...sample, group } : sample
+      return {
+        rows: [member],
+        ...(group && { group }),
+        write: ([answer], shape) => answer && write(body, answer, shape),
+      }
     },
   }),
 })
@@ -109,6 +132,18 @@ const kinds: Readonly<Record<FailureKind, string>> = {
   deadline: 'transport_timeout',
   overloaded: 'reward_gateway:overloaded',
   cancelled: 'cancelled',
+}
+
+/** The place in its group that Gym writes into a row. Throws RG_REQUEST_INVALID where it is missing. */
+function groupOf(row: object, size: number): Required<GroupMembership> {
+  const read = membership.safeParse(row)
+  const { _ng_group_id, _ng_task_index, _ng_rollout_index: index = size } = read.data ?? {}
+  const id = _ng_group_id ?? _ng_task_index
+  if (id !== undefined && index < size) return { id: String(id), index, size }
+  const message = `_ng_group_id or _ng_task_index, and _ng_rollout_index from 0 to ${size - 1}, must say which answer of its group this is`
+  throw new GatewayError('RG_REQUEST_INVALID', message, {
+    problems: [{ path: '_ng_rollout_index', message }],
+  })
 }
 
 function promptOf({ input, instructions }: VerifyBody['responses_create_params']): string | Message[] {

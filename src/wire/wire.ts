@@ -4,7 +4,7 @@
  */
 import type { ZodType, z } from 'zod'
 import type { Outcome } from '../sample/outcome.ts'
-import type { Sample, Unreadable } from '../sample/sample.ts'
+import type { GroupMembership, Sample, Unreadable } from '../sample/sample.ts'
 import type { Oddity } from './json-text.ts'
 import type { Truths } from './truths.ts'
 
@@ -56,6 +56,8 @@ export interface WireReading {
   readonly rows: readonly (Sample | Unreadable)[]
   /** Where the request itself says how long its client waits. */
   readonly deadlineMs?: number
+  /** The place of the only row in its group, whose other answers come in requests of their own. */
+  readonly group?: Required<GroupMembership>
   /** The reply's body. One answer a row, in the order of the rows. */
   write(answers: readonly WireAnswer[], reward: RewardShape): unknown
 }

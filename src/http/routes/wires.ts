@@ -1,6 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { GatewayError } from '../../errors.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { wires } from '../../wire/index.ts'
 import { settle } from '../../wire/settle.ts'
@@ -8,6 +7,7 @@ import type { RewardShape, Wire, WireRoute, WireSettings } from '../../wire/wire
 import { digestOf, odditiesOf } from '../body.ts'
 import { goneSignal } from '../gone.ts'
 import type { ZodApp } from '../validation.ts'
+import { scoreReading } from '../wire-score.ts'
 import { openWireState, type WireState } from '../wire-state.ts'
 
 const params = z.object({ reward: z.string() })
@@ -35,7 +35,7 @@ export function wireRoutes(app: ZodApp, gateway: Gateway): void {
 
 async function answer(
   gateway: Gateway,
-  { truths, repeats }: WireState,
+  { truths, repeats, held }: WireState,
   wire: Wire,
   path: string,
   route: WireRoute,
@@ -47,7 +47,6 @@ async function answer(
   const configured: Readonly<Record<string, WireSettings | undefined>> = gateway.settings.wires
   const settings = configured[wire.name] ?? {}
   const plan = gateway.reward(reward)
-  const shape = shapeOf(plan)
   const reading = route.read({
     body,
     query,
@@ -60,9 +59,7 @@ async function answer(
   const { run } = query as { run?: string }
   const key = [wire.name, path, reward, plan.version, JSON.stringify(query), digestOf(request)].join('\n')
   const { outcomes } = await repeats.join(key, goneSignal(reply), (signal) =>
-    gateway.score({
-      reward,
-      rows: reading.rows,
+    scoreReading(gateway, held, plan, reading, {
       requestId: request.id,
       signal,
       ...(limit !== undefined && { deadlineMs: limit }),
@@ -71,17 +68,9 @@ async function answer(
   )
   const answers = settle(wire.name, route.invalid, outcomes, settings.on_invalid)
   // Some clients refuse any other type, and a bare number is JSON too.
-  return reply.type('application/json').send(JSON.stringify(reading.write(answers, shape)))
+  return reply.type('application/json').send(JSON.stringify(reading.write(answers, shapeOf(plan))))
 }
 
-/** Throws RG_REQUEST_INVALID for a reward over groups: no wire sends a group whole. */
-function shapeOf({ name, steps, formula }: ReturnType<Gateway['reward']>): RewardShape {
-  const over = steps.find(({ kind }) => kind === 'group-rule' || kind === 'pair' || kind === 'list')
-  if (over) {
-    throw new GatewayError(
-      'RG_REQUEST_INVALID',
-      `the step '${over.name}' of '${name}' compares the answers of a group, and this format sends them apart; send whole groups to /v1/score`,
-    )
-  }
-  return { isSum: formula === null && steps.slice(1).every(({ op }) => op === 'add') }
-}
+const shapeOf = ({ steps, formula }: ReturnType<Gateway['reward']>): RewardShape => ({
+  isSum: formula === null && steps.slice(1).every(({ op }) => op === 'add'),
+})
