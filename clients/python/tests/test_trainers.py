@@ -4,8 +4,8 @@ extra_info arrived."""
 import asyncio
 import json
 import pickle
+import subprocess
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from reward_gateway_client import Unscorable, areal, easyr1, ray, trl, verifiers, verl
+from reward_gateway_client import Unscorable, areal, easyr1, ray, shared, trl, verifiers, verl
 from reward_gateway_client.shared import shared_async_gateway, shared_gateway
 from scripted import ScriptedServer
 
@@ -24,32 +24,16 @@ MESSAGES = [{"role": "system", "content": "be brief"}, {"role": "user", "content
 
 
 def run(work: Any) -> Any:
-    """Runs it on a loop of its own, and closes the clients that were opened on it."""
+    """On a loop of its own, whose clients it closes."""
 
     async def whole() -> Any:
         try:
             return await work()
         finally:
-            for client in list(shared_clients()):
+            for client in shared._awaiting.pop(asyncio.get_running_loop(), {}).values():
                 await client.close()
 
     return asyncio.run(whole())
-
-
-def shared_clients() -> Any:
-    from reward_gateway_client import shared
-
-    return shared._awaiting.pop(asyncio.get_running_loop(), {}).values()
-
-
-@pytest.fixture(autouse=True)
-def _close() -> Iterator[None]:
-    yield
-    from reward_gateway_client import shared
-
-    for client in shared._waiting.values():
-        client.close()
-    shared._waiting.clear()
 
 
 @pytest.fixture
@@ -221,3 +205,28 @@ def test_adapters_share_a_client_a_process_and_loop(gateway_url: str) -> None:
         return shared_async_gateway(gateway_url)
 
     assert run(work) is not run(work)
+
+
+def test_a_process_that_closes_nothing_ends_quietly_and_its_fork_scores_too(gateway_url: str) -> None:
+    code = f"""
+import asyncio, os, sys
+from reward_gateway_client import RewardGateway
+from reward_gateway_client.shared import shared_async_gateway, shared_gateway
+url, samples = {gateway_url!r}, [{{"response": "1"}}, {{"response": "0"}}]
+async def main():
+    await shared_async_gateway(url).score(samples, reward="stated")
+asyncio.run(main())
+asyncio.run(main())
+shared_gateway(url).score(samples, reward="stated")
+own = RewardGateway(url)
+next(own.stream(samples, reward="stated"))
+if os.fork() == 0:
+    try:
+        own.score(samples, reward="stated")
+    except RuntimeError:
+        os._exit(int(shared_gateway(url).score(samples, reward="stated")[0].reward))
+sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
+"""
+    ended = subprocess.run([sys.executable, "-X", "dev", "-c", code], capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert "Unclosed" not in ended.stderr

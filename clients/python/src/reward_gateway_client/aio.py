@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator, Iterable
 from types import TracebackType
 from typing import Any
 
-import httpx
+import aiohttp
 
-from .connection import default_headers, timeout_of, transport_options
+from .connection import connector, default_headers, timeout_of
 from .errors import GatewayRefused
 from .exchange import PATH, Exchange, exchange_of, read_line, read_results, refusal
 from .plain import to_json
@@ -16,9 +16,15 @@ from .retry import Tries
 from .sample import Sample
 from .settings import api_key_or_env, reward_or_env, run_or_env, url_or_env
 
+_PASSING = (aiohttp.ClientError, asyncio.TimeoutError, OSError)
+"""What a broken, refused or silent connection raises."""
+
 
 class AsyncRewardGateway:
-    """As RewardGateway, for one event loop."""
+    """For one event loop. Connections are kept and used again; `close` frees them.
+
+    `timeout_s` is for one call with all its tries, and ends it wherever it stands.
+    """
 
     def __init__(
         self,
@@ -29,19 +35,18 @@ class AsyncRewardGateway:
         run: str | None = None,
         timeout_s: float = 600.0,
         retries: int = 10,
-        max_connections: int = 256,
+        max_connections: int = 1024,
         verify: Any = True,
     ) -> None:
         self.url = url_or_env(url)
+        self._headers = default_headers(api_key_or_env(api_key))
         self._reward = reward
         self._run = run_or_env(run)
         self._timeout_s = timeout_s
         self._retries = retries
-        self._http = httpx.AsyncClient(
-            base_url=self.url,
-            headers=default_headers(api_key_or_env(api_key)),
-            transport=httpx.AsyncHTTPTransport(**transport_options(max_connections, verify)),
-        )
+        self._max_connections = max_connections
+        self._verify = verify
+        self._opened: aiohttp.ClientSession | None = None
 
     async def score(
         self,
@@ -51,9 +56,10 @@ class AsyncRewardGateway:
         training_step: int | None = None,
         timeout_s: float | None = None,
     ) -> list[Result]:
-        """As RewardGateway.score."""
-        exchange = exchange_of(samples, reward_or_env(reward or self._reward), training_step, self._run, stream=False)
-        return read_results(await self._post(PATH, exchange, self._tries(timeout_s)), exchange.count)
+        """One result a sample, in their order. A sample that cannot be scored has a result that says why; only a call
+        that got no answer raises. `reward` goes before the one that the client was made with."""
+        exchange = self._exchange(samples, reward, training_step, stream=False)
+        return read_results(await self._post(PATH, exchange, timeout_s), exchange.count)
 
     async def stream(
         self,
@@ -63,44 +69,37 @@ class AsyncRewardGateway:
         training_step: int | None = None,
         timeout_s: float | None = None,
     ) -> AsyncIterator[tuple[int, Result]]:
-        """As RewardGateway.stream."""
-        exchange = exchange_of(samples, reward_or_env(reward or self._reward), training_step, self._run, stream=True)
+        """Each result with its sample's index, once, as soon as it is there. A stream that breaks is asked for again as
+        a whole, so that groups stay together, and goes on with what is still missing."""
+        exchange = self._exchange(samples, reward, training_step, stream=True)
         tries = self._tries(timeout_s)
         seen: set[int] = set()
         while True:
             retry_after: str | None = None
             try:
-                async with self._http.stream(
-                    "POST",
-                    PATH,
-                    content=exchange.body,
-                    headers=exchange.headers,
-                    timeout=timeout_of(tries.remaining_s()),
-                ) as response:
+                async with self._ask(PATH, exchange, tries) as response:
                     retry_after = response.headers.get("retry-after")
-                    if response.status_code != 200:
-                        raise refusal(response.status_code, await response.aread())
-                    async for line in response.aiter_lines():
+                    if response.status != 200:
+                        raise refusal(response.status, await response.read())
+                    async for line in _lines(response.content):
                         index, result = read_line(line)
                         if index not in seen:
                             seen.add(index)
                             yield index, result
-                        tries.remaining_s()
                 if len(seen) == exchange.count:
                     return
                 failure: Exception = ConnectionError("the stream ended before its last result")
-            except (httpx.TransportError, GatewayRefused, ValueError) as error:
+            except (*_PASSING, GatewayRefused, ValueError) as error:
                 failure = error
             await asyncio.sleep(tries.pause_s(failure, retry_after))
 
     async def post(self, path: str, body: Any, *, timeout_s: float | None = None) -> bytes:
-        """As RewardGateway.post."""
-        return await self._post(
-            path, Exchange({"content-type": "application/json"}, to_json(body), 0), self._tries(timeout_s)
-        )
+        """Any path that answers JSON to JSON, such as a wire's, with the same tries."""
+        return await self._post(path, Exchange({"content-type": "application/json"}, to_json(body), 0), timeout_s)
 
     async def close(self) -> None:
-        await self._http.aclose()
+        if self._opened is not None:
+            await self._opened.close()
 
     async def __aenter__(self) -> "AsyncRewardGateway":
         return self
@@ -110,22 +109,48 @@ class AsyncRewardGateway:
     ) -> None:
         await self.close()
 
+    def _exchange(
+        self, samples: Iterable[Sample], reward: str | None, training_step: int | None, *, stream: bool
+    ) -> Exchange:
+        return exchange_of(samples, reward_or_env(reward or self._reward), training_step, self._run, stream=stream)
+
     def _tries(self, timeout_s: float | None) -> Tries:
         return Tries(self._timeout_s if timeout_s is None else timeout_s, self._retries)
 
-    async def _post(self, path: str, exchange: Exchange, tries: Tries) -> bytes:
+    def _ask(self, path: str, exchange: Exchange, tries: Tries) -> Any:
+        if self._opened is None:
+            # Here and not above: it belongs to the loop that runs now.
+            self._opened = aiohttp.ClientSession(
+                connector=connector(self._max_connections, self._verify),
+                headers=self._headers,
+                cookie_jar=aiohttp.DummyCookieJar(),
+            )
+        return self._opened.post(
+            self.url + path, data=exchange.body, headers=exchange.headers, timeout=timeout_of(tries.remaining_s())
+        )
+
+    async def _post(self, path: str, exchange: Exchange, timeout_s: float | None) -> bytes:
+        tries = self._tries(timeout_s)
         while True:
             retry_after: str | None = None
             try:
-                left = tries.remaining_s()
-                response = await asyncio.wait_for(
-                    self._http.post(path, content=exchange.body, headers=exchange.headers, timeout=timeout_of(left)),
-                    left,
-                )
-                if response.status_code == 200:
-                    return response.content
-                retry_after = response.headers.get("retry-after")
-                failure: Exception = refusal(response.status_code, response.content)
-            except (httpx.TransportError, asyncio.TimeoutError) as error:
+                async with self._ask(path, exchange, tries) as response:
+                    content: bytes = await response.read()
+                    if response.status == 200:
+                        return content
+                    retry_after = response.headers.get("retry-after")
+                    failure: Exception = refusal(response.status, content)
+            except _PASSING as error:
                 failure = error
             await asyncio.sleep(tries.pause_s(failure, retry_after))
+
+
+async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[bytes]:
+    """Lines of any length; aiohttp's own are limited."""
+    rest = b""
+    async for piece in content.iter_any():
+        *whole, rest = (rest + piece).split(b"\n")
+        for line in whole:
+            yield line
+    if rest:
+        yield rest

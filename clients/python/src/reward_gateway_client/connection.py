@@ -1,33 +1,32 @@
-"""Settings of the HTTP connections, the same for both clients."""
+"""Settings of the HTTP connections."""
 
 import socket
 from typing import Any
 
-import httpx
+import aiohttp
 
 CONNECT_TIMEOUT_S = 10.0
 
 
-def keep_alive() -> list[tuple[int, int, int]]:
-    """Socket options that find out within two minutes that the other machine is gone, however long an answer takes."""
-    options = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1), (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)]
+def connector(max_connections: int, verify: Any) -> aiohttp.TCPConnector:
+    """Connections are kept for less time than the gateway keeps them, so that it never closes one in use."""
+    return aiohttp.TCPConnector(limit=max_connections, keepalive_timeout=60, ssl=verify, socket_factory=watched_socket)
+
+
+def watched_socket(address: Any) -> socket.socket:
+    """A socket that finds out within two minutes that the other machine is gone, however long an answer takes."""
+    family, kind, protocol, _, _ = address
+    made = socket.socket(family, kind, protocol)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 15), ("TCP_KEEPCNT", 4)):
         if hasattr(socket, name):
-            options.append((socket.IPPROTO_TCP, getattr(socket, name), value))
-    return options
+            made.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+    return made
 
 
-def transport_options(max_connections: int, verify: Any) -> dict[str, Any]:
-    return {
-        "verify": verify,
-        "limits": httpx.Limits(max_connections=max_connections, max_keepalive_connections=max_connections),
-        "socket_options": keep_alive(),
-    }
-
-
-def timeout_of(remaining_s: float) -> httpx.Timeout:
+def timeout_of(remaining_s: float) -> aiohttp.ClientTimeout:
     """For one try. A judge may think for minutes, so only connecting has a limit of its own."""
-    return httpx.Timeout(remaining_s, connect=min(CONNECT_TIMEOUT_S, remaining_s))
+    return aiohttp.ClientTimeout(total=remaining_s, sock_connect=min(CONNECT_TIMEOUT_S, remaining_s))
 
 
 def default_headers(api_key: str | None) -> dict[str, str]:

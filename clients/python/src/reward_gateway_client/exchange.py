@@ -59,15 +59,15 @@ def read_results(content: bytes, count: int) -> list[Result]:
     return results
 
 
-def read_line(line: str) -> tuple[int, Result]:
+def read_line(line: bytes) -> tuple[int, Result]:
     """A line of a stream: index and result. Raises GatewayRefused for a line with an error, ValueError for half one."""
     row = json.loads(line)
     if "error" in row:
-        raise refusal(200, line.encode())
+        raise refusal(200, line)
     try:
         return row["index"], Result.read(row)
     except (KeyError, TypeError) as error:
-        raise not_a_gateway(line.encode()) from error
+        raise not_a_gateway(line) from error
 
 
 def refusal(status: int, content: bytes) -> GatewayRefused:

@@ -73,10 +73,12 @@ def score_dataset(
     Batches cut groups: for a reward with group steps use
     `dataset.groupby(KEY).map_groups(ScoreBatch(...), batch_format="pyarrow")`.
     """
+    from ray.data import ActorPoolStrategy
+
     return dataset.map_batches(
         ScoreBatch,
         fn_constructor_kwargs={"url": url, "reward": reward, "columns": columns, "api_key": api_key},
         batch_format="pyarrow",
         batch_size=batch_size,
-        concurrency=concurrency,
+        compute=ActorPoolStrategy(size=concurrency),
     )

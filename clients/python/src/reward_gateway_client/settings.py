@@ -13,6 +13,8 @@ def url_or_env(url: str | None) -> str:
     found = url or os.environ.get(URL)
     if not found:
         raise ValueError(f"no gateway: give its URL, or set {URL}")
+    if not found.startswith(("http://", "https://")):
+        raise ValueError(f"the gateway's URL begins with http:// or https://, not as {found!r} does")
     return found.rstrip("/")
 
 

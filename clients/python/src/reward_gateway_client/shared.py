@@ -1,9 +1,10 @@
 """Clients that adapters share: one a process (and event loop) for each address, so that connections are used again."""
 
 import asyncio
+import atexit
 import os
 import threading
-from weakref import WeakKeyDictionary
+from contextlib import suppress
 
 from .aio import AsyncRewardGateway
 from .client import RewardGateway
@@ -11,9 +12,7 @@ from .settings import api_key_or_env, url_or_env
 
 _lock = threading.Lock()
 _waiting: dict[tuple[int, str, str | None], RewardGateway] = {}
-_awaiting: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[str, str | None], AsyncRewardGateway]] = (
-    WeakKeyDictionary()
-)
+_awaiting: dict[asyncio.AbstractEventLoop, dict[tuple[str, str | None], AsyncRewardGateway]] = {}
 
 
 def shared_gateway(url: str | None = None, api_key: str | None = None) -> RewardGateway:
@@ -26,9 +25,36 @@ def shared_gateway(url: str | None = None, api_key: str | None = None) -> Reward
 
 
 def shared_async_gateway(url: str | None = None, api_key: str | None = None) -> AsyncRewardGateway:
-    """For the running event loop; goes with the loop."""
+    """For the running event loop; goes when the loop is closed."""
     key = (url_or_env(url), api_key_or_env(api_key))
-    clients = _awaiting.setdefault(asyncio.get_running_loop(), {})
-    if key not in clients:
-        clients[key] = AsyncRewardGateway(*key)
-    return clients[key]
+    loop = asyncio.get_running_loop()
+    with _lock:
+        if loop not in _awaiting:
+            for other in [other for other in _awaiting if other.is_closed()]:
+                _leave(other)
+        clients = _awaiting.setdefault(loop, {})
+        if key not in clients:
+            clients[key] = AsyncRewardGateway(*key)
+        return clients[key]
+
+
+def _leave(loop: asyncio.AbstractEventLoop) -> None:
+    """Closes the clients of a loop that is not the running one; left open, aiohttp would complain of each."""
+    for client in _awaiting.pop(loop).values():
+        closing = client.close()
+        if loop.is_running():
+            asyncio.run_coroutine_threadsafe(closing, loop).result(1)
+        elif not loop.is_closed():
+            loop.run_until_complete(closing)
+        else:
+            # With its loop gone there is nothing to wait for: one step marks everything closed.
+            with suppress(StopIteration):
+                closing.send(None)
+            closing.close()
+
+
+@atexit.register
+def _leave_all() -> None:
+    for loop in list(_awaiting):
+        with suppress(Exception):
+            _leave(loop)

@@ -1,0 +1,33 @@
+"""LLaMA-Factory's PPO asks for a mini batch; it sends no labels, so the gateway looks them up by prompt."""
+
+import tiny
+from published import published
+from served import Served
+
+ppo_utils = published("llamafactory.train.ppo.ppo_utils", "llamafactory.train.ppo")
+tokens = tiny.tokenizer()
+
+
+def rewarded(gateway: Served, *turns: tuple[str, str]) -> list[float]:
+    messages = [
+        tokens.apply_chat_template(
+            [{"role": "user", "content": question}, {"role": "assistant", "content": answer}], tokenize=False
+        )
+        for question, answer in turns
+    ]
+    return ppo_utils.get_rewards_from_server(f"{gateway.url}/wire/llama-factory/answer", messages).tolist()
+
+
+def test_a_batch_keeps_its_order_whatever_its_rows_are(gateway: Served) -> None:
+    turns = [("2+2?", answer) for answer in ("4", "throw", "slow", "5")] + [("3+3?", "6")]
+    assert rewarded(gateway, *turns) == [1, 0, 0.5, 0, 1]
+
+
+def test_what_hangs_or_has_no_label_is_the_chosen_number(gateway: Served) -> None:
+    assert rewarded(gateway, ("2+2?", "never"), ("2+2?", "4"), ("9+9?", "18")) == [0, 1, 0]
+
+
+def test_the_same_bytes_are_scored_once(gateway: Served) -> None:
+    scored = gateway.metric("samples_total", reward="answer")
+    assert rewarded(gateway, ("3+3?", "7")) == rewarded(gateway, ("3+3?", "7")) == [0]
+    assert gateway.metric("samples_total", reward="answer") == scored + 1
