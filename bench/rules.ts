@@ -1,4 +1,5 @@
 /** Server CPU per rule-scored sample, against FastAPI and uvicorn with the same rule (bench/peer.py), in interleaved pairs. */
+import { deepStrictEqual } from 'node:assert'
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { cpus } from 'node:os'
@@ -10,7 +11,7 @@ const here = import.meta.dirname
 const venv = join(here, '.venv')
 if (!existsSync(venv)) {
   execFileSync('python3', ['-m', 'venv', venv])
-  execFileSync(join(venv, 'bin/pip'), ['install', '-q', 'fastapi', 'uvicorn[standard]', 'orjson'], {
+  execFileSync(join(venv, 'bin/pip'), ['install', '-q', 'fastapi', 'uvicorn[standard]'], {
     stdio: 'inherit',
   })
 }
@@ -68,26 +69,39 @@ const peer = await startMeasured(
   '/openapi.json',
 )
 
-const rewardsOf = (answer: unknown) =>
-  (answer as { results: { reward: number }[] }).results.map(({ reward }) => reward)
+/** Every result of an answer, whole; numbers are compared as JSON.parse reads them. */
+const resultsOf = (answer: unknown) => (answer as { results: unknown[] }).results
+
+const bodiesOf = (groups: typeof singles) =>
+  groups.map((group) => JSON.stringify({ reward: 'rule', samples: group }))
+
+/** Throws unless both answer every request of a shape with the same results, order and all. */
+async function requireEqualResults(groups: typeof singles): Promise<void> {
+  const ask = async ({ url }: MeasuredProcess, body: string) => {
+    const headers = { 'content-type': 'application/json' }
+    return resultsOf(await (await fetch(`${url}/v1/score`, { method: 'POST', headers, body })).json())
+  }
+  for (const body of bodiesOf(groups)) deepStrictEqual(await ask(gateway, body), await ask(peer, body))
+}
 
 async function measure(
   server: MeasuredProcess,
-  path: string,
   groups: typeof singles,
   requests: number,
   concurrency: number,
 ) {
-  const bodies = groups.map((group) =>
-    JSON.stringify(server === gateway ? { reward: 'rule', samples: group } : { samples: group }),
-  )
   const before = server.cpuSeconds()
-  const { first, seconds } = await applyLoad({ url: server.url, path, bodies, requests, concurrency })
+  const { seconds } = await applyLoad({
+    url: server.url,
+    path: '/v1/score',
+    bodies: bodiesOf(groups),
+    requests,
+    concurrency,
+  })
   const rows = requests * (groups[0]?.length ?? 1)
   return {
     cpuMs: ((server.cpuSeconds() - before) * 1000) / rows,
     perSecond: rows / seconds,
-    rewards: rewardsOf(first),
   }
 }
 
@@ -99,15 +113,15 @@ console.log(
   `${cpus()[0]?.model}, node ${process.version}; CPU ms of the server for each sample, medians of 5 interleaved pairs`,
 )
 for (const { name, groups, requests, concurrency } of shapes) {
-  const run = (server: MeasuredProcess, path: string, share = 1) =>
-    measure(server, path, groups, Math.ceil(requests * share), concurrency)
-  const ours = await run(gateway, '/v1/score', 0.3)
-  const theirs = await run(peer, '/score', 0.3)
-  if (JSON.stringify(ours.rewards) !== JSON.stringify(theirs.rewards)) throw new Error('the two rules differ')
+  const run = (server: MeasuredProcess, share = 1) =>
+    measure(server, groups, Math.ceil(requests * share), concurrency)
+  await requireEqualResults(groups)
+  await run(gateway, 0.3)
+  await run(peer, 0.3)
   const pairs: { ours: number; theirs: number; rates: number }[] = []
   for (let pair = 0; pair < 5; pair++) {
-    const a = await run(gateway, '/v1/score')
-    const b = await run(peer, '/score')
+    const a = await run(gateway)
+    const b = await run(peer)
     pairs.push({ ours: a.cpuMs, theirs: b.cpuMs, rates: a.perSecond / b.perSecond })
   }
   const ratio = median(pairs.map((pair) => pair.theirs / pair.ours))
