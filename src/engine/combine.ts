@@ -27,16 +27,10 @@ export function combine(plan: Combining, terms: readonly Term[]): Combined {
 }
 
 /** What an expression over steps sees of the terms, in the plan's arithmetic; null where there is no score. */
-export function lookupIn(
-  terms: ReadonlyMap<string, Term> | readonly Term[],
-  arithmetic: Plan['arithmetic'],
-): Lookup {
-  const byName = Array.isArray(terms)
-    ? new Map<string, Term>(terms.map((term) => [term.name, term]))
-    : (terms as ReadonlyMap<string, Term>)
+export function lookupIn(terms: readonly (Term | undefined)[], arithmetic: Plan['arithmetic']): Lookup {
   const { rounded } = arithmetics[arithmetic]
   return (step, part) => {
-    const term = byName.get(step)
+    const term = terms.find((one) => one?.name === step)
     if (term?.status !== 'scored') return null
     if (part === null) return rounded(term.score.value)
     const { parts } = term.score

@@ -24,28 +24,39 @@ export interface StepContext {
   readonly groups: Groups
 }
 
-/** Finished terms by step name; those that a step needs. */
-export type Terms = ReadonlyMap<string, Term>
+/** In step order, with a hole where a step is not done; a plan has few steps. */
+export type Terms = readonly (Term | undefined)[]
 
-/** A rule's term. Never rejects. */
-export async function ruleTerm(context: StepContext, step: PlanStep, row: CallRow): Promise<Term> {
-  const result = await context.functions.call({ op: 'score', function: step.function, rows: [row] })
-  if (result.status === 'failed') return failed(context, step, result.failure)
-  const [score = null] = result.status === 'verdicts' ? result.verdicts : []
-  return score ? scored(context, step, score) : off(context, step, 'not_applicable')
+export const termNamed = (terms: Terms, name: string): Term | undefined =>
+  terms.find((term) => term?.name === name)
+
+/** A rule's term, to `done`: most samples need nothing else, so this costs them no promise. */
+export function ruleTerm(
+  context: StepContext,
+  step: PlanStep,
+  row: CallRow,
+  done: (term: Term) => void,
+): void {
+  context.functions.run({ op: 'score', function: step.function, rows: [row] }, (result) => {
+    if (result.status === 'failed') return done(failed(context, step, result.failure))
+    const [score = null] = result.status === 'verdicts' ? result.verdicts : []
+    done(score ? scored(context, step, score) : off(context, step, 'not_applicable'))
+  })
 }
 
 /** A row as an author's code sees it: the sample with this step's judge prompt, and the steps named in `after`. */
 export function rowOf(step: PlanStep, given: Sample, terms: Terms): CallRow {
   const rmPrompt = Object.hasOwn(given.rmPrompts, step.name) ? given.rmPrompts[step.name] : undefined
   const sample = rmPrompt === undefined ? given : withPrompt(given, rmPrompt)
-  if (step.after.length === 0) return { sample, earlier: {} }
+  if (step.after.length === 0) return { sample, earlier: nothing }
   const earlier = step.after.map((name) => {
-    const term = terms.get(name)
+    const term = termNamed(terms, name)
     return [name, { score: term?.status === 'scored' ? term.score : null, texts: textsOf(term) }] as const
   })
   return { sample, earlier: Object.fromEntries(earlier) }
 }
+
+const nothing: CallRow['earlier'] = Object.freeze({})
 
 const origins = new WeakMap<Sample, Sample>()
 

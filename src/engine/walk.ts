@@ -1,3 +1,4 @@
+import type { CallRow } from '../functions/function-host.ts'
 import type { Expression } from '../plan/expression.ts'
 import type { Plan, PlanStep } from '../plan/plan.ts'
 import type { Failure } from '../sample/failure.ts'
@@ -7,15 +8,16 @@ import { lookupIn } from './combine.ts'
 import { groupTerm } from './group-step.ts'
 import { judgeTerm } from './judge.ts'
 import { concluded } from './outcome.ts'
-import { failed, off, rowOf, ruleTerm, type StepContext, type Terms } from './step.ts'
+import { failed, off, rowOf, ruleTerm, type StepContext, type Terms, termNamed } from './step.ts'
 
 /** One sample on its way through its plan's steps: each begins as soon as the steps that it needs are done. */
 export class Walk {
   readonly #context: StepContext
   readonly #sample: Sample
   readonly #done: (outcome: Outcome) => void
-  readonly #terms = new Map<string, Term>()
-  readonly #begun = new Set<PlanStep>()
+  readonly #terms: (Term | undefined)[] = []
+  readonly #begun: boolean[] = []
+  #left: number
   #isOver = false
 
   /** `done` is called once, whatever happens. */
@@ -23,18 +25,32 @@ export class Walk {
     this.#context = context
     this.#sample = sample
     this.#done = done
+    this.#left = context.job.plan.steps.length
   }
 
   /** Begins every step that waits for nothing more. */
   go(): void {
-    for (const step of this.#context.job.plan.steps) {
-      if (this.#begun.has(step) || !step.needs.every((name) => this.#terms.has(name))) continue
-      this.#begun.add(step)
-      stepTerm(this.#context, step, this.#sample, this.#terms).then(
-        (term) => this.#finish(term),
-        (error: unknown) => this.#finish(failed(this.#context, step, unforeseen(error))),
-      )
+    const { steps } = this.#context.job.plan
+    for (let at = 0; at < steps.length; at++) {
+      const step = steps[at] as PlanStep
+      if (this.#begun[at] || !step.needs.every((name) => termNamed(this.#terms, name))) continue
+      this.#begun[at] = true
+      this.#begin(step, at)
     }
+  }
+
+  #begin(step: PlanStep, at: number): void {
+    const context = this.#context
+    const finish = (term: Term) => this.#finish(at, term)
+    const why = offReason(context, step, this.#sample, this.#terms)
+    const row = rowOf(step, this.#sample, this.#terms)
+    if (step.kind === 'rule' && !why) {
+      ruleTerm(context, step, row, finish)
+      return
+    }
+    stepTerm(context, step, this.#sample, row, why).then(finish, (error: unknown) =>
+      finish(failed(context, step, unforeseen(error))),
+    )
   }
 
   /** The end of patience: what is finished counts, the rest has failed with this. */
@@ -43,32 +59,33 @@ export class Walk {
     this.#conclude((step) => failed(this.#context, step, failure))
   }
 
-  #finish(term: Term): void {
+  #finish(at: number, term: Term): void {
     if (this.#isOver) return
-    this.#terms.set(term.name, term)
-    const { steps } = this.#context.job.plan
-    if (this.#terms.size < steps.length) this.go()
+    this.#terms[at] = term
+    if (--this.#left > 0) this.go()
     else this.#conclude((step) => failed(this.#context, step, unforeseen(null)))
   }
 
   #conclude(missing: (step: PlanStep) => Term): void {
     this.#isOver = true
     const { job } = this.#context
-    const terms = job.plan.steps.map((step) => this.#terms.get(step.name) ?? missing(step))
+    const terms = job.plan.steps.map((step, at) => this.#terms[at] ?? missing(step))
     this.#done(concluded(job, this.#sample, terms))
   }
 }
 
-function stepTerm(context: StepContext, step: PlanStep, sample: Sample, terms: Terms): Promise<Term> {
-  const why = offReason(context, step, sample, terms)
-  const row = rowOf(step, sample, terms)
+async function stepTerm(
+  context: StepContext,
+  step: PlanStep,
+  sample: Sample,
+  row: CallRow,
+  why: OffReason | null,
+): Promise<Term> {
   if (step.kind === 'group-rule' || step.kind === 'pair' || step.kind === 'list') {
-    return groupTerm(context, step, sample, why ? null : row).then(
-      (term) => term ?? off(context, step, why ?? 'skipped'),
-    )
+    const term = await groupTerm(context, step, sample, why ? null : row)
+    return term ?? off(context, step, why ?? 'skipped')
   }
-  if (why) return Promise.resolve(off(context, step, why))
-  return step.kind === 'rule' ? ruleTerm(context, step, row) : judgeTerm(context, step, row)
+  return why ? off(context, step, why) : judgeTerm(context, step, row)
 }
 
 /** Why a step is off for this sample; null: it runs. */

@@ -48,14 +48,14 @@ export class ChunkPool {
     this.#queue = new ChunkQueue(options.chunk)
   }
 
-  /** Never rejects. */
-  run(job: Job): Promise<JobEnd> {
-    if (this.#drained) return Promise.resolve({ status: 'closed' })
-    if (this.#queue.isFull) return Promise.resolve({ status: 'overloaded' })
-    return new Promise((end) => {
+  /** `end` is called once, whatever happens. */
+  run(job: Job, end: (end: JobEnd) => void): void {
+    if (this.#drained) end({ status: 'closed' })
+    else if (this.#queue.isFull) end({ status: 'overloaded' })
+    else {
       this.#queue.push({ job, end, deaths: 0 })
       this.#schedule()
-    })
+    }
   }
 
   /** Finishes what it has, then ends the executors. */

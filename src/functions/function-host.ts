@@ -62,6 +62,8 @@ export interface FunctionHost {
   bind(name: string, options: Json): Promise<BoundFunction>
   /** Never rejects. A verdict out of range, not finite or with an undeclared part is a failure. */
   call(call: Call): Promise<CallResult>
+  /** The same without a promise, for what is called once a sample: `done` is called once, and must not throw. */
+  run(call: Call, done: (result: CallResult) => void): void
   /** Ends the workers after what is running; calls made later fail as `cancelled`. */
   close(): Promise<void>
 }

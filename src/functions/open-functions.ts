@@ -64,7 +64,7 @@ function openPools(
     ...shared,
     start: workerThreads(inThreads),
     executors: threadCount,
-    chunk: { jobs: 64, workMs: 2, shares: threadCount, leastMs: 1 },
+    chunk: { jobs: 256, workMs: 2, shares: threadCount, leastMs: 1 },
     depth: 1,
     loadTimeoutMs: 20_000,
   })

@@ -5,7 +5,7 @@ import type { Json } from '../sample/json.ts'
 import type { ChunkPool } from './chunk-pool.ts'
 import type { FunctionEvents } from './events.ts'
 import type { BoundFunction, Call, CallResult, FunctionDescription, FunctionHost } from './function-host.ts'
-import type { JobEnd } from './job.ts'
+import type { Job, JobEnd } from './job.ts'
 import type { FunctionSource } from './source.ts'
 
 /** A function's file, and the pool that runs it. */
@@ -14,13 +14,19 @@ export interface PooledFunction {
   readonly pool: ChunkPool
 }
 
+/** Where the calls of a bound function go, and its options as they are sent. */
+interface Target {
+  readonly pool: ChunkPool
+  readonly options: string
+}
+
 /** A FunctionHost over pools of executors, by function name. */
 export class PooledHost implements FunctionHost {
   readonly #functions: ReadonlyMap<string, PooledFunction>
   readonly #events: FunctionEvents
   readonly #sampleTimeoutMs: number
   readonly #described = new Map<string, Promise<FunctionDescription>>()
-  readonly #optionTexts = new WeakMap<BoundFunction, string>()
+  readonly #targets = new WeakMap<BoundFunction, Target>()
 
   constructor(
     functions: ReadonlyMap<string, PooledFunction>,
@@ -47,7 +53,7 @@ export class PooledHost implements FunctionHost {
 
   async #describe(name: string): Promise<FunctionDescription> {
     const { source, pool } = this.#functionOf(name)
-    const end = await pool.run({ type: 'describe', name })
+    const end = await ended(pool, { type: 'describe', name })
     if (end.status === 'done' && end.result.type === 'described') {
       return { ...end.result.description, file: source.file, hash: source.hash }
     }
@@ -66,7 +72,7 @@ export class PooledHost implements FunctionHost {
 
   async bind(name: string, options: Json): Promise<BoundFunction> {
     const { pool } = this.#functionOf(name)
-    const end = await pool.run({ type: 'bind', name, options: JSON.stringify(options) })
+    const end = await ended(pool, { type: 'bind', name, options: JSON.stringify(options) })
     if (end.status === 'done' && end.result.type === 'bound') return { name, options, ...end.result.bound }
     const problems: readonly Problem[] =
       end.status === 'done' && end.result.type === 'refused'
@@ -75,24 +81,31 @@ export class PooledHost implements FunctionHost {
     throw new GatewayError('RG_OPTIONS_INVALID', `the options of '${name}' are wrong`, { problems })
   }
 
-  async call({ op, function: bound, rows, answer }: Call): Promise<CallResult> {
+  call(call: Call): Promise<CallResult> {
+    return new Promise((resolve) => this.run(call, resolve))
+  }
+
+  run({ op, function: bound, rows, answer }: Call, done: (result: CallResult) => void): void {
     const { name } = bound
-    let options = this.#optionTexts.get(bound)
-    if (options === undefined) {
-      options = JSON.stringify(bound.options)
-      this.#optionTexts.set(bound, options)
-    }
-    const end = await this.#functionOf(name).pool.run({
-      type: 'call',
-      name,
-      op,
-      options,
-      rows,
-      ...(answer !== undefined && { answer }),
+    const { pool, options } = this.#targetOf(bound)
+    const job: Job =
+      answer === undefined
+        ? { type: 'call', name, op, options, rows }
+        : { type: 'call', name, op, options, rows, answer }
+    pool.run(job, (end) => {
+      const result = this.#resultOf(end, name, op)
+      this.#events({ type: 'call', name, op, ms: end.status === 'done' ? end.ms : 0, status: result.status })
+      done(result)
     })
-    const result = this.#resultOf(end, name, op)
-    this.#events({ type: 'call', name, op, ms: end.status === 'done' ? end.ms : 0, status: result.status })
-    return result
+  }
+
+  #targetOf(bound: BoundFunction): Target {
+    let target = this.#targets.get(bound)
+    if (!target) {
+      target = { pool: this.#functionOf(bound.name).pool, options: JSON.stringify(bound.options) }
+      this.#targets.set(bound, target)
+    }
+    return target
   }
 
   async close(): Promise<void> {
@@ -125,6 +138,8 @@ export class PooledHost implements FunctionHost {
     }
   }
 }
+
+const ended = (pool: ChunkPool, job: Job): Promise<JobEnd> => new Promise((end) => pool.run(job, end))
 
 function failed(kind: FailureKind, detail: string, retryable = false): CallResult {
   return { status: 'failed', failure: { kind, retryable, detail } }

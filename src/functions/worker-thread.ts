@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads'
+import { packChunk, type ResultMessage, unpackResults } from './chunk-message.ts'
 import type { Executor, ExecutorEvents, StartExecutor } from './executor.ts'
-import type { Chunk, ChunkResult } from './job.ts'
+import type { Chunk } from './job.ts'
 import { idleProgress, type Stage, stageOf } from './progress.ts'
 import type { FunctionSource } from './source.ts'
 
@@ -29,10 +30,10 @@ class WorkerThread implements Executor {
       env: { ...process.env, NODE_OPTIONS: '' },
       resourceLimits: { maxOldGenerationSizeMb: oldGenerationMb },
     })
-    this.#worker.on('message', (message: ChunkResult | 'ready') => {
+    this.#worker.on('message', (message: ResultMessage | 'ready') => {
       if (this.#isEnded) return
       if (message === 'ready') events.ready()
-      else events.done(message)
+      else events.done(unpackResults(message))
     })
     this.#worker.on('error', (error) => {
       this.#reason = error.message
@@ -44,7 +45,7 @@ class WorkerThread implements Executor {
 
   run(chunk: Chunk): void {
     this.#worker.ref()
-    this.#worker.postMessage(chunk)
+    this.#worker.postMessage(packChunk(chunk))
   }
 
   stage(): Stage {

@@ -1,5 +1,6 @@
 import { Console } from 'node:console'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { type ChunkMessage, packResults, unpackChunk } from '../chunk-message.ts'
 import type { Chunk, Job, JobResult } from '../job.ts'
 import { markIdle, markLoading, markRunning, type Progress } from '../progress.ts'
 import type { FunctionSource } from '../source.ts'
@@ -27,7 +28,8 @@ process.on('uncaughtException', stray)
 async function runChunk(jobs: Chunk): Promise<void> {
   const results: JobResult[] = []
   const ms: number[] = []
-  for (const [index, job] of jobs.entries()) {
+  for (let index = 0; index < jobs.length; index++) {
+    const job = jobs[index] as Job
     let loaded = load.cached(job.name)
     if (!loaded) {
       markLoading(progress, index)
@@ -40,7 +42,7 @@ async function runChunk(jobs: Chunk): Promise<void> {
     ms.push(performance.now() - begun)
   }
   markIdle(progress)
-  port.postMessage({ results, ms })
+  port.postMessage(packResults({ results, ms }))
 }
 
 function run(loaded: Loaded, job: Job): JobResult {
@@ -49,5 +51,5 @@ function run(loaded: Loaded, job: Job): JobResult {
   return job.type === 'bind' ? bind(loaded.fn, job.options) : runCall(loaded.fn, job)
 }
 
-port.on('message', (jobs: Chunk) => void runChunk(jobs))
+port.on('message', (message: ChunkMessage) => void runChunk(unpackChunk(message)))
 port.postMessage('ready')
