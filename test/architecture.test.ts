@@ -36,7 +36,7 @@ const rooms: Record<string, readonly string[]> = {
   http: ['gateway', 'wire', 'telemetry', 'sample'],
   dataset: ['sample', 'wire'],
   audit: ['gateway', 'sample', 'statistics'],
-  analysis: ['gateway', 'sample', 'statistics'],
+  analysis: ['statistics'],
   import: ['plan'],
   simulate: ['audit', 'extract'],
   cli: [

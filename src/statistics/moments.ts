@@ -1,6 +1,7 @@
+import { sum } from './sum.ts'
+
 /** Arithmetic mean; NaN of nothing. */
-export const mean = (values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + value, 0) / values.length
+export const mean = (values: readonly number[]): number => sum(values) / values.length
 
 /** Population variance (divided by n); NaN of nothing. */
 export function variance(values: readonly number[]): number {

@@ -1,5 +1,8 @@
 import gsm8kBoxed from '../../../reward-functions/gsm8k-boxed.ts'
 import progressive from '../../../reward-functions/gsm8k-progressive.ts'
+import { readPublishedLog } from '../../analysis/published-log.ts'
+import type { RunMetrics, Series } from '../../analysis/training-log.ts'
+import { movingAverage, rewardAndAccuracy, trainingSummary } from '../../analysis/training-summary.ts'
 import { firstHashNumber, firstStatedNumber, lastLooseNumber } from '../../extract/index.ts'
 import { reward } from './reward.ts'
 import type { Adapter, Vector } from './vector.ts'
@@ -17,6 +20,10 @@ export const gsm8kProgressive: Adapter = {
     compute_score_flexible: ({ input }, mode) => reward(progressive, input, { mode, variant: 'flexible' }),
     boxed_compute_score: ({ input }, mode) => reward(gsm8kBoxed, input, { mode }),
     extract_answer: (vector) => extracted(vector, firstHashNumber, true),
+    parse_log: ({ input }) => readPublishedLog(String(input.log_text)),
+    moving_average: ({ input }) => movingAverage(input.data as Series, Number(input.window)),
+    correlation: ({ input }) => rewardAndAccuracy(input.test_score as Series, input.train_reward as Series),
+    summary: ({ input }) => trainingSummary(input.metrics as RunMetrics),
     boxed_extract: (vector) => extracted(vector, firstStatedNumber, false),
   },
 }

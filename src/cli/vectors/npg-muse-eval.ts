@@ -5,6 +5,7 @@ import graphwizRevised from '../../../reward-functions/graphwiz-revised.ts'
 import nodeLink from '../../../reward-functions/node-link.ts'
 import zebralogic from '../../../reward-functions/zebralogic.ts'
 import zebralogicOfN from '../../../reward-functions/zebralogic-of-n.ts'
+import { type Answers, graphArenaOrders, leaderboard } from '../../analysis/leaderboard.ts'
 import type { Json, Rule, Score } from '../../contract/index.ts'
 import { type RowParts, row, scored } from '../../contract/testing.ts'
 import { mathBenchmarkAnswers } from './math-benchmark.ts'
@@ -27,6 +28,11 @@ const isGraphWiz = ({ model }: Vector): boolean => String(model).toLowerCase().i
 export const npgMuseEvaluation: Adapter = {
   answers: {
     ...mathBenchmarkAnswers,
+    'grapharena-metrics': (vector) =>
+      leaderboard(
+        vector as unknown as Answers,
+        graphArenaOrders[String(vector.task)] ?? { right: 'equal', better: 'larger' },
+      ),
     grapharena: (vector, mode) => ({
       value: found(grapharena, vector, arenaRow(vector, { mode })).part('value'),
     }),

@@ -1,12 +1,34 @@
 import countdown from '../../../reward-functions/countdown.ts'
 import gsm8k from '../../../reward-functions/gsm8k.ts'
+import { percent } from '../../analysis/decimals.ts'
+import {
+  type GroupSignal,
+  groupSignal,
+  highValueRows,
+  signalOver,
+  solvedReport,
+} from '../../analysis/signal.ts'
 import { evaluatePython, lastHashNumber, lastNumeralText, trimSpace } from '../../extract/index.ts'
+import { mean } from '../../statistics/moments.ts'
 import { reward } from './reward.ts'
 import type { Adapter } from './vector.ts'
 
 /** The study's own data preparation: the text after the last `####`. */
 const groundTruth = (text: string): string =>
   text.includes('####') ? trimSpace(text.split('####').at(-1) ?? '') : ''
+
+const evaluated = (text: string, truth: string): number => {
+  const answer = lastHashNumber(text)
+  return Number(answer !== null && answer === groundTruth(truth))
+}
+
+/** A row under the columns' names of today or of before; throws RangeError without variance or entropy. */
+function signalOfRow(row: Readonly<Record<string, number>>): GroupSignal {
+  const variance = row.reward_var ?? row.group_reward_var
+  const entropy = row.entropy ?? row.group_entropy
+  if (variance === undefined || entropy === undefined) throw new RangeError('no variance or entropy')
+  return { mean: row.mean_reward ?? row.group_mean_reward ?? Number.NaN, variance, entropy }
+}
 
 export const verlStudy: Adapter = {
   answers: {
@@ -19,9 +41,40 @@ export const verlStudy: Adapter = {
       throw new RangeError(`no method ${input.method}`)
     },
     extract_ground_truth: ({ input }) => groundTruth(String(input.text)),
-    eval_score({ input }) {
-      const answer = lastHashNumber(String(input.generated_text))
-      return Number(answer !== null && answer === groundTruth(String(input.ground_truth)))
+    eval_score: ({ input }) => evaluated(String(input.generated_text), String(input.ground_truth)),
+    group_stats: ({ input }) => groupSignal(input.scores as number[]),
+    analyse({ input }) {
+      const groups = input.groups as readonly { readonly answer: string; readonly completions: string[] }[]
+      const scores = groups.map(({ answer, completions }) => completions.map((one) => evaluated(one, answer)))
+      const signals = scores.map(groupSignal)
+      const rows = signals.map((signal, at) => ({
+        mean_reward: signal.mean,
+        reward_var: signal.variance,
+        entropy: signal.entropy,
+        success_count: scores[at]?.reduce((sum, score) => sum + score, 0),
+        total_count: scores[0]?.length,
+      }))
+      return { rows, ...signalOver(signals) }
     },
+    reward_eval({ input }) {
+      const items = input.items as readonly { readonly answer: string; readonly completion: string }[]
+      const correct = items.map(({ completion, answer }) => evaluated(completion, answer) === 1)
+      return { correct, accuracy: percent(mean(correct.map(Number))) }
+    },
+    high_value: ({ input: { rows, var_min, entropy_min, limit } }) =>
+      highValueRows((rows as readonly Readonly<Record<string, number>>[]).map(signalOfRow), {
+        varianceMin: Number(var_min ?? 0.05),
+        entropyMin: Number(entropy_min ?? 0.2),
+        limit: Number(limit ?? 10),
+      }),
+    countdown_report: ({ input }, mode) =>
+      solvedReport(
+        (input.groups as readonly { readonly ground_truth: unknown; readonly completions: string[] }[]).map(
+          ({ ground_truth, completions }) =>
+            completions.map((solution_str) =>
+              Number(reward(countdown, { solution_str, ground_truth }, { mode })),
+            ),
+        ),
+      ),
   },
 }

@@ -1,0 +1,79 @@
+/** A metric's course: [training step, value], in the order of the log; a step may come twice. */
+export type Series = readonly (readonly [step: number, value: number])[]
+
+/** Every metric of a log by its full name (`critic/score/mean`). */
+export type TrainingLog = ReadonlyMap<string, Series>
+
+/** The six metrics that the figures of a run are made of, under the names of the published analysis. */
+export const metricNames = {
+  test_score: 'val/openai/gsm8k/test_score',
+  train_reward: 'critic/score/mean',
+  kl_penalty: 'actor/reward_kl_penalty',
+  entropy_loss: 'actor/entropy_loss',
+  grad_norm: 'actor/grad_norm',
+  response_length: 'response_length/mean',
+} as const
+
+/** By metric name; a missing one is empty. */
+export type RunMetrics = Readonly<Partial<Record<keyof typeof metricNames, Series>>>
+
+const value = /^(?:-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|-?inf(?:inity)?|nan)$/i
+const wrapped = /^(?:np\.float\d+|tensor)\(([^()]*)\)$/
+
+/**
+ * verl's console lines (`step:5 - critic/score/mean:0.5 - ...`) and its file logger's JSON lines (`{"step": 5, "data":
+ * {...}}`). NaN and infinities are left out of the series; other lines are skipped. Linear in the text.
+ */
+export function readTrainingLog(text: string): TrainingLog {
+  const series = new Map<string, [number, number][]>()
+  for (const line of text.split(/\r\n|[\r\n]/)) {
+    for (const [name, at, number] of line.startsWith('{') ? jsonLine(line) : consoleLine(line)) {
+      const own = series.get(name)
+      if (own) own.push([at, number])
+      else series.set(name, [[at, number]])
+    }
+  }
+  return series
+}
+
+type Reading = readonly [name: string, step: number, value: number]
+
+function jsonLine(line: string): readonly Reading[] {
+  try {
+    const { step, data } = JSON.parse(line.replace(/\b(?:NaN|-?Infinity)\b/g, 'null')) as {
+      step?: unknown
+      data?: unknown
+    }
+    if (typeof step !== 'number' || data === null || typeof data !== 'object') return []
+    return Object.entries(data).flatMap(([name, number]) =>
+      typeof number === 'number' && Number.isFinite(number) ? [[name, step, number] as const] : [],
+    )
+  } catch {
+    return []
+  }
+}
+
+function consoleLine(line: string): readonly Reading[] {
+  const step = /\bstep:\s?(\d+)/.exec(line)
+  if (!step) return []
+  const fields = line.slice(step.index + step[0].length).split(' - ')
+  return fields.flatMap((field) => {
+    const colon = field.indexOf(':')
+    const text = field.slice(colon + 1).trim()
+    const plain = wrapped.exec(text)?.[1] ?? text
+    const number = colon > 0 && value.test(plain) ? Number(plain) : Number.NaN
+    return Number.isFinite(number) ? [[field.slice(0, colon).trim(), Number(step[1]), number] as const] : []
+  })
+}
+
+/** The six metrics; the validation score may have any data source's name. */
+export function metricsOfRun(log: TrainingLog): RunMetrics {
+  const { test_score, ...others } = metricNames
+  const known = Object.entries(others).map(([key, name]) => [key, log.get(name) ?? []] as const)
+  const validation =
+    log.get(test_score) ??
+    [...log].find(([name]) => name.startsWith('val/') && name.endsWith('test_score'))?.[1] ??
+    [...log].find(([name]) => /^val(?:-core)?\/.*(?:acc|reward|score)\/mean@\d+$/.test(name))?.[1] ??
+    []
+  return { ...Object.fromEntries(known), test_score: validation }
+}

@@ -1,0 +1,98 @@
+import t from 'tap'
+import { fixed, percent } from '../../src/analysis/decimals.ts'
+import { readPublishedLog } from '../../src/analysis/published-log.ts'
+import { metricsOfRun, readTrainingLog } from '../../src/analysis/training-log.ts'
+import { movingAverage, rewardAndAccuracy, trainingSummary } from '../../src/analysis/training-summary.ts'
+
+t.test('numbers are rounded from their exact value, ties to even', async (t) => {
+  const cases: [number, number, string][] = [
+    [0.125, 2, '0.12'],
+    [0.375, 2, '0.38'],
+    [-0.125, 2, '-0.12'],
+    [2.5, 0, '2'],
+    [1.005, 2, '1.00'],
+    [0.5, 0, '0'],
+    [Number.NaN, 4, 'nan'],
+    [Number.NEGATIVE_INFINITY, 4, '-inf'],
+  ]
+  for (const [value, decimals, text] of cases) t.equal(fixed(value, decimals), text, `${value}`)
+  t.equal(percent(2 / 3), '66.67%')
+})
+
+t.test("verl's console lines, its file logger and other lines are read in one text", async (t) => {
+  const log = readTrainingLog(
+    [
+      '(TaskRunner pid=7) step:1 - critic/score/mean:0.25 - actor/grad_norm:1e-05 - actor/entropy_loss:nan',
+      'Training Progress:   1%|  | 1/100 step: of many',
+      'global_step:9 - critic/score/mean:9',
+      'step:2 - critic/score/mean:np.float64(-0.5) - val-core/openai/gsm8k/reward/mean@4:0.75 - perf/x:inf',
+      '{"step": 3, "data": {"critic/score/mean": 1.5, "actor/grad_norm": NaN, "note": "x"}}',
+      '{"step": 4, "data"',
+      '{"step": "5", "data": {}}',
+    ].join('\r\n'),
+  )
+  t.strictSame(Object.fromEntries(log), {
+    'critic/score/mean': [
+      [1, 0.25],
+      [2, -0.5],
+      [3, 1.5],
+    ],
+    'actor/grad_norm': [[1, 1e-5]],
+    'val-core/openai/gsm8k/reward/mean@4': [[2, 0.75]],
+  })
+  t.match(metricsOfRun(log), { train_reward: { length: 3 }, test_score: [[2, 0.75]], entropy_loss: [] })
+})
+
+t.test('a log of one endless line is read in linear time', async (t) => {
+  for (const piece of ['a-', 'step:1 - ', ' - a:', 'step:', '1.', '{"']) {
+    const text = `step:1 - ${piece.repeat(Math.ceil(1_000_000 / piece.length))}`
+    const started = process.cpuUsage()
+    readTrainingLog(text)
+    t.ok(process.cpuUsage(started).user < 2_000_000, piece)
+  }
+})
+
+t.test(
+  'the published reading sees unsigned numbers without exponents, and refuses what is none',
+  async (t) => {
+    const text =
+      'global_step:7 - critic/score/mean:-1 - actor/grad_norm:1e-05\nstep:٣ - critic/score/mean: x critic/score/mean:.5'
+    t.match(readPublishedLog(text), { train_reward: [[3, 0.5]], grad_norm: [[7, 1]] })
+    t.throws(() => readPublishedLog('step:1 - critic/score/mean:0.5.3'), RangeError)
+  },
+)
+
+t.test('a summary shows what rises, what falls and what to fear', async (t) => {
+  const steps = Array.from({ length: 24 }, (_, i) => i)
+  const metrics = {
+    test_score: steps.filter((i) => i % 4 === 0).map((i) => [i, 0.5 + i / 100] as const),
+    train_reward: steps.map((i) => [i, 1 - i / 50] as const),
+    grad_norm: [[0, 0.5] as const, [1, 11] as const],
+    entropy_loss: [[0, 1] as const, [9, 0.5] as const],
+  }
+  t.match(trainingSummary(metrics), {
+    test_score: { first: '0.5000', max: '0.7000', max_step: 20, gain_percent: '40.00' },
+    train_reward: { window: 6, first_mean: '0.9500' },
+    correlation: { value: '-1.0000', reading: 'strong-negative' },
+    grad_norm: { max: '11.0000', warn_clip: true },
+    entropy: { change_percent: '-50.00', warn_collapse: true },
+  })
+  t.strictSame(trainingSummary({}), {})
+  t.throws(() => trainingSummary({ test_score: [[0, 0]] }), RangeError)
+  t.equal(rewardAndAccuracy([[1, 1]], []), null)
+  t.strictSame(
+    movingAverage(
+      [
+        [0, 1],
+        [1, 2],
+        [2, 6],
+      ],
+      3,
+    ),
+    [
+      [0, 1.5],
+      [1, 3],
+      [2, 4],
+    ],
+  )
+})
