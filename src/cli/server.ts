@@ -24,19 +24,21 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
   const metrics = openMetrics({
     version: packageVersion,
     inFlight: () => gateway.inFlight,
+    models: () => gateway.models(),
     runs: () => gateway.runs(),
   })
   let log: Log | null = null
   const gateway = await openGateway({ ...options, events: withLog(metrics, () => log) })
   const { listen, limits } = gateway.settings
-  const app = await createApp({
-    gateway,
-    metrics,
-    bodyLimit: limits.max_body_bytes,
-    logger: { level: options.logLevel },
-  })
-  log = app.log
+  let app: Awaited<ReturnType<typeof createApp>>
   try {
+    app = await createApp({
+      gateway,
+      metrics,
+      bodyLimit: limits.max_body_bytes,
+      logger: { level: options.logLevel },
+    })
+    log = app.log
     await app.listen({ host: options.host ?? listen.host, port: options.port ?? listen.port })
   } catch (error) {
     await gateway.close(0)

@@ -2,7 +2,9 @@ import { collectDefaultMetrics, Registry } from 'prom-client'
 import type { EngineEvents } from '../engine/events.ts'
 import type { FunctionEvents } from '../functions/events.ts'
 import type { ModelEvents } from '../models/events.ts'
+import type { ModelSnapshot } from '../models/models.ts'
 import { type Instruments, instruments, scoreBuckets, secondBuckets } from './instruments.ts'
+import { exposePools, modelMetrics } from './model-metrics.ts'
 import { exposeMonitors } from './monitors/exposition.ts'
 import type { WatchedRun } from './monitors/monitors.ts'
 import type { RecordEvents } from './record/record.ts'
@@ -24,6 +26,8 @@ export interface Metrics {
 export interface Sources {
   readonly version: string
   inFlight(): number
+  /** How every pool is. */
+  models?(): readonly ModelSnapshot[]
   /** Every run that the monitors watch. */
   runs?(): readonly WatchedRun[]
 }
@@ -34,6 +38,7 @@ export function openMetrics(sources: Sources): Metrics {
   const make = instruments(registry)
   make.gauge('samples_in_flight', 'Samples in work.', () => sources.inFlight())
   make.gauge('build_info', '1; the version is the label.', () => 1, { version: sources.version })
+  exposePools(make, () => sources.models?.() ?? [])
   exposeMonitors(make, () => sources.runs?.() ?? [])
   return {
     engine: engineMetrics(make),
@@ -101,31 +106,6 @@ function engineMetrics(make: Instruments): EngineEvents {
     guarded({ reward, step, parts }) {
       for (const part of parts) guarded(1, reward, step, part)
     },
-  }
-}
-
-function modelMetrics(make: Instruments): ModelEvents {
-  const calls = make.histogram(
-    'upstream_duration_seconds',
-    'Time of a call.',
-    ['model', 'outcome'],
-    secondBuckets,
-  )
-  const tokens = make.counter('tokens_total', 'Tokens that models read and wrote.', ['model', 'kind'])
-  const retries = make.counter('retries_total', 'Further calls after a failed one.', ['model', 'kind'])
-  const denied = make.counter('retries_denied_total', 'Further calls that the retry budget forbade.', [
-    'model',
-  ])
-  const ejections = make.counter('ejections_total', 'Instances that were taken out.', ['instance'])
-  return {
-    callEnded({ model, outcome, ms, tokens: used }) {
-      calls(ms / 1000, model, outcome)
-      tokens(used.prompt, model, 'prompt')
-      tokens(used.completion, model, 'completion')
-    },
-    retried: ({ model, kind }) => retries(1, model, kind),
-    retryDenied: ({ model }) => denied(1, model),
-    ejected: ({ instance }) => ejections(1, instance),
   }
 }
 

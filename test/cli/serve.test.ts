@@ -22,6 +22,16 @@ t.test('serve answers until it is asked to end, then exits 0', async (t) => {
   t.match(await served, { code: 0, stdout: /serves one at/ })
 })
 
+t.test('a key that is missing is told of, and nothing listens', async (t) => {
+  const folder = t.testdir({
+    'gateway.yaml': 'keys: { ops: { env: REWARD_GATEWAY_TEST_KEY, scopes: [admin] } }',
+    'one.yaml': 'steps: [{ name: rule, function: gsm8k-progressive }]',
+  })
+  const { code, stderr } = await runCommand(['serve', '--config', folder, '--port', '0'])
+  t.equal(code, 1)
+  t.match(stderr, /keys\.ops.*REWARD_GATEWAY_TEST_KEY is not set/)
+})
+
 t.test('the demo scores 160 answers in groups of 4 with a rule, a gate and two judges', async (t) => {
   const { code, stdout } = await runCommand(['demo'])
   t.equal(code, 0)

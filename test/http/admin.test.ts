@@ -11,6 +11,7 @@ import { startFleet } from '../support/simulated.ts'
 const rewards = { one: { steps: [{ name: 'rule', function: 'echo-rule' }] } }
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
 const [admin, trainer, viewer] = ['admin-key-0123456789', 'trainer-key-0123456789', 'viewer-key-0123456789']
+// Whoever gets in is told that there is no such reward.
 const score = {
   method: 'POST',
   url: '/v1/score',
@@ -18,8 +19,8 @@ const score = {
 } as const
 
 t.test('without keys all is open but the admin API, which says how to turn it on', async (t) => {
-  const app = await testApp(t, rewards)
-  t.equal((await app.inject(score)).statusCode, 200)
+  const app = await testApp(t, {})
+  t.equal((await app.inject(score)).statusCode, 404)
   const refused = await app.inject({ method: 'POST', url: '/admin/reload', headers: bearer(admin) })
   t.equal(refused.statusCode, 403)
   t.match(refused.json(), { error: { code: 'RG_FORBIDDEN', message: /no key .* has the scope 'admin'/ } })
@@ -27,8 +28,8 @@ t.test('without keys all is open but the admin API, which says how to turn it on
 
 t.test('an admin key alone leaves scoring open', async (t) => {
   const keys = { ops: { env: 'ADMIN_KEY', scopes: ['admin'] } }
-  const app = await testApp(t, { ...rewards, gateway: { keys } }, 1 << 20, { ADMIN_KEY: admin })
-  t.equal((await app.inject(score)).statusCode, 200)
+  const app = await testApp(t, { gateway: { keys } }, 1 << 20, { ADMIN_KEY: admin })
+  t.equal((await app.inject(score)).statusCode, 404)
   t.equal((await app.inject('/admin/models')).statusCode, 401)
   t.equal((await app.inject({ url: '/admin/models', headers: bearer('wrong') })).statusCode, 401)
   t.equal((await app.inject({ url: '/admin/models', headers: bearer(admin) })).statusCode, 200)
@@ -44,16 +45,16 @@ t.test('a key does what its scopes say, and an admin key everything', async (t) 
     viewer: { env: 'VIEWER_KEY', scopes: ['read'] },
   }
   const env = { ADMIN_KEY: admin, VIEWER_KEY: viewer }
-  const app = await testApp(t, { ...rewards, gateway: { keys } }, 1 << 20, env)
+  const app = await testApp(t, { gateway: { keys } }, 1 << 20, env)
   const status = async (key: string | null, request: object) =>
     (await app.inject({ ...request, headers: key === null ? {} : bearer(key) })).statusCode
   const table: [string | null, number, number, number][] = [
     [null, 401, 401, 401],
     ['no-such-key', 401, 401, 401],
-    [trainer, 200, 403, 403],
-    ['old', 200, 403, 403],
+    [trainer, 404, 403, 403],
+    ['old', 404, 403, 403],
     [viewer, 403, 200, 403],
-    [admin, 200, 200, 200],
+    [admin, 404, 200, 200],
   ]
   for (const [key, scoring, reading, ruling] of table) {
     t.equal(await status(key, score), scoring, `${key} scores`)
@@ -80,7 +81,7 @@ t.test('keys that cannot be used are told of together, before anything listens',
     e: { env: 'TWICE' },
     f: { env: 'TWICE' },
   }
-  const gateway = await testGateway(t, { ...rewards, gateway: { keys } }, { env: { TWICE: trainer } })
+  const gateway = await testGateway(t, { gateway: { keys } }, { env: { TWICE: trainer } })
   const metrics = openMetrics({ version: 'test', inFlight: () => 0 })
   await t.rejects(createApp({ gateway, metrics, bodyLimit: 1 << 20 }), {
     code: 'RG_CONFIG_INVALID',
@@ -88,7 +89,7 @@ t.test('keys that cannot be used are told of together, before anything listens',
       message,
     })),
   })
-  const both = testGateway(t, { ...rewards, gateway: { keys: { a: { env: 'A', file: 'b' } } } })
+  const both = testGateway(t, { gateway: { keys: { a: { env: 'A', file: 'b' } } } })
   await t.rejects(both, { code: 'RG_CONFIG_INVALID', problems: [{ message: /one of env and file/ }] })
 })
 
@@ -105,7 +106,7 @@ t.test('instances come, drain and go; models sleep and wake', async (t) => {
     plain: { model: 'judge', instances: [first?.url], health: { interval_s: 0 } },
   }
   const keys = { ops: { env: 'ADMIN_KEY', scopes: ['admin'] } }
-  const app = await testApp(t, { ...rewards, gateway: { keys, models } }, 1 << 20, { ADMIN_KEY: admin })
+  const app = await testApp(t, { gateway: { keys, models } }, 1 << 20, { ADMIN_KEY: admin })
   const call = async (path: string, payload?: object) => {
     const method = payload ? 'POST' : 'GET'
     const response = await app.inject({

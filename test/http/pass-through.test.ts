@@ -53,6 +53,10 @@ t.test('the pools are one OpenAI-compatible endpoint', async (t) => {
     t.match(await refused.json(), { error: { type: 'BadRequestError' } })
     const absent = await post(`${origin}/v1/embeddings`, { model: 'judge', input: 'a' })
     t.strictSame([absent.status, await absent.json()], [404, { detail: 'Not Found' }])
+    const lines = await states()
+    for (const url of judges.map(({ url }) => url))
+      t.ok(lines.includes(`reward_gateway_upstream_in_flight{model="judge",instance="${url}"} 0`))
+    t.ok(lines.includes('reward_gateway_instances{model="judge",state="ready"} 2'))
     const served = judges.map((judge) => judge.stats().requests['/v1/chat/completions'] ?? 0)
     t.equal(served[0]! + served[1]!, 2)
     t.ok(

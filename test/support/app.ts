@@ -14,6 +14,7 @@ export async function testApp(
   const metrics = openMetrics({
     version: 'test',
     inFlight: () => gateway.inFlight,
+    models: () => gateway.models(),
     runs: () => gateway.runs(),
   })
   const gateway = await testGateway(t, rewards, { events: metrics, env })

@@ -1,0 +1,86 @@
+import type { ModelEvents } from '../models/events.ts'
+import type { InstanceState, ModelSnapshot } from '../models/models.ts'
+import { type Instruments, secondBuckets } from './instruments.ts'
+
+/** What happens at the models, counted. */
+export function modelMetrics(make: Instruments): ModelEvents {
+  const calls = make.histogram(
+    'upstream_duration_seconds',
+    'Time of a call.',
+    ['model', 'outcome'],
+    secondBuckets,
+  )
+  const waits = make.histogram(
+    'upstream_queue_seconds',
+    'Time that a question stood in line for an instance; those that did not are not counted.',
+    ['model'],
+    secondBuckets,
+  )
+  const tokens = make.counter('tokens_total', 'Tokens that models read and wrote.', ['model', 'kind'])
+  const retries = make.counter('retries_total', 'Further calls after a failed one.', ['model', 'kind'])
+  const denied = make.counter('retries_denied_total', 'Further calls that the retry budget forbade.', [
+    'model',
+  ])
+  const hedges = make.counter('hedges_total', 'Second calls for late answers.', ['model'])
+  const ejections = make.counter('ejections_total', 'Instances that were taken out.', ['instance'])
+  const returns = make.counter('readmissions_total', 'Instances that were taken back.', ['instance'])
+  const refusals = make.counter(
+    'instances_refused_total',
+    'Addresses of an instances_file that are not within allow.',
+    ['model'],
+  )
+  const switches = make.counter('memory_switches_total', 'Times that a model fell asleep or woke up.', [
+    'model',
+    'state',
+  ])
+  return {
+    callEnded({ model, outcome, ms, tokens: used }) {
+      calls(ms / 1000, model, outcome)
+      tokens(used.prompt, model, 'prompt')
+      tokens(used.completion, model, 'completion')
+    },
+    queued: ({ model, ms }) => waits(ms / 1000, model),
+    retried: ({ model, kind }) => retries(1, model, kind),
+    retryDenied: ({ model }) => denied(1, model),
+    hedged: ({ model }) => hedges(1, model),
+    ejected: ({ instance }) => ejections(1, instance),
+    readmitted: ({ instance }) => returns(1, instance),
+    refused: ({ model }) => refusals(1, model),
+    switched: ({ model, state }) => switches(1, model, state),
+  }
+}
+
+const states: readonly InstanceState[] = ['ready', 'trial', 'ejected', 'draining', 'other-model', 'asleep']
+
+/** How the pools are when the metrics are asked for. */
+export function exposePools(make: Instruments, models: () => readonly ModelSnapshot[]): void {
+  make.read('gauge', 'upstream_waiting', 'Questions in line for an instance.', ['model'], () =>
+    models().map(({ name, waiting }) => ({ values: [name], value: waiting })),
+  )
+  make.read(
+    'gauge',
+    'upstream_in_flight',
+    'Calls under way at an instance, of all models there.',
+    ['model', 'instance'],
+    () => ofInstances(models(), ({ inFlight }) => inFlight),
+  )
+  make.read('gauge', 'upstream_limit', 'Calls that an instance may have.', ['model', 'instance'], () =>
+    ofInstances(models(), ({ limit }) => limit),
+  )
+  make.read('gauge', 'instances', 'Instances by state.', ['model', 'state'], () =>
+    models().flatMap(({ name, instances }) =>
+      states.map((state) => ({
+        values: [name, state],
+        value: instances.filter((instance) => instance.state === state).length,
+      })),
+    ),
+  )
+}
+
+const ofInstances = (
+  models: readonly ModelSnapshot[],
+  read: (instance: ModelSnapshot['instances'][number]) => number,
+): { values: readonly string[]; value: number }[] =>
+  models.flatMap(({ name, instances }) =>
+    instances.map((instance) => ({ values: [name, instance.address], value: read(instance) })),
+  )
