@@ -95,6 +95,41 @@ t.test('check says in plain words what a config would do, and where a judge is u
   t.matchSnapshot(text.replaceAll(/version [0-9a-f]{16}/g, 'version <hash>'))
 })
 
+t.test('check sends two answers through a judge of groups', async (t) => {
+  const steps = ['pairwise-judge', 'listwise-judge', 'loose-duel'].map((name) => ({
+    name,
+    function: name,
+    model: 'judge',
+  }))
+  const folder = t.testdir({
+    functions: {
+      'loose-duel.mjs': `import { z } from 'zod'
+import { definePairReward } from 'reward-gateway/contract'
+export default definePairReward({
+  ask: 'generate', truth: z.unknown(), range: [0, 1],
+  rm_preprocess: (a, b) => a.sample.response + ' or ' + b.sample.response,
+  rm_postprocess: ({ text }) => Number(text),
+})
+`,
+    },
+    configs: { 'gateway.yaml': gateway, 'groups.json': JSON.stringify({ steps }) },
+    'rows.jsonl': '{"prompt": "p", "response": "hello"}\n',
+  })
+  const { code, text } = await check([
+    `${folder}/configs`,
+    '--reward-functions',
+    `${folder}/functions`,
+    '--input',
+    `${folder}/rows.jsonl`,
+  ])
+  t.equal(code, 0)
+  const warnings = text
+    .split('\n')
+    .filter((line) => line.includes('stands outside') || line.includes('no question'))
+  t.equal(warnings.length, 1, text)
+  t.match(warnings[0], /loose-duel/)
+})
+
 t.test('check ends with every mistake and its place', async (t) => {
   const folder = t.testdir({
     'gateway.yaml': gateway,

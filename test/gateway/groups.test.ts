@@ -65,6 +65,10 @@ t.test('groups are judged by pairs and by lists', async (t) => {
     wins: { models, steps: [{ ...duel, pairs: { aggregate: 'mean_wins' } }] },
     skips: { models, steps: [rank, { ...duel, on_unreadable: 'skip' }] },
     half: { models, steps: [{ ...duel, on_unreadable: 0.5, pairs: { aggregate: 'mean_wins' } }] },
+    panel: {
+      models: { ...models, partial: other.config },
+      steps: [{ ...duel, model: ['judge', 'partial'], pairs: { aggregate: 'mean_wins' } }],
+    },
     biased: { models: { partial: other.config }, steps: [{ ...duel, model: 'partial' }] },
     gated: { models, gate: 'rule == 1', steps: [rule, { ...duel, op: 'add', weight: 0.1 }] },
     list: { models, steps: [list] },
@@ -138,6 +142,12 @@ t.test('groups are judged by pairs and by lists', async (t) => {
         },
       ],
     })
+  })
+
+  await t.test("a panel's models are told apart", async (t) => {
+    const [two, three] = await outcomesOf(gateway, 'panel', group('pa', ['2 Exactly', '3 Exactly']))
+    t.strictSame([two, three].map(resultOf), [2.5, 7.5])
+    t.match(three?.terms[0], { score: { details: { panel: { judge: 1, partial: 0.5 } } } })
   })
 
   await t.test('a failed pair is left out; who has none left fails with its reason', async (t) => {
