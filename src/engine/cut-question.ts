@@ -13,11 +13,14 @@ export function valuesOf(question: Question): readonly string[] {
   return values
 }
 
-/** Whether a value is the row's response, holds it, or was taken from it: not from what else the row says. */
+/**
+ * Whether a value is the row's response, holds it or was taken from it. What stands in the rest of the row is no
+ * response, so that an answer which repeats its question cannot have that cut.
+ */
 export function isResponseOf({ sample, earlier }: CallRow, value: string): boolean {
   const { response, prompt, rmPrompt, groundTruth } = sample
-  if (value === '') return false
-  if (response !== '' && (response.includes(value) || value.includes(response))) return true
+  if (value === '' || response === '') return false
+  if (value === response) return true
   const others = [
     ...(typeof prompt === 'string' ? [prompt] : prompt.map(({ content }) => content)),
     rmPrompt ?? '',
@@ -25,8 +28,12 @@ export function isResponseOf({ sample, earlier }: CallRow, value: string): boole
     ...Object.values(earlier).flatMap(({ texts }) => texts),
   ]
   if (others.some((text) => text.includes(value))) return false
-  // Out of JSON, say: its escapes are gone.
-  return response.length * 2 >= value.length && startsWithin(JSON.stringify(value).slice(1, -1), response)
+  // Out of JSON, say, its escapes are gone.
+  return (
+    response.includes(value) ||
+    value.includes(response) ||
+    startsWithin(JSON.stringify(value).slice(1, -1), response)
+  )
 }
 
 /** Whether the beginning of a piece of JSON text stands in another text. */

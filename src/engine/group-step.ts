@@ -21,15 +21,15 @@ export async function groupTerm(
   const { min, waitMs } = job.plan.group
   const isCompared = step.kind === 'pair' || step.kind === 'list'
   const least = Math.max(min ?? groups.sizeOf(sample), isCompared ? 2 : 1)
+  // The waiting may end when the request has long ended; then nobody is to be asked.
+  const mayBeLate = Number.isFinite(waitMs)
+  const isLate = (): boolean => mayBeLate && context.end.signal.aborted
   const term = await groups.together(
     step.name,
     sample,
     row,
-    (rows: readonly CallRow[]) => groupTerms(context, step, rows),
-    {
-      least,
-      after: (end) => (Number.isFinite(waitMs) ? clock.after(waitMs, end) : () => {}),
-    },
+    async (rows: readonly CallRow[]) => (isLate() ? [] : groupTerms(context, step, rows)),
+    { least, after: (end) => (mayBeLate ? clock.after(waitMs, end) : () => {}) },
   )
   return term === incomplete ? failed(context, step, tooFew(least)) : term
 }

@@ -48,6 +48,10 @@ export function resolveStep(
   if (min !== undefined && min > draws) {
     report.add([...at, 'votes', 'min'], `${min} valid draws cannot come of ${draws}`)
   }
+  const onUnreadable = step.on_unreadable ?? reward.on_unreadable ?? 'fail'
+  if (kind === 'pair' && typeof onUnreadable === 'number' && !(onUnreadable >= 0 && onUnreadable <= 1)) {
+    report.add([...at, 'on_unreadable'], `${onUnreadable} is no probability that an answer is better`)
+  }
   const needs = [...after, ...(when?.steps ?? []), ...(gated ? (gate?.steps ?? []) : [])]
   return {
     name: step.name,
@@ -63,7 +67,7 @@ export function resolveStep(
     when,
     dataSource: step.data_source === undefined ? null : sourcePattern([step.data_source].flat()),
     gated,
-    onUnreadable: step.on_unreadable ?? reward.on_unreadable ?? 'fail',
+    onUnreadable,
     votes: { n, aggregate, min: min ?? Math.floor(draws / 2) + 1, earlyStop },
     soft: step.soft ? repliesOf(bound) : null,
     pairs: { scheme: 'all', neighbours: 1, swap: true, aggregate: 'bradley_terry', ...step.pairs },

@@ -38,6 +38,15 @@ t.test('a value of the response is told from one of the rest of the row', async 
   for (const [value, wanted] of Object.entries(values)) t.equal(isResponseOf(row, value), wanted, value)
 })
 
+t.test('an answer that repeats its question cannot have that cut', async (t) => {
+  const prompt = 'How many apples has Ann?'
+  const echo = { sample: sampleOf(`${prompt} ${'x'.repeat(500)}`, { prompt }), earlier: {} }
+  t.equal(isResponseOf(echo, prompt), false)
+  t.equal(isResponseOf(echo, echo.sample.response), true)
+  t.equal(isResponseOf({ sample: sampleOf('a', { prompt }), earlier: {} }, prompt), false)
+  t.equal(isResponseOf({ sample: sampleOf(prompt, { prompt }), earlier: {} }, prompt), true)
+})
+
 t.test('hostile lengths cost little', async (t) => {
   const began = performance.now()
   const long = '\ud800'.repeat(1 << 20)

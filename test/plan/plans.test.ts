@@ -221,6 +221,10 @@ t.test('names, order and kinds are checked against each other', async (t) => {
       'steps:\n  - { name: d, function: rider-bge, model: cloud }\n  - { name: e, function: duel, model: cloud }\n',
       [/asks for classify, which a server of backend openai cannot answer/],
     ],
+    [
+      'on_unreadable: -1\nsteps:\n  - { name: d, function: duel, model: judge }\n',
+      [/-1 is no probability that an answer is better/],
+    ],
     [`group: { min: 2 }\nsteps:\n${rule}`, [/no step is over all answers/]],
     ['steps: []\n', [/a reward needs at least one step/]],
     ['description: x\n', [/steps \| is missing/]],
