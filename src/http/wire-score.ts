@@ -1,9 +1,14 @@
 import { GatewayError } from '../errors.ts'
 import type { Gateway, Scored, ScoreJob } from '../gateway/gateway.ts'
-import type { WireReading } from '../wire/wire.ts'
+import type { RewardShape, WireReading } from '../wire/wire.ts'
 import type { HeldGroups } from './held-groups.ts'
 
 type Plan = ReturnType<Gateway['reward']>
+
+/** What a reply must know of its reward. */
+export const shapeOf = ({ steps, formula }: Pick<Plan, 'steps' | 'formula'>): RewardShape => ({
+  isSum: formula === null && steps.slice(1).every(({ op }) => op === 'add'),
+})
 
 /** What a request of a wire is scored with. */
 export type WireJob = Omit<ScoreJob, 'rows' | 'reward'>

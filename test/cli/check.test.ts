@@ -153,9 +153,14 @@ t.test('check tells of arguments, files and rows that it cannot use', async (t) 
     'one.yaml': 'steps: [{ name: r, function: countdown }]\n',
     'text.jsonl': 'no json\n',
     'row.jsonl': '{"response": 1}\n',
+    wired: { 'gateway.yaml': 'wires: { slime: { truths: none.jsonl } }\n' },
   })
   const one = `${folder}/one.yaml`
   t.match((await check([])).code, { code: 'RG_COMMAND_INVALID' })
+  t.match((await check([`${folder}/wired`])).code, {
+    code: 'RG_CONFIG_INVALID',
+    problems: [{ path: /none.jsonl$/, message: /cannot be read/ }],
+  })
   t.match((await check([one, '--wrong'])).code, { code: 'RG_COMMAND_INVALID' })
   t.match((await check([`${folder}/empty`, `${folder}/none.yaml`])).code, {
     code: 'RG_CONFIG_INVALID',

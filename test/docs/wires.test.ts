@@ -45,3 +45,10 @@ t.test('the settings of wires are on the page, and each wire can be set', async 
     [...keys],
   )
 })
+
+t.test("Open-Instruct's deadline lies below what its client waits for such a request", async (t) => {
+  const { read } = wires.find(({ name }) => name === 'open-instruct')?.routes[''] ?? {}
+  const deadlineOf = (max_execution_time: number) =>
+    read?.({ body: { program: '', max_execution_time }, query: {}, oddities: [], truths: null }).deadlineMs
+  t.strictSame([0.1, 1, 10, 1000].map(deadlineOf), [28_000, 28_000, 98_000, 298_000])
+})

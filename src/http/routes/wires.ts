@@ -3,11 +3,11 @@ import { z } from 'zod'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { wires } from '../../wire/index.ts'
 import { settle } from '../../wire/settle.ts'
-import type { RewardShape, Wire, WireRoute, WireSettings } from '../../wire/wire.ts'
+import type { Wire, WireRoute, WireSettings } from '../../wire/wire.ts'
 import { digestOf, odditiesOf } from '../body.ts'
 import { goneSignal } from '../gone.ts'
 import type { ZodApp } from '../validation.ts'
-import { scoreReading } from '../wire-score.ts'
+import { scoreReading, shapeOf } from '../wire-score.ts'
 import { openWireState, type WireState } from '../wire-state.ts'
 
 const params = z.object({ reward: z.string() })
@@ -70,7 +70,3 @@ async function answer(
   // Some clients refuse any other type, and a bare number is JSON too.
   return reply.type('application/json').send(JSON.stringify(reading.write(answers, shapeOf(plan))))
 }
-
-const shapeOf = ({ steps, formula }: ReturnType<Gateway['reward']>): RewardShape => ({
-  isSum: formula === null && steps.slice(1).every(({ op }) => op === 'add'),
-})
