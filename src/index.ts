@@ -1,6 +1,8 @@
 /** reward-gateway as a library: open a gateway, score samples, read outcomes. */
 export { type ErrorCode, GatewayError, type Problem } from './errors.ts'
 export {
+  AskError,
+  type Forwarded,
   type Gateway,
   type GatewayOptions,
   openGateway,
