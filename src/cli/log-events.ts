@@ -10,6 +10,14 @@ type Events = NonNullable<GatewayOptions['events']>
 export function withLog(events: Events, log: () => Log | null): Events {
   return {
     ...events,
+    canary: {
+      ...events.canary,
+      judged(event) {
+        events.canary?.judged?.(event)
+        if (event.reason === null) log()?.info(event, 'an instance judges rightly again')
+        else log()?.error(event, 'an instance fails its canaries; docs/monitoring.md says what to do')
+      },
+    },
     monitors: {
       alarmed(alarm) {
         events.monitors?.alarmed?.(alarm)

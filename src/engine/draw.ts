@@ -22,6 +22,8 @@ export type Drawn = { readonly model: string } & (Read | { readonly status: 'tex
 export interface Draw {
   readonly model: string
   readonly draw: number
+  /** The only instance that is asked; absent: any. */
+  readonly instance?: string
 }
 
 /** One question to one model, and what the author's rm_postprocess reads in the answer. Never rejects. */
@@ -30,10 +32,14 @@ export async function drawOne(
   step: PlanStep,
   rows: readonly CallRow[],
   question: GuardedQuestion,
-  { model, draw }: Draw,
+  { model, draw, instance }: Draw,
 ): Promise<Drawn> {
   const began = context.clock.now()
-  const answered = await ask(context, step, rows, question, { model, draw })
+  const answered = await ask(context, step, rows, question, {
+    model,
+    draw,
+    ...(instance !== undefined && { instance }),
+  })
   const ms = context.clock.now() - began
   const drawn: Drawn =
     'failure' in answered
@@ -159,7 +165,7 @@ async function ask(
   step: PlanStep,
   rows: readonly CallRow[],
   question: GuardedQuestion,
-  { model, draw }: Draw,
+  { model, draw, instance }: Draw,
 ): Promise<Answered | { readonly failure: Failure }> {
   const started = context.clock.now()
   try {
@@ -171,6 +177,7 @@ async function ask(
       ...(step.sampling && { sampling: step.sampling }),
       key: question.key,
       draw,
+      ...(instance !== undefined && { instance }),
       prefix: question.prefix,
       deadline: Math.min(context.job.deadline, started + step.timeoutMs),
       signal: context.end.signal,

@@ -78,6 +78,8 @@ export interface Gateway {
   readonly keys: Keys
   /** What is needed before every reward can be scored: the models without a living instance. */
   missing(): readonly string[]
+  /** Instances that fail their canaries and get no questions, of the models of one reward or of all. */
+  suspects(reward?: string): readonly { readonly model: string; readonly instance: string }[]
   /** What the monitors watch, of one reward or of all. */
   runs(reward?: string): readonly WatchedRun[]
   /** Rows in work. */
@@ -151,6 +153,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       return serving.keys
     },
     missing: () => (closing ? ['the gateway is closing'] : missingModels(serving)),
+    suspects: (reward) =>
+      suspectsOf(serving, reward === undefined ? serving.plans.values() : [planOf(reward)]),
     runs: (reward) => monitors.runs(reward),
     get inFlight() {
       return serving.engine.inFlight
@@ -188,6 +192,21 @@ async function scoreWith(serving: Serving, plan: Plan, job: ScoreJob, clock: Clo
     throw new GatewayError('RG_SAMPLES_FAILED', `${invalid} of ${outcomes.length} samples have no reward`)
   }
   return { outcomes, version: plan.version }
+}
+
+function suspectsOf(
+  { models }: Serving,
+  plans: Iterable<Plan>,
+): readonly { readonly model: string; readonly instance: string }[] {
+  const needed = new Set([...plans].flatMap(({ steps }) => steps.flatMap((step) => step.models)))
+  return models
+    .snapshot()
+    .filter(({ name }) => needed.has(name))
+    .flatMap(({ name, instances }) =>
+      instances
+        .filter(({ state }) => state === 'suspect')
+        .map(({ address }) => ({ model: name, instance: address })),
+    )
 }
 
 function missingModels({ plans, models }: Serving): readonly string[] {

@@ -1,3 +1,4 @@
+import type { CanaryEvents } from '../canary/canary.ts'
 import type { Clock } from '../clock.ts'
 import { type Engine, openEngine } from '../engine/engine.ts'
 import type { EngineEvents } from '../engine/events.ts'
@@ -15,6 +16,7 @@ import type { Plan } from '../plan/plan.ts'
 import { resolvePlans } from '../plan/resolve.ts'
 import type { MonitorEvents } from '../telemetry/monitors/monitors.ts'
 import type { RecordEvents } from '../telemetry/record/record.ts'
+import { canaryOf } from './canary-of.ts'
 import { type Keys, readKeys } from './keys.ts'
 import { allOf } from './listeners.ts'
 import { Passing } from './passing.ts'
@@ -37,6 +39,7 @@ export interface ServingOptions {
     readonly functions?: FunctionEvents
     readonly record?: RecordEvents
     readonly monitors?: MonitorEvents
+    readonly canary?: CanaryEvents
   }
 }
 
@@ -87,6 +90,7 @@ export async function openServing(options: ServingOptions, before?: Serving): Pr
       })
     const passing = new Passing(models)
     const { secret_env: secretName } = settings.guard
+    const secret = (secretName && env[secretName]) || options.secret
     const record = recordOf(settings, resolved.models, {
       clock,
       ...(events.record && { events: events.record }),
@@ -95,9 +99,17 @@ export async function openServing(options: ServingOptions, before?: Serving): Pr
       functions,
       models,
       clock,
-      secret: (secretName && env[secretName]) || options.secret,
+      secret,
       maxRows: settings.limits.max_samples,
       events: allOf([events.engine, record]),
+    })
+    const canary = canaryOf(settings, {
+      functions,
+      models,
+      clock,
+      secret,
+      plans: resolved.plans.values(),
+      ...(events.canary && { events: events.canary }),
     })
     let ending: Promise<void> | null = null
     const end = async () => {
@@ -120,6 +132,7 @@ export async function openServing(options: ServingOptions, before?: Serving): Pr
       },
       passing,
       async close(graceMs) {
+        canary?.close()
         await atMost(clock, graceMs, Promise.all([engine.idle(), passing.idle()]))
         ending ??= end()
         await ending

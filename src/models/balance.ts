@@ -10,6 +10,8 @@ export class Member {
   draining = false
   /** Serves another model than the pool's. */
   stranger = false
+  /** Answers known questions wrongly. */
+  suspect = false
   /** Its GPU memory is given back, or may be. */
   asleep = false
 
@@ -37,7 +39,8 @@ export class Member {
 }
 
 /** May take questions, if its instance can. */
-export const isOpen = (member: Member): boolean => !member.draining && !member.stranger && !member.asleep
+export const isOpen = ({ draining, stranger, suspect, asleep }: Member): boolean =>
+  !draining && !stranger && !suspect && !asleep
 
 /** May take questions, and its instance is believed to work. */
 export const isAlive = (member: Member): boolean => isOpen(member) && member.instance.alive

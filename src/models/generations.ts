@@ -106,6 +106,7 @@ function asked(own: ReadonlyMap<string, Held>): Omit<Models, 'next' | 'close'> {
     },
     drainInstance: async (model, address) => named(model).membership.drain(address),
     removeInstance: async (model, address) => named(model).membership.remove(address),
+    suspect: (model, address, reason) => named(model).membership.suspect(address, reason),
     sleep: (model) => switched(model, 'sleep'),
     wake: (model) => switched(model, 'wake'),
     snapshot: () => [...own.values()].map(({ open }) => snapshotOf(open.model)),

@@ -47,6 +47,17 @@ export class Membership {
     await idle(member)
   }
 
+  /** Keeps questions from an instance that answers wrongly, or (null) gives it questions again. */
+  suspect(address: string, reason: string | null): void {
+    const member = this.#find(address)
+    if (!member || member.suspect === (reason !== null)) return
+    const { pool, events } = this.#model.parts.dispatcher
+    member.suspect = reason !== null
+    if (reason === null) events.readmitted?.({ instance: address })
+    else events.ejected?.({ instance: address, reason })
+    pool.changed()
+  }
+
   /** Drains the instance, then forgets it. One that was added again meanwhile stays. */
   async remove(url: string): Promise<void> {
     const member = this.#known(url)

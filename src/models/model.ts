@@ -11,6 +11,7 @@ import type { Seat } from './gpu-group.ts'
 import { LabelScorer } from './label-scoring.ts'
 import type { ModelConfig } from './model-config.ts'
 import type { Answered, AskRequest, RenderedInput } from './models.ts'
+import { askPinned } from './pinned.ts'
 import { isKept, keyOf, settingsOf } from './question.ts'
 import { readJson } from './reply.ts'
 
@@ -46,6 +47,8 @@ export class Model {
 
   async ask<A extends AskName>(request: AskRequest<A>): Promise<Answered<A>> {
     const settings = settingsOf(this.config, request)
+    if (request.instance !== undefined)
+      return answered(await askPinned(this, request, settings, request.instance), 'call')
     const key = keyOf(request, settings, this.#identity)
     const isToKeep = isKept(this.config, request.ask, settings)
     const { events, model, clock } = this.parts.dispatcher

@@ -43,6 +43,8 @@ export interface AskRequest<A extends AskName = AskName> {
   readonly draw: number
   /** The constant beginning of the prompt, for prefix affinity; '' for none. Never text of a user alone. */
   readonly prefix: string
+  /** The only instance that is asked, whatever its state, beside the line: no cache, no sharing, no second call. */
+  readonly instance?: string
   /** On the injected clock, milliseconds. */
   readonly deadline: number
   readonly signal: AbortSignal
@@ -72,8 +74,11 @@ export class AskError extends Error {
   }
 }
 
-/** `trial`: it failed, and one question tries it again. `other-model`: it answers, but serves something else. */
-export type InstanceState = 'ready' | 'trial' | 'ejected' | 'draining' | 'other-model' | 'asleep'
+/**
+ * `trial`: it failed, and one question tries it again. `other-model`: it answers, but serves something else. `suspect`: it
+ * answers known questions wrongly.
+ */
+export type InstanceState = 'ready' | 'trial' | 'ejected' | 'draining' | 'other-model' | 'suspect' | 'asleep'
 
 /** One instance in one model's pool. Counters are since the start and of all models at the address. */
 export interface InstanceSnapshot {
@@ -116,6 +121,8 @@ export interface Models {
   drainInstance(model: string, address: string): Promise<void>
   /** Drains, then forgets. */
   removeInstance(model: string, address: string): Promise<void>
+  /** No further questions for the instance, with the reason; null: it may have them again. Nothing where it is not there. */
+  suspect(model: string, address: string, reason: string | null): void
   /** Gives back the GPU memory of all instances when their calls are done. Throws RG_REQUEST_INVALID without a lifecycle. */
   sleep(model: string): Promise<void>
   wake(model: string): Promise<void>

@@ -19,10 +19,11 @@ export function snapshotOf({ config, parts }: Model): ModelSnapshot {
   }
 }
 
-function stateOf({ instance, draining, stranger, asleep }: Member): InstanceState {
+function stateOf({ instance, draining, stranger, suspect, asleep }: Member): InstanceState {
   if (draining) return 'draining'
   if (asleep) return 'asleep'
   if (stranger) return 'other-model'
+  if (suspect) return 'suspect'
   if (!instance.healthy || instance.breaker.state === 'open') return 'ejected'
   return instance.breaker.state === 'half-open' ? 'trial' : 'ready'
 }

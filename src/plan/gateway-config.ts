@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { modelConfig } from '../models/model-config.ts'
+import { canaryConfig } from './canary-config.ts'
 import { recordConfig } from './record-config.ts'
 import { globalName } from './reward-config.ts'
 import { wiresConfig } from './wires-config.ts'
@@ -101,6 +102,8 @@ export const gatewayConfig = z.strictObject({
     })
     .prefault({}),
   wires: wiresConfig.prefault({}),
+  /** Known questions to every judge from time to time; absent: none. */
+  canary: canaryConfig.optional(),
   /** Where scored rows are written down; absent: nowhere. */
   record: recordConfig.optional(),
 })

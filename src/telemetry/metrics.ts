@@ -3,6 +3,7 @@ import type { EngineEvents } from '../engine/events.ts'
 import type { FunctionEvents } from '../functions/events.ts'
 import type { ModelEvents } from '../models/events.ts'
 import type { ModelSnapshot } from '../models/models.ts'
+import { type CanaryMetrics, canaryMetrics } from './canary-metrics.ts'
 import { type Instruments, instruments, scoreBuckets, secondBuckets } from './instruments.ts'
 import { exposePools, modelMetrics } from './model-metrics.ts'
 import { exposeMonitors } from './monitors/exposition.ts'
@@ -15,6 +16,7 @@ export interface Metrics {
   readonly models: ModelEvents
   readonly functions: FunctionEvents
   readonly record: RecordEvents
+  readonly canary: CanaryMetrics
   /** Called once a request of a route has been answered. */
   answered(route: string, status: number, seconds: number): void
   /** The exposition text and its content type. */
@@ -45,6 +47,7 @@ export function openMetrics(sources: Sources): Metrics {
     models: modelMetrics(make),
     functions: functionMetrics(make),
     record: recordMetrics(make),
+    canary: canaryMetrics(make),
     answered: requestMetrics(make),
     expose: async () => ({ text: await registry.metrics(), contentType: registry.contentType }),
     close: () => registry.clear(),

@@ -50,7 +50,15 @@ export function modelMetrics(make: Instruments): ModelEvents {
   }
 }
 
-const states: readonly InstanceState[] = ['ready', 'trial', 'ejected', 'draining', 'other-model', 'asleep']
+const states = Object.keys({
+  ready: true,
+  trial: true,
+  ejected: true,
+  draining: true,
+  'other-model': true,
+  suspect: true,
+  asleep: true,
+} satisfies Record<InstanceState, true>)
 
 /** How the pools are when the metrics are asked for. */
 export function exposePools(make: Instruments, models: () => readonly ModelSnapshot[]): void {

@@ -25,12 +25,26 @@ export function rewardRoutes(app: ZodApp, gateway: Gateway): void {
         tags,
         summary: 'How the runs of a reward stand: the figures of the monitors and their alarms',
         params,
-        response: { 200: z.object({ reward: z.string(), version: z.string(), runs: z.array(runStats) }) },
+        response: {
+          200: z.object({
+            reward: z.string(),
+            version: z.string(),
+            runs: z.array(runStats),
+            suspects: z
+              .array(z.object({ model: z.string(), instance: z.string() }))
+              .describe('Instances of its models that fail their canaries and get no questions.'),
+          }),
+        },
       },
     },
     async (request) => {
       const { name, version } = gateway.reward(request.params.name)
-      return { reward: name, version, runs: gateway.runs(name).map(statsOf) }
+      return {
+        reward: name,
+        version,
+        runs: gateway.runs(name).map(statsOf),
+        suspects: [...gateway.suspects(name)],
+      }
     },
   )
   app.get(

@@ -1,0 +1,52 @@
+import type { AskName, Asks } from '../contract/index.ts'
+import { askError } from './ask-error.ts'
+import type { Settings } from './backend.ts'
+import { call } from './call.ts'
+import type { Dispatched } from './dispatch.ts'
+import { Fault } from './fault.ts'
+import { Flight } from './flight.ts'
+import type { Model } from './model.ts'
+import type { AskRequest } from './models.ts'
+import { readJson } from './reply.ts'
+
+type AnyAnswer = Asks[AskName]['answer']
+
+/** Asks one instance, once, whatever its state but asleep or gone. Rejects with AskError. */
+export async function askPinned(
+  model: Model,
+  request: AskRequest,
+  settings: Settings,
+  address: string,
+): Promise<Dispatched<AnyAnswer>> {
+  const { dispatcher, backend, headers } = model.parts
+  const { clock, pool } = dispatcher
+  const { ask, input, prefix, deadline, signal } = request
+  try {
+    const member = pool.members.find(({ instance }) => instance.address === address)
+    if (!member || member.asleep || member.draining)
+      throw new Fault('judge_unreachable', 'the instance takes no questions')
+    if (ask === 'choose' && model.config.choose.endpoint === 'generative_scoring')
+      throw new Fault(
+        'judge_rejected',
+        'labels scored by /generative_scoring cannot be asked of one instance',
+      )
+    const flight = new Flight(
+      async (stop) => {
+        const { path, body } = backend.translate(ask, input, settings)
+        const message = { method: 'POST', path, headers, body } as const
+        member.begin()
+        const reading = await call(
+          dispatcher,
+          member,
+          { ask, prefix, message, read: (reply) => backend.read(ask, readJson(reply), input) },
+          stop,
+        )
+        return { ...reading, instance: address, attempts: 1 }
+      },
+      () => {},
+    )
+    return await flight.join(clock, deadline, signal, () => new Fault('deadline', 'no answer in time'))
+  } catch (error) {
+    throw askError(error)
+  }
+}
