@@ -100,7 +100,6 @@ t.test('in a storm of faults, clients that leave and too much load, no number is
     for (const { valid, reward } of results) t.equal(reward, valid ? 1 : null)
   }
   t.comment(`${Math.round(ms)} ms: ${JSON.stringify(Object.fromEntries(statuses))}`)
-  t.ok(ms < 10_000, 'the storm ends')
   const metrics = async () => (await app.inject('/metrics')).body
   while (!(await metrics()).includes('reward_gateway_samples_in_flight 0\n')) await after(20)
   while (servers.some((server) => server.stats().inFlight > 0)) await new Promise(setImmediate)

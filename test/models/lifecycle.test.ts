@@ -259,6 +259,29 @@ t.test('counting tokens wakes the model that counts them, and ends with who wait
   await server.seen[4]?.closed
 })
 
+t.test('a model that sleeps and wakes goes over to another config', async (t) => {
+  const server = await startSimulatedServer({ model: 'm' })
+  const make = (timeout: number) => ({
+    judge: configOf([server.url], { lifecycle: {}, timeout_s: timeout, wait_for_instance_s: 1 }),
+  })
+  const old = openModels(make(10), { clock: systemClock })
+  const ask = (models: typeof old, text: string) => models.ask(question(text, systemClock.now() + 10_000))
+  t.ok((await ask(old, 'a')).answer)
+  const next = old.next(make(20))
+  t.teardown(async () => {
+    await Promise.all([old.close(), next.close()])
+    await server.close()
+  })
+  t.ok((await ask(next, 'b')).answer)
+  t.ok((await ask(old, 'c')).answer, 'both take turns while the old one drains')
+  await old.close()
+  t.ok((await ask(next, 'd')).answer)
+  await next.sleep('judge')
+  t.equal(server.stats().isSleeping, true)
+  t.ok((await ask(next, 'e')).answer)
+  t.equal(server.stats().isSleeping, false)
+})
+
 t.test('the line for a turn has its limit', async (t) => {
   const { ask } = await judge(t, [() => undefined], { lifecycle: {}, max_queue: 2 })
   const gone = new AbortController()
