@@ -36,7 +36,7 @@ const rooms: Record<string, readonly string[]> = {
   http: ['gateway', 'wire', 'telemetry', 'sample'],
   dataset: ['sample', 'wire'],
   audit: ['gateway', 'sample', 'statistics'],
-  analysis: ['statistics'],
+  analysis: ['dataset', 'statistics'],
   import: ['plan'],
   simulate: ['audit', 'extract'],
   cli: [
@@ -90,7 +90,7 @@ const packages: Record<string, readonly string[]> = {
   jiti: ['functions'],
   yaml: ['plan', 'import'],
   jsep: ['plan'],
-  '@duckdb/node-api': ['dataset'],
+  '@duckdb/node-api': ['dataset', 'analysis'],
   re2js: ['extract'],
   ajv: ['extract'],
   eld: ['extract'],

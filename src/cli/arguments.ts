@@ -27,3 +27,10 @@ export function oneOf<T extends string>(option: string, text: string, words: rea
   if (word !== undefined) return word
   throw new GatewayError('RG_COMMAND_INVALID', `--${option} ${text}: one of ${words.join(', ')} is needed`)
 }
+
+/** A finite number from an option; throws RG_COMMAND_INVALID naming the option. */
+export function finiteNumber(option: string, text: string): number {
+  const number = text.trim() === '' ? Number.NaN : Number(text)
+  if (Number.isFinite(number)) return number
+  throw new GatewayError('RG_COMMAND_INVALID', `--${option} ${text}: a number is needed`)
+}

@@ -11,6 +11,7 @@ const commands: Readonly<Record<string, () => Promise<{ readonly command: Comman
   serve: () => import('./serve.ts'),
   score: () => import('./score.ts'),
   check: () => import('./check.ts'),
+  analyze: () => import('./analyze.ts'),
   audit: () => import('./audit.ts'),
   explain: () => import('./explain.ts'),
   simulate: () => import('./simulate.ts'),

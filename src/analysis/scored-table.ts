@@ -1,0 +1,82 @@
+import type { DuckDBConnection } from '@duckdb/node-api'
+import { filePath } from '../dataset/duckdb.ts'
+import { GatewayError } from '../errors.ts'
+
+const columns = {
+  id: 'VARCHAR',
+  reward: 'DOUBLE',
+  valid: 'BOOLEAN',
+  failure: 'JSON',
+  terms: 'JSON',
+  sample: 'JSON',
+  training_step: 'BIGINT',
+}
+
+/**
+ * Makes the tables `scored` and `term` of scored files and of the gateway's records: one row a sample (`place` counts from 0,
+ * `solved` a reward of at least `solvedAt`), one row a scored term of it. Throws RG_INPUT_INVALID naming the file.
+ */
+export async function loadScored(
+  connection: DuckDBConnection,
+  files: readonly string[],
+  solvedAt: number,
+): Promise<void> {
+  await connection.run(`CREATE TABLE scored (
+    file INTEGER, place BIGINT, id VARCHAR, reward DOUBLE, valid BOOLEAN, kind VARCHAR, source VARCHAR, grp VARCHAR,
+    length BIGINT, step BIGINT, solved BOOLEAN)`)
+  await connection.run(
+    'CREATE TABLE term (file INTEGER, place BIGINT, position INTEGER, name VARCHAR, status VARCHAR, score DOUBLE)',
+  )
+  for (const [file, path] of files.entries()) {
+    await loadFile(connection, file, path, solvedAt).catch((cause) => {
+      const message = cause instanceof Error ? (cause.message.split('\n')[0] ?? '') : String(cause)
+      throw new GatewayError('RG_INPUT_INVALID', `${path}: ${message}`, { cause })
+    })
+  }
+}
+
+async function loadFile(
+  connection: DuckDBConnection,
+  file: number,
+  path: string,
+  solvedAt: number,
+): Promise<void> {
+  await connection.run(
+    `CREATE TEMP TABLE raw AS SELECT row_number() OVER () - 1 AS place, * FROM ${sourceOf(path)}`,
+  )
+  const [[unlike = 0n] = []] = (
+    await connection.runAndReadAll('SELECT count(*) FROM raw WHERE valid IS NULL OR terms IS NULL')
+  ).getRows()
+  if (Number(unlike) > 0) {
+    throw new Error(`${unlike} rows are neither results of 'reward-gateway score' nor records of a gateway`)
+  }
+  await connection.run(
+    `INSERT INTO scored SELECT $1, place, coalesce(sample->>'id', id), reward, valid, failure->>'kind',
+      coalesce(sample->>'data_source', ''), coalesce(sample->>'group_id', sample->>'group'),
+      coalesce((sample->>'response_length')::BIGINT, (sample->'response'->>'chars')::BIGINT, length(sample->>'response')), training_step,
+      reward >= $2
+    FROM raw`,
+    [file, solvedAt],
+  )
+  await connection.run(
+    `INSERT INTO term
+      SELECT $1, place, position, name, value->>'status', (value->>'score')::DOUBLE FROM (
+        SELECT place, unnest(range(len(names))) AS position, unnest(names) AS name,
+          unnest([json_extract(terms, '$."' || replace(n, '"', '\\"') || '"') FOR n IN names]) AS value
+        FROM (SELECT place, terms, json_keys(terms) AS names FROM raw WHERE json_type(terms) = 'OBJECT')
+        UNION ALL
+        SELECT place, unnest(range(len(items))), unnest([item->>'name' FOR item IN items]), unnest(items)
+        FROM (SELECT place, from_json(terms, '["JSON"]') AS items FROM raw WHERE json_type(terms) = 'ARRAY'))`,
+    [file],
+  )
+  await connection.run('DROP TABLE raw')
+}
+
+function sourceOf(path: string): string {
+  const file = filePath(path)
+  if (path.endsWith('.parquet')) {
+    return `(SELECT id, reward, valid, failure, terms, sample, NULL::BIGINT AS training_step FROM read_parquet(${file}))`
+  }
+  const typed = Object.entries(columns).map(([name, type]) => `${name}: '${type}'`)
+  return `read_json(${file}, format = 'newline_delimited', maximum_object_size = 67108864, columns = {${typed.join(', ')}})`
+}
