@@ -109,6 +109,8 @@ class PythonProcess implements Executor {
   async end(): Promise<void> {
     this.#isEnded = true
     this.#socket.destroy()
+    // A resting process does not keep this one alive; without this, the program could end before its end is told.
+    this.#process.ref()
     this.#process.kill('SIGKILL')
     await this.#gone
   }
