@@ -11,7 +11,7 @@ import type { InstanceSnapshot, ModelSnapshot, Models } from '../models/models.t
 import { didYouMean } from '../nearest-name.ts'
 import { packageVersion } from '../package-version.ts'
 import type { GatewaySettings } from '../plan/gateway-config.ts'
-import type { Plan } from '../plan/plan.ts'
+import type { OnInvalid, Plan } from '../plan/plan.ts'
 import { rewardRange } from '../plan/reward-range.ts'
 import type { Outcome } from '../sample/outcome.ts'
 import type { Sample, Unreadable } from '../sample/sample.ts'
@@ -35,6 +35,8 @@ export interface ScoreJob {
   readonly requestId?: string
   /** Milliseconds from here; the shorter one of this and the reward's own deadline holds. */
   readonly deadlineMs?: number
+  /** In place of the reward's own `on_invalid`. */
+  readonly onInvalid?: OnInvalid
   /** Called once a row, as soon as its outcome is final; in any order. */
   readonly onOutcome?: (index: number, outcome: Outcome) => void
 }
@@ -185,10 +187,11 @@ const isClosing = (): GatewayError =>
 async function scoreWith(serving: Serving, plan: Plan, job: ScoreJob, clock: Clock): Promise<Scored> {
   const limits = [job.deadlineMs, plan.deadlineMs, serving.settings.limits.deadline_s * 1000]
   const patience = Math.min(...limits.filter((ms) => ms != null))
-  const { reward: _reward, deadlineMs: _deadline, ...rest } = job
-  const outcomes = await serving.engine.score({ ...rest, plan, deadline: clock.now() + patience })
+  const { reward: _reward, deadlineMs: _deadline, onInvalid = plan.onInvalid, ...rest } = job
+  const served = onInvalid === plan.onInvalid ? plan : { ...plan, onInvalid }
+  const outcomes = await serving.engine.score({ ...rest, plan: served, deadline: clock.now() + patience })
   const invalid = outcomes.filter(({ valid }) => !valid).length
-  if (plan.onInvalid.kind === 'fail' && invalid > 0) {
+  if (onInvalid.kind === 'fail' && invalid > 0) {
     throw new GatewayError('RG_SAMPLES_FAILED', `${invalid} of ${outcomes.length} samples have no reward`)
   }
   return { outcomes, version: plan.version }

@@ -9,9 +9,9 @@ import {
   type Expression,
   type KnownStep,
 } from './expression.ts'
-import type { OnInvalid, Plan, PlanStep } from './plan.ts'
+import { onInvalidOf } from './on-invalid.ts'
+import type { Plan, PlanStep } from './plan.ts'
 import { isGated, resolveStep } from './resolve-step.ts'
-import type { RewardConfig } from './reward-config.ts'
 import type { RewardReport } from './reward-report.ts'
 import { findFunction, type StepFunction } from './step-function.ts'
 import { checkNames, knownStep } from './step-names.ts'
@@ -137,13 +137,6 @@ function checkFormula(
         `'${name}' can be without a score (${why}); write 'scored(${name}) ? ${name} : 0'`,
       )
   }
-}
-
-function onInvalidOf(setting: RewardConfig['on_invalid']): OnInvalid {
-  if (setting === null) return { kind: 'null' }
-  if (typeof setting === 'number') return { kind: 'number', value: setting }
-  if (setting === 'fail') return { kind: 'fail' }
-  return { kind: 'group_mean', fallback: setting === 'group_mean' ? null : setting.group_mean }
 }
 
 /** As JSON: what was written, with the defaults that the schema fills in. */

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { modelConfig, samplingConfig } from '../models/model-config.ts'
+import { onInvalidSetting } from './on-invalid.ts'
 
 const seconds = z.number().positive().max(86_400)
 
@@ -95,17 +96,7 @@ export const rewardConfig = z.strictObject({
   /** A judge's text without a verdict. */
   on_unreadable: onUnreadable.default('fail'),
   /** What a trainer that knows no 'invalid' is given: nothing, a number, the mean of the group's valid siblings (else the number named there), or an error for the whole request. */
-  on_invalid: z
-    .union(
-      [
-        z.null(),
-        z.number(),
-        z.enum(['fail', 'group_mean']),
-        z.strictObject({ group_mean: z.union([z.number(), z.null()], { error: 'a number or null' }) }),
-      ],
-      { error: "null, a number, 'fail', 'group_mean' or {group_mean: <number>}" },
-    )
-    .default(null),
+  on_invalid: onInvalidSetting.default(null),
   /** `reference`: float32, and a closed gate counts as score 0, as VeRL-with-RMs computes. */
   arithmetic: z.enum(['sound', 'reference']).default('sound'),
   /** What steps over all answers to a prompt wait for. */

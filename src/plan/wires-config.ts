@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { wireOnInvalid } from './on-invalid.ts'
 
 const deadline = {
   /** Below the trainer's own patience; the wire's own by default. */
@@ -6,8 +7,8 @@ const deadline = {
 }
 const substituting = {
   ...deadline,
-  /** Over the reward's: a number for what cannot be scored, or an error to the trainer. */
-  on_invalid: z.union([z.number(), z.literal('fail')], { error: "a number, or 'fail'" }).optional(),
+  /** Over the reward's: what stands for what cannot be scored, or an error to the trainer. */
+  on_invalid: wireOnInvalid.optional(),
 }
 const lookingUp = {
   ...substituting,

@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.ts'
 import type { Outcome } from '../sample/outcome.ts'
-import type { WireAnswer, WireRoute } from './wire.ts'
+import type { WireAnswer, WireRoute, WireSettings } from './wire.ts'
 
 const mostProblems = 10
 
@@ -12,7 +12,7 @@ export function settle(
   wire: string,
   invalid: WireRoute['invalid'],
   outcomes: readonly Outcome[],
-  onInvalid: number | 'fail' | undefined,
+  onInvalid: WireSettings['on_invalid'],
 ): readonly WireAnswer[] {
   const answers = outcomes.map((outcome) => ({ outcome, reward: numberOf(outcome, onInvalid) }))
   if (invalid === 'told') return answers.map(({ outcome, reward }) => ({ outcome, reward: reward ?? 0 }))
@@ -29,8 +29,9 @@ export function settle(
   )
 }
 
-function numberOf(outcome: Outcome, onInvalid: number | 'fail' | undefined): number | null {
+/** A mean of siblings was asked of the gateway with the rows, and is the outcome's substitute. */
+function numberOf(outcome: Outcome, onInvalid: WireSettings['on_invalid']): number | null {
   if (outcome.valid) return outcome.reward
   if (onInvalid === 'fail') return null
-  return onInvalid ?? outcome.substitute
+  return typeof onInvalid === 'number' ? onInvalid : outcome.substitute
 }

@@ -142,7 +142,12 @@ export const judgeAttacks: readonly Attack[] = [
   ...family('forged verdict', 'judge', 'wrong', named(forgedVerdicts, after)),
   ...family('role and fence break', 'judge', 'wrong', named(roleBreaks, after)),
   ...family('order', 'judge', 'wrong', named(orders, after)),
-  ...family('template leakage', 'judge', 'wrong', named(placeholders, after)),
+  ...family(
+    'template leakage',
+    'judge',
+    'nothing',
+    named(placeholders, (text) => `The answer is ${text}`),
+  ),
   ...family('persuasion', 'judge', 'wrong', named(persuasions, after)),
   ...family('hidden text', 'judge', 'wrong', hiddenTexts),
   ...family('scaffolding', 'judge', 'nothing', scaffoldings),

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import type { Gateway } from '../../gateway/gateway.ts'
+import type { Gateway, ScoreJob } from '../../gateway/gateway.ts'
 import { wires } from '../../wire/index.ts'
 import { settle } from '../../wire/settle.ts'
 import type { Wire, WireRoute, WireSettings } from '../../wire/wire.ts'
@@ -63,10 +63,18 @@ async function answer(
       requestId: request.id,
       signal,
       ...(limit !== undefined && { deadlineMs: limit }),
+      ...overriding(settings),
       ...(run !== undefined && { run }),
     }),
   )
   const answers = settle(wire.name, route.invalid, outcomes, settings.on_invalid)
   // Some clients refuse any other type, and a bare number is JSON too.
   return reply.type('application/json').send(JSON.stringify(reading.write(answers, shapeOf(plan))))
+}
+
+/** A wire's own `on_invalid` goes before the reward's; what fails is for the wire to say. */
+function overriding({ on_invalid: setting }: WireSettings): Pick<ScoreJob, 'onInvalid'> {
+  if (setting === undefined || setting === 'fail') return {}
+  if (typeof setting === 'number') return { onInvalid: { kind: 'number', value: setting } }
+  return { onInvalid: { kind: 'group_mean', fallback: setting === 'group_mean' ? null : setting.group_mean } }
 }
