@@ -13,10 +13,11 @@ export interface Expiry {
 export function expiry(
   clock: Clock,
   deadline: number,
-  client: AbortSignal,
+  client: AbortSignal | (() => AbortSignal),
   end: (failure: Failure) => void,
 ): Expiry {
   let controller: AbortController | undefined
+  let clientSignal: AbortSignal | undefined
   let isOver = false
   const over = (failure: Failure) => {
     if (isOver) return
@@ -34,14 +35,15 @@ export function expiry(
       controller = new AbortController()
       // Each question of a request listens; the default limit of 10 is for leaks, and these end with the request.
       setMaxListeners(0, controller.signal)
+      clientSignal = typeof client === 'function' ? client() : client
       if (isOver) controller.abort()
-      else if (client.aborted) queueMicrotask(left)
-      else client.addEventListener('abort', left, { once: true })
+      else if (clientSignal.aborted) queueMicrotask(left)
+      else clientSignal.addEventListener('abort', left, { once: true })
       return controller.signal
     },
     dispose() {
       cancel()
-      if (controller) client.removeEventListener('abort', left)
+      clientSignal?.removeEventListener('abort', left)
     },
   }
 }

@@ -28,8 +28,8 @@ export interface Job {
   readonly requestId?: string
   /** On the engine's clock, milliseconds: when this passes, what has no outcome fails as `deadline`. */
   readonly deadline: number
-  /** Aborted when nobody waits any more. */
-  readonly signal: AbortSignal
+  /** Aborted when nobody waits any more; a function is called with the first question, if there is one. */
+  readonly signal: AbortSignal | (() => AbortSignal)
   /** Called once a row, as soon as its outcome is final; in any order. */
   readonly onOutcome?: (index: number, outcome: Outcome) => void
 }

@@ -28,7 +28,8 @@ export { AskError, type ModelSnapshot as ModelState } from '../models/models.ts'
 export interface ScoreJob {
   readonly reward: string
   readonly rows: readonly (Sample | Unreadable)[]
-  readonly signal: AbortSignal
+  /** Aborted when nobody waits any more; a function is called with the first question, if there is one. */
+  readonly signal: AbortSignal | (() => AbortSignal)
   readonly run?: string
   readonly trainingStep?: number
   /** Names the request in the record; a random one if absent. */

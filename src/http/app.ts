@@ -40,6 +40,8 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
       return typeof given === 'string' && idPattern.test(given) ? given : randomUUID()
     },
   })
+  // A logger a request cost more than its validation; what is logged names the request itself.
+  app.setChildLoggerFactory((logger) => logger)
   useZod(app)
   readBodies(app)
   answerErrors(app)
@@ -52,7 +54,8 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   app.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url ?? 'none'
     metrics.answered(route, reply.statusCode, reply.elapsedTime / 1000)
-    request.log.debug({ route, status: reply.statusCode, ms: reply.elapsedTime }, 'answered')
+    const answered = { reqId: request.id, route, status: reply.statusCode, ms: reply.elapsedTime }
+    request.log.debug(answered, 'answered')
     done()
   })
   await serveDocs(app, gateway.version)

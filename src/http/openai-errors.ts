@@ -30,7 +30,7 @@ export function answerOpenAiError(
   reply: FastifyReply,
 ): void {
   const { status, ...told } = openAiError(error)
-  if (status === 500) request.log.error({ err: error }, 'request failed')
+  if (status === 500) request.log.error({ reqId: request.id, err: error }, 'request failed')
   if (status === 429 || status === 503) reply.header('retry-after', '1')
   void reply.code(status).send({ error: { ...told, request_id: request.id } })
 }

@@ -11,7 +11,7 @@ export const shapeOf = ({ steps, formula }: Pick<Plan, 'steps' | 'formula'>): Re
 })
 
 /** What a request of a wire is scored with. */
-export type WireJob = Omit<ScoreJob, 'rows' | 'reward'>
+export type WireJob = Omit<ScoreJob, 'rows' | 'reward' | 'signal'> & { readonly signal: AbortSignal }
 
 /**
  * Scores what a wire read. A reward over groups takes answers whose wire names their places: they wait for each other,

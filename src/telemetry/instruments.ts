@@ -79,11 +79,18 @@ export function instruments(registry: Registry): Instruments {
 
 const full = (name: string): string => `reward_gateway_${name}`
 
+/** The series of one metric by label after label: a joined key would be a string for each observation. */
+interface Branch<S> {
+  readonly below: Map<string, Branch<S>>
+  series?: S
+}
+
 /** The series of one metric by their label values. */
 class Family<S> {
   readonly #labels: readonly string[]
   readonly #make: () => S
-  readonly #series = new Map<string, { readonly values: readonly string[]; readonly series: S }>()
+  readonly #series: { readonly values: readonly string[]; readonly series: S }[] = []
+  readonly #root: Branch<S> = { below: new Map() }
 
   constructor(labels: readonly string[], make: () => S) {
     this.#labels = labels
@@ -91,18 +98,23 @@ class Family<S> {
   }
 
   of(values: readonly string[]): S {
-    const key = values.length === 1 ? (values[0] ?? '') : values.join('\u0000')
-    const known = this.#series.get(key)
-    if (known) return known.series
-    const series = this.#make()
-    this.#series.set(key, { values, series })
-    return series
+    let branch = this.#root
+    for (const value of values) {
+      let next = branch.below.get(value)
+      if (!next) {
+        next = { below: new Map() }
+        branch.below.set(value, next)
+      }
+      branch = next
+    }
+    if (branch.series) return branch.series
+    branch.series = this.#make()
+    this.#series.push({ values, series: branch.series })
+    return branch.series
   }
 
   map(linesOf: (series: S, labels: Readonly<Record<string, string>>) => readonly Line[]): Line[] {
-    return [...this.#series.values()].flatMap(({ values, series }) =>
-      linesOf(series, labelled(this.#labels, values)),
-    )
+    return this.#series.flatMap(({ values, series }) => linesOf(series, labelled(this.#labels, values)))
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * JSON as trainers send it: Python's NaN and Infinity literals are legal, integers beyond 2^53 are not silently rounded.
- * The strict parser reads almost every body; the scanner below runs only where it fails or where digits are many.
+ * The strict parser reads almost every body; the scanner below runs only where it fails or a number is that large.
  */
 import type { Json } from '../sample/json.ts'
 
@@ -18,15 +18,15 @@ export interface ParsedText {
 }
 
 const manyDigits = /\d{16}/
+const depthLimit = 512
 
 /** Throws SyntaxError where the text is no JSON even with Python's literals. Linear in the text. */
 export function parseJsonText(text: string): ParsedText {
-  if (!manyDigits.test(text)) {
-    try {
-      return { value: JSON.parse(text), oddities: [] }
-    } catch (error) {
-      if (!text.includes('NaN') && !text.includes('Infinity')) throw error
-    }
+  try {
+    const value: unknown = JSON.parse(text)
+    if (!mayBeRounded(value, 0) || !manyDigits.test(text)) return { value, oddities: [] }
+  } catch (error) {
+    if (!text.includes('NaN') && !text.includes('Infinity')) throw error
   }
   const literals: string[] = []
   const marker = unusedMarker(text)
@@ -34,6 +34,18 @@ export function parseJsonText(text: string): ParsedText {
   const oddities: Oddity[] = []
   const value = restored(JSON.parse(readable), marker, literals, [], oddities)
   return { value, oddities }
+}
+
+/** False where no number in a parsed value can have been a longer integer; what is very deep is not looked into. */
+function mayBeRounded(value: unknown, depth: number): boolean {
+  if (typeof value === 'number') return !(Math.abs(value) < 2 ** 53)
+  if (value === null || typeof value !== 'object') return false
+  if (depth === depthLimit) return true
+  if (Array.isArray(value)) return value.some((item) => mayBeRounded(item, depth + 1))
+  for (const key in value) {
+    if (mayBeRounded((value as Record<string, unknown>)[key], depth + 1)) return true
+  }
+  return false
 }
 
 /** True where a value nests deeper than `limit`. */
@@ -93,8 +105,6 @@ function unusedMarker(text: string): string {
   while (text.includes(marker)) marker += '\u2063'
   return marker
 }
-
-const depthLimit = 512
 
 function restored(
   value: unknown,

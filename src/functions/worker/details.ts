@@ -41,16 +41,23 @@ function copy(value: unknown, path: string, depth: number, left: Left): Json {
     }
     return items
   }
-  const entries: [string, Json][] = []
+  const copied: Record<string, Json> = {}
   for (const key in value) {
     if (!Object.hasOwn(value, key)) continue
     const item = (value as Record<string, unknown>)[key]
     if (item === undefined) continue
     left.size -= key.length
     if (isFull(left)) break
-    entries.push([key, copy(item, depth === 0 ? `${path}.${key.slice(0, 60)}` : path, depth + 1, left)])
+    const place = depth === 0 ? `${path}.${key.slice(0, 60)}` : path
+    put(copied, key, copy(item, place, depth + 1, left))
   }
-  return Object.fromEntries(entries)
+  return copied
+}
+
+/** Assigning to `__proto__` would set the prototype. */
+function put(target: Record<string, Json>, key: string, value: Json): void {
+  if (key !== '__proto__') target[key] = value
+  else Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true })
 }
 
 function isFull(left: Left): boolean {

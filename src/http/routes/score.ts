@@ -32,7 +32,7 @@ export function scoreRoutes(app: ZodApp, gateway: Gateway): void {
     const job: ScoreJob = {
       reward,
       rows: readNativeRows(samples, odditiesOf(request)),
-      signal: goneSignal(reply),
+      signal: () => goneSignal(reply),
       requestId: request.id,
       ...(trainingStep !== undefined && { trainingStep }),
       ...(run !== undefined && { run }),
