@@ -28,6 +28,7 @@ export function importVerlConfig(file: string, text: string, options: VerlOption
   const parts = expanded(section, problem)
   const type = typeIn(section, problem)
   const reference = options.reference ?? false
+  const hasRule = flagIn(section, 'combine_reward', problem) ?? true
   const name = modelNames(['embedder'])
   const steps = parts.flatMap((part, index) =>
     rewardSteps(part, { index, type, reference, modelName: name, problem }),
@@ -40,7 +41,6 @@ export function importVerlConfig(file: string, text: string, options: VerlOption
   if (steps.length === 0 && problems.length === 0) problem('', 'names no reward model')
   if (problems.length > 0)
     throw new GatewayError('RG_INPUT_INVALID', `${file}: the settings are not in order`, { problems })
-  const hasRule = flagIn(section, 'combine_reward', problem) ?? true
   const rule = options.rule ?? 'rider-rule'
   return {
     files: [
@@ -77,9 +77,9 @@ function flagIn(section: Section, key: string, problem: Report): boolean | undef
   return undefined
 }
 
-/** Each step its own name: a second `quality` is `quality_2`. */
+/** Each step its own name: a second `quality` is `quality_2`, and none is the rule's. */
 function named(steps: readonly VerlStep[]): readonly VerlStep[] {
-  const count = new Map<string, number>()
+  const count = new Map([['rule', 1]])
   return steps.map((one) => {
     const { name } = one.step
     const seen = (count.get(name) ?? 0) + 1
@@ -111,6 +111,7 @@ function notesOn(steps: readonly VerlStep[], section: Section, rule: string | nu
     rule === null
       ? 'combine_reward was false: no rule stands beside the models, and no gate before them'
       : `the rule is ${rule}, which the settings do not name: --rule NAME takes another`,
+    "a judge's text without a verdict leaves the row its rule score (on_unreadable: skip)",
     ...[...addresses].map(([name, path]) => `set ${name} to the address of a server of ${path}`),
     ...named(steps).flatMap(({ step, note, prompt }) => [
       ...(note ? [`step ${step.name}: ${note}`] : []),

@@ -192,6 +192,7 @@ t.test('every mistake is told at once, with its place', async (t) => {
       'reward_model: { reward_function: [rider_reward, test_reward], reward_weight: [1], model: { path: a } }',
     'words.sh':
       'x reward_model.reward_function=rider_reward reward_model.reward_combine_func=sum reward_model.reward_weight=much reward_model.reward_model_type=bt',
+    'flag.yaml': 'reward_model: { reward_function: rule, combine_reward: maybe, model: { path: a } }',
     'empty.sh': 'python train.py trainer.x=1',
     'proto.sh': 'x reward_model.__proto__.a=1',
     'grader.json': JSON.stringify({
@@ -212,6 +213,7 @@ t.test('every mistake is told at once, with its place', async (t) => {
       'words.sh',
       [/reward_model_type: must be/, /model.path: must name/, /'sum' is neither/, /much is no number/],
     ],
+    ['verl-config', 'flag.yaml', [/combine_reward: must be true or false/]],
     ['verl-config', 'empty.sh', [/holds no reward_model settings/]],
     ['verl-config', 'proto.sh', [/no setting can be called so/]],
     [
