@@ -1,0 +1,177 @@
+/**
+ * The model side against a real vLLM on this machine's processors: `npm run test:vllm`. Not one of the tests that `npm test`
+ * runs: it installs 6 GB, starts three servers of 3 GB each and takes some minutes.
+ */
+import t from 'tap'
+import { systemClock } from '../../src/clock.ts'
+import type { AskRequest } from '../../src/models/models.ts'
+import { openModels } from '../../src/models/open-models.ts'
+import { outcomesOf, sampleOf, testGateway } from '../support/gateway.ts'
+import { configOf, failureOf, question } from '../support/models.ts'
+import { installedVllm, tinyModel } from './environment.ts'
+import { startVllm } from './vllm-server.ts'
+
+t.setTimeout(3_600_000)
+t.teardown(() => process.exit())
+
+const program = await installedVllm()
+const generative = await tinyModel('generate')
+const scalar = await tinyModel('classify')
+const [one, two, pooling] = await Promise.all([
+  startVllm(program, 'tiny-judge', generative),
+  startVllm(program, 'tiny-judge', generative),
+  startVllm(program, 'tiny-scalar', scalar, ['--runner', 'pooling']),
+])
+const urls = [one.url, two.url]
+const later = () => systemClock.now() + 600_000
+
+await t.spawn(
+  process.execPath,
+  ['dist/test/models/vllm.test.js'],
+  {
+    env: {
+      ...process.env,
+      TAP_TIMEOUT: '1800',
+      REWARD_GATEWAY_VLLM_GENERATE: `${one.url}#tiny-judge`,
+      REWARD_GATEWAY_VLLM_POOLING: `${pooling.url}#tiny-scalar`,
+    },
+    timeout: 1_800_000,
+  },
+  'the tests of the vllm backend',
+)
+
+/** A gateway with rewards of one step each over models of both servers. */
+const gatewayOf = (t: Parameters<typeof testGateway>[0], steps: Record<string, object>) =>
+  testGateway(
+    t,
+    Object.fromEntries(
+      Object.entries(steps).map(([name, step]) => [
+        name,
+        {
+          models: {
+            judge: {
+              model: 'tiny-judge',
+              instances: urls,
+              max_in_flight: 16,
+              cache: 'never',
+              sampling: { temperature: 0, max_tokens: 64 },
+            },
+            scalar: { model: 'tiny-scalar', instances: [pooling.url] },
+          },
+          steps: [{ name: 'term', ...step }],
+        },
+      ]),
+    ),
+  )
+
+await t.test(
+  'a judge with a structured reply gives a valid row; without one the row is invalid',
+  async (t) => {
+    const gateway = await gatewayOf(t, {
+      judged: { function: 'digit-judge', model: 'judge' },
+      free: { function: 'free-judge', model: 'judge' },
+    })
+    const rows = Array.from({ length: 8 }, (_, i) => sampleOf(`the answer is ${i}`))
+    for (const outcome of await outcomesOf(gateway, 'judged', rows)) {
+      t.ok(outcome.valid)
+      t.match(outcome.valid && outcome.reward, /^[01]$/)
+    }
+    for (const outcome of await outcomesOf(gateway, 'free', rows))
+      t.match(outcome, { valid: false, failure: { kind: /^judge_(unparseable|truncated)$/ } })
+  },
+)
+
+await t.test('prefix affinity finds more of the prompts in the caches than taking turns', async (t) => {
+  const model = { model: 'tiny-judge', cache: 'never', sampling: { temperature: 0, max_tokens: 1 } }
+  const models = openModels(
+    {
+      near: configOf(urls, { ...model, balance: 'prefix_affinity' }),
+      first: configOf([one.url], model),
+      second: configOf([two.url], model),
+    },
+    { clock: systemClock },
+  )
+  t.teardown(() => models.close())
+  const hits = async () => {
+    const counts = [one, two].map((server) => server.metric('vllm:prefix_cache_hits_total'))
+    return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
+  }
+  // An odd number of prompts: taking turns sends each of them to both.
+  const [prompts, times] = [7, 6]
+  const found = async (salt: string, modelOf: (at: number) => string) => {
+    const before = await hits()
+    for (let at = 0; at < prompts * times; at += 1) {
+      const prefix = `${salt}${at % prompts}: ${'judge the answer with care. '.repeat(30)}`
+      const input = `${prefix}Answer: ${at}`
+      await models.ask({ ...question(input, later()), prefix, model: modelOf(at) })
+    }
+    return (await hits()) - before
+  }
+  const inTurn = await found('turns ', (at) => (at % 2 === 0 ? 'first' : 'second'))
+  const near = await found('affinity ', () => 'near')
+  t.comment(`prompt tokens found in the caches: ${near} with affinity, ${inTurn} in turns`)
+  t.ok(near > inTurn)
+  t.ok(inTurn > 0)
+})
+
+await t.test('when nobody waits any more, the server stops writing', async (t) => {
+  const models = openModels({ judge: configOf([one.url], { model: 'tiny-judge' }) }, { clock: systemClock })
+  t.teardown(() => models.close())
+  const client = new AbortController()
+  const tokens = 1500
+  const before = await one.metric('vllm:generation_tokens_total')
+  const request: Partial<AskRequest> = {
+    reply: { regex: `[ab]{${tokens}}` },
+    sampling: { max_tokens: tokens },
+    signal: client.signal,
+  }
+  const asked = failureOf(models.ask({ ...question('Write.', later()), ...request }))
+  await one.until('vllm:generation_tokens_total', (count) => count > before)
+  client.abort()
+  t.match(await asked, { kind: 'cancelled' })
+  await one.until('vllm:num_requests_running', (count) => count === 0)
+  const written = (await one.metric('vllm:generation_tokens_total')) - before
+  t.comment(`${written} of ${tokens} tokens were written`)
+  t.ok(written < tokens)
+})
+
+await t.test('kill -9 of one of two servers under load loses no row', async (t) => {
+  const gateway = await gatewayOf(t, {
+    judged: { function: 'digit-judge', model: 'judge' },
+    scored: { function: 'scalar-judge', model: 'scalar' },
+  })
+  const rows = Array.from({ length: 300 }, (_, i) =>
+    sampleOf(`a long answer ${'with words '.repeat(60)}${i}`),
+  )
+  const answeredBefore = await two.metric('vllm:request_success_total')
+  let done = 0
+  let before = 0
+  const scored = gateway.score({
+    reward: 'judged',
+    rows,
+    signal: new AbortController().signal,
+    deadlineMs: 600_000,
+    onOutcome: () => {
+      done += 1
+    },
+  })
+  const killed = (async () => {
+    await two.until('vllm:request_success_total', (count) => count > answeredBefore + 8)
+    await two.until('vllm:num_requests_running', (count) => count > 0)
+    before = done
+    await two.kill()
+  })()
+  const { outcomes } = await scored
+  await killed
+  t.comment(`${before} of ${rows.length} rows were scored before the kill`)
+  t.ok(before < rows.length)
+  t.equal(outcomes.filter(({ valid }) => valid).length, rows.length)
+  const states = gateway.models().find(({ name }) => name === 'judge')?.instances
+  t.match(states, [
+    { state: 'ready', inFlight: 0 },
+    { state: 'ejected', inFlight: 0 },
+  ])
+  for (const outcome of await outcomesOf(gateway, 'scored', rows.slice(0, 8))) t.ok(outcome.valid)
+})
+
+await Promise.all([one, two, pooling].map((server) => server.kill()))
