@@ -23,6 +23,7 @@ export async function startMeasured(
 ): Promise<MeasuredProcess> {
   const [file = '', ...args] = command
   const child = spawn(file, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'ignore', 'inherit'] })
+  process.once('exit', () => child.kill())
   await answering(`${url}${path}`, child)
   return {
     url,
@@ -40,7 +41,7 @@ export async function startMeasured(
 }
 
 async function answering(url: string, child: ChildProcess): Promise<void> {
-  for (let tries = 0; tries < 300; tries++) {
+  for (let tries = 0; tries < 1800; tries++) {
     if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}`)
     const answer = await fetch(url).catch(() => null)
     if (answer?.ok) return

@@ -1,0 +1,146 @@
+/**
+ * What judging costs through this gateway, through a bare Fastify and undici proxy, vllm-router and LiteLLM, and with nothing
+ * between: `jiti bench/overhead.ts [--repeats 3] [--quick] [--out FILE]`. First single samples under load from here; then
+ * whole samples per second and processor time of a Python client that scores, together with what it asks.
+ */
+import { execFile } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { cpus } from 'node:os'
+import { parseArgs, promisify } from 'node:util'
+import { type BenchSample, type Contender, pythonOfProxies, startContenders } from './contenders.ts'
+import { applyLoad, median } from './load.ts'
+
+const { values } = parseArgs({
+  options: { repeats: { type: 'string', default: '3' }, quick: { type: 'boolean' }, out: { type: 'string' } },
+})
+const repeats = Number(values.repeats)
+const concurrencies = [1, 64, 512]
+const sizes = values.quick ? [1] : [1, 16, 128]
+
+const filler = 'We add the apples of the first day to those of the second day, and then we count again. '
+let serial = 0
+const sampleOf = (kib: number): BenchSample => ({
+  id: String(serial),
+  prompt: `How many apples are there on day ${serial++}?`,
+  response: filler.repeat(Math.ceil((kib * 1024) / filler.length)).slice(0, kib * 1024),
+})
+
+/** Requests of one measurement: enough for the 10 ms in which the kernel counts, few enough for all cells. */
+const requestsOf = (kib: number, concurrency: number): number =>
+  Math.round(
+    (concurrency === 1 ? 400 : concurrency === 64 ? 1600 : 2400) / (kib === 1 ? 1 : kib === 16 ? 2 : 6),
+  )
+
+interface Row {
+  readonly kib: number
+  readonly concurrency: number
+  readonly through: string
+  readonly [figure: string]: number | string
+}
+
+/** Server CPU of 1,000 calls with one sample each, and their latencies. */
+async function loaded({ server, path, body }: Contender, kib: number, concurrency: number, requests: number) {
+  const bodies = Array.from({ length: requests }, () => body(sampleOf(kib)))
+  const before = server.cpuSeconds()
+  const { latencies, seconds } = await applyLoad({ url: server.url, path, bodies, requests, concurrency })
+  const quantile = (share: number) => latencies[Math.floor(latencies.length * share)] ?? 0
+  return {
+    cpuSecondsPer1000: ((server.cpuSeconds() - before) * 1000) / requests,
+    p50Ms: quantile(0.5),
+    p99Ms: quantile(0.99),
+    perSecond: requests / seconds,
+  }
+}
+
+/** Samples per second of the Python client, and the CPU of 1,000 samples: the client's and the server's. */
+async function scoring(mode: 'judge' | 'gateway', { server }: Contender, kib: number, concurrency: number) {
+  const count = requestsOf(kib, concurrency)
+  const before = server.cpuSeconds()
+  const args = ['bench/scoring_client.py', mode, server.url, count, kib * 1024, concurrency].map(String)
+  const { stdout } = await promisify(execFile)(pythonOfProxies(), args)
+  const { seconds, cpu } = JSON.parse(stdout) as { seconds: number; cpu: number }
+  // The server's part of the warm-up, `concurrency` samples, is not the client's: leave its share out.
+  const served = ((server.cpuSeconds() - before) * count) / (count + concurrency)
+  return {
+    clientCpuSecondsPer1000: (cpu * 1000) / count,
+    serverCpuSecondsPer1000: (served * 1000) / count,
+    cpuSecondsPer1000: ((cpu + served) * 1000) / count,
+    perSecond: count / seconds,
+  }
+}
+
+type Figures = Readonly<Record<string, number>>
+
+/** Medians by figure of all repeats, the contenders in turn within each. */
+async function inTurn(
+  runs: readonly { through: string; run: () => Promise<Figures> }[],
+): Promise<Map<string, Figures>> {
+  const seen = new Map<string, Figures[]>()
+  for (let repeat = 0; repeat < repeats; repeat++)
+    for (const { through, run } of runs) seen.set(through, [...(seen.get(through) ?? []), await run()])
+  const medians = new Map<string, Figures>()
+  for (const [through, all] of seen) {
+    const names = Object.keys(all[0] ?? {})
+    medians.set(
+      through,
+      Object.fromEntries(names.map((name) => [name, median(all.map((one) => one[name] ?? 0))])),
+    )
+  }
+  return medians
+}
+
+const round = (value: number): number => Number(value.toPrecision(4))
+
+function report(title: string, rows: readonly Row[]): void {
+  console.log(`\n${title}`)
+  for (const { kib, concurrency, through, ...figures } of rows)
+    console.log(
+      `${String(kib).padStart(4)} KiB x ${String(concurrency).padEnd(3)} ${through.padEnd(24)} ${Object.entries(
+        figures,
+      )
+        .map(([name, value]) => `${name} ${value}`)
+        .join('  ')}`,
+    )
+}
+
+async function cells(
+  measured: (kib: number, concurrency: number) => readonly { through: string; run: () => Promise<Figures> }[],
+): Promise<Row[]> {
+  const rows: Row[] = []
+  for (const kib of sizes)
+    for (const concurrency of concurrencies)
+      for (const [through, figures] of await inTurn(measured(kib, concurrency))) {
+        const rounded = Object.entries(figures).map(([name, value]) => [name, round(value)])
+        rows.push({ kib, concurrency, through, ...Object.fromEntries(rounded) })
+      }
+  return rows
+}
+
+const started = await startContenders()
+const { direct, gateway, router, litellm } = started
+try {
+  for (const contender of Object.values(started))
+    await loaded(contender, 1, 64, contender === litellm ? 64 : 300)
+  // A call through LiteLLM takes some fifty times longer than through the others: fewer of them measure it as well.
+  const requestsTo = (contender: Contender, kib: number, concurrency: number): number => {
+    const requests = requestsOf(kib, concurrency)
+    return contender === litellm ? Math.max(concurrency, Math.ceil(requests / 10)) : requests
+  }
+  const calls = await cells((kib, concurrency) =>
+    Object.values(started).map((contender) => ({
+      through: contender.name,
+      run: () => loaded(contender, kib, concurrency, requestsTo(contender, kib, concurrency)),
+    })),
+  )
+  report('single calls: CPU of what is between, latency', calls)
+  const whole = await cells((kib, concurrency) => [
+    { through: 'client alone', run: () => scoring('judge', direct, kib, concurrency) },
+    { through: 'client + vllm-router', run: () => scoring('judge', router, kib, concurrency) },
+    { through: 'client + reward-gateway', run: () => scoring('gateway', gateway, kib, concurrency) },
+  ])
+  report('judged samples: CPU of client and server together', whole)
+  const result = { cpu: cpus()[0]?.model, cores: cpus().length, node: process.version, repeats, calls, whole }
+  if (values.out) writeFileSync(values.out, `${JSON.stringify(result, null, 1)}\n`)
+} finally {
+  await Promise.all(Object.values(started).map(({ server }) => server.stop()))
+}
