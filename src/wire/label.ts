@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { didYouMean } from '../nearest-name.ts'
 import type { Json } from '../sample/json.ts'
 import type { Sample } from '../sample/sample.ts'
-import { asJson, isDeeperThan, parseJsonText } from './json-text.ts'
+import { asJson, isDeeperThan, type ParsedText, parseJsonText } from './json-text.ts'
 import { nativeSample } from './native-sample.ts'
 
 /** What a sample brings along besides prompt and response. */
@@ -31,8 +31,13 @@ const maxDepth = 128
 export function readLabel(label: unknown): ReadTruth {
   if (label === null || label === undefined || label === '') return null
   if (isDeeperThan(label, maxDepth)) return { problem: `label: nested deeper than ${maxDepth}` }
-  const carried = typeof label === 'string' ? objectIn(label) : label
-  return isCarrier(carried) ? readTruth(carried, 'label') : { truth: plainTruth(asJson(label)) }
+  const { value: carried, oddities } =
+    typeof label === 'string' ? objectIn(label) : { value: label, oddities: [] }
+  if (!isCarrier(carried)) return { truth: plainTruth(asJson(label)) }
+  const tooLong = oddities.find(({ literal }) => /\d/.test(literal))
+  if (!tooLong) return readTruth(carried, 'label')
+  const at = ['label', ...tooLong.path].join('.')
+  return { problem: `${at}: an integer beyond 2^53 would be rounded; send it as a string` }
 }
 
 /** Reads an object with the native fields. `where` names it in problems. */
@@ -75,13 +80,14 @@ function isCarrier(value: unknown): value is object {
   return own.includes('ground_truth') || (own.length > 0 && own.every((key) => keys.includes(key)))
 }
 
+const noObject: ParsedText = { value: null, oddities: [] }
+
 /** A text that is no JSON object is a label like any other. */
-function objectIn(text: string): unknown {
-  if (!text.trimStart().startsWith('{')) return null
+function objectIn(text: string): ParsedText {
+  if (!text.trimStart().startsWith('{')) return noObject
   try {
-    const { value, oddities } = parseJsonText(text)
-    return oddities.some(({ literal }) => /\d/.test(literal)) ? null : value
+    return parseJsonText(text)
   } catch {
-    return null
+    return noObject
   }
 }

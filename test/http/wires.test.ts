@@ -240,6 +240,8 @@ t.test('a label that is an object carries more, or is the truth itself', async (
   t.match(await score({ ground_truth: 'b', data_sorce: 'text' }), {
     error: { problems: [{ message: /no 'data_sorce'.*did you mean 'data_source'/ }] },
   })
+  const long = '{"ground_truth": 12345678901234567890, "data_source": "text"}'
+  t.match(await score(long), { error: { problems: [{ message: /label.ground_truth: an integer beyond/ }] } })
   t.match(await score({ answer: 'b' }), { error: { problems: [{ message: /bad_sample/ }] } })
   t.match(await score('{"ground_truth": "b", "data_source": 7}'), {
     error: { problems: [{ message: /data_source/ }] },

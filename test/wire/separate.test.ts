@@ -105,6 +105,7 @@ t.test('a text without a known template is told, never guessed', async (t) => {
 t.test('tokens before the prompt differ without harm', async (t) => {
   const prompt = '<|im_start|>user\n2?<|im_end|>\n<|im_start|>assistant\n'
   t.match(separate(`<s>${prompt}4<|im_end|>`, { ...nothing, prompt }), { response: '4' })
+  t.match(separate(`${prompt}4<|im_end|>`, { ...nothing, prompt: '' }), { response: '4' })
   t.match(separate(`${prompt}4<|im_end|>`, { ...nothing, prompt: `<s>${prompt}` }), { response: '4' })
 })
 

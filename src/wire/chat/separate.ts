@@ -22,7 +22,8 @@ const mostTurns = 64
  */
 export function separate(text: string, { prompt, template: name, truths }: Known): Separated {
   const named = chatTemplates.find((one) => one.name === name)
-  if (prompt !== undefined) {
+  // An empty prompt would make the whole text the response, the policy's question included.
+  if (prompt) {
     const template = name === 'none' ? null : (named ?? templateOf(prompt))
     const response = responseAfter(text, prompt)
     if (response !== null) return { prompt: read(prompt, template), response: closed(response, template) }
