@@ -1,12 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 
 /** A server under measurement, in a process of its own. */
 export interface MeasuredProcess {
   readonly url: string
   /** User and system CPU time of all its threads so far. */
   cpuSeconds(): number
+  /** The same of the processes that it started and that still run. */
+  childrenCpuSeconds(): number
   /** Resident memory, MiB. */
   rssMib(): number
   stop(): Promise<void>
@@ -27,10 +29,11 @@ export async function startMeasured(
   await answering(`${url}${path}`, child)
   return {
     url,
-    cpuSeconds: () => {
-      const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-      return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
-    },
+    cpuSeconds: () => cpuSecondsOf(String(child.pid)),
+    childrenCpuSeconds: () =>
+      readdirSync(`/proc/${child.pid}/task`)
+        .flatMap((task) => readFileSync(`/proc/${child.pid}/task/${task}/children`, 'utf8').trim().split(' '))
+        .reduce((sum, pid) => sum + (pid === '' ? 0 : cpuSecondsOf(pid)), 0),
     rssMib: () =>
       Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024,
     async stop() {
@@ -38,6 +41,11 @@ export async function startMeasured(
       if (child.exitCode === null) await once(child, 'exit')
     },
   }
+}
+
+function cpuSecondsOf(pid: string): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
 }
 
 async function answering(url: string, child: ChildProcess): Promise<void> {
