@@ -1,0 +1,99 @@
+import { type Calibrated, type Calibration, calibrate } from '../analysis/calibration.ts'
+import { fixed } from '../analysis/decimals.ts'
+import { openRows } from '../dataset/row-source.ts'
+import { GatewayError } from '../errors.ts'
+import { finiteNumber, oneOf, parsed } from './arguments.ts'
+import type { Command, Io } from './command.ts'
+import { textTable } from './table.ts'
+
+const usage = `reward-gateway calibrate SCORED --labels FILE --label FIELD [--term NAME] [--threshold N] [--format text|json]
+
+Compares scores with people's labels: accuracy, precision, recall, F1, Cohen's kappa, confusion, and every threshold.
+SCORED is a result of 'score'; FILE holds the same ids with a label (true/false, 1/0) at FIELD, e.g. extra_info.label.
+--term NAME takes a step's score in place of the reward; --threshold N: a score of N or more says yes (default 0.5).`
+
+export const command: Command = {
+  summary: "compares a judge's scores with people's labels",
+  usage,
+  async run(argv, io) {
+    const { values, positionals } = parsed({
+      args: [...argv],
+      allowPositionals: true,
+      options: {
+        labels: { type: 'string' },
+        label: { type: 'string' },
+        term: { type: 'string' },
+        threshold: { type: 'string', default: '0.5' },
+        format: { type: 'string', default: 'text' },
+      },
+    })
+    const format = oneOf('format', values.format, ['text', 'json'])
+    const threshold = finiteNumber('threshold', values.threshold)
+    const { labels, label, term } = values
+    const [scored] = positionals
+    if (!scored || !labels || !label)
+      throw new GatewayError('RG_COMMAND_INVALID', `SCORED, --labels and --label are needed.\n${usage}`)
+    const labelled = await labelsOf(labels, label, io)
+    const rows: { score: number | null; label: boolean }[] = []
+    for await (const piece of await openRows(scored, io.stdin)) {
+      for (const { value } of piece) {
+        const known = labelled.get(String(at(value, ['id'])))
+        const score = at(value, term === undefined ? ['reward'] : ['terms', term, 'score'])
+        if (known !== undefined) rows.push({ score: typeof score === 'number' ? score : null, label: known })
+      }
+    }
+    if (rows.every(({ score }) => score === null)) {
+      throw new GatewayError('RG_INPUT_INVALID', `${scored}: no row has a score and an id of ${labels}`)
+    }
+    const found = calibrate(rows, threshold)
+    io.stdout.write(format === 'json' ? `${JSON.stringify(found, null, 2)}\n` : textOf(found))
+    return 0
+  },
+}
+
+async function labelsOf(path: string, field: string, io: Io): Promise<ReadonlyMap<string, boolean>> {
+  const labels = new Map<string, boolean>()
+  let index = 0
+  for await (const piece of await openRows(path, io.stdin)) {
+    for (const { value } of piece) {
+      const id = String(at(value, ['id']) ?? index)
+      const label = at(value, field.split('.'))
+      index++
+      if (label === true || label === 1) labels.set(id, true)
+      else if (label === false || label === 0) labels.set(id, false)
+    }
+  }
+  if (labels.size > 0) return labels
+  throw new GatewayError('RG_INPUT_INVALID', `${path}: no row has true, false, 1 or 0 at '${field}'`)
+}
+
+/** The value at a path of own keys; undefined where there is none. */
+function at(value: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>(
+    (found, key) =>
+      found !== null && typeof found === 'object' && Object.hasOwn(found, key)
+        ? (found as Readonly<Record<string, unknown>>)[key]
+        : undefined,
+    value,
+  )
+}
+
+function textOf({ rows, unscored, at: chosen, sweep, best }: Calibration): string {
+  const { truePositive, falsePositive, trueNegative, falseNegative } = chosen.confusion
+  const figures = ({ threshold, accuracy, precision, recall, f1, kappa }: Calibrated) =>
+    [threshold, accuracy, precision, recall, f1, kappa].map((value) => fixed(value, 4))
+  const names = ['threshold', 'accuracy', 'precision', 'recall', 'F1', 'kappa']
+  return [
+    `${rows} labelled rows, ${unscored} of them without a score`,
+    `at ${chosen.threshold}: ${truePositive} rightly yes, ${falsePositive} wrongly yes, ${trueNegative} rightly no, ${falseNegative} wrongly no`,
+    textTable(
+      [{ title: '' }, ...names.map((title) => ({ title, right: true }))],
+      [
+        ['asked for', ...figures(chosen)],
+        ['best kappa', ...figures(best)],
+        ...sweep.map((one) => ['', ...figures(one)]),
+      ],
+    ),
+    '',
+  ].join('\n')
+}

@@ -1,0 +1,47 @@
+/** Judgements of yes and no against labels. */
+export interface Confusion {
+  readonly truePositive: number
+  readonly falsePositive: number
+  readonly trueNegative: number
+  readonly falseNegative: number
+}
+
+export interface ConfusionFigures {
+  readonly accuracy: number
+  readonly precision: number
+  readonly recall: number
+  readonly f1: number
+  /** Cohen's kappa: agreement beyond chance; 0 where chance explains all of it. */
+  readonly kappa: number
+}
+
+/** A score of at least `threshold` judges yes. */
+export function confusionAt(
+  pairs: readonly { readonly score: number; readonly label: boolean }[],
+  threshold: number,
+): Confusion {
+  const count = (yes: boolean, label: boolean) =>
+    pairs.filter((pair) => pair.score >= threshold === yes && pair.label === label).length
+  return {
+    truePositive: count(true, true),
+    falsePositive: count(true, false),
+    trueNegative: count(false, false),
+    falseNegative: count(false, true),
+  }
+}
+
+/** Shares of nothing are 0. */
+export function confusionFigures(confusion: Confusion): ConfusionFigures {
+  const { truePositive: tp, falsePositive: fp, trueNegative: tn, falseNegative: fn } = confusion
+  const n = tp + fp + tn + fn
+  const share = (part: number, whole: number) => (whole > 0 ? part / whole : 0)
+  const accuracy = share(tp + tn, n)
+  const chance = share((tp + fp) * (tp + fn) + (tn + fn) * (tn + fp), n * n)
+  return {
+    accuracy,
+    precision: share(tp, tp + fp),
+    recall: share(tp, tp + fn),
+    f1: share(2 * tp, 2 * tp + fp + fn),
+    kappa: chance < 1 ? (accuracy - chance) / (1 - chance) : 0,
+  }
+}
