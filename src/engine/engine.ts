@@ -10,9 +10,11 @@ import type { Plan } from '../plan/plan.ts'
 import type { Outcome } from '../sample/outcome.ts'
 import type { Sample, Unreadable } from '../sample/sample.ts'
 import { openAdmission } from './admission.ts'
+import { type Cohorts, openCohorts } from './cohorts.ts'
 import { expiry } from './deadline.ts'
 import type { EngineEvents } from './events.ts'
 import { gatherGroups } from './group.ts'
+import { groupTerms } from './group-step.ts'
 import { substitutes } from './invalid.ts'
 import { unscored } from './outcome.ts'
 import type { StepContext } from './step.ts'
@@ -56,6 +58,7 @@ export interface EngineParts {
 
 export function openEngine(parts: EngineParts): Engine {
   const admission = openAdmission(parts.maxRows)
+  const cohorts = openCohorts(parts.clock, groupTerms)
   return {
     get inFlight() {
       return admission.inFlight
@@ -63,12 +66,15 @@ export function openEngine(parts: EngineParts): Engine {
     idle: () => admission.idle(),
     score(job) {
       const release = admission.enter(job.rows.length)
-      return scoreRows(parts, job).finally(release)
+      return scoreRows({ ...parts, cohorts }, job).finally(release)
     },
   }
 }
 
-function scoreRows(parts: EngineParts, job: Job): Promise<readonly Outcome[]> {
+function scoreRows(
+  parts: EngineParts & { readonly cohorts: Cohorts },
+  job: Job,
+): Promise<readonly Outcome[]> {
   const { plan, rows } = job
   if (rows.length === 0) return Promise.resolve([])
   return new Promise((resolve) => {

@@ -20,10 +20,15 @@ export async function groupTerm(
   const { groups, clock, job } = context
   const { min, waitMs } = job.plan.group
   const isCompared = step.kind === 'pair' || step.kind === 'list'
-  const least = Math.max(min ?? groups.sizeOf(sample), isCompared ? 2 : 1)
+  const size = groups.sizeOf(sample)
+  const least = Math.max(min ?? size, isCompared ? 2 : 1)
   // The waiting may end when the request has long ended; then nobody is to be asked.
   const mayBeLate = Number.isFinite(waitMs)
   const isLate = (): boolean => mayBeLate && context.end.signal.aborted
+  if (mayBeLate && size > groups.membersOf(sample).length) {
+    const held = await context.cohorts.join(step, { context, sample, row }, { size, least, waitMs })
+    return held === incomplete ? failed(context, step, tooFew(least)) : held
+  }
   const term = await groups.together(
     step.name,
     sample,
@@ -34,8 +39,8 @@ export async function groupTerm(
   return term === incomplete ? failed(context, step, tooFew(least)) : term
 }
 
-/** One term a row, in the order of the rows. */
-function groupTerms(
+/** One term a row, in the order of the rows. Never rejects. */
+export function groupTerms(
   context: StepContext,
   step: PlanStep,
   rows: readonly CallRow[],

@@ -65,7 +65,7 @@ export function gatherGroups(samples: readonly Sample[]): Groups {
 /** Answers to one prompt. */
 class Group {
   readonly members: Sample[] = []
-  readonly #byIndex = new Map<number, Sample>()
+  readonly #byIndex = new Map<number, Sample[]>()
   #said = 0
 
   get size(): number {
@@ -76,15 +76,16 @@ class Group {
   add(sample: Sample): void {
     const { index, size = 0 } = sample.group ?? {}
     this.#said = Math.max(this.#said, size)
-    if (index !== undefined && this.#byIndex.has(index)) return
-    if (index !== undefined) this.#byIndex.set(index, sample)
+    if (this.memberFor(sample) !== sample) return
+    if (index !== undefined) this.#byIndex.set(index, [...(this.#byIndex.get(index) ?? []), sample])
     this.members.push(sample)
   }
 
-  /** The member that a sample is, or is a retry of. */
+  /** The member that a sample is, or is a retry of: the same answer under the same index. */
   memberFor(sample: Sample): Sample {
     const index = sample.group?.index
-    return (index === undefined ? undefined : this.#byIndex.get(index)) ?? sample
+    const known = index === undefined ? undefined : this.#byIndex.get(index)
+    return known?.find(({ response }) => response === sample.response) ?? sample
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Plan, PlanStep } from '../plan/plan.ts'
 import type { Failure } from '../sample/failure.ts'
 import type { Sample } from '../sample/sample.ts'
+import { openCohorts } from './cohorts.ts'
 import type { Drawn } from './draw.ts'
 import type { EngineParts } from './engine.ts'
 import { gatherGroups } from './group.ts'
@@ -40,6 +41,7 @@ export async function probe(
     job: { plan, rows: [sample], deadline, signal },
     end: { signal, dispose() {} },
     groups: gatherGroups([sample]),
+    cohorts: openCohorts(clock, async () => []),
   }
   const row = rowOf(step, sample, [])
   const asked = await functions.call({ op: 'preprocess', function: step.function, rows: [row] })

@@ -33,12 +33,17 @@ export function standingsOf(
     const strength = strengths?.[place] ?? null
     const share =
       strengths && strength !== null
-        ? mean(strengths.flatMap((other, at) => (at === place ? [] : [winProbability(strength, other)])))
+        ? rounded(
+            mean(strengths.flatMap((other, at) => (at === place ? [] : [winProbability(strength, other)]))),
+          )
         : (wins[index] ?? 0)
     standings[index] = { share, strength }
   }
   return standings
 }
+
+/** Beyond the accuracy of the fit, where the order of the matches would show. */
+const rounded = (share: number): number => Math.round(share * 1e9) / 1e9
 
 /** By index: the mean probability of its matches. */
 function sharesOf(count: number, matches: readonly Match[]): readonly number[] {

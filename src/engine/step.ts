@@ -6,6 +6,7 @@ import type { Failure } from '../sample/failure.ts'
 import type { OffReason, Term } from '../sample/outcome.ts'
 import type { Sample } from '../sample/sample.ts'
 import type { Score } from '../sample/score.ts'
+import type { Cohorts } from './cohorts.ts'
 import type { Expiry } from './deadline.ts'
 import type { Job } from './engine.ts'
 import type { EngineEvents } from './events.ts'
@@ -22,6 +23,8 @@ export interface StepContext {
   /** The end of the request's patience. */
   readonly end: Expiry
   readonly groups: Groups
+  /** Groups whose members come in requests of their own. */
+  readonly cohorts: Cohorts
 }
 
 /** In step order, with a hole where a step is not done; a plan has few steps. */

@@ -66,8 +66,10 @@ function explainStep(plan: Plan, step: PlanStep, index: number): string[] {
 const isGroupStep = ({ kind }: PlanStep): boolean => kind !== 'rule' && kind !== 'model'
 
 function groupWords({ min, waitMs }: Plan['group']): string {
-  const wait = Number.isFinite(waitMs) ? `; those that are ready wait ${waitMs / 1000} s for the others` : ''
-  return `  ${min === null ? 'All' : `At least ${min}`} answers to a prompt must come in one request${wait}.`
+  const who = min === null ? 'All' : `At least ${min}`
+  return Number.isFinite(waitMs)
+    ? `  ${who} answers to a prompt must come within ${waitMs / 1000} s of the first.`
+    : `  ${who} answers to a prompt must come in one request.`
 }
 
 /** Of a pair reward: how many questions a group costs. */

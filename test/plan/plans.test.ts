@@ -154,7 +154,7 @@ t.test('how groups are judged', async (t) => {
   t.match(explainPlan(plain).join('\n'), /comparing each two answers in both orders.*\n.*\(probabilities\)/)
   t.match(
     explainPlan(set).join('\n'),
-    /comparing each answer and the next 2, by the share of wins.*At least 3 answers.*wait 1.5 s/s,
+    /comparing each answer and the next 2, by the share of wins.*At least 3 answers.*within 1.5 s/s,
   )
 })
 

@@ -1,0 +1,150 @@
+import t from 'tap'
+import type { Gateway } from '../../src/gateway/gateway.ts'
+import type { Sample } from '../../src/sample/sample.ts'
+import type { Policy } from '../../src/simulate/policies/policy.ts'
+import { fakeClock } from '../support/clock.ts'
+import { outcomesOf, resultOf, sampleOf, testGateway, testModel } from '../support/gateway.ts'
+import { seeded } from '../support/seeded.ts'
+
+const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
+t.comment(`SEED=${seed}`)
+
+const larger: Policy = ({ candidates: [a, b] }) => (Number(a?.text) > Number(b?.text) ? 'A' : 'B')
+
+const group = (id: string, answers: readonly string[], size = answers.length): Sample[] =>
+  answers.map((response, index) =>
+    sampleOf(response, { id: `${id}/${index}`, prompt: id, group: { id, index, size } }),
+  )
+
+const duel = { name: 'duel', function: 'number-duel', model: 'judge' }
+
+/** Turns of the event loop, enough for what is there to be begun. */
+const turns = async (count = 50) => {
+  for (let turn = 0; turn < count; turn++) await new Promise(setImmediate)
+}
+
+t.test('members of a group come in requests of their own', async (t) => {
+  const { servers, config } = await testModel(t, 1, { policy: larger }, { cache: 'never' })
+  const clock = fakeClock()
+  const models = { judge: config }
+  const gateway = await testGateway(
+    t,
+    {
+      held: { models, group: { wait_s: 5 }, steps: [duel] },
+      some: { models, group: { wait_s: 5, min: 2 }, steps: [duel] },
+      gated: {
+        models,
+        group: { wait_s: 5 },
+        gate: 'rule > 0',
+        steps: [
+          { name: 'rule', function: 'echo-rule', weight: 0 },
+          { ...duel, op: 'add' },
+        ],
+      },
+    },
+    { clock },
+  )
+  const send = (reward: string, rows: readonly Sample[], job = {}) =>
+    outcomesOf(gateway, reward, rows, { deadlineMs: 60_000, ...job })
+  const results = async (sent: ReturnType<typeof send>) => (await sent).map(resultOf)
+  const asked = () => servers[0]?.stats().sequences.finished ?? 0
+
+  await t.test('and get the rewards that they get together, however they are spread', async (t) => {
+    const random = seeded(seed)
+    const rows = group('a', ['3', '1', '2', '5', '4', '1'])
+    const expected = (await send('held', rows)).map(resultOf)
+    t.ok(expected.every((value) => typeof value === 'number'))
+    for (let round = 0; round < 4; round++) {
+      const parcels: Sample[][] = [[], [], []]
+      for (const row of rows) parcels[Math.floor(random() * 3)]?.push({ ...row, prompt: `a${round}` })
+      parcels.push(parcels[0]?.splice(0, 1) ?? [])
+      const found = new Map<string, unknown>()
+      const outcomes = await Promise.all(parcels.map((parcel) => send('held', parcel)))
+      for (const outcome of outcomes.flat()) found.set(outcome.id, resultOf(outcome))
+      t.strictSame(
+        rows.map(({ id }) => found.get(id)),
+        expected,
+      )
+    }
+  })
+
+  await t.test('a retry gets what the first try got, another answer does not', async (t) => {
+    const [first, second] = group('b', ['1', '2']) as [Sample, Sample]
+    const before = asked()
+    const sent = [send('held', [first]), send('held', [first]), send('held', [second])]
+    const [one, retried, two] = (await Promise.all(sent)).flat().map(resultOf)
+    t.equal(one, retried)
+    t.ok(Number(one) < 1 && Number(two) > 9)
+    const again = await results(send('held', [second]))
+    t.equal(asked() - before, 2, 'one comparison in both orders')
+    t.strictSame(again, [two])
+    const other = send('held', [{ ...second, response: '0' }])
+    await turns()
+    clock.advance(5001)
+    t.strictSame(await results(other), ['group_incomplete'], 'it belongs to the next group of that name')
+  })
+
+  await t.test('an index that two answers claim has one', async (t) => {
+    const [first, second] = group('c', ['1', '2', '3']) as [Sample, Sample]
+    const waiting = send('held', [first])
+    await turns()
+    t.strictSame(await results(send('held', [{ ...second, group: first.group as object } as Sample])), [
+      'group_incomplete',
+    ])
+    clock.advance(5001)
+    t.strictSame(await results(waiting), ['group_incomplete'])
+  })
+
+  await t.test('when the time is over, too few have no number; those named by min are enough', async (t) => {
+    for (const [reward, wanted] of [
+      ['held', /group_incomplete/],
+      ['some', /^\d/],
+    ] as const) {
+      const sent = group('d', ['1', '2', '3'])
+        .slice(0, 2)
+        .map((row) => send(reward, [row]))
+      await turns()
+      clock.advance(5001)
+      const found = (await Promise.all(sent)).flat().map(resultOf)
+      t.match(found.map(String), [wanted, wanted])
+      const late = send(reward, group('d', ['1', '2', '3']).slice(2))
+      await turns()
+      clock.advance(5001)
+      t.strictSame(await results(late), ['group_incomplete'])
+    }
+  })
+
+  await t.test('a member behind a closed gate completes its group', async (t) => {
+    const sent = group('e', ['1', '0', '2']).map((row) => send('gated', [row]))
+    const [one, none, two] = (await Promise.all(sent)).flat()
+    t.ok(Number(resultOf(one)) < 1 && Number(resultOf(two)) > 9)
+    t.match(none?.terms[1], { status: 'off', why: 'gate' })
+  })
+
+  await t.test(
+    'a client that leaves does not take the others with it; when all have left, nothing is asked',
+    async (t) => {
+      const left = new AbortController()
+      const [first, second] = group('f', ['1', '2']) as [Sample, Sample]
+      const gone = send('held', [first], { signal: left.signal })
+      await turns()
+      const stays = send('held', [second])
+      left.abort()
+      t.strictSame(await results(gone), ['cancelled'])
+      t.ok(Number((await results(stays))[0]) > 9)
+      servers[0]?.set({ kind: 'hang' })
+      const all = new AbortController()
+      const sent = group('g', ['1', '2']).map((row) => send('held', [row], { signal: all.signal }))
+      while (inFlight(gateway) < 2) await turns(1)
+      all.abort()
+      t.strictSame((await Promise.all(sent)).flat().map(resultOf), ['cancelled', 'cancelled'])
+      while (inFlight(gateway) > 0) await turns(1)
+      t.equal(gateway.inFlight, 0)
+    },
+  )
+})
+
+const inFlight = (gateway: Gateway): number =>
+  gateway
+    .models()
+    .reduce((sum, { instances }) => sum + instances.reduce((own, one) => own + one.inFlight, 0), 0)
