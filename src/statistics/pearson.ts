@@ -14,10 +14,16 @@ export interface Spread {
 
 /** Of pairs around their own means. */
 export function spreadOf(xs: readonly number[], ys: readonly number[]): Spread {
-  const [x, y] = [xs, ys].map((values) => values.reduce((sum, value) => sum + value, 0) / values.length)
+  const { length } = xs
+  let [x, y] = [0, 0]
+  for (let at = 0; at < length; at += 1) {
+    x += xs[at] ?? 0
+    y += ys[at] ?? 0
+  }
   let [xx, yy, xy] = [0, 0, 0]
-  for (const [at, value] of xs.entries()) {
-    const [dx, dy] = [value - (x ?? 0), (ys[at] ?? 0) - (y ?? 0)]
+  for (let at = 0; at < length; at += 1) {
+    const dx = (xs[at] ?? 0) - x / length
+    const dy = (ys[at] ?? 0) - y / length
     xx += dx * dx
     yy += dy * dy
     xy += dx * dy

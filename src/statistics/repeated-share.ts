@@ -1,6 +1,5 @@
 const pieceLength = 24
 const longest = 4096
-const slots = 8192
 const factor = 0x01000193
 
 /**
@@ -14,6 +13,7 @@ export function repeatedShare(text: string): number {
   // The hash of the 24 units before a place, kept up by taking one out and one in.
   let out = 1
   for (let at = 0; at < pieceLength; at += 1) out = Math.imul(out, factor)
+  const slots = 2 ** Math.ceil(Math.log2(2 * pieces))
   const seen = new Int32Array(slots)
   let [hash, repeated] = [0, 0]
   for (let at = 0; at < length; at += 1) {
@@ -22,7 +22,7 @@ export function repeatedShare(text: string): number {
     hash |= 0
     if (at < pieceLength - 1) continue
     const mark = hash === 0 ? 1 : hash
-    let slot = (Math.imul(mark ^ (mark >>> 15), 0x2c1b3c6d) >>> 19) & (slots - 1)
+    let slot = (Math.imul(mark ^ (mark >>> 15), 0x2c1b3c6d) >>> 16) & (slots - 1)
     while (seen[slot] !== 0 && seen[slot] !== mark) slot = (slot + 1) & (slots - 1)
     if (seen[slot] === mark) repeated += 1
     seen[slot] = mark

@@ -2,7 +2,6 @@ import type { RequestDone } from '../../engine/events.ts'
 import type { Outcome } from '../../sample/outcome.ts'
 import type { Sample, Unreadable } from '../../sample/sample.ts'
 import { binaryEntropy } from '../../statistics/entropy.ts'
-import { variance } from '../../statistics/moments.ts'
 import { spreadOf } from '../../statistics/pearson.ts'
 import { repeatedShare } from '../../statistics/repeated-share.ts'
 import type { Lens } from './lens.ts'
@@ -18,7 +17,7 @@ export interface Member {
 }
 
 /** One answer in so many is searched for repetition, which costs more than all the rest. */
-const repetitionEvery = 32
+const repetitionEvery = 128
 
 /** Counts what can be seen in one row. */
 export function countRow(tally: Tally, row: Sample | Unreadable, outcome: Outcome, lens: Lens): void {
@@ -58,36 +57,64 @@ function countDecisions(tally: Tally, { terms }: Outcome, { rule, judges, peers 
 export function countGroup(tally: Tally, members: readonly Member[]): void {
   if (members.length < 2) return
   tally.members += members.length
-  tally.duplicates += members.length - new Set(members.map(({ print }) => print)).size
-  const valid = members.filter((member): member is Member & { reward: number } => member.reward !== null)
-  if (valid.length < 2) return
-  const rewards = valid.map(({ reward }) => reward)
-  const [low, high] = [Math.min(...rewards), Math.max(...rewards)]
+  tally.duplicates += repeats(members)
+  const lengths: number[] = []
+  const rewards: number[] = []
+  let [low, high, sum] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0]
+  for (const { reward, length } of members) {
+    if (reward === null) continue
+    rewards.push(reward)
+    lengths.push(length)
+    low = Math.min(low, reward)
+    high = Math.max(high, reward)
+    sum += reward
+  }
+  if (rewards.length < 2) return
   // Sums in another order differ in the last bits.
   if (high - low < 1e-9) tally.flatGroups += 1
-  observe(tally.variance, variance(rewards))
-  observe(tally.entropy, binaryEntropy(rewards.reduce((sum, reward) => sum + reward, 0) / rewards.length))
-  const { xx, yy, xy } = spreadOf(
-    valid.map(({ length }) => length),
-    rewards,
-  )
+  const { xx, yy, xy } = spreadOf(lengths, rewards)
+  observe(tally.variance, yy / rewards.length)
+  observe(tally.entropy, binaryEntropy(sum / rewards.length))
   tally.length.xx += xx
   tally.length.yy += yy
   tally.length.xy += xy
 }
 
-/** The places of a request's readable rows by group: by group id, else by the same prompt. */
-export function groupsOf({ rows }: RequestDone): ReadonlyMap<string, readonly number[]> {
-  const groups = new Map<string, number[]>()
-  for (const [index, row] of rows.entries()) {
-    if ('failure' in row) continue
-    const key = keyOf(row)
-    const known = groups.get(key)
-    if (known) known.push(index)
-    else groups.set(key, [index])
+/** Members whose answer an earlier one gave. Only answers of one length are compared: to hash them all would cost more. */
+function repeats(members: readonly Member[]): number {
+  const byLength = new Map<number, Set<string> | string>()
+  let count = 0
+  for (const { length, print } of members) {
+    const known = byLength.get(length)
+    if (known === undefined) byLength.set(length, print)
+    else if (typeof known === 'string') {
+      if (known === print) count += 1
+      else byLength.set(length, new Set([known, print]))
+    } else if (known.has(print)) count += 1
+    else known.add(print)
   }
-  return groups
+  return count
 }
 
-const keyOf = ({ group, prompt }: Sample): string =>
-  group ? `id ${group.id}` : `prompt ${typeof prompt === 'string' ? prompt : JSON.stringify(prompt)}`
+/** The places of a request's readable rows by group: by group id, else by the same prompt. */
+export function groupsOf({ rows }: RequestDone): Iterable<readonly number[]> {
+  const byId = new Map<string, number[]>()
+  const byPrompt = new Map<string, number[]>()
+  // Answers of a group mostly stand together.
+  let last: { readonly key: string; readonly isId: boolean; readonly places: number[] } | null = null
+  for (const [index, row] of rows.entries()) {
+    if ('failure' in row) continue
+    const isId = row.group !== undefined
+    const key = row.group?.id ?? textOf(row)
+    if (last === null || last.isId !== isId || last.key !== key) {
+      const groups = isId ? byId : byPrompt
+      const places: number[] = groups.get(key) ?? []
+      groups.set(key, places)
+      last = { key, isId, places }
+    }
+    last.places.push(index)
+  }
+  return [...byId.values(), ...byPrompt.values()]
+}
+
+const textOf = ({ prompt }: Sample): string => (typeof prompt === 'string' ? prompt : JSON.stringify(prompt))

@@ -44,7 +44,7 @@ export class RunMonitor {
       const row = rows[index]
       if (row) countRow(tally, row, outcome, lens)
     }
-    for (const places of groupsOf(event).values()) {
+    for (const places of groupsOf(event)) {
       const row = rows[places[0] ?? 0]
       const group = row && 'group' in row ? row.group : undefined
       const members = places.map(memberOf)
