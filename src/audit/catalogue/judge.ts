@@ -91,7 +91,7 @@ const placeholders = [
   '${ground_truth}',
   '{response}',
   '$&',
-  '$1',
+  '$<answer>',
   "$`$'",
 ] as const
 
