@@ -1,5 +1,6 @@
 import type { Sample, Unreadable } from '../sample/sample.ts'
 import { readNativeSample } from '../wire/native-sample.ts'
+import { rmPromptColumns } from '../wire/rm-prompt-columns.ts'
 import type { RawRow } from './row-source.ts'
 
 /**
@@ -38,7 +39,7 @@ type Row = Readonly<Record<string, unknown>>
 const isObject = (value: unknown): value is Row =>
   value !== null && typeof value === 'object' && !Array.isArray(value)
 
-const rmPromptColumn = /^rm_prompt_(\d{1,3})$/
+const rmPromptColumn = /^rm_prompt_\d+$/
 
 const isDatasetRow = (row: Row): boolean =>
   isObject(row.reward_model) ||
@@ -51,10 +52,6 @@ const usedColumns: ReadonlySet<string> = new Set(['reward_model', 'gts', 'ground
 /** Columns that are not named here are the data set's own affair. */
 function datasetRow(row: Row, modelSteps: readonly string[]): Row & { readonly responses?: unknown } {
   const truth = isObject(row.reward_model) ? row.reward_model.ground_truth : row.gts
-  const rmPrompts = Object.entries(row).flatMap(([name, text]) => {
-    const step = modelSteps[Number(rmPromptColumn.exec(name)?.[1] ?? Number.NaN)]
-    return step !== undefined && text != null ? [[step, text] as const] : []
-  })
   return {
     id: row.id ?? undefined,
     prompt: row.prompt ?? row.input ?? undefined,
@@ -63,8 +60,7 @@ function datasetRow(row: Row, modelSteps: readonly string[]): Row & { readonly r
     ground_truth: row.ground_truth ?? truth,
     data_source: row.data_source,
     group_id: row.group_id,
-    rm_prompt: row.rm_prompt,
     extra_info: row.extra_info,
-    ...(rmPrompts.length > 0 && { rm_prompts: Object.fromEntries(rmPrompts) }),
+    ...rmPromptColumns(row, modelSteps),
   }
 }

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { prompt } from '../../src/contract/index.ts'
 import { cutTo, isResponseOf, valuesOf, withoutMiddle } from '../../src/engine/cut-question.ts'
+import { cpuMs } from '../support/cpu.ts'
 import { sampleOf } from '../support/gateway.ts'
 
 t.test('a text loses its middle, and no character is halved', async (t) => {
@@ -48,11 +49,11 @@ t.test('an answer that repeats its question cannot have that cut', async (t) => 
 })
 
 t.test('hostile lengths cost little', async (t) => {
-  const began = performance.now()
+  const began = cpuMs()
   const long = '\ud800'.repeat(1 << 20)
   withoutMiddle(long, 1000)
   const asked = prompt`${long}${`${long}x`}`
   cutTo(asked, () => true, 5000)
   isResponseOf({ sample: sampleOf(`${long}y`), earlier: {} }, `${long}x`)
-  t.ok(performance.now() - began < 1000)
+  t.ok(cpuMs() - began < 1000)
 })

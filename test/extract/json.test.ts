@@ -9,6 +9,7 @@ import {
   typed,
   unpaired,
 } from '../../src/extract/json-identity.ts'
+import { cpuMs } from '../support/cpu.ts'
 
 const value = (text: string): JsonValue => {
   const reading = readJson(text)
@@ -152,10 +153,10 @@ t.test('a megabyte of hostile text costs time in proportion', async (t) => {
     `[${'1e308,'.repeat(mega / 6)}0]`,
   ]
   for (const text of hostile) {
-    const start = performance.now()
+    const start = cpuMs()
     const reading = readJson(text)
     const again = readJson(text)
     if (reading && again) t.ok(same(reading.value, again.value, { ...typed, listsAsSets: true }))
-    t.ok(performance.now() - start < 3000, `${text.slice(0, 12)}... took ${performance.now() - start} ms`)
+    t.ok(cpuMs() - start < 3000, `${text.slice(0, 12)}... took ${cpuMs() - start} ms`)
   }
 })

@@ -2,6 +2,7 @@ import t from 'tap'
 import toolCall from '../../reward-functions/tool-call.ts'
 import type { Score } from '../../src/contract/index.ts'
 import { ruleContract } from '../../src/contract/testing.ts'
+import { cpuMs } from '../support/cpu.ts'
 
 type Options = { mode?: 'reference'; variant?: 'grpo' | 'egpo' }
 
@@ -127,14 +128,14 @@ t.test('a megabyte of hostile text costs time in proportion', async (t) => {
   ]
   for (const response of hostile) {
     for (const mode of ['sound', 'reference'] as const) {
-      const start = performance.now()
+      const start = cpuMs()
       toolCall.score({
         sample: { id: 'a', prompt: '', response, groundTruth: null, rmPrompts: {}, extraInfo: {} },
         truth: response,
         options: { mode, variant: 'general' },
         earlier: {},
       })
-      t.ok(performance.now() - start < 3000, `${response.slice(0, 20)} took ${performance.now() - start} ms`)
+      t.ok(cpuMs() - start < 3000, `${response.slice(0, 20)} took ${cpuMs() - start} ms`)
     }
   }
 })

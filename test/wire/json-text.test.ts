@@ -1,5 +1,6 @@
 import t from 'tap'
 import { isDeeperThan, parseJsonText } from '../../src/wire/json-text.ts'
+import { cpuMs } from '../support/cpu.ts'
 
 t.test('Python literals outside of strings are read as null and reported with their place', async (t) => {
   const { value, oddities } = parseJsonText(
@@ -34,9 +35,9 @@ t.test('a __proto__ key stays data', async (t) => {
 })
 
 t.test('a hostile megabyte of escaped quotes is scanned once', async (t) => {
-  const started = performance.now()
+  const started = cpuMs()
   t.throws(() => parseJsonText(`NaN "${'\\"'.repeat(500_000)}`), SyntaxError)
-  t.ok(performance.now() - started < 2000)
+  t.ok(cpuMs() - started < 2000)
 })
 
 t.test('depth is measured without recursion beyond the limit', async (t) => {

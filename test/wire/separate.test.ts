@@ -4,6 +4,7 @@ import t from 'tap'
 import { lastUserText } from '../../src/contract/last-user-text.ts'
 import { separate } from '../../src/wire/chat/separate.ts'
 import type { Truths } from '../../src/wire/truths.ts'
+import { cpuMs } from '../support/cpu.ts'
 
 interface Rendered {
   readonly template: string
@@ -118,9 +119,9 @@ t.test('a hostile megabyte costs little', async (t) => {
     `<|user|>${' \n'.repeat(mega / 2)}<|assistant|>`,
   ]
   for (const hostile of texts) {
-    const start = performance.now()
+    const start = cpuMs()
     separate(hostile, nothing)
     separate(hostile, { ...nothing, prompt: hostile.slice(0, mega / 2) })
-    t.ok(performance.now() - start < 1500, hostile.slice(0, 20))
+    t.ok(cpuMs() - start < 1500, hostile.slice(0, 20))
   }
 })
