@@ -1,4 +1,7 @@
-/** Server CPU per rule-scored sample, against FastAPI and uvicorn with the same rule (bench/peer.py), in interleaved pairs. */
+/**
+ * Server CPU per rule-scored sample, against FastAPI and uvicorn with the same rule (bench/peer.py) and against the least
+ * that Fastify and a worker thread cost (bench/floor.ts), in interleaved rounds.
+ */
 import { deepStrictEqual } from 'node:assert'
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -41,6 +44,8 @@ const batches = [samples.slice(0, 256), samples.slice(256)]
 const gateway = await startMeasured(
   [
     'node',
+    // As docs/performance.md advises.
+    '--max-semi-space-size=64',
     'dist/src/cli/main.js',
     'serve',
     '--config',
@@ -68,6 +73,11 @@ const peer = await startMeasured(
   'http://127.0.0.1:8492',
   '/openapi.json',
 )
+const floor = await startMeasured(
+  ['node', 'node_modules/.bin/jiti', 'bench/floor.ts', '8496'],
+  'http://127.0.0.1:8496',
+  '/livez',
+)
 
 /** Every result of an answer, whole; numbers are compared as JSON.parse reads them. */
 const resultsOf = (answer: unknown) => (answer as { results: unknown[] }).results
@@ -75,13 +85,16 @@ const resultsOf = (answer: unknown) => (answer as { results: unknown[] }).result
 const bodiesOf = (groups: typeof singles) =>
   groups.map((group) => JSON.stringify({ reward: 'rule', samples: group }))
 
-/** Throws unless both answer every request of a shape with the same results, order and all. */
+/** Throws unless all answer every request of a shape with the same results, order and all. */
 async function requireEqualResults(groups: typeof singles): Promise<void> {
   const ask = async ({ url }: MeasuredProcess, body: string) => {
     const headers = { 'content-type': 'application/json' }
     return resultsOf(await (await fetch(`${url}/v1/score`, { method: 'POST', headers, body })).json())
   }
-  for (const body of bodiesOf(groups)) deepStrictEqual(await ask(gateway, body), await ask(peer, body))
+  for (const body of bodiesOf(groups)) {
+    const expected = await ask(peer, body)
+    for (const server of [gateway, floor]) deepStrictEqual(await ask(server, body), expected)
+  }
 }
 
 async function measure(
@@ -110,25 +123,27 @@ const shapes = [
   { name: 'batches of 256', groups: batches, requests: 160, concurrency: 8 },
 ]
 console.log(
-  `${cpus()[0]?.model}, node ${process.version}; CPU ms of the server for each sample, medians of 5 interleaved pairs`,
+  `${cpus()[0]?.model}, node ${process.version}; CPU ms of the server for each sample, medians of 5 interleaved rounds`,
 )
 for (const { name, groups, requests, concurrency } of shapes) {
   const run = (server: MeasuredProcess, share = 1) =>
     measure(server, groups, Math.ceil(requests * share), concurrency)
   await requireEqualResults(groups)
-  await run(gateway, 0.3)
-  await run(peer, 0.3)
-  const pairs: { ours: number; theirs: number; rates: number }[] = []
-  for (let pair = 0; pair < 5; pair++) {
+  for (const server of [gateway, peer, floor]) await run(server)
+  const rounds: { ours: number; theirs: number; least: number; rates: number }[] = []
+  for (let round = 0; round < 5; round++) {
     const a = await run(gateway)
     const b = await run(peer)
-    pairs.push({ ours: a.cpuMs, theirs: b.cpuMs, rates: a.perSecond / b.perSecond })
+    const { cpuMs: least } = await run(floor)
+    rounds.push({ ours: a.cpuMs, theirs: b.cpuMs, least, rates: a.perSecond / b.perSecond })
   }
-  const ratio = median(pairs.map((pair) => pair.theirs / pair.ours))
+  const ms = (of: 'ours' | 'theirs' | 'least') => median(rounds.map((round) => round[of])).toFixed(4)
+  const ratios = rounds.map(({ ours, theirs }) => theirs / ours)
   console.log(
-    `${name}: gateway ${median(pairs.map((pair) => pair.ours)).toFixed(4)}, peer ${median(pairs.map((pair) => pair.theirs)).toFixed(4)}, ` +
-      `peer/gateway ${ratio.toFixed(2)} (pairs ${pairs.map((pair) => (pair.theirs / pair.ours).toFixed(2)).join(' ')}); ` +
-      `throughput ratio ${median(pairs.map((pair) => pair.rates)).toFixed(2)}`,
+    `${name}: gateway ${ms('ours')}, peer ${ms('theirs')}, floor ${ms('least')}; ` +
+      `peer/gateway ${median(ratios).toFixed(2)} (${ratios.map((ratio) => ratio.toFixed(2)).join(' ')}), ` +
+      `peer/floor ${median(rounds.map(({ theirs, least }) => theirs / least)).toFixed(2)}; ` +
+      `throughput ratio ${median(rounds.map(({ rates }) => rates)).toFixed(2)}`,
   )
 }
-await Promise.all([gateway.stop(), peer.stop()])
+await Promise.all([gateway.stop(), peer.stop(), floor.stop()])
