@@ -25,8 +25,8 @@ const start = (name: string, port: number, record: object) => {
   return startMeasured(['node', ...command, '--log-level', 'warn'], `http://127.0.0.1:${port}`, '/livez')
 }
 
-const off = await start('off', 8493, {})
-const on = await start('on', 8494, { record: { folder: join(folder, 'records') } })
+const off = await start('off', 8497, {})
+const on = await start('on', 8498, { record: { folder: join(folder, 'records') } })
 
 const shapes = [
   { name: 'single, 1 KB', size: 1, requests: 4000, concurrency: 32 },
@@ -38,9 +38,14 @@ for (const { name, size, requests, concurrency } of shapes) {
   const bodies = Array.from({ length: 512 / size }, (_, at) =>
     JSON.stringify({ reward: 'rule', samples: samples.slice(at * size, (at + 1) * size) }),
   )
+  // Other work on the machine slows one of a pair more than the other; processor time is steadier.
+  const cpuSpent = new Map<typeof on, number>()
   const perSecond = async (server: typeof on, share = 1) => {
     const load = { url: server.url, path: '/v1/score', bodies, concurrency }
+    const before = server.cpuSeconds()
     const { seconds } = await applyLoad({ ...load, requests: Math.ceil(requests * share) })
+    const cpu = cpuSpent.get(server) ?? 0
+    cpuSpent.set(server, cpu + server.cpuSeconds() - before)
     return (requests * share * size) / seconds
   }
   await perSecond(off, 0.3)
@@ -57,11 +62,11 @@ for (const { name, size, requests, concurrency } of shapes) {
   console.log(
     `${name}: ${median(pairs.map((pair) => pair.off)).toFixed(0)} samples/s without, ` +
       `${median(pairs.map((pair) => pair.on)).toFixed(0)} with, ratio ${median(ratios).toFixed(3)} ` +
-      `(pairs ${ratios.map((ratio) => ratio.toFixed(2)).join(' ')})`,
+      `(pairs ${ratios.map((ratio) => ratio.toFixed(2)).join(' ')}); ` +
+      `processor time without / with ${((cpuSpent.get(off) ?? 0) / (cpuSpent.get(on) ?? 1)).toFixed(3)}`,
   )
 }
 const metrics = await (await fetch(`${on.url}/metrics`)).text()
 for (const line of metrics.split('\n')) if (/^reward_gateway_record/.test(line)) console.log(line)
-console.log(`CPU seconds: ${off.cpuSeconds().toFixed(1)} without, ${on.cpuSeconds().toFixed(1)} with`)
 await Promise.all([off.stop(), on.stop()])
 rmSync(folder, { recursive: true })
