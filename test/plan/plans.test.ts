@@ -28,7 +28,6 @@ export default definePairReward({
 `
 const endless = `import { z } from 'zod'
 import { definePairReward } from 'reward-gateway/contract'
-import { cpuMs } from '../support/cpu.ts'
 export default definePairReward({
   ask: 'generate', truth: z.unknown(), range: [0, Infinity],
   rm_preprocess: () => 'Which?', rm_postprocess: () => 0.5,
