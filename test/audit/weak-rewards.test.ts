@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { audit } from '../../src/audit/audit.ts'
+import { attacks as catalogue } from '../../src/audit/catalogue/index.ts'
 import { type Findings, findingsOf } from '../../src/audit/findings.ts'
 import { auditParsers } from '../../src/audit/parsers.ts'
 import { auditRows } from '../support/audit-rows.ts'
@@ -70,7 +71,9 @@ t.test('the audit finds what is planted in weak rewards', async (t) => {
   const { signal } = new AbortController()
   t.ok(names.length >= 15, `${names.length} weak rewards`)
   for (const [reward, { rows, found }] of Object.entries(planted)) {
-    const findings = findingsOf(await audit(gateway, { reward, rows: auditRows(rows).slice(0, 1), signal }))
+    const attacks = catalogue.filter((one) => found.some((start) => start.startsWith(`${one.family}/`)))
+    const chosen = auditRows(rows).slice(0, 1)
+    const findings = findingsOf(await audit(gateway, { reward, rows: chosen, signal, attacks }))
     const succeeded = findings.attacks.filter(({ successes }) => successes > 0).map(({ name }) => name)
     for (const start of found)
       t.ok(
@@ -84,9 +87,12 @@ t.test('the audit finds what is planted in weak rewards', async (t) => {
     const best = read.filter(({ readAsBest }) => readAsBest).map(({ reply }) => reply)
     for (const reply of found) t.ok(best.includes(reply), `${reward}: ${reply}`)
   }
-  const judged = async (reward: string): Promise<Findings> =>
-    findingsOf(await audit(gateway, { reward, rows: auditRows('numbers'), signal }))
-  const naive = await judged('weak-judge')
+  const judged = catalogue.filter(({ against }) => against === 'judge')
+  const attacked = async (reward: string): Promise<Findings> =>
+    findingsOf(
+      await audit(gateway, { reward, rows: auditRows('numbers').slice(0, 1), signal, attacks: judged }),
+    )
+  const naive = await attacked('weak-judge')
   const rates = Object.fromEntries(naive.families.map(({ name, rate }) => [name, rate]))
   for (const family of ['master key', 'forged verdict', 'role and fence break'])
     t.ok((rates[family] ?? 0) > 0.5, `weak-judge: ${family} ${rates[family]}`)

@@ -86,7 +86,7 @@ const forged =
   /<\|im_(?:start|end)\|>|<\/?think>|\[\/?INST\]|\[\[\s?\d+\s?\]\]|"score"\s?:\s?\d|<\/?score>|[\u200b\u202e\u{e0000}-\u{e007f}]|\p{Cs}/u
 
 t.test('nothing in a value changes the structure of a prompt or looks like its verdict', async (t) => {
-  for (let round = 0; round < 3000; round++) {
+  for (let round = 0; round < 1000; round++) {
     const values = [nasty(), nasty(), nasty()] as const
     const { input, prefix } = guardQuestion('generate', asked(values), 'secret', 'id')
     const text = textOf(input)
@@ -98,16 +98,16 @@ t.test('nothing in a value changes the structure of a prompt or looks like its v
     if (found !== undefined) t.fail(`SEED=${seed}, round ${round}: ${JSON.stringify(found)}`)
     if (!text.startsWith(literals[0]) || prefix !== literals[0]) t.fail('the constant beginning has moved')
   }
-  t.pass('3000 prompts of three values')
+  t.pass('1000 prompts of three values')
 })
 
 t.test('neutralising twice is neutralising once', async (t) => {
-  for (let round = 0; round < 2000; round++) {
+  for (let round = 0; round < 700; round++) {
     const once = neutralised(nasty(), fullGuard, new Set())
     const twice = neutralised(once, fullGuard, new Set())
     if (twice !== once) t.equal(twice, once, `SEED=${seed}, round ${round}`)
   }
-  t.pass('2000 texts')
+  t.pass('700 texts')
 })
 
 t.test('equal questions are equal prompts; siblings share all that stands before the answer', async (t) => {
