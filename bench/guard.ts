@@ -37,7 +37,7 @@ for (const [name, unit] of Object.entries(texts)) {
       const asked = prompt`Is the answer right?\nQuestion: ${question}\nReference: ${'16'}\nAnswer: ${response}\nReply 1 or 0.`
       if (isRefused(sample)) continue
       const { input } = guardQuestion('generate', asked, 'a secret of some length', 'identity', fullGuard)
-      length += echoesOf(sample).length + input.length
+      length += echoesOf(sample).length + JSON.stringify(input).length
     }
     return length
   }

@@ -1,6 +1,6 @@
 import type { Dispatcher, Pool } from 'undici'
 import type { Clock } from '../src/clock.ts'
-import type { Member } from '../src/models/balance.ts'
+import { Member } from '../src/models/balance.ts'
 import { Instance } from '../src/models/instance.ts'
 import type { InstanceConfig, ModelConfig } from '../src/models/model-config.ts'
 import { Registry } from '../src/models/registry.ts'
@@ -65,6 +65,6 @@ export class VirtualServers extends Registry {
     const { failures, open_s } = config.breaker
     const settings = { clock: this.#clock, limit: config.max_in_flight, failures, openMs: open_s * 1000 }
     const instance = new Instance(address, connections, settings, () => {})
-    return { instance, weight: 1, draining: false, stranger: false, asleep: false }
+    return new Member(instance, 1)
   }
 }

@@ -168,6 +168,7 @@ async function ask(
   { model, draw, instance }: Draw,
 ): Promise<Answered | { readonly failure: Failure }> {
   const started = context.clock.now()
+  const group = rows[0]?.sample.group
   try {
     const answered = await context.models.ask<AskName>({
       model,
@@ -179,6 +180,7 @@ async function ask(
       draw,
       ...(instance !== undefined && { instance }),
       prefix: question.prefix,
+      ...(group && { group: group.id }),
       deadline: Math.min(context.job.deadline, started + step.timeoutMs),
       signal: context.end.signal,
     })

@@ -121,7 +121,7 @@ export const modelConfig = z.strictObject({
     })
     .prefault({}),
   /** Which instance a question goes to: the least loaded, or the one that has its prompt's beginning in its cache. */
-  balance: z.enum(['least_outstanding', 'prefix_affinity']).default('least_outstanding'),
+  balance: z.enum(['least_outstanding', 'prefix_affinity', 'group_affinity']).default('least_outstanding'),
   /** A second call elsewhere for an answer that is late; the first to come is taken, the other is ended. */
   hedge: z
     .strictObject({

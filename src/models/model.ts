@@ -124,8 +124,9 @@ export class Model {
   }
 
   #call(request: AskRequest, settings: Settings, stop: Stop): Promise<Dispatched<AnyAnswer>> {
-    const { ask, input, prefix } = request
+    const { ask, input, group = '' } = request
     const { backend, dispatcher, headers } = this.parts
+    const prefix = this.config.balance === 'group_affinity' ? `${request.prefix}\n${group}` : request.prefix
     if (ask === 'choose' && this.config.choose.endpoint === 'generative_scoring')
       return this.#labelScorer().ask(input as RenderedInput['choose'], prefix, settings, stop)
     const shared = this.config.batch.max_size > 1 ? backend.batched(ask, input) : null

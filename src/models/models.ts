@@ -43,6 +43,8 @@ export interface AskRequest<A extends AskName = AskName> {
   readonly draw: number
   /** The constant beginning of the prompt, for prefix affinity; '' for none. Never text of a user alone. */
   readonly prefix: string
+  /** The group whose answers share more of the prompt, for group affinity; it counts beside the prefix only. */
+  readonly group?: string
   /** The only instance that is asked, whatever its state, beside the line: no cache, no sharing, no second call. */
   readonly instance?: string
   /** On the injected clock, milliseconds. */

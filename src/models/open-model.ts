@@ -55,7 +55,7 @@ export function openModel(name: string, config: ModelConfig, shared: Shared): Op
     maxQueue: config.max_queue,
     waitMs: config.wait_for_instance_s * 1000,
     random,
-    affinity: config.balance === 'prefix_affinity',
+    affinity: config.balance !== 'least_outstanding',
   })
   const places = () => pool.members.reduce((sum, { instance }) => sum + instance.limit, 0)
   const dispatcher = {

@@ -71,6 +71,18 @@ t.test('prompts with one beginning go to one instance, until it has more than it
   await Promise.all(asked)
 })
 
+t.test('with group affinity each group has its home, and the group alone decides nothing', async (t) => {
+  const { ask } = await judge(t, [yes, yes, yes, yes], { balance: 'group_affinity' }, { clock: fakeClock() })
+  const homeOf = async (prefix: string, group: string, draw: number) =>
+    (await ask(`${prefix} ${group}`, { prefix, group, draw })).instance
+  const homes = new Map<string, string>()
+  for (let i = 0; i < 16; i += 1) homes.set(`g${i}`, await homeOf('judge prompt', `g${i}`, 0))
+  t.ok(new Set(homes.values()).size > 1)
+  for (const [group, home] of homes) t.equal(await homeOf('judge prompt', group, 1), home)
+  const elsewhere = await Promise.all([...homes.keys()].map((group) => homeOf('another prompt', group, 0)))
+  t.not(elsewhere.join(), [...homes.values()].join())
+})
+
 t.test('the home of a beginning stays when another instance goes', async (t) => {
   const { ask, servers, models } = await judge(
     t,
