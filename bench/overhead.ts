@@ -91,27 +91,26 @@ async function inTurn(
 
 const round = (value: number): number => Number(value.toPrecision(4))
 
-function report(title: string, rows: readonly Row[]): void {
-  console.log(`\n${title}`)
-  for (const { kib, concurrency, through, ...figures } of rows)
-    console.log(
-      `${String(kib).padStart(4)} KiB x ${String(concurrency).padEnd(3)} ${through.padEnd(24)} ${Object.entries(
-        figures,
-      )
-        .map(([name, value]) => `${name} ${value}`)
-        .join('  ')}`,
-    )
+function report({ kib, concurrency, through, ...figures }: Row): void {
+  const told = Object.entries(figures).map(([name, value]) => `${name} ${value}`)
+  console.log(
+    `${String(kib).padStart(4)} KiB x ${String(concurrency).padEnd(3)} ${through.padEnd(24)} ${told.join('  ')}`,
+  )
 }
 
 async function cells(
+  title: string,
   measured: (kib: number, concurrency: number) => readonly { through: string; run: () => Promise<Figures> }[],
 ): Promise<Row[]> {
+  console.log(`\n${title}`)
   const rows: Row[] = []
   for (const kib of sizes)
     for (const concurrency of concurrencies)
       for (const [through, figures] of await inTurn(measured(kib, concurrency))) {
         const rounded = Object.entries(figures).map(([name, value]) => [name, round(value)])
-        rows.push({ kib, concurrency, through, ...Object.fromEntries(rounded) })
+        const row = { kib, concurrency, through, ...Object.fromEntries(rounded) }
+        report(row)
+        rows.push(row)
       }
   return rows
 }
@@ -126,19 +125,17 @@ try {
     const requests = requestsOf(kib, concurrency)
     return contender === litellm ? Math.max(concurrency, Math.ceil(requests / 10)) : requests
   }
-  const calls = await cells((kib, concurrency) =>
+  const calls = await cells('single calls: CPU of what is between, latency', (kib, concurrency) =>
     Object.values(started).map((contender) => ({
       through: contender.name,
       run: () => loaded(contender, kib, concurrency, requestsTo(contender, kib, concurrency)),
     })),
   )
-  report('single calls: CPU of what is between, latency', calls)
-  const whole = await cells((kib, concurrency) => [
+  const whole = await cells('judged samples: CPU of client and server together', (kib, concurrency) => [
     { through: 'client alone', run: () => scoring('judge', direct, kib, concurrency) },
     { through: 'client + vllm-router', run: () => scoring('judge', router, kib, concurrency) },
     { through: 'client + reward-gateway', run: () => scoring('gateway', gateway, kib, concurrency) },
   ])
-  report('judged samples: CPU of client and server together', whole)
   const result = { cpu: cpus()[0]?.model, cores: cpus().length, node: process.version, repeats, calls, whole }
   if (values.out) writeFileSync(values.out, `${JSON.stringify(result, null, 1)}\n`)
 } finally {

