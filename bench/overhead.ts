@@ -136,8 +136,9 @@ try {
     { through: 'client + vllm-router', run: () => scoring('judge', router, kib, concurrency) },
     { through: 'client + reward-gateway', run: () => scoring('gateway', gateway, kib, concurrency) },
   ])
-  const result = { cpu: cpus()[0]?.model, cores: cpus().length, node: process.version, repeats, calls, whole }
-  if (values.out) writeFileSync(values.out, `${JSON.stringify(result, null, 1)}\n`)
+  const machine = { cpu: cpus()[0]?.model, cores: cpus().length, node: process.version, repeats }
+  if (values.out)
+    writeFileSync(values.out, [machine, ...calls, ...whole].map((row) => `${JSON.stringify(row)}\n`).join(''))
 } finally {
   await Promise.all(Object.values(started).map(({ server }) => server.stop()))
 }
