@@ -44,8 +44,9 @@ const maxWaiting = { rows: 65_536, chars: 64 * 1024 * 1024 }
 const maxUnwritten = 16 * 1024 * 1024
 const flushChars = 256 * 1024
 const flushMs = 1000
-/** Rows that become lines in one turn of the event loop: an eighth of what waits, within these. */
-const rowsATurn = { least: 64, most: 512 }
+const rowsATurn = 128
+/** After a turn the record rests so many times as long as the turn took: scoring keeps the thread. */
+const rest = 19
 
 const compress = promisify(gzip)
 
@@ -67,7 +68,7 @@ export function openRecord(
   let lines: string[] = []
   let lineChars = 0
   let unwritten = 0
-  let turn: NodeJS.Immediate | null = null
+  let cancelTurn: (() => void) | null = null
   let cancelFlush: (() => void) | null = null
   let writing: Promise<void> = Promise.resolve()
   let isFailing = false
@@ -123,10 +124,16 @@ export function openRecord(
     if (lineChars >= flushChars) flush()
   }
 
+  const soon = (): (() => void) => {
+    const turn = setImmediate(work)
+    return () => clearImmediate(turn)
+  }
+
   const work = (): void => {
-    const share = Math.min(Math.max(rows >> 3, rowsATurn.least), rowsATurn.most)
-    for (let taken = 0; taken < share && rows > 0; taken += 1) take()
-    turn = rows > 0 ? setImmediate(work) : null
+    const began = clock.now()
+    for (let taken = 0; taken < rowsATurn && rows > 0; taken += 1) take()
+    const took = clock.now() - began
+    cancelTurn = rows === 0 ? null : took > 0 ? clock.after(took * rest, work) : soon()
     if (lines.length > 0) cancelFlush ??= clock.after(flushMs, flush)
   }
 
@@ -154,11 +161,11 @@ export function openRecord(
       })
       rows += event.rows.length
       chars += held
-      turn ??= setImmediate(work)
+      cancelTurn ??= soon()
     },
     async close() {
       isClosed = true
-      if (turn) clearImmediate(turn)
+      cancelTurn?.()
       while (rows > 0) take()
       flush()
       await writing
