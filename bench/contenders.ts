@@ -85,7 +85,7 @@ export async function startContenders(): Promise<
         ),
         at(gateway),
         '/livez',
-        { BENCH_JUDGE: at(judge) },
+        { BENCH_JUDGE: at(judge), NODE_OPTIONS: '--max-semi-space-size=64' },
       ),
       path: '/v1/score',
       body: samples({ reward: 'judged' }),
