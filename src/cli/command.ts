@@ -8,6 +8,8 @@ export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>
   /** Aborted when the process is asked to end (SIGINT, SIGTERM). */
   readonly signal: AbortSignal
+  /** Calls the listener at each SIGHUP, until ended; a command that does not ask is ended by it. */
+  onHangup?(listener: () => void): () => void
 }
 
 /** One command of `reward-gateway`. */

@@ -1,3 +1,4 @@
+import { GatewayError } from '../errors.ts'
 import type { GatewayOptions } from '../gateway/gateway.ts'
 import type { createApp } from '../http/app.ts'
 
@@ -24,6 +25,13 @@ export function withLog(events: Events, log: () => Log | null): Events {
         log()?.warn(alarm, 'a monitor alarms; docs/monitoring.md says what to do')
       },
     },
+    reloads: {
+      ended(refusal) {
+        events.reloads?.ended?.(refusal)
+        if (refusal === null) log()?.info('reloaded: what was read is served')
+        else log()?.error(reasonOf(refusal), 'a reload is refused; what was served stays')
+      },
+    },
     record: {
       ...events.record,
       disk(trouble) {
@@ -34,3 +42,8 @@ export function withLog(events: Events, log: () => Log | null): Events {
     },
   }
 }
+
+const reasonOf = (refusal: unknown): object =>
+  refusal instanceof GatewayError
+    ? { code: refusal.code, reason: refusal.message, problems: refusal.problems }
+    : { err: refusal }

@@ -68,5 +68,9 @@ if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.me
     stderr,
     env,
     signal: controller.signal,
+    onHangup(listener) {
+      process.on('SIGHUP', listener)
+      return () => void process.off('SIGHUP', listener)
+    },
   })
 }

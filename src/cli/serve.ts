@@ -5,10 +5,12 @@ import { startJudges } from './judges.ts'
 import { openServer, type RunningServer } from './server.ts'
 
 const usage = `reward-gateway serve [--config PATH] [--reward-functions DIR]... [--host HOST] [--port PORT]
-                     [--simulate] [--log-level LEVEL]
+                     [--watch] [--simulate] [--log-level LEVEL]
 
 Serves rewards over HTTP until SIGINT or SIGTERM, then finishes what is in flight and exits 0.
 --config is an rm-config, or a folder of them with a gateway.yaml; without it the shipped ones are served.
+SIGHUP reads configs, reward functions and keys again; on any mistake the log says why and the old ones stay.
+--watch does so whenever one of their files has changed.
 --simulate starts simulated judges in this process and serves with them.`
 
 export const command: Command = {
@@ -22,26 +24,32 @@ export const command: Command = {
         'reward-functions': { type: 'string', multiple: true, default: [] },
         host: { type: 'string' },
         port: { type: 'string' },
+        watch: { type: 'boolean', default: false },
         simulate: { type: 'boolean', default: false },
         'log-level': { type: 'string', default: 'info' },
       },
     })
     const judges = values.simulate ? await startJudges({ all: true }) : null
     let server: RunningServer | undefined
+    let endHangups: (() => void) | undefined
     try {
       server = await openServer({
         ...configsOf(values),
         functionFolders: values['reward-functions'],
         env: { ...io.env, ...judges?.env },
         logLevel: values['log-level'],
+        watch: values.watch,
         ...(values.host !== undefined && { host: values.host }),
         ...(values.port !== undefined && { port: wholeNumber('port', values.port, 0, 65_535) }),
       })
+      const { reload } = server
+      endHangups = io.onHangup?.(() => void reload())
       io.stdout.write(
         `reward-gateway serves ${server.rewards.join(', ')} at ${server.url} (docs: ${server.url}/docs)\n`,
       )
       await aborted(io.signal)
     } finally {
+      endHangups?.()
       await server?.close()
       await judges?.close()
     }

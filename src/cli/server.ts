@@ -1,4 +1,6 @@
-import { type GatewayOptions, openGateway } from '../gateway/gateway.ts'
+import { systemClock } from '../clock.ts'
+import { type Gateway, type GatewayOptions, openGateway } from '../gateway/gateway.ts'
+import { sourcesOf, watchSources } from '../gateway/watch-sources.ts'
 import { createApp } from '../http/app.ts'
 import { packageVersion } from '../package-version.ts'
 import { openMetrics } from '../telemetry/metrics.ts'
@@ -10,11 +12,15 @@ export interface ServerOptions extends Omit<GatewayOptions, 'events'> {
   readonly port?: number
   /** A pino level, or 'silent'. */
   readonly logLevel: string
+  /** Reloads once configs, functions or keys have changed and are left alone for a second. */
+  readonly watch?: boolean
 }
 
 export interface RunningServer {
   readonly url: string
   readonly rewards: readonly string[]
+  /** Reads everything again; what came of it is in the log and the metrics. Never rejects. */
+  reload(): Promise<void>
   /** Stops accepting, finishes what is in flight within the configs' limit, then frees everything. */
   close(): Promise<void>
 }
@@ -28,7 +34,28 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
     runs: () => gateway.runs(),
   })
   let log: Log | null = null
-  const gateway = await openGateway({ ...options, events: withLog(metrics, () => log) })
+  let opened: Gateway | null = null
+  // Before anything is read, so that no change falls between.
+  const unwatch = options.watch
+    ? await watchSources(
+        () => sourcesOf(options, opened?.settings ?? null),
+        options.clock ?? systemClock,
+        () => reload(),
+      )
+    : () => {}
+  const opening = openGateway({ ...options, events: withLog(metrics, () => log) })
+  const reload = async () => {
+    try {
+      await (await opening).reload()
+    } catch {
+      // It is in the log and the metrics.
+    }
+  }
+  const gateway = await opening.catch((error) => {
+    unwatch()
+    throw error
+  })
+  opened = gateway
   const { listen, limits } = gateway.settings
   let app: Awaited<ReturnType<typeof createApp>>
   try {
@@ -41,13 +68,16 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
     log = app.log
     await app.listen({ host: options.host ?? listen.host, port: options.port ?? listen.port })
   } catch (error) {
+    unwatch()
     await gateway.close(0)
     throw error
   }
   return {
     url: app.listeningOrigin,
     rewards: gateway.rewards().map(({ name }) => name),
+    reload,
     async close() {
+      unwatch()
       const drained = app.close()
       await gateway.close()
       await drained

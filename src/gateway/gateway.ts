@@ -119,7 +119,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   }
   let serving = await openServing(parts)
   let closing = false
-  let reloading: Promise<void> = Promise.resolve()
+  let reloading: Promise<unknown> = Promise.resolve()
   const draining = new Set<Serving>()
   const planOf = (name: string): Plan => {
     const plan = serving.plans.get(name)
@@ -171,7 +171,10 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
         // No request lives longer than its deadline.
         void old.close(old.settings.limits.deadline_s * 1000).then(() => draining.delete(old))
       })
-      reloading = done.catch(() => {})
+      reloading = done.then(
+        () => events?.reloads?.ended?.(null),
+        (refusal) => closing || events?.reloads?.ended?.(refusal),
+      )
       return done
     },
     async close(graceMs = serving.settings.limits.drain_s * 1000) {

@@ -16,6 +16,7 @@ import type { Plan } from '../plan/plan.ts'
 import { resolvePlans } from '../plan/resolve.ts'
 import type { MonitorEvents } from '../telemetry/monitors/monitors.ts'
 import type { RecordEvents } from '../telemetry/record/record.ts'
+import type { ReloadEvents } from '../telemetry/reload-metrics.ts'
 import { canaryOf } from './canary-of.ts'
 import { type Keys, readKeys } from './keys.ts'
 import { allOf } from './listeners.ts'
@@ -40,6 +41,7 @@ export interface ServingOptions {
     readonly record?: RecordEvents
     readonly monitors?: MonitorEvents
     readonly canary?: CanaryEvents
+    readonly reloads?: ReloadEvents
   }
 }
 

@@ -9,6 +9,7 @@ import { exposePools, modelMetrics } from './model-metrics.ts'
 import { exposeMonitors } from './monitors/exposition.ts'
 import type { WatchedRun } from './monitors/monitors.ts'
 import type { RecordEvents } from './record/record.ts'
+import { type ReloadEvents, reloadMetrics } from './reload-metrics.ts'
 
 /** Prometheus metrics, fed by the events of the rooms. Labels come from closed sets: rewards, steps, models, kinds. */
 export interface Metrics {
@@ -17,6 +18,7 @@ export interface Metrics {
   readonly functions: FunctionEvents
   readonly record: RecordEvents
   readonly canary: CanaryMetrics
+  readonly reloads: ReloadEvents
   /** Called once a request of a route has been answered. */
   answered(route: string, status: number, seconds: number): void
   /** The exposition text and its content type. */
@@ -48,6 +50,7 @@ export function openMetrics(sources: Sources): Metrics {
     functions: functionMetrics(make),
     record: recordMetrics(make),
     canary: canaryMetrics(make),
+    reloads: reloadMetrics(make),
     answered: requestMetrics(make),
     expose: async () => ({ text: await registry.metrics(), contentType: registry.contentType }),
     close: () => registry.clear(),

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { runCommand } from '../support/command-line.ts'
@@ -20,6 +21,46 @@ t.test('serve answers until it is asked to end, then exits 0', async (t) => {
     },
   })
   t.match(await served, { code: 0, stdout: /serves one at/ })
+})
+
+t.test('a changed file and a hangup reload; a mistake leaves what was served', async (t) => {
+  const rule = 'steps: [{ name: rule, function: gsm8k-progressive }]'
+  const folder = t.testdir({ 'one.yaml': rule })
+  const ending = new AbortController()
+  let hangUp = () => {}
+  const args = ['serve', '--config', folder, '--port', '0', '--log-level', 'silent', '--watch']
+  const served = runCommand(args, {
+    signal: ending.signal,
+    onHangup(listener) {
+      hangUp = listener
+      return () => {
+        hangUp = () => t.fail('nobody listens any more')
+      }
+    },
+    onStdout: async (text) => {
+      const url = /at (http:\S+)/.exec(text)?.[1]
+      const metric = async (result: string) =>
+        new RegExp(`reloads_total.result="${result}". (\\d+)`).exec(
+          await (await fetch(`${url}/metrics`)).text(),
+        )?.[1]
+      const until = async (result: string, count: string) => {
+        while ((await metric(result)) !== count) await new Promise((resolve) => setTimeout(resolve, 50))
+      }
+      const names = async () =>
+        ((await (await fetch(`${url}/v1/rewards`)).json()) as { rewards: { name: string }[] }).rewards.map(
+          ({ name }) => name,
+        )
+      writeFileSync(join(folder, 'two.yaml'), rule)
+      await until('served', '1')
+      t.strictSame(await names(), ['one', 'two'], 'a file that came is served')
+      writeFileSync(join(folder, 'two.yaml'), 'steps: 1')
+      hangUp()
+      await until('refused', '1')
+      t.strictSame(await names(), ['one', 'two'], 'a mistake changes nothing')
+      ending.abort()
+    },
+  })
+  t.equal((await served).code, 0)
 })
 
 t.test('a key that is missing is told of, and nothing listens', async (t) => {

@@ -13,6 +13,7 @@ export interface RunOptions {
   readonly signal?: AbortSignal
   readonly env?: Readonly<Record<string, string>>
   readonly onStdout?: (text: string) => unknown
+  readonly onHangup?: (listener: () => void) => () => void
 }
 
 /** Runs `reward-gateway ...argv` in this process. */
@@ -25,6 +26,7 @@ export async function runCommand(argv: readonly string[], options: RunOptions = 
     stderr: stderr.stream,
     env,
     signal,
+    ...(options.onHangup && { onHangup: options.onHangup }),
   })
   return { code, stdout: stdout.text(), stderr: stderr.text() }
 }

@@ -1,0 +1,14 @@
+import type { Instruments } from './instruments.ts'
+
+/** What became of reloads, whoever asked for them. */
+export interface ReloadEvents {
+  /** `refusal`: why what was served stays; null: what was read is served now. */
+  ended?(refusal: unknown): void
+}
+
+/** Counts reloads by what became of them. */
+export function reloadMetrics(make: Instruments): Required<ReloadEvents> {
+  const reloads = make.counter('reloads_total', 'Reloads, by whether what was read is served.', ['result'])
+  for (const result of ['served', 'refused']) reloads(0, result)
+  return { ended: (refusal) => reloads(1, refusal === null ? 'served' : 'refused') }
+}
