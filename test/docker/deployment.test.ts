@@ -1,0 +1,155 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { parse } from 'yaml'
+import { readSimulateArguments } from '../../src/cli/simulate-arguments.ts'
+import { configTexts } from '../../src/plan/config-files.ts'
+import { readConfigs } from '../../src/plan/configs.ts'
+
+interface Service {
+  readonly profiles: readonly string[]
+  readonly command?: readonly string[]
+  readonly volumes?: readonly string[]
+  readonly depends_on?: readonly string[] | Readonly<Record<string, { readonly condition: string }>>
+  readonly environment?: Readonly<Record<string, string>>
+  readonly healthcheck?: object
+  readonly read_only?: boolean
+  readonly cap_drop?: readonly string[]
+}
+
+const read = (file: string) => readFileSync(join('docker', file), 'utf8')
+const composeText = read('compose.yaml')
+const compose = parse(composeText, { merge: true }) as {
+  readonly services: Readonly<Record<string, Service>>
+  readonly volumes: object
+}
+const services = Object.entries(compose.services)
+const fill = (text: string) => text.replace(/\$\{\w+(?::-([^}]*))?\}/g, '$1')
+
+t.test('every service of compose.yaml can start with what is there', async (t) => {
+  for (const [name, { profiles, depends_on = [], volumes = [] }] of services) {
+    for (const profile of profiles) t.ok(['demo', 'gpu'].includes(profile), `${name}: ${profile}`)
+    const needed = Array.isArray(depends_on) ? depends_on : Object.keys(depends_on)
+    for (const other of needed) {
+      t.ok(
+        profiles.every((profile) => compose.services[other]?.profiles.includes(profile)),
+        `${other} starts with ${name}`,
+      )
+      if (!Array.isArray(depends_on)) t.ok(compose.services[other]?.healthcheck, `${other} tells its health`)
+    }
+    for (const volume of volumes.map(fill)) {
+      const [source = ''] = volume.split(':')
+      t.ok(
+        source.startsWith('.') ? existsSync(join('docker', source)) : Object.hasOwn(compose.volumes, source),
+        `${name}: ${source}`,
+      )
+    }
+  }
+})
+
+t.test('our own containers can write nothing but /tmp, and the image runs as nobody special', async (t) => {
+  const own = services.filter(([name]) => /^(?:gateway|judge)-/.test(name))
+  t.equal(own.length, 5)
+  for (const [name, service] of own) t.match(service, { read_only: true, cap_drop: ['ALL'] }, name)
+  const dockerfile = read('Dockerfile')
+  const stages = dockerfile.split(/^FROM /m).slice(1)
+  t.match(stages.at(-1), /^gateway\s*$/, 'the gateway without Python is what a plain build makes')
+  t.equal(dockerfile.match(/^USER .*$/gm)?.at(-1), 'USER 1000:1000')
+  t.match(dockerfile, /^HEALTHCHECK/m)
+  t.match(dockerfile, /node:24/)
+  const sent = read('Dockerfile.dockerignore').split('\n')
+  for (const [, from = ''] of dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm))
+    for (const path of from.split(' ')) {
+      t.ok(existsSync(path), path)
+      t.ok(sent.includes(`!${path.split('/')[0]}`), `${path} reaches the build`)
+    }
+})
+
+t.test('the demo has three judges whose names and addresses its config asks for', async (t) => {
+  const judges = services.filter(([name]) => name.startsWith('judge-'))
+  t.equal(judges.length, 3)
+  const gateway = compose.services['gateway-demo']
+  t.ok(gateway?.command?.includes('/app/rm-configs/demo.yaml'))
+  const shipped = readFileSync(join('rm-configs', 'gateway.yaml'), 'utf8')
+  for (const name of Object.keys(gateway?.environment ?? {})) t.ok(shipped.includes(`\${${name}:-`), name)
+  const addresses = Object.values(gateway?.environment ?? {})
+  for (const [name, { command = [] }] of judges) {
+    const { count, options } = readSimulateArguments(command.slice(1))
+    t.match({ count, options }, { count: 1, options: { host: '0.0.0.0', model: name.replace(/-\d$/, '') } })
+    t.ok(addresses.includes(`http://${name}:8000`), name)
+  }
+})
+
+t.test(
+  'the configs of the gpu profile and of Kubernetes hold, with the variables that compose sets',
+  async (t) => {
+    const env = Object.fromEntries(
+      Object.entries(compose.services['gateway-gpu']?.environment ?? {}).map(([key, value]) => [
+        key,
+        fill(value),
+      ]),
+    )
+    const rewards = readConfigs(configTexts(['docker/gpu']), env)
+    t.match(rewards.gateway, { listen: { port: 8080 } })
+    const text = read('gpu/gateway.yaml')
+    for (const name of Object.keys(env)) t.ok(text.includes(`\${${name}:-`), `${name} is read`)
+    const cluster = readConfigs(configTexts(['docker/kubernetes/config']), {}).gateway
+    const deployment = parse(read('kubernetes/deployment.yaml'))
+    const grace = deployment.spec.template.spec.terminationGracePeriodSeconds
+    t.ok(grace > 10 + cluster.limits.drain_s, 'a pod is not ended before it is drained')
+    const { stop_grace_period: patience } = compose.services['gateway-demo'] as { stop_grace_period?: string }
+    t.ok(Number.parseInt(patience ?? '', 10) > rewards.gateway.limits.drain_s, 'nor a container')
+  },
+)
+
+t.test('the manifests fit together', async (t) => {
+  const folder = join('docker', 'kubernetes')
+  const kustomization = parse(readFileSync(join(folder, 'kustomization.yaml'), 'utf8'))
+  const manifests = readdirSync(folder).filter(
+    (file) => file.endsWith('.yaml') && file !== 'kustomization.yaml',
+  )
+  t.strictSame([...kustomization.resources].sort(), manifests.sort(), 'all are built')
+  for (const file of kustomization.configMapGenerator[0].files) t.ok(existsSync(join(folder, file)), file)
+  const [deployment, service, budget, scaler, monitor, network] = [
+    'deployment',
+    'service',
+    'pod-disruption-budget',
+    'horizontal-pod-autoscaler',
+    'service-monitor',
+    'network-policy',
+  ].map((name) => parse(readFileSync(join(folder, `${name}.yaml`), 'utf8')))
+  const pods = deployment.spec.template.metadata.labels
+  for (const labels of [
+    deployment.spec.selector.matchLabels,
+    service.spec.selector,
+    budget.spec.selector.matchLabels,
+    monitor.spec.selector.matchLabels,
+    network.spec.podSelector.matchLabels,
+  ])
+    t.strictSame(labels, pods)
+  const [container] = deployment.spec.template.spec.containers
+  t.ok(container.args.includes('--watch'), 'a changed ConfigMap is served')
+  t.match(container.securityContext, { readOnlyRootFilesystem: true, allowPrivilegeEscalation: false })
+  t.equal(deployment.spec.template.spec.securityContext.runAsNonRoot, true)
+  t.strictSame(
+    container.volumeMounts.map(({ name }: { name: string }) => name).sort(),
+    deployment.spec.template.spec.volumes.map(({ name }: { name: string }) => name).sort(),
+  )
+  const named = container.ports.map(({ name }: { name: string }) => name)
+  for (const port of [
+    service.spec.ports[0].targetPort,
+    monitor.spec.endpoints[0].port,
+    container.livenessProbe.httpGet.port,
+  ])
+    t.ok(named.includes(port))
+  t.equal(scaler.spec.scaleTargetRef.name, deployment.metadata.name)
+  t.equal(scaler.spec.metrics[0].pods.metric.name, 'reward_gateway_samples_in_flight')
+  const page = readFileSync(join('docs', 'operations.md'), 'utf8')
+  for (const name of ['TRAINER_KEYS', 'METRICS_KEY', 'ADMIN_KEY', 'GUARD_SECRET'])
+    t.ok(page.includes(name), name)
+})
+
+t.test('every variable of compose.yaml is on its page', async (t) => {
+  const page = readFileSync(join('docs', 'operations.md'), 'utf8')
+  for (const [, name = ''] of composeText.matchAll(/\$\{(\w+)/g)) t.ok(page.includes(`\`${name}\``), name)
+})
