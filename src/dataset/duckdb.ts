@@ -23,7 +23,7 @@ export async function openDuckDb(): Promise<{ readonly connection: DuckDBConnect
       { cause },
     )
   })
-  const instance = await DuckDBInstance.create(':memory:', { threads: '2', memory_limit: '300MB' })
+  const instance = await DuckDBInstance.create(':memory:', settings)
   const connection = await instance.connect()
   return {
     connection,
@@ -32,6 +32,14 @@ export async function openDuckDb(): Promise<{ readonly connection: DuckDBConnect
       instance.closeSync()
     },
   }
+}
+
+/** What DuckDB frees goes back to the system soon; by itself it keeps hundreds of megabytes. */
+const settings = {
+  threads: '1',
+  memory_limit: '1GB',
+  allocator_flush_threshold: '8MB',
+  allocator_bulk_deallocation_flush_threshold: '8MB',
 }
 
 /** A path as a quoted SQL text that is read as this one file, whatever stars and brackets its name holds. */

@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises'
 import { GatewayError } from '../errors.ts'
 import { parseJsonText } from '../wire/json-text.ts'
 import { filePath, identifier, openDuckDb, withDuckDb } from './duckdb.ts'
+import { linesOf } from './lines.ts'
 import type { RawRow, RowSource } from './row-source.ts'
 
 /** Rows of a Parquet file; columns of bytes (images) are left out. Throws RG_INPUT_INVALID where it cannot be read. */
@@ -25,6 +26,13 @@ export async function parquetRows(path: string): Promise<RowSource> {
           read += chunk.rowCount
           yield chunk.getColumnValues(0).map((text) => parseJsonText(String(text)))
         }
+        // A stream that fails midway (memory, a broken page) ends like one that is done.
+        if (read !== total) {
+          throw new GatewayError(
+            'RG_INPUT_INVALID',
+            `${path}: reading ended after ${read} of ${total} rows; is the file whole, and are its row groups small enough for 1 GB of memory?`,
+          )
+        }
       } finally {
         close()
       }
@@ -44,7 +52,9 @@ export async function writeParquet(
   columns: Readonly<Record<string, string>>,
 ): Promise<void> {
   const typed = Object.entries(columns).map(([name, type]) => `${identifier(name)}: '${type}'`)
-  const source = `read_json(${filePath(lines)}, format = 'newline_delimited', maximum_object_size = 67108864, columns = {${typed.join(', ')}})`
+  // DuckDB takes twice this at once, whatever the lines need.
+  const longest = Math.max(2 ** 20, (await linesOf(lines)).longest)
+  const source = `read_json(${filePath(lines)}, format = 'newline_delimited', maximum_object_size = ${longest}, columns = {${typed.join(', ')}})`
   await withDuckDb(async (connection) => {
     await connection.run(
       `COPY (SELECT * FROM ${source}) TO '${target.replaceAll("'", "''")}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 10000)`,

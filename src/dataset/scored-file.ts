@@ -4,6 +4,7 @@ import { readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { GatewayError } from '../errors.ts'
+import { linesOf } from './lines.ts'
 import { writeParquet } from './parquet.ts'
 
 /** Which run wrote an unfinished file: another config may not go on with it. */
@@ -104,18 +105,8 @@ async function checkRun(runFile: string, run: RunOfFile): Promise<void> {
 
 /** Counts the lines; what a kill left of a last one is cut off. */
 async function wholeLines(path: string): Promise<number> {
-  let count = 0
-  let length = 0
-  let end = 0
-  for await (const piece of createReadStream(path)) {
-    const bytes = piece as Buffer
-    for (let at = bytes.indexOf(10); at !== -1; at = bytes.indexOf(10, at + 1)) {
-      count++
-      end = length + at + 1
-    }
-    length += bytes.length
-  }
-  if (end < length) await truncate(path, end)
+  const { count, end } = await linesOf(path)
+  if (end < statSync(path).size) await truncate(path, end)
   return count
 }
 
