@@ -7,10 +7,29 @@ export type Log = Awaited<ReturnType<typeof createApp>>['log']
 
 type Events = NonNullable<GatewayOptions['events']>
 
-/** The same listeners, and a line in the log for what people should know at once. */
-export function withLog(events: Events, log: () => Log | null): Events {
+/** Lines that one request gets at most. */
+const slowLines = 5
+
+/**
+ * The same listeners, and a line in the log for what people should know at once. `slowSeconds`: a sample that takes longer
+ * gets a line, without its texts; undefined: none does.
+ */
+export function withLog(
+  events: Events,
+  log: () => Log | null,
+  slowSeconds: () => number | undefined = () => undefined,
+): Events {
   return {
     ...events,
+    engine: {
+      ...events.engine,
+      done(event) {
+        events.engine?.done?.(event)
+        const limit = slowSeconds()
+        if (limit !== undefined)
+          for (const line of slowOnes(event, limit * 1000)) log()?.warn(line, 'a slow sample')
+      },
+    },
     canary: {
       ...events.canary,
       judged(event) {
@@ -47,3 +66,24 @@ const reasonOf = (refusal: unknown): object =>
   refusal instanceof GatewayError
     ? { code: refusal.code, reason: refusal.message, problems: refusal.problems }
     : { err: refusal }
+
+type Done = Parameters<NonNullable<NonNullable<Events['engine']>['done']>>[0]
+
+/** The slowest samples of a request that took longer than `limit` milliseconds, slowest first. */
+function slowOnes({ plan, requestId, run, outcomes, ms }: Done, limit: number): object[] {
+  const slow = outcomes.flatMap((outcome, row) =>
+    (ms[row] ?? 0) > limit ? { outcome, row, ms: ms[row] ?? 0 } : [],
+  )
+  return slow
+    .sort((a, b) => b.ms - a.ms)
+    .slice(0, slowLines)
+    .map(({ outcome, row, ms: took }) => ({
+      reqId: requestId,
+      reward: plan.name,
+      run,
+      row,
+      ms: Math.round(took),
+      slow: slow.length,
+      ...(!outcome.valid && { failure: outcome.failure.kind, step: outcome.failure.step }),
+    }))
+}

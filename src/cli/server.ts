@@ -43,7 +43,14 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
         () => reload(),
       )
     : () => {}
-  const opening = openGateway({ ...options, events: withLog(metrics, () => log) })
+  const opening = openGateway({
+    ...options,
+    events: withLog(
+      metrics,
+      () => log,
+      () => opened?.settings.log.slow_sample_s,
+    ),
+  })
   const reload = async () => {
     try {
       await (await opening).reload()
@@ -63,6 +70,7 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
       gateway,
       metrics,
       bodyLimit: limits.max_body_bytes,
+      receiveMs: limits.receive_s * 1000,
       logger: { level: options.logLevel },
     })
     log = app.log

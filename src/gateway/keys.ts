@@ -9,6 +9,11 @@ export type { Scope }
 export interface Caller {
   readonly name: string
   readonly scopes: ReadonlySet<Scope>
+  /** Requests in work at once. */
+  readonly maxInFlight?: number
+  /** Samples in work at once. */
+  readonly maxSamples?: number
+  readonly ratePerS?: number
 }
 
 /** Who may do what. Holds hashes only. */
@@ -36,7 +41,14 @@ export function readKeys(
   const known: { readonly hash: Buffer; readonly caller: Caller }[] = []
   for (const [name, config] of Object.entries(configs)) {
     const path = `gateway.yaml: keys.${name}`
-    const caller = { name, scopes: new Set(config.scopes) }
+    const { max_in_flight: maxInFlight, max_samples: maxSamples, rate_per_s: ratePerS } = config
+    const caller: Caller = {
+      name,
+      scopes: new Set(config.scopes),
+      ...(maxInFlight !== undefined && { maxInFlight }),
+      ...(maxSamples !== undefined && { maxSamples }),
+      ...(ratePerS !== undefined && { ratePerS }),
+    }
     const entries = textOf(config, env, path, problems)?.split(/\s+/).filter(Boolean)
     if (entries?.length === 0) problems.push({ path, message: 'holds no key' })
     for (const entry of entries ?? []) {

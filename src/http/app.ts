@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
+import { type Clock, systemClock } from '../clock.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { checkKeys } from './auth.ts'
@@ -7,12 +8,14 @@ import { readBodies } from './body.ts'
 import { admitBodies } from './body-admission.ts'
 import { serveDocs } from './docs.ts'
 import { answerErrors } from './errors.ts'
+import { openKeyLimits } from './key-limits.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { healthRoutes } from './routes/health.ts'
 import { passThroughRoutes } from './routes/pass-through.ts'
 import { rewardRoutes } from './routes/rewards.ts'
 import { scoreRoutes } from './routes/score.ts'
 import { wireRoutes } from './routes/wires.ts'
+import { secureReplies } from './security-headers.ts'
 import { useZod, type ZodProvider } from './validation.ts'
 
 export interface AppOptions {
@@ -21,13 +24,17 @@ export interface AppOptions {
   readonly logger?: FastifyBaseLogger | boolean | { level: string }
   /** Of a body once unpacked, bytes. */
   readonly bodyLimit: number
+  /** How long headers and body of a request may take to come, milliseconds; 60,000 if absent. */
+  readonly receiveMs?: number
+  /** Of the keys' rates. */
+  readonly clock?: Clock
 }
 
 const idPattern = /^[\w.:-]{1,128}$/
 
 /** The HTTP face of a gateway; closing it leaves the gateway open. Throws RG_CONFIG_INVALID for truths that cannot be read. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
-  const { gateway, metrics, bodyLimit } = options
+  const { gateway, metrics, bodyLimit, receiveMs = 60_000, clock = systemClock } = options
   const app = Fastify({
     logger: options.logger ?? false,
     bodyLimit,
@@ -35,6 +42,8 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     logController: new LogController({ disableRequestLogging: true }),
     forceCloseConnections: 'idle',
     keepAliveTimeout: 75_000,
+    requestTimeout: receiveMs,
+    http: { headersTimeout: receiveMs, connectionsCheckingInterval: Math.min(receiveMs, 5000) },
     genReqId: ({ headers }) => {
       const given = headers['x-request-id']
       return typeof given === 'string' && idPattern.test(given) ? given : randomUUID()
@@ -49,7 +58,9 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     reply.header('x-request-id', request.id)
     done()
   })
-  checkKeys(app, gateway)
+  secureReplies(app)
+  const keyLimits = openKeyLimits(clock)
+  checkKeys(app, gateway, keyLimits)
   admitBodies(app, { each: bodyLimit, all: () => gateway.settings.limits.max_bodies_bytes })
   app.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url ?? 'none'
@@ -60,8 +71,8 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   })
   await serveDocs(app, gateway.version)
   const typed = app.withTypeProvider<ZodProvider>()
-  scoreRoutes(typed, gateway)
-  wireRoutes(typed, gateway)
+  scoreRoutes(typed, gateway, keyLimits)
+  wireRoutes(typed, gateway, keyLimits)
   rewardRoutes(typed, gateway)
   healthRoutes(typed, gateway, metrics)
   passThroughRoutes(typed, gateway)

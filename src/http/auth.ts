@@ -1,7 +1,8 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import type { Gateway } from '../gateway/gateway.ts'
-import type { Caller, Scope } from '../gateway/keys.ts'
+import type { Scope } from '../gateway/keys.ts'
+import type { KeyLimits } from './key-limits.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -10,18 +11,13 @@ declare module 'fastify' {
   }
 }
 
-const callers = new WeakMap<FastifyRequest, Caller>()
-
-/** Whose key came with the request; null: none was needed. */
-export const callerOf = (request: FastifyRequest): Caller | null => callers.get(request) ?? null
-
-/** Lets a request in only with a key that allows what its route does, before its body is read. */
-export function checkKeys(app: FastifyInstance, gateway: Gateway): void {
+/** Lets a request in only with a key that allows what its route does and has room for it, before its body is read. */
+export function checkKeys(app: FastifyInstance, gateway: Gateway, limits: KeyLimits): void {
   // Missing keys are told of before anything listens.
   void gateway.keys
-  app.addHook('onRequest', (request, _reply, done) => {
+  app.addHook('onRequest', (request, reply, done) => {
     try {
-      check(request, gateway)
+      check(request, reply, gateway, limits)
       done()
     } catch (error) {
       done(error as GatewayError)
@@ -29,7 +25,7 @@ export function checkKeys(app: FastifyInstance, gateway: Gateway): void {
   })
 }
 
-function check(request: FastifyRequest, { keys }: Gateway): void {
+function check(request: FastifyRequest, reply: FastifyReply, { keys }: Gateway, limits: KeyLimits): void {
   const scope = scopeOf(request)
   if (scope === 'open' || request.is404 || keys.isOpen(scope)) return
   if (!keys.has('admin') && scope === 'admin')
@@ -43,7 +39,7 @@ function check(request: FastifyRequest, { keys }: Gateway): void {
     throw new GatewayError('RG_UNAUTHORIZED', "send a key of this gateway: 'authorization: Bearer <key>'")
   if (!caller.scopes.has(scope) && !caller.scopes.has('admin'))
     throw new GatewayError('RG_FORBIDDEN', `the key '${caller.name}' lacks the scope '${scope}'`)
-  callers.set(request, caller)
+  if (scope === 'score') limits.enter(caller, reply)
 }
 
 function scopeOf({ method, routeOptions }: FastifyRequest): Scope | 'open' {

@@ -21,7 +21,7 @@ export async function serveDocs(app: FastifyInstance, version: string): Promise<
       schema: schema ? { security: securityOf(route.config?.scope), ...converted(schema) } : schema,
     }),
   })
-  await app.register(swaggerUi, { routePrefix: '/docs', logLevel: 'warn' })
+  await app.register(swaggerUi, { routePrefix: '/docs', logLevel: 'warn', staticCSP: true })
   app.get(
     '/openapi.json',
     { schema: { hide: true }, logLevel: 'warn', config: { scope: 'open' } },

@@ -49,6 +49,7 @@ function send(request: FastifyRequest, reply: FastifyReply, error: GatewayError)
   if (code === 'RG_INTERNAL')
     request.log.error({ reqId: request.id, err: error.cause ?? error }, 'request failed')
   else request.log.debug({ reqId: request.id, code }, 'request refused')
-  if (statusCode === 429 || statusCode === 503) reply.header('retry-after', '1')
+  if ((statusCode === 429 || statusCode === 503) && !reply.hasHeader('retry-after'))
+    reply.header('retry-after', '1')
   void reply.code(statusCode).send({ error: { code, message, problems, request_id: request.id } })
 }

@@ -31,7 +31,7 @@ export function answerOpenAiError(
 ): void {
   const { status, ...told } = openAiError(error)
   if (status === 500) request.log.error({ reqId: request.id, err: error }, 'request failed')
-  if (status === 429 || status === 503) reply.header('retry-after', '1')
+  if ((status === 429 || status === 503) && !reply.hasHeader('retry-after')) reply.header('retry-after', '1')
   void reply.code(status).send({ error: { ...told, request_id: request.id } })
 }
 

@@ -22,6 +22,12 @@ const keyConfig = z
     /** The file that holds it; relative to this file. */
     file: z.string().min(1).optional(),
     scopes: z.array(z.enum(scopes)).min(1).default(['score', 'read']),
+    /** Requests that score or ask models in work at once; more are refused with 429. */
+    max_in_flight: z.int().min(1).optional(),
+    /** Samples in work at once; a request alone may bring more. */
+    max_samples: z.int().min(1).optional(),
+    /** Requests a second, a second's worth at once. */
+    rate_per_s: z.number().positive().max(1_000_000).optional(),
   })
   .refine(({ env, file }) => (env === undefined) !== (file === undefined), {
     error: 'give one of env and file: where the key is kept',
@@ -71,8 +77,16 @@ export const gatewayConfig = z.strictObject({
       max_samples: z.int().min(1).default(65_536),
       /** The longest a request may take; a reward or a wire may say less. */
       deadline_s: seconds.default(600),
+      /** The longest that headers and body of a request may take to come; read at the start only. */
+      receive_s: seconds.default(60),
       /** What SIGTERM gives requests in work. */
       drain_s: z.number().min(0).max(86_400).default(30),
+    })
+    .prefault({}),
+  log: z
+    .strictObject({
+      /** A sample that took longer gets a line, without its texts; absent: none does. */
+      slow_sample_s: z.number().min(0).max(86_400).optional(),
     })
     .prefault({}),
   functions: z

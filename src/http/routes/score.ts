@@ -6,6 +6,7 @@ import { writeNativeResult } from '../../wire/native-result.ts'
 import { nativeSample, readNativeRows } from '../../wire/native-sample.ts'
 import { odditiesOf } from '../body.ts'
 import { goneSignal } from '../gone.ts'
+import type { KeyLimits } from '../key-limits.ts'
 import { jsonSchemaOf, type ZodApp } from '../validation.ts'
 
 const body = z.strictObject({
@@ -25,10 +26,11 @@ const body = z.strictObject({
 const ndjson = 'application/x-ndjson'
 
 /** POST /v1/score: one to many thousands of samples; with `Accept: application/x-ndjson` each result as it is done. */
-export function scoreRoutes(app: ZodApp, gateway: Gateway): void {
+export function scoreRoutes(app: ZodApp, gateway: Gateway, limits: KeyLimits): void {
   const schema = { tags: ['score'], summary: 'Score samples with a reward', body }
   app.post('/v1/score', { schema }, async (request, reply) => {
     const { reward, samples, training_step: trainingStep, run } = request.body
+    limits.takeSamples(request, reply, samples.length)
     const job: ScoreJob = {
       reward,
       rows: readNativeRows(samples, odditiesOf(request)),

@@ -6,6 +6,7 @@ import { settle } from '../../wire/settle.ts'
 import type { Wire, WireRoute, WireSettings } from '../../wire/wire.ts'
 import { digestOf, odditiesOf } from '../body.ts'
 import { goneSignal } from '../gone.ts'
+import type { KeyLimits } from '../key-limits.ts'
 import type { ZodApp } from '../validation.ts'
 import { scoreReading, shapeOf } from '../wire-score.ts'
 import { openWireState, type WireState } from '../wire-state.ts'
@@ -13,7 +14,7 @@ import { openWireState, type WireState } from '../wire-state.ts'
 const params = z.object({ reward: z.string() })
 
 /** POST /wire/<trainer>/<reward>...: the trainers' own formats. Throws RG_CONFIG_INVALID for truths that cannot be read. */
-export function wireRoutes(app: ZodApp, gateway: Gateway): void {
+export function wireRoutes(app: ZodApp, gateway: Gateway, limits: KeyLimits): void {
   const state = openWireState(gateway, app.log)
   for (const wire of wires) {
     const tags = [`wire: ${wire.name}`]
@@ -23,7 +24,7 @@ export function wireRoutes(app: ZodApp, gateway: Gateway): void {
       app.post(
         `${address}${path}`,
         { schema: { tags, summary, params, querystring, body }, config: { repeats: true } },
-        (request, reply) => answer(gateway, state(), wire, path, route, request, reply),
+        (request, reply) => answer(gateway, limits, state(), wire, path, route, request, reply),
       )
     }
     for (const [path, reply] of Object.entries(wire.fixed ?? {})) {
@@ -35,6 +36,7 @@ export function wireRoutes(app: ZodApp, gateway: Gateway): void {
 
 async function answer(
   gateway: Gateway,
+  limits: KeyLimits,
   { truths, repeats, held }: WireState,
   wire: Wire,
   path: string,
@@ -53,6 +55,7 @@ async function answer(
     oddities: odditiesOf(request),
     truths: truths.get(wire.name) ?? null,
   })
+  limits.takeSamples(request, reply, reading.rows.length)
   const seconds = settings.deadline_s ?? wire.deadlineS
   const deadlineMs = settings.deadline_s === undefined ? reading.deadlineMs : undefined
   const limit = deadlineMs ?? (seconds === null ? undefined : seconds * 1000)
