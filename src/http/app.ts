@@ -6,6 +6,7 @@ import type { Metrics } from '../telemetry/metrics.ts'
 import { checkKeys } from './auth.ts'
 import { readBodies } from './body.ts'
 import { admitBodies } from './body-admission.ts'
+import { endConnections } from './closing.ts'
 import { serveDocs } from './docs.ts'
 import { answerErrors } from './errors.ts'
 import { openKeyLimits } from './key-limits.ts'
@@ -59,6 +60,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     done()
   })
   secureReplies(app)
+  endConnections(app)
   const keyLimits = openKeyLimits(clock)
   checkKeys(app, gateway, keyLimits)
   admitBodies(app, { each: bodyLimit, all: () => gateway.settings.limits.max_bodies_bytes })
