@@ -81,3 +81,13 @@ t.test('every metric of the table but two has a panel or an alert', async (t) =>
       t.ok(shown.includes(`reward_gateway_${name}`), name)
   }
 })
+
+t.test('every alert of the service is on its page, and every alert has a test that fires it', async (t) => {
+  const [, runs = '', service = ''] = readFileSync('docker/prometheus/alerts.yaml', 'utf8').split('- name: ')
+  t.ok(runs.startsWith('reward-gateway-runs') && service.startsWith('reward-gateway-service'))
+  const tests = readFileSync('docker/prometheus/alerts.test.yaml', 'utf8')
+  for (const { alert } of alerts.groups.flatMap(({ rules }) => rules)) {
+    if (service.includes(`alert: ${alert}\n`)) t.ok(page.includes(`| ${alert} |`), `${alert} is told of`)
+    t.match(tests, new RegExp(`alertname: ${alert}\\n[^\\n]+\\n\\s+exp_alerts:\\n`), `${alert} fires`)
+  }
+})
