@@ -8,6 +8,7 @@ import type { AskRequest } from '../../src/models/models.ts'
 import { openModels } from '../../src/models/open-models.ts'
 import { outcomesOf, sampleOf, testGateway } from '../support/gateway.ts'
 import { configOf, failureOf, question } from '../support/models.ts'
+import { attackVllm } from './attacks.ts'
 import { installedVllm, tinyModel } from './environment.ts'
 import { startVllm } from './vllm-server.ts'
 
@@ -79,6 +80,10 @@ await t.test(
     for (const outcome of await outcomesOf(gateway, 'free', rows))
       t.match(outcome, { valid: false, failure: { kind: /^judge_(unparseable|truncated)$/ } })
   },
+)
+
+await t.test('attacks stay text for the tokenizer, and the only verdict is what the judge replies', (t) =>
+  attackVllm(t, one.url, 'tiny-judge'),
 )
 
 await t.test('prefix affinity finds more of the prompts in the caches than taking turns', async (t) => {
