@@ -16,6 +16,7 @@ export type PlacedAnswer =
 export function answerAt(response: string, place: AnswerPlace): PlacedAnswer {
   const answer = afterThink(response)
   if (answer === null) return { reason: 'thinking_unclosed' }
+  if (place === 'tag' && isNested(answer)) return { reason: 'contradiction' }
   const stated = statements[place](answer).map(trimSpace)
   const [first] = stated
   if (first === undefined || first === '') return { reason: 'no_answer' }
@@ -32,6 +33,10 @@ const statements: Readonly<Record<AnswerPlace, (text: string) => readonly string
   hashes: (text) => Array.from(text.matchAll(/#{4,}([^\n]*)/g), ([, line = '']) => line),
   last_line: (text) => [trimSpace(text).split('\n').at(-1) ?? ''],
 }
+
+/** More ends than blocks: an answer in an answer says two things. */
+const isNested = (text: string): boolean =>
+  text.split('</answer>').length - 1 > blocks(text, '<answer>', '</answer>').length
 
 /** What stands in every `\boxed{...}` that is closed, left to right; a box inside a box is text of the outer one. */
 export function boxContents(text: string): string[] {

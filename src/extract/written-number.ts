@@ -50,9 +50,15 @@ export function finalNumber(response: string): { readonly number: string } | { r
     const marked = place === 'boxed' ? boxContents(answer).length > 0 : answer.includes(marks[place])
     if (!marked) continue
     const stated = answerAt(answer, place)
-    return 'text' in stated ? soleNumber(stated.text) : stated
+    if ('reason' in stated) return stated
+    const sole = soleNumber(stated.text)
+    return 'reason' in sole ? sole : lastNumber(stated.text)
   }
-  const plain = plainText(answer)
+  return lastNumber(answer)
+}
+
+function lastNumber(text: string): { readonly number: string } | { readonly reason: string } {
+  const plain = plainText(text)
   const last = found(plain).at(-1)
   if (last === undefined) return { reason: 'no_number' }
   return hedge.test(plain.slice(Math.max(0, last.at - 40), last.at))

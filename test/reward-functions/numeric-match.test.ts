@@ -18,6 +18,8 @@ ruleContract(t, numericMatch, {
     'a denial': { response: 'The answer is definitely not 0.75.', groundTruth: '0.75' },
     'a number that is ruled out': { response: 'We can rule out \\(0.75\\).', groundTruth: '0.75' },
     'a power is no digit': { response: 'So 7² = ', groundTruth: '72' },
+    'a denial after the mark': { response: '#### definitely not 0.75', groundTruth: '0.75' },
+    'an answer in an answer': { response: '<answer><answer>0.75</answer>0.5</answer>', groundTruth: '0.75' },
     'a near miss': { response: '0.7500001', groundTruth: '0.75' },
   },
 })
@@ -43,6 +45,7 @@ t.test('equal values are equal however they are written', async (t) => {
   t.equal(value('so 9-5', 5), 1, 'a minus after a number is an operator')
   t.equal(value('<answer>5</answer> 6', 5), 1)
   t.equal(value('#### 5', 5), 1)
+  t.equal(value('I answer in <answer> tags: <answer>5</answer>', 5), 1)
   t.equal(value('x2 = 5', 5, { place: 'whole' }), 1, 'a digit inside a word is no number')
   t.equal(value('٤٢', 42), 1)
   t.equal(value('４２', 42), 1)
