@@ -110,7 +110,7 @@ t.test('a run that is killed again and again ends with the file of an undisturbe
   t.match(await score(input, calm), { code: 0 })
   const seed = Number(process.env.SEED ?? Date.now() % 100_000)
   t.comment(`SEED=${seed}`)
-  for (let kill = 0; kill < 3; kill++) {
+  for (let kill = 0; kill < Number(process.env.KILLS ?? 3); kill++) {
     const child = spawn(process.execPath, [
       'dist/src/cli/main.js',
       ...[
