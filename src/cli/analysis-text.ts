@@ -2,11 +2,8 @@ import type { Analysis } from '../analysis/analysis.ts'
 import { fixed } from '../analysis/decimals.ts'
 import type { SourceFigures } from '../analysis/figures.ts'
 import type { Series } from '../analysis/training-log.ts'
+import { figureColumn, numberText, shareText } from './figure-text.ts'
 import { textTable } from './table.ts'
-
-const number = (value: number | null, decimals = 4): string => (value === null ? '-' : fixed(value, decimals))
-const share = (value: number | null): string => (value === null ? '-' : `${fixed(value * 100, 2)} %`)
-const right = (title: string) => ({ title, right: true })
 
 /** The tables that `analyze` prints. */
 export function analysisText({ files, sources, terms, agreements, failures }: Analysis): string {
@@ -17,36 +14,36 @@ export function analysisText({ files, sources, terms, agreements, failures }: An
     [
       ...fileColumn,
       { title: 'data source' },
-      ...['rows', 'valid', 'accuracy', 'mean', 'variance', 'r(length)'].map(right),
-      ...['groups', 'within var', 'entropy', 'saturated', 'high-value'].map(right),
+      ...['rows', 'valid', 'accuracy', 'mean', 'variance', 'r(length)'].map(figureColumn),
+      ...['groups', 'within var', 'entropy', 'saturated', 'high-value'].map(figureColumn),
     ],
     sources.map((one) => [
       ...of(one.file),
       one.source || '-',
       String(one.rows),
       String(one.valid),
-      share(one.accuracy),
-      number(one.mean),
-      number(one.variance),
-      number(one.lengthCorrelation, 2),
+      shareText(one.accuracy),
+      numberText(one.mean),
+      numberText(one.variance),
+      numberText(one.lengthCorrelation, 2),
       ...groupCells(one),
     ]),
   )
   const passing = sources.filter(({ groups }) => groups !== null)
   const ks = [...new Set(passing.flatMap(({ groups }) => Object.keys(groups?.passAtK ?? {})))]
   const passes = textTable(
-    [...fileColumn, { title: 'data source' }, ...ks.map((k) => right(`pass@${k}`))],
+    [...fileColumn, { title: 'data source' }, ...ks.map((k) => figureColumn(`pass@${k}`))],
     passing.map(({ file, source, groups }) => [
       ...of(file),
       source || '-',
-      ...ks.map((k) => share(groups?.passAtK[k] ?? null)),
+      ...ks.map((k) => shareText(groups?.passAtK[k] ?? null)),
     ]),
   )
   const byTerm = textTable(
     [
       ...fileColumn,
       { title: 'term' },
-      ...['scored', 'failed', 'mean', 'sd', 'min', 'median', 'max'].map(right),
+      ...['scored', 'failed', 'mean', 'sd', 'min', 'median', 'max'].map(figureColumn),
       { title: 'distribution' },
     ],
     terms.map((term) => [
@@ -54,21 +51,21 @@ export function analysisText({ files, sources, terms, agreements, failures }: An
       term.name,
       String(term.scored),
       String(term.failed),
-      ...[term.mean, term.deviation, term.min, term.median, term.max].map((value) => number(value)),
+      ...[term.mean, term.deviation, term.min, term.median, term.max].map((value) => numberText(value)),
       bars(term.histogram),
     ]),
   )
   const agreed = textTable(
-    [...fileColumn, { title: 'terms' }, right('rows'), right('r')],
+    [...fileColumn, { title: 'terms' }, figureColumn('rows'), figureColumn('r')],
     agreements.map(({ file, terms: [a, b], rows, correlation }) => [
       ...of(file),
       `${a}, ${b}`,
       String(rows),
-      number(correlation, 2),
+      numberText(correlation, 2),
     ]),
   )
   const failed = textTable(
-    [...fileColumn, { title: 'failure' }, right('rows')],
+    [...fileColumn, { title: 'failure' }, figureColumn('rows')],
     failures.map(({ file, kind, rows }) => [...of(file), kind, String(rows)]),
   )
   return [
@@ -84,7 +81,7 @@ export function analysisText({ files, sources, terms, agreements, failures }: An
 function groupCells({ groups }: SourceFigures): string[] {
   if (!groups) return ['-', '-', '-', '-', '-']
   const { count, variance, entropy, saturated, highValue } = groups
-  return [String(count), number(variance), number(entropy), share(saturated), String(highValue)]
+  return [String(count), numberText(variance), numberText(entropy), shareText(saturated), String(highValue)]
 }
 
 const blocks = ' ▁▂▃▄▅▆▇█'

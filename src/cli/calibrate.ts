@@ -1,9 +1,9 @@
 import { type Calibrated, type Calibration, calibrate } from '../analysis/calibration.ts'
-import { fixed } from '../analysis/decimals.ts'
 import { openRows } from '../dataset/row-source.ts'
 import { GatewayError } from '../errors.ts'
 import { finiteNumber, oneOf, parsed } from './arguments.ts'
 import type { Command, Io } from './command.ts'
+import { figureColumn, numberText } from './figure-text.ts'
 import { textTable } from './table.ts'
 
 const usage = `reward-gateway calibrate SCORED --labels FILE --label FIELD [--term NAME] [--threshold N] [--format text|json]
@@ -81,13 +81,13 @@ function at(value: unknown, path: readonly string[]): unknown {
 function textOf({ rows, unscored, at: chosen, sweep, best }: Calibration): string {
   const { truePositive, falsePositive, trueNegative, falseNegative } = chosen.confusion
   const figures = ({ threshold, accuracy, precision, recall, f1, kappa }: Calibrated) =>
-    [threshold, accuracy, precision, recall, f1, kappa].map((value) => fixed(value, 4))
+    [threshold, accuracy, precision, recall, f1, kappa].map((value) => numberText(value))
   const names = ['threshold', 'accuracy', 'precision', 'recall', 'F1', 'kappa']
   return [
     `${rows} labelled rows, ${unscored} of them without a score`,
     `at ${chosen.threshold}: ${truePositive} rightly yes, ${falsePositive} wrongly yes, ${trueNegative} rightly no, ${falseNegative} wrongly no`,
     textTable(
-      [{ title: '' }, ...names.map((title) => ({ title, right: true }))],
+      [{ title: '' }, ...names.map(figureColumn)],
       [
         ['asked for', ...figures(chosen)],
         ['best kappa', ...figures(best)],

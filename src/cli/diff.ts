@@ -1,12 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fixed } from '../analysis/decimals.ts'
 import { type Difference, differences } from '../analysis/differences.ts'
 import { GatewayError } from '../errors.ts'
 import { openGateway } from '../gateway/gateway.ts'
 import { oneOf, parsed } from './arguments.ts'
 import type { Command, Io } from './command.ts'
+import { figureColumn, numberText, shareText } from './figure-text.ts'
 import { rewardOf } from './reward-choice.ts'
 import { scoreFile } from './score-file.ts'
 import { textTable } from './table.ts'
@@ -86,9 +86,6 @@ async function score(
   }
 }
 
-const text = (value: number | null, decimals = 4): string => (value === null ? '-' : fixed(value, decimals))
-const share = (value: number | null): string => (value === null ? '-' : `${fixed(value * 100, 2)} %`)
-
 function textOf([first = '', ...others]: readonly string[], found: readonly Difference[]): string {
   const titles = [
     'rows',
@@ -102,26 +99,22 @@ function textOf([first = '', ...others]: readonly string[], found: readonly Diff
     'best changes',
   ]
   const table = textTable(
-    [{ title: `against ${first}` }, ...titles.map((title) => ({ title, right: true }))],
+    [{ title: `against ${first}` }, ...titles.map(figureColumn)],
     found.map((one, at) => [
       others[at] ?? '',
       ...[one.rows, one.changed, one.gained, one.lost].map(String),
-      text(one.meanChange),
+      numberText(one.meanChange),
       String(one.groups),
-      text(one.spearman, 3),
-      text(one.kendall, 3),
-      share(one.bestChanged),
+      numberText(one.spearman, 3),
+      numberText(one.kendall, 3),
+      shareText(one.bestChanged),
     ]),
   )
   const moved = found.flatMap(({ moved }, at) =>
-    moved.map(({ id, a, b }) => [others[at] ?? '', id, text(a), text(b), text(b - a)]),
+    moved.map(({ id, a, b }) => [others[at] ?? '', id, numberText(a), numberText(b), numberText(b - a)]),
   )
   const movers = textTable(
-    [
-      { title: 'moved most' },
-      { title: 'row' },
-      ...['A', 'B', 'B - A'].map((title) => ({ title, right: true })),
-    ],
+    [{ title: 'moved most' }, { title: 'row' }, ...['A', 'B', 'B - A'].map(figureColumn)],
     moved,
   )
   return `${table}\n${moved.length > 0 ? `\n${movers}\n` : ''}`
