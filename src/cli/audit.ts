@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { audit } from '../audit/audit.ts'
 import { attacks } from '../audit/catalogue/index.ts'
 import { type Findings, findingsOf } from '../audit/findings.ts'
@@ -13,6 +13,7 @@ import { parsed, wholeNumber } from './arguments.ts'
 import { auditText } from './audit-text.ts'
 import type { Command, Io } from './command.ts'
 import { configsOf } from './configs.ts'
+import { inputText, invalidInput } from './input-text.ts'
 import { progressLine } from './progress.ts'
 import { rewardOf } from './reward-choice.ts'
 
@@ -121,14 +122,10 @@ function shareOf(option: string, text: string): number {
 }
 
 function readRows(file: string, limit: number): readonly AuditRow[] {
-  const invalid = (why: string) => new GatewayError('RG_INPUT_INVALID', `${file}: ${why}`)
-  let text: string
-  try {
-    text = readFileSync(file, 'utf8')
-  } catch (error) {
-    throw invalid(`cannot be read: ${(error as NodeJS.ErrnoException).code}`)
-  }
-  const lines = text.split('\n').filter((line) => line.trim() !== '')
+  const invalid = (why: string) => invalidInput(file, why)
+  const lines = inputText(file)
+    .split('\n')
+    .filter((line) => line.trim() !== '')
   if (lines.length === 0) throw invalid('holds no rows')
   return lines.slice(0, limit).map((line, index) => readRow(line, index, invalid))
 }

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { GatewayError } from '../errors.ts'
 import type { FunctionHost } from '../functions/function-host.ts'
 import { openFunctions } from '../functions/open-functions.ts'
@@ -14,6 +13,7 @@ import { readNativeSample } from '../wire/native-sample.ts'
 import { openWireTruths } from '../wire/truths.ts'
 import { parsed } from './arguments.ts'
 import type { Command, Io } from './command.ts'
+import { inputText, invalidInput } from './input-text.ts'
 
 const usage = `reward-gateway check FILE|DIR... [--reward-functions DIR] [--input FILE.jsonl]
 
@@ -107,14 +107,8 @@ const plainSample: Sample = {
 }
 
 function firstSample(file: string): Sample {
-  const invalid = (why: string) => new GatewayError('RG_INPUT_INVALID', `${file}: ${why}`)
-  let text: string
-  try {
-    text = readFileSync(file, 'utf8')
-  } catch (error) {
-    throw invalid(`cannot be read: ${(error as NodeJS.ErrnoException).code}`)
-  }
-  const [line = ''] = text.split('\n', 1)
+  const invalid = (why: string) => invalidInput(file, why)
+  const [line = ''] = inputText(file).split('\n', 1)
   let row: ParsedText
   try {
     row = parseJsonText(line)
