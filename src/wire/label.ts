@@ -1,15 +1,7 @@
-import type { z } from 'zod'
 import { didYouMean } from '../nearest-name.ts'
 import type { Json } from '../sample/json.ts'
-import type { Sample } from '../sample/sample.ts'
 import { asJson, isDeeperThan, type ParsedText, parseJsonText } from './json-text.ts'
-import { nativeSample } from './native-sample.ts'
-
-/** What a sample brings along besides prompt and response. */
-export type Truth = Pick<
-  Sample,
-  'groundTruth' | 'dataSource' | 'rmPrompt' | 'rmPrompts' | 'extraInfo' | 'lacksExtraInfo'
->
+import { nativeSample, type Truth, truthOf } from './native-sample.ts'
 
 /** A truth, or what is wrong with it; null: none was sent. */
 export type ReadTruth = { readonly truth: Truth } | { readonly problem: string } | null
@@ -62,17 +54,6 @@ export const plainTruth = (groundTruth: Json): Truth => ({
   extraInfo: {},
   lacksExtraInfo: true,
 })
-
-function truthOf(data: z.output<typeof carrier>): Truth {
-  return {
-    groundTruth: asJson(data.ground_truth ?? null),
-    rmPrompts: data.rm_prompts ?? {},
-    extraInfo: (data.extra_info ?? {}) as Sample['extraInfo'],
-    ...(data.extra_info == null && { lacksExtraInfo: true }),
-    ...(data.data_source != null && { dataSource: data.data_source }),
-    ...(data.rm_prompt != null && { rmPrompt: data.rm_prompt }),
-  }
-}
 
 function isCarrier(value: unknown): value is object {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false

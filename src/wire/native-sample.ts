@@ -89,15 +89,28 @@ function sampleOf(data: NativeSample, index: number): Sample {
       typeof data.response === 'string'
         ? data.response
         : data.response.map((m) => messageOf(m).content).join('\n'),
-    groundTruth: asJson(data.ground_truth ?? null),
-    rmPrompts: data.rm_prompts ?? {},
-    extraInfo: (data.extra_info ?? {}) as Sample['extraInfo'],
-    ...(data.extra_info == null && { lacksExtraInfo: true }),
-    ...(data.data_source != null && { dataSource: data.data_source }),
-    ...(data.rm_prompt != null && { rmPrompt: data.rm_prompt }),
+    ...truthOf(data),
     ...(group && { group }),
   }
 }
+
+/** What a sample brings along besides prompt and response. */
+export type Truth = Pick<
+  Sample,
+  'groundTruth' | 'dataSource' | 'rmPrompt' | 'rmPrompts' | 'extraInfo' | 'lacksExtraInfo'
+>
+
+/** The truth in native fields; those of the texts and the group do not count. */
+export const truthOf = (
+  data: Pick<NativeSample, 'ground_truth' | 'data_source' | 'rm_prompt' | 'rm_prompts' | 'extra_info'>,
+): Truth => ({
+  groundTruth: asJson(data.ground_truth ?? null),
+  rmPrompts: data.rm_prompts ?? {},
+  extraInfo: (data.extra_info ?? {}) as Sample['extraInfo'],
+  ...(data.extra_info == null && { lacksExtraInfo: true }),
+  ...(data.data_source != null && { dataSource: data.data_source }),
+  ...(data.rm_prompt != null && { rmPrompt: data.rm_prompt }),
+})
 
 function groupOf(data: NativeSample): GroupMembership | undefined {
   if (data.group_id == null) return undefined

@@ -3,7 +3,8 @@ import { z } from 'zod'
 import { GatewayError, type Problem } from '../errors.ts'
 import type { Message, Sample } from '../sample/sample.ts'
 import { parseJsonText } from './json-text.ts'
-import { readTruth, type Truth } from './label.ts'
+import { readTruth } from './label.ts'
+import type { Truth } from './native-sample.ts'
 import type { WireSettings } from './wire.ts'
 
 /** Ground truth and extra_info by prompt, for trainers that send neither. */

@@ -1,7 +1,8 @@
 import type { Sample, Unreadable } from '../sample/sample.ts'
 import type { Oddity } from './json-text.ts'
-import type { ReadTruth, Truth } from './label.ts'
+import type { ReadTruth } from './label.ts'
 import { plainTruth } from './label.ts'
+import type { Truth } from './native-sample.ts'
 import type { Truths } from './truths.ts'
 
 export interface WireRow {
