@@ -1,6 +1,6 @@
 import { batchesOf, groupOf } from '../dataset/batches.ts'
 import { plainOutput } from '../dataset/plain-output.ts'
-import { openRows } from '../dataset/row-source.ts'
+import { openRows, type RowSource } from '../dataset/row-source.ts'
 import { samplesOf } from '../dataset/sample-rows.ts'
 import { isStream, openScoredFile, type ScoredFile } from '../dataset/scored-file.ts'
 import { GatewayError } from '../errors.ts'
@@ -44,7 +44,7 @@ export async function scoreFile(job: ScoreFileJob, io: Io): Promise<number> {
   const writeFirst = async () => file.write((await underWay.shift()) ?? '')
   try {
     for await (const items of batchesOf(itemsOf(job, source, file.done, io), job.batch)) {
-      if (io.signal.aborted) break
+      io.signal.throwIfAborted()
       const lines = linesOf(job, items, progress, io.signal)
       // It is awaited in its turn; until then a rejection is no crash.
       lines.catch(() => undefined)
@@ -52,16 +52,13 @@ export async function scoreFile(job: ScoreFileJob, io: Io): Promise<number> {
       if (underWay.length >= batchesInFlight) await writeFirst()
     }
     while (underWay.length > 0) await writeFirst()
+    io.signal.throwIfAborted()
   } catch (error) {
     await Promise.allSettled(underWay)
     const left = await file.leave()
     progress.end()
     if (!io.signal.aborted) throw error
     if (left) io.stderr.write(`stopped; what is scored lies in ${left}, and --resume goes on with it\n`)
-    return 1
-  }
-  if (io.signal.aborted) {
-    await file.leave()
     return 1
   }
   await file.finish()
@@ -85,12 +82,7 @@ interface Item {
   readonly before: { readonly id?: unknown; readonly valid?: unknown } | null
 }
 
-async function* itemsOf(
-  job: ScoreFileJob,
-  source: AsyncIterable<readonly Parameters<typeof samplesOf>[0][]>,
-  done: number,
-  io: Io,
-): AsyncGenerator<Item> {
+async function* itemsOf(job: ScoreFileJob, source: RowSource, done: number, io: Io): AsyncGenerator<Item> {
   const { steps } = job.gateway.reward(job.reward)
   const modelSteps = steps.filter(({ ask }) => ask !== null).map(({ name }) => name)
   const earlier = job.failedOnly ? flat(await openRows(job.output, io.stdin)) : null
@@ -129,7 +121,7 @@ async function linesOf(
   )
   const again = items.filter(({ row }) => failed.has(groupOf(row) ?? row))
   const { outcomes } = await gateway.score({ reward, rows: again.map(({ row }) => row), signal })
-  if (signal.aborted) throw new Error('stopped')
+  signal.throwIfAborted()
   const fresh = new Map<Item, Outcome>(again.map((item, at) => [item, outcomes[at] as Outcome]))
   progress.add(items.length, outcomes.filter(({ valid }) => !valid).length)
   return items
