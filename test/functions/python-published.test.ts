@@ -11,6 +11,7 @@ const pairs: readonly [
   options: Json,
   name: string,
   ours: Json,
+  right: string,
   pieces: readonly string[],
   truths: readonly Json[],
 ][] = [
@@ -19,6 +20,7 @@ const pairs: readonly [
     {},
     'gsm8k-progressive',
     { mode: 'reference' },
+    'so #### 18',
     ['#### ', '####', '18', '1,8', '.0', '.', ',', '-', ' so ', '\n', '١٨', '$'],
     ['18', '-18', '1'],
   ],
@@ -27,6 +29,7 @@ const pairs: readonly [
     { function: 'compute_score_flexible' },
     'gsm8k-progressive',
     { mode: 'reference', variant: 'flexible' },
+    '18',
     ['18', '1,8', '.0', '.', ',', '-', ' so ', '٣'],
     ['18', '-18', '3'],
   ],
@@ -35,6 +38,7 @@ const pairs: readonly [
     {},
     'gsm8k-boxed',
     { mode: 'reference' },
+    'so \\boxed{18}',
     ['#### ', '\\boxed{', '}', '18', '.5', ' the Answer is ', '**', 'total:', ' ', '-'],
     ['18', '18.5', '-18'],
   ],
@@ -43,6 +47,7 @@ const pairs: readonly [
     {},
     'countdown',
     { mode: 'reference' },
+    '<answer>3 * 5 - 5</answer>',
     [
       '<think>',
       '</think>',
@@ -74,6 +79,7 @@ const pairs: readonly [
     { function: 'general' },
     'tool-call',
     { mode: 'reference', variant: 'general' },
+    '</think>\n\n<tool_call>{"name": "a"}</tool_call>',
     [
       '<tool_call>',
       '</tool_call>',
@@ -91,6 +97,7 @@ const pairs: readonly [
     { function: 'grpo' },
     'tool-call',
     { mode: 'reference', variant: 'grpo' },
+    '<tool_call>{"name": "a"}</tool_call>',
     ['<tool_call>', '</tool_call>', '{"name": "a"}', ' '],
     ['<tool_call>{"name": "a"}</tool_call>'],
   ],
@@ -99,6 +106,7 @@ const pairs: readonly [
     { function: 'egpo' },
     'tool-call',
     { mode: 'reference', variant: 'egpo' },
+    '</think>\n\n<tool_call>{"name": "a"}</tool_call>',
     [
       '</think>\n\n<tool_call>',
       '<tool_call>{"name": "a"}</tool_call>',
@@ -124,13 +132,16 @@ t.test(
       sampleTimeoutMs: 20_000,
     })
     t.teardown(() => host.close())
-    for (const [file, options, name, ourOptions, pieces, truths] of pairs) {
+    for (const [file, options, name, ourOptions, right, pieces, truths] of pairs) {
       const theirs = await host.bind(file, options)
       const ours = await host.bind(name, ourOptions)
-      const rows = Array.from({ length: 150 }, () => ({
+      const joined = Array.from({ length: 150 }, () => ({
         response: Array.from({ length: 1 + Math.floor(random() * 9) }, () => pick(pieces)).join(''),
         truth: pick(truths),
       }))
+      // Pieces seldom join to a right answer, so that one is always among the rows, and a wrong one.
+      const first = ['nothing', right].map((response) => ({ response, truth: truths[0]! }))
+      const rows = [...first, ...joined]
       const all = (fn: BoundFunction) =>
         Promise.all(rows.map(({ response, truth }) => score(host, fn, response, truth)))
       const [published, own] = [await all(theirs), await all(ours)]
@@ -141,7 +152,7 @@ t.test(
           : [{ ...row, published: failureOf(published[i]!), a, own: failureOf(own[i]!), b }]
       })
       t.strictSame(differing, [], `${file} ${JSON.stringify(options)}`)
-      t.ok(new Set(published.map(numberOf)).size > 1, 'more than one score occurs')
+      t.not(numberOf(published[0]!), numberOf(published[1]!), 'a right answer scores unlike a wrong one')
     }
   },
 )
