@@ -169,6 +169,7 @@ async function ask(
 ): Promise<Answered | { readonly failure: Failure }> {
   const started = context.clock.now()
   const group = rows[0]?.sample.group
+  const { trace } = context.job
   try {
     const answered = await context.models.ask<AskName>({
       model,
@@ -181,6 +182,7 @@ async function ask(
       ...(instance !== undefined && { instance }),
       prefix: question.prefix,
       ...(group && { group: group.id }),
+      ...(trace && { trace }),
       deadline: Math.min(context.job.deadline, started + step.timeoutMs),
       signal: context.end.signal,
     })

@@ -9,6 +9,7 @@ import type { Models } from '../models/models.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { Outcome } from '../sample/outcome.ts'
 import type { Sample, Unreadable } from '../sample/sample.ts'
+import type { Trace } from '../tracing/trace.ts'
 import { openAdmission } from './admission.ts'
 import { type Cohorts, openCohorts } from './cohorts.ts'
 import { expiry } from './deadline.ts'
@@ -28,6 +29,8 @@ export interface Job {
   readonly trainingStep?: number
   /** For the record; absent: nobody named it. */
   readonly requestId?: string
+  /** Where the request stands in a trace; absent: in none. */
+  readonly trace?: Trace
   /** On the engine's clock, milliseconds: when this passes, what has no outcome fails as `deadline`. */
   readonly deadline: number
   /** Aborted when nobody waits any more; a function is called with the first question, if there is one. */

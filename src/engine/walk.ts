@@ -9,6 +9,7 @@ import { groupTerm } from './group-step.ts'
 import { judgeTerm } from './judge.ts'
 import { concluded } from './outcome.ts'
 import { failed, off, rowOf, ruleTerm, type StepContext, type Terms, termNamed } from './step.ts'
+import { traceStep } from './traced-step.ts'
 
 /** One sample on its way through its plan's steps: each begins as soon as the steps that it needs are done. */
 export class Walk {
@@ -40,9 +41,13 @@ export class Walk {
   }
 
   #begin(step: PlanStep, at: number): void {
-    const context = this.#context
-    const finish = (term: Term) => this.#finish(at, term)
-    const why = offReason(context, step, this.#sample, this.#terms)
+    const why = offReason(this.#context, step, this.#sample, this.#terms)
+    const traced = why ? null : traceStep(this.#context, step, this.#sample)
+    const context = traced?.context ?? this.#context
+    const finish = (term: Term) => {
+      traced?.end(term)
+      this.#finish(at, term)
+    }
     const row = rowOf(step, this.#sample, this.#terms)
     if (step.kind === 'rule' && !why) {
       ruleTerm(context, step, row, finish)

@@ -16,6 +16,7 @@ import { rewardRange } from '../plan/reward-range.ts'
 import type { Outcome } from '../sample/outcome.ts'
 import type { Sample, Unreadable } from '../sample/sample.ts'
 import { openMonitors, type WatchedRun } from '../telemetry/monitors/monitors.ts'
+import type { Trace } from '../tracing/trace.ts'
 import type { Keys } from './keys.ts'
 import { allOf } from './listeners.ts'
 import { type ReadReply, readReply } from './read-reply.ts'
@@ -34,6 +35,8 @@ export interface ScoreJob {
   readonly trainingStep?: number
   /** Names the request in the record; a random one if absent. */
   readonly requestId?: string
+  /** Where the request stands in a trace; absent: in none. */
+  readonly trace?: Trace
   /** Milliseconds from here; the shorter one of this and the reward's own deadline holds. */
   readonly deadlineMs?: number
   /** In place of the reward's own `on_invalid`. */

@@ -17,6 +17,7 @@ import { rewardRoutes } from './routes/rewards.ts'
 import { scoreRoutes } from './routes/score.ts'
 import { wireRoutes } from './routes/wires.ts'
 import { secureReplies } from './security-headers.ts'
+import { traceRequests } from './tracing.ts'
 import { useZod, type ZodProvider } from './validation.ts'
 
 export interface AppOptions {
@@ -59,6 +60,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     reply.header('x-request-id', request.id)
     done()
   })
+  traceRequests(app)
   secureReplies(app)
   endConnections(app)
   const keyLimits = openKeyLimits(clock)

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { AskName } from '../contract/index.ts'
+import type { Trace } from '../tracing/trace.ts'
 import { Stop } from './abort.ts'
 import type { Backend, BatchInput, Settings } from './backend.ts'
 import { type Dispatched, type Reading, Undone, type Work } from './dispatch.ts'
@@ -11,6 +12,7 @@ type Send = <T>(work: Work<T>, stop: Stop) => Promise<Dispatched<T>>
 interface Item {
   readonly input: BatchInput
   readonly stop: Stop
+  readonly trace: Trace | undefined
   resolve(done: Dispatched<unknown>): void
   reject(error: unknown): void
 }
@@ -37,9 +39,9 @@ export class Batcher {
   }
 
   /** Rejects as a dispatch does. */
-  add(input: BatchInput, stop: Stop): Promise<Dispatched<unknown>> {
+  add(input: BatchInput, stop: Stop, trace?: Trace): Promise<Dispatched<unknown>> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ input, stop, resolve, reject })
+      this.#waiting.push({ input, stop, trace, resolve, reject })
       if (this.#waiting.length >= this.#limits.maxSize) this.#flush()
       else this.#cancelTimer ??= this.#parts.clock.after(this.#limits.maxWaitMs, () => this.#flush())
     })
@@ -56,11 +58,14 @@ export class Batcher {
   async #run(items: readonly Item[]): Promise<void> {
     try {
       const inputs = items.map(({ input }) => input)
+      // A call stands in one trace only.
+      const trace = items.find((item) => item.trace)?.trace
       const { path, body } = this.#parts.backend.translateAll(this.#ask, inputs, this.#settings)
       const done = await this.#parts.send<readonly (Reading<unknown> | Fault)[]>(
         {
           ask: this.#ask,
           prefix: '',
+          ...(trace && { trace }),
           message: { method: 'POST', path, headers: this.#parts.headers, body },
           read: (reply) => all(this.#parts.backend.readAll(this.#ask, readJson(reply), inputs)),
         },

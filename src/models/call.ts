@@ -4,6 +4,7 @@ import type { Member } from './balance.ts'
 import type { Reading, Work } from './dispatch.ts'
 import type { ModelEvents } from './events.ts'
 import { Fault } from './fault.ts'
+import { beginCall, tokenFacts, traced } from './traced-call.ts'
 import { send } from './transport.ts'
 
 /** What a call fails with that nobody waits for any more. */
@@ -25,7 +26,9 @@ export async function call<T>(
   const { address } = instance
   const started = clock.now()
   events.callStarted?.({ model, instance: address, ask })
-  const exchange = send(instance.connections, work.message, instance.basePath)
+  const span = beginCall(work.trace, model, address, ask)
+  const message = traced(work.message, span?.trace ?? work.trace)
+  const exchange = send(instance.connections, message, instance.basePath)
   const cancelTimer = clock.after(to.timeoutMs, () =>
     exchange.abort(new Fault('judge_timeout', `no answer within ${to.timeoutMs / 1000} s`)),
   )
@@ -47,6 +50,7 @@ export async function call<T>(
     cancelTimer()
     off()
     member.end()
+    span?.end(outcome === 'ok' ? null : outcome, tokenFacts(tokens))
     events.callEnded?.({ model, instance: address, ask, ms: clock.now() - started, outcome, tokens })
   }
 }

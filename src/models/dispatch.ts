@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { AskName } from '../contract/index.ts'
 import type { Attempt } from '../sample/failure.ts'
+import type { Trace } from '../tracing/trace.ts'
 import { Stop } from './abort.ts'
 import type { Member } from './balance.ts'
 import { abandoned, call } from './call.ts'
@@ -24,6 +25,8 @@ export interface Reading<T> {
 export interface Work<T> {
   readonly ask: AskName
   readonly message: Message
+  /** Where its calls stand in a trace; absent: in none. */
+  readonly trace?: Trace
   /** The beginning that it shares with others; '' for none. */
   readonly prefix: string
   /** Throws Fault. */

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import type { Trace } from '../tracing/trace.ts'
 import type { Stop } from './abort.ts'
 import type { Member } from './balance.ts'
 import { abandoned } from './call.ts'
@@ -7,6 +8,7 @@ import { Fault } from './fault.ts'
 import type { Forwarded } from './forwarded.ts'
 import type { Model } from './model.ts'
 import { refusal } from './reply.ts'
+import { beginCall, headersWith } from './traced-call.ts'
 import { faultOf } from './transport.ts'
 
 /** A reply that has begun. `over` resolves when its body was read, broke off or was given up; never rejects. */
@@ -34,11 +36,13 @@ export async function begin(
   member: Member,
   message: { readonly path: string; readonly body: string },
   stop: Stop,
+  trace?: Trace,
 ): Promise<Begun> {
   const { clock, events, timeoutMs, model: name } = model.parts.dispatcher
   const { instance } = member
   const { address } = instance
   const began = clock.now()
+  const span = beginCall(trace, name, address, 'forward')
   const abort = new AbortController()
   let timedOut: Fault | null = null
   const off = stop.on(() => abort.abort())
@@ -51,6 +55,7 @@ export async function begin(
     off()
     member.end()
     const ms = clock.now() - began
+    span?.end(outcome === 'ok' ? null : outcome)
     events.callEnded?.({ model: name, instance: address, ask: 'forward', ms, outcome, tokens: none })
   }
   const failed = (fault: Fault): Fault => {
@@ -63,7 +68,7 @@ export async function begin(
     const { statusCode, headers, body } = await instance.connections.request({
       method: 'POST',
       path: instance.basePath + message.path,
-      headers: model.parts.headers,
+      headers: headersWith(model.parts.headers, span?.trace ?? trace),
       body: message.body,
       signal: abort.signal,
     })

@@ -1,3 +1,4 @@
+import type { Trace } from '../tracing/trace.ts'
 import { Stop, whenAborted } from './abort.ts'
 import { Fault } from './fault.ts'
 import { type Begun, begin, Refused } from './forward-call.ts'
@@ -35,7 +36,7 @@ export async function forward(model: Model, request: ForwardRequest): Promise<Fo
     throw stop.stopped ? gone() : error
   }
   try {
-    const { reply, over } = await sent(model, { path: request.path, body }, stop)
+    const { reply, over } = await sent(model, { path: request.path, body }, stop, request.trace)
     void over.then(() => {
       release()
       model.leave()
@@ -56,7 +57,12 @@ function bodyOf({ body }: ForwardRequest, model: string): string {
   }
 }
 
-async function sent(model: Model, message: { path: string; body: string }, stop: Stop): Promise<Begun> {
+async function sent(
+  model: Model,
+  message: { path: string; body: string },
+  stop: Stop,
+  trace: Trace | undefined,
+): Promise<Begun> {
   const { pool, budget, clock, events, maxRetries, pauseMs, random, model: name } = model.parts.dispatcher
   const tried = new Set<Instance>()
   budget.earn()
@@ -65,7 +71,7 @@ async function sent(model: Model, message: { path: string; body: string }, stop:
     let fault: Fault
     let refused: Begun | null = null
     try {
-      return await begin(model, member, message, stop)
+      return await begin(model, member, message, stop, trace)
     } catch (error) {
       if (error instanceof Refused) {
         fault = error.fault

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import type { Trace } from '../tracing/trace.ts'
 
 /** A client's own request to a model, as it came. */
 export interface ForwardRequest {
@@ -8,6 +9,8 @@ export interface ForwardRequest {
   readonly body: { readonly [key: string]: unknown }
   readonly deadline: number
   readonly signal: AbortSignal
+  /** Absent: the request is not traced. */
+  readonly trace?: Trace
 }
 
 /** A server's reply as it comes; reading `body` to its end, or destroying it, gives the place back. */

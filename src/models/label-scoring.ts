@@ -4,6 +4,7 @@
  * (vllm/entrypoints/generate/generative_scoring/serving.py): hence the tokens are counted first.
  */
 import type { Asks } from '../contract/index.ts'
+import type { Trace } from '../tracing/trace.ts'
 import type { Stop } from './abort.ts'
 import type { Settings } from './backend.ts'
 import { shares } from './choose.ts'
@@ -42,6 +43,7 @@ export class LabelScorer {
     prefix: string,
     { sampling }: Settings,
     stop: Stop,
+    trace?: Trace,
   ): Promise<Dispatched<Shares>> {
     const ids = await Promise.all(labels.map((label) => this.#idOf(label, stop)))
     if (new Set(ids).size < ids.length) throw refused('two labels are the same token')
@@ -50,9 +52,9 @@ export class LabelScorer {
       typeof question === 'string'
         ? { prompt: question }
         : { messages: question, chat_template_kwargs: { enable_thinking: thinking, thinking } }
-    const tokens = await this.#tokens(prompt, stop)
+    const tokens = await this.#tokens(prompt, stop, trace)
     const scored = await Promise.all(
-      ids.map((_, at) => this.#probability(tokens, rotated(ids, at), prefix, stop)),
+      ids.map((_, at) => this.#probability(tokens, rotated(ids, at), prefix, stop, trace)),
     )
     const mass = new Map(labels.map((label, at) => [label, (scored[at] as Dispatched<number>).answer]))
     const [first] = scored as [Dispatched<number>]
@@ -70,6 +72,7 @@ export class LabelScorer {
     ids: readonly number[],
     prefix: string,
     stop: Stop,
+    trace: Trace | undefined,
   ): Promise<Dispatched<number>> {
     const body = {
       query: tokens.slice(0, -1),
@@ -78,7 +81,7 @@ export class LabelScorer {
       apply_softmax: false,
       add_special_tokens: false,
     }
-    return this.#send('/generative_scoring', body, prefix, stop, (value) => {
+    return this.#send('/generative_scoring', body, { prefix, trace }, stop, (value) => {
       const reply = this.#to.checked(value)
       const [item] = itemsOf(reply.data, 1)
       const score = item?.score
@@ -111,8 +114,8 @@ export class LabelScorer {
     return asked
   }
 
-  async #tokens(what: object, stop: Stop): Promise<readonly number[]> {
-    const { answer } = await this.#send('/tokenize', what, '', stop, (value) => {
+  async #tokens(what: object, stop: Stop, trace?: Trace): Promise<readonly number[]> {
+    const { answer } = await this.#send('/tokenize', what, { prefix: '', trace }, stop, (value) => {
       const { tokens, max_model_len: window } = value as JsonObject
       const isList = Array.isArray(tokens) && tokens.length > 0 && tokens.every(Number.isSafeInteger)
       if (!isList || !Number.isSafeInteger(window)) throw garbled('no tokens')
@@ -129,7 +132,7 @@ export class LabelScorer {
   #send<T>(
     path: string,
     body: object,
-    prefix: string,
+    { prefix, trace }: { readonly prefix: string; readonly trace: Trace | undefined },
     stop: Stop,
     read: (value: unknown) => Reading<T>,
   ): Promise<Dispatched<T>> {
@@ -142,7 +145,7 @@ export class LabelScorer {
     }
     return dispatch(
       dispatcher,
-      { ask: 'choose', prefix, message, read: (reply) => read(readJson(reply)) },
+      { ask: 'choose', prefix, ...(trace && { trace }), message, read: (reply) => read(readJson(reply)) },
       stop,
     )
   }

@@ -124,18 +124,19 @@ export class Model {
   }
 
   #call(request: AskRequest, settings: Settings, stop: Stop): Promise<Dispatched<AnyAnswer>> {
-    const { ask, input, group = '' } = request
+    const { ask, input, group = '', trace } = request
     const { backend, dispatcher, headers } = this.parts
     const prefix = this.config.balance === 'group_affinity' ? `${request.prefix}\n${group}` : request.prefix
     if (ask === 'choose' && this.config.choose.endpoint === 'generative_scoring')
-      return this.#labelScorer().ask(input as RenderedInput['choose'], prefix, settings, stop)
+      return this.#labelScorer().ask(input as RenderedInput['choose'], prefix, settings, stop, trace)
     const shared = this.config.batch.max_size > 1 ? backend.batched(ask, input) : null
     if (shared !== null)
-      return this.#batcher(ask, settings).add(shared, stop) as Promise<Dispatched<AnyAnswer>>
+      return this.#batcher(ask, settings).add(shared, stop, trace) as Promise<Dispatched<AnyAnswer>>
     const { path, body } = backend.translate(ask, input, settings)
     const work: Work<AnyAnswer> = {
       ask,
       prefix,
+      ...(trace && { trace }),
       message: { method: 'POST', path, headers, body },
       read: (reply) => backend.read(ask, readJson(reply), input),
     }

@@ -1,6 +1,7 @@
 import type { AskName, Asks, Reply } from '../contract/index.ts'
 import type { Failure } from '../sample/failure.ts'
 import type { Message } from '../sample/sample.ts'
+import type { Trace } from '../tracing/trace.ts'
 import type { Forwarded, ForwardRequest } from './forwarded.ts'
 import type { InstanceConfig, ModelConfig } from './model-config.ts'
 
@@ -45,6 +46,8 @@ export interface AskRequest<A extends AskName = AskName> {
   readonly prefix: string
   /** The group whose answers share more of the prompt, for group affinity; it counts beside the prefix only. */
   readonly group?: string
+  /** Where the first call for the question stands in a trace; absent: in none. Not part of its identity. */
+  readonly trace?: Trace
   /** The only instance that is asked, whatever its state, beside the line: no cache, no sharing, no second call. */
   readonly instance?: string
   /** On the injected clock, milliseconds. */

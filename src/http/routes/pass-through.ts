@@ -4,6 +4,7 @@ import type { Gateway } from '../../gateway/gateway.ts'
 import { odditiesOf } from '../body.ts'
 import { goneSignal } from '../gone.ts'
 import { answerOpenAiError } from '../openai-errors.ts'
+import { traceOf } from '../tracing.ts'
 import type { ZodApp } from '../validation.ts'
 
 /** What a client may ask of a model itself: vLLM's and SGLang's paths that name the model in their body. */
@@ -55,6 +56,7 @@ export function passThroughRoutes(app: ZodApp, gateway: Gateway): void {
           path,
           body: request.body,
           signal: goneSignal(reply),
+          ...traceOf(request),
         })
         if (forwarded.retryAfter !== '') reply.header('retry-after', forwarded.retryAfter)
         return reply.code(forwarded.status).type(forwarded.contentType).send(forwarded.body)

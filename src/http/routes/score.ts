@@ -7,6 +7,7 @@ import { nativeSample, readNativeRows } from '../../wire/native-sample.ts'
 import { odditiesOf } from '../body.ts'
 import { goneSignal } from '../gone.ts'
 import type { KeyLimits } from '../key-limits.ts'
+import { traceOf } from '../tracing.ts'
 import { jsonSchemaOf, type ZodApp } from '../validation.ts'
 
 const body = z.strictObject({
@@ -36,6 +37,7 @@ export function scoreRoutes(app: ZodApp, gateway: Gateway, limits: KeyLimits): v
       rows: readNativeRows(samples, odditiesOf(request)),
       signal: () => goneSignal(reply),
       requestId: request.id,
+      ...traceOf(request),
       ...(trainingStep !== undefined && { trainingStep }),
       ...(run !== undefined && { run }),
     }

@@ -7,6 +7,7 @@ import type { Wire, WireRoute, WireSettings } from '../../wire/wire.ts'
 import { digestOf, odditiesOf } from '../body.ts'
 import { goneSignal } from '../gone.ts'
 import type { KeyLimits } from '../key-limits.ts'
+import { traceOf } from '../tracing.ts'
 import type { ZodApp } from '../validation.ts'
 import { scoreReading, shapeOf } from '../wire-score.ts'
 import { openWireState, type WireState } from '../wire-state.ts'
@@ -64,6 +65,7 @@ async function answer(
   const { outcomes } = await repeats.join(key, goneSignal(reply), (signal) =>
     scoreReading(gateway, held, plan, reading, {
       requestId: request.id,
+      ...traceOf(request),
       signal,
       ...(limit !== undefined && { deadlineMs: limit }),
       ...overriding(settings),

@@ -1,0 +1,31 @@
+import type { Span, Trace } from '../tracing/trace.ts'
+import type { CallEnd } from './events.ts'
+import type { Message } from './transport.ts'
+
+/** The span of one call; null where the question is not traced. */
+export const beginCall = (
+  trace: Trace | undefined,
+  model: string,
+  address: string,
+  ask: CallEnd['ask'],
+): Span | null =>
+  trace?.begin(`${ask} ${model}`, 'client', {
+    'reward_gateway.model': model,
+    'reward_gateway.ask': ask,
+    'server.address': address,
+  }) ?? null
+
+export const tokenFacts = ({ prompt, completion }: CallEnd['tokens']): Record<string, number> => ({
+  'gen_ai.usage.input_tokens': prompt,
+  'gen_ai.usage.output_tokens': completion,
+})
+
+/** The headers, with those that carry the trace on. */
+export const headersWith = (
+  headers: Record<string, string>,
+  trace: Trace | undefined,
+): Record<string, string> => (trace ? { ...headers, ...trace.headers } : headers)
+
+/** The message, telling its server where it stands in the trace. */
+export const traced = (message: Message, trace: Trace | undefined): Message =>
+  trace ? { ...message, headers: headersWith(message.headers, trace) } : message
