@@ -1,8 +1,9 @@
 import { type Canary, type CanaryParts, openCanary } from '../canary/canary.ts'
 import type { Probe } from '../canary/probes.ts'
-import type { CanaryConfig } from '../plan/canary-config.ts'
+import type { KnownSample } from '../plan/canary-config.ts'
 import type { GatewaySettings } from '../plan/gateway-config.ts'
 import type { Json } from '../sample/json.ts'
+import type { Sample } from '../sample/sample.ts'
 
 /** The canaries that the settings ask for; null: none. */
 export function canaryOf({ canary }: GatewaySettings, parts: CanaryParts): Canary | null {
@@ -21,19 +22,21 @@ export function canaryOf({ canary }: GatewaySettings, parts: CanaryParts): Canar
   )
 }
 
-function probeOf(written: CanaryConfig['probes'][string][number]): Probe {
+/** A known sample of the configs as the engine takes it, with its bounds. */
+export function probeOf(written: KnownSample): Probe {
   const { name, prompt, response, ground_truth, rm_prompt, extra_info } = written
+  const sample: Sample = {
+    id: `canary ${name}`,
+    prompt,
+    response,
+    groundTruth: (ground_truth ?? null) as Json,
+    rmPrompts: {},
+    extraInfo: extra_info as Readonly<Record<string, Json>>,
+    ...(rm_prompt !== undefined && { rmPrompt: rm_prompt }),
+  }
   return {
     name,
-    sample: {
-      id: `canary ${name}`,
-      prompt,
-      response,
-      groundTruth: (ground_truth ?? null) as Json,
-      rmPrompts: {},
-      extraInfo: extra_info as Readonly<Record<string, Json>>,
-      ...(rm_prompt !== undefined && { rmPrompt: rm_prompt }),
-    },
+    sample,
     min: written.min ?? Number.NEGATIVE_INFINITY,
     max: written.max ?? Number.POSITIVE_INFINITY,
   }

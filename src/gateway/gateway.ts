@@ -20,6 +20,8 @@ import type { Trace } from '../tracing/trace.ts'
 import type { Keys } from './keys.ts'
 import { allOf } from './listeners.ts'
 import { type ReadReply, readReply } from './read-reply.ts'
+import { rehearsed } from './rehearsal-of.ts'
+import { type LastReload, reloadEnded } from './reloads.ts'
 import { openServing, type Serving, type ServingOptions } from './serving.ts'
 
 export type { Forwarded } from '../models/forwarded.ts'
@@ -90,9 +92,12 @@ export interface Gateway {
   runs(reward?: string): readonly WatchedRun[]
   /** Rows in work. */
   readonly inFlight: number
+  /** null: there was none. */
+  readonly lastReload: LastReload | null
   /**
-   * Reads configs and functions again and swaps; requests under way end with what they began with. Rejects and keeps the
-   * old on any mistake. One after the other.
+   * Reads configs and functions again, scores `reload.samples` with them and swaps; requests under way end with
+   * what they began with. Rejects and keeps the old on any mistake, with RG_RELOAD_REFUSED where those samples fare
+   * otherwise than they may. One after the other.
    */
   reload(): Promise<void>
   /** Refuses what comes from here on, waits for what is in work (at most `graceMs`), then ends workers and pools. */
@@ -124,6 +129,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   let closing = false
   let reloading: Promise<unknown> = Promise.resolve()
   const draining = new Set<Serving>()
+  const ending = new AbortController()
+  let lastReload: LastReload | null = null
   const planOf = (name: string): Plan => {
     const plan = serving.plans.get(name)
     if (plan) return plan
@@ -165,23 +172,38 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     get inFlight() {
       return serving.engine.inFlight
     },
+    get lastReload() {
+      return lastReload
+    },
     reload() {
       const done = reloading.then(async () => {
         if (closing) throw isClosing()
         const old = serving
-        serving = await openServing(parts, old)
+        const next = await openServing(parts, old)
+        try {
+          await rehearsed(next, old, { clock, signal: ending.signal })
+        } catch (error) {
+          await next.close(0)
+          throw error
+        }
+        serving = next
         draining.add(old)
         // No request lives longer than its deadline.
         void old.close(old.settings.limits.deadline_s * 1000).then(() => draining.delete(old))
       })
+      const ended = (refusal: unknown) => {
+        lastReload = reloadEnded(refusal)
+        events?.reloads?.ended?.(refusal)
+      }
       reloading = done.then(
-        () => events?.reloads?.ended?.(null),
-        (refusal) => closing || events?.reloads?.ended?.(refusal),
+        () => ended(null),
+        (refusal) => closing || ended(refusal),
       )
       return done
     },
     async close(graceMs = serving.settings.limits.drain_s * 1000) {
       closing = true
+      ending.abort()
       await reloading
       await Promise.all([serving, ...draining].map((one) => one.close(graceMs)))
     },

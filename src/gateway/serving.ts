@@ -22,6 +22,7 @@ import { type Keys, readKeys } from './keys.ts'
 import { allOf } from './listeners.ts'
 import { Passing } from './passing.ts'
 import { recordOf } from './record-of.ts'
+import { checkRehearsal } from './rehearsal-of.ts'
 
 export interface ServingOptions {
   /** Files and folders: gateway.yaml and rm-configs. */
@@ -55,6 +56,8 @@ export interface Serving {
   /** Throws RG_CONFIG_INVALID where they cannot be read. */
   readonly keys: Keys
   readonly hasReadKeys: boolean
+  /** Key of the fences around untrusted text. */
+  readonly secret: string
   readonly passing: Passing
   /** Waits for what is in work, at most `graceMs`, then ends workers and pools; may be called again with less patience. */
   close(graceMs: number): Promise<void>
@@ -81,6 +84,7 @@ export async function openServing(options: ServingOptions, before?: Serving): Pr
   })
   try {
     const resolved = await resolvePlans(configs, functions)
+    checkRehearsal(settings, resolved.plans)
     const modelConfigs = Object.fromEntries(resolved.models)
     const models =
       before?.models.next(modelConfigs) ??
@@ -133,6 +137,7 @@ export async function openServing(options: ServingOptions, before?: Serving): Pr
         return keys !== null
       },
       passing,
+      secret,
       async close(graceMs) {
         canary?.close()
         await atMost(clock, graceMs, Promise.all([engine.idle(), passing.idle()]))

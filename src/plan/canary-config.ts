@@ -2,21 +2,25 @@ import { z } from 'zod'
 
 const seconds = z.number().positive().max(86_400)
 
+/** A sample, and the bounds of what is known of its score. */
+export const knownSample = z.strictObject({
+  /** For logs and metrics. */
+  name: z.string().min(1).max(64),
+  prompt: z.string().default(''),
+  response: z.string(),
+  ground_truth: z.unknown().optional(),
+  rm_prompt: z.string().optional(),
+  extra_info: z.record(z.string(), z.unknown()).default({}),
+  /** The score lies within these, ends included. */
+  min: z.number().optional(),
+  max: z.number().optional(),
+})
+
 /** A sample whose verdict is known. */
-const probe = z
-  .strictObject({
-    /** For logs and metrics. */
-    name: z.string().min(1).max(64),
-    prompt: z.string().default(''),
-    response: z.string(),
-    ground_truth: z.unknown().optional(),
-    rm_prompt: z.string().optional(),
-    extra_info: z.record(z.string(), z.unknown()).default({}),
-    /** The verdict lies within these, ends included. */
-    min: z.number().optional(),
-    max: z.number().optional(),
-  })
-  .refine(({ min, max }) => min !== undefined || max !== undefined, 'a probe needs min or max')
+const probe = knownSample.refine(
+  ({ min, max }) => min !== undefined || max !== undefined,
+  'a probe needs min or max',
+)
 
 /** `canary:` of gateway.yaml. */
 export const canaryConfig = z.strictObject({
@@ -33,4 +37,5 @@ export const canaryConfig = z.strictObject({
   probes: z.record(z.string(), z.array(probe).max(64)).default({}),
 })
 
+export type KnownSample = z.output<typeof knownSample>
 export type CanaryConfig = z.output<typeof canaryConfig>

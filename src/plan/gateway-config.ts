@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { modelConfig } from '../models/model-config.ts'
 import { canaryConfig } from './canary-config.ts'
 import { recordConfig } from './record-config.ts'
+import { reloadConfig } from './reload-config.ts'
 import { globalName } from './reward-config.ts'
 import { wiresConfig } from './wires-config.ts'
 
@@ -118,6 +119,8 @@ export const gatewayConfig = z.strictObject({
   wires: wiresConfig.prefault({}),
   /** Known questions to every judge from time to time; absent: none. */
   canary: canaryConfig.optional(),
+  /** Samples that configs which were read anew must score well before they are served; absent: none. */
+  reload: reloadConfig.optional(),
   /** Where scored rows are written down; absent: nowhere. */
   record: recordConfig.optional(),
 })

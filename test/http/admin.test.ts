@@ -166,6 +166,11 @@ t.test('a reload serves what the configs say now, or keeps what it had and says 
   t.strictSame(a, b)
   writeFileSync(join(folder, 'two.json'), '{"steps": 1}')
   t.match(await reload(), { error: { code: 'RG_CONFIG_INVALID', problems: [{ path: /two\.json/ }] } })
+  const last = async () => (await app.inject({ url: '/admin/reload', headers: bearer(admin) })).json().last
+  t.match(await last(), {
+    at: String,
+    refusal: { code: 'RG_CONFIG_INVALID', problems: [{ path: /two\.json/ }] },
+  })
   writeFileSync(join(folder, 'two.json'), JSON.stringify(rewards.one))
   writeFileSync(
     join(folder, 'gateway.json'),

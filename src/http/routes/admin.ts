@@ -85,6 +85,11 @@ export function adminRoutes(app: ZodApp, gateway: Gateway): void {
       },
     )
   }
+  app.get(
+    '/admin/reload',
+    { config, schema: { tags, summary: 'What became of the last reload, whoever asked for it' } },
+    async () => ({ last: gateway.lastReload }),
+  )
   app.post(
     '/admin/reload',
     {
