@@ -9,41 +9,54 @@ export interface Expiry {
   dispose(): void
 }
 
+// A class: a getter in an object literal made V8 keep a shape for each request, and with it the request.
 /** Calls `end` once, never synchronously, with what to tell of everything unfinished, unless disposed before; then aborts the signal. */
-export function expiry(
-  clock: Clock,
-  deadline: number,
-  client: AbortSignal | (() => AbortSignal),
-  end: (failure: Failure) => void,
-): Expiry {
-  let controller: AbortController | undefined
-  let clientSignal: AbortSignal | undefined
-  let isOver = false
-  const over = (failure: Failure) => {
-    if (isOver) return
-    isOver = true
-    end(failure)
-    controller?.abort()
+export class RequestExpiry implements Expiry {
+  readonly #client: AbortSignal | (() => AbortSignal)
+  readonly #end: (failure: Failure) => void
+  readonly #cancel: () => void
+  #controller: AbortController | undefined
+  #clientSignal: AbortSignal | undefined
+  #isOver = false
+
+  constructor(
+    clock: Clock,
+    deadline: number,
+    client: AbortSignal | (() => AbortSignal),
+    end: (failure: Failure) => void,
+  ) {
+    this.#client = client
+    this.#end = end
+    this.#cancel = clock.after(Math.max(0, deadline - clock.now()), () =>
+      this.#over({ kind: 'deadline', retryable: true, detail: 'the deadline of the request passed' }),
+    )
   }
-  const late = () => over({ kind: 'deadline', retryable: true, detail: 'the deadline of the request passed' })
-  const left = () => over({ kind: 'cancelled', retryable: true, detail: 'the client went away' })
-  const cancel = clock.after(Math.max(0, deadline - clock.now()), late)
-  return {
-    // Made when the first question is asked: rules need none, and it costs as much as scoring them.
-    get signal() {
-      if (controller) return controller.signal
-      controller = new AbortController()
-      // Each question of a request listens; the default limit of 10 is for leaks, and these end with the request.
-      setMaxListeners(0, controller.signal)
-      clientSignal = typeof client === 'function' ? client() : client
-      if (isOver) controller.abort()
-      else if (clientSignal.aborted) queueMicrotask(left)
-      else clientSignal.addEventListener('abort', left, { once: true })
-      return controller.signal
-    },
-    dispose() {
-      cancel()
-      clientSignal?.removeEventListener('abort', left)
-    },
+
+  // Made when the first question is asked: rules need none, and it costs as much as scoring them.
+  get signal(): AbortSignal {
+    if (this.#controller) return this.#controller.signal
+    this.#controller = new AbortController()
+    const { signal } = this.#controller
+    // Each question of a request listens; the default limit of 10 is for leaks, and these end with the request.
+    setMaxListeners(0, signal)
+    this.#clientSignal = typeof this.#client === 'function' ? this.#client() : this.#client
+    if (this.#isOver) this.#controller.abort()
+    else if (this.#clientSignal.aborted) queueMicrotask(this.#left)
+    else this.#clientSignal.addEventListener('abort', this.#left, { once: true })
+    return signal
+  }
+
+  dispose(): void {
+    this.#cancel()
+    this.#clientSignal?.removeEventListener('abort', this.#left)
+  }
+
+  readonly #left = () => this.#over({ kind: 'cancelled', retryable: true, detail: 'the client went away' })
+
+  #over(failure: Failure): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#end(failure)
+    this.#controller?.abort()
   }
 }

@@ -12,7 +12,7 @@ import type { Sample, Unreadable } from '../sample/sample.ts'
 import type { Trace } from '../tracing/trace.ts'
 import { openAdmission } from './admission.ts'
 import { type Cohorts, openCohorts } from './cohorts.ts'
-import { expiry } from './deadline.ts'
+import { RequestExpiry } from './deadline.ts'
 import type { EngineEvents } from './events.ts'
 import { gatherGroups } from './group.ts'
 import { groupTerms } from './group-step.ts'
@@ -82,7 +82,7 @@ function scoreRows(
   if (rows.length === 0) return Promise.resolve([])
   return new Promise((resolve) => {
     const walks: Walk[] = []
-    const end = expiry(parts.clock, job.deadline, job.signal, (failure) => {
+    const end = new RequestExpiry(parts.clock, job.deadline, job.signal, (failure) => {
       for (const walk of walks) walk.end(failure)
     })
     const groups = gatherGroups(rows.filter(isSample))

@@ -21,7 +21,8 @@ export interface Waiting {
 
 /** First in, first out, taken in chunks that are expected to be done soon. */
 export class ChunkQueue {
-  #jobs: Waiting[] = []
+  /** What was taken leaves a hole: a request must not be kept until the next trim. */
+  #jobs: (Waiting | undefined)[] = []
   #head = 0
   readonly #expectedMs = new Map<string, number>()
   readonly #size: ChunkSize
@@ -60,7 +61,7 @@ export class ChunkQueue {
       if (next.deaths > 0 && chunk.length > 0) break
       ms += next.deaths > 0 ? workMs : (this.#expectedMs.get(next.job.name) ?? 0)
       chunk.push(next)
-      this.#head++
+      this.#jobs[this.#head++] = undefined
     }
     this.#trim()
     return chunk
