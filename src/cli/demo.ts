@@ -28,6 +28,7 @@ export const command: Command = {
       host: '127.0.0.1',
       port: 0,
       logLevel: 'warn',
+      simulates: true,
     })
     try {
       await show(server.url, judges, io)
@@ -55,7 +56,7 @@ async function show(url: string, judges: Judges, io: Io): Promise<void> {
     `The request was sent twice at once, as by a trainer that retries: the answers are ${same(results, again)}.`,
   )
   write(serverTable(judges.stats()))
-  write(`API: ${url}/docs    metrics: ${url}/metrics`)
+  write(`page: ${url}/ui/    API: ${url}/docs    metrics: ${url}/metrics`)
 }
 
 async function post(url: string, samples: readonly ExampleRollout[]): Promise<NativeResult[]> {

@@ -39,13 +39,14 @@ export const command: Command = {
         env: { ...io.env, ...judges?.env },
         logLevel: values['log-level'],
         watch: values.watch,
+        simulates: values.simulate,
         ...(values.host !== undefined && { host: values.host }),
         ...(values.port !== undefined && { port: wholeNumber('port', values.port, 0, 65_535) }),
       })
       const { reload } = server
       endHangups = io.onHangup?.(() => void reload())
       io.stdout.write(
-        `reward-gateway serves ${server.rewards.join(', ')} at ${server.url} (docs: ${server.url}/docs)\n`,
+        `reward-gateway serves ${server.rewards.join(', ')} at ${server.url} (page: ${server.url}/ui/, docs: ${server.url}/docs)\n`,
       )
       await aborted(io.signal)
     } finally {

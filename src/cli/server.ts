@@ -1,8 +1,12 @@
 import { systemClock } from '../clock.ts'
 import { type Gateway, type GatewayOptions, openGateway } from '../gateway/gateway.ts'
+import { allOf } from '../gateway/listeners.ts'
+import { shownText } from '../gateway/shown-text.ts'
 import { sourcesOf, watchSources } from '../gateway/watch-sources.ts'
 import { createApp } from '../http/app.ts'
 import { packageVersion } from '../package-version.ts'
+import { rewardRange } from '../plan/reward-range.ts'
+import { openLive } from '../telemetry/live/live.ts'
 import { openMetrics } from '../telemetry/metrics.ts'
 import { type Log, withLog } from './log-events.ts'
 
@@ -14,6 +18,8 @@ export interface ServerOptions extends Omit<GatewayOptions, 'events'> {
   readonly logLevel: string
   /** Reloads once configs, functions or keys have changed and are left alone for a second. */
   readonly watch?: boolean
+  /** Simulated judges serve it: the page shows texts unless the configs say otherwise. */
+  readonly simulates?: boolean
 }
 
 export interface RunningServer {
@@ -35,6 +41,11 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
   })
   let log: Log | null = null
   let opened: Gateway | null = null
+  const live = openLive({
+    clock: options.clock ?? systemClock,
+    rangeOf: rewardRange,
+    policy: () => shownText(opened?.settings, options.simulates),
+  })
   // Before anything is read, so that no change falls between.
   const unwatch = options.watch
     ? await watchSources(
@@ -46,7 +57,7 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
   const opening = openGateway({
     ...options,
     events: withLog(
-      metrics,
+      { ...metrics, engine: allOf([metrics.engine, live]) },
       () => log,
       () => opened?.settings.log.slow_sample_s,
     ),
@@ -69,6 +80,7 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
     app = await createApp({
       gateway,
       metrics,
+      ...(gateway.settings.inspector.enabled && { live }),
       bodyLimit: limits.max_body_bytes,
       receiveMs: limits.receive_s * 1000,
       logger: { level: options.logLevel },

@@ -5,6 +5,7 @@ import { type Answered, AskError } from '../models/models.ts'
 import type { PlanStep } from '../plan/plan.ts'
 import type { Failure } from '../sample/failure.ts'
 import type { Score } from '../sample/score.ts'
+import type { DrawnEvent } from './events.ts'
 import type { GuardedQuestion } from './guard/question.ts'
 import { withoutThoughts } from './guard/thoughts.ts'
 import { mixed } from './soft.ts'
@@ -45,17 +46,23 @@ export async function drawOne(
     'failure' in answered
       ? { model, status: 'failed', failure: answered.failure }
       : { model, ...(await readDraw(context, step, rows, model, answered)) }
-  context.events?.drawn?.({
-    step: step.name,
-    samples: rows.map(originOf),
-    model,
-    draw,
-    template: question.template,
-    sampling: step.sampling ?? null,
-    ms,
-    answered: 'failure' in answered ? null : answered,
-    ...toldOf(drawn),
-  })
+  const { events, job } = context
+  if (events?.drawn || job.onDrawn) {
+    const event: DrawnEvent = {
+      step: step.name,
+      samples: rows.map(originOf),
+      model,
+      draw,
+      template: question.template,
+      question: question.input,
+      sampling: step.sampling ?? null,
+      ms,
+      answered: 'failure' in answered ? null : answered,
+      ...toldOf(drawn),
+    }
+    events?.drawn?.(event)
+    job.onDrawn?.(event)
+  }
   return drawn
 }
 

@@ -13,7 +13,7 @@ import type { Trace } from '../tracing/trace.ts'
 import { openAdmission } from './admission.ts'
 import { type Cohorts, openCohorts } from './cohorts.ts'
 import { RequestExpiry } from './deadline.ts'
-import type { EngineEvents } from './events.ts'
+import type { DrawnEvent, EngineEvents } from './events.ts'
 import { gatherGroups } from './group.ts'
 import { groupTerms } from './group-step.ts'
 import { substitutes } from './invalid.ts'
@@ -37,6 +37,8 @@ export interface Job {
   readonly signal: AbortSignal | (() => AbortSignal)
   /** Called once a row, as soon as its outcome is final; in any order. */
   readonly onOutcome?: (index: number, outcome: Outcome) => void
+  /** Called for each draw of a question, before the outcomes that it counts in. */
+  readonly onDrawn?: (event: DrawnEvent) => void
 }
 
 export interface Engine {

@@ -1,4 +1,4 @@
-import type { Answered, Sampling } from '../models/models.ts'
+import type { Answered, RenderedInput, Sampling } from '../models/models.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { Failure } from '../sample/failure.ts'
 import type { Outcome } from '../sample/outcome.ts'
@@ -26,6 +26,8 @@ export interface DrawnEvent {
   readonly draw: number
   /** SHA-256 of the question's literals, hex; '' where it was a plain text. */
   readonly template: string
+  /** As the guard rendered it and the server was sent it. */
+  readonly question: RenderedInput[keyof RenderedInput]
   /** The step's own, over the model's. */
   readonly sampling: Sampling | null
   /** Until the answer or the failure. */

@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { type Clock, systemClock } from '../clock.ts'
+import type { DrawnEvent } from '../engine/events.ts'
 import { GatewayError } from '../errors.ts'
 import type { FunctionDescription } from '../functions/function-host.ts'
 import type { Forwarded, ForwardRequest } from '../models/forwarded.ts'
@@ -24,6 +25,7 @@ import { rehearsed } from './rehearsal-of.ts'
 import { type LastReload, reloadEnded } from './reloads.ts'
 import { openServing, type Serving, type ServingOptions } from './serving.ts'
 
+export type { DrawnEvent } from '../engine/events.ts'
 export type { Forwarded } from '../models/forwarded.ts'
 export { AskError, type ModelSnapshot as ModelState } from '../models/models.ts'
 
@@ -45,6 +47,8 @@ export interface ScoreJob {
   readonly onInvalid?: OnInvalid
   /** Called once a row, as soon as its outcome is final; in any order. */
   readonly onOutcome?: (index: number, outcome: Outcome) => void
+  /** Called for each draw of a question, before the outcomes that it counts in. */
+  readonly onDrawn?: (event: DrawnEvent) => void
 }
 
 export interface Scored {

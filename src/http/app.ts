@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { type Clock, systemClock } from '../clock.ts'
 import type { Gateway } from '../gateway/gateway.ts'
+import type { Live } from '../telemetry/live/live.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { checkKeys } from './auth.ts'
 import { readBodies } from './body.ts'
@@ -12,6 +13,7 @@ import { answerErrors } from './errors.ts'
 import { openKeyLimits } from './key-limits.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { healthRoutes } from './routes/health.ts'
+import { inspectorRoutes } from './routes/inspector.ts'
 import { passThroughRoutes } from './routes/pass-through.ts'
 import { rewardRoutes } from './routes/rewards.ts'
 import { scoreRoutes } from './routes/score.ts'
@@ -28,7 +30,11 @@ export interface AppOptions {
   readonly bodyLimit: number
   /** How long headers and body of a request may take to come, milliseconds; 60,000 if absent. */
   readonly receiveMs?: number
-  /** Of the keys' rates. */
+  /** What the page at /ui shows; absent: there is none. */
+  readonly live?: Live
+  /** The folder of the built page; the package's own if absent. */
+  readonly page?: string
+  /** Of the keys' rates and the page's ticks. */
   readonly clock?: Clock
 }
 
@@ -81,5 +87,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   healthRoutes(typed, gateway, metrics)
   passThroughRoutes(typed, gateway)
   adminRoutes(typed, gateway)
+  const { live, page } = options
+  if (live) inspectorRoutes(typed, gateway, { live, clock, ...(page !== undefined && { page }) })
   return app
 }

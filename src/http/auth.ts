@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import type { Gateway } from '../gateway/gateway.ts'
-import type { Scope } from '../gateway/keys.ts'
+import type { Caller, Keys, Scope } from '../gateway/keys.ts'
 import type { KeyLimits } from './key-limits.ts'
 
 declare module 'fastify' {
@@ -33,13 +33,26 @@ function check(request: FastifyRequest, reply: FastifyReply, { keys }: Gateway, 
       'RG_FORBIDDEN',
       "the admin API is off: no key in gateway.yaml has the scope 'admin'; see docs/operations.md",
     )
-  const key = keyIn(request.headers.authorization)
-  const caller = key === null ? null : keys.callerOf(key)
+  const caller = callerOf(request, keys)
   if (!caller)
     throw new GatewayError('RG_UNAUTHORIZED', "send a key of this gateway: 'authorization: Bearer <key>'")
-  if (!caller.scopes.has(scope) && !caller.scopes.has('admin'))
+  if (!allows(caller, scope))
     throw new GatewayError('RG_FORBIDDEN', `the key '${caller.name}' lacks the scope '${scope}'`)
   if (scope === 'score') limits.enter(caller, reply)
+}
+
+/** Whether the key of a request, by the keys as they are now, allows what a scope stands for. */
+export function mayDo(request: FastifyRequest, keys: Keys, scope: Scope): boolean {
+  if (keys.isOpen(scope)) return true
+  const caller = callerOf(request, keys)
+  return caller !== null && allows(caller, scope)
+}
+
+const allows = ({ scopes }: Caller, scope: Scope): boolean => scopes.has(scope) || scopes.has('admin')
+
+function callerOf({ headers }: FastifyRequest, keys: Keys): Caller | null {
+  const key = keyIn(headers.authorization)
+  return key === null ? null : keys.callerOf(key)
 }
 
 function scopeOf({ method, routeOptions }: FastifyRequest): Scope | 'open' {

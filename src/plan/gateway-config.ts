@@ -121,6 +121,15 @@ export const gatewayConfig = z.strictObject({
   canary: canaryConfig.optional(),
   /** Samples that configs which were read anew must score well before they are served; absent: none. */
   reload: reloadConfig.optional(),
+  /** The page at /ui. */
+  inspector: z
+    .strictObject({
+      /** false: there is none, and nothing is kept for it. Read at the start only. */
+      enabled: z.boolean().default(true),
+      /** What it shows of texts; never more than the record keeps. Absent: as the record, `hash` where there is none. */
+      text: z.enum(['full', 'hash', 'none']).optional(),
+    })
+    .prefault({}),
   /** Where scored rows are written down; absent: nowhere. */
   record: recordConfig.optional(),
 })

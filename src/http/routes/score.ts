@@ -2,13 +2,18 @@ import { Readable } from 'node:stream'
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import type { Gateway, ScoreJob } from '../../gateway/gateway.ts'
+import type { Outcome } from '../../sample/outcome.ts'
 import { writeNativeResult } from '../../wire/native-result.ts'
 import { nativeSample, readNativeRows } from '../../wire/native-sample.ts'
+import { Asks } from '../asks.ts'
 import { odditiesOf } from '../body.ts'
 import { goneSignal } from '../gone.ts'
 import type { KeyLimits } from '../key-limits.ts'
 import { traceOf } from '../tracing.ts'
 import { jsonSchemaOf, type ZodApp } from '../validation.ts'
+
+/** Samples of a request that wants to be explained: its answer holds each question whole. */
+const mostExplained = 64
 
 const body = z.strictObject({
   reward: z.string().describe('Name of the reward, as its rm-config is called.'),
@@ -21,6 +26,12 @@ const body = z.strictObject({
     .min(0)
     .optional()
     .describe("The trainer's step, for weights that change over training."),
+  explain: z
+    .boolean()
+    .default(false)
+    .describe(
+      `Each result gets 'asks': what each judge was sent and what it answered. At most ${mostExplained} samples.`,
+    ),
   run: z.string().max(128).optional().describe('Name of the training run, for metrics and records.'),
 })
 
@@ -30,29 +41,44 @@ const ndjson = 'application/x-ndjson'
 export function scoreRoutes(app: ZodApp, gateway: Gateway, limits: KeyLimits): void {
   const schema = { tags: ['score'], summary: 'Score samples with a reward', body }
   app.post('/v1/score', { schema }, async (request, reply) => {
-    const { reward, samples, training_step: trainingStep, run } = request.body
+    const { reward, samples, training_step: trainingStep, run, explain } = request.body
+    if (explain && samples.length > mostExplained)
+      throw new GatewayError('RG_REQUEST_INVALID', `explain: at most ${mostExplained} samples at a time`)
     limits.takeSamples(request, reply, samples.length)
+    const rows = readNativeRows(samples, odditiesOf(request))
+    const asks = explain ? new Asks() : null
+    const write = (index: number, outcome: Outcome) =>
+      asks ? { ...writeNativeResult(outcome), asks: asks.of(rows[index]) } : writeNativeResult(outcome)
     const job: ScoreJob = {
       reward,
-      rows: readNativeRows(samples, odditiesOf(request)),
+      rows,
+      ...(asks && { onDrawn: (event) => asks.add(event) }),
       signal: () => goneSignal(reply),
       requestId: request.id,
       ...traceOf(request),
       ...(trainingStep !== undefined && { trainingStep }),
       ...(run !== undefined && { run }),
     }
-    if (request.headers.accept?.includes(ndjson)) return reply.type(ndjson).send(streamed(gateway, job))
+    if (request.headers.accept?.includes(ndjson))
+      return reply.type(ndjson).send(streamed(gateway, job, write))
     const { outcomes, version } = await gateway.score(job)
-    return { results: outcomes.map(writeNativeResult), reward: { name: reward, version } }
+    return {
+      results: outcomes.map((outcome, index) => write(index, outcome)),
+      reward: { name: reward, version },
+    }
   })
 }
 
 /** A line a result with its index, in the order they are done; `on_invalid: fail` ends with a line `{"error"}`. */
-function streamed(gateway: Gateway, job: ScoreJob): Readable {
+function streamed(
+  gateway: Gateway,
+  job: ScoreJob,
+  write: (index: number, outcome: Outcome) => object,
+): Readable {
   const lines = new Readable({ read() {} })
   const push = (line: object) => lines.push(`${JSON.stringify(line)}\n`)
   gateway
-    .score({ ...job, onOutcome: (index, outcome) => push({ index, ...writeNativeResult(outcome) }) })
+    .score({ ...job, onOutcome: (index, outcome) => push({ index, ...write(index, outcome) }) })
     .catch((error) => {
       if (!(error instanceof GatewayError)) throw error
       push({ error: { code: error.code, message: error.message } })

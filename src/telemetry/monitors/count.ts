@@ -5,7 +5,7 @@ import { binaryEntropy } from '../../statistics/entropy.ts'
 import { spreadOf } from '../../statistics/pearson.ts'
 import { repeatedShare } from '../../statistics/repeated-share.ts'
 import type { Lens } from './lens.ts'
-import { observe, type Tally, termMean } from './tally.ts'
+import { observe, type Tally, tenth, termMean } from './tally.ts'
 
 /** A member of a group: what is kept of an answer until its group is whole. */
 export interface Member {
@@ -75,6 +75,8 @@ export function countGroup(tally: Tally, members: readonly Member[]): void {
   const { xx, yy, xy } = spreadOf(lengths, rewards)
   observe(tally.variance, yy / rewards.length)
   observe(tally.entropy, binaryEntropy(sum / rewards.length))
+  tenth(tally.groupMeans, sum / rewards.length, 1)
+  tenth(tally.groupDeviations, Math.sqrt(yy / rewards.length), 0.5)
   tally.length.xx += xx
   tally.length.yy += yy
   tally.length.xy += xy

@@ -15,10 +15,16 @@ const restart = 16
 const rowsAStep = 1024
 const keptAlarms = 32
 
+/** What was counted in one training step. */
+export interface StepTally {
+  readonly step: number
+  readonly tally: Tally
+}
+
 /** One reward in one run, as it is watched. */
 export class RunMonitor {
   readonly #open = new Map<number, Tally>()
-  #closed: Tally[] = []
+  #closed: StepTally[] = []
   #groups = new OpenGroups()
   #watch = new Watch()
   #alarms: readonly Alarm[] = []
@@ -58,8 +64,13 @@ export class RunMonitor {
   /** The last training steps together, those under way among them. */
   get recent(): Tally {
     const sum = emptyTally()
-    for (const tally of [...this.#closed, ...this.#open.values()]) addTally(sum, tally)
+    for (const { tally } of this.steps) addTally(sum, tally)
     return sum
+  }
+
+  /** The last training steps one by one, those under way at the end. */
+  get steps(): readonly StepTally[] {
+    return [...this.#closed, ...[...this.#open].map(([step, tally]) => ({ step, tally }))]
   }
 
   /** The newest first. */
@@ -100,7 +111,7 @@ export class RunMonitor {
     for (const [old, tally] of this.#open) {
       if (this.#open.size <= mostOpen) break
       this.#open.delete(old)
-      this.#closed = [...this.#closed, tally].slice(-window)
+      this.#closed = [...this.#closed, { step: old, tally }].slice(-window)
       raised.push(...this.#watch.push(old, tally, lens))
     }
     for (const { figure, step: name } of raised) {

@@ -16,6 +16,9 @@ export interface Tally {
   readonly variance: Mean
   readonly entropy: Mean
   flatGroups: number
+  /** Groups by their mean reward (0 to 1) and by its deviation within them (0 to 0.5), in tenths of these ranges. */
+  readonly groupMeans: number[]
+  readonly groupDeviations: number[]
   /** Members of groups of at least two, and those whose answer another member gave before. */
   members: number
   duplicates: number
@@ -29,6 +32,8 @@ export interface Tally {
   readonly terms: Map<string, Mean>
 }
 
+const tenths = 10
+
 const noMean = (): Mean => ({ n: 0, sum: 0 })
 
 export const emptyTally = (): Tally => ({
@@ -38,6 +43,8 @@ export const emptyTally = (): Tally => ({
   variance: noMean(),
   entropy: noMean(),
   flatGroups: 0,
+  groupMeans: Array<number>(tenths).fill(0),
+  groupDeviations: Array<number>(tenths).fill(0),
   members: 0,
   duplicates: 0,
   length: { xx: 0, yy: 0, xy: 0 },
@@ -51,6 +58,12 @@ export const emptyTally = (): Tally => ({
 export function observe(mean: Mean, value: number): void {
   mean.n += 1
   mean.sum += value
+}
+
+/** Counts a value in the tenth of the range 0 to `high` that it lies in, or in the nearest. */
+export function tenth(counts: number[], value: number, high: number): void {
+  const at = Math.min(tenths - 1, Math.max(0, Math.floor((value / high) * tenths)))
+  counts[at] = (counts[at] ?? 0) + 1
 }
 
 /** The mean of a step's scores, made when first asked for. */
@@ -70,6 +83,8 @@ const counts = ['rows', 'flatGroups', 'members', 'duplicates'] as const
 export function addTally(tally: Tally, more: Tally): void {
   for (const name of counts) tally[name] += more[name]
   for (const name of means) addMean(tally[name], more[name])
+  for (const name of ['groupMeans', 'groupDeviations'] as const)
+    for (const [at, count] of more[name].entries()) tally[name][at] = (tally[name][at] ?? 0) + count
   for (const side of ['xx', 'yy', 'xy'] as const) tally.length[side] += more.length[side]
   for (const [kind, count] of more.invalid) tally.invalid.set(kind, (tally.invalid.get(kind) ?? 0) + count)
   for (const [name, mean] of more.terms) addMean(termMean(tally, name), mean)

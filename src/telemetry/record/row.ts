@@ -87,7 +87,8 @@ function recordTerm(
   }
 }
 
-function recordAsk(drawn: DrawnEvent, { keep, samplingOf }: RowParts): RecordedAsk {
+/** One draw of a question. */
+export function recordAsk(drawn: DrawnEvent, { keep, samplingOf }: Omit<RowParts, 'drawsOf'>): RecordedAsk {
   const { model, draw, template, ms, answered, verdict, failure } = drawn
   const sampling = { ...samplingOf(model), ...drawn.sampling }
   return {

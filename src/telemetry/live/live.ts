@@ -1,0 +1,105 @@
+/**
+ * What the inspector shows of the scoring: distributions over time and a bounded choice of recent rows. Counting costs a
+ * few additions a row; questions and answers are kept only while somebody watches. Nothing here grows with the traffic.
+ */
+import { randomUUID } from 'node:crypto'
+import type { Clock } from '../../clock.ts'
+import type { DrawnEvent, EngineEvents, RequestDone } from '../../engine/events.ts'
+import type { Sample } from '../../sample/sample.ts'
+import type { TextPolicy } from '../record/text-policy.ts'
+import { RecentRows } from './recent-rows.ts'
+import { detailOf, type RowDetail } from './row-detail.ts'
+import { type RowSummary, summaryOf } from './row-summary.ts'
+import { TrackedReward } from './tracked-reward.ts'
+
+export interface LiveParts {
+  readonly clock: Clock
+  /** Wall time of the clock's 0, milliseconds since the epoch; as it is now, if absent. */
+  readonly epoch?: number
+  /** What the rewards of a plan lie in; null: not known. */
+  rangeOf(plan: RequestDone['plan']): readonly [number, number] | null
+  /** What may be shown of texts, asked each time that something is shown. */
+  policy(): TextPolicy
+}
+
+export interface Live extends Required<Pick<EngineEvents, 'drawn' | 'done'>> {
+  /** Milliseconds since the epoch. */
+  now(): number
+  readonly policy: TextPolicy
+  /** Rewards that were asked for, by name. */
+  readonly rewards: ReadonlyMap<string, TrackedReward>
+  /** Until the returned function is called, questions and answers of judges are kept. */
+  watch(): () => void
+  /** The serial of the newest row. */
+  readonly newest: number
+  /** Rows after a serial, the newest first, `most` of them. */
+  summaries(since: number, most: number): readonly RowSummary[]
+  /** null: it is not kept any more. */
+  detail(id: string): RowDetail | null
+}
+
+/** Draws of one sample that are kept. */
+const mostDraws = 64
+
+export function openLive({ clock, epoch = Date.now() - clock.now(), rangeOf, policy }: LiveParts): Live {
+  const rewards = new Map<string, TrackedReward>()
+  const rows = new RecentRows()
+  const draws = new WeakMap<Sample, DrawnEvent[]>()
+  let watchers = 0
+  const trackedOf = (plan: RequestDone['plan']): TrackedReward => {
+    let tracked = rewards.get(plan.name)
+    if (tracked?.version !== plan.version) {
+      tracked = new TrackedReward(plan, rangeOf(plan))
+      rewards.set(plan.name, tracked)
+    }
+    return tracked
+  }
+  const now = () => epoch + clock.now()
+  return {
+    now,
+    rewards,
+    get policy() {
+      return policy()
+    },
+    drawn(event) {
+      if (watchers === 0) return
+      for (const sample of event.samples) {
+        const known = draws.get(sample)
+        if (!known) draws.set(sample, [event])
+        else if (known.length < mostDraws) known.push(event)
+      }
+    },
+    done(event) {
+      const tracked = trackedOf(event.plan)
+      const at = now()
+      const invalid: number[] = []
+      for (const [index, outcome] of event.outcomes.entries()) {
+        tracked.count(outcome, at)
+        if (!outcome.valid && invalid.length < 4) invalid.push(index)
+      }
+      rows.take(event, event.requestId ?? randomUUID(), at, invalid, Math.random())
+    },
+    watch() {
+      watchers += 1
+      let isOver = false
+      return () => {
+        watchers -= isOver ? 0 : 1
+        isOver = true
+      }
+    },
+    get newest() {
+      return rows.newest
+    },
+    summaries(since, most) {
+      const shown = policy()
+      const newest = rows.since(since).slice(-most).reverse()
+      return newest.map((row) => summaryOf(row, shown))
+    },
+    detail(id) {
+      const row = rows.get(id)
+      if (!row) return null
+      const sample = row.event.rows[row.index]
+      return detailOf(row, (sample && 'response' in sample && draws.get(sample)) || [], policy())
+    },
+  }
+}

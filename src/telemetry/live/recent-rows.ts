@@ -1,0 +1,77 @@
+import type { RequestDone } from '../../engine/events.ts'
+import type { Sample, Unreadable } from '../../sample/sample.ts'
+
+/** A row that was scored not long ago; nothing is copied. */
+export interface RecentRow {
+  /** As in the record: `<request id>:<index of the row>`. */
+  readonly id: string
+  /** Grows from row to row. */
+  readonly serial: number
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  readonly event: RequestDone
+  readonly index: number
+}
+
+/** Rows that are kept, and characters of their prompts and responses together. */
+export const mostRows = 400
+const mostChars = 16 * 1024 * 1024
+/** Of one request: neighbours, so that groups are whole, and rows without a reward. */
+const neighbours = 16
+const failures = 4
+
+/** A bounded choice of the rows of late; the same effort for a request of any length. */
+export class RecentRows {
+  readonly #rows = new Map<string, RecentRow & { readonly chars: number }>()
+  #chars = 0
+  #serial = 0
+
+  /** `invalid`: rows of the request without a reward. `random`: in [0, 1), chooses the neighbours. */
+  take(event: RequestDone, id: string, at: number, invalid: readonly number[], random: number): void {
+    const count = event.rows.length
+    const first = neighbours * Math.floor(random * Math.ceil(count / neighbours))
+    const last = Math.min(count, first + neighbours)
+    for (const index of invalid.slice(0, failures))
+      if (index < first || index >= last) this.#add(event, id, at, index)
+    for (let index = first; index < last; index += 1) this.#add(event, id, at, index)
+  }
+
+  get(id: string): RecentRow | null {
+    return this.#rows.get(id) ?? null
+  }
+
+  /** Those after a serial, the oldest first. */
+  since(serial: number): RecentRow[] {
+    return serial >= this.#serial ? [] : [...this.#rows.values()].filter((row) => row.serial > serial)
+  }
+
+  get newest(): number {
+    return this.#serial
+  }
+
+  #add(event: RequestDone, request: string, at: number, index: number): void {
+    const id = `${request}:${index}`
+    const row = event.rows[index]
+    if (!row) return
+    this.#drop(id)
+    const chars = charsOf(row)
+    this.#rows.set(id, { id, serial: ++this.#serial, at, event, index, chars })
+    this.#chars += chars
+    for (const oldest of this.#rows.keys()) {
+      if (this.#rows.size === 1 || (this.#rows.size <= mostRows && this.#chars <= mostChars)) break
+      this.#drop(oldest)
+    }
+  }
+
+  #drop(id: string): void {
+    this.#chars -= this.#rows.get(id)?.chars ?? 0
+    this.#rows.delete(id)
+  }
+}
+
+function charsOf(row: Sample | Unreadable): number {
+  if ('failure' in row) return 0
+  const { prompt, response } = row
+  if (typeof prompt === 'string') return prompt.length + response.length
+  return prompt.reduce((sum, { content }) => sum + content.length, response.length)
+}
