@@ -38,15 +38,18 @@ export class GatewayError extends Error {
   readonly code: ErrorCode
   readonly statusCode: number
   readonly problems: readonly Problem[]
+  /** Seconds after which the same request may be let in; undefined: nothing is known of that. */
+  readonly retryAfterS: number | undefined
 
   constructor(
     code: ErrorCode,
     message: string,
-    options: { cause?: unknown; problems?: readonly Problem[] } = {},
+    options: { cause?: unknown; problems?: readonly Problem[]; retryAfterS?: number } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.code = code
     this.statusCode = statusOf[code]
     this.problems = options.problems ?? []
+    this.retryAfterS = options.retryAfterS
   }
 }

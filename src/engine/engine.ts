@@ -10,7 +10,7 @@ import type { Plan } from '../plan/plan.ts'
 import type { Outcome } from '../sample/outcome.ts'
 import type { Sample, Unreadable } from '../sample/sample.ts'
 import type { Trace } from '../tracing/trace.ts'
-import { openAdmission } from './admission.ts'
+import { openAdmission, refuseLate } from './admission.ts'
 import { type Cohorts, openCohorts } from './cohorts.ts'
 import { RequestExpiry } from './deadline.ts'
 import type { DrawnEvent, EngineEvents } from './events.ts'
@@ -35,6 +35,8 @@ export interface Job {
   readonly deadline: number
   /** Aborted when nobody waits any more; a function is called with the first question, if there is one. */
   readonly signal: AbortSignal | (() => AbortSignal)
+  /** Refused where its questions would wait too long for their models; absent: they wait. */
+  readonly isRefusable?: boolean
   /** Called once a row, as soon as its outcome is final; in any order. */
   readonly onOutcome?: (index: number, outcome: Outcome) => void
   /** Called for each draw of a question, before the outcomes that it counts in. */
@@ -70,6 +72,7 @@ export function openEngine(parts: EngineParts): Engine {
     },
     idle: () => admission.idle(),
     score(job) {
+      if (job.isRefusable) refuseLate(parts.models, job, job.deadline - parts.clock.now())
       const release = admission.enter(job.rows.length)
       return scoreRows({ ...parts, cohorts }, job).finally(release)
     },

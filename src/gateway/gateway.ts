@@ -45,6 +45,8 @@ export interface ScoreJob {
   readonly deadlineMs?: number
   /** In place of the reward's own `on_invalid`. */
   readonly onInvalid?: OnInvalid
+  /** Refused with RG_OVERLOADED where its questions would wait too long for their models; absent: they wait. */
+  readonly isRefusable?: boolean
   /** Called once a row, as soon as its outcome is final; in any order. */
   readonly onOutcome?: (index: number, outcome: Outcome) => void
   /** Called for each draw of a question, before the outcomes that it counts in. */
@@ -217,17 +219,22 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
 const isClosing = (): GatewayError =>
   new GatewayError('RG_CLOSING', 'the gateway is closing; send this to another one, or later')
 
-async function scoreWith(serving: Serving, plan: Plan, job: ScoreJob, clock: Clock): Promise<Scored> {
+/** Throws at once what the engine throws at once: a reply that streams has then not begun. */
+function scoreWith(serving: Serving, plan: Plan, job: ScoreJob, clock: Clock): Promise<Scored> {
   const limits = [job.deadlineMs, plan.deadlineMs, serving.settings.limits.deadline_s * 1000]
   const patience = Math.min(...limits.filter((ms) => ms != null))
   const { reward: _reward, deadlineMs: _deadline, onInvalid = plan.onInvalid, ...rest } = job
   const served = onInvalid === plan.onInvalid ? plan : { ...plan, onInvalid }
-  const outcomes = await serving.engine.score({ ...rest, plan: served, deadline: clock.now() + patience })
+  const scoring = serving.engine.score({ ...rest, plan: served, deadline: clock.now() + patience })
+  return scoring.then((outcomes) => answered(outcomes, served))
+}
+
+function answered(outcomes: readonly Outcome[], { onInvalid, version }: Plan): Scored {
   const invalid = outcomes.filter(({ valid }) => !valid).length
   if (onInvalid.kind === 'fail' && invalid > 0) {
     throw new GatewayError('RG_SAMPLES_FAILED', `${invalid} of ${outcomes.length} samples have no reward`)
   }
-  return { outcomes, version: plan.version }
+  return { outcomes, version }
 }
 
 function suspectsOf(

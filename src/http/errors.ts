@@ -45,11 +45,11 @@ export function toGatewayError(error: FastifyError | GatewayError): GatewayError
 }
 
 function send(request: FastifyRequest, reply: FastifyReply, error: GatewayError): void {
-  const { code, message, statusCode, problems } = error
+  const { code, message, statusCode, problems, retryAfterS = 1 } = error
   if (code === 'RG_INTERNAL')
     request.log.error({ reqId: request.id, err: error.cause ?? error }, 'request failed')
   else request.log.debug({ reqId: request.id, code }, 'request refused')
   if ((statusCode === 429 || statusCode === 503) && !reply.hasHeader('retry-after'))
-    reply.header('retry-after', '1')
+    reply.header('retry-after', String(retryAfterS))
   void reply.code(statusCode).send({ error: { code, message, problems, request_id: request.id } })
 }

@@ -12,7 +12,10 @@ import { pause } from './pause.ts'
  * error too, is passed on. Rejects with Fault where none said anything.
  */
 export async function forward(model: Model, request: ForwardRequest): Promise<Forwarded> {
-  const { clock } = model.parts.dispatcher
+  const { clock, pool } = model.parts.dispatcher
+  const { isFull, waitMs, maxWaitMs } = pool.line
+  if (isFull || waitMs > Math.min(maxWaitMs, request.deadline - clock.now()))
+    throw new Fault('overloaded', 'too many questions wait for this model', { remedy: 'give-up' })
   const body = bodyOf(request, model.config.model)
   const stop = new Stop()
   let isLate = false

@@ -92,6 +92,7 @@ function asked(own: ReadonlyMap<string, Held>): Omit<Models, 'next' | 'close'> {
       if (found) return found.open.model.ask(request)
       throw new AskError({ kind: 'judge_rejected', retryable: false, detail: 'there is no such model' })
     },
+    line: (model) => named(model).model.parts.dispatcher.pool.line,
     countTokens: async (model, input, patience) => countTokens(named(model).model, input, patience),
     async forward(model, request) {
       const found = named(model).model

@@ -81,6 +81,8 @@ export const modelConfig = z.strictObject({
   max_in_flight: z.int().min(1).max(65_536).default(256),
   /** Questions waiting for an instance; more are refused as `overloaded`. */
   max_queue: z.int().min(0).max(1_000_000).default(65_536),
+  /** A request whose questions would wait longer is refused with 429; absent: longer than its deadline. */
+  max_queue_s: seconds.optional(),
   /** One call's time at one instance. */
   timeout_s: seconds.default(120),
   connect_timeout_s: seconds.default(5),

@@ -3,6 +3,7 @@ import type { Failure } from '../sample/failure.ts'
 import type { Message } from '../sample/sample.ts'
 import type { Trace } from '../tracing/trace.ts'
 import type { Forwarded, ForwardRequest } from './forwarded.ts'
+import type { Line } from './line.ts'
 import type { InstanceConfig, ModelConfig } from './model-config.ts'
 
 /** A rendered question: what the guard made of a prompt. Nothing in it is a template any more. */
@@ -116,6 +117,8 @@ export interface Models {
   readonly names: readonly string[]
   /** Rejects with AskError only. One question's callers share one upstream call; it is aborted when all have gone. */
   ask<A extends AskName>(request: AskRequest<A>): Promise<Answered<A>>
+  /** How the model's line stands: whether a question that came now would have to wait, and how long. */
+  line(model: string): Line
   /** Tokens of a question, as the model's config says to count them. Rejects with AskError. */
   countTokens(model: string, input: Rendered, patience: Patience): Promise<number>
   /** Passes a client's request on to an instance, streams included. Rejects with AskError. */

@@ -53,6 +53,7 @@ export function openModel(name: string, config: ModelConfig, shared: Shared): Op
   if (apiKey) headers.authorization = `Bearer ${apiKey}`
   const pool = new InstancePool(clock, {
     maxQueue: config.max_queue,
+    maxLineMs: (config.max_queue_s ?? Number.POSITIVE_INFINITY) * 1000,
     waitMs: config.wait_for_instance_s * 1000,
     random,
     affinity: config.balance !== 'least_outstanding',

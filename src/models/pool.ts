@@ -4,6 +4,7 @@ import { Affinity, preferred } from './affinity.ts'
 import { isAlive, isOpen, leastOutstanding, type Member } from './balance.ts'
 import { Fault } from './fault.ts'
 import type { Instance } from './instance.ts'
+import { type Line, paceOf } from './line.ts'
 import { worthwhile } from './slowness.ts'
 
 interface Waiter {
@@ -22,6 +23,7 @@ export class InstancePool {
   readonly #random: () => number
   readonly #affinity: Affinity | null
   readonly #maxQueue: number
+  readonly #maxLineMs: number
   readonly #waitMs: number
   #lastTaken = 0
   #deadSince: number | null = null
@@ -31,10 +33,17 @@ export class InstancePool {
 
   constructor(
     clock: Clock,
-    settings: { maxQueue: number; waitMs: number; random: () => number; affinity: boolean },
+    settings: {
+      maxQueue: number
+      maxLineMs: number
+      waitMs: number
+      random: () => number
+      affinity: boolean
+    },
   ) {
     this.#clock = clock
     this.#maxQueue = settings.maxQueue
+    this.#maxLineMs = settings.maxLineMs
     this.#waitMs = settings.waitMs
     this.#random = settings.random
     this.#affinity = settings.affinity ? new Affinity() : null
@@ -43,6 +52,17 @@ export class InstancePool {
 
   get waiting(): number {
     return this.#waiting.size
+  }
+
+  /** How the line stands. */
+  get line(): Line {
+    const { size } = this.#waiting
+    const pace = size > 0 ? paceOf(this.members) : 0
+    return {
+      isFull: size >= this.#maxQueue && !this.isDead && !this.members.some(isFree),
+      waitMs: pace > 0 ? size / pace : 0,
+      maxWaitMs: this.#maxLineMs,
+    }
   }
 
   /** No instance is believed to work. */

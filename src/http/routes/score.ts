@@ -56,6 +56,7 @@ export function scoreRoutes(app: ZodApp, gateway: Gateway, limits: KeyLimits): v
       signal: () => goneSignal(reply),
       requestId: request.id,
       ...traceOf(request),
+      isRefusable: true,
       ...(trainingStep !== undefined && { trainingStep }),
       ...(run !== undefined && { run }),
     }

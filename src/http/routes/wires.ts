@@ -66,6 +66,7 @@ async function answer(
     scoreReading(gateway, held, plan, reading, {
       requestId: request.id,
       ...traceOf(request),
+      isRefusable: true,
       signal,
       ...(limit !== undefined && { deadlineMs: limit }),
       ...overriding(settings),
