@@ -22,6 +22,8 @@ const rooms: Record<string, readonly string[]> = {
   plan: ['contract', 'functions', 'models', 'sample'],
   engine: ['plan', 'contract', 'extract', 'functions', 'models', 'sample', 'statistics', 'tracing'],
   telemetry: ['sample', 'engine', 'functions', 'models', 'statistics'],
+  // The policy's servers are pools as judges' are; sampling knows nothing of rewards.
+  policy: ['models', 'sample'],
   canary: ['engine', 'models', 'plan', 'sample'],
   gateway: [
     'sample',
@@ -50,6 +52,7 @@ const rooms: Record<string, readonly string[]> = {
     'audit',
     'analysis',
     'dataset',
+    'policy',
     'simulate',
     'sample',
     'functions',

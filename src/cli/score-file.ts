@@ -1,4 +1,5 @@
 import { batchesOf, groupOf } from '../dataset/batches.ts'
+import { type Keep, keptOf } from '../dataset/kept.ts'
 import { plainOutput } from '../dataset/plain-output.ts'
 import { openRows, type RowSource } from '../dataset/row-source.ts'
 import { samplesOf } from '../dataset/sample-rows.ts'
@@ -10,7 +11,6 @@ import type { Sample, Unreadable } from '../sample/sample.ts'
 import { writeNativeResult } from '../wire/native-result.ts'
 import type { Io } from './command.ts'
 import { type Progress, progressLine } from './progress.ts'
-import { type Keep, keptOf } from './score-keep.ts'
 
 export interface ScoreFileJob {
   readonly gateway: Gateway

@@ -1,3 +1,4 @@
+import { keeps } from '../dataset/kept.ts'
 import { GatewayError } from '../errors.ts'
 import { openGateway } from '../gateway/gateway.ts'
 import { oneOf, parsed, wholeNumber } from './arguments.ts'
@@ -5,7 +6,6 @@ import type { Command } from './command.ts'
 import { configsOf } from './configs.ts'
 import { rewardOf } from './reward-choice.ts'
 import { scoreFile } from './score-file.ts'
-import { keeps } from './score-keep.ts'
 
 const usage = `reward-gateway score (--config FILE [--reward NAME] | --function NAME [--options JSON])
                      --input FILE --output FILE [--resume | --failed-only] [--keep none|facts|all]

@@ -1,4 +1,5 @@
 import { createReadStream } from 'node:fs'
+import { stat, truncate } from 'node:fs/promises'
 
 /** The whole lines of a file: how many, where the last one ends and how long the longest is, in bytes. */
 export async function linesOf(
@@ -15,4 +16,11 @@ export async function linesOf(
     length += bytes.length
   }
   return { count, end, longest }
+}
+
+/** Counts the lines; what a kill left of a last one is cut off. */
+export async function wholeLines(path: string): Promise<number> {
+  const { count, end } = await linesOf(path)
+  if (end < (await stat(path)).size) await truncate(path, end)
+  return count
 }

@@ -1,18 +1,14 @@
 import { once } from 'node:events'
 import { createReadStream, createWriteStream, existsSync, statSync } from 'node:fs'
-import { readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { GatewayError } from '../errors.ts'
-import { linesOf } from './lines.ts'
+import { wholeLines } from './lines.ts'
 import { writeParquet } from './parquet.ts'
 
-/** Which run wrote an unfinished file: another config may not go on with it. */
-export interface RunOfFile {
-  readonly reward: string
-  readonly version: string
-  readonly input: string
-}
+/** Which run wrote an unfinished file (reward, version, input, ...): one that differs may not go on with it. */
+export type RunOfFile = Readonly<Record<string, string>>
 
 /** Results on their way to a file. Until `finish` they stand in `<path>.partial.jsonl`, whole lines at every moment. */
 export interface ScoredFile {
@@ -94,20 +90,13 @@ async function convert(partial: string, path: string): Promise<void> {
 
 async function checkRun(runFile: string, run: RunOfFile): Promise<void> {
   const text = await readFile(runFile, 'utf8').catch(() => '{}')
-  const before = JSON.parse(text || '{}') as Partial<RunOfFile>
-  const other = (['reward', 'version', 'input'] as const).find((key) => before[key] !== run[key])
+  const before = JSON.parse(text || '{}') as RunOfFile
+  const other = Object.keys(run).find((key) => before[key] !== run[key])
   if (other === undefined) return
   throw new GatewayError(
     'RG_INPUT_INVALID',
     `the unfinished run had ${other} ${before[other] ?? 'unknown'}, this one has ${run[other]}; one file holds the results of one run`,
   )
-}
-
-/** Counts the lines; what a kill left of a last one is cut off. */
-async function wholeLines(path: string): Promise<number> {
-  const { count, end } = await linesOf(path)
-  if (end < statSync(path).size) await truncate(path, end)
-  return count
 }
 
 function unwritable(cause: Error): never {

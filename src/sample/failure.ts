@@ -12,6 +12,7 @@ export const failureKinds = [
   'function_error',
   'formula_error',
   'bad_sample',
+  'policy_failed',
   'group_incomplete',
   'deadline',
   'overloaded',

@@ -128,6 +128,7 @@ const kinds: Readonly<Record<FailureKind, string>> = {
   function_error: 'verifier_error',
   formula_error: 'verifier_error',
   bad_sample: 'reward_gateway:bad_sample',
+  policy_failed: 'reward_gateway:policy_failed',
   group_incomplete: 'cohort_incomplete',
   deadline: 'transport_timeout',
   overloaded: 'reward_gateway:overloaded',
