@@ -38,7 +38,10 @@ const rooms: Record<string, readonly string[]> = {
     'tracing',
   ],
   http: ['gateway', 'wire', 'telemetry', 'sample', 'tracing'],
-  dataset: ['sample', 'wire'],
+  // A shuffled data set is a permutation.
+  dataset: ['sample', 'wire', 'statistics'],
+  // Rows, a policy and a gateway meet here; a suite is a config, so it is read as plan reads configs.
+  evaluation: ['gateway', 'policy', 'dataset', 'plan', 'models', 'wire', 'sample'],
   audit: ['gateway', 'sample', 'statistics'],
   analysis: ['dataset', 'statistics'],
   import: ['plan'],
@@ -52,6 +55,7 @@ const rooms: Record<string, readonly string[]> = {
     'audit',
     'analysis',
     'dataset',
+    'evaluation',
     'policy',
     'simulate',
     'sample',
@@ -83,6 +87,7 @@ const packages: Record<string, readonly string[]> = {
     'import',
     'audit',
     'analysis',
+    'evaluation',
     'cli',
   ],
   fastify: ['http', 'simulate'],

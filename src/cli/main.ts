@@ -13,6 +13,7 @@ const commands: Readonly<Record<string, () => Promise<{ readonly command: Comman
   check: () => import('./check.ts'),
   analyze: () => import('./analyze.ts'),
   diff: () => import('./diff.ts'),
+  evaluate: () => import('./evaluate.ts'),
   calibrate: () => import('./calibrate.ts'),
   audit: () => import('./audit.ts'),
   explain: () => import('./explain.ts'),

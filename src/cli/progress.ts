@@ -32,7 +32,7 @@ export function progressLine(io: Io, { fraction, calls, done: before }: Progress
       `${invalid} invalid`,
       `${calls()} judge calls`,
       `${Math.round(done / seconds)}/s`,
-      left === null ? '' : `${clock(left)} left`,
+      left === null ? '' : `${clockText(left)} left`,
     ]
     io.stderr.write(`\r\u001b[K${pieces.filter(Boolean).join(', ')}`)
   }
@@ -53,7 +53,8 @@ export function progressLine(io: Io, { fraction, calls, done: before }: Progress
   }
 }
 
-const clock = (seconds: number): string => {
+/** `1:02:03`, or `2:03` below an hour. */
+export const clockText = (seconds: number): string => {
   const whole = Math.round(seconds)
   const [h, m, s] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60), whole % 60]
   return [...(h > 0 ? [h] : []), m, s].map((n, i) => (i > 0 ? String(n).padStart(2, '0') : n)).join(':')

@@ -21,7 +21,8 @@ export interface PolicyOptions {
   readonly concurrency: number
   /** For one answer. */
   readonly timeoutS: number
-  readonly sampling: Omit<Sampling, 'seed' | 'logprobs'>
+  /** How long an answer waits while no server is alive. */
+  readonly waitS: number
   /** Name of the environment variable that holds the servers' key. */
   readonly apiKeyEnv?: string
   readonly env: Readonly<Record<string, string | undefined>>
@@ -34,8 +35,8 @@ export interface PolicyQuestion {
   readonly prompt: Rendered
   /** Names the answer: equal keys may share one call. */
   readonly key: string
-  /** null: the server draws as it likes. */
-  readonly seed: number | null
+  /** Over what its servers do by themselves; without a seed they draw as they like. */
+  readonly sampling: Sampling
   readonly signal: AbortSignal
 }
 
@@ -60,7 +61,7 @@ const longestMs = 20 * 86_400_000
 
 /** Opens the pool. Throws RG_COMMAND_INVALID for wrong settings, RG_MODEL_FAILED where no model can be named. */
 export async function openPolicy(options: PolicyOptions): Promise<Policy> {
-  const { urls, backend, concurrency, timeoutS, sampling, apiKeyEnv, env, clock = systemClock } = options
+  const { urls, backend, concurrency, timeoutS, waitS, apiKeyEnv, env, clock = systemClock } = options
   const addresses = [...new Set(urls.map((url) => addressOf(url).replace(/\/v1$/, '')))]
   const apiKey = apiKeyEnv === undefined ? undefined : env[apiKeyEnv]
   if (apiKeyEnv !== undefined && !apiKey)
@@ -72,10 +73,9 @@ export async function openPolicy(options: PolicyOptions): Promise<Policy> {
     model,
     instances: addresses,
     ...(apiKeyEnv !== undefined && { api_key_env: apiKeyEnv }),
-    sampling,
     max_in_flight: concurrency,
     timeout_s: timeoutS,
-    wait_for_instance_s: 30,
+    wait_for_instance_s: waitS,
     max_reply_bytes: 64 * 1024 * 1024,
     cache: 'never',
   })
@@ -87,13 +87,13 @@ export async function openPolicy(options: PolicyOptions): Promise<Policy> {
   return {
     model,
     limit: concurrency * addresses.length,
-    async ask({ prompt, key, seed, signal }) {
+    async ask({ prompt, key, sampling, signal }) {
       try {
         const { answer, tokens } = await models.ask({
           model: 'policy',
           ask: 'generate',
           input: prompt,
-          ...(seed !== null && { sampling: { seed } }),
+          sampling,
           key,
           draw: 0,
           prefix: '',

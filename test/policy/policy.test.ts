@@ -21,7 +21,7 @@ const open = async (t: Test, urls: readonly string[], more: Partial<PolicyOption
     backend: 'openai',
     concurrency: 4,
     timeoutS: 5,
-    sampling: { temperature: 1, max_tokens: 64 },
+    waitS: 1,
     env: {},
     ...more,
   })
@@ -29,8 +29,13 @@ const open = async (t: Test, urls: readonly string[], more: Partial<PolicyOption
   return policy
 }
 const never = new AbortController().signal
-const ask = (policy: Policy, prompt: Parameters<Policy['ask']>[0]['prompt'], key = '', signal = never) =>
-  policy.ask({ prompt, key, seed: 7, signal })
+const ask = (
+  policy: Policy,
+  prompt: Parameters<Policy['ask']>[0]['prompt'],
+  key = '',
+  signal = never,
+  more = {},
+) => policy.ask({ prompt, key, sampling: { temperature: 1, max_tokens: 64, seed: 7, ...more }, signal })
 
 t.test('the model is what all servers list, and answers come from all of them', async (t) => {
   const [one, two] = await Promise.all([serve(t), serve(t)])
@@ -44,8 +49,9 @@ t.test('the model is what all servers list, and answers come from all of them', 
 
 t.test('a seed settles the answer, and a cut answer says so', async (t) => {
   const server = await serve(t, { successRate: 0.5 })
-  const policy = await open(t, [server.url], { sampling: { temperature: 1, max_tokens: 5 } })
-  const [first, again] = [await ask(policy, '2 + 3?', 'a'), await ask(policy, '2 + 3?', 'b')]
+  const policy = await open(t, [server.url])
+  const short = (key: string) => ask(policy, '2 + 3?', key, never, { max_tokens: 5 })
+  const [first, again] = [await short('a'), await short('b')]
   t.strictSame(first, again)
   t.match(first, { finishReason: 'length', tokens: 5 })
 })
@@ -72,9 +78,9 @@ t.test('a model that cannot be named and settings that are wrong are refused at 
     message: /127.0.0.1:9\/v1\/models/,
   })
   await t.rejects(open(t, ['ftp://x']), { code: 'RG_REQUEST_INVALID' })
-  await t.rejects(open(t, [one.url], { sampling: { temperature: 9 } }), {
+  await t.rejects(open(t, [one.url], { concurrency: 0 }), {
     code: 'RG_COMMAND_INVALID',
-    message: /temperature/,
+    message: /max_in_flight/,
   })
   await t.rejects(open(t, [one.url], { apiKeyEnv: 'NO_KEY' }), { message: /NO_KEY is not set/ })
 })

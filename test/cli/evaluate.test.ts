@@ -1,0 +1,182 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { startSimulatedServer } from '../../src/simulate/index.ts'
+import type { SimulatedServerOptions } from '../../src/simulate/options.ts'
+import { runCommand } from '../support/command-line.ts'
+
+const solver = async (t: Test, more: SimulatedServerOptions = {}) => {
+  const answers = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`${i} + ${i}?`, 2 * i]))
+  const server = await startSimulatedServer({
+    model: 'actor',
+    policy: 'solver',
+    successRate: 0.5,
+    answers,
+    ...more,
+  })
+  t.teardown(() => server.close())
+  return server
+}
+
+/** A row of verl's form; the even ones are plain prompts. */
+const row = (i: number) =>
+  JSON.stringify({
+    data_source: i % 3 === 0 ? 'thirds' : 'others',
+    prompt: i % 2 === 0 ? `${i} + ${i}?` : [{ role: 'user', content: `${i} + ${i}?` }],
+    reward_model: { ground_truth: `${2 * i}` },
+    extra_info: { index: i },
+  })
+
+const dataIn = (folder: string, rows = 30): string => {
+  const data = join(folder, 'data.jsonl')
+  writeFileSync(data, Array.from({ length: rows }, (_, i) => row(i)).join('\n'))
+  return data
+}
+
+const argv = (url: string, data: string, output: string, ...more: string[]) => [
+  'evaluate',
+  ...['--function', 'gsm8k-stock', '--policy', url, '--data', data, '--output', output, ...more],
+]
+
+const linesOf = (path: string) =>
+  readFileSync(path, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+
+t.test(
+  'rows are answered n times in each run and scored in their order, with where they stood',
+  async (t) => {
+    const [one, two] = [await solver(t), await solver(t)]
+    const folder = t.testdir()
+    const output = join(folder, 'out.jsonl')
+    const ran = await runCommand(
+      argv(one.url, dataIn(folder), output, '--policy', two.url, '--n', '2', '--runs', '2', '--chat'),
+    )
+    t.match(ran, { code: 0, stderr: /100 % +120\/120 +0 +0/ })
+    const lines = linesOf(output)
+    t.equal(lines.length, 120)
+    t.strictSame(
+      lines.slice(4, 8).map(({ id }) => id),
+      ['1/0.0', '1/0.1', '1/1.0', '1/1.1'],
+    )
+    const rewards = new Set(lines.map(({ reward }) => reward))
+    t.strictSame([...rewards].sort(), [0, 1])
+    for (const { reward, sample } of lines) {
+      const isRight = sample.response.endsWith(`#### ${sample.ground_truth}`)
+      t.equal(reward, Number(isRight))
+    }
+    t.match(lines[4].sample, {
+      row: 1,
+      run: 0,
+      draw: 0,
+      group_id: '1/0',
+      data_source: 'others',
+      finish_reason: 'stop',
+    })
+    const [right, wrong] = ['successes', 'failures'].map((side) => linesOf(join(folder, `out.${side}.jsonl`)))
+    t.strictSame(
+      right?.map(({ id }) => id),
+      lines.filter(({ reward }) => reward === 1).map(({ id }) => id),
+    )
+    t.equal((right?.length ?? 0) + (wrong?.length ?? 0), 120)
+    t.ok(one.stats().sequences.finished > 0 && two.stats().sequences.finished > 0, 'both servers answered')
+    for (const left of ['partial.jsonl', 'partial.json', 'partial.answers.jsonl'])
+      t.notOk(existsSync(`${output}.${left}`), left)
+    t.match(await runCommand(argv(one.url, dataIn(folder), output)), { code: 1, stderr: /is there already/ })
+  },
+)
+
+t.test('an answer that fails is invalid with its reason, and only it is sampled again', async (t) => {
+  const [narrow, wide] = [await solver(t, { maxModelLen: 60 }), await solver(t)]
+  const folder = t.testdir()
+  const [data, output] = [dataIn(folder, 12), join(folder, 'out.jsonl')]
+  const long = { prompt: `${'a long story '.repeat(50)} 70 + 70?`, reward_model: { ground_truth: '140' } }
+  writeFileSync(data, `${readFileSync(data, 'utf8')}\n${JSON.stringify(long)}\n{"prompt":""}\n`)
+  t.match(await runCommand(argv(narrow.url, data, output, '--n', '2')), { code: 0 })
+  const before = linesOf(output)
+  const [failed, unreadable] = [before.slice(24, 26), before.slice(26)]
+  for (const line of failed)
+    t.match(line, { reward: null, valid: false, failure: { kind: 'policy_failed', detail: /window/ } })
+  for (const line of unreadable) t.match(line, { failure: { kind: 'bad_sample', detail: /prompt/ } })
+  t.match(await runCommand(argv(wide.url, data, output, '--n', '2', '--failed-only')), { code: 0 })
+  const after = linesOf(output)
+  t.ok(after.slice(24, 26).every(({ valid }) => valid))
+  t.equal(wide.stats().sequences.finished, 2)
+  t.strictSame(after.slice(0, 24), before.slice(0, 24))
+  t.strictSame(after.slice(26), unreadable)
+})
+
+t.test('a policy that is gone ends the run, which goes on when it is back', async (t) => {
+  const dead = await solver(t, { control: true, faults: [{ kind: '500' }] })
+  const folder = t.testdir()
+  const [data, output] = [dataIn(folder, 30), join(folder, 'out.jsonl')]
+  const more = ['--n', '4', '--concurrency', '8', '--wait-s', '0.1']
+  const ended = await runCommand(argv(dead.url, data, output, ...more))
+  t.match(ended, { code: 1, stderr: /RG_MODEL_FAILED: the policy gave none of the last 32 answers/ })
+  await fetch(`${dead.url}/simulate/faults`, { method: 'POST', body: '{"faults":[]}' })
+  t.match(await runCommand(argv(dead.url, data, output, ...more, '--resume')), { code: 0 })
+  t.match(await runCommand(argv(dead.url, data, output, ...more, '--failed-only')), { code: 0 })
+  t.ok(linesOf(output).every(({ valid }) => valid))
+})
+
+t.test('killed again and again, an evaluation ends with the file of an undisturbed one', async (t) => {
+  const server = await solver(t, { latencyMedianMs: 15 })
+  const folder = t.testdir()
+  const [data, output, calm] = [dataIn(folder, 60), join(folder, 'out.jsonl'), join(folder, 'calm.jsonl')]
+  const more = ['--n', '4', '--runs', '2', '--concurrency', '8']
+  t.match(await runCommand(argv(server.url, data, calm, ...more)), { code: 0 })
+  const sampled = server.stats().sequences.finished
+  const seed = Number(process.env.SEED ?? Date.now() % 100_000)
+  const kills = Number(process.env.KILLS ?? 2)
+  t.comment(`SEED=${seed}`)
+  const whole = statSync(calm).size
+  for (let kill = 0; kill < kills; kill++) {
+    const child = spawn(process.execPath, [
+      'dist/src/cli/main.js',
+      ...argv(server.url, data, output, ...more, '--resume'),
+    ])
+    const ended = new Promise((resolve) => child.on('exit', resolve))
+    const enough = Math.floor((((seed * (kill + 7)) % 97) / 97) * whole)
+    await Promise.race([ended, written(`${output}.partial.jsonl`, enough, child)])
+    child.kill('SIGKILL')
+    await ended
+  }
+  t.match(await runCommand(argv(server.url, data, output, ...more, '--resume')), { code: 0 })
+  for (const side of ['', '.successes', '.failures'])
+    t.equal(
+      readFileSync(join(folder, `out${side}.jsonl`), 'utf8'),
+      readFileSync(join(folder, `calm${side}.jsonl`), 'utf8'),
+      `the file${side}`,
+    )
+  const again = server.stats().sequences.finished - 2 * sampled
+  t.ok(again <= kills * 8, `${again} answers were sampled twice: no more than were under way`)
+  t.match(await runCommand(argv(server.url, data, output, ...more, '--resume')), { code: 0 })
+  t.equal(server.stats().sequences.finished - 2 * sampled, again, 'a finished file asks for nothing')
+  t.match(await runCommand(argv(server.url, data, output, ...more, '--seed', '1', '--resume')), {
+    code: 1,
+    stderr: /was made with seed 0, not 1/,
+  })
+})
+
+t.test('a limit cuts the shuffled rows, Ctrl-C leaves what goes on', async (t) => {
+  const server = await solver(t)
+  const folder = t.testdir()
+  const [data, output] = [dataIn(folder), join(folder, 'out.jsonl')]
+  const more = ['--limit', '5', '--shuffle-seed', '42']
+  t.match(await runCommand(argv(server.url, data, output, ...more), { signal: AbortSignal.abort() }), {
+    code: 1,
+    stderr: /--resume goes on/,
+  })
+  t.match(await runCommand(argv(server.url, data, output, ...more, '--resume')), { code: 0 })
+  const rows = linesOf(output).map(({ sample }) => sample.row)
+  t.equal(new Set(rows).size, 5)
+  t.notSame(rows, [0, 1, 2, 3, 4])
+})
+
+/** Resolves once the file has this many bytes, or its writer has ended. */
+async function written(path: string, bytes: number, writer: ChildProcess): Promise<void> {
+  while (writer.exitCode === null && (!existsSync(path) || statSync(path).size < bytes)) await setImmediate()
+}
