@@ -176,7 +176,8 @@ async function ask(
 ): Promise<Answered | { readonly failure: Failure }> {
   const started = context.clock.now()
   const group = rows[0]?.sample.group
-  const { trace } = context.job
+  const { trace, modelTime } = context.job
+  modelTime?.begin(started)
   try {
     const answered = await context.models.ask<AskName>({
       model,
@@ -205,6 +206,8 @@ async function ask(
   } catch (error) {
     if (error instanceof AskError) return { failure: error.failure }
     throw error
+  } finally {
+    modelTime?.end(context.clock.now())
   }
 }
 

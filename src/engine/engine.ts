@@ -17,6 +17,7 @@ import type { DrawnEvent, EngineEvents } from './events.ts'
 import { gatherGroups } from './group.ts'
 import { groupTerms } from './group-step.ts'
 import { substitutes } from './invalid.ts'
+import type { ModelTime } from './model-time.ts'
 import { unscored } from './outcome.ts'
 import type { StepContext } from './step.ts'
 import { Walk } from './walk.ts'
@@ -31,6 +32,8 @@ export interface Job {
   readonly requestId?: string
   /** Where the request stands in a trace; absent: in none. */
   readonly trace?: Trace
+  /** Told of the time that questions are at models. */
+  readonly modelTime?: ModelTime
   /** On the engine's clock, milliseconds: when this passes, what has no outcome fails as `deadline`. */
   readonly deadline: number
   /** Aborted when nobody waits any more; a function is called with the first question, if there is one. */

@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { type Clock, systemClock } from '../clock.ts'
 import type { DrawnEvent } from '../engine/events.ts'
+import type { ModelTime } from '../engine/model-time.ts'
 import { GatewayError } from '../errors.ts'
 import type { FunctionDescription } from '../functions/function-host.ts'
 import type { Forwarded, ForwardRequest } from '../models/forwarded.ts'
@@ -26,6 +27,7 @@ import { type LastReload, reloadEnded } from './reloads.ts'
 import { openServing, type Serving, type ServingOptions } from './serving.ts'
 
 export type { DrawnEvent } from '../engine/events.ts'
+export { ModelTime } from '../engine/model-time.ts'
 export type { Forwarded } from '../models/forwarded.ts'
 export { AskError, type ModelSnapshot as ModelState } from '../models/models.ts'
 
@@ -41,6 +43,8 @@ export interface ScoreJob {
   readonly requestId?: string
   /** Where the request stands in a trace; absent: in none. */
   readonly trace?: Trace
+  /** Told of the time that questions are at models. */
+  readonly modelTime?: ModelTime
   /** Milliseconds from here; the shorter one of this and the reward's own deadline holds. */
   readonly deadlineMs?: number
   /** In place of the reward's own `on_invalid`. */

@@ -11,6 +11,7 @@ import { endConnections } from './closing.ts'
 import { serveDocs } from './docs.ts'
 import { answerErrors } from './errors.ts'
 import { openKeyLimits } from './key-limits.ts'
+import { measureModelTime, overheadMs } from './model-time.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { healthRoutes } from './routes/health.ts'
 import { inspectorRoutes } from './routes/inspector.ts'
@@ -67,22 +68,25 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     done()
   })
   traceRequests(app)
+  measureModelTime(app)
   secureReplies(app)
   endConnections(app)
-  const keyLimits = openKeyLimits(clock)
+  const keyLimits = openKeyLimits(clock, metrics.requests.keyRefused)
   checkKeys(app, gateway, keyLimits)
   admitBodies(app, { each: bodyLimit, all: () => gateway.settings.limits.max_bodies_bytes })
   app.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url ?? 'none'
-    metrics.answered(route, reply.statusCode, reply.elapsedTime / 1000)
-    const answered = { reqId: request.id, route, status: reply.statusCode, ms: reply.elapsedTime }
+    const { elapsedTime: ms, statusCode: status } = reply
+    const overhead = overheadMs(request, ms, clock.now())
+    metrics.requests.answered(route, status, ms / 1000, overhead === null ? null : overhead / 1000)
+    const answered = { reqId: request.id, route, status, ms }
     request.log.debug(answered, 'answered')
     done()
   })
   await serveDocs(app, gateway.version)
   const typed = app.withTypeProvider<ZodProvider>()
   scoreRoutes(typed, gateway, keyLimits)
-  wireRoutes(typed, gateway, keyLimits)
+  wireRoutes(typed, gateway, keyLimits, metrics.requests.repeated)
   rewardRoutes(typed, gateway)
   healthRoutes(typed, gateway, metrics)
   passThroughRoutes(typed, gateway)

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../clock.ts'
 import { GatewayError } from '../errors.ts'
 import type { Caller } from '../gateway/keys.ts'
+import type { RequestMetrics } from '../telemetry/request-metrics.ts'
 
 /** What one key has under way; kept by name, so that a reload forgets nothing. */
 interface Share {
@@ -23,8 +24,8 @@ export interface KeyLimits {
 
 const callers = new WeakMap<FastifyRequest, Caller>()
 
-/** Limits of all keys of one server. */
-export function openKeyLimits(clock: Clock): KeyLimits {
+/** Limits of all keys of one server; `refused` is told of each request beyond them. */
+export function openKeyLimits(clock: Clock, refused: RequestMetrics['keyRefused'] = () => {}): KeyLimits {
   const shares = new Map<string, Share>()
   const shareOf = ({ name, ratePerS }: Caller): Share => {
     const known = shares.get(name)
@@ -33,18 +34,31 @@ export function openKeyLimits(clock: Clock): KeyLimits {
     shares.set(name, share)
     return share
   }
+  const refusal: Refusal = (name, why, reply, seconds, message) => {
+    refused(name, why)
+    reply.header('retry-after', String(Math.max(1, Math.ceil(seconds))))
+    return new GatewayError('RG_OVERLOADED', message)
+  }
   return {
     enter(caller, reply) {
       const { name, maxInFlight, ratePerS } = caller
       const share = shareOf(caller)
       if (maxInFlight !== undefined && share.requests >= maxInFlight)
-        throw refusal(reply, 1, `the key '${name}' has ${share.requests} requests in work, as many as it may`)
+        throw refusal(
+          name,
+          'in_flight',
+          reply,
+          1,
+          `the key '${name}' has ${share.requests} requests in work, as many as it may`,
+        )
       if (ratePerS !== undefined) {
         const now = clock.now()
         share.tokens = Math.min(burstOf(ratePerS), share.tokens + ((now - share.at) / 1000) * ratePerS)
         share.at = now
         if (share.tokens < 1)
           throw refusal(
+            name,
+            'rate',
             reply,
             (1 - share.tokens) / ratePerS,
             `the key '${name}' sends more than ${ratePerS} requests a second`,
@@ -65,6 +79,8 @@ export function openKeyLimits(clock: Clock): KeyLimits {
       // Samples alone may be as many as one request may bring: they could never come otherwise.
       if (share.samples > 0 && share.samples + count > caller.maxSamples)
         throw refusal(
+          caller.name,
+          'samples',
           reply,
           1,
           `the key '${caller.name}' has ${share.samples} samples in work; send these later`,
@@ -80,7 +96,10 @@ export function openKeyLimits(clock: Clock): KeyLimits {
 /** A second's worth at once, and never less than one request. */
 const burstOf = (ratePerS: number): number => Math.max(1, ratePerS)
 
-function refusal(reply: FastifyReply, seconds: number, message: string): GatewayError {
-  reply.header('retry-after', String(Math.max(1, Math.ceil(seconds))))
-  return new GatewayError('RG_OVERLOADED', message)
-}
+type Refusal = (
+  name: string,
+  why: Parameters<RequestMetrics['keyRefused']>[1],
+  reply: FastifyReply,
+  seconds: number,
+  message: string,
+) => GatewayError

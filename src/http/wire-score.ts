@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.ts'
-import type { Gateway, Scored, ScoreJob } from '../gateway/gateway.ts'
+import type { Gateway, ModelTime, Scored, ScoreJob } from '../gateway/gateway.ts'
 import type { RewardShape, WireReading } from '../wire/wire.ts'
 import type { HeldGroups } from './held-groups.ts'
 
@@ -15,7 +15,7 @@ export type WireJob = Omit<ScoreJob, 'rows' | 'reward' | 'signal'> & { readonly 
 
 /**
  * Scores what a wire read. A reward over groups takes answers whose wire names their places: they wait for each other,
- * at most half of their time. Throws RG_REQUEST_INVALID where such a reward is asked for with an answer apart.
+ * at most half of their time. `modelTime` is called where the request is scored alone. Throws RG_REQUEST_INVALID where such a reward is asked for with an answer apart.
  */
 export function scoreReading(
   gateway: Gateway,
@@ -23,10 +23,11 @@ export function scoreReading(
   plan: Plan,
   { rows, group }: WireReading,
   job: WireJob,
+  modelTime: () => ModelTime,
 ): Promise<Scored> {
   const over = plan.steps.find(({ kind }) => kind === 'group-rule' || kind === 'pair' || kind === 'list')
   const [row] = rows
-  if (!over || !row) return gateway.score({ ...job, reward: plan.name, rows })
+  if (!over || !row) return gateway.score({ ...job, modelTime: modelTime(), reward: plan.name, rows })
   if (!group) {
     throw new GatewayError(
       'RG_REQUEST_INVALID',

@@ -10,6 +10,7 @@ import { exposeMonitors } from './monitors/exposition.ts'
 import type { WatchedRun } from './monitors/monitors.ts'
 import type { RecordEvents } from './record/record.ts'
 import { type ReloadEvents, reloadMetrics } from './reload-metrics.ts'
+import { type RequestMetrics, requestMetrics } from './request-metrics.ts'
 
 /** Prometheus metrics, fed by the events of the rooms. Labels come from closed sets: rewards, steps, models, kinds. */
 export interface Metrics {
@@ -19,8 +20,7 @@ export interface Metrics {
   readonly record: RecordEvents
   readonly canary: CanaryMetrics
   readonly reloads: ReloadEvents
-  /** Called once a request of a route has been answered. */
-  answered(route: string, status: number, seconds: number): void
+  readonly requests: RequestMetrics
   /** The exposition text and its content type. */
   expose(): Promise<{ readonly text: string; readonly contentType: string }>
   close(): void
@@ -39,7 +39,15 @@ export interface Sources {
 export function openMetrics(sources: Sources): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, prefix: 'reward_gateway_' })
-  const make = instruments(registry)
+  return {
+    ...metricsBy(instruments(registry), sources),
+    expose: async () => ({ text: await registry.metrics(), contentType: registry.contentType }),
+    close: () => registry.clear(),
+  }
+}
+
+/** Every metric of the gateway's own, made by these instruments. */
+export function metricsBy(make: Instruments, sources: Sources): Omit<Metrics, 'expose' | 'close'> {
   make.gauge('samples_in_flight', 'Samples in work.', () => sources.inFlight())
   make.gauge('build_info', '1; the version is the label.', () => 1, { version: sources.version })
   exposePools(make, () => sources.models?.() ?? [])
@@ -51,20 +59,8 @@ export function openMetrics(sources: Sources): Metrics {
     record: recordMetrics(make),
     canary: canaryMetrics(make),
     reloads: reloadMetrics(make),
-    answered: requestMetrics(make),
-    expose: async () => ({ text: await registry.metrics(), contentType: registry.contentType }),
-    close: () => registry.clear(),
+    requests: requestMetrics(make),
   }
-}
-
-function requestMetrics(make: Instruments): Metrics['answered'] {
-  const requests = make.histogram(
-    'request_duration_seconds',
-    'Time of a request.',
-    ['route', 'status'],
-    secondBuckets,
-  )
-  return (route, status, seconds) => requests(seconds, route, String(status))
 }
 
 function engineMetrics(make: Instruments): EngineEvents {

@@ -9,6 +9,7 @@ import { Asks } from '../asks.ts'
 import { odditiesOf } from '../body.ts'
 import { goneSignal } from '../gone.ts'
 import type { KeyLimits } from '../key-limits.ts'
+import { timeModels } from '../model-time.ts'
 import { traceOf } from '../tracing.ts'
 import { jsonSchemaOf, type ZodApp } from '../validation.ts'
 
@@ -57,6 +58,7 @@ export function scoreRoutes(app: ZodApp, gateway: Gateway, limits: KeyLimits): v
       requestId: request.id,
       ...traceOf(request),
       isRefusable: true,
+      modelTime: timeModels(request),
       ...(trainingStep !== undefined && { trainingStep }),
       ...(run !== undefined && { run }),
     }

@@ -1,12 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Gateway, ScoreJob } from '../../gateway/gateway.ts'
+import type { RequestMetrics } from '../../telemetry/request-metrics.ts'
 import { wires } from '../../wire/index.ts'
 import { settle } from '../../wire/settle.ts'
 import type { Wire, WireRoute, WireSettings } from '../../wire/wire.ts'
 import { digestOf, odditiesOf } from '../body.ts'
 import { goneSignal } from '../gone.ts'
 import type { KeyLimits } from '../key-limits.ts'
+import { timeModels } from '../model-time.ts'
 import { traceOf } from '../tracing.ts'
 import type { ZodApp } from '../validation.ts'
 import { scoreReading, shapeOf } from '../wire-score.ts'
@@ -15,7 +17,12 @@ import { openWireState, type WireState } from '../wire-state.ts'
 const params = z.object({ reward: z.string() })
 
 /** POST /wire/<trainer>/<reward>...: the trainers' own formats. Throws RG_CONFIG_INVALID for truths that cannot be read. */
-export function wireRoutes(app: ZodApp, gateway: Gateway, limits: KeyLimits): void {
+export function wireRoutes(
+  app: ZodApp,
+  gateway: Gateway,
+  limits: KeyLimits,
+  repeated: RequestMetrics['repeated'],
+): void {
   const state = openWireState(gateway, app.log)
   for (const wire of wires) {
     const tags = [`wire: ${wire.name}`]
@@ -25,7 +32,7 @@ export function wireRoutes(app: ZodApp, gateway: Gateway, limits: KeyLimits): vo
       app.post(
         `${address}${path}`,
         { schema: { tags, summary, params, querystring, body }, config: { repeats: true } },
-        (request, reply) => answer(gateway, limits, state(), wire, path, route, request, reply),
+        (request, reply) => answer(gateway, limits, repeated, state(), wire, path, route, request, reply),
       )
     }
     for (const [path, reply] of Object.entries(wire.fixed ?? {})) {
@@ -38,6 +45,7 @@ export function wireRoutes(app: ZodApp, gateway: Gateway, limits: KeyLimits): vo
 async function answer(
   gateway: Gateway,
   limits: KeyLimits,
+  repeated: RequestMetrics['repeated'],
   { truths, repeats, held }: WireState,
   wire: Wire,
   path: string,
@@ -62,8 +70,10 @@ async function answer(
   const limit = deadlineMs ?? (seconds === null ? undefined : seconds * 1000)
   const { run } = query as { run?: string }
   const key = [wire.name, path, reward, plan.version, JSON.stringify(query), digestOf(request)].join('\n')
-  const { outcomes } = await repeats.join(key, goneSignal(reply), (signal) =>
-    scoreReading(gateway, held, plan, reading, {
+  let isRepeat = true
+  const scored = repeats.join(key, goneSignal(reply), (signal) => {
+    isRepeat = false
+    const job = {
       requestId: request.id,
       ...traceOf(request),
       isRefusable: true,
@@ -71,8 +81,11 @@ async function answer(
       ...(limit !== undefined && { deadlineMs: limit }),
       ...overriding(settings),
       ...(run !== undefined && { run }),
-    }),
-  )
+    }
+    return scoreReading(gateway, held, plan, reading, job, () => timeModels(request))
+  })
+  if (isRepeat) repeated(wire.name)
+  const { outcomes } = await scored
   const answers = settle(wire.name, route.invalid, outcomes, settings.on_invalid)
   // Some clients refuse any other type, and a bare number is JSON too.
   return reply.type('application/json').send(JSON.stringify(reading.write(answers, shapeOf(plan))))
