@@ -39,10 +39,18 @@ export function explained(
   isRight: (answer: string) => boolean,
 ): Record<string, string> {
   const { marked, loose } = answer
-  const right = [marked, loose].find((number) => typeof number === 'string' && isRight(number))
+  const right =
+    typeof marked === 'string' && isRight(marked)
+      ? marked
+      : typeof loose === 'string' && isRight(loose)
+        ? loose
+        : undefined
   const extracted = right ?? marked ?? loose
   const reason = answer.reason ?? (right ? undefined : extracted ? 'unequal' : 'no_number')
-  return { ...(extracted ? { extracted } : {}), ...(reason ? { reason } : {}) }
+  const details: Record<string, string> = {}
+  if (extracted) details.extracted = extracted
+  if (reason) details.reason = reason
+  return details
 }
 
 /** GSM8K's progressive credit: marked and right, right, marked, a number, nothing. */

@@ -32,11 +32,26 @@ export function lastHashNumber(text: string): string | null {
 
 /** The last run of digits of any script, commas and final dots removed; `dropZero`: also one `.0` at its end. */
 export function lastLooseNumber(text: string, dropZero: boolean): string | null {
-  const found = text.match(loose) ?? []
+  // From the end, stretch by stretch of what numbers are made of: most answers end with the one that counts.
+  for (let at = text.length - 1; at >= 0; at--) {
+    if (!isOfNumbers(text.charCodeAt(at))) continue
+    const end = at + 1
+    while (at > 0 && isOfNumbers(text.charCodeAt(at - 1))) at--
+    const number = lastOfStretch(text.slice(at, end))
+    if (number !== null) return dropZero && number.endsWith('.0') ? number.slice(0, -2) : number
+  }
+  return null
+}
+
+/** Comma, minus, dot, the digits and, for digits of other scripts, all that is not ASCII. */
+const isOfNumbers = (code: number): boolean => (code > 0x39 ? code > 0x7f : code >= 0x2c && code !== 0x2f)
+
+function lastOfStretch(stretch: string): string | null {
+  if (/^[-,.]*$/.test(stretch)) return null
+  const found = stretch.match(loose) ?? []
   for (let i = found.length - 1; i >= 0; i--) {
     const number = withoutFinalDots((found[i] ?? '').replaceAll(',', ''))
-    if (number === '' || number === '-') continue
-    return dropZero && number.endsWith('.0') ? number.slice(0, -2) : number
+    if (number !== '' && number !== '-') return number
   }
   return null
 }

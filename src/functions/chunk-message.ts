@@ -90,15 +90,26 @@ const noCalls = ({ name, op, options }: Extract<Job, { type: 'call' }>): Calls =
 })
 
 function add(calls: Calls, { sample, earlier }: CallRow, answer: Call['answer']): void {
-  const { id, prompt, response, groundTruth, dataSource = null, ...rest } = sample
-  calls.ids.push(id)
-  calls.prompts.push(prompt)
-  calls.responses.push(response)
-  calls.truths.push(groundTruth)
-  calls.sources.push(dataSource)
-  calls.rests.push(isBare(sample) ? null : rest)
+  calls.ids.push(sample.id)
+  calls.prompts.push(sample.prompt)
+  calls.responses.push(sample.response)
+  calls.truths.push(sample.groundTruth)
+  calls.sources.push(sample.dataSource ?? null)
+  calls.rests.push(isBare(sample) ? null : restOf(sample))
   calls.earlier.push(isEmpty(earlier) ? null : earlier)
   if (calls.op === 'postprocess') calls.answers.push(answer)
+}
+
+function restOf(sample: Sample): Rest {
+  const {
+    id: _id,
+    prompt: _prompt,
+    response: _response,
+    groundTruth: _truth,
+    dataSource: _source,
+    ...rest
+  } = sample
+  return rest
 }
 
 const nothing = Object.freeze({})
@@ -131,40 +142,36 @@ function rowAt(calls: Calls, at: number): CallRow {
   }
 }
 
-/** Results as they are sent back: those that are one score each in columns. */
+/** Results as they are sent back: those that are one score each as one text. */
 export interface ResultMessage {
   readonly ms: readonly number[]
-  /** NaN: no score; the result is among `others`. */
-  readonly values: readonly number[]
-  /** JSON text: what each score holds beside its value; small objects cross faster so. */
-  readonly rests: string
+  /** JSON text: the scores; null: the result is among `others`. Small objects cross faster so. */
+  readonly scores: string
   /** In the order of their jobs. */
   readonly others: readonly JobResult[]
 }
 
 /** Results as they are sent back. */
 export function packResults({ results, ms }: ChunkResult): ResultMessage {
-  const values: number[] = []
-  const rests: object[] = []
+  const scores: (Score | null)[] = []
   const others: JobResult[] = []
   for (const result of results) {
     const score = soleScore(result)
     if (!score) others.push(result)
-    const { value, ...rest } = score ?? { value: Number.NaN }
-    values.push(value)
-    rests.push(rest)
+    scores.push(score)
   }
-  return { ms, values, rests: JSON.stringify(rests), others }
+  return { ms, scores: JSON.stringify(scores), others }
 }
 
 /** The results again, in their order. */
-export function unpackResults({ ms, values, rests, others }: ResultMessage): ChunkResult {
-  const parsed = JSON.parse(rests) as Omit<Score, 'value'>[]
+export function unpackResults({ ms, scores, others }: ResultMessage): ChunkResult {
   let next = 0
-  const results = values.map((value, at): JobResult => {
-    if (Number.isNaN(value)) return others[next++] as JobResult
-    return { type: 'called', result: { status: 'verdicts', verdicts: [{ value, ...parsed[at] }] } }
-  })
+  const results = (JSON.parse(scores) as (Score | null)[]).map(
+    (score): JobResult =>
+      score
+        ? { type: 'called', result: { status: 'verdicts', verdicts: [score] } }
+        : (others[next++] as JobResult),
+  )
   return { results, ms }
 }
 

@@ -7,6 +7,7 @@ import {
   digitRuns,
   firstBetween,
   lastCodePoints,
+  lastLooseNumber,
   lastNumber,
   lastNumeralText,
   readDecimal,
@@ -15,6 +16,7 @@ import {
   soleBetween,
   trimSpace,
 } from '../../src/extract/index.ts'
+import { seeded } from '../support/seeded.ts'
 
 t.test('equal decimals have one spelling', async (t) => {
   const spellings: [string, string | null][] = [
@@ -99,4 +101,23 @@ t.test('the published readers keep what their patterns find', async (t) => {
   t.equal(lastNumeralText('. ,'), ',')
   t.equal(lastNumeralText('. .'), '.')
   t.equal(lastNumeralText('none'), null)
+})
+
+t.test('the last loose number is the one that the published pattern finds from the beginning', async (t) => {
+  const published = (text: string): string | undefined =>
+    (text.match(/-?[\p{Nd},]+\.?\p{Nd}*/gu) ?? [])
+      .map((found) => found.replaceAll(',', '').replace(/\.+$/, ''))
+      .findLast((number) => number !== '' && number !== '-')
+  const pieces = [...'10,-. a/٣𝟗é９ß', '\ud835', '\udfd7', '.0', ',,', '--', '1.5']
+  const random = seeded(7)
+  const texts = ['', '-', '7', '1.2.3', '-1-2', '3 apples, and then none', 'a ٣٤. b', '𝟗'.slice(0, 1)]
+  for (let count = 0; count < 2000; count++) {
+    const length = Math.floor(random() * 12)
+    texts.push(Array.from({ length }, () => pieces[Math.floor(random() * pieces.length)]).join(''))
+  }
+  for (const text of texts) {
+    const number = published(text) ?? null
+    if (lastLooseNumber(text, false) !== number) t.equal(lastLooseNumber(text, false), number, text)
+  }
+  t.equal(lastLooseNumber('12.0 and, so on.', true), '12')
 })

@@ -16,6 +16,7 @@ export interface VerdictLimits {
 }
 
 const scoreKeys = ['value', 'parts', 'details', 'flags']
+const isOddKey = (key: string): boolean => !scoreKeys.includes(key)
 const flagCount = 32
 const flagLength = 200
 
@@ -28,20 +29,18 @@ export function checkVerdict(verdict: unknown, limits: VerdictLimits): Score | n
     throw new Fault(`${limits.hook} returned ${nameOf(verdict)}, not a number, a score or null`)
   }
   const { value, parts, details, flags } = verdict as Partial<Record<keyof Score, unknown>>
-  const odd = Object.keys(verdict).find((key) => !scoreKeys.includes(key))
-  if (odd !== undefined)
+  if (Object.keys(verdict).some(isOddKey))
     throw new Fault(`a score has ${scoreKeys.join(', ')}; ${limits.hook} gave it another key`)
   if (typeof value !== 'number')
     throw new Fault(`${limits.hook} returned a score whose value is ${nameOf(value)}`)
   const bounded = details === undefined ? undefined : boundedDetails(details)
   const said = flags === undefined ? [] : checkFlags(flags)
   if (bounded?.cut) said.push('details_cut')
-  return {
-    value: inRange(value, limits),
-    ...(parts !== undefined && { parts: checkParts(parts, limits) }),
-    ...(bounded && { details: bounded.details }),
-    ...(said.length > 0 && { flags: said }),
-  }
+  const checked: { -readonly [K in keyof Score]: Score[K] } = { value: inRange(value, limits) }
+  if (parts !== undefined) checked.parts = checkParts(parts, limits)
+  if (bounded) checked.details = bounded.details
+  if (said.length > 0) checked.flags = said
+  return checked
 }
 
 /** One checked verdict a row, in order. */

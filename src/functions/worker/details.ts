@@ -12,7 +12,7 @@ export function boundedDetails(details: unknown): { details: Record<string, Json
     throw new Fault(`details are ${nameOf(details)}, not an object`)
   }
   const left = { size: budget, cut: false }
-  return { details: copy(details, 'details', 0, left) as Record<string, Json>, cut: left.cut }
+  return { details: copy(details, 'details', null, 0, left) as Record<string, Json>, cut: left.cut }
 }
 
 interface Left {
@@ -20,14 +20,16 @@ interface Left {
   cut: boolean
 }
 
-function copy(value: unknown, path: string, depth: number, left: Left): Json {
+/** The value at `key` of what is at `path`; null: what is at `path` itself. */
+function copy(value: unknown, path: string, key: string | null, depth: number, left: Left): Json {
   left.size -= 1
   if (value === null || typeof value === 'boolean') return value
   if (typeof value === 'number') return Number.isFinite(value) ? value : String(value)
   if (typeof value === 'bigint') return cutTo(String(value), left)
   if (typeof value === 'string') return cutTo(value, left)
+  const place = key === null ? path : `${path}.${key.slice(0, 60)}`
   if (typeof value !== 'object' || !(Array.isArray(value) || isPlain(value))) {
-    throw new Fault(`${path} is ${nameOf(value)}, not JSON`)
+    throw new Fault(`${place} is ${nameOf(value)}, not JSON`)
   }
   if (depth === depthLimit) {
     left.cut = true
@@ -37,19 +39,18 @@ function copy(value: unknown, path: string, depth: number, left: Left): Json {
     const items: Json[] = []
     for (const item of value) {
       if (isFull(left)) break
-      items.push(item === undefined ? null : copy(item, `${path}[]`, depth + 1, left))
+      items.push(item === undefined ? null : copy(item, `${place}[]`, null, depth + 1, left))
     }
     return items
   }
   const copied: Record<string, Json> = {}
-  for (const key in value) {
-    if (!Object.hasOwn(value, key)) continue
-    const item = (value as Record<string, unknown>)[key]
+  for (const name in value) {
+    if (!Object.hasOwn(value, name)) continue
+    const item = (value as Record<string, unknown>)[name]
     if (item === undefined) continue
-    left.size -= key.length
+    left.size -= name.length
     if (isFull(left)) break
-    const place = depth === 0 ? `${path}.${key.slice(0, 60)}` : path
-    put(copied, key, copy(item, place, depth + 1, left))
+    put(copied, name, copy(item, place, depth === 0 ? name : null, depth + 1, left))
   }
   return copied
 }

@@ -3,7 +3,6 @@ import {
   type AskName,
   type Asks,
   BadSample,
-  type Range,
   type RewardFunction,
   type Row,
   RuleTimeout,
@@ -24,8 +23,10 @@ type CallJob = Extract<Job, { type: 'call' }>
 interface Binding {
   readonly options: unknown
   readonly truth: ZodType
-  readonly range: Range
-  readonly parts: readonly string[]
+  /** Of rules. */
+  readonly scored: VerdictLimits
+  /** Of what a judge said. */
+  readonly judged: VerdictLimits
 }
 
 const bindings = new WeakMap<RewardFunction, Map<string, Binding>>()
@@ -67,7 +68,13 @@ function bindingOf(fn: RewardFunction, text: string): Binding {
   let binding = known.get(text)
   if (!binding) {
     const options = freeze(fn.options.parse(JSON.parse(text)))
-    binding = { options, truth: fn.truth(options), range: fn.range(options), parts: fn.parts(options) }
+    const limits = { range: fn.range(options), parts: fn.parts(options) }
+    binding = {
+      options,
+      truth: fn.truth(options),
+      scored: { hook: 'score', ...limits, outOfRange: 'rule_error' },
+      judged: { hook: 'rm_postprocess', ...limits, outOfRange: 'judge_out_of_range' },
+    }
     if (known.size >= bindingsKept) known.clear()
     known.set(text, binding)
   }
@@ -98,17 +105,12 @@ function rowOf(binding: Binding, { sample, earlier }: CallRow, index: number | n
 
 function answerOf(fn: RewardFunction, job: CallJob, rows: readonly Row[], binding: Binding): CallResult {
   const [row, other] = rows as [Row, Row]
-  const limits = (hook: string, outOfRange: VerdictLimits['outOfRange']): VerdictLimits => ({
-    hook,
-    range: binding.range,
-    parts: binding.parts,
-    outOfRange,
-  })
+  const { scored, judged } = binding
   if (fn.kind === 'rule' || fn.kind === 'group-rule') {
     if (job.op !== 'score') throw new Fault(`a ${fn.kind} has no ${job.op}`)
     return fn.kind === 'rule'
-      ? verdicts([checkVerdict(fn.score(row), limits('score', 'rule_error'))])
-      : verdicts(checkVerdicts(fn.score(rows), rows.length, limits('score', 'rule_error')))
+      ? verdicts([checkVerdict(fn.score(row), scored)])
+      : verdicts(checkVerdicts(fn.score(rows), rows.length, scored))
   }
   const answer = job.answer as never
   switch (job.op) {
@@ -117,11 +119,10 @@ function answerOf(fn: RewardFunction, job: CallJob, rows: readonly Row[], bindin
       if (fn.kind === 'list') return question(fn.ask, fn.rm_preprocess(rows))
       const asked = fn.rm_preprocess(row)
       return typeof asked === 'number'
-        ? verdicts([checkVerdict(asked, limits('rm_preprocess', 'function_error'))])
+        ? verdicts([checkVerdict(asked, { ...judged, hook: 'rm_preprocess', outOfRange: 'function_error' })])
         : question(fn.ask, asked)
     }
     case 'postprocess': {
-      const judged = limits('rm_postprocess', 'judge_out_of_range')
       if (fn.kind === 'pair') {
         const better: unknown = fn.rm_postprocess(answer, row, other)
         return verdicts([checkVerdict(better, { ...judged, range: [0, 1], parts: [] })])
