@@ -42,6 +42,7 @@ const rooms: Record<string, readonly string[]> = {
   dataset: ['sample', 'wire', 'statistics'],
   // Rows, a policy and a gateway meet here; a suite is a config, so it is read as plan reads configs.
   evaluation: ['gateway', 'policy', 'dataset', 'plan', 'models', 'wire', 'sample'],
+  prepare: ['gateway', 'dataset', 'sample', 'statistics'],
   audit: ['gateway', 'sample', 'statistics'],
   analysis: ['dataset', 'statistics'],
   import: ['plan'],
@@ -57,6 +58,7 @@ const rooms: Record<string, readonly string[]> = {
     'dataset',
     'evaluation',
     'policy',
+    'prepare',
     'simulate',
     'sample',
     'functions',

@@ -11,6 +11,7 @@ const commands: Readonly<Record<string, () => Promise<{ readonly command: Comman
   serve: () => import('./serve.ts'),
   score: () => import('./score.ts'),
   check: () => import('./check.ts'),
+  prepare: () => import('./prepare.ts'),
   analyze: () => import('./analyze.ts'),
   diff: () => import('./diff.ts'),
   evaluate: () => import('./evaluate.ts'),

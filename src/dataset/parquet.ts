@@ -3,7 +3,8 @@ import { GatewayError } from '../errors.ts'
 import { parseJsonText } from '../wire/json-text.ts'
 import { filePath, identifier, openDuckDb, withDuckDb } from './duckdb.ts'
 import { linesOf } from './lines.ts'
-import type { RawRow, RowSource } from './row-source.ts'
+import type { RawRow } from './raw-row.ts'
+import type { RowSource } from './row-source.ts'
 
 /** Rows of a Parquet file; columns of bytes (images) are left out. Throws RG_INPUT_INVALID where it cannot be read. */
 export async function parquetRows(path: string): Promise<RowSource> {
@@ -45,16 +46,28 @@ export async function parquetRows(path: string): Promise<RowSource> {
   }
 }
 
-/** Writes JSON lines as Parquet with these columns (SQL types by name), in the same order. */
+/** SQL types of a Parquet file's columns by name; columns of bytes are left out, as parquetRows does. */
+export async function parquetColumns(path: string): Promise<Readonly<Record<string, string>>> {
+  return withDuckDb(async (connection) => {
+    const described = await connection.runAndReadAll(`DESCRIBE SELECT * FROM read_parquet(${filePath(path)})`)
+    const columns = described.getRows().map(([name, type]) => [String(name), String(type)] as const)
+    return Object.fromEntries(columns.filter(([, type]) => !type.includes('BLOB')))
+  })
+}
+
+/** Writes JSON lines as Parquet, in the same order, with these columns (SQL types by name); absent: as the lines have them. */
 export async function writeParquet(
   lines: string,
   target: string,
-  columns: Readonly<Record<string, string>>,
+  columns?: Readonly<Record<string, string>>,
 ): Promise<void> {
-  const typed = Object.entries(columns).map(([name, type]) => `${identifier(name)}: '${type}'`)
+  const typed = Object.entries(columns ?? {}).map(
+    ([name, type]) => `${identifier(name)}: '${type.replaceAll("'", "''")}'`,
+  )
+  const shape = columns ? `columns = {${typed.join(', ')}}` : 'sample_size = -1'
   // DuckDB takes twice this at once, whatever the lines need.
   const longest = Math.max(2 ** 20, (await linesOf(lines)).longest)
-  const source = `read_json(${filePath(lines)}, format = 'newline_delimited', maximum_object_size = ${longest}, columns = {${typed.join(', ')}})`
+  const source = `read_json(${filePath(lines)}, format = 'newline_delimited', maximum_object_size = ${longest}, ${shape})`
   await withDuckDb(async (connection) => {
     await connection.run(
       `COPY (SELECT * FROM ${source}) TO '${target.replaceAll("'", "''")}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 10000)`,

@@ -2,7 +2,8 @@ import { GatewayError } from '../errors.ts'
 import type { Sample, Unreadable } from '../sample/sample.ts'
 import { permutation } from '../statistics/permutation.ts'
 import { seeded } from '../statistics/seeded.ts'
-import { openRows, type RawRow } from './row-source.ts'
+import type { RawRow } from './raw-row.ts'
+import { openRows } from './row-source.ts'
 import { samplesOf } from './sample-rows.ts'
 
 /** A row that nobody has answered yet: a sample with an empty response. `index` counts the file's rows from 0. */

@@ -1,13 +1,7 @@
 import type { Readable } from 'node:stream'
-import type { Oddity } from '../wire/json-text.ts'
 import { jsonLines } from './json-lines.ts'
 import { parquetRows } from './parquet.ts'
-
-/** One row as the file holds it; `value` is undefined where a line is no JSON. */
-export interface RawRow {
-  readonly value: unknown
-  readonly oddities: readonly Oddity[]
-}
+import type { RawRow } from './raw-row.ts'
 
 /** The rows of a file in their order, a few at a time. To be read once. */
 export interface RowSource extends AsyncIterable<readonly RawRow[]> {
@@ -15,7 +9,7 @@ export interface RowSource extends AsyncIterable<readonly RawRow[]> {
   fraction(): number | null
 }
 
-/** By the file's ending: .parquet, .gz (JSON lines), else JSON lines; '-' is `stdin`. Throws RG_INPUT_INVALID. */
+/** By the file's ending: .parquet, .gz (JSON lines), .json (lines or one array), else JSON lines; '-' is `stdin`. Throws RG_INPUT_INVALID. */
 export function openRows(path: string, stdin: NodeJS.ReadableStream): Promise<RowSource> {
   if (path === '-') return jsonLines(stdin as Readable)
   return path.endsWith('.parquet') ? parquetRows(path) : jsonLines(path)

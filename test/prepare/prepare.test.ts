@@ -1,0 +1,275 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { openRows } from '../../src/dataset/row-source.ts'
+import { families } from '../../src/prepare/families.ts'
+import type { Family } from '../../src/prepare/family.ts'
+import { type PrepareJob, prepare, type SourceItem } from '../../src/prepare/prepare.ts'
+import { runCommand } from '../support/command-line.ts'
+import { testGateway } from '../support/gateway.ts'
+import { sources } from '../support/training-sources.ts'
+
+const lines = (file: string): Record<string, unknown>[] =>
+  readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line))
+
+function* itemsOf(rows: Iterable<unknown>): Generator<SourceItem> {
+  let row = 0
+  for (const value of rows) yield { value, file: 'made', row: ++row }
+}
+
+t.test('a source becomes training rows', async (t) => {
+  const rewards = Object.fromEntries([...families].map(([name, { steps }]) => [name, { steps }]))
+  const gateway = await testGateway(t, rewards, { functionFolders: [] })
+  const folder = t.testdir()
+  const jobOf = (name: string, rows: Iterable<unknown>, more: Partial<PrepareJob> = {}): PrepareJob => ({
+    family: families.get(name) as Family,
+    options: {},
+    items: itemsOf(rows),
+    gateway,
+    reward: name,
+    folder: join(folder, name),
+    files: ['jsonl'],
+    splits: [{ name: 'train', size: null }],
+    seed: 42,
+    maxRows: Number.POSITIVE_INFINITY,
+    signal: new AbortController().signal,
+    ...more,
+  })
+
+  for (const [name, make] of Object.entries(sources)) {
+    await t.test(`${name}: every sound row is written, with its right and its wrong answer`, async (t) => {
+      const job = jobOf(name, make(200))
+      const prepared = await prepare(job)
+      t.strictSame(prepared.dropped, {})
+      t.strictSame(prepared.written, { train: 200 })
+      t.equal(prepared.withoutGold, 0)
+      t.strictSame(readdirSync(job.folder), ['train.jsonl'])
+      for (const row of lines(join(job.folder, 'train.jsonl'))) {
+        const { answer, near_miss: near, split } = row.extra_info as Record<string, unknown>
+        if (typeof answer !== 'string' || typeof near !== 'string' || split !== 'train')
+          t.fail(JSON.stringify(row))
+      }
+    })
+  }
+
+  await t.test('a row that cannot be used is dropped, and the file of the dropped says why', async (t) => {
+    const [right = {}] = sources.gsm8k?.(1) ?? []
+    const rows = [
+      right,
+      right,
+      undefined,
+      [1],
+      { question: 'What?' },
+      { question: ' ', answer: '#### 1' },
+      { question: 'One?', answer: 'One.' },
+      { question: 'Two?', answer: 'It is two.\n#### two' },
+      { question: 'Three?', answer: 'First 4.\n#### 4\n#### 3' },
+      { question: 'Bare?', answer: '#### 3' },
+    ]
+    const job = jobOf('gsm8k', rows, { folder: join(folder, 'dropping') })
+    const prepared = await prepare(job)
+    t.strictSame(prepared.written, { train: 1 })
+    t.equal(prepared.read, rows.length)
+    const dropped = lines(join(job.folder, 'dropped.jsonl'))
+    const reasons = dropped
+      .sort((a, b) => Number(a.row) - Number(b.row))
+      .map(({ row, reason }) => `${row}: ${reason}`)
+    t.strictSame(reasons, [
+      '2: the same row stands before it',
+      '3: the line is no JSON',
+      '4: the row is no object',
+      '5: answer is missing',
+      '6: question is blank',
+      '7: answer has no ####',
+      reasons[6],
+      reasons[7],
+      reasons[8],
+    ])
+    t.match(reasons[6], /^8: the reward refuses the row: .*not a number/)
+    t.match(reasons[7], /^9: the right answer earns 0.1 of 1/)
+    t.match(reasons[8], /^10: the right answer earns 0 of 1/)
+  })
+
+  await t.test('each family names what it cannot use', async (t) => {
+    const [talk = {}] = sources['tool-call']?.(1) ?? []
+    const [delivery = {}] = sources.rider?.(1) ?? []
+    const [graph = {}] = sources['npg-muse']?.(1) ?? []
+    const cases: readonly (readonly [string, object, RegExp])[] = [
+      ['countdown', { target: 100, nums: [1, 1, 1] }, /no expression/],
+      ['countdown', { target: 'x', nums: [1, 2] }, /target is no whole number/],
+      ['countdown', { target: 3, nums: [1] }, /at least two/],
+      ['countdown', { target: 3, nums: [1, 2], solution: '1 + 1' }, /earns 0.2 of 1/],
+      ['tool-call', { ...talk, 2: { role: 'assistant', content: '[1, 2]' } }, /no list of calls/],
+      ['tool-call', { ...talk, 3: { role: 'tool', content: 'done' } }, /no list of results/],
+      ['tool-call', { 1: talk[1], 2: { role: 'assistant', content: 'No.' } }, /no assistant turn/],
+      [
+        'tool-call',
+        { messages: [{ role: 'assistant', content: '<tool_call>x</tool_call>' }] },
+        /no user turn/,
+      ],
+      [
+        'tool-call',
+        { messages: [talk[1], { role: 'assistant', content: '<tool_call>x</tool_call>' }] },
+        /earns 0 of 1.1 \(not_json/,
+      ],
+      ['rider', { ...delivery, target: '{"Thought": ""}' }, /refuses the row: .*lacks/],
+      ['rider', { ...delivery, target: 'hello' }, /refuses the row/],
+      ['rider', { ...delivery, grm_input: 'Please judge {reponse}' }, /no {response}/],
+      ['npg-muse', { ...graph, exact_answer: 'many' }, /exact_answer/],
+      ['npg-muse', { ...graph, graph: { nodes: [] } }, /cannot be graded/],
+      ['npg-muse', { ...graph, solution: ['Person A0'] }, /the right answer earns/],
+      ['npg-muse', { ...graph, task: 'Sorting' }, /refuses the row/],
+      ['npg-muse', { ...graph, difficulty: 'easy_gold' }, /no reward type/],
+    ]
+    for (const [name, row, reason] of cases) {
+      const { dropped } = await prepare(jobOf(name, [row], { folder: join(folder, 'refusing') }))
+      t.match(Object.keys(dropped).join(), reason, name)
+    }
+  })
+
+  await t.test('splits and limits are drawn by the seed, and are the same each time', async (t) => {
+    const rows = sources.gsm8k?.(60) ?? []
+    const splits = [
+      { name: 'train', size: null },
+      { name: 'test', size: 0.05 },
+      { name: 'val', size: 7 },
+    ]
+    const contents = []
+    for (const seed of [42, 42, 43]) {
+      const job = jobOf('gsm8k', rows, { folder: join(folder, `split`), splits, seed, maxRows: 50 })
+      const { written, read } = await prepare(job)
+      t.strictSame(written, { train: 41, test: 2, val: 7 })
+      t.equal(read, 50)
+      contents.push(readFileSync(join(job.folder, 'val.jsonl'), 'utf8'))
+    }
+    t.equal(contents[0], contents[1])
+    t.not(contents[0], contents[2])
+    const used = splits.flatMap(({ name }) =>
+      lines(join(folder, 'split', `${name}.jsonl`)).map((row) => (row.extra_info as { index: number }).index),
+    )
+    t.strictSame(
+      used.sort((a, b) => a - b),
+      [...Array(50).keys()],
+    )
+    const tooMany = jobOf('gsm8k', rows, {
+      folder: join(folder, 'much'),
+      splits: [{ name: 'val', size: 61 }],
+    })
+    await t.rejects(prepare(tooMany), { code: 'RG_COMMAND_INVALID' })
+    t.strictSame(readdirSync(join(folder, 'much')), [])
+  })
+
+  await t.test('what is stopped leaves no file, and takes none away', async (t) => {
+    const controller = new AbortController()
+    const stopped = join(folder, 'stopped')
+    await prepare(jobOf('gsm8k', sources.gsm8k?.(3) ?? [], { folder: stopped }))
+    const before = readFileSync(join(stopped, 'train.jsonl'), 'utf8')
+    const job = jobOf('gsm8k', sources.gsm8k?.(600) ?? [], {
+      folder: stopped,
+      signal: controller.signal,
+      onProgress: () => controller.abort(),
+    })
+    await t.rejects(prepare(job))
+    t.strictSame(readdirSync(stopped), ['train.jsonl'])
+    t.equal(readFileSync(join(stopped, 'train.jsonl'), 'utf8'), before)
+  })
+})
+
+t.test('the command makes Parquet of JSON, and draws subsets of it', async (t) => {
+  const folder = t.testdir()
+  writeFileSync(join(folder, 'a.json'), JSON.stringify(sources.rider?.(30), null, 1))
+  writeFileSync(
+    join(folder, 'b.jsonl'),
+    sources
+      .rider?.(34)
+      .slice(30)
+      .map((row) => JSON.stringify(row))
+      .join('\n') ?? '',
+  )
+  const argv = [
+    'prepare',
+    'rider',
+    join(folder, 'a.json'),
+    join(folder, 'b.jsonl'),
+    '--output',
+    join(folder, 'out'),
+  ]
+  const { code, stdout } = await runCommand([...argv, '--split', 'train,test=0.5', '--files', 'both'])
+  t.equal(code, 0)
+  t.match(stdout, /34 rows read; train: 17, test: 17/)
+  t.match(stdout, /prompt +\d+/)
+  t.notOk(existsSync(join(folder, 'out', 'dropped.jsonl')))
+  const rows: unknown[] = []
+  for await (const piece of await openRows(join(folder, 'out', 'train.parquet'), process.stdin))
+    rows.push(...piece.map(({ value }) => value))
+  t.strictSame(rows, lines(join(folder, 'out', 'train.jsonl')))
+
+  for (const target of ['some.parquet', 'some.jsonl']) {
+    const from = join(folder, 'out', target.replace('some', 'train'))
+    const drawn = await runCommand([
+      'prepare',
+      'subset',
+      from,
+      '--output',
+      join(folder, target),
+      '--size',
+      '5',
+    ])
+    t.equal(drawn.code, 0, drawn.stderr)
+    t.match(drawn.stdout, /rider +17 +100.0 % +5 +100.0 %\n\n5 of 17 rows/)
+  }
+  const subset: unknown[] = []
+  for await (const piece of await openRows(join(folder, 'some.parquet'), process.stdin))
+    subset.push(...piece.map(({ value }) => value))
+  t.strictSame(subset, lines(join(folder, 'some.jsonl')))
+
+  const mixed = [
+    ...Array(97).fill({ data_source: 'a' }),
+    ...Array(40).fill({ data_source: 'b' }),
+    { data_source: 'c' },
+  ]
+  writeFileSync(join(folder, 'mixed.jsonl'), mixed.map((row) => JSON.stringify(row)).join('\n'))
+  const strata = ['prepare', 'subset', join(folder, 'mixed.jsonl'), '--output', join(folder, 'strata.jsonl')]
+  t.match(
+    (await runCommand([...strata, '--size', '20', '--stratified'])).stdout,
+    /a .* 14 .*\n.*b .* 5 .*\n.*c .* 1 .*\n\n20 of 138/,
+  )
+  t.match((await runCommand([...strata, '--size', '500'])).stdout, /138 of 138/)
+})
+
+t.test('puzzles are made as many as are asked for, the same for a seed', async (t) => {
+  const folder = t.testdir()
+  const made = async (name: string, ...more: string[]) => {
+    const argv = ['prepare', 'countdown', '--output', join(folder, name), '--files', 'jsonl', ...more]
+    return { ...(await runCommand(argv)), file: join(folder, name, 'train.jsonl') }
+  }
+  const first = await made('a', '--generate', '200', '--seed', '7')
+  const again = await made('b', '--generate', '200', '--seed', '7')
+  t.match(first.stdout, /200 rows read; train: 200\n/)
+  t.equal(readFileSync(first.file, 'utf8'), readFileSync(again.file, 'utf8'))
+  const few = await made('c', '--generate', '50', '--numbers', '2', '--largest', '2')
+  t.match(few, { code: 2, stderr: /only \d+ different puzzles/ })
+  t.strictSame(readdirSync(join(folder, 'c')), [])
+})
+
+t.test('wrong arguments are named', async (t) => {
+  const cases: readonly (readonly [readonly string[], RegExp])[] = [
+    [['gsm9k', 'x', '--output', 'o'], /did you mean 'gsm8k'/],
+    [['gsm8k', 'x'], /--output/],
+    [['gsm8k', '--output', 'o'], /sources or --generate/],
+    [['gsm8k', '--generate', '5', '--output', 'o'], /countdown puzzles only/],
+    [['gsm8k', 'x', '--output', 'o', '--split', 'train,test'], /only one may take the rest/],
+    [['gsm8k', 'x', '--output', 'o', '--split', '../train'], /cannot name a file/],
+    [['gsm8k', 'x', '--output', 'o', '--split', 'a=1,a=2'], /stands twice/],
+    [['gsm8k', 'x', '--output', 'o', '--split', 'a=1.5'], /a share between 0 and 1/],
+    [['subset', 'x'], /another --output/],
+  ]
+  for (const [argv, message] of cases) {
+    const { code, stderr } = await runCommand(['prepare', ...argv])
+    t.equal(code, 2)
+    t.match(stderr, message)
+  }
+})
