@@ -46,6 +46,9 @@ export async function drawOne(
     'failure' in answered
       ? { model, status: 'failed', failure: answered.failure }
       : { model, ...(await readDraw(context, step, rows, model, answered)) }
+  const told = toldOf(drawn)
+  // A judge that was unwell may be well again, and another may say more.
+  if (told.failure && !('failure' in answered)) answered.forget?.()
   const { events, job } = context
   if (events?.drawn || job.onDrawn) {
     const event: DrawnEvent = {
@@ -58,7 +61,7 @@ export async function drawOne(
       sampling: step.sampling ?? null,
       ms,
       answered: 'failure' in answered ? null : answered,
-      ...toldOf(drawn),
+      ...told,
     }
     events?.drawn?.(event)
     job.onDrawn?.(event)

@@ -98,5 +98,8 @@ export function openRepeats(clock: Clock, limits: RepeatLimits = repeatLimits): 
   }
 }
 
+/** What a judge failed at may go well with the next server, even where the same one would say the same again. */
 const isFinal = ({ outcomes }: Scored): boolean =>
-  outcomes.every((outcome) => outcome.valid || !outcome.failure.retryable)
+  outcomes.every(
+    (outcome) => outcome.valid || !(outcome.failure.retryable || outcome.failure.kind.startsWith('judge_')),
+  )

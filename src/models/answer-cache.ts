@@ -14,6 +14,7 @@ export interface KeptAnswer {
 export interface AnswerCache {
   get(key: string): KeptAnswer | undefined
   set(key: string, kept: KeptAnswer): void
+  delete(key: string): void
   readonly bytes: number
 }
 
@@ -34,6 +35,7 @@ export function answerCache(clock: Clock, limits: { bytes: number; ttlMs: number
     set(key, entry) {
       kept.set(key, entry)
     },
+    delete: (key) => void kept.delete(key),
     get bytes() {
       return kept.calculatedSize
     },

@@ -51,11 +51,13 @@ export class Model {
       return answered(await askPinned(this, request, settings, request.instance), 'call')
     const key = keyOf(request, settings, this.#identity)
     const isToKeep = isKept(this.config, request.ask, settings)
+    const { cache } = this.parts
     const { events, model, clock } = this.parts.dispatcher
-    const kept = isToKeep ? this.parts.cache.get(key) : undefined
+    const forget = isToKeep ? () => cache.delete(key) : undefined
+    const kept = isToKeep ? cache.get(key) : undefined
     if (kept) {
       events.answered?.({ model, source: 'cache' })
-      return answered({ ...kept, attempts: 0 }, 'cache')
+      return answered({ ...kept, attempts: 0 }, 'cache', forget)
     }
     try {
       if (request.signal.aborted) throw new Fault('cancelled', 'the client has gone')
@@ -65,7 +67,7 @@ export class Model {
       if (!flight || source === 'call') flight = this.#start(key, request, settings, isToKeep)
       const done = await flight.join(clock, request.deadline, request.signal, () => this.late())
       events.answered?.({ model, source })
-      return answered(done, source)
+      return answered(done, source, forget)
     } catch (error) {
       throw askError(error)
     }
@@ -188,8 +190,9 @@ export class Model {
 function answered<A extends AskName>(
   done: { answer: AnyAnswer; instance: string; attempts: number; prompt: number; completion: number },
   source: Answered['source'],
+  forget?: () => void,
 ): Answered<A> {
   const { instance, attempts, prompt, completion } = done
   const answer = done.answer as Asks[A]['answer']
-  return { answer, instance, source, attempts, tokens: { prompt, completion } }
+  return { answer, instance, source, attempts, tokens: { prompt, completion }, ...(forget && { forget }) }
 }

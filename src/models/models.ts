@@ -67,6 +67,8 @@ export interface Answered<A extends AskName = AskName> {
   readonly source: 'call' | 'cache' | 'joined'
   readonly attempts: number
   readonly tokens: { readonly prompt: number; readonly completion: number }
+  /** Takes the answer out of the cache, because it turned out to say nothing; absent: it is not there. */
+  readonly forget?: () => void
 }
 
 /** What `ask` rejects with: already in the words of a sample's failure. */

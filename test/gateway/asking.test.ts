@@ -191,3 +191,21 @@ t.test('answers that are ready wait for their group as long as group.wait_s says
     t.strictSame((await scored).map(resultOf), wanted, reward)
   }
 })
+
+t.test(
+  'an answer without a verdict is not kept, so that a judge that is well again is asked again',
+  async (t) => {
+    const { servers, config } = await testModel(t, 1, { policy: () => '1' }, { cache: 'always' })
+    const judge = { name: 'q', function: 'digit-judge', model: 'judge' }
+    const gateway = await testGateway(t, { judged: { models: { judge: config }, steps: [judge] } })
+    const one = async () => (await outcomesOf(gateway, 'judged', [sampleOf('4')]))[0]
+    for (const kind of ['refusal', 'length', 'tool-call'] as const) {
+      servers[0]?.set({ kind })
+      t.match(await one(), { valid: false, failure: { kind: /^judge_/ } }, kind)
+      servers[0]?.set()
+    }
+    t.match(await one(), { valid: true, reward: 1 })
+    servers[0]?.set({ kind: 'refusal' })
+    t.match(await one(), { valid: true, reward: 1 }, 'a verdict is kept')
+  },
+)

@@ -64,6 +64,12 @@ t.test('what another try may better is not kept, nor is an error', async (t) => 
   await third
   t.match(await repeats.join('a', stays(), run), failed('rule_error', false))
   t.equal(begun.length, 3)
+  void repeats.join('b', stays(), run)
+  begun[3]?.end(failed('judge_rejected', false))
+  void repeats.join('c', stays(), run)
+  await Promise.resolve()
+  void repeats.join('b', stays(), run)
+  t.equal(begun.length, 6, 'another server may not refuse')
 })
 
 t.test('work ends once everybody who waited has gone, and a retry begins anew', async (t) => {

@@ -1,0 +1,67 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import type { Fault } from '../../src/simulate/faults.ts'
+
+/** A simulated model server in a process of its own, which can be killed, stopped and started again. */
+export interface ModelServer {
+  readonly address: string
+  faults(faults: readonly Fault[]): Promise<void>
+  kill(): void
+  pause(): void
+  /** Makes it well again, whatever became of it. */
+  recover(): Promise<void>
+  close(): Promise<void>
+}
+
+export async function startModelServer(model: string, port: number, policy: string): Promise<ModelServer> {
+  const url = `http://127.0.0.1:${port}`
+  let child: ChildProcess | null = null
+  let isKilled = false
+  let isPaused = false
+  let isFaulty = false
+  const end = () => child?.kill('SIGKILL')
+  process.once('exit', end)
+  const faults = async (list: readonly Fault[]) => {
+    isFaulty = list.length > 0
+    await fetch(`${url}/simulate/faults`, { method: 'POST', body: JSON.stringify({ faults: list }) })
+  }
+  const start = async () => {
+    const args = ['simulate', '--port', String(port), '--model', model, '--policy', policy, '--control']
+    child = spawn(
+      'node',
+      ['dist/src/cli/main.js', ...args, '--latency-median-ms', '15', '--latency-sigma', '0.5'],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    )
+    // Its first line says that it listens.
+    if (child.stdout) await once(child.stdout, 'data')
+    child.stdout?.resume()
+  }
+  await start()
+  return {
+    address: `127.0.0.1:${port}`,
+    faults,
+    kill() {
+      isKilled = true
+      child?.kill('SIGKILL')
+    },
+    pause() {
+      isPaused = true
+      child?.kill('SIGSTOP')
+    },
+    async recover() {
+      if (isPaused) child?.kill('SIGCONT')
+      if (isKilled) {
+        if (child && child.signalCode === null) await once(child, 'exit')
+        await start()
+      } else if (isFaulty) await faults([])
+      isKilled = isPaused = isFaulty = false
+    },
+    async close() {
+      process.removeListener('exit', end)
+      end()
+      if (child && child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+    },
+  }
+}
