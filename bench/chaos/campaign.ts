@@ -3,11 +3,8 @@
  * after each run the invariants of docs/reliability.md must hold. `--from S --runs 1` runs one seed again.
  */
 import { parseArgs } from 'node:util'
-import { startGateway } from './gateway-process.ts'
-import { startModelServer } from './model-server.ts'
 import { type RunReport, rolloutsOfRun, run } from './run.ts'
-import { directLinks, openToxiproxy } from './toxiproxy.ts'
-import type { Scene } from './weather.ts'
+import { endsChildren, openStage } from './stage.ts'
 
 const { values } = parseArgs({
   options: {
@@ -30,6 +27,8 @@ const [from, runs, lanes, blockSize, firstPort] = [
 ].map(Number) as [number, number, number, number, number]
 if (!values.toxiproxy)
   process.stderr.write('without --toxiproxy PATH connections are not spoilt: servers are\n')
+
+endsChildren()
 
 const reports: RunReport[] = []
 const failures: string[] = []
@@ -85,23 +84,11 @@ async function worker(port: number): Promise<void> {
 
 async function block(first: number, end: number, port: number): Promise<void> {
   const seeds = Array.from({ length: end - first }, (_, index) => first + index)
-  const links = values.toxiproxy ? await openToxiproxy(values.toxiproxy, port) : directLinks
-  const servers = await Promise.all(
-    ['judge-a', 'judge-a', 'judge-b', 'judge-b'].map((model, index) =>
-      startModelServer(model, port + 1 + index, model === 'judge-a' ? 'reference' : 'gullible'),
-    ),
-  )
-  const addresses = await Promise.all(
-    servers.map(({ address }, index) => links.open(`server-${index}`, address, port + 6 + index)),
-  )
-  const rollouts = seeds.flatMap(rolloutsOfRun)
-  const models = { 'judge-a': addresses.slice(0, 2), 'judge-b': addresses.slice(2) }
-  const gateway = await startGateway({ port: port + 5, models, rollouts })
-  const scene: Scene = { gateway, servers, links }
-  const origin = await links.open('trainer', gateway.address, port + 10)
+  const stage = await openStage(port, seeds.flatMap(rolloutsOfRun), values.toxiproxy)
+  const { gateway } = stage
   let asked = 0
   for (const seed of seeds) {
-    const report = await run(seed, scene, origin)
+    const report = await run(seed, stage, stage.origin)
     reports.push(report)
     asked += report.tries.length * report.rows
     if (values.verbose) process.stderr.write(`${JSON.stringify(report)}\n`)
@@ -110,15 +97,13 @@ async function block(first: number, end: number, port: number): Promise<void> {
         `seed ${seed}, ${report.wire}, [${report.weather.join('; ')}]: ${violation}\n  again: --from ${seed} --runs 1, or with what came before it: --from ${first} --runs ${seed - first + 1} --block ${blockSize}`,
       )
     }
-    if (!gateway.isAlive()) break
+    if (gateway.ended() !== null) return void (await stage.close())
   }
   // Invariant 4: two judges a row, and what the budgets allow beyond; a budget of 20 % starts with a reserve.
   const calls = await gateway.metric('reward_gateway_upstream_duration_seconds_count')
   if (calls > asked * 2 * 1.25 + 100)
     failures.push(`seeds ${first} to ${end - 1}: ${calls} calls for at most ${asked * 2} questions`)
   peakRss = Math.max(peakRss, gateway.rssMib())
-  const code = await gateway.close()
+  const code = await stage.close()
   if (code !== 0) failures.push(`seeds ${first} to ${end - 1}: SIGTERM ended the gateway with ${code}`)
-  await Promise.all(servers.map((server) => server.close()))
-  await links.close()
 }

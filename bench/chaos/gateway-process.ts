@@ -26,8 +26,8 @@ export interface GatewayProcess {
   rssMib(): number
   descriptors(): number
   metric(name: string): Promise<number>
-  /** True until it ends, which only `close` may make it do. */
-  isAlive(): boolean
+  /** The exit code or signal it ended with, which only `close` may make it do; null while it runs. */
+  ended(): string | null
   /** SIGTERM; the exit code. */
   close(): Promise<number | null>
 }
@@ -53,8 +53,9 @@ export async function startGateway({ port, models, rollouts }: Settings): Promis
   let edition = 0
   write(join(folder, 'judged.yaml'), rewardConfig(edition))
   write(join(folder, 'rule.yaml'), { steps: [{ name: 'rule', function: 'numeric-match' }] })
-  const child = spawnGateway(folder, records)
   const url = `http://127.0.0.1:${port}`
+  if (await fetch(`${url}/livez`).catch(() => null)) throw new Error(`something answers at ${url} already`)
+  const child = spawnGateway(folder, records)
   const pid = await nodePid(child, url)
   return {
     address: `127.0.0.1:${port}`,
@@ -75,10 +76,10 @@ export async function startGateway({ port, models, rollouts }: Settings): Promis
         .filter((line) => line.startsWith(name) && /^[ {]/.test(line.slice(name.length)))
       return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0)
     },
-    isAlive: () => child.exitCode === null && child.signalCode === null,
+    ended: () => child.signalCode ?? (child.exitCode === null ? null : String(child.exitCode)),
     async close() {
-      process.kill(pid, 'SIGTERM')
-      if (child.exitCode === null) await once(child, 'exit')
+      child.kill('SIGTERM')
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
       rmSync(folder, { recursive: true, force: true })
       return child.exitCode
     },

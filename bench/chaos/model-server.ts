@@ -22,20 +22,25 @@ export async function startModelServer(model: string, port: number, policy: stri
   const end = () => child?.kill('SIGKILL')
   process.once('exit', end)
   const faults = async (list: readonly Fault[]) => {
+    // Who is dead or stopped has trouble enough.
+    if (isKilled || isPaused) return
     isFaulty = list.length > 0
-    await fetch(`${url}/simulate/faults`, { method: 'POST', body: JSON.stringify({ faults: list }) })
+    const body = JSON.stringify({ faults: list })
+    // It may be stopped or killed while it reads this.
+    const signal = AbortSignal.timeout(3000)
+    await fetch(`${url}/simulate/faults`, { method: 'POST', body, signal }).catch(() => {})
   }
   const start = async () => {
     const args = ['simulate', '--port', String(port), '--model', model, '--policy', policy, '--control']
     child = spawn(
       'node',
       ['dist/src/cli/main.js', ...args, '--latency-median-ms', '15', '--latency-sigma', '0.5'],
-      {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      },
+      { stdio: ['ignore', 'pipe', 'inherit'] },
     )
     // Its first line says that it listens.
-    if (child.stdout) await once(child.stdout, 'data')
+    const listens = child.stdout ? once(child.stdout, 'data').then(() => true) : true
+    if (!(await Promise.race([listens, once(child, 'exit').then(() => false)])))
+      throw new Error(`no model server at ${url}`)
     child.stdout?.resume()
   }
   await start()
@@ -55,8 +60,10 @@ export async function startModelServer(model: string, port: number, policy: stri
       if (isKilled) {
         if (child && child.signalCode === null) await once(child, 'exit')
         await start()
-      } else if (isFaulty) await faults([])
+      }
+      const wasFaulty = isFaulty && !isKilled
       isKilled = isPaused = isFaulty = false
+      if (wasFaulty) await faults([])
     },
     async close() {
       process.removeListener('exit', end)

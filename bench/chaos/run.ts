@@ -2,6 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Agent, request } from 'undici'
 import { seeded } from '../../test/support/seeded.ts'
 import { type Rollout, rolloutsOf } from './rollouts.ts'
+import { clearWeather } from './stage.ts'
 import { type Try, tryOnce } from './trainer.ts'
 import { type Scene, type Trouble, weatherOf } from './weather.ts'
 import { wireCases } from './wires.ts'
@@ -71,8 +72,7 @@ export async function run(seed: number, scene: Scene, origin: string): Promise<R
   )
   violations.push(...((await repeated) ?? []))
   await sky
-  await scene.links.clear()
-  await Promise.all(scene.servers.map((server) => server.recover()))
+  await clearWeather(scene)
   await agent.destroy()
   isClear = true
   const fresh = new Agent({ headersTimeout: 30_000, bodyTimeout: 30_000 })
@@ -100,9 +100,9 @@ export async function run(seed: number, scene: Scene, origin: string): Promise<R
     }),
   )
   await fresh.destroy()
-  violations.push(...(await leftOver(scene)))
   delay.disable()
-  if (!scene.gateway.isAlive()) violations.push('the gateway has ended')
+  const ended = scene.gateway.ended()
+  violations.push(...(ended === null ? await leftOver(scene) : [`the gateway has ended with ${ended}`]))
   return {
     seed,
     wire: wireName,
