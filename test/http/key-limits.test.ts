@@ -1,4 +1,5 @@
 import { connect } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createApp } from '../../src/http/app.ts'
 import { openMetrics } from '../../src/telemetry/metrics.ts'
@@ -11,13 +12,13 @@ const env = { BURST: burst, CALM: calm, VIEWER: viewer }
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
 
 /** A server whose judge answers when it is let; `burst` has the limits, `calm` has none. */
-async function limited(t: Test, limits: object) {
+async function limited(t: Test, limits: object, places = 256) {
   const held: (() => void)[] = []
   const server = await scriptedServer((seen, response) => {
     held.push(() => json(response, completion(seen, '1')))
   })
   t.teardown(() => server.kill())
-  const judge = { model: 'm', instances: [server.url], health: { interval_s: 0 } }
+  const judge = { model: 'm', instances: [server.url], health: { interval_s: 0 }, max_in_flight: places }
   const keys = {
     burst: { env: 'BURST', scopes: ['score'], ...limits },
     calm: { env: 'CALM', scopes: ['score'] },
@@ -82,6 +83,29 @@ t.test('a key has as many samples in work as it may; one request may bring more'
   t.equal((await five).statusCode, 200)
   t.equal((await score(burst, 'ruled', ['1', '1', '1'])).statusCode, 200)
 })
+
+t.test(
+  "one key's burst keeps another key's question waiting no longer than its own share of the line",
+  async (t) => {
+    const { held, score, server } = await limited(t, { max_samples: 4 }, 1)
+    const statuses: number[] = []
+    const all = Array.from({ length: 50 }, async (_, at) => {
+      const { statusCode } = await score(burst, 'judged', [`b${at}`])
+      statuses.push(statusCode)
+    })
+    while (statuses.length < 46) await setImmediate()
+    t.strictSame(new Set(statuses), new Set([429]))
+    const other = score(calm, 'judged', ['calm'])
+    for (let asked = 1; asked <= 5; asked++) {
+      await server.saw(asked)
+      for (const reply of held.splice(0)) reply()
+    }
+    t.equal((await other).statusCode, 200)
+    t.match(JSON.stringify(server.seen[4]?.body), /calm/, 'four questions of the burst are before it')
+    await Promise.all(all)
+    t.strictSame(statuses.slice(46), [200, 200, 200, 200])
+  },
+)
 
 t.test(
   'a key sends a second of its rate at once, then as time passes, and is told how long to wait',
