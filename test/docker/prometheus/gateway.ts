@@ -1,0 +1,123 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { type SimulatedServer, startSimulatedServer } from '../../../src/simulate/server.ts'
+import { freePort } from './server.ts'
+
+/** The keys of the gateway, by their names. */
+export const keys = {
+  trainer: 'trainer-key-0123456789',
+  burst: 'burst-key-0123456789',
+  scrape: 'scrape-key-0123456789',
+  admin: 'admin-key-0123456789',
+} as const
+
+/** A gateway in a process of its own, and the simulated servers that it asks. */
+export interface ObservedGateway {
+  readonly target: string
+  /** Servers of `judge`: two that are right, and one that always says 0. */
+  readonly judges: readonly [SimulatedServer, SimulatedServer, SimulatedServer]
+  /** POSTs JSON; the status. */
+  post(path: string, body: object, key?: keyof typeof keys): Promise<number>
+  /** Writes a reward's config beside the others. */
+  write(name: string, config: object): void
+  close(): Promise<void>
+}
+
+export async function startObserved(): Promise<ObservedGateway> {
+  const right = { model: 'judge', policy: 'constant', constant: '1' } as const
+  const [a, b, wrong, broken, sleepy] = await Promise.all([
+    startSimulatedServer({ ...right, seed: 1, latencyMedianMs: 20, latencySigma: 1 }),
+    startSimulatedServer({ ...right, seed: 2, latencyMedianMs: 20, latencySigma: 1 }),
+    startSimulatedServer({ ...right, seed: 3, constant: '0' }),
+    startSimulatedServer({ model: 'broken', faults: [{ kind: '500' }] }),
+    startSimulatedServer({ ...right, model: 'sleepy' }),
+  ])
+  const folder = mkdtempSync(join(tmpdir(), 'observed-'))
+  const write = (name: string, config: object) =>
+    writeFileSync(join(folder, `${name}.json`), JSON.stringify(config))
+  const judged = (model: string, more: object = {}) => ({
+    name: 'q',
+    function: 'digit-judge',
+    model,
+    ...more,
+  })
+  write('gateway', {
+    models: {
+      judge: {
+        model: 'judge',
+        instances: [a.url, b.url, wrong.url],
+        max_in_flight: 4,
+        hedge: { budget: 0.5, after: 0.5 },
+        breaker: { failures: 3, open_s: 1 },
+      },
+      broken: { model: 'broken', instances: [broken.url], retry: { pause_ms: 1, budget: 0 } },
+      sleepy: { model: 'sleepy', instances: [sleepy.url], lifecycle: {} },
+    },
+    keys: {
+      trainer: { env: 'TRAINER', scopes: ['score'] },
+      burst: { env: 'BURST', scopes: ['score'], rate_per_s: 1 },
+      scrape: { env: 'SCRAPE', scopes: ['read'] },
+      admin: { env: 'ADMIN', scopes: ['admin'] },
+    },
+    functions: { folders: [resolve('test/fixtures/functions')], timeout_s: 0.5 },
+    canary: { every_s: 4, probes: { 'digit-judge': [{ name: 'right', response: '1', min: 1 }] } },
+    record: { folder: join(folder, 'records') },
+  })
+  write('judged', {
+    gate: 'rule == 1',
+    steps: [{ name: 'rule', function: 'echo-rule' }, judged('judge', { op: 'add', votes: { n: 2 } })],
+  })
+  write('open', { steps: [judged('judge')] })
+  write('broken', { steps: [judged('broken')] })
+  write('sleepy', { steps: [judged('sleepy')] })
+  const port = await freePort()
+  const child = spawn(
+    process.execPath,
+    ['dist/src/cli/main.js', 'serve', '--config', folder, '--port', String(port), '--log-level', 'fatal'],
+    {
+      stdio: ['ignore', 'ignore', 'inherit'],
+      env: {
+        ...process.env,
+        TRAINER: keys.trainer,
+        BURST: keys.burst,
+        SCRAPE: keys.scrape,
+        ADMIN: keys.admin,
+      },
+    },
+  )
+  const ended = once(child, 'exit')
+  const target = `127.0.0.1:${port}`
+  const isLive = () =>
+    fetch(`http://${target}/livez`).then(
+      ({ ok }) => ok,
+      () => false,
+    )
+  while (!(await isLive())) {
+    if (child.exitCode !== null) throw new Error(`the gateway ended with ${child.exitCode}`)
+    await setTimeout(200)
+  }
+  return {
+    target,
+    judges: [a, b, wrong],
+    write,
+    async post(path, body, key = 'trainer') {
+      const response = await fetch(`http://${target}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${keys[key]}` },
+        body: JSON.stringify(body),
+      })
+      await response.arrayBuffer()
+      return response.status
+    },
+    async close() {
+      child.kill('SIGTERM')
+      await ended
+      await Promise.all([a, b, wrong, broken, sleepy].map((server) => server.close()))
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
