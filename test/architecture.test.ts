@@ -43,6 +43,8 @@ const rooms: Record<string, readonly string[]> = {
   // Rows, a policy and a gateway meet here; a suite is a config, so it is read as plan reads configs.
   evaluation: ['gateway', 'policy', 'dataset', 'plan', 'models', 'wire', 'sample'],
   prepare: ['gateway', 'dataset', 'sample', 'statistics'],
+  // A reward and its data, before a run: scored by the engine, with no gateway to record or to serve it.
+  preflight: ['plan', 'engine', 'functions', 'models', 'policy', 'audit', 'dataset', 'sample', 'statistics'],
   audit: ['gateway', 'sample', 'statistics'],
   analysis: ['dataset', 'statistics'],
   import: ['plan'],
@@ -59,6 +61,7 @@ const rooms: Record<string, readonly string[]> = {
     'evaluation',
     'policy',
     'prepare',
+    'preflight',
     'simulate',
     'sample',
     'functions',

@@ -12,14 +12,23 @@ import { type ParsedText, parseJsonText } from '../wire/json-text.ts'
 import { readNativeSample } from '../wire/native-sample.ts'
 import { openWireTruths } from '../wire/truths.ts'
 import { parsed } from './arguments.ts'
+import { checkData, dataOptions } from './check-data.ts'
 import type { Command, Io } from './command.ts'
 import { inputText, invalidInput } from './input-text.ts'
 
 const usage = `reward-gateway check FILE|DIR... [--reward-functions DIR] [--input FILE.jsonl]
+reward-gateway check FILE|DIR... --data FILE... [--reward NAME] [--rows N] [--gold COLUMN] [--strict] [--format text|json]
+                     [--policy URL [--policy-model NAME] [--policy-key-env NAME] [--prompts 5] [--answers 8]
+                     [--temperature 1] [--max-tokens 1024] [--seed 42]]
 
 Says in plain words what configs would do, or every mistake in them with its place; then the exit code is 1.
 A marker is sent through each judge's rm_preprocess: where it comes out as text of the author, a response could speak
-to the judge. --input: the marker travels in this file's first row, for functions that need a certain form of row.`
+to the judge. --input: the marker travels in this file's first row, for functions that need a certain form of row.
+
+--data looks at training rows before GPU hours are spent: columns, texts, every ground truth, right answers (in
+extra_info.answer, or in --gold) above wrong ones, the questions that judges would be asked and whether these fit. Judges
+are asked nothing but how long texts are. --policy asks the policy for answers, scores them with the whole reward, and
+says whether there is anything to learn from. The exit code is 1 where there is an error; with --strict, or a warning.`
 
 export const command: Command = {
   summary: 'explains what configs would do, or names every mistake in them',
@@ -31,10 +40,13 @@ export const command: Command = {
       options: {
         'reward-functions': { type: 'string', multiple: true, default: [] },
         input: { type: 'string' },
+        ...dataOptions,
       },
     })
     if (positionals.length === 0)
       throw new GatewayError('RG_COMMAND_INVALID', `no config is named.\n${usage}`)
+    if (values.policy !== undefined && values.data.length === 0)
+      throw new GatewayError('RG_COMMAND_INVALID', `--policy needs --data.\n${usage}`)
     const sample = values.input === undefined ? plainSample : firstSample(values.input)
     const configs = readConfigs(configTexts(positionals), io.env)
     const { folders, timeout_s, python } = configs.gateway.functions
@@ -46,6 +58,7 @@ export const command: Command = {
     try {
       const resolved = await resolvePlans(configs, functions)
       openWireTruths(configs.gateway.wires)
+      if (values.data.length > 0) return await checkData(resolved, functions, values, io)
       await explain(resolved, sample, functions, io)
       return 0
     } finally {

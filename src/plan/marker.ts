@@ -32,7 +32,7 @@ export async function traceMarker(
   if (result.status === 'verdicts')
     return { status: 'no_question', why: 'a verdict was given without a call' }
   if (step.ask === 'embed') return { status: 'guarded' }
-  const { trusted, untrusted } = textsOf(result.question)
+  const { trusted, untrusted } = questionTexts(result.question)
   if (trusted.some((text) => text.includes(marker))) return { status: 'unguarded' }
   return { status: untrusted.some((text) => text.includes(marker)) ? 'guarded' : 'absent' }
 }
@@ -55,19 +55,22 @@ function markedJson(value: Json): Json {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, markedJson(inner)]))
 }
 
-const earlierOf = ({ after }: PlanStep): CallRow['earlier'] =>
+/** Stand-ins for the steps that a step reads in `earlier`. */
+export const earlierOf = ({ after }: PlanStep): CallRow['earlier'] =>
   Object.fromEntries(after.map((name) => [name, { score: { value: 0 }, texts: ['an earlier text'] }]))
 
-interface Texts {
+/** A question's texts: the author's own, and what came from a sample. */
+export interface QuestionTexts {
   readonly trusted: readonly string[]
   readonly untrusted: readonly string[]
 }
 
-function textsOf(question: Asks[AskName]['input']): Texts {
+/** Texts of embeddings count as a sample's. */
+export function questionTexts(question: Asks[AskName]['input']): QuestionTexts {
   if (typeof question === 'string') return { trusted: [question], untrusted: [] }
   if (!('kind' in question)) {
     if (!('question' in question)) return { trusted: [], untrusted: question }
-    return textsOf(question.question)
+    return questionTexts(question.question)
   }
   const parts = question.kind === 'prompt' ? [question] : contentsOf(question)
   return {

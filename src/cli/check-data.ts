@@ -1,0 +1,131 @@
+import { openRows } from '../dataset/row-source.ts'
+import { GatewayError } from '../errors.ts'
+import type { FunctionHost } from '../functions/function-host.ts'
+import { didYouMean } from '../nearest-name.ts'
+import type { Plan } from '../plan/plan.ts'
+import type { Resolved } from '../plan/resolve.ts'
+import { openPolicy } from '../policy/policy.ts'
+import { type PreflightJob, preflight } from '../preflight/preflight.ts'
+import type { Sampled } from '../preflight/signal-probe.ts'
+import { openSubject } from '../preflight/subject.ts'
+import { finiteNumber, oneOf, wholeNumber } from './arguments.ts'
+import { reportText } from './check-text.ts'
+import type { Io } from './command.ts'
+import { progressLine } from './progress.ts'
+
+/** The options of `check` that concern data. */
+export const dataOptions = {
+  data: { type: 'string', multiple: true, default: [] as string[] },
+  reward: { type: 'string' },
+  gold: { type: 'string' },
+  rows: { type: 'string' },
+  policy: { type: 'string' },
+  'policy-model': { type: 'string' },
+  'policy-key-env': { type: 'string' },
+  prompts: { type: 'string', default: '5' },
+  answers: { type: 'string', default: '8' },
+  temperature: { type: 'string', default: '1' },
+  'max-tokens': { type: 'string', default: '1024' },
+  seed: { type: 'string', default: '42' },
+  strict: { type: 'boolean', default: false },
+  format: { type: 'string', default: 'text' },
+} as const
+
+/** Their values. */
+export interface DataValues {
+  readonly data: readonly string[]
+  readonly reward?: string | undefined
+  readonly gold?: string | undefined
+  readonly rows?: string | undefined
+  readonly policy?: string | undefined
+  readonly 'policy-model'?: string | undefined
+  readonly 'policy-key-env'?: string | undefined
+  readonly prompts: string
+  readonly answers: string
+  readonly temperature: string
+  readonly 'max-tokens': string
+  readonly seed: string
+  readonly strict: boolean
+  readonly format: string
+}
+
+/** Checks data against a reward; the exit code is 1 where something is wrong, with `strict` also where something may be. */
+export async function checkData(
+  resolved: Resolved,
+  functions: FunctionHost,
+  values: DataValues,
+  io: Io,
+): Promise<number> {
+  const format = oneOf('format', values.format, ['text', 'json'])
+  const plan = planOf(resolved, values.reward)
+  const maxRows = values.rows === undefined ? Number.POSITIVE_INFINITY : wholeNumber('rows', values.rows, 1)
+  const probed = wholeNumber('prompts', values.prompts, 1, 10_000)
+  const seed = wholeNumber('seed', values.seed, 0, 2 ** 32 - 1)
+  const files: PreflightJob['files'][number][] = []
+  for (const path of values.data) files.push({ path, source: await openRows(path, io.stdin) })
+  const sampled = await sampledOf(values, seed, io)
+  const subject = openSubject(resolved, plan, functions, io.env)
+  const fractions = () => files.map(({ source }) => source.fraction() ?? 0)
+  const progress = progressLine(io, {
+    fraction: () => fractions().reduce((sum, part) => sum + part, 0) / files.length,
+    calls: () => 0,
+    done: 0,
+  })
+  try {
+    const report = await preflight({
+      subject,
+      files,
+      goldPath: values.gold ?? null,
+      maxRows,
+      sampled,
+      probed,
+      seed,
+      signal: io.signal,
+      onProgress: (rows) => progress.add(rows, 0),
+    })
+    progress.end()
+    io.stdout.write(format === 'json' ? `${JSON.stringify(report, null, 2)}\n` : reportText(report))
+    const bad = values.strict ? ['error', 'warning'] : ['error']
+    return report.findings.some(({ severity }) => bad.includes(severity)) ? 1 : 0
+  } catch (error) {
+    progress.end()
+    if (!io.signal.aborted) throw error
+    io.stderr.write('stopped\n')
+    return 1
+  } finally {
+    await subject.close()
+    await sampled?.policy.close()
+  }
+}
+
+function planOf({ plans }: Resolved, named: string | undefined): Plan {
+  const names = [...plans.keys()]
+  const plan = plans.get(named ?? (names.length === 1 ? (names[0] ?? '') : ''))
+  if (plan) return plan
+  if (named !== undefined)
+    throw new GatewayError('RG_REWARD_UNKNOWN', `no reward '${named}'${didYouMean(named, names)}`)
+  throw new GatewayError(
+    'RG_COMMAND_INVALID',
+    `the configs hold ${names.length} rewards (${names.join(', ')}): choose one with --reward`,
+  )
+}
+
+/** Throws RG_COMMAND_INVALID, or RG_MODEL_FAILED where the policy's model cannot be named. */
+async function sampledOf(values: DataValues, seed: number, io: Io): Promise<Sampled | null> {
+  const { policy: url, 'policy-model': model = null, 'policy-key-env': apiKeyEnv } = values
+  if (url === undefined) return null
+  const answers = wholeNumber('answers', values.answers, 2, 1024)
+  const temperature = finiteNumber('temperature', values.temperature)
+  const maxTokens = wholeNumber('max-tokens', values['max-tokens'], 1)
+  const policy = await openPolicy({
+    urls: [url],
+    model,
+    backend: 'openai',
+    concurrency: 64,
+    timeoutS: 600,
+    waitS: 10,
+    ...(apiKeyEnv !== undefined && { apiKeyEnv }),
+    env: io.env,
+  })
+  return { policy, answers, temperature, maxTokens, seed }
+}

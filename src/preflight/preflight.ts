@@ -1,0 +1,133 @@
+/**
+ * What would go wrong in a run, found before it begins: the data's columns and texts, ground truths by the rules, the
+ * judges' questions, and what a policy's first answers teach. Judges are asked only about a policy's answers.
+ */
+import { basename } from 'node:path'
+import type { RowSource } from '../dataset/row-source.ts'
+import { seeded } from '../statistics/seeded.ts'
+import { Columns } from './columns.ts'
+import { type Finding, Findings } from './finding.ts'
+import { type Item, readItem } from './item.ts'
+import { lookForLeaks } from './leaks.ts'
+import { Questions, type ShownQuestion } from './questions.ts'
+import { Repeats } from './repeats.ts'
+import { Reservoir } from './reservoir.ts'
+import { type Probe, probe, type Sampled } from './signal-probe.ts'
+import type { Subject } from './subject.ts'
+import { lookAtTexts } from './texts.ts'
+import { type Level, Truths } from './truths.ts'
+
+export interface PreflightJob {
+  readonly subject: Subject
+  readonly files: readonly { readonly path: string; readonly source: RowSource }[]
+  /** The column of right answers; null: `extra_info.answer`, or a row's `response`. */
+  readonly goldPath: string | null
+  /** Of each file; Infinity: all. */
+  readonly maxRows: number
+  readonly sampled: Sampled | null
+  /** Prompts that the policy is asked. */
+  readonly probed: number
+  readonly seed: number
+  readonly signal: AbortSignal
+  onProgress?(rows: number): void
+}
+
+export interface Report {
+  readonly reward: string
+  readonly version: string
+  readonly files: readonly string[]
+  readonly rows: number
+  /** The worst first. */
+  readonly findings: readonly Finding[]
+  /** What right answers earn of the rules, by data source. */
+  readonly levels: Readonly<Record<string, readonly Level[]>>
+  /** Of the first three rows. */
+  readonly questions: readonly ShownQuestion[]
+  /** null: no policy was asked, or nothing could be scored. */
+  readonly probe: Probe | null
+}
+
+const batchSize = 64
+
+/** Rejects with the signal's reason or with RG_INPUT_INVALID; what is wrong with rows and servers is a finding. */
+export async function preflight(job: PreflightJob): Promise<Report> {
+  const { subject, signal } = job
+  const findings = new Findings()
+  const columns = new Columns(subject.plan, findings)
+  const repeats = new Repeats(findings)
+  const truths = new Truths(subject, findings)
+  const questions = new Questions(subject, findings, signal)
+  const chosen = new Reservoir<Item>(job.probed, seeded(job.seed))
+  let rows = 0
+  for await (const batch of batchesOf(job, findings)) {
+    signal.throwIfAborted()
+    rows += batch.rows
+    for (const item of batch.items) {
+      columns.look(item)
+      lookAtTexts(item, findings)
+      repeats.look(item)
+      lookForLeaks(item, findings)
+      chosen.add(item)
+    }
+    await truths.look(batch.items, signal)
+    for (const item of batch.items) await questions.look(item)
+    job.onProgress?.(batch.rows)
+  }
+  if (rows === 0) findings.add('missing-column', 'there are no rows')
+  columns.end()
+  const levels = truths.end()
+  const full = fullMarks(levels)
+  const found =
+    job.sampled && chosen.items.length > 0
+      ? await probe(subject, chosen.items, job.sampled, full, findings, signal)
+      : null
+  const { name: reward, version } = subject.plan
+  const files = job.files.map(({ path }) => path)
+  return {
+    reward,
+    version,
+    files,
+    rows,
+    findings: findings.list(),
+    levels,
+    questions: questions.shown,
+    probe: found,
+  }
+}
+
+/** What the best right answers earn of the rules; judges may add to that. */
+function fullMarks(levels: Report['levels']): number {
+  const best = Math.max(...Object.values(levels).flatMap((own) => own.map(({ reward }) => reward)))
+  return Number.isFinite(best) && best > 0 ? best : 1
+}
+
+interface Batch {
+  readonly rows: number
+  readonly items: readonly Item[]
+}
+
+async function* batchesOf(
+  { subject, files, goldPath, maxRows }: PreflightJob,
+  findings: Findings,
+): AsyncGenerator<Batch> {
+  const modelSteps = subject.plan.steps.filter(({ ask }) => ask !== null).map(({ name }) => name)
+  for (const { path, source } of files) {
+    let [number, items, rows] = [0, [] as Item[], 0]
+    reading: for await (const piece of source) {
+      for (const raw of piece) {
+        if (number >= maxRows) break reading
+        number++
+        rows++
+        const place = files.length === 1 ? String(number) : `${basename(path)}:${number}`
+        const item = readItem(raw, place, modelSteps, goldPath)
+        if (typeof item === 'string') findings.add('unreadable-row', item, place)
+        else items.push(item)
+        if (rows < batchSize) continue
+        yield { rows, items }
+        items = []
+        rows = 0
+      }
+    }
+    if (rows > 0) yield { rows, items }
+  }
+}

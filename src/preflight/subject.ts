@@ -1,0 +1,63 @@
+import { type Clock, systemClock } from '../clock.ts'
+import { type Engine, openEngine } from '../engine/engine.ts'
+import type { FunctionHost } from '../functions/function-host.ts'
+import type { Models } from '../models/models.ts'
+import { openModels } from '../models/open-models.ts'
+import type { Plan, PlanStep } from '../plan/plan.ts'
+import type { Resolved } from '../plan/resolve.ts'
+import type { Outcome } from '../sample/outcome.ts'
+import type { Sample } from '../sample/sample.ts'
+
+/** A reward, ready to be looked at: as a gateway runs it, without record, canaries or server. */
+export interface Subject {
+  readonly plan: Plan
+  /** The steps that score an answer by itself and ask nobody; null: there are none. */
+  readonly rules: Plan | null
+  readonly functions: FunctionHost
+  readonly models: Models
+  readonly resolved: Resolved
+  readonly clock: Clock
+  /** One outcome a row. */
+  score(plan: Plan, rows: readonly Sample[], signal: AbortSignal): Promise<readonly Outcome[]>
+  close(): Promise<void>
+}
+
+/** Key of the fences: what is shown is not asked. */
+export const secret = 'preflight'
+const patienceMs = 600_000
+const maxRows = 100_000
+
+/** Does not close `functions`. */
+export function openSubject(
+  resolved: Resolved,
+  plan: Plan,
+  functions: FunctionHost,
+  env: Readonly<Record<string, string | undefined>>,
+): Subject {
+  const clock = systemClock
+  const models = openModels(Object.fromEntries(resolved.models), { clock, env })
+  const engine: Engine = openEngine({ functions, models, clock, secret, maxRows })
+  return {
+    plan,
+    rules: rulesOf(plan),
+    functions,
+    models,
+    resolved,
+    clock,
+    score: (plan, rows, signal) => engine.score({ plan, rows, deadline: clock.now() + patienceMs, signal }),
+    close: () => models.close(),
+  }
+}
+
+/** A rule whose condition hangs on a judge is left out with it. */
+function rulesOf(plan: Plan): Plan | null {
+  let steps: readonly PlanStep[] = plan.steps.filter(({ kind }) => kind === 'rule')
+  for (let before = -1; before !== steps.length; ) {
+    before = steps.length
+    const names = new Set(steps.map(({ name }) => name))
+    steps = steps.filter(({ needs }) => needs.every((name) => names.has(name)))
+  }
+  if (steps.length === 0) return null
+  const isWhole = steps.length === plan.steps.length
+  return { ...plan, steps, gate: null, formula: isWhole ? plan.formula : null, onInvalid: { kind: 'null' } }
+}
