@@ -1,15 +1,19 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { answeredPrompts } from '../analysis/answered-prompts.ts'
+import { compareAnswers } from '../analysis/policy-comparison.ts'
 import { GatewayError } from '../errors.ts'
-import { type Benchmark, settled } from '../evaluation/benchmark-settings.ts'
+import { settled } from '../evaluation/benchmark-settings.ts'
 import { evaluateFile } from '../evaluation/evaluate-file.ts'
-import { readSuite } from '../evaluation/suite.ts'
+import type { EvaluationSettings } from '../evaluation/evaluation.ts'
+import { readSuite, type Suite } from '../evaluation/suite.ts'
 import { type Gateway, openGateway } from '../gateway/gateway.ts'
 import { openPolicy, type Policy } from '../policy/policy.ts'
 import type { Command, Io } from './command.ts'
-import { configsOf } from './configs.ts'
+import { type ConfigSources, configsOf } from './configs.ts'
 import { type EvaluateArguments, readEvaluateArguments } from './evaluate-arguments.ts'
 import { evaluateProgress } from './evaluate-progress.ts'
+import { evaluationText } from './policy-text.ts'
 import { rewardOf } from './reward-choice.ts'
 
 const usage = `reward-gateway evaluate (--data FILE --reward NAME --output FILE | --suite FILE --output FOLDER) --policy URL...
@@ -39,7 +43,7 @@ export const command: Command = {
     const given = readEvaluateArguments(argv, usage)
     const suite = given.suite === undefined ? null : readSuite(given.suite, io.env)
     const gateway = await openGateway({
-      ...configsOf({ ...given, config: given.config ?? suite?.config ?? undefined }),
+      ...sourcesOf(given, suite),
       functionFolders: given['reward-functions'],
       env: io.env,
     })
@@ -67,6 +71,7 @@ export const command: Command = {
       } finally {
         await policy.close()
       }
+      await tell(benchmarks, given.format, io)
       return 0
     } finally {
       await gateway.close(0)
@@ -74,20 +79,53 @@ export const command: Command = {
   },
 }
 
+/** A suite of functions alone needs no configs, nor the models that they name. */
+function sourcesOf(given: EvaluateArguments, suite: Suite | null): ConfigSources {
+  const config = given.config ?? suite?.config ?? undefined
+  if (!suite) return configsOf(given)
+  const { configs } = suite.usesConfigs || config ? configsOf({ config }) : { configs: [] }
+  return { configs, inline: suite.inline }
+}
+
 function single(
   gateway: Gateway,
   { data = '', function: name, reward: named, over }: EvaluateArguments,
-): Benchmark {
+): EvaluationSettings {
   const reward = rewardOf(gateway, name ?? named)
   const one = settled({ name: reward, data, reward }, over)
   if (one.k <= one.n * one.runs) return one
   throw new GatewayError('RG_COMMAND_INVALID', `--k ${one.k}: a row gets ${one.n * one.runs} answers`)
 }
 
+/** The figures of all that was evaluated, on standard output. */
+async function tell(
+  benchmarks: readonly { readonly one: EvaluationSettings; readonly output: string }[],
+  format: 'text' | 'json',
+  io: Io,
+): Promise<void> {
+  const answers = await Promise.all(
+    benchmarks.map(async ({ one, output }) => ({
+      benchmark: one.name,
+      prompts: await answeredPrompts(output, io.stdin),
+    })),
+  )
+  const settingsOf = (name: string) => benchmarks.find(({ one }) => one.name === name)?.one
+  const parts = compareAnswers([answers], {
+    kOf: (name) => settingsOf(name)?.k ?? 1,
+    solvedAtOf: (name) => settingsOf(name)?.solvedAt ?? 1,
+    rounds: 2000,
+    seed: 0,
+  })
+  io.stdout.write(format === 'json' ? `${JSON.stringify({ parts }, null, 2)}\n` : evaluationText(parts))
+  const invalid = parts.flatMap(({ source, policies }) => (source === null ? policies : []))
+  if (invalid.some((policy) => policy.invalid > 0))
+    io.stderr.write('some answers have no reward: --failed-only samples and scores them again\n')
+}
+
 interface Work {
   readonly gateway: Gateway
   readonly policy: Policy
-  readonly one: Benchmark
+  readonly one: EvaluationSettings
   readonly output: string
   readonly given: EvaluateArguments
 }

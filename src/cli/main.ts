@@ -15,6 +15,7 @@ const commands: Readonly<Record<string, () => Promise<{ readonly command: Comman
   analyze: () => import('./analyze.ts'),
   diff: () => import('./diff.ts'),
   evaluate: () => import('./evaluate.ts'),
+  compare: () => import('./compare.ts'),
   calibrate: () => import('./calibrate.ts'),
   audit: () => import('./audit.ts'),
   explain: () => import('./explain.ts'),

@@ -130,8 +130,9 @@ function readAnswers(
   }
 }
 
-/** A sample's question (its last turn of the user) and its ground truth. */
-function answerOf({ prompt, ground_truth: truth }: Row): readonly [string, unknown] {
+/** The question (its last turn of the user) and the ground truth of a sample, or of a row in verl's form. */
+function answerOf({ prompt, ground_truth, reward_model }: Row): readonly [string, unknown] {
+  const truth = ground_truth ?? (reward_model as Row | undefined)?.ground_truth
   if (!Array.isArray(prompt)) return [String(prompt), truth]
   const user = (prompt as readonly Row[]).findLast(({ role }) => role === 'user')
   return [String(user?.content ?? ''), truth]

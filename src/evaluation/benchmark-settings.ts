@@ -22,17 +22,11 @@ export const benchmarkSettings = z.strictObject({
 
 export type BenchmarkSettings = z.output<typeof benchmarkSettings>
 
-/** One benchmark of a suite, ready to run. */
-export interface Benchmark extends EvaluationSettings {
-  readonly name: string
-  readonly k: number
-}
-
 /** The earlier ones go before the later ones, and before what holds by itself: one greedy answer, or draws at temperature 1. */
 export function settled(
   what: { readonly name: string; readonly data: string; readonly reward: string },
   ...settings: readonly BenchmarkSettings[]
-): Benchmark {
+): EvaluationSettings {
   const merged: BenchmarkSettings = Object.assign({}, ...[...settings].reverse())
   const {
     n = 1,

@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs'
-import { readFile, writeFile } from 'node:fs/promises'
 import { promptRows } from '../dataset/prompt-rows.ts'
 import { openScoredFile } from '../dataset/scored-file.ts'
 import { GatewayError } from '../errors.ts'
@@ -8,11 +7,9 @@ import { type Answers, openAnswers } from './answers.ts'
 import { earlierResults } from './earlier-results.ts'
 import { type Evaluation, runOf } from './evaluation.ts'
 import { resultLine } from './result-line.ts'
+import { readRunFile, writeRunFile } from './run-file.ts'
 import { writeSides } from './sides.ts'
 import { answered, idOf, type Turn } from './turn.ts'
-
-/** The file beside an output that says what made it. */
-export const runFileOf = (output: string): string => `${output}.run.json`
 
 /**
  * Writes the scored file, or leaves what `resume` goes on with and rejects: with the signal's reason, or with
@@ -57,7 +54,7 @@ export async function evaluateFile(evaluation: Evaluation): Promise<void> {
     throw error
   }
   await writeSides(`${output}.partial.jsonl`, output, evaluation.solvedAt)
-  await writeFile(runFileOf(output), `${JSON.stringify(runOf(evaluation), null, 2)}\n`)
+  await writeRunFile(evaluation)
   await file.finish()
   await journal.discard()
 }
@@ -103,8 +100,7 @@ async function isFinished(evaluation: Evaluation): Promise<boolean> {
   if (failedOnly && !isThere) throw invalid(`${output} is not there: --failed-only goes over a finished file`)
   if (!isThere || failedOnly || existsSync(`${output}.partial.jsonl`)) return false
   if (!resume) throw invalid(`${output} is there already; delete it, or name another --output`)
-  const text = await readFile(runFileOf(output), 'utf8').catch(() => '{}')
-  const before = JSON.parse(text) as Readonly<Record<string, string>>
+  const before = await readRunFile(output)
   const other = Object.entries(runOf(evaluation)).find(([key, value]) => before[key] !== value)
   if (!other) return true
   throw invalid(`${output} was made with ${other[0]} ${before[other[0]] ?? 'unknown'}, not ${other[1]}`)

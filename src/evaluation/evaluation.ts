@@ -10,6 +10,10 @@ import type { Outcome } from '../sample/outcome.ts'
 
 /** How a data set is answered. */
 export interface EvaluationSettings {
+  /** Names its line in tables. */
+  readonly name: string
+  /** The k of pass@k and maj@k. */
+  readonly k: number
   readonly data: string
   readonly reward: string
   /** Answers a row in one run. */

@@ -8,15 +8,19 @@ import { configTexts } from '../plan/config-files.ts'
 import { type ParsedConfig, parseConfig } from '../plan/config-text.ts'
 import { readShape } from '../plan/read-shape.ts'
 import { globalName } from '../plan/reward-config.ts'
-import { type Benchmark, type BenchmarkSettings, benchmarkSettings, settled } from './benchmark-settings.ts'
+import { type BenchmarkSettings, benchmarkSettings, settled } from './benchmark-settings.ts'
+import type { EvaluationSettings } from './evaluation.ts'
 
 const benchmarkConfig = benchmarkSettings.extend({
   /** Names its files and its line in tables. */
   name: globalName,
   /** Rows without answers; relative to the suite's file. */
   data: z.string().min(1),
-  /** A reward of the configs. */
-  reward: z.string().min(1),
+  /** A reward of the configs ... */
+  reward: z.string().min(1).optional(),
+  /** ... or a reward function, whose score is the reward. */
+  function: z.string().min(1).optional(),
+  options: z.record(z.string(), z.unknown()).optional(),
 })
 
 /** A benchmark suite, as it is written. */
@@ -37,8 +41,12 @@ const outerSuite = suiteConfig.extend({
 export interface Suite {
   /** null: it names none. */
   readonly config: string | null
+  /** rm-configs of the benchmarks that name a function; they are to be opened with the others. */
+  readonly inline: readonly { readonly file: string; readonly text: string }[]
+  /** Whether a benchmark names a reward of the configs. */
+  readonly usesConfigs: boolean
   /** Throws RG_CONFIG_INVALID with every mistake, each with its place. `over`: settings that go before the suite's. */
-  benchmarks(gateway: Gateway, over: BenchmarkSettings): readonly Benchmark[]
+  benchmarks(gateway: Gateway, over: BenchmarkSettings): readonly EvaluationSettings[]
 }
 
 /** Reads a suite. Throws RG_CONFIG_INVALID only where it cannot be read at all. */
@@ -53,9 +61,15 @@ export function readSuite(path: string, env: Readonly<Record<string, string | un
     problems.push(...read.problems)
     return read.value
   })
-  problems.push(...doubles(config, written), ...missing(config, written, path))
+  problems.push(...mistakesIn(config, written, dirname(path)))
   return {
     config: outer.value.config === undefined ? null : resolve(dirname(path), outer.value.config),
+    inline: written.flatMap(({ name, function: called, options = {} }) =>
+      name === undefined || called === undefined
+        ? []
+        : [{ file: `${inlineName(name)}.json`, text: oneStep(called, options) }],
+    ),
+    usesConfigs: written.some(({ reward }) => reward !== undefined),
     benchmarks(gateway, over) {
       const rewards = gateway.rewards().map(({ name }) => name)
       const unknown = written.flatMap(({ reward }, at) =>
@@ -63,8 +77,11 @@ export function readSuite(path: string, env: Readonly<Record<string, string | un
           ? []
           : [config.problemAt(['benchmarks', at, 'reward'], noReward(reward, rewards))],
       )
-      const made = written.map(({ name = '', data = '', reward = '', ...own }) =>
-        settled({ name, data: resolve(dirname(path), data), reward }, over, own, outer.value.defaults ?? {}),
+      const made = written.map(
+        ({ name = '', data = '', reward, function: _called, options: _options, ...own }) => {
+          const what = { name, data: resolve(dirname(path), data), reward: reward ?? inlineName(name) }
+          return settled(what, over, own, outer.value.defaults ?? {})
+        },
       )
       const short = made.flatMap(({ k, n, runs }, at) =>
         k <= n * runs
@@ -83,19 +100,26 @@ type Written = readonly Partial<z.output<typeof benchmarkConfig>>[]
 const noReward = (reward: string, rewards: readonly string[]): string =>
   `there is no reward '${reward}'${didYouMean(reward, rewards)}`
 
-const doubles = (config: ParsedConfig, written: Written): readonly Problem[] =>
-  written.flatMap(({ name }, at) =>
-    name !== undefined && written.findIndex((other) => other.name === name) < at
-      ? [config.problemAt(['benchmarks', at, 'name'], `'${name}' is the name of an earlier benchmark`)]
-      : [],
-  )
+/** The reward of a benchmark that names a function. */
+const inlineName = (benchmark: string): string => `suite.${benchmark}`
 
-const missing = (config: ParsedConfig, written: Written, path: string): readonly Problem[] =>
-  written.flatMap(({ data }, at) =>
-    data === undefined || existsSync(resolve(dirname(path), data))
-      ? []
-      : [config.problemAt(['benchmarks', at, 'data'], `there is no file ${resolve(dirname(path), data)}`)],
-  )
+const oneStep = (called: string, options: object): string =>
+  JSON.stringify({ steps: [{ name: called, function: called, options }] })
+
+/** What no schema says. */
+function mistakesIn(config: ParsedConfig, written: Written, folder: string): readonly Problem[] {
+  return written.flatMap(({ name, data, reward, function: called }, at) => {
+    const found: Problem[] = []
+    const tell = (key: string, message: string) =>
+      found.push(config.problemAt(['benchmarks', at, key], message))
+    if (name !== undefined && written.findIndex((other) => other.name === name) < at)
+      tell('name', `'${name}' is the name of an earlier benchmark`)
+    if (data !== undefined && !existsSync(resolve(folder, data)))
+      tell('data', `there is no file ${resolve(folder, data)}`)
+    if ((reward === undefined) === (called === undefined)) tell('reward', 'give one of reward and function')
+    return found
+  })
+}
 
 const invalid = (problems: readonly Problem[]): GatewayError =>
   new GatewayError(

@@ -1,0 +1,85 @@
+import type { Estimate } from '../analysis/estimates.ts'
+import type { Part } from '../analysis/policy-comparison.ts'
+import { estimateText, figuresIn, figureTitle, isClear, partTitle, plainName } from './policy-text.ts'
+
+const columns = [
+  ...[
+    'benchmark',
+    'data_source',
+    'figure',
+    'policy',
+    'prompts',
+    'answers',
+    'invalid',
+    'value',
+    'low',
+    'high',
+  ],
+  ...['runs_mean', 'runs_deviation', 'paired_prompts', 'difference', 'difference_low', 'difference_high'],
+]
+
+/** One line a part, figure and policy. */
+export function comparisonCsv(parts: readonly Part[], names: readonly string[]): string {
+  const lines = parts.flatMap((part) =>
+    figuresIn(part).flatMap((figure) =>
+      part.policies.map((policy, at) => {
+        const gap = at === 0 ? undefined : part.differences[at - 1]
+        const runs = policy.overRuns[figure]
+        return [
+          ...[
+            part.benchmark ?? '',
+            plainName(part.source ?? ''),
+            figureTitle(figure, part.k),
+            names[at] ?? '',
+          ],
+          ...[policy.prompts, policy.answers, policy.invalid],
+          ...cells(policy.figures[figure]),
+          ...[runs?.mean, runs?.deviation, gap?.prompts],
+          ...cells(gap?.figures[figure]),
+        ]
+      }),
+    ),
+  )
+  return [columns, ...lines].map((line) => `${line.map(csvCell).join(',')}\n`).join('')
+}
+
+const cells = (estimate: Estimate | undefined) => [
+  estimate?.value,
+  estimate?.interval?.[0],
+  estimate?.interval?.[1],
+]
+
+/** A text that a spreadsheet would take for a formula gets a quote before it. */
+function csvCell(value: string | number | null | undefined): string {
+  if (typeof value !== 'string') return value == null ? '' : String(value)
+  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
+
+/** A table a part. */
+export function comparisonMarkdown(parts: readonly Part[], names: readonly string[]): string {
+  const [base = '', ...others] = names
+  const head = ['', base, ...others.flatMap((name) => [name, `${name} - ${base}`])]
+  const sections = parts.map((part) => {
+    const rows = figuresIn(part).map((figure) => [
+      figureTitle(figure, part.k),
+      ...part.policies.flatMap((policy, at) => {
+        const own = estimateText(figure, policy.figures[figure])
+        const gap = at === 0 ? undefined : part.differences[at - 1]?.figures[figure]
+        return gap
+          ? [own, isClear(gap) ? `**${estimateText(figure, gap, true)}**` : estimateText(figure, gap, true)]
+          : [own]
+      }),
+    ])
+    const invalid = part.policies.map(
+      (policy, at) => `${names[at]}: ${policy.invalid} of ${policy.answers} invalid`,
+    )
+    const table = [head, head.map((_, at) => (at === 0 ? '---' : '---:')), ...rows].map(
+      (row) => `| ${row.map(markdownCell).join(' | ')} |`,
+    )
+    return `## ${partTitle(part).replaceAll('<', '&lt;')}\n\n${table.join('\n')}\n\n${invalid.join('; ')}\n`
+  })
+  return `${sections.join('\n')}\nBold: the 95 % interval of the difference leaves 0 outside.\n`
+}
+
+const markdownCell = (text: string): string => text.replace(/[|\\<]/g, '\\$&')
