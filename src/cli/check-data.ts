@@ -19,6 +19,7 @@ export const dataOptions = {
   reward: { type: 'string' },
   gold: { type: 'string' },
   rows: { type: 'string' },
+  'answer-tokens': { type: 'string' },
   policy: { type: 'string' },
   'policy-model': { type: 'string' },
   'policy-key-env': { type: 'string' },
@@ -37,6 +38,7 @@ export interface DataValues {
   readonly reward?: string | undefined
   readonly gold?: string | undefined
   readonly rows?: string | undefined
+  readonly 'answer-tokens'?: string | undefined
   readonly policy?: string | undefined
   readonly 'policy-model'?: string | undefined
   readonly 'policy-key-env'?: string | undefined
@@ -58,7 +60,6 @@ export async function checkData(
 ): Promise<number> {
   const format = oneOf('format', values.format, ['text', 'json'])
   const plan = planOf(resolved, values.reward)
-  const maxRows = values.rows === undefined ? Number.POSITIVE_INFINITY : wholeNumber('rows', values.rows, 1)
   const probed = wholeNumber('prompts', values.prompts, 1, 10_000)
   const seed = wholeNumber('seed', values.seed, 0, 2 ** 32 - 1)
   const files: PreflightJob['files'][number][] = []
@@ -76,7 +77,8 @@ export async function checkData(
       subject,
       files,
       goldPath: values.gold ?? null,
-      maxRows,
+      answerTokens: wholeOrNull('answer-tokens', values['answer-tokens']),
+      maxRows: wholeOrNull('rows', values.rows) ?? Number.POSITIVE_INFINITY,
       sampled,
       probed,
       seed,
@@ -97,6 +99,9 @@ export async function checkData(
     await sampled?.policy.close()
   }
 }
+
+const wholeOrNull = (option: string, text: string | undefined): number | null =>
+  text === undefined ? null : wholeNumber(option, text, 1)
 
 function planOf({ plans }: Resolved, named: string | undefined): Plan {
   const names = [...plans.keys()]

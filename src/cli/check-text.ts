@@ -1,3 +1,4 @@
+import type { Lengths } from '../dataset/lengths.ts'
 import type { Finding } from '../preflight/finding.ts'
 import type { Report } from '../preflight/preflight.ts'
 import type { Probe } from '../preflight/signal-probe.ts'
@@ -5,13 +6,14 @@ import { textTable } from './table.ts'
 
 /** A report for people: what is wrong first, then what was seen. */
 export function reportText(report: Report): string {
-  const { reward, files, rows, findings, levels, questions, probe } = report
+  const { reward, files, rows, findings, levels, lengths, questions, probe } = report
   const parts = [
     ...questions.map(
       ({ row, step, model, text }) =>
         `── row ${row}, step ${step}: what ${model} would be asked\n${text.trimEnd()}\n──`,
     ),
     ...levelText(levels),
+    ...(lengths ? [lengthText(lengths)] : []),
     ...(probe ? [probeText(probe)] : []),
     ...findings.map(findingText),
     `${rows} rows of ${files.join(', ')} for ${reward}: ${countsText(findings)}`,
@@ -29,9 +31,11 @@ function findingText({ severity, name, message, advice, rows, count }: Finding):
 const many = (count: number): string => (count === 1 ? 'row' : `${count} rows`)
 
 function countsText(findings: readonly Finding[]): string {
-  const words = { error: 'errors', warning: 'warnings', note: 'notes' } as const
-  return Object.entries(words)
-    .map(([severity, word]) => `${findings.filter((found) => found.severity === severity).length} ${word}`)
+  return (['error', 'warning', 'note'] as const)
+    .map((severity) => {
+      const count = findings.filter((found) => found.severity === severity).length
+      return `${count} ${severity}${count === 1 ? '' : 's'}`
+    })
     .join(', ')
 }
 
@@ -47,6 +51,9 @@ function levelText(levels: Report['levels']): string[] {
   ]
   return [textTable(columns, lines)]
 }
+
+const lengthText = ({ median, p95, max, maxTokens }: Lengths): string =>
+  `prompts have ${median} characters (median), ${p95} (95 %), ${max} (longest: about ${maxTokens} tokens)`
 
 const verdicts: Readonly<Record<Probe['verdict'], string>> = {
   good: 'good: right answers are among them',

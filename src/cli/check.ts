@@ -17,7 +17,8 @@ import type { Command, Io } from './command.ts'
 import { inputText, invalidInput } from './input-text.ts'
 
 const usage = `reward-gateway check FILE|DIR... [--reward-functions DIR] [--input FILE.jsonl]
-reward-gateway check FILE|DIR... --data FILE... [--reward NAME] [--rows N] [--gold COLUMN] [--strict] [--format text|json]
+reward-gateway check FILE|DIR... --data FILE... [--reward NAME] [--rows N] [--gold COLUMN]
+                     [--answer-tokens N] [--strict] [--format text|json]
                      [--policy URL [--policy-model NAME] [--policy-key-env NAME] [--prompts 5] [--answers 8]
                      [--temperature 1] [--max-tokens 1024] [--seed 42]]
 

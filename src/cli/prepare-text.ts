@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Lengths } from '../prepare/lengths.ts'
+import type { Lengths } from '../dataset/lengths.ts'
 import type { Prepared } from '../prepare/prepare.ts'
 import { textTable } from './table.ts'
 

@@ -3,11 +3,12 @@
  * judges' questions, and what a policy's first answers teach. Judges are asked only about a policy's answers.
  */
 import { basename } from 'node:path'
+import { type Lengths, LengthTally } from '../dataset/lengths.ts'
 import type { RowSource } from '../dataset/row-source.ts'
 import { seeded } from '../statistics/seeded.ts'
 import { Columns } from './columns.ts'
 import { type Finding, Findings } from './finding.ts'
-import { type Item, readItem } from './item.ts'
+import { type Item, readItem, turnsOf } from './item.ts'
 import { lookForLeaks } from './leaks.ts'
 import { Questions, type ShownQuestion } from './questions.ts'
 import { Repeats } from './repeats.ts'
@@ -22,6 +23,8 @@ export interface PreflightJob {
   readonly files: readonly { readonly path: string; readonly source: RowSource }[]
   /** The column of right answers; null: `extra_info.answer`, or a row's `response`. */
   readonly goldPath: string | null
+  /** How long answers may get in training; null: as long as the right ones. */
+  readonly answerTokens: number | null
   /** Of each file; Infinity: all. */
   readonly maxRows: number
   readonly sampled: Sampled | null
@@ -41,6 +44,8 @@ export interface Report {
   readonly findings: readonly Finding[]
   /** What right answers earn of the rules, by data source. */
   readonly levels: Readonly<Record<string, readonly Level[]>>
+  /** Of the prompts' texts; null: there are none. */
+  readonly lengths: Lengths | null
   /** Of the first three rows. */
   readonly questions: readonly ShownQuestion[]
   /** null: no policy was asked, or nothing could be scored. */
@@ -56,8 +61,9 @@ export async function preflight(job: PreflightJob): Promise<Report> {
   const columns = new Columns(subject.plan, findings)
   const repeats = new Repeats(findings)
   const truths = new Truths(subject, findings)
-  const questions = new Questions(subject, findings, signal)
+  const questions = new Questions(subject, findings, job.answerTokens, signal)
   const chosen = new Reservoir<Item>(job.probed, seeded(job.seed))
+  const lengths = new LengthTally()
   let rows = 0
   for await (const batch of batchesOf(job, findings)) {
     signal.throwIfAborted()
@@ -68,9 +74,14 @@ export async function preflight(job: PreflightJob): Promise<Report> {
       repeats.look(item)
       lookForLeaks(item, findings)
       chosen.add(item)
+      lengths.add(
+        turnsOf(item)
+          .map(({ content }) => content)
+          .join('\n'),
+      )
     }
     await truths.look(batch.items, signal)
-    for (const item of batch.items) await questions.look(item)
+    await questions.look(batch.items)
     job.onProgress?.(batch.rows)
   }
   if (rows === 0) findings.add('missing-column', 'there are no rows')
@@ -82,14 +93,14 @@ export async function preflight(job: PreflightJob): Promise<Report> {
       ? await probe(subject, chosen.items, job.sampled, full, findings, signal)
       : null
   const { name: reward, version } = subject.plan
-  const files = job.files.map(({ path }) => path)
   return {
     reward,
     version,
-    files,
+    files: job.files.map(({ path }) => path),
     rows,
     findings: findings.list(),
     levels,
+    lengths: lengths.lengths(),
     questions: questions.shown,
     probe: found,
   }

@@ -3,17 +3,17 @@ import { AskError, type Rendered } from '../models/models.ts'
 import type { Findings } from './finding.ts'
 import type { Subject } from './subject.ts'
 
-/** How long a judge's question may be, and how long one is. */
+/** How long a judge's question may be. */
 export interface Window {
-  /** Infinity: it is not known. */
+  /** Tokens; Infinity: it is not known. */
   readonly limit: number
-  /** Tokens; an upper bound where that is within the limit already. */
-  tokensOf(text: Rendered): Promise<number>
+  /** Whether a question fits; `answerTokens`: with an answer of this length in place of its own. */
+  holds(question: Rendered, answer: string, answerTokens: number | null): Promise<boolean>
 }
 
 interface Counted {
   readonly count: number
-  readonly windowOf: number
+  readonly window: number
 }
 
 const patienceMs = 5_000
@@ -33,30 +33,26 @@ export class Windows {
     this.#signal = signal
   }
 
-  of(model: string, answerTokens: number): Promise<Window> {
-    const key = `${model} ${answerTokens}`
-    const known = this.#known.get(key) ?? this.#open(model, answerTokens)
+  /** `verdictTokens`: what the judge's own words take of it. */
+  of(model: string, verdictTokens: number): Promise<Window> {
+    const key = `${model} ${verdictTokens}`
+    const known = this.#known.get(key) ?? this.#open(model, verdictTokens)
     this.#known.set(key, known)
     return known
   }
 
-  async #open(model: string, answerTokens: number): Promise<Window> {
+  async #open(model: string, verdictTokens: number): Promise<Window> {
     const config = this.#subject.resolved.models.get(model)
     const own = config?.max_prompt_tokens || Number.POSITIVE_INFINITY
     const first = config?.backend === 'openai' ? null : await this.#ask(model, 'x')
     if (first === null) {
       this.#findings.add('judge-not-reached', `${model} does not count tokens for us`)
-      return { limit: own, tokensOf: async (text) => Math.ceil(bytesOf(text) / bytesOfToken) }
+      return windowOf(own, async (text) => Math.ceil(bytesOf(text) / bytesOfToken))
     }
-    const limit = Math.min(own, first.windowOf - answerTokens)
-    return {
-      limit,
-      tokensOf: async (text) => {
-        const bytes = bytesOf(text)
-        if (bytes <= limit) return bytes
-        return (await this.#ask(model, text))?.count ?? Math.ceil(bytes / bytesOfToken)
-      },
-    }
+    return windowOf(Math.min(own, first.window - verdictTokens), async (text) => {
+      const counted = await this.#ask(model, text)
+      return counted?.count ?? Math.ceil(bytesOf(text) / bytesOfToken)
+    })
   }
 
   /** null where no server answers as vLLM does. */
@@ -77,6 +73,19 @@ export class Windows {
   }
 }
 
+function windowOf(limit: number, tokensOf: (text: Rendered) => Promise<number>): Window {
+  return {
+    limit,
+    async holds(question, answer, answerTokens) {
+      const own = Buffer.byteLength(answer)
+      const more = answerTokens === null ? 0 : answerTokens - Math.floor(own / bytesOfToken)
+      // A token is never less than a byte: what is short enough by bytes needs no count.
+      if (bytesOf(question) + Math.max(0, more) <= limit) return true
+      return (await tokensOf(question)) + more <= limit
+    },
+  }
+}
+
 async function textOf(body: Forwarded['body']): Promise<string> {
   const pieces: Buffer[] = []
   for await (const piece of body) pieces.push(Buffer.from(piece as Uint8Array))
@@ -86,14 +95,14 @@ async function textOf(body: Forwarded['body']): Promise<string> {
 function counted(status: number, text: string): Counted | null {
   if (status !== 200) return null
   try {
-    const { count, max_model_len: windowOf } = JSON.parse(text) as Record<string, unknown>
-    return typeof count === 'number' && typeof windowOf === 'number' ? { count, windowOf } : null
+    const { count, max_model_len: window } = JSON.parse(text) as Record<string, unknown>
+    return typeof count === 'number' && typeof window === 'number' ? { count, window } : null
   } catch {
     return null
   }
 }
 
-/** With room for what a chat template adds; a token is never less than a byte. */
+/** With room for what a chat template adds. */
 const bytesOf = (text: Rendered): number =>
   typeof text === 'string'
     ? Buffer.byteLength(text)

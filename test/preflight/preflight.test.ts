@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { openRows } from '../../src/dataset/row-source.ts'
@@ -7,6 +7,7 @@ import { openFunctions } from '../../src/functions/open-functions.ts'
 import { readConfigs } from '../../src/plan/configs.ts'
 import { resolvePlans } from '../../src/plan/resolve.ts'
 import { openPolicy } from '../../src/policy/policy.ts'
+import { findingKinds } from '../../src/preflight/finding.ts'
 import { preflight, type Report } from '../../src/preflight/preflight.ts'
 import type { Sampled } from '../../src/preflight/signal-probe.ts'
 import { openSubject } from '../../src/preflight/subject.ts'
@@ -36,13 +37,19 @@ t.test('data, a reward and its servers are looked at before a run', async (t) =>
   async function look(
     reward: object,
     rows: readonly (Row | string)[],
-    more: { readonly models?: object; readonly sampled?: Sampled; readonly goldPath?: string } = {},
+    more: {
+      readonly models?: object
+      readonly sampled?: Sampled
+      readonly goldPath?: string
+      readonly answerTokens?: number
+    } = {},
   ): Promise<Report> {
     writeFileSync(file, rows.map((row) => (typeof row === 'string' ? row : JSON.stringify(row))).join('\n'))
     return reportOn(functions, reward, more.models ?? {}, {
       files: [{ path: file, source: await openRows(file, process.stdin) }],
       sampled: more.sampled ?? null,
       goldPath: more.goldPath ?? null,
+      answerTokens: more.answerTokens ?? null,
     })
   }
   const named = ({ findings }: Report): string[] =>
@@ -152,8 +159,11 @@ t.test('data, a reward and its servers are looked at before a run', async (t) =>
         'template-placeholder 4',
         'prompt-too-long 5',
       ])
-      t.match(report.findings[0]?.message, /{reponse} stays in the question; did you mean 'response'/)
+      t.match(report.findings[0]?.message, /{reponse} stays as it is; did you mean 'response'/)
       t.match(report.findings[3]?.message, /800 tokens that judge takes/)
+
+      const long = await look(rider, rowsOf('rider', 2), { models, answerTokens: 2000 })
+      t.strictSame(named(long), ['prompt-too-long 1 2'])
 
       const away = { judge: { ...models.judge, instances: ['http://127.0.0.1:9'], max_prompt_tokens: 300 } }
       const estimated = await look(rider, rows.slice(4, 6), {
@@ -171,6 +181,21 @@ t.test('data, a reward and its servers are looked at before a run', async (t) =>
     t.strictSame(named(await look({ steps }, rows, { models })), ['failing-question 1 2'])
     const silent = [{ name: 'quality', function: 'rider-judge', model: 'judge' }]
     t.strictSame(named(await look({ steps: silent }, rows, { models })), ['no-question 1 2'])
+  })
+
+  await t.test('judges that compare answers are looked at with two', async (t) => {
+    for (const name of ['pairwise-judge', 'listwise-judge']) {
+      const steps = [{ name: 'rank', function: name, model: 'judge' }]
+      const report = await look({ steps }, rowsOf('gsm8k', 4), { models })
+      t.strictSame(report.findings, [], name)
+      t.match(report.questions[0]?.text, 'I do not know.')
+    }
+  })
+
+  await t.test('every kind of finding is explained', async (t) => {
+    const page = readFileSync('docs/prepare.md', 'utf8')
+    for (const [name, { severity }] of Object.entries(findingKinds))
+      t.match(page, new RegExp(`^\\|[^|]*\`${name}\`[^|]*\\| ${severity} \\|`, 'm'), name)
   })
 
   await t.test('right answers may stand in another column', async (t) => {
@@ -227,7 +252,7 @@ async function reportOn(
   functions: FunctionHost,
   reward: object,
   models: object,
-  job: Pick<Parameters<typeof preflight>[0], 'files' | 'sampled' | 'goldPath'>,
+  job: Pick<Parameters<typeof preflight>[0], 'files' | 'sampled' | 'goldPath' | 'answerTokens'>,
 ): Promise<Report> {
   const texts = [
     { file: 'gateway.json', text: JSON.stringify({ models }) },

@@ -1,0 +1,45 @@
+import { askOf } from '../engine/draw.ts'
+import { guardQuestion } from '../engine/guard/question.ts'
+import { fullGuard } from '../models/guard-config.ts'
+import type { Rendered } from '../models/models.ts'
+import { didYouMean } from '../nearest-name.ts'
+import { questionTexts } from '../plan/marker.ts'
+import type { PlanStep } from '../plan/plan.ts'
+import { secret } from './subject.ts'
+
+/** What an author's rm_preprocess made. */
+export type Question = Parameters<typeof guardQuestion>[1]
+
+/** Not behind a letter or a bracket, as in formulas. */
+const placeholder = /(?<![\\\w}^_{])\{([A-Za-z_][A-Za-z0-9_]*)\}/g
+const usualNames = [
+  'response',
+  'answer',
+  'question',
+  'prompt',
+  'ground_truth',
+  'Response',
+  'Thought',
+  'ResponseSolution',
+]
+
+/** Names in braces that nothing was put in place of, each once and in words. */
+export function placeholdersIn(question: Question): readonly string[] {
+  const { trusted } = questionTexts(question)
+  const left = trusted.flatMap((text) => [...text.matchAll(placeholder)].map(([, name = '']) => name))
+  return [...new Set(left)].map((name) => `{${name}} stays as it is${didYouMean(name, usualNames)}`)
+}
+
+/** The question's texts as the guard of the model renders them. */
+export function renderedTexts(step: PlanStep, model: string, question: Question): readonly Rendered[] {
+  const asked = step.soft ? ({ question, labels: step.soft } as Question) : question
+  const guard = step.guards.get(model) ?? fullGuard
+  const { input } = guardQuestion(askOf(step), asked, secret, step.identity, guard)
+  if (typeof input === 'string') return [input]
+  if ('labels' in input) return [input.question]
+  return input.every((one) => typeof one === 'string') ? input : [input as Rendered]
+}
+
+/** For people. */
+export const plainText = (text: Rendered): string =>
+  typeof text === 'string' ? text : text.map(({ role, content }) => `[${role}]\n${content}`).join('\n')
