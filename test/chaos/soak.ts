@@ -1,18 +1,17 @@
 /**
  * Hours of mixed traffic with faults: every wire, weather every half minute. Memory, descriptors and handles of the gateway
- * must stay flat. Writes bench/results/soak.jsonl and docs/images/soak.svg.
+ * must stay flat. Writes test/chaos/results/soak.jsonl and docs/images/soak.svg.
  */
 import { appendFileSync, rmSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { init } from 'echarts'
 import { Agent } from 'undici'
-import { seeded } from '../test/support/seeded.ts'
-import { rolloutsOf } from './chaos/rollouts.ts'
-import { clearWeather, endsChildren, openStage } from './chaos/stage.ts'
-import { tryOnce } from './chaos/trainer.ts'
-import { weatherOf } from './chaos/weather.ts'
-import { wireCases } from './chaos/wires.ts'
-import { median } from './load.ts'
+import { seeded } from '../support/seeded.ts'
+import { rolloutsOf } from './rollouts.ts'
+import { clearWeather, endsChildren, openStage } from './stage.ts'
+import { tryOnce } from './trainer.ts'
+import { weatherOf } from './weather.ts'
+import { wireCases } from './wires.ts'
 
 const { values } = parseArgs({
   options: {
@@ -24,7 +23,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     toxiproxy: { type: 'string', default: '' },
     port: { type: 'string', default: '18300' },
-    results: { type: 'string', default: 'bench/results/soak.jsonl' },
+    results: { type: 'string', default: 'test/chaos/results/soak.jsonl' },
     plot: { type: 'string', default: 'docs/images/soak.svg' },
   },
 })
@@ -149,6 +148,10 @@ process.stdout.write(`${JSON.stringify(result, null, 1)}\n${violations.slice(0, 
 if (values.plot) writeFileSync(values.plot, plot(readings))
 const isFlat = Object.values(result.growth).every((ratio) => ratio < 1.15)
 if (violations.length > 0 || code !== 0 || !isFlat) process.exitCode = 1
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0
+}
 
 /** Least squares, MiB a minute. */
 function slope(points: readonly Reading[]): number {

@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Agent, request } from 'undici'
-import { seeded } from '../../test/support/seeded.ts'
+import { seeded } from '../support/seeded.ts'
 import { type Rollout, rolloutsOf } from './rollouts.ts'
 import { clearWeather } from './stage.ts'
 import { type Try, tryOnce } from './trainer.ts'

@@ -87,7 +87,7 @@ export async function startGateway({ port, models, rollouts }: Settings): Promis
 }
 
 function spawnGateway(folder: string, records: string): ChildProcess {
-  const node = ['node', '--import', join(import.meta.dirname, 'clock-jump.mjs'), '--max-semi-space-size=64']
+  const node = ['node', '--import', join(import.meta.dirname, 'clock-jump.js'), '--max-semi-space-size=64']
   const serve = [...node, 'dist/src/cli/main.js', 'serve', '--config', folder, '--log-level', 'fatal']
   const mounted = `mount -t tmpfs -o size=128k none '${records}' && exec "$@"`
   const hasMounts = spawnSync('unshare', ['-rm', 'sh', '-c', mounted, 'sh', 'true']).status === 0

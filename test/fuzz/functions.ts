@@ -1,0 +1,218 @@
+import { readdirSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { type RewardFunction, RuleTimeout, type Verdict } from '../../src/contract/index.ts'
+import { type RowParts, row } from '../../src/contract/testing.ts'
+import type { Texts } from './texts.ts'
+
+const graph = {
+  nodes: ['Ann', 'Bob', 'Cid', 'Dee'].map((name, id) => ({ id, name })),
+  links: [
+    [0, 1],
+    [1, 2],
+    [2, 3],
+    [0, 2],
+  ].map(([source = 0, target = 0]) => ({ source, target, weight: 10 })),
+}
+const graphTasks = (names: readonly string[], rest: RowParts): RowParts[] =>
+  names.map((dataSource) => ({ ...rest, dataSource }))
+const call = '<tool_call>{"name": "f", "arguments": {"x": 1}}</tool_call>'
+const reply = JSON.stringify({
+  Thought: '餐已送回。',
+  RelevantConstraintRuleNumber: [],
+  RelevantKnowledgeNumber: [],
+  Response: '客服:可以',
+  ResponseSolution: '无',
+  DialogueAgreeSolution: '是',
+})
+const numbers = ['42', '-17', '1/2', '3.5'].map((groundTruth) => ({ groundTruth }))
+const arcs = 'The nodes are numbered from 0 to 3, and the edges are: (0->1) (1->2). Order them.'
+const question = [{ role: 'user', content: 'Grade {{sample.output_text}} for {{item.answer}}' }]
+const item = { answer: '42', reference: 'the cat sat on the mat' }
+
+/** Rows without a response, and pieces of texts that come near a right one. Functions that are not here take numbers. */
+const rows: Readonly<Record<string, { rows: readonly RowParts[]; pieces?: readonly string[] }>> = {
+  'choice-match': { rows: [{ groundTruth: 'B' }] },
+  clrs: { rows: [{ groundTruth: 'trace | [0 1 2]\n\n' }], pieces: ['[0 1 2]', '[2 1 0]', ' | '] },
+  countdown: {
+    rows: [{ groundTruth: { target: 24, numbers: [3, 3, 8, 8] } }],
+    pieces: ['3', '8', '+', '-', '*', '/', '(', ')', '<answer>', '</answer>'],
+  },
+  grapharena: {
+    rows: graphTasks(
+      ['Distance', 'MCP', 'MIS', 'MVC', 'TSP', 'Neighbor', 'Connected', 'Diameter', 'GED', 'MCS'],
+      {
+        prompt: 'Answer as [A, B].',
+        extraInfo: { graph, graph1: graph, graph2: graph, ends: [1, 3], exact_answer: 2 },
+      },
+    ),
+    pieces: ['Ann', 'Bob', 'Cid', 'Dee', '[', ']', ', '],
+  },
+  graphwiz: {
+    rows: [
+      ...graphTasks(['cycle', 'connectivity', 'hamilton', 'bipartite', 'substructure'], {
+        groundTruth: '### Yes',
+        prompt: arcs,
+      }),
+      ...graphTasks(['flow', 'shortest', 'triplet'], { groundTruth: '### 3', prompt: arcs }),
+      ...graphTasks(['topology'], { groundTruth: '### [0,1,2,3]', prompt: arcs }),
+    ],
+    pieces: ['### ', 'Yes', 'No', '[0,1,2,3]', '3'],
+  },
+  'json-schema': {
+    rows: [{ options: { schema: { type: 'object', required: ['a'] } } }],
+    pieces: ['{"a": ', '1', '}'],
+  },
+  'math-verify': {
+    rows: ['42', '\\frac12', '(1,2)', 'x > 5', '\\{1,2\\}'].map((groundTruth) => ({ groundTruth })),
+  },
+  'npg-muse': {
+    rows: graphTasks(
+      [
+        'MCP_easy_complicated',
+        'TSP_easy_complicated',
+        'GED_easy_complicated',
+        'MIS_easy_complicated',
+        'MVC_easy_complicated',
+      ],
+      {
+        extraInfo: { graph, graph1: graph, graph2: graph, exact_answer: 3 },
+      },
+    ),
+    pieces: ['Ann', 'Bob', 'Cid', 'Dee', '[', ']', ', '],
+  },
+  'openai-string-check': {
+    rows: [
+      {
+        options: { input: '{{ sample.output_json.answer }}', reference: '{{item.answer}}' },
+        extraInfo: item,
+      },
+    ],
+  },
+  'openai-text-similarity': {
+    rows: [{ options: { reference: '{{item.reference}}', metric: 'rouge_l' }, extraInfo: item }],
+    pieces: ['the ', 'cat ', 'sat '],
+  },
+  'openai-label-model': {
+    rows: [
+      { options: { input: question, labels: ['good', 'poor'], passing_labels: ['good'] }, extraInfo: item },
+    ],
+    pieces: ['good', 'poor', '{"result": "', '"}'],
+  },
+  'openai-score-model': {
+    rows: [{ options: { input: question, range: [0, 5] }, extraInfo: item }],
+    pieces: ['{"result": ', '3', '}'],
+  },
+  'math-benchmark': {
+    rows: ['gsm8k', 'math', 'aqua'].map((benchmark) => ({ groundTruth: '42', options: { benchmark } })),
+  },
+  'search-em': {
+    rows: [{ groundTruth: { target: ['Paris', 'the city'] } }],
+    pieces: ['<answer>', '</answer>', 'Paris', 'the '],
+  },
+  'search-subem': {
+    rows: [{ groundTruth: { target: ['Paris', 'the city'] } }],
+    pieces: ['<answer>', '</answer>', 'Paris', 'the '],
+  },
+  'overlong-penalty': { rows: [{ options: { max_length: 100, buffer: 20, unit: 'characters' } }] },
+  'regex-match': { rows: [{ options: { pattern: '(a+)+b|\\d+' } }] },
+  'rider-rule': { rows: [{ groundTruth: reply }], pieces: [reply, '"Response"', ':', '"客服:可以"'] },
+  'rider-bge': { rows: [{ groundTruth: reply }], pieces: [reply] },
+  'rider-judge': { rows: [{}], pieces: ['{"维度一": 1', '"有害性": 1', '维度二: 0}', ','] },
+  'consistency-judge': { rows: [{}], pieces: ['"Thought与Response一致性": 1', '{', '}', ','] },
+  'tool-call': { rows: [{ groundTruth: call }], pieces: [call] },
+  'text-similarity': { rows: [{ groundTruth: 'the cat sat on the mat' }], pieces: ['the ', 'cat ', 'sat '] },
+  zebralogic: {
+    rows: [{ groundTruth: 'Bob' }, { groundTruth: { header: ['House', 'Name'], rows: [['1', 'Bob']] } }],
+  },
+}
+
+interface Target {
+  readonly name: string
+  /** Judges a text; throws what the function throws. Gives what is wrong with the verdict, or null. */
+  try(text: string): string | null
+  readonly pieces: readonly string[]
+}
+
+/** Each shipped function with each of its rows: a rule by the response, a judge by what the model replies. */
+export async function functionTargets(folder: string): Promise<{ targets: Target[]; without: string[] }> {
+  const targets: Target[] = []
+  const without: string[] = []
+  for (const file of readdirSync(folder)
+    .filter((name) => name.endsWith('.js'))
+    .sort()) {
+    const name = basename(file, '.js')
+    const fn = ((await import(join(folder, file))) as { default: RewardFunction }).default
+    const known = rows[name] ?? rows[name.replace(/-(?:boxed|revised|of-n)$/u, '')]
+    const before = targets.length
+    for (const parts of known?.rows ?? [...numbers, {}]) {
+      const check = judgeOf(fn, parts)
+      if (check) targets.push({ name, pieces: known?.pieces ?? [], try: check })
+    }
+    if (targets.length === before) without.push(name)
+  }
+  return { targets, without }
+}
+
+function judgeOf(fn: RewardFunction, parts: RowParts): ((text: string) => string | null) | null {
+  try {
+    const built = row(fn as never, { response: '1', ...parts }) as never
+    const options = fn.options.parse(parts.options ?? {})
+    const [low, high] = fn.range(options)
+    const wrong = (verdict: Verdict): string | null => {
+      if (verdict === null) return null
+      const value = typeof verdict === 'number' ? verdict : verdict.value
+      const shares = typeof verdict === 'number' ? [] : Object.entries(verdict.parts ?? {})
+      const stray = shares.find(
+        ([name, share]) => !Number.isFinite(share) || !fn.parts(options).includes(name),
+      )
+      if (stray) return `part ${stray}`
+      return value >= low && value <= high ? null : `${value} is out of ${low} to ${high}`
+    }
+    const rowOf = (response: string) =>
+      ({ ...(built as object), sample: { ...(built as { sample: object }).sample, response } }) as never
+    if (fn.kind === 'rule') return (text) => wrong(fn.score(rowOf(text)))
+    if (fn.kind === 'group-rule')
+      return (text) =>
+        fn
+          .score([rowOf(text), built])
+          .map(wrong)
+          .find((said) => said !== null) ?? null
+    const answer = (text: string) => ({ text, finishReason: 'stop' }) as never
+    if (fn.kind === 'pair') return (text) => wrong(fn.rm_postprocess(answer(text), built, built))
+    if (fn.kind === 'list')
+      return (text) =>
+        fn
+          .rm_postprocess(answer(text), [built, built])
+          ?.map(wrong)
+          .find((said) => said !== null) ?? null
+    if (fn.ask !== 'generate') return null
+    return (text) => {
+      fn.rm_preprocess(rowOf(text))
+      return wrong(fn.rm_postprocess?.(answer(text), built) ?? null)
+    }
+  } catch {
+    // The row does not fit this function.
+    return null
+  }
+}
+
+/** What is wrong: a throw other than a rule's own limit of time, or a verdict that its declaration forbids. */
+export function fuzzFunctions(targets: readonly Target[], texts: Texts, count: number) {
+  const faults: string[] = []
+  let slowestMs = 0
+  let slowest = ''
+  for (let k = 0; k < count; k++) {
+    const target = targets[k % targets.length] as Target
+    const text = texts.text(target.pieces)
+    const { user } = process.cpuUsage()
+    try {
+      const wrong = target.try(text)
+      if (wrong !== null) faults.push(`${target.name}: ${wrong} for ${JSON.stringify(text)}`)
+    } catch (error) {
+      if (!(error instanceof RuleTimeout)) faults.push(`${target.name}: ${error} for ${JSON.stringify(text)}`)
+    }
+    const ms = (process.cpuUsage().user - user) / 1000
+    if (ms > slowestMs) [slowestMs, slowest] = [ms, `${target.name}: ${JSON.stringify(text).slice(0, 200)}`]
+  }
+  return { faults, slowestMs, slowest }
+}

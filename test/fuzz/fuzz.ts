@@ -1,0 +1,88 @@
+/**
+ * Hostile input everywhere, seeded: functions and verdicts by grammar and damage, every wire's bodies and headers,
+ * rm-configs. No crash, no status that is not declared, no verdict out of range, no growth. `--count` inputs in all.
+ */
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { openFunctions } from '../../src/functions/open-functions.ts'
+import { openGateway } from '../../src/gateway/gateway.ts'
+import { createApp } from '../../src/http/app.ts'
+import { openMetrics } from '../../src/telemetry/metrics.ts'
+import { seeded } from '../support/seeded.ts'
+import { fuzzConfigs } from './configs.ts'
+import { functionTargets, fuzzFunctions } from './functions.ts'
+import { Texts } from './texts.ts'
+import { fuzzWires } from './wires.ts'
+
+const { values } = parseArgs({
+  options: { count: { type: 'string', default: '1000000' }, seed: { type: 'string', default: '1' } },
+})
+const [count, seed] = [Number(values.count), Number(values.seed)]
+/** Most inputs go where one costs least. */
+const shares = { functions: 0.85, wires: 0.08, configs: 0.07 }
+const texts = () => new Texts(seeded(seed))
+
+const folder = join(import.meta.dirname, '../../reward-functions')
+const { targets, without } = await functionTargets(folder)
+// Code is compiled and tables are filled by then.
+fuzzFunctions(targets, texts(), 20_000)
+const before = memory()
+const functions = fuzzFunctions(targets, texts(), Math.round(count * shares.functions))
+const grownByFunctions = memory() - before
+
+const host = await openFunctions({ folders: [], threads: 1, sampleTimeoutMs: 5000 })
+const configs = await fuzzConfigs('rm-configs', host, texts(), Math.round(count * shares.configs))
+await host.close()
+
+const rule = { steps: [{ name: 'rule', function: 'numeric-match' }], on_invalid: 0 }
+const gateway = await openGateway({
+  configs: [],
+  inline: [{ file: 'judged.json', text: JSON.stringify(rule) }],
+  functionFolders: [],
+  env: {},
+  secret: 'fuzz',
+})
+const metrics = openMetrics({
+  version: 'fuzz',
+  inFlight: () => gateway.inFlight,
+  models: () => [],
+  runs: () => gateway.runs(),
+})
+const app = await createApp({ gateway, metrics, bodyLimit: 1 << 20 })
+await fuzzWires(app, texts(), 2000)
+const beforeWires = memory()
+const wires = await fuzzWires(app, texts(), Math.round(count * shares.wires))
+const grownByWires = memory() - beforeWires
+const leftInFlight = gateway.inFlight
+await app.close()
+await gateway.close()
+metrics.close()
+
+const faults = [...functions.faults, ...configs.faults, ...wires.faults]
+process.stdout.write(
+  `${JSON.stringify(
+    {
+      inputs: count,
+      seed,
+      functions: targets.length,
+      functionsWithout: without,
+      slowestCpuMs: Math.round(functions.slowestMs),
+      slowest: functions.slowest,
+      configsThatWork: configs.plans,
+      statuses: wires.statuses,
+      grownMib: { functions: Math.round(grownByFunctions), wires: Math.round(grownByWires) },
+      leftInFlight,
+      faults: faults.length,
+    },
+    null,
+    1,
+  )}\n${faults.slice(0, 40).join('\n\n')}\n`,
+)
+const grows = Math.max(grownByFunctions, grownByWires) > 100
+process.exitCode = faults.length > 0 || grows || leftInFlight > 0 ? 1 : 0
+
+/** MiB that are held, after a collection where `--expose-gc` allows one. */
+function memory(): number {
+  globalThis.gc?.()
+  return process.memoryUsage().heapUsed / 2 ** 20
+}
