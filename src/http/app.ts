@@ -9,7 +9,7 @@ import { readBodies } from './body.ts'
 import { admitBodies } from './body-admission.ts'
 import { endConnections } from './closing.ts'
 import { serveDocs } from './docs.ts'
-import { answerErrors } from './errors.ts'
+import { answerErrors, answerFrameworkError } from './errors.ts'
 import { openKeyLimits } from './key-limits.ts'
 import { measureModelTime, overheadMs } from './model-time.ts'
 import { adminRoutes } from './routes/admin.ts'
@@ -51,6 +51,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     logController: new LogController({ disableRequestLogging: true }),
     forceCloseConnections: 'idle',
     keepAliveTimeout: 75_000,
+    frameworkErrors: answerFrameworkError,
     requestTimeout: receiveMs,
     http: { headersTimeout: receiveMs, connectionsCheckingInterval: Math.min(receiveMs, 5000) },
     genReqId: ({ headers }) => {

@@ -1,6 +1,6 @@
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
-import type { FastifyInstance, FastifySchema } from 'fastify'
+import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify'
 import type { Scope } from '../gateway/keys.ts'
 import { jsonSchemaOf } from './validation.ts'
 
@@ -8,6 +8,7 @@ import { jsonSchemaOf } from './validation.ts'
 export async function serveDocs(app: FastifyInstance, version: string): Promise<void> {
   await app.register(swagger, {
     openapi: {
+      openapi: '3.1.0',
       info: {
         title: 'reward-gateway',
         version,
@@ -18,7 +19,7 @@ export async function serveDocs(app: FastifyInstance, version: string): Promise<
     },
     transform: ({ schema, url, route }) => ({
       url,
-      schema: schema ? { security: securityOf(route.config?.scope), ...converted(schema) } : schema,
+      schema: schema ? { security: securityOf(route.config?.scope), ...converted(schema, route) } : schema,
     }),
   })
   await app.register(swaggerUi, { routePrefix: '/docs', logLevel: 'warn', staticCSP: true })
@@ -35,15 +36,57 @@ function securityOf(scope: Scope | 'open' | undefined): readonly Record<string, 
   return scope === 'admin' ? [{ key: [] }] : [{}, { key: [] }]
 }
 
-function converted(schema: FastifySchema): FastifySchema {
+function converted(schema: FastifySchema, { url, method, config }: RouteOptions): FastifySchema {
   const { body, querystring, params, response, ...rest } = schema
+  const isOpen = config?.scope === 'open'
+  const errors = [
+    ...(body === undefined && querystring === undefined ? [] : [400]),
+    ...(isOpen ? [] : [401, 403]),
+    ...(url.includes('/:') || url.includes('{') ? [404] : []),
+    ...(method === 'POST' ? [...statusesOfBodies, ...(isOpen ? [] : statusesOfWork)] : []),
+  ]
   return {
     ...rest,
     ...(body !== undefined && { body: jsonSchemaOf(body) }),
     ...(querystring !== undefined && { querystring: jsonSchemaOf(querystring) }),
     ...(params !== undefined && { params: jsonSchemaOf(params) }),
-    ...(response !== undefined && { response: responses(response) }),
+    response: {
+      200: { description: 'What was asked for.', type: 'null' },
+      ...Object.fromEntries(errors.map((status) => [status, errorBody])),
+      // A server's own refusals come as they are.
+      ...(config?.forwards && { default: errorBody }),
+      ...responses(response ?? {}),
+    },
   }
+}
+
+const statusesOfBodies = [400, 408, 413, 415]
+const statusesOfWork = [404, 429, 502, 503]
+
+/** What both forms have in common: ours, and OpenAI's where requests are passed on. */
+const errorBody = {
+  description: 'Refused, or failed; docs/errors.md lists the codes.',
+  type: 'object',
+  required: ['error'],
+  properties: {
+    error: {
+      type: 'object',
+      required: ['code', 'message', 'request_id'],
+      properties: {
+        code: { type: 'string' },
+        message: { type: 'string' },
+        request_id: { type: 'string' },
+        problems: {
+          type: 'array',
+          items: {
+            type: 'object',
+            required: ['path', 'message'],
+            properties: { path: { type: 'string' }, message: { type: 'string' } },
+          },
+        },
+      },
+    },
+  },
 }
 
 const responses = (response: unknown): object =>

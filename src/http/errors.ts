@@ -1,5 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, GatewayError } from '../errors.ts'
+import { routedMethods } from './routed-methods.ts'
 
 const codeOfStatus: Readonly<Record<number, ErrorCode>> = {
   400: 'RG_REQUEST_INVALID',
@@ -12,19 +13,34 @@ const codeOfStatus: Readonly<Record<number, ErrorCode>> = {
 
 /** Every error leaves as `{"error": {code, message, problems, request_id}}`; what is nobody's on purpose is RG_INTERNAL. */
 export function answerErrors(app: FastifyInstance): void {
+  const methodsOf = routedMethods(app)
   app.setNotFoundHandler((request, reply) => {
+    const path = request.url.split('?')[0] ?? ''
+    const methods = methodsOf(path)
+    if (methods.length === 0) {
+      const message = `${request.method} ${path}: no such path; see /docs`
+      return send(request, reply, new GatewayError('RG_NOT_FOUND', message))
+    }
+    const allow = methods.join(', ')
+    reply.header('allow', allow)
     send(
       request,
       reply,
-      new GatewayError(
-        'RG_NOT_FOUND',
-        `${request.method} ${request.url.split('?')[0]}: no such path; see /docs`,
-      ),
+      new GatewayError('RG_METHOD_NOT_ALLOWED', `${request.method} ${path}: the path takes ${allow}`),
     )
   })
   app.setErrorHandler<FastifyError | GatewayError>((error, request, reply) => {
     send(request, reply, toGatewayError(error))
   })
+}
+
+/** Of a request whose address Fastify itself refuses: no handler sees it. */
+export function answerFrameworkError(
+  error: FastifyError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  send(request, reply, toGatewayError(error))
 }
 
 /** What any error of a request is in our own words; what is nobody's on purpose is RG_INTERNAL. */

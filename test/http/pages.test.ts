@@ -65,3 +65,34 @@ t.test('the docs show the schema of a sample', async (t) => {
   t.notMatch(JSON.stringify(openapi), /"\$ref":"#\/definitions/)
   t.equal((await app.inject('/docs/')).statusCode, 200)
 })
+
+t.test(
+  'a path that is known by another method says so, and an odd address is refused in the same form',
+  async (t) => {
+    const app = await testApp(t, { one: rewards.one })
+    const wrong = await app.inject('/v1/score')
+    t.match(wrong.json(), { error: { code: 'RG_METHOD_NOT_ALLOWED', message: /takes POST/ } })
+    t.equal(wrong.headers.allow, 'POST')
+    t.equal((await app.inject({ method: 'DELETE', url: '/v1/rewards/one' })).statusCode, 405)
+    t.equal((await app.inject('/v1/scores')).statusCode, 404)
+    for (const url of [`/v1/rewards/${'x'.repeat(500)}`, '/v1/rewards/%']) {
+      const { statusCode, body } = await app.inject(url)
+      t.match(
+        [statusCode, JSON.parse(body)],
+        [400, { error: { code: 'RG_REQUEST_INVALID', request_id: String } }],
+        url,
+      )
+    }
+  },
+)
+
+t.test('the API declares every status that a route may answer', async (t) => {
+  const app = await testApp(t, { one: rewards.one })
+  const openapi = (await app.inject('/openapi.json')).json()
+  t.match(openapi.openapi, /^3\.1/, 'whose schemas are JSON Schema as zod writes it')
+  const statuses = (path: string, method: string) =>
+    Object.keys(openapi.paths[path][method].responses).join(' ')
+  t.equal(statuses('/v1/score', 'post'), '200 400 401 403 404 408 413 415 429 502 503')
+  t.equal(statuses('/livez', 'get'), '200')
+  t.match(statuses('/v1/chat/completions', 'post'), /default/, 'a server may refuse as it likes')
+})

@@ -7,6 +7,13 @@ import { answerOpenAiError } from '../openai-errors.ts'
 import { traceOf } from '../tracing.ts'
 import type { ZodApp } from '../validation.ts'
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** True where a model's server answers, in its own words and with any status. */
+    forwards?: boolean
+  }
+}
+
 /** What a client may ask of a model itself: vLLM's and SGLang's paths that name the model in their body. */
 const paths = [
   '/v1/chat/completions',
@@ -44,7 +51,7 @@ export function passThroughRoutes(app: ZodApp, gateway: Gateway): void {
     const summary = `Ask a model itself: its server's ${path}`
     app.post(
       path,
-      { schema: { tags, summary, body }, errorHandler: answerOpenAiError },
+      { schema: { tags, summary, body }, errorHandler: answerOpenAiError, config: { forwards: true } },
       async (request, reply) => {
         const [odd] = odditiesOf(request)
         if (odd)
