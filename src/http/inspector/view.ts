@@ -4,6 +4,7 @@ import { shownReward } from '../../telemetry/live/shown-series.ts'
 import { historyOf } from '../../telemetry/monitors/history.ts'
 import { statsOf } from '../../telemetry/monitors/stats.ts'
 import { writeModel } from '../routes/model-state.ts'
+import type { Scored, Served, ServedReward, Standing } from './messages.ts'
 
 type Plan = ReturnType<Gateway['rewards']>[number]
 
@@ -12,7 +13,7 @@ const rowsAtFirst = 400
 const rowsATick = 48
 
 /** What the page knows for as long as the configs stay as they are. */
-export function servedView(gateway: Gateway, live: Live): object {
+export function servedView(gateway: Gateway, live: Live): Served {
   return {
     version: gateway.version,
     text: live.policy,
@@ -26,7 +27,7 @@ export const servedMark = (gateway: Gateway, live: Live): string =>
   [live.policy, ...gateway.rewards().map(({ name, version }) => `${name} ${version}`)].join('\n')
 
 /** How everything stands: pools, runs with their figures, alarms. */
-export function standingView(gateway: Gateway): object {
+export function standingView(gateway: Gateway): Standing {
   return {
     in_flight: gateway.inFlight,
     models: gateway.models().map(writeModel),
@@ -37,7 +38,7 @@ export function standingView(gateway: Gateway): object {
 }
 
 /** What was scored after `since`: slots that it touched, and rows after a serial. 0 and 0: everything that is kept. */
-export function scoredView(live: Live, since: number, serial: number): object {
+export function scoredView(live: Live, since: number, serial: number): Scored {
   const now = live.now()
   const rows = live.summaries(serial, since === 0 ? rowsAtFirst : rowsATick)
   return {
@@ -49,7 +50,7 @@ export function scoredView(live: Live, since: number, serial: number): object {
   }
 }
 
-const writePlan = ({ name, version, description, gate, formula, arithmetic, steps }: Plan) => ({
+const writePlan = ({ name, version, description, gate, formula, arithmetic, steps }: Plan): ServedReward => ({
   name,
   version,
   description,

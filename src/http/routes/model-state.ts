@@ -1,7 +1,8 @@
 import type { ModelState } from '../../gateway/gateway.ts'
+import type { ShownModel } from '../inspector/messages.ts'
 
 /** A model's state as the admin API tells it. */
-export function writeModel({ name, serves, backend, memory, waiting, instances }: ModelState): object {
+export function writeModel({ name, serves, backend, memory, waiting, instances }: ModelState): ShownModel {
   return {
     name,
     serves,

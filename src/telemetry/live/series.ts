@@ -63,6 +63,7 @@ export class Series {
   #low: number
   #high: number
   #doublings = 0
+  #widened = 0
 
   /** Without bounds the range grows with the values. */
   constructor(range: readonly [number, number] | null) {
@@ -76,17 +77,24 @@ export class Series {
     return [this.#low, this.#high]
   }
 
+  /** When the range last grew, milliseconds since the epoch; 0: it never has. */
+  get widened(): number {
+    return this.#widened
+  }
+
   /** `value`: finite. `now`: milliseconds since the epoch. */
   add(now: number, value: number): void {
-    while ((value < this.#low || value > this.#high) && this.#doublings < mostDoublings) this.#widen(value)
+    while ((value < this.#low || value > this.#high) && this.#doublings < mostDoublings)
+      this.#widen(now, value)
     const share = (value - this.#low) / (this.#high - this.#low)
     const bin = Math.min(binCount - 1, Math.max(0, Math.floor(share * binCount)))
     this.recent.add(now, bin, value)
     this.long.add(now, bin, value)
   }
 
-  #widen(value: number): void {
+  #widen(now: number, value: number): void {
     this.#doublings += 1
+    this.#widened = now
     const width = this.#high - this.#low
     const half = value < this.#low ? 'upper' : 'lower'
     if (half === 'upper') this.#low -= width

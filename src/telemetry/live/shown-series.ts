@@ -39,10 +39,12 @@ export function shownReward(tracked: TrackedReward, now: number, since: number):
   }
 }
 
-function shownSeries({ range, recent, long }: Series, now: number, since: number): ShownSeries {
+function shownSeries({ range, recent, long, widened }: Series, now: number, since: number): ShownSeries {
+  // Other bins than before: every slot is told again.
+  const first = widened >= since ? 0 : since
   const shown = (slots: Slots) => ({
     width: slots.ms,
-    points: slots.read(now, Math.floor(since / slots.ms)).map((slot) => pointOf(slot, slots.ms)),
+    points: slots.read(now, Math.floor(first / slots.ms)).map((slot) => pointOf(slot, slots.ms)),
   })
   return { range, recent: shown(recent), long: shown(long) }
 }

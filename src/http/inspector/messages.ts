@@ -1,0 +1,85 @@
+import type { RowSummary } from '../../telemetry/live/row-summary.ts'
+import type { ShownReward } from '../../telemetry/live/shown-series.ts'
+import type { RunHistory } from '../../telemetry/monitors/history.ts'
+import type { RunStats } from '../../telemetry/monitors/stats.ts'
+
+/** `event: served`: what holds as long as the configs stay as they are. */
+export interface Served {
+  readonly version: string
+  readonly text: 'full' | 'hash' | 'none'
+  /** Whether any key may do what the admin API does. */
+  readonly has_admin: boolean
+  readonly rewards: readonly ServedReward[]
+}
+
+/** A reward as its config has it. */
+export interface ServedReward {
+  readonly name: string
+  readonly version: string
+  readonly description: string
+  readonly gate: string | null
+  readonly formula: string | null
+  readonly arithmetic: 'sound' | 'reference'
+  readonly steps: readonly ServedStep[]
+}
+
+export interface ServedStep {
+  readonly name: string
+  readonly function: string
+  readonly kind: string
+  readonly models: readonly string[]
+  readonly op: 'add' | 'mul'
+  /** Of a request that names no training step. */
+  readonly weight: number
+  /** null: no end. */
+  readonly range: readonly (number | null)[]
+  readonly when: string | null
+  readonly gated: boolean
+}
+
+/** `event: standing`: how pools and runs stand. */
+export interface Standing {
+  readonly in_flight: number
+  readonly models: readonly ShownModel[]
+  readonly runs: readonly ShownRun[]
+  readonly missing: readonly string[]
+  readonly suspects: readonly { readonly model: string; readonly instance: string }[]
+}
+
+export type ShownRun = RunStats & RunHistory & { readonly reward: string }
+
+export interface ShownModel {
+  readonly name: string
+  readonly serves: string
+  readonly backend: string
+  readonly memory: string
+  readonly waiting: number
+  readonly instances: readonly ShownInstance[]
+}
+
+export interface ShownInstance {
+  readonly address: string
+  readonly state: string
+  readonly weight: number
+  readonly in_flight: number
+  readonly limit: number
+  readonly latency_ms: number
+  readonly calls: number
+  readonly errors: number
+}
+
+/** `event: scored`: slots that were touched and rows that came since the last one; in the first one, all that is kept. */
+export interface Scored {
+  /** Milliseconds since the epoch. */
+  readonly now: number
+  readonly rewards: Readonly<Record<string, ShownReward>>
+  /** The newest first. */
+  readonly rows: readonly RowSummary[]
+}
+
+/** What a key allows. */
+export interface Access {
+  readonly read: boolean
+  readonly score: boolean
+  readonly admin: boolean
+}

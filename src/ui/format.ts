@@ -1,0 +1,48 @@
+/** Three significant digits at most behind the point, none that say nothing; '–' for no number. */
+export function figure(value: number | null | undefined): string {
+  if (value === null || value === undefined || !Number.isFinite(value)) return '–'
+  if (value === 0) return '0'
+  const size = Math.abs(value)
+  if (size >= 1e6 || size < 1e-3) return value.toExponential(1)
+  const text = size >= 100 ? value.toFixed(0) : size >= 10 ? value.toFixed(1) : value.toFixed(3)
+  return text.includes('.') ? text.replace(/\.?0+$/, '') : text
+}
+
+/** With the same number of digits in every row, for columns. */
+export const fixed = (value: number | null | undefined, digits = 3): string =>
+  value === null || value === undefined
+    ? '–'
+    : Math.abs(value) >= 1e6
+      ? value.toExponential(1)
+      : value.toFixed(digits)
+
+/** 1,234 or 12.3 k. */
+export function count(value: number): string {
+  if (value < 10_000) return value.toLocaleString('en-US')
+  if (value < 1e6) return `${(value / 1e3).toFixed(1)} k`
+  return `${(value / 1e6).toFixed(1)} M`
+}
+
+/** A count with its noun. */
+export const counted = (value: number, noun: string): string =>
+  `${count(value)} ${noun}${value === 1 ? '' : 's'}`
+
+/** A share in percent. */
+export function percent(share: number | null): string {
+  if (share === null || !Number.isFinite(share)) return '–'
+  const value = share * 100
+  return `${value !== 0 && Math.abs(value) < 9.95 ? value.toFixed(1) : value.toFixed(0)} %`
+}
+
+/** Milliseconds in the unit that reads best. */
+export function duration(ms: number): string {
+  if (ms < 1) return `${ms.toFixed(1)} ms`
+  if (ms < 1000) return `${Math.round(ms)} ms`
+  return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 60_000)} min`
+}
+
+/** Time of day with seconds. */
+export const clockTime = (at: number): string => new Date(at).toLocaleTimeString('en-GB')
+
+/** Time of day without seconds. */
+export const shortTime = (at: number): string => clockTime(at).slice(0, 5)

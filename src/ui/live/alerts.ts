@@ -1,0 +1,85 @@
+import type { ShownRun, Standing } from '../../http/inspector/messages.ts'
+
+/** Something that somebody should look at. */
+export interface Alert {
+  readonly level: 'bad' | 'warn'
+  readonly title: string
+  readonly detail: string
+  /** What it is about. */
+  readonly subject: string
+}
+
+/** What is wrong now, the worst first. */
+export function alertsOf({ missing, suspects, models, runs }: Standing): readonly Alert[] {
+  const all: Alert[] = [
+    ...missing.map(
+      (text): Alert => ({
+        level: 'bad',
+        title: 'A model cannot be asked',
+        detail: `${text}; samples that need it are invalid.`,
+        subject: text.match(/'(.*)'/)?.[1] ?? '',
+      }),
+    ),
+    ...suspects.map(
+      ({ model, instance }): Alert => ({
+        level: 'bad',
+        title: 'An instance judges known questions wrongly',
+        detail: `${instance} gets no questions until it answers its canaries rightly.`,
+        subject: model,
+      }),
+    ),
+    ...models.flatMap(({ name, instances }) =>
+      instances
+        .filter(({ state }) => state === 'ejected' || state === 'other-model')
+        .map(
+          ({ address, state }): Alert => ({
+            level: 'warn',
+            title: state === 'ejected' ? 'An instance is out' : 'An instance serves another model',
+            detail: `${address} gets no questions until it answers again.`,
+            subject: name,
+          }),
+        ),
+    ),
+    ...runs.flatMap(ofRun),
+  ]
+  return all.sort((a, b) => Number(a.level === 'warn') - Number(b.level === 'warn'))
+}
+
+function ofRun(run: ShownRun): readonly Alert[] {
+  const subject = nameOf(run)
+  const figures = Object.entries(run.figures)
+    .filter(([, { standing }]) => standing === 'low' || standing === 'high')
+    .map(
+      ([name, { value, standing, low, high, help }]): Alert => ({
+        level: 'warn',
+        title: `${wordsOf(name)} is ${standing === 'low' ? 'below' : 'above'} ${standing === 'low' ? low : high}`,
+        detail: `${help} It is ${value?.toFixed(3)} over the last training steps.`,
+        subject,
+      }),
+    )
+  const alarms = run.alarms.map(
+    ({ figure, step, direction, training_step }): Alert => ({
+      level: 'bad',
+      title: figure === 'drift' ? `Drift ${direction}` : 'The reward rises without accuracy',
+      detail:
+        figure === 'drift'
+          ? `The mean of ${step === null ? 'the reward' : `step '${step}'`} left its own history at training step ${training_step}.`
+          : `Seen at training step ${training_step}: read the best paid answers.`,
+      subject,
+    }),
+  )
+  return [...alarms, ...figures]
+}
+
+/** A reward and its run, in one text. */
+export const nameOf = ({ reward, run }: Pick<ShownRun, 'reward' | 'run'>): string =>
+  run === '' ? reward : `${reward} · ${run}`
+
+/** The name of a figure in words. */
+export function wordsOf(name: string): string {
+  const words = name
+    .replace(/_ratio$/, '')
+    .replace(/_bits$/, ', bits')
+    .replaceAll('_', ' ')
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}

@@ -1,0 +1,60 @@
+import { useState } from 'preact/hooks'
+import { accessOf, sessionKey } from '../live/session.ts'
+import { connect } from '../live/store.ts'
+
+/** Asks for the key of this tab. */
+export function KeyForm({ trouble, done }: { readonly trouble: string; readonly done: () => void }) {
+  const [key, write] = useState('')
+  const [said, say] = useState('')
+  const submit = async (event: Event) => {
+    event.preventDefault()
+    const access = await accessOf(key.trim()).catch(() => null)
+    if (!access) return say('The gateway does not answer.')
+    if (!access.read) return say("This key may not read: it needs the scope 'read'.")
+    done()
+    void connect(key.trim())
+  }
+  return (
+    <form class="panel key-form" onSubmit={submit}>
+      <h1>Key</h1>
+      <p class="muted">
+        Reading needs a key with the scope <code>read</code>, the playground <code>score</code>, draining{' '}
+        <code>admin</code>. It stays in this tab and is gone with it.
+      </p>
+      {(said || trouble) && (
+        <p class="error" role="alert">
+          {said || trouble}
+        </p>
+      )}
+      <label>
+        <span>Key</span>
+        <input
+          type="password"
+          autocomplete="off"
+          required
+          value={key}
+          onInput={(event) => write(event.currentTarget.value)}
+        />
+      </label>
+      <div class="actions">
+        <button type="submit" class="primary">
+          Use this key
+        </button>
+        {sessionKey() !== '' && (
+          <button
+            type="button"
+            onClick={() => {
+              done()
+              void connect('')
+            }}
+          >
+            Forget the key
+          </button>
+        )}
+        <button type="button" class="quiet" onClick={done}>
+          Cancel
+        </button>
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,100 @@
+import type { ShownRun } from '../../http/inspector/messages.ts'
+import { counted, figure } from '../format.ts'
+import { alertsOf, nameOf, wordsOf } from '../live/alerts.ts'
+import { useLive } from '../live/store.ts'
+import { Scroll } from '../parts/scroll.tsx'
+import { Text } from '../parts/text.tsx'
+
+/** What somebody should look at, and every figure that the monitors watch. */
+export function AlertsView() {
+  const { standing } = useLive()
+  const alerts = standing ? alertsOf(standing) : []
+  const runs = [...(standing?.runs ?? [])].sort((a, b) => b.rows - a.rows)
+  return (
+    <>
+      <div class="view-head">
+        <h1>Alerts</h1>
+        <span class="muted">docs/monitoring.md says what to do about each</span>
+      </div>
+      {alerts.length === 0 ? (
+        <p class="panel all-well">Nothing is out of bounds.</p>
+      ) : (
+        <ul class="alerts">
+          {alerts.map(({ level, title, detail, subject }) => (
+            <li class={`panel alert ${level}`}>
+              <div>
+                <h2>{title}</h2>
+                <p>
+                  <Text of={detail} />
+                </p>
+              </div>
+              <span class="chip">
+                <Text of={subject} />
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+      {runs.map((run) => (
+        <Monitors run={run} />
+      ))}
+    </>
+  )
+}
+
+function Monitors({ run }: { readonly run: ShownRun }) {
+  const { steps, reading } = run.trends
+  return (
+    <section class="panel" aria-label={`Monitors of ${nameOf(run)}`}>
+      <div class="panel-head">
+        <h2>
+          <Text of={nameOf(run)} />
+        </h2>
+        <p class="muted">
+          {counted(run.rows, 'row')}, {counted(run.groups, 'group')}
+          {run.training_step !== null && `, training step ${run.training_step}`}
+          {reading && `; reward and accuracy over ${steps} steps: ${reading}`}
+        </p>
+      </div>
+      <Scroll label={`Figures of ${nameOf(run)}`}>
+        <table>
+          <caption class="hidden">Figures of {nameOf(run)}</caption>
+          <thead>
+            <tr>
+              <th scope="col">Figure</th>
+              <th scope="col" class="number">
+                Value
+              </th>
+              <th scope="col" class="number">
+                Bounds
+              </th>
+              <th scope="col">Standing</th>
+              <th scope="col" class="wide-only">
+                What it says
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {Object.entries(run.figures).map(([name, { value, standing, low, high, help }]) => (
+              <tr>
+                <th scope="row">{wordsOf(name)}</th>
+                <td class="number strong">{figure(value)}</td>
+                <td class="number muted">
+                  {[low === null ? '' : `≥ ${low}`, high === null ? '' : `≤ ${high}`]
+                    .filter(Boolean)
+                    .join(', ')}
+                </td>
+                <td>
+                  <span class={`state ${standing}`}>
+                    {standing === 'unknown' ? 'too few rows' : standing}
+                  </span>
+                </td>
+                <td class="muted wide-only">{help}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
+    </section>
+  )
+}

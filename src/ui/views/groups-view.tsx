@@ -1,0 +1,213 @@
+import type { ShownRun } from '../../http/inspector/messages.ts'
+import type { RowSummary } from '../../telemetry/live/row-summary.ts'
+import { Histogram } from '../charts/histogram.tsx'
+import { SparkLine } from '../charts/spark-line.tsx'
+import { Strip } from '../charts/strip.tsx'
+import { count, figure, fixed } from '../format.ts'
+import { nameOf, wordsOf } from '../live/alerts.ts'
+import { type LiveState, useLive } from '../live/store.ts'
+import { Text } from '../parts/text.tsx'
+import { addressOf, goTo } from '../route.ts'
+
+/** What is there to learn from: spread and saturation within groups. */
+export function GroupsView({ chosen }: { readonly chosen: string }) {
+  const live = useLive()
+  const runs = [...(live.standing?.runs ?? [])].sort((a, b) => b.rows - a.rows)
+  const run = runs.find((one) => nameOf(one) === chosen) ?? runs[0]
+  return (
+    <>
+      <div class="view-head">
+        <h1>Groups</h1>
+        {runs.length > 1 && run && (
+          <label>
+            <span class="hidden">Run</span>
+            <select value={nameOf(run)} onChange={(event) => goTo('groups', event.currentTarget.value)}>
+              {runs.map((one) => (
+                <option>{nameOf(one)}</option>
+              ))}
+            </select>
+          </label>
+        )}
+      </div>
+      {run ? (
+        <>
+          <Figures run={run} />
+          <Spread run={run} />
+          <RecentGroups live={live} reward={run.reward} />
+        </>
+      ) : (
+        <p class="empty">
+          No group has been scored yet. Answers to one prompt, or with one group_id, are a group.
+        </p>
+      )}
+    </>
+  )
+}
+
+const tiles = [
+  'saturated_groups_ratio',
+  'group_variance',
+  'group_entropy_bits',
+  'length_correlation',
+  'duplicate_answers_ratio',
+]
+
+function Figures({ run }: { readonly run: ShownRun }) {
+  return (
+    <dl class="tiles">
+      <div class="panel tile">
+        <dt>Groups</dt>
+        <dd>{count(run.groups)}</dd>
+        <dd class="aside muted">in {count(run.rows)} rows</dd>
+      </div>
+      {tiles.map((name) => {
+        const told = run.figures[name]
+        if (!told) return null
+        const { value, standing, low, high, help } = told
+        const isOut = standing === 'low' || standing === 'high'
+        return (
+          <div class={isOut ? 'panel tile out' : 'panel tile'} title={help}>
+            <dt>{wordsOf(name)}</dt>
+            <dd>{figure(value)}</dd>
+            <dd class={isOut ? 'aside warn-text' : 'aside muted'}>
+              {[low === null ? '' : `≥ ${low}`, high === null ? '' : `≤ ${high}`].filter(Boolean).join(', ')}
+              {standing === 'unknown' ? ' · too few rows' : isOut ? ' · out of bounds' : ''}
+            </dd>
+          </div>
+        )
+      })}
+    </dl>
+  )
+}
+
+function Spread({ run }: { readonly run: ShownRun }) {
+  const { steps, group_means: means, group_deviations: deviations } = run
+  const last = steps.at(-1)?.step
+  const lines: [string, (number | null)[], readonly [number, number]][] = [
+    ['Reward', steps.map(({ reward }) => reward), [0, 1]],
+    ['Saturated', steps.map(({ saturated }) => saturated), [0, 1]],
+    ['Variance', steps.map(({ variance }) => variance), [0, 0.25]],
+  ]
+  return (
+    <div class="charts">
+      <figure class="panel chart">
+        <figcaption>Groups by mean reward</figcaption>
+        <Histogram bins={means} isTall label={`Groups by mean reward, from 0 to 1: ${means.join(', ')}`} />
+        <Ends from="0: all wrong" to="1: all right" />
+      </figure>
+      <figure class="panel chart">
+        <figcaption>Groups by deviation within</figcaption>
+        <Histogram
+          bins={deviations}
+          isTall
+          label={`Groups by deviation, from 0 to 0.5: ${deviations.join(', ')}`}
+        />
+        <Ends from="0: nothing to learn" to="0.5" />
+      </figure>
+      <figure class="panel chart">
+        <figcaption>Last training steps</figcaption>
+        {lines.map(([name, values, range]) => (
+          <div class="small-line">
+            <span>{name}</span>
+            <SparkLine values={values} range={range} label={`${name} by training step`} />
+            <span class="number">{figure(values.at(-1))}</span>
+          </div>
+        ))}
+        <Ends from={`step ${steps[0]?.step ?? ''}`} to={`step ${last ?? ''}`} />
+      </figure>
+    </div>
+  )
+}
+
+const Ends = ({ from, to }: { readonly from: string; readonly to: string }) => (
+  <div class="ends muted">
+    <span>{from}</span>
+    <span>{to}</span>
+  </div>
+)
+
+interface Group {
+  readonly id: string
+  readonly values: readonly number[]
+  readonly size: number
+  readonly first: RowSummary
+}
+
+const mostGroups = 40
+
+function RecentGroups({ live, reward }: { readonly live: LiveState; readonly reward: string }) {
+  const groups = groupsOf(live.rows.filter((row) => row.reward === reward)).slice(0, mostGroups)
+  const range = live.rewards.get(reward)?.rewards.range ?? [0, 1]
+  if (groups.length === 0) return <p class="muted">Recent samples of this reward name no group.</p>
+  return (
+    <div class="panel scroll">
+      <table>
+        <caption>Recent groups of {reward}</caption>
+        <thead>
+          <tr>
+            <th scope="col">Group</th>
+            <th scope="col" class="number">
+              Answers
+            </th>
+            <th scope="col" class="number">
+              Mean
+            </th>
+            <th scope="col" class="number">
+              Deviation
+            </th>
+            <th scope="col">
+              Rewards, {figure(range[0])} to {figure(range[1])}
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {groups.map(({ id, values, size, first }) => {
+            const mean =
+              values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length
+            const deviation =
+              mean === null
+                ? null
+                : Math.sqrt(values.reduce((sum, v) => sum + (v - mean) ** 2, 0) / values.length)
+            const isFlat = values.length > 1 && deviation !== null && deviation < 1e-9
+            return (
+              <tr key={id}>
+                <th scope="row" class="sample-name">
+                  <a href={addressOf('samples', first.id)}>
+                    <Text of={id} />
+                  </a>
+                  {isFlat && <span class="chip flag">saturated</span>}
+                  {values.length < size && <span class="chip failed">{size - values.length} invalid</span>}
+                </th>
+                <td class="number">{size}</td>
+                <td class="number strong">{fixed(mean)}</td>
+                <td class="number">{fixed(deviation)}</td>
+                <td>
+                  <Strip values={values} range={range} label={`Rewards: ${values.map(figure).join(', ')}`} />
+                </td>
+              </tr>
+            )
+          })}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function groupsOf(rows: readonly RowSummary[]): readonly Group[] {
+  const groups = new Map<string, RowSummary[]>()
+  for (const row of rows) {
+    if (row.group === null) continue
+    const key = `${row.run}\n${row.training_step}\n${row.group}`
+    const known = groups.get(key)
+    if (known) known.push(row)
+    else groups.set(key, [row])
+  }
+  return [...groups.values()]
+    .filter((members) => members.length > 1)
+    .map((members) => ({
+      id: members[0]?.group ?? '',
+      size: members.length,
+      values: members.flatMap(({ value }) => (value === null ? [] : [value])),
+      first: members[0] as RowSummary,
+    }))
+}
