@@ -101,7 +101,7 @@ t.test('the theme can be chosen, and stays', async (t) => {
 
 t.test('what is scored appears by itself, with the distribution of each term', async (t) => {
   const { page, troubles, context } = await visit(browser, scene, 'rewards')
-  const rows = () => page.getByRole('row', { name: /^demo/ }).getByRole('cell').first().textContent()
+  const rows = () => page.getByRole('row', { name: /^demo/ }).getByRole('cell').first().innerText()
   const before = await rows()
   await play(scene, 8, 9)
   await page.waitForFunction(
@@ -223,7 +223,7 @@ t.test('with keys the page asks for one, keeps it in the tab, and drains with th
   const guarded = await openScene({ keys, env, text: 'hash' })
   t.teardown(() => guarded.close())
   const { page, troubles, context } = await visit(browser, guarded, 'samples')
-  t.match(await page.getByRole('heading', { level: 1 }).textContent(), /Key/)
+  t.match(await page.getByRole('heading', { level: 1 }).innerText(), /Key/)
   t.strictSame(await violations(page), [])
   await page.getByLabel('Key', { exact: true }).fill('not-a-key-at-all-0')
   await page.getByRole('button', { name: 'Use this key' }).click()

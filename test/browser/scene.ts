@@ -40,7 +40,10 @@ export async function openScene({ text = 'full', keys, env = {} }: SceneOptions 
   const own = [
     { file: 'gateway.json', text: JSON.stringify({ keys, models: { judge: judgeOf(judges.env) } }) },
     { file: 'rule.json', text: JSON.stringify({ steps: [{ name: 'rule', function: 'gsm8k-progressive' }] }) },
-    { file: 'judged.json', text: JSON.stringify({ steps: [{ name: 'judge', function: 'yes-no-judge', model: 'judge' }] }) },
+    {
+      file: 'judged.json',
+      text: JSON.stringify({ steps: [{ name: 'judge', function: 'yes-no-judge', model: 'judge' }] }),
+    },
   ]
   const gateway = await openGateway({
     ...(keys ? { configs: [], inline: own } : { configs: [shippedConfigs()] }),
