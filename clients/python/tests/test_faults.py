@@ -166,8 +166,10 @@ def test_a_request_of_one_group_names_it_for_load_balancers(scripted: ScriptedSe
     with RewardGateway(scripted.url, reward="r") as gateway:
         for ids in groups:
             gateway.score([{"response": "1", "group_id": group} for group in ids])
+        gateway.post("/wire/nemo-gym/r/verify?group_size=8", {"reward": "r", "samples": []}, group="a/b")
+        gateway.post("/wire/nemo-gym/r/verify", {"reward": "r", "samples": []})
     sent = [request["headers"]["x-reward-gateway-group"] for request in scripted.requests]
-    assert sent == ["gr%C3%BCppe%201", None, None, None, "7"]
+    assert sent == ["gr%C3%BCppe%201", None, None, None, "7", "a%2Fb", None]
 
 
 def test_the_environment_says_where_the_gateway_is(scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import aiohttp
 
 from .connection import connector, default_headers, timeout_of
 from .errors import GatewayRefused
-from .exchange import PATH, Exchange, exchange_of, read_line, read_results, refusal
+from .exchange import PATH, Exchange, exchange_of, header_of_group, read_line, read_results, refusal
 from .plain import to_json
 from .result import Result
 from .retry import Tries
@@ -93,9 +93,11 @@ class AsyncRewardGateway:
                 failure = error
             await asyncio.sleep(tries.pause_s(failure, retry_after))
 
-    async def post(self, path: str, body: Any, *, timeout_s: float | None = None) -> bytes:
-        """Any path that answers JSON to JSON, such as a wire's, with the same tries."""
-        return await self._post(path, Exchange({"content-type": "application/json"}, to_json(body), 0), timeout_s)
+    async def post(self, path: str, body: Any, *, group: object = None, timeout_s: float | None = None) -> bytes:
+        """Any path that answers JSON to JSON, such as a wire's, with the same tries. `group`: requests with the same
+        one reach the same replica behind a load balancer that reads the header."""
+        headers = {"content-type": "application/json", **header_of_group(group)}
+        return await self._post(path, Exchange(headers, to_json(body), 0), timeout_s)
 
     async def close(self) -> None:
         if self._opened is not None:

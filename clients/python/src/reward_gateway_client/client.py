@@ -80,9 +80,9 @@ class RewardGateway:
         finally:
             self._thread.run(ended())
 
-    def post(self, path: str, body: Any, *, timeout_s: float | None = None) -> bytes:
+    def post(self, path: str, body: Any, *, group: object = None, timeout_s: float | None = None) -> bytes:
         """As AsyncRewardGateway.post."""
-        return self._thread.run(self._gateway.post(path, body, timeout_s=timeout_s))
+        return self._thread.run(self._gateway.post(path, body, group=group, timeout_s=timeout_s))
 
     def __enter__(self) -> "RewardGateway":
         return self

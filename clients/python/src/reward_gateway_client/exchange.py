@@ -44,7 +44,11 @@ def exchange_of(
 
 def group_header(samples: Sequence[Sample]) -> dict[str, str]:
     groups = {sample.get("group_id") for sample in samples}
-    group = groups.pop() if len(groups) == 1 else None
+    return header_of_group(groups.pop() if len(groups) == 1 else None)
+
+
+def header_of_group(group: object) -> dict[str, str]:
+    """None: the request may go to any replica."""
     return {} if group is None else {GROUP_HEADER: quote(str(group), safe="")[:256]}
 
 

@@ -17,6 +17,8 @@ from .shared import shared_async_gateway
 class RewardGatewayConfig(BaseResourcesServerConfig):
     gateway_url: str
     reward: str
+    group_size: int | None = None
+    """Answers to one prompt, for rewards that compare them; each waits for the others."""
 
 
 class VerifyRequest(BaseVerifyRequest):
@@ -35,6 +37,12 @@ class RewardGatewayServer(SimpleResourcesServer):
 
     async def verify(self, body: VerifyRequest) -> VerifyResponse:
         gateway = shared_async_gateway(self.config.gateway_url)
-        answer = await gateway.post(f"/wire/nemo-gym/{self.config.reward}/verify", body.model_dump(mode="json"))
+        row = body.model_dump(mode="json")
+        path = f"/wire/nemo-gym/{self.config.reward}/verify"
+        group = None
+        if self.config.group_size is not None:
+            path += f"?group_size={self.config.group_size}"
+            group = row.get("_ng_group_id", row.get("_ng_task_index"))
+        answer = await gateway.post(path, row, group=group)
         response: VerifyResponse = VerifyResponse.model_validate(json.loads(answer))
         return response
