@@ -96,7 +96,8 @@ t.test(
     const cluster = readConfigs(configTexts(['docker/kubernetes/config']), {}).gateway
     const deployment = parse(read('kubernetes/deployment.yaml'))
     const grace = deployment.spec.template.spec.terminationGracePeriodSeconds
-    t.ok(grace > 10 + cluster.limits.drain_s, 'a pod is not ended before it is drained')
+    const { leave_s: leaving, drain_s: draining } = cluster.limits
+    t.ok(leaving >= 5 && grace > leaving + draining, 'a pod is not ended before it has left and is drained')
     const { stop_grace_period: patience } = compose.services['gateway-demo'] as { stop_grace_period?: string }
     t.ok(Number.parseInt(patience ?? '', 10) > rewards.gateway.limits.drain_s, 'nor a container')
   },
@@ -143,8 +144,15 @@ t.test('the manifests fit together', async (t) => {
   ])
     t.ok(named.includes(port))
   t.equal(scaler.spec.scaleTargetRef.name, deployment.metadata.name)
-  t.equal(scaler.spec.metrics[0].pods.metric.name, 'reward_gateway_samples_in_flight')
   const page = readFileSync(join('docs', 'operations.md'), 'utf8')
+  const adapted = parse(read('prometheus/adapter.yaml')).rules.custom as { seriesQuery: string }[]
+  t.strictSame(
+    scaler.spec.metrics.map(({ pods }: { pods: { metric: { name: string } } }) => pods.metric.name),
+    adapted.map(({ seriesQuery }) => seriesQuery.split('{')[0]),
+    'the adapter serves what the autoscaler asks for',
+  )
+  for (const { seriesQuery } of adapted)
+    t.ok(page.includes(`\`${seriesQuery.split('{')[0]?.replace('reward_gateway_', '')}\``), seriesQuery)
   for (const name of ['TRAINER_KEYS', 'METRICS_KEY', 'ADMIN_KEY', 'GUARD_SECRET'])
     t.ok(page.includes(name), name)
 })
