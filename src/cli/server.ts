@@ -27,7 +27,7 @@ export interface RunningServer {
   readonly rewards: readonly string[]
   /** Reads everything again; what came of it is in the log and the metrics. Never rejects. */
   reload(): Promise<void>
-  /** Stops accepting, finishes what is in flight within the configs' limit, then frees everything. */
+  /** Leaves, stops accepting, finishes what is in flight within the configs' limit, then frees everything. */
   close(): Promise<void>
 }
 
@@ -98,6 +98,7 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
     reload,
     async close() {
       unwatch()
+      await gateway.leave()
       const drained = app.close()
       await gateway.close()
       await drained

@@ -110,6 +110,10 @@ export interface Gateway {
    * otherwise than they may. One after the other.
    */
   reload(): Promise<void>
+  /** `leave` was called: whoever chooses between gateways had better choose another. */
+  readonly isLeaving: boolean
+  /** Is not ready from here on, yet scores what comes; resolves after `limits.leave_s`, the time for `close`. */
+  leave(): Promise<void>
   /** Refuses what comes from here on, waits for what is in work (at most `graceMs`), then ends workers and pools. */
   close(graceMs?: number): Promise<void>
 }
@@ -137,6 +141,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   }
   let serving = await openServing(parts)
   let closing = false
+  let leaving = false
   let reloading: Promise<unknown> = Promise.resolve()
   const draining = new Set<Serving>()
   const ending = new AbortController()
@@ -175,7 +180,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     get keys() {
       return serving.keys
     },
-    missing: () => (closing ? ['the gateway is closing'] : missingModels(serving)),
+    missing: () => (closing || leaving ? ['the gateway is closing'] : missingModels(serving)),
     suspects: (reward) =>
       suspectsOf(serving, reward === undefined ? serving.plans.values() : [planOf(reward)]),
     runs: (reward) => monitors.runs(reward),
@@ -210,6 +215,14 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
         (refusal) => closing || ended(refusal),
       )
       return done
+    },
+    get isLeaving() {
+      return leaving
+    },
+    leave() {
+      leaving = true
+      const ms = serving.settings.limits.leave_s * 1000
+      return ms > 0 ? new Promise((resolve) => clock.after(ms, resolve)) : Promise.resolve()
     },
     async close(graceMs = serving.settings.limits.drain_s * 1000) {
       closing = true

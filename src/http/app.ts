@@ -71,7 +71,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   traceRequests(app)
   measureModelTime(app)
   secureReplies(app)
-  endConnections(app)
+  endConnections(app, () => gateway.isLeaving)
   const keyLimits = openKeyLimits(clock, metrics.requests.keyRefused)
   checkKeys(app, gateway, keyLimits)
   admitBodies(app, { each: bodyLimit, all: () => gateway.settings.limits.max_bodies_bytes })

@@ -80,6 +80,8 @@ export const gatewayConfig = z.strictObject({
       deadline_s: seconds.default(600),
       /** The longest that headers and body of a request may take to come; read at the start only. */
       receive_s: seconds.default(60),
+      /** After SIGTERM, how long requests are still taken while /readyz says no; for load balancers that ask it. */
+      leave_s: z.number().min(0).max(3600).default(0),
       /** What SIGTERM gives requests in work. */
       drain_s: z.number().min(0).max(86_400).default(30),
     })

@@ -1,0 +1,111 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { startSimulatedServer } from '../../src/simulate/server.ts'
+import { freePorts, Replica, startBalancer, startHaproxy, withoutHaproxy } from '../support/replicas.ts'
+
+/** Trainers a proxy, each with one sample under way; more for a figure than for a test. */
+const load = Number(process.env.LOAD ?? 2)
+
+interface Answer {
+  readonly status: number
+  readonly replica: string | null
+  // biome-ignore lint/suspicious/noExplicitAny: bodies of replies and of errors
+  readonly body: any
+}
+
+async function post(url: string, reward: string, sample: object, group?: string): Promise<Answer> {
+  const headers = { 'content-type': 'application/json', ...(group && { 'x-reward-gateway-group': group }) }
+  const body = JSON.stringify({ reward, samples: [sample] })
+  const answer = await fetch(`${url}/v1/score`, { method: 'POST', headers, body })
+  return {
+    status: answer.status,
+    replica: answer.headers.get('x-reward-gateway-replica'),
+    body: jsonOf(await answer.text()),
+  }
+}
+
+/** A proxy's own errors are no JSON. */
+function jsonOf(text: string): Answer['body'] {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return { text }
+  }
+}
+
+t.test('two replicas behind one address', async (t) => {
+  const judge = await startSimulatedServer({
+    model: 'm',
+    policy: 'constant',
+    constant: 1,
+    latencyMedianMs: 200,
+  })
+  t.teardown(() => judge.close())
+  const model = { model: 'm', instances: [judge.url], cache: 'never', health: { interval_s: 0 } }
+  const folder = t.testdir({
+    // HAProxy asks twice a second and believes the second no.
+    'gateway.json': JSON.stringify({ models: { judge: model }, limits: { leave_s: 2 } }),
+    'judged.json': JSON.stringify({ steps: [{ name: 'q', function: 'digit-judge', model: 'judge' }] }),
+    'ranked.json': JSON.stringify({
+      group: { wait_s: 60 },
+      steps: [{ name: 'rank', function: 'rank-rule' }],
+    }),
+  })
+  const ports = await freePorts(2)
+  const args = ['--config', folder, '--reward-functions', join('test/fixtures/functions')]
+  const replicas = ports.map((port) => new Replica(t, port, args))
+  await Promise.all(replicas.map((replica) => replica.start()))
+  const proxies = [await startBalancer(t, ports)]
+  if (!withoutHaproxy) proxies.push(await startHaproxy(t, ports))
+
+  await t.test('the answers of a held group meet at one', { skip: withoutHaproxy }, async (t) => {
+    const haproxy = proxies[1] ?? ''
+    const groups = Array.from({ length: 8 }, (_, i) => `prompt ${i}`)
+    const answers = await Promise.all(
+      groups.flatMap((group) =>
+        [0, 1, 2, 3].map(async (index) => {
+          const place = { group_id: group, group_size: 4, group_index: index }
+          const sample = { id: `${index}`, prompt: group, response: String(index), ...place }
+          return { group, ...(await post(haproxy, 'ranked', sample, encodeURIComponent(group))) }
+        }),
+      ),
+    )
+    for (const { status, body, group } of answers)
+      t.match({ status, body }, { status: 200, body: { results: [{ valid: true }] } }, group)
+    const meeting = groups.map(
+      (group) => new Set(answers.filter((one) => one.group === group).map(({ replica }) => replica)),
+    )
+    t.ok(meeting.every(({ size }) => size === 1))
+    t.equal(new Set(meeting.flatMap((met) => [...met])).size, 2, 'groups are spread over both')
+  })
+
+  await t.test('a rolling restart under load loses no sample and scores none twice', async (t) => {
+    let isOver = false
+    let serial = 0
+    const wrong: Answer[] = []
+    const trainer = async (url: string, worker: number) => {
+      while (!isOver) {
+        const id = String(serial++)
+        // Half of them with a group, since a proxy sends those again in a way of its own.
+        const answer = await post(url, 'judged', { id, response: `1 ${id}` }, worker % 2 ? id : undefined)
+        const [result] = answer.body.results ?? []
+        if (answer.status !== 200 || result.id !== id || result.reward !== 1) wrong.push(answer)
+      }
+    }
+    const trainers = proxies.flatMap((url) =>
+      Array.from({ length: load }, (_, worker) => trainer(url, worker)),
+    )
+    for (const replica of replicas) {
+      const before = serial
+      t.equal(await replica.stop(), 0)
+      await replica.start()
+      t.ok(serial > before, 'the other one scores meanwhile')
+    }
+    isOver = true
+    await Promise.all(trainers)
+    t.strictSame(wrong, [], `of ${serial} samples`)
+    t.equal(judge.stats().sequences.finished, serial, 'each was judged once')
+    t.comment(`${serial} samples behind ${proxies.length} proxies`)
+  })
+  await Promise.all(replicas.map((replica) => replica.stop()))
+})
