@@ -40,6 +40,7 @@ const options = {
   'timeout-s': { type: 'string', default: '600' },
   'wait-s': { type: 'string', default: '30' },
   stop: { type: 'string', multiple: true },
+  'keep-stop': flag,
   seed: text,
   chat: flag,
   output: text,
@@ -94,6 +95,7 @@ function settingsOf(values: Readonly<Record<string, unknown>>): BenchmarkSetting
   if (typeof values.seed === 'string')
     given.seed = values.seed === 'none' ? 'none' : wholeNumber('seed', values.seed, 0, 0xffff_ffff)
   if (values.chat === true) given.chat = true
+  if (values['keep-stop'] === true) given.include_stop_str_in_output = true
   const read = benchmarkSettings.safeParse(given)
   if (read.success) return read.data
   const problems: Problem[] = read.error.issues.map(({ path, message }) => ({

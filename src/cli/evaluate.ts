@@ -19,7 +19,7 @@ import { rewardOf } from './reward-choice.ts'
 const usage = `reward-gateway evaluate (--data FILE --reward NAME --output FILE | --suite FILE --output FOLDER) --policy URL...
                         [--config FILE | --function NAME [--options JSON]] [--reward-functions DIR] [--model NAME]
                         [--n N] [--runs N] [--k N] [--temperature T] [--top-p P] [--top-k N] [--min-p P]
-                        [--max-tokens N] [--stop TEXT]... [--seed N|none] [--chat] [--limit N] [--shuffle-seed N]
+                        [--max-tokens N] [--stop TEXT]... [--keep-stop] [--seed N|none] [--chat] [--limit N] [--shuffle-seed N]
                         [--solved-at N] [--resume | --failed-only] [--backend openai|vllm|sglang]
                         [--concurrency N] [--timeout-s N] [--wait-s N] [--api-key-env NAME] [--format text|json]
 
@@ -30,6 +30,7 @@ scored file (.jsonl, .gz, .parquet) for analyze, diff and compare; beside it lie
 --policy       the address of an OpenAI-compatible server; several share the load. --model: what they serve, if not one
 --resume       goes on with an evaluation that was stopped or killed; no answer is sampled twice
 --failed-only  goes over a finished OUTPUT: samples and scores again what has no reward
+--stop         ends an answer; --keep-stop leaves it in the text (vLLM and SGLang), as a reward that reads tags needs
 --chat         sends a plain prompt as a user's message; messages are sent as a chat in any case
 --concurrency  answers under way at one server (default 64); --timeout-s: for one answer (600); --wait-s: for a server
                that lives, where none does (30)

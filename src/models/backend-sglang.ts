@@ -19,7 +19,9 @@ export function sglangBackend(config: ModelConfig): Backend {
 
   const generate = (input: Rendered, settings: Settings): Translation => {
     if (typeof input === 'string') return nativeGenerate(input, settings)
-    const members = samplingMembers(settings.sampling, settings.draw, true) + chatForm(settings.reply)
+    const { include_stop_str_in_output: keepsStop, ...sampling } = settings.sampling
+    const kept = keepsStop === undefined ? '' : `,"no_stop_trim":${keepsStop}`
+    const members = samplingMembers(sampling, settings.draw, true) + kept + chatForm(settings.reply)
     return {
       path: '/v1/chat/completions',
       body: `${model},"messages":${JSON.stringify(input)}${members}}`,

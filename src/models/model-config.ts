@@ -14,6 +14,8 @@ export const samplingConfig = z.strictObject({
   max_tokens: z.int().min(1).optional(),
   seed: z.int().optional(),
   stop: z.array(z.string().min(1)).max(16).optional(),
+  /** Whether the text keeps the stop that ended it; vLLM and SGLang only. */
+  include_stop_str_in_output: z.boolean().optional(),
   logprobs: z.int().min(0).max(20).optional(),
   thinking: z.boolean().optional(),
 })

@@ -27,6 +27,8 @@ export interface Sampling {
   readonly max_tokens?: number
   readonly seed?: number
   readonly stop?: readonly string[]
+  /** Whether the text keeps the stop that ended it. */
+  readonly include_stop_str_in_output?: boolean
   readonly logprobs?: number
   readonly thinking?: boolean
 }

@@ -7,10 +7,11 @@ import { garbled, isNumbers, isObject, objectOf } from './reply.ts'
 
 /** A plain prompt for /generate; `sampling_params` as in docs.sglang.io, basic_usage/sampling_params. */
 export function nativeGenerate(text: string, { sampling, reply, draw }: Settings): Translation {
-  const { max_tokens, seed, logprobs, thinking: _thinking, ...named } = sampling
+  const { max_tokens, seed, logprobs, thinking: _thinking, include_stop_str_in_output, ...named } = sampling
   const params = {
     ...named,
     max_new_tokens: max_tokens ?? completionTokens,
+    ...(include_stop_str_in_output === undefined ? {} : { no_stop_trim: include_stop_str_in_output }),
     ...(seed === undefined ? {} : { sampling_seed: seed + draw }),
     ...nativeForm(reply),
   }

@@ -26,6 +26,7 @@ export interface Sampling {
   readonly temperature: number
   readonly maxTokens: number
   readonly stop: readonly string[]
+  readonly keepsStop: boolean
   readonly seed: number | null
   /** Alternatives a token; null: no logprobs. */
   readonly topLogprobs: number | null
@@ -43,6 +44,7 @@ export function readSampling(body: Call['body'], topLogprobs: number | null): Sa
     temperature: readNumberField(body, 'temperature', 1),
     maxTokens: readNumberField(body, 'max_completion_tokens', readNumberField(body, 'max_tokens', 1e9)),
     stop: typeof stop === 'string' ? [stop] : Array.isArray(stop) ? stop.map(String) : [],
+    keepsStop: (body.include_stop_str_in_output ?? body.no_stop_trim) === true,
     seed: typeof seed === 'number' ? seed : null,
     topLogprobs,
     form: structuredForm(body),
@@ -90,7 +92,7 @@ function cut(
   const apart = thoughts !== null && model.options.reasoningParser === true
   let text = thoughts === null || apart ? reply : `<think>\n${thoughts}\n</think>\n\n${reply}`
   const [end, stopReason] = firstStop(text, sampling.stop)
-  if (stopReason !== null) text = text.slice(0, end)
+  if (stopReason !== null) text = text.slice(0, sampling.keepsStop ? end + stopReason.length : end)
   const spent = apart ? countTokens(thoughts) : 0
   const room = Math.max(0, sampling.maxTokens - spent) * 4
   const isCut = text.length > room

@@ -56,6 +56,23 @@ t.test('a seed settles the answer, and a cut answer says so', async (t) => {
   t.match(first, { finishReason: 'length', tokens: 5 })
 })
 
+t.test('the stop that ended an answer is kept where that is asked for, by every backend', async (t) => {
+  const server = await serve(t)
+  const stopped = { stop: ['####'], max_tokens: 64, seed: 1 }
+  for (const backend of ['openai', 'vllm', 'sglang'] as const) {
+    const policy = await open(t, [server.url], { backend })
+    for (const prompt of ['2 + 3?', [{ role: 'user', content: '2 + 3?' }]]) {
+      const key = `${backend} ${typeof prompt}`
+      t.notMatch(await ask(policy, prompt, key, never, stopped), { text: /####/ }, key)
+      const kept = await ask(policy, prompt, `${key} kept`, never, {
+        ...stopped,
+        include_stop_str_in_output: true,
+      })
+      t.match(kept, { text: /####$/, finishReason: 'stop' }, key)
+    }
+  }
+})
+
 t.test('what fails is a failure with its reason, never an answer', async (t) => {
   const broken = await serve(t, { faults: [{ kind: '500', rate: 1 }] })
   const policy = await open(t, [broken.url], { model: 'actor' })

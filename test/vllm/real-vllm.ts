@@ -10,6 +10,7 @@ import { outcomesOf, sampleOf, testGateway } from '../support/gateway.ts'
 import { configOf, failureOf, question } from '../support/models.ts'
 import { attackVllm } from './attacks.ts'
 import { installedVllm, tinyModel } from './environment.ts'
+import { evaluateVllm } from './evaluate.ts'
 import { startVllm } from './vllm-server.ts'
 
 t.setTimeout(3_600_000)
@@ -85,6 +86,8 @@ await t.test(
 await t.test('attacks stay text for the tokenizer, and the only verdict is what the judge replies', (t) =>
   attackVllm(t, one.url, 'tiny-judge'),
 )
+
+await t.test('a data set of 50 rows is evaluated', (t) => evaluateVllm(t, urls))
 
 await t.test('prefix affinity finds more of the prompts in the caches than taking turns', async (t) => {
   const model = { model: 'tiny-judge', cache: 'never', sampling: { temperature: 0, max_tokens: 1 } }

@@ -98,9 +98,26 @@ async function pooled(call: Call, vector: (one: Admitted) => number[]) {
 /** SGLang's names for what the OpenAI-style endpoints call otherwise. */
 function samplingOf({ body }: Call): Sampling {
   const given = (body.sampling_params ?? {}) as Record<string, unknown>
-  const { max_new_tokens: most = 128, json_schema: schema, regex, stop, temperature, n, seed } = given
+  const {
+    max_new_tokens: most = 128,
+    json_schema: schema,
+    regex,
+    stop,
+    no_stop_trim,
+    temperature,
+    n,
+    seed,
+  } = given
   const structured = schema !== undefined ? { json: schema } : regex !== undefined ? { regex } : undefined
-  const shared = { stop, temperature, n, seed, max_tokens: most, structured_outputs: structured }
+  const shared = {
+    stop,
+    no_stop_trim,
+    temperature,
+    n,
+    seed,
+    max_tokens: most,
+    structured_outputs: structured,
+  }
   const alternatives = typeof body.top_logprobs_num === 'number' ? body.top_logprobs_num : 0
   return readSampling(shared, body.return_logprob === true ? alternatives : null)
 }
