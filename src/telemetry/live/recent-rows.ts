@@ -19,20 +19,29 @@ const mostChars = 16 * 1024 * 1024
 /** Of one request: neighbours, so that groups are whole, and rows without a reward. */
 const neighbours = 16
 const failures = 4
+/** Rows a second that are taken for long; what came sooner would be gone before anybody has seen it. */
+const rowsASecond = 40
 
-/** A bounded choice of the rows of late; the same effort for a request of any length. */
+/**
+ * A bounded choice of the rows of late; the same effort for a request of any length. Under load most requests leave no
+ * row here: to keep each one's rows for a moment made garbage collection a quarter of a rule's cost.
+ */
 export class RecentRows {
   readonly #rows = new Map<string, RecentRow & { readonly chars: number }>()
   #chars = 0
   #serial = 0
+  readonly #scored = new Room()
+  readonly #failed = new Room()
 
   /** `invalid`: rows of the request without a reward. `random`: in [0, 1), chooses the neighbours. */
   take(event: RequestDone, id: string, at: number, invalid: readonly number[], random: number): void {
     const count = event.rows.length
     const first = neighbours * Math.floor(random * Math.ceil(count / neighbours))
-    const last = Math.min(count, first + neighbours)
+    const last = this.#scored.take(at, Math.min(count, neighbours))
+      ? Math.min(count, first + neighbours)
+      : first
     for (const index of invalid.slice(0, failures))
-      if (index < first || index >= last) this.#add(event, id, at, index)
+      if ((index < first || index >= last) && this.#failed.take(at, 1)) this.#add(event, id, at, index)
     for (let index = first; index < last; index += 1) this.#add(event, id, at, index)
   }
 
@@ -66,6 +75,22 @@ export class RecentRows {
   #drop(id: string): void {
     this.#chars -= this.#rows.get(id)?.chars ?? 0
     this.#rows.delete(id)
+  }
+}
+
+/** How many rows may still be taken: as many as are kept at once, and more with time. */
+class Room {
+  #rows = mostRows
+  #filledAt = 0
+
+  /** False where there is no room for so many. `now`: milliseconds since the epoch. */
+  take(now: number, rows: number): boolean {
+    const since = Math.max(0, now - this.#filledAt)
+    this.#filledAt = now
+    this.#rows = Math.min(mostRows, this.#rows + (rowsASecond * since) / 1000)
+    if (this.#rows < rows) return false
+    this.#rows -= rows
+    return true
   }
 }
 
