@@ -49,7 +49,7 @@ const gateway = await startMeasured(
     'dist/src/cli/main.js',
     'serve',
     '--config',
-    'bench/configs',
+    'bench/configs/rule.yaml',
     '--port',
     '8491',
     '--log-level',

@@ -68,7 +68,7 @@ export interface EngineParts {
 
 export function openEngine(parts: EngineParts): Engine {
   const admission = openAdmission(parts.maxRows)
-  const cohorts = openCohorts(parts.clock, groupTerms)
+  const shared = { ...parts, cohorts: openCohorts(parts.clock, groupTerms) }
   return {
     get inFlight() {
       return admission.inFlight
@@ -77,7 +77,7 @@ export function openEngine(parts: EngineParts): Engine {
     score(job) {
       if (job.isRefusable) refuseLate(parts.models, job, job.deadline - parts.clock.now())
       const release = admission.enter(job.rows.length)
-      return scoreRows({ ...parts, cohorts }, job).finally(release)
+      return scoreRows(shared, job).finally(release)
     },
   }
 }
@@ -93,7 +93,7 @@ function scoreRows(
     const end = new RequestExpiry(parts.clock, job.deadline, job.signal, (failure) => {
       for (const walk of walks) walk.end(failure)
     })
-    const groups = gatherGroups(rows.filter(isSample))
+    const groups = gatherGroups(rows)
     const context: StepContext = { ...parts, job, end, groups }
     const substituted = substitutes(plan, groups)
     const outcomes = new Array<Outcome>(rows.length)
@@ -107,9 +107,9 @@ function scoreRows(
       const row = rows[index]
       if (row && isSample(row)) report(context, row, outcome)
     }
-    const take = (index: number, row: Sample | Unreadable, outcome: Outcome) => {
+    const take = (index: number, outcome: Outcome) => {
       outcomes[index] = outcome
-      const final = substituted.now(row, outcome)
+      const final = substituted.now(rows[index] as Sample | Unreadable, outcome)
       if (final) finish(index, final)
       if (--left > 0) return
       for (const [at, one] of outcomes.entries()) {
@@ -121,9 +121,10 @@ function scoreRows(
       const { run = '', trainingStep = null, requestId = null } = job
       parts.events?.done?.({ plan, requestId, run, trainingStep, rows, outcomes, ms })
     }
-    for (const [index, row] of rows.entries()) {
-      if (isSample(row)) walks.push(new Walk(context, row, (outcome) => take(index, row, outcome)))
-      else take(index, row, unscored(plan, row.id, row.failure))
+    for (let index = 0; index < rows.length; index++) {
+      const row = rows[index] as Sample | Unreadable
+      if (isSample(row)) walks.push(new Walk(context, row, index, take))
+      else take(index, unscored(plan, row.id, row.failure))
     }
     for (const walk of walks) walk.go()
   })

@@ -1,4 +1,4 @@
-import type { Sample } from '../sample/sample.ts'
+import type { Sample, Unreadable } from '../sample/sample.ts'
 
 /** Which samples of a request belong together: by group id, else by the same prompt. */
 export interface Groups {
@@ -36,12 +36,13 @@ interface Gathering {
   start(): void
 }
 
-export function gatherGroups(samples: readonly Sample[]): Groups {
+/** The groups of a request's rows; one that cannot be read is in none. */
+export function gatherGroups(rows: readonly (Sample | Unreadable)[]): Groups {
   // Most plans have no group step: groups are found when first asked for.
   let groups: Map<string, Group> | undefined
   const gatherings = new Map<string, Gathering>()
   const groupOf = (sample: Sample): Group => {
-    groups ??= grouped(samples)
+    groups ??= grouped(rows)
     return groups.get(keyOf(sample)) ?? new Group()
   }
   return {
@@ -112,9 +113,10 @@ function gather(members: readonly Sample[], run: Run, { least, after }: Patience
   return { entries, results, start: () => start() }
 }
 
-function grouped(samples: readonly Sample[]): Map<string, Group> {
+function grouped(rows: readonly (Sample | Unreadable)[]): Map<string, Group> {
   const groups = new Map<string, Group>()
-  for (const sample of samples) {
+  for (const sample of rows) {
+    if ('failure' in sample) continue
     const key = keyOf(sample)
     const group = groups.get(key) ?? new Group()
     groups.set(key, group)

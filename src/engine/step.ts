@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import type { CallRow, FunctionHost } from '../functions/function-host.ts'
+import type { CallResult, CallRow, FunctionHost } from '../functions/function-host.ts'
 import type { Models } from '../models/models.ts'
 import type { PlanStep } from '../plan/plan.ts'
 import type { Failure } from '../sample/failure.ts'
@@ -33,18 +33,11 @@ export type Terms = readonly (Term | undefined)[]
 export const termNamed = (terms: Terms, name: string): Term | undefined =>
   terms.find((term) => term?.name === name)
 
-/** A rule's term, to `done`: most samples need nothing else, so this costs them no promise. */
-export function ruleTerm(
-  context: StepContext,
-  step: PlanStep,
-  row: CallRow,
-  done: (term: Term) => void,
-): void {
-  context.functions.run({ op: 'score', function: step.function, rows: [row] }, (result) => {
-    if (result.status === 'failed') return done(failed(context, step, result.failure))
-    const [score = null] = result.status === 'verdicts' ? result.verdicts : []
-    done(score ? scored(context, step, score) : off(context, step, 'not_applicable'))
-  })
+/** A rule's term, of what its function said. */
+export function ruleTerm(context: StepContext, step: PlanStep, result: CallResult): Term {
+  if (result.status === 'failed') return failed(context, step, result.failure)
+  const score = result.status === 'verdicts' ? result.verdicts[0] : null
+  return score ? scored(context, step, score) : off(context, step, 'not_applicable')
 }
 
 /** A row as an author's code sees it: the sample with this step's judge prompt, and the steps named in `after`. */

@@ -9,24 +9,35 @@ import { groupTerm } from './group-step.ts'
 import { judgeTerm } from './judge.ts'
 import { concluded } from './outcome.ts'
 import { failed, off, rowOf, ruleTerm, type StepContext, type Terms, termNamed } from './step.ts'
-import { traceStep } from './traced-step.ts'
+import { type TracedStep, traceStep } from './traced-step.ts'
 
 /** One sample on its way through its plan's steps: each begins as soon as the steps that it needs are done. */
 export class Walk {
   readonly #context: StepContext
   readonly #sample: Sample
-  readonly #done: (outcome: Outcome) => void
-  readonly #terms: (Term | undefined)[] = []
-  readonly #begun: boolean[] = []
+  readonly #index: number
+  readonly #done: (index: number, outcome: Outcome) => void
+  readonly #terms: (Term | undefined)[]
+  readonly #begun: boolean[]
   #left: number
   #isOver = false
 
-  /** `done` is called once, whatever happens. */
-  constructor(context: StepContext, sample: Sample, done: (outcome: Outcome) => void) {
+  /** `done` is called once, whatever happens, with the sample's `index` in its request. */
+  constructor(
+    context: StepContext,
+    sample: Sample,
+    index: number,
+    done: (index: number, outcome: Outcome) => void,
+  ) {
+    const { length } = context.job.plan.steps
     this.#context = context
     this.#sample = sample
+    this.#index = index
     this.#done = done
-    this.#left = context.job.plan.steps.length
+    // An array that grows makes room for seventeen.
+    this.#terms = new Array<Term | undefined>(length)
+    this.#begun = new Array<boolean>(length)
+    this.#left = length
   }
 
   /** Begins every step that waits for nothing more. */
@@ -34,27 +45,31 @@ export class Walk {
     const { steps } = this.#context.job.plan
     for (let at = 0; at < steps.length; at++) {
       const step = steps[at] as PlanStep
-      if (this.#begun[at] || !step.needs.every((name) => termNamed(this.#terms, name))) continue
+      if (this.#begun[at] || !this.#isReady(step)) continue
       this.#begun[at] = true
       this.#begin(step, at)
     }
+  }
+
+  #isReady({ needs }: PlanStep): boolean {
+    return needs.length === 0 || needs.every((name) => termNamed(this.#terms, name))
   }
 
   #begin(step: PlanStep, at: number): void {
     const why = offReason(this.#context, step, this.#sample, this.#terms)
     const traced = why ? null : traceStep(this.#context, step, this.#sample)
     const context = traced?.context ?? this.#context
-    const finish = (term: Term) => {
-      traced?.end(term)
-      this.#finish(at, term)
-    }
     const row = rowOf(step, this.#sample, this.#terms)
+    // Most samples need nothing else, so a rule costs them no promise.
     if (step.kind === 'rule' && !why) {
-      ruleTerm(context, step, row, finish)
+      context.functions.run({ op: 'score', function: step.function, rows: [row] }, (result) =>
+        this.#finish(at, ruleTerm(context, step, result), traced),
+      )
       return
     }
-    stepTerm(context, step, this.#sample, row, why).then(finish, (error: unknown) =>
-      finish(failed(context, step, unforeseen(error))),
+    stepTerm(context, step, this.#sample, row, why).then(
+      (term) => this.#finish(at, term, traced),
+      (error: unknown) => this.#finish(at, failed(context, step, unforeseen(error)), traced),
     )
   }
 
@@ -64,7 +79,8 @@ export class Walk {
     this.#conclude((step) => failed(this.#context, step, failure))
   }
 
-  #finish(at: number, term: Term): void {
+  #finish(at: number, term: Term, traced: TracedStep | null): void {
+    traced?.end(term)
     if (this.#isOver) return
     this.#terms[at] = term
     if (--this.#left > 0) this.go()
@@ -75,7 +91,7 @@ export class Walk {
     this.#isOver = true
     const { job } = this.#context
     const terms = job.plan.steps.map((step, at) => this.#terms[at] ?? missing(step))
-    this.#done(concluded(job, this.#sample, terms))
+    this.#done(this.#index, concluded(job, this.#sample, terms))
   }
 }
 

@@ -238,11 +238,11 @@ const isClosing = (): GatewayError =>
 
 /** Throws at once what the engine throws at once: a reply that streams has then not begun. */
 function scoreWith(serving: Serving, plan: Plan, job: ScoreJob, clock: Clock): Promise<Scored> {
-  const limits = [job.deadlineMs, plan.deadlineMs, serving.settings.limits.deadline_s * 1000]
-  const patience = Math.min(...limits.filter((ms) => ms != null))
-  const { reward: _reward, deadlineMs: _deadline, onInvalid = plan.onInvalid, ...rest } = job
+  const { deadlineMs = Number.POSITIVE_INFINITY, onInvalid = plan.onInvalid } = job
+  const longest = serving.settings.limits.deadline_s * 1000
+  const patience = Math.min(deadlineMs, plan.deadlineMs ?? Number.POSITIVE_INFINITY, longest)
   const served = onInvalid === plan.onInvalid ? plan : { ...plan, onInvalid }
-  const scoring = serving.engine.score({ ...rest, plan: served, deadline: clock.now() + patience })
+  const scoring = serving.engine.score({ ...job, plan: served, deadline: clock.now() + patience })
   return scoring.then((outcomes) => answered(outcomes, served))
 }
 

@@ -1,3 +1,4 @@
+import { isAscii } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { createGunzip } from 'node:zlib'
 import type { FastifyInstance, FastifyRequest, RequestPayload } from 'fastify'
@@ -31,7 +32,7 @@ export function readBodies(app: FastifyInstance): void {
       if (request.routeOptions.config.repeats)
         digests.set(request, createHash('sha256').update(text).digest('base64'))
       try {
-        const { value, oddities } = parseJsonText(String(text))
+        const { value, oddities } = parseJsonText(textOf(text))
         if (oddities.length > 0) odditiesByRequest.set(request, oddities)
         return value
       } catch (cause) {
@@ -58,6 +59,10 @@ function unpacked(payload: RequestPayload): RequestPayload {
   payload.on('error', (error) => gunzip.destroy(error))
   return payload.pipe(gunzip)
 }
+
+/** Most bodies are plain ASCII, which needs no decoding. */
+const textOf = (body: string | Buffer): string =>
+  typeof body === 'string' ? body : body.toString(isAscii(body) ? 'latin1' : 'utf8')
 
 // V8 quotes the text around the mistake; a body holds prompts, which never leave in an error or a log.
 const reason = (cause: unknown): string => {

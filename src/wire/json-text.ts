@@ -41,7 +41,10 @@ function mayBeRounded(value: unknown, depth: number): boolean {
   if (typeof value === 'number') return !(Math.abs(value) < 2 ** 53)
   if (value === null || typeof value !== 'object') return false
   if (depth === depthLimit) return true
-  if (Array.isArray(value)) return value.some((item) => mayBeRounded(item, depth + 1))
+  if (Array.isArray(value)) {
+    for (const item of value) if (mayBeRounded(item, depth + 1)) return true
+    return false
+  }
   for (const key in value) {
     if (mayBeRounded((value as Record<string, unknown>)[key], depth + 1)) return true
   }

@@ -47,7 +47,8 @@ export function writeNativeResult(outcome: Outcome): NativeResult {
 
 const nothing = { score: null, contribution: null, parts: {}, details: {}, flags: [], draws: 0, spread: 0 }
 
-function writeTerm(term: Term): NativeTerm {
+/** A term as it stands in a result, without its name. */
+export function writeTerm(term: Term): NativeTerm {
   const { status, weight } = term
   switch (status) {
     case 'scored': {

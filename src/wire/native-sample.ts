@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { GroupMembership, Message, Sample, Unreadable } from '../sample/sample.ts'
 import { asJson, isDeeperThan, type Oddity } from './json-text.ts'
+import { isPlainRow, type PlainRow } from './plain-row.ts'
 
 const contentPart = z.object({ type: z.string(), text: z.string().optional() })
 /** A message of a conversation, as it is sent. */
@@ -56,13 +57,9 @@ export function readNativeSample(
     id: idOf(row, index),
     failure: { kind: 'bad_sample', retryable: false, detail },
   })
-  const parsed = nativeSample.safeParse(row)
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues
-    return badSample(`${issue?.path.join('.') || 'sample'}: ${issue?.message ?? 'not a sample'}`)
-  }
-  const data = parsed.data
-  for (const field of ['ground_truth', 'extra_info'] as const) {
+  const data = isPlainRow(row) ? row : checked(row)
+  if (typeof data === 'string') return badSample(data)
+  for (const field of nested) {
     if (isDeeperThan(data[field], maxDepth)) return badSample(`${field}: nested deeper than ${maxDepth}`)
   }
   const tooLong = oddities.find(({ literal }) => /\d/.test(literal))
@@ -75,24 +72,36 @@ export function readNativeSample(
   return oddities.length > 0 ? { ...sample, flags: ['non_finite_input'] } : sample
 }
 
+const nested = ['ground_truth', 'extra_info'] as const
+
+/** What the schema makes of a row, or what is wrong with it. */
+function checked(row: unknown): NativeSample | string {
+  const parsed = nativeSample.safeParse(row)
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  return `${issue?.path.join('.') || 'sample'}: ${issue?.message ?? 'not a sample'}`
+}
+
 function idOf(row: unknown, index: number): string {
   const id = row !== null && typeof row === 'object' && 'id' in row ? row.id : undefined
   return typeof id === 'string' || typeof id === 'number' ? String(id) : String(index)
 }
 
-function sampleOf(data: NativeSample, index: number): Sample {
-  const group = groupOf(data)
-  return {
+function sampleOf(data: NativeSample | PlainRow, index: number): Sample {
+  const { prompt = '', response } = data
+  const sample: Writable<Sample> = {
     id: String(data.id ?? index),
-    prompt: typeof data.prompt === 'string' ? data.prompt : data.prompt.map(messageOf),
-    response:
-      typeof data.response === 'string'
-        ? data.response
-        : data.response.map((m) => messageOf(m).content).join('\n'),
-    ...truthOf(data),
-    ...(group && { group }),
+    prompt: typeof prompt === 'string' ? prompt : prompt.map(messageOf),
+    response: typeof response === 'string' ? response : response.map((m) => messageOf(m).content).join('\n'),
+    ...noTruth,
   }
+  addTruth(sample, data)
+  const group = groupOf(data)
+  if (group) sample.group = group
+  return sample
 }
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
 /** What a sample brings along besides prompt and response. */
 export type Truth = Pick<
@@ -100,19 +109,31 @@ export type Truth = Pick<
   'groundTruth' | 'dataSource' | 'rmPrompt' | 'rmPrompts' | 'extraInfo' | 'lacksExtraInfo'
 >
 
-/** The truth in native fields; those of the texts and the group do not count. */
-export const truthOf = (
-  data: Pick<NativeSample, 'ground_truth' | 'data_source' | 'rm_prompt' | 'rm_prompts' | 'extra_info'>,
-): Truth => ({
-  groundTruth: asJson(data.ground_truth ?? null),
-  rmPrompts: data.rm_prompts ?? {},
-  extraInfo: (data.extra_info ?? {}) as Sample['extraInfo'],
-  ...(data.extra_info == null && { lacksExtraInfo: true }),
-  ...(data.data_source != null && { dataSource: data.data_source }),
-  ...(data.rm_prompt != null && { rmPrompt: data.rm_prompt }),
-})
+type TruthFields = Pick<
+  NativeSample,
+  'ground_truth' | 'data_source' | 'rm_prompt' | 'rm_prompts' | 'extra_info'
+>
 
-function groupOf(data: NativeSample): GroupMembership | undefined {
+/** The truth in native fields; those of the texts and the group do not count. */
+export function truthOf(data: TruthFields): Truth {
+  const truth: Writable<Truth> = { ...noTruth }
+  addTruth(truth, data)
+  return truth
+}
+
+const noTruth = { groundTruth: null, rmPrompts: Object.freeze({}), extraInfo: Object.freeze({}) }
+
+function addTruth(truth: Writable<Truth>, data: TruthFields): void {
+  const { ground_truth, data_source, rm_prompt, rm_prompts, extra_info } = data
+  if (ground_truth !== undefined) truth.groundTruth = asJson(ground_truth)
+  if (rm_prompts != null) truth.rmPrompts = rm_prompts
+  if (extra_info == null) truth.lacksExtraInfo = true
+  else truth.extraInfo = extra_info as Sample['extraInfo']
+  if (data_source != null) truth.dataSource = data_source
+  if (rm_prompt != null) truth.rmPrompt = rm_prompt
+}
+
+function groupOf(data: NativeSample | PlainRow): GroupMembership | undefined {
   if (data.group_id == null) return undefined
   return {
     id: String(data.group_id),

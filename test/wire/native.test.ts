@@ -1,7 +1,10 @@
 import t from 'tap'
 import type { Outcome } from '../../src/sample/outcome.ts'
 import { writeNativeResult } from '../../src/wire/native-result.ts'
-import { readNativeRows, readNativeSample } from '../../src/wire/native-sample.ts'
+import { nativeResultText } from '../../src/wire/native-result-text.ts'
+import { nativeSample, readNativeRows, readNativeSample } from '../../src/wire/native-sample.ts'
+import { isPlainRow } from '../../src/wire/plain-row.ts'
+import { seeded } from '../support/seeded.ts'
 
 t.test('a row becomes a sample with its defaults', async (t) => {
   const expected = { id: '3', prompt: '', response: 'x', groundTruth: null, rmPrompts: {}, extraInfo: {} }
@@ -86,7 +89,12 @@ t.test('a result has the same keys whatever became of its terms', async (t) => {
         {
           ...base,
           status: 'scored',
-          score: { value: 0.5, parts: { p: 1 } },
+          score: {
+            value: 0.5,
+            parts: { p: 1 },
+            details: JSON.parse('{"__proto__":1,"x":"\\"\\ud800"}'),
+            flags: ['f'],
+          },
           draws: 1,
           spread: 0,
           contribution: 1,
@@ -106,10 +114,47 @@ t.test('a result has the same keys whatever became of its terms', async (t) => {
   ]
   const results = outcomes.map(writeNativeResult)
   const keysOf = (value: object) => Object.keys(value).sort()
-  for (const result of results) {
+  for (const [index, result] of results.entries()) {
+    t.equal(nativeResultText(outcomes[index] as Outcome), JSON.stringify(result))
     t.strictSame(keysOf(result), keysOf(results[0] ?? {}))
     t.strictSame(keysOf(result.terms.rule ?? {}), keysOf(results[0]?.terms.rule ?? {}))
     t.strictSame(keysOf(result.metrics), ['rule', 'rule_scored'])
   }
   t.match(results[3], { reward: null, substitute: 0.5, terms: { rule: { why: 'judge_timeout' } } })
+})
+
+t.test('a plain row is one that the schema takes and leaves as it is', async (t) => {
+  const texts = ['', 'a', null, undefined, 1, ['a']]
+  const numbers = [0, 1, -1, 1.5, 2 ** 53, '1', null, undefined]
+  const values: Record<string, readonly unknown[]> = {
+    id: ['a', 1, 1.5, null, undefined],
+    prompt: ['p', [{ role: 'user', content: 'p' }], null, undefined],
+    response: ['r', 'r', 'r', 1, undefined],
+    ground_truth: [null, 1, { a: [] }, undefined],
+    data_source: texts,
+    group_id: ['g', ...numbers],
+    group_index: numbers,
+    group_size: numbers,
+    rm_prompt: texts,
+    rm_prompts: [{ a: 'b' }, null, undefined],
+    extra_info: [{ a: 1 }, JSON.parse('{"__proto__":1}'), [], 'a', null, undefined],
+    groundtruth: ['1', undefined, undefined, undefined],
+  }
+  const random = seeded(11)
+  const pick = (of: readonly unknown[]) => of[Math.floor(random() * of.length)]
+  const rows: unknown[] = [null, 'r', [], { response: 'r' }, JSON.parse('{"response":"r","__proto__":1}')]
+  for (let count = 0; count < 3000; count++) {
+    const fields = Object.keys(values).filter((key) => key === 'response' || random() < 0.3)
+    rows.push(
+      JSON.parse(JSON.stringify(Object.fromEntries(fields.map((key) => [key, pick(values[key] ?? [])])))),
+    )
+  }
+  let plain = 0
+  for (const row of rows) {
+    if (!isPlainRow(row)) continue
+    plain += 1
+    t.strictSame(nativeSample.parse(row), { prompt: '', ...row })
+  }
+  t.ok(isPlainRow({ id: 'a', prompt: 'p', response: 'r', ground_truth: {}, group_id: 1, extra_info: {} }))
+  t.ok(plain > 10)
 })

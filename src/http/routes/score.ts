@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import type { Gateway, ScoreJob } from '../../gateway/gateway.ts'
 import type { Outcome } from '../../sample/outcome.ts'
-import { writeNativeResult } from '../../wire/native-result.ts'
+import { nativeResultText } from '../../wire/native-result-text.ts'
 import { nativeSample, readNativeRows } from '../../wire/native-sample.ts'
 import { Asks } from '../asks.ts'
 import { odditiesOf } from '../body.ts'
@@ -48,8 +48,10 @@ export function scoreRoutes(app: ZodApp, gateway: Gateway, limits: KeyLimits): v
     limits.takeSamples(request, reply, samples.length)
     const rows = readNativeRows(samples, odditiesOf(request))
     const asks = explain ? new Asks() : null
-    const write = (index: number, outcome: Outcome) =>
-      asks ? { ...writeNativeResult(outcome), asks: asks.of(rows[index]) } : writeNativeResult(outcome)
+    const write = (index: number, outcome: Outcome): string => {
+      const text = nativeResultText(outcome)
+      return asks ? `${text.slice(0, -1)},"asks":${JSON.stringify(asks.of(rows[index]))}}` : text
+    }
     const job: ScoreJob = {
       reward,
       rows,
@@ -65,10 +67,9 @@ export function scoreRoutes(app: ZodApp, gateway: Gateway, limits: KeyLimits): v
     if (request.headers.accept?.includes(ndjson))
       return reply.type(ndjson).send(streamed(gateway, job, write))
     const { outcomes, version } = await gateway.score(job)
-    return {
-      results: outcomes.map((outcome, index) => write(index, outcome)),
-      reward: { name: reward, version },
-    }
+    const results = outcomes.map((outcome, index) => write(index, outcome)).join(',')
+    reply.type('application/json; charset=utf-8')
+    return `{"results":[${results}],"reward":${JSON.stringify({ name: reward, version })}}`
   })
 }
 
@@ -76,15 +77,16 @@ export function scoreRoutes(app: ZodApp, gateway: Gateway, limits: KeyLimits): v
 function streamed(
   gateway: Gateway,
   job: ScoreJob,
-  write: (index: number, outcome: Outcome) => object,
+  write: (index: number, outcome: Outcome) => string,
 ): Readable {
   const lines = new Readable({ read() {} })
-  const push = (line: object) => lines.push(`${JSON.stringify(line)}\n`)
+  const onOutcome = (index: number, outcome: Outcome) =>
+    lines.push(`{"index":${index},${write(index, outcome).slice(1)}\n`)
   gateway
-    .score({ ...job, onOutcome: (index, outcome) => push({ index, ...write(index, outcome) }) })
+    .score({ ...job, onOutcome })
     .catch((error) => {
       if (!(error instanceof GatewayError)) throw error
-      push({ error: { code: error.code, message: error.message } })
+      lines.push(`${JSON.stringify({ error: { code: error.code, message: error.message } })}\n`)
     })
     .then(
       () => lines.push(null),

@@ -82,16 +82,17 @@ export function countGroup(tally: Tally, members: readonly Member[]): void {
   tally.length.xy += xy
 }
 
-/** Members whose answer an earlier one gave. Only answers of one length are compared: to hash them all would cost more. */
+/** Members whose answer an earlier one gave. Only answers of one length and one end are compared: to hash them all would cost more. */
 function repeats(members: readonly Member[]): number {
-  const byLength = new Map<number, Set<string> | string>()
+  const alike = new Map<string, Set<string> | string>()
   let count = 0
   for (const { length, print } of members) {
-    const known = byLength.get(length)
-    if (known === undefined) byLength.set(length, print)
+    const key = `${length} ${print.slice(-12)}`
+    const known = alike.get(key)
+    if (known === undefined) alike.set(key, print)
     else if (typeof known === 'string') {
       if (known === print) count += 1
-      else byLength.set(length, new Set([known, print]))
+      else alike.set(key, new Set([known, print]))
     } else if (known.has(print)) count += 1
     else known.add(print)
   }
