@@ -33,8 +33,8 @@ export class VirtualTime implements Clock {
     }
     work.then(settle, settle)
     for (;;) {
-      // What a timer set off runs to its end first, however many promises that takes.
-      await new Promise(setImmediate)
+      // What a timer set off runs to its end first, however many promises and turns of the loop that takes.
+      for (let turn = 0; turn < 4; turn++) await new Promise(setImmediate)
       if (isSettled) return work
       const next = this.#pop()
       if (!next) throw new Error('the work waits for something that is no timer')

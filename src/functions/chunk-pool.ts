@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { ChunkQueue, type ChunkSize, type Waiting } from './chunk-queue.ts'
 import type { Executor, StartExecutor } from './executor.ts'
-import type { ChunkResult, Job, JobEnd, JobResult } from './job.ts'
+import type { ChunkResult, Job, JobEnd, JobResult, JobRunner } from './job.ts'
 import type { Stage } from './progress.ts'
 
 const startsTried = 3
@@ -34,7 +34,7 @@ export interface ChunkPoolOptions {
  * Jobs in, ends out. What waits when an executor is free is its next chunk. A job that hangs or kills its executor
  * costs only itself: the others of its chunk run again, which pure functions do not notice.
  */
-export class ChunkPool {
+export class ChunkPool implements JobRunner {
   readonly #options: ChunkPoolOptions
   readonly #queue: ChunkQueue
   readonly #seats = new Set<Seat>()

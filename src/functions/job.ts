@@ -35,3 +35,11 @@ export interface ChunkResult {
   readonly results: readonly JobResult[]
   readonly ms: readonly number[]
 }
+
+/** Runs jobs somewhere. */
+export interface JobRunner {
+  /** `end` is called once, whatever happens; perhaps at once. */
+  run(job: Job, end: (end: JobEnd) => void): void
+  /** Finishes what it has; what comes later ends as `closed`. */
+  close(): Promise<void>
+}

@@ -5,6 +5,8 @@ import { ChunkPool, type ChunkPoolOptions } from './chunk-pool.ts'
 import { discover } from './discover.ts'
 import type { FunctionEvents } from './events.ts'
 import type { FunctionHost } from './function-host.ts'
+import { inPlace, inPlaceFunctions } from './in-place.ts'
+import type { JobRunner } from './job.ts'
 import { PooledHost } from './pooled-host.ts'
 import { type PythonSettings, pythonProcesses } from './python-process.ts'
 import type { FunctionSource } from './source.ts'
@@ -31,7 +33,7 @@ export async function openFunctions(options: FunctionHostOptions): Promise<Funct
   const events = options.events ?? (() => {})
   const pools = openPools(options, sources, events)
   const functions = new Map(
-    sources.map((source) => [source.name, { source, pool: pools.get(source.name) as ChunkPool }]),
+    sources.map((source) => [source.name, { source, pool: pools.get(source.name) as JobRunner }]),
   )
   const host = new PooledHost(functions, events, options.sampleTimeoutMs)
   const users = sources.filter(({ loader }) => loader !== 'native')
@@ -45,12 +47,12 @@ export async function openFunctions(options: FunctionHostOptions): Promise<Funct
   throw new GatewayError('RG_FUNCTION_INVALID', 'reward functions cannot be used', { problems })
 }
 
-/** Function name -> its pool: one of threads, and one of Python processes where there are Python files. */
+/** Function name -> what runs it: threads, Python processes where there are Python files, or this thread. */
 function openPools(
   { threads, python = {}, sampleTimeoutMs, clock = systemClock }: FunctionHostOptions,
   sources: readonly FunctionSource[],
   events: FunctionEvents,
-): Map<string, ChunkPool> {
+): Map<string, JobRunner> {
   const shared = {
     sampleTimeoutMs,
     clock,
@@ -76,5 +78,11 @@ function openPools(
     depth: 2,
     loadTimeoutMs: 120_000,
   })
-  return new Map(sources.map(({ name, loader }) => [name, loader === 'python' ? pythonPool : threadPool]))
+  const here = inPlace(sources, threadPool)
+  return new Map(
+    sources.map(({ name, loader }) => {
+      if (loader === 'python') return [name, pythonPool]
+      return [name, loader === 'native' && inPlaceFunctions.has(name) ? here : threadPool]
+    }),
+  )
 }

@@ -2,21 +2,20 @@ import { GatewayError, type Problem } from '../errors.ts'
 import { didYouMean } from '../nearest-name.ts'
 import type { FailureKind } from '../sample/failure.ts'
 import type { Json } from '../sample/json.ts'
-import type { ChunkPool } from './chunk-pool.ts'
 import type { FunctionEvents } from './events.ts'
 import type { BoundFunction, Call, CallResult, FunctionDescription, FunctionHost } from './function-host.ts'
-import type { Job, JobEnd } from './job.ts'
+import type { Job, JobEnd, JobRunner } from './job.ts'
 import type { FunctionSource } from './source.ts'
 
-/** A function's file, and the pool that runs it. */
+/** A function's file, and what runs it. */
 export interface PooledFunction {
   readonly source: FunctionSource
-  readonly pool: ChunkPool
+  readonly pool: JobRunner
 }
 
 /** Where the calls of a bound function go, and its options as they are sent. */
 interface Target {
-  readonly pool: ChunkPool
+  readonly pool: JobRunner
   readonly options: string
 }
 
@@ -139,7 +138,7 @@ export class PooledHost implements FunctionHost {
   }
 }
 
-const ended = (pool: ChunkPool, job: Job): Promise<JobEnd> => new Promise((end) => pool.run(job, end))
+const ended = (pool: JobRunner, job: Job): Promise<JobEnd> => new Promise((end) => pool.run(job, end))
 
 function failed(kind: FailureKind, detail: string, retryable = false): CallResult {
   return { status: 'failed', failure: { kind, retryable, detail } }

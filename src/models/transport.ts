@@ -1,5 +1,6 @@
 import { type Dispatcher, Pool } from 'undici'
 import { Fault } from './fault.ts'
+import { afterTurn } from './turn.ts'
 
 /** Bytes to one server. */
 export interface Message {
@@ -82,17 +83,20 @@ export function send(pool: Pool, message: Message, basePath = ''): Exchange {
       },
       onResponseEnd() {
         const text = rest ? Buffer.concat(rest).toString() : (first?.toString() ?? '')
-        resolve({ status, retryAfter, text })
+        afterTurn(() => resolve({ status, retryAfter, text }))
       },
       onResponseError(_controller, error) {
         reject(faultOf(error))
       },
     }
-    try {
-      pool.dispatch(basePath === '' ? message : { ...message, path: basePath + message.path }, handler)
-    } catch (error) {
-      reject(faultOf(error as Error))
-    }
+    afterTurn(() => {
+      if (fault) return
+      try {
+        pool.dispatch(basePath === '' ? message : { ...message, path: basePath + message.path }, handler)
+      } catch (error) {
+        reject(faultOf(error as Error))
+      }
+    })
   })
   return {
     reply,

@@ -32,13 +32,16 @@ interface Binding {
 const bindings = new WeakMap<RewardFunction, Map<string, Binding>>()
 const bindingsKept = 256
 
-/** Runs one unit of author's code. Never throws: what goes wrong is a failure of the call. */
-export function runCall(fn: RewardFunction, job: CallJob): JobResult {
+/**
+ * Runs one unit of author's code. Never throws: what goes wrong is a failure of the call. `isOwn`: code of this package,
+ * which changes no row, so that none needs to be frozen.
+ */
+export function runCall(fn: RewardFunction, job: CallJob, isOwn = false): JobResult {
   const general = fn.kind === 'rule' || fn.kind === 'group-rule' ? 'rule_error' : 'function_error'
   const hook = { score: 'score', preprocess: 'rm_preprocess', postprocess: 'rm_postprocess' }[job.op]
   try {
     const binding = bindingOf(fn, job.options)
-    const rows = job.rows.map((row, index) => rowOf(binding, row, job.rows.length > 1 ? index : null))
+    const rows = job.rows.map((row, index) => rowOf(binding, row, job.rows.length > 1 ? index : null, isOwn))
     return { type: 'called', result: answerOf(fn, job, rows, binding) }
   } catch (error) {
     if (error instanceof BadSample) return unfit(error)
@@ -81,7 +84,7 @@ function bindingOf(fn: RewardFunction, text: string): Binding {
   return binding
 }
 
-function rowOf(binding: Binding, { sample, earlier }: CallRow, index: number | null): Row {
+function rowOf(binding: Binding, { sample, earlier }: CallRow, index: number | null, isOwn: boolean): Row {
   const where = index === null ? '' : ` of row ${index}`
   let parsed: ReturnType<ZodType['safeParse']>
   try {
@@ -95,10 +98,12 @@ function rowOf(binding: Binding, { sample, earlier }: CallRow, index: number | n
     )
     throw new Fault(`ground_truth${where}: ${reasons.join('; ').slice(0, 500)}`, 'bad_sample')
   }
+  const { options } = binding
+  if (isOwn) return { sample, truth: parsed.data, options, earlier }
   return Object.freeze({
     sample: freeze(sample),
     truth: freeze(parsed.data),
-    options: binding.options,
+    options,
     earlier: freeze(earlier),
   })
 }
