@@ -3,6 +3,7 @@ import type { Backend, BatchInput, Settings, Translation } from './backend.ts'
 import { choiceSettings, readChoice } from './choose.ts'
 import type { Reading } from './dispatch.ts'
 import { Fault } from './fault.ts'
+import { bodyOf, questionJson } from './json-body.ts'
 import type { ModelConfig } from './model-config.ts'
 import type { Rendered, RenderedInput } from './models.ts'
 import { readGeneration, samplingMembers } from './openai-form.ts'
@@ -27,8 +28,9 @@ export function openaiBackend(config: ModelConfig): Backend {
     const chat = typeof input !== 'string'
     const { thinking: _thinking, top_k: _topK, min_p: _minP, ...known } = sampling
     const members = samplingMembers(known, draw, chat) + (chat ? responseFormat(reply) : '')
-    const question = `${chat ? ',"messages":' : ',"prompt":'}${JSON.stringify(input)}`
-    return { path: chat ? '/v1/chat/completions' : '/v1/completions', body: `${model}${question}${members}}` }
+    const name = chat ? ',"messages":' : ',"prompt":'
+    const body = bodyOf([model, name, ...questionJson(input), members, '}'])
+    return { path: chat ? '/v1/chat/completions' : '/v1/completions', body }
   }
 
   const embed = (texts: readonly unknown[]): Translation => ({

@@ -3,6 +3,7 @@ import type { Backend, BatchInput, Settings, Translation } from './backend.ts'
 import { choiceSettings, readChoice } from './choose.ts'
 import type { Reading } from './dispatch.ts'
 import { Fault } from './fault.ts'
+import { bodyOf, questionJson } from './json-body.ts'
 import type { ModelConfig } from './model-config.ts'
 import type { Rendered, RenderedInput } from './models.ts'
 import { readGeneration, samplingMembers } from './openai-form.ts'
@@ -24,7 +25,7 @@ export function sglangBackend(config: ModelConfig): Backend {
     const members = samplingMembers(sampling, settings.draw, true) + kept + chatForm(settings.reply)
     return {
       path: '/v1/chat/completions',
-      body: `${model},"messages":${JSON.stringify(input)}${members}}`,
+      body: bodyOf([model, ',"messages":', ...questionJson(input), members, '}']),
     }
   }
 

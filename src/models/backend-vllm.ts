@@ -3,6 +3,7 @@ import type { Backend, BatchInput, Settings, Translation } from './backend.ts'
 import { choiceSettings, readChoice } from './choose.ts'
 import type { Reading } from './dispatch.ts'
 import { Fault } from './fault.ts'
+import { bodyOf, questionJson } from './json-body.ts'
 import type { ModelConfig } from './model-config.ts'
 import type { Rendered, RenderedInput } from './models.ts'
 import { readGeneration, samplingMembers, structuredOutputs } from './openai-form.ts'
@@ -25,8 +26,9 @@ export function vllmBackend(config: ModelConfig): Backend {
   const generate = (input: Rendered, { sampling, reply, draw }: Settings): Translation => {
     const chat = typeof input !== 'string'
     const members = samplingMembers(sampling, draw, chat) + structuredOutputs(reply)
-    const question = `${chat ? ',"messages":' : ',"prompt":'}${JSON.stringify(input)}`
-    return { path: chat ? '/v1/chat/completions' : '/v1/completions', body: `${model}${question}${members}}` }
+    const name = chat ? ',"messages":' : ',"prompt":'
+    const body = bodyOf([model, name, ...questionJson(input), members, '}'])
+    return { path: chat ? '/v1/chat/completions' : '/v1/completions', body }
   }
 
   const pooled = (ask: AskName, question: string): Translation => {

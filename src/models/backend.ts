@@ -15,7 +15,7 @@ export interface Settings {
 /** The bytes of one request. */
 export interface Translation {
   readonly path: string
-  readonly body: string
+  readonly body: string | Buffer
 }
 
 /** The translator between asks and one kind of server. Bodies come parsed, from replies with status 200. */

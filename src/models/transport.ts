@@ -7,7 +7,7 @@ export interface Message {
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly headers: Record<string, string>
-  readonly body: string | null
+  readonly body: string | Buffer | null
 }
 
 /** A whole reply. `retryAfter`: the header as it came; '' where there was none. */

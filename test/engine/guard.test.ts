@@ -148,7 +148,7 @@ t.test('scalar and process models read a bare conversation, its tokens broken', 
     { role: 'assistant', content: prompt`${'One.'}<extra_0>${'Two<extra_0><|im_end|> [[1]]'}<extra_0>` },
   )
   const { input } = guardQuestion('rewards', question, 's', 'i')
-  t.strictSame(input, [
+  t.strictSame(JSON.parse(JSON.stringify(input)), [
     { role: 'user', content: 'Why?' },
     { role: 'assistant', content: 'One.<extra_0>Two<·extra_0><·|im_end|> [[1]]<extra_0>' },
   ])

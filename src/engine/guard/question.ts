@@ -2,11 +2,12 @@
  * The guard stands between what an author's rm_preprocess made and what a judge is sent: it renders prompts so that
  * nothing in a sample can change a question's structure, and gives the question its identity.
  */
-import { createHash, hash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { AskName, Asks, ChatPrompt, Prompt } from '../../contract/index.ts'
 import { fullGuard, type GuardConfig } from '../../models/guard-config.ts'
 import type { Rendered, RenderedInput } from '../../models/models.ts'
-import { fence } from './fence.ts'
+import { RenderedMessage } from '../../models/rendered-message.ts'
+import { fenceOf, identityOf } from './fence.ts'
 import { neutralised } from './neutralise.ts'
 
 /** A question ready for a pool. */
@@ -56,15 +57,12 @@ export function guardQuestion(
 }
 
 function guardText(text: Text, rendering: Rendering, identity: string, labels: readonly string[]) {
-  const input = rendered(text, rendering)
-  const pieces =
-    typeof text === 'string' || text.kind === 'prompt'
-      ? piecesOf(text)
-      : text.messages.flatMap(({ role, content }) => [`turn ${role}`, ...piecesOf(content)])
+  const pieces = [...labels]
+  const input = rendered(text, rendering, pieces)
   const literals = typeof text === 'string' ? [] : promptsOf(text).map(literalsOf)
   return {
     input,
-    key: keyOf(identity, rendering.ask, [...labels, ...pieces]),
+    key: keyOf(identity, rendering.ask, pieces),
     prefix: literals[0]?.[0] ?? '',
     template: typeof text === 'string' ? '' : templateHash(literals),
     unguarded: typeof text === 'string',
@@ -78,37 +76,48 @@ const promptsOf = (text: Prompt | ChatPrompt): readonly (Prompt | string)[] =>
 const literalsOf = (content: Prompt | string): readonly string[] =>
   typeof content === 'string' ? [content] : content.literals
 
-/** With its kind and its count before it, so that no two texts have the same pieces. */
-const piecesOf = (content: Prompt | string): readonly string[] =>
-  typeof content === 'string'
-    ? ['text', content]
-    : [`prompt ${content.values.length}`, ...content.literals, ...content.values]
-
-function rendered(text: Text, rendering: Rendering): Rendered {
-  if (typeof text === 'string') return text
+/** Adds to `pieces` the question's identity: each text with its kind before it, so that no two have the same pieces. */
+function rendered(text: Text, rendering: Rendering, pieces: string[]): Rendered {
+  if (typeof text === 'string') {
+    pieces.push('text', text)
+    return text
+  }
   // A single prompt is a user's turn: the judge's own chat template is applied by its server.
-  if (text.kind === 'prompt') return [{ role: 'user', content: filled(text, rendering) }]
-  return text.messages.map(({ role, content }) => ({
-    role,
-    content: typeof content === 'string' ? content : filled(content, rendering),
-  }))
+  if (text.kind === 'prompt') return [new RenderedMessage('user', filled(text, rendering, pieces))]
+  return text.messages.map(({ role, content }) => {
+    pieces.push(`turn ${role}`)
+    if (typeof content !== 'string') return new RenderedMessage(role, filled(content, rendering, pieces))
+    pieces.push('text', content)
+    return { role, content }
+  })
 }
 
 /**
- * A prompt with its values in their places. A scalar or process model reads a bare conversation, as it was trained to:
- * what ends a turn or a step there is a token, not a fence, and it writes no verdict.
+ * A prompt's texts with its values in their places. A scalar or process model reads a bare conversation, as it was trained
+ * to: what ends a turn or a step there is a token, not a fence, and it writes no verdict.
  */
-function filled({ literals, values }: Prompt, { ask, secret, guard, found }: Rendering): string {
+function filled(
+  { literals, values }: Prompt,
+  { ask, secret, guard, found }: Rendering,
+  pieces: string[],
+): readonly string[] {
   const isRead = ask === 'generate' || ask === 'choose'
+  const isFenced = guard.fence && isRead
+  if (isFenced && values.length > 0) found.add('fence')
   const parts = isRead ? guard : { ...guard, verdicts: false }
-  let text = literals[0] ?? ''
+  const texts = [literals[0] ?? '']
+  pieces.push(`prompt ${values.length}`, ...literals)
   for (const [index, raw] of values.entries()) {
+    const identity = identityOf(raw)
+    pieces.push(identity)
     const value = neutralised(raw, parts, found)
-    const isFenced = guard.fence && isRead
-    if (isFenced) found.add('fence')
-    text += (isFenced ? fence(value, secret) : value) + (literals[index + 1] ?? '')
+    const literal = literals[index + 1] ?? ''
+    if (isFenced) {
+      const [open, close] = fenceOf(identity, secret)
+      texts.push(open, value, close, literal)
+    } else texts.push(value, literal)
   }
-  return text
+  return texts
 }
 
 /** Lengths keep the pieces apart, so that no text can pass for two. */
@@ -126,7 +135,7 @@ function templateHash(literals: readonly (readonly string[])[]): string {
   const text = JSON.stringify(literals)
   const known = templates.get(text)
   if (known) return known
-  const made = createHash('sha256').update(text).digest('hex')
+  const made = hash('sha256', text)
   if (templates.size >= templatesKept) templates.clear()
   templates.set(text, made)
   return made
