@@ -113,7 +113,7 @@ export const findingKinds = {
   'solved-data': { severity: 'warning', advice: 'nearly everything is solved already: take harder data' },
   'judge-not-reached': {
     severity: 'note',
-    advice: 'tokens were estimated at four bytes each; start it for exact figures',
+    advice: 'start its server, or set max_prompt_tokens: an estimated token is four bytes',
   },
   'no-gold': { severity: 'note', advice: 'name the column of right answers by --gold, to see them on top' },
   'no-question': {

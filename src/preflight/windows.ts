@@ -13,6 +13,7 @@ export interface Window {
 
 interface Counted {
   readonly count: number
+  /** Infinity: the server does not say. */
   readonly window: number
 }
 
@@ -44,30 +45,35 @@ export class Windows {
   async #open(model: string, verdictTokens: number): Promise<Window> {
     const config = this.#subject.resolved.models.get(model)
     const own = config?.max_prompt_tokens || Number.POSITIVE_INFINITY
-    const first = config?.backend === 'openai' ? null : await this.#ask(model, 'x')
-    if (first === null) {
-      this.#findings.add('judge-not-reached', `${model} does not count tokens for us`)
-      return windowOf(own, async (text) => Math.ceil(bytesOf(text) / bytesOfToken))
+    const first = config?.backend === 'openai' ? 'its kind of server cannot' : await this.#ask(model, 'x')
+    if (typeof first === 'string') {
+      const what = own === Number.POSITIVE_INFINITY ? 'its window is not known' : 'tokens were estimated'
+      this.#findings.add('judge-not-reached', `${model} counts no tokens (${first}): ${what}`)
+      return windowOf(own, async (text) => estimated(text))
     }
     return windowOf(Math.min(own, first.window - verdictTokens), async (text) => {
       const counted = await this.#ask(model, text)
-      return counted?.count ?? Math.ceil(bytesOf(text) / bytesOfToken)
+      return typeof counted === 'string' ? estimated(text) : counted.count
     })
   }
 
-  /** null where no server answers as vLLM does. */
-  async #ask(model: string, text: Rendered): Promise<Counted | null> {
-    const { models, clock } = this.#subject
+  /** A text: why its server does not count. */
+  async #ask(model: string, text: Rendered): Promise<Counted | string> {
+    const { models, clock, resolved } = this.#subject
+    // SGLang counts the tokens of text alone.
+    const isPlain = typeof text === 'string' || resolved.models.get(model)?.backend === 'sglang'
     try {
       const reply = await models.forward(model, {
         path: '/tokenize',
-        body: typeof text === 'string' ? { prompt: text } : { messages: text },
+        body: isPlain ? { prompt: plainText(text) } : { messages: text },
         deadline: clock.now() + patienceMs,
         signal: this.#signal,
       })
-      return counted(reply.status, await textOf(reply.body))
+      const found = counted(reply.status, await textOf(reply.body))
+      const turns = isPlain && typeof text !== 'string' ? text.length : 0
+      return typeof found === 'string' ? found : { ...found, count: found.count + turns * tokensOfTurn }
     } catch (error) {
-      if (error instanceof AskError) return null
+      if (error instanceof AskError) return error.failure.detail
       throw error
     }
   }
@@ -92,15 +98,22 @@ async function textOf(body: Forwarded['body']): Promise<string> {
   return Buffer.concat(pieces).toString('utf8')
 }
 
-function counted(status: number, text: string): Counted | null {
-  if (status !== 200) return null
+function counted(status: number, text: string): Counted | string {
+  if (status !== 200) return `/tokenize answers with ${status}`
   try {
     const { count, max_model_len: window } = JSON.parse(text) as Record<string, unknown>
-    return typeof count === 'number' && typeof window === 'number' ? { count, window } : null
+    if (typeof count === 'number')
+      return { count, window: typeof window === 'number' ? window : Number.POSITIVE_INFINITY }
   } catch {
-    return null
+    // Not JSON: told below.
   }
+  return '/tokenize answers with no count'
 }
+
+const estimated = (text: Rendered): number => Math.ceil(bytesOf(text) / bytesOfToken)
+
+const plainText = (text: Rendered): string =>
+  typeof text === 'string' ? text : text.map(({ content }) => content).join('\n')
 
 /** With room for what a chat template adds. */
 const bytesOf = (text: Rendered): number =>

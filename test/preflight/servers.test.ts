@@ -82,6 +82,20 @@ t.test("judges' questions and a policy's answers are looked at", async (t) => {
     }
   })
 
+  await t.test('windows are asked of SGLang, and not of servers that cannot count', async (t) => {
+    const rows = trainingRows('rider', 2)
+    const more = { answerTokens: 2000 }
+    const sglang = { judge: { ...models.judge, backend: 'sglang' } }
+    t.strictSame(namedFindings(await look(rider, rows, { models: sglang, ...more })), ['prompt-too-long 1 2'])
+    const openai = { judge: { ...models.judge, backend: 'openai' } }
+    const unknown = await look(rider, rows, { models: openai, ...more })
+    t.strictSame(namedFindings(unknown), ['judge-not-reached '])
+    t.match(unknown.findings[0]?.message, /cannot\): its window is not known/)
+    const deaf = await simulated(t, { model: 'other', maxModelLen: 900 })
+    const lost = { judge: { ...models.judge, instances: [deaf.url] } }
+    t.match((await look(rider, rows, { models: lost })).findings[0]?.message, /\/tokenize answers with 404/)
+  })
+
   await t.test('a judge that gets plain text is named', async (t) => {
     const steps = [{ name: 'loose', function: 'loose-judge', model: 'judge' }]
     t.strictSame(namedFindings(await look({ steps }, trainingRows('gsm8k', 2), { models })), [
