@@ -37,6 +37,7 @@ export async function rehearse(
   }
   const found = await Promise.all(
     [...samples].map(async ([reward, probes]) => {
+      if (!next.plans.has(reward)) return []
       const [now, before] = await Promise.all([score(next, reward, probes), score(served, reward, probes)])
       return probes.flatMap((probe, at): Problem[] => {
         const message = fault(probe, now?.[at], before?.[at], maxChange)

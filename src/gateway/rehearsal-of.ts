@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { rehearse } from '../canary/rehearsal.ts'
 import type { Clock } from '../clock.ts'
 import { GatewayError } from '../errors.ts'
@@ -7,8 +8,16 @@ import type { Plan } from '../plan/plan.ts'
 import { probeOf } from './canary-of.ts'
 import type { Serving } from './serving.ts'
 
-/** Throws RG_CONFIG_INVALID where `reload.samples` names rewards that are not there. */
-export function checkRehearsal({ reload }: GatewaySettings, plans: ReadonlyMap<string, Plan>): void {
+/**
+ * Throws RG_CONFIG_INVALID where `reload.samples` names rewards that are not there. Where a single rm-config was read
+ * with the gateway.yaml beside it, others are not known: then nothing is said.
+ */
+export function checkRehearsal(
+  { reload }: GatewaySettings,
+  plans: ReadonlyMap<string, Plan>,
+  configs: readonly string[],
+): void {
+  if (!configs.every((path) => statSync(path).isDirectory())) return
   const problems = Object.keys(reload?.samples ?? {})
     .filter((name) => !plans.has(name))
     .map((name) => ({

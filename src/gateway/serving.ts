@@ -84,7 +84,7 @@ export async function openServing(options: ServingOptions, before?: Serving): Pr
   })
   try {
     const resolved = await resolvePlans(configs, functions)
-    checkRehearsal(settings, resolved.plans)
+    checkRehearsal(settings, resolved.plans, options.configs)
     const modelConfigs = Object.fromEntries(resolved.models)
     const models =
       before?.models.next(modelConfigs) ??

@@ -11,7 +11,7 @@ const saying =
     completion(seen, text)
 
 /** A gateway whose configs a test writes again: a rule with an offset, and a judge at an address. */
-async function served(t: Test, reload: object, url: string) {
+async function served(t: Test, reload: object, url: string, file = '') {
   const folder = t.testdir({})
   const write = (plus: number, judgeUrl: string) => {
     const put = (name: string, config: object) => writeFileSync(join(folder, name), JSON.stringify(config))
@@ -26,7 +26,7 @@ async function served(t: Test, reload: object, url: string) {
     t,
     {},
     {
-      configs: [folder],
+      configs: [join(folder, file)],
       events: {
         engine: { scored: ({ reward }) => void told.push(reward) },
         reloads: { ended: (refusal) => void told.push(refusal === null ? 'served' : 'refused') },
@@ -101,6 +101,9 @@ t.test('samples of a reward that is not there are a mistake, with the nearest na
     code: 'RG_CONFIG_INVALID',
     problems: [{ path: 'gateway.yaml: reload.samples.ruld', message: /'ruled'/ }],
   })
+  const other = { judged: [{ name: 'right', response: '5', min: 0.8 }] }
+  const { refusal } = await served(t, { samples: other }, 'http://127.0.0.1:9', 'ruled.json')
+  t.equal(await refusal(), null, 'where one rm-config alone is served, those of others do not count')
 })
 
 t.test('a gateway that ends does not wait for the samples of a reload', async (t) => {
