@@ -144,7 +144,7 @@ t.test('the manifests fit together', async (t) => {
   ])
     t.ok(named.includes(port))
   t.equal(scaler.spec.scaleTargetRef.name, deployment.metadata.name)
-  const page = readFileSync(join('docs', 'operations.md'), 'utf8')
+  const page = readFileSync(join('docs', 'deploying.md'), 'utf8')
   const adapted = parse(read('prometheus/adapter.yaml')).rules.custom as { seriesQuery: string }[]
   t.strictSame(
     scaler.spec.metrics.map(({ pods }: { pods: { metric: { name: string } } }) => pods.metric.name),
@@ -158,6 +158,6 @@ t.test('the manifests fit together', async (t) => {
 })
 
 t.test('every variable of compose.yaml is on its page', async (t) => {
-  const page = readFileSync(join('docs', 'operations.md'), 'utf8')
+  const page = readFileSync(join('docs', 'deploying.md'), 'utf8')
   for (const [, name = ''] of composeText.matchAll(/\$\{(\w+)/g)) t.ok(page.includes(`\`${name}\``), name)
 })
