@@ -144,7 +144,9 @@ t.test('the manifests fit together', async (t) => {
   ])
     t.ok(named.includes(port))
   t.equal(scaler.spec.scaleTargetRef.name, deployment.metadata.name)
-  const page = readFileSync(join('docs', 'deploying.md'), 'utf8')
+  const [page = '', metrics = ''] = ['deploying', 'operations'].map((name) =>
+    readFileSync(join('docs', `${name}.md`), 'utf8'),
+  )
   const adapted = parse(read('prometheus/adapter.yaml')).rules.custom as { seriesQuery: string }[]
   t.strictSame(
     scaler.spec.metrics.map(({ pods }: { pods: { metric: { name: string } } }) => pods.metric.name),
@@ -152,7 +154,7 @@ t.test('the manifests fit together', async (t) => {
     'the adapter serves what the autoscaler asks for',
   )
   for (const { seriesQuery } of adapted)
-    t.ok(page.includes(`\`${seriesQuery.split('{')[0]?.replace('reward_gateway_', '')}\``), seriesQuery)
+    t.ok(metrics.includes(`\`${seriesQuery.split('{')[0]?.replace('reward_gateway_', '')}\``), seriesQuery)
   for (const name of ['TRAINER_KEYS', 'METRICS_KEY', 'ADMIN_KEY', 'GUARD_SECRET'])
     t.ok(page.includes(name), name)
 })
