@@ -44,6 +44,7 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
   const live = openLive({
     clock: options.clock ?? systemClock,
     rangeOf: rewardRange,
+    isOn: () => opened?.settings.inspector.enabled ?? true,
     policy: () => shownText(opened?.settings, options.simulates),
   })
   // Before anything is read, so that no change falls between.

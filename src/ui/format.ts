@@ -3,8 +3,9 @@ export function figure(value: number | null | undefined): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return '–'
   if (value === 0) return '0'
   const size = Math.abs(value)
-  if (size >= 1e6 || size < 1e-3) return value.toExponential(1)
-  const text = size >= 100 ? value.toFixed(0) : size >= 10 ? value.toFixed(1) : value.toFixed(3)
+  if (size >= 1e6 || size < 5e-5) return value.toExponential(1)
+  const digits = size >= 100 ? 0 : size >= 10 ? 1 : size >= 1e-3 ? 3 : 4
+  const text = value.toFixed(digits)
   return text.includes('.') ? text.replace(/\.?0+$/, '') : text
 }
 

@@ -18,6 +18,8 @@ export interface LiveParts {
   readonly epoch?: number
   /** What the rewards of a plan lie in; null: not known. */
   rangeOf(plan: RequestDone['plan']): readonly [number, number] | null
+  /** Whether there is a page at all; where it is absent, there is. */
+  isOn?(): boolean
   /** What may be shown of texts, asked each time that something is shown. */
   policy(): TextPolicy
 }
@@ -41,7 +43,8 @@ export interface Live extends Required<Pick<EngineEvents, 'drawn' | 'done'>> {
 /** Draws of one sample that are kept. */
 const mostDraws = 64
 
-export function openLive({ clock, epoch = Date.now() - clock.now(), rangeOf, policy }: LiveParts): Live {
+export function openLive(parts: LiveParts): Live {
+  const { clock, epoch = Date.now() - clock.now(), rangeOf, policy, isOn = () => true } = parts
   const rewards = new Map<string, TrackedReward>()
   const rows = new RecentRows()
   const draws = new WeakMap<Sample, DrawnEvent[]>()
@@ -70,6 +73,7 @@ export function openLive({ clock, epoch = Date.now() - clock.now(), rangeOf, pol
       }
     },
     done(event) {
+      if (!isOn()) return
       const tracked = trackedOf(event.plan)
       const at = now()
       const invalid: number[] = []

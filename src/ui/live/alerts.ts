@@ -1,4 +1,5 @@
 import type { ShownRun, Standing } from '../../http/inspector/messages.ts'
+import { figure as written } from '../format.ts'
 
 /** Something that somebody should look at. */
 export interface Alert {
@@ -53,7 +54,7 @@ function ofRun(run: ShownRun): readonly Alert[] {
       ([name, { value, standing, low, high, help }]): Alert => ({
         level: 'warn',
         title: `${wordsOf(name)} is ${standing === 'low' ? 'below' : 'above'} ${standing === 'low' ? low : high}`,
-        detail: `${help} It is ${value?.toFixed(3)} over the last training steps.`,
+        detail: `${help} It is ${written(value)} over the last training steps.`,
         subject,
       }),
     )

@@ -1,5 +1,5 @@
 import type { ShownRun } from '../../http/inspector/messages.ts'
-import { counted, figure } from '../format.ts'
+import { counted, fixed } from '../format.ts'
 import { alertsOf, nameOf, wordsOf } from '../live/alerts.ts'
 import { useLive } from '../live/store.ts'
 import { Scroll } from '../parts/scroll.tsx'
@@ -78,7 +78,7 @@ function Monitors({ run }: { readonly run: ShownRun }) {
             {Object.entries(run.figures).map(([name, { value, standing, low, high, help }]) => (
               <tr>
                 <th scope="row">{wordsOf(name)}</th>
-                <td class="number strong">{figure(value)}</td>
+                <td class="number strong">{fixed(value)}</td>
                 <td class="number muted">
                   {[low === null ? '' : `≥ ${low}`, high === null ? '' : `≤ ${high}`]
                     .filter(Boolean)

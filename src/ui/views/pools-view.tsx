@@ -53,7 +53,7 @@ function Pool(props: {
         </p>
       </div>
       <div class="scroll">
-        <table>
+        <table class="pool">
           <caption class="hidden">Instances of {model.name}</caption>
           <thead>
             <tr>
