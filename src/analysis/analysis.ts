@@ -1,25 +1,40 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { withDuckDb } from '../dataset/duckdb.ts'
 import {
+  type LengthFigures,
+  lengthFigures,
+  type SolvedShares,
+  type StepFigures,
+  solvedShares,
+  stepFigures,
+} from './courses.ts'
+import {
   type Agreement,
   agreements,
-  failureCounts,
-  makeSignal,
-  type SourceFigures,
-  sourceFigures,
-  type TermFigures,
-  termFigures,
-} from './figures.ts'
+  type Distribution,
+  rewardDistributions,
+  termDistributions,
+} from './distributions.ts'
+import { makeSignal, type SourceFigures, sourceFigures } from './figures.ts'
+import { rowsOf } from './query.ts'
 import { loadScored } from './scored-table.ts'
 import { type HighValue, highValueDefaults } from './signal.ts'
+import { groupsByBest, type SolvedFigures, type SolvedGroup, solvedFigures } from './solved-groups.ts'
 
 /** What scored files look like; `file` counts the files from 0. */
 export interface Analysis {
   readonly files: readonly string[]
   readonly sources: readonly SourceFigures[]
-  readonly terms: readonly TermFigures[]
+  readonly solved: readonly SolvedFigures[]
+  readonly rewards: readonly Distribution[]
+  readonly terms: readonly Distribution[]
   readonly agreements: readonly Agreement[]
+  readonly lengths: readonly LengthFigures[]
+  readonly shares: readonly SolvedShares[]
+  readonly steps: readonly StepFigures[]
   readonly failures: readonly { readonly file: number; readonly kind: string; readonly rows: number }[]
+  /** The first `limit` of the groups worth training on. */
+  readonly highValue: readonly HighValueGroup[]
 }
 
 export interface AnalysisOptions {
@@ -32,45 +47,78 @@ export interface AnalysisOptions {
 export interface HighValueGroup {
   readonly group_id: string
   readonly data_source: string
+  /** The question's first 150 characters; null where the file does not hold prompts. */
+  readonly question: string | null
   readonly mean_reward: number
   readonly reward_var: number
   readonly entropy: number
+  readonly success_count: number
+  readonly total_count: number
 }
 
 /** The figures of files (results of `score`, records of a gateway). Throws RG_INPUT_INVALID. */
 export async function analyse(files: readonly string[], options: AnalysisOptions = {}): Promise<Analysis> {
-  return withScored(files, options, async (connection) => ({
+  const { thresholds = highValueDefaults } = options
+  return withScored(files, options, false, async (connection) => ({
     files,
-    sources: await sourceFigures(connection, options.thresholds),
-    terms: await termFigures(connection),
+    sources: await sourceFigures(connection, thresholds),
+    solved: await solvedFigures(connection),
+    rewards: await rewardDistributions(connection),
+    terms: await termDistributions(connection),
     agreements: await agreements(connection),
+    lengths: await lengthFigures(connection),
+    shares: await solvedShares(connection),
+    steps: await stepFigures(connection),
     failures: await failureCounts(connection),
+    highValue: await highValueRowsOf(connection, thresholds),
   }))
 }
 
-/** The groups that pass both thresholds, by falling variance, then in the order of the files. */
-export async function highValueGroups(
+/** Every group that passes both thresholds, by falling variance, then in the order of the files. */
+export const highValueGroups = (
   files: readonly string[],
   options: AnalysisOptions = {},
-): Promise<readonly HighValueGroup[]> {
-  const { varianceMin, entropyMin } = options.thresholds ?? highValueDefaults
-  return withScored(files, options, async (connection) => {
-    const selected = await connection.runAndReadAll(
-      `SELECT grp AS group_id, source AS data_source, mean AS mean_reward, variance AS reward_var, entropy FROM signal
-      WHERE variance >= $1 AND entropy >= $2 ORDER BY variance DESC, file, place`,
-      [varianceMin, entropyMin],
-    )
-    return selected.getRowObjectsJson() as unknown as HighValueGroup[]
-  })
+): Promise<readonly HighValueGroup[]> =>
+  withScored(files, options, false, (connection) =>
+    highValueRowsOf(connection, { ...highValueDefaults, ...options.thresholds, limit: 2 ** 31 }),
+  )
+
+/** The groups whose best answer earns nothing (`zero`), or the best answers of the others, with their texts. */
+export const solvedGroups = (
+  files: readonly string[],
+  which: 'zero' | 'best',
+): Promise<readonly SolvedGroup[]> =>
+  withScored(files, {}, true, (connection) => groupsByBest(connection, which))
+
+const highValueRowsOf = async (
+  connection: DuckDBConnection,
+  { varianceMin, entropyMin, limit }: HighValue,
+): Promise<readonly HighValueGroup[]> =>
+  (await rowsOf(
+    connection,
+    `SELECT grp AS group_id, source AS data_source, question, mean AS mean_reward, variance AS reward_var, entropy,
+      c::DOUBLE AS success_count, n::DOUBLE AS total_count FROM signal
+    WHERE variance >= ${varianceMin} AND entropy >= ${entropyMin} ORDER BY variance DESC, file, place LIMIT ${limit}`,
+  )) as unknown as readonly HighValueGroup[]
+
+/** Failed rows by kind, most first. */
+async function failureCounts(connection: DuckDBConnection): Promise<Analysis['failures']> {
+  const rows = await rowsOf(
+    connection,
+    `SELECT file, coalesce(kind, '?') AS kind, count(*)::DOUBLE AS n FROM scored WHERE NOT valid
+    GROUP BY ALL ORDER BY file, n DESC, kind`,
+  )
+  return rows.map(({ file, kind, n }) => ({ file: Number(file), kind: String(kind), rows: Number(n) }))
 }
 
 const withScored = <T>(
   files: readonly string[],
   { solvedAt = 1 }: AnalysisOptions,
+  keepTexts: boolean,
   work: (connection: DuckDBConnection) => Promise<T>,
 ): Promise<T> =>
   withDuckDb(async (connection) => {
-    await loadScored(connection, files, solvedAt)
+    await loadScored(connection, files, solvedAt, keepTexts)
     await makeSignal(connection)
     return work(connection)
   })

@@ -1,4 +1,5 @@
 import { metricNames, type RunMetrics } from './training-log.ts'
+import { trainingSummary } from './training-summary.ts'
 
 const number = /^(?:\d+\.?\d*|\.\d+)$/
 
@@ -22,6 +23,17 @@ export function readPublishedLog(text: string): RunMetrics {
     }
   }
   return series
+}
+
+/** The summary as the published script gives it. Throws RangeError where accuracy or entropy begin at 0. */
+export function publishedSummary(metrics: RunMetrics): object {
+  if ([metrics.test_score, metrics.entropy_loss].some((series) => series?.[0]?.[1] === 0)) {
+    throw new RangeError('a change from 0 has no percentage')
+  }
+  const { correlation, ...summary } = trainingSummary(metrics)
+  if (!correlation) return summary
+  const isConstant = correlation.value === null
+  return { ...summary, correlation: isConstant ? { value: 'nan', reading: 'strong-negative' } : correlation }
 }
 
 /** Digits and points behind the first `label` that has any; null: none has. */

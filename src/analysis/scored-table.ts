@@ -12,23 +12,37 @@ const columns = {
   training_step: 'BIGINT',
 }
 
+/** The text of a prompt's last message, or of the prompt; null where only its hash is there. */
+const question = `CASE json_type(sample->'prompt') WHEN 'VARCHAR' THEN sample->>'prompt'
+  WHEN 'ARRAY' THEN sample->>'$.prompt[#-1].content' END`
+
+const texts = `sample->>'prompt', sample->'ground_truth', left(sample->>'response', 4000)`
+
+/** What the answers to one prompt share where no group is named; null without a prompt. */
+const promptKey = `CASE json_type(sample->'prompt') WHEN 'OBJECT'
+    THEN CASE WHEN (sample->'prompt'->>'chars')::BIGINT > 0 THEN sample->'prompt'->>'sha256' END
+  ELSE md5(nullif(sample->>'prompt', '')) END`
+
 /**
  * Makes the tables `scored` and `term` of scored files and of the gateway's records: one row a sample (`place` counts from 0,
- * `solved` a reward of at least `solvedAt`), one row a scored term of it. Throws RG_INPUT_INVALID naming the file.
+ * `solved` a reward of at least `solvedAt`; with `keepTexts` also what was asked and the first 4000 characters of what was
+ * answered), one row a scored term of it. Throws RG_INPUT_INVALID naming the file.
  */
 export async function loadScored(
   connection: DuckDBConnection,
   files: readonly string[],
   solvedAt: number,
+  keepTexts = false,
 ): Promise<void> {
   await connection.run(`CREATE TABLE scored (
     file INTEGER, place BIGINT, id VARCHAR, reward DOUBLE, valid BOOLEAN, kind VARCHAR, source VARCHAR, grp VARCHAR,
-    length BIGINT, step BIGINT, solved BOOLEAN)`)
+    length BIGINT, step BIGINT, solved BOOLEAN, question VARCHAR,
+    prompt VARCHAR, truth VARCHAR, response VARCHAR)`)
   await connection.run(
     'CREATE TABLE term (file INTEGER, place BIGINT, position INTEGER, name VARCHAR, status VARCHAR, score DOUBLE)',
   )
   for (const [file, path] of files.entries()) {
-    await loadFile(connection, file, path, solvedAt).catch((cause) => {
+    await loadFile(connection, file, path, solvedAt, keepTexts).catch((cause) => {
       const message = cause instanceof Error ? (cause.message.split('\n')[0] ?? '') : String(cause)
       throw new GatewayError('RG_INPUT_INVALID', `${path}: ${message}`, { cause })
     })
@@ -40,21 +54,23 @@ async function loadFile(
   file: number,
   path: string,
   solvedAt: number,
+  keepTexts: boolean,
 ): Promise<void> {
   await connection.run(
     `CREATE TEMP TABLE raw AS SELECT row_number() OVER () - 1 AS place, * FROM ${sourceOf(path)}`,
   )
-  const [[unlike = 0n] = []] = (
-    await connection.runAndReadAll('SELECT count(*) FROM raw WHERE valid IS NULL OR terms IS NULL')
+  const [[rows = 0n, unlike = 0n] = []] = (
+    await connection.runAndReadAll('SELECT count(*), count_if(valid IS NULL OR terms IS NULL) FROM raw')
   ).getRows()
+  if (Number(rows) === 0) throw new Error('it holds no rows')
   if (Number(unlike) > 0) {
     throw new Error(`${unlike} rows are neither results of 'reward-gateway score' nor records of a gateway`)
   }
   await connection.run(
     `INSERT INTO scored SELECT $1, place, coalesce(sample->>'id', id), reward, valid, failure->>'kind',
-      coalesce(sample->>'data_source', ''), coalesce(sample->>'group_id', sample->>'group'),
+      coalesce(sample->>'data_source', ''), coalesce(sample->>'group_id', sample->>'group', ${promptKey}),
       coalesce((sample->>'response_length')::BIGINT, (sample->'response'->>'chars')::BIGINT, length(sample->>'response')), training_step,
-      reward >= $2
+      reward >= $2, left(${question}, 150), ${keepTexts ? texts : 'NULL, NULL, NULL'}
     FROM raw`,
     [file, solvedAt],
   )

@@ -25,15 +25,34 @@ const wrapped = /^(?:np\.float\d+|tensor)\(([^()]*)\)$/
  * {...}}`). NaN and infinities are left out of the series; other lines are skipped. Linear in the text.
  */
 export function readTrainingLog(text: string): TrainingLog {
-  const series = new Map<string, [number, number][]>()
-  for (const line of text.split(/\r\n|[\r\n]/)) {
-    for (const [name, at, number] of line.startsWith('{') ? jsonLine(line) : consoleLine(line)) {
-      const own = series.get(name)
-      if (own) own.push([at, number])
-      else series.set(name, [[at, number]])
-    }
+  const log = new Map<string, [number, number][]>()
+  for (const line of text.split(lineEnd)) addLine(log, line)
+  return log
+}
+
+/** As readTrainingLog, of a text that comes in pieces; of an endless line only the first million characters are read. */
+export async function readTrainingLogPieces(pieces: AsyncIterable<string>): Promise<TrainingLog> {
+  const log = new Map<string, [number, number][]>()
+  let rest = ''
+  for await (const piece of pieces) {
+    const [first = '', ...others] = piece.split(lineEnd)
+    const lines = [rest.length < longestLine ? rest + first : rest, ...others]
+    rest = lines.pop() ?? ''
+    for (const line of lines) addLine(log, line)
   }
-  return series
+  addLine(log, rest)
+  return log
+}
+
+const lineEnd = /\r\n|[\r\n]/
+const longestLine = 1_000_000
+
+function addLine(log: Map<string, [number, number][]>, line: string): void {
+  for (const [name, at, number] of line.startsWith('{') ? jsonLine(line) : consoleLine(line)) {
+    const own = log.get(name)
+    if (own) own.push([at, number])
+    else log.set(name, [[at, number]])
+  }
 }
 
 type Reading = readonly [name: string, step: number, value: number]
@@ -66,14 +85,33 @@ function consoleLine(line: string): readonly Reading[] {
   })
 }
 
+/** What later versions of the trainer call the same thing, first choice first. */
+const laterNames: Readonly<Record<string, readonly string[]>> = {
+  train_reward: ['critic/rewards/mean'],
+  entropy_loss: ['actor/entropy'],
+}
+
+/** The metrics of a run and, by the same keys, the names under which the log has them. */
+export interface NamedMetrics {
+  readonly metrics: RunMetrics
+  readonly names: Readonly<Partial<Record<keyof typeof metricNames, string>>>
+}
+
 /** The six metrics; the validation score may have any data source's name. */
-export function metricsOfRun(log: TrainingLog): RunMetrics {
+export function metricsOfRun(log: TrainingLog): NamedMetrics {
   const { test_score, ...others } = metricNames
-  const known = Object.entries(others).map(([key, name]) => [key, log.get(name) ?? []] as const)
+  const known = Object.entries(others).map(([key, name]) => [
+    key,
+    [name, ...(laterNames[key] ?? [])].find((one) => log.has(one)),
+  ])
+  const names = [...log.keys()]
   const validation =
-    log.get(test_score) ??
-    [...log].find(([name]) => name.startsWith('val/') && name.endsWith('test_score'))?.[1] ??
-    [...log].find(([name]) => /^val(?:-core)?\/.*(?:acc|reward|score)\/mean@\d+$/.test(name))?.[1] ??
-    []
-  return { ...Object.fromEntries(known), test_score: validation }
+    (log.has(test_score) ? test_score : undefined) ??
+    names.find((name) => name.startsWith('val/') && name.endsWith('test_score')) ??
+    names.find((name) => /^val(?:-core)?\/.*(?:acc|reward|score)\/mean@\d+$/.test(name))
+  const found = [['test_score', validation], ...known].filter(([, name]) => name !== undefined)
+  return {
+    metrics: Object.fromEntries(found.map(([key, name]) => [key, log.get(String(name)) ?? []])),
+    names: Object.fromEntries(found),
+  }
 }

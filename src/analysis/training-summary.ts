@@ -23,16 +23,18 @@ export interface RewardAndAccuracy {
 /** The mean reward between two validations against the later one's score; null of fewer than three such intervals. */
 export function rewardAndAccuracy(testScore: Series, trainReward: Series): RewardAndAccuracy | null {
   const scores = [...new Map(testScore)].sort(([a], [b]) => a - b)
-  const pairs = scores.slice(1).flatMap(([step, score], i) => {
-    const before = scores[i]?.[0] ?? 0
-    const rewards = trainReward.filter(([at]) => before < at && at <= step).map(([, reward]) => reward)
-    return rewards.length > 0 ? [[mean(rewards), score] as const] : []
+  const rewards = trainReward.toSorted(([a], [b]) => a - b)
+  let at = rewards.findIndex(([step]) => step > (scores[0]?.[0] ?? 0))
+  const pairs = scores.slice(1).flatMap(([step, score]) => {
+    const own: number[] = []
+    for (let one = rewards[at]; at >= 0 && one && one[0] <= step; one = rewards[++at]) own.push(one[1])
+    return own.length > 0 ? [[mean(own), score] as const] : []
   })
   if (pairs.length < 3) return null
-  const [rewards, accuracies] = [pairs.map(([reward]) => reward), pairs.map(([, score]) => score)]
+  const [before, accuracies] = [pairs.map(([reward]) => reward), pairs.map(([, score]) => score)]
   return {
-    correlation: pearson(rewards, accuracies) ?? Number.NaN,
-    interval_rewards: rewards,
+    correlation: pearson(before, accuracies) ?? Number.NaN,
+    interval_rewards: before,
     interval_test_scores: accuracies,
   }
 }
@@ -45,17 +47,50 @@ export function readingOf(correlation: number): string {
   return correlation > -0.5 ? 'weak-negative' : 'strong-negative'
 }
 
-/** Figures of a run as texts with fixed decimals; a section without data is absent. Throws RangeError where a course begins at 0. */
-export function trainingSummary(metrics: RunMetrics): Readonly<Record<string, object>> {
+/** Figures of a run as texts with fixed decimals; a section without data is absent, a change from 0 is null. */
+export interface TrainingSummary {
+  readonly test_score?: {
+    readonly first: string
+    readonly last: string
+    readonly max: string
+    /** The step of the first maximum. */
+    readonly max_step: number
+    readonly min: string
+    readonly gain_percent: string | null
+  }
+  /** Of the first and last `window` rewards, a quarter of them and 20 at most, and of all. */
+  readonly train_reward?: {
+    readonly window: number
+    readonly first_mean: string
+    readonly last_mean: string
+    readonly mean: string
+    readonly std: string
+  }
+  /** `value` is null and `reading` 'constant' where one side does not vary. */
+  readonly correlation?: { readonly value: string | null; readonly reading: string }
+  readonly grad_norm?: {
+    readonly mean: string
+    readonly std: string
+    readonly max: string
+    readonly warn_clip: boolean
+  }
+  readonly entropy?: {
+    readonly first: string
+    readonly last: string
+    readonly change_percent: string | null
+    readonly warn_collapse: boolean
+  }
+}
+
+/** Never throws: what has no value is null or absent. */
+export function trainingSummary(metrics: RunMetrics): TrainingSummary {
   const { test_score = [], train_reward = [], grad_norm = [], entropy_loss = [] } = metrics
   const correlated = rewardAndAccuracy(test_score, train_reward)
   const rewards = rewardFigures(valuesOf(train_reward))
   return {
     ...(test_score.length > 0 && { test_score: scoreFigures(test_score) }),
     ...(rewards && { train_reward: rewards }),
-    ...(correlated && {
-      correlation: { value: fixed(correlated.correlation, 4), reading: readingOf(correlated.correlation) },
-    }),
+    ...(correlated && { correlation: correlationFigures(correlated.correlation) }),
     ...(grad_norm.length > 0 && { grad_norm: normFigures(valuesOf(grad_norm)) }),
     ...(entropy_loss.length > 0 && { entropy: entropyFigures(valuesOf(entropy_loss)) }),
   }
@@ -63,26 +98,28 @@ export function trainingSummary(metrics: RunMetrics): Readonly<Record<string, ob
 
 const valuesOf = (series: Series): readonly number[] => series.map(([, value]) => value)
 
-function change(first: number, last: number): number {
-  if (first === 0) throw new RangeError('a change from 0 has no percentage')
-  return ((last - first) / first) * 100
-}
+const largest = (values: readonly number[]): number =>
+  values.reduce((most, value) => Math.max(most, value), Number.NEGATIVE_INFINITY)
 
-function scoreFigures(series: Series): object {
+const changeOf = (first: number, last: number): number | null =>
+  first === 0 ? null : ((last - first) / first) * 100
+
+function scoreFigures(series: Series): NonNullable<TrainingSummary['test_score']> {
   const values = valuesOf(series)
   const [first = 0, last = 0] = [values[0], values.at(-1)]
-  const max = Math.max(...values)
+  const max = largest(values)
+  const gain = changeOf(first, last)
   return {
     first: fixed(first, 4),
     last: fixed(last, 4),
     max: fixed(max, 4),
-    max_step: series.find(([, value]) => value === max)?.[0],
-    min: fixed(Math.min(...values), 4),
-    gain_percent: fixed(change(first, last), 2),
+    max_step: series.find(([, value]) => value === max)?.[0] ?? 0,
+    min: fixed(-largest(values.map((value) => -value)), 4),
+    gain_percent: gain === null ? null : fixed(gain, 2),
   }
 }
 
-function rewardFigures(values: readonly number[]): object | null {
+function rewardFigures(values: readonly number[]): TrainingSummary['train_reward'] | null {
   const window = Math.min(20, Math.floor(values.length / 4))
   if (window < 3) return null
   return {
@@ -94,8 +131,13 @@ function rewardFigures(values: readonly number[]): object | null {
   }
 }
 
-function normFigures(values: readonly number[]): object {
-  const max = Math.max(...values)
+const correlationFigures = (correlation: number): NonNullable<TrainingSummary['correlation']> =>
+  Number.isNaN(correlation)
+    ? { value: null, reading: 'constant' }
+    : { value: fixed(correlation, 4), reading: readingOf(correlation) }
+
+function normFigures(values: readonly number[]): NonNullable<TrainingSummary['grad_norm']> {
+  const max = largest(values)
   return {
     mean: fixed(mean(values), 4),
     std: fixed(deviation(values), 4),
@@ -104,13 +146,13 @@ function normFigures(values: readonly number[]): object {
   }
 }
 
-function entropyFigures(values: readonly number[]): object {
+function entropyFigures(values: readonly number[]): NonNullable<TrainingSummary['entropy']> {
   const [first = 0, last = 0] = [values[0], values.at(-1)]
-  const percent = change(first, last)
+  const change = changeOf(first, last)
   return {
     first: fixed(first, 4),
     last: fixed(last, 4),
-    change_percent: `${percent < 0 ? '' : '+'}${fixed(percent, 2)}`,
-    warn_collapse: percent < -30,
+    change_percent: change === null ? null : `${change < 0 ? '' : '+'}${fixed(change, 2)}`,
+    warn_collapse: change !== null && change < -30,
   }
 }

@@ -1,20 +1,30 @@
-import { readFile, writeFile } from 'node:fs/promises'
-import { analyse, highValueGroups } from '../analysis/analysis.ts'
-import { metricsOfRun, readTrainingLog } from '../analysis/training-log.ts'
-import { trainingSummary } from '../analysis/training-summary.ts'
+import { writeFile } from 'node:fs/promises'
+import { type AnalysisOptions, highValueGroups, solvedGroups } from '../analysis/analysis.ts'
+import { readings } from '../analysis/readings.ts'
 import { GatewayError } from '../errors.ts'
-import { analysisText, logText } from './analysis-text.ts'
+import { drawn } from '../report/chart.ts'
+import { pngOf } from '../report/sheet.ts'
+import { trainingSheet } from '../report/training-sheet.ts'
+import { analysisText, readingsText, runText, validationLines } from './analysis-text.ts'
 import { finiteNumber, oneOf, parsed } from './arguments.ts'
 import type { Command } from './command.ts'
+import { figuresOf, sorted } from './figure-inputs.ts'
 
-const usage = `reward-gateway analyze [FILE...] [--log FILE]... [--solved-at N] [--format text|json]
-                       [--select high-value --output FILE] [--variance-min N] [--entropy-min N]
+const usage = `reward-gateway analyze FILE... [--log FILE]... [--plot FILE] [--format text|json|lines] [--solved-at N]
+                       [--select high-value|zero|best --output FILE] [--variance-min N] [--entropy-min N]
 
 Figures of scored files (results of 'score --keep facts', records of a gateway; .jsonl, .gz, .parquet) by data source and
 term, and of verl's training logs (console lines or its file logger's JSON lines). docs/evaluation.md explains each.
 
+--log FILE           a training log whose first lines do not look like one
+--plot FILE          draws the logs' accuracy, reward, gradient norm and entropy (.svg, .png), runs over each other, and
+                     prints each validation as 'step:N test_score:X'; --format lines prints nothing else
 --solved-at N        a reward of N or more counts as solved (default 1)
---select high-value  writes the groups worth training on to --output, one JSON line each, by falling variance`
+--select high-value  writes the groups worth training on to --output, one JSON line each, by falling variance
+--select zero|best   writes the groups whose best answer earns exactly 0, or the best answer of each other group; with
+                     their texts, of files that 'score --keep all' wrote`
+
+const selections = ['high-value', 'zero', 'best'] as const
 
 export const command: Command = {
   summary: 'gives the figures of scored files, records and training logs',
@@ -25,6 +35,7 @@ export const command: Command = {
       allowPositionals: true,
       options: {
         log: { type: 'string', multiple: true, default: [] },
+        plot: { type: 'string' },
         'solved-at': { type: 'string', default: '1' },
         format: { type: 'string', default: 'text' },
         select: { type: 'string' },
@@ -33,50 +44,85 @@ export const command: Command = {
         'entropy-min': { type: 'string', default: '0.2' },
       },
     })
-    const format = oneOf('format', values.format, ['text', 'json'])
+    const format = oneOf('format', values.format, ['text', 'json', 'lines'])
     if (files.length + values.log.length === 0) {
-      throw new GatewayError('RG_COMMAND_INVALID', `a scored file or a --log is needed.\n${usage}`)
+      throw new GatewayError('RG_COMMAND_INVALID', `a scored file or a training log is needed.\n${usage}`)
     }
     const options = {
       solvedAt: finiteNumber('solved-at', values['solved-at']),
       thresholds: {
         varianceMin: finiteNumber('variance-min', values['variance-min']),
         entropyMin: finiteNumber('entropy-min', values['entropy-min']),
-        limit: Number.POSITIVE_INFINITY,
+        limit: 10,
       },
     }
+    const { plot } = values
+    if (plot !== undefined && !/\.(?:svg|png)$/.test(plot)) {
+      throw new GatewayError(
+        'RG_COMMAND_INVALID',
+        `--plot ${plot}: a name that ends in .svg or .png is needed`,
+      )
+    }
+    const inputs = await sorted(files, values.log)
     if (values.select !== undefined) {
-      oneOf('select', values.select, ['high-value'])
-      if (!values.output || files.length === 0) {
-        throw new GatewayError('RG_COMMAND_INVALID', '--select needs scored files and --output FILE')
+      const which = oneOf('select', values.select, selections)
+      if (!values.output || inputs.scored.length === 0 || inputs.logs.length > 0) {
+        throw new GatewayError(
+          'RG_COMMAND_INVALID',
+          '--select needs scored files, no logs, and --output FILE',
+        )
       }
-      const groups = await highValueGroups(files, options)
-      await writeFile(values.output, groups.map((group) => `${JSON.stringify(group)}\n`).join(''))
-      io.stdout.write(`${groups.length} groups are worth training on: ${values.output}\n`)
+      io.stdout.write(await select(which, inputs.scored, options, values.output))
       return 0
     }
-    const analysis = files.length > 0 ? await analyse(files, options) : null
-    const logs = await Promise.all(values.log.map(readLog))
-    io.stdout.write(
-      format === 'json'
-        ? `${JSON.stringify({ ...analysis, logs }, null, 2)}\n`
-        : [...(analysis ? [analysisText(analysis)] : []), ...logs.map(logText)].join('\n'),
-    )
+    if ((plot !== undefined || format === 'lines') && inputs.logs.length === 0) {
+      throw new GatewayError('RG_COMMAND_INVALID', "this is of training logs; 'report' draws scored files")
+    }
+    const { analysis, runs } = await figuresOf(inputs, options)
+    if (plot !== undefined) {
+      const [sheet] = await drawn([trainingSheet(runs)])
+      await written(plot, plot.endsWith('.png') ? await pngOf(sheet?.svg ?? '') : (sheet?.svg ?? ''))
+    }
+    const found = readings(analysis, runs)
+    const lines = runs.map(validationLines)
+    const text = {
+      json: () =>
+        `${JSON.stringify({ ...analysis, logs: runs.map(({ metrics, ...run }) => run), readings: found }, null, 2)}\n`,
+      lines: () => lines.join(''),
+      text: () =>
+        [
+          ...(analysis ? [analysisText(analysis)] : []),
+          ...runs.map((run) =>
+            plot === undefined ? runText(run) : runText({ ...run, validations: [] }) + validationLines(run),
+          ),
+          readingsText(found),
+        ]
+          .filter(Boolean)
+          .join('\n'),
+    }
+    io.stdout.write(text[format]())
     return 0
   },
 }
 
-async function readLog(path: string) {
-  const text = await readFile(path, 'utf8').catch((cause: Error) => {
-    throw new GatewayError('RG_INPUT_INVALID', `${path}: ${cause.message}`, { cause })
-  })
-  const metrics = metricsOfRun(readTrainingLog(text))
-  if (Object.values(metrics).every((series) => series.length === 0)) {
-    throw new GatewayError('RG_INPUT_INVALID', `${path}: no line holds a step and a metric of verl's`)
+async function select(
+  which: (typeof selections)[number],
+  files: readonly string[],
+  options: AnalysisOptions,
+  output: string,
+): Promise<string> {
+  const groups =
+    which === 'high-value' ? await highValueGroups(files, options) : await solvedGroups(files, which)
+  await written(output, groups.map((group) => `${JSON.stringify(group)}\n`).join(''))
+  const told = {
+    'high-value': 'groups are worth training on',
+    zero: 'groups have no answer that earns anything',
+    best: 'groups have an answer that earns something',
   }
-  try {
-    return { file: path, summary: trainingSummary(metrics), validations: metrics.test_score ?? [] }
-  } catch (cause) {
-    throw new GatewayError('RG_INPUT_INVALID', `${path}: ${(cause as Error).message}`, { cause })
-  }
+  return `${groups.length} ${told[which]}: ${output}\n`
 }
+
+const written = (file: string, content: string | Uint8Array): Promise<void> =>
+  writeFile(file, content).catch((cause: Error) => {
+    throw new GatewayError('RG_INPUT_INVALID', `the output cannot be written: ${cause.message}`, { cause })
+  })

@@ -1,9 +1,9 @@
 import { type Calibrated, type Calibration, calibrate } from '../analysis/calibration.ts'
 import { openRows } from '../dataset/row-source.ts'
 import { GatewayError } from '../errors.ts'
+import { figureColumn, numberText } from '../report/figure-text.ts'
 import { finiteNumber, oneOf, parsed } from './arguments.ts'
 import type { Command, Io } from './command.ts'
-import { figureColumn, numberText } from './figure-text.ts'
 import { textTable } from './table.ts'
 
 const usage = `reward-gateway calibrate SCORED --labels FILE --label FIELD [--term NAME] [--threshold N] [--format text|json]

@@ -13,6 +13,7 @@ const commands: Readonly<Record<string, () => Promise<{ readonly command: Comman
   check: () => import('./check.ts'),
   prepare: () => import('./prepare.ts'),
   analyze: () => import('./analyze.ts'),
+  report: () => import('./report.ts'),
   diff: () => import('./diff.ts'),
   evaluate: () => import('./evaluate.ts'),
   compare: () => import('./compare.ts'),

@@ -1,7 +1,7 @@
 import type { Estimate } from '../analysis/estimates.ts'
 import type { Part } from '../analysis/policy-comparison.ts'
 import { type FigureName, figureNames } from '../analysis/prompt-figures.ts'
-import { figureColumn, numberText } from './figure-text.ts'
+import { figureColumn, numberText } from '../report/figure-text.ts'
 import { textTable } from './table.ts'
 
 /** What a figure is called: `pass@16`. */

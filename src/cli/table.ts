@@ -1,8 +1,4 @@
-/** A column of a text table; numbers are set right. */
-export interface Column {
-  readonly title: string
-  readonly right?: boolean
-}
+import type { Column } from '../report/figure-table.ts'
 
 /** Rows as lines of equal columns; widths count code points. */
 export function textTable(columns: readonly Column[], rows: readonly (readonly string[])[]): string {

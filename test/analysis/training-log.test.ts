@@ -1,7 +1,7 @@
 import t from 'tap'
 import { fixed, percent } from '../../src/analysis/decimals.ts'
-import { readPublishedLog } from '../../src/analysis/published-log.ts'
-import { metricsOfRun, readTrainingLog } from '../../src/analysis/training-log.ts'
+import { publishedSummary, readPublishedLog } from '../../src/analysis/published-log.ts'
+import { metricsOfRun, readTrainingLog, readTrainingLogPieces } from '../../src/analysis/training-log.ts'
 import { movingAverage, rewardAndAccuracy, trainingSummary } from '../../src/analysis/training-summary.ts'
 
 t.test('numbers are rounded from their exact value, ties to even', async (t) => {
@@ -40,8 +40,33 @@ t.test("verl's console lines, its file logger and other lines are read in one te
     'actor/grad_norm': [[1, 1e-5]],
     'val-core/openai/gsm8k/reward/mean@4': [[2, 0.75]],
   })
-  t.match(metricsOfRun(log), { train_reward: { length: 3 }, test_score: [[2, 0.75]], entropy_loss: [] })
+  t.match(metricsOfRun(log), {
+    metrics: { train_reward: { length: 3 }, test_score: [[2, 0.75]] },
+    names: { test_score: 'val-core/openai/gsm8k/reward/mean@4', entropy_loss: undefined },
+  })
 })
+
+t.test(
+  'a log that comes in pieces reads like the whole one, and later names of a metric count',
+  async (t) => {
+    const text =
+      'step:1 - actor/entropy:0.5\r\nstep:2 - actor/entropy:0.25 - critic/rewards/mean:1\rstep:3 - x:1'
+    for (const size of [1, 7, 1000]) {
+      async function* pieces() {
+        for (let at = 0; at < text.length; at += size) yield text.slice(at, at + size)
+      }
+      const log = await readTrainingLogPieces(pieces())
+      t.strictSame(log, readTrainingLog(text), `${size}`)
+      t.match(metricsOfRun(log).metrics, {
+        entropy_loss: [
+          [1, 0.5],
+          [2, 0.25],
+        ],
+        train_reward: [[2, 1]],
+      })
+    }
+  },
+)
 
 t.test('a log of one endless line is read in linear time', async (t) => {
   for (const piece of ['a-', 'step:1 - ', ' - a:', 'step:', '1.', '{"']) {
@@ -78,7 +103,12 @@ t.test('a summary shows what rises, what falls and what to fear', async (t) => {
     entropy: { change_percent: '-50.00', warn_collapse: true },
   })
   t.strictSame(trainingSummary({}), {})
-  t.throws(() => trainingSummary({ test_score: [[0, 0]] }), RangeError)
+  const zero = { test_score: [[0, 0] as const, [1, 0.5] as const], entropy_loss: [[0, 0] as const] }
+  t.match(trainingSummary(zero), { test_score: { gain_percent: null }, entropy: { change_percent: null } })
+  t.throws(() => publishedSummary(zero), RangeError)
+  const flat = { ...metrics, train_reward: metrics.train_reward.map(([step]) => [step, 1] as const) }
+  t.match(trainingSummary(flat), { correlation: { value: null, reading: 'constant' } })
+  t.match(publishedSummary(flat), { correlation: { value: 'nan', reading: 'strong-negative' } })
   t.equal(rewardAndAccuracy([[1, 1]], []), null)
   t.strictSame(
     movingAverage(

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { runCommand } from '../support/command-line.ts'
@@ -52,11 +52,19 @@ t.test('scored files give figures by data source, group and term', async (t) => 
       },
     ],
     terms: [
-      { name: 'rule', scored: 5, histogram: { 0: 2, 9: 3 } },
+      { name: 'rule', scored: 5, histogram: { 0: 2, 19: 3 }, range: [0, 1] },
       { name: 'a "judge"', scored: 4, failed: 1, min: 0.1, max: 0.9 },
     ],
     agreements: [{ terms: ['rule', 'a "judge"'], rows: 4 }],
     failures: [{ kind: 'judge_timeout', rows: 1 }],
+    solved: [
+      { groups: 2, answers: [2, 2], mean_accuracy: '75.00%', pass_at_n: '100.00%', success_groups: 2 },
+    ],
+    rewards: [{ name: 'reward', scored: 4, failed: 1 }],
+    lengths: [{ shortest: 10 }, { rows: 1 }, { rows: 1 }, { longest: 20 }],
+    shares: [{ groups: { 0: 0, 6: 1, 11: 1 } }],
+    highValue: [{ group_id: 'g', question: null, success_count: 1, total_count: 2 }],
+    readings: [{ figure: 'valid', value: '20.00% invalid' }],
   })
   const text = await runCommand(['analyze', file, file])
   t.match(text.stdout, /75\.00 %/)
@@ -82,6 +90,7 @@ t.test("a gateway's records are read as they lie", async (t) => {
   writeFileSync(join(folder, 'r.jsonl'), lines([record('a', 1), record('b', 0)]))
   const ran = await runCommand(['analyze', join(folder, 'r.jsonl'), '--format', 'json', '--solved-at', '0.5'])
   t.match(JSON.parse(ran.stdout), {
+    steps: [{ step: 4, rows: 2, accuracy: 0.5, within: 0.25 }],
     sources: [{ source: '', rows: 2, lengthCorrelation: 1, groups: { count: 1 } }],
     terms: [{ name: 'rule', scored: 2 }],
   })
@@ -99,6 +108,85 @@ t.test('a training log is summed up with its validations', async (t) => {
     t.match(ran.stdout, part)
 })
 
+t.test('groups of which no answer earns, and best answers, are written with their texts', async (t) => {
+  const folder = t.testdir()
+  const [file, output] = [join(folder, 'a.jsonl'), join(folder, 'out.jsonl')]
+  const row = (id: string, group: string, reward: number, response: string) => {
+    const whole = scored(id, group, reward, 0, 1)
+    return {
+      ...whole,
+      sample: { ...whole.sample, prompt: `of ${group}`, response, ground_truth: { target: 7 } },
+    }
+  }
+  const rows = [
+    row('1', 'g', 0, 'x'.repeat(600)),
+    row('2', 'g', 0, 'y'),
+    row('3', 'h', 0.5, 'half'),
+    row('4', 'h', 1, 'right'),
+    row('5', 'h', 1, 'also right'),
+  ]
+  writeFileSync(file, lines(rows))
+  const selected = async (which: string) => {
+    t.match(await runCommand(['analyze', file, '--select', which, '--output', output]), { code: 0 })
+    return JSON.parse(readFileSync(output, 'utf8'))
+  }
+  t.match(await selected('zero'), { group_id: 'g', prompt: 'of g', best_score: 0, response: 'x'.repeat(500) })
+  t.match(await selected('best'), {
+    group_id: 'h',
+    ground_truth: '{"target":7}',
+    best_score: 1,
+    response: 'right',
+  })
+})
+
+t.test('answers to one prompt are a group without a name for it', async (t) => {
+  const folder = t.testdir()
+  const [input, output] = [join(folder, 'in.jsonl'), join(folder, 'out.jsonl')]
+  const row = (id: number, prompt: string) => ({
+    id: `${id}`,
+    prompt,
+    response: `so\n#### ${id}`,
+    ground_truth: '1',
+  })
+  writeFileSync(input, lines([row(1, 'p'), row(2, 'p'), row(3, 'q')]))
+  const argv = ['--function', 'gsm8k-stock', '--input', input, '--output', output, '--keep', 'facts']
+  t.match(await runCommand(['score', ...argv]), { code: 0 })
+  const ran = await runCommand(['analyze', output, '--format', 'json'])
+  t.match(JSON.parse(ran.stdout), { sources: [{ groups: { count: 1, passAtK: { 1: 0.5, 2: 1 } } }] })
+})
+
+t.test('logs are known by their first line, laid over each other and given line by line', async (t) => {
+  const folder = t.testdir()
+  const log = (name: string, text: string) => {
+    writeFileSync(join(folder, name), text)
+    return join(folder, name)
+  }
+  const a = log(
+    'a.log',
+    "{'config': 1}\nstep:0 - val-core/x/acc/mean@1:0\nstep:5 - val-core/x/acc/mean@1:0.25",
+  )
+  const b = log('b.jsonl', '{"step": 5, "data": {"val-core/x/acc/mean@1": 0.75, "actor/entropy": NaN}}')
+  const plot = join(folder, 'sheet.svg')
+  const ran = await runCommand(['analyze', a, b, '--plot', plot, '--format', 'lines'])
+  t.strictSame(ran, {
+    code: 0,
+    stdout: 'step:0 test_score:0\nstep:5 test_score:0.25\nstep:5 test_score:0.75\n',
+    stderr: '',
+  })
+  const svg = readFileSync(plot, 'utf8')
+  for (const part of ['a.log', 'b.jsonl', 'Validation accuracy', 'Gradient norm', 'not in the log'])
+    t.ok(svg.includes(part), part)
+  t.match(
+    (await runCommand(['analyze', a, '--plot', plot])).stdout,
+    /gain_percent +-[\s\S]*\nstep:5 test_score:0\.25\n/,
+  )
+  t.match(await runCommand(['analyze', a, '--plot', join(folder, 'sheet.gif')]), {
+    code: 2,
+    stderr: /\.svg or \.png/,
+  })
+  t.notOk(existsSync(join(folder, 'sheet.gif')))
+})
+
 t.test('what cannot be analysed is named', async (t) => {
   const folder = t.testdir()
   const at = (name: string, text: string) => {
@@ -106,11 +194,13 @@ t.test('what cannot be analysed is named', async (t) => {
     return join(folder, name)
   }
   const cases: [string[], number, RegExp][] = [
-    [[], 2, /a scored file or a --log/],
+    [[], 2, /a scored file or a training log/],
     [[at('rollouts.jsonl', '{"id":"1","response":"x"}')], 1, /rollouts\.jsonl: 1 rows are neither results/],
     [[join(folder, 'none.parquet')], 1, /none\.parquet/],
     [['--log', at('other.log', 'step: x')], 1, /other\.log: no line/],
-    [['--log', at('zero.log', 'step:0 - val/openai/gsm8k/test_score:0')], 1, /from 0/],
+    [[at('empty.jsonl', '\n')], 1, /empty\.jsonl: it holds no rows/],
+    [[at('notes.txt', 'what I did')], 1, /notes\.txt: no line/],
+    [[join(folder, 'none.log')], 1, /none\.log/],
     [['--log', 'x', '--solved-at', 'much'], 2, /--solved-at much/],
     [['--log', 'x', '--select', 'high-value'], 2, /--select needs/],
     [['--log', 'x', '--format', 'xml'], 2, /--format xml/],

@@ -1,8 +1,8 @@
 import gsm8kBoxed from '../../../reward-functions/gsm8k-boxed.ts'
 import progressive from '../../../reward-functions/gsm8k-progressive.ts'
-import { readPublishedLog } from '../../analysis/published-log.ts'
+import { publishedSummary, readPublishedLog } from '../../analysis/published-log.ts'
 import type { RunMetrics, Series } from '../../analysis/training-log.ts'
-import { movingAverage, rewardAndAccuracy, trainingSummary } from '../../analysis/training-summary.ts'
+import { movingAverage, rewardAndAccuracy } from '../../analysis/training-summary.ts'
 import { firstHashNumber, firstStatedNumber, lastLooseNumber } from '../../extract/index.ts'
 import { reward } from './reward.ts'
 import type { Adapter, Vector } from './vector.ts'
@@ -23,7 +23,7 @@ export const gsm8kProgressive: Adapter = {
     parse_log: ({ input }) => readPublishedLog(String(input.log_text)),
     moving_average: ({ input }) => movingAverage(input.data as Series, Number(input.window)),
     correlation: ({ input }) => rewardAndAccuracy(input.test_score as Series, input.train_reward as Series),
-    summary: ({ input }) => trainingSummary(input.metrics as RunMetrics),
+    summary: ({ input }) => publishedSummary(input.metrics as RunMetrics),
     boxed_extract: (vector) => extracted(vector, firstStatedNumber, false),
   },
 }

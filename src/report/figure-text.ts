@@ -1,5 +1,5 @@
 import { fixed } from '../analysis/decimals.ts'
-import type { Column } from './table.ts'
+import type { Column } from './figure-table.ts'
 
 /** A figure with fixed decimals; `-` where there is none. */
 export const numberText = (value: number | null, decimals = 4): string =>

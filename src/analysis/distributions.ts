@@ -1,0 +1,94 @@
+import type { DuckDBConnection } from '@duckdb/node-api'
+import { finite, rowsOf } from './query.ts'
+
+/** How the scores of a term, or the rewards, of one file are distributed. */
+export interface Distribution {
+  readonly file: number
+  readonly name: string
+  readonly scored: number
+  readonly failed: number
+  readonly mean: number | null
+  readonly deviation: number | null
+  readonly min: number | null
+  readonly median: number | null
+  readonly max: number | null
+  /** Rows in equal bins over `range`, which is the same for all files. */
+  readonly histogram: readonly number[]
+  readonly range: readonly [low: number, high: number] | null
+}
+
+const binCount = 20
+
+/** Of each term's scores, by file and in the order of the steps. */
+export const termDistributions = (connection: DuckDBConnection): Promise<readonly Distribution[]> =>
+  distributions(connection, 'term')
+
+/** Of each file's rewards, under the name `reward`. */
+export const rewardDistributions = (connection: DuckDBConnection): Promise<readonly Distribution[]> =>
+  distributions(
+    connection,
+    `(SELECT file, place, 0 AS position, 'reward' AS name, CASE WHEN valid THEN 'scored' ELSE 'failed' END AS status,
+      reward AS score FROM scored)`,
+  )
+
+async function distributions(
+  connection: DuckDBConnection,
+  relation: string,
+): Promise<readonly Distribution[]> {
+  const rows = await rowsOf(
+    connection,
+    `WITH scores AS (FROM ${relation}),
+      ranges AS (SELECT name, min(score) AS low, max(score) AS high FROM scores GROUP BY name),
+      figures AS (SELECT file, name, min(position) AS position, count(score)::DOUBLE AS scored,
+        count_if(status = 'failed')::DOUBLE AS failed, avg(score) AS mean, stddev_pop(score) AS deviation,
+        min(score) AS least, median(score) AS median, max(score) AS most FROM scores GROUP BY file, name),
+      bins AS (SELECT file, s.name, count(*)::DOUBLE AS n,
+        CASE WHEN high > low THEN least(${binCount - 1}, floor(${binCount} * (score - low) / (high - low)))::INT ELSE 0 END AS bin
+        FROM scores s JOIN ranges r ON s.name = r.name WHERE score IS NOT NULL GROUP BY ALL)
+    SELECT f.*, low, high, (SELECT map_from_entries(list((bin, n))) FROM bins b WHERE b.file = f.file AND b.name = f.name)::JSON AS bins
+    FROM figures f JOIN ranges r ON f.name = r.name ORDER BY file, position`,
+  )
+  return rows.map((row) => {
+    const bins = JSON.parse(String(row.bins ?? '{}')) as Readonly<Record<string, number>>
+    const [low, high] = [finite(row.low), finite(row.high)]
+    return {
+      file: Number(row.file),
+      name: String(row.name),
+      scored: Number(row.scored),
+      failed: Number(row.failed),
+      mean: finite(row.mean),
+      deviation: finite(row.deviation),
+      min: finite(row.least),
+      median: finite(row.median),
+      max: finite(row.most),
+      histogram: Array.from({ length: binCount }, (_, bin) => bins[bin] ?? 0),
+      range: low === null || high === null ? null : [low, high],
+    }
+  })
+}
+
+export interface Agreement {
+  readonly file: number
+  readonly terms: readonly [string, string]
+  /** Rows that both scored. */
+  readonly rows: number
+  /** Pearson's r. */
+  readonly correlation: number | null
+}
+
+/** Of each two terms over the rows that both scored. */
+export async function agreements(connection: DuckDBConnection): Promise<readonly Agreement[]> {
+  const rows = await rowsOf(
+    connection,
+    `SELECT a.file, a.name AS a, b.name AS b, count(*)::DOUBLE AS n, corr(a.score, b.score) AS r
+    FROM term a JOIN term b ON a.file = b.file AND a.place = b.place AND a.position < b.position
+    WHERE a.score IS NOT NULL AND b.score IS NOT NULL
+    GROUP BY a.file, a.name, b.name ORDER BY a.file, min(a.position), min(b.position)`,
+  )
+  return rows.map(({ file, a, b, n, r }) => ({
+    file: Number(file),
+    terms: [String(a), String(b)],
+    rows: Number(n),
+    correlation: finite(r),
+  }))
+}

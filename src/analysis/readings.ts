@@ -1,0 +1,117 @@
+import type { Analysis } from './analysis.ts'
+import { fixed, percent } from './decimals.ts'
+import type { SourceFigures } from './figures.ts'
+import type { TrainingRun } from './training-run.ts'
+
+/** A figure outside of what docs/evaluation.md wants, and what to do about it. */
+export interface Reading {
+  /** The file, with the data source or the terms where there are several. */
+  readonly where: string
+  readonly figure: string
+  readonly value: string
+  readonly advice: string
+}
+
+/** What stands out; in the order of the files. Empty: every figure that has a threshold is within it. */
+export const readings = (analysis: Analysis | null, runs: readonly TrainingRun[]): readonly Reading[] => [
+  ...(analysis ? analysisReadings(analysis) : []),
+  ...runs.flatMap(runReadings),
+]
+
+function analysisReadings({ files, sources, agreements }: Analysis): readonly Reading[] {
+  const place = (file: number, of: string) => [files[file] ?? '', of].filter(Boolean).join(': ')
+  return [
+    ...sources.flatMap((figures) => sourceReadings(figures, place(figures.file, figures.source))),
+    ...agreements.flatMap(({ file, terms, rows, correlation }) =>
+      correlation !== null && rows >= leastRows && correlation < 0.2
+        ? [
+            {
+              where: place(file, terms.join(', ')),
+              figure: 'r of two terms',
+              value: fixed(correlation, 2),
+              advice: 'they do not agree: read rows where they differ',
+            },
+          ]
+        : [],
+    ),
+  ]
+}
+
+/** Fewer rows or groups say nothing yet. */
+const leastRows = 20
+
+function sourceReadings(figures: SourceFigures, where: string): readonly Reading[] {
+  const { rows, valid, accuracy, lengthCorrelation, groups } = figures
+  const found: Reading[] = []
+  const say = (figure: string, value: string, advice: string) => found.push({ where, figure, value, advice })
+  const invalid = 1 - valid / rows
+  if (invalid > 0.01) {
+    say(
+      'valid',
+      `${percent(invalid)} invalid`,
+      'see the failures by kind; score --failed-only goes over these rows again',
+    )
+  }
+  if (accuracy !== null && valid >= leastRows) {
+    if (accuracy < 0.05)
+      say('accuracy', percent(accuracy), 'too hard for this policy: supervised warm-up first')
+    if (accuracy > 0.95) say('accuracy', percent(accuracy), 'too easy for this policy: harder data')
+  }
+  if (lengthCorrelation !== null && valid >= leastRows && Math.abs(lengthCorrelation) > 0.5) {
+    say(
+      'r(length)',
+      fixed(lengthCorrelation, 2),
+      'the reward follows length: look at the longest and shortest answers',
+    )
+  }
+  if (groups && groups.count >= leastRows) {
+    const { variance, entropy, saturated } = groups
+    if (variance < 0.01)
+      say('within var', fixed(variance, 4), 'answers to one prompt earn the same: no group teaches anything')
+    if (entropy < 0.2)
+      say('entropy', fixed(entropy, 4), 'raise the sampling temperature, look at the KL term')
+    if (saturated > 0.5)
+      say(
+        'saturated',
+        percent(saturated),
+        'these groups cost rollouts and teach nothing: --select high-value',
+      )
+  }
+  return found
+}
+
+function runReadings({ file, summary, metrics }: TrainingRun): readonly Reading[] {
+  const { correlation, grad_norm, entropy, test_score } = summary
+  const found: Reading[] = []
+  const say = (figure: string, value: string, advice: string) =>
+    found.push({ where: file, figure, value, advice })
+  if (correlation?.reading === 'weak-negative') {
+    say('correlation', correlation.value ?? '', 'reward rises without accuracy: read what is paid')
+  }
+  if (correlation?.reading === 'strong-negative') {
+    say('correlation', correlation.value ?? '', 'reward hacking: stop, and run audit on the reward')
+  }
+  if (grad_norm?.warn_clip)
+    say('grad_norm', `up to ${grad_norm.max}`, 'unstable: lower the learning rate, clip')
+  if (entropy?.warn_collapse) {
+    say(
+      'entropy',
+      `${entropy.change_percent} %`,
+      'the policy narrows: raise the KL or entropy term, or the temperature',
+    )
+  }
+  const last = metrics.entropy_loss?.at(-1)?.[1]
+  if (last !== undefined && last < 0.01)
+    say('entropy', fixed(last, 4), 'the policy has collapsed: go back to an earlier checkpoint')
+  if (test_score && test_score.max_step !== metrics.test_score?.at(-1)?.[0]) {
+    const drop = Number(test_score.max) - Number(test_score.last)
+    if (drop > 0.02) {
+      say(
+        'test_score',
+        `${test_score.last} after ${test_score.max}`,
+        `the best step was ${test_score.max_step}`,
+      )
+    }
+  }
+  return found
+}

@@ -1,0 +1,153 @@
+import type { Analysis } from '../analysis/analysis.ts'
+import { fixed } from '../analysis/decimals.ts'
+import type { SourceFigures } from '../analysis/figures.ts'
+import type { Column, FigureTable } from './figure-table.ts'
+import { figureColumn, numberText, shareText } from './figure-text.ts'
+
+/** The tables of scored files; one without rows is left out. */
+export function analysisTables(analysis: Analysis): readonly FigureTable[] {
+  const several = analysis.files.length > 1
+  const of = (file: number): string[] => (several ? [analysis.files[file] ?? ''] : [])
+  const first: readonly Column[] = several ? [{ title: 'file' }] : []
+  const tables = [
+    sourceTable(analysis, first, of),
+    passTable(analysis, first, of),
+    solvedTable(analysis, first, of),
+    termTable(analysis, first, of),
+    {
+      title: 'Agreement of terms',
+      columns: [...first, { title: 'terms' }, figureColumn('rows'), figureColumn('r')],
+      rows: analysis.agreements.map(({ file, terms: [a, b], rows, correlation }) => [
+        ...of(file),
+        `${a}, ${b}`,
+        String(rows),
+        numberText(correlation, 2),
+      ]),
+    },
+    {
+      title: 'Rows without a reward',
+      columns: [...first, { title: 'failure' }, figureColumn('rows')],
+      rows: analysis.failures.map(({ file, kind, rows }) => [...of(file), kind, String(rows)]),
+    },
+    highValueTable(analysis),
+  ]
+  return tables.filter(({ rows }) => rows.length > 0)
+}
+
+type Of = (file: number) => string[]
+
+function sourceTable({ sources }: Analysis, first: readonly Column[], of: Of): FigureTable {
+  return {
+    title: 'By data source',
+    columns: [
+      ...first,
+      { title: 'data source' },
+      ...['rows', 'valid', 'accuracy', 'mean', 'variance', 'r(length)'].map(figureColumn),
+      ...['groups', 'within var', 'entropy', 'saturated', 'high-value'].map(figureColumn),
+    ],
+    rows: sources.map((one) => [
+      ...of(one.file),
+      one.source || '-',
+      String(one.rows),
+      String(one.valid),
+      shareText(one.accuracy),
+      numberText(one.mean),
+      numberText(one.variance),
+      numberText(one.lengthCorrelation, 2),
+      ...groupCells(one),
+    ]),
+  }
+}
+
+function groupCells({ groups }: SourceFigures): string[] {
+  if (!groups) return ['-', '-', '-', '-', '-']
+  const { count, variance, entropy, saturated, highValue } = groups
+  return [String(count), numberText(variance), numberText(entropy), shareText(saturated), String(highValue)]
+}
+
+function passTable({ sources }: Analysis, first: readonly Column[], of: Of): FigureTable {
+  const passing = sources.filter(({ groups }) => groups !== null)
+  const ks = [...new Set(passing.flatMap(({ groups }) => Object.keys(groups?.passAtK ?? {})))]
+  return {
+    title: 'pass@k',
+    columns: [...first, { title: 'data source' }, ...ks.map((k) => figureColumn(`pass@${k}`))],
+    rows: passing.map(({ file, source, groups }) => [
+      ...of(file),
+      source || '-',
+      ...ks.map((k) => shareText(groups?.passAtK[k] ?? null)),
+    ]),
+  }
+}
+
+function solvedTable({ solved }: Analysis, first: readonly Column[], of: Of): FigureTable {
+  return {
+    title: 'Best answer of each group',
+    columns: [
+      ...first,
+      { title: 'data source' },
+      ...['groups', 'n', 'mean score', 'pass@n', 'variance', 'entropy', 'all zero', 'others'].map(
+        figureColumn,
+      ),
+    ],
+    rows: solved.map(({ file, source, groups, answers: [fewest, most], ...report }) => [
+      ...of(file),
+      source || '-',
+      String(groups),
+      fewest === most ? String(most) : `${fewest}-${most}`,
+      report.mean_accuracy.replace('%', ' %'),
+      report.pass_at_n.replace('%', ' %'),
+      report.avg_variance,
+      report.avg_entropy,
+      String(report.failed_groups),
+      String(report.success_groups),
+    ]),
+  }
+}
+
+function termTable({ terms }: Analysis, first: readonly Column[], of: Of): FigureTable {
+  return {
+    title: 'By term',
+    columns: [
+      ...first,
+      { title: 'term' },
+      ...['scored', 'failed', 'mean', 'sd', 'min', 'median', 'max'].map(figureColumn),
+      { title: 'distribution' },
+    ],
+    rows: terms.map((term) => [
+      ...of(term.file),
+      term.name,
+      String(term.scored),
+      String(term.failed),
+      ...[term.mean, term.deviation, term.min, term.median, term.max].map((value) => numberText(value)),
+      bars(term.histogram),
+    ]),
+  }
+}
+
+function highValueTable({ highValue }: Analysis): FigureTable {
+  return {
+    title: 'Worth training on, most variance first',
+    columns: [
+      { title: 'group' },
+      { title: 'data source' },
+      ...['variance', 'entropy', 'accuracy'].map(figureColumn),
+      { title: 'question' },
+    ],
+    rows: highValue.map((group) => [
+      group.group_id,
+      group.data_source || '-',
+      fixed(group.reward_var, 3),
+      fixed(group.entropy, 3),
+      shareText(group.success_count / group.total_count),
+      group.question?.replace(/\s+/g, ' ') ?? '-',
+    ]),
+  }
+}
+
+const blocks = ' ▁▂▃▄▅▆▇█'
+
+/** Bins as blocks, the fullest as high as can be. */
+function bars(histogram: readonly number[]): string {
+  const most = histogram.reduce((a, b) => Math.max(a, b), 1)
+  return histogram.map((rows) => blocks[rows === 0 ? 0 : Math.max(1, Math.round((rows / most) * 8))]).join('')
+}

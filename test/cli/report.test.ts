@@ -1,0 +1,123 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { pngOf } from '../../src/report/sheet.ts'
+import { runCommand } from '../support/command-line.ts'
+
+const hostile = '</text></svg><script>alert(1)</script><img src="http://x/y">\u202e\u001b[31m | `a`'
+
+/** Two answers to each of 30 prompts over three training steps, from a data source and about questions that are hostile. */
+const rows = Array.from({ length: 60 }, (_, at) => ({
+  id: `${at}`,
+  reward: at % 7 === 3 ? null : at % 2,
+  valid: at % 7 !== 3,
+  failure: at % 7 === 3 ? { kind: 'judge_timeout' } : null,
+  terms: {
+    rule: { status: 'scored', score: at % 2 },
+    [hostile]: { status: 'scored', score: at / 60 },
+  },
+  training_step: (at >> 1) % 3,
+  sample: { data_source: hostile, group_id: `${hostile}${at >> 1}`, response_length: at, prompt: hostile },
+}))
+
+const log = Array.from(
+  { length: 40 },
+  (_, step) => `step:${step} - critic/score/mean:${step / 40} - val/<b>/test_score:${step / 50}`,
+)
+
+const active = /^<(?:script|img|iframe|object|embed|link|use|image|a)\b|\son[a-z]+=|\s(?:src|[a-z:]*href)=/i
+
+t.test('a page holds everything, and text of a row does nothing in it', async (t) => {
+  const folder = t.testdir()
+  const files = [join(folder, 'a<b>&.jsonl'), join(folder, 'b.jsonl'), join(folder, 'c.log')]
+  for (const file of files.slice(0, 2)) writeFileSync(file, rows.map((row) => JSON.stringify(row)).join('\n'))
+  writeFileSync(join(folder, 'c.log'), log.join('\n'))
+  const output = join(folder, 'report.html')
+  t.match(await runCommand(['report', ...files, '--output', output, '--title', hostile]), {
+    code: 0,
+    stderr: '',
+  })
+  const page = readFileSync(output, 'utf8')
+  t.ok(page.includes('&lt;script&gt;alert(1)&lt;/script&gt;'))
+  t.ok(page.includes("default-src 'none'"))
+  t.equal(page.match(/<svg/g)?.length, 10)
+  for (const part of [
+    'Best answer of each group',
+    'Mean reward by training step',
+    'Validations',
+    'judge_timeout',
+  ])
+    t.ok(page.includes(part), part)
+  const tags = page.match(/<[a-z][^>]*>/gi) ?? []
+  const doing = tags.filter((tag) => {
+    const names = tag.replace(/"[^"]*"/g, '""')
+    const values = tag.replace(/(?:xmlns(?::\w+)?|aria-label)="[^"]*"/g, '')
+    return active.test(names) || /https?:|url\((?!#)/.test(values)
+  })
+  t.strictSame(doing, [])
+  t.notMatch(page, /@import|\u202e|(?!\n)\p{Cc}/u)
+})
+
+t.test('the same figures are written as tables, figures and pictures', async (t) => {
+  const folder = t.testdir()
+  const file = join(folder, 'a.jsonl')
+  writeFileSync(file, rows.map((row) => JSON.stringify(row)).join('\n'))
+  const report = async (...argv: string[]) => {
+    const ran = await runCommand(['report', file, ...argv])
+    t.match(ran, { code: 0, stderr: '' })
+    return ran.stdout
+  }
+  const table = await report('--format', 'md')
+  t.match(table, /\| data source \| rows \|/)
+  t.notMatch(table, /<script|<img|:\/\/x|\u202e/)
+  t.match(JSON.parse(await report('--format', 'json')), { sources: [{ rows: 60, valid: 51 }], logs: [] })
+  await report('--output', join(folder, 'a.svg'))
+  const svg = readFileSync(join(folder, 'a.svg'), 'utf8')
+  t.match(svg, /^<svg [^>]*width="1400"/)
+  t.notMatch(svg, /<script|<img/)
+  await report('--output', join(folder, 'a.png'))
+  const png = readFileSync(join(folder, 'a.png'))
+  t.equal(png.subarray(1, 4).toString(), 'PNG')
+  t.equal(png.readUInt32BE(16), 2100)
+})
+
+t.test('a picture shows its text without a font of the system', async (t) => {
+  const picture = (text: string) =>
+    pngOf(`<svg xmlns="http://www.w3.org/2000/svg" width="90" height="30"><text y="20">${text}</text></svg>`)
+  const [none, latin, cyrillic] = await Promise.all([picture(''), picture('0.5 reward'), picture('и σ')])
+  t.ok(latin.length > none.length + 100)
+  t.ok(cyrillic.length > none.length + 100)
+})
+
+t.test('one row, one value and a log without validations make a report too', async (t) => {
+  const folder = t.testdir()
+  const [one, short] = [join(folder, 'one.jsonl'), join(folder, 'short.log')]
+  writeFileSync(one, JSON.stringify({ ...rows[1], terms: {}, training_step: null, sample: undefined }))
+  writeFileSync(short, 'step:1 - actor/grad_norm:nan - critic/score/mean:1e-05')
+  const ran = await runCommand(['report', one, short])
+  t.match(ran, { code: 0, stderr: '' })
+  t.match(ran.stdout, /Reward: distribution/)
+  t.notMatch(ran.stdout, /NaN|undefined|Infinity/)
+})
+
+t.test('what cannot be reported is named', async (t) => {
+  const folder = t.testdir({ 'empty.jsonl': '', 'one.jsonl': JSON.stringify(rows[1]) })
+  const cases: [string[], number, RegExp][] = [
+    [[], 2, /a scored file or a training log is needed/],
+    [[join(folder, 'empty.jsonl')], 1, /it holds no rows/],
+    [[join(folder, 'none.jsonl')], 1, /none\.jsonl/],
+    [[join(folder, 'one.jsonl'), '--format', 'pdf'], 2, /--format pdf: one of html/],
+    [[join(folder, 'one.jsonl'), '--output', join(folder, 'no', 'r.html')], 1, /cannot be written/],
+  ]
+  for (const [argv, code, stderr] of cases) t.match(await runCommand(['report', ...argv]), { code, stderr })
+})
+
+t.test('nothing loads ECharts before a plot is asked for', async (t) => {
+  const sources = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((file) =>
+    file.endsWith('.ts'),
+  )
+  const loading = sources.filter((file) =>
+    /^import (?!type)[^\n]*'(?:echarts|@resvg)/m.test(readFileSync(join('src', file), 'utf8')),
+  )
+  t.strictSame(loading, [])
+})
