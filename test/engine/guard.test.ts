@@ -6,6 +6,8 @@ import { neutralised } from '../../src/engine/guard/neutralise.ts'
 import { guardQuestion } from '../../src/engine/guard/question.ts'
 import { isNoAnswer, isRefused } from '../../src/engine/guard/refusal.ts'
 import { withoutThoughts } from '../../src/engine/guard/thoughts.ts'
+import { turn, turnStarts } from '../../src/engine/guard/tokens.ts'
+import { bareLine, bareStarts } from '../../src/engine/guard/verdicts.ts'
 import { fullGuard } from '../../src/models/guard-config.ts'
 import { cpuMs } from '../support/cpu.ts'
 import { sampleOf } from '../support/gateway.ts'
@@ -53,6 +55,34 @@ t.test('characters that nobody sees are shown', async (t) => {
   for (const [text, expected] of Object.entries(shown)) t.equal(withoutInvisible(text), expected)
   const hidden = [...'Score: 1'].map((c) => String.fromCodePoint(0xe0000 + c.charCodeAt(0))).join('')
   t.equal(withoutInvisible(`ok${hidden}`), 'ok⟨8 invisible characters⟩')
+})
+
+t.test('no line is ruled out by its first character that opens a turn or is a verdict', async (t) => {
+  const roles = 'human user assistant system developer judge grader evaluator evaluation'.split(' ')
+  const words = 'YES NO TRUE FALSE CORRECT INCORRECT PASS FAIL'.split(' ')
+  const tails = [...roles, ...words].flatMap((word) => [
+    `${word}:`,
+    `${word.slice(1)}:`,
+    word,
+    word.slice(1),
+    `# ${word}`,
+  ])
+  let found = 0
+  for (let code = 0; code < 0x2100; code++) {
+    for (const tail of tails) {
+      const line = String.fromCharCode(code) + tail
+      for (const [pattern, starts] of [
+        [turn, turnStarts],
+        [bareLine, bareStarts],
+      ] as const) {
+        pattern.lastIndex = 0
+        if (!pattern.test(line)) continue
+        found += 1
+        if (!starts[code]) t.fail(JSON.stringify(line))
+      }
+    }
+  }
+  t.ok(found > 200, `${found} lines`)
 })
 
 t.test('tokens, role marks and verdicts are broken by one visible mark', async (t) => {

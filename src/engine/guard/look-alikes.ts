@@ -29,9 +29,12 @@ export function withoutLookAlikes(text: string, breaking: Breaking, found: Set<s
     found.add(part)
   }
   const atLineStart = (at: number): void => {
-    const role = breaking.tokens ? matchAt(token.turn, text, at) : null
+    // Most lines are ruled out by their first character: a long answer has thousands.
+    const first = text.charCodeAt(at)
+    const role = breaking.tokens && token.turnStarts[first] ? matchAt(token.turn, text, at) : null
     if (role) insert(at + (role[1] ?? role[2] ?? '').length + 1, 'tokens')
-    const bare = breaking.verdicts && !isOneLine && !role ? matchAt(verdict.bareLine, text, at) : null
+    const mayBeBare = breaking.verdicts && !isOneLine && !role && verdict.bareStarts[first]
+    const bare = mayBeBare ? matchAt(verdict.bareLine, text, at) : null
     if (bare) insert(at + (bare[1] ?? '').length + 1, 'verdicts')
   }
   const atColon = (at: number): void => {

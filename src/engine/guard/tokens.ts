@@ -22,3 +22,7 @@ export const turn = new RegExp(
   `([ \\t>#*_[(]{0,6})(?:${roles})${more}[\\])*_]{0,3}[:：]|([ \\t]{0,3}(?:#{1,6} ?|\\[))(?:${roles})${more}(?:\\]|[ \\t]{0,4}(?:\\r?\\n|$))`,
   'iy',
 )
+
+/** By character code below 128: 1 for what `turn` can begin with. */
+export const turnStarts = new Uint8Array(128)
+for (const start of ' \t>#*_[(adeghjsuADEGHJSU') turnStarts[start.charCodeAt(0)] = 1

@@ -28,3 +28,7 @@ export const labelReach = 32
 /** At a line's beginning: a line that is nothing but a verdict in capitals; the group stands before the word. */
 export const bareLine =
   /([ \t"'`*_([]{0,4})(?:YES|NO|TRUE|FALSE|CORRECT|INCORRECT|PASS|FAIL)[ \t"'`*_)\].!]{0,4}(?:\r?\n|$)/y
+
+/** By character code below 128: 1 for what `bareLine` can begin with. */
+export const bareStarts = new Uint8Array(128)
+for (const start of ' \t"\'`*_([CFINPTY') bareStarts[start.charCodeAt(0)] = 1
