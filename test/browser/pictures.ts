@@ -10,6 +10,9 @@ mkdirSync(folder, { recursive: true })
 const [browser, scene] = await Promise.all([openBrowser(), openScene()])
 await play(scene, 0, wholePlay)
 
+/** What goes on while a picture is taken. */
+let under: Promise<void> = Promise.resolve()
+
 /** What is done on a page before its picture is taken. */
 const ready: Readonly<Record<string, (page: Page) => Promise<unknown>>> = {
   async samples(page) {
@@ -36,7 +39,10 @@ const ready: Readonly<Record<string, (page: Page) => Promise<unknown>>> = {
       scene.advance(1000)
       await playing
     }
-    await page.getByText('samples in work').waitFor()
+    under = play(scene, wholePlay + 20, wholePlay + 21, 160)
+    while (scene.calls() < 60) await new Promise((resolve) => setImmediate(resolve))
+    scene.advance(1000)
+    await page.getByText(/^[1-9][\d,]* samples in work/).waitFor()
   },
 }
 
@@ -62,6 +68,7 @@ for (const { name, view, dark, width, height } of pictures) {
   await page.getByRole('heading', { level: 1 }).waitFor()
   await ready[name]?.(page)
   await page.screenshot({ path: join(folder, `${name}.png`) })
+  await under
   await context.close()
 }
 await browser.close()

@@ -15,6 +15,8 @@ import { seeded } from '../support/seeded.ts'
 export interface Scene {
   readonly url: string
   readonly app: FastifyInstance
+  /** Calls of judges under way. */
+  calls(): number
   /** Moves the page's time on; each second is a tick. */
   advance(ms: number): void
   score(body: object): Promise<void>
@@ -56,6 +58,11 @@ export async function openScene({ text = 'full', keys, env = {} }: SceneOptions 
   return {
     url,
     app,
+    calls: () =>
+      gateway
+        .models()
+        .flatMap(({ instances }) => instances)
+        .reduce((sum, { inFlight }) => sum + inFlight, 0),
     advance: (ms) => clock.advance(ms),
     async score(body) {
       const reply = await app.inject({ method: 'POST', url: '/v1/score', payload: body })
