@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { promptRows } from '../dataset/prompt-rows.ts'
 import { openScoredFile } from '../dataset/scored-file.ts'
 import { GatewayError } from '../errors.ts'
@@ -20,8 +21,7 @@ export async function evaluateFile(evaluation: Evaluation): Promise<void> {
   if (await isFinished(evaluation)) return
   const rows = await rowsOf(evaluation)
   const file = await openScoredFile(output, { ...runOf(evaluation), failed_only: String(failedOnly) }, resume)
-  const answersPath = `${output}.partial.answers.jsonl`
-  const journal = await openAnswerJournal(answersPath, resume, Math.floor(file.done / n))
+  const journal = await openAnswerJournal(journalOf(output), resume, Math.floor(file.done / n))
   const answers = openAnswers(evaluation, journal)
   const earlier = failedOnly ? await earlierResults(output, evaluation.stdin) : null
   evaluation.events.begun?.(rows.count * runs * n, file.done)
@@ -93,17 +93,28 @@ async function* turnsOf(rows: Awaited<ReturnType<typeof rowsOf>>, runs: number):
 
 const range = (count: number): readonly number[] => Array.from({ length: count }, (_, at) => at)
 
-/** True where `resume` finds the whole file; throws RG_INPUT_INVALID where a finished file is in the way. */
+/** True where `resume` finds the whole file. Throws RG_INPUT_INVALID where a finished file is in the way, or of another run. */
 async function isFinished(evaluation: Evaluation): Promise<boolean> {
   const { output, resume, failedOnly } = evaluation
   const isThere = existsSync(output)
   if (failedOnly && !isThere) throw invalid(`${output} is not there: --failed-only goes over a finished file`)
-  if (!isThere || failedOnly || existsSync(`${output}.partial.jsonl`)) return false
-  if (!resume) throw invalid(`${output} is there already; delete it, or name another --output`)
+  if (!isThere || existsSync(`${output}.partial.jsonl`)) return false
+  if (!resume && !failedOnly) throw invalid(`${output} is there already; delete it, or name another --output`)
   const before = await readRunFile(output)
   const other = Object.entries(runOf(evaluation)).find(([key, value]) => before[key] !== value)
-  if (!other) return true
-  throw invalid(`${output} was made with ${other[0]} ${before[other[0]] ?? 'unknown'}, not ${other[1]}`)
+  if (other) throw unlike(output, other, before)
+  if (failedOnly) return false
+  // What a kill in its last moment may have left.
+  await Promise.all([`${output}.partial.json`, journalOf(output)].map((path) => rm(path, { force: true })))
+  return true
 }
+
+const unlike = (
+  output: string,
+  [fact, value]: readonly [string, string],
+  before: Readonly<Record<string, string>>,
+): GatewayError => invalid(`${output} was made with ${fact} ${before[fact] ?? 'unknown'}, not ${value}`)
+
+const journalOf = (output: string): string => `${output}.partial.answers.jsonl`
 
 const invalid = (message: string): GatewayError => new GatewayError('RG_INPUT_INVALID', message)

@@ -161,19 +161,29 @@ t.test('killed again and again, an evaluation ends with the file of an undisturb
   })
 })
 
-t.test('a limit cuts the shuffled rows, Ctrl-C leaves what goes on', async (t) => {
+t.test('a limit cuts the shuffled rows, Ctrl-C leaves what goes on, Parquet holds the same', async (t) => {
   const server = await solver(t)
   const folder = t.testdir()
-  const [data, output] = [dataIn(folder), join(folder, 'out.jsonl')]
+  const [data, output] = [dataIn(folder), join(folder, 'out.parquet')]
   const more = ['--limit', '5', '--shuffle-seed', '42']
   t.match(await runCommand(argv(server.url, data, output, ...more), { signal: AbortSignal.abort() }), {
     code: 1,
     stderr: /--resume goes on/,
   })
   t.match(await runCommand(argv(server.url, data, output, ...more, '--resume')), { code: 0 })
-  const rows = linesOf(output).map(({ sample }) => sample.row)
+  const rows = ['successes', 'failures'].flatMap((side) => {
+    const text = readFileSync(join(folder, `out.${side}.jsonl`), 'utf8').trim()
+    return text === '' ? [] : text.split('\n').map((line) => JSON.parse(line).sample.row)
+  })
   t.equal(new Set(rows).size, 5)
-  t.notSame(rows, [0, 1, 2, 3, 4])
+  t.notSame(rows.sort(), [0, 1, 2, 3, 4])
+  const { parts } = JSON.parse((await runCommand(['compare', output, '--format', 'json'])).stdout)
+  t.match(parts[0].policies, [{ prompts: 5, answers: 5, invalid: 0 }])
+  t.match(await runCommand(argv(server.url, data, output, '--failed-only')), {
+    code: 1,
+    stderr: /was made with limit 5, not null/,
+  })
+  t.notOk(existsSync(`${output}.partial.jsonl`), 'a refusal leaves nothing in the way')
 })
 
 /** Resolves once the file has this many bytes, or its writer has ended. */
