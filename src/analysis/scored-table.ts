@@ -66,6 +66,11 @@ async function loadFile(
   if (Number(unlike) > 0) {
     throw new Error(`${unlike} rows are neither results of 'reward-gateway score' nor records of a gateway`)
   }
+  // Another program may write a NaN for a reward; it is none.
+  await connection.run(
+    `UPDATE raw SET reward = NULL, valid = false, failure = '{"kind": "not_finite"}'::JSON
+    WHERE valid AND (reward IS NULL OR NOT isfinite(reward))`,
+  )
   await connection.run(
     `INSERT INTO scored SELECT $1, place, coalesce(sample->>'id', id), reward, valid, failure->>'kind',
       coalesce(sample->>'data_source', ''), coalesce(sample->>'group_id', sample->>'group', ${promptKey}),
@@ -76,7 +81,7 @@ async function loadFile(
   )
   await connection.run(
     `INSERT INTO term
-      SELECT $1, place, position, name, value->>'status', (value->>'score')::DOUBLE FROM (
+      SELECT $1, place, position, name, value->>'status', CASE WHEN isfinite((value->>'score')::DOUBLE) THEN (value->>'score')::DOUBLE END FROM (
         SELECT place, unnest(range(len(names))) AS position, unnest(names) AS name,
           unnest([json_extract(terms, '$."' || replace(n, '"', '\\"') || '"') FOR n IN names]) AS value
         FROM (SELECT place, terms, json_keys(terms) AS names FROM raw WHERE json_type(terms) = 'OBJECT')

@@ -18,6 +18,14 @@ export interface ProgressSource {
 
 const refreshMs = 100
 
+const barWidth = 20
+
+/** A share of 0 to 1 as blocks. */
+function bar(part: number): string {
+  const full = Math.round(Math.min(1, Math.max(0, part)) * barWidth)
+  return '█'.repeat(full) + '░'.repeat(barWidth - full)
+}
+
 export function progressLine(io: Io, { fraction, calls, done: before }: ProgressSource): Progress {
   const started = performance.now()
   const begun = fraction() ?? 0
@@ -27,7 +35,7 @@ export function progressLine(io: Io, { fraction, calls, done: before }: Progress
     const part = fraction()
     const left = part !== null && part > begun ? ((1 - part) / (part - begun)) * seconds : null
     const pieces = [
-      part === null ? '' : `${Math.floor(part * 100)} %`,
+      part === null ? '' : `${bar(part)} ${Math.floor(part * 100)} %`,
       `${before + done} scored`,
       `${invalid} invalid`,
       `${calls()} judge calls`,

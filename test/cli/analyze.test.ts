@@ -187,6 +187,21 @@ t.test('logs are known by their first line, laid over each other and given line 
   t.notOk(existsSync(join(folder, 'sheet.gif')))
 })
 
+t.test('a reward that is no number counts as none', async (t) => {
+  const folder = t.testdir()
+  const file = join(folder, 'a.jsonl')
+  const rule = '"terms":{"rule":{"status":"scored","score":1}}'
+  writeFileSync(
+    file,
+    `{"id":"1","reward":NaN,"valid":true,${rule}}\n{"id":"2","reward":1,"valid":true,${rule}}`,
+  )
+  const ran = await runCommand(['analyze', file, '--format', 'json'])
+  t.match(JSON.parse(ran.stdout), {
+    sources: [{ rows: 2, valid: 1, mean: 1, accuracy: 1 }],
+    failures: [{ kind: 'not_finite', rows: 1 }],
+  })
+})
+
 t.test('what cannot be analysed is named', async (t) => {
   const folder = t.testdir()
   const at = (name: string, text: string) => {
