@@ -11,7 +11,10 @@ const answer = JSON.stringify({
 })
 const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(answer) }
 
-createServer((request, response) => {
+const server = createServer((request, response) => {
   request.resume()
   request.on('end', () => response.writeHead(200, headers).end(answer))
-}).listen(Number(process.argv[2] ?? 8494), '127.0.0.1')
+})
+// On a busy machine a client may pause longer than Node's 5 s before it uses a connection again.
+server.keepAliveTimeout = 600_000
+server.listen(Number(process.argv[2] ?? 8494), '127.0.0.1')
