@@ -18,6 +18,9 @@ export interface OpenLoad {
   body(): string
 }
 
+/** How long the generator itself stood still in its last load, at most: what is later than that is not its doing. */
+export const lateness = { mostMs: 0 }
+
 /** Arrivals are a Poisson process. Resolves when every request is answered. */
 export async function openLoop({ url, perSecond, seconds, body }: OpenLoad): Promise<readonly Sent[]> {
   const pool = new Pool(url, { headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: 30_000 })
@@ -25,8 +28,12 @@ export async function openLoop({ url, perSecond, seconds, body }: OpenLoad): Pro
   const under: Promise<void>[] = []
   const began = performance.now()
   let due = 0
+  let last = 0
+  lateness.mostMs = 0
   while (due < seconds * 1000) {
     const now = performance.now() - began
+    lateness.mostMs = Math.max(lateness.mostMs, now - last)
+    last = now
     while (due <= now && due < seconds * 1000) {
       under.push(ask(pool, body(), began, due).then((one) => void sent.push(one)))
       due += (-Math.log(1 - Math.random()) * 1000) / perSecond(due / 1000)

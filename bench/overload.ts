@@ -6,7 +6,7 @@ import { appendFileSync } from 'node:fs'
 import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { type MeasuredProcess, startMeasured } from './measured-process.ts'
-import { closedLoop, openLoop, type Sent } from './open-loop.ts'
+import { closedLoop, lateness, openLoop, type Sent } from './open-loop.ts'
 
 const { values } = parseArgs({
   options: { seconds: { type: 'string', default: '60' }, out: { type: 'string' } },
@@ -103,7 +103,9 @@ try {
   say(
     `  refused ${(refused.length / seconds).toFixed(1)}/s in ${told(msOf(sent, 'refused'))} ms, ${silent.length} of them without Retry-After`,
   )
-  say(`  neither scored nor refused: ${others.length}`)
+  say(
+    `  neither scored nor refused: ${others.length}; the generator stood still for ${lateness.mostMs.toFixed(0)} ms at most`,
+  )
   const most = [0, 1, 2].map((third) => {
     const length = Math.floor(seconds / 3)
     return Math.max(...memory.slice(third * length + 1, (third + 1) * length + 1)).toFixed(0)
