@@ -1,25 +1,28 @@
 import { writeFile } from 'node:fs/promises'
 import { compareAnswers, type Part } from '../analysis/policy-comparison.ts'
 import { GatewayError } from '../errors.ts'
+import { policyReport, starNote } from '../report/policy-report.ts'
+import { written } from '../report/write.ts'
 import { finiteNumber, oneOf, parsed, wholeNumber } from './arguments.ts'
 import type { Command } from './command.ts'
+import { comparisonCsv } from './policy-csv.ts'
 import { policyFiles, readPolicies } from './policy-files.ts'
-import { comparisonCsv, comparisonMarkdown } from './policy-formats.ts'
-import { comparisonHtml } from './policy-html.ts'
-import { comparisonText, evaluationText } from './policy-text.ts'
+import { tablesText } from './policy-text.ts'
 
-const usage = `reward-gateway compare BASE [TRAINED...] [--format text|csv|markdown|json|html] [--output FILE]
+const usage = `reward-gateway compare BASE [TRAINED...] [--format text|csv|md|json|html|svg|png] [--output FILE]
                        [--k N] [--solved-at N] [--rounds N] [--seed N]
 
 Compares policies that answered the same data: scored files of 'evaluate', or folders of a suite's. Mean score, pass@1,
 pass@k, maj@k, entropy, length; each with a 95 % interval, and the differences from BASE with theirs, row by row; mean
 and deviation over runs; by data source, benchmark and suite. One file alone gets its figures. docs/evaluate.md.
+html is one page with plots; svg and png are the plots.
 
 --k          the k of pass@k and maj@k (default: as the runs said, else the answers of a run)
 --solved-at  a reward of so much is a success (default: as the runs said, else 1)
 --rounds     samples that the bootstrap draws (default 2000), repeatably by --seed (default 0)`
 
-const formats = ['text', 'csv', 'markdown', 'json', 'html'] as const
+const formats = ['text', 'csv', 'md', 'json', 'html', 'svg', 'png'] as const
+type Format = (typeof formats)[number]
 
 export const command: Command = {
   summary: 'compares policies on the same data',
@@ -29,7 +32,7 @@ export const command: Command = {
       args: [...argv],
       allowPositionals: true,
       options: {
-        format: { type: 'string', default: 'text' },
+        format: { type: 'string' },
         output: { type: 'string' },
         k: { type: 'string' },
         'solved-at': { type: 'string' },
@@ -37,7 +40,9 @@ export const command: Command = {
         seed: { type: 'string', default: '0' },
       },
     })
-    const format = oneOf('format', values.format, formats)
+    const { output } = values
+    const ending = formats.find((one) => output?.endsWith(`.${one}`)) ?? 'text'
+    const format = values.format === undefined ? ending : oneOf('format', values.format, formats)
     if (positionals.length === 0) throw new GatewayError('RG_COMMAND_INVALID', `BASE is needed.\n${usage}`)
     const k = values.k === undefined ? null : wholeNumber('k', values.k, 1, 1024)
     const solvedAt = values['solved-at'] === undefined ? null : finiteNumber('solved-at', values['solved-at'])
@@ -48,19 +53,21 @@ export const command: Command = {
     const { answers, kOf, solvedAtOf, warnings } = await readPolicies(policies, { k, solvedAt }, io)
     for (const warning of warnings) io.stderr.write(`${warning}\n`)
     const parts = compareAnswers(answers, { kOf, solvedAtOf, rounds, seed })
-    const text = writers[format](parts, names)
-    if (values.output === undefined) io.stdout.write(text)
-    else await writeFile(values.output, text)
+    const content = await contentOf(format, parts, names)
+    if (output === undefined) io.stdout.write(content)
+    else await writeFile(output, content)
     return 0
   },
 }
 
-const writers: Readonly<
-  Record<(typeof formats)[number], (parts: readonly Part[], names: readonly string[]) => string>
-> = {
-  text: (parts, names) => (names.length === 1 ? evaluationText(parts) : comparisonText(parts, names)),
-  csv: comparisonCsv,
-  markdown: comparisonMarkdown,
-  json: (parts, names) => `${JSON.stringify({ policies: names, parts }, null, 2)}\n`,
-  html: comparisonHtml,
+async function contentOf(
+  format: Format,
+  parts: readonly Part[],
+  names: readonly string[],
+): Promise<string | Uint8Array> {
+  if (format === 'json') return `${JSON.stringify({ policies: names, parts }, null, 2)}\n`
+  if (format === 'csv') return comparisonCsv(parts, names)
+  const report = policyReport(parts, names)
+  if (format === 'text') return tablesText(report.tables, names.length > 1 ? starNote : undefined)
+  return written(report, format)
 }

@@ -9,11 +9,12 @@ import type { EvaluationSettings } from '../evaluation/evaluation.ts'
 import { readSuite, type Suite } from '../evaluation/suite.ts'
 import { type Gateway, openGateway } from '../gateway/gateway.ts'
 import { openPolicy, type Policy } from '../policy/policy.ts'
+import { evaluationTable } from '../report/policy-tables.ts'
 import type { Command, Io } from './command.ts'
 import { type ConfigSources, configsOf } from './configs.ts'
 import { type EvaluateArguments, readEvaluateArguments } from './evaluate-arguments.ts'
 import { evaluateProgress } from './evaluate-progress.ts'
-import { evaluationText } from './policy-text.ts'
+import { tablesText } from './policy-text.ts'
 import { rewardOf } from './reward-choice.ts'
 
 const usage = `reward-gateway evaluate (--data FILE --reward NAME --output FILE | --suite FILE --output FOLDER) --policy URL...
@@ -117,7 +118,9 @@ async function tell(
     rounds: 2000,
     seed: 0,
   })
-  io.stdout.write(format === 'json' ? `${JSON.stringify({ parts }, null, 2)}\n` : evaluationText(parts))
+  io.stdout.write(
+    format === 'json' ? `${JSON.stringify({ parts }, null, 2)}\n` : tablesText([evaluationTable(parts)]),
+  )
   const invalid = parts.flatMap(({ source, policies }) => (source === null ? policies : []))
   if (invalid.some((policy) => policy.invalid > 0))
     io.stderr.write('some answers have no reward: --failed-only samples and scores them again\n')

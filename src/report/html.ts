@@ -28,7 +28,7 @@ export function htmlOf(report: Report, drawings: readonly Drawing[]): string {
 <body>
 <h1>${escaped(title)}</h1>
 <p>${files.length === 1 ? 'File' : 'Files'}: ${files.map((file) => `<code>${escaped(file)}</code>`).join(', ')}</p>
-${readings.length > 0 ? tableOf(readingTable(readings)) : '<h2>What stands out</h2>\n<p>Every figure that has a threshold is within it.</p>'}
+${standsOut(readings)}
 <h2>Plots</h2>
 <div class="plots">
 ${drawings.map(figureOf).join('\n')}
@@ -37,6 +37,12 @@ ${tables.map(tableOf).join('\n')}
 </body>
 </html>
 `
+}
+
+function standsOut(readings: Report['readings']): string {
+  if (readings === null) return ''
+  if (readings.length > 0) return tableOf(readingTable(readings))
+  return '<h2>What stands out</h2>\n<p>Every figure that has a threshold is within it.</p>'
 }
 
 const figureOf = ({ svg, title, note, width }: Drawing): string =>

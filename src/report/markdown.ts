@@ -4,16 +4,18 @@ import { readingTable } from './run-tables.ts'
 
 /** The report's tables as Markdown, without its plots. */
 export function markdownOf({ title, files, readings, tables }: Report): string {
-  const stands =
-    readings.length > 0
-      ? tableOf(readingTable(readings))
-      : '## What stands out\n\nEvery figure that has a threshold is within it.\n'
   return [
     `# ${escaped(title)}\n`,
     `${files.map((file) => `- ${escaped(file)}`).join('\n')}\n`,
-    stands,
+    ...standsOut(readings),
     ...tables.map(tableOf),
   ].join('\n')
+}
+
+function standsOut(readings: Report['readings']): readonly string[] {
+  if (readings === null) return []
+  if (readings.length > 0) return [tableOf(readingTable(readings))]
+  return ['## What stands out\n\nEvery figure that has a threshold is within it.\n']
 }
 
 function tableOf({ title, columns, rows }: FigureTable): string {

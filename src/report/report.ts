@@ -12,7 +12,8 @@ import { trainingSheet } from './training-sheet.ts'
 export interface Report {
   readonly title: string
   readonly files: readonly string[]
-  readonly readings: readonly Reading[]
+  /** null: its figures have no thresholds. */
+  readonly readings: readonly Reading[] | null
   readonly charts: readonly Chart[]
   readonly tables: readonly FigureTable[]
 }

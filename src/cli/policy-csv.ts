@@ -1,6 +1,6 @@
 import type { Estimate } from '../analysis/estimates.ts'
 import type { Part } from '../analysis/policy-comparison.ts'
-import { estimateText, figuresIn, figureTitle, isClear, partTitle, plainName } from './policy-text.ts'
+import { figuresIn, figureTitle, plainName } from '../report/policy-figures.ts'
 
 const columns = [
   ...[
@@ -55,31 +55,3 @@ function csvCell(value: string | number | null | undefined): string {
   const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
-
-/** A table a part. */
-export function comparisonMarkdown(parts: readonly Part[], names: readonly string[]): string {
-  const [base = '', ...others] = names
-  const head = ['', base, ...others.flatMap((name) => [name, `${name} - ${base}`])]
-  const sections = parts.map((part) => {
-    const rows = figuresIn(part).map((figure) => [
-      figureTitle(figure, part.k),
-      ...part.policies.flatMap((policy, at) => {
-        const own = estimateText(figure, policy.figures[figure])
-        const gap = at === 0 ? undefined : part.differences[at - 1]?.figures[figure]
-        return gap
-          ? [own, isClear(gap) ? `**${estimateText(figure, gap, true)}**` : estimateText(figure, gap, true)]
-          : [own]
-      }),
-    ])
-    const invalid = part.policies.map(
-      (policy, at) => `${names[at]}: ${policy.invalid} of ${policy.answers} invalid`,
-    )
-    const table = [head, head.map((_, at) => (at === 0 ? '---' : '---:')), ...rows].map(
-      (row) => `| ${row.map(markdownCell).join(' | ')} |`,
-    )
-    return `## ${partTitle(part).replaceAll('<', '&lt;')}\n\n${table.join('\n')}\n\n${invalid.join('; ')}\n`
-  })
-  return `${sections.join('\n')}\nBold: the 95 % interval of the difference leaves 0 outside.\n`
-}
-
-const markdownCell = (text: string): string => text.replace(/[|\\<]/g, '\\$&')
