@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import t from 'tap'
+import { exampleRollouts } from '../../src/simulate/word-problems.ts'
 import { attackRows } from './attack-rows.ts'
 import { openBrowser } from './browser.ts'
 import { openScene, play, type Scene } from './scene.ts'
@@ -117,18 +118,22 @@ t.test('what is scored appears by itself, with the distribution of each term', a
 t.test('samples are filtered, and one is explained step by step with its judges', async (t) => {
   const { page, troubles, context } = await visit(browser, scene, 'samples')
   // Questions are kept from the moment that somebody looks.
-  await play(scene, 9, 10)
-  await page.getByText('take 9.').first().waitFor()
+  const [right] = exampleRollouts()
+  const known = { ...right, response: `A known answer.\n${right?.response}` }
+  await scene.score({ reward: 'demo', run: 'by-hand', samples: [known] })
+  scene.advance(1000)
+  await page.getByText('A known answer.').waitFor()
   const table = page.getByRole('table')
   const all = await table.getByRole('row').count()
   await page.getByRole('combobox', { name: /^Outcome/ }).selectOption('invalid')
+  await page.getByText('A known answer.').waitFor({ state: 'detached' })
   t.match(await table.innerText(), /bad_sample/)
   t.ok((await table.getByRole('row').count()) < all)
   await page.getByRole('combobox', { name: /^Outcome/ }).selectOption('all')
   await page.getByRole('combobox', { name: /^Reward/ }).selectOption('demo')
   await page.getByLabel('Filter').fill('nothing-has-this-word')
   await page.getByText('No sample fits the filter.').waitFor()
-  await page.getByLabel('Filter').fill('run:qwen3 -kind:bad take')
+  await page.getByLabel('Filter').fill('run:by-hand -kind:bad known')
   await table
     .getByRole('row')
     .filter({ hasText: /1\.[35]00/ })
@@ -148,7 +153,7 @@ t.test('samples are filtered, and one is explained step by step with its judges'
   await page.setViewportSize(narrow)
   t.equal(await overflow(page), 0)
   await detail.getByRole('link', { name: 'Open in the playground' }).click()
-  t.match(await page.getByLabel('Response').inputValue(), /take \d/)
+  t.match(await page.getByLabel('Response').inputValue(), /^A known answer/)
   t.strictSame(troubles, [])
   await context.close()
 })
