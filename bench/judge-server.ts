@@ -1,4 +1,4 @@
-/** A judge that answers at once, with as little work as possible, so that it never decides a comparison. */
+/** Judges on consecutive ports that answer at once, with as little work as possible, so that they never decide a comparison. */
 import { createServer } from 'node:http'
 
 const answer = JSON.stringify({
@@ -11,10 +11,13 @@ const answer = JSON.stringify({
 })
 const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(answer) }
 
-const server = createServer((request, response) => {
-  request.resume()
-  request.on('end', () => response.writeHead(200, headers).end(answer))
-})
-// On a busy machine a client may pause longer than Node's 5 s before it uses a connection again.
-server.keepAliveTimeout = 600_000
-server.listen(Number(process.argv[2] ?? 8494), '127.0.0.1')
+const [port = 8494, count = 1] = process.argv.slice(2).map(Number)
+for (let index = 0; index < count; index++) {
+  const server = createServer((request, response) => {
+    request.resume()
+    request.on('end', () => response.writeHead(200, headers).end(answer))
+  })
+  // On a busy machine a client may pause longer than Node's 5 s before it uses a connection again.
+  server.keepAliveTimeout = 600_000
+  server.listen(port + index, '127.0.0.1')
+}
