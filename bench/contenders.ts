@@ -27,7 +27,7 @@ export function pythonOfProxies(): string {
   const python = join(venv, 'bin/python')
   if (!existsSync(join(venv, 'bin/vllm-router'))) {
     execFileSync('python3', ['-m', 'venv', venv])
-    const packages = ['vllm-router', 'litellm[proxy]', 'aiohttp', 'orjson', 'uvloop']
+    const packages = ['vllm-router', 'sglang-router', 'litellm[proxy]', 'aiohttp', 'orjson', 'uvloop']
     execFileSync(python, ['-m', 'pip', 'install', '-q', ...packages], { stdio: 'inherit' })
   }
   return python

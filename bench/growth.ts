@@ -1,13 +1,14 @@
 /**
  * How the gateway's CPU grows with samples per request, requests at once, instances, group size, length of a response and
- * steps of a config: one curve each, CPU per unit at each point. Linear growth keeps it constant.
+ * steps of a config: one curve each, CPU per unit at each point. Linear growth keeps it constant; it ends with 1 where a point
+ * costs half as much again as the first one.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { applyLoad, median } from './load.ts'
-import { type MeasuredProcess, startMeasured } from './measured-process.ts'
+import { startMeasured } from './measured-process.ts'
 
 const { values } = parseArgs({
   options: {
@@ -102,6 +103,7 @@ for (const [name, points] of Object.entries(curves)) {
   for (const one of points) {
     const cost = await costOf(one)
     costs.push(cost)
+    if (cost > 1.5 * (costs[0] ?? cost)) process.exitCode = 1
     const label = String(one.at).padStart(8)
     process.stdout.write(
       `${label}  ${cost.toFixed(4)} ms CPU  ${(cost / (costs[0] ?? cost)).toFixed(2)} of the first  ${Math.round(gateway.rssMib())} MiB\n`,

@@ -1,9 +1,10 @@
 """What a trainer runs to score: builds questions and reads verdicts itself, or leaves both to a gateway.
 
-usage: scoring_client.py {judge,gateway} URL SAMPLES BYTES CONCURRENCY
+usage: scoring_client.py {judge,gateway} URL SAMPLES BYTES CONCURRENCY [BATCH]
 
-`judge` asks a question a sample at URL; `gateway` sends batches of at most 64 samples to it. Both have CONCURRENCY
-samples under way. Prints the seconds, and the processor's seconds of this process, as JSON.
+`judge` asks a question a sample at URL; `gateway` sends batches of at most BATCH samples (64) to it. Both have CONCURRENCY
+samples under way. Prints the seconds, the processor's seconds of this process, and p50 and p99 of a request in
+milliseconds, as JSON.
 """
 
 import asyncio
@@ -76,30 +77,40 @@ def cpu_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
-async def main(mode: str, url: str, count: int, size: int, concurrency: int) -> None:
+async def main(  # noqa: PLR0913
+    mode: str, url: str, count: int, size: int, concurrency: int, largest: int = LARGEST_BATCH
+) -> None:
     """Scores a few samples to warm up, then all of them."""
-    batch_size = 1 if mode == "judge" else min(LARGEST_BATCH, concurrency)
+    batch_size = 1 if mode == "judge" else min(largest, concurrency)
     workers = max(1, concurrency // batch_size)
     ask = judged if mode == "judge" else scored
     connector = aiohttp.TCPConnector(limit=workers)
     timeout = aiohttp.ClientTimeout(total=600)
     async with aiohttp.ClientSession(connector=connector, timeout=timeout) as session:
 
+        took: list[float] = []
+
         async def score(samples: list[Sample]) -> None:
             batches = iter([samples[at : at + batch_size] for at in range(0, len(samples), batch_size)])
 
             async def work() -> None:
                 for batch in batches:
-                    if any(reward != 1 for reward in await ask(session, url, batch)):
+                    began = time.perf_counter()
+                    rewards = await ask(session, url, batch)
+                    took.append((time.perf_counter() - began) * 1000)
+                    if any(reward != 1 for reward in rewards):
                         raise RuntimeError("a sample was not scored 1")
 
             await asyncio.gather(*(work() for _ in range(workers)))
 
         await score(make_samples(concurrency, size))
         samples = make_samples(count, size)
+        took.clear()
         started, used = time.perf_counter(), cpu_seconds()
         await score(samples)
         result = {"seconds": time.perf_counter() - started, "cpu": cpu_seconds() - used}
+        took.sort()
+        result |= {"p50": took[len(took) // 2], "p99": took[len(took) * 99 // 100]}
     sys.stdout.write(orjson.dumps(result).decode())
 
 

@@ -71,14 +71,19 @@ if (failures.length > 0) {
   process.exitCode = 1
 }
 
+/** At once, since a campaign is long. */
+function tell(failure: string): void {
+  failures.push(failure)
+  process.stderr.write(`${failure}\n`)
+}
+
 async function worker(port: number): Promise<void> {
   while (next < from + runs) {
     const first = next
-    next = Math.min(first + blockSize, from + runs)
-    await block(first, next, port)
-    process.stderr.write(
-      `${new Date().toISOString()} seeds ${first} to ${next - 1} done, ${failures.length} violations\n`,
-    )
+    const end = Math.min(first + blockSize, from + runs)
+    next = end
+    await block(first, end, port)
+    process.stderr.write(`${new Date().toISOString()} seeds ${first} to ${end - 1} done\n`)
   }
 }
 
@@ -93,7 +98,7 @@ async function block(first: number, end: number, port: number): Promise<void> {
     asked += report.tries.length * report.rows
     if (values.verbose) process.stderr.write(`${JSON.stringify(report)}\n`)
     for (const violation of report.violations) {
-      failures.push(
+      tell(
         `seed ${seed}, ${report.wire}, [${report.weather.join('; ')}]: ${violation}\n  again: --from ${seed} --runs 1, or with what came before it: --from ${first} --runs ${seed - first + 1} --block ${blockSize}`,
       )
     }
@@ -102,8 +107,8 @@ async function block(first: number, end: number, port: number): Promise<void> {
   // Invariant 4: two judges a row, and what the budgets allow beyond; a budget of 20 % starts with a reserve.
   const calls = await gateway.metric('reward_gateway_upstream_duration_seconds_count')
   if (calls > asked * 2 * 1.25 + 100)
-    failures.push(`seeds ${first} to ${end - 1}: ${calls} calls for at most ${asked * 2} questions`)
+    tell(`seeds ${first} to ${end - 1}: ${calls} calls for at most ${asked * 2} questions`)
   peakRss = Math.max(peakRss, gateway.rssMib())
   const code = await stage.close()
-  if (code !== 0) failures.push(`seeds ${first} to ${end - 1}: SIGTERM ended the gateway with ${code}`)
+  if (code !== 0) tell(`seeds ${first} to ${end - 1}: SIGTERM ended the gateway with ${code}`)
 }
