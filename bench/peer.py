@@ -3,9 +3,14 @@
 Requests are validated and results are written by pydantic, on the path that FastAPI makes for a declared return type: from
 models to bytes inside pydantic-core. uvicorn runs with uvloop and httptools, which `uvicorn[standard]` brings, without an
 access log. The rule computes no more than it needs: the second regular expression runs only where the first did not decide.
+As a program it reads samples (a JSON list) from standard input and prints what the bare function costs in process: processor
+milliseconds a sample.
 """
 
+import json
 import re
+import sys
+import time
 from typing import Any, Literal
 
 from fastapi import FastAPI
@@ -136,3 +141,18 @@ async def score_samples(request: ScoreRequest) -> ScoreResponse:
     """Scores samples in order."""
     results = [result_of(sample) for sample in request.samples]
     return ScoreResponse(results=results, reward=Reward(name=request.reward, version="1"))
+
+
+def main() -> None:
+    """Scores the samples again and again in this process."""
+    samples = json.load(sys.stdin)
+    rounds = 20
+    began = time.process_time()
+    for _ in range(rounds):
+        for sample in samples:
+            score(sample["response"], sample["ground_truth"])
+    sys.stdout.write(str((time.process_time() - began) * 1000 / rounds / len(samples)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,15 +1,19 @@
 /**
  * Server CPU per rule-scored sample, against FastAPI and uvicorn with the same rule (bench/peer.py) and against the least
- * that Fastify and a worker thread cost (bench/floor.ts), in interleaved rounds.
+ * that Fastify and a worker thread cost (bench/floor.ts), in interleaved rounds; and the bare Python function in process.
+ * `--kib 4` makes the responses longer.
  */
 import { deepStrictEqual } from 'node:assert'
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { applyLoad, median } from './load.ts'
 import { type MeasuredProcess, startMeasured } from './measured-process.ts'
 
+const { values } = parseArgs({ options: { kib: { type: 'string', default: '1' } } })
+const kib = Number(values.kib)
 const here = import.meta.dirname
 const venv = join(here, '.venv')
 if (!existsSync(venv)) {
@@ -33,7 +37,7 @@ const samples = Array.from({ length: 512 }, (_, index) => {
   return {
     id: String(index),
     prompt: 'How many apples are there?',
-    response: `${filler.repeat(11).slice(0, 1000)}${answer}`,
+    response: `${filler.repeat(12 * kib).slice(0, 1000 * kib)}${answer}`,
     ground_truth: truth,
     data_source: 'bench',
   }
@@ -119,12 +123,16 @@ async function measure(
 }
 
 const shapes = [
-  { name: 'single, 1 KB', groups: singles, requests: 6000, concurrency: 32 },
-  { name: 'batches of 256', groups: batches, requests: 160, concurrency: 8 },
+  { name: 'single', groups: singles, requests: 6000, concurrency: 32 },
+  { name: 'batches of 256', groups: batches, requests: Math.ceil(160 / Math.sqrt(kib)), concurrency: 8 },
 ]
 console.log(
-  `${cpus()[0]?.model}, node ${process.version}; CPU ms of the server for each sample, medians of 5 interleaved rounds`,
+  `${cpus()[0]?.model}, node ${process.version}; CPU ms of the server for each sample, medians of 5 interleaved rounds; ${kib} KB`,
 )
+const inProcess = execFileSync(join(venv, 'bin/python'), [join(here, 'peer.py')], {
+  input: JSON.stringify(samples),
+})
+console.log(`the Python function in process, without a server: ${Number(inProcess).toFixed(4)}`)
 for (const { name, groups, requests, concurrency } of shapes) {
   const run = (server: MeasuredProcess, share = 1) =>
     measure(server, groups, Math.ceil(requests * share), concurrency)
