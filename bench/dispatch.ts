@@ -91,8 +91,10 @@ const servers = await Promise.all(
 const seen = new Map<string, Record<string, number>[]>()
 try {
   for (let repeat = 0; repeat < repeats; repeat++)
-    for (const way of ways)
+    for (const way of ways) {
+      process.stderr.write(`${new Date().toISOString()} ${way.name}\n`)
       seen.set(way.name, [...(seen.get(way.name) ?? []), await measured(way).catch(lost)])
+    }
 } finally {
   await Promise.all(servers.map((server) => server.stop()))
 }
@@ -136,7 +138,8 @@ async function measured({ command, port, path, mode, batch }: Way): Promise<Reco
   try {
     const before = server.cpuSeconds()
     const args = ['bench/scoring_client.py', mode, url, samples, 1024, concurrency, batch].map(String)
-    const { stdout } = await promisify(execFile)(python, args)
+    // A way that hangs has lost its samples, too.
+    const { stdout } = await promisify(execFile)(python, args, { timeout: 60_000 })
     const { seconds, cpu, p50, p99 } = JSON.parse(stdout) as Record<'seconds' | 'cpu' | 'p50' | 'p99', number>
     // The server's part of the warm-up, `concurrency` samples, is not the client's: leave its share out.
     const served = ((server.cpuSeconds() - before) * samples) / (samples + concurrency)

@@ -89,38 +89,46 @@ await t.test('attacks stay text for the tokenizer, and the only verdict is what 
 
 await t.test('a data set of 50 rows is evaluated', (t) => evaluateVllm(t, urls))
 
-await t.test('prefix affinity finds more of the prompts in the caches than taking turns', async (t) => {
-  const model = { model: 'tiny-judge', cache: 'never', sampling: { temperature: 0, max_tokens: 1 } }
-  const models = openModels(
-    {
-      near: configOf(urls, { ...model, balance: 'prefix_affinity' }),
-      first: configOf([one.url], model),
-      second: configOf([two.url], model),
-    },
-    { clock: systemClock },
-  )
-  t.teardown(() => models.close())
-  const hits = async () => {
-    const counts = [one, two].map((server) => server.metric('vllm:prefix_cache_hits_total'))
-    return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
-  }
-  // An odd number of prompts: taking turns sends each of them to both.
-  const [prompts, times] = [7, 6]
-  const found = async (salt: string, modelOf: (at: number) => string) => {
-    const before = await hits()
-    for (let at = 0; at < prompts * times; at += 1) {
-      const prefix = `${salt}${at % prompts}: ${'judge the answer with care. '.repeat(30)}`
-      const input = `${prefix}Answer: ${at}`
-      await models.ask({ ...question(input, later()), prefix, model: modelOf(at) })
+await t.test(
+  'prefix affinity finds more of the prompts in the caches than taking turns or the idle one',
+  async (t) => {
+    const model = { model: 'tiny-judge', cache: 'never', sampling: { temperature: 0, max_tokens: 1 } }
+    const models = openModels(
+      {
+        near: configOf(urls, { ...model, balance: 'prefix_affinity' }),
+        least: configOf(urls, model),
+        first: configOf([one.url], model),
+        second: configOf([two.url], model),
+      },
+      { clock: systemClock },
+    )
+    t.teardown(() => models.close())
+    const hits = async () => {
+      const counts = [one, two].map((server) => server.metric('vllm:prefix_cache_hits_total'))
+      return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
     }
-    return (await hits()) - before
-  }
-  const inTurn = await found('turns ', (at) => (at % 2 === 0 ? 'first' : 'second'))
-  const near = await found('affinity ', () => 'near')
-  t.comment(`prompt tokens found in the caches: ${near} with affinity, ${inTurn} in turns`)
-  t.ok(near > inTurn)
-  t.ok(inTurn > 0)
-})
+    // An odd number of prompts: taking turns sends each of them to both.
+    const [prompts, times] = [7, 6]
+    const found = async (salt: string, modelOf: (at: number) => string) => {
+      const before = await hits()
+      for (let at = 0; at < prompts * times; at += 1) {
+        const prefix = `${salt}${at % prompts}: ${'judge the answer with care. '.repeat(30)}`
+        const input = `${prefix}Answer: ${at}`
+        await models.ask({ ...question(input, later()), prefix, model: modelOf(at) })
+      }
+      return (await hits()) - before
+    }
+    const inTurn = await found('turns ', (at) => (at % 2 === 0 ? 'first' : 'second'))
+    const least = await found('least outstanding ', () => 'least')
+    const near = await found('affinity ', () => 'near')
+    t.comment(
+      `prompt tokens found in the caches: ${near} with affinity, ${inTurn} in turns, ${least} by least outstanding`,
+    )
+    t.ok(near > inTurn)
+    t.ok(near > least)
+    t.ok(inTurn > 0)
+  },
+)
 
 await t.test('when nobody waits any more, the server stops writing', async (t) => {
   const models = openModels({ judge: configOf([one.url], { model: 'tiny-judge' }) }, { clock: systemClock })
