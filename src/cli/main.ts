@@ -3,6 +3,7 @@ import { realpathSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { GatewayError } from '../errors.ts'
 import { nearestName } from '../nearest-name.ts'
+import { packageVersion } from '../package-version.ts'
 import type { Command, Io } from './command.ts'
 import { tell } from './command.ts'
 
@@ -29,6 +30,10 @@ const commands: Readonly<Record<string, () => Promise<{ readonly command: Comman
 export async function main(argv: readonly string[], io: Io): Promise<number> {
   const [name = 'help', ...rest] = argv
   if (name === 'help' || name === '--help' || name === '-h') return help(io)
+  if (name === '--version' || name === '-v') {
+    io.stdout.write(`${packageVersion}\n`)
+    return 0
+  }
   const load = Object.hasOwn(commands, name) ? commands[name] : undefined
   if (!load) {
     const near = nearestName(name, Object.keys(commands))
@@ -55,7 +60,7 @@ async function help(io: Io): Promise<number> {
   for (const [name, load] of Object.entries(commands)) {
     io.stdout.write(`  ${name.padEnd(10)} ${(await load()).command.summary}\n`)
   }
-  io.stdout.write('\nreward-gateway COMMAND --help explains a command.\n')
+  io.stdout.write('\nreward-gateway COMMAND --help explains a command; --version tells the version.\n')
   return 0
 }
 

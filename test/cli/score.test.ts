@@ -86,6 +86,7 @@ t.test('wrong arguments exit 2 and say what is needed; wrong work exits 1', asyn
 })
 
 t.test('help lists the commands and explains each', async (t) => {
+  t.match(await runCommand(['--version']), { code: 0, stdout: /^\d+\.\d+\.\d+\n$/ })
   const { stdout } = await runCommand([])
   for (const name of ['serve', 'score', 'demo']) {
     t.match(stdout, new RegExp(`  ${name} `))
