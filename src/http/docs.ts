@@ -42,7 +42,7 @@ function converted(schema: FastifySchema, { url, method, config }: RouteOptions)
   const errors = [
     ...(body === undefined && querystring === undefined ? [] : [400]),
     ...(isOpen ? [] : [401, 403]),
-    ...(url.includes('/:') || url.includes('{') ? [404] : []),
+    ...(url.includes('/:') ? [404] : []),
     ...(method === 'POST' ? [...statusesOfBodies, ...(isOpen ? [] : statusesOfWork)] : []),
   ]
   return {

@@ -61,11 +61,15 @@ export function toGatewayError(error: FastifyError | GatewayError): GatewayError
 }
 
 function send(request: FastifyRequest, reply: FastifyReply, error: GatewayError): void {
-  const { code, message, statusCode, problems, retryAfterS = 1 } = error
+  const { code, message, statusCode, problems } = error
   if (code === 'RG_INTERNAL')
     request.log.error({ reqId: request.id, err: error.cause ?? error }, 'request failed')
   else request.log.debug({ reqId: request.id, code }, 'request refused')
-  if ((statusCode === 429 || statusCode === 503) && !reply.hasHeader('retry-after'))
-    reply.header('retry-after', String(retryAfterS))
+  tellWhen(reply, statusCode, error.retryAfterS)
   void reply.code(statusCode).send({ error: { code, message, problems, request_id: request.id } })
+}
+
+/** The Retry-After of what may be let in later: a second where nothing is known of it. */
+export function tellWhen(reply: FastifyReply, status: number, seconds = 1): void {
+  if (status === 429 || status === 503) reply.header('retry-after', String(seconds))
 }

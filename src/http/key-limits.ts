@@ -16,7 +16,7 @@ interface Share {
 
 /** Keeps each key within its own limits, so that no run's burst takes the room of another's. */
 export interface KeyLimits {
-  /** Counts a request until its reply is closed. Throws RG_OVERLOADED, with a Retry-After set, where it goes beyond. */
+  /** Counts a request until its reply is closed. Throws RG_OVERLOADED, with when to come again, where it goes beyond. */
   enter(caller: Caller, reply: FastifyReply): void
   /** Counts samples of a request that was let in, until its reply is closed. Throws RG_OVERLOADED. */
   takeSamples(request: FastifyRequest, reply: FastifyReply, count: number): void
@@ -34,10 +34,9 @@ export function openKeyLimits(clock: Clock, refused: RequestMetrics['keyRefused'
     shares.set(name, share)
     return share
   }
-  const refusal: Refusal = (name, why, reply, seconds, message) => {
+  const refusal = (name: string, why: Why, seconds: number, message: string): GatewayError => {
     refused(name, why)
-    reply.header('retry-after', String(Math.max(1, Math.ceil(seconds))))
-    return new GatewayError('RG_OVERLOADED', message)
+    return new GatewayError('RG_OVERLOADED', message, { retryAfterS: Math.max(1, Math.ceil(seconds)) })
   }
   return {
     enter(caller, reply) {
@@ -47,7 +46,6 @@ export function openKeyLimits(clock: Clock, refused: RequestMetrics['keyRefused'
         throw refusal(
           name,
           'in_flight',
-          reply,
           1,
           `the key '${name}' has ${share.requests} requests in work, as many as it may`,
         )
@@ -59,7 +57,6 @@ export function openKeyLimits(clock: Clock, refused: RequestMetrics['keyRefused'
           throw refusal(
             name,
             'rate',
-            reply,
             (1 - share.tokens) / ratePerS,
             `the key '${name}' sends more than ${ratePerS} requests a second`,
           )
@@ -81,7 +78,6 @@ export function openKeyLimits(clock: Clock, refused: RequestMetrics['keyRefused'
         throw refusal(
           caller.name,
           'samples',
-          reply,
           1,
           `the key '${caller.name}' has ${share.samples} samples in work; send these later`,
         )
@@ -96,10 +92,4 @@ export function openKeyLimits(clock: Clock, refused: RequestMetrics['keyRefused'
 /** A second's worth at once, and never less than one request. */
 const burstOf = (ratePerS: number): number => Math.max(1, ratePerS)
 
-type Refusal = (
-  name: string,
-  why: Parameters<RequestMetrics['keyRefused']>[1],
-  reply: FastifyReply,
-  seconds: number,
-  message: string,
-) => GatewayError
+type Why = Parameters<RequestMetrics['keyRefused']>[1]

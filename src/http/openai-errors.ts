@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { GatewayError } from '../errors.ts'
 import { AskError } from '../gateway/gateway.ts'
-import { toGatewayError } from './errors.ts'
+import { tellWhen, toGatewayError } from './errors.ts'
 
 /** An error as OpenAI's API tells it. `code`: model_not_found, a failure's kind, or one of ours. */
 interface OpenAiError {
@@ -10,6 +10,7 @@ interface OpenAiError {
   readonly type: string
   readonly param: string | null
   readonly code: string
+  readonly retryAfterS: number | undefined
 }
 
 const statusOfKind: Readonly<Record<string, number>> = {
@@ -29,9 +30,9 @@ export function answerOpenAiError(
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  const { status, ...told } = openAiError(error)
+  const { status, retryAfterS, ...told } = openAiError(error)
   if (status === 500) request.log.error({ reqId: request.id, err: error }, 'request failed')
-  if ((status === 429 || status === 503) && !reply.hasHeader('retry-after')) reply.header('retry-after', '1')
+  tellWhen(reply, status, retryAfterS)
   void reply.code(status).send({ error: { ...told, request_id: request.id } })
 }
 
@@ -39,9 +40,9 @@ function openAiError(error: FastifyError | GatewayError | AskError): OpenAiError
   if (error instanceof AskError) {
     const { kind, detail } = error.failure
     const status = statusOfKind[kind] ?? 502
-    return { status, message: detail, type: typeOf(status), param: null, code: kind }
+    return { status, message: detail, type: typeOf(status), param: null, code: kind, retryAfterS: undefined }
   }
-  const { code, statusCode: status, message, problems } = toGatewayError(error)
+  const { code, statusCode: status, message, problems, retryAfterS } = toGatewayError(error)
   const isModel = code === 'RG_NOT_FOUND'
   return {
     status,
@@ -49,6 +50,7 @@ function openAiError(error: FastifyError | GatewayError | AskError): OpenAiError
     type: typeOf(status),
     param: isModel ? 'model' : (problems[0]?.path ?? null),
     code: isModel ? 'model_not_found' : code,
+    retryAfterS,
   }
 }
 

@@ -50,10 +50,10 @@ export function inspectorRoutes(app: ZodApp, gateway: Gateway, { live, clock, pa
   app.get('/ui/api/events', { schema: hide }, async (request, reply) => {
     const { body, listener } = eventStream(reply, () => mayDo(request, gateway.keys, 'read'), clock)
     const leave = feed.listen(listener)
-    if (!leave) {
-      reply.header('retry-after', '10')
-      throw new GatewayError('RG_OVERLOADED', `${mostListeners} pages are open already; close one`)
-    }
+    if (!leave)
+      throw new GatewayError('RG_OVERLOADED', `${mostListeners} pages are open already; close one`, {
+        retryAfterS: 10,
+      })
     if (reply.raw.destroyed) leave()
     else reply.raw.once('close', leave)
     // Proxies that gather replies would hold the events back.
