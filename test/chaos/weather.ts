@@ -1,4 +1,4 @@
-import type { FaultKind } from '../../src/simulate/faults.ts'
+import { faultKinds } from '../../src/simulate/faults.ts'
 import type { GatewayProcess } from './gateway-process.ts'
 import type { ModelServer } from './model-server.ts'
 import type { Links, Toxic } from './toxiproxy.ts'
@@ -19,25 +19,8 @@ export interface Trouble {
   strike(scene: Scene): void | Promise<void>
 }
 
-const serverFaults: readonly FaultKind[] = [
-  'hang',
-  '500',
-  '503',
-  '429',
-  'reset',
-  'garbage',
-  'half-body',
-  'stall',
-  'wrong-model',
-  'empty-choices',
-  'nan',
-  'wrong-type',
-  'error-body',
-  'length',
-  'null-content',
-  'tool-call',
-  'refusal',
-]
+/** A slow server is the links' affair. */
+const serverFaults = faultKinds.filter((kind) => kind !== 'slow')
 
 const toxics: readonly Pick<Toxic, 'type' | 'attributes'>[] = [
   { type: 'latency', attributes: { latency: 200, jitter: 150 } },

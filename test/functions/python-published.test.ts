@@ -4,6 +4,7 @@ import type { BoundFunction } from '../../src/functions/function-host.ts'
 import type { Json } from '../../src/sample/json.ts'
 import { failureOf, numberOf, openWith, score } from '../support/function-calls.ts'
 import { withoutPython } from '../support/python.ts'
+import { seeded } from '../support/seeded.ts'
 
 /** Published files as their authors write them -> our function of the same behaviour. */
 const pairs: readonly [
@@ -126,7 +127,7 @@ t.test(
   async (t) => {
     const seed = Number(process.env.SEED ?? Date.now() % 1e9)
     t.comment(`SEED=${seed}`)
-    const random = generator(seed)
+    const random = seeded(seed)
     const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T
     const host = await openWith([join('test/fixtures/python')], {
       sampleTimeoutMs: 20_000,
@@ -156,13 +157,3 @@ t.test(
     }
   },
 )
-
-function generator(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
