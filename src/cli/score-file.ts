@@ -1,4 +1,5 @@
 import { batchesOf, groupOf } from '../dataset/batches.ts'
+import { inOrder } from '../dataset/in-order.ts'
 import { type Keep, keptOf } from '../dataset/kept.ts'
 import { plainOutput } from '../dataset/plain-output.ts'
 import { openRows, type RowSource } from '../dataset/row-source.ts'
@@ -40,21 +41,13 @@ export async function scoreFile(job: ScoreFileJob, io: Io): Promise<number> {
     calls: () => job.calls(),
     done: file.done,
   })
-  const underWay: Promise<string>[] = []
-  const writeFirst = async () => file.write((await underWay.shift()) ?? '')
+  const works = async function* () {
+    for await (const items of batchesOf(itemsOf(job, source, file.done, io), job.batch))
+      yield () => linesOf(job, items, progress, io.signal)
+  }
   try {
-    for await (const items of batchesOf(itemsOf(job, source, file.done, io), job.batch)) {
-      io.signal.throwIfAborted()
-      const lines = linesOf(job, items, progress, io.signal)
-      // It is awaited in its turn; until then a rejection is no crash.
-      lines.catch(() => undefined)
-      underWay.push(lines)
-      if (underWay.length >= batchesInFlight) await writeFirst()
-    }
-    while (underWay.length > 0) await writeFirst()
-    io.signal.throwIfAborted()
+    await inOrder(works(), batchesInFlight, io.signal, (lines) => file.write(lines))
   } catch (error) {
-    await Promise.allSettled(underWay)
     const left = await file.leave()
     progress.end()
     if (!io.signal.aborted) throw error

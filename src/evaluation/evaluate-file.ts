@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
+import { inOrder } from '../dataset/in-order.ts'
 import { promptRows } from '../dataset/prompt-rows.ts'
 import { openScoredFile } from '../dataset/scored-file.ts'
 import { GatewayError } from '../errors.ts'
@@ -25,30 +26,21 @@ export async function evaluateFile(evaluation: Evaluation): Promise<void> {
   const answers = openAnswers(evaluation, journal)
   const earlier = failedOnly ? await earlierResults(output, evaluation.stdin) : null
   evaluation.events.begun?.(rows.count * runs * n, file.done)
-  const underWay: Promise<readonly string[]>[] = []
   // What waits behind a long answer is bounded, and enough to keep every place busy.
   const mostUnderWay = 4 * Math.ceil(evaluation.policy.limit / n) + 4
   let left = file.done % n
-  const writeFirst = async () => {
-    const lines = (await underWay.shift()) ?? []
-    await file.write(lines.slice(left).join(''))
-    left = 0
+  const works = async function* () {
+    for await (const turn of turnsOf(rows, runs)) {
+      const before = earlier && (await earlier.next(range(n).map((draw) => idOf(turn, draw, runs))))
+      if ((turn.turn + 1) * n > file.done) yield () => linesOf(evaluation, answers, turn, before)
+    }
   }
   try {
-    for await (const turn of turnsOf(rows, runs)) {
-      evaluation.signal.throwIfAborted()
-      const before = earlier && (await earlier.next(range(n).map((draw) => idOf(turn, draw, runs))))
-      if ((turn.turn + 1) * n <= file.done) continue
-      const lines = linesOf(evaluation, answers, turn, before)
-      // It is awaited in its turn; until then a rejection is no crash.
-      lines.catch(() => undefined)
-      underWay.push(lines)
-      if (underWay.length >= mostUnderWay) await writeFirst()
-    }
-    while (underWay.length > 0) await writeFirst()
-    evaluation.signal.throwIfAborted()
+    await inOrder(works(), mostUnderWay, evaluation.signal, async (lines) => {
+      await file.write(lines.slice(left).join(''))
+      left = 0
+    })
   } catch (error) {
-    await Promise.allSettled(underWay)
     await journal.close()
     await file.leave()
     throw error
