@@ -1,9 +1,9 @@
 /** Cases per second of CPU of reward functions on files of vectors, one thread, and the detector of loops on 1 MB of text. */
 import { readFileSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
-import { adapters } from '../src/cli/vectors/index.ts'
-import { bothModes, type Vector } from '../src/cli/vectors/vector.ts'
 import { hasLoop } from '../src/extract/index.ts'
+import { adapters } from '../test/vectors/index.ts'
+import { bothModes, type Vector } from '../test/vectors/vector.ts'
 
 const seconds = 1
 const paths = process.argv.slice(2)

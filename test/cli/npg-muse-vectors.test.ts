@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { runFile } from '../../src/cli/vectors/run.ts'
+import { runFile } from '../vectors/run.ts'
 
 const graph = {
   nodes: ['Ann', 'Bob', 'Cid'].map((name, id) => ({ id, name })),

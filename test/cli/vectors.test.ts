@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { agrees } from '../../src/cli/vectors/equal.ts'
-import { runFile } from '../../src/cli/vectors/run.ts'
+import { agrees } from '../vectors/equal.ts'
+import { runFile } from '../vectors/run.ts'
 
 const vectors = join('test/fixtures/vectors')
 
@@ -88,7 +88,7 @@ t.test('numbers agree within the tolerance, and what JSON cannot spell by its na
 
 t.test('the command prints a line for each file and exits 1 if any answer differs', async (t) => {
   const run = (...paths: string[]): { status: number | null; stdout: string; stderr: string } =>
-    spawnSync(process.execPath, ['dist/src/cli/vectors.js', ...paths], { encoding: 'utf8' })
+    spawnSync(process.execPath, ['dist/test/vectors/main.js', ...paths], { encoding: 'utf8' })
   const own = join(vectors, 'verl-study/own.jsonl')
   const good = run(own, join(vectors, 'verl-study/hacks.jsonl'))
   t.equal(good.stdout, `${own} 14/14\n${join(vectors, 'verl-study/hacks.jsonl')} 2/2\n`)

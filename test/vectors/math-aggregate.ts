@@ -1,6 +1,6 @@
-import { publishedEqual, stripAnswer } from '../../extract/benchmark/index.ts'
-import { mean } from '../../statistics/moments.ts'
-import { majorityAnswer, passAtK, passesAmongFirst } from '../../statistics/pass-at-k.ts'
+import { publishedEqual, stripAnswer } from '../../src/extract/benchmark/index.ts'
+import { mean } from '../../src/statistics/moments.ts'
+import { majorityAnswer, passAtK, passesAmongFirst } from '../../src/statistics/pass-at-k.ts'
 import type { Answer } from './vector.ts'
 
 interface Sampled {

@@ -1,5 +1,5 @@
-import type { Json, Rule } from '../../contract/index.ts'
-import { type RowParts, scored } from '../../contract/testing.ts'
+import type { Json, Rule } from '../../src/contract/index.ts'
+import { type RowParts, scored } from '../../src/contract/testing.ts'
 
 /** The value of a rule for the input of a published score function; throws where the border would refuse the sample. */
 export function reward<T, O>(

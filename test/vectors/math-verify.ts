@@ -1,4 +1,4 @@
-import mathVerify from '../../../reward-functions/math-verify.ts'
+import mathVerify from '../../reward-functions/math-verify.ts'
 import { reward } from './reward.ts'
 import type { Adapter } from './vector.ts'
 

@@ -1,4 +1,4 @@
-import { runFile } from './vectors/run.ts'
+import { runFile } from './run.ts'
 
 /** `npm run vectors -- PATH...`: runs vector files against the implementation; exit 1 if any answer differs. */
 function main(paths: readonly string[]): number {

@@ -4,6 +4,7 @@ import { agrees } from './equal.ts'
 import { adapters } from './index.ts'
 import { type Adapter, bothModes, type Mode, raises, type Vector, wanted } from './vector.ts'
 
+/** What came of a vector file. */
 export interface FileResult {
   readonly passed: number
   readonly total: number

@@ -1,12 +1,12 @@
-import geo3k from '../../../reward-functions/geo3k.ts'
-import gsm8kStock from '../../../reward-functions/gsm8k-stock.ts'
-import mathBoxed from '../../../reward-functions/math-boxed.ts'
-import mathDapo from '../../../reward-functions/math-dapo.ts'
-import primeMath from '../../../reward-functions/prime-math.ts'
-import searchEm from '../../../reward-functions/search-em.ts'
-import searchSubem from '../../../reward-functions/search-subem.ts'
-import type { Json, Rule } from '../../contract/index.ts'
-import { scored } from '../../contract/testing.ts'
+import geo3k from '../../reward-functions/geo3k.ts'
+import gsm8kStock from '../../reward-functions/gsm8k-stock.ts'
+import mathBoxed from '../../reward-functions/math-boxed.ts'
+import mathDapo from '../../reward-functions/math-dapo.ts'
+import primeMath from '../../reward-functions/prime-math.ts'
+import searchEm from '../../reward-functions/search-em.ts'
+import searchSubem from '../../reward-functions/search-subem.ts'
+import type { Json, Rule } from '../../src/contract/index.ts'
+import { scored } from '../../src/contract/testing.ts'
 import {
   dapoNormal,
   firstHashNumber,
@@ -14,7 +14,7 @@ import {
   lastNumeral,
   mathNormal,
   searchNormal,
-} from '../../extract/index.ts'
+} from '../../src/extract/index.ts'
 import { reward } from './reward.ts'
 import type { Answer, Mode, Vector } from './vector.ts'
 

@@ -1,6 +1,6 @@
-import yesNoJudge from '../../../reward-functions/yes-no-judge.ts'
-import type { Json, Prompt } from '../../contract/index.ts'
-import { row } from '../../contract/testing.ts'
+import yesNoJudge from '../../reward-functions/yes-no-judge.ts'
+import type { Json, Prompt } from '../../src/contract/index.ts'
+import { row } from '../../src/contract/testing.ts'
 import type { Answer } from './vector.ts'
 
 /** As the original's formatting spells what is no text. */

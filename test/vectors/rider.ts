@@ -1,10 +1,10 @@
-import consistencyJudge from '../../../reward-functions/consistency-judge.ts'
-import riderBge from '../../../reward-functions/rider-bge.ts'
-import riderJudge from '../../../reward-functions/rider-judge.ts'
-import riderRule from '../../../reward-functions/rider-rule.ts'
-import type { Generation, Json, Prompt, Verdict } from '../../contract/index.ts'
-import { type RowParts, row, scored } from '../../contract/testing.ts'
-import { publishedLookup, quoteKeys, soundLookup, spreadSimilarity } from '../../extract/index.ts'
+import consistencyJudge from '../../reward-functions/consistency-judge.ts'
+import riderBge from '../../reward-functions/rider-bge.ts'
+import riderJudge from '../../reward-functions/rider-judge.ts'
+import riderRule from '../../reward-functions/rider-rule.ts'
+import type { Generation, Json, Prompt, Verdict } from '../../src/contract/index.ts'
+import { type RowParts, row, scored } from '../../src/contract/testing.ts'
+import { publishedLookup, quoteKeys, soundLookup, spreadSimilarity } from '../../src/extract/index.ts'
 import type { Answer, Vector } from './vector.ts'
 
 /** A question as the original wrote it, or with the fences that the vectors' sound results have around model text. */

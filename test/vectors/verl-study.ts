@@ -1,15 +1,15 @@
-import countdown from '../../../reward-functions/countdown.ts'
-import gsm8k from '../../../reward-functions/gsm8k.ts'
-import { percent } from '../../analysis/decimals.ts'
+import countdown from '../../reward-functions/countdown.ts'
+import gsm8k from '../../reward-functions/gsm8k.ts'
+import { percent } from '../../src/analysis/decimals.ts'
 import {
   type GroupSignal,
   groupSignal,
   highValueRows,
   signalOver,
   solvedReport,
-} from '../../analysis/signal.ts'
-import { evaluatePython, lastHashNumber, lastNumeralText, trimSpace } from '../../extract/index.ts'
-import { mean } from '../../statistics/moments.ts'
+} from '../../src/analysis/signal.ts'
+import { evaluatePython, lastHashNumber, lastNumeralText, trimSpace } from '../../src/extract/index.ts'
+import { mean } from '../../src/statistics/moments.ts'
 import { reward } from './reward.ts'
 import type { Adapter } from './vector.ts'
 

@@ -1,6 +1,6 @@
-import toolCall from '../../../reward-functions/tool-call.ts'
-import type { Json } from '../../contract/index.ts'
-import { scored } from '../../contract/testing.ts'
+import toolCall from '../../reward-functions/tool-call.ts'
+import type { Json } from '../../src/contract/index.ts'
+import { scored } from '../../src/contract/testing.ts'
 import type { Adapter, Answer } from './vector.ts'
 
 /** Some inputs are no texts; the function itself has the original's answers to these. */
