@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto'
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import type { RequestDone } from '../../src/engine/events.ts'
+import { mostRows, RecentRows } from '../../src/telemetry/live/recent-rows.ts'
 import { openRecord, type RecordParts, type RecordSettings } from '../../src/telemetry/record/record.ts'
 import { recordFiles } from '../../src/telemetry/record/segments.ts'
 import { fakeClock } from '../support/clock.ts'
@@ -10,33 +12,40 @@ import { recordsIn, requestDone } from '../support/records.ts'
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 
+/** The folder and the servers of one gateway, which has scored with a judge that answers and with one that fails. */
+const folder = join(t.testdir(), 'records')
+const good = await testModel(
+  t,
+  1,
+  { policy: 'constant', constant: 1 },
+  { sampling: { temperature: 0.5, seed: 7 } },
+)
+const bad = await testModel(t, 2, { faults: [{ kind: '500' }] }, { retry: { pause_ms: 1 } })
+const gateway = await testGateway(t, {
+  gateway: { models: { judge: good.config, broken: bad.config }, record: { folder } },
+  judged: {
+    gate: 'rule == 1',
+    steps: [
+      { name: 'rule', function: 'echo-rule' },
+      { name: 'quality', function: 'digit-judge', model: 'judge', weight: 0.5, votes: { n: 2 } },
+    ],
+  },
+  failing: { steps: [{ name: 'q', function: 'digit-judge', model: 'broken' }] },
+})
+const rows = [
+  sampleOf('1', { id: 'a', prompt: 'two?', group: { id: 'g' }, rmPrompts: { quality: 'own prompt' } }),
+  sampleOf('0', { id: 'b' }),
+  sampleOf('throw', { id: 'c' }),
+  { id: 'd', failure: { kind: 'bad_sample', retryable: false, detail: 'no response' } as const },
+]
+await outcomesOf(gateway, 'judged', rows, { requestId: 'req', run: 'r1', trainingStep: 3 })
+await outcomesOf(gateway, 'failing', [sampleOf('1')])
+const { version } = gateway.reward('judged')
+await gateway.close(0)
+const recorded = await recordsIn(folder)
+
 t.test('each row leaves a line with its config, its judge and how its reward came about', async (t) => {
-  const folder = join(t.testdir(), 'records')
-  const { servers, config } = await testModel(
-    t,
-    1,
-    { policy: 'constant', constant: 1 },
-    { sampling: { temperature: 0.5, seed: 7 } },
-  )
-  const gateway = await testGateway(t, {
-    gateway: { models: { judge: config }, record: { folder } },
-    judged: {
-      gate: 'rule == 1',
-      steps: [
-        { name: 'rule', function: 'echo-rule' },
-        { name: 'quality', function: 'digit-judge', model: 'judge', weight: 0.5, votes: { n: 2 } },
-      ],
-    },
-  })
-  const rows = [
-    sampleOf('1', { id: 'a', prompt: 'two?', group: { id: 'g' }, rmPrompts: { quality: 'own prompt' } }),
-    sampleOf('0', { id: 'b' }),
-    sampleOf('throw', { id: 'c' }),
-    { id: 'd', failure: { kind: 'bad_sample', retryable: false, detail: 'no response' } as const },
-  ]
-  await outcomesOf(gateway, 'judged', rows, { requestId: 'req', run: 'r1', trainingStep: 3 })
-  await gateway.close(0)
-  const records = await recordsIn(folder)
+  const records = recorded.filter(({ config }) => config.reward === 'judged')
   t.strictSame(
     records.map(({ id, reward, failure }) => [id, reward, failure?.kind ?? null]),
     [
@@ -48,7 +57,7 @@ t.test('each row leaves a line with its config, its judge and how its reward cam
   )
   const asked = {
     model: 'judge',
-    instance: servers[0]?.url,
+    instance: good.servers[0]?.url,
     source: 'call',
     attempts: 1,
     template: /^[0-9a-f]{64}$/,
@@ -58,7 +67,7 @@ t.test('each row leaves a line with its config, its judge and how its reward cam
     failure: null,
   }
   t.match(records[0], {
-    config: { reward: 'judged', version: gateway.reward('judged').version, gate: 'rule == 1' },
+    config: { reward: 'judged', version, gate: 'rule == 1' },
     run: 'r1',
     training_step: 3,
     sample: { id: 'a', group: 'g', prompt: { sha256: sha256('two?') }, response: { sha256: sha256('1') } },
@@ -79,20 +88,12 @@ t.test('each row leaves a line with its config, its judge and how its reward cam
 })
 
 t.test('a failed question is recorded with every attempt', async (t) => {
-  const folder = join(t.testdir(), 'records')
-  const { servers, config } = await testModel(t, 2, { faults: [{ kind: '500' }] }, { retry: { pause_ms: 1 } })
-  const gateway = await testGateway(t, {
-    gateway: { models: { judge: config }, record: { folder } },
-    judged: { steps: [{ name: 'q', function: 'digit-judge', model: 'judge' }] },
-  })
-  await outcomesOf(gateway, 'judged', [sampleOf('1')])
-  await gateway.close(0)
-  const [ask] = (await recordsIn(folder))[0]?.terms[0]?.asks ?? []
+  const [ask] = recorded.find(({ config }) => config.reward === 'failing')?.terms[0]?.asks ?? []
   t.match(ask, { verdict: null, answer: null, failure: { kind: 'judge_unreachable' } })
   t.ok((ask?.attempts ?? 0) >= 2)
   t.strictSame(
     new Set(ask?.failure?.attempts?.map(({ instance }) => instance)),
-    new Set(servers.map(({ url }) => url)),
+    new Set(bad.servers.map(({ url }) => url)),
   )
 })
 
@@ -247,4 +248,28 @@ t.test('a file whose end is missing gives the lines before', async (t) => {
     (await recordsIn(folder)).map(({ id }) => id),
     ['a:0'],
   )
+})
+
+const request = { rows: [sampleOf('r')] } as unknown as RequestDone
+
+t.test('at rest every row is kept, under load a choice that lasts', async (t) => {
+  const recent = new RecentRows()
+  for (let count = 0; count < 10; count++) recent.take(request, `rest ${count}`, count, [], 0)
+  t.equal(recent.since(0).length, 10)
+  const before = recent.newest
+  for (let ms = 0; ms < 60_000; ms++) recent.take(request, `load ${ms}`, 1000 + ms, [], 0)
+  const taken = recent.newest - before
+  t.ok(taken >= 40 * 60 && taken <= 40 * 60 + mostRows, `${taken} of 60000`)
+  const [oldest] = recent.since(0)
+  t.ok((oldest?.at ?? 0) < 61_000 - 9000, 'what is shown goes back seconds')
+})
+
+t.test('a row without a reward is kept beside the others, and at its own rate', async (t) => {
+  const recent = new RecentRows()
+  for (let ms = 0; ms < 5000; ms++) recent.take(request, `scored ${ms}`, ms, [], 0)
+  recent.take(request, 'failed', 5000, [0], 0)
+  t.ok(recent.get('failed:0'))
+  const before = recent.newest
+  for (let ms = 0; ms < 10_000; ms++) recent.take(request, `failed ${ms}`, 5000 + ms, [0], 0)
+  t.ok(recent.newest - before <= 2 * 40 * 10 + mostRows)
 })
