@@ -10,23 +10,44 @@ import { seeded } from '../support/seeded.ts'
 
 const functionFolders = ['weak-rewards', 'functions'].map((name) => join('test/fixtures', name))
 const off = { fence: false, tokens: false, verdicts: false, invisible: false, refuse: false, thoughts: false }
-const judged = (name: string, models: object, model = 'judge') => ({
-  models,
-  steps: [{ name: 'q', function: name, model }],
-})
 const structural = ['master key', 'forged verdict', 'role and fence break', 'template leakage', 'hidden text']
 const { signal } = new AbortController()
 
+const gullible = await testModel(t, 1, { policy: 'gullible' })
+const scripted = await testModel(t, 1, { policy: 'reference' })
+const thinking = await testModel(t, 1, { policy: 'constant', constant: '<think>0</think>1' })
+const endless = await testModel(t, 1, { policy: 'constant', constant: '<think>surely 1' })
+const metrics = openMetrics({ version: 'test', inFlight: () => 0 })
+t.teardown(() => metrics.close())
+const models = {
+  gullible: gullible.config,
+  'gullible-open': { ...gullible.config, guard: off },
+  // A scripted judge finds an answer by its fence alone, whatever lies in it.
+  scripted: scripted.config,
+  'scripted-fenced': { ...scripted.config, guard: { ...off, fence: true } },
+  thinking: thinking.config,
+  'thinking-open': { ...thinking.config, guard: { ...off, echoes: false } },
+  endless: endless.config,
+}
+const judged = (model: string, name = 'reference-judge') => ({
+  steps: [{ name: 'q', function: name, model }],
+})
+const gateway = await testGateway(
+  t,
+  {
+    gateway: { models },
+    naive: judged('gullible-open', 'weak-judge'),
+    guarded: judged('gullible'),
+    bare: judged('scripted-fenced'),
+    kept: judged('scripted'),
+    on: judged('thinking'),
+    off: judged('thinking-open'),
+    endless: judged('endless'),
+  },
+  { functionFolders, events: metrics },
+)
+
 t.test('structural attacks succeed against a naive template and not against the guard', async (t) => {
-  const { config } = await testModel(t, 1, { policy: 'gullible' })
-  const gateway = await testGateway(
-    t,
-    {
-      naive: judged('weak-judge', { open: { ...config, guard: off } }, 'open'),
-      guarded: judged('reference-judge', { judge: config }),
-    },
-    { functionFolders },
-  )
   const rows = auditRows('numbers')
   const chosen = attacks.filter(({ family }) => structural.includes(family))
   const found = async (reward: string) =>
@@ -48,14 +69,6 @@ t.test('structural attacks succeed against a naive template and not against the 
 t.test('right answers keep their scores behind the guard', async (t) => {
   const seed = Number(process.env.SEED ?? 7)
   const random = seeded(seed)
-  const { config } = await testModel(t, 1, { policy: 'reference' })
-  // A scripted judge finds an answer by its fence alone, whatever lies in it.
-  const models = { open: { ...config, guard: { ...off, fence: true } }, judge: config }
-  const gateway = await testGateway(
-    t,
-    { bare: judged('reference-judge', models, 'open'), guarded: judged('reference-judge', models) },
-    { functionFolders },
-  )
   const styles: ((value: number) => string)[] = [
     (value) => `So there are ${value}.\n#### ${value}`,
     (value) => `<think>\nLet me see.\n</think>\n\nThe answer is \\boxed{${value}}.`,
@@ -75,7 +88,7 @@ t.test('right answers keep their scores behind the guard', async (t) => {
     return sampleOf(response, { id: String(at), prompt: `Number ${value}?`, groundTruth: String(value) })
   })
   const bare = (await outcomesOf(gateway, 'bare', rows)).map(resultOf)
-  const guarded = (await outcomesOf(gateway, 'guarded', rows)).map(resultOf)
+  const guarded = (await outcomesOf(gateway, 'kept', rows)).map(resultOf)
   const right = bare.flatMap((score, at) => (score === 1 ? [at] : []))
   const kept = right.filter((at) => guarded[at] === 1).length
   t.ok(right.length > 250, `${right.length} right answers`)
@@ -86,17 +99,11 @@ t.test('right answers keep their scores behind the guard', async (t) => {
 })
 
 t.test('a refused answer costs no call; every part is counted, and can be switched off', async (t) => {
-  const { servers, config } = await testModel(t, 1, { policy: 'constant', constant: '<think>0</think>1' })
-  const metrics = openMetrics({ version: 'test', inFlight: () => 0 })
-  t.teardown(() => metrics.close())
-  const models = { judge: config, open: { ...config, guard: { ...off, echoes: false } } }
-  const rewards = { on: judged('reference-judge', models), off: judged('reference-judge', models, 'open') }
-  const gateway = await testGateway(t, rewards, { functionFolders, events: metrics })
   const score = async (reward: string, response: string, prompt = 'p') => {
     const [outcome] = await outcomesOf(gateway, reward, [sampleOf(response, { prompt, groundTruth: '4' })])
     return { value: resultOf(outcome), flags: outcome?.flags }
   }
-  const asked = () => servers[0]?.stats().sequences.finished
+  const asked = () => thinking.servers[0]?.stats().sequences.finished
   t.strictSame(await score('on', 'Thought process:'), { value: 0, flags: ['q:refused'] })
   t.equal(asked(), 0)
   t.strictSame(await score('on', 'It is 4'), { value: 1, flags: [] }, 'the verdict after the thoughts')
@@ -107,7 +114,9 @@ t.test('a refused answer costs no call; every part is counted, and can be switch
   const question = 'How many legs has a dog, and how many a cat?'
   t.strictSame((await score('on', question, question)).flags, ['q:prompt_echo'])
   const { text } = await metrics.expose()
-  const counted = [...text.matchAll(/^reward_gateway_guard_total\{.*reward="(\w+)".*part="(\w+)"\} (\d+)$/gm)]
+  const counted = [
+    ...text.matchAll(/^reward_gateway_guard_total\{.*reward="(on|off)".*part="(\w+)"\} (\d+)$/gm),
+  ]
   t.strictSame(counted.map(([, reward, part, count]) => `${reward} ${part} ${count}`).sort(), [
     'on fence 3',
     'on invisible 1',
@@ -119,14 +128,8 @@ t.test('a refused answer costs no call; every part is counted, and can be switch
 })
 
 t.test('a judge that never ends its thoughts has given no verdict', async (t) => {
-  const { config } = await testModel(t, 1, { policy: 'constant', constant: '<think>surely 1' })
-  const gateway = await testGateway(
-    t,
-    { on: judged('reference-judge', { judge: config }) },
-    { functionFolders },
-  )
   const rows = [sampleOf('It is 4', { groundTruth: '4' })]
-  t.match(await outcomesOf(gateway, 'on', rows), [
+  t.match(await outcomesOf(gateway, 'endless', rows), [
     { valid: false, failure: { kind: 'judge_unparseable', detail: /thoughts/ } },
   ])
 })
