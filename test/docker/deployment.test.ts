@@ -5,6 +5,8 @@ import { parse } from 'yaml'
 import { readSimulateArguments } from '../../src/cli/simulate-arguments.ts'
 import { configTexts } from '../../src/plan/config-files.ts'
 import { readConfigs } from '../../src/plan/configs.ts'
+import { openMetrics } from '../../src/telemetry/metrics.ts'
+import { shippedQueries } from './prometheus/queries.ts'
 
 interface Service {
   readonly profiles: readonly string[]
@@ -162,4 +164,72 @@ t.test('the manifests fit together', async (t) => {
 t.test('every variable of compose.yaml is on its page', async (t) => {
   const page = readFileSync(join('docs', 'deploying.md'), 'utf8')
   for (const [, name = ''] of composeText.matchAll(/\$\{(\w+)/g)) t.ok(page.includes(`\`${name}\``), name)
+})
+
+/** What Prometheus adds: the bucket's bound, and the replica that its config names. */
+const everywhere = ['le', 'replica']
+
+/** Labels by name, as docs/operations.md tells them; another test compares its names with the exposition. */
+const operations = readFileSync('docs/operations.md', 'utf8')
+const metricsSection = operations.split(/^## /m).find((text) => text.startsWith('Metrics\n')) ?? ''
+const labelsOf = new Map(
+  [...metricsSection.matchAll(/^\| `(\w+)` \| ([\w, ]*) \|/gm)].map(([, name = '', labels = '']) => [
+    name,
+    labels.split(', ').filter(Boolean),
+  ]),
+)
+
+async function exposed(): Promise<Set<string>> {
+  const metrics = openMetrics({ version: 'test', inFlight: () => 0 })
+  const { text } = await metrics.expose()
+  metrics.close()
+  const names = [...text.matchAll(/^# TYPE (\w+) (\w+)/gm)].flatMap(([, name = '', type]) =>
+    type === 'histogram' ? ['_bucket', '_sum', '_count'].map((end) => `${name}${end}`) : [name],
+  )
+  return new Set(names)
+}
+
+const queries = shippedQueries()
+
+t.test('every query of a panel, a variable or an alert asks for a metric that is served', async (t) => {
+  const served = await exposed()
+  t.ok(queries.length > 40)
+  for (const { title, expr } of queries) {
+    const names = [...expr.matchAll(/reward_gateway_\w+/g)].map(([name]) => name)
+    t.ok(names.length > 0, `${title} asks for something`)
+    for (const name of names) t.ok(served.has(name), `${title}: ${name}`)
+  }
+})
+
+t.test('every label that a query names is one of its metric', async (t) => {
+  for (const { expr } of queries) {
+    const grouped = [...expr.matchAll(/by \(([\w, ]+)\)/g)].flatMap(([, list = '']) => list.split(', '))
+    for (const [, metric = '', selector = ''] of expr.matchAll(/reward_gateway_(\w+)(?:\{([^}]*)\})?/g)) {
+      const name = metric.replace(/_(?:bucket|sum|count)$/, '')
+      const known = name.startsWith('run_') ? ['reward', 'run', 'figure', 'step'] : (labelsOf.get(name) ?? [])
+      const selected = [...selector.matchAll(/(\w+)=/g)].map(([, label = '']) => label)
+      for (const label of [...selected, ...grouped])
+        t.ok([...known, ...everywhere].includes(label), `${label} of ${name} in ${expr}`)
+    }
+  }
+})
+
+t.test('every metric of the table but two has a panel or an alert', async (t) => {
+  const shown = queries.map(({ expr }) => expr).join('\n')
+  t.ok(labelsOf.size > 20)
+  for (const name of labelsOf.keys()) {
+    if (!['records_total', 'instances_refused_total'].includes(name))
+      t.ok(shown.includes(`reward_gateway_${name}`), name)
+  }
+})
+
+t.test('every alert of the service is on its page, and every alert has a test that fires it', async (t) => {
+  const [, runs = '', service = ''] = read('prometheus/alerts.yaml').split('- name: ')
+  t.ok(runs.startsWith('reward-gateway-runs') && service.startsWith('reward-gateway-service'))
+  const tests = read('prometheus/alerts.test.yaml')
+  for (const { title } of queries.filter(({ from }) => from === 'alert')) {
+    if (service.includes(`alert: ${title}\n`))
+      t.ok(operations.includes(`| ${title} |`), `${title} is told of`)
+    t.match(tests, new RegExp(`alertname: ${title}\\n[^\\n]+\\n\\s+exp_alerts:\\n`), `${title} fires`)
+  }
 })

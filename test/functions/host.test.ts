@@ -3,67 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import type { FunctionEvent } from '../../src/functions/events.ts'
+import type { CallRow } from '../../src/functions/function-host.ts'
+import { inPlaceFunctions, inPlaceLimit } from '../../src/functions/in-place.ts'
+import { freeze } from '../../src/functions/worker/freeze.ts'
 import { call, failureOf, numberOf, openWith, score } from '../support/function-calls.ts'
-
-const rule = (body: string, more = 'range: [0, 1]') => `import { z } from 'zod'
-import { defineRule } from 'reward-gateway/contract'
-export default defineRule({ truth: z.unknown(), ${more}, score({ sample, truth, options }) { ${body} } })
-`
-
-const files = {
-  'behave.ts': `import { z } from 'zod'
-import { BadSample, defineRule, type Row, RuleTimeout } from 'reward-gateway/contract'
-import { jsonText } from './shared/words.ts'
-const word: string = jsonText
-export default defineRule({
-  truth: z.unknown(),
-  options: z.object({ worth: z.number().default(1) }),
-  range: ({ worth }) => [0, worth],
-  parts: ['length'],
-  score({ sample, options }: Row<unknown, { worth: number }>) {
-    if (sample.response === 'hang') for (;;) {}
-    if (sample.response === 'exit') process.exit(3)
-    if (sample.response === 'throw') throw new TypeError('secret ' + sample.response)
-    if (sample.response === 'spent') throw new RuleTimeout('secret ' + sample.response)
-    if (sample.response === 'unfit') throw new BadSample('extra_info.length is missing')
-    if (sample.response === 'change') (sample as { response: string }).response = 'x'
-    return { value: sample.response === word ? options.worth : 0, parts: { length: sample.response.length } }
-  },
-})
-`,
-  'plain.mjs': rule('return sample.response === truth ? 1 : 0'),
-  'huge.js': rule("return { value: 1, details: { text: 'x'.repeat(1e7), many: Array(1e6).fill('y') } }"),
-  'strict.ts': `import { z } from 'zod'
-import { defineRule } from 'reward-gateway/contract'
-export default defineRule({ truth: z.object({ n: z.number() }), range: [0, 1], score: ({ truth }) => truth.n })
-`,
-  'judge.ts': `import { z } from 'zod'
-import { defineModelReward, prompt } from 'reward-gateway/contract'
-import 'reward-gateway/extract'
-export default defineModelReward({
-  ask: 'generate', truth: z.unknown(), range: [0, 1],
-  rm_preprocess({ sample: { response } }) {
-    return response === '' ? 0 : response === 'odd' ? (undefined as never) : prompt\`Answer: \${response}\`
-  },
-  rm_postprocess: ({ text }) => (text === '' ? null : Number(text)),
-})
-`,
-  'best-of.ts': `import { z } from 'zod'
-import { defineGroupRule } from 'reward-gateway/contract'
-export default defineGroupRule({
-  truth: z.unknown(), range: [0, 1],
-  score(rows) {
-    const longest = Math.max(...rows.map(({ sample }) => sample.response.length))
-    return rows.map(({ sample }) => sample.response.length === longest ? 1 : null)
-  },
-})
-`,
-  'notes.txt': '',
-  shared: { 'words.ts': "export const jsonText: string = 'good'\n" },
-}
+import { authorFiles, rule } from './author-files.ts'
 
 t.test('functions of a folder without node_modules, outside the project', async (t) => {
-  const folder = t.testdir(files)
+  const folder = t.testdir(authorFiles)
   const events: FunctionEvent[] = []
   const host = await openWith([folder], { events: (event) => events.push(event) })
   t.teardown(() => host.close())
@@ -239,4 +186,90 @@ t.test('an edited file is seen by a host opened later, and closing lets what run
   t.match(failureOf(await score(before, fn, '')), /^cancelled/)
   t.equal(numberOf(await score(after, await after.bind('edited', {}), '')), 0.75)
   t.not((await before.describe('edited')).hash, (await after.describe('edited')).hash)
+})
+
+const names = [...inPlaceFunctions]
+
+const rowOf = (prompt: string, response: string): CallRow =>
+  // Own code gets rows as they are: one that it changed would throw.
+  freeze({
+    sample: { id: '1', prompt, response, groundTruth: null, rmPrompts: {}, extraInfo: {} },
+    earlier: { critique: { score: null, texts: [response.slice(0, 100)] } },
+  })
+
+const host = await openWith([])
+t.teardown(() => host.close())
+
+const callOf = async (name: string, op: 'preprocess' | 'postprocess', response: string, reply: string) => {
+  const { ask } = await host.describe(name)
+  const answer = ask === 'classify' ? 0.5 : { text: reply, finishReason: 'stop' }
+  const bound = await host.bind(name, {})
+  const rows = [rowOf('How many?', response), rowOf('How many?', `${response}!`)]
+  return {
+    op,
+    function: bound,
+    rows: (await host.describe(name)).kind === 'model' ? rows.slice(0, 1) : rows,
+    ...(op === 'postprocess' && { answer }),
+  }
+}
+
+t.test(
+  'a judge of the package asks the same of an answer that is too long for the main thread',
+  async (t) => {
+    for (const name of names) {
+      const long = 'x'.repeat(inPlaceLimit + 1)
+      const [short, other] = await Promise.all(
+        ['y', long].map(async (text) => host.call(await callOf(name, 'preprocess', text, ''))),
+      )
+      t.equal(short?.status, 'question', name)
+      const spelled = JSON.stringify(short).replaceAll('y!', `${long}!`).replaceAll('"y"', `"${long}"`)
+      if (name !== 'scalar-score')
+        t.equal(JSON.stringify(other) === spelled, true, `${name}: the same question`)
+      else t.equal(other?.status, 'question', name)
+    }
+  },
+)
+
+t.test('no text makes the main thread wait', async (t) => {
+  const pieces = [
+    '{',
+    '{a',
+    '[',
+    ' ',
+    '\n',
+    '"',
+    '<think>',
+    '</think>',
+    '1(',
+    '1 )',
+    '\\',
+    '{"scores":[',
+    '“',
+    'é',
+  ]
+  for (const name of names) {
+    for (const piece of pieces) {
+      const text = piece.repeat(Math.floor(inPlaceLimit / piece.length / 4))
+      for (const op of ['preprocess', 'postprocess'] as const) {
+        if (op === 'postprocess' && (await host.describe(name)).critique) continue
+        const call = await callOf(name, op, op === 'preprocess' ? text : 'x', text)
+        const began = process.cpuUsage()
+        const { status } = await host.call(call)
+        const { user, system } = process.cpuUsage(began)
+        t.ok(
+          (user + system) / 1000 < 150,
+          `${name} ${op} ${JSON.stringify(piece)}: ${(user + system) / 1000} ms`,
+        )
+        t.not(status, 'failed', `${name} ${op} ${JSON.stringify(piece)}`)
+      }
+    }
+  }
+})
+
+t.test('a closed host runs nothing in place either', async (t) => {
+  const other = await openWith([])
+  const bound = await other.bind('yes-no-judge', {})
+  await other.close()
+  const result = await other.call({ op: 'preprocess', function: bound, rows: [rowOf('a', 'b')] })
+  t.equal(result.status === 'failed' && result.failure.kind, 'cancelled')
 })

@@ -1,14 +1,9 @@
-import { join } from 'node:path'
 import t from 'tap'
 import type { GatewayError } from '../../src/errors.ts'
 import type { FunctionHost } from '../../src/functions/function-host.ts'
-import { configTexts } from '../../src/plan/config-files.ts'
 import { readConfigs } from '../../src/plan/configs.ts'
 import { explainPlan } from '../../src/plan/explain.ts'
 import { resolvePlans } from '../../src/plan/resolve.ts'
-import { sourcePattern } from '../../src/plan/source-pattern.ts'
-import { weightOf } from '../../src/plan/weight.ts'
-import { cpuMs } from '../support/cpu.ts'
 import { openWith } from '../support/function-calls.ts'
 
 const critic = `import { z } from 'zod'
@@ -258,60 +253,4 @@ t.test('a formula says what counts where a step may be off', async (t) => {
   ])
   const guarded = `gate: rule == 1\n${steps('')}`.replace('rule + j', '"rule.value + (scored(j) ? j : 0)"')
   t.match(await planOf(guarded), { formula: { steps: ['rule', 'j'] } })
-})
-
-t.test('a weight follows the training step between its points', async (t) => {
-  const linear = weightOf({
-    points: [
-      [10, 0],
-      [20, 1],
-      [40, 3],
-    ],
-    between: 'linear',
-    without_step: 7,
-  })
-  const hold = weightOf({
-    points: [
-      [10, 0],
-      [20, 1],
-    ],
-    between: 'hold',
-    without_step: 7,
-  })
-  t.strictSame([undefined, 0, 10, 15, 20, 30, 40, 99].map(linear), [7, 0, 0, 0.5, 1, 2, 3, 3])
-  t.strictSame([0, 10, 19.9, 20, 99].map(hold), [0, 0, 0, 1, 1])
-  t.equal(weightOf({ points: [[5, 2]], between: 'linear', without_step: 0 })(3), 2)
-  t.equal(weightOf(0.25)(3), 0.25)
-})
-
-t.test('a data source fits by stars and not by exclusions, in time that grows with its length', async (t) => {
-  const cases: [string[], string | undefined, boolean][] = [
-    [['openai/gsm8k'], 'openai/gsm8k', true],
-    [['openai/*'], 'openai/gsm8k', true],
-    [['*gsm*k'], 'openai/gsm8k', true],
-    [['a*a'], 'a', false],
-    [['a', 'b*'], 'bc', true],
-    [['*', '!b*'], 'bc', false],
-    [['!b*'], 'ac', true],
-    [['*'], undefined, true],
-    [['a*'], undefined, false],
-    [['a.c'], 'abc', false],
-    [['ab*bc'], 'abc', false],
-  ]
-  for (const [patterns, source, fits] of cases) {
-    t.equal(sourcePattern(patterns).matches(source), fits, `${patterns} ${source}`)
-  }
-  const started = cpuMs()
-  t.equal(sourcePattern([`${'*a'.repeat(50)}b`]).matches('a'.repeat(1_000_000)), false)
-  t.ok(cpuMs() - started < 1000)
-})
-
-t.test('every shipped config is in order', async (t) => {
-  const texts = configTexts([join('rm-configs')])
-  const { plans, models } = await resolvePlans(readConfigs(texts, {}), functions)
-  t.ok(plans.size >= 3 && models.size >= 4)
-  t.match(
-    plans.get('demo')?.steps.map(({ name }) => name),
-    ['rule', 'careful', 'quick'],
-  )
 })

@@ -2,12 +2,16 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { openRows } from '../../src/dataset/row-source.ts'
+import { solve } from '../../src/prepare/countdown-solver.ts'
 import { families } from '../../src/prepare/families.ts'
 import type { Family } from '../../src/prepare/family.ts'
 import { type PrepareJob, prepare, type SourceItem } from '../../src/prepare/prepare.ts'
+import { pythonCalls, pythonLiteral } from '../../src/prepare/python-source.ts'
+import { messagesOfTurns } from '../../src/prepare/tool-turns.ts'
 import { runCommand } from '../support/command-line.ts'
 import { testGateway } from '../support/gateway.ts'
 import { sources } from '../support/training-sources.ts'
+import { pythonSources, unusableRows } from './cases.ts'
 
 const lines = (file: string): Record<string, unknown>[] =>
   readFileSync(file, 'utf8')
@@ -94,37 +98,7 @@ t.test('a source becomes training rows', async (t) => {
   })
 
   await t.test('each family names what it cannot use', async (t) => {
-    const [talk = {}] = sources['tool-call']?.(1) ?? []
-    const [delivery = {}] = sources.rider?.(1) ?? []
-    const [graph = {}] = sources['npg-muse']?.(1) ?? []
-    const cases: readonly (readonly [string, object, RegExp])[] = [
-      ['countdown', { target: 100, nums: [1, 1, 1] }, /no expression/],
-      ['countdown', { target: 'x', nums: [1, 2] }, /target is no whole number/],
-      ['countdown', { target: 3, nums: [1] }, /at least two/],
-      ['countdown', { target: 3, nums: [1, 2], solution: '1 + 1' }, /earns 0.2 of 1/],
-      ['tool-call', { ...talk, 2: { role: 'assistant', content: '[1, 2]' } }, /no list of calls/],
-      ['tool-call', { ...talk, 3: { role: 'tool', content: 'done' } }, /no list of results/],
-      ['tool-call', { 1: talk[1], 2: { role: 'assistant', content: 'No.' } }, /no assistant turn/],
-      [
-        'tool-call',
-        { messages: [{ role: 'assistant', content: '<tool_call>x</tool_call>' }] },
-        /no user turn/,
-      ],
-      [
-        'tool-call',
-        { messages: [talk[1], { role: 'assistant', content: '<tool_call>x</tool_call>' }] },
-        /earns 0 of 1.1 \(not_json/,
-      ],
-      ['rider', { ...delivery, target: '{"Thought": ""}' }, /refuses the row: .*lacks/],
-      ['rider', { ...delivery, target: 'hello' }, /refuses the row/],
-      ['rider', { ...delivery, grm_input: 'Please judge {reponse}' }, /no {response}/],
-      ['npg-muse', { ...graph, exact_answer: 'many' }, /exact_answer/],
-      ['npg-muse', { ...graph, graph: { nodes: [] } }, /cannot be graded/],
-      ['npg-muse', { ...graph, solution: ['Person A0'] }, /the right answer earns/],
-      ['npg-muse', { ...graph, task: 'Sorting' }, /refuses the row/],
-      ['npg-muse', { ...graph, difficulty: 'easy_gold' }, /no reward type/],
-    ]
-    for (const [name, row, reason] of cases) {
+    for (const [name, row, reason] of unusableRows) {
       const { dropped } = await prepare(jobOf(name, [row], { folder: join(folder, 'refusing') }))
       t.match(Object.keys(dropped).join(), reason, name)
     }
@@ -272,4 +246,49 @@ t.test('wrong arguments are named', async (t) => {
     t.equal(code, 2)
     t.match(stderr, message)
   }
+})
+
+t.test('calls in Python become JSON, with every literal kept exactly', async (t) => {
+  const one = (text: string) =>
+    pythonCalls(text)?.map(({ name, argumentsText }) => `${name} ${argumentsText}`)
+  for (const [text, calls] of pythonSources) t.strictSame(one(text), calls, text)
+  t.equal(pythonLiteral("[{'a': 01}]"), null)
+  t.equal(pythonLiteral(`${'['.repeat(5000)}${']'.repeat(5000)}`), null)
+})
+
+t.test(
+  'a conversation becomes messages: tools in the system turn, results in user turns, errors without their trace',
+  async (t) => {
+    const messages = messagesOfTurns({
+      0: { role: 'system', tools: '{"name": "f"}' },
+      1: { role: 'user', content: 'go' },
+      2: { role: 'assistant', content: '<think>a</think>b</think> [f(1)]' },
+      3: {
+        role: 'tool',
+        content: "[{'f': 'Function call f(1) failed. Oh. Error: no disk Stack trace: x y'}, {'f': 3}]",
+      },
+      4: null,
+      10: { role: 'assistant', content: 'Well.' },
+    })
+    t.strictSame(
+      messages.map(({ role }) => role),
+      ['system', 'user', 'assistant', 'user', 'assistant'],
+    )
+    t.match(messages[0]?.content, '<tools>\n{"name":"f"}\n</tools>')
+    t.equal(messages[2]?.content, '<tool_call>\n{"name": "f", "arguments": {"arg_0": 1}}\n</tool_call>')
+    t.equal(
+      messages[3]?.content,
+      '<tool_response>\n{"error":"no disk"}\n</tool_response>\n<tool_response>\n3\n</tool_response>',
+    )
+    t.throws(() => messagesOfTurns({ 0: { tools: '{' } }), /no JSON/)
+    t.throws(() => messagesOfTurns({ 1: { role: 'judge', content: 'x' } }), /unknown role/)
+  },
+)
+
+t.test('the solver finds an expression wherever there is one', async (t) => {
+  t.equal(solve(24, [3, 3, 8, 8]), '(8 / (3 - (8 / 3)))')
+  t.equal(solve(7, [7]), '7')
+  t.equal(solve(5, [1, 1]), null)
+  t.equal(solve(0, [0, 0]), '(0 + 0)')
+  t.equal(solve(999_983, [1, 2, 3, 4, 5, 6, 7, 8]), 'unknown')
 })

@@ -1,5 +1,12 @@
 import t from 'tap'
+import { combine } from '../../src/engine/combine.ts'
 import { compileCondition, compileFormula, type KnownStep, type Lookup } from '../../src/plan/expression.ts'
+import type { Plan, PlanStep } from '../../src/plan/plan.ts'
+import { rewardRange } from '../../src/plan/reward-range.ts'
+import { sourcePattern } from '../../src/plan/source-pattern.ts'
+import { weightOf } from '../../src/plan/weight.ts'
+import type { Term } from '../../src/sample/outcome.ts'
+import { cpuMs } from '../support/cpu.ts'
 import { seeded } from '../support/seeded.ts'
 
 const known = new Map<string, KnownStep>([
@@ -137,3 +144,126 @@ t.test(
     t.ok(valued > 500, `${valued} expressions had a value`)
   },
 )
+
+t.test('a weight follows the training step between its points', async (t) => {
+  const linear = weightOf({
+    points: [
+      [10, 0],
+      [20, 1],
+      [40, 3],
+    ],
+    between: 'linear',
+    without_step: 7,
+  })
+  const hold = weightOf({
+    points: [
+      [10, 0],
+      [20, 1],
+    ],
+    between: 'hold',
+    without_step: 7,
+  })
+  t.strictSame([undefined, 0, 10, 15, 20, 30, 40, 99].map(linear), [7, 0, 0, 0.5, 1, 2, 3, 3])
+  t.strictSame([0, 10, 19.9, 20, 99].map(hold), [0, 0, 0, 1, 1])
+  t.equal(weightOf({ points: [[5, 2]], between: 'linear', without_step: 0 })(3), 2)
+  t.equal(weightOf(0.25)(3), 0.25)
+})
+
+t.test('a data source fits by stars and not by exclusions, in time that grows with its length', async (t) => {
+  const cases: [string[], string | undefined, boolean][] = [
+    [['openai/gsm8k'], 'openai/gsm8k', true],
+    [['openai/*'], 'openai/gsm8k', true],
+    [['*gsm*k'], 'openai/gsm8k', true],
+    [['a*a'], 'a', false],
+    [['a', 'b*'], 'bc', true],
+    [['*', '!b*'], 'bc', false],
+    [['!b*'], 'ac', true],
+    [['*'], undefined, true],
+    [['a*'], undefined, false],
+    [['a.c'], 'abc', false],
+    [['ab*bc'], 'abc', false],
+  ]
+  for (const [patterns, source, fits] of cases) {
+    t.equal(sourcePattern(patterns).matches(source), fits, `${patterns} ${source}`)
+  }
+  const started = cpuMs()
+  t.equal(sourcePattern([`${'*a'.repeat(50)}b`]).matches('a'.repeat(1_000_000)), false)
+  t.ok(cpuMs() - started < 1000)
+})
+
+const step = (range: readonly [number, number], rest: Partial<PlanStep> = {}, weight = 1): PlanStep =>
+  ({
+    name: 's',
+    op: 'add',
+    function: { range },
+    critique: false,
+    when: null,
+    dataSource: null,
+    gated: false,
+    ask: null,
+    onUnreadable: 'fail',
+    weight: () => weight,
+    ...rest,
+  }) as unknown as PlanStep
+
+const sometimes = { source: 'x', steps: [], evaluate: () => ({ value: true }) }
+const plan = (steps: readonly PlanStep[], rest: Partial<Plan> = {}) => ({
+  steps,
+  formula: null,
+  gate: null,
+  arithmetic: 'sound' as const,
+  ...rest,
+})
+
+t.test('the range of a fold is that of its terms, on and off', async (t) => {
+  t.strictSame(rewardRange(plan([step([0, 1]), step([-1, 1], {}, 0.5)])), [-0.5, 1.5])
+  t.strictSame(rewardRange(plan([step([1, 2]), step([-1, 3], { op: 'mul' })])), [-2, 6])
+  t.strictSame(rewardRange(plan([step([1, 2], { when: sometimes }), step([5, 6])])), [5, 8])
+  t.strictSame(rewardRange(plan([step([1, 2]), step([5, 6], { gated: true })], { gate: sometimes })), [1, 8])
+  const multiplied = [step([1, 2]), step([5, 6], { gated: true, op: 'mul' })]
+  t.strictSame(rewardRange(plan(multiplied, { gate: sometimes, arithmetic: 'reference' })), [0, 12])
+  t.strictSame(rewardRange(plan([step([1, 2]), step([3, 4], { critique: true })])), [1, 2])
+  t.strictSame(rewardRange(plan([step([0, Infinity], {}, 0)])), [0, 0])
+  t.equal(
+    rewardRange(plan([step([0, 1])], { formula: { ...sometimes, evaluate: () => ({ value: 1 }) } })),
+    null,
+  )
+})
+
+t.test('steps for different data sources are never added up', async (t) => {
+  const steps = [
+    step([0, 1], { dataSource: sourcePattern(['a']) }),
+    step([-2, 1], { dataSource: sourcePattern(['b', 'c']) }),
+  ]
+  t.strictSame(rewardRange(plan(steps)), [-2, 1])
+  const open = [...steps, step([0, 5], { dataSource: sourcePattern(['c*', '!b']) })]
+  t.strictSame(rewardRange(plan(open)), [-2, 6])
+})
+
+t.test('no fold leaves its range, whatever the terms', async (t) => {
+  const seed = Number(process.env.SEED ?? 5)
+  t.comment(`seed ${seed}`)
+  const random = seeded(seed)
+  let valid = 0
+  for (let round = 0; round < 3000; round++) {
+    const steps = Array.from({ length: 1 + Math.floor(random() * 4) }, () => {
+      const ends = [random() * 4 - 2, random() * 4 - 2].sort((a, b) => a - b) as [number, number]
+      const op = random() < 0.4 ? 'mul' : 'add'
+      return step(ends, { op, when: random() < 0.4 ? sometimes : null }, random() * 3 - 1)
+    })
+    const terms = steps.map((one, index): Term => {
+      const { range, name } = one.function
+      const named = { name: `${name}${index}`, weight: one.weight(undefined) }
+      if (one.when && random() < 0.5) return { ...named, status: 'off', why: 'when' }
+      const value = range[0] + random() * (range[1] - range[0])
+      return { ...named, status: 'scored', score: { value }, draws: 1, spread: 0, contribution: null }
+    })
+    const result = combine(plan(steps), terms)
+    const [low, high] = rewardRange(plan(steps)) ?? [0, 0]
+    if (result.valid) valid++
+    if (result.valid && (result.reward < low - 1e-9 || result.reward > high + 1e-9)) {
+      t.fail(`round ${round}: ${result.reward} is not from ${low} to ${high}`)
+    }
+  }
+  t.ok(valid > 1000, `${valid} of 3000 have a reward`)
+})

@@ -1,13 +1,7 @@
-import { join } from 'node:path'
-import t from 'tap'
-import type { BoundFunction } from '../../src/functions/function-host.ts'
 import type { Json } from '../../src/sample/json.ts'
-import { failureOf, numberOf, openWith, score } from '../support/function-calls.ts'
-import { withoutPython } from '../support/python.ts'
-import { seeded } from '../support/seeded.ts'
 
 /** Published files as their authors write them -> our function of the same behaviour. */
-const pairs: readonly [
+export const publishedPairs: readonly [
   file: string,
   options: Json,
   name: string,
@@ -120,40 +114,3 @@ const pairs: readonly [
     ['<tool_call>{"name": "a"}</tool_call>'],
   ],
 ]
-
-t.test(
-  'published reward files score as our functions do in reference mode',
-  { skip: withoutPython },
-  async (t) => {
-    const seed = Number(process.env.SEED ?? Date.now() % 1e9)
-    t.comment(`SEED=${seed}`)
-    const random = seeded(seed)
-    const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T
-    const host = await openWith([join('test/fixtures/python')], {
-      sampleTimeoutMs: 20_000,
-    })
-    t.teardown(() => host.close())
-    for (const [file, options, name, ourOptions, right, pieces, truths] of pairs) {
-      const theirs = await host.bind(file, options)
-      const ours = await host.bind(name, ourOptions)
-      const joined = Array.from({ length: 150 }, () => ({
-        response: Array.from({ length: 1 + Math.floor(random() * 9) }, () => pick(pieces)).join(''),
-        truth: pick(truths),
-      }))
-      // Pieces seldom join to a right answer, so that one is always among the rows, and a wrong one.
-      const first = ['nothing', right].map((response) => ({ response, truth: truths[0]! }))
-      const rows = [...first, ...joined]
-      const all = (fn: BoundFunction) =>
-        Promise.all(rows.map(({ response, truth }) => score(host, fn, response, truth)))
-      const [published, own] = [await all(theirs), await all(ours)]
-      const differing = rows.flatMap((row, i) => {
-        const [a, b] = [numberOf(published[i]!), numberOf(own[i]!)]
-        return Math.abs(a - b) < 1e-9
-          ? []
-          : [{ ...row, published: failureOf(published[i]!), a, own: failureOf(own[i]!), b }]
-      })
-      t.strictSame(differing, [], `${file} ${JSON.stringify(options)}`)
-      t.not(numberOf(published[0]!), numberOf(published[1]!), 'a right answer scores unlike a wrong one')
-    }
-  },
-)

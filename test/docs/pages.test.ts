@@ -1,0 +1,127 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { errorCodes, GatewayError } from '../../src/errors.ts'
+import { gatewayConfig } from '../../src/plan/gateway-config.ts'
+import { configSchemas } from '../../src/plan/json-schema.ts'
+import { failureKinds } from '../../src/sample/failure.ts'
+import { wires } from '../../src/wire/index.ts'
+
+const page = (name: string) => readFileSync(join('docs', name), 'utf8')
+
+interface Schema {
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly items?: Schema
+  readonly additionalProperties?: Schema | boolean
+  readonly anyOf?: readonly Schema[]
+}
+
+/** Every key below a schema, dotted; what has a section of its own is named but not entered. */
+function keys(schema: Schema, apart: readonly string[] = [], prefix = ''): string[] {
+  const below = [
+    schema,
+    ...(schema.anyOf ?? []),
+    ...(schema.items ? [schema.items, ...(schema.items.anyOf ?? [])] : []),
+  ]
+  return below.flatMap(({ properties = {} }) =>
+    Object.entries(properties).flatMap(([name, inner]) => {
+      const deeper = apart.includes(name) ? [] : keys(inner, apart, `${prefix}${name}.`)
+      const isGroup = deeper.length > 0 && inner.properties !== undefined
+      return isGroup ? deeper : [`${prefix}${name}`, ...deeper]
+    }),
+  )
+}
+
+/** The cells of a section's table, by rows whose first cell is code. */
+function rowsOf(markdown: string, heading: string): string[][] {
+  const section = markdown.split(/^## /m).find((text) => text.startsWith(`${heading}\n`)) ?? ''
+  const rows = section.split('\n').filter((line) => line.startsWith('| `'))
+  return rows.map((row) => row.slice(2, -2).split(' | '))
+}
+
+/** The names in the first column of a section's table. */
+const documented = (markdown: string, heading: string): string[] =>
+  rowsOf(markdown, heading).flatMap(([first = '']) =>
+    [...first.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
+  )
+
+const schemas = configSchemas() as Readonly<Record<string, Schema>>
+const gateway = schemas['gateway.schema.json'] ?? {}
+const reward = schemas['reward.schema.json'] ?? {}
+const model = gateway.properties?.models?.additionalProperties as Schema
+const step = reward.properties?.steps?.items as Schema
+
+t.test('every key of the configs is on its page, and no other', async (t) => {
+  const markdown = page('configuration.md')
+  const sections: [string, string[]][] = [
+    ['gateway.yaml', keys(gateway, ['models', 'wires'])],
+    ['A model', keys(model, ['sampling'])],
+    ['Sampling', keys(model.properties?.sampling ?? {})],
+    ['A reward', keys(reward, ['models', 'steps'])],
+    ['A step', keys(step, ['sampling'])],
+  ]
+  for (const [heading, wanted] of sections) {
+    t.ok(wanted.length > 5, heading)
+    t.strictSame(documented(markdown, heading).sort(), wanted.sort(), heading)
+  }
+})
+
+t.test('every code and every kind of failure is on its page, with its status, and no other', async (t) => {
+  const markdown = page('errors.md')
+  const rows = [...markdown.matchAll(/^\| `(RG_\w+)` \| (\d+) \|/gm)].map(([, code, status]) => [
+    code,
+    Number(status),
+  ])
+  t.strictSame(
+    rows,
+    errorCodes.map((code) => [code, new GatewayError(code, '').statusCode]),
+  )
+  t.strictSame(documented(markdown, 'Failures of a sample'), [...failureKinds])
+})
+
+const wiresPage = page('wires.md')
+
+t.test('the page of wires has every wire with its deadline and its way of saying invalid', async (t) => {
+  const wanted = wires.map(({ name, deadlineS, routes }) => [
+    `\`${name}\``,
+    String(deadlineS ?? 'none'),
+    [...new Set(Object.values(routes).map(({ invalid }) => invalid))].join(' '),
+  ])
+  const said = rowsOf(wiresPage, 'Deadlines, invalid samples, retries').map(
+    ([name, deadline, , invalid = '']) => [name, deadline, invalid.match(/\b(?:number|told)\b/g)?.join(' ')],
+  )
+  t.strictSame(said, wanted)
+})
+
+t.test('every address on the page of wires is served, and every path of a wire is on it', async (t) => {
+  const addresses = [...wiresPage.matchAll(/\/wire\/([\w-]+)\/\{reward\}([\w/]*)/g)]
+  t.ok(addresses.length > wires.length)
+  for (const [address, wire, path = ''] of addresses) {
+    const { routes = {}, fixed = {} } = wires.find(({ name }) => name === wire) ?? {}
+    const served = Object.keys({ ...routes, ...fixed })
+    t.ok(served.includes(path) || (wire === 'axolotl' && path === ''), address)
+  }
+  for (const { name, routes, fixed = {} } of wires) {
+    const row = wiresPage.split('\n').find((line) => line.includes(`/wire/${name}/{reward}`)) ?? ''
+    for (const path of Object.keys({ ...routes, ...fixed })) {
+      const isSaid = row.includes(`/wire/${name}/{reward}${path}`) || row.includes(`\`${path}\``)
+      if (!['/test_program_stdio', '/reward'].includes(path) && name !== 'axolotl')
+        t.ok(isSaid, `${name}: ${path}`)
+    }
+  }
+})
+
+t.test('the settings of wires are on their page, and each wire can be set', async (t) => {
+  const { wires: schema } = gatewayConfig.shape
+  const shapes = Object.entries(schema.unwrap().shape)
+  t.strictSame(shapes.map(([name]) => name).sort(), wires.map(({ name }) => name).sort())
+  const settings = new Set(shapes.flatMap(([, shape]) => Object.keys(shape.unwrap().shape)))
+  t.strictSame(documented(wiresPage, 'Settings'), [...settings])
+})
+
+t.test("Open-Instruct's deadline lies below what its client waits for such a request", async (t) => {
+  const { read } = wires.find(({ name }) => name === 'open-instruct')?.routes[''] ?? {}
+  const deadlineOf = (max_execution_time: number) =>
+    read?.({ body: { program: '', max_execution_time }, query: {}, oddities: [], truths: null }).deadlineMs
+  t.strictSame([0.1, 1, 10, 1000].map(deadlineOf), [28_000, 28_000, 98_000, 298_000])
+})

@@ -1,0 +1,12 @@
+import t from 'tap'
+import { followPage } from '../support/page.ts'
+
+for (const page of [
+  'evaluation',
+  'recipes/countdown',
+  'recipes/gsm8k',
+  'recipes/npg-muse',
+  'recipes/rider',
+  'recipes/tool-call',
+])
+  t.test(`docs/${page}.md does what it says`, (t) => followPage(t, `docs/${page}.md`))
