@@ -1,8 +1,10 @@
 import t from 'tap'
 import { combine, lookupIn } from '../../src/engine/combine.ts'
+import { rowOf } from '../../src/engine/step.ts'
 import type { Expression } from '../../src/plan/expression.ts'
-import type { Plan } from '../../src/plan/plan.ts'
+import type { Plan, PlanStep } from '../../src/plan/plan.ts'
 import type { OffReason, Term } from '../../src/sample/outcome.ts'
+import type { Sample } from '../../src/sample/sample.ts'
 import { seeded } from '../support/seeded.ts'
 
 const scored = (name: string, value: number, weight = 1, parts?: Record<string, number>): Term => ({
@@ -168,3 +170,40 @@ t.test(
     t.ok(valid > 1000, `${valid} of 5000 have a reward`)
   },
 )
+
+const sample: Sample = {
+  id: 'a',
+  prompt: '',
+  response: 'r',
+  groundTruth: null,
+  rmPrompt: 'everyone: {response}',
+  rmPrompts: { quality: 'quality: {response}' },
+  extraInfo: {},
+}
+const step = (name: string, after: string[] = []) => ({ name, after }) as unknown as PlanStep
+
+t.test("a step's function finds the prompt that the row has for this step, else the row's own", async (t) => {
+  t.equal(rowOf(step('quality'), sample, []).sample.rmPrompt, 'quality: {response}')
+  t.equal(rowOf(step('other'), sample, []).sample.rmPrompt, 'everyone: {response}')
+  t.equal(rowOf(step('toString'), sample, []).sample.rmPrompt, 'everyone: {response}')
+})
+
+t.test('a row carries the finished steps that its step names', async (t) => {
+  const terms: Term[] = [
+    { name: 'critique', weight: 1, status: 'text', texts: ['Too long.'] },
+    {
+      name: 'rule',
+      weight: 1,
+      status: 'scored',
+      score: { value: 1 },
+      draws: 1,
+      spread: 0,
+      contribution: null,
+    },
+  ]
+  t.strictSame(rowOf(step('quality', ['critique', 'rule', 'none']), sample, terms).earlier, {
+    critique: { score: null, texts: ['Too long.'] },
+    rule: { score: { value: 1 }, texts: [] },
+    none: { score: null, texts: [] },
+  })
+})

@@ -16,6 +16,7 @@ t.test('steps ask their models', async (t) => {
   const scalar = await testModel(t, 1, {
     policy: ({ answer }) => ({ score: answer.includes('It says 4') ? 1 : 0, reason: '' }),
   })
+  const kept = await testModel(t, 1, { policy: () => '1' }, { cache: 'always' })
   const judge = { name: 'q', function: 'digit-judge', model: 'judge' }
   const panel = { ...judge, model: ['judge', 'no'] }
   const models = { judge: config, no: no.config, scalar: scalar.config }
@@ -51,6 +52,7 @@ t.test('steps ask their models', async (t) => {
       models: { asked: { ...small, on_long_prompt: 'truncate_middle' } },
       steps: [{ name: 'y', function: 'yes-no-judge', model: 'asked' }],
     },
+    kept: { models: { kept: kept.config }, steps: [{ ...judge, model: 'kept' }] },
     duel: { models: { small }, steps: [{ name: 'd', function: 'number-duel', model: 'small' }] },
   })
   const asked = () => servers.reduce((sum, one) => sum + one.stats().sequences.finished, 0)
@@ -145,6 +147,18 @@ t.test('steps ask their models', async (t) => {
     t.match(long?.flags, ['d:refused'])
     t.ok(Number(resultOf(four)) > 0 && Number(resultOf(five)) > 0)
   })
+
+  await t.test('an answer without a verdict is not kept: a judge that is well is asked again', async (t) => {
+    for (const kind of ['refusal', 'length', 'tool-call'] as const) {
+      kept.servers[0]?.set({ kind })
+      const { outcome } = await one('kept', '4')
+      t.match(outcome, { valid: false, failure: { kind: /^judge_/ } }, kind)
+      kept.servers[0]?.set()
+    }
+    t.match(await one('kept', '4'), { result: 1 })
+    kept.servers[0]?.set({ kind: 'refusal' })
+    t.match(await one('kept', '4'), { result: 1 }, 'a verdict is kept')
+  })
 })
 
 t.test('answers that are ready wait for their group as long as group.wait_s says', async (t) => {
@@ -191,21 +205,3 @@ t.test('answers that are ready wait for their group as long as group.wait_s says
     t.strictSame((await scored).map(resultOf), wanted, reward)
   }
 })
-
-t.test(
-  'an answer without a verdict is not kept, so that a judge that is well again is asked again',
-  async (t) => {
-    const { servers, config } = await testModel(t, 1, { policy: () => '1' }, { cache: 'always' })
-    const judge = { name: 'q', function: 'digit-judge', model: 'judge' }
-    const gateway = await testGateway(t, { judged: { models: { judge: config }, steps: [judge] } })
-    const one = async () => (await outcomesOf(gateway, 'judged', [sampleOf('4')]))[0]
-    for (const kind of ['refusal', 'length', 'tool-call'] as const) {
-      servers[0]?.set({ kind })
-      t.match(await one(), { valid: false, failure: { kind: /^judge_/ } }, kind)
-      servers[0]?.set()
-    }
-    t.match(await one(), { valid: true, reward: 1 })
-    servers[0]?.set({ kind: 'refusal' })
-    t.match(await one(), { valid: true, reward: 1 }, 'a verdict is kept')
-  },
-)

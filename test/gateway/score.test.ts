@@ -1,145 +1,194 @@
 import t from 'tap'
+import type { EngineEvents } from '../../src/engine/events.ts'
+import { allOf } from '../../src/gateway/listeners.ts'
+import { writeNativeResult } from '../../src/wire/native-result.ts'
+import { nativeSample, readNativeRows } from '../../src/wire/native-sample.ts'
 import { outcomesOf, resultOf, sampleOf, testGateway, testModel } from '../support/gateway.ts'
 
 const rule = { name: 'rule', function: 'echo-rule' }
+const judge = { name: 'q', function: 'digit-judge', model: 'judge' }
 
-t.test(
-  'a rule scores each sample on its own: what throws, hangs or is out of range costs only itself',
-  async (t) => {
-    const gateway = await testGateway(t, { one: { steps: [rule] } })
-    const responses = ['1', 'throw', '0.5', 'nan', '7', 'null', '0']
-    const outcomes = await outcomesOf(
-      gateway,
-      'one',
-      responses.map((response) => sampleOf(response)),
-    )
-    t.strictSame(outcomes.map(resultOf), [1, 'rule_error', 0.5, 'rule_error', 'rule_error', 'bad_sample', 0])
-    t.match(outcomes[0]?.terms, [
-      { name: 'rule', status: 'scored', score: { parts: { length: 1 }, details: { seen: '1' } } },
-    ])
-  },
-)
-
-t.test('a gate keeps questions from the judge, and the fold adds what was asked', async (t) => {
-  const { servers, config } = await testModel(t, 1, { policy: 'constant', constant: 1 })
+t.test('a gateway scores samples', async (t) => {
+  const sure = await testModel(t, 2, { policy: 'constant', constant: 1, latencyMedianMs: 20 })
+  const vague = await testModel(t, 1, { policy: 'constant', constant: 'perhaps' })
+  const draws = { ...judge, model: 'vague', votes: { n: 3, aggregate: 'median' } }
   const gateway = await testGateway(t, {
-    gated: {
-      models: { judge: config },
-      gate: 'rule == 1',
-      steps: [rule, { name: 'quality', function: 'digit-judge', model: 'judge', op: 'add', weight: 0.5 }],
+    gateway: {
+      models: {
+        judge: sure.config,
+        open: { ...sure.config, guard: { refuse: false } },
+        vague: vague.config,
+      },
+      functions: { timeout_s: 1 },
     },
-  })
-  const outcomes = await outcomesOf(
-    gateway,
-    'gated',
-    ['1', '0', '0.5'].map((response) => sampleOf(response)),
-  )
-  t.strictSame(outcomes.map(resultOf), [1.5, 0, 0.5])
-  t.match(outcomes[1]?.terms[1], { status: 'off', why: 'gate' })
-  t.equal(servers[0]?.stats().sequences.finished, 1)
-})
-
-t.test('equal questions are asked once', async (t) => {
-  const { servers, config } = await testModel(t, 2, { policy: 'constant', constant: 1, latencyMedianMs: 20 })
-  const gateway = await testGateway(t, {
-    judged: {
-      models: { judge: config },
-      steps: [{ name: 'q', function: 'digit-judge', model: 'judge', sampling: { temperature: 0 } }],
-    },
-  })
-  await outcomesOf(
-    gateway,
-    'judged',
-    Array.from({ length: 10 }, () => sampleOf('same')),
-  )
-  await outcomesOf(gateway, 'judged', [sampleOf('same')])
-  t.equal(
-    servers.reduce((sum, server) => sum + server.stats().sequences.finished, 0),
-    1,
-  )
-})
-
-t.test('votes are drawn apart and aggregated; what has no verdict follows on_unreadable', async (t) => {
-  const { servers, config } = await testModel(t, 1, { policy: 'constant', constant: 'perhaps' })
-  const step = { name: 'q', function: 'digit-judge', model: 'judge', votes: { n: 3, aggregate: 'median' } }
-  const gateway = await testGateway(t, {
-    fails: { models: { judge: config }, steps: [rule, step] },
-    skips: { models: { judge: config }, steps: [rule, { ...step, on_unreadable: 'skip' }] },
-    number: { models: { judge: config }, steps: [rule, { ...step, op: 'add', on_unreadable: 0.25 }] },
-  })
-  const asked = () => servers[0]?.stats().sequences.finished ?? 0
-  t.equal(resultOf((await outcomesOf(gateway, 'fails', [sampleOf('1')]))[0]), 'judge_unparseable')
-  t.equal(asked(), 3)
-  t.equal(resultOf((await outcomesOf(gateway, 'skips', [sampleOf('1')]))[0]), 1)
-  const [counted] = await outcomesOf(gateway, 'number', [sampleOf('1')])
-  t.equal(resultOf(counted), 1.25)
-  t.match(counted?.flags, ['q:unreadable'])
-})
-
-t.test('an answer that rm_preprocess judges itself needs no call and is flagged', async (t) => {
-  const { servers, config } = await testModel(t, 1)
-  const judge = { ...config, guard: { refuse: false } }
-  const gateway = await testGateway(t, {
-    judged: { models: { judge }, steps: [{ name: 'q', function: 'digit-judge', model: 'judge' }] },
-  })
-  const [outcome] = await outcomesOf(gateway, 'judged', [sampleOf('')])
-  t.match(outcome, { valid: true, reward: 0, flags: ['q:no_call'] })
-  t.equal(servers[0]?.stats().sequences.finished, 0)
-})
-
-t.test('a group rule sees all answers to one prompt, and a retry is no sibling', async (t) => {
-  const gateway = await testGateway(t, { ranked: { steps: [{ name: 'rank', function: 'rank-rule' }] } })
-  const group = (id: string, index: number) => ({ group: { id, index } })
-  const rows = [
-    sampleOf('a', group('g', 0)),
-    sampleOf('bb', group('g', 1)),
-    sampleOf('ccc', group('h', 0)),
-    sampleOf('bb', group('g', 1)),
-    sampleOf('d', group('h', 1)),
-  ]
-  const outcomes = await outcomesOf(gateway, 'ranked', rows)
-  t.strictSame(outcomes.map(resultOf), [0, 1, 1, 1, 0])
-})
-
-t.test('on_invalid gives a number, the mean of the valid siblings, or refuses the request', async (t) => {
-  const gateway = await testGateway(t, {
-    number: { steps: [rule], on_invalid: -1 },
+    one: { steps: [rule] },
+    gated: { gate: 'rule == 1', steps: [rule, { ...judge, name: 'quality', op: 'add', weight: 0.5 }] },
+    judged: { steps: [{ ...judge, sampling: { temperature: 0 } }] },
+    open: { steps: [{ ...judge, model: 'open' }] },
+    fails: { steps: [rule, draws] },
+    skips: { steps: [rule, { ...draws, on_unreadable: 'skip' }] },
+    unread: { steps: [rule, { ...draws, op: 'add', on_unreadable: 0.25 }] },
+    ranked: { steps: [{ name: 'rank', function: 'rank-rule' }] },
+    number: { steps: [rule], on_invalid: 7 },
     siblings: { steps: [rule], on_invalid: { group_mean: 0.25 } },
     refused: { steps: [rule], on_invalid: 'fail' },
+    two: {
+      gate: 'rule == 1',
+      steps: [rule, { name: 'other', function: 'echo-rule', gated: true, options: { plus: 1 } }],
+    },
   })
-  const rows = ['1', 'throw', '0', '0'].map((response) => sampleOf(response, { group: { id: 'g' } }))
-  t.match(await outcomesOf(gateway, 'number', rows), [
-    { valid: true },
-    { valid: false, substitute: -1 },
-    {},
-    {},
-  ])
-  const outcomes = await outcomesOf(gateway, 'siblings', rows)
-  t.match(outcomes[1], { valid: false, substitute: 1 / 3 })
-  const alone = await outcomesOf(gateway, 'siblings', [sampleOf('throw')])
-  t.match(alone[0], { valid: false, substitute: 0.25 })
-  await t.rejects(outcomesOf(gateway, 'refused', rows), { code: 'RG_SAMPLES_FAILED' })
-  t.match(await outcomesOf(gateway, 'refused', [sampleOf('1')]), [{ valid: true }])
-})
+  const asked = (of: typeof sure) =>
+    of.servers.reduce((sum, server) => sum + server.stats().sequences.finished, 0)
+  const results = async (reward: string, ...responses: string[]) =>
+    (
+      await outcomesOf(
+        gateway,
+        reward,
+        responses.map((response) => sampleOf(response)),
+      )
+    ).map(resultOf)
 
-t.test('a group_mean outcome is announced once, with its substitute', async (t) => {
-  const gateway = await testGateway(t, { siblings: { steps: [rule], on_invalid: 'group_mean' } })
-  const rows = ['1', 'throw'].map((response) => sampleOf(response, { group: { id: 'g' } }))
-  const told: unknown[] = []
-  await outcomesOf(gateway, 'siblings', rows, { onOutcome: (index, outcome) => told.push([index, outcome]) })
-  t.match(told, [
-    [0, { valid: true }],
-    [1, { valid: false, substitute: 1 }],
-  ])
-})
+  await t.test('what throws, hangs or is out of range under a rule costs only itself', async (t) => {
+    t.strictSame(await results('one', '1', 'throw', '0.5', 'nan', '7', 'null', 'hang', '0'), [
+      1,
+      'rule_error',
+      0.5,
+      'rule_error',
+      'rule_error',
+      'bad_sample',
+      'rule_timeout',
+      0,
+    ])
+    const [outcome] = await outcomesOf(gateway, 'one', [sampleOf('1')])
+    t.match(outcome?.terms, [
+      { name: 'rule', status: 'scored', score: { parts: { length: 1 }, details: { seen: '1' } } },
+    ])
+  })
 
-t.test(
-  'an unknown reward is refused with the nearest name, and everything after closing is refused',
-  async (t) => {
-    const gateway = await testGateway(t, { rider: { steps: [rule] } })
-    t.throws(() => gateway.reward('ridder'), { code: 'RG_REWARD_UNKNOWN', message: /rider/ })
+  await t.test('a gate keeps questions from the judge, and the fold adds what was asked', async (t) => {
+    const before = asked(sure)
+    const rows = ['1', '0', '0.5'].map((response) => sampleOf(response))
+    const outcomes = await outcomesOf(gateway, 'gated', rows)
+    t.strictSame(outcomes.map(resultOf), [1.5, 0, 0.5])
+    t.match(outcomes[1]?.terms[1], { status: 'off', why: 'gate' })
+    t.equal(asked(sure) - before, 1)
+  })
+
+  await t.test('equal questions are asked once', async (t) => {
+    const before = asked(sure)
+    await results('judged', ...Array<string>(10).fill('same'))
+    await results('judged', 'same')
+    t.equal(asked(sure) - before, 1)
+  })
+
+  await t.test('votes are drawn apart, and what has no verdict follows on_unreadable', async (t) => {
+    t.strictSame(await results('fails', '1'), ['judge_unparseable'])
+    t.equal(asked(vague), 3)
+    t.strictSame(await results('skips', '1'), [1])
+    const [counted] = await outcomesOf(gateway, 'unread', [sampleOf('1')])
+    t.equal(resultOf(counted), 1.25)
+    t.match(counted?.flags, ['q:unreadable'])
+  })
+
+  await t.test('an answer that rm_preprocess judges itself needs no call and is flagged', async (t) => {
+    const before = asked(sure)
+    const [outcome] = await outcomesOf(gateway, 'open', [sampleOf('')])
+    t.match(outcome, { valid: true, reward: 0, flags: ['q:no_call'] })
+    t.equal(asked(sure), before)
+  })
+
+  await t.test('a group rule sees all answers to one prompt, and a retry is no sibling', async (t) => {
+    const group = (id: string, index: number) => ({ group: { id, index } })
+    const outcomes = await outcomesOf(gateway, 'ranked', [
+      sampleOf('a', group('g', 0)),
+      sampleOf('bb', group('g', 1)),
+      sampleOf('ccc', group('h', 0)),
+      sampleOf('bb', group('g', 1)),
+      sampleOf('d', group('h', 1)),
+    ])
+    t.strictSame(outcomes.map(resultOf), [0, 1, 1, 1, 0])
+  })
+
+  const siblings = ['1', 'throw', '0', '0'].map((response) => sampleOf(response, { group: { id: 'g' } }))
+
+  await t.test('the published example: rewards 1 1 0 0 with the second invalid', async (t) => {
+    const told: unknown[] = []
+    const outcomes = await outcomesOf(gateway, 'siblings', siblings, {
+      onOutcome: (index, outcome) => told.push([index, outcome.valid || outcome.substitute]),
+    })
+    const given = outcomes.map((one) => (one.valid ? one.reward : (one.substitute ?? Number.NaN)))
+    const mean = given.reduce((sum, reward) => sum + reward, 0) / given.length
+    const advantages = given.map((reward) => Number((reward - mean).toFixed(3)))
+    t.strictSame(
+      advantages,
+      [0.667, 0, -0.333, -0.333],
+      'its own advantage is 0, the others are as without it',
+    )
+    t.match(outcomes[1], { valid: false, failure: { kind: 'rule_error' } })
+    t.strictSame(
+      told.sort(),
+      [true, 1 / 3, true, true].map((one, index) => [index, one]),
+      'each is told once',
+    )
+    const alone = await outcomesOf(gateway, 'siblings', [sampleOf('throw', { group: { id: 'h' } })])
+    t.match(alone[0], { valid: false, substitute: 0.25 }, 'without siblings the fallback holds')
+    const all = await outcomesOf(gateway, 'siblings', [
+      sampleOf('1', { prompt: 'same' }),
+      sampleOf('throw', { prompt: 'same' }),
+      sampleOf('0', { prompt: 'other' }),
+    ])
+    t.match(all[1], { substitute: 1 }, 'without a group id the prompt makes the group')
+  })
+
+  await t.test('a reward or a request says what holds in place of an invalid row', async (t) => {
+    const given = async (onInvalid?: Parameters<typeof gateway.score>[0]['onInvalid']) =>
+      (await outcomesOf(gateway, 'number', siblings, onInvalid ? { onInvalid } : {}))[1]
+    t.match(await given(), { valid: false, substitute: 7 })
+    t.match(await given({ kind: 'number', value: -1 }), { substitute: -1 })
+    t.match(await given({ kind: 'group_mean', fallback: null }), { substitute: 1 / 3 })
+    t.match(await given({ kind: 'null' }), { substitute: null })
+    await t.rejects(given({ kind: 'fail' }), { code: 'RG_SAMPLES_FAILED' })
+    await t.rejects(outcomesOf(gateway, 'refused', siblings), { code: 'RG_SAMPLES_FAILED' })
+    t.strictSame(await results('refused', '1'), [1])
+  })
+
+  await t.test('every row has the same keys, whatever became of it', async (t) => {
+    const rows = readNativeRows(
+      [...['1', '0', 'throw', 'null', 'nan'].map((response) => ({ response })), { response: 5 }, 'no row'],
+      [],
+    )
+    t.ok(nativeSample.safeParse({ response: '1' }).success)
+    const keys = (value: object): unknown =>
+      Object.entries(value).map(([key, inner]) => [
+        key,
+        ['terms', 'metrics'].includes(key) ? Object.keys(inner) : null,
+        key === 'terms' ? Object.values(inner).map((term) => Object.keys(term as object).sort()) : null,
+      ])
+    const written = (await outcomesOf(gateway, 'two', rows)).map(writeNativeResult)
+    t.ok(written.some(({ valid }) => valid) && written.some(({ valid }) => !valid))
+    const [first] = written
+    for (const result of written) t.strictSame(keys(result), keys(first ?? {}), result.id)
+  })
+
+  await t.test('an unknown reward is refused with the nearest name, and all after closing', async (t) => {
+    t.throws(() => gateway.reward('ranket'), { code: 'RG_REWARD_UNKNOWN', message: /ranked/ })
     await gateway.close(0)
-    await t.rejects(async () => outcomesOf(gateway, 'rider', [sampleOf('1')]), { code: 'RG_CLOSING' })
+    await t.rejects(async () => outcomesOf(gateway, 'one', [sampleOf('1')]), { code: 'RG_CLOSING' })
     t.strictSame(gateway.missing(), ['the gateway is closing'])
-  },
-)
+  })
+})
+
+t.test('every listener hears what it listens to, and nobody listens in vain', async (t) => {
+  const heard: string[] = []
+  const guarded = { reward: 'r', step: 's', parts: ['fence'] }
+  const one: EngineEvents = { guarded: ({ step }) => void heard.push(`one ${step}`) }
+  const two: EngineEvents = {
+    guarded: ({ parts }) => void heard.push(`two ${parts}`),
+    done: ({ run }) => void heard.push(`done ${run}`),
+  }
+  const all = allOf([one, null, two, undefined])
+  t.strictSame(Object.keys(all).sort(), ['done', 'guarded'])
+  all.guarded?.(guarded)
+  t.strictSame(heard, ['one s', 'two fence'])
+  t.equal(allOf([two]).done, two.done)
+})
