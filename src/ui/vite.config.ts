@@ -9,6 +9,8 @@ export default defineConfig({
   build: {
     outDir: fileURLToPath(new URL('../../dist/ui', import.meta.url)),
     emptyOutDir: true,
+    // The licence of every package in the bundle goes where the bundle goes.
+    license: { fileName: 'THIRD_PARTY.md' },
     // The content security policy allows no address of data.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
