@@ -3,7 +3,7 @@ import { fixed, percent } from './decimals.ts'
 import type { SourceFigures } from './figures.ts'
 import type { TrainingRun } from './training-run.ts'
 
-/** A figure outside of what docs/evaluation.md wants, and what to do about it. */
+/** A figure outside of what docs/figures.md wants, and what to do about it. */
 export interface Reading {
   /** The file, with the data source or the terms where there are several. */
   readonly where: string

@@ -14,7 +14,7 @@ const usage = `reward-gateway analyze FILE... [--log FILE]... [--plot FILE] [--f
                        [--select high-value|zero|best --output FILE] [--variance-min N] [--entropy-min N]
 
 Figures of scored files (results of 'score --keep facts', records of a gateway; .jsonl, .gz, .parquet) by data source and
-term, and of verl's training logs (console lines or its file logger's JSON lines). docs/evaluation.md explains each.
+term, and of verl's training logs (console lines or its file logger's JSON lines). docs/figures.md explains each.
 
 --log FILE           a training log whose first lines do not look like one
 --plot FILE          draws the logs' accuracy, reward, gradient norm and entropy (.svg, .png), runs over each other, and

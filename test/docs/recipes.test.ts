@@ -2,7 +2,7 @@ import t from 'tap'
 import { followPage } from '../support/page.ts'
 
 for (const page of [
-  'evaluation',
+  'figures',
   'recipes/countdown',
   'recipes/gsm8k',
   'recipes/npg-muse',

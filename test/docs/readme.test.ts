@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { runCommand } from '../support/command-line.ts'
+
+const readme = readFileSync('README.md', 'utf8')
+
+t.test(
+  'the demo prints what the README shows of it, and the README’s request earns its reward',
+  async (t) => {
+    const body = /-d '(\{.*?\})'$/ms.exec(readme)?.[1] ?? ''
+    const ending = new AbortController()
+    let answer: unknown
+    const { code, stdout } = await runCommand(['demo', '--keep'], {
+      signal: ending.signal,
+      async onStdout(text) {
+        const api = /API: (http\S+)\/docs/.exec(text)?.[1]
+        if (!api) return
+        const headers = { 'content-type': 'application/json' }
+        answer = await (await fetch(`${api}/v1/score`, { method: 'POST', headers, body })).json()
+        ending.abort()
+      },
+    })
+    t.equal(code, 0)
+    t.match(answer, { results: [{ id: '0', reward: 1, valid: true, terms: { rule: { score: 1 } } }] })
+    const shown = /^```\n(POST .*?)^```$/ms.exec(readme)?.[1] ?? ''
+    const printed = new Set(stdout.split('\n'))
+    // Ports and times are those of a run, and which of two equal requests asks is a matter of the moment.
+    for (const line of shown.trim().split('\n'))
+      if (!/^(POST|\.\.\.|judge questions)/.test(line)) t.ok(printed.has(line), line)
+    t.match(stdout, /the answers are equal/)
+  },
+)

@@ -1,0 +1,102 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import t from 'tap'
+import { runCommand } from '../support/command-line.ts'
+
+const files = (folder: string, ending: string): string[] =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith(ending))
+    .map((name) => join(folder, name))
+const outer = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md']
+const pages = [...outer, 'clients/python/README.md', 'reward-functions/README.md', ...files('docs', '.md')]
+const texts = new Map(pages.map((page) => [page, readFileSync(page, 'utf8')]))
+
+const withoutBlocks = (text: string) => text.replace(/^```.*?^```$/gms, '')
+const linksOf = (text: string) =>
+  [...withoutBlocks(text).matchAll(/\]\(([^()\s]+)\)/g)].map(([, link = '']) => link)
+
+/** The names that a page's headings have in addresses, as GitHub makes them. */
+const anchorsOf = (text: string) =>
+  [...withoutBlocks(text).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+
+/** What stands as code: fenced and indented lines, continued ones joined, and spans. */
+function codeOf(text: string): string[] {
+  const joined = text.replace(/\\\n\s*/g, ' ')
+  const blocks = [...joined.matchAll(/^```.*?\n(.*?)^```$/gms)].flatMap(([, block = '']) => block.split('\n'))
+  const rest = withoutBlocks(joined)
+  const indented = rest.split('\n').filter((line) => line.startsWith('    '))
+  return [...blocks, ...indented, ...[...rest.matchAll(/`([^`\n]+)`/g)].map(([, span = '']) => span)]
+}
+
+t.test('every link of a page leads to a file, and to a heading where it names one', async (t) => {
+  for (const [page, text] of texts)
+    for (const link of linksOf(text)) {
+      if (/^[a-z]+:/.test(link)) continue
+      const [path = '', anchor] = link.split('#')
+      const target = path === '' ? page : join(dirname(page), path)
+      if (!existsSync(target)) t.fail(`${page}: ${link}`)
+      else if (anchor && !anchorsOf(readFileSync(target, 'utf8')).includes(anchor))
+        t.fail(`${page}: ${link}: no such heading`)
+    }
+  const linked = linksOf(texts.get('README.md') ?? '')
+  for (const page of files('docs', '.md')) t.ok(linked.includes(page), `README.md leads to ${page}`)
+})
+
+t.test('every script that a page tells to run exists', async (t) => {
+  const scriptsOf = (file: string) => Object.keys(JSON.parse(readFileSync(file, 'utf8')).scripts)
+  const [root, bench] = [scriptsOf('package.json'), scriptsOf('bench/package.json')]
+  let seen = 0
+  for (const [page, text] of texts)
+    for (const code of codeOf(text)) {
+      for (const [, prefix, name = ''] of code.matchAll(
+        /\bnpm (?:--prefix (\S+) )?run (?:--silent )?([a-z][\w:-]*)/g,
+      )) {
+        seen += 1
+        const known = prefix === 'bench' ? bench : [...root, ...bench]
+        if (!known.includes(name)) t.fail(`${page}: ${code}`)
+      }
+      for (const [, path = ''] of code.matchAll(/\bnode dist\/(\S+)\.js\b/g))
+        if (!existsSync(`${path}.ts`)) t.fail(`${page}: ${code}`)
+    }
+  t.ok(seen > 30)
+})
+
+t.test('every file of the project that a page or a message names exists', async (t) => {
+  const named = /^(?:src|test|bench|docker|docs|rm-configs|suites|clients|reward-functions|\.ci)\/[\w./-]*\w$/
+  for (const [page, text] of texts)
+    for (const span of codeOf(text).flatMap((code) => code.split(/\s+/)))
+      if (named.test(span) && !existsSync(span) && !span.startsWith('reward-functions/'))
+        t.fail(`${page}: ${span}`)
+  for (const file of [...files('src', '.ts'), ...files('src', '.tsx')])
+    for (const [page] of readFileSync(file, 'utf8').matchAll(/\bdocs\/[a-z-/]+\.md\b/g))
+      if (!existsSync(page)) t.fail(`${file}: ${page}`)
+})
+
+t.test('every command and option that a page names is in the help', async (t) => {
+  const list = (await runCommand(['--help'])).stdout
+  const commands = [...list.matchAll(/^ {2}([a-z]+) /gm)].map(([, name = '']) => name)
+  const optionsIn = (text: string) => text.match(/(?<=^|[\s[|(])--[a-z][\w-]*/g) ?? []
+  const known = new Map<string, readonly string[]>()
+  for (const name of commands) known.set(name, optionsIn((await runCommand([name, '--help'])).stdout))
+  const called = new RegExp(
+    String.raw`(?:\breward-gateway |\bmain\.js |^)(${commands.join('|')})( [^|;&]*|$)`,
+    'g',
+  )
+  let seen = 0
+  for (const [page, text] of texts)
+    for (const code of codeOf(text)) {
+      for (const [, name = ''] of code.matchAll(/(?:^|\/|npx )reward-gateway ([a-z]+)\b/g))
+        if (!commands.includes(name) && name !== 'help') t.fail(`${page}: ${code}`)
+      for (const [, name = '', rest = ''] of code.matchAll(called))
+        for (const option of optionsIn(rest)) {
+          seen += 1
+          if (!known.get(name)?.includes(option) && option !== '--help') t.fail(`${page}: ${code}: ${option}`)
+        }
+    }
+  t.ok(seen > 100)
+})

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Packs the package, looks at what is in it, installs it into an empty folder without its optional packages, and uses it as
+# somebody would who has nothing else: check, score, the demo, and a server that is asked once.
+set -euo pipefail
+root=$(cd "$(dirname "$0")/.." && pwd)
+work=$(mktemp -d)
+gateway=
+finish() {
+  [ -z "$gateway" ] || kill "$gateway" 2>/dev/null || true
+  rm -rf "$work"
+}
+trap finish EXIT
+failed() {
+  echo "FAILED: $*"
+  exit 1
+}
+
+cd "$root"
+npm pack --silent --pack-destination "$work" >/dev/null
+tarball=$(echo "$work"/reward-gateway-*.tgz)
+tar -tzf "$tarball" | sort >"$work/files"
+echo "$(wc -l <"$work/files") files, $(du -k "$tarball" | cut -f1) kB"
+! grep -E '\.map$|/test/|tsbuildinfo|\.tsx$|\.test\.|__pycache__|\.log$' "$work/files" || failed 'these do not belong into the package'
+for file in LICENSE README.md CHANGELOG.md dist/ui/index.html dist/ui/THIRD_PARTY.md docs/configuration.md rm-configs/gateway.yaml; do
+  grep -qx "package/$file" "$work/files" || failed "the package lacks $file"
+done
+
+# Every package whose code is in the page's bundle, with its licence.
+tar -xOzf "$tarball" package/dist/ui/THIRD_PARTY.md >"$work/licences"
+bundled=$(grep -rhoE "from '[^.'][^']*'" src/ui --include='*.ts' --include='*.tsx' --exclude=vite.config.ts |
+  sed -E "s/from '((@[^/']+\/)?[^/']+).*/\1/" | sort -u)
+[ -n "$bundled" ] || failed 'no import was found in src/ui'
+for name in $bundled; do
+  grep -q "^## $name - " "$work/licences" || failed "THIRD_PARTY.md does not name $name"
+done
+grep -q 'Permission is hereby granted' "$work/licences" || failed 'THIRD_PARTY.md has no licence text'
+
+mkdir "$work/empty"
+cd "$work/empty"
+npm init -y >/dev/null
+npm install --silent --no-audit --no-fund --omit=optional "$tarball"
+run=node_modules/.bin/reward-gateway
+[ "$($run --version)" = "$(node -p "require('$root/package.json').version")" ] || failed '--version'
+$run check node_modules/reward-gateway/rm-configs >check.log 2>&1 || failed "check: $(cat check.log)"
+echo '{"response":"6 * 7 = 42, so\n#### 42","ground_truth":"42"}' >rows.jsonl
+$run score --function gsm8k-progressive --input rows.jsonl --output scored.jsonl
+grep -q '"reward":1,' scored.jsonl || failed "score: $(cat scored.jsonl)"
+$run demo >demo.log || failed 'demo'
+grep -q 'the answers are equal' demo.log || failed "demo: $(tail -n 5 demo.log)"
+
+$run serve --simulate --port 0 --log-level error >serve.log &
+gateway=$!
+url=
+for _ in $(seq 300); do
+  url=$(sed -nE 's/.* at (http:[^ ]+) .*/\1/p' serve.log)
+  [ -z "$url" ] || break
+  sleep 0.2
+done
+[ -n "$url" ] || failed 'serve did not start'
+curl -sf "$url/v1/score" -H 'content-type: application/json' \
+  -d '{"reward":"gsm8k","samples":[{"response":"Six times seven is 42.\n#### 42","ground_truth":"42"}]}' >answer.json
+grep -q '"reward":1,"valid":true' answer.json || failed "serve: $(cat answer.json)"
+curl -sf "$url/ui/" >/dev/null || failed 'no page at /ui/'
+kill -TERM "$gateway"
+wait "$gateway" || failed "serve ended with $?"
+gateway=
+echo 'the package checks, scores, demonstrates and serves'
