@@ -7,7 +7,7 @@ import { createApp } from '../http/app.ts'
 import { packageVersion } from '../package-version.ts'
 import { rewardRange } from '../plan/reward-range.ts'
 import { openLive } from '../telemetry/live/live.ts'
-import { openMetrics } from '../telemetry/metrics.ts'
+import { openMetrics } from '../telemetry/metrics/metrics.ts'
 import { type Log, withLog } from './log-events.ts'
 
 export interface ServerOptions extends Omit<GatewayOptions, 'events'> {

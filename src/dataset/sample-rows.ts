@@ -1,7 +1,7 @@
 import type { Sample, Unreadable } from '../sample/sample.ts'
 import { readNativeSample } from '../wire/native-sample.ts'
-import { rmPromptColumns } from '../wire/rm-prompt-columns.ts'
 import type { RawRow } from './raw-row.ts'
+import { rmPromptColumns } from './rm-prompt-columns.ts'
 
 /**
  * The samples of a file's row. Besides rows as /v1/score reads them: verl's data sets (`reward_model.ground_truth`,

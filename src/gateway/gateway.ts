@@ -29,7 +29,7 @@ import { openServing, type Serving, type ServingOptions } from './serving.ts'
 export type { DrawnEvent } from '../engine/events.ts'
 export { ModelTime } from '../engine/model-time.ts'
 export type { Forwarded } from '../models/forwarded.ts'
-export { AskError, type ModelSnapshot as ModelState } from '../models/models.ts'
+export { AskError, type ModelSnapshot } from '../models/models.ts'
 
 /** Rows to be scored by one reward. */
 export interface ScoreJob {

@@ -1,12 +1,11 @@
 import { statSync } from 'node:fs'
-import { rehearse } from '../canary/rehearsal.ts'
+import { rehearse, type Stage } from '../canary/rehearsal.ts'
 import type { Clock } from '../clock.ts'
 import { GatewayError } from '../errors.ts'
 import { didYouMean } from '../nearest-name.ts'
 import type { GatewaySettings } from '../plan/gateway-config.ts'
 import type { Plan } from '../plan/plan.ts'
 import { probeOf } from './canary-of.ts'
-import type { Serving } from './serving.ts'
 
 /**
  * Throws RG_CONFIG_INVALID where `reload.samples` names rewards that are not there. Where a single rm-config was read
@@ -32,8 +31,8 @@ export function checkRehearsal(
 
 /** Rejects with RG_RELOAD_REFUSED where the samples of the configs that were read fare otherwise than they allow. */
 export async function rehearsed(
-  next: Serving,
-  served: Serving,
+  next: Stage & { readonly settings: GatewaySettings },
+  served: Stage,
   at: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<void> {
   const { reload } = next.settings

@@ -1,5 +1,11 @@
 import { GatewayError, type Problem } from '../errors.ts'
 
+/** What is told of reloads, whoever asked for them. */
+export interface ReloadEvents {
+  /** `refusal`: why what was served stays; null: what was read is served now. */
+  ended?(refusal: unknown): void
+}
+
 /** What became of the last reload. */
 export interface LastReload {
   /** ISO 8601, UTC. */

@@ -16,13 +16,13 @@ import type { Plan } from '../plan/plan.ts'
 import { resolvePlans } from '../plan/resolve.ts'
 import type { MonitorEvents } from '../telemetry/monitors/monitors.ts'
 import type { RecordEvents } from '../telemetry/record/record.ts'
-import type { ReloadEvents } from '../telemetry/reload-metrics.ts'
 import { canaryOf } from './canary-of.ts'
 import { type Keys, readKeys } from './keys.ts'
 import { allOf } from './listeners.ts'
 import { Passing } from './passing.ts'
 import { recordOf } from './record-of.ts'
 import { checkRehearsal } from './rehearsal-of.ts'
+import type { ReloadEvents } from './reloads.ts'
 
 export interface ServingOptions {
   /** Files and folders: gateway.yaml and rm-configs. */

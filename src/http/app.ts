@@ -3,7 +3,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } 
 import { type Clock, systemClock } from '../clock.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Live } from '../telemetry/live/live.ts'
-import type { Metrics } from '../telemetry/metrics.ts'
+import type { Metrics } from '../telemetry/metrics/metrics.ts'
 import { checkKeys } from './auth.ts'
 import { readBodies } from './body.ts'
 import { admitBodies } from './body-admission.ts'

@@ -1,14 +1,9 @@
 import type { FunctionHost } from '../functions/function-host.ts'
 import type { ModelConfig } from '../models/model-config.ts'
 import type { Json } from '../sample/json.ts'
+import { compileCondition, compileFormula } from './compile-expression.ts'
 import type { WrittenReward } from './configs.ts'
-import {
-  type Compiled,
-  compileCondition,
-  compileFormula,
-  type Expression,
-  type KnownStep,
-} from './expression.ts'
+import type { Compiled, Expression, KnownStep } from './expression.ts'
 import { onInvalidOf } from './on-invalid.ts'
 import type { Plan, PlanStep } from './plan.ts'
 import { isGated, resolveStep } from './resolve-step.ts'

@@ -1,6 +1,7 @@
 import { GatewayError } from '../errors.ts'
 import type { Outcome } from '../sample/outcome.ts'
-import type { WireAnswer, WireRoute, WireSettings } from './wire.ts'
+import type { WireAnswer, WireRoute } from './wire.ts'
+import type { WireSettings } from './wire-settings.ts'
 
 const mostProblems = 10
 

@@ -5,7 +5,7 @@ import type { Message, Sample } from '../sample/sample.ts'
 import { parseJsonText } from './json-text.ts'
 import { readTruth } from './label.ts'
 import type { Truth } from './native-sample.ts'
-import type { WireSettings } from './wire.ts'
+import type { WireSettings } from './wire-settings.ts'
 
 /** Ground truth and extra_info by prompt, for trainers that send neither. */
 export interface Truths {

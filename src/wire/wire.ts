@@ -19,14 +19,6 @@ export interface Wire {
   readonly fixed?: Readonly<Record<string, unknown>>
 }
 
-/** What gateway.yaml says of a wire; not every wire takes each setting. */
-export interface WireSettings {
-  readonly deadline_s?: number | undefined
-  readonly on_invalid?: number | 'fail' | 'group_mean' | { readonly group_mean: number | null } | undefined
-  /** An absolute path. */
-  readonly truths?: string | undefined
-}
-
 export interface WireRoute {
   readonly summary: string
   readonly body: ZodType

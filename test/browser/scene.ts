@@ -7,7 +7,7 @@ import { createApp } from '../../src/http/app.ts'
 import { rewardRange } from '../../src/plan/reward-range.ts'
 import { exampleRollouts } from '../../src/simulate/word-problems.ts'
 import { openLive } from '../../src/telemetry/live/live.ts'
-import { openMetrics } from '../../src/telemetry/metrics.ts'
+import { openMetrics } from '../../src/telemetry/metrics/metrics.ts'
 import { fakeClock } from '../support/clock.ts'
 import { seeded } from '../support/seeded.ts'
 

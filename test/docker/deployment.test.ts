@@ -5,7 +5,7 @@ import { parse } from 'yaml'
 import { readSimulateArguments } from '../../src/cli/simulate-arguments.ts'
 import { configTexts } from '../../src/plan/config-files.ts'
 import { readConfigs } from '../../src/plan/configs.ts'
-import { openMetrics } from '../../src/telemetry/metrics.ts'
+import { openMetrics } from '../../src/telemetry/metrics/metrics.ts'
 import { shippedQueries } from './prometheus/queries.ts'
 
 interface Service {

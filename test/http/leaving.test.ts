@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createApp } from '../../src/http/app.ts'
-import { openMetrics } from '../../src/telemetry/metrics.ts'
+import { openMetrics } from '../../src/telemetry/metrics/metrics.ts'
 import { fakeClock } from '../support/clock.ts'
 import { testGateway } from '../support/gateway.ts'
 

@@ -11,7 +11,7 @@ import {
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
 import { createApp } from '../../src/http/app.ts'
-import { openMetrics } from '../../src/telemetry/metrics.ts'
+import { openMetrics } from '../../src/telemetry/metrics/metrics.ts'
 import { openTracing } from '../../src/tracing/open-tracing.ts'
 import { testGateway } from '../support/gateway.ts'
 import { completion, json, scriptedServer } from '../support/scripted-server.ts'

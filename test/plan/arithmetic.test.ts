@@ -1,6 +1,7 @@
 import t from 'tap'
 import { combine } from '../../src/engine/combine.ts'
-import { compileCondition, compileFormula, type KnownStep, type Lookup } from '../../src/plan/expression.ts'
+import { compileCondition, compileFormula } from '../../src/plan/compile-expression.ts'
+import type { KnownStep, Lookup } from '../../src/plan/expression.ts'
 import type { Plan, PlanStep } from '../../src/plan/plan.ts'
 import { rewardRange } from '../../src/plan/reward-range.ts'
 import { sourcePattern } from '../../src/plan/source-pattern.ts'

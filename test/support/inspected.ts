@@ -6,7 +6,7 @@ import { shownText } from '../../src/gateway/shown-text.ts'
 import { createApp } from '../../src/http/app.ts'
 import { rewardRange } from '../../src/plan/reward-range.ts'
 import { openLive } from '../../src/telemetry/live/live.ts'
-import { openMetrics } from '../../src/telemetry/metrics.ts'
+import { openMetrics } from '../../src/telemetry/metrics/metrics.ts'
 import { type FakeClock, fakeClock } from './clock.ts'
 import { testGateway } from './gateway.ts'
 

@@ -2,6 +2,7 @@ import type { RowSummary } from '../../telemetry/live/row-summary.ts'
 import type { ShownReward } from '../../telemetry/live/shown-series.ts'
 import type { RunHistory } from '../../telemetry/monitors/history.ts'
 import type { RunStats } from '../../telemetry/monitors/stats.ts'
+import type { ShownModel } from './shown-model.ts'
 
 /** `event: served`: what holds as long as the configs stay as they are. */
 export interface Served {
@@ -47,26 +48,6 @@ export interface Standing {
 }
 
 export type ShownRun = RunStats & RunHistory & { readonly reward: string }
-
-export interface ShownModel {
-  readonly name: string
-  readonly serves: string
-  readonly backend: string
-  readonly memory: string
-  readonly waiting: number
-  readonly instances: readonly ShownInstance[]
-}
-
-export interface ShownInstance {
-  readonly address: string
-  readonly state: string
-  readonly weight: number
-  readonly in_flight: number
-  readonly limit: number
-  readonly latency_ms: number
-  readonly calls: number
-  readonly errors: number
-}
 
 /** `event: scored`: slots that were touched and rows that came since the last one; in the first one, all that is kept. */
 export interface Scored {

@@ -3,8 +3,8 @@ import type { Live } from '../../telemetry/live/live.ts'
 import { shownReward } from '../../telemetry/live/shown-series.ts'
 import { historyOf } from '../../telemetry/monitors/history.ts'
 import { statsOf } from '../../telemetry/monitors/stats.ts'
-import { writeModel } from '../routes/model-state.ts'
 import type { Scored, Served, ServedReward, Standing } from './messages.ts'
+import { shownModel } from './shown-model.ts'
 
 type Plan = ReturnType<Gateway['rewards']>[number]
 
@@ -30,7 +30,7 @@ export const servedMark = (gateway: Gateway, live: Live): string =>
 export function standingView(gateway: Gateway): Standing {
   return {
     in_flight: gateway.inFlight,
-    models: gateway.models().map(writeModel),
+    models: gateway.models().map(shownModel),
     runs: gateway.runs().map((run) => ({ reward: run.reward, ...statsOf(run), ...historyOf(run) })),
     missing: gateway.missing(),
     suspects: gateway.suspects(),

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
+import { shownModel } from '../inspector/shown-model.ts'
 import type { ZodApp } from '../validation.ts'
-import { writeModel } from './model-state.ts'
 
 const params = z.object({ name: z.string() })
 const tags = ['admin']
@@ -28,14 +28,14 @@ const leaving = z.strictObject({
 export function adminRoutes(app: ZodApp, gateway: Gateway): void {
   const stateOf = (name: string) => {
     const found = gateway.models().find((model) => model.name === name)
-    if (found) return writeModel(found)
+    if (found) return shownModel(found)
     throw new GatewayError('RG_NOT_FOUND', `there is no model '${name}'`)
   }
   app.get(
     '/admin/models',
     { config, schema: { tags, summary: 'Every model with its instances' } },
     async () => ({
-      models: gateway.models().map(writeModel),
+      models: gateway.models().map(shownModel),
     }),
   )
   app.get(

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Gateway } from '../../gateway/gateway.ts'
-import type { Metrics } from '../../telemetry/metrics.ts'
+import type { Metrics } from '../../telemetry/metrics/metrics.ts'
 import type { ZodApp } from '../validation.ts'
 
 const readiness = z.object({

@@ -5,8 +5,8 @@ import type { Gateway, ScoreJob } from '../../gateway/gateway.ts'
 import type { Outcome } from '../../sample/outcome.ts'
 import { nativeResultText } from '../../wire/native-result-text.ts'
 import { nativeSample, readNativeRows } from '../../wire/native-sample.ts'
-import { Asks } from '../asks.ts'
 import { odditiesOf } from '../body.ts'
+import { Explanation } from '../explanation.ts'
 import { goneSignal } from '../gone.ts'
 import type { KeyLimits } from '../key-limits.ts'
 import { timeModels } from '../model-time.ts'
@@ -47,15 +47,17 @@ export function scoreRoutes(app: ZodApp, gateway: Gateway, limits: KeyLimits): v
       throw new GatewayError('RG_REQUEST_INVALID', `explain: at most ${mostExplained} samples at a time`)
     limits.takeSamples(request, reply, samples.length)
     const rows = readNativeRows(samples, odditiesOf(request))
-    const asks = explain ? new Asks() : null
+    const explanation = explain ? new Explanation() : null
     const write = (index: number, outcome: Outcome): string => {
       const text = nativeResultText(outcome)
-      return asks ? `${text.slice(0, -1)},"asks":${JSON.stringify(asks.of(rows[index]))}}` : text
+      return explanation
+        ? `${text.slice(0, -1)},"asks":${JSON.stringify(explanation.of(rows[index]))}}`
+        : text
     }
     const job: ScoreJob = {
       reward,
       rows,
-      ...(asks && { onDrawn: (event) => asks.add(event) }),
+      ...(explanation && { onDrawn: (event) => explanation.add(event) }),
       signal: () => goneSignal(reply),
       requestId: request.id,
       ...traceOf(request),

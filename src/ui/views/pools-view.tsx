@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { ShownInstance, ShownModel } from '../../http/inspector/messages.ts'
+import type { ShownInstance, ShownModel } from '../../http/inspector/shown-model.ts'
 import { Meter } from '../charts/meter.tsx'
 import { SparkLine } from '../charts/spark-line.tsx'
 import { count, duration, percent } from '../format.ts'

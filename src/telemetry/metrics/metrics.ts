@@ -1,15 +1,17 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
-import type { EngineEvents } from '../engine/events.ts'
-import type { FunctionEvents } from '../functions/events.ts'
-import type { ModelEvents } from '../models/events.ts'
-import type { ModelSnapshot } from '../models/models.ts'
-import { type CanaryMetrics, canaryMetrics } from './canary-metrics.ts'
+import type { CanaryEvents } from '../../canary/canary.ts'
+import type { EngineEvents } from '../../engine/events.ts'
+import type { FunctionEvents } from '../../functions/events.ts'
+import type { ReloadEvents } from '../../gateway/reloads.ts'
+import type { ModelEvents } from '../../models/events.ts'
+import type { ModelSnapshot } from '../../models/models.ts'
+import type { WatchedRun } from '../monitors/monitors.ts'
+import type { RecordEvents } from '../record/record.ts'
+import { canaryMetrics } from './canary-metrics.ts'
 import { type Instruments, instruments, scoreBuckets, secondBuckets } from './instruments.ts'
 import { exposePools, modelMetrics } from './model-metrics.ts'
-import { exposeMonitors } from './monitors/exposition.ts'
-import type { WatchedRun } from './monitors/monitors.ts'
-import type { RecordEvents } from './record/record.ts'
-import { type ReloadEvents, reloadMetrics } from './reload-metrics.ts'
+import { exposeMonitors } from './monitor-metrics.ts'
+import { reloadMetrics } from './reload-metrics.ts'
 import { type RequestMetrics, requestMetrics } from './request-metrics.ts'
 
 /** Prometheus metrics, fed by the events of the rooms. Labels come from closed sets: rewards, steps, models, kinds. */
@@ -18,7 +20,7 @@ export interface Metrics {
   readonly models: ModelEvents
   readonly functions: FunctionEvents
   readonly record: RecordEvents
-  readonly canary: CanaryMetrics
+  readonly canary: CanaryEvents
   readonly reloads: ReloadEvents
   readonly requests: RequestMetrics
   /** The exposition text and its content type. */

@@ -1,8 +1,8 @@
-import type { AskName, Asks, ChatPrompt, Prompt } from '../contract/index.ts'
 import type { CallRow, FunctionHost } from '../functions/function-host.ts'
+import type { PlanStep } from '../plan/plan.ts'
 import type { Json } from '../sample/json.ts'
 import type { Sample } from '../sample/sample.ts'
-import type { PlanStep } from './plan.ts'
+import { questionTexts } from './question-text.ts'
 
 /** Where a marker in the response came out of rm_preprocess. */
 export type MarkerFound =
@@ -58,26 +58,3 @@ function markedJson(value: Json): Json {
 /** Stand-ins for the steps that a step reads in `earlier`. */
 export const earlierOf = ({ after }: PlanStep): CallRow['earlier'] =>
   Object.fromEntries(after.map((name) => [name, { score: { value: 0 }, texts: ['an earlier text'] }]))
-
-/** A question's texts: the author's own, and what came from a sample. */
-export interface QuestionTexts {
-  readonly trusted: readonly string[]
-  readonly untrusted: readonly string[]
-}
-
-/** Texts of embeddings count as a sample's. */
-export function questionTexts(question: Asks[AskName]['input']): QuestionTexts {
-  if (typeof question === 'string') return { trusted: [question], untrusted: [] }
-  if (!('kind' in question)) {
-    if (!('question' in question)) return { trusted: [], untrusted: question }
-    return questionTexts(question.question)
-  }
-  const parts = question.kind === 'prompt' ? [question] : contentsOf(question)
-  return {
-    trusted: parts.flatMap((part) => (typeof part === 'string' ? [part] : part.literals)),
-    untrusted: parts.flatMap((part) => (typeof part === 'string' ? [] : part.values)),
-  }
-}
-
-const contentsOf = ({ messages }: ChatPrompt): readonly (Prompt | string)[] =>
-  messages.map(({ content }) => content)

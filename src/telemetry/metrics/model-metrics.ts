@@ -1,5 +1,5 @@
-import type { ModelEvents } from '../models/events.ts'
-import type { InstanceState, ModelSnapshot } from '../models/models.ts'
+import type { ModelEvents } from '../../models/events.ts'
+import type { InstanceState, ModelSnapshot } from '../../models/models.ts'
 import { type Instruments, secondBuckets } from './instruments.ts'
 
 /** What happens at the models, counted. */

@@ -4,14 +4,14 @@ import type { KnownSteps, Lookup } from './expression.ts'
 import { arithmeticOperators, comparisons, expressionFunctions } from './expression-operators.ts'
 
 /** What a compilation finds on its way. */
-export interface Problems {
+export interface Notes {
   readonly mistakes: string[]
   readonly steps: Set<string>
   readonly guarded: Set<string>
 }
 
 /** A compiled part of an expression; its type is known before it runs. */
-export type Compiled =
+export type Part =
   | { readonly type: 'number'; run(lookup: Lookup): number }
   | { readonly type: 'boolean'; run(lookup: Lookup): boolean }
 
@@ -19,18 +19,18 @@ export type Compiled =
 export class Fault extends Error {}
 
 /** Closures instead of evaluation: nothing in an expression can reach an object of the program. */
-export function compileNode(node: jsep.Expression, known: KnownSteps, problems: Problems): Compiled {
-  const mistake = (text: string): Compiled => {
-    problems.mistakes.push(text)
+export function compilePart(node: jsep.Expression, known: KnownSteps, notes: Notes): Part {
+  const mistake = (text: string): Part => {
+    notes.mistakes.push(text)
     return { type: 'number', run: () => 0 }
   }
-  const child = (part: unknown): Compiled => compileNode(part as jsep.Expression, known, problems)
+  const child = (part: unknown): Part => compilePart(part as jsep.Expression, known, notes)
 
   const condition = (part: unknown, where: string): ((lookup: Lookup) => boolean) => {
-    const before = problems.mistakes.length
+    const before = notes.mistakes.length
     const compiled = child(part)
     if (compiled.type === 'boolean') return compiled.run
-    if (problems.mistakes.length === before) {
+    if (notes.mistakes.length === before) {
       mistake(`${where} needs a condition, such as 'rule == 1'; put what belongs together in parentheses`)
     }
     return () => false
@@ -40,12 +40,12 @@ export function compileNode(node: jsep.Expression, known: KnownSteps, problems: 
     return compiled.type === 'number' ? compiled.run : (lookup) => Number(compiled.run(lookup))
   }
 
-  const stepValue = (step: string, part: string | null): Compiled => {
+  const stepValue = (step: string, part: string | null): Part => {
     const named = known.get(step)
     if (named === undefined) return mistake(`there is no step '${step}'${didYouMean(step, known.keys())}`)
     if ('refused' in named) return mistake(`'${step}' cannot be named here: it ${named.refused}`)
     const { parts } = named
-    problems.steps.add(step)
+    notes.steps.add(step)
     const name = part === null ? step : `${step}.${part}`
     if (part !== null && parts && !parts.includes(part)) {
       return mistake(`the step '${step}' has no part '${part}'${didYouMean(part, parts)}`)
@@ -60,7 +60,7 @@ export function compileNode(node: jsep.Expression, known: KnownSteps, problems: 
     }
   }
 
-  const binary = ({ operator, left, right }: jsep.BinaryExpression): Compiled => {
+  const binary = ({ operator, left, right }: jsep.BinaryExpression): Part => {
     if (operator === 'and' || operator === '&&' || operator === 'or' || operator === '||') {
       const [a, b] = [condition(left, `'${operator}'`), condition(right, `'${operator}'`)]
       const both = operator === 'and' || operator === '&&'
@@ -89,7 +89,7 @@ export function compileNode(node: jsep.Expression, known: KnownSteps, problems: 
     return { type: 'number', run: (lookup) => finite(compute(a(lookup), b(lookup)), `'${operator}'`) }
   }
 
-  const unary = ({ operator, argument }: jsep.UnaryExpression): Compiled => {
+  const unary = ({ operator, argument }: jsep.UnaryExpression): Part => {
     if (operator === 'not' || operator === '!') {
       const inner = condition(argument, `'${operator}'`)
       return { type: 'boolean', run: (lookup) => !inner(lookup) }
@@ -100,7 +100,7 @@ export function compileNode(node: jsep.Expression, known: KnownSteps, problems: 
     return mistake(`the operator '${operator}' is unknown`)
   }
 
-  const conditional = ({ test, consequent, alternate }: jsep.ConditionalExpression): Compiled => {
+  const conditional = ({ test, consequent, alternate }: jsep.ConditionalExpression): Part => {
     const holds = condition(test, "what stands before '?'")
     const [a, b] = [child(consequent), child(alternate)]
     if (a.type === 'boolean' && b.type === 'boolean') {
@@ -109,7 +109,7 @@ export function compileNode(node: jsep.Expression, known: KnownSteps, problems: 
     return { type: 'number', run: (lookup) => Number(holds(lookup) ? a.run(lookup) : b.run(lookup)) }
   }
 
-  const call = ({ callee, arguments: given }: jsep.CallExpression): Compiled => {
+  const call = ({ callee, arguments: given }: jsep.CallExpression): Part => {
     const name = callee.type === 'Identifier' ? String(callee.name) : ''
     if (name === 'scored') return scoredOf(given)
     const named = expressionFunctions.get(name)
@@ -128,12 +128,12 @@ export function compileNode(node: jsep.Expression, known: KnownSteps, problems: 
     }
   }
 
-  const scoredOf = ([step, ...rest]: readonly jsep.Expression[]): Compiled => {
+  const scoredOf = ([step, ...rest]: readonly jsep.Expression[]): Part => {
     if (step?.type !== 'Identifier' || rest.length > 0) return mistake('scored takes the name of one step')
     const name = String(step.name)
-    const before = problems.mistakes.length
+    const before = notes.mistakes.length
     stepValue(name, null)
-    if (problems.mistakes.length === before) problems.guarded.add(name)
+    if (notes.mistakes.length === before) notes.guarded.add(name)
     return { type: 'boolean', run: (lookup) => lookup(name, null) !== null }
   }
 

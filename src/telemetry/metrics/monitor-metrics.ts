@@ -1,6 +1,6 @@
-import type { Instruments } from '../instruments.ts'
-import { figures } from './figures.ts'
-import type { WatchedRun } from './monitors.ts'
+import { figures } from '../monitors/figures.ts'
+import type { WatchedRun } from '../monitors/monitors.ts'
+import type { Instruments } from './instruments.ts'
 
 /** The monitors as Prometheus metrics, read when they are asked for: a run that is forgotten leaves no series behind. */
 export function exposeMonitors(make: Instruments, runs: () => readonly WatchedRun[]): void {

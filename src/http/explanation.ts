@@ -4,7 +4,7 @@ import { type ShownAsk, shownAsk } from '../telemetry/live/shown-ask.ts'
 import { textKeeper } from '../telemetry/record/text-policy.ts'
 
 /** The questions of one request and their answers, whole: whoever sent the samples may read what became of them. */
-export class Asks {
+export class Explanation {
   readonly #drawn: DrawnEvent[] = []
 
   add(event: DrawnEvent): void {

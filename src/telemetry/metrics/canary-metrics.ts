@@ -1,19 +1,8 @@
+import type { CanaryEvents } from '../../canary/canary.ts'
 import type { Instruments } from './instruments.ts'
 
-/** The listener of the canaries; its events are those that the canaries tell. */
-export interface CanaryMetrics {
-  probed(event: {
-    readonly model: string
-    readonly instance: string
-    readonly function: string
-    readonly probe: string
-    readonly result: string
-  }): void
-  judged(event: { readonly model: string; readonly instance: string; readonly reason: string | null }): void
-  left(event: { readonly model: string; readonly instance: string }): void
-}
-
-export function canaryMetrics(make: Instruments): CanaryMetrics {
+/** What the canaries tell, counted; the instances that fail them by model. */
+export function canaryMetrics(make: Instruments): Required<CanaryEvents> {
   const probes = make.counter('canary_probes_total', 'Known questions to instances of judges.', [
     'model',
     'function',

@@ -1,10 +1,5 @@
+import type { ReloadEvents } from '../../gateway/reloads.ts'
 import type { Instruments } from './instruments.ts'
-
-/** What became of reloads, whoever asked for them. */
-export interface ReloadEvents {
-  /** `refusal`: why what was served stays; null: what was read is served now. */
-  ended?(refusal: unknown): void
-}
 
 /** Counts reloads by what became of them. */
 export function reloadMetrics(make: Instruments): Required<ReloadEvents> {
