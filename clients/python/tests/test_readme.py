@@ -1,0 +1,25 @@
+"""What the README shows, done."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from reward_gateway_client import RewardGateway, Sample
+
+README = Path(__file__).parents[1] / "README.md"
+BLOCKS = re.findall(r"^```python\n(.*?)^```$", README.read_text(), re.M | re.S)
+
+
+def test_the_first_example_prints_a_reward(gateway_url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    exec(BLOCKS[0].replace("http://gateway:8080", gateway_url))
+    assert capsys.readouterr().out.startswith("1 True None {'rule': 1")
+
+
+def test_results_are_streamed_as_shown(gateway_url: str) -> None:
+    seen: dict[int, float | None] = {}
+    samples: list[Sample] = [{"response": f"So it is\n#### {n}", "ground_truth": "42"} for n in (42, 41)]
+    with RewardGateway(gateway_url, reward="gsm8k") as gateway:
+        names = {"gateway": gateway, "samples": samples, "seen": seen}
+        exec(BLOCKS[1].replace("...", "seen[index] = result.reward"), names)
+    assert seen == {0: 1, 1: 0.1}
