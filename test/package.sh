@@ -40,6 +40,8 @@ cd "$work/empty"
 npm init -y >/dev/null
 npm install --silent --no-audit --no-fund --omit=optional "$tarball"
 run=node_modules/.bin/reward-gateway
+# An SDK does not answer to an API that is newer than its own, and takes 1.9 at most.
+grep -q '"version": "1\.9\.' node_modules/@opentelemetry/api/package.json || failed 'an API of OpenTelemetry that SDKs do not answer to'
 [ "$($run --version)" = "$(node -p "require('$root/package.json').version")" ] || failed '--version'
 $run check node_modules/reward-gateway/rm-configs >check.log 2>&1 || failed "check: $(cat check.log)"
 echo '{"response":"6 * 7 = 42, so\n#### 42","ground_truth":"42"}' >rows.jsonl

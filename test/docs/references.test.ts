@@ -60,7 +60,7 @@ t.test('every script that a page tells to run exists', async (t) => {
         const known = prefix === 'bench' ? bench : [...root, ...bench]
         if (!known.includes(name)) t.fail(`${page}: ${code}`)
       }
-      for (const [, path = ''] of code.matchAll(/\bnode dist\/(\S+)\.js\b/g))
+      for (const [, path = ''] of code.matchAll(/\bdist\/(\S+)\.js\b/g))
         if (!existsSync(`${path}.ts`)) t.fail(`${page}: ${code}`)
     }
   t.ok(seen > 30)
