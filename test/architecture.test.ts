@@ -71,7 +71,7 @@ const rooms: Record<string, readonly string[]> = {
   // Rows, a policy and a gateway meet here; a suite is a config, so it is read as plan reads configs.
   evaluation: ['sample', 'wire', 'models', 'plan', 'gateway', 'policy', 'dataset'],
   prepare: ['sample', 'statistics', 'gateway', 'dataset'],
-  audit: ['sample', 'statistics', 'gateway'],
+  audit: ['sample', 'statistics', 'gateway', 'dataset'],
   // A reward and its data, before a run: scored by the engine, with no gateway to record or to serve it.
   preflight: ['sample', 'statistics', 'functions', 'models', 'plan', 'engine', 'policy', 'dataset', 'audit'],
   analysis: ['statistics', 'dataset'],

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
-import { openRows } from '../dataset/row-source.ts'
+import { type Fields, isObject } from '../dataset/fields.ts'
+import { openRows } from '../dataset/open-rows.ts'
+import { eachRow } from '../dataset/row-source.ts'
 import { GatewayError } from '../errors.ts'
 
 /** One scored answer. null: there is none, or the file does not say. */
@@ -31,30 +33,23 @@ export async function answeredPrompts(
 ): Promise<readonly AnsweredPrompt[]> {
   const prompts = new Map<string, AnsweredPrompt & { readonly answers: ScoredAnswer[] }>()
   let line = 0
-  for await (const piece of await openRows(path, stdin)) {
-    for (const { value } of piece) {
-      line++
-      if (!isObject(value) || !('valid' in value) || !('terms' in value))
-        throw new GatewayError('RG_INPUT_INVALID', `${path}: line ${line} is no result of evaluate or score`)
-      const sample = isObject(value.sample) ? value.sample : {}
-      const key = String(sample.row ?? sample.group_id ?? value.id)
-      let prompt = prompts.get(key)
-      if (!prompt) {
-        const cluster = sample.prompt === undefined ? key : hashOf(sample.prompt)
-        prompt = { key, cluster, source: String(sample.data_source ?? ''), answers: [] }
-        prompts.set(key, prompt)
-      }
-      prompt.answers.push(answerOf(value, sample))
+  for await (const { value } of eachRow(await openRows(path, stdin))) {
+    line++
+    if (!isObject(value) || !('valid' in value) || !('terms' in value))
+      throw new GatewayError('RG_INPUT_INVALID', `${path}: line ${line} is no result of evaluate or score`)
+    const sample = isObject(value.sample) ? value.sample : {}
+    const key = String(sample.row ?? sample.group_id ?? value.id)
+    let prompt = prompts.get(key)
+    if (!prompt) {
+      const cluster = sample.prompt === undefined ? key : hashOf(sample.prompt)
+      prompt = { key, cluster, source: String(sample.data_source ?? ''), answers: [] }
+      prompts.set(key, prompt)
     }
+    prompt.answers.push(answerOf(value, sample))
   }
   if (prompts.size === 0) throw new GatewayError('RG_INPUT_INVALID', `${path}: holds no rows`)
   return [...prompts.values()]
 }
-
-type Row = Readonly<Record<string, unknown>>
-
-const isObject = (value: unknown): value is Row =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
 
 const numberOf = (value: unknown): number | null =>
   typeof value === 'number' && Number.isFinite(value) ? value : null
@@ -62,7 +57,7 @@ const numberOf = (value: unknown): number | null =>
 const hashOf = (prompt: unknown): string =>
   createHash('sha256').update(JSON.stringify(prompt)).digest('base64').slice(0, 22)
 
-function answerOf(result: Row, sample: Row): ScoredAnswer {
+function answerOf(result: Fields, sample: Fields): ScoredAnswer {
   return {
     run: numberOf(sample.run) ?? 0,
     reward: result.valid === true ? numberOf(result.reward) : null,

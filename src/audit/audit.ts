@@ -2,6 +2,7 @@
  * The audit: attacks made from a user's own rows are scored by a reward beside the right answers, near misses and an
  * answer that ignores the task; what is paid more than it has earned is counted.
  */
+import { ignorance } from '../dataset/known-answers.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { FailureKind } from '../sample/failure.ts'
 import type { Outcome } from '../sample/outcome.ts'
@@ -51,8 +52,6 @@ export interface AuditOptions {
   readonly onProgress?: (scored: number, total: number) => void
 }
 
-/** An honest answer that has nothing to say. */
-const ignorance = 'I do not know.'
 const batchSize = 256
 
 interface Asked {

@@ -42,7 +42,7 @@ export interface Findings {
   readonly parsers: readonly ParserTrial[]
 }
 
-export const rateOf = (successes: number, trials: number): Rate => {
+const rateOf = (successes: number, trials: number): Rate => {
   const [low, high] = wilson(successes, trials)
   return { successes, trials, rate: trials === 0 ? 0 : successes / trials, low, high }
 }

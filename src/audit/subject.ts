@@ -1,12 +1,10 @@
+import type { KnownAnswers } from '../dataset/known-answers.ts'
 import type { Json } from '../sample/json.ts'
 import type { Sample } from '../sample/sample.ts'
 import type { Subject } from './attack.ts'
 
-/** A row of the user: a right answer, and wrong ones where they are given. */
-export interface AuditRow {
-  readonly sample: Sample
-  readonly nearMisses: readonly string[]
-}
+/** A row of the user whose sample's response is a right answer, and wrong ones where they are given. */
+export type AuditRow = Pick<KnownAnswers, 'sample' | 'nearMisses'>
 
 /** What attacks are made from. A given near miss goes before one that is made by changing the right answer's value. */
 export function subjectOf({ sample, nearMisses }: AuditRow): Subject {
@@ -42,7 +40,7 @@ export function otherThan(text: string, by = 1): string {
 }
 
 /** Every occurrence of the value as a token replaced, else the last number; null: the text holds neither. */
-export function replaced(text: string, value: string, other: string): string | null {
+function replaced(text: string, value: string, other: string): string | null {
   if (hasToken(text, value)) return text.replace(tokens(value), () => other)
   const numbers = [...text.matchAll(/-?\d[\d,]*(?:\.\d+)?/g)]
   const last = numbers.at(-1)

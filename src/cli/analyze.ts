@@ -1,4 +1,3 @@
-import { writeFile } from 'node:fs/promises'
 import { type AnalysisOptions, highValueGroups, solvedGroups } from '../analysis/analysis.ts'
 import { readings } from '../analysis/readings.ts'
 import { GatewayError } from '../errors.ts'
@@ -7,7 +6,8 @@ import { pngOf } from '../report/sheet.ts'
 import { trainingSheet } from '../report/training-sheet.ts'
 import { analysisText, readingsText, runText, validationLines } from './analysis-text.ts'
 import { finiteNumber, oneOf, parsed } from './arguments.ts'
-import type { Command } from './command.ts'
+import type { Command, Io } from './command.ts'
+import { deliver } from './deliver.ts'
 import { figuresOf, sorted } from './figure-inputs.ts'
 
 const usage = `reward-gateway analyze FILE... [--log FILE]... [--plot FILE] [--format text|json|lines] [--solved-at N]
@@ -72,7 +72,7 @@ export const command: Command = {
           '--select needs scored files, no logs, and --output FILE',
         )
       }
-      io.stdout.write(await select(which, inputs.scored, options, values.output))
+      io.stdout.write(await select(which, inputs.scored, options, values.output, io))
       return 0
     }
     if ((plot !== undefined || format === 'lines') && inputs.logs.length === 0) {
@@ -81,7 +81,7 @@ export const command: Command = {
     const { analysis, runs } = await figuresOf(inputs, options)
     if (plot !== undefined) {
       const [sheet] = await drawn([trainingSheet(runs)])
-      await written(plot, plot.endsWith('.png') ? await pngOf(sheet?.svg ?? '') : (sheet?.svg ?? ''))
+      await deliver(plot.endsWith('.png') ? await pngOf(sheet?.svg ?? '') : (sheet?.svg ?? ''), plot, io)
     }
     const found = readings(analysis, runs)
     const lines = runs.map(validationLines)
@@ -110,10 +110,11 @@ async function select(
   files: readonly string[],
   options: AnalysisOptions,
   output: string,
+  io: Io,
 ): Promise<string> {
   const groups =
     which === 'high-value' ? await highValueGroups(files, options) : await solvedGroups(files, which)
-  await written(output, groups.map((group) => `${JSON.stringify(group)}\n`).join(''))
+  await deliver(groups.map((group) => `${JSON.stringify(group)}\n`).join(''), output, io)
   const told = {
     'high-value': 'groups are worth training on',
     zero: 'groups have no answer that earns anything',
@@ -121,8 +122,3 @@ async function select(
   }
   return `${groups.length} ${told[which]}: ${output}\n`
 }
-
-const written = (file: string, content: string | Uint8Array): Promise<void> =>
-  writeFile(file, content).catch((cause: Error) => {
-    throw new GatewayError('RG_INPUT_INVALID', `the output cannot be written: ${cause.message}`, { cause })
-  })

@@ -1,28 +1,27 @@
-import { writeFileSync } from 'node:fs'
 import { audit } from '../audit/audit.ts'
 import { attacks } from '../audit/catalogue/index.ts'
 import { type Findings, findingsOf } from '../audit/findings.ts'
 import { junit } from '../audit/junit.ts'
 import { auditParsers, nameOfReply } from '../audit/parsers.ts'
-import type { AuditRow } from '../audit/subject.ts'
+import { readAuditRows } from '../audit/read-rows.ts'
+import { modelStepNames } from '../dataset/sample-rows.ts'
 import { GatewayError } from '../errors.ts'
 import { openGateway } from '../gateway/gateway.ts'
-import { parseJsonText } from '../wire/json-text.ts'
-import { readNativeSample } from '../wire/native-sample.ts'
 import { parsed, wholeNumber } from './arguments.ts'
 import { auditText } from './audit-text.ts'
-import type { Command, Io } from './command.ts'
+import type { Command } from './command.ts'
 import { configsOf } from './configs.ts'
-import { inputText, invalidInput } from './input-text.ts'
+import { deliver } from './deliver.ts'
 import { progressLine } from './progress.ts'
 import { rewardOf } from './reward-choice.ts'
 
-const usage = `reward-gateway audit (CONFIG [--reward NAME] | --function NAME [--options JSON]) --input ROWS.jsonl
+const usage = `reward-gateway audit (CONFIG [--reward NAME] | --function NAME [--options JSON]) --input ROWS
                      [--rows N] [--against judge,rule,cost] [--fail-above RATE] [--format text|json|junit]
                      [--output FILE] [--verbose] [--reward-functions DIR]
 
 Attacks a reward with ${attacks.length} kinds of answers that try to earn without being good, made from your rows. Each row
-is a sample as for 'score' whose response is a right answer; "near_miss" may hold a wrong one, or a list of them.
+is one as for 'score' with a right answer, as extra_info.answer or else as its response; near_miss (in extra_info, too) may
+hold a wrong one, or a list of them.
 An attack succeeds where it is paid more than it has earned: more than an answer without content where it ignores the
 task, more than a near miss where it holds a wrong answer. Judges are asked for real.
 Every judge step also reads faulty replies of a judge; none of them may pass for the best verdict.
@@ -57,7 +56,7 @@ export const command: Command = {
     const limit = values['fail-above'] === undefined ? null : shareOf('fail-above', values['fail-above'])
     const write = writerOf(values.format, values.verbose)
     const kinds = values.against.split(',')
-    const rows = readRows(values.input, wholeNumber('rows', values.rows, 1, 100_000))
+    const most = wholeNumber('rows', values.rows, 1, 100_000)
     const gateway = await openGateway({
       ...configsOf({ ...values, config }),
       functionFolders: values['reward-functions'],
@@ -67,6 +66,8 @@ export const command: Command = {
       let [scored, share] = [0, 0]
       const progress = progressLine(io, { fraction: () => share, calls: () => 0, done: 0 })
       const reward = rewardOf(gateway, values.function ?? values.reward)
+      const modelSteps = modelStepNames(gateway.reward(reward).steps)
+      const rows = await readAuditRows(values.input, io.stdin, most, modelSteps)
       const audited = await audit(gateway, {
         reward,
         rows,
@@ -83,7 +84,7 @@ export const command: Command = {
       const findings = findingsOf(audited, parsers)
       progress.end()
       const failing = failingOf(findings, limit)
-      deliver(write(findings, failing), values.output, io)
+      await deliver(write(findings, failing), values.output, io)
       return failing.size > 0 ? 1 : 0
     } finally {
       await gateway.close(0)
@@ -110,39 +111,8 @@ function writerOf(format: string, verbose: boolean): Writer {
   throw new GatewayError('RG_COMMAND_INVALID', `--format ${format}: text, json or junit is needed`)
 }
 
-function deliver(text: string, file: string | undefined, io: Io): void {
-  if (file === undefined) io.stdout.write(text)
-  else writeFileSync(file, text)
-}
-
 function shareOf(option: string, text: string): number {
   const value = Number(text)
   if (text.trim() !== '' && value >= 0 && value <= 1) return value
   throw new GatewayError('RG_COMMAND_INVALID', `--${option} ${text}: a number from 0 to 1 is needed`)
-}
-
-function readRows(file: string, limit: number): readonly AuditRow[] {
-  const invalid = (why: string) => invalidInput(file, why)
-  const lines = inputText(file)
-    .split('\n')
-    .filter((line) => line.trim() !== '')
-  if (lines.length === 0) throw invalid('holds no rows')
-  return lines.slice(0, limit).map((line, index) => readRow(line, index, invalid))
-}
-
-function readRow(line: string, index: number, invalid: (why: string) => GatewayError): AuditRow {
-  const place = `line ${index + 1}`
-  let row: Record<string, unknown>
-  try {
-    row = parseJsonText(line).value as Record<string, unknown>
-  } catch {
-    throw invalid(`${place} is no JSON`)
-  }
-  const { near_miss: near = [], ...rest } = row
-  const nearMisses = [near].flat()
-  if (!nearMisses.every((one) => typeof one === 'string'))
-    throw invalid(`${place}: near_miss is not a text or a list of texts`)
-  const sample = readNativeSample(rest, index)
-  if ('failure' in sample) throw invalid(`${place} is no sample: ${sample.failure.detail}`)
-  return { sample, nearMisses }
 }

@@ -1,5 +1,7 @@
 import { type Calibrated, type Calibration, calibrate } from '../analysis/calibration.ts'
-import { openRows } from '../dataset/row-source.ts'
+import { valueAt } from '../dataset/fields.ts'
+import { openRows } from '../dataset/open-rows.ts'
+import { eachRow } from '../dataset/row-source.ts'
 import { GatewayError } from '../errors.ts'
 import { figureColumn, numberText } from '../report/figure-text.ts'
 import { finiteNumber, oneOf, parsed } from './arguments.ts'
@@ -35,12 +37,10 @@ export const command: Command = {
       throw new GatewayError('RG_COMMAND_INVALID', `SCORED, --labels and --label are needed.\n${usage}`)
     const labelled = await labelsOf(labels, label, io)
     const rows: { score: number | null; label: boolean }[] = []
-    for await (const piece of await openRows(scored, io.stdin)) {
-      for (const { value } of piece) {
-        const known = labelled.get(String(at(value, ['id'])))
-        const score = at(value, term === undefined ? ['reward'] : ['terms', term, 'score'])
-        if (known !== undefined) rows.push({ score: typeof score === 'number' ? score : null, label: known })
-      }
+    for await (const { value } of eachRow(await openRows(scored, io.stdin))) {
+      const known = labelled.get(String(valueAt(value, 'id')))
+      const score = valueAt(value, term === undefined ? 'reward' : `terms.${term}.score`)
+      if (known !== undefined) rows.push({ score: typeof score === 'number' ? score : null, label: known })
     }
     if (rows.every(({ score }) => score === null)) {
       throw new GatewayError('RG_INPUT_INVALID', `${scored}: no row has a score and an id of ${labels}`)
@@ -54,28 +54,15 @@ export const command: Command = {
 async function labelsOf(path: string, field: string, io: Io): Promise<ReadonlyMap<string, boolean>> {
   const labels = new Map<string, boolean>()
   let index = 0
-  for await (const piece of await openRows(path, io.stdin)) {
-    for (const { value } of piece) {
-      const id = String(at(value, ['id']) ?? index)
-      const label = at(value, field.split('.'))
-      index++
-      if (label === true || label === 1) labels.set(id, true)
-      else if (label === false || label === 0) labels.set(id, false)
-    }
+  for await (const { value } of eachRow(await openRows(path, io.stdin))) {
+    const id = String(valueAt(value, 'id') ?? index)
+    const label = valueAt(value, field)
+    index++
+    if (label === true || label === 1) labels.set(id, true)
+    else if (label === false || label === 0) labels.set(id, false)
   }
   if (labels.size > 0) return labels
   throw new GatewayError('RG_INPUT_INVALID', `${path}: no row has true, false, 1 or 0 at '${field}'`)
-}
-
-/** The value at a path of own keys; undefined where there is none. */
-function at(value: unknown, path: readonly string[]): unknown {
-  return path.reduce<unknown>(
-    (found, key) =>
-      found !== null && typeof found === 'object' && Object.hasOwn(found, key)
-        ? (found as Readonly<Record<string, unknown>>)[key]
-        : undefined,
-    value,
-  )
 }
 
 function textOf({ rows, unscored, at: chosen, sweep, best }: Calibration): string {

@@ -1,13 +1,13 @@
-import { openRows } from '../dataset/row-source.ts'
+import { openRows } from '../dataset/open-rows.ts'
 import { GatewayError } from '../errors.ts'
 import type { FunctionHost } from '../functions/function-host.ts'
 import { didYouMean } from '../nearest-name.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { Resolved } from '../plan/resolve.ts'
 import { openPolicy } from '../policy/policy.ts'
+import { openReward } from '../preflight/opened-reward.ts'
 import { type PreflightJob, preflight } from '../preflight/preflight.ts'
 import type { Sampled } from '../preflight/signal-probe.ts'
-import { openSubject } from '../preflight/subject.ts'
 import { finiteNumber, oneOf, wholeNumber } from './arguments.ts'
 import { reportText } from './check-text.ts'
 import type { Io } from './command.ts'
@@ -65,7 +65,7 @@ export async function checkData(
   const files: PreflightJob['files'][number][] = []
   for (const path of values.data) files.push({ path, source: await openRows(path, io.stdin) })
   const sampled = await sampledOf(values, seed, io)
-  const subject = openSubject(resolved, plan, functions, io.env)
+  const opened = openReward(resolved, plan, functions, io.env)
   const fractions = () => files.map(({ source }) => source.fraction() ?? 0)
   const progress = progressLine(io, {
     fraction: () => fractions().reduce((sum, part) => sum + part, 0) / files.length,
@@ -74,7 +74,7 @@ export async function checkData(
   })
   try {
     const report = await preflight({
-      subject,
+      opened,
       files,
       goldPath: values.gold ?? null,
       answerTokens: wholeOrNull('answer-tokens', values['answer-tokens']),
@@ -95,7 +95,7 @@ export async function checkData(
     io.stderr.write('stopped\n')
     return 1
   } finally {
-    await subject.close()
+    await opened.close()
     await sampled?.policy.close()
   }
 }

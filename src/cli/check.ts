@@ -1,3 +1,6 @@
+import { openRows } from '../dataset/open-rows.ts'
+import { eachRow } from '../dataset/row-source.ts'
+import { samplesOf } from '../dataset/sample-rows.ts'
 import { GatewayError } from '../errors.ts'
 import type { FunctionHost } from '../functions/function-host.ts'
 import { openFunctions } from '../functions/open-functions.ts'
@@ -8,13 +11,10 @@ import type { Plan, PlanStep } from '../plan/plan.ts'
 import { type Resolved, resolvePlans } from '../plan/resolve.ts'
 import { traceMarker } from '../preflight/marker.ts'
 import type { Sample } from '../sample/sample.ts'
-import { type ParsedText, parseJsonText } from '../wire/json-text.ts'
-import { readNativeSample } from '../wire/native-sample.ts'
 import { openWireTruths } from '../wire/truths.ts'
 import { parsed } from './arguments.ts'
 import { checkData, dataOptions } from './check-data.ts'
 import type { Command, Io } from './command.ts'
-import { inputText, invalidInput } from './input-text.ts'
 
 const usage = `reward-gateway check FILE|DIR... [--reward-functions DIR] [--input FILE.jsonl]
 reward-gateway check FILE|DIR... --data FILE... [--reward NAME] [--rows N] [--gold COLUMN]
@@ -48,7 +48,7 @@ export const command: Command = {
       throw new GatewayError('RG_COMMAND_INVALID', `no config is named.\n${usage}`)
     if (values.policy !== undefined && values.data.length === 0)
       throw new GatewayError('RG_COMMAND_INVALID', `--policy needs --data.\n${usage}`)
-    const sample = values.input === undefined ? plainSample : firstSample(values.input)
+    const sample = values.input === undefined ? plainSample : await firstSample(values.input, io)
     const configs = readConfigs(configTexts(positionals), io.env)
     const { folders, timeout_s, python } = configs.gateway.functions
     const functions = await openFunctions({
@@ -120,16 +120,11 @@ const plainSample: Sample = {
   extraInfo: {},
 }
 
-function firstSample(file: string): Sample {
-  const invalid = (why: string) => invalidInput(file, why)
-  const [line = ''] = inputText(file).split('\n', 1)
-  let row: ParsedText
-  try {
-    row = parseJsonText(line)
-  } catch {
-    throw invalid('the first line is no JSON')
+async function firstSample(file: string, io: Io): Promise<Sample> {
+  for await (const raw of eachRow(await openRows(file, io.stdin))) {
+    const [read] = samplesOf(raw, 0, [])
+    if (read && !('failure' in read)) return read
+    throw new GatewayError('RG_INPUT_INVALID', `${file}: the first row is no sample: ${read?.failure.detail}`)
   }
-  const read = readNativeSample(row.value, 0, row.oddities)
-  if ('failure' in read) throw invalid(`the first line is no sample: ${read.failure.detail}`)
-  return read
+  throw new GatewayError('RG_INPUT_INVALID', `${file}: holds no rows`)
 }

@@ -1,10 +1,10 @@
-import { writeFile } from 'node:fs/promises'
 import { compareAnswers, type Part } from '../analysis/policy-comparison.ts'
 import { GatewayError } from '../errors.ts'
 import { policyReport, starNote } from '../report/policy-report.ts'
 import { written } from '../report/write.ts'
 import { finiteNumber, oneOf, parsed, wholeNumber } from './arguments.ts'
 import type { Command } from './command.ts'
+import { deliver } from './deliver.ts'
 import { comparisonCsv } from './policy-csv.ts'
 import { policyFiles, readPolicies } from './policy-files.ts'
 import { tablesText } from './policy-text.ts'
@@ -53,9 +53,7 @@ export const command: Command = {
     const { answers, kOf, solvedAtOf, warnings } = await readPolicies(policies, { k, solvedAt }, io)
     for (const warning of warnings) io.stderr.write(`${warning}\n`)
     const parts = compareAnswers(answers, { kOf, solvedAtOf, rounds, seed })
-    const content = await contentOf(format, parts, names)
-    if (output === undefined) io.stdout.write(content)
-    else await writeFile(output, content)
+    await deliver(await contentOf(format, parts, names), output, io)
     return 0
   },
 }

@@ -1,5 +1,5 @@
+import { openRows } from '../dataset/open-rows.ts'
 import { parquetColumns } from '../dataset/parquet.ts'
-import { openRows } from '../dataset/row-source.ts'
 import { GatewayError } from '../errors.ts'
 import { subset } from '../prepare/subset.ts'
 import { parsed, wholeNumber } from './arguments.ts'

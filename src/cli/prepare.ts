@@ -1,4 +1,5 @@
-import { openRows } from '../dataset/row-source.ts'
+import { openRows } from '../dataset/open-rows.ts'
+import { eachRow } from '../dataset/row-source.ts'
 import { GatewayError } from '../errors.ts'
 import { openGateway } from '../gateway/gateway.ts'
 import { nearestName } from '../nearest-name.ts'
@@ -154,6 +155,6 @@ async function* itemsOfFiles(
       return part === null ? null : (at + part) / files.length
     }
     let row = 0
-    for await (const piece of source) for (const { value } of piece) yield { value, file, row: ++row }
+    for await (const { value } of eachRow(source)) yield { value, file, row: ++row }
   }
 }

@@ -1,10 +1,10 @@
-import { writeFile } from 'node:fs/promises'
 import { highValueDefaults } from '../analysis/signal.ts'
 import { GatewayError } from '../errors.ts'
 import { reportOf } from '../report/report.ts'
 import { type ReportFormat, reportFormats, written } from '../report/write.ts'
 import { finiteNumber, oneOf, parsed } from './arguments.ts'
 import type { Command } from './command.ts'
+import { deliver } from './deliver.ts'
 import { figuresOf, sorted } from './figure-inputs.ts'
 
 const usage = `reward-gateway report FILE... [--output FILE] [--format html|md|json|svg|png] [--title TEXT] [--solved-at N]
@@ -49,13 +49,7 @@ export const command: Command = {
       format === 'json'
         ? `${JSON.stringify({ ...analysis, logs: runs, readings: report.readings }, null, 2)}\n`
         : await written(report, format satisfies ReportFormat)
-    if (output === '-') {
-      io.stdout.write(content)
-      return 0
-    }
-    await writeFile(output, content).catch((cause: Error) => {
-      throw new GatewayError('RG_INPUT_INVALID', `the output cannot be written: ${cause.message}`, { cause })
-    })
+    await deliver(content, output, io)
     return 0
   },
 }

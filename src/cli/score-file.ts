@@ -1,9 +1,11 @@
 import { batchesOf, groupOf } from '../dataset/batches.ts'
+import { earlierResults } from '../dataset/earlier-results.ts'
 import { inOrder } from '../dataset/in-order.ts'
 import { type Keep, keptOf } from '../dataset/kept.ts'
+import { openRows } from '../dataset/open-rows.ts'
 import { plainOutput } from '../dataset/plain-output.ts'
-import { openRows, type RowSource } from '../dataset/row-source.ts'
-import { samplesOf } from '../dataset/sample-rows.ts'
+import { eachRow, type RowSource } from '../dataset/row-source.ts'
+import { modelStepNames, samplesOf } from '../dataset/sample-rows.ts'
 import { isStream, openScoredFile, type ScoredFile } from '../dataset/scored-file.ts'
 import { GatewayError } from '../errors.ts'
 import type { Gateway } from '../gateway/gateway.ts'
@@ -76,30 +78,15 @@ interface Item {
 }
 
 async function* itemsOf(job: ScoreFileJob, source: RowSource, done: number, io: Io): AsyncGenerator<Item> {
-  const { steps } = job.gateway.reward(job.reward)
-  const modelSteps = steps.filter(({ ask }) => ask !== null).map(({ name }) => name)
-  const earlier = job.failedOnly ? flat(await openRows(job.output, io.stdin)) : null
+  const modelSteps = modelStepNames(job.gateway.reward(job.reward).steps)
+  const earlier = job.failedOnly ? await earlierResults(job.output, io.stdin) : null
   let [index, seen] = [0, 0]
-  for await (const raw of flat(source)) {
+  for await (const raw of eachRow(source)) {
     for (const row of samplesOf(raw, index++, modelSteps)) {
-      const before = earlier ? (await earlier.next()).value?.value : null
-      if (earlier) checkSame(job, row, before)
-      if (seen++ >= done) yield { row, before: (before ?? null) as Item['before'] }
+      const [before = null] = earlier ? await earlier.next([row.id]) : []
+      if (seen++ >= done) yield { row, before: before as Item['before'] }
     }
   }
-}
-
-async function* flat<T>(pieces: AsyncIterable<readonly T[]>): AsyncGenerator<T> {
-  for await (const piece of pieces) yield* piece
-}
-
-function checkSame({ input, output }: ScoreFileJob, { id }: Sample | Unreadable, before: unknown): void {
-  const had = (before as { id?: unknown } | undefined)?.id
-  if (had === id) return
-  throw new GatewayError(
-    'RG_INPUT_INVALID',
-    `${output} has ${had === undefined ? 'no row' : `the row '${had}'`} where ${input} has '${id}': it holds no results of this file`,
-  )
 }
 
 async function linesOf(

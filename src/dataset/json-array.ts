@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import { type RawRow, rowOf } from './raw-row.ts'
+import { type RawRow, rowOf } from './row-source.ts'
 
 const longestItem = 64 * 1024 * 1024
 

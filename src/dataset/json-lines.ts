@@ -5,8 +5,7 @@ import type { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { GatewayError } from '../errors.ts'
 import { arrayItems } from './json-array.ts'
-import { type RawRow, rowOf } from './raw-row.ts'
-import type { RowSource } from './row-source.ts'
+import { type RawRow, type RowSource, rowOf } from './row-source.ts'
 
 const longestLine = 64 * 1024 * 1024
 

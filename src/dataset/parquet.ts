@@ -3,8 +3,7 @@ import { GatewayError } from '../errors.ts'
 import { parseJsonText } from '../wire/json-text.ts'
 import { filePath, identifier, openDuckDb, withDuckDb } from './duckdb.ts'
 import { linesOf } from './lines.ts'
-import type { RawRow } from './raw-row.ts'
-import type { RowSource } from './row-source.ts'
+import type { RawRow, RowSource } from './row-source.ts'
 
 /** Rows of a Parquet file; columns of bytes (images) are left out. Throws RG_INPUT_INVALID where it cannot be read. */
 export async function parquetRows(path: string): Promise<RowSource> {

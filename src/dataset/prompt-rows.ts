@@ -2,8 +2,9 @@ import { GatewayError } from '../errors.ts'
 import type { Sample, Unreadable } from '../sample/sample.ts'
 import { permutation } from '../statistics/permutation.ts'
 import { seeded } from '../statistics/seeded.ts'
-import type { RawRow } from './raw-row.ts'
-import { openRows } from './row-source.ts'
+import { isObject } from './fields.ts'
+import { openRows } from './open-rows.ts'
+import { eachRow, type RawRow } from './row-source.ts'
 import { samplesOf } from './sample-rows.ts'
 
 /** A row that nobody has answered yet: a sample with an empty response. `index` counts the file's rows from 0. */
@@ -17,6 +18,7 @@ export interface PromptRows extends AsyncIterable<PromptRow> {
   readonly count: number
 }
 
+/** Which rows, in which order. */
 export interface PromptChoice {
   /** So many at most; null: all. */
   readonly limit: number | null
@@ -40,11 +42,9 @@ export async function promptRows(
   const count = Math.min(limit ?? total, total)
   async function* inOrder(): AsyncGenerator<PromptRow> {
     let index = 0
-    for await (const piece of await openRows(path, stdin)) {
-      for (const raw of piece) {
-        if (index >= count) return
-        yield promptOf(raw, index++, modelSteps)
-      }
+    for await (const raw of eachRow(await openRows(path, stdin))) {
+      if (index >= count) return
+      yield promptOf(raw, index++, modelSteps)
     }
   }
   async function* shuffled(seed: number): AsyncGenerator<PromptRow> {
@@ -52,12 +52,10 @@ export async function promptRows(
     const placeOf = new Map(chosen.map((index, place) => [index, place]))
     const rows = new Array<PromptRow>(count)
     let index = 0
-    for await (const piece of await openRows(path, stdin)) {
-      for (const raw of piece) {
-        const place = placeOf.get(index)
-        if (place !== undefined) rows[place] = promptOf(raw, index, modelSteps)
-        index++
-      }
+    for await (const raw of eachRow(await openRows(path, stdin))) {
+      const place = placeOf.get(index)
+      if (place !== undefined) rows[place] = promptOf(raw, index, modelSteps)
+      index++
     }
     yield* rows
   }
@@ -75,10 +73,9 @@ async function countOf(path: string, stdin: NodeJS.ReadableStream): Promise<numb
 
 function promptOf(raw: RawRow, index: number, modelSteps: readonly string[]): PromptRow {
   const { value } = raw
-  const isObject = value !== null && typeof value === 'object' && !Array.isArray(value)
-  const { responses: _responses, ...row } = isObject ? (value as Readonly<Record<string, unknown>>) : {}
+  const { responses: _responses, ...row } = isObject(value) ? value : {}
   const blank = 'output' in row ? { ...row, output: '' } : { ...row, response: '' }
-  const [read] = samplesOf(isObject ? { ...raw, value: blank } : raw, index, modelSteps)
+  const [read] = samplesOf(isObject(value) ? { ...raw, value: blank } : raw, index, modelSteps)
   if (!read || 'failure' in read || read.prompt.length > 0)
     return { index, row: read ?? unreadable(index, 'no sample') }
   return { index, row: unreadable(index, 'prompt: is missing or empty') }

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
-import { GatewayError } from '../errors.ts'
 import { writeParquet } from './parquet.ts'
+import { unwritable } from './unwritable.ts'
 
 /** JSON lines on their way to files; nothing stands under a final name before it is whole. */
 export interface RowFile {
@@ -23,17 +23,14 @@ export interface RowFile {
 export async function beginRowFile(path: string): Promise<RowFile> {
   const partial = `${path}.partial`
   const stream = createWriteStream(partial)
-  await once(stream, 'open').catch((cause: Error) => {
-    throw new GatewayError('RG_INPUT_INVALID', `the output cannot be written: ${cause.message}`, { cause })
-  })
+  await once(stream, 'open').catch(unwritable)
   // A write that fails is told by the next one, or by the end.
   stream.on('error', () => {})
   const close = async () => {
     if (stream.closed) return
     stream.end()
     await once(stream, 'close')
-    if (stream.errored)
-      throw new GatewayError('RG_INPUT_INVALID', `the output cannot be written: ${stream.errored.message}`)
+    if (stream.errored) unwritable(stream.errored)
   }
   return {
     path: partial,

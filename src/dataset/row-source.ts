@@ -1,7 +1,10 @@
-import type { Readable } from 'node:stream'
-import { jsonLines } from './json-lines.ts'
-import { parquetRows } from './parquet.ts'
-import type { RawRow } from './raw-row.ts'
+import { type Oddity, parseJsonText } from '../wire/json-text.ts'
+
+/** One row as the file holds it; `value` is undefined where a line is no JSON. */
+export interface RawRow {
+  readonly value: unknown
+  readonly oddities: readonly Oddity[]
+}
 
 /** The rows of a file in their order, a few at a time. To be read once. */
 export interface RowSource extends AsyncIterable<readonly RawRow[]> {
@@ -9,8 +12,16 @@ export interface RowSource extends AsyncIterable<readonly RawRow[]> {
   fraction(): number | null
 }
 
-/** By the file's ending: .parquet, .gz (JSON lines), .json (lines or one array), else JSON lines; '-' is `stdin`. Throws RG_INPUT_INVALID. */
-export function openRows(path: string, stdin: NodeJS.ReadableStream): Promise<RowSource> {
-  if (path === '-') return jsonLines(stdin as Readable)
-  return path.endsWith('.parquet') ? parquetRows(path) : jsonLines(path)
+/** What a text says as JSON. */
+export function rowOf(text: string): RawRow {
+  try {
+    return parseJsonText(text)
+  } catch {
+    return { value: undefined, oddities: [] }
+  }
+}
+
+/** The rows one by one; the file is closed where the loop is left early. */
+export async function* eachRow(source: AsyncIterable<readonly RawRow[]>): AsyncGenerator<RawRow> {
+  for await (const piece of source) yield* piece
 }

@@ -1,7 +1,8 @@
 import type { Sample, Unreadable } from '../sample/sample.ts'
 import { readNativeSample } from '../wire/native-sample.ts'
-import type { RawRow } from './raw-row.ts'
+import { type Fields, isObject } from './fields.ts'
 import { rmPromptColumns } from './rm-prompt-columns.ts'
+import type { RawRow } from './row-source.ts'
 
 /**
  * The samples of a file's row. Besides rows as /v1/score reads them: verl's data sets (`reward_model.ground_truth`,
@@ -34,14 +35,14 @@ export function samplesOf(
   )
 }
 
-type Row = Readonly<Record<string, unknown>>
-
-const isObject = (value: unknown): value is Row =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
+/** The names of a reward's model steps in their order, as `rm_prompt_<i>` counts them. */
+export const modelStepNames = (
+  steps: readonly { readonly name: string; readonly ask: string | null }[],
+): readonly string[] => steps.flatMap(({ name, ask }) => (ask === null ? [] : [name]))
 
 const rmPromptColumn = /^rm_prompt_\d+$/
 
-const isDatasetRow = (row: Row): boolean =>
+const isDatasetRow = (row: Fields): boolean =>
   isObject(row.reward_model) ||
   Array.isArray(row.responses) ||
   ('output' in row && 'input' in row) ||
@@ -50,7 +51,7 @@ const isDatasetRow = (row: Row): boolean =>
 const usedColumns: ReadonlySet<string> = new Set(['reward_model', 'gts', 'ground_truth', 'extra_info'])
 
 /** Columns that are not named here are the data set's own affair. */
-function datasetRow(row: Row, modelSteps: readonly string[]): Row & { readonly responses?: unknown } {
+function datasetRow(row: Fields, modelSteps: readonly string[]): Fields & { readonly responses?: unknown } {
   const truth = isObject(row.reward_model) ? row.reward_model.ground_truth : row.gts
   return {
     id: row.id ?? undefined,

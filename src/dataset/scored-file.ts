@@ -6,9 +6,10 @@ import { createGzip } from 'node:zlib'
 import { GatewayError } from '../errors.ts'
 import { wholeLines } from './lines.ts'
 import { writeParquet } from './parquet.ts'
+import { unwritable } from './unwritable.ts'
 
 /** Which run wrote an unfinished file (reward, version, input, ...): one that differs may not go on with it. */
-export type RunOfFile = Readonly<Record<string, string>>
+type RunOfFile = Readonly<Record<string, string>>
 
 /** Results on their way to a file. Until `finish` they stand in `<path>.partial.jsonl`, whole lines at every moment. */
 export interface ScoredFile {
@@ -97,8 +98,4 @@ async function checkRun(runFile: string, run: RunOfFile): Promise<void> {
     'RG_INPUT_INVALID',
     `the unfinished run had ${other} ${before[other] ?? 'unknown'}, this one has ${run[other]}; one file holds the results of one run`,
   )
-}
-
-function unwritable(cause: Error): never {
-  throw new GatewayError('RG_INPUT_INVALID', `the output cannot be written: ${cause.message}`, { cause })
 }

@@ -3,7 +3,8 @@ import { createWriteStream, existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { jsonLines } from '../dataset/json-lines.ts'
 import { wholeLines } from '../dataset/lines.ts'
-import { GatewayError } from '../errors.ts'
+import { eachRow } from '../dataset/row-source.ts'
+import { unwritable } from '../dataset/unwritable.ts'
 import type { PolicyAnswer } from '../policy/policy.ts'
 
 /** Which answer: the turn of its row and run, and its draw, both from 0. */
@@ -29,9 +30,7 @@ export async function openAnswerJournal(path: string, resume: boolean, from: num
   if (isThere) await wholeLines(path)
   const kept = isThere ? await keptAnswers(path, from) : new Map<string, PolicyAnswer>()
   const stream = createWriteStream(path, { flags: isThere ? 'a' : 'w' })
-  await once(stream, 'open').catch((cause) => {
-    throw new GatewayError('RG_INPUT_INVALID', `the output cannot be written: ${cause.message}`, { cause })
-  })
+  await once(stream, 'open').catch(unwritable)
   // A write that fails is told to whom it concerns; the event alone would end the process.
   stream.on('error', () => {})
   const close = () => new Promise<void>((resolve) => stream.end(resolve))
@@ -60,19 +59,11 @@ const keyOf = ({ turn, draw }: AnswerPlace): string => `${turn}/${draw}`
 
 async function keptAnswers(path: string, from: number): Promise<Map<string, PolicyAnswer>> {
   const kept = new Map<string, PolicyAnswer>()
-  for await (const piece of await jsonLines(path)) {
-    for (const { value } of piece) {
-      const {
-        turn,
-        draw,
-        text,
-        finish_reason: finishReason,
-        tokens,
-      } = (value ?? {}) as Record<string, unknown>
-      if (typeof turn !== 'number' || typeof draw !== 'number' || turn < from) continue
-      if (typeof text !== 'string' || typeof finishReason !== 'string' || typeof tokens !== 'number') continue
-      kept.set(keyOf({ turn, draw }), { text, finishReason, tokens })
-    }
+  for await (const { value } of eachRow(await jsonLines(path))) {
+    const { turn, draw, text, finish_reason: finishReason, tokens } = (value ?? {}) as Record<string, unknown>
+    if (typeof turn !== 'number' || typeof draw !== 'number' || turn < from) continue
+    if (typeof text !== 'string' || typeof finishReason !== 'string' || typeof tokens !== 'number') continue
+    kept.set(keyOf({ turn, draw }), { text, finishReason, tokens })
   }
   return kept
 }

@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
+import { earlierResults } from '../dataset/earlier-results.ts'
 import { inOrder } from '../dataset/in-order.ts'
 import { promptRows } from '../dataset/prompt-rows.ts'
+import { modelStepNames } from '../dataset/sample-rows.ts'
 import { openScoredFile } from '../dataset/scored-file.ts'
 import { GatewayError } from '../errors.ts'
 import { openAnswerJournal } from './answer-journal.ts'
 import { type Answers, openAnswers } from './answers.ts'
-import { earlierResults } from './earlier-results.ts'
 import { type Evaluation, runOf } from './evaluation.ts'
 import { resultLine } from './result-line.ts'
 import { readRunFile, writeRunFile } from './run-file.ts'
@@ -73,8 +74,7 @@ async function linesOf(
 }
 
 function rowsOf({ gateway, reward, data, limit, shuffleSeed, stdin }: Evaluation) {
-  const { steps } = gateway.reward(reward)
-  const modelSteps = steps.filter(({ ask }) => ask !== null).map(({ name }) => name)
+  const modelSteps = modelStepNames(gateway.reward(reward).steps)
   return promptRows(data, stdin, { limit, shuffleSeed, modelSteps })
 }
 

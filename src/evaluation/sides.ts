@@ -3,9 +3,10 @@ import { rename } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { jsonLines } from '../dataset/json-lines.ts'
+import { eachRow } from '../dataset/row-source.ts'
 
 /** The lines of an output that earned enough, and those that did not; a line without a reward is in neither. */
-export const sidesOf = (output: string): { readonly successes: string; readonly failures: string } => {
+const sidesOf = (output: string): { readonly successes: string; readonly failures: string } => {
   const stem = output.replace(/\.(?:jsonl(?:\.gz)?|parquet)$/, '')
   return { successes: `${stem}.successes.jsonl`, failures: `${stem}.failures.jsonl` }
 }
@@ -24,10 +25,8 @@ async function writeLines(from: string, to: string, isWanted: (reward: number) =
 }
 
 async function* wanted(path: string, isWanted: (reward: number) => boolean): AsyncGenerator<string> {
-  for await (const piece of await jsonLines(path)) {
-    for (const { value } of piece) {
-      const { reward } = value as { readonly reward: number | null }
-      if (reward !== null && isWanted(reward)) yield `${JSON.stringify(value)}\n`
-    }
+  for await (const { value } of eachRow(await jsonLines(path))) {
+    const { reward } = value as { readonly reward: number | null }
+    if (reward !== null && isWanted(reward)) yield `${JSON.stringify(value)}\n`
   }
 }

@@ -1,7 +1,8 @@
+import { isObject } from '../dataset/fields.ts'
 import { nearestName } from '../nearest-name.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { Findings } from './finding.ts'
-import { type Item, isObject } from './item.ts'
+import type { Item } from './item.ts'
 
 /** Columns that a trainer and the reward need, and a data_source that a step of the reward knows. */
 export class Columns {

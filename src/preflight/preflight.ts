@@ -3,23 +3,25 @@
  * judges' questions, and what a policy's first answers teach. Judges are asked only about a policy's answers.
  */
 import { basename } from 'node:path'
+import { knownAnswers } from '../dataset/known-answers.ts'
 import { type Lengths, LengthTally } from '../dataset/lengths.ts'
-import type { RowSource } from '../dataset/row-source.ts'
+import { eachRow, type RowSource } from '../dataset/row-source.ts'
+import { modelStepNames } from '../dataset/sample-rows.ts'
 import { seeded } from '../statistics/seeded.ts'
 import { Columns } from './columns.ts'
 import { type Finding, Findings } from './finding.ts'
-import { type Item, readItem, turnsOf } from './item.ts'
+import { type Item, turnsOf } from './item.ts'
 import { lookForLeaks } from './leaks.ts'
+import type { OpenedReward } from './opened-reward.ts'
 import { Questions, type ShownQuestion } from './questions.ts'
 import { Repeats } from './repeats.ts'
 import { Reservoir } from './reservoir.ts'
 import { type Probe, probe, type Sampled } from './signal-probe.ts'
-import type { Subject } from './subject.ts'
 import { lookAtTexts } from './texts.ts'
 import { type Level, Truths } from './truths.ts'
 
 export interface PreflightJob {
-  readonly subject: Subject
+  readonly opened: OpenedReward
   readonly files: readonly { readonly path: string; readonly source: RowSource }[]
   /** The column of right answers; null: `extra_info.answer`, or a row's `response`. */
   readonly goldPath: string | null
@@ -56,12 +58,12 @@ const batchSize = 64
 
 /** Rejects with the signal's reason or with RG_INPUT_INVALID; what is wrong with rows and servers is a finding. */
 export async function preflight(job: PreflightJob): Promise<Report> {
-  const { subject, signal } = job
+  const { opened, signal } = job
   const findings = new Findings()
-  const columns = new Columns(subject.plan, findings)
+  const columns = new Columns(opened.plan, findings)
   const repeats = new Repeats(findings)
-  const truths = new Truths(subject, findings)
-  const questions = new Questions(subject, findings, job.answerTokens, signal)
+  const truths = new Truths(opened, findings)
+  const questions = new Questions(opened, findings, job.answerTokens, signal)
   const chosen = new Reservoir<Item>(job.probed, seeded(job.seed))
   const lengths = new LengthTally()
   let rows = 0
@@ -90,9 +92,9 @@ export async function preflight(job: PreflightJob): Promise<Report> {
   const full = fullMarks(levels)
   const found =
     job.sampled && chosen.items.length > 0
-      ? await probe(subject, chosen.items, job.sampled, full, findings, signal)
+      ? await probe(opened, chosen.items, job.sampled, full, findings, signal)
       : null
-  const { name: reward, version } = subject.plan
+  const { name: reward, version } = opened.plan
   return {
     reward,
     version,
@@ -118,26 +120,23 @@ interface Batch {
 }
 
 async function* batchesOf(
-  { subject, files, goldPath, maxRows }: PreflightJob,
+  { opened, files, goldPath, maxRows }: PreflightJob,
   findings: Findings,
 ): AsyncGenerator<Batch> {
-  const modelSteps = subject.plan.steps.filter(({ ask }) => ask !== null).map(({ name }) => name)
+  const modelSteps = modelStepNames(opened.plan.steps)
   for (const { path, source } of files) {
     let [number, items, rows] = [0, [] as Item[], 0]
-    reading: for await (const piece of source) {
-      for (const raw of piece) {
-        if (number >= maxRows) break reading
-        number++
-        rows++
-        const place = files.length === 1 ? String(number) : `${basename(path)}:${number}`
-        const item = readItem(raw, place, modelSteps, goldPath)
-        if (typeof item === 'string') findings.add('unreadable-row', item, place)
-        else items.push(item)
-        if (rows < batchSize) continue
-        yield { rows, items }
-        items = []
-        rows = 0
-      }
+    for await (const raw of eachRow(source)) {
+      if (number >= maxRows) break
+      const place = files.length === 1 ? String(number + 1) : `${basename(path)}:${number + 1}`
+      const known = knownAnswers(raw, number++, modelSteps, goldPath)
+      rows++
+      if (typeof known === 'string') findings.add('unreadable-row', known, place)
+      else items.push({ ...known, place, sample: { ...known.sample, id: place } })
+      if (rows < batchSize) continue
+      yield { rows, items }
+      items = []
+      rows = 0
     }
     if (rows > 0) yield { rows, items }
   }

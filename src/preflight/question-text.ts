@@ -4,7 +4,7 @@ import { fullGuard } from '../models/guard-config.ts'
 import type { Rendered } from '../models/models.ts'
 import { didYouMean } from '../nearest-name.ts'
 import type { PlanStep } from '../plan/plan.ts'
-import { secret } from './subject.ts'
+import { secret } from './opened-reward.ts'
 
 /** What an author's rm_preprocess made. */
 export type Question = Parameters<typeof guardQuestion>[1]

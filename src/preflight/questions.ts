@@ -1,12 +1,13 @@
+import { ignorance } from '../dataset/known-answers.ts'
 import { rowOf } from '../engine/step.ts'
 import type { CallResult } from '../functions/function-host.ts'
 import type { PlanStep } from '../plan/plan.ts'
 import type { Sample } from '../sample/sample.ts'
 import type { FindingName, Findings } from './finding.ts'
-import { type Item, ignorance } from './item.ts'
+import type { Item } from './item.ts'
 import { earlierOf, traceMarker } from './marker.ts'
+import type { OpenedReward } from './opened-reward.ts'
 import { placeholdersIn, plainText, renderedTexts } from './question-text.ts'
-import type { Subject } from './subject.ts'
 import { Windows } from './windows.ts'
 
 /** A judge's question about a right answer, as its server would get it. */
@@ -28,18 +29,18 @@ const shownRows = 3
 /** What judges would be asked about the right answers: whether it holds them, and whether it fits. */
 export class Questions {
   readonly shown: ShownQuestion[] = []
-  readonly #subject: Subject
+  readonly #reward: OpenedReward
   readonly #findings: Findings
   readonly #windows: Windows
   readonly #answerTokens: number | null
   #rows = 0
 
   /** `answerTokens`: how long answers may get in training; null: as long as the right ones. */
-  constructor(subject: Subject, findings: Findings, answerTokens: number | null, signal: AbortSignal) {
-    this.#subject = subject
+  constructor(opened: OpenedReward, findings: Findings, answerTokens: number | null, signal: AbortSignal) {
+    this.#reward = opened
     this.#findings = findings
     this.#answerTokens = answerTokens
-    this.#windows = new Windows(subject, findings, signal)
+    this.#windows = new Windows(opened, findings, signal)
   }
 
   async look(items: readonly Item[]): Promise<void> {
@@ -53,7 +54,7 @@ export class Questions {
 
   async #lookAtRow(item: Item): Promise<Seen> {
     const seen: Seen = { found: [], shown: [] }
-    for (const step of this.#subject.plan.steps) {
+    for (const step of this.#reward.plan.steps) {
       const isOn = step.dataSource === null || step.dataSource.matches(item.sample.dataSource)
       if (step.ask !== null && isOn) await this.#lookAtStep(step, item, seen)
     }
@@ -70,7 +71,7 @@ export class Questions {
       return void found.push(['no-question', `${where} asks nothing about the right answer`])
     for (const left of placeholdersIn(asked.question))
       found.push(['template-placeholder', `${where}: ${left} in the question`])
-    const { status } = await traceMarker(step, sample, this.#subject.functions)
+    const { status } = await traceMarker(step, sample, this.#reward.functions)
     if (status === 'absent')
       found.push(['response-not-in-question', `${where}: the question does not hold the answer`])
     if (status === 'unguarded')
@@ -88,7 +89,7 @@ export class Questions {
     const row = { sample, earlier: earlierOf(step) }
     const other = { ...row, sample: { ...sample, response: ignorance } }
     const rows = step.kind === 'model' ? [row] : [row, other]
-    return this.#subject.functions.call({ op: 'preprocess', function: step.function, rows })
+    return this.#reward.functions.call({ op: 'preprocess', function: step.function, rows })
   }
 
   async #tooLong(
@@ -97,7 +98,7 @@ export class Questions {
     texts: ReturnType<typeof renderedTexts>,
     { response }: Sample,
   ): Promise<string | null> {
-    const config = this.#subject.resolved.models.get(model)
+    const config = this.#reward.resolved.models.get(model)
     const verdictTokens = step.sampling?.max_tokens ?? config?.sampling.max_tokens ?? 0
     const window = await this.#windows.of(model, step.ask === 'generate' ? verdictTokens : 0)
     for (const text of texts)

@@ -6,8 +6,8 @@ import type { Sample } from '../sample/sample.ts'
 import { mean, variance } from '../statistics/moments.ts'
 import type { Findings } from './finding.ts'
 import type { Item } from './item.ts'
-import { looksLikeText } from './looks-like-text.ts'
-import type { Subject } from './subject.ts'
+import type { OpenedReward } from './opened-reward.ts'
+import { looksLikeText } from './readable.ts'
 
 /** What the answers of a policy earned. */
 export interface Probe {
@@ -44,7 +44,7 @@ const manyCut = 0.5
 
 /** `fullMarks`: what right answers earn; null where no answer could be scored. Rejects only with the signal's reason. */
 export async function probe(
-  subject: Subject,
+  opened: OpenedReward,
   items: readonly Item[],
   sampled: Sampled,
   fullMarks: number,
@@ -65,7 +65,7 @@ export async function probe(
     }
   }
   const rows = samples.map(({ sample }) => sample)
-  const outcomes = await subject.score(subject.plan, rows, signal)
+  const outcomes = await opened.score(opened.plan, rows, signal)
   signal.throwIfAborted()
   for (const [at, outcome] of outcomes.entries()) {
     if (outcome.valid) continue

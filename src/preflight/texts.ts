@@ -1,6 +1,6 @@
 import type { Findings } from './finding.ts'
-import { garbledPiece } from './garbled.ts'
 import { type Item, turnsOf } from './item.ts'
+import { garbledPiece } from './readable.ts'
 
 const roles: ReadonlySet<string> = new Set(['system', 'developer', 'user', 'assistant', 'tool'])
 

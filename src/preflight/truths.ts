@@ -1,9 +1,10 @@
 import { subjectOf } from '../audit/subject.ts'
+import { ignorance } from '../dataset/known-answers.ts'
 import type { Outcome } from '../sample/outcome.ts'
 import type { Sample } from '../sample/sample.ts'
 import type { Findings } from './finding.ts'
-import { type Item, ignorance } from './item.ts'
-import type { Subject } from './subject.ts'
+import type { Item } from './item.ts'
+import type { OpenedReward } from './opened-reward.ts'
 
 /** How often right answers of a data source earn the same. */
 export interface Level {
@@ -31,25 +32,25 @@ const shownRows = 10
 
 /** Ground truths by the rules themselves: right answers on top, wrong ones below, nothing refused. */
 export class Truths {
-  readonly #subject: Subject
+  readonly #reward: OpenedReward
   readonly #findings: Findings
   readonly #levels = new Map<string, Map<number, Tally>>()
   #withoutGold = 0
 
-  constructor(subject: Subject, findings: Findings) {
-    this.#subject = subject
+  constructor(opened: OpenedReward, findings: Findings) {
+    this.#reward = opened
     this.#findings = findings
   }
 
   async look(items: readonly Item[], signal: AbortSignal): Promise<void> {
-    const { rules } = this.#subject
+    const { rules } = this.#reward
     this.#withoutGold += items.filter(({ gold }) => gold === null).length
     if (!rules) return
     const scored = items.filter(({ sample }) =>
       rules.steps.some(({ dataSource }) => dataSource === null || dataSource.matches(sample.dataSource)),
     )
     const asked = scored.flatMap(questionsOf)
-    const outcomes = await this.#subject.score(
+    const outcomes = await this.#reward.score(
       rules,
       asked.map(({ sample }) => sample),
       signal,
@@ -125,7 +126,7 @@ export class Truths {
 
   /** By data source, the highest first. */
   end(): Readonly<Record<string, readonly Level[]>> {
-    const { rules } = this.#subject
+    const { rules } = this.#reward
     if (this.#withoutGold > 0 && rules) {
       this.#findings.addMany('no-gold', 'rows without a right answer: only their ground truth was tried', {
         rows: [],

@@ -1,7 +1,7 @@
 import type { Forwarded } from '../models/forwarded.ts'
 import { AskError, type Rendered } from '../models/models.ts'
 import type { Findings } from './finding.ts'
-import type { Subject } from './subject.ts'
+import type { OpenedReward } from './opened-reward.ts'
 
 /** How long a judge's question may be. */
 export interface Window {
@@ -23,13 +23,13 @@ const tokensOfTurn = 16
 
 /** The window of each model, asked of its servers' /tokenize, else of its config. */
 export class Windows {
-  readonly #subject: Subject
+  readonly #reward: OpenedReward
   readonly #findings: Findings
   readonly #signal: AbortSignal
   readonly #known = new Map<string, Promise<Window>>()
 
-  constructor(subject: Subject, findings: Findings, signal: AbortSignal) {
-    this.#subject = subject
+  constructor(opened: OpenedReward, findings: Findings, signal: AbortSignal) {
+    this.#reward = opened
     this.#findings = findings
     this.#signal = signal
   }
@@ -43,7 +43,7 @@ export class Windows {
   }
 
   async #open(model: string, verdictTokens: number): Promise<Window> {
-    const config = this.#subject.resolved.models.get(model)
+    const config = this.#reward.resolved.models.get(model)
     const own = config?.max_prompt_tokens || Number.POSITIVE_INFINITY
     const first = config?.backend === 'openai' ? 'its kind of server cannot' : await this.#ask(model, 'x')
     if (typeof first === 'string') {
@@ -59,7 +59,7 @@ export class Windows {
 
   /** A text: why its server does not count. */
   async #ask(model: string, text: Rendered): Promise<Counted | string> {
-    const { models, clock, resolved } = this.#subject
+    const { models, clock, resolved } = this.#reward
     // SGLang counts the tokens of text alone.
     const isPlain = typeof text === 'string' || resolved.models.get(model)?.backend === 'sglang'
     try {

@@ -1,6 +1,6 @@
+import type { Fields } from '../dataset/fields.ts'
 import { GatewayError } from '../errors.ts'
 import { seeded } from '../statistics/seeded.ts'
-import type { SourceRow } from './family.ts'
 
 /** What puzzles are made of. */
 export interface PuzzleSettings {
@@ -23,7 +23,7 @@ interface Made {
 const patience = 20_000
 
 /** Different puzzles with whole steps and a solution, the same for the same settings. Throws RG_COMMAND_INVALID for too many. */
-export function* puzzles({ count, sizes, largest, highest, seed }: PuzzleSettings): Generator<SourceRow> {
+export function* puzzles({ count, sizes, largest, highest, seed }: PuzzleSettings): Generator<Fields> {
   const random = seeded(seed)
   const below = (limit: number): number => Math.floor(random() * limit)
   const known = new Set<string>()

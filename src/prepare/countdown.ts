@@ -1,5 +1,6 @@
+import type { Fields } from '../dataset/fields.ts'
 import { solve } from './countdown-solver.ts'
-import { type Family, type Reading, type SourceRow, Unusable } from './family.ts'
+import { type Family, type Reading, Unusable } from './family.ts'
 
 const system =
   'You solve number puzzles. Think in <think> </think>, then write one arithmetic expression in <answer> </answer>.'
@@ -55,7 +56,7 @@ function otherValue(target: number, numbers: readonly number[]): string | null {
   return nonZero === -1 ? null : answered(`${rest.join(' + ')} - ${numbers[nonZero]}`)
 }
 
-function puzzleOf(row: SourceRow): { readonly target: number; readonly numbers: readonly number[] } {
+function puzzleOf(row: Fields): { readonly target: number; readonly numbers: readonly number[] } {
   const numbers = row.nums ?? row.numbers
   if (!Array.isArray(numbers) || numbers.length < 2 || !numbers.every(isWhole))
     throw new Unusable('nums is no list of at least two whole numbers')

@@ -1,3 +1,4 @@
+import { type Fields, isObject } from '../dataset/fields.ts'
 import type { Json } from '../sample/json.ts'
 import type { Message } from '../sample/sample.ts'
 
@@ -38,24 +39,19 @@ export interface Family {
   /** How many judge prompts a row may have. */
   readonly rmPrompts: number
   /** Throws Unusable where the row cannot be used. */
-  read(row: SourceRow, options: FamilyOptions): Reading
+  read(row: Fields, options: FamilyOptions): Reading
 }
-
-export type SourceRow = Readonly<Record<string, unknown>>
 
 /** Why a row of a source is dropped; the message is for people and groups the rows that have the same fault. */
 export class Unusable extends Error {}
 
 /** A text that is there and not blank. */
-export function textOf(row: SourceRow, field: string): string {
+export function textOf(row: Fields, field: string): string {
   const value = row[field]
   if (typeof value === 'string' && value.trim() !== '') return value
   if (typeof value === 'string') throw new Unusable(`${field} is blank`)
   throw new Unusable(value === undefined || value === null ? `${field} is missing` : `${field} is no text`)
 }
-
-export const isObject = (value: unknown): value is SourceRow =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
 
 /** Messages of a conversation; a text is one message of the user. */
 export function messagesOf(value: unknown, field: string): readonly Message[] {

@@ -1,13 +1,6 @@
+import { type Fields, isObject } from '../dataset/fields.ts'
 import type { Json } from '../sample/json.ts'
-import {
-  type Family,
-  isObject,
-  messagesOf,
-  type Reading,
-  type SourceRow,
-  textOf,
-  Unusable,
-} from './family.ts'
+import { type Family, messagesOf, type Reading, textOf, Unusable } from './family.ts'
 
 /** What a right answer in the right form earns. */
 const fullMarks: ReadonlyMap<string, number> = new Map([
@@ -52,7 +45,7 @@ export const npgMuse: Family = {
   },
 }
 
-function sourceOf(row: SourceRow): string {
+function sourceOf(row: Fields): string {
   if (typeof row.data_source === 'string') return row.data_source
   const task = textOf(row, 'task')
   return typeof row.difficulty === 'string' ? `${task}_${row.difficulty}` : task

@@ -2,13 +2,15 @@
  * Rows of a source become training rows: each is read by its family, scored with its right answer and a wrong one, and
  * written, or dropped with its reason. All rows are gone through once; the files are made when they are all there.
  */
+
 import { createHash } from 'node:crypto'
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { isObject } from '../dataset/fields.ts'
 import { type Lengths, LengthTally } from '../dataset/lengths.ts'
 import { beginRowFile, type RowFile } from '../dataset/row-file.ts'
 import type { Gateway } from '../gateway/gateway.ts'
-import { type Family, type FamilyOptions, isObject, Unusable } from './family.ts'
+import { type Family, type FamilyOptions, Unusable } from './family.ts'
 import { type Candidate, faultsOf } from './proof.ts'
 import { assign, type Split } from './split.ts'
 import { columnsOf, trainingRow } from './training-row.ts'

@@ -1,4 +1,5 @@
 /** Every row is scored before it is written, by the engine that will score it in training. */
+import { ignorance } from '../dataset/known-answers.ts'
 import { samplesOf } from '../dataset/sample-rows.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Json } from '../sample/json.ts'
@@ -12,8 +13,6 @@ export interface Candidate {
   readonly row: Readonly<Record<string, Json>>
 }
 
-/** An answer of no content: any truth can be tried with it. */
-const ignorance = 'I do not know.'
 const rounding = 1e-9
 
 /** One a candidate: why it may not be written; null: its truth is accepted and its gold answer earns full marks. */

@@ -1,4 +1,5 @@
-import { type Family, isObject, messagesOf, type SourceRow, textOf, Unusable } from './family.ts'
+import { type Fields, isObject } from '../dataset/fields.ts'
+import { type Family, messagesOf, textOf, Unusable } from './family.ts'
 
 const place = '{response}'
 
@@ -27,7 +28,7 @@ export const rider: Family = {
 }
 
 /** One prompt serves both judges, as in the published rows; null: the judges' own templates do. */
-function judgePrompts({ grm_input: given }: SourceRow): readonly string[] | null {
+function judgePrompts({ grm_input: given }: Fields): readonly string[] | null {
   if (given === undefined || given === null) return null
   const prompts = Array.isArray(given) ? given : [given, given]
   if (!prompts.every((prompt) => typeof prompt === 'string') || prompts.length > 2)

@@ -1,7 +1,7 @@
+import { isObject } from '../dataset/fields.ts'
 import { beginRowFile } from '../dataset/row-file.ts'
-import type { RowSource } from '../dataset/row-source.ts'
+import { eachRow, type RowSource } from '../dataset/row-source.ts'
 import { drawn, seeded } from '../statistics/seeded.ts'
-import { isObject } from './family.ts'
 
 export interface SubsetJob {
   /** Opens the file from its beginning; it is read twice. */
@@ -29,12 +29,12 @@ export interface SourceCount {
  */
 export async function subset(job: SubsetJob): Promise<readonly SourceCount[]> {
   const sources: string[] = []
-  for await (const { value } of flat(await job.open(), job.signal)) sources.push(sourceOf(value))
+  for await (const { value } of rowsOf(await job.open(), job.signal)) sources.push(sourceOf(value))
   const chosen = new Set(choice(sources, job))
   const lines = await beginRowFile(job.output.endsWith('.parquet') ? `${job.output}.jsonl` : job.output)
   try {
     let at = 0
-    for await (const { value } of flat(await job.open(), job.signal)) {
+    for await (const { value } of rowsOf(await job.open(), job.signal)) {
       if (chosen.has(at++)) await lines.write(JSON.stringify(value))
     }
     if (job.output.endsWith('.parquet')) await lines.publishParquet(job.output, job.columns)
@@ -72,9 +72,10 @@ function placesBySource(sources: readonly string[]): ReadonlyMap<string, readonl
 const sourceOf = (value: unknown): string =>
   isObject(value) && typeof value.data_source === 'string' ? value.data_source : '(none)'
 
-async function* flat(source: RowSource, signal: AbortSignal) {
-  for await (const piece of source) {
+/** Lines that are no JSON are no rows. */
+async function* rowsOf(source: RowSource, signal: AbortSignal) {
+  for await (const row of eachRow(source)) {
     signal.throwIfAborted()
-    yield* piece.filter(({ value }) => value !== undefined)
+    if (row.value !== undefined) yield row
   }
 }

@@ -1,5 +1,6 @@
+import type { Fields } from '../dataset/fields.ts'
 import type { Message } from '../sample/sample.ts'
-import { type Family, messagesOf, type SourceRow, Unusable } from './family.ts'
+import { type Family, messagesOf, Unusable } from './family.ts'
 import { messagesOfTurns } from './tool-turns.ts'
 
 const call = '<tool_call>'
@@ -33,7 +34,7 @@ export const toolCall: Family = {
   },
 }
 
-const messages = (row: SourceRow): readonly Message[] =>
+const messages = (row: Fields): readonly Message[] =>
   row.messages === undefined ? messagesOfTurns(row) : messagesOf(row.messages, 'messages')
 
 function cut(messages: readonly Message[]): { readonly prompt: readonly Message[]; readonly truth: string } {

@@ -1,12 +1,13 @@
+import { type Fields, isObject } from '../dataset/fields.ts'
 import type { Message } from '../sample/sample.ts'
-import { isObject, type SourceRow, Unusable } from './family.ts'
+import { Unusable } from './family.ts'
 import { pythonCalls, pythonLiteral } from './python-source.ts'
 
 const task = `You answer requests by calling functions. Call what the request needs, and nothing else. Where no function fits, or a
 parameter is missing, say so. Write each call as JSON between <tool_call> and </tool_call>, without other text.`
 
 /** A published conversation, its turns numbered from 0, as chat messages. Throws Unusable. */
-export function messagesOfTurns(row: SourceRow): readonly Message[] {
+export function messagesOfTurns(row: Fields): readonly Message[] {
   const turns = Object.keys(row)
     .filter((key) => /^\d{1,4}$/.test(key) && row[key])
     .map(Number)

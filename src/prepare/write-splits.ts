@@ -1,7 +1,7 @@
 import { join } from 'node:path'
+import { isObject } from '../dataset/fields.ts'
 import { jsonLines } from '../dataset/json-lines.ts'
 import { beginRowFile, type RowFile } from '../dataset/row-file.ts'
-import { isObject } from './family.ts'
 import type { Split } from './split.ts'
 
 export interface Writing {

@@ -57,9 +57,9 @@ t.test('what is wrong with the arguments or the rows is said', async (t) => {
     return stderr
   }
   t.match(await said(''), /holds no rows/)
-  t.match(await said('{"response": 1'), /line 1 is no JSON/)
+  t.match(await said('{"response": 1'), /row 1: the line is no JSON/)
   t.match(await said('{"response": "a", "near_miss": 1}'), /near_miss is not a text/)
-  t.match(await said('{"near_miss": []}'), /line 1 is no sample: response/)
+  t.match(await said('{"near_miss": []}'), /row 1 has no right answer/)
   for (const wrong of [
     [],
     ['--function', 'gsm8k'],

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import t from 'tap'
 import { arrayItems } from '../../src/dataset/json-array.ts'
-import { openRows } from '../../src/dataset/row-source.ts'
+import { openRows } from '../../src/dataset/open-rows.ts'
 
 const rows = [
   { text: 'a "quoted\\" ], [ } {', list: [[], [{ deep: ['中文', '\\'] }]] },

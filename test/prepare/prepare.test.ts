@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { openRows } from '../../src/dataset/row-source.ts'
+import { openRows } from '../../src/dataset/open-rows.ts'
 import { solve } from '../../src/prepare/countdown-solver.ts'
 import { families } from '../../src/prepare/families.ts'
 import type { Family } from '../../src/prepare/family.ts'

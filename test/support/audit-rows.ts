@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AuditRow } from '../../src/audit/subject.ts'
-import { readNativeSample } from '../../src/wire/native-sample.ts'
+import { knownAnswers } from '../../src/dataset/known-answers.ts'
 
 /** The rows of test/fixtures/audit/NAME.jsonl; `bare-NAME` without the marker of the final line. */
 export function auditRows(name: string): readonly AuditRow[] {
@@ -11,10 +11,10 @@ export function auditRows(name: string): readonly AuditRow[] {
     .split('\n')
     .filter((line) => line !== '')
   return lines.map((line, index) => {
-    const { near_miss: near = [], ...row } = JSON.parse(line)
+    const row = JSON.parse(line)
     if (isBare) row.response = `The answer is ${row.ground_truth}.`
-    const sample = readNativeSample(row, index)
-    if ('failure' in sample) throw new TypeError(`${file}: ${sample.failure.detail}`)
-    return { sample, nearMisses: [near].flat() }
+    const known = knownAnswers({ value: row, oddities: [] }, index, [], null)
+    if (typeof known === 'string') throw new TypeError(`${file}: ${known}`)
+    return known
   })
 }

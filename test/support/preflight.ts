@@ -1,12 +1,12 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { openRows } from '../../src/dataset/row-source.ts'
+import { openRows } from '../../src/dataset/open-rows.ts'
 import { openFunctions } from '../../src/functions/open-functions.ts'
 import { readConfigs } from '../../src/plan/configs.ts'
 import { resolvePlans } from '../../src/plan/resolve.ts'
+import { openReward } from '../../src/preflight/opened-reward.ts'
 import { type PreflightJob, preflight, type Report } from '../../src/preflight/preflight.ts'
-import { openSubject } from '../../src/preflight/subject.ts'
 import { families } from '../../src/prepare/families.ts'
 import { trainingRow } from '../../src/prepare/training-row.ts'
 import { sources } from './training-sources.ts'
@@ -45,10 +45,10 @@ export async function openLook(t: Test, folders: readonly string[] = []): Promis
     const resolved = await resolvePlans(readConfigs(texts, {}), functions)
     const plan = resolved.plans.get('reward')
     if (!plan) throw new Error('the config holds no reward')
-    const subject = openSubject(resolved, plan, functions, {})
+    const opened = openReward(resolved, plan, functions, {})
     try {
       return await preflight({
-        subject,
+        opened,
         files: [{ path: file, source: await openRows(file, process.stdin) }],
         sampled: null,
         goldPath: null,
@@ -60,7 +60,7 @@ export async function openLook(t: Test, folders: readonly string[] = []): Promis
         ...more,
       })
     } finally {
-      await subject.close()
+      await opened.close()
     }
   }
 }

@@ -19,7 +19,7 @@ const after = (text: string, { near, truth }: Subject): string | null =>
   truth !== null && hasToken(text, truth) ? null : near === null ? text : `${near}\n${text}`
 
 /** Signs and openers without an answer, the first ten from arXiv 2507.08794. */
-export const masterKeys = [
+const masterKeys = [
   '',
   ' ',
   '.',

@@ -1,14 +1,16 @@
-import { openRows } from '../dataset/row-source.ts'
 import { GatewayError } from '../errors.ts'
+import { openRows } from './open-rows.ts'
+import { eachRow } from './row-source.ts'
 
-/** The results of a finished evaluation, turn by turn in their order. */
+/** The results of a finished file, which is gone over again, in their order. */
 export interface EarlierResults {
   /** The next so many; throws RG_INPUT_INVALID where their ids are others. */
   next(ids: readonly string[]): Promise<readonly unknown[]>
 }
 
+/** Opens a file of results. Throws RG_INPUT_INVALID where it cannot be read. */
 export async function earlierResults(path: string, stdin: NodeJS.ReadableStream): Promise<EarlierResults> {
-  const rows = flat(await openRows(path, stdin))
+  const rows = eachRow(await openRows(path, stdin))
   return {
     async next(ids) {
       const results: unknown[] = []
@@ -18,7 +20,7 @@ export async function earlierResults(path: string, stdin: NodeJS.ReadableStream)
         if (had !== id) {
           throw new GatewayError(
             'RG_INPUT_INVALID',
-            `${path} has ${had === undefined ? 'no row' : `the row '${had}'`} where '${id}' belongs: it holds no results of this evaluation`,
+            `${path} has ${had === undefined ? 'no row' : `the row '${had}'`} where '${id}' belongs: it holds no results of these rows`,
           )
         }
         results.push(value)
@@ -26,8 +28,4 @@ export async function earlierResults(path: string, stdin: NodeJS.ReadableStream)
       return results
     },
   }
-}
-
-async function* flat<T>(pieces: AsyncIterable<readonly T[]>): AsyncGenerator<T> {
-  for await (const piece of pieces) yield* piece
 }

@@ -9,7 +9,7 @@ import type { Outcome } from '../sample/outcome.ts'
 import type { Sample } from '../sample/sample.ts'
 
 /** A reward, ready to be looked at: as a gateway runs it, without record, canaries or server. */
-export interface Subject {
+export interface OpenedReward {
   readonly plan: Plan
   /** The steps that score an answer by itself and ask nobody; null: there are none. */
   readonly rules: Plan | null
@@ -28,12 +28,12 @@ const patienceMs = 600_000
 const maxRows = 100_000
 
 /** Does not close `functions`. */
-export function openSubject(
+export function openReward(
   resolved: Resolved,
   plan: Plan,
   functions: FunctionHost,
   env: Readonly<Record<string, string | undefined>>,
-): Subject {
+): OpenedReward {
   const clock = systemClock
   const models = openModels(Object.fromEntries(resolved.models), { clock, env })
   const engine: Engine = openEngine({ functions, models, clock, secret, maxRows })
