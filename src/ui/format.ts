@@ -28,6 +28,10 @@ export function count(value: number): string {
 export const counted = (value: number, noun: string): string =>
   `${count(value)} ${noun}${value === 1 ? '' : 's'}`
 
+/** What a figure should not leave: `≥ 0.1, ≤ 0.9`; '' for no bound. */
+export const bounds = (low: number | null, high: number | null): string =>
+  [low === null ? '' : `≥ ${low}`, high === null ? '' : `≤ ${high}`].filter(Boolean).join(', ')
+
 /** A share in percent. */
 export function percent(share: number | null): string {
   if (share === null || !Number.isFinite(share)) return '–'

@@ -1,10 +1,12 @@
 import { useEffect, useState } from 'preact/hooks'
 
+/** In the order of the page's head. */
 export const views = ['rewards', 'samples', 'groups', 'playground', 'pools', 'alerts'] as const
+/** One of them. */
 export type View = (typeof views)[number]
 
 /** What the address names behind its '#': a view, and what is chosen in it. */
-export interface Place {
+interface Place {
   readonly view: View
   readonly chosen: string
 }

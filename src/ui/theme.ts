@@ -1,5 +1,6 @@
+/** In the order in which the button goes through them. */
 export const themes = ['auto', 'light', 'dark'] as const
-export type Theme = (typeof themes)[number]
+type Theme = (typeof themes)[number]
 
 const place = 'reward-gateway.theme'
 

@@ -4,7 +4,7 @@ const pieces = /([\p{Cc}\p{Cf}\p{Co}\p{Cs}\u2028\u2029\u115f\u1160\u3164\uffa0]+
 const kept = /^[\n\t]+$/
 
 /** A piece of text; `isMark`: it stands for signs that would not be seen. */
-export interface VisiblePiece {
+interface VisiblePiece {
   readonly text: string
   readonly isMark: boolean
 }

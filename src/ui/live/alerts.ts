@@ -2,7 +2,7 @@ import type { ShownRun, Standing } from '../../http/inspector/messages.ts'
 import { figure as written } from '../format.ts'
 
 /** Something that somebody should look at. */
-export interface Alert {
+interface Alert {
   readonly level: 'bad' | 'warn'
   readonly title: string
   readonly detail: string

@@ -1,9 +1,10 @@
 import type { ShownPoint, ShownReward, ShownSeries } from '../../telemetry/live/shown-series.ts'
 
+/** The last minutes, or the last hours. */
 export type Span = 'recent' | 'long'
 
 /** Slots of each length that are shown. */
-export const slotCount = 120
+const slotCount = 120
 
 interface Stretch {
   readonly width: number
@@ -17,7 +18,7 @@ export interface KnownSeries {
   readonly long: Stretch
 }
 
-export interface KnownTerm {
+interface KnownTerm {
   readonly name: string
   ended: Readonly<Record<string, number>>
   readonly scores: KnownSeries
@@ -84,6 +85,10 @@ export function slotsOf(series: KnownSeries, span: Span, now: number): readonly 
   const last = Math.floor(now / width) * width
   return Array.from({ length: slotCount }, (_, at) => points.get(last - (slotCount - 1 - at) * width) ?? null)
 }
+
+/** The mean of each slot; null: nothing happened in it. */
+export const meansOf = (slots: readonly (ShownPoint | null)[]): (number | null)[] =>
+  slots.map((slot) => (slot ? slot[2] / slot[1] : null))
 
 /** Values, their mean and their distribution over a span. */
 export function summed(slots: readonly (ShownPoint | null)[]): {

@@ -9,7 +9,7 @@ import { accessOf, ask, keepKey, Refused, sessionKey } from './session.ts'
 const mostRows = 1000
 const historyLength = 120
 
-export type Connection = 'connecting' | 'live' | 'lost' | 'refused'
+type Connection = 'connecting' | 'live' | 'lost' | 'refused'
 
 /** Everything that the page knows. Changed in place: `useLive` draws again whenever something was told. */
 export interface LiveState {
@@ -28,6 +28,7 @@ export interface LiveState {
   readonly instances: Map<string, { readonly latency: number[]; readonly inFlight: number[] }>
 }
 
+/** The page's one state. */
 export const state: LiveState = {
   connection: 'connecting',
   trouble: '',

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { post, sessionKey } from '../live/session.ts'
 import { state } from '../live/store.ts'
+import { KeyField } from './key-field.tsx'
 
 /** An instance to be drained, or (`isBack`) to be taken back. */
 export interface Order {
@@ -50,18 +51,7 @@ export function DrainDialog(props: {
             The admin API is off: no key in gateway.yaml has the scope <code>admin</code>.
           </p>
         )}
-        {!isOff && !mayAlready && (
-          <label>
-            <span>Admin key, for this once</span>
-            <input
-              type="password"
-              autocomplete="off"
-              required
-              value={key}
-              onInput={(event) => write(event.currentTarget.value)}
-            />
-          </label>
-        )}
+        {!isOff && !mayAlready && <KeyField label="Admin key, for this once" value={key} write={write} />}
         {trouble !== '' && (
           <p class="error" role="alert">
             {trouble}

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { accessOf, sessionKey } from '../live/session.ts'
 import { connect } from '../live/store.ts'
+import { KeyField } from './key-field.tsx'
 
 /** Asks for the key of this tab. */
 export function KeyForm({ trouble, done }: { readonly trouble: string; readonly done: () => void }) {
@@ -26,16 +27,7 @@ export function KeyForm({ trouble, done }: { readonly trouble: string; readonly 
           {said || trouble}
         </p>
       )}
-      <label>
-        <span>Key</span>
-        <input
-          type="password"
-          autocomplete="off"
-          required
-          value={key}
-          onInput={(event) => write(event.currentTarget.value)}
-        />
-      </label>
+      <KeyField label="Key" value={key} write={write} />
       <div class="actions">
         <button type="submit" class="primary">
           Use this key

@@ -12,7 +12,7 @@ export function Text({ of }: { readonly of: string }) {
 }
 
 /** A long text in a box that can be scrolled. */
-export function TextBox({ of, label }: { readonly of: string; readonly label: string }) {
+function TextBox({ of, label }: { readonly of: string; readonly label: string }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard
     <section class="box" aria-label={label} tabIndex={0}>
@@ -37,5 +37,5 @@ export function Kept({ of, label }: { readonly of: unknown; readonly label: stri
 }
 
 /** A text that the policy hashed. */
-export const isHash = (value: unknown): value is { readonly sha256: string; readonly chars: number } =>
+const isHash = (value: unknown): value is { readonly sha256: string; readonly chars: number } =>
   typeof value === 'object' && value !== null && 'sha256' in value && 'chars' in value

@@ -1,8 +1,9 @@
 import type { ShownRun } from '../../http/inspector/messages.ts'
-import { counted, fixed } from '../format.ts'
+import { bounds, counted, fixed } from '../format.ts'
 import { alertsOf, nameOf, wordsOf } from '../live/alerts.ts'
 import { useLive } from '../live/store.ts'
 import { Scroll } from '../parts/scroll.tsx'
+import { TableHead } from '../parts/table-head.tsx'
 import { Text } from '../parts/text.tsx'
 
 /** What somebody should look at, and every figure that the monitors watch. */
@@ -59,31 +60,21 @@ function Monitors({ run }: { readonly run: ShownRun }) {
       <Scroll label={`Figures of ${nameOf(run)}`}>
         <table>
           <caption class="hidden">Figures of {nameOf(run)}</caption>
-          <thead>
-            <tr>
-              <th scope="col">Figure</th>
-              <th scope="col" class="number">
-                Value
-              </th>
-              <th scope="col" class="number">
-                Bounds
-              </th>
-              <th scope="col">Standing</th>
-              <th scope="col" class="wide-only">
-                What it says
-              </th>
-            </tr>
-          </thead>
+          <TableHead
+            columns={[
+              'Figure',
+              ['Value', 'number'],
+              ['Bounds', 'number'],
+              'Standing',
+              ['What it says', 'wide-only'],
+            ]}
+          />
           <tbody>
             {Object.entries(run.figures).map(([name, { value, standing, low, high, help }]) => (
               <tr>
                 <th scope="row">{wordsOf(name)}</th>
                 <td class="number strong">{fixed(value)}</td>
-                <td class="number muted">
-                  {[low === null ? '' : `≥ ${low}`, high === null ? '' : `≤ ${high}`]
-                    .filter(Boolean)
-                    .join(', ')}
-                </td>
+                <td class="number muted">{bounds(low, high)}</td>
                 <td>
                   <span class={`state ${standing}`}>
                     {standing === 'unknown' ? 'too few rows' : standing}

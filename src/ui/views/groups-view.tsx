@@ -3,9 +3,10 @@ import type { RowSummary } from '../../telemetry/live/row-summary.ts'
 import { Histogram } from '../charts/histogram.tsx'
 import { SparkLine } from '../charts/spark-line.tsx'
 import { Strip } from '../charts/strip.tsx'
-import { count, figure, fixed } from '../format.ts'
+import { bounds, count, figure, fixed } from '../format.ts'
 import { nameOf, wordsOf } from '../live/alerts.ts'
 import { type LiveState, useLive } from '../live/store.ts'
+import { TableHead } from '../parts/table-head.tsx'
 import { Text } from '../parts/text.tsx'
 import { addressOf, goTo } from '../route.ts'
 
@@ -70,7 +71,7 @@ function Figures({ run }: { readonly run: ShownRun }) {
             <dt>{wordsOf(name)}</dt>
             <dd>{figure(value)}</dd>
             <dd class={isOut ? 'aside warn-text' : 'aside muted'}>
-              {[low === null ? '' : `≥ ${low}`, high === null ? '' : `≤ ${high}`].filter(Boolean).join(', ')}
+              {bounds(low, high)}
               {standing === 'unknown' ? ' · too few rows' : isOut ? ' · out of bounds' : ''}
             </dd>
           </div>
@@ -143,23 +144,15 @@ function RecentGroups({ live, reward }: { readonly live: LiveState; readonly rew
     <div class="panel scroll">
       <table>
         <caption>Recent groups of {reward}</caption>
-        <thead>
-          <tr>
-            <th scope="col">Group</th>
-            <th scope="col" class="number">
-              Answers
-            </th>
-            <th scope="col" class="number">
-              Mean
-            </th>
-            <th scope="col" class="number">
-              Deviation
-            </th>
-            <th scope="col">
-              Rewards, {figure(range[0])} to {figure(range[1])}
-            </th>
-          </tr>
-        </thead>
+        <TableHead
+          columns={[
+            'Group',
+            ['Answers', 'number'],
+            ['Mean', 'number'],
+            ['Deviation', 'number'],
+            `Rewards, ${figure(range[0])} to ${figure(range[1])}`,
+          ]}
+        />
         <tbody>
           {groups.map(({ id, values, size, first }) => {
             const mean =

@@ -1,7 +1,7 @@
 import type { RowDetail } from '../../telemetry/live/row-detail.ts'
 
 /** What stands in the playground's form; it outlives a look at another view. */
-export interface Draft {
+interface Draft {
   reward: string
   prompt: string
   response: string
@@ -10,6 +10,7 @@ export interface Draft {
   extra: string
 }
 
+/** Changed in place. */
 export const draft: Draft = { reward: '', prompt: '', response: '', truth: '', dataSource: '', extra: '' }
 
 /** A word problem with a right answer, for rewards that know none better. */

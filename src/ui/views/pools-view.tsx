@@ -5,6 +5,7 @@ import { SparkLine } from '../charts/spark-line.tsx'
 import { count, duration, percent } from '../format.ts'
 import { useLive } from '../live/store.ts'
 import { DrainDialog, type Order } from '../parts/drain-dialog.tsx'
+import { TableHead } from '../parts/table-head.tsx'
 
 const words: Readonly<Record<string, string>> = {
   ready: 'Breaker closed',
@@ -55,30 +56,18 @@ function Pool(props: {
       <div class="scroll">
         <table class="pool">
           <caption class="hidden">Instances of {model.name}</caption>
-          <thead>
-            <tr>
-              <th scope="col">Instance</th>
-              <th scope="col">State</th>
-              <th scope="col" class="number">
-                In flight
-              </th>
-              <th scope="col" class="number">
-                Latency
-              </th>
-              <th scope="col" class="wide-only">
-                <span class="hidden">Latency over time</span>
-              </th>
-              <th scope="col" class="number">
-                Calls
-              </th>
-              <th scope="col" class="number">
-                Errors
-              </th>
-              <th scope="col">
-                <span class="hidden">Actions</span>
-              </th>
-            </tr>
-          </thead>
+          <TableHead
+            columns={[
+              'Instance',
+              'State',
+              ['In flight', 'number'],
+              ['Latency', 'number'],
+              ['Latency over time', 'wide-only', true],
+              ['Calls', 'number'],
+              ['Errors', 'number'],
+              ['Actions', '', true],
+            ]}
+          />
           <tbody>
             {model.instances.map((instance) => (
               <Instance

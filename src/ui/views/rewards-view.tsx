@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks'
 import type { ServedReward } from '../../http/inspector/messages.ts'
-import { Distribution } from '../charts/distribution.tsx'
 import { Histogram } from '../charts/histogram.tsx'
 import { SparkLine } from '../charts/spark-line.tsx'
-import { count, figure, fixed, percent } from '../format.ts'
-import { type KnownReward, type KnownSeries, type Span, slotsOf, summed } from '../live/series.ts'
+import { count, fixed, percent } from '../format.ts'
+import { type KnownReward, type KnownSeries, meansOf, type Span, slotsOf, summed } from '../live/series.ts'
 import { gatewayNow, type LiveState, useLive } from '../live/store.ts'
-import { Scroll } from '../parts/scroll.tsx'
+import { TableHead } from '../parts/table-head.tsx'
 import { addressOf } from '../route.ts'
+import { OneReward } from './one-reward.tsx'
 
 /** Every reward that was asked for, and one of them in full. */
 export function RewardsView({ chosen }: { readonly chosen: string }) {
@@ -65,29 +65,17 @@ function Overview(props: {
     <div class="panel scroll">
       <table>
         <caption class="hidden">Rewards in use</caption>
-        <thead>
-          <tr>
-            <th scope="col">Reward</th>
-            <th scope="col" class="number">
-              Rows
-            </th>
-            <th scope="col" class="number wide-only">
-              Rows/s
-            </th>
-            <th scope="col" class="number">
-              Invalid
-            </th>
-            <th scope="col" class="number">
-              Mean
-            </th>
-            <th scope="col" class="wide-only">
-              Mean over time
-            </th>
-            <th scope="col" class="wide-only">
-              Distribution
-            </th>
-          </tr>
-        </thead>
+        <TableHead
+          columns={[
+            'Reward',
+            ['Rows', 'number'],
+            ['Rows/s', 'number wide-only'],
+            ['Invalid', 'number'],
+            ['Mean', 'number'],
+            ['Mean over time', 'wide-only'],
+            ['Distribution', 'wide-only'],
+          ]}
+        />
         <tbody>
           {used.map(({ name }) => {
             const known = live.rewards.get(name)
@@ -126,125 +114,6 @@ function Overview(props: {
     </div>
   )
 }
-
-function OneReward(props: {
-  readonly served: ServedReward
-  readonly known: KnownReward
-  readonly span: Span
-  readonly now: number
-}) {
-  const { served, known, span, now } = props
-  const slots = slotsOf(known.rewards, span, now)
-  const { n, mean } = summed(slots)
-  const from = now - slots.length * known.rewards[span].width
-  const invalid = Object.entries(known.invalid).sort((a, b) => b[1] - a[1])
-  return (
-    <section class="panel" aria-label={served.name}>
-      <div class="panel-head">
-        <h2>{served.name}</h2>
-        <p class="muted">{served.description}</p>
-      </div>
-      <Distribution
-        slots={slots}
-        range={known.rewards.range}
-        from={from}
-        label={`Rewards of ${served.name} over time: ${n} values, mean ${figure(mean)}`}
-      />
-      {invalid.length > 0 && (
-        <p class="invalid-kinds">
-          <span class="muted">Without a reward:</span>
-          {invalid.map(([kind, times]) => (
-            <span class="chip failed">
-              {kind} <b>{count(times)}</b>
-            </span>
-          ))}
-        </p>
-      )}
-      {served.gate !== null && (
-        <p class="muted">
-          Gate: <code>{served.gate}</code>
-        </p>
-      )}
-      {served.formula !== null && (
-        <p class="muted">
-          Reward: <code>{served.formula}</code>
-        </p>
-      )}
-      <Scroll label={`Terms of ${served.name}`}>
-        <TermTable served={served} known={known} span={span} now={now} />
-      </Scroll>
-    </section>
-  )
-}
-
-function TermTable(props: {
-  readonly served: ServedReward
-  readonly known: KnownReward
-  readonly span: Span
-  readonly now: number
-}) {
-  const { served, known, span, now } = props
-  return (
-    <table class="terms">
-      <caption class="hidden">Terms of {served.name}</caption>
-      <thead>
-        <tr>
-          <th scope="col">Term</th>
-          <th scope="col" class="number">
-            Scored
-          </th>
-          <th scope="col" class="number wide-only">
-            Off
-          </th>
-          <th scope="col" class="number">
-            Failed
-          </th>
-          <th scope="col" class="number">
-            Mean
-          </th>
-          <th scope="col" class="wide-only">
-            Mean over time
-          </th>
-          <th scope="col">Distribution</th>
-        </tr>
-      </thead>
-      <tbody>
-        {known.terms.map(({ name, ended, scores }, at) => {
-          const step = served.steps[at]
-          const slots = slotsOf(scores, span, now)
-          const { n, mean, bins } = summed(slots)
-          return (
-            <tr>
-              <th scope="row">
-                <span class="term-name">{name}</span>
-                <span class="muted by">
-                  {step && `${at === 0 ? '' : step.op === 'mul' ? '× ' : '+ '}${figure(step.weight)} · `}
-                  {step?.models.length ? step.models.join(', ') : step?.function}
-                </span>
-              </th>
-              <td class="number">{count(ended.scored ?? 0)}</td>
-              <td class="number wide-only">{count(ended.off ?? 0)}</td>
-              <td class={`number ${ended.failed ? 'bad-text' : ''}`}>{count(ended.failed ?? 0)}</td>
-              <td class="number strong">{fixed(mean)}</td>
-              <td class="wide-only">
-                <SparkLine values={meansOf(slots)} range={scores.range} label={`Mean of ${name} over time`} />
-              </td>
-              <td>
-                <Histogram
-                  bins={bins}
-                  label={`${n} scores of ${name} from ${scores.range.map(figure).join(' to ')}`}
-                />
-              </td>
-            </tr>
-          )
-        })}
-      </tbody>
-    </table>
-  )
-}
-
-const meansOf = (slots: ReturnType<typeof slotsOf>): (number | null)[] =>
-  slots.map((slot) => (slot ? slot[2] / slot[1] : null))
 
 const invalidShare = ({ invalid, rows }: KnownReward): number | null =>
   rows === 0 ? null : Object.values(invalid).reduce((sum, times) => sum + times, 0) / rows

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import type { RowSummary } from '../../telemetry/live/row-summary.ts'
 import { clockTime, duration, fixed } from '../format.ts'
 import { useLive } from '../live/store.ts'
+import { TableHead } from '../parts/table-head.tsx'
 import { Text } from '../parts/text.tsx'
 import { addressOf } from '../route.ts'
 import { visibleText } from '../visible-text.ts'
@@ -102,21 +103,15 @@ function SampleTable({ rows, chosen }: { readonly rows: readonly RowSummary[]; r
   return (
     <table class="sample-table">
       <caption class="hidden">Recent samples, the newest first</caption>
-      <thead>
-        <tr>
-          <th scope="col">Time</th>
-          <th scope="col" class="number">
-            Reward
-          </th>
-          <th scope="col">Sample</th>
-          <th scope="col" class="detail-hides">
-            Terms
-          </th>
-          <th scope="col" class="number detail-hides">
-            Took
-          </th>
-        </tr>
-      </thead>
+      <TableHead
+        columns={[
+          'Time',
+          ['Reward', 'number'],
+          'Sample',
+          ['Terms', 'detail-hides'],
+          ['Took', 'number detail-hides'],
+        ]}
+      />
       <tbody>
         {rows.map((row) => (
           <tr key={row.id} class={row.id === chosen ? 'chosen' : ''}>
