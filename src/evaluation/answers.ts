@@ -27,7 +27,10 @@ export function openAnswers(evaluation: Evaluation, journal: AnswerJournal): Ans
       signal.throwIfAborted()
       if (failures >= mostFailures) throw silent(failures)
       const drawn = seed === null ? sampling : { ...sampling, seed: seedOf(seed, turn, draw) }
-      return policy.ask({ prompt, key, sampling: drawn, signal })
+      const given = await policy.ask({ prompt, key, sampling: drawn, signal })
+      // Kept before the next one is asked: a kill loses no more answers than there are places.
+      if (!('kind' in given)) await journal.add({ turn: turn.turn, draw }, given)
+      return given
     })
     const isGood = !('kind' in answer)
     if (isGood) failures = 0
@@ -39,10 +42,7 @@ export function openAnswers(evaluation: Evaluation, journal: AnswerJournal): Ans
     of(turn, before) {
       const one = async (draw: number) => {
         const kept = journal.take({ turn: turn.turn, draw }) ?? answerOfLine(before?.[draw])
-        if (kept) return kept
-        const answer = await sampled(turn, draw)
-        if (!('kind' in answer)) await journal.add({ turn: turn.turn, draw }, answer)
-        return answer
+        return kept ?? sampled(turn, draw)
       }
       return Promise.all(Array.from({ length: n }, (_, draw) => one(draw)))
     },

@@ -1,29 +1,19 @@
 import type { Clock } from '../clock.ts'
 import type { Attempts } from './attempts.ts'
 import type { Fault } from './faults.ts'
-import type { Answers } from './policies/answers.ts'
-import type { PolicyName } from './policies/named.ts'
-import type { Policy } from './policies/policy.ts'
+import type { PolicyOptions } from './policies/named.ts'
 
 /** What a simulated model server is started with; everything has a default. */
-export interface SimulatedServerOptions {
+export interface SimulatedServerOptions extends PolicyOptions {
   /** The served model's name ('simulated-judge'). A request for any other is 404. */
   readonly model?: string
   readonly host?: string
   /** 0, the default: a free one. */
   readonly port?: number
-  /** How the model answers ('reference'). */
-  readonly policy?: PolicyName | Policy
-  /** Right answers for the policies that know them. */
-  readonly answers?: Answers
-  /** `constant`: the verdict, 0 to 1, or the reply's whole text (1). */
-  readonly constant?: number | string
   /** Share of verdicts turned round, 0 to 1; which ones is a fact about seed and prompt. */
   readonly wrongRate?: number
   /** The verdict where a policy has nothing to go by (0). */
   readonly undecided?: number
-  /** `solver`: probability of a right answer, of all questions or by a piece of the question (0.5). */
-  readonly successRate?: number | Readonly<Record<string, number>>
   readonly seed?: string | number
   /** 0, the default, answers at once. */
   readonly latencyMedianMs?: number
