@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
+import { wires } from '../../src/wire/index.ts'
 import { runCommand } from '../support/command-line.ts'
 
 const files = (folder: string, ending: string): string[] =>
@@ -74,6 +75,19 @@ t.test('every file of the project that a page or a message names exists', async 
   for (const file of [...files('src', '.ts'), ...files('src', '.tsx')])
     for (const [page] of readFileSync(file, 'utf8').matchAll(/\bdocs\/[a-z-/]+\.md\b/g))
       if (!existsSync(page)) t.fail(`${file}: ${page}`)
+})
+
+t.test('every wire that a page names is served, and every module of the Python client is there', (t) => {
+  const served = new Set(wires.map(({ name }) => name))
+  for (const [page, text] of texts) {
+    for (const [, name = ''] of text.matchAll(/\/wire\/([a-z][\w-]*)/g))
+      if (!served.has(name)) t.fail(`${page}: /wire/${name}`)
+    for (const [, name = ''] of text.matchAll(/\breward_gateway_client\.([a-z]\w*)/g))
+      if (!existsSync(`clients/python/src/reward_gateway_client/${name}.py`))
+        t.fail(`${page}: reward_gateway_client.${name}`)
+  }
+  for (const name of served) t.match(texts.get('docs/wires.md'), `/wire/${name}/`)
+  t.end()
 })
 
 t.test('every command and option that a page names is in the help', async (t) => {
