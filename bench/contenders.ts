@@ -1,8 +1,5 @@
-import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { type MeasuredProcess, startMeasured } from './measured-process.ts'
+import { type MeasuredProcess, startGateway, startScript } from './measured-process.ts'
+import { startLiteLlm, startRouter } from './routers.ts'
 
 /** Something between who asks and the judge, under measurement. */
 export interface Contender {
@@ -13,24 +10,11 @@ export interface Contender {
   body(sample: BenchSample): string
 }
 
+/** What is scored. */
 export interface BenchSample {
   readonly id: string
   readonly prompt: string
   readonly response: string
-}
-
-const here = import.meta.dirname
-const venv = join(here, '.venv-proxies')
-
-/** The Python of the environment that holds the others' proxies; installed where it is missing. */
-export function pythonOfProxies(): string {
-  const python = join(venv, 'bin/python')
-  if (!existsSync(join(venv, 'bin/vllm-router'))) {
-    execFileSync('python3', ['-m', 'venv', venv])
-    const packages = ['vllm-router', 'sglang-router', 'litellm[proxy]', 'aiohttp', 'orjson', 'uvloop']
-    execFileSync(python, ['-m', 'pip', 'install', '-q', ...packages], { stdio: 'inherit' })
-  }
-  return python
 }
 
 /** As the client of bench/scoring_client.py asks it. */
@@ -49,78 +33,22 @@ const question = ({ prompt, response }: BenchSample): string =>
 
 const samples = (more: object) => (sample: BenchSample) => JSON.stringify({ ...more, samples: [sample] })
 
-const at = (port: number): string => `http://127.0.0.1:${port}`
-
 /** Starts the judge and everything that is measured in front of it, each in a process of its own. */
 export async function startContenders(): Promise<
   Record<'direct' | 'proxy' | 'gateway' | 'router' | 'litellm', Contender>
 > {
-  pythonOfProxies()
-  const [judge, proxy, gateway, router, litellm] = [8484, 8485, 8486, 8487, 8488] as const
-  const jiti = ['node', 'node_modules/.bin/jiti']
-  const direct = await startMeasured([...jiti, 'bench/judge-server.ts', String(judge)], at(judge), '/')
-  const litellmConfig = join(mkdtempSync(join(tmpdir(), 'litellm-')), 'config.json')
-  writeFileSync(
-    litellmConfig,
-    JSON.stringify({
-      model_list: [
-        { model_name: 'judge', litellm_params: { model: 'hosted_vllm/judge', api_base: `${at(judge)}/v1` } },
-      ],
-    }),
-  )
+  const judge = await startScript('judge-server', 8484)
+  const proxy = await startScript('proxy', 8485, judge.url)
+  const gateway = await startGateway('bench/configs/judged.yaml', 8486, { BENCH_JUDGE: judge.url })
+  const router = await startRouter('vllm-router', 'round_robin', 8487, [judge.url])
+  const litellm = await startLiteLlm(8488, [judge.url])
   const chat = { path: '/v1/chat/completions', body: question }
+  const score = '/v1/score'
   return {
-    direct: { name: 'direct', server: direct, ...chat },
-    proxy: {
-      name: 'Fastify + undici',
-      server: await startMeasured([...jiti, 'bench/proxy.ts', String(proxy), at(judge)], at(proxy), '/livez'),
-      path: '/score',
-      body: samples({}),
-    },
-    gateway: {
-      name: 'reward-gateway',
-      server: await startMeasured(
-        `node dist/src/cli/main.js serve --config bench/configs/judged.yaml --port ${gateway} --log-level warn`.split(
-          ' ',
-        ),
-        at(gateway),
-        '/livez',
-        { BENCH_JUDGE: at(judge), NODE_OPTIONS: '--max-semi-space-size=64' },
-      ),
-      path: '/v1/score',
-      body: samples({ reward: 'judged' }),
-    },
-    router: {
-      name: 'vllm-router',
-      server: await startMeasured(
-        [
-          join(venv, 'bin/vllm-router'),
-          ...`--host 127.0.0.1 --port ${router} --worker-urls ${at(judge)} --policy round_robin --prometheus-port 8489 --log-level error`.split(
-            ' ',
-          ),
-        ],
-        at(router),
-        '/health',
-      ),
-      ...chat,
-    },
-    litellm: {
-      name: 'LiteLLM',
-      server: await startMeasured(
-        [
-          join(venv, 'bin/litellm'),
-          ...`--config ${litellmConfig} --host 127.0.0.1 --port ${litellm} --num_workers 1`.split(' '),
-        ],
-        at(litellm),
-        '/health/liveliness',
-        {
-          LITELLM_LOCAL_MODEL_COST_MAP: 'True',
-          LITELLM_LOG: 'ERROR',
-          LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY: 'true',
-          PATH: `${join(venv, 'bin')}:${process.env.PATH}`,
-        },
-      ),
-      ...chat,
-    },
+    direct: { name: 'direct', server: judge, ...chat },
+    proxy: { name: 'Fastify + undici', server: proxy, path: '/score', body: samples({}) },
+    gateway: { name: 'reward-gateway', server: gateway, path: score, body: samples({ reward: 'judged' }) },
+    router: { name: 'vllm-router', server: router, ...chat },
+    litellm: { name: 'LiteLLM', server: litellm, ...chat },
   }
 }

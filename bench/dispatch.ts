@@ -4,13 +4,13 @@
  * sigma 0.8), one five times slower. Makespan, p50 and p99 of a request, CPU of client and server, memory.
  */
 import { execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
-import { pythonOfProxies } from './contenders.ts'
-import { median } from './load.ts'
-import { type MeasuredProcess, startMeasured } from './measured-process.ts'
+import { type MeasuredProcess, startGateway, startSimulatedJudge } from './measured-process.ts'
+import { median } from './quantile.ts'
+import { routerPrograms, startLiteLlm, startRouter } from './routers.ts'
 
 const { values } = parseArgs({
   options: {
@@ -23,60 +23,37 @@ const [samples, repeats] = [Number(values.samples), Number(values.repeats)]
 const concurrency = 256
 const firstJudge = 18_801
 const judges = [0, 1, 2, 3].map((index) => `http://127.0.0.1:${firstJudge + index}`)
-const venv = join(import.meta.dirname, '.venv-proxies/bin')
 const folder = mkdtempSync(join(tmpdir(), 'reward-gateway-dispatch-'))
-const python = pythonOfProxies()
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+const python = join(routerPrograms(), 'python')
 
 interface Way {
   readonly name: string
-  readonly command: readonly string[]
-  readonly port: number
-  readonly path: string
+  start(): Promise<MeasuredProcess>
   readonly mode: 'judge' | 'gateway'
   readonly batch: number
 }
 
-const router = (name: string, program: string, policy: string, port: number): Way => ({
-  name: `client + ${name} ${policy}`,
-  command: [
-    join(venv, program),
-    ...(program === 'sglang-router' ? ['launch'] : []),
-    ...`--host 127.0.0.1 --port ${port} --policy ${policy} --prometheus-port ${port + 50} --log-level error --max-concurrent-requests 4096 --worker-urls`.split(
-      ' ',
-    ),
-    ...judges,
-  ],
-  port,
-  path: '/health',
+const router = (program: 'vllm-router' | 'sglang-router', policy: string, port: number): Way => ({
+  name: `client + ${program} ${policy}`,
+  start: () => startRouter(program, policy, port, judges),
   mode: 'judge',
   batch: 1,
 })
 const gateway = (name: string, port: number, batch: number, hedge: number): Way => ({
   name: `client + reward-gateway${name}`,
-  command:
-    `node --max-semi-space-size=64 dist/src/cli/main.js serve --config ${gatewayConfig(hedge)} --port ${port} --log-level warn`.split(
-      ' ',
-    ),
-  port,
-  path: '/readyz',
+  start: () => startGateway(gatewayConfig(hedge), port),
   mode: 'gateway',
   batch,
 })
 const ways: readonly Way[] = [
-  router('vllm-router', 'vllm-router', 'round_robin', 18_811),
-  router('vllm-router', 'vllm-router', 'power_of_two', 18_812),
-  router('sglang-router', 'sglang-router', 'cache_aware', 18_813),
-  router('sglang-router', 'sglang-router', 'power_of_two', 18_814),
+  router('vllm-router', 'round_robin', 18_811),
+  router('vllm-router', 'power_of_two', 18_812),
+  router('sglang-router', 'cache_aware', 18_813),
+  router('sglang-router', 'power_of_two', 18_814),
   {
     name: 'client + LiteLLM least-busy',
-    command: [
-      join(venv, 'litellm'),
-      '--config',
-      litellmConfig(),
-      ...'--host 127.0.0.1 --port 18815 --num_workers 1'.split(' '),
-    ],
-    port: 18_815,
-    path: '/health/liveliness',
+    start: () => startLiteLlm(18_815, judges),
     mode: 'judge',
     batch: 1,
   },
@@ -85,8 +62,9 @@ const ways: readonly Way[] = [
   gateway(', batches of 64, hedged', 18_817, 64, 0.05),
 ]
 
+const shape = ['--latency-median-ms', '300', '--latency-sigma', '0.8', '--max-num-seqs', '64', '--speed']
 const servers = await Promise.all(
-  judges.map((url, index) => startMeasured(judgeCommand(index), url, '/health')),
+  judges.map((_, index) => startSimulatedJudge(firstJudge + index, [...shape, index === 3 ? '0.2' : '1'])),
 )
 const seen = new Map<string, Record<string, number>[]>()
 try {
@@ -126,18 +104,11 @@ function lost(error: Error): Record<string, number> {
 }
 
 /** Each way runs alone, and anew for each repeat, so that nothing is left of the one before. */
-async function measured({ command, port, path, mode, batch }: Way): Promise<Record<string, number>> {
-  const url = `http://127.0.0.1:${port}`
-  const env = {
-    LITELLM_LOCAL_MODEL_COST_MAP: 'True',
-    LITELLM_LOG: 'ERROR',
-    LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY: 'true',
-    PATH: `${venv}:${process.env.PATH}`,
-  }
-  const server: MeasuredProcess = await startMeasured(command, url, path, env)
+async function measured({ start, mode, batch }: Way): Promise<Record<string, number>> {
+  const server = await start()
   try {
     const before = server.cpuSeconds()
-    const args = ['bench/scoring_client.py', mode, url, samples, 1024, concurrency, batch].map(String)
+    const args = ['bench/scoring_client.py', mode, server.url, samples, 1024, concurrency, batch].map(String)
     // A way that hangs has lost its samples, too.
     const { stdout } = await promisify(execFile)(python, args, { timeout: 60_000 })
     const { seconds, cpu, p50, p99 } = JSON.parse(stdout) as Record<'seconds' | 'cpu' | 'p50' | 'p99', number>
@@ -158,43 +129,18 @@ async function measured({ command, port, path, mode, batch }: Way): Promise<Reco
   }
 }
 
-function judgeCommand(index: number): string[] {
-  const speed = index === 3 ? 0.2 : 1
-  return `node dist/src/cli/main.js simulate --port ${firstJudge + index} --model judge --policy constant --constant 1 --latency-median-ms 300 --latency-sigma 0.8 --max-num-seqs 64 --speed ${speed}`.split(
-    ' ',
-  )
-}
-
 function gatewayConfig(hedge: number): string {
   const file = join(folder, `judged-${hedge}`, 'judged.yaml')
-  return written(file, {
-    models: {
-      judge: {
-        model: 'judge',
-        instances: judges,
-        max_in_flight: 64,
-        sampling: { temperature: 0 },
-        cache: 'never',
-        hedge: { budget: hedge },
-      },
-    },
-    steps: [{ name: 'judge', function: 'yes-no-judge', model: 'judge' }],
-  })
-}
-
-function litellmConfig(): string {
-  const entry = (url: string) => ({
-    model_name: 'judge',
-    litellm_params: { model: 'hosted_vllm/judge', api_base: `${url}/v1` },
-  })
-  return written(join(folder, 'litellm', 'config.json'), {
-    model_list: judges.map(entry),
-    router_settings: { routing_strategy: 'least-busy' },
-  })
-}
-
-function written(file: string, config: object): string {
+  const judge = {
+    model: 'judge',
+    instances: judges,
+    max_in_flight: 64,
+    sampling: { temperature: 0 },
+    cache: 'never',
+    hedge: { budget: hedge },
+  }
+  const steps = [{ name: 'judge', function: 'yes-no-judge', model: 'judge' }]
   mkdirSync(dirname(file), { recursive: true })
-  writeFileSync(file, JSON.stringify(config))
+  writeFileSync(file, JSON.stringify({ models: { judge }, steps }))
   return file
 }

@@ -7,8 +7,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { applyLoad, median } from './load.ts'
-import { startMeasured } from './measured-process.ts'
+import { applyLoad } from './load.ts'
+import { startGateway, startScript } from './measured-process.ts'
+import { prose } from './prose.ts'
+import { median } from './quantile.ts'
 
 const { values } = parseArgs({
   options: {
@@ -74,27 +76,8 @@ const folder = mkdtempSync(join(tmpdir(), 'reward-gateway-growth-'))
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
 const judgePort = 18_700
 writeConfigs()
-const gateway = await startMeasured(
-  [
-    'node',
-    '--max-semi-space-size=64',
-    'dist/src/cli/main.js',
-    'serve',
-    '--config',
-    folder,
-    '--port',
-    '18699',
-    '--log-level',
-    'warn',
-  ],
-  'http://127.0.0.1:18699',
-  '/livez',
-)
-const judgeServer = await startMeasured(
-  ['node', 'node_modules/.bin/jiti', 'bench/judge-server.ts', String(judgePort), String(Math.max(...judges))],
-  `http://127.0.0.1:${judgePort}`,
-  '/',
-)
+const gateway = await startGateway(folder, 18_699)
+const judgeServer = await startScript('judge-server', judgePort, String(Math.max(...judges)))
 
 for (const [name, points] of Object.entries(curves)) {
   if (values.only && name !== values.only) continue
@@ -139,11 +122,9 @@ async function costOf({
 }
 
 function bodyOf(reward: string, batch: number, length: number, group: number, request: number): string {
-  const filler = 'We add one to the other and look at the sum once more. '
-    .repeat(Math.ceil(length / 55))
-    .slice(0, length)
+  const text = prose(length)
   const samples = Array.from({ length: batch }, (_, index) => ({
-    response: `${filler}\n#### ${request}${index}`,
+    response: `${text}\n#### ${request}${index}`,
     ground_truth: group > 0 ? puzzle : '1',
     ...(group > 0 && { group_id: `${request}-${Math.floor(index / group)}` }),
   }))

@@ -1,45 +1,22 @@
 /** Server CPU per judged sample against a bare Fastify and undici proxy (bench/proxy.ts), in interleaved pairs. */
 import { cpus } from 'node:os'
-import { applyLoad, median } from './load.ts'
-import { type MeasuredProcess, startMeasured } from './measured-process.ts'
+import { applyLoad } from './load.ts'
+import { type MeasuredProcess, startGateway, startScript } from './measured-process.ts'
+import { prose } from './prose.ts'
+import { median } from './quantile.ts'
 
-const filler = 'We add the apples of the first day to those of the second day, and then we count again. '
 let serial = 0
 const sample = () => ({
   id: String(serial),
   prompt: `How many apples are there on day ${serial++}?`,
-  response: `${filler.repeat(23).slice(0, 2000)}#### ${serial}`,
+  response: `${prose(2000)}#### ${serial}`,
 })
 const groups = (count: number, size: number) =>
   Array.from({ length: count }, () => Array.from({ length: size }, sample))
 
-const judge = await startMeasured(
-  ['node', 'node_modules/.bin/jiti', 'bench/judge-server.ts', '8494'],
-  'http://127.0.0.1:8494',
-  '/',
-)
-const gateway = await startMeasured(
-  [
-    'node',
-    // As docs/performance.md advises.
-    '--max-semi-space-size=64',
-    'dist/src/cli/main.js',
-    'serve',
-    '--config',
-    'bench/configs/judged.yaml',
-    '--port',
-    '8495',
-    '--log-level',
-    'warn',
-  ],
-  'http://127.0.0.1:8495',
-  '/livez',
-)
-const proxy = await startMeasured(
-  ['node', 'node_modules/.bin/jiti', 'bench/proxy.ts', '8493', 'http://127.0.0.1:8494'],
-  'http://127.0.0.1:8493',
-  '/livez',
-)
+const judge = await startScript('judge-server', 8494)
+const gateway = await startGateway('bench/configs/judged.yaml', 8495, { BENCH_JUDGE: judge.url })
+const proxy = await startScript('proxy', 8493, judge.url)
 
 async function measure(
   server: MeasuredProcess,

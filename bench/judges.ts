@@ -14,7 +14,8 @@ import { Attempts } from '../src/simulate/attempts.ts'
 import { hashText } from '../src/simulate/hash.ts'
 import { startSimulatedServer } from '../src/simulate/index.ts'
 import { latencyMs } from '../src/simulate/latency.ts'
-import { median } from './load.ts'
+import { seeded } from '../src/statistics/seeded.ts'
+import { median, quantile } from './quantile.ts'
 import { VirtualServers } from './virtual-servers.ts'
 import { VirtualTime } from './virtual-time.ts'
 
@@ -56,7 +57,7 @@ const { signal } = new AbortController()
 
 interface Run {
   readonly makespan: number
-  /** Each question's time from its first call to its answer, sorted. */
+  /** Each question's time from its first call to its answer. */
   readonly latencies: readonly number[]
   readonly hedges: number
 }
@@ -94,7 +95,7 @@ async function dispatched(seed: number, hedging: number): Promise<Run> {
       }),
     ),
   )
-  return { makespan: clock.now(), latencies: latencies.sort((a, b) => a - b), hedges }
+  return { makespan: clock.now(), latencies, hedges }
 }
 
 /** One judge after the other for all samples, sample i at server i modulo their number: no second call, no stealing. */
@@ -150,15 +151,6 @@ function later(ms: number, fn: () => void): () => void {
   return () => clearTimeout(timer)
 }
 
-function seeded(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-    return state / 2 ** 32
-  }
-}
-
-const p99 = (sorted: readonly number[]): number => sorted[Math.floor(sorted.length * 0.99)] ?? 0
 const seconds = (ms: number): string => (ms / 1000).toFixed(2)
 
 const { values } = parseArgs({ options: { seeds: { type: 'string' }, real: { type: 'string' } } })
@@ -187,8 +179,8 @@ for (let seed = 1; seed <= Number(values.seeds ?? 20); seed++) {
     toIdeal: with5.makespan / ideal,
     unhedgedToIdeal: without.makespan / ideal,
     gain: shards / with5.makespan,
-    p99: p99(with5.latencies),
-    unhedgedP99: p99(without.latencies),
+    p99: quantile(with5.latencies, 0.99),
+    unhedgedP99: quantile(without.latencies, 0.99),
   }
   rows.push(row)
   console.log(

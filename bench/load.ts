@@ -11,7 +11,7 @@ export interface Load {
 
 export interface LoadResult {
   readonly seconds: number
-  /** Milliseconds, sorted. */
+  /** Milliseconds. */
   readonly latencies: readonly number[]
   readonly first: unknown
 }
@@ -42,11 +42,5 @@ export async function applyLoad({ url, path, bodies, requests, concurrency }: Lo
   }
   await Promise.all(Array.from({ length: concurrency }, worker))
   await pool.close()
-  return { seconds: (performance.now() - started) / 1000, latencies: latencies.sort((a, b) => a - b), first }
-}
-
-export const median = (values: readonly number[]): number => {
-  const sorted = [...values].sort((a, b) => a - b)
-  const middle = sorted.length >> 1
-  return sorted.length % 2 ? (sorted[middle] ?? 0) : ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2
+  return { seconds: (performance.now() - started) / 1000, latencies, first }
 }

@@ -3,11 +3,13 @@
  * `jiti bench/math-verify.ts [PAIRS.jsonl]`: gold, pred and expected a line; without it the pairs of the test suite.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { readMathTruth, verifyMath } from '../src/extract/math/index.ts'
 import { mathPairs } from '../test/support/math-pairs.ts'
+import { pythonEnvironment } from './python-environment.ts'
+import { quantile } from './quantile.ts'
 
 interface Pair {
   readonly gold: string
@@ -55,15 +57,9 @@ function ours(): Measured {
 }
 
 function theirs(): Measured {
-  const venv = join(here, '.venv-math')
-  if (!existsSync(venv)) {
-    execFileSync('python3', ['-m', 'venv', venv])
-    execFileSync(join(venv, 'bin/pip'), ['install', '-q', 'math-verify', 'antlr4-python3-runtime==4.13.2'], {
-      stdio: 'inherit',
-    })
-  }
+  const python = pythonEnvironment('.venv-math', ['math-verify', 'antlr4-python3-runtime==4.13.2'])
   const lines = pairs.map((pair) => JSON.stringify(pair)).join('\n')
-  const command = [join(venv, 'bin/python'), join(here, 'math-verify.py'), String(passes)]
+  const command = [join(python, 'python'), join(here, 'math-verify.py'), String(passes)]
   const { stdout, status } = spawnSync('taskset', ['-c', '0', ...command], {
     input: lines,
     maxBuffer: 1 << 28,
@@ -72,9 +68,6 @@ function theirs(): Measured {
   if (status !== 0) throw new Error(`Math-Verify ended with ${status}`)
   return JSON.parse(stdout.toString())
 }
-
-const quantile = (of: readonly number[], share: number): number =>
-  [...of].sort((a, b) => a - b)[Math.min(of.length - 1, Math.floor(of.length * share))] ?? Number.NaN
 
 function summary({ times, verdicts }: Measured) {
   const best = times.map((of) => Math.min(...of))

@@ -14,16 +14,19 @@ export interface MeasuredProcess {
   stop(): Promise<void>
 }
 
+type Environment = Readonly<Record<string, string>>
+
 const ticksPerSecond = 100
 
-/** Starts a command and waits until `path` answers. */
+/** Starts a command that listens at a port of this machine, and waits until `path` answers there. */
 export async function startMeasured(
   command: readonly string[],
-  url: string,
+  port: number,
   path: string,
-  env: Readonly<Record<string, string>> = {},
+  env: Environment = {},
 ): Promise<MeasuredProcess> {
   const [file = '', ...args] = command
+  const url = `http://127.0.0.1:${port}`
   const child = spawn(file, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'ignore', 'inherit'] })
   process.once('exit', () => child.kill())
   await answering(`${url}${path}`, child)
@@ -41,6 +44,35 @@ export async function startMeasured(
       if (child.exitCode === null) await once(child, 'exit')
     },
   }
+}
+
+/** The built gateway with a file or folder of configs, as docs/performance.md advises to run it. */
+export function startGateway(config: string, port: number, env: Environment = {}): Promise<MeasuredProcess> {
+  const serve = ['serve', '--config', config, '--port', String(port), '--log-level', 'warn']
+  const command = ['node', '--max-semi-space-size=64', 'dist/src/cli/main.js', ...serve]
+  return startMeasured(command, port, '/livez', env)
+}
+
+/** A simulated judge that always says 1; `shape` are further arguments of `simulate`. */
+export function startSimulatedJudge(port: number, shape: readonly string[]): Promise<MeasuredProcess> {
+  const judge = [
+    'simulate',
+    '--port',
+    String(port),
+    '--model',
+    'judge',
+    '--policy',
+    'constant',
+    '--constant',
+    '1',
+  ]
+  return startMeasured(['node', 'dist/src/cli/main.js', ...judge, ...shape], port, '/health')
+}
+
+/** A server of this folder, such as `proxy`: a script that takes its port and then these arguments. */
+export function startScript(name: string, port: number, ...args: string[]): Promise<MeasuredProcess> {
+  const command = ['node', 'node_modules/.bin/jiti', `bench/${name}.ts`, String(port), ...args]
+  return startMeasured(command, port, '/livez')
 }
 
 function cpuSecondsOf(pid: string): number {

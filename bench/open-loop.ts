@@ -18,21 +18,25 @@ export interface OpenLoad {
   body(): string
 }
 
-/** How long the generator itself stood still in its last load, at most: what is later than that is not its doing. */
-export const lateness = { mostMs: 0 }
+/** A load as it went. */
+export interface OpenLoop {
+  readonly sent: readonly Sent[]
+  /** How long the generator itself stood still at most: what is later than that is not its doing. */
+  readonly stoodStillMs: number
+}
 
 /** Arrivals are a Poisson process. Resolves when every request is answered. */
-export async function openLoop({ url, perSecond, seconds, body }: OpenLoad): Promise<readonly Sent[]> {
+export async function openLoop({ url, perSecond, seconds, body }: OpenLoad): Promise<OpenLoop> {
   const pool = new Pool(url, { headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: 30_000 })
   const sent: Sent[] = []
   const under: Promise<void>[] = []
   const began = performance.now()
   let due = 0
   let last = 0
-  lateness.mostMs = 0
+  let stoodStillMs = 0
   while (due < seconds * 1000) {
     const now = performance.now() - began
-    lateness.mostMs = Math.max(lateness.mostMs, now - last)
+    stoodStillMs = Math.max(stoodStillMs, now - last)
     last = now
     while (due <= now && due < seconds * 1000) {
       under.push(ask(pool, body(), began, due).then((one) => void sent.push(one)))
@@ -42,7 +46,7 @@ export async function openLoop({ url, perSecond, seconds, body }: OpenLoad): Pro
   }
   await Promise.all(under)
   await pool.close()
-  return sent
+  return { sent, stoodStillMs }
 }
 
 /** The most that comes through: `callers` that each send the next sample once they have an answer. */

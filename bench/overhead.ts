@@ -6,9 +6,13 @@
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
+import { join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
-import { type BenchSample, type Contender, pythonOfProxies, startContenders } from './contenders.ts'
-import { applyLoad, median } from './load.ts'
+import { type BenchSample, type Contender, startContenders } from './contenders.ts'
+import { applyLoad } from './load.ts'
+import { prose } from './prose.ts'
+import { median, quantile } from './quantile.ts'
+import { routerPrograms } from './routers.ts'
 
 const { values } = parseArgs({
   options: { repeats: { type: 'string', default: '3' }, quick: { type: 'boolean' }, out: { type: 'string' } },
@@ -17,12 +21,11 @@ const repeats = Number(values.repeats)
 const concurrencies = [1, 64, 512]
 const sizes = values.quick ? [1] : [1, 16, 128]
 
-const filler = 'We add the apples of the first day to those of the second day, and then we count again. '
 let serial = 0
 const sampleOf = (kib: number): BenchSample => ({
   id: String(serial),
   prompt: `How many apples are there on day ${serial++}?`,
-  response: filler.repeat(Math.ceil((kib * 1024) / filler.length)).slice(0, kib * 1024),
+  response: prose(kib * 1024),
 })
 
 /** Requests of one measurement: enough for the 10 ms in which the kernel counts, few enough for all cells. */
@@ -43,11 +46,10 @@ async function loaded({ server, path, body }: Contender, kib: number, concurrenc
   const bodies = Array.from({ length: requests }, () => body(sampleOf(kib)))
   const before = server.cpuSeconds()
   const { latencies, seconds } = await applyLoad({ url: server.url, path, bodies, requests, concurrency })
-  const quantile = (share: number) => latencies[Math.floor(latencies.length * share)] ?? 0
   return {
     cpuSecondsPer1000: ((server.cpuSeconds() - before) * 1000) / requests,
-    p50Ms: quantile(0.5),
-    p99Ms: quantile(0.99),
+    p50Ms: median(latencies),
+    p99Ms: quantile(latencies, 0.99),
     perSecond: requests / seconds,
   }
 }
@@ -57,7 +59,7 @@ async function scoring(mode: 'judge' | 'gateway', { server }: Contender, kib: nu
   const count = requestsOf(kib, concurrency)
   const before = server.cpuSeconds()
   const args = ['bench/scoring_client.py', mode, server.url, count, kib * 1024, concurrency].map(String)
-  const { stdout } = await promisify(execFile)(pythonOfProxies(), args)
+  const { stdout } = await promisify(execFile)(join(routerPrograms(), 'python'), args)
   const { seconds, cpu } = JSON.parse(stdout) as { seconds: number; cpu: number }
   // The server's part of the warm-up, `concurrency` samples, is not the client's: leave its share out.
   const served = ((server.cpuSeconds() - before) * count) / (count + concurrency)

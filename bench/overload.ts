@@ -5,8 +5,10 @@
 import { appendFileSync } from 'node:fs'
 import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
-import { type MeasuredProcess, startMeasured } from './measured-process.ts'
-import { closedLoop, lateness, openLoop, type Sent } from './open-loop.ts'
+import { startGateway, startSimulatedJudge } from './measured-process.ts'
+import { closedLoop, openLoop, type Sent } from './open-loop.ts'
+import { prose } from './prose.ts'
+import { quantile } from './quantile.ts'
 
 const { values } = parseArgs({
   options: { seconds: { type: 'string', default: '60' }, out: { type: 'string' } },
@@ -14,35 +16,17 @@ const { values } = parseArgs({
 const seconds = Number(values.seconds)
 /** Half of the peak follows for so long. */
 const calmSeconds = 15
-const main = 'dist/src/cli/main.js'
 const judges = [18_481, 18_482]
-const url = 'http://127.0.0.1:18480'
 
-const filler = 'We add the apples of the first day to those of the second day, and then we count again. '
 let serial = 0
 const body = (): string => {
   const prompt = `How many apples are there on day ${serial++}?`
   return JSON.stringify({
     reward: 'overload',
-    samples: [{ prompt, response: `${filler.repeat(23)}#### ${serial}` }],
+    samples: [{ prompt, response: `${prose(2000)}#### ${serial}` }],
   })
 }
 
-const startJudge = (port: number): Promise<MeasuredProcess> => {
-  const shape = ['--max-num-seqs', '16', '--latency-median-ms', '200', '--latency-sigma', '0.3']
-  const what = ['--model', 'judge', '--policy', 'constant', '--constant', '1', '--seed', String(port)]
-  const command = ['node', main, 'simulate', '--port', String(port), ...what, ...shape]
-  return startMeasured(command, `http://127.0.0.1:${port}`, '/health')
-}
-
-const startGateway = (): Promise<MeasuredProcess> => {
-  const settings = ['--config', 'bench/configs/overload.yaml', '--port', '18480', '--log-level', 'warn']
-  const env = Object.fromEntries(judges.map((port, i) => [`JUDGE_${i}`, `http://127.0.0.1:${port}`]))
-  return startMeasured(['node', '--max-semi-space-size=64', main, 'serve', ...settings], url, '/livez', env)
-}
-
-const quantile = (values: readonly number[], share: number): number =>
-  [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? 0
 const msOf = (sent: readonly Sent[], kind: Sent['kind']): readonly number[] =>
   sent.filter((one) => one.kind === kind).map(({ ms }) => ms)
 const told = (ms: readonly number[]): string =>
@@ -68,13 +52,19 @@ function calmFrom(after: readonly Sent[], normal: readonly number[]): number | n
   return calm
 }
 
-const processes = await Promise.all(judges.map(startJudge))
-const gateway = await startGateway()
+const shape = ['--max-num-seqs', '16', '--latency-median-ms', '200', '--latency-sigma', '0.3']
+const processes = await Promise.all(
+  judges.map((port) => startSimulatedJudge(port, [...shape, '--seed', String(port)])),
+)
+const addresses = Object.fromEntries(processes.map((judge, i) => [`JUDGE_${i}`, judge.url]))
+const gateway = await startGateway('bench/configs/overload.yaml', 18_480, addresses)
+const { url } = gateway
 try {
   say(`${cpus().length} x ${cpus()[0]?.model}, node ${process.version}, load ${loadavg()[0]?.toFixed(1)}`)
   await openLoop({ url, body, perSecond: () => 60, seconds: 5 })
   const peak = await closedLoop({ url, body, callers: 64, seconds: 15 })
-  const normal = msOf(await openLoop({ url, body, perSecond: () => peak / 2, seconds: 15 }), 'scored')
+  const calm = await openLoop({ url, body, perSecond: () => peak / 2, seconds: 15 })
+  const normal = msOf(calm.sent, 'scored')
   say(`peak goodput ${peak.toFixed(1)} samples/s; latency at half of it, p50 / p99 / max: ${told(normal)} ms`)
 
   const memory = [gateway.rssMib()]
@@ -85,7 +75,7 @@ try {
     if (memory.length === seconds) used = gateway.cpuSeconds() - cpu
   }, 1000)
   const perSecond = (second: number) => (second < seconds ? peak * 3 : peak / 2)
-  const all = await openLoop({ url, body, perSecond, seconds: seconds + calmSeconds })
+  const { sent: all, stoodStillMs } = await openLoop({ url, body, perSecond, seconds: seconds + calmSeconds })
   clearInterval(watch)
   const sent = all.filter(({ at }) => at < seconds * 1000)
   const inTime = all.filter(({ kind, at, ms }) => kind === 'scored' && at + ms < seconds * 1000)
@@ -104,7 +94,7 @@ try {
     `  refused ${(refused.length / seconds).toFixed(1)}/s in ${told(msOf(sent, 'refused'))} ms, ${silent.length} of them without Retry-After`,
   )
   say(
-    `  neither scored nor refused: ${others.length}; the generator stood still for ${lateness.mostMs.toFixed(0)} ms at most`,
+    `  neither scored nor refused: ${others.length}; the generator stood still for ${stoodStillMs.toFixed(0)} ms at most`,
   )
   const most = [0, 1, 2].map((third) => {
     const length = Math.floor(seconds / 3)
@@ -113,8 +103,10 @@ try {
   say(
     `  memory before ${memory[0]?.toFixed(0)} MiB; at most, in each third of the time: ${most.join(', ')} MiB`,
   )
-  const calm = calmFrom(all, normal)
-  say(`then half of the peak: latencies as before ${calm === null ? 'not' : `from second ${calm} on`}`)
+  const calmSecond = calmFrom(all, normal)
+  say(
+    `then half of the peak: latencies as before ${calmSecond === null ? 'not' : `from second ${calmSecond} on`}`,
+  )
   if (values.out) appendFileSync(values.out, `${lines.join('\n')}\n`)
 } finally {
   await gateway.stop()

@@ -3,13 +3,15 @@ import { execFileSync } from 'node:child_process'
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { applyLoad, median } from './load.ts'
-import { startMeasured } from './measured-process.ts'
+import { applyLoad } from './load.ts'
+import { startGateway } from './measured-process.ts'
+import { prose } from './prose.ts'
+import { median } from './quantile.ts'
 
 const count = 16_384
 const size = 512
 const folder = join(import.meta.dirname, 'python-host')
-const text = 'We add the apples of the first day to those of the second day. '.repeat(16)
+const text = prose(1000)
 const bodies = Array.from({ length: count / size }, (_, batch) => {
   const samples = Array.from({ length: size }, (_, at) => ({
     response: text,
@@ -32,14 +34,9 @@ console.log(
 for (const processes of [1, 2]) {
   const configs = mkdtempSync(join(tmpdir(), 'reward-gateway-python-'))
   cpSync(join(folder, 'counted.yaml'), join(configs, 'counted.yaml'))
-  writeFileSync(join(configs, 'gateway.json'), JSON.stringify({ functions: { python: { processes } } }))
-  const port = String(8495 + processes)
-  const command = ['node', 'dist/src/cli/main.js', 'serve', '--config', configs, '--reward-functions', folder]
-  const gateway = await startMeasured(
-    [...command, '--port', port, '--log-level', 'warn'],
-    `http://127.0.0.1:${port}`,
-    '/livez',
-  )
+  const functions = { folders: [folder], python: { processes } }
+  writeFileSync(join(configs, 'gateway.json'), JSON.stringify({ functions }))
+  const gateway = await startGateway(configs, 8495 + processes)
   const served = async () => {
     const before = [gateway.cpuSeconds(), gateway.childrenCpuSeconds()] as const
     const load = { url: gateway.url, path: '/v1/score', bodies, requests: bodies.length, concurrency: 4 }

@@ -5,25 +5,20 @@
  */
 import { deepStrictEqual } from 'node:assert'
 import { execFileSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { applyLoad, median } from './load.ts'
-import { type MeasuredProcess, startMeasured } from './measured-process.ts'
+import { applyLoad } from './load.ts'
+import { type MeasuredProcess, startGateway, startMeasured, startScript } from './measured-process.ts'
+import { prose } from './prose.ts'
+import { pythonEnvironment } from './python-environment.ts'
+import { median } from './quantile.ts'
 
 const { values } = parseArgs({ options: { kib: { type: 'string', default: '1' } } })
 const kib = Number(values.kib)
 const here = import.meta.dirname
-const venv = join(here, '.venv')
-if (!existsSync(venv)) {
-  execFileSync('python3', ['-m', 'venv', venv])
-  execFileSync(join(venv, 'bin/pip'), ['install', '-q', 'fastapi', 'uvicorn[standard]'], {
-    stdio: 'inherit',
-  })
-}
+const python = pythonEnvironment('.venv', ['fastapi', 'uvicorn[standard]'])
 
-const filler = 'We add the apples of the first day to those of the second day, and then we count again. '
 const samples = Array.from({ length: 512 }, (_, index) => {
   const truth = String(index * 7)
   const answer =
@@ -37,7 +32,7 @@ const samples = Array.from({ length: 512 }, (_, index) => {
   return {
     id: String(index),
     prompt: 'How many apples are there?',
-    response: `${filler.repeat(12 * kib).slice(0, 1000 * kib)}${answer}`,
+    response: `${prose(1000 * kib)}${answer}`,
     ground_truth: truth,
     data_source: 'bench',
   }
@@ -45,43 +40,10 @@ const samples = Array.from({ length: 512 }, (_, index) => {
 const singles = samples.map((sample) => [sample])
 const batches = [samples.slice(0, 256), samples.slice(256)]
 
-const gateway = await startMeasured(
-  [
-    'node',
-    // As docs/performance.md advises.
-    '--max-semi-space-size=64',
-    'dist/src/cli/main.js',
-    'serve',
-    '--config',
-    'bench/configs/rule.yaml',
-    '--port',
-    '8491',
-    '--log-level',
-    'warn',
-  ],
-  'http://127.0.0.1:8491',
-  '/livez',
-)
-const peer = await startMeasured(
-  [
-    join(venv, 'bin/uvicorn'),
-    'peer:app',
-    '--app-dir',
-    here,
-    '--port',
-    '8492',
-    '--no-access-log',
-    '--log-level',
-    'warning',
-  ],
-  'http://127.0.0.1:8492',
-  '/openapi.json',
-)
-const floor = await startMeasured(
-  ['node', 'node_modules/.bin/jiti', 'bench/floor.ts', '8496'],
-  'http://127.0.0.1:8496',
-  '/livez',
-)
+const gateway = await startGateway('bench/configs/rule.yaml', 8491)
+const uvicorn = ['--app-dir', here, '--port', '8492', '--no-access-log', '--log-level', 'warning']
+const peer = await startMeasured([join(python, 'uvicorn'), 'peer:app', ...uvicorn], 8492, '/openapi.json')
+const floor = await startScript('floor', 8496)
 
 /** Every result of an answer, whole; numbers are compared as JSON.parse reads them. */
 const resultsOf = (answer: unknown) => (answer as { results: unknown[] }).results
@@ -129,7 +91,7 @@ const shapes = [
 console.log(
   `${cpus()[0]?.model}, node ${process.version}; CPU ms of the server for each sample, medians of 5 interleaved rounds; ${kib} KB`,
 )
-const inProcess = execFileSync(join(venv, 'bin/python'), [join(here, 'peer.py')], {
+const inProcess = execFileSync(join(python, 'python'), [join(here, 'peer.py')], {
   input: JSON.stringify(samples),
 })
 console.log(`the Python function in process, without a server: ${Number(inProcess).toFixed(4)}`)
