@@ -13,3 +13,11 @@ export const systemClock: Clock = {
     return () => clearTimeout(timer)
   },
 }
+
+/** Whether the work was done in time; work that goes on is left to itself. Rejects as the work does until then. */
+export function within(clock: Clock, ms: number, work: Promise<unknown>): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const cancel = clock.after(ms, () => resolve(false))
+    work.then(() => resolve(true), reject).finally(cancel)
+  })
+}

@@ -1,5 +1,5 @@
 import type { CanaryEvents } from '../canary/canary.ts'
-import type { Clock } from '../clock.ts'
+import { type Clock, within } from '../clock.ts'
 import { type Engine, openEngine } from '../engine/engine.ts'
 import type { EngineEvents } from '../engine/events.ts'
 import type { FunctionEvents } from '../functions/events.ts'
@@ -140,7 +140,7 @@ export async function openServing(options: ServingOptions, before?: Serving): Pr
       secret,
       async close(graceMs) {
         canary?.close()
-        await atMost(clock, graceMs, Promise.all([engine.idle(), passing.idle()]))
+        await within(clock, graceMs, Promise.all([engine.idle(), passing.idle()]))
         ending ??= end()
         await ending
       },
@@ -149,15 +149,4 @@ export async function openServing(options: ServingOptions, before?: Serving): Pr
     await functions.close()
     throw error
   }
-}
-
-/** Resolves with the work or when the time is over, whichever comes first. */
-function atMost(clock: Clock, ms: number, work: Promise<unknown>): Promise<void> {
-  return new Promise((resolve) => {
-    const cancel = clock.after(ms, resolve)
-    void work.then(() => {
-      cancel()
-      resolve()
-    })
-  })
 }

@@ -36,6 +36,13 @@ export function parseJsonText(text: string): ParsedText {
   return { value, oddities }
 }
 
+/** What is wrong where an integer was too long, its place below `where`; null: none was. */
+export function tooLongInteger(oddities: readonly Oddity[], where: readonly string[] = []): string | null {
+  const tooLong = oddities.find(({ literal }) => /\d/.test(literal))
+  if (!tooLong) return null
+  return `${[...where, ...tooLong.path].join('.')}: an integer beyond 2^53 would be rounded; send it as a string`
+}
+
 /** False where no number in a parsed value can have been a longer integer; what is very deep is not looked into. */
 function mayBeRounded(value: unknown, depth: number): boolean {
   if (typeof value === 'number') return !(Math.abs(value) < 2 ** 53)

@@ -1,6 +1,6 @@
 import { didYouMean } from '../nearest-name.ts'
 import type { Json } from '../sample/json.ts'
-import { asJson, isDeeperThan, type ParsedText, parseJsonText } from './json-text.ts'
+import { asJson, isDeeperThan, type ParsedText, parseJsonText, tooLongInteger } from './json-text.ts'
 import { nativeSample, type Truth, truthOf } from './native-sample.ts'
 
 /** A truth, or what is wrong with it; null: none was sent. */
@@ -26,10 +26,8 @@ export function readLabel(label: unknown): ReadTruth {
   const { value: carried, oddities } =
     typeof label === 'string' ? objectIn(label) : { value: label, oddities: [] }
   if (!isCarrier(carried)) return { truth: plainTruth(asJson(label)) }
-  const tooLong = oddities.find(({ literal }) => /\d/.test(literal))
-  if (!tooLong) return readTruth(carried, 'label')
-  const at = ['label', ...tooLong.path].join('.')
-  return { problem: `${at}: an integer beyond 2^53 would be rounded; send it as a string` }
+  const tooLong = tooLongInteger(oddities, ['label'])
+  return tooLong === null ? readTruth(carried, 'label') : { problem: tooLong }
 }
 
 /** Reads an object with the native fields. `where` names it in problems. */

@@ -1,8 +1,9 @@
 import { z } from 'zod'
+import { badSample } from './bad-sample.ts'
 import { runQuery, templateQuery } from './chat/query.ts'
 import { separate } from './chat/separate.ts'
 import { type Wire, wireRoute } from './wire.ts'
-import { badSample, wireSample } from './wire-sample.ts'
+import { wireSample } from './wire-sample.ts'
 
 const route = wireRoute({
   summary: 'LLaMA-Factory PPO: reward_model_type: api',

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { GroupMembership, Message, Sample, Unreadable } from '../sample/sample.ts'
-import { asJson, isDeeperThan, type Oddity } from './json-text.ts'
+import { badSample } from './bad-sample.ts'
+import { asJson, isDeeperThan, type Oddity, tooLongInteger } from './json-text.ts'
 import { isPlainRow, type PlainRow } from './plain-row.ts'
 
 const contentPart = z.object({ type: z.string(), text: z.string().optional() })
@@ -53,21 +54,14 @@ export function readNativeSample(
   index: number,
   oddities: readonly Oddity[] = [],
 ): Sample | Unreadable {
-  const badSample = (detail: string): Unreadable => ({
-    id: idOf(row, index),
-    failure: { kind: 'bad_sample', retryable: false, detail },
-  })
+  const bad = (detail: string): Unreadable => badSample(idOf(row, index), detail)
   const data = isPlainRow(row) ? row : checked(row)
-  if (typeof data === 'string') return badSample(data)
+  if (typeof data === 'string') return bad(data)
   for (const field of nested) {
-    if (isDeeperThan(data[field], maxDepth)) return badSample(`${field}: nested deeper than ${maxDepth}`)
+    if (isDeeperThan(data[field], maxDepth)) return bad(`${field}: nested deeper than ${maxDepth}`)
   }
-  const tooLong = oddities.find(({ literal }) => /\d/.test(literal))
-  if (tooLong) {
-    return badSample(
-      `${tooLong.path.join('.')}: an integer beyond 2^53 would be rounded; send it as a string`,
-    )
-  }
+  const tooLong = tooLongInteger(oddities)
+  if (tooLong !== null) return bad(tooLong)
   const sample = sampleOf(data, index)
   return oddities.length > 0 ? { ...sample, flags: ['non_finite_input'] } : sample
 }

@@ -1,11 +1,12 @@
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
+import { badSample } from './bad-sample.ts'
 import { runQuery, templateQuery } from './chat/query.ts'
 import { separate } from './chat/separate.ts'
 import { readLabel } from './label.ts'
 import { metricsOf } from './metrics.ts'
 import { type Wire, wireRoute } from './wire.ts'
-import { badSample, wireSample } from './wire-sample.ts'
+import { wireSample } from './wire-sample.ts'
 
 const body = z.object({
   query: z.array(z.string()).min(1).describe('Prompt and response in one text, with special tokens.'),

@@ -1,6 +1,5 @@
 import { asJson } from './json-text.ts'
-import type { ReadTruth } from './label.ts'
-import { readTruth } from './label.ts'
+import { type ReadTruth, readTruth } from './label.ts'
 
 /** Names under which data sets keep what a response is compared with, in the order of preference. */
 const truthNames = ['ground_truth', 'expected_answer', 'reference_answer', 'answer', 'solution', 'label']

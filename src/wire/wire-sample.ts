@@ -1,7 +1,7 @@
 import type { Sample, Unreadable } from '../sample/sample.ts'
-import type { Oddity } from './json-text.ts'
-import type { ReadTruth } from './label.ts'
-import { plainTruth } from './label.ts'
+import { badSample } from './bad-sample.ts'
+import { type Oddity, tooLongInteger } from './json-text.ts'
+import { plainTruth, type ReadTruth } from './label.ts'
 import type { Truth } from './native-sample.ts'
 import type { Truths } from './truths.ts'
 
@@ -18,13 +18,8 @@ export interface WireRow {
 
 /** The sample of one row of a wire; an Unreadable where its truth has a mistake, is rounded or is not found. */
 export function wireSample({ id, prompt, response, label, oddities, truths }: WireRow): Sample | Unreadable {
-  const tooLong = oddities.find(({ literal }) => /\d/.test(literal))
-  if (tooLong) {
-    return badSample(
-      id,
-      `${tooLong.path.join('.')}: an integer beyond 2^53 would be rounded; send it as a string`,
-    )
-  }
+  const tooLong = tooLongInteger(oddities)
+  if (tooLong !== null) return badSample(id, tooLong)
   if (label && 'problem' in label) return badSample(id, label.problem)
   let truth: Truth
   if (label) truth = label.truth
@@ -36,9 +31,3 @@ export function wireSample({ id, prompt, response, label, oddities, truths }: Wi
   const sample = { id, prompt, response, ...truth }
   return oddities.length > 0 ? { ...sample, flags: ['non_finite_input'] } : sample
 }
-
-/** A row whose sample cannot be told. */
-export const badSample = (id: string, detail: string): Unreadable => ({
-  id,
-  failure: { kind: 'bad_sample', retryable: false, detail },
-})

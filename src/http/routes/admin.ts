@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { type Clock, within } from '../../clock.ts'
 import { GatewayError } from '../../errors.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { shownModel } from '../inspector/shown-model.ts'
@@ -25,7 +26,7 @@ const leaving = z.strictObject({
 })
 
 /** What an operator or a trainer changes while the gateway runs; every route needs a key with the scope `admin`. */
-export function adminRoutes(app: ZodApp, gateway: Gateway): void {
+export function adminRoutes(app: ZodApp, gateway: Gateway, clock: Clock): void {
   const stateOf = (name: string) => {
     const found = gateway.models().find((model) => model.name === name)
     if (found) return shownModel(found)
@@ -80,7 +81,7 @@ export function adminRoutes(app: ZodApp, gateway: Gateway): void {
         const { name } = request.params
         const { url, wait_s } = request.body
         const change = order === 'drain' ? gateway.pools.drainInstance : gateway.pools.removeInstance
-        const isDone = await within(wait_s * 1000, change(name, url))
+        const isDone = await within(clock, wait_s * 1000, change(name, url))
         return reply.code(isDone ? 200 : 202).send(stateOf(name))
       },
     )
@@ -101,12 +102,4 @@ export function adminRoutes(app: ZodApp, gateway: Gateway): void {
       return { rewards: gateway.rewards().map(({ name, version }) => ({ name, version })) }
     },
   )
-}
-
-/** Whether the work was done in time; work that goes on is left to itself. Rejects as the work does until then. */
-function within(ms: number, work: Promise<void>): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => resolve(false), ms)
-    work.then(() => resolve(true), reject).finally(() => clearTimeout(timer))
-  })
 }
