@@ -35,7 +35,7 @@ export interface AppOptions {
   readonly live?: Live
   /** The folder of the built page; the package's own if absent. */
   readonly page?: string
-  /** Of the keys' rates and the page's ticks. */
+  /** The system's if absent. */
   readonly clock?: Clock
 }
 
@@ -87,11 +87,11 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   await serveDocs(app, gateway.version)
   const typed = app.withTypeProvider<ZodProvider>()
   scoreRoutes(typed, gateway, keyLimits)
-  wireRoutes(typed, gateway, keyLimits, metrics.requests.repeated)
+  wireRoutes(typed, { gateway, limits: keyLimits, clock, repeated: metrics.requests.repeated })
   rewardRoutes(typed, gateway)
   healthRoutes(typed, gateway, metrics)
   passThroughRoutes(typed, gateway)
-  adminRoutes(typed, gateway)
+  adminRoutes(typed, gateway, clock)
   const { live, page } = options
   if (live) inspectorRoutes(typed, gateway, { live, clock, ...(page !== undefined && { page }) })
   return app

@@ -32,6 +32,7 @@ t.test('members of a group come in requests of their own', async (t) => {
     {
       held: { models, group: { wait_s: 5 }, steps: [duel] },
       some: { models, group: { wait_s: 5, min: 2 }, steps: [duel] },
+      unsaid: { models, steps: [duel] },
       gated: {
         models,
         group: { wait_s: 5 },
@@ -113,6 +114,28 @@ t.test('members of a group come in requests of their own', async (t) => {
       t.strictSame(await results(late), ['group_incomplete'])
     }
   })
+
+  await t.test(
+    'a request that holds groups waits half of its time where the reward names none',
+    async (t) => {
+      const hold = (count: number) =>
+        group('h', ['1', '2', '3'])
+          .slice(0, count)
+          .map((row) => send('unsaid', [row], { holdsGroups: true }))
+      const whole = (await Promise.all(hold(3))).flat().map(resultOf)
+      t.ok(whole.every((value) => typeof value === 'number'))
+      const sent = hold(2).map((one) => one.then(([outcome]) => resultOf(outcome)))
+      t.strictSame(await Promise.all(sent), whole.slice(0, 2), 'a retry gets what the first try got')
+      const short = group('i', ['1', '2', '3'])
+        .slice(1)
+        .map((row) => send('unsaid', [row], { holdsGroups: true }))
+      await turns()
+      clock.advance(30_001)
+      t.strictSame((await Promise.all(short)).flat().map(resultOf), ['group_incomplete', 'group_incomplete'])
+      const [apart] = await results(send('unsaid', group('j', ['1', '2', '3']).slice(2)))
+      t.equal(apart, 'group_incomplete', 'else no request waits')
+    },
+  )
 
   await t.test('a member behind a closed gate completes its group', async (t) => {
     const sent = group('e', ['1', '0', '2']).map((row) => send('gated', [row]))

@@ -142,12 +142,12 @@ t.test('a gateway scores samples', async (t) => {
 
   await t.test('a reward or a request says what holds in place of an invalid row', async (t) => {
     const given = async (onInvalid?: Parameters<typeof gateway.score>[0]['onInvalid']) =>
-      (await outcomesOf(gateway, 'number', siblings, onInvalid ? { onInvalid } : {}))[1]
+      (await outcomesOf(gateway, 'number', siblings, onInvalid === undefined ? {} : { onInvalid }))[1]
     t.match(await given(), { valid: false, substitute: 7 })
-    t.match(await given({ kind: 'number', value: -1 }), { substitute: -1 })
-    t.match(await given({ kind: 'group_mean', fallback: null }), { substitute: 1 / 3 })
-    t.match(await given({ kind: 'null' }), { substitute: null })
-    await t.rejects(given({ kind: 'fail' }), { code: 'RG_SAMPLES_FAILED' })
+    t.match(await given(-1), { substitute: -1 })
+    t.match(await given('group_mean'), { substitute: 1 / 3 })
+    t.match(await given(null), { substitute: null })
+    await t.rejects(given('fail'), { code: 'RG_SAMPLES_FAILED' })
     await t.rejects(outcomesOf(gateway, 'refused', siblings), { code: 'RG_SAMPLES_FAILED' })
     t.strictSame(await results('refused', '1'), [1])
   })

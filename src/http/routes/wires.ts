@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import type { Gateway, ScoreJob } from '../../gateway/gateway.ts'
+import type { Clock } from '../../clock.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
 import type { RequestMetrics } from '../../telemetry/metrics/request-metrics.ts'
 import { wires } from '../../wire/index.ts'
 import { settle } from '../../wire/settle.ts'
@@ -12,19 +13,22 @@ import type { KeyLimits } from '../key-limits.ts'
 import { timeModels } from '../model-time.ts'
 import { traceOf } from '../tracing.ts'
 import type { ZodApp } from '../validation.ts'
-import { scoreReading, shapeOf } from '../wire-score.ts'
+import { groupJob, shapeOf } from '../wire-score.ts'
 import { openWireState, type WireState } from '../wire-state.ts'
 
 const params = z.object({ reward: z.string() })
 
+/** What the routes of all wires work with. `repeated` is told of each request that joined an earlier one. */
+interface WireParts {
+  readonly gateway: Gateway
+  readonly limits: KeyLimits
+  readonly clock: Clock
+  readonly repeated: RequestMetrics['repeated']
+}
+
 /** POST /wire/<trainer>/<reward>...: the trainers' own formats. Throws RG_CONFIG_INVALID for truths that cannot be read. */
-export function wireRoutes(
-  app: ZodApp,
-  gateway: Gateway,
-  limits: KeyLimits,
-  repeated: RequestMetrics['repeated'],
-): void {
-  const state = openWireState(gateway, app.log)
+export function wireRoutes(app: ZodApp, parts: WireParts): void {
+  const state = openWireState(parts.gateway, parts.clock, app.log)
   for (const wire of wires) {
     const tags = [`wire: ${wire.name}`]
     const address = `/wire/${wire.name}/:reward`
@@ -33,7 +37,7 @@ export function wireRoutes(
       app.post(
         `${address}${path}`,
         { schema: { tags, summary, params, querystring, body }, config: { repeats: true } },
-        (request, reply) => answer(gateway, limits, repeated, state(), wire, path, route, request, reply),
+        (request, reply) => answer(parts, state(), { wire, path, route }, request, reply),
       )
     }
     for (const [path, reply] of Object.entries(wire.fixed ?? {})) {
@@ -44,20 +48,16 @@ export function wireRoutes(
 }
 
 async function answer(
-  gateway: Gateway,
-  limits: KeyLimits,
-  repeated: RequestMetrics['repeated'],
-  { truths, repeats, held }: WireState,
-  wire: Wire,
-  path: string,
-  route: WireRoute,
+  { gateway, limits, repeated }: WireParts,
+  { truths, repeats }: WireState,
+  { wire, path, route }: { readonly wire: Wire; readonly path: string; readonly route: WireRoute },
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
   const { body, query } = request
   const { reward } = request.params as z.output<typeof params>
   const configured: Readonly<Record<string, WireSettings | undefined>> = gateway.settings.wires
-  const settings = configured[wire.name] ?? {}
+  const { deadline_s, on_invalid: onInvalid } = configured[wire.name] ?? {}
   const plan = gateway.reward(reward)
   const reading = route.read({
     body,
@@ -66,35 +66,33 @@ async function answer(
     truths: truths.get(wire.name) ?? null,
   })
   limits.takeSamples(request, reply, reading.rows.length)
-  const seconds = settings.deadline_s ?? wire.deadlineS
-  const deadlineMs = settings.deadline_s === undefined ? reading.deadlineMs : undefined
-  const limit = deadlineMs ?? (seconds === null ? undefined : seconds * 1000)
+  const grouped = groupJob(plan, reading)
+  const seconds = deadline_s ?? wire.deadlineS
+  const asked = deadline_s === undefined ? reading.deadlineMs : undefined
+  const deadlineMs = asked ?? (seconds === null ? undefined : seconds * 1000)
   const { run } = query as { run?: string }
   const key = [wire.name, path, reward, plan.version, JSON.stringify(query), digestOf(request)].join('\n')
   let isRepeat = true
   const scored = repeats.join(key, goneSignal(reply), (signal) => {
     isRepeat = false
-    const job = {
+    return gateway.score({
+      reward,
+      rows: reading.rows,
       requestId: request.id,
       ...traceOf(request),
       isRefusable: true,
       signal,
-      ...(limit !== undefined && { deadlineMs: limit }),
-      ...overriding(settings),
+      ...(deadlineMs !== undefined && { deadlineMs }),
+      // It goes before the reward's own; what fails is for the wire to say.
+      ...(onInvalid !== undefined && onInvalid !== 'fail' && { onInvalid }),
       ...(run !== undefined && { run }),
-    }
-    return scoreReading(gateway, held, plan, reading, job, () => timeModels(request))
+      // Waiting for the others of a group is no work of the gateway's.
+      ...(grouped.holdsGroups ? grouped : { modelTime: timeModels(request) }),
+    })
   })
   if (isRepeat) repeated(wire.name)
   const { outcomes } = await scored
-  const answers = settle(wire.name, route.invalid, outcomes, settings.on_invalid)
+  const answers = settle(wire.name, route.invalid, outcomes, onInvalid)
   // Some clients refuse any other type, and a bare number is JSON too.
   return reply.type('application/json').send(JSON.stringify(reading.write(answers, shapeOf(plan))))
-}
-
-/** A wire's own `on_invalid` goes before the reward's; what fails is for the wire to say. */
-function overriding({ on_invalid: setting }: WireSettings): Pick<ScoreJob, 'onInvalid'> {
-  if (setting === undefined || setting === 'fail') return {}
-  if (typeof setting === 'number') return { onInvalid: { kind: 'number', value: setting } }
-  return { onInvalid: { kind: 'group_mean', fallback: setting === 'group_mean' ? null : setting.group_mean } }
 }

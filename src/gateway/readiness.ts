@@ -1,0 +1,33 @@
+import type { InstanceSnapshot, ModelSnapshot } from '../models/models.ts'
+import type { Plan } from '../plan/plan.ts'
+import type { Serving } from './serving.ts'
+
+/** One instance of a model, by its address. */
+export interface Suspect {
+  readonly model: string
+  readonly instance: string
+}
+
+/** Instances of these plans' models that fail their canaries. */
+export function suspectsOf({ models }: Serving, plans: Iterable<Plan>): readonly Suspect[] {
+  return neededBy(plans, models.snapshot()).flatMap(({ name, instances }) =>
+    instances
+      .filter(({ state }) => state === 'suspect')
+      .map(({ address }) => ({ model: name, instance: address })),
+  )
+}
+
+/** What is needed before every plan can be scored, in words: models without a living instance. */
+export function missingModels({ plans, models }: Serving): readonly string[] {
+  return neededBy(plans.values(), models.snapshot())
+    .filter(({ instances }) => !instances.some(isUsable))
+    .map(({ name }) => `model '${name}' has no instance that answers`)
+}
+
+function neededBy(plans: Iterable<Plan>, models: readonly ModelSnapshot[]): readonly ModelSnapshot[] {
+  const needed = new Set([...plans].flatMap(({ steps }) => steps.flatMap((step) => step.models)))
+  return models.filter(({ name }) => needed.has(name))
+}
+
+/** A sleeping instance wakes when it is needed. */
+const isUsable = ({ state }: InstanceSnapshot): boolean => state === 'ready' || state === 'asleep'
