@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { runCommand } from '../support/command-line.ts'
 
@@ -30,3 +31,19 @@ t.test(
     t.match(stdout, /the answers are equal/)
   },
 )
+
+t.test('the reward and the function that the README defines are in order', async (t) => {
+  const block = (language: string) =>
+    new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'ms').exec(readme)?.[1] ?? ''
+  const step = '  - { name: polite, function: polite, model: judge-a, weight: 0.1 }\n'
+  const models = 'models: { judge-a: { model: judge, instances: [http://127.0.0.1:9] } }\n'
+  const folder = t.testdir({
+    'mine.yaml': block('yaml') + step + models,
+    functions: { 'polite.ts': block('ts') },
+  })
+  const args = [join(folder, 'mine.yaml'), '--reward-functions', join(folder, 'functions')]
+  const { code, stdout, stderr } = await runCommand(['check', ...args])
+  t.equal(code, 0, stderr)
+  t.match(stdout, /polite asks judge-a .* scores from 0 to 1\./)
+  t.match(stdout, /The reward lies from 0 to 1\.4\./)
+})
