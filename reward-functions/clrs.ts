@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { defineRule } from '../src/contract/index.ts'
+import { defineRule, mode } from '../src/contract/index.ts'
 import { afterThink, trimSpace } from '../src/extract/index.ts'
 
 /** CLRS-Text: the final result, equal as text; a trace of hints may stand before it, divided by `|`. */
 export default defineRule({
   truth: z.string(),
-  options: z.strictObject({ mode: z.enum(['sound', 'reference']).default('sound') }),
+  options: z.strictObject({ mode }),
   range: [0, 1],
   score({ sample: { response }, truth, options: { mode } }) {
     const answer = resultOf(mode === 'sound' ? (afterThink(response) ?? '') : response)

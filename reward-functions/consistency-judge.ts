@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineModelReward, fill, type Prompt, type Verdict } from '../src/contract/index.ts'
+import { defineModelReward, fill, mode, type Prompt, type Verdict } from '../src/contract/index.ts'
 import { publishedMean, publishedVerdict } from '../src/extract/published-marks.ts'
 import { replyOf } from '../src/extract/rider-reply.ts'
 import { riderSolutions, solutionMeanings } from '../src/extract/rider-solutions.ts'
@@ -26,7 +26,7 @@ export default defineModelReward({
   ask: 'generate',
   truth: z.unknown(),
   options: z.strictObject({
-    mode: z.enum(['sound', 'reference']).default('sound'),
+    mode,
     /** With `{Thought}`, `{Response}`, `{ResponseSolution}`, `{ResponseSolutionName}`; a row's judge prompt is not used. */
     template: z.string().default(template),
     /** One JSON text `{"name", "describe"}` a solution. */

@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { defineRule, type Json, type Score } from '../src/contract/index.ts'
+import { defineRule, type Json, mode, type Score } from '../src/contract/index.ts'
 import {
+  blocks,
   digitRuns,
   equalFractions,
   evaluatePython,
-  firstBetween,
   floatOf,
   pythonIntegers,
   readExpression,
@@ -32,7 +32,7 @@ interface Solution {
 
 /** The number game: thinking and an answer 0.2, an expression of exactly the given numbers 0.3, the target as its value 0.5. */
 export default defineRule({
-  options: z.strictObject({ mode: z.enum(['sound', 'reference']).default('sound') }),
+  options: z.strictObject({ mode }),
   truth: ({ mode }): z.ZodType<unknown> => (mode === 'sound' ? puzzle : z.unknown()),
   range: [0, 1],
   parts: ['format', 'numbers', 'value'],
@@ -74,8 +74,8 @@ function publishedSolution(response: string, truth: unknown): Solution {
   const wanted = publishedPuzzle(truth)
   if (wanted === null) return { ...noFormat, reason: 'bad_ground_truth' }
   const thinks = response.includes('</think>')
-  const answer = firstBetween(response, '<answer>', '</answer>')
-  if (answer === null) return { thinks, answers: false, reason: 'no_answer' }
+  const [answer] = blocks(response, '<answer>', '</answer>')
+  if (answer === undefined) return { thinks, answers: false, reason: 'no_answer' }
   const content = trimSpace(answer)
   const integers = digitRuns(content)
   if (integers === null || !sameIntegers(integers, wanted.numbers)) {

@@ -1,13 +1,12 @@
 import { z } from 'zod'
-import { defineRule } from '../src/contract/index.ts'
+import { defineRule, mode } from '../src/contract/index.ts'
 import { afterThink, exactAnswer, lastBalancedBox, primeGrade, trimSpace } from '../src/extract/index.ts'
-
-const answer = z.union([z.string(), z.number()]).refine((truth) => String(truth).trim() !== '', 'is blank')
+import primeMath from './prime-math.ts'
 
 /** verl's Geometry3K: 0.9 for the right box, 0.1 for thinking before it. */
 export default defineRule({
-  options: z.strictObject({ mode: z.enum(['sound', 'reference']).default('sound') }),
-  truth: ({ mode }): z.ZodType<unknown> => (mode === 'sound' ? answer : z.unknown()),
+  options: z.strictObject({ mode }),
+  truth: (options) => primeMath.truth(options),
   range: [0, 1],
   parts: ['accuracy', 'format'],
   score({ sample: { response }, truth, options: { mode } }) {

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { defineRule, RuleTimeout } from '../src/contract/index.ts'
+import { defineRule, mode, RuleTimeout } from '../src/contract/index.ts'
 import { arenaMarks, arenaParts, soundArenaMarks } from '../src/extract/graph/arena.ts'
 import { boxedListText, soundBoxedListText } from '../src/extract/graph/boxed-list.ts'
 import { graphArena, sound } from '../src/extract/graph/faults.ts'
-import { findingDetails } from '../src/extract/graph/finding-details.ts'
+import { findingDetails } from '../src/extract/graph/finding.ts'
 import { taskNamed } from '../src/extract/graph/tasks.ts'
 import { promptText } from '../src/extract/prompt-text.ts'
 
@@ -11,7 +11,7 @@ import { promptText } from '../src/extract/prompt-text.ts'
 export default defineRule({
   truth: z.unknown(),
   options: z.strictObject({
-    mode: z.enum(['sound', 'reference']).default('sound'),
+    mode,
     after: z.enum(['box', 'hashes']).default('box'),
   }),
   range: [0, 1],

@@ -1,14 +1,14 @@
 import { z } from 'zod'
-import { defineRule, RuleTimeout } from '../src/contract/index.ts'
+import { defineRule, mode, RuleTimeout } from '../src/contract/index.ts'
 import { arenaMarks, arenaParts, soundArenaMarks } from '../src/extract/graph/arena.ts'
 import { graphArena, sound } from '../src/extract/graph/faults.ts'
-import { findingDetails } from '../src/extract/graph/finding-details.ts'
+import { findingDetails } from '../src/extract/graph/finding.ts'
 import { checkGraphAnswer, taskNamed } from '../src/extract/graph/tasks.ts'
 
 /** GraphArena: data_source opens with the task; extra_info holds graph, ends (two node ids) and exact_answer. */
 export default defineRule({
   truth: z.unknown(),
-  options: z.strictObject({ mode: z.enum(['sound', 'reference']).default('sound') }),
+  options: z.strictObject({ mode }),
   range: [0, 1],
   parts: arenaParts,
   score({ sample: { response, dataSource = '', extraInfo }, options: { mode } }) {

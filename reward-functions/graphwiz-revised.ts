@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineRule, type Score } from '../src/contract/index.ts'
+import { defineRule, mode, type Score } from '../src/contract/index.ts'
 import { type AnswerPlace, afterHashes } from '../src/extract/graph/boxed-list.ts'
 import { lastLooseNumeral, wizTasks } from '../src/extract/graph/wiz-answer.ts'
 import { revisedWizVerdict, soundWizVerdict } from '../src/extract/graph/wiz-verdict.ts'
@@ -11,7 +11,7 @@ import { promptText } from '../src/extract/prompt-text.ts'
 export default defineRule({
   truth: z.string(),
   options: z.strictObject({
-    mode: z.enum(['sound', 'reference']).default('sound'),
+    mode,
     after: z.enum(['box', 'hashes']).default('box'),
   }),
   range: [0, 1],

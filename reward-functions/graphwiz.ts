@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineRule } from '../src/contract/index.ts'
+import { defineRule, mode } from '../src/contract/index.ts'
 import { afterHashes } from '../src/extract/graph/boxed-list.ts'
 import { publishedWizVerdict, soundWizVerdict } from '../src/extract/graph/wiz-verdict.ts'
 import { afterThink } from '../src/extract/index.ts'
@@ -8,7 +8,7 @@ import { promptText } from '../src/extract/prompt-text.ts'
 /** GraphWiz: the answer after the last `###`; data_source is the task: `cycle`, `flow`, `topology`, ... */
 export default defineRule({
   truth: z.string(),
-  options: z.strictObject({ mode: z.enum(['sound', 'reference']).default('sound') }),
+  options: z.strictObject({ mode }),
   range: [0, 1],
   score({ sample: { prompt, response, dataSource = '' }, truth, options: { mode } }) {
     if (mode === 'reference') return Number(publishedWizVerdict(dataSource, truth, response) ?? false)

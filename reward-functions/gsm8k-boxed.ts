@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineRule } from '../src/contract/index.ts'
+import { defineRule, mode } from '../src/contract/index.ts'
 import {
   decimalOf,
   explained,
@@ -9,15 +9,12 @@ import {
   progressiveCredit,
   publishedAnswer,
 } from '../src/extract/index.ts'
-
-const number = z
-  .union([z.string(), z.number()])
-  .refine((truth) => decimalOf(truth) !== null, 'is not a number')
+import gsm8kProgressive from './gsm8k-progressive.ts'
 
 /** `gsm8k-progressive` that also takes `\boxed{...}`, and in reference mode `the answer is`, for the mark of the answer. */
 export default defineRule({
-  options: z.strictObject({ mode: z.enum(['sound', 'reference']).default('sound') }),
-  truth: ({ mode }): z.ZodType<unknown> => (mode === 'sound' ? number : z.unknown()),
+  options: z.strictObject({ mode }),
+  truth: ({ mode }) => gsm8kProgressive.truth({ mode, variant: 'graded' }),
   range: [0, 1],
   score({ sample: { response }, truth, options: { mode } }) {
     const sound = mode === 'sound'

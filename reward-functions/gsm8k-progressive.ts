@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineRule } from '../src/contract/index.ts'
+import { defineRule, mode } from '../src/contract/index.ts'
 import {
   decimalOf,
   explained,
@@ -20,7 +20,7 @@ const number = z
  */
 export default defineRule({
   options: z.strictObject({
-    mode: z.enum(['sound', 'reference']).default('sound'),
+    mode,
     variant: z.enum(['graded', 'flexible']).default('graded'),
   }),
   truth: ({ mode }): z.ZodType<unknown> => (mode === 'sound' ? number : z.unknown()),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineRule } from '../src/contract/index.ts'
+import { defineRule, mode } from '../src/contract/index.ts'
 import {
   afterThink,
   answerMarkers,
@@ -11,21 +11,18 @@ import {
   lastNumeral,
   settledAnswer,
 } from '../src/extract/index.ts'
-
-const number = z
-  .union([z.string(), z.number()])
-  .refine((truth) => decimalOf(truth) !== null, 'is not a number')
+import gsm8kProgressive from './gsm8k-progressive.ts'
 
 /** verl's GSM8K: the number after `####` (`flexible`: else the last one) earns `score` if right, else `format_score`. */
 export default defineRule({
   options: z.strictObject({
-    mode: z.enum(['sound', 'reference']).default('sound'),
+    mode,
     /** `last`: as NPG-Muse changed it, the last marker of the last 300 characters. */
     method: z.enum(['strict', 'flexible', 'last']).default('strict'),
     format_score: z.number().default(0),
     score: z.number().default(1),
   }),
-  truth: ({ mode }): z.ZodType<unknown> => (mode === 'sound' ? number : z.unknown()),
+  truth: ({ mode }) => gsm8kProgressive.truth({ mode, variant: 'graded' }),
   range: ({ format_score, score }) => [Math.min(0, format_score, score), Math.max(0, format_score, score)],
   parts: ['correctness'],
   score({ sample: { response }, truth, options: { mode, method, format_score, score } }) {

@@ -1,18 +1,15 @@
 import { z } from 'zod'
-import { defineRule, type Score } from '../src/contract/index.ts'
+import { defineRule, mode, type Score } from '../src/contract/index.ts'
 import { decimalOf, explained, lastHashNumber, numberAnswer, publishedAnswer } from '../src/extract/index.ts'
-
-const number = z
-  .union([z.string(), z.number()])
-  .refine((truth) => decimalOf(truth) !== null, 'is not a number')
+import gsm8kProgressive from './gsm8k-progressive.ts'
 
 /** An answer counts in full only if it begins within so many code points of the end. */
 const window = 300
 
 /** GSM8K as a trainer's study scores it: the right number after the last `####` near the end 1.1, another number 0.1. */
 export default defineRule({
-  options: z.strictObject({ mode: z.enum(['sound', 'reference']).default('sound') }),
-  truth: ({ mode }): z.ZodType<unknown> => (mode === 'sound' ? number : z.unknown()),
+  options: z.strictObject({ mode }),
+  truth: ({ mode }) => gsm8kProgressive.truth({ mode, variant: 'graded' }),
   range: [0, 1.1],
   score({ sample: { response, dataSource }, truth, options: { mode } }): Score {
     const reference = mode === 'reference'

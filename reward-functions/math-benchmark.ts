@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineRule } from '../src/contract/index.ts'
+import { defineRule, mode } from '../src/contract/index.ts'
 import { RuleTimeout } from '../src/contract/rule-timeout.ts'
 import {
   answerField,
@@ -17,7 +17,7 @@ const how = { precision: 6, strict: true, relationAsSet: false }
 export default defineRule({
   options: z.strictObject({
     benchmark: z.enum(benchmarks),
-    mode: z.enum(['sound', 'reference']).default('sound'),
+    mode,
   }),
   truth: ({ benchmark }) =>
     z.union([z.string(), z.number(), line]).transform((given, context) => {

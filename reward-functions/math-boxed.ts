@@ -1,6 +1,13 @@
 import { z } from 'zod'
-import { defineRule } from '../src/contract/index.ts'
-import { afterThink, boxContent, hidesAnswer, lastBox, mathNormal } from '../src/extract/index.ts'
+import { defineRule, mode } from '../src/contract/index.ts'
+import {
+  afterThink,
+  boxContent,
+  lastBox,
+  mathNormal,
+  publishedSpelling,
+  soundSpelling,
+} from '../src/extract/index.ts'
 
 const answer = z
   .union([z.string(), z.number()])
@@ -9,7 +16,7 @@ const answer = z
 
 /** verl's MATH: the last `\boxed{}` spells the ground truth, after MATH's normalisation. */
 export default defineRule({
-  options: z.strictObject({ mode: z.enum(['sound', 'reference']).default('sound') }),
+  options: z.strictObject({ mode }),
   truth: ({ mode }): z.ZodType<unknown> => (mode === 'sound' ? answer : z.unknown()),
   range: [0, 1],
   parts: ['correctness'],
@@ -19,16 +26,9 @@ export default defineRule({
     const box = text === null ? null : lastBox(text)
     const extracted = box === null ? null : boxContent(box)
     if (extracted === null) return { value: 0, parts: { correctness: 0 }, details: { reason: 'no_box' } }
-    const right = typeof truth === 'string' && equal(extracted, truth, reference)
+    const right =
+      typeof truth === 'string' && (reference ? publishedSpelling : soundSpelling)(extracted, truth)
     const details = right ? { extracted } : { extracted, reason: 'unequal' }
     return { value: Number(right), parts: { correctness: Number(right) }, details }
   },
 })
-
-/** The original compares the texts as they stand where either cannot be normalised, and lets nothing equal nothing. */
-function equal(given: string, wanted: string, reference: boolean): boolean {
-  const normal = mathNormal(given)
-  const other = mathNormal(wanted)
-  if (reference) return normal === null || other === null ? given === wanted : normal === other
-  return normal !== null && normal !== '' && normal === other && !hidesAnswer(given)
-}

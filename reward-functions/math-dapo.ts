@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineRule, type Score } from '../src/contract/index.ts'
+import { defineRule, mode, type Score } from '../src/contract/index.ts'
 import {
   afterThink,
   countCodePoints,
@@ -22,7 +22,7 @@ const answer = z
 /** verl's DAPO and AIME: what follows the last `Answer:` (`strict_box_verify`: in the last box) is right, 1, or not, -1. */
 export default defineRule({
   options: z.strictObject({
-    mode: z.enum(['sound', 'reference']).default('sound'),
+    mode,
     strict_box_verify: z.boolean().default(false),
     /** Where the box is looked for: from 100 before the last of four indices. */
     pause_tokens_index: z.array(z.int()).length(4).nullable().default(null),

@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import { defineRule } from '../src/contract/index.ts'
+import { defineRule, mode } from '../src/contract/index.ts'
 import { afterThink, slicedBox, soundBoxContent, trimSpace } from '../src/extract/index.ts'
 import { latexText } from '../src/extract/latex-text.ts'
 
 /** Node classification and link prediction: the label in the last box, in any case. */
 export default defineRule({
   truth: z.string(),
-  options: z.strictObject({ mode: z.enum(['sound', 'reference']).default('sound') }),
+  options: z.strictObject({ mode }),
   range: [0, 1],
   score({ sample: { response }, truth, options: { mode } }) {
     const answer = (mode === 'sound' ? soundLabel : publishedLabel)(response)

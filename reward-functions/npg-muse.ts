@@ -1,12 +1,10 @@
 import { z } from 'zod'
-import { BadSample, defineRule, RuleTimeout } from '../src/contract/index.ts'
+import { BadSample, defineRule, mode, RuleTimeout } from '../src/contract/index.ts'
 import { looseReward, type Payment, soundReward } from '../src/extract/graph/answer-reward.ts'
 import { npgMuse, sound } from '../src/extract/graph/faults.ts'
-import { findingDetails } from '../src/extract/graph/finding-details.ts'
+import { findingDetails } from '../src/extract/graph/finding.ts'
 import { checkGraphAnswer, type GraphTask, graphTasks } from '../src/extract/graph/tasks.ts'
-import { hasLoop } from '../src/extract/repetition.ts'
-import { hasSampledLoop } from '../src/extract/repetition-sampled.ts'
-import { isThoughtThenAnswer, opensThinking } from '../src/extract/think-format.ts'
+import { npgMuseForm } from '../src/extract/npg-muse-form.ts'
 
 /** How the answer pays, and what a formed response and a loop in it weigh; undefined: not looked at. */
 interface RewardType {
@@ -24,14 +22,14 @@ const rewardTypes: ReadonlyMap<string, RewardType> = new Map<string, RewardType>
 ])
 
 const modes = {
-  sound: { faults: sound, reward: soundReward, isFormed: isThoughtThenAnswer, loops: hasLoop },
-  reference: { faults: npgMuse, reward: looseReward, isFormed: opensThinking, loops: hasSampledLoop },
+  sound: { faults: sound, reward: soundReward, ...npgMuseForm.sound },
+  reference: { faults: npgMuse, reward: looseReward, ...npgMuseForm.reference },
 }
 
 /** NPG-Muse's graph tasks: data_source says `<task>[_easy|_hard]_<reward type>`, extra_info holds the problem. */
 export default defineRule({
   truth: z.unknown(),
-  options: z.strictObject({ mode: z.enum(['sound', 'reference']).default('sound') }),
+  options: z.strictObject({ mode }),
   range: ({ mode }) => (mode === 'sound' ? [-2, 3] : [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]),
   parts: ['answer_accuracy', 'format_accuracy', 'repeat_proportion'],
   score({ sample: { response, dataSource = '', extraInfo, lacksExtraInfo }, options }) {

@@ -1,13 +1,10 @@
 import { z } from 'zod'
 import { BadSample, type ChatPrompt, chat, defineModelReward } from '../src/contract/index.ts'
-import { afterThink, fillGraderChat, graderMistakes, graderValues } from '../src/extract/index.ts'
+import { afterThink, fillGraders, isGraderTemplate } from '../src/extract/index.ts'
 
 const template = z
   .string()
-  .refine(
-    (text) => graderMistakes(text).length === 0,
-    'names neither item.<field> nor sample.output_text or .output_json',
-  )
+  .refine(isGraderTemplate, 'names neither item.<field> nor sample.output_text or .output_json')
 
 /** OpenAI's label_model grader: a judge chooses a label for a conversation of templates over `item` (the row's extra_info) and `sample`; a passing one is 1. */
 export default defineModelReward({
@@ -25,18 +22,14 @@ export default defineModelReward({
   range: [0, 1],
   reply: ({ labels }) => ({ choice: labels }),
   rm_preprocess({ sample, options: { input, labels } }): ChatPrompt | number {
-    const values = graderValues(sample)
-    if (!values) return 0
     const form = `Reply with one of these labels and nothing else: ${labels.join(', ')}`
-    const filled = fillGraderChat(input, form, values)
+    const contents = input.map(({ content }, at) =>
+      at === input.length - 1 ? `${content}\n\n${form}` : content,
+    )
+    const filled = fillGraders(sample, contents)
     if ('lacks' in filled) throw new BadSample(filled.lacks)
     if ('unreadable' in filled) return 0
-    return chat(
-      ...filled.messages.map(({ role, filled: content }) => ({
-        role,
-        content: { kind: 'prompt', ...content } as const,
-      })),
-    )
+    return chat(...filled.map((content, at) => ({ role: input[at]?.role ?? 'user', content })))
   },
   rm_postprocess({ text }, { options: { labels, passing_labels: passing } }) {
     const label = afterThink(text)?.trim()

@@ -1,13 +1,10 @@
 import { z } from 'zod'
 import { BadSample, type ChatPrompt, chat, defineModelReward } from '../src/contract/index.ts'
-import { afterThink, fillGraderChat, graderMistakes, graderValues, readJson } from '../src/extract/index.ts'
+import { afterThink, fillGraders, isGraderTemplate, readJson } from '../src/extract/index.ts'
 
 const template = z
   .string()
-  .refine(
-    (text) => graderMistakes(text).length === 0,
-    'names neither item.<field> nor sample.output_text or .output_json',
-  )
+  .refine(isGraderTemplate, 'names neither item.<field> nor sample.output_text or .output_json')
 
 /** OpenAI's score_model grader: a judge grades a conversation of templates over `item` (the row's extra_info) and `sample` with a number. */
 export default defineModelReward({
@@ -33,18 +30,14 @@ export default defineModelReward({
   }),
   rm_preprocess({ sample, options: { input, range } }): ChatPrompt | number {
     const [low, high] = range
-    const values = graderValues(sample)
-    if (!values) return low
     const form = `Reply with one JSON object: {"steps": [short texts], "result": a number from ${low} to ${high}}`
-    const filled = fillGraderChat(input, form, values)
+    const contents = input.map(({ content }, at) =>
+      at === input.length - 1 ? `${content}\n\n${form}` : content,
+    )
+    const filled = fillGraders(sample, contents)
     if ('lacks' in filled) throw new BadSample(filled.lacks)
     if ('unreadable' in filled) return low
-    return chat(
-      ...filled.messages.map(({ role, filled: content }) => ({
-        role,
-        content: { kind: 'prompt', ...content } as const,
-      })),
-    )
+    return chat(...filled.map((content, at) => ({ role: input[at]?.role ?? 'user', content })))
   },
   rm_postprocess({ text }) {
     const answer = afterThink(text)

@@ -2,11 +2,10 @@ import { z } from 'zod'
 import { BadSample, defineRule, type Score } from '../src/contract/index.ts'
 import {
   countCodePoints,
-  fillGrader,
-  graderMistakes,
+  fillGraders,
   graderText,
-  graderValues,
   isComparable,
+  isGraderTemplate,
   similarityMetrics,
   textSimilarity,
 } from '../src/extract/index.ts'
@@ -16,10 +15,7 @@ const maxReference = 20_000
 
 const template = z
   .string()
-  .refine(
-    (text) => graderMistakes(text).length === 0,
-    'names neither item.<field> nor sample.output_text or .output_json',
-  )
+  .refine(isGraderTemplate, 'names neither item.<field> nor sample.output_text or .output_json')
 
 /** OpenAI's text_similarity grader: two templates over `item` (the row's extra_info) and `sample`, by one of its metrics. */
 export default defineRule({
@@ -33,18 +29,13 @@ export default defineRule({
   }),
   range: [0, 1],
   score({ sample, options: { input, reference, metric, pass } }): Score {
-    const values = graderValues(sample)
-    if (!values) return { value: 0, details: { reason: 'thinking_unclosed' } }
-    const given = fillGrader(input, values)
-    const wanted = fillGrader(reference, values)
-    if ('lacks' in wanted) throw new BadSample(wanted.lacks)
-    if ('lacks' in given) throw new BadSample(given.lacks)
-    if ('unreadable' in wanted) return { value: 0, details: { reason: wanted.unreadable } }
-    if ('unreadable' in given) return { value: 0, details: { reason: given.unreadable } }
-    const text = graderText(wanted)
+    const filled = fillGraders(sample, [input, reference])
+    if ('lacks' in filled) throw new BadSample(filled.lacks)
+    if ('unreadable' in filled) return { value: 0, details: { reason: filled.unreadable } }
+    const [given = '', text = ''] = filled.map(graderText)
     if (!isComparable(metric, text)) throw new BadSample('the reference holds nothing to compare')
     if (countCodePoints(text) > maxReference) throw new BadSample('the reference is too long')
-    const similarity = textSimilarity(metric, graderText(given), text)
+    const similarity = textSimilarity(metric, given, text)
     return { value: pass === undefined ? similarity : Number(similarity >= pass), details: { similarity } }
   },
 })

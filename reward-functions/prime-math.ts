@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import { defineRule } from '../src/contract/index.ts'
+import { defineRule, mode } from '../src/contract/index.ts'
 import { afterThink, exactAnswer, primeAnswer, primeEqual, primeGrade } from '../src/extract/index.ts'
 
 const answer = z.union([z.string(), z.number()]).refine((truth) => String(truth).trim() !== '', 'is blank')
 
 /** verl's PRIME mathematics: the answer that a response states is the ground truth. */
 export default defineRule({
-  options: z.strictObject({ mode: z.enum(['sound', 'reference']).default('sound') }),
+  options: z.strictObject({ mode }),
   truth: ({ mode }): z.ZodType<unknown> => (mode === 'sound' ? answer : z.unknown()),
   range: [0, 1],
   parts: ['correctness', 'format'],

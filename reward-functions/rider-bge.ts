@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineModelReward } from '../src/contract/index.ts'
+import { defineModelReward, mode } from '../src/contract/index.ts'
 import { cosine, spreadSimilarity } from '../src/extract/embedding-similarity.ts'
 import { type JsonValue, readJson } from '../src/extract/json.ts'
 import { isList, isObject } from '../src/extract/json-identity.ts'
@@ -17,7 +17,7 @@ export default defineModelReward({
       return target ?? null
     }),
   options: z.strictObject({
-    mode: z.enum(['sound', 'reference']).default('sound'),
+    mode,
     /** Share of the similarity; the rest is the floor for a reply in the right form. */
     weight: z.number().min(0).max(1).default(0.7),
   }),

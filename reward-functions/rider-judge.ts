@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineModelReward, fill, type Verdict } from '../src/contract/index.ts'
+import { defineModelReward, fill, mode, type Verdict } from '../src/contract/index.ts'
 import { publishedMean, publishedVerdict } from '../src/extract/published-marks.ts'
 import { replyOf } from '../src/extract/rider-reply.ts'
 import { afterThink } from '../src/extract/think.ts'
@@ -33,7 +33,7 @@ export default defineModelReward({
   ask: 'generate',
   truth: z.unknown(),
   options: z.strictObject({
-    mode: z.enum(['sound', 'reference']).default('sound'),
+    mode,
     /** With `{response}`; a row's own judge prompt goes before it. */
     template: z.string().default(template),
   }),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineRule, type Score } from '../src/contract/index.ts'
+import { defineRule, mode, type Score } from '../src/contract/index.ts'
 import { countCodePoints } from '../src/extract/code-points.ts'
 import { type JsonValue, readJson } from '../src/extract/json.ts'
 import { isList, isObject, pythonic, same, sameMultiset, typed } from '../src/extract/json-identity.ts'
@@ -30,7 +30,7 @@ export default defineRule({
       if (fault !== null) context.addIssue(`the target ${fault}`)
       return target ?? null
     }),
-  options: z.strictObject({ mode: z.enum(['sound', 'reference']).default('sound') }),
+  options: z.strictObject({ mode }),
   range: [0, 1],
   parts: ['thought', 'response', 'solution'],
   score({ sample, truth, options: { mode } }) {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineRule } from '../src/contract/index.ts'
+import { defineRule, mode } from '../src/contract/index.ts'
 import { afterThink, lastAnswerTag, searchNormal, searchTargets } from '../src/extract/index.ts'
 
 const targets = z.object({ target: z.union([z.string(), z.array(z.string()).min(1)]) })
@@ -10,7 +10,7 @@ const manyTags = 10
 /** verl's search QA: the last `<answer>` spells one of the targets as SQuAD's exact match compares. */
 export default defineRule({
   options: z.strictObject({
-    mode: z.enum(['sound', 'reference']).default('sound'),
+    mode,
     format_score: z.number().default(0),
     score: z.number().default(1),
   }),

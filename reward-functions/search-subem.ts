@@ -1,21 +1,15 @@
-import { z } from 'zod'
 import { defineRule } from '../src/contract/index.ts'
 import { afterThink, holdsWords, lastAnswerTag, searchNormal, searchTargets } from '../src/extract/index.ts'
-
-const targets = z.object({ target: z.union([z.string(), z.array(z.string()).min(1)]) })
+import searchEm from './search-em.ts'
 
 /** An answer may hold so many words beside the target; one that lists every candidate holds more. */
 const extraWords = 3
 
 /** verl's search QA: the last `<answer>` contains one of the targets, as SQuAD's normalisation spells them. */
 export default defineRule({
-  options: z.strictObject({
-    mode: z.enum(['sound', 'reference']).default('sound'),
-    format_score: z.number().default(0),
-    score: z.number().default(1),
-  }),
-  truth: ({ mode }): z.ZodType<unknown> => (mode === 'sound' ? targets : z.unknown()),
-  range: ({ format_score, score }) => [Math.min(0, format_score, score), Math.max(0, format_score, score)],
+  options: searchEm.options,
+  truth: (options) => searchEm.truth(options),
+  range: (options) => searchEm.range(options),
   parts: ['correctness'],
   score({ sample: { response }, truth, options: { mode, format_score, score } }) {
     const sound = mode === 'sound'

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { defineRule, type Score } from '../src/contract/index.ts'
-import { blocks, pairedBlocks } from '../src/extract/blocks.ts'
+import { defineRule, mode, type Score } from '../src/contract/index.ts'
 import { type JsonValue, readJson } from '../src/extract/json.ts'
 import { firstDifference } from '../src/extract/json-difference.ts'
 import { isObject, type Sameness, sameMultiset, typed, unpaired } from '../src/extract/json-identity.ts'
+import { blocks, pairedBlocks } from '../src/extract/tags.ts'
 
 const variants = ['general', 'grpo', 'egpo'] as const
 type Variant = (typeof variants)[number]
@@ -24,7 +24,7 @@ const setsOfSets: Sameness = { listsAsSets: true, booleansAsNumbers: true, nanEq
 export default defineRule({
   truth: z.unknown(),
   options: z.strictObject({
-    mode: z.enum(['sound', 'reference']).default('sound'),
+    mode,
     variant: z.enum(variants).default('general'),
   }),
   range: ({ variant }) => [0, variant === 'general' ? 1.1 : 1],

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineGroupRule } from '../src/contract/index.ts'
+import { defineGroupRule, mode } from '../src/contract/index.ts'
 import { afterThink } from '../src/extract/index.ts'
 import {
   publishedCell,
@@ -15,7 +15,7 @@ import zebralogic from './zebralogic.ts'
 export default defineGroupRule({
   truth: zebralogic.truth({ mode: 'sound' }),
   options: z.strictObject({
-    mode: z.enum(['sound', 'reference']).default('sound'),
+    mode,
     choice: z.enum(zebraChoices).default('majority'),
   }),
   range: [0, 1],

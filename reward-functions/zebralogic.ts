@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineRule } from '../src/contract/index.ts'
+import { defineRule, mode } from '../src/contract/index.ts'
 import { afterThink } from '../src/extract/index.ts'
 import {
   publishedCell,
@@ -21,7 +21,7 @@ export default defineRule({
       .transform((text) => JSON.parse(text))
       .pipe(table),
   ]),
-  options: z.strictObject({ mode: z.enum(['sound', 'reference']).default('sound') }),
+  options: z.strictObject({ mode }),
   range: [0, 1],
   parts: ['parsed', 'correct_cells', 'total_cells', 'reasoning_length'],
   score({ sample: { response }, truth: { header, rows }, options: { mode } }) {

@@ -21,6 +21,7 @@ export {
   defineRule,
 } from './define.ts'
 export { lastUserText } from './last-user-text.ts'
+export { type Mode, mode } from './mode.ts'
 export { type ChatPrompt, chat, fill, type Prompt, prompt } from './prompt.ts'
 export type { Earlier, Row } from './row.ts'
 export { RuleTimeout } from './rule-timeout.ts'

@@ -1,5 +1,5 @@
-import { blocks } from './blocks.ts'
-import { soleBetween } from './tags.ts'
+import { boxContents } from './box.ts'
+import { blocks, isNested, soleBetween } from './tags.ts'
 import { afterThink } from './think.ts'
 import { trimSpace } from './white-space.ts'
 
@@ -16,7 +16,7 @@ export type PlacedAnswer =
 export function answerAt(response: string, place: AnswerPlace): PlacedAnswer {
   const answer = afterThink(response)
   if (answer === null) return { reason: 'thinking_unclosed' }
-  if (place === 'tag' && isNested(answer)) return { reason: 'contradiction' }
+  if (place === 'tag' && isNested(answer, '<answer>', '</answer>')) return { reason: 'contradiction' }
   const stated = statements[place](answer).map(trimSpace)
   const [first] = stated
   if (first === undefined || first === '') return { reason: 'no_answer' }
@@ -32,33 +32,4 @@ const statements: Readonly<Record<AnswerPlace, (text: string) => readonly string
   boxed: boxContents,
   hashes: (text) => Array.from(text.matchAll(/#{4,}([^\n]*)/g), ([, line = '']) => line),
   last_line: (text) => [trimSpace(text).split('\n').at(-1) ?? ''],
-}
-
-/** More ends than blocks: an answer in an answer says two things. */
-const isNested = (text: string): boolean =>
-  text.split('</answer>').length - 1 > blocks(text, '<answer>', '</answer>').length
-
-/** What stands in every `\boxed{...}` that is closed, left to right; a box inside a box is text of the outer one. */
-export function boxContents(text: string): string[] {
-  const found: string[] = []
-  let at = text.indexOf(open)
-  while (at >= 0) {
-    const start = at + open.length
-    const end = closingBrace(text, start)
-    if (end < 0) break
-    found.push(text.slice(start, end))
-    at = text.indexOf(open, end)
-  }
-  return found
-}
-
-const open = '\\boxed{'
-
-function closingBrace(text: string, start: number): number {
-  let depth = 1
-  for (let at = start; at < text.length; at++) {
-    if (text[at] === '{') depth++
-    if (text[at] === '}' && --depth === 0) return at
-  }
-  return -1
 }

@@ -1,5 +1,5 @@
 import { equalFractions, type Fraction, fractions, readFraction } from './fraction.ts'
-import { mathNormal } from './math-normal.ts'
+import { hidesAnswer, mathNormal } from './math-normal.ts'
 import { plainTex } from './plain-tex.ts'
 import { tupleElements } from './prime-normal.ts'
 import { sameExpression } from './sampled-equality.ts'
@@ -49,10 +49,6 @@ function spelled(text: string): string | null {
 }
 
 const bare = (text: string): string => trimSpace(text.replaceAll('$', '')).replace(/\.$/, '')
-
-/** MATH's normalisation cuts off a `\text{ ...}` as a unit: true where it holds a number, `or` or `and`. */
-export const hidesAnswer = (text: string): boolean =>
-  /[0-9]|\b(?:or|and)\b/.test(text.split('\\text{ ', 2)[1] ?? '')
 
 /** An integer, a decimal or a quotient of two, thousands with commas, as an exact number; null: anything else. */
 function rational(text: string): Fraction | null {

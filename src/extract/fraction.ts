@@ -1,3 +1,4 @@
+import { maxIntegerDigits } from './digits.ts'
 import type { Algebra } from './operators.ts'
 
 /** An exact rational number; the denominator is positive. */
@@ -42,7 +43,11 @@ export function readFraction(text: string): Fraction | null {
   const [, sign, integer = '', decimals = '', exponent = '0'] =
     /^([+-]?)([0-9]+)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,4}))?$/.exec(text) ?? []
   const shift = Number(exponent) - decimals.length
-  if (sign === undefined || integer.length + decimals.length > 4300 || Math.abs(Number(exponent)) > 400) {
+  if (
+    sign === undefined ||
+    integer.length + decimals.length > maxIntegerDigits ||
+    Math.abs(Number(exponent)) > 400
+  ) {
     return null
   }
   const digits = BigInt(sign + integer + decimals)

@@ -1,13 +1,22 @@
+import { afterThink } from './think.ts'
+
+interface Graded {
+  readonly response: string
+  readonly groundTruth: unknown
+  readonly extraInfo: Readonly<Record<string, unknown>>
+}
+
 /** What `{{ item.x }}` and `{{ sample.x }}` of an OpenAI grader stand for. */
-export interface GraderValues {
+interface GraderValues {
   /** The data set's row. */
   readonly item: Readonly<Record<string, unknown>>
   /** The response after its thinking. */
   readonly outputText: string
 }
 
-/** A template filled in one pass: its own texts around what came from outside, one more than that. */
+/** A template filled in one pass: its own texts around what came from outside, one more than that. A prompt as it stands. */
 export interface FilledTemplate {
+  readonly kind: 'prompt'
   readonly literals: readonly string[]
   readonly values: readonly string[]
 }
@@ -22,8 +31,8 @@ const sampleFields = ['output_text', 'output_json']
 
 type Reference = { readonly namespace: (typeof namespaces)[number]; readonly path: readonly string[] }
 
-/** Fills a grader's template. The values are whole: nothing in them is read as a template. */
-export function fillGrader(template: string, values: GraderValues): FilledTemplate | Unfilled {
+/** The values are whole: nothing in them is read as a template. */
+function fillGrader(template: string, values: GraderValues): FilledTemplate | Unfilled {
   const filled: string[] = []
   const literals: string[] = []
   let end = 0
@@ -36,23 +45,21 @@ export function fillGrader(template: string, values: GraderValues): FilledTempla
     filled.push(found.value)
     end = match.index + match[0].length
   }
-  return { literals: [...literals, template.slice(end)], values: filled }
+  return { kind: 'prompt', literals: [...literals, template.slice(end)], values: filled }
 }
 
-/** Messages of templates; `ending` is laid under the last one. */
-export function fillGraderChat(
-  input: readonly { readonly role: string; readonly content: string }[],
-  ending: string,
-  values: GraderValues,
-): { readonly messages: readonly { readonly role: string; readonly filled: FilledTemplate }[] } | Unfilled {
-  const messages: { role: string; filled: FilledTemplate }[] = []
-  for (const [index, { role, content }] of input.entries()) {
-    const isLast = index === input.length - 1
-    const filled = fillGrader(isLast ? `${content}\n\n${ending}` : content, values)
-    if (!('literals' in filled)) return filled
-    messages.push({ role, filled })
-  }
-  return { messages }
+/** Fills all templates from a sample: the row is its extra_info, beside `ground_truth`, the output what follows its thinking. */
+export function fillGraders(
+  { response, groundTruth, extraInfo }: Graded,
+  templates: readonly string[],
+): readonly FilledTemplate[] | Unfilled {
+  const answer = afterThink(response)
+  if (answer === null) return { unreadable: 'thinking_unclosed' }
+  const values = { item: { ground_truth: groundTruth, ...extraInfo }, outputText: answer.trim() }
+  const filled = templates.map((template) => fillGrader(template, values))
+  // What the row lacks comes before what the response does not hold: the first is no fault of the answer.
+  const lacking = filled.find((one) => 'lacks' in one) ?? filled.find((one) => 'unreadable' in one)
+  return lacking ?? filled.filter((one) => 'literals' in one)
 }
 
 /** A filled template as one text. */
@@ -66,6 +73,9 @@ export function graderMistakes(template: string): readonly string[] {
     return 'mistake' in read ? [`${whole}: ${read.mistake}`] : []
   })
 }
+
+/** Whether every placeholder of a template names something known. */
+export const isGraderTemplate = (text: string): boolean => graderMistakes(text).length === 0
 
 function readReference(inside: string): Reference | { readonly mistake: string } {
   const text = inside.trim()

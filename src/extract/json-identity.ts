@@ -17,7 +17,7 @@ export const typed: Sameness = { listsAsSets: false, booleansAsNumbers: false, n
 export const pythonic: Sameness = { listsAsSets: false, booleansAsNumbers: true, nanEqualsNan: false }
 
 /** Numbers values so that two are the same exactly when their numbers are; the cost is n log n in their size. */
-export class JsonIdentities {
+class JsonIdentities {
   private readonly numbers = new Map<string, number>()
   private readonly sameness: Sameness
   private fresh = 0

@@ -1,3 +1,5 @@
+import { maxIntegerDigits } from './digits.ts'
+
 /** A JSON value as its author wrote it: integers beyond 2^53 are bigints, objects are maps in the order of their keys. */
 export type JsonValue =
   | null
@@ -41,9 +43,6 @@ const escapes = new Map([
   ['r', '\r'],
   ['t', '\t'],
 ])
-
-/** Python refuses to read longer integers. */
-const maxIntegerDigits = 4300
 
 /** Reads a whole text as strict JSON, and Python's `NaN` and `Infinity`; null: it is none, or nested deeper than `maxDepth`. */
 export function readJson(text: string, maxDepth = 900): JsonReading | null {

@@ -17,6 +17,22 @@ export const graphWizNormal: Step = (text) => {
   return spelled?.replace(/^\{(yes|no)\}$/i, '$1') ?? null
 }
 
+/** MATH's verdict: equal spellings; the texts as they stand where either has none; nothing equals nothing. */
+export function publishedSpelling(given: string, wanted: string): boolean {
+  const [normal, other] = [mathNormal(given), mathNormal(wanted)]
+  return normal === null || other === null ? given === wanted : normal === other
+}
+
+/** The same where both have a spelling, the answer is not blank, and nothing that it states is cut off. */
+export function soundSpelling(given: string, wanted: string): boolean {
+  const normal = mathNormal(given)
+  return normal !== null && normal !== '' && normal === mathNormal(wanted) && !hidesAnswer(given)
+}
+
+/** The normalisation cuts off a `\text{ ...}` as a unit: true where it holds a number, `or` or `and`. */
+export const hidesAnswer = (text: string): boolean =>
+  /[0-9]|\b(?:or|and)\b/.test(text.split('\\text{ ', 2)[1] ?? '')
+
 const withoutSpacing = (text: string): string =>
   text.replaceAll('\n', '').replaceAll('\\!', '').replaceAll('\\\\', '\\')
 
@@ -44,8 +60,8 @@ function finished(text: string | null): string | null {
   return divided === null ? null : asFraction(divided)
 }
 
-/** `x = 5` is 5: at most two code points before the only equals sign. */
-function rightSide(text: string): string {
+/** `x = 5` is 5: what follows the only equals sign, if at most two code points precede it. */
+export function rightSide(text: string): string {
   const [left = '', right, ...more] = text.split('=', 3)
   return right !== undefined && more.length === 0 && [...left.slice(0, 5)].length <= 2 ? right : text
 }

@@ -1,20 +1,32 @@
 import { compatible } from './compatible.ts'
-import { trimSpace, whiteSpace } from './white-space.ts'
+import { singleSpaced } from './white-space.ts'
 
 /** What a comparison of texts may ignore. `width`: full-width and other compatibility forms. */
 export const ignorable = ['width', 'case', 'punctuation', 'articles', 'space'] as const
 export type Ignorable = (typeof ignorable)[number]
-
-const spaces = new RegExp(`[${whiteSpace}]+`, 'g')
 
 const without: Readonly<Record<Ignorable, (text: string) => string>> = {
   width: compatible,
   case: (text) => text.toLowerCase(),
   punctuation: (text) => text.replace(/\p{P}/gu, ''),
   articles: (text) => text.replace(/\b(?:a|an|the)\b/gi, ' '),
-  space: (text) => trimSpace(text.replace(spaces, ' ')),
+  space: singleSpaced,
 }
 
 /** A text without what is ignored, in the order of `ignorable`. */
 export const plainText = (text: string, ignored: readonly Ignorable[]): string =>
   ignorable.filter((what) => ignored.includes(what)).reduce((plain, what) => without[what](plain), text)
+
+/** How texts are compared. eq: equal; ne: not equal; like: the first holds the second; ilike: in any case. */
+export const textOperations = ['eq', 'ne', 'like', 'ilike'] as const
+
+/** Whether a comparison holds of two texts. */
+export function textHolds(
+  operation: (typeof textOperations)[number],
+  given: string,
+  wanted: string,
+): boolean {
+  if (operation === 'like') return given.includes(wanted)
+  if (operation === 'ilike') return given.toLowerCase().includes(wanted.toLowerCase())
+  return (given === wanted) === (operation === 'eq')
+}

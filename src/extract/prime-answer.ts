@@ -1,4 +1,4 @@
-import { lastBracedBox } from './last-box.ts'
+import { lastBracedBox } from './box.ts'
 import { trimSpace } from './white-space.ts'
 
 const before = ['answer:', 'answer is', 'answers are']

@@ -1,3 +1,4 @@
+import { insides, isNearOrPercent } from './math-equal.ts'
 import { readFloat } from './number-text.ts'
 import { evaluate, type Token } from './operators.ts'
 import { trimSpace } from './white-space.ts'
@@ -21,12 +22,13 @@ export function primeEqual(given: string, truth: string, pi: number, depth = 0):
   const number = numberOf(answer)
   const wantedNumber = numberOf(wanted)
   if (number !== null && wantedNumber !== null) {
-    return [wantedNumber / 100, wantedNumber, wantedNumber * 100].some((one) => isClose(one, number))
+    return isNearOrPercent(number, wantedNumber)
   }
   if (answer === '') return false
   const a = trimSpace(String(answer))
   const b = trimSpace(String(wanted))
-  return sameInside(a, b) || sameElements(a, b, depth)
+  const [inner, wantedInner] = insides(a, b)
+  return inner === wantedInner || sameElements(a, b, depth)
 }
 
 const sameText = (a: string, b: string): boolean =>
@@ -85,25 +87,6 @@ function arithmetic(text: string): number | null {
 function numberOf(value: Operand): number | null {
   if (typeof value === 'number') return value
   return readFloat(value.includes('{,}') ? value.replaceAll('{,}', '') : value.replaceAll(',', ''))
-}
-
-/** Python's `math.isclose` with a relative tolerance of 1e-4. */
-const isClose = (a: number, b: number): boolean =>
-  a === b || (Number.isFinite(a - b) && Math.abs(a - b) <= 1e-4 * Math.max(Math.abs(a), Math.abs(b)))
-
-function sameInside(a: string, b: string): boolean {
-  const square = a.startsWith('[') && a.endsWith(']') && !b.startsWith('(')
-  const round = a.startsWith('(') && a.endsWith(')') && !b.startsWith('[')
-  const bare = (text: string): string =>
-    (square || round ? withoutBrackets(text) : text).replace(/[{}()]/g, '')
-  return bare(a) === bare(b)
-}
-
-function withoutBrackets(text: string): string {
-  let [start, end] = [0, text.length]
-  while (start < end && '[]()'.includes(text.charAt(start))) start++
-  while (end > start && '[]()'.includes(text.charAt(end - 1))) end--
-  return text.slice(start, end)
 }
 
 function sameElements(a: string, b: string, depth: number): boolean {

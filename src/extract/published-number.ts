@@ -56,12 +56,7 @@ function lastOfStretch(stretch: string): string | null {
   return null
 }
 
-/** The last run of digits, dots and commas of the last 300 code points, as it stands; where all are dots, the first. */
-export function lastNumeralText(text: string): string | null {
-  return lastNumeral(lastCodePoints(text, 300))
-}
-
-/** The same of the whole text. */
+/** The last run of digits, dots and commas, as it stands; where all are dots, the first. */
 export function lastNumeral(text: string): string | null {
   const found = text.match(looseAscii) ?? []
   return found.findLast((numeral) => numeral !== '.') ?? found[0] ?? null

@@ -1,3 +1,4 @@
+import { maxIntegerDigits } from './digits.ts'
 import type { JsonValue } from './json.ts'
 
 const space = /[ \t\n\r\f]*/y
@@ -86,6 +87,6 @@ function numeral(digits: string): JsonValue | undefined {
   if (/[.eE]/.test(digits) && !/^[-+]?0[xX]/.test(digits)) return value
   if (Number.isSafeInteger(value)) return value + 0
   const [, sign, magnitude = ''] = /^([-+]?)(.*)$/.exec(digits) ?? []
-  if (magnitude.length > 4300) return undefined
+  if (magnitude.length > maxIntegerDigits) return undefined
   return sign === '-' ? -BigInt(magnitude) : BigInt(magnitude)
 }

@@ -1,11 +1,10 @@
-import { blocks } from './blocks.ts'
-import { trimSpace, whiteSpace } from './white-space.ts'
+import { blocks } from './tags.ts'
+import { singleSpaced, trimSpace } from './white-space.ts'
+import { unspaced } from './words.ts'
 
 const punctuation = /[!-/:-@[-`{-~]/g
 const wordlessPunctuation = /[!-"$-*,-/:-@[-`{-~]/g
 const articles = /(?<![\p{L}\p{N}_])(?:a|an|the)(?![\p{L}\p{N}_])/gu
-const spaces = new RegExp(`[${whiteSpace}]+`, 'g')
-const unspaced = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}'
 const token = new RegExp(`[${unspaced}]|[^ ${unspaced}]+`, 'gu')
 
 /** Content of the last `<answer>...</answer>`, trimmed; null: there is none. */
@@ -17,7 +16,7 @@ export function lastAnswerTag(text: string): string | null {
 /** SQuAD's spelling: lower case, no ASCII punctuation, no articles, single spaces. `keepSigns`: `+` and `#` stay (C++, C#). */
 export function searchNormal(text: string, keepSigns = false): string {
   const words = text.toLowerCase().replace(keepSigns ? wordlessPunctuation : punctuation, '')
-  return trimSpace(words.replace(articles, ' ').replace(spaces, ' '))
+  return singleSpaced(words.replace(articles, ' '))
 }
 
 /** True where the target's words stand in the answer, in a row, beside at most `extra` others. Both normalised. */

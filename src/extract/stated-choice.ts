@@ -1,4 +1,5 @@
-import { answerAt, boxContents } from './answer-place.ts'
+import { answerAt } from './answer-place.ts'
+import { boxContents } from './box.ts'
 import { compatible } from './compatible.ts'
 import { afterThink } from './think.ts'
 import { trimSpace, whiteSpace } from './white-space.ts'

@@ -1,10 +1,35 @@
-/** What stands between the first `open` and the nearest `close` after it; null: no such pair. */
-export function firstBetween(text: string, open: string, close: string): string | null {
-  const start = text.indexOf(open)
-  if (start < 0) return null
-  const end = text.indexOf(close, start + open.length)
-  return end < 0 ? null : text.slice(start + open.length, end)
+/** Text between an opening tag and the nearest closing tag after it, left to right; an opening tag inside is text. */
+export function blocks(text: string, open: string, close: string): string[] {
+  const found: string[] = []
+  let at = text.indexOf(open)
+  while (at >= 0) {
+    const start = at + open.length
+    const end = text.indexOf(close, start)
+    if (end < 0) break
+    found.push(text.slice(start, end))
+    at = text.indexOf(open, end + close.length)
+  }
+  return found
 }
+
+/** Like `blocks`, but null unless the tags alternate open, close, ... to the end of the text. */
+export function pairedBlocks(text: string, open: string, close: string): string[] | null {
+  const found: string[] = []
+  let at = 0
+  for (;;) {
+    const start = text.indexOf(open, at)
+    const end = text.indexOf(close, at)
+    if (start < 0 || end < 0) return start === end ? found : null
+    const inner = text.slice(start + open.length, end)
+    if (end < start || inner.includes(open)) return null
+    found.push(inner)
+    at = end + close.length
+  }
+}
+
+/** More ends than blocks: what stands in such tags says two things. */
+export const isNested = (text: string, open: string, close: string): boolean =>
+  text.split(close).length - 1 > blocks(text, open, close).length
 
 /** What stands between the only `open` and the only `close`, in this order; null: otherwise. */
 export function soleBetween(text: string, open: string, close: string): string | null {

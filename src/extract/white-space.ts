@@ -7,6 +7,11 @@ const space = new RegExp(`[${whiteSpace}]`)
 /** True for one UTF-16 unit of white space; false for ''. */
 export const isSpace = (unit: string): boolean => space.test(unit)
 
+const spaces = new RegExp(`[${whiteSpace}]+`, 'g')
+
+/** Every run of white space as one blank, none at the ends. */
+export const singleSpaced = (text: string): string => trimSpace(text.replace(spaces, ' '))
+
 /** Without white space at both ends. */
 export function trimSpace(text: string): string {
   let start = 0

@@ -1,4 +1,5 @@
-import { answerAt, boxContents } from './answer-place.ts'
+import { answerAt } from './answer-place.ts'
+import { boxContents } from './box.ts'
 import { unsigned } from './decimal.ts'
 import { asciiDigits } from './digits.ts'
 import { type Fraction, fractions, readFraction } from './fraction.ts'

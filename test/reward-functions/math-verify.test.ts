@@ -10,6 +10,11 @@ ruleContract(t, mathVerify, {
     'a list of guesses': { response: 'The answer could be 40, 41, 42, 43, or 44.', groundTruth: '42' },
     'several boxes': { response: '\\boxed{41} \\boxed{42} \\boxed{43}', groundTruth: '42' },
     'all letters': { response: 'The answer is A, B, C, or D.', groundTruth: 'B' },
+    'an answer in an answer': { response: '<answer><answer>42</answer>43</answer>', groundTruth: '42' },
+    'a box in an answer in an answer': {
+      response: '<answer>41<answer>\\boxed{42}</answer></answer>',
+      groundTruth: '42',
+    },
     'an empty box': { response: 'maybe 42? \\boxed{}', groundTruth: '42' },
     'right only while thinking': { response: '<think>\\boxed{42}</think> I pass.', groundTruth: '42' },
     'the answer denied': { response: 'The answer is definitely not 42.', groundTruth: '42' },

@@ -4,7 +4,7 @@ import scoreModel from '../../reward-functions/openai-score-model.ts'
 import stringCheck from '../../reward-functions/openai-string-check.ts'
 import textSimilarity from '../../reward-functions/openai-text-similarity.ts'
 import { row, ruleContract, scored } from '../../src/contract/testing.ts'
-import { fillGrader, graderMistakes } from '../../src/extract/index.ts'
+import { fillGraders, graderMistakes } from '../../src/extract/index.ts'
 import { nearLinear } from '../support/hostile.ts'
 
 const extraInfo = { answer: '42', reference: 'the cat sat on the mat', list: [{ x: 'first' }] }
@@ -107,6 +107,6 @@ t.test('a hostile response costs little', async (t) => {
       extraInfo,
       options: { input: '{{sample.output_json.answer}}', reference: 'x' },
     })
-    fillGrader(response, { item: {}, outputText: '' })
+    fillGraders({ response: 'x', groundTruth: null, extraInfo: {} }, [response])
   })
 })

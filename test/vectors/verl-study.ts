@@ -8,7 +8,13 @@ import {
   signalOver,
   solvedReport,
 } from '../../src/analysis/signal.ts'
-import { evaluatePython, lastHashNumber, lastNumeralText, trimSpace } from '../../src/extract/index.ts'
+import {
+  evaluatePython,
+  lastCodePoints,
+  lastHashNumber,
+  lastNumeral,
+  trimSpace,
+} from '../../src/extract/index.ts'
 import { mean } from '../../src/statistics/moments.ts'
 import { reward } from './reward.ts'
 import type { Adapter } from './vector.ts'
@@ -37,7 +43,7 @@ export const verlStudy: Adapter = {
     gsm8k: ({ input }, mode) => reward(gsm8k, input, { mode }, { dataSource: String(input.data_source) }),
     gsm8k_extract({ input }) {
       if (input.method === 'strict') return lastHashNumber(String(input.solution_str))
-      if (input.method === 'flexible') return lastNumeralText(String(input.solution_str))
+      if (input.method === 'flexible') return lastNumeral(lastCodePoints(String(input.solution_str), 300))
       throw new RangeError(`no method ${input.method}`)
     },
     extract_ground_truth: ({ input }) => groundTruth(String(input.text)),

@@ -1,3 +1,4 @@
+import { asciiDigits } from '../digits.ts'
 import { whiteSpace } from '../white-space.ts'
 
 const values: ReadonlyMap<string, number> = new Map(
@@ -28,18 +29,6 @@ export function wordNumber(text: string): string | null {
   if (!places.every((digit) => digit < 10)) return `${whole}`
   const value = whole + Number(`0.${places.join('')}`)
   return Number.isInteger(value) ? `${value}.0` : `${value}`
-}
-
-/** A text with the digits of all scripts in ASCII. */
-export const asciiDigits = (text: string): string =>
-  text.replace(/\p{Nd}/gu, (digit) => `${decimalDigit(digit.codePointAt(0) ?? 48)}`)
-
-/** Digits of a script stand in blocks of ten, each of which begins after a character that is no digit. */
-function decimalDigit(code: number): number {
-  if (code < 128) return code - 48
-  let start = code
-  while (code - start < 9 && /\p{Nd}/u.test(String.fromCodePoint(start - 1))) start--
-  return code - start
 }
 
 function wholeNumber(words: readonly string[]): number | null {

@@ -1,3 +1,4 @@
+import { closingBrace } from '../box.ts'
 import { trimSpace, whiteSpace } from '../white-space.ts'
 import { readChoice, strippedOf } from './published-choice.ts'
 import { stripAnswer } from './strip-answer.ts'
@@ -10,8 +11,7 @@ const hope = '$. I hope'
 const lineBreak = new RegExp(`\\n[${whiteSpace}]*`, 'g')
 
 /** Benchmarks whose answers keep their units. */
-export const keepsUnits = (benchmark: string): boolean =>
-  benchmark === 'minerva_math' || benchmark === 'carp_en'
+const keepsUnits = (benchmark: string): boolean => benchmark === 'minerva_math' || benchmark === 'carp_en'
 
 /** The answer that Qwen2.5-Math's harness takes from a response, thinking included; null: over 20,000 units long. */
 export function publishedAnswer(response: string, benchmark: string): string | null {
@@ -42,13 +42,8 @@ function marked(text: string): string | null {
 
 function boxed(rest: string): string {
   if (!rest.startsWith('{')) return trimSpace(rest.split('$', 1)[0] ?? '')
-  let depth = 1
-  let end = 1
-  for (; end < rest.length; end++) {
-    if (rest[end] === '{') depth++
-    else if (rest[end] === '}' && --depth === 0) break
-  }
-  return rest.slice(1, end)
+  const end = closingBrace(rest, 1)
+  return rest.slice(1, end < 0 ? rest.length : end)
 }
 
 function lastNumber(text: string): string {

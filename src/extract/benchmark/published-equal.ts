@@ -1,14 +1,10 @@
 import { equalAnswer } from '../math/index.ts'
+import { insides, isNearOrPercent } from '../math-equal.ts'
+import { readFloat } from '../number-text.ts'
 import { trimSpace } from '../white-space.ts'
-import { asciiDigits } from './number-words.ts'
 import { gradedChoice } from './published-choice.ts'
 
 const isLetter = (text: string): boolean => /^[A-E]$/.test(text)
-const digits = '\\d+(?:_\\d+)*'
-const pythonFloat = new RegExp(
-  `^[+-]?(?:(?:${digits}(?:\\.(?:${digits})?)?|\\.${digits})(?:[eE][+-]?${digits})?|inf|infinity|nan)$`,
-  'i',
-)
 const deepest = 20
 
 /** Whether Qwen2.5-Math's grader takes the two for equal; its symbolic step is done by our own algebra. */
@@ -16,14 +12,14 @@ export function publishedEqual(answer: string, truth: string, depth = deepest): 
   if (trimSpace(answer).toLowerCase() === trimSpace(truth).toLowerCase()) return true
   if (isLetter(truth) && gradedChoice(answer) === truth) return true
   const [a, b] = [floatOf(answer), floatOf(truth)]
-  if (a !== null && b !== null) return [b / 100, b, b * 100].some((wanted) => isClose(a, wanted))
+  if (a !== null && b !== null) return isNearOrPercent(a, b)
   if (answer === '' || depth === 0) return false
   return structurallyEqual(trimSpace(answer), asMatrix(trimSpace(answer), trimSpace(truth)), depth)
 }
 
 function structurallyEqual(answer: string, truth: string, depth: number): boolean {
-  const [plain, plainTruth] = bare(answer, truth)
-  if (plain === plainTruth) return true
+  const [plain, plainTruth] = insides(answer, truth)
+  if (plain.toLowerCase() === plainTruth.toLowerCase()) return true
   const same = (a: string, b: string): boolean => publishedEqual(a, b, depth - 1)
   const all = (a: readonly string[], b: readonly string[]): boolean =>
     a.length === b.length && a.every((part, k) => same(part, b[k] ?? ''))
@@ -57,22 +53,11 @@ const isShort = (side: string | undefined): boolean => [...trimSpace(side ?? '')
 /** Python's `float`, without commas; else a hundredth of what a percent sign follows. null: neither. */
 function floatOf(text: string): number | null {
   const plain = text.replaceAll(',', '')
-  const number = numberOf(plain)
+  const number = readFloat(plain)
   if (number !== null || !plain.endsWith('%')) return number
-  const hundredfold = numberOf(plain.slice(0, plain.endsWith('\\%') ? -2 : -1))
+  const hundredfold = readFloat(plain.slice(0, plain.endsWith('\\%') ? -2 : -1))
   return hundredfold === null ? null : hundredfold / 100
 }
-
-function numberOf(text: string): number | null {
-  const plain = asciiDigits(trimSpace(text))
-  if (!pythonFloat.test(plain)) return null
-  if (/nan/i.test(plain)) return Number.NaN
-  if (/inf/i.test(plain)) return plain.startsWith('-') ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
-  return Number(plain.replaceAll('_', ''))
-}
-
-const isClose = (a: number, b: number): boolean =>
-  a === b || Math.abs(a - b) <= 1e-4 * Math.min(Math.max(Math.abs(a), Math.abs(b)), Number.MAX_VALUE)
 
 /** A truth `{a,b}` beside a matrix is a column of its items. */
 function asMatrix(answer: string, truth: string): string {
@@ -86,25 +71,6 @@ function asMatrix(answer: string, truth: string): string {
 }
 
 const strippedBraces = (text: string): string => text.replace(/^[{}]+/, '').replace(/(?<![{}])[{}]+$/, '')
-
-/** Without braces and round brackets; where the answer alone is bracketed, or both alike, without those at both ends. */
-function bare(answer: string, truth: string): readonly [string, string] {
-  const loose =
-    (isIn(answer, '[', ']') && !truth.startsWith('(')) || (isIn(answer, '(', ')') && !truth.startsWith('['))
-  const plain = (text: string): string =>
-    (loose ? strippedAll(text) : text).replace(/[{}()]/g, '').toLowerCase()
-  return [plain(answer), plain(truth)]
-}
-
-function strippedAll(text: string): string {
-  let [start, end] = [0, text.length]
-  while (start < end && '[]()'.includes(text[start] ?? ' ')) start++
-  while (end > start && '[]()'.includes(text[end - 1] ?? ' ')) end--
-  return text.slice(start, end)
-}
-
-const isIn = (text: string, open: string, close: string): boolean =>
-  text.startsWith(open) && text.endsWith(close)
 
 const isBracketed = (text: string): boolean =>
   text.length > 2 && /^[([]/.test(text) && /[)\]]/.test(text.slice(2))

@@ -1,4 +1,4 @@
-import { bracedFractions } from '../math-normal.ts'
+import { bracedFractions, rightSide } from '../math-normal.ts'
 import { trimSpace } from '../white-space.ts'
 import { wordNumber } from './number-words.ts'
 import { withoutUnits } from './published-units.ts'
@@ -74,12 +74,6 @@ const withPlainSigns: Step = (text) => {
 /** `5.00` is 5, and so is `5.0x` 5x; each run of digits is tried once. */
 const withPlainNumbers: Step = (text) =>
   text.replace(/(?<!\p{Nd})(\p{Nd}+)\.0*(\P{Nd})/gu, '$1$2').replace(/(?<!\p{Nd})(\p{Nd}+)\.0*$/u, '$1')
-
-/** What follows the only equals sign, if at most two code points precede it. */
-export function rightSide(text: string): string {
-  const [left = '', right, ...more] = text.split('=', 3)
-  return right !== undefined && more.length === 0 && [...left.slice(0, 5)].length <= 2 ? right : text
-}
 
 const side = '(0|-?[1-9][0-9]*|[^/]*sqrt[^/]*)'
 const slashed = new RegExp(`^${side}/${side}$`)

@@ -1,5 +1,5 @@
 import { looseExactAnswer, soundExactAnswer } from './exact-answer.ts'
-import type { Finding } from './finding.ts'
+import { type Finding, publishedValue } from './finding.ts'
 import type { GraphTask } from './tasks.ts'
 
 /** How an answer pays: right or not, a share of the best value, or a share with a penalty. */
@@ -45,7 +45,7 @@ export function looseReward(
   { better, squared }: Pick<GraphTask, 'better' | 'squared'>,
   payment: Payment,
 ): AnswerReward {
-  const result = statusValue(finding)
+  const result = publishedValue(finding)
   if (result === null) return { value: 0, isRight: false, flags: [] }
   const exact = looseExactAnswer(label)
   const value = exact === undefined ? result : paid(result, exact)
@@ -63,11 +63,4 @@ export function looseReward(
 function share(ratio: number, payment: Payment, squared = false): number {
   if (payment === 'binary') return 0
   return 0.5 * (squared && payment === 'complicated' ? ratio ** 2 : ratio)
-}
-
-/** The original's number for a finding: -1 without a list, -2 for a wrong one; null where it is not asked. */
-function statusValue(finding: Finding): number | null {
-  if (finding.status === 'solution') return finding.value
-  if (finding.status === 'no_answer') return -1
-  return finding.status === 'invalid' ? -2 : null
 }

@@ -1,5 +1,5 @@
 import { soundReward } from './answer-reward.ts'
-import type { Finding } from './finding.ts'
+import { type Finding, publishedValue } from './finding.ts'
 import type { GraphTask } from './tasks.ts'
 
 /** Names of the parts: `value` is -1 for no answer, -2 for no solution. */
@@ -14,7 +14,7 @@ export interface ArenaMarks {
 
 /** Counts an answer as GraphArena's report does: on tasks whose labels are approximate a better one is right too. */
 export function arenaMarks(task: GraphTask, finding: Finding, label: unknown): ArenaMarks {
-  const value = arenaValue(finding)
+  const value = publishedValue(finding)
   if (value === null) throw new Error(`the problem cannot be graded: ${reasonOf(finding)}`)
   const isAccurate = typeof label === 'number' && value >= 0 && isRight(task, value, label)
   return { isAccurate, parts: partsOf(value, isAccurate), flags: [] }
@@ -23,7 +23,7 @@ export function arenaMarks(task: GraphTask, finding: Finding, label: unknown): A
 /** The same with labels checked: an equal or better solution is right, and a better one is flagged. */
 export function soundArenaMarks(task: GraphTask, finding: Finding, label: unknown): ArenaMarks {
   const { isRight: isAccurate, flags } = soundReward(finding, label, task, 'binary')
-  return { isAccurate, parts: partsOf(arenaValue(finding), isAccurate), flags }
+  return { isAccurate, parts: partsOf(publishedValue(finding), isAccurate), flags }
 }
 
 function partsOf(value: number | null, isAccurate: boolean): Record<string, number> {
@@ -38,12 +38,6 @@ function partsOf(value: number | null, isAccurate: boolean): Record<string, numb
 function isRight({ better, approximate }: GraphTask, value: number, exact: number): boolean {
   if (!approximate) return value === exact
   return better === 'smaller' ? value <= exact : value >= exact
-}
-
-function arenaValue(finding: Finding): number | null {
-  if (finding.status === 'solution') return finding.value
-  if (finding.status === 'no_answer') return -1
-  return finding.status === 'invalid' ? -2 : null
 }
 
 const reasonOf = (finding: Finding): string => ('reason' in finding ? finding.reason : finding.status)

@@ -1,4 +1,4 @@
-import { slicedBox, soundBoxContent } from '../last-box.ts'
+import { slicedBox, soundBoxContent } from '../box.ts'
 import { latexText } from '../latex-text.ts'
 import { afterThink } from '../think.ts'
 import { trimSpace, whiteSpace } from '../white-space.ts'

@@ -23,3 +23,23 @@ export const noAnswer = (reason: string): Finding => ({ status: 'no_answer', rea
 export const badProblem = (reason: string): Finding => ({ status: 'bad_problem', reason })
 
 export const raised = (reason: string): Finding => ({ status: 'raised', reason })
+
+/** What of an extracted answer is shown, in UTF-16 units. */
+const shown = 500
+
+/** A finding as the details of a score. */
+export function findingDetails(finding: Finding): Record<string, string | number> {
+  return {
+    status: finding.status,
+    ...('reason' in finding ? { reason: finding.reason } : {}),
+    ...('extracted' in finding ? { extracted: finding.extracted.slice(0, shown) } : {}),
+    ...('value' in finding ? { value: finding.value } : {}),
+  }
+}
+
+/** The published graders' number for a finding: -1 without a list, -2 for a wrong one; null where it is not asked. */
+export function publishedValue(finding: Finding): number | null {
+  if (finding.status === 'solution') return finding.value
+  if (finding.status === 'no_answer') return -1
+  return finding.status === 'invalid' ? -2 : null
+}

@@ -71,7 +71,7 @@ function decimals(of: Expression): number | null {
 }
 
 /** null: not a number by arithmetic alone, or one of too many digits. */
-export function exactNumber(of: Expression): Rational | null {
+function exactNumber(of: Expression): Rational | null {
   try {
     return exactValue(of)
   } catch (error) {

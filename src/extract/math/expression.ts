@@ -1,4 +1,4 @@
-import { one, type Rational, zero } from './rational.ts'
+import type { Rational } from './rational.ts'
 
 /** What a mathematical answer says, read from LaTeX or plain text. Plain data. */
 export type Expression =
@@ -51,16 +51,13 @@ export const number = (value: Rational, decimals: number | null = null): Express
   decimals,
 })
 
-export const minusOne = number({ n: -1n, d: 1n })
-export const oneNumber = number(one)
-export const zeroNumber = number(zero)
+const minusOne = number({ n: -1n, d: 1n })
 
 /** Minus the expression; a number's sign is folded in. */
 export function negated(of: Expression): Expression {
   if (of.kind === 'number') return { ...of, value: { n: -of.value.n, d: of.value.d } }
   if (of.kind === 'percent' || of.kind === 'degrees' || of.kind === 'measured')
     return { ...of, of: negated(of.of) }
-  if (of.kind === 'constant' && of.name !== 'infinity') return product([minusOne, of])
   return product([minusOne, of])
 }
 

@@ -54,7 +54,7 @@ export function assigned(of: Expression): Expression | null {
 }
 
 /** Names of unknowns: x, a_3, f(x), dy/dx, |AB|, A:B, (p, q), AB. A product of small letters is an equation's side instead. */
-export function isName(of: Expression): boolean {
+function isName(of: Expression): boolean {
   if (of.kind === 'symbol') return true
   if (of.kind === 'call') return of.name.startsWith('f ') || (of.name === 'abs' && of.args.every(isName))
   if (of.kind === 'ratio') return of.parts.every(isName)

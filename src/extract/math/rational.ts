@@ -38,7 +38,6 @@ export function decimal(text: string): Rational {
 
 export const add = (a: Rational, b: Rational): Rational =>
   a.d === 1n && b.d === 1n ? rational(a.n + b.n) : rational(a.n * b.d + b.n * a.d, a.d * b.d)
-export const negate = (a: Rational): Rational => ({ n: -a.n, d: a.d })
 export const multiply = (a: Rational, b: Rational): Rational => rational(a.n * b.n, a.d * b.d)
 export const equal = (a: Rational, b: Rational): boolean => a.n === b.n && a.d === b.d
 export const isZero = (a: Rational): boolean => a.n === 0n

@@ -1,3 +1,4 @@
+import { isNested } from '../tags.ts'
 import { afterThink } from '../think.ts'
 import { lastBoxes } from './boxes.ts'
 import { lastExpression } from './candidates.ts'
@@ -20,7 +21,10 @@ const percent = /^\s*\$?\s*(?:\\?%|percent\b|pct\b)/
 /** The one answer of a response: boxed or announced, whichever comes last, else its last expression. null: none. */
 export function finalStatement(response: string): Statement | null {
   const answered = afterThink(response)
-  return answered === null ? null : (statementOf(answered) ?? unmarked(answered))
+  if (answered === null) return null
+  // An answer in an answer says two things.
+  if (isNested(answered, '<answer>', '</answer>') && answered.includes('<answer>')) return null
+  return statementOf(answered) ?? unmarked(answered)
 }
 
 /** The answer that a text marks as such; null: it marks none, or marks nothing. */

@@ -1,5 +1,7 @@
 import { trimSpace } from './white-space.ts'
 
+const opening = '\\boxed{'
+
 /**
  * MATH's last box: `\boxed ` with what follows its last occurrence up to a `$`, wherever that form occurs; else from
  * the last `\boxed`, else `\fbox`, to the brace that closes it. null: no box, or one that is never closed. Linear.
@@ -12,17 +14,36 @@ export function lastBox(text: string): string | null {
 }
 
 function balanced(text: string, start: number): string | null {
-  if (start === -1) return null
-  let depth = 0
-  for (let at = start; at < text.length; at++) {
+  const end = start === -1 ? -1 : closingBrace(text, start, 0)
+  return end === -1 ? null : text.slice(start, end + 1)
+}
+
+/** Where the brace stands that closes the last of `open` braces before `from`, and of those after it; -1: nowhere. */
+export function closingBrace(text: string, from: number, open = 1): number {
+  let depth = open
+  for (let at = from; at < text.length; at++) {
     if (text[at] === '{') depth++
-    if (text[at] === '}' && --depth === 0) return text.slice(start, at + 1)
+    if (text[at] === '}' && --depth === 0) return at
   }
-  return null
+  return -1
+}
+
+/** What stands in every `\boxed{...}` that is closed, left to right; a box inside a box is text of the outer one. */
+export function boxContents(text: string): string[] {
+  const found: string[] = []
+  let at = text.indexOf(opening)
+  while (at >= 0) {
+    const start = at + opening.length
+    const end = closingBrace(text, start)
+    if (end < 0) break
+    found.push(text.slice(start, end))
+    at = text.indexOf(opening, end)
+  }
+  return found
 }
 
 /** From the last `\boxed{` to the brace that closes it; null: no such box, or one that is never closed. */
-export const lastBalancedBox = (text: string): string | null => balanced(text, text.lastIndexOf('\\boxed{'))
+export const lastBalancedBox = (text: string): string | null => balanced(text, text.lastIndexOf(opening))
 
 /** What a box holds: inside the braces of `\boxed{...}`, or after `\boxed `; null: it is neither. */
 export function boxContent(box: string): string | null {

@@ -1,12 +1,20 @@
+import { hasLoop } from './repetition.ts'
+import { hasSampledLoop } from './repetition-sampled.ts'
 import { trimSpace } from './white-space.ts'
 
+/** What NPG-Muse asks of a response's form, in either mode: whether it is formed, and whether it loops. */
+export const npgMuseForm = {
+  sound: { isFormed: isThoughtThenAnswer, loops: hasLoop },
+  reference: { isFormed: opensThinking, loops: hasSampledLoop },
+} as const
+
 /** Whether a response opens with `<think>` and a newline. */
-export function opensThinking(response: string): boolean {
+function opensThinking(response: string): boolean {
   return response.startsWith('<think>\n')
 }
 
 /** The same, with one pair of tags, something between them and something after them. Linear. */
-export function isThoughtThenAnswer(response: string): boolean {
+function isThoughtThenAnswer(response: string): boolean {
   const [before, inside, ...more] = response.split('<think>')
   if (before !== '' || inside === undefined || more.length > 0 || !opensThinking(response)) return false
   const [thought = '', answer = '', ...rest] = inside.split('</think>')

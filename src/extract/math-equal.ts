@@ -1,0 +1,27 @@
+/** What PRIME's grader and Qwen2.5-Math's have in common: both come from one `math_equal`. */
+
+/** Whether a number is the wanted one, its hundredth or its hundredfold, within a relative 1e-4. */
+export const isNearOrPercent = (given: number, wanted: number): boolean =>
+  [wanted / 100, wanted, wanted * 100].some((one) => isClose(one, given))
+
+/** Python's `math.isclose` with a relative tolerance of 1e-4. */
+const isClose = (a: number, b: number): boolean =>
+  a === b || (Number.isFinite(a - b) && Math.abs(a - b) <= 1e-4 * Math.max(Math.abs(a), Math.abs(b)))
+
+/** Both without braces and round brackets; where the answer alone is bracketed, or both alike, without those at their ends. */
+export function insides(answer: string, truth: string): readonly [string, string] {
+  const isLoose =
+    (isIn(answer, '[', ']') && !truth.startsWith('(')) || (isIn(answer, '(', ')') && !truth.startsWith('['))
+  const bare = (text: string): string => (isLoose ? withoutBrackets(text) : text).replace(/[{}()]/g, '')
+  return [bare(answer), bare(truth)]
+}
+
+const isIn = (text: string, open: string, close: string): boolean =>
+  text.startsWith(open) && text.endsWith(close)
+
+function withoutBrackets(text: string): string {
+  let [start, end] = [0, text.length]
+  while (start < end && '[]()'.includes(text.charAt(start))) start++
+  while (end > start && '[]()'.includes(text.charAt(end - 1))) end--
+  return text.slice(start, end)
+}
