@@ -17,6 +17,7 @@ const silent = {
 }
 const rewards = {
   exact: { steps: [{ name: 'exact', function: 'exact-match' }] },
+  rank: { steps: [{ name: 'rank', function: 'rank-rule' }], group: { wait_s: 1 } },
   judged: { models: { silent }, steps: [{ name: 'q', function: 'digit-judge', model: 'silent' }] },
 }
 const settings = (truths: string) => ({
@@ -24,7 +25,7 @@ const settings = (truths: string) => ({
     'llama-factory': { truths, on_invalid: -1 },
     openrlhf: { truths, deadline_s: 0.2 },
     slime: { on_invalid: 0.5, deadline_s: 0.1 },
-    'nemo-gym': { deadline_s: 0.1 },
+    'nemo-gym': { deadline_s: 4 },
   },
   keys: { run: { env: 'RUN_KEY', scopes: ['score'] } },
   functions: { threads: 1 },
@@ -166,4 +167,44 @@ t.test('columns of judge prompts become prompts of steps', async (t) => {
     rm_prompts: { quality: 'first', judge: 'third' },
   })
   t.strictSame(rmPromptColumns({ prompt: 'x' }, ['quality']), {})
+})
+
+const verify = async (query: string, text: string, row: object) => {
+  const response = await app.inject({
+    method: 'POST',
+    url: `/wire/nemo-gym/rank/verify${query}`,
+    headers: { authorization: basic },
+    payload: {
+      ...row,
+      responses_create_params: { input: 'Say a number.' },
+      response: { output: [{ role: 'assistant', content: text }] },
+    },
+  })
+  return { status: response.statusCode, body: response.json() }
+}
+
+t.test('answers of one group are held until all are there; each gets its own reward', async (t) => {
+  const place = (task: number, index: number) => ({ _ng_task_index: task, _ng_rollout_index: index })
+  const texts = ['a', 'ccc', 'bb']
+  const answers = await Promise.all([
+    ...texts.map((text, index) => verify('?group_size=3', text, place(7, index))),
+    verify('?group_size=3', 'ccc', place(7, 1)),
+    ...texts.map((text, index) => verify('?group_size=3', text.repeat(index + 1), place(8, index))),
+  ])
+  t.strictSame(
+    answers.map(({ body }) => body.reward),
+    [0, 1, 0.5, 1, 0, 0.5, 0.5],
+  )
+  const incomplete = { mask_sample: true, failure_kind: 'cohort_incomplete', reward: 0 }
+  const late = [verify('?group_size=3', 'a', place(9, 0)), verify('?group_size=3', 'other', place(9, 0))]
+  for (const { body } of await Promise.all(late))
+    t.match(body, incomplete, 'alone, or with an index that another has')
+})
+
+t.test('an answer that does not say its place is refused', async (t) => {
+  const refused = { status: 400, body: { error: { code: 'RG_REQUEST_INVALID' } } }
+  t.match(await verify('?group_size=3', 'a', {}), refused)
+  t.match(await verify('?group_size=3', 'a', { _ng_task_index: 1, _ng_rollout_index: 3 }), refused)
+  t.match(await verify('?group_size=1', 'a', {}), refused)
+  t.match(await verify('', 'a', { _ng_task_index: 1, _ng_rollout_index: 0 }), refused)
 })

@@ -7,25 +7,44 @@ import { createApp } from '../../src/http/app.ts'
 import { rewardRange } from '../../src/plan/reward-range.ts'
 import { openLive } from '../../src/telemetry/live/live.ts'
 import { openMetrics } from '../../src/telemetry/metrics/metrics.ts'
+import type { TextPolicy } from '../../src/telemetry/record/text-policy.ts'
 import { type FakeClock, fakeClock } from './clock.ts'
 import { testGateway } from './gateway.ts'
 
 /** An app with the inspector, whose clock a test moves by hand; closed with the test. */
+export interface Inspected {
+  readonly app: FastifyInstance
+  readonly gateway: Gateway
+  readonly clock: FakeClock
+  /** The same gateway behind another app, with this folder as the page and a clock of its own. */
+  another(page: string): Promise<{ readonly app: FastifyInstance; readonly clock: FakeClock }>
+}
+
+/** `text`: what may be shown, in place of what the configs say. */
 export async function inspectedApp(
   t: Test,
   rewards: Readonly<Record<string, object>>,
-  parts: { readonly env?: Readonly<Record<string, string>>; readonly page?: string } = {},
-): Promise<{ app: FastifyInstance; gateway: Gateway; clock: FakeClock }> {
-  const { env = {}, page = 'not-built' } = parts
+  parts: { readonly env?: Readonly<Record<string, string>>; readonly text?: () => TextPolicy } = {},
+): Promise<Inspected> {
   const clock = fakeClock(1_000_000)
   const metrics = openMetrics({ version: 'test', inFlight: () => gateway.inFlight })
-  const live = openLive({ clock, epoch: 0, rangeOf: rewardRange, policy: () => shownText(gateway.settings) })
+  const policy = parts.text ?? (() => shownText(gateway.settings))
+  const live = openLive({ clock, epoch: 0, rangeOf: rewardRange, policy })
   const events = { ...metrics, engine: allOf([metrics.engine, live]) }
-  const gateway = await testGateway(t, rewards, { events, env })
-  const app = await createApp({ gateway, metrics, bodyLimit: 4 << 20, live, clock, page })
-  t.teardown(async () => {
-    await app.close()
-    metrics.close()
-  })
-  return { app, gateway, clock }
+  const gateway = await testGateway(t, rewards, { events, env: parts.env ?? {} })
+  t.teardown(() => metrics.close())
+  const appOf = async (page: string, own: FakeClock) => {
+    const app = await createApp({ gateway, metrics, bodyLimit: 4 << 20, live, clock: own, page })
+    t.teardown(() => app.close())
+    return app
+  }
+  return {
+    app: await appOf('not-built', clock),
+    gateway,
+    clock,
+    async another(page) {
+      const own = fakeClock(1_000_000)
+      return { app: await appOf(page, own), clock: own }
+    },
+  }
 }

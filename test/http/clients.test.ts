@@ -1,8 +1,15 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect } from 'node:net'
+import Fastify from 'fastify'
 import t from 'tap'
 import type { Scored } from '../../src/gateway/gateway.ts'
+import { createApp } from '../../src/http/app.ts'
+import { goneSignal } from '../../src/http/gone.ts'
 import { openRepeats } from '../../src/http/repeats.ts'
 import type { FailureKind } from '../../src/sample/failure.ts'
+import { openMetrics } from '../../src/telemetry/metrics/metrics.ts'
 import { fakeClock } from '../support/clock.ts'
+import { testGateway } from '../support/gateway.ts'
 
 const limits = { keepMs: 1000, maxEntries: 3, maxCharacters: 10_000 }
 const scored = (reward: number): Scored => ({
@@ -111,3 +118,66 @@ t.test('what is kept has limits', async (t) => {
 const never = () => {
   throw new Error('unreachable')
 }
+
+t.test('a client that left is known, whether one asked before or after', async (t) => {
+  const app = Fastify()
+  let arrive = () => {}
+  const arrived = new Promise<void>((resolve) => {
+    arrive = resolve
+  })
+  let see = (_aborted: readonly boolean[]): void => {}
+  const seen = new Promise<readonly boolean[]>((resolve) => {
+    see = resolve
+  })
+  app.post('/', async (_request, reply) => {
+    const before = goneSignal(reply)
+    arrive()
+    await once(reply.raw, 'close')
+    see([before.aborted, goneSignal(reply).aborted])
+    return {}
+  })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  t.teardown(() => app.close())
+  const client = connect((app.server.address() as AddressInfo).port, '127.0.0.1')
+  client.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}')
+  await arrived
+  client.destroy()
+  t.strictSame(await seen, [true, true])
+})
+
+t.test('a gateway that leaves says so, and still scores what comes, a request a connection', async (t) => {
+  const clock = fakeClock()
+  const rewards = {
+    gateway: { limits: { leave_s: 2 } },
+    ruled: { steps: [{ name: 'rule', function: 'echo-rule' }] },
+  }
+  const gateway = await testGateway(t, rewards, { clock })
+  const metrics = openMetrics({ version: 'test', inFlight: () => 0 })
+  const app = await createApp({ gateway, metrics, bodyLimit: 1 << 20 })
+  t.teardown(() => app.close())
+  const score = () =>
+    app.inject({
+      method: 'POST',
+      url: '/v1/score',
+      payload: { reward: 'ruled', samples: [{ response: '1' }] },
+    })
+  t.equal((await app.inject('/readyz')).statusCode, 200)
+  t.not((await score()).headers.connection, 'close')
+  let hasLeft = false
+  const left = gateway.leave().then(() => {
+    hasLeft = true
+  })
+  const ready = await app.inject('/readyz')
+  t.equal(ready.statusCode, 503)
+  t.match(ready.json(), { ready: false, missing: ['the gateway is closing'] })
+  t.equal((await app.inject('/livez')).statusCode, 200)
+  clock.advance(1999)
+  const scored = await score()
+  t.match(scored.json(), { results: [{ valid: true }] })
+  t.equal(scored.headers.connection, 'close')
+  t.notOk(hasLeft)
+  clock.advance(1)
+  await left
+  await gateway.close()
+  t.equal((await score()).statusCode, 503, 'then it closes')
+})
