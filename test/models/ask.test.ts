@@ -1,6 +1,10 @@
 import t from 'tap'
+import { bodyOf, questionJson } from '../../src/models/json-body.ts'
+import { RenderedMessage } from '../../src/models/rendered-message.ts'
 import { failureOf, judge } from '../support/models.ts'
 import { completion, hang, json, type Script, type Seen } from '../support/scripted-server.ts'
+import { seeded } from '../support/seeded.ts'
+import { brokenReplies } from './broken-replies.ts'
 
 const says =
   (text: string, more: object = {}): Script =>
@@ -81,58 +85,6 @@ t.test('a text that was cut off says so', async (t) => {
   t.strictSame((await ask('q')).answer, { text: 'Because', finishReason: 'length' })
 })
 
-t.test('a reply that is not what its server promises is never an answer', async (t) => {
-  const good = { model: 'm', choices: [{ text: 'Yes', finish_reason: 'stop' }] }
-  const bad: [string, unknown][] = [
-    ['garbage', '<html>busy</html>'],
-    ['half a body', JSON.stringify(good).slice(0, -9)],
-    ['null', 'null'],
-    ['an array', '[]'],
-    ['an error with status 200', { error: { message: 'no' } }],
-    ['an error object with status 200', { object: 'error', message: 'no', code: 400 }],
-    ['an error beside an answer', { ...good, error: { message: 'no' } }],
-    ['another model', { ...good, model: 'other' }],
-    ['no model', { ...good, model: undefined }],
-    ['no choice', { ...good, choices: [] }],
-    ['two choices', { ...good, choices: [good.choices[0], good.choices[0]] }],
-    ['a text that is a number', { ...good, choices: [{ text: 1, finish_reason: 'stop' }] }],
-    ['no text', { ...good, choices: [{ finish_reason: 'stop' }] }],
-    ['an end that is not told', { ...good, choices: [{ text: 'Yes', finish_reason: null }] }],
-    ['a server that stops', { ...good, choices: [{ text: 'Ye', finish_reason: 'abort' }] }],
-    ['a choice that is no object', { ...good, choices: ['Yes'] }],
-    ['an empty body', ''],
-    ['NaN', '{"model":"m","choices":[{"text":NaN,"finish_reason":"stop"}]}'],
-  ]
-  const { ask, server } = await judge(t, [hang], { retry: { max: 0 }, breaker: { failures: 1000 } })
-  for (const [what, body] of bad) {
-    server.script = (_seen, response) =>
-      void response.end(typeof body === 'string' ? body : JSON.stringify(body))
-    t.match(await failureOf(ask(what)), { kind: 'judge_unreachable', retryable: true }, what)
-  }
-})
-
-t.test('a score that is not one finite number is never an answer', async (t) => {
-  const { ask, server } = await judge(t, [hang], { retry: { max: 0 }, breaker: { failures: 1000 } })
-  const entry = (probs: unknown) => ({ model: 'm', data: [{ index: 0, probs }] })
-  const bad = [
-    entry([]),
-    entry('1'),
-    entry([null]),
-    '{"model":"m","data":[{"index":0,"probs":[1e999]}]}',
-    { model: 'm', data: [] },
-    { model: 'm', data: [{ index: 1, probs: [1] }] },
-    { model: 'm', data: [{ index: 'a', probs: [1] }] },
-    { model: 'm', data: [null] },
-    { model: 'm', data: {} },
-    { model: 'm' },
-  ]
-  for (const [at, body] of bad.entries()) {
-    server.script = (_seen, response) =>
-      void response.end(typeof body === 'string' ? body : JSON.stringify(body))
-    t.match(await failureOf(ask(`q${at}`, { ask: 'classify' })), { kind: 'judge_unreachable' })
-  }
-})
-
 t.test('what the server refuses is told apart by whose fault it is', async (t) => {
   const long = { error: { message: "This model's maximum context length is 2048 tokens.", code: 400 } }
   const cases = [
@@ -156,4 +108,165 @@ t.test('what the server refuses is told apart by whose fault it is', async (t) =
     t.equal(failure.attempts?.length, calls)
     t.notMatch(failure.detail, 'maximum context', 'the words of the server stay out')
   }
+})
+
+// Not run against a real SGLang: the forms are those of its documentation and of its own tests.
+t.test('SGLang gets plain prompts at /generate in its own words', async (t) => {
+  const { ask, server } = await judge(
+    t,
+    [
+      () => ({
+        text: 'Yes',
+        meta_info: {
+          finish_reason: { type: 'stop', matched: 2 },
+          prompt_tokens: 5,
+          completion_tokens: 1,
+          output_token_logprobs: [[-0.1, 9454, 'Yes']],
+          output_top_logprobs: [
+            [
+              [-0.1, 9454, 'Yes'],
+              [-2.4, 2753, 'No'],
+            ],
+          ],
+        },
+      }),
+    ],
+    { backend: 'sglang' },
+  )
+  const answered = await ask('q', {
+    sampling: {
+      temperature: 0.5,
+      top_p: 0.9,
+      seed: 3,
+      max_tokens: 4,
+      stop: ['\n'],
+      logprobs: 2,
+      thinking: true,
+    },
+    reply: { choice: ['Yes', 'No (a)'] },
+  })
+  t.match(answered, {
+    answer: {
+      text: 'Yes',
+      finishReason: 'stop',
+      logprobs: [{ token: 'Yes', logprob: -0.1, top: [{ token: 'Yes' }, { token: 'No', logprob: -2.4 }] }],
+    },
+    tokens: { prompt: 5, completion: 1 },
+  })
+  t.equal(server.seen[0]?.path, '/generate')
+  t.strictSame(server.seen[0]?.body, {
+    text: 'q',
+    sampling_params: {
+      temperature: 0.5,
+      top_p: 0.9,
+      stop: ['\n'],
+      max_new_tokens: 4,
+      sampling_seed: 3,
+      regex: '(Yes|No \\(a\\))',
+    },
+    return_logprob: true,
+    top_logprobs_num: 2,
+    return_text_in_logprobs: true,
+  })
+  await ask('r', { reply: { schema: { type: 'object' } } })
+  t.match(server.seen[1]?.body, {
+    sampling_params: { json_schema: '{"type":"object"}', max_new_tokens: 1024 },
+  })
+})
+
+t.test('SGLang gets conversations in its OpenAI form, with its own way of forcing a reply', async (t) => {
+  const { ask, server } = await judge(
+    t,
+    [
+      (seen) => ({
+        model: seen.body.model,
+        choices: [{ message: { content: '1' }, finish_reason: 'stop' }],
+      }),
+    ],
+    { backend: 'sglang' },
+  )
+  const input = [{ role: 'user', content: 'q' }]
+  t.equal((await ask(input, { reply: { regex: '[01]' } })).answer.text, '1')
+  await ask(input, { reply: { schema: { type: 'object' } } })
+  await ask(input, { reply: { choice: ['0'] } })
+  t.match(server.seen[0]?.body, { regex: '[01]' })
+  t.match(server.seen[1]?.body, { response_format: { type: 'json_schema' } })
+  t.match(server.seen[2]?.body, { regex: '(0)' })
+  server.script = () => [{ embedding: [1, 2] }]
+  t.match(await failureOf(ask('two', { ask: 'classify' })), { kind: 'judge_rejected' })
+  t.match(await failureOf(ask(input, { ask: 'classify' })), { kind: 'judge_rejected' })
+})
+
+t.test('a reply that is not what its server promises is never an answer', async (t) => {
+  for (const { backend, ask: kind, isChat, bodies } of brokenReplies) {
+    const { ask, server } = await judge(t, [hang], {
+      backend,
+      retry: { max: 0 },
+      breaker: { failures: 1000 },
+    })
+    for (const [at, body] of bodies.entries()) {
+      const text = typeof body === 'string' ? body : JSON.stringify(body)
+      server.script = (_seen, response) => void response.end(text)
+      const input = isChat ? [{ role: 'user', content: `q${at}` }] : `q${at}`
+      const failure = await failureOf(ask(input, { ask: kind }))
+      t.match(failure, { kind: 'judge_unreachable', retryable: true }, `${backend} ${kind}: ${text}`)
+    }
+  }
+})
+
+const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
+t.comment(`SEED=${seed}`)
+const random = seeded(seed)
+const below = (limit: number): number => Math.floor(random() * limit)
+
+const units = [
+  'a',
+  'plain words ',
+  '"',
+  '\\',
+  '\n',
+  '\0',
+  '\u2028',
+  'é',
+  '字',
+  '⟦',
+  '👩‍⚕️',
+  '\ud83d',
+  '\ude00',
+  '\\u27e6',
+]
+
+const textOf = (length: number): string => {
+  let text = ''
+  while (text.length < length) text += (units[below(units.length)] ?? '').repeat(1 + below(9))
+  return text
+}
+
+const read = (input: Parameters<typeof questionJson>[0]): unknown =>
+  JSON.parse(String(bodyOf(['{"it":', ...questionJson(input), '}']))).it
+
+t.test('a body says what its question says, whatever its characters and its length', (t) => {
+  // Around the length of a part, that of a body of one text, and beyond the first buffer.
+  const lengths = [0, 1, 60, 64, 65, 8190, 8191, 8192, 8193, 16_400, 40_000, 2 ** 20]
+  for (const length of lengths) {
+    const [text, other] = [textOf(length), textOf(below(200))]
+    const pieces = [other, '⟦0123456789ab\n', text, '\n0123456789ab⟧', '']
+    const messages = [{ role: 'system', content: other }, new RenderedMessage('user', pieces)]
+    t.equal(messages[1]?.content, pieces.join(''))
+    if (JSON.stringify(read(messages)) !== JSON.stringify(messages))
+      t.fail(`messages, ${length}, SEED=${seed}`)
+    if (read(text) !== text) t.fail(`a text, ${length}, SEED=${seed}`)
+  }
+  t.strictSame(read([]), [])
+  t.end()
+})
+
+t.test('a pair of surrogates that two parts divide stays a pair', async (t) => {
+  const text = `${'a'.repeat(8191)}😀${'b'.repeat(20_000)}`
+  t.equal(read(text), text)
+  t.equal(
+    read('x'.repeat(3_000_000)),
+    'x'.repeat(3_000_000),
+    'more than the buffer that parts are gathered in',
+  )
 })

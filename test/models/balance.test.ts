@@ -1,22 +1,19 @@
 import t from 'tap'
 import { systemClock } from '../../src/clock.ts'
+import { Member } from '../../src/models/balance.ts'
 import { Hedge } from '../../src/models/hedge.ts'
 import type { Instance } from '../../src/models/instance.ts'
+import { worthwhile } from '../../src/models/slowness.ts'
 import { fakeClock } from '../support/clock.ts'
 import { configOf, judge, question } from '../support/models.ts'
-import { completion, json, type Script } from '../support/scripted-server.ts'
+import { completion, json, type Script, type ScriptedServer } from '../support/scripted-server.ts'
+import { seeded } from '../support/seeded.ts'
 
 const yes: Script = (seen) => completion(seen, 'Yes')
 
 const until = async (done: () => boolean) => {
   while (!done()) await new Promise(setImmediate)
   await new Promise(setImmediate)
-}
-
-/** A generator of numbers in [0, 1), the same for the same seed. */
-const seeded = (seed: number) => () => {
-  seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0
-  return seed / 2 ** 32
 }
 
 t.test('questions under way are spread evenly, or by weight', async (t) => {
@@ -39,6 +36,27 @@ t.test('questions under way are spread evenly, or by weight', async (t) => {
   t.ok((loads()[0] ?? 0) > 2 * (loads()[1] ?? 0), `${loads()}`)
   gone.abort()
   await Promise.all([...asked, ...more])
+})
+
+t.test('two models at one address share its places', async (t) => {
+  const { models, server } = await judge(t, [() => undefined], { max_in_flight: 1 })
+  const config = configOf([server.url], { max_in_flight: 1 })
+  const both = models.next({
+    judge: config,
+    other: configOf([server.url], { max_in_flight: 1, model: 'n' }),
+  })
+  t.teardown(() => both.close())
+  const gone = new AbortController()
+  const asked = ['judge', 'other'].map((model) =>
+    both.ask({ ...question('q', systemClock.now() + 60_000), model, signal: gone.signal }).catch(() => null),
+  )
+  await until(() => server.seen.length === 1)
+  t.match(both.snapshot(), [
+    { waiting: 0, instances: [{ inFlight: 1 }] },
+    { waiting: 1, instances: [{ inFlight: 1 }] },
+  ])
+  gone.abort()
+  await Promise.all(asked)
 })
 
 t.test('prompts with one beginning go to one instance, until it has more than its share', async (t) => {
@@ -115,8 +133,7 @@ t.test(
       { clock, random: () => 0, events: { hedged: ({ instance }) => told.push(instance) } },
     )
     for (let i = 0; i < 40; i += 1) await ask(`q${i}`)
-    const [slow, quick] = servers
-    if (!slow || !quick) return
+    const [slow, quick] = servers as [ScriptedServer, ScriptedServer]
     slow.script = () => undefined
     const seen = slow.seen.length
     const asked = ask('late')
@@ -147,8 +164,7 @@ t.test('when the second call fails first, the first one still counts', async (t)
   const clock = fakeClock()
   const { ask, servers } = await judge(t, [yes, yes], { hedge: { budget: 0.5 } }, { clock, random: () => 0 })
   for (let i = 0; i < 40; i += 1) await ask(`q${i}`)
-  const [slow, other] = servers
-  if (!slow || !other) return
+  const [slow, other] = servers as [ScriptedServer, ScriptedServer]
   const held: (() => void)[] = []
   slow.script = (seen, response) => void held.push(() => json(response, completion(seen, 'Yes')))
   other.script = (_seen, response) => json(response, {}, 500)
@@ -227,3 +243,40 @@ t.test(
     hedge.end()
   },
 )
+
+const member = (latencyMs: number, more: object = {}): Member => {
+  const instance = { latencyMs, limit: 10, inFlight: 1, lastBegan: 0, alive: true, ...more }
+  return new Member(instance as unknown as Instance, 1)
+}
+
+const line = (waiting: number, stoodMs = 0) => ({ waiting, stoodMs })
+
+t.test('a slow instance is asked only where no other would answer sooner', async (t) => {
+  const quick = member(200)
+  const slow = member(1000)
+  const members = [quick, member(210), slow]
+  t.notOk(worthwhile(members, line(0), 0)(slow), 'nobody waits')
+  t.ok(worthwhile(members, line(0), 0)(quick))
+  t.notOk(worthwhile(members, line(50), 0)(slow), '51 places later is 0.7 s')
+  t.ok(worthwhile(members, line(100), 0)(slow), '101 places later is 1.2 s')
+  t.ok(worthwhile(members, line(1, 1000), 0)(slow), 'the line stands still')
+})
+
+t.test('what is not known, not much slower or alone is always worth asking', async (t) => {
+  const unknown = member(0)
+  t.ok(worthwhile([unknown], line(0), 0)(unknown))
+  t.ok(worthwhile([member(200), unknown], line(0), 0)(unknown))
+  const near = member(390)
+  t.ok(worthwhile([member(200), near], line(0), 0)(near))
+  const jittery = member(90)
+  t.ok(worthwhile([member(2), jittery], line(0), 0)(jittery), 'below 100 ms a difference is chance')
+  const alone = member(1000)
+  t.ok(worthwhile([member(200, { alive: false }), alone], line(0), 0)(alone))
+})
+
+t.test('an instance that was slow is tried again after a while', async (t) => {
+  const slow = member(1000, { inFlight: 0, lastBegan: 500 })
+  const members = [member(200), slow]
+  t.notOk(worthwhile(members, line(0), 10_500)(slow))
+  t.ok(worthwhile(members, line(0), 10_501)(slow))
+})

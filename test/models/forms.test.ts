@@ -212,28 +212,6 @@ t.test('the probability of a label is that of the tokens that begin it', async (
   t.match(await failureOf(ask(bare as never, { ask: 'choose' })), { kind: 'judge_unreachable' })
 })
 
-t.test('logprobs that do not fit their tokens are never an answer', async (t) => {
-  const { ask, server } = await judge(t, [hang], { retry: { max: 0 }, breaker: { failures: 99 } })
-  const bad = [
-    { tokens: ['a'], token_logprobs: [] },
-    { tokens: ['a'], token_logprobs: [null] },
-    { tokens: [1], token_logprobs: [0] },
-    { tokens: ['a'], token_logprobs: [-1], top_logprobs: [{ a: null }] },
-  ]
-  for (const [at, logprobs] of bad.entries()) {
-    server.script = (seen) => completion(seen, 'a', { logprobs })
-    t.match(await failureOf(ask(`q${at}`)), { kind: 'judge_unreachable' })
-  }
-  for (const [at, content] of [
-    [1],
-    [{ token: 'a' }],
-    [{ token: 'a', logprob: 0, top_logprobs: [1] }],
-  ].entries()) {
-    server.script = (seen) => completion(seen, 'a', { logprobs: { content } })
-    t.match(await failureOf(ask(chat(`q${at}`))), { kind: 'judge_unreachable' })
-  }
-})
-
 t.test('a model that only thought has an empty text, cut off', async (t) => {
   const { ask } = await judge(t, [
     (seen) => ({

@@ -4,15 +4,37 @@ import t from 'tap'
 import { systemClock } from '../../src/clock.ts'
 import { addressOf, isAllowed } from '../../src/models/address.ts'
 import { readAddresses } from '../../src/models/instances-file.ts'
+import type { AskError, Models } from '../../src/models/models.ts'
+import { openModels } from '../../src/models/open-models.ts'
 import { fakeClock } from '../support/clock.ts'
 import { configOf, failureOf, judge, question } from '../support/models.ts'
-import { completion, json, type Script, scriptedServer } from '../support/scripted-server.ts'
+import {
+  completion,
+  json,
+  type Script,
+  type ScriptedServer,
+  scriptedServer,
+} from '../support/scripted-server.ts'
+import { seeded } from '../support/seeded.ts'
+import { startFleet } from '../support/simulated.ts'
 
 const yes: Script = (seen) => completion(seen, 'Yes')
 
 const until = async (done: () => boolean) => {
   while (!done()) await new Promise(setImmediate)
   await new Promise(setImmediate)
+}
+
+/** A script that answers when it is let. */
+function holding(text = 'Yes') {
+  const held: (() => void)[] = []
+  const hold: Script = (seen, response) => void held.push(() => json(response, completion(seen, text)))
+  return { held, hold }
+}
+
+async function replaceFile(file: string, text: string): Promise<void> {
+  await writeFile(`${file}.part`, text)
+  await rename(`${file}.part`, file)
 }
 
 t.test('an address fits a pattern whole, a star stands for one name', async (t) => {
@@ -39,13 +61,12 @@ t.test('an address fits a pattern whole, a star stands for one name', async (t) 
 
 t.test('an instance comes and goes while questions run, and none is lost', async (t) => {
   const { ask, models, servers } = await judge(t, [yes, yes], { allow: ['http://127.0.0.1:*'] })
-  const [one, two] = servers
+  const [one, two] = servers as [ScriptedServer, ScriptedServer]
   const added = await scriptedServer(yes)
   t.teardown(() => added.kill())
-  if (!one || !two) return
-  const held: (() => void)[] = []
-  one.script = (seen, response) => void held.push(() => json(response, completion(seen, 'Yes')))
-  two.script = one.script
+  const { held, hold } = holding()
+  one.script = hold
+  two.script = hold
   const asked = Array.from({ length: 10 }, (_, i) => ask(`q${i}`))
   await until(() => held.length === 10)
   models.addInstance('judge', added.url)
@@ -83,10 +104,8 @@ t.test('only what the config allows may be added, and only what is there removed
 })
 
 t.test('an instance that comes back while it drains stays', async (t) => {
-  const held: (() => void)[] = []
-  const { ask, models, server } = await judge(t, [
-    (seen, response) => void held.push(() => json(response, completion(seen, 'Yes'))),
-  ])
+  const { held, hold } = holding()
+  const { ask, models, server } = await judge(t, [hold])
   const asked = ask('q')
   await server.saw(1)
   const removing = models.removeInstance('judge', server.url)
@@ -106,15 +125,10 @@ t.test('a file of addresses is followed; a broken one changes nothing', async (t
 
   const clock = fakeClock()
   const file = join(t.testdir(), 'instances.txt')
-  const write = async (text: string) => {
-    await writeFile(`${file}.part`, text)
-    await rename(`${file}.part`, file)
-  }
+  const write = (text: string) => replaceFile(file, text)
   const refused: string[] = []
-  const extra = await Promise.all([scriptedServer(yes), scriptedServer(yes)])
-  t.teardown(() => Promise.all(extra.map((server) => server.kill())))
-  const [a, b] = extra
-  if (!a || !b) return
+  const [a, b] = await Promise.all([scriptedServer(yes), scriptedServer(yes)])
+  t.teardown(() => Promise.all([a.kill(), b.kill()]))
   await write(`${a.url}\n`)
   const { models, server } = await judge(
     t,
@@ -145,8 +159,7 @@ t.test('a file of addresses is followed; a broken one changes nothing', async (t
 })
 
 t.test('a new config takes over without losing a question', async (t) => {
-  const held: (() => void)[] = []
-  const hold: Script = (seen, response) => void held.push(() => json(response, completion(seen, 'old')))
+  const { held, hold } = holding('old')
   const { ask, models, server } = await judge(t, [hold], { max_in_flight: 2 })
   const asked = Array.from({ length: 6 }, (_, i) => ask(`q${i}`))
   await until(() => held.length === 2)
@@ -174,30 +187,8 @@ t.test('a new config takes over without losing a question', async (t) => {
   await none.close()
 })
 
-t.test('two models at one address share its places', async (t) => {
-  const { models, server } = await judge(t, [() => undefined], { max_in_flight: 1 })
-  const config = configOf([server.url], { max_in_flight: 1 })
-  const both = models.next({
-    judge: config,
-    other: configOf([server.url], { max_in_flight: 1, model: 'n' }),
-  })
-  t.teardown(() => both.close())
-  const gone = new AbortController()
-  const asked = ['judge', 'other'].map((model) =>
-    both.ask({ ...question('q', systemClock.now() + 60_000), model, signal: gone.signal }).catch(() => null),
-  )
-  await until(() => server.seen.length === 1)
-  t.match(both.snapshot(), [
-    { waiting: 0, instances: [{ inFlight: 1 }] },
-    { waiting: 1, instances: [{ inFlight: 1 }] },
-  ])
-  gone.abort()
-  await Promise.all(asked)
-})
-
 t.test('a model leaves an instance although another model keeps it busy', async (t) => {
-  const held: (() => void)[] = []
-  const hold: Script = (seen, response) => void held.push(() => json(response, completion(seen, 'Yes')))
+  const { hold } = holding()
   const { models, server } = await judge(t, [hold])
   const both = models.next({
     judge: configOf([server.url]),
@@ -214,3 +205,84 @@ t.test('a model leaves an instance although another model keeps it busy', async 
   t.match(await failureOf(other), { kind: 'cancelled' }, 'what nobody asks any more is stopped')
   await closed
 })
+
+const first = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
+const seeds = process.env.SEED ? [first] : [first, first + 1]
+t.comment(`SEED=${seeds.join(' or SEED=')}`)
+
+const after = (ms: number) => new Promise<void>((resolve) => void systemClock.after(ms, resolve))
+
+for (const seed of seeds) {
+  t.test(`instances come and go in every way, and no question is lost (seed ${seed})`, async (t) => {
+    const random = seeded(seed)
+    const servers = await startFleet(t, 5, { model: 'm', seed, latencyMedianMs: 5, latencySigma: 1 })
+    const urls = servers.map(({ url }) => url)
+    const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T
+    const file = join(t.testdir(), 'instances.txt')
+    const list = (some: readonly string[]) => replaceFile(file, some.join('\n'))
+    await list(urls.slice(1, 2))
+    // The first server stays; the clock of the file's watch is quick.
+    const configNow = () => ({
+      judge: configOf([urls[0], pick(urls)], {
+        allow: ['http://127.0.0.1:*'],
+        instances_file: file,
+        max_in_flight: 1 + Math.floor(4 * random()),
+        timeout_s: 5,
+      }),
+    })
+    const quick = {
+      ...systemClock,
+      after: (ms: number, fn: () => void) => systemClock.after(ms === 2000 ? 5 : ms, fn),
+    }
+    let models = openModels(configNow(), { clock: quick, random })
+    const earlier: Models[] = []
+    t.teardown(async () => {
+      await Promise.all([...earlier, models].map((one) => one.close()))
+    })
+    const asked: Promise<string>[] = []
+    let isOver = false
+    const stream = async (name: number) => {
+      for (let n = 0; !isOver; n += 1) {
+        const request = question(`${name} ${n}`, systemClock.now() + 20_000)
+        const outcome = models.ask(request).then(
+          () => 'answered',
+          (error: AskError) => error.failure?.kind ?? String(error),
+        )
+        asked.push(outcome)
+        if (random() < 0.5) await outcome
+        else await after(3 * random())
+      }
+    }
+    const streams = Array.from({ length: 12 }, (_, name) => stream(name))
+    const changes: Promise<unknown>[] = []
+    const known = (error: { code?: string }) => {
+      if (error.code !== 'RG_NOT_FOUND') throw error
+    }
+    for (let n = 0; n < 60; n += 1) {
+      const url = pick(urls.slice(1))
+      const move = random()
+      if (move < 0.3) models.addInstance('judge', url)
+      else if (move < 0.5) changes.push(models.drainInstance('judge', url).catch(known))
+      else if (move < 0.7) changes.push(models.removeInstance('judge', url).catch(known))
+      else if (move < 0.85) await list(urls.filter(() => random() < 0.5))
+      else {
+        earlier.push(models)
+        models = models.next(configNow())
+      }
+      await after(6 * random())
+    }
+    isOver = true
+    await Promise.all(streams)
+    const outcomes = await Promise.all(asked)
+    t.comment(`${outcomes.length} questions, ${earlier.length} reloads`)
+    t.strictSame([...new Set(outcomes)], ['answered'])
+    await Promise.all(changes)
+    for (const one of [...earlier, models])
+      for (const { waiting, instances } of one.snapshot()) {
+        t.equal(waiting, 0)
+        t.ok(instances.every(({ inFlight }) => inFlight === 0))
+      }
+    await Promise.all(earlier.map((one) => one.close()))
+    t.match(await models.ask(question('after', systemClock.now() + 20_000)), { source: 'call' })
+  })
+}

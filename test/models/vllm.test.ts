@@ -2,6 +2,7 @@ import t from 'tap'
 import { systemClock } from '../../src/clock.ts'
 import type { AskError, AskRequest } from '../../src/models/models.ts'
 import { openModels } from '../../src/models/open-models.ts'
+import { startSimulatedServer } from '../../src/simulate/index.ts'
 import { configOf, question } from '../support/models.ts'
 import { vllmServers } from '../support/vllm-servers.ts'
 
@@ -175,4 +176,41 @@ t.test('a vLLM server', async (t) => {
     const { answer: vectors } = await ask({ model: 'scalar', ask: 'embed', input: ['a', 'b'] })
     t.equal((vectors as number[][]).length, 2)
   })
+})
+
+// The forms of SGLang are those of its documentation: no real one is asked.
+t.test('a simulated SGLang server answers every ask', async (t) => {
+  const [generate, pooling] = await Promise.all([
+    startSimulatedServer({ runner: 'generate', model: 'm' }),
+    startSimulatedServer({ runner: 'pooling', model: 'm' }),
+  ])
+  const models = openModels(
+    {
+      judge: configOf([generate.url], { backend: 'sglang', count_tokens: 'tokenize' }),
+      scalar: configOf([pooling.url], { backend: 'sglang' }),
+    },
+    { clock: systemClock },
+  )
+  t.teardown(async () => {
+    await models.close()
+    await Promise.all([generate.close(), pooling.close()])
+  })
+  const ask = (request: Partial<AskRequest>) =>
+    models.ask({ ...question(request.input, systemClock.now() + 60_000), ...request })
+  t.match((await ask({ input: 'Is 2 even?' })).answer, { text: String, finishReason: 'stop' })
+  t.match((await ask({ input: [{ role: 'user', content: 'Is 2 even?' }] })).answer, { text: String })
+  t.type((await ask({ model: 'scalar', ask: 'classify', input: 'a' })).answer, 'number')
+  const many = ['b', 'c', 'd'].map((input) => ask({ model: 'scalar', ask: 'classify', input }))
+  t.equal((await Promise.all(many)).length, 3)
+  t.strictSame(((await ask({ model: 'scalar', ask: 'rewards', input: 'e' })).answer as number[]).length, 1)
+  t.equal(((await ask({ model: 'scalar', ask: 'embed', input: ['a', 'b'] })).answer as unknown[]).length, 2)
+  const patience = { deadline: systemClock.now() + 60_000, signal: new AbortController().signal }
+  t.ok((await models.countTokens('judge', [{ role: 'user', content: 'one two' }], patience)) >= 2)
+  t.equal(
+    await ask({ ask: 'choose', input: { question: 'Is it? Answer Yes or No.', labels: ['Yes', 'No'] } }).then(
+      ({ answer }) => Object.keys(answer as object).join(),
+      (error: AskError) => error.failure.kind,
+    ),
+    'Yes,No',
+  )
 })
