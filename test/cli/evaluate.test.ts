@@ -112,7 +112,7 @@ t.test('an answer that fails is invalid with its reason, and only it is sampled 
 t.test('a policy that is gone ends the run, which goes on when it is back', async (t) => {
   const dead = await solver(t, { control: true, faults: [{ kind: '500' }] })
   const folder = t.testdir()
-  const [data, output] = [dataIn(folder, 30), join(folder, 'out.jsonl')]
+  const [data, output] = [dataIn(folder, 12), join(folder, 'out.jsonl')]
   const more = ['--n', '4', '--concurrency', '8', '--wait-s', '0.1']
   const ended = await runCommand(argv(dead.url, data, output, ...more))
   t.match(ended, { code: 1, stderr: /RG_MODEL_FAILED: the policy gave none of the last 32 answers/ })
@@ -125,7 +125,7 @@ t.test('a policy that is gone ends the run, which goes on when it is back', asyn
 t.test('killed again and again, an evaluation ends with the file of an undisturbed one', async (t) => {
   const server = await solver(t, { latencyMedianMs: 15 })
   const folder = t.testdir()
-  const [data, output, calm] = [dataIn(folder, 60), join(folder, 'out.jsonl'), join(folder, 'calm.jsonl')]
+  const [data, output, calm] = [dataIn(folder, 30), join(folder, 'out.jsonl'), join(folder, 'calm.jsonl')]
   const more = ['--n', '4', '--runs', '2', '--concurrency', '8']
   t.match(await runCommand(argv(server.url, data, calm, ...more)), { code: 0 })
   const sampled = server.stats().sequences.finished

@@ -1,29 +1,14 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { withLog } from '../../src/cli/log-events.ts'
+import { GatewayError } from '../../src/errors.ts'
 import { runCommand } from '../support/command-line.ts'
+import { completion, json, scriptedServer } from '../support/scripted-server.ts'
 
-t.test('serve answers until it is asked to end, then exits 0', async (t) => {
-  const folder = t.testdir({ 'one.yaml': 'steps: [{ name: rule, function: gsm8k-progressive }]' })
-  const ending = new AbortController()
-  const args = ['serve', '--config', join(folder, 'one.yaml'), '--port', '0', '--log-level', 'silent']
-  const served = runCommand(args, {
-    signal: ending.signal,
-    onStdout: async (text) => {
-      const url = /at (http:\S+)/.exec(text)?.[1]
-      const response = await fetch(`${url}/v1/score`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ reward: 'one', samples: [{ response: 'so\n#### 4', ground_truth: '4' }] }),
-      })
-      t.match(await response.json(), { results: [{ reward: 1 }] })
-      ending.abort()
-    },
-  })
-  t.match(await served, { code: 0, stdout: /serves one at/ })
-})
-
-t.test('a changed file and a hangup reload; a mistake leaves what was served', async (t) => {
+t.test('serve answers until it is asked to end; a changed file and a hangup reload', async (t) => {
   const rule = 'steps: [{ name: rule, function: gsm8k-progressive }]'
   const folder = t.testdir({ 'one.yaml': rule })
   const ending = new AbortController()
@@ -50,6 +35,12 @@ t.test('a changed file and a hangup reload; a mistake leaves what was served', a
         ((await (await fetch(`${url}/v1/rewards`)).json()) as { rewards: { name: string }[] }).rewards.map(
           ({ name }) => name,
         )
+      const response = await fetch(`${url}/v1/score`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ reward: 'one', samples: [{ response: 'so\n#### 4', ground_truth: '4' }] }),
+      })
+      t.match(await response.json(), { results: [{ reward: 1 }] })
       writeFileSync(join(folder, 'two.yaml'), rule)
       await until('served', '1')
       t.strictSame(await names(), ['one', 'two'], 'a file that came is served')
@@ -60,7 +51,7 @@ t.test('a changed file and a hangup reload; a mistake leaves what was served', a
       ending.abort()
     },
   })
-  t.equal((await served).code, 0)
+  t.match(await served, { code: 0, stdout: /serves one at/ })
 })
 
 t.test('a key that is missing is told of, and nothing listens', async (t) => {
@@ -73,12 +64,129 @@ t.test('a key that is missing is told of, and nothing listens', async (t) => {
   t.match(stderr, /keys\.ops.*REWARD_GATEWAY_TEST_KEY is not set/)
 })
 
-t.test('the demo scores 160 answers in groups of 4 with a rule, a gate and two judges', async (t) => {
-  const { code, stdout } = await runCommand(['demo'])
-  t.equal(code, 0)
-  t.match(stdout, /160 samples/)
-  t.match(stdout, /right +40 +1\.\d+/)
-  t.match(stdout, /80 asked, 240 saved by the gate|saved by the gate/)
-  t.match(stdout, /the answers are equal/)
-  t.match(stdout, /\/docs +metrics: /)
+t.test(
+  'a process reloads at SIGHUP, and at SIGTERM ends what is in work before it ends itself',
+  async (t) => {
+    const held: (() => void)[] = []
+    const judge = await scriptedServer((seen, response) => {
+      held.push(() => json(response, completion(seen, '1')))
+    })
+    t.teardown(() => judge.kill())
+    const reward = (weight: number) =>
+      JSON.stringify({
+        models: { judge: { model: 'm', instances: [judge.url], health: { interval_s: 0 } } },
+        steps: [{ name: 'q', function: 'digit-judge', model: 'judge', weight }],
+      })
+    const folder = t.testdir({ 'judged.json': reward(1) })
+    const args = ['serve', '--config', folder, '--reward-functions', 'test/fixtures/functions', '--port', '0']
+    const child = spawn(process.execPath, ['dist/src/cli/main.js', ...args], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    t.teardown(() => child.kill('SIGKILL'))
+    const exited = once(child, 'exit')
+    let written = ''
+    const wrote = async (pattern: RegExp) => {
+      while (!pattern.test(written)) await once(child.stdout, 'data')
+      return pattern.exec(written)?.[1] ?? ''
+    }
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      written += text
+    })
+    const url = await wrote(/at (http:\S+) /)
+    const score = (response: string) =>
+      fetch(`${url}/v1/score`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ reward: 'judged', samples: [{ response }] }),
+      })
+
+    const before = score('a')
+    await judge.saw(1)
+    writeFileSync(join(folder, 'judged.json'), reward(3))
+    child.kill('SIGHUP')
+    await wrote(/(reloaded)/)
+    writeFileSync(join(folder, 'judged.json'), '{"steps": 1}')
+    child.kill('SIGHUP')
+    t.match(await wrote(/(\{.*a reload is refused.*\})/), /judged\.json/, 'the log names the mistake')
+    const after = score('b')
+    await judge.saw(2)
+    child.kill('SIGTERM')
+    await t.rejects(async () => {
+      for (;;) await fetch(`${url}/livez`, { headers: { connection: 'close' } })
+    }, 'it takes no more connections')
+    for (const reply of held.splice(0)) reply()
+    t.match(await (await before).json(), { results: [{ reward: 1 }] }, 'with the config that it began with')
+    t.match(await (await after).json(), { results: [{ reward: 3 }] }, 'with the last config without mistakes')
+    t.strictSame(await exited, [0, null])
+  },
+)
+
+interface Line {
+  readonly level: string
+  readonly told: unknown
+  readonly text: string
+}
+
+/** A log that keeps its lines. */
+function keptLog() {
+  const lines: Line[] = []
+  const at = (level: string) => (told: unknown, text: string) => void lines.push({ level, told, text })
+  return { lines, log: { info: at('info'), warn: at('warn'), error: at('error') } as never }
+}
+
+t.test('slow samples get a line each, the slowest first, five a request, without texts', async (t) => {
+  const { lines, log } = keptLog()
+  let limit: number | undefined = 1
+  const { engine } = withLog(
+    {},
+    () => log,
+    () => limit,
+  )
+  const valid = { id: 'SECRET', valid: true, reward: 1, terms: [], flags: [] }
+  const failure = { kind: 'judge_timeout', retryable: true, step: 'judge', detail: 'SECRET' }
+  const failed = { id: 'SECRET', valid: false, failure, substitute: null, terms: [], flags: [] }
+  const ms = [900, 1200, 5000, 1000, 2000, 3000, 4000, 1500]
+  const done = {
+    plan: { name: 'demo' },
+    requestId: 'req',
+    run: 'a',
+    trainingStep: null,
+    rows: ms.map(() => ({ id: 'SECRET', prompt: 'SECRET', response: 'SECRET' })),
+    outcomes: ms.map((took) => (took === 5000 ? failed : valid)),
+    ms: Float64Array.from(ms),
+  } as never
+  engine?.done?.(done)
+  t.strictSame(
+    lines.map(({ level, told }) => [level, (told as { row: number }).row]),
+    [2, 6, 5, 4, 7].map((row) => ['warn', row]),
+  )
+  t.strictSame(lines[0]?.told, {
+    reqId: 'req',
+    reward: 'demo',
+    run: 'a',
+    row: 2,
+    ms: 5000,
+    slow: 6,
+    failure: 'judge_timeout',
+    step: 'judge',
+  })
+  t.notMatch(JSON.stringify(lines), /SECRET/)
+  limit = undefined
+  engine?.done?.(done)
+  t.equal(lines.length, 5, 'without a limit there are none')
+})
+
+t.test('a refused reload says every mistake with its place, and is counted', async (t) => {
+  const { lines, log } = keptLog()
+  const counted: unknown[] = []
+  const { reloads } = withLog({ reloads: { ended: (refusal) => void counted.push(refusal) } }, () => log)
+  const problems = [{ path: 'one.yaml:1:1', message: 'no steps' }]
+  const refusal = new GatewayError('RG_CONFIG_INVALID', 'a config cannot be read', { problems })
+  reloads?.ended?.(refusal)
+  reloads?.ended?.(null)
+  t.match(lines, [
+    { level: 'error', told: { code: 'RG_CONFIG_INVALID', problems }, text: /what was served stays/ },
+    { level: 'info', told: /reloaded/ },
+  ])
+  t.strictSame(counted, [refusal, null])
 })
