@@ -1,4 +1,4 @@
-/** Takes the pictures of docs/inspector.md: `node dist/test/browser/pictures.js [FOLDER]`, docs/images if absent. */
+/** Takes the pictures of README.md and docs/inspector.md: `node dist/test/browser/pictures.js [FOLDER]`, docs/images if absent. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
@@ -48,9 +48,7 @@ const ready: Readonly<Record<string, (page: Page) => Promise<unknown>>> = {
 
 const pictures = [
   { name: 'rewards', view: 'rewards', dark: false, width: 1200, height: 780 },
-  { name: 'rewards-dark', view: 'rewards', dark: true, width: 1200, height: 780 },
   { name: 'samples', view: 'samples', dark: false, width: 1200, height: 780 },
-  { name: 'samples-dark', view: 'samples', dark: true, width: 1200, height: 780 },
   { name: 'groups', view: 'groups', dark: true, width: 1200, height: 780 },
   { name: 'playground', view: 'playground', dark: false, width: 1200, height: 780 },
   { name: 'pools', view: 'pools', dark: true, width: 1200, height: 620 },

@@ -46,6 +46,8 @@ t.test('every link of a page leads to a file, and to a heading where it names on
     }
   const linked = linksOf(texts.get('README.md') ?? '')
   for (const page of files('docs', '.md')) t.ok(linked.includes(page), `README.md leads to ${page}`)
+  const shown = [...texts].flatMap(([page, text]) => linksOf(text).map((link) => join(dirname(page), link)))
+  for (const picture of files('docs/images', '')) t.ok(shown.includes(picture), `a page shows ${picture}`)
 })
 
 t.test('every script that a page tells to run exists', async (t) => {
