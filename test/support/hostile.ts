@@ -43,3 +43,12 @@ export function nearLinear(t: Test, read: (text: string) => unknown, limitMs = 3
     t.ok(ms < limitMs, `${name}: ${ms} ms`)
   }
 }
+
+/** `nearLinear` for several readers, each in a subtest of its name. */
+export function eachNearLinear(
+  t: Test,
+  readers: Readonly<Record<string, (text: string) => unknown>>,
+  limitMs?: number,
+): void {
+  for (const [name, read] of Object.entries(readers)) t.test(name, async (t) => nearLinear(t, read, limitMs))
+}

@@ -1,0 +1,208 @@
+import t from 'tap'
+import formatTags from '../../reward-functions/format-tags.ts'
+import overlongPenalty from '../../reward-functions/overlong-penalty.ts'
+import repetitionPenalty from '../../reward-functions/repetition-penalty.ts'
+import { BadSample, type Json } from '../../src/contract/index.ts'
+import { row, ruleContract, scored } from '../../src/contract/testing.ts'
+import { hasLoop, repeatedShare, words } from '../../src/extract/index.ts'
+import { hasSampledLoop } from '../../src/extract/repetition-sampled.ts'
+import { eachNearLinear } from '../support/hostile.ts'
+import { valueBy } from '../support/rules.ts'
+import { seeded } from '../support/seeded.ts'
+
+const tagged = (response: string, options: { [name: string]: Json } = {}) =>
+  valueBy(formatTags)(response, null, options)
+
+t.test('format-tags keeps its contract', async (t) => {
+  ruleContract(t, formatTags, {
+    full: { response: '<think>6 * 7</think>\n<answer>42</answer>\n' },
+    zero: { response: '42' },
+    malformed: { response: '<think>6 * 7<answer>42</answer>' },
+    hacks: {
+      'empty thinking': { response: '<think> </think><answer>42</answer>' },
+      'two answers': { response: '<think>a</think><answer>41</answer><answer>42</answer>' },
+      'the other order': { response: '<answer>42</answer><think>a</think>' },
+      'text after the answer': { response: '<think>a</think><answer>42</answer> or 43' },
+      'a tag inside a tag': { response: '<think>a<answer>42</answer></think>' },
+      'tags in another case': { response: '<THINK>a</THINK><answer>42</answer>' },
+    },
+  })
+})
+
+t.test('format-tags: credit may be given for each tag', async (t) => {
+  const each = { credit: 'each' }
+  t.equal(tagged('<think>a</think><answer>42</answer>', each), 1)
+  t.equal(tagged('x<think>a</think><answer>42</answer>', each), 2 / 3)
+  t.equal(tagged('<think>a</think>42', each), 1 / 3)
+  t.equal(tagged('', each), 0)
+  t.equal(tagged('<think>a</think>42', { ...each, outside: 'allow' }), 0.5)
+})
+
+t.test('format-tags: the prompt may have opened the first tag', async (t) => {
+  t.equal(tagged('a</think><answer>42</answer>', { opened: true }), 1)
+  t.equal(tagged('<think>a</think><answer>42</answer>', { opened: true }), 0)
+  t.equal(tagged('a<answer>42</answer>b', { tags: ['answer'], outside: 'allow' }), 1)
+})
+
+t.test('format-tags: a score names the tags that are wrong', async (t) => {
+  const reason = (response: string): unknown => scored(formatTags, { response })?.details?.reason
+  t.equal(reason('<answer>1</answer>'), 'tags: think')
+  t.equal(reason('x<think>a</think><answer>1</answer>'), 'text_outside')
+  t.throws(() => row(formatTags, { options: { tags: ['<a>'] } }))
+})
+
+const lengths = { max_length: 100, buffer: 20 }
+const long = (response_length: Json): { extraInfo: Record<string, Json> } => ({
+  extraInfo: { response_length },
+})
+
+t.test('overlong-penalty keeps its contract', async (t) => {
+  ruleContract(t, overlongPenalty, {
+    options: lengths,
+    full: long(80),
+    zero: long(100),
+    malformed: { response: 'a'.repeat(101), options: { ...lengths, unit: 'characters' } },
+    hacks: {
+      'a little over': long(81),
+      'far over': long(100_000),
+      'wide characters count too': {
+        response: '\u{1f600}'.repeat(90),
+        options: { ...lengths, unit: 'characters' },
+      },
+    },
+  })
+})
+
+t.test("the penalty falls over the buffer, by DAPO's formula", async (t) => {
+  const value = (length: number, factor = 1): number | undefined =>
+    scored(overlongPenalty, { ...long(length), options: { ...lengths, penalty_factor: factor } })?.value
+  t.equal(value(0), 0)
+  t.equal(value(85), -0.25)
+  t.equal(value(95, 2), -1.5)
+  t.equal(value(101, 2), -2)
+  const named = { ...lengths, length_field: 'tokens' }
+  t.equal(scored(overlongPenalty, { extraInfo: { tokens: 90 }, options: named })?.value, -0.5)
+})
+
+t.test('a row without a length is no row without a penalty', async (t) => {
+  t.throws(
+    () => scored(overlongPenalty, { options: lengths }),
+    new BadSample('extra_info.response_length holds no length in tokens; send it, or set unit: characters'),
+  )
+  t.throws(() => scored(overlongPenalty, { ...long('90'), options: lengths }))
+  t.throws(() => scored(overlongPenalty, { ...long(-1), options: lengths }))
+  t.throws(() => row(overlongPenalty, { options: { max_length: 10, buffer: 20 } }))
+})
+
+t.test('repetition-penalty keeps its contract', async (t) => {
+  ruleContract(t, repetitionPenalty, {
+    within: 0.01,
+    full: { response: 'Six crates of seven jars make forty-two jars.' },
+    zero: { response: 'wait '.repeat(1000) },
+    malformed: { response: 'so so so so' },
+    hacks: {
+      'case does not hide a repetition': { response: 'Wait a bit. wait A bit. WAIT a BIT.' },
+      'punctuation does not': { response: 'wait a bit, wait a bit; wait a bit' },
+      'nor does a script without spaces': { response: '让我再检查一遍让我再检查一遍' },
+    },
+  })
+})
+
+t.test('the share of repeated n-grams is one minus the share of different ones', async (t) => {
+  t.equal(repeatedShare(['a', 'b', 'a', 'b', 'a'], 2), 0.5)
+  t.equal(repeatedShare(['a', 'b'], 3), 0)
+  t.equal(repeatedShare([], 1), 0)
+  t.equal(repeatedShare(['a', 'a'], 1), 0.5)
+  t.strictSame(words("It's 42東京へ x_1"), ["it's", '42', '東', '京', 'へ', 'x_1'])
+  const value = scored(repetitionPenalty, {
+    response: 'a b a b a',
+    options: { ngram: 2, max_penalty: -2 },
+  })
+  t.strictSame(value, { value: -1, details: { repeated_share: 0.5 } })
+})
+
+/** By the definition: a position and a period of which all shifted letters match. */
+function slowHasLoop(text: string): boolean {
+  const points = [...text]
+  for (let period = 20; period * 5 <= points.length; period++) {
+    let matches = 0
+    for (let at = 0; at + period < points.length; at++) {
+      matches = points[at] === points[at + period] ? matches + 1 : 0
+      if (matches === 4 * period) return true
+    }
+  }
+  return false
+}
+
+t.test('a loop is found wherever it stands, and only there', async (t) => {
+  const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
+  const next = seeded(seed)
+  const letters = (count: number, kinds: number): string =>
+    Array.from({ length: count }, () => String.fromCodePoint(0x1f600 + Math.floor(next() * kinds))).join('')
+  for (let run = 0; run < 300; run++) {
+    const unit = letters(15 + Math.floor(next() * 40), 1 + Math.floor(next() * 3))
+    const cut = letters(Math.floor(next() * 30), 2)
+    const text = cut + unit.repeat(3 + Math.floor(next() * 4)) + cut.slice(1) + unit
+    t.equal(hasLoop(text), slowHasLoop(text), `seed ${seed}, run ${run}`)
+  }
+})
+
+t.test('five times twenty code points are a loop, less is none', async (t) => {
+  t.ok(hasLoop('a'.repeat(100)))
+  t.notOk(hasLoop('a'.repeat(99)))
+  t.ok(hasLoop(`x${'😀'.repeat(100)}`))
+  t.notOk(hasLoop('😀'.repeat(99)))
+  t.notOk(hasLoop(''))
+})
+
+t.test('long loops are told from long near-loops', async (t) => {
+  const next = seeded(3)
+  const unit = Array.from({ length: 3000 }, () => String.fromCharCode(97 + next() * 26)).join('')
+  t.ok(hasLoop(`before ${unit.repeat(5)} after`))
+  t.notOk(hasLoop(`${unit.repeat(4)}${unit.slice(0, -1)}!`))
+})
+
+t.test('the sampled detector misses loops and takes texts of one hash for equal', async (t) => {
+  const unit = 'seventeen and a half letters or so, give or take'
+  t.ok(hasSampledLoop(unit.repeat(5)))
+  const missed = `${'abcdefghijklmnopqrstuvwxyz0123456789'.repeat(3)}${unit.repeat(5)}${'zyxw,'.repeat(7)}`
+  t.notOk(hasSampledLoop(missed))
+  t.ok(hasLoop(missed))
+  const colliding = `${'a\u0161'.repeat(11)}${'ba'.repeat(11)}`
+  t.ok(hasSampledLoop(colliding.repeat(2) + colliding.slice(0, 22)))
+  t.notOk(hasLoop(colliding.repeat(2) + colliding.slice(0, 22)))
+})
+
+t.test('hostile text costs little', async (t) => {
+  eachNearLinear(t, {
+    'format-tags': (text) => [tagged(text), tagged(text, { opened: true, credit: 'each' })],
+    'repetition-penalty': (response) => scored(repetitionPenalty, { response, options: { ngram: 20 } }),
+    'overlong-penalty': (response) =>
+      scored(overlongPenalty, { response, options: { ...lengths, unit: 'characters' } }),
+    'a loop': hasLoop,
+    'a loop, sampled': hasSampledLoop,
+  })
+})
+
+t.test('near-loops of a megabyte cost little', async (t) => {
+  const next = seeded(7)
+  const irregular = (longest: number, shortest: number): string => {
+    let text = ''
+    while (text.length < 1_000_000) {
+      text += `${'a'.repeat(shortest + Math.floor(next() * (longest - shortest)))}b`
+    }
+    return text
+  }
+  let [before, nested] = ['a', 'ab']
+  while (nested.length < 1_000_000) [before, nested] = [nested, nested + before]
+  const texts = { irregular: irregular(98, 60), nearly: irregular(99, 97), nested }
+  for (const [name, text] of Object.entries(texts)) {
+    for (const find of [hasLoop, hasSampledLoop]) {
+      const start = process.cpuUsage()
+      find(text)
+      const { user, system } = process.cpuUsage(start)
+      const ms = Math.round((user + system) / 1000)
+      t.ok(ms < 3000, `${name}, ${find.name}: ${ms} ms`)
+    }
+  }
+})

@@ -1,0 +1,166 @@
+import t from 'tap'
+import choiceMatch from '../../reward-functions/choice-match.ts'
+import numericMatch from '../../reward-functions/numeric-match.ts'
+import { row, ruleContract, scored } from '../../src/contract/testing.ts'
+import { eachNearLinear } from '../support/hostile.ts'
+import { valueBy } from '../support/rules.ts'
+
+const numeric = valueBy(numericMatch)
+const choice = (response: string, groundTruth = 'B', choices = 4) =>
+  valueBy(choiceMatch, { choices })(response, groundTruth)
+
+t.test('numeric-match keeps its contract', async (t) => {
+  ruleContract(t, numericMatch, {
+    full: { response: 'So it is \\boxed{0.75}.', groundTruth: '3/4' },
+    zero: { response: 'So it is 4/3.', groundTruth: '3/4' },
+    malformed: { response: 'So it is \\boxed{}', groundTruth: '3/4' },
+    hacks: {
+      'two boxes': { response: '\\boxed{0.75} \\boxed{0.5}', groundTruth: '0.75' },
+      'two numbers in a box': { response: '\\boxed{0.75 or 0.5}', groundTruth: '0.75' },
+      'a wrong mark and a right last number': { response: '#### 1\n0.75', groundTruth: '0.75' },
+      'a huge exponent': { response: '75e-99999', groundTruth: '75' },
+      'right only while thinking': { response: '<think>0.75</think> I pass', groundTruth: '0.75' },
+      'every number in turn': { response: 'It could be 0.5, 0.6, or 0.75.', groundTruth: '0.75' },
+      'a denial': { response: 'The answer is definitely not 0.75.', groundTruth: '0.75' },
+      'a number that is ruled out': { response: 'We can rule out \\(0.75\\).', groundTruth: '0.75' },
+      'a power is no digit': { response: 'So 7² = ', groundTruth: '72' },
+      'a denial after the mark': { response: '#### definitely not 0.75', groundTruth: '0.75' },
+      'an answer in an answer': {
+        response: '<answer><answer>0.75</answer>0.5</answer>',
+        groundTruth: '0.75',
+      },
+      'a near miss': { response: '0.7500001', groundTruth: '0.75' },
+    },
+  })
+})
+
+t.test('numeric-match: equal values are equal however they are written', async (t) => {
+  const forms = [
+    '1,234.5',
+    '$1,234.50',
+    '1.2345e3',
+    '1234.5 km',
+    '2469/2',
+    '\\frac{2469}{2}',
+    '(1234.5)',
+    'x=1234.5',
+  ]
+  for (const form of forms) t.equal(numeric(form, 1234.5), 1, form)
+  t.equal(numeric('-.5', '-\\dfrac{1}{2}'), 1)
+  t.equal(numeric('-$5', -5), 1)
+  t.equal(numeric('\\boxed{\\frac{-1}{2}}', '-0.5'), 1)
+  t.equal(numeric('so 9-5', 5), 1, 'a minus after a number is an operator')
+  t.equal(numeric('<answer>5</answer> 6', 5), 1)
+  t.equal(numeric('#### 5', 5), 1)
+  t.equal(numeric('I answer in <answer> tags: <answer>5</answer>', 5), 1)
+  t.equal(numeric('x2 = 5', 5, { place: 'whole' }), 1, 'a digit inside a word is no number')
+  t.equal(numeric('٤٢', 42), 1)
+  t.equal(numeric('４２', 42), 1)
+  t.equal(numeric('x = −42', -42), 1)
+  t.equal(numeric('not 41 but 42', 42), 1)
+  t.equal(numeric('2½', 21), 0)
+  t.equal(numeric('1/0', 1), 0)
+  t.equal(numeric('-\\frac{-1}{2}', 0.5), 1)
+})
+
+t.test('numeric-match: a tolerance is absolute or a share of the ground truth', async (t) => {
+  t.equal(numeric('3.14', '3.14159', { absolute: 0.01 }), 1)
+  t.equal(numeric('3.1', '3.14159', { absolute: 0.01 }), 0)
+  t.equal(numeric('101', 100, { relative: 0.01 }), 1)
+  t.equal(numeric('102', 100, { relative: 0.01 }), 0)
+})
+
+t.test('numeric-match: a score says why it is low', async (t) => {
+  const reason = (response: string): unknown =>
+    scored(numericMatch, { response, groundTruth: '5' })?.details?.reason
+  t.equal(reason('5'), undefined)
+  t.equal(reason('6'), 'unequal')
+  t.equal(reason('none'), 'no_number')
+  t.equal(reason('1/0'), 'no_number')
+  t.equal(reason('1,5'), 'no_number')
+  t.equal(reason('\\boxed{5 6}'), 'several_numbers')
+  t.equal(reason('<think>5'), 'thinking_unclosed')
+  t.equal(
+    scored(numericMatch, { response: '', groundTruth: 5, options: { place: 'tag' } })?.details?.reason,
+    'no_answer',
+  )
+  for (const truth of ['none', '1 or 2', '1/0', null])
+    t.throws(() => row(numericMatch, { groundTruth: truth }))
+})
+
+t.test('choice-match keeps its contract', async (t) => {
+  ruleContract(t, choiceMatch, {
+    options: { choices: 4 },
+    full: { response: 'The light bends, so the answer is (B).', groundTruth: 'B' },
+    zero: { response: 'The answer is C.', groundTruth: 'B' },
+    malformed: { response: 'I cannot tell.', groundTruth: 'B' },
+    hacks: {
+      'every choice in turn': {
+        response: 'The answer is A. The answer is B. The answer is C. The answer is D.',
+        groundTruth: 'B',
+      },
+      'two boxes': { response: '\\boxed{B} \\boxed{A}', groundTruth: 'B' },
+      'two letters in one box': { response: '\\boxed{A, B}', groundTruth: 'B' },
+      'a list of all': { response: 'B) yes\nA) yes', groundTruth: 'B' },
+      'right only while thinking': { response: '<think>The answer is B</think> I pass', groundTruth: 'B' },
+      'a denial': { response: 'It is certainly not (B).', groundTruth: 'B' },
+      'a choice of two': { response: 'It must be (A) or (B)', groundTruth: 'B' },
+      'two at the end': { response: 'So (A), (B)', groundTruth: 'B' },
+      'an article is no choice': { response: 'The answer is a dog.', groundTruth: 'A' },
+    },
+  })
+})
+
+t.test('choice-match: a choice is read in the usual forms', async (t) => {
+  const forms = [
+    'B',
+    '(b)',
+    '**B**',
+    'B.',
+    'B) Paris',
+    'B: Paris, where\nthe river is',
+    '\\boxed{B}',
+    '\\boxed{\\text{B}}',
+    '\\boxed{b}',
+    '<answer>B</answer>',
+    '<answer>B. Paris</answer>',
+    'Answer: B',
+    'ANSWER: **B**',
+    'So the light bends (B)',
+    'The light bends.\nTherefore **B**.',
+    'It must be B.',
+    'The correct option is B because A is wrong.',
+    '答案是B',
+    '选Ｂ',
+    '答案：（B）',
+    'The answer is B.\nFinal answer: B',
+    '<think>Perhaps A.</think>The answer is {B}',
+  ]
+  for (const form of forms) t.equal(choice(form), 1, form)
+  t.equal(choice('Between you and me'), 0)
+  t.equal(choice('E', 'E', 5), 1)
+})
+
+t.test('choice-match: a score says why it is low', async (t) => {
+  const reason = (response: string): unknown =>
+    scored(choiceMatch, { response, groundTruth: 'B', options: { choices: 4 } })?.details?.reason
+  t.equal(reason('A'), 'unequal')
+  t.equal(reason('E'), 'no_choice')
+  t.equal(reason(''), 'no_choice')
+  t.equal(reason('A) x\nB) y'), 'several_choices')
+  t.equal(reason('answer A, answer B'), 'contradiction')
+  t.equal(reason('\\boxed{}'), 'no_answer')
+  t.equal(reason('<think>B'), 'thinking_unclosed')
+  for (const truth of ['E', '', 'AB', '2']) {
+    t.throws(() => row(choiceMatch, { groundTruth: truth, options: { choices: 4 } }), truth)
+  }
+  t.equal(scored(choiceMatch, { response: 'B', groundTruth: ' (b) ' })?.value, 1)
+})
+
+t.test('hostile text costs little', async (t) => {
+  eachNearLinear(t, {
+    'numeric-match, final': (text) => numeric(text, 5, { place: 'final' }),
+    'numeric-match, whole': (text) => numeric(text, 5, { place: 'whole' }),
+    'choice-match': (text) => [choice(text), choice(`answer${text}`), choice(`B${text}`)],
+  })
+})

@@ -1,0 +1,189 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import languageConsistency from '../../reward-functions/language-consistency.ts'
+import textSimilarityRule from '../../reward-functions/text-similarity.ts'
+import type { Json } from '../../src/contract/index.ts'
+import { row, ruleContract, scored } from '../../src/contract/testing.ts'
+import { commonSubsequence, similarityMetrics, textSimilarity } from '../../src/extract/index.ts'
+import { languageOf } from '../../src/extract/language.ts'
+import { eachNearLinear } from '../support/hostile.ts'
+import { valueBy } from '../support/rules.ts'
+import { seeded } from '../support/seeded.ts'
+
+const groundTruth = 'Six crates of seven jars make forty-two jars in all.'
+
+t.test('text-similarity keeps its contract', async (t) => {
+  ruleContract(t, textSimilarityRule, {
+    full: { response: groundTruth, groundTruth },
+    zero: { response: 'No idea', groundTruth },
+    malformed: { response: '<think>', groundTruth },
+    hacks: {
+      'the words in another order': {
+        response: 'jars make Six crates in all of seven forty-two jars',
+        groundTruth,
+      },
+      'the text twice': { response: `${groundTruth} ${groundTruth}`, groundTruth },
+      'right only while thinking': { response: `<think>${groundTruth}</think> I pass`, groundTruth },
+    },
+  })
+})
+
+t.test('text-similarity: the metrics equal rapidfuzz, nltk and rouge-score on 200 pairs', async (t) => {
+  const lines = readFileSync(join('test/fixtures/text-similarity.jsonl'), 'utf8').trim().split('\n')
+  t.equal(lines.length, 200)
+  for (const metric of similarityMetrics) {
+    const differing = lines
+      .map((line) => JSON.parse(line))
+      .filter(
+        (pair) =>
+          !(Math.abs(textSimilarity(metric, pair.candidate, pair.reference) - pair.expected[metric]) < 1e-9),
+      )
+    t.strictSame(differing, [], metric)
+  }
+})
+
+t.test('text-similarity: equal texts are as near as can be by every metric, empty ones as far', async (t) => {
+  for (const metric of similarityMetrics) {
+    t.ok(Math.abs(textSimilarity(metric, groundTruth, groundTruth) - 1) < 1e-12, metric)
+    t.equal(textSimilarity(metric, '', groundTruth), 0, metric)
+  }
+  t.equal(textSimilarity('fuzzy_match', '', ''), 1)
+  t.equal(textSimilarity('gleu', '', ''), 0)
+})
+
+t.test('text-similarity: the nearest of several references counts, and a bar makes it 1 or 0', async (t) => {
+  const value = (truth: Json, options: { [name: string]: Json }) =>
+    valueBy(textSimilarityRule)(groundTruth, truth, options)
+  t.equal(value(['x', groundTruth], { metric: 'fuzzy_match' }), 1)
+  t.equal(value('Six crates', { metric: 'rouge_1', pass: 0.2 }), 1)
+  t.equal(value('Six crates', { metric: 'rouge_1', pass: 0.9 }), 0)
+  t.throws(
+    () => row(textSimilarityRule, { groundTruth: '东京' }),
+    'rouge reads ASCII only: no reference, no score',
+  )
+  t.throws(() => row(textSimilarityRule, { groundTruth: 'a '.repeat(20_000) }))
+  t.throws(() => row(textSimilarityRule, { groundTruth, options: { metric: 'meteor' } }))
+})
+
+t.test(
+  'text-similarity: a common subsequence has the length that the plain recurrence gives it',
+  async (t) => {
+    const draw = seeded(20)
+    const random = (below: number): number => Math.floor(draw() * below)
+    for (let round = 0; round < 200; round++) {
+      const [a, b] = [random(90), random(90)].map((length) =>
+        Array.from({ length }, () => `${random(5)}`),
+      ) as [string[], string[]]
+      let previous = new Array<number>(b.length + 1).fill(0)
+      for (const x of a) {
+        const next = [0]
+        for (const [j, y] of b.entries()) {
+          next.push(x === y ? (previous[j] ?? 0) + 1 : Math.max(next[j] ?? 0, previous[j + 1] ?? 0))
+        }
+        previous = next
+      }
+      t.equal(commonSubsequence(a, b), previous.at(-1), `round ${round}, seed 20`)
+    }
+  },
+)
+
+const fixture = join('test/fixtures/languages.json')
+const labelled: Record<string, string[]> = JSON.parse(readFileSync(fixture, 'utf8'))
+const [english = '', german = '', chinese = ''] = ['en', 'de', 'zh'].map((code) => labelled[code]?.join(' '))
+
+t.test('language-consistency keeps its contract', async (t) => {
+  ruleContract(t, languageConsistency, {
+    full: { prompt: english, response: english },
+    zero: { prompt: english, response: german },
+    malformed: { prompt: english, response: '42' },
+    hacks: {
+      'one sentence in the language of the prompt': {
+        prompt: german,
+        response: `${german.slice(0, 80)} ${english}`,
+      },
+      'another script between': { prompt: english, response: `${english} ${chinese}` },
+      'another language in code marks does not count for it': {
+        prompt: german,
+        response: `\`\`\`${german}\`\`\` ${english}`,
+      },
+    },
+  })
+})
+
+t.test(
+  'language-consistency: at least 95 % of single sentences in ten languages are told apart',
+  async (t) => {
+    t.equal(Object.keys(labelled).length, 10)
+    const sentences = Object.entries(labelled).flatMap(([code, texts]) =>
+      texts.map((text) => ({ code, text })),
+    )
+    const right = sentences.filter(({ code, text }) => languageOf(text) === code)
+    t.ok(right.length >= 0.95 * sentences.length, `${right.length} of ${sentences.length}`)
+    const scores = sentences.map(
+      ({ code, text }) =>
+        scored(languageConsistency, {
+          response: text,
+          groundTruth: code,
+          options: { language: 'ground_truth' },
+        })?.value,
+    )
+    t.ok(scores.filter((score) => score === 1).length >= 0.95 * scores.length)
+  },
+)
+
+t.test(
+  'language-consistency: the wanted language is that of the prompt, of the row or of the config',
+  async (t) => {
+    const conversation = [
+      { role: 'system', content: english },
+      { role: 'user', content: german },
+    ]
+    t.equal(scored(languageConsistency, { prompt: conversation, response: german })?.value, 1)
+    t.equal(scored(languageConsistency, { prompt: conversation.slice(0, 1), response: english })?.value, 1)
+    t.equal(scored(languageConsistency, { response: chinese, options: { language: 'zh' } })?.value, 1)
+    t.equal(
+      scored(languageConsistency, { prompt: '2 + 2 = ?', response: german }),
+      null,
+      'no language to keep',
+    )
+    t.equal(scored(languageConsistency, { prompt: [], response: german }), null)
+    t.equal(
+      scored(languageConsistency, { prompt: 'Résous.', response: english }),
+      null,
+      'too short to be sure',
+    )
+    t.equal(scored(languageConsistency, { prompt: '解方程 x + 2 = 5', response: chinese })?.value, 1)
+    t.equal(scored(languageConsistency, { response: 'Hallo', options: { language: 'de' } })?.value, 1)
+    t.throws(() => row(languageConsistency, { options: { language: 'xx' } }))
+    t.throws(() => row(languageConsistency, { groundTruth: 'German', options: { language: 'ground_truth' } }))
+  },
+)
+
+t.test('language-consistency: code, formulas and addresses are in no language', async (t) => {
+  const response = `${german}\n\`\`\`python\nprint("the answer is forty-two because of the jars")\n\`\`\`
+\\(\\text{where the sides are equal}\\) $\\text{and the rest is not}$ https://example.com/the-answer-is-here`
+  t.equal(scored(languageConsistency, { response, options: { language: 'de' } })?.value, 1)
+})
+
+t.test('language-consistency: a mixed answer earns its share, or nothing below the bar', async (t) => {
+  const response = `${english} ${chinese}`
+  const share = scored(languageConsistency, { response, options: { language: 'en' } })
+  t.ok(share && share.value > 0.5 && share.value < 0.9, `${share?.value}`)
+  t.match(share?.details, { wanted: 'en', languages: { en: Number, zh: Number } })
+  t.equal(scored(languageConsistency, { response, options: { language: 'en', pass: 0.9 } })?.value, 0)
+  t.equal(scored(languageConsistency, { response, options: { language: 'en', pass: 0.5 } })?.value, 1)
+  t.strictSame(scored(languageConsistency, { response: '42', options: { language: 'en' } }), {
+    value: 0,
+    details: { wanted: 'en', reason: 'no_words' },
+  })
+})
+
+t.test('hostile text costs little', async (t) => {
+  for (const metric of similarityMetrics)
+    eachNearLinear(t, { [metric]: (text) => textSimilarity(metric, text, groundTruth) }, 6000)
+  eachNearLinear(t, {
+    'language-consistency': (response) =>
+      scored(languageConsistency, { response, options: { language: 'en' } }),
+  })
+})
