@@ -1,15 +1,19 @@
 import t from 'tap'
 import { chat, get, judgement, post, simulated } from '../support/simulated.ts'
 
-const right = judgement('How many apples has Ann?', 'She has 6 * 7 = 42 apples.\n#### 42')
-const wrong = judgement('How many apples has Ann?', 'She has 6 * 7 = 41 apples.\n#### 41')
 const answers = { 'apples has Ann': 42 }
+const question = 'How many apples has Ann?'
+const right = judgement(question, 'She has 6 * 7 = 42 apples.\n#### 42')
+const wrong = judgement(question, 'She has 6 * 7 = 41 apples.\n#### 41')
+
+/** A judge of every kind that knows one answer; a test that counts has a server of its own. */
+const judge = await simulated(t, { answers })
 
 t.test('a judge says 1 of a right answer and 0 of a wrong one', async (t) => {
-  const server = await simulated(t, { answers })
-  t.equal(await chat(server, right), '1')
-  t.equal(await chat(server, wrong), '0')
-  const stats = server.stats()
+  const counted = await simulated(t, { answers })
+  t.equal(await chat(counted, right), '1')
+  t.equal(await chat(counted, wrong), '0')
+  const stats = counted.stats()
   t.match(stats, {
     requests: { '/v1/chat/completions': 2 },
     sequences: { finished: 2, aborted: 0 },
@@ -63,8 +67,7 @@ t.test('max_tokens cuts a reply with finish_reason length, a stop text ends it',
 })
 
 t.test('completions take one prompt or many, and keep their order', async (t) => {
-  const server = await simulated(t, { answers })
-  const { json } = await post(server, '/v1/completions', { prompt: [right, wrong, right], logprobs: 2, n: 1 })
+  const { json } = await post(judge, '/v1/completions', { prompt: [right, wrong, right], logprobs: 2, n: 1 })
   t.same(
     json.choices.map(({ text, index }: { text: string; index: number }) => [index, text]),
     [
@@ -74,13 +77,12 @@ t.test('completions take one prompt or many, and keep their order', async (t) =>
     ],
   )
   t.same(Object.keys(json.choices[0].logprobs.top_logprobs[0]).sort(), ['0', '1'])
-  t.equal((await post(server, '/v1/completions', { prompt: wrong })).json.choices[0].text, '0')
+  t.equal((await post(judge, '/v1/completions', { prompt: wrong })).json.choices[0].text, '0')
 })
 
 t.test('a batch of conversations gives one choice for each', async (t) => {
-  const server = await simulated(t, { answers })
   const messages = [wrong, right].map((content) => [{ role: 'user', content }])
-  const { json } = await post(server, '/v1/chat/completions/batch', { messages })
+  const { json } = await post(judge, '/v1/chat/completions/batch', { messages })
   t.same(
     json.choices.map(({ message }: { message: { content: string } }) => message.content),
     ['0', '1'],
@@ -88,16 +90,15 @@ t.test('a batch of conversations gives one choice for each', async (t) => {
 })
 
 t.test('a scalar reward model prefers the right answer, by input and by messages', async (t) => {
-  const server = await simulated(t, { answers })
-  const { json } = await post(server, '/classify', { input: [right, wrong] })
+  const { json } = await post(judge, '/classify', { input: [right, wrong] })
   t.ok(json.data[0].probs[0] > 0.8 && json.data[1].probs[0] < 0.2)
   const rollout = (answer: string) => [
-    { role: 'user', content: 'How many apples has Ann?' },
+    { role: 'user', content: question },
     { role: 'assistant', content: answer },
   ]
-  const raw = await post(server, '/classify', { messages: rollout('42'), use_activation: false })
+  const raw = await post(judge, '/classify', { messages: rollout('42'), use_activation: false })
   t.ok(raw.json.data[0].probs[0] > 1)
-  const low = await post(server, '/pooling', { messages: rollout('41'), use_activation: false })
+  const low = await post(judge, '/pooling', { messages: rollout('41'), use_activation: false })
   t.ok(low.json.data[0].data[0] < -1)
 })
 
@@ -195,4 +196,74 @@ t.test('the same prefix on the same server is found in its cache', async (t) => 
   t.equal(hits, 240, 'fifteen full blocks of 16 tokens')
   t.equal(queries, 482)
   t.equal(json.usage.prompt_tokens_details.cached_tokens, 240)
+})
+
+t.test('score pairs one text with many, or many with as many', async (t) => {
+  const one = await post(judge, '/score', { text_1: question, text_2: ['#### 41', '#### 42'] })
+  t.ok(one.json.data[1].score > one.json.data[0].score + 0.5)
+  const two = await post(judge, '/v1/score', { queries: [question, question], documents: ['42', '41'] })
+  t.ok(two.json.data[0].score > two.json.data[1].score)
+  t.match(await post(judge, '/score', { text_1: ['a', 'b'], text_2: ['a', 'b', 'c'] }), { status: 400 })
+})
+
+t.test('rerank sorts documents, by likeness where nothing is right or wrong', async (t) => {
+  const server = await simulated(t)
+  const documents = ['The sky is blue.', 'A panda is what eats bamboo.', 'What is a panda? A bear.']
+  const { json } = await post(server, '/rerank', { query: 'What is a panda?', documents, top_n: 2 })
+  t.same(
+    json.results.map(({ index }: { index: number }) => index),
+    [2, 1],
+  )
+  t.equal(json.results[0].document.text, documents[2])
+  t.equal((await post(server, '/v1/rerank', { query: 'x', documents })).json.results.length, 3)
+})
+
+t.test('a process reward model scores each step, low from the first wrong one', async (t) => {
+  const server = await simulated(t, { policy: 'arithmetic' })
+  const steps = ['1 + 1 = 2', '2 + 2 = 5', '5 + 1 = 6'].map((step) => `${step}<extra_0>`).join('\n')
+  const { json } = await post(server, '/pooling', {
+    messages: [
+      { role: 'user', content: 'Add up.' },
+      { role: 'assistant', content: steps },
+    ],
+  })
+  const rights = json.data[0].data.map(([, right]: [number, number]) => right)
+  t.equal(rights.length, 3)
+  t.ok(rights[0] > 0.8 && rights[1] < 0.2 && rights[2] < 0.2, String(rights))
+  t.ok(json.data[0].data.every(([wrong, right]: [number, number]) => Math.abs(wrong + right - 1) < 1e-9))
+})
+
+t.test('tokenize counts as usage does, and its ids can be asked about', async (t) => {
+  const server = await simulated(t, { answers, maxModelLen: 1000 })
+  const messages = [{ role: 'user', content: judgement(question, '#### 42') }]
+  const counted = await post(server, '/tokenize', { messages })
+  const asked = await post(server, '/v1/chat/completions', { messages })
+  t.equal(counted.json.count, asked.json.usage.prompt_tokens)
+  t.equal(counted.json.max_model_len, 1000)
+  const strings = await post(server, '/tokenize', { prompt: 'one two', return_token_strs: true })
+  t.same(strings.json.token_strs, ['one ', 'two'])
+  t.match(await post(server, '/tokenize', { messages: 1 }), { status: 400 })
+})
+
+t.test('generative scoring gives the probability of the first label', async (t) => {
+  const ids: number[] = []
+  for (const prompt of ['yes', 'no', 'Certainly']) {
+    const { json } = await post(judge, '/tokenize', { prompt })
+    t.equal(json.count, 1, `${prompt} is one token`)
+    ids.push(json.tokens[0])
+  }
+  const ask = async (answer: string, more: object) => {
+    const items = [judgement(question, answer, 'Reply yes or no.')]
+    const body = { query: '', items, label_token_ids: ids.slice(0, 2), ...more }
+    return (await post(judge, '/generative_scoring', body)).json.data[0].score
+  }
+  const [yes, no] = [await ask('42', {}), await ask('42', { label_token_ids: [ids[1], ids[0]] })]
+  t.ok(yes > 0.75, String(yes))
+  t.ok(Math.abs(yes + no - 1) < 1e-9)
+  t.ok((await ask('41', {})) < 0.25)
+  t.ok((await ask('42', { apply_softmax: false, item_first: true })) < yes, 'some goes to other tokens')
+  for (const wrong of [[], [-1], [1e9], 'yes']) {
+    const body = { query: 'x', items: ['y'], label_token_ids: wrong }
+    t.match(await post(judge, '/generative_scoring', body), { status: 400 }, String(wrong))
+  }
 })

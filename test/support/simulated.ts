@@ -82,3 +82,8 @@ export async function startFleet(
   for (const server of servers) t.teardown(() => server.close())
   return servers
 }
+
+/** Waits, turn by turn of the loop, for what a server is about to do. */
+export async function until(isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await new Promise((resolve) => setImmediate(resolve))
+}
