@@ -7,9 +7,9 @@ import type { EngineParts } from '../engine/engine.ts'
 import { probe } from '../engine/probe.ts'
 import type { Plan, PlanStep } from '../plan/plan.ts'
 import { type Probe, shippedProbes } from './probes.ts'
-import { type Patience, type ProbeResult, resultOf, Standing } from './standing.ts'
+import { type ProbeResult, resultOf, Standing, type Tolerance } from './standing.ts'
 
-export interface CanarySettings extends Patience {
+export interface CanarySettings extends Tolerance {
   readonly everyMs: number
   /** One probe. */
   readonly timeoutMs: number

@@ -10,7 +10,7 @@ export function resultOf({ min, max }: Probe, probed: Probed): ProbeResult {
 }
 
 /** When an instance is taken out. */
-export interface Patience {
+export interface Tolerance {
   /** Rounds in a row with a wrong verdict. */
   readonly wrongRounds: number
   /** Share of the last answers without a verdict that is borne. */
@@ -31,7 +31,7 @@ export class Standing {
   }
 
   /** A round's results; what changed by them: a reason to doubt the instance, or (null) that it is trusted again. */
-  push(round: readonly ProbeResult[], patience: Patience): { readonly reason: string | null } | null {
+  push(round: readonly ProbeResult[], tolerance: Tolerance): { readonly reason: string | null } | null {
     const said = round.filter((result) => result !== 'no_call' && result !== 'failed')
     if (said.length === 0) return null
     const wrong = said.filter((result) => result === 'wrong').length
@@ -42,9 +42,9 @@ export class Standing {
     if (this.#isSuspect) return said.every((result) => result === 'passed') ? this.#trusted() : null
     const unreadable = this.#unreadable.filter(Boolean).length
     const { length } = this.#unreadable
-    if (this.#wrongRounds >= patience.wrongRounds)
+    if (this.#wrongRounds >= tolerance.wrongRounds)
       return this.#doubted(`it judges ${wrong} of ${said.length} known answers wrongly`)
-    if (length >= answers.least && unreadable / length > patience.maxUnreadable)
+    if (length >= answers.least && unreadable / length > tolerance.maxUnreadable)
       return this.#doubted(`${unreadable} of its last ${length} answers to known questions hold no verdict`)
     return null
   }

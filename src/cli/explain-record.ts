@@ -1,4 +1,4 @@
-import { arithmetics } from '../engine/arithmetic.ts'
+import { arithmetics } from '../plan/arithmetic.ts'
 import type { RecordedAsk, RecordedRow, RecordedTerm } from '../telemetry/record/shape.ts'
 
 /** Why a row got its reward, a sentence a line. Text of a model is quoted as JSON, so that it cannot act on a terminal. */

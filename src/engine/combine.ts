@@ -1,8 +1,8 @@
+import { arithmetics } from '../plan/arithmetic.ts'
 import type { Lookup } from '../plan/expression.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { Failure } from '../sample/failure.ts'
 import type { Term } from '../sample/outcome.ts'
-import { arithmetics } from './arithmetic.ts'
 
 /** What a sample's terms come to. `terms` are those given, with each one's contribution. */
 export type Combined = { readonly terms: readonly Term[] } & (

@@ -19,7 +19,7 @@ export interface RepeatLimits {
 }
 
 /** Longer than any trainer's pauses between its tries together. */
-export const repeatLimits: RepeatLimits = {
+const repeatLimits: RepeatLimits = {
   keepMs: 300_000,
   maxEntries: 16_384,
   maxCharacters: 32 * 1024 * 1024,

@@ -38,4 +38,3 @@ export const canaryConfig = z.strictObject({
 })
 
 export type KnownSample = z.output<typeof knownSample>
-export type CanaryConfig = z.output<typeof canaryConfig>

@@ -71,7 +71,7 @@ export function parseConfig({ file, text }: ConfigText, env: Environment): Parse
 }
 
 /** `steps[2].weight` */
-export function pathText(path: ConfigPath): string {
+function pathText(path: ConfigPath): string {
   return path
     .map((part, index) => {
       if (typeof part === 'number') return `[${part}]`

@@ -22,5 +22,3 @@ export const reloadConfig = z.strictObject({
   /** For all of them. */
   timeout_s: z.number().positive().max(3600).default(60),
 })
-
-export type ReloadConfig = z.output<typeof reloadConfig>

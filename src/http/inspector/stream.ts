@@ -4,7 +4,7 @@ import type { Clock } from '../../clock.ts'
 import type { Listener } from './feed.ts'
 
 /** Characters that a listener may leave unread before it is let go. */
-export const mostUnread = 4 * 1024 * 1024
+const mostUnread = 4 * 1024 * 1024
 /** What the last bytes have to reach somebody who has been let go. */
 const partingMs = 1000
 

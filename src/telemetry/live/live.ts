@@ -4,8 +4,8 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../clock.ts'
-import type { DrawnEvent, EngineEvents, RequestDone } from '../../engine/events.ts'
-import type { Sample } from '../../sample/sample.ts'
+import type { EngineEvents, RequestDone } from '../../engine/events.ts'
+import { Draws } from '../record/draws.ts'
 import type { TextPolicy } from '../record/text-policy.ts'
 import { RecentRows } from './recent-rows.ts'
 import { detailOf, type RowDetail } from './row-detail.ts'
@@ -47,7 +47,7 @@ export function openLive(parts: LiveParts): Live {
   const { clock, epoch = Date.now() - clock.now(), rangeOf, policy, isOn = () => true } = parts
   const rewards = new Map<string, TrackedReward>()
   const rows = new RecentRows()
-  const draws = new WeakMap<Sample, DrawnEvent[]>()
+  const draws = new Draws(mostDraws)
   let watchers = 0
   const trackedOf = (plan: RequestDone['plan']): TrackedReward => {
     let tracked = rewards.get(plan.name)
@@ -65,12 +65,7 @@ export function openLive(parts: LiveParts): Live {
       return policy()
     },
     drawn(event) {
-      if (watchers === 0) return
-      for (const sample of event.samples) {
-        const known = draws.get(sample)
-        if (!known) draws.set(sample, [event])
-        else if (known.length < mostDraws) known.push(event)
-      }
+      if (watchers > 0) draws.add(event)
     },
     done(event) {
       if (!isOn()) return
@@ -103,7 +98,7 @@ export function openLive(parts: LiveParts): Live {
       const row = rows.get(id)
       if (!row) return null
       const sample = row.event.rows[row.index]
-      return detailOf(row, (sample && 'response' in sample && draws.get(sample)) || [], policy())
+      return detailOf(row, sample && 'response' in sample ? draws.of(sample) : [], policy())
     },
   }
 }

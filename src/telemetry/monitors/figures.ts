@@ -85,7 +85,7 @@ export const figures: readonly Figure[] = [
 ]
 
 /** Which side of its bounds a figure is on. */
-export type Standing = 'ok' | 'low' | 'high' | 'unknown'
+type Standing = 'ok' | 'low' | 'high' | 'unknown'
 
 /** Rows that a figure must speak of before it is judged. */
 const least = 256

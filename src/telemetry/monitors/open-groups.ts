@@ -23,11 +23,6 @@ export class OpenGroups {
     return this.#take(oldest)
   }
 
-  /** All that are open. */
-  close(): readonly (readonly Member[])[] {
-    return [...this.#groups.keys()].flatMap((id) => this.#take(id))
-  }
-
   #take(id: string): readonly (readonly Member[])[] {
     const members = this.#groups.get(id)
     this.#groups.delete(id)

@@ -7,8 +7,8 @@ import { randomUUID } from 'node:crypto'
 import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
 import type { Clock } from '../../clock.ts'
-import type { DrawnEvent, EngineEvents, RequestDone } from '../../engine/events.ts'
-import type { Sample } from '../../sample/sample.ts'
+import type { EngineEvents, RequestDone } from '../../engine/events.ts'
+import { Draws } from './draws.ts'
 import { type RowParts, recordRow } from './row.ts'
 import { type SegmentLimits, Segments } from './segments.ts'
 import { isSampled } from './share.ts'
@@ -55,11 +55,11 @@ export function openRecord(
   settings: RecordSettings,
   { clock, events = {}, samplingOf }: RecordParts,
 ): Recorder {
-  const draws = new WeakMap<Sample, DrawnEvent[]>()
+  const draws = new Draws()
   const parts: RowParts = {
     keep: textKeeper(settings.text),
     samplingOf,
-    drawsOf: (sample) => draws.get(sample) ?? [],
+    drawsOf: (sample) => draws.of(sample),
   }
   const segments = new Segments(settings, clock)
   const waiting: { event: RequestDone; id: string; time: string; next: number; chars: number }[] = []
@@ -138,13 +138,7 @@ export function openRecord(
   }
 
   return {
-    drawn(event) {
-      for (const sample of event.samples) {
-        const known = draws.get(sample)
-        if (known) known.push(event)
-        else draws.set(sample, [event])
-      }
-    },
+    drawn: (event) => draws.add(event),
     done(event) {
       if (settings.share === 0 || event.rows.length === 0) return
       if (isClosed || rows >= maxWaiting.rows || chars >= maxWaiting.chars) {

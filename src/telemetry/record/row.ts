@@ -1,9 +1,10 @@
 import type { DrawnEvent, RequestDone } from '../../engine/events.ts'
-import type { Sampling } from '../../models/models.ts'
 import type { Term } from '../../sample/outcome.ts'
 import type { Sample } from '../../sample/sample.ts'
 import type { RecordedAsk, RecordedRow, RecordedTerm } from './shape.ts'
 import type { TextKeeper } from './text-policy.ts'
+
+type Sampling = NonNullable<DrawnEvent['sampling']>
 
 /** What a row's record is made with beside its request. */
 export interface RowParts {

@@ -13,7 +13,7 @@ const failure = z.object({
 })
 
 /** One draw of a question. */
-export const recordedAsk = z.object({
+const recordedAsk = z.object({
   model: z.string(),
   draw: z.number(),
   /** SHA-256 of the template's literals. */
@@ -33,7 +33,7 @@ export const recordedAsk = z.object({
 })
 
 /** A step's share, in the order of the fold. */
-export const recordedTerm = z.object({
+const recordedTerm = z.object({
   name: z.string(),
   op: z.enum(['add', 'mul']),
   weight: z.number(),

@@ -1,5 +1,5 @@
-import type { Plan } from '../plan/plan.ts'
 import type { Term } from '../sample/outcome.ts'
+import type { Plan } from './plan.ts'
 
 /** How a fold computes: its rounding, its start, its two operations, and what a term counts as. */
 export interface Arithmetic {
