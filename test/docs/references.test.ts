@@ -70,10 +70,12 @@ t.test('every script that a page tells to run exists', async (t) => {
 })
 
 t.test('every file of the project that a page or a message names exists', async (t) => {
-  const named = /^(?:src|test|bench|docker|docs|rm-configs|suites|clients|reward-functions|\.ci)\/[\w./-]*\w$/
+  const roots = 'src|test|bench|docker|docs|rm-configs|suites|clients|reward-functions|\\.ci'
+  const named = new RegExp(String.raw`(?<![\w./$-])(?:${roots})/[\w./-]*\w`, 'g')
   for (const [page, text] of texts)
-    for (const span of codeOf(text).flatMap((code) => code.split(/\s+/)))
-      if (named.test(span) && !span.includes('/.venv') && !existsSync(span)) t.fail(`${page}: ${span}`)
+    for (const code of codeOf(text))
+      for (const [path] of code.matchAll(named))
+        if (!path.includes('/.venv') && !existsSync(path)) t.fail(`${page}: ${path}`)
   for (const file of [...files('src', '.ts'), ...files('src', '.tsx')])
     for (const [page] of readFileSync(file, 'utf8').matchAll(/\bdocs\/[a-z-/]+\.md\b/g))
       if (!existsSync(page)) t.fail(`${file}: ${page}`)
