@@ -170,45 +170,21 @@ t.test(
     one.abort()
     two.abort()
     await Promise.all([first, second, server.seen[0]?.closed])
+    const held: (() => void)[] = []
+    server.script = (seen, response) => void held.push(() => json(response, classify(seen, response)))
+    const three = new AbortController()
+    const leaves = failureOf(ask('e', { ask: 'classify', signal: three.signal }))
+    const stays = ask('ff', { ask: 'classify' })
+    clock.advance(5)
+    await server.saw(2)
+    three.abort()
+    t.match(await leaves, { kind: 'cancelled' })
+    for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate)
+    held.pop()?.()
+    t.match(await stays, { answer: 2 }, 'who stays gets the answer')
     const none = failureOf(ask('d', { ask: 'classify', signal: AbortSignal.abort() }))
     t.match(await none, { kind: 'cancelled' })
   },
 )
 
 const yes: Script = (seen) => completion(seen, 'Yes')
-
-t.test('equal questions share a call; other draws, settings and asks do not', async (t) => {
-  const { ask, server } = await judge(t, [yes], { sampling: { temperature: 0.7 } })
-  const asked = [ask('q'), ask('q'), ask('q', { draw: 1 }), ask('q', { sampling: { temperature: 0.5 } })]
-  const answers = await Promise.all(asked)
-  t.strictSame(
-    answers.map(({ source }) => source),
-    ['call', 'joined', 'call', 'call'],
-  )
-  t.equal(server.seen.length, 3)
-  t.equal((await ask('q')).source, 'call', 'an answer that chance made is not kept')
-})
-
-t.test('an answer at temperature 0 is kept; a failure is not', async (t) => {
-  const { ask, server } = await judge(t, [(_seen, response) => json(response, {}, 500)], {
-    sampling: { temperature: 0 },
-    retry: { max: 0 },
-  })
-  t.match(await failureOf(ask('q')), { kind: 'judge_unreachable' })
-  server.script = yes
-  t.equal((await ask('q')).source, 'call')
-  t.match(await ask('q'), { source: 'cache', answer: { text: 'Yes' }, attempts: 0, tokens: { prompt: 7 } })
-  t.equal(server.seen.length, 2)
-})
-
-t.test('the cache keeps what it is told to, for its time', async (t) => {
-  const clock = fakeClock(1)
-  const always = await judge(t, [yes], { cache: 'always' }, { clock, cache: { bytes: 1 << 20, ttlMs: 1000 } })
-  await always.ask('q')
-  t.equal((await always.ask('q')).source, 'cache')
-  clock.advance(1001)
-  t.equal((await always.ask('q')).source, 'call')
-  const never = await judge(t, [yes], { cache: 'never', sampling: { temperature: 0 } })
-  await never.ask('q')
-  t.equal((await never.ask('q')).source, 'call')
-})

@@ -1,17 +1,11 @@
 import t from 'tap'
 import type { Models } from '../../src/models/models.ts'
 import { fakeClock } from '../support/clock.ts'
-import { failureOf, judge } from '../support/models.ts'
+import { failureOf, judge, until } from '../support/models.ts'
 import { completion, hang, json, type Script } from '../support/scripted-server.ts'
 
 const yes: Script = (seen) => completion(seen, 'Yes')
 const broken: Script = (_seen, response) => json(response, {}, 500)
-
-/** Lets the sockets speak until `done`, and what follows from it happen. */
-const until = async (done: () => boolean) => {
-  while (!done()) await new Promise(setImmediate)
-  await new Promise(setImmediate)
-}
 
 const errorsOf = (models: Models): number =>
   models.snapshot()[0]?.instances.reduce((sum, { errors }) => sum + errors, 0) ?? 0
@@ -28,7 +22,8 @@ t.test(
   async (t) => {
     const clock = fakeClock()
     let calls = 0
-    const { ask, models, server } = await judge(
+    const begun: number[] = []
+    const { ask, models } = await judge(
       t,
       [
         (seen, response) => {
@@ -38,16 +33,47 @@ t.test(
         },
       ],
       { retry: { pause_ms: 100 } },
-      { clock, random: () => 0.5 },
+      { clock, random: () => 0.5, events: { callStarted: () => begun.push(1) } },
     )
     const asked = ask('q')
     await until(() => errorsOf(models) === 1)
     clock.advance(99)
-    t.equal(server.seen.length, 1)
+    await until(() => true)
+    t.equal(begun.length, 1)
     clock.advance(1)
     t.equal((await asked).attempts, 2)
   },
 )
+
+t.test('a retry that has to wait in line waits for another instance', async (t) => {
+  const held: ((status?: number) => void)[][] = [[], []]
+  const hold =
+    (at: number): Script =>
+    (seen, response) =>
+      void held[at]?.push((status) => json(response, completion(seen, 'Yes'), status))
+  const { ask, models, servers } = await judge(
+    t,
+    [hold(0), hold(1)],
+    { max_in_flight: 1, retry: { budget: 1 } },
+    { random: () => 0 },
+  )
+  const [first, second] = servers
+  const asked = [ask('a')]
+  await first?.saw(1)
+  asked.push(ask('b'))
+  await second?.saw(1)
+  held[0]?.pop()?.(500)
+  await until(() => models.snapshot()[0]?.waiting === 1)
+  asked.push(ask('c'))
+  await first?.saw(2)
+  held[0]?.pop()?.()
+  await asked[2]
+  t.equal(models.snapshot()[0]?.waiting, 1, 'although the place where it failed is free')
+  held[1]?.pop()?.()
+  await second?.saw(2)
+  held[1]?.pop()?.()
+  t.match(await asked[0], { instance: second?.url, attempts: 2 })
+})
 
 t.test('half a body with its length promised is a broken connection', async (t) => {
   const { ask } = await judge(
@@ -106,29 +132,6 @@ t.test('the deadline ends the wait and the call, whatever the timeout', async (t
   t.equal(server.seen.length, 1)
 })
 
-t.test('a call is ended when the last of its callers has gone, not before', async (t) => {
-  const { ask, server } = await judge(t, [hang])
-  const [one, two, three] = [new AbortController(), new AbortController(), new AbortController()]
-  const first = failureOf(ask('q', { signal: one.signal }))
-  const second = failureOf(ask('q', { signal: two.signal }))
-  await server.saw(1)
-  one.abort()
-  t.match(await first, { kind: 'cancelled' })
-  const third = failureOf(ask('q', { signal: three.signal }))
-  two.abort()
-  await second
-  let isClosed = false
-  const closed = server.seen[0]?.closed.then(() => {
-    isClosed = true
-  })
-  await new Promise(setImmediate)
-  t.equal(isClosed, false)
-  three.abort()
-  await Promise.all([third, closed])
-  t.equal(server.seen.length, 1)
-  t.match(await failureOf(ask('q', { signal: one.signal })), { kind: 'cancelled' })
-})
-
 t.test(
   'calls under way and questions in line are bounded; what does not fit is refused at once',
   async (t) => {
@@ -151,57 +154,6 @@ t.test(
     t.match(models.snapshot(), [{ waiting: 0, instances: [{ inFlight: 0, calls: 5, errors: 0 }] }])
   },
 )
-
-t.test('an instance that fails again and again is left alone, then tried with one question', async (t) => {
-  const clock = fakeClock()
-  const told: string[] = []
-  const { ask, models, server } = await judge(
-    t,
-    [broken, yes],
-    { breaker: { failures: 3, open_s: 5 }, retry: { budget: 1 } },
-    {
-      clock,
-      random: () => 0,
-      events: { ejected: ({ reason }) => told.push(reason), readmitted: () => told.push('back') },
-    },
-  )
-  for (let i = 0; i < 10; i += 1) await ask(`q${i}`)
-  t.equal(server.seen.length, 3)
-  t.match(models.snapshot()[0]?.instances, [{ state: 'ejected', errors: 3 }, { state: 'ready' }])
-  clock.advance(5000)
-  t.equal(models.snapshot()[0]?.instances[0]?.state, 'trial')
-  await ask('trial')
-  t.equal(server.seen.length, 4)
-  clock.advance(5000)
-  await ask('still out: the pause has doubled')
-  t.equal(server.seen.length, 4)
-  clock.advance(5000)
-  server.script = yes
-  await ask('well again')
-  t.equal(server.seen.length, 5)
-  t.equal(models.snapshot()[0]?.instances[0]?.state, 'ready')
-  t.strictSame(told, ['its calls fail', 'its calls fail', 'back'])
-})
-
-t.test('where no instance lives, questions wait a while for one and then fail', async (t) => {
-  const clock = fakeClock()
-  const { ask, server } = await judge(
-    t,
-    [yes],
-    { retry: { max: 0 }, wait_for_instance_s: 2, breaker: { open_s: 30 } },
-    { clock },
-  )
-  await server.kill()
-  t.match(await failureOf(ask('q1')), { kind: 'judge_unreachable', attempts: [{ error: /ECONNREFUSED/ }] })
-  const waiting = failureOf(ask('q2'))
-  const short = failureOf(ask('q3', { deadline: 1000 }))
-  await until(() => clock.pending >= 4)
-  clock.advance(1000)
-  t.match(await short, { kind: 'judge_unreachable' })
-  clock.advance(1000)
-  t.match(await waiting, { kind: 'judge_unreachable', retryable: true })
-  t.match(await failureOf(ask('q4')), { kind: 'judge_unreachable' })
-})
 
 t.test('Retry-After is honoured', async (t) => {
   const clock = fakeClock()
@@ -233,38 +185,9 @@ t.test('a spent retry budget ends the storm', async (t) => {
   const calls = server.seen.length + (servers[1]?.seen.length ?? 0)
   t.ok(calls <= 100 + 10 + 20, `${calls} calls`)
   t.ok(denied.length > 0)
-})
-
-t.test('probes eject an instance that is ill or serves another model, and take it back', async (t) => {
-  const clock = fakeClock()
-  const told: string[] = []
-  const events = {
-    ejected: ({ reason }: { reason: string }) => told.push(reason),
-    readmitted: () => told.push('back'),
-  }
-  const { models, server } = await judge(
-    t,
-    [yes],
-    { health: { interval_s: 10, failures: 2 } },
-    { clock, events },
-  )
-  const state = () => models.snapshot()[0]?.instances[0]?.state
-  const probe = async (wanted: string | undefined) => {
-    await until(() => clock.pending > 0)
-    while (state() !== wanted) {
-      clock.advance(250)
-      await new Promise(setImmediate)
-    }
-  }
-  server.healthy = false
-  await probe('ejected')
-  server.healthy = true
-  await probe('ready')
-  server.served = ['other']
-  await probe('other-model')
-  server.served = ['m', 'other']
-  await probe('ready')
-  t.strictSame(told, ['its health probe fails', 'back', 'it serves another model', 'back'])
+  const none = await judge(t, [broken, yes], { retry: { budget: 0, max: 10 } }, { random: () => 0 })
+  t.match(await failureOf(none.ask('q')), { kind: 'judge_unreachable', attempts: [{}] })
+  t.equal(none.servers[1]?.seen.length, 0, 'a budget of 0 pays for no further call')
 })
 
 t.test('closing ends what is under way', async (t) => {

@@ -1,16 +1,11 @@
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { systemClock } from '../../src/clock.ts'
 import type { ModelEvents } from '../../src/models/events.ts'
 import { openModels } from '../../src/models/open-models.ts'
-import { type SimulatedServer, startSimulatedServer } from '../../src/simulate/index.ts'
+import { startSimulatedServer } from '../../src/simulate/index.ts'
 import { fakeClock } from '../support/clock.ts'
-import { configOf, failureOf, judge, question } from '../support/models.ts'
+import { configOf, failureOf, judge, question, until } from '../support/models.ts'
 import { completion, json, type Script } from '../support/scripted-server.ts'
-
-const until = async (done: () => boolean) => {
-  while (!done()) await new Promise(setImmediate)
-  await new Promise(setImmediate)
-}
 
 const yes: Script = (seen) => completion(seen, 'Yes')
 
@@ -147,110 +142,24 @@ t.test('a question leaves the line of a sleeping model when its client goes', as
   t.match(await asked, { kind: 'cancelled' })
 })
 
-/** A group of models, each with instances of its own; watches that no two models are ever awake together. */
-async function group(t: Test, names: readonly string[], more: object = {}) {
-  const servers = new Map<string, SimulatedServer[]>()
-  for (const name of names) {
-    const own = [1, 2].map(() => startSimulatedServer({ model: name, sleepMs: 3, latencyMedianMs: 2 }))
-    servers.set(name, await Promise.all(own))
-  }
-  const switches: string[] = []
-  const overlaps: string[] = []
-  const events: ModelEvents = {
-    switched: ({ model, state }) => {
-      if (state === 'awake') switches.push(model)
-    },
-    callStarted: ({ model }) => {
-      for (const [name, own] of servers)
-        if (name !== model && own.some((server) => !server.stats().isSleeping))
-          overlaps.push(`${model} ${name}`)
-    },
-  }
-  const models = openModels(
-    Object.fromEntries(
-      [...servers].map(([name, own]) => [
-        name,
-        configOf(
-          own.map(({ url }) => url),
-          { model: name, gpu_group: 'gpu', lifecycle: { linger_ms: 20, ...more } },
-        ),
-      ]),
-    ),
-    { clock: systemClock, events },
-  )
-  t.teardown(async () => {
-    await models.close()
-    await Promise.all([...servers.values()].flat().map((server) => server.close()))
-  })
-  return { models, switches, overlaps }
-}
-
-t.test(
-  'a request of many samples switches at most once a model, in any order of its questions',
-  async (t) => {
-    const names = ['a', 'b', 'c']
-    const { models, switches, overlaps } = await group(t, names)
-    for (const seed of [1, 2, 3, 4]) {
-      let state = seed
-      const random = () => {
-        state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-        return state / 2 ** 32
-      }
-      switches.length = 0
-      const asked = Array.from({ length: 60 }, (_, i) => {
-        const model = names[Math.floor(random() * names.length)] as string
-        return models.ask({ ...question(`seed ${seed} q${i}`, systemClock.now() + 60_000), model })
-      })
-      await Promise.all(asked)
-      t.ok(switches.length <= names.length, `seed ${seed}: ${switches}`)
-    }
-    t.strictSame(overlaps, [])
-  },
-)
-
-t.test('a chain of steps over two models takes their turns', async (t) => {
-  const { models, switches, overlaps } = await group(t, ['critic', 'scalar'])
-  const ask = (model: string, text: string) =>
-    models.ask({ ...question(text, systemClock.now() + 60_000), model })
-  await Promise.all(
-    Array.from({ length: 20 }, async (_, i) => {
-      await ask('critic', `critique ${i}`)
-      await ask('scalar', `score ${i}`)
-    }),
-  )
-  t.ok(switches.length <= 2, `${switches}`)
-  t.strictSame(overlaps, [])
-})
-
-t.test('a model whose questions never end gives way when the other has waited its turn', async (t) => {
-  const { models, switches } = await group(t, ['busy', 'rare'], { turn_s: 0.05 })
-  let isOver = false
-  const stream = async (i: number) => {
-    for (let n = 0; !isOver; n += 1)
-      await models.ask({ ...question(`busy ${i} ${n}`, systemClock.now() + 60_000), model: 'busy' })
-  }
-  const streams = [0, 1, 2, 3].map(stream)
-  const { answer } = await models.ask({ ...question('rare', systemClock.now() + 60_000), model: 'rare' })
-  t.ok(answer)
-  isOver = true
-  await Promise.all(streams)
-  t.strictSame(switches.slice(0, 2), ['busy', 'rare'])
-})
-
 t.test('counting tokens wakes the model that counts them, and ends with who waits for it', async (t) => {
   const orders: string[] = []
   const count: Script = (seen, response) => {
     orders.push(seen.path)
     return seen.path === '/tokenize' ? { count: 7 } : json(response, {})
   }
-  const { models, server } = await judge(t, [count], { lifecycle: {}, count_tokens: 'tokenize' })
+  const clock = fakeClock()
+  const { models, server } = await judge(t, [count], { lifecycle: {}, count_tokens: 'tokenize' }, { clock })
   const client = new AbortController()
-  const patience = (ms: number) => ({ deadline: systemClock.now() + ms, signal: client.signal })
+  const patience = (ms: number) => ({ deadline: clock.now() + ms, signal: client.signal })
   await models.sleep('judge')
   t.equal(await models.countTokens('judge', 'q', patience(60_000)), 7)
   t.strictSame(orders, ['/sleep?level=1', '/wake_up', '/tokenize'])
   server.script = () => undefined
-  t.match(await failureOf(models.countTokens('judge', 'q', patience(20))), { kind: 'deadline' })
+  const late = failureOf(models.countTokens('judge', 'q', patience(20)))
+  await server.saw(4)
+  clock.advance(20)
+  t.match(await late, { kind: 'deadline' })
   await server.seen[3]?.closed
   const gone = failureOf(models.countTokens('judge', 'q', patience(60_000)))
   await server.saw(5)

@@ -69,3 +69,9 @@ export const failureOf = (asked: Promise<unknown>): Promise<Failure> =>
     },
     (error: AskError) => error.failure ?? Promise.reject(error),
   )
+
+/** Lets the sockets speak until `done`, and what follows from it happen. */
+export const until = async (done: () => boolean): Promise<void> => {
+  while (!done()) await new Promise(setImmediate)
+  await new Promise(setImmediate)
+}
