@@ -2,9 +2,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
+import { discover } from '../../src/functions/discover.ts'
 import type { FunctionEvent } from '../../src/functions/events.ts'
-import type { CallRow } from '../../src/functions/function-host.ts'
-import { inPlaceFunctions, inPlaceLimit } from '../../src/functions/in-place.ts'
+import type { Call, CallRow } from '../../src/functions/function-host.ts'
+import { inPlace, inPlaceFunctions, inPlaceLimit } from '../../src/functions/in-place.ts'
+import type { JobRunner } from '../../src/functions/job.ts'
 import { freeze } from '../../src/functions/worker/freeze.ts'
 import { call, failureOf, numberOf, openWith, score } from '../support/function-calls.ts'
 import { authorFiles, rule } from './author-files.ts'
@@ -45,6 +47,9 @@ t.test('functions of a folder without node_modules, outside the project', async 
       verdicts: [{ value: 0.5, parts: { length: 4 } }],
     })
     t.equal(numberOf(await score(host, await host.bind('plain', {}), 'a', 'a')), 1)
+    const whole = await host.bind('behave', { worth: 1 })
+    const both = [behave, whole, behave, whole].map((fn) => score(host, fn, 'good'))
+    t.strictSame((await Promise.all(both)).map(numberOf), [0.5, 1, 0.5, 1], 'each with its own options')
     const best = await host.bind('best-of', {})
     t.strictSame(await call(host, best, 'score', ['a', 'bb']), {
       status: 'verdicts',
@@ -231,23 +236,36 @@ t.test(
   },
 )
 
+t.test('a call with any text that is too long for the main thread goes to another', async (t) => {
+  const elsewhere: JobRunner = { run: (_job, end) => end({ status: 'overloaded' }), close: async () => {} }
+  const runner = inPlace(discover([]).sources, elsewhere)
+  const status = (row: CallRow, answer?: Call['answer']) =>
+    new Promise((resolve) => {
+      const op = answer === undefined ? 'preprocess' : 'postprocess'
+      const job = { type: 'call', name: 'yes-no-judge', op, options: '{}', rows: [row] } as const
+      runner.run(answer === undefined ? job : { ...job, answer }, (end) => resolve(end.status))
+    })
+  const [short, long] = [rowOf('p', 'r'), 'x'.repeat(inPlaceLimit)]
+  const withSample = (parts: Partial<CallRow['sample']>): CallRow => ({
+    ...short,
+    sample: { ...short.sample, ...parts },
+  })
+  t.equal(await status(short), 'done')
+  t.equal(await status(short, { text: 'Yes', finishReason: 'stop' }), 'done')
+  for (const parts of [
+    { response: long },
+    { prompt: long },
+    { prompt: [{ role: 'user', content: long }] },
+    { rmPrompt: long },
+  ])
+    t.equal(await status(withSample(parts)), 'overloaded', Object.keys(parts).join())
+  t.equal(await status({ ...short, earlier: { critique: { score: null, texts: [long] } } }), 'overloaded')
+  t.equal(await status(short, { text: long, finishReason: 'stop' }), 'overloaded')
+})
+
 t.test('no text makes the main thread wait', async (t) => {
-  const pieces = [
-    '{',
-    '{a',
-    '[',
-    ' ',
-    '\n',
-    '"',
-    '<think>',
-    '</think>',
-    '1(',
-    '1 )',
-    '\\',
-    '{"scores":[',
-    '“',
-    'é',
-  ]
+  const pieces = ['{', '{a', '[', ' ', '\n', '"', '\\', '“', 'é']
+  pieces.push('<think>', '</think>', '1(', '1 )', '{"scores":[')
   for (const name of names) {
     for (const piece of pieces) {
       const text = piece.repeat(Math.floor(inPlaceLimit / piece.length / 4))

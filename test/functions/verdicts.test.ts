@@ -37,7 +37,8 @@ function run(fn: unknown, op: Call['op'] = 'score', count = 1, answer?: unknown)
 const said = (value: unknown): string => failureOf(run(rule(value)))
 
 t.test('a verdict is a finite number in range, a score of known keys, or null', async (t) => {
-  t.strictSame(run(rule(-0)), { status: 'verdicts', verdicts: [{ value: 0 }] })
+  const zero = run(rule(-0))
+  t.ok(zero.status === 'verdicts' && Object.is(zero.verdicts[0]?.value, 0))
   t.strictSame(run(rule(null)), { status: 'verdicts', verdicts: [null] })
   t.strictSame(run(rule({ value: 1, parts: { a: 2 }, details: { why: 'x' }, flags: ['f'] })), {
     status: 'verdicts',
@@ -46,6 +47,10 @@ t.test('a verdict is a finite number in range, a score of known keys, or null', 
   t.match(said(undefined), 'rule_error: score returned undefined, not a number, a score or null')
   t.match(said(Number.POSITIVE_INFINITY), 'rule_error: score returned Infinity')
   t.match(said(1.5), 'rule_error: score returned 1.5, outside its range 0 to 1')
+  t.match(said(-0.5), 'rule_error: score returned -0.5, outside its range 0 to 1')
+  t.match(said({ value: -1e-9 }), /outside its range/)
+  for (const edge of [0, 1])
+    t.strictSame(run(rule(edge)), { status: 'verdicts', verdicts: [{ value: edge }] })
   t.match(said([1]), /returned an array/)
   t.match(said({ value: '1' }), /whose value is string/)
   t.match(said({ value: 1, reward: 2 }), /gave it another key/)
@@ -98,7 +103,9 @@ t.test('what is thrown is told by name and place, whatever it is', async (t) => 
 t.test('group rules give one verdict a row', async (t) => {
   const group = (value: unknown) => defineGroupRule({ truth, range, score: () => value as never })
   t.strictSame(run(group([1, null]), 'score', 2), { status: 'verdicts', verdicts: [{ value: 1 }, null] })
-  t.match(failureOf(run(group([1]), 'score', 2)), /returned 1 verdicts for 2 rows/)
+  for (const count of [0, 1, 3])
+    t.match(failureOf(run(group(Array(count).fill(1)), 'score', 2)), `returned ${count} verdicts for 2 rows`)
+  t.match(failureOf(run(group(Array(2)), 'score', 2)), /returned undefined/, 'a hole is no verdict')
   t.match(failureOf(run(group(1), 'score', 2)), /returned a number, not one verdict a row/)
   const strict = defineGroupRule({ truth: z.string(), range, score: () => [1, 1] })
   t.match(failureOf(run(strict, 'score', 2)), /^bad_sample: ground_truth of row 0/)

@@ -1,8 +1,11 @@
 import { request } from 'node:http'
 import { connect } from 'node:net'
+import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
+import { fastify } from 'fastify'
 import t from 'tap'
 import { createApp } from '../../src/http/app.ts'
+import { admitBodies } from '../../src/http/body-admission.ts'
 import { openMetrics } from '../../src/telemetry/metrics/metrics.ts'
 import { testApp } from '../support/app.ts'
 import { testGateway } from '../support/gateway.ts'
@@ -243,4 +246,34 @@ t.test('a client that sends too much or too slowly costs the others nothing', as
     t.match(headers, /^HTTP\/1\.1 408 /, 'headers that never end')
     t.match(whole, /^HTTP\/1\.1 408 /, 'a body that never ends')
   })
+})
+
+t.test('a body of unknown length counts as the longest, and so does a packed one', async (t) => {
+  const app = fastify()
+  t.teardown(() => app.close())
+  admitBodies(app, { each: 1000, all: () => 1024 })
+  const held: (() => void)[] = []
+  app.post('/', () => new Promise((resolve) => held.push(() => resolve('read'))))
+  const post = (headers: Record<string, string> = {}, payload: string | Readable = 'x'.repeat(30)) =>
+    app.inject({ method: 'POST', url: '/', headers: { 'content-type': 'text/plain', ...headers }, payload })
+  const packed = { 'content-encoding': 'gzip' }
+  const streamed = { 'transfer-encoding': 'chunked' }
+  for (const first of [
+    () => post(packed),
+    () => post(streamed, Readable.from(['x'])),
+    () => post({}, 'x'.repeat(995)),
+  ]) {
+    const answer = first()
+    while (held.length < 1) await new Promise(setImmediate)
+    t.match((await post()).json(), { code: 'RG_OVERLOADED' })
+    held.pop()?.()
+    t.equal((await answer).statusCode, 200)
+    const next = post({ 'content-encoding': 'identity' })
+    while (held.length < 1) await new Promise(setImmediate)
+    const beside = post()
+    while (held.length < 2) await new Promise(setImmediate)
+    for (const reply of held.splice(0)) reply()
+    t.equal((await next).statusCode, 200)
+    t.equal((await beside).statusCode, 200, 'two that fit')
+  }
 })

@@ -1,8 +1,12 @@
 import { createHash } from 'node:crypto'
+import { EventEmitter } from 'node:events'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
+import type { FastifyReply } from 'fastify'
 import t, { type Test } from 'tap'
+import type { Caller } from '../../src/gateway/keys.ts'
 import { createApp } from '../../src/http/app.ts'
+import { openKeyLimits } from '../../src/http/key-limits.ts'
 import { openMetrics } from '../../src/telemetry/metrics/metrics.ts'
 import { fakeClock } from '../support/clock.ts'
 import { testGateway } from '../support/gateway.ts'
@@ -216,4 +220,21 @@ t.test('keys that cannot be used are told of together, before anything listens',
   })
   const both = testGateway(t, { gateway: { keys: { a: { env: 'A', file: 'b' } } } })
   await t.rejects(both, { code: 'RG_CONFIG_INVALID', problems: [{ message: /one of env and file/ }] })
+})
+
+t.test('samples of a client that has gone before they are counted take no room', async (t) => {
+  const own = openKeyLimits(fakeClock())
+  const caller: Caller = { name: 'burst', scopes: new Set(['score']), maxSamples: 2 }
+  const take = (destroyed: boolean, count: number) => {
+    const raw = Object.assign(new EventEmitter(), { destroyed })
+    const reply = { raw, request: {} } as unknown as FastifyReply
+    own.enter(caller, reply)
+    own.takeSamples(reply.request, reply, count)
+    return () => raw.emit('close')
+  }
+  take(true, 2)
+  const end = take(false, 1)
+  t.throws(() => take(false, 2), { code: 'RG_OVERLOADED' })
+  end()
+  t.doesNotThrow(() => take(false, 2))
 })

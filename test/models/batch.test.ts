@@ -186,5 +186,3 @@ t.test(
     t.match(await none, { kind: 'cancelled' })
   },
 )
-
-const yes: Script = (seen) => completion(seen, 'Yes')
