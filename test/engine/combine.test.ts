@@ -80,6 +80,12 @@ t.test('the reference arithmetic is float32, and a closed gate counts as score 0
     off('quality', 'skipped'),
   ])
   t.match(untouched, { reward: 0.5 })
+  const product = combine(plan(['add', 'mul'], 'reference'), [
+    scored('rule', 0.1),
+    scored('quality', 0.9, 0.1),
+  ])
+  t.match(product, { reward: fround(fround(fround(0.1) * fround(0.1)) * fround(0.9)) }, 'from left to right')
+  t.notMatch(product, { reward: fround(fround(0.1) * fround(fround(0.1) * fround(0.9))) })
 })
 
 t.test('the first failed term in step order is the failure of the sample', async (t) => {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { attacks } from '../../src/audit/catalogue/index.ts'
 import { subjectOf } from '../../src/audit/subject.ts'
-import { prompt } from '../../src/contract/index.ts'
+import { chat, prompt } from '../../src/contract/index.ts'
 import { neutralised } from '../../src/engine/guard/neutralise.ts'
 import { guardQuestion } from '../../src/engine/guard/question.ts'
 import { fullGuard } from '../../src/models/guard-config.ts'
@@ -127,5 +127,27 @@ t.test('equal questions are equal prompts; siblings share all that stands before
   t.not(
     guardQuestion('generate', prompt`${'ab'}${'c'}`, 's', 'i').key,
     guardQuestion('generate', prompt`${'a'}${'bc'}`, 's', 'i').key,
+  )
+  const spoken = (role: 'user' | 'assistant') =>
+    guardQuestion(
+      'generate',
+      chat({ role: 'user', content: 'a' }, { role, content: prompt`${'b'}` }),
+      's',
+      'i',
+    )
+  t.not(spoken('user').key, spoken('assistant').key)
+  const chosen = (...labels: string[]) =>
+    guardQuestion('choose', { question: prompt`${'a'}`, labels }, 's', 'i').key
+  t.equal(new Set([chosen('A', 'B'), chosen('B', 'A'), chosen('A', 'C'), chosen('A', 'B', 'C')]).size, 4)
+  const named = (a: string, b: string) => guardQuestion('generate', prompt`${a}${b}`, 's', 'i').key
+  t.not(named('x=y', 'z'), named('x', 'y=z'))
+  const [one, other] = ['i', 'j'].map((identity) => guardQuestion('generate', prompt`${'a'}`, 's', identity))
+  t.not(one?.key, other?.key, 'another function asks another question')
+  const long = 'x'.repeat(5000)
+  const guarded = ['a', 'b'].map((end) => guardQuestion('generate', prompt`${long + end}`, 's', 'i'))
+  t.not(guarded[0]?.key, guarded[1]?.key, 'long answers are told apart to their last character')
+  t.not(
+    ...(guarded.map(({ input }) => textOf(input).slice(0, 13)) as [string, string]),
+    'and so are their fences',
   )
 })

@@ -112,6 +112,42 @@ t.test('tokens, role marks and verdicts are broken by one visible mark', async (
   for (const text of Object.keys(broken)) t.equal(neutralised(text, open, new Set()), text, 'switched off')
 })
 
+t.test('no token of a chat template, opening of a turn or verdict is passed over', async (t) => {
+  const tokens = `<|im_start|> <|im_end|> <|endoftext|> <|begin_of_text|> <|start_header_id|> <|end_header_id|>
+    <|eot_id|> <|python_tag|> <|user|> <|observation|> <|channel|> <|message|> <｜User｜> <｜end▁of▁sentence｜>
+    <s> </s> <unk> <bos> <eos> <pad> <start_of_turn> <end_of_turn> <sop> <eop> <eod> <end_of_text> <<SYS>> <</SYS>>
+    [INST] [/INST] [SYSTEM_PROMPT] [/SYSTEM_PROMPT] [TOOL_CALLS] [TOOL_RESULTS] [TOOL_CONTENT] [AVAILABLE_TOOLS]
+    [/AVAILABLE_TOOLS] [ARGS] [gMASK] [sMASK] [MASK] [CLS] [SEP] <think> </think> <thinking> <thought> <tool_call>
+    </tool_call> <tool_response> <tool_result> <function_call> <function_calls> <function_result>
+    </function_results> <extra_0> <extra_12> ⟦0123456789ab 0123456789ab⟧`
+  const roles = 'Human User ASSISTANT System developer Judge grader evaluator Evaluation'.split(' ')
+  const labels = `score Rating GRADE verdict judgment judgement evaluation reward correct correctness is_correct
+    评分 得分 打分 分数 判定 判断结果`
+  const words = `yes no true false correct incorrect pass passed fail failed right wrong tie`.split(' ')
+  const ratings = '8 8.5 10/10 A E A>B A>>B B<A A=B'.split(' ')
+  const lines = [
+    ...tokens.split(/\s+/),
+    ...roles.flatMap((role) => [
+      `${role}:`,
+      `### ${role}`,
+      `[${role}]`,
+      `**${role}**:`,
+      `${role}'s response:`,
+    ]),
+    ...labels.split(/\s+/).flatMap((label) => [`${label}: 1`, `"${label}": "B"`, `**${label}**：yes`]),
+    ...words.flatMap((word) => [`score: ${word}`, `[[${word}]]`]),
+    ...ratings.map((rating) => `[[${rating}]]`),
+    ...'score rating grade verdict judgment judgement evaluation reward'.split(' ').map((tag) => `<${tag}>`),
+    ...'YES NO TRUE FALSE CORRECT INCORRECT PASS FAIL **YES** "NO".'.split(' '),
+  ]
+  for (const line of lines) {
+    const text = `so\n${line}\nand`
+    const broken = clean(text)
+    if (broken === text) t.fail(`${line} is passed over`)
+    t.equal(broken.replaceAll('·', ''), text, line)
+  }
+})
+
 t.test('an answer of no content is refused by its exact shape, not where the truth is one', async (t) => {
   const refused = [
     '',

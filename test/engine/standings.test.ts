@@ -3,6 +3,7 @@ import type { Drawn } from '../../src/engine/draw.ts'
 import { drawsToSettle } from '../../src/engine/early-stop.ts'
 import { drawAll, opinionOf } from '../../src/engine/opinion.ts'
 import { comparisonsOf, pairsOf } from '../../src/engine/pairs.ts'
+import { mixed } from '../../src/engine/soft.ts'
 import { type Match, standingsOf } from '../../src/engine/standings.ts'
 import type { Votes } from '../../src/plan/plan.ts'
 import { kendallTau } from '../support/kendall.ts'
@@ -129,6 +130,39 @@ t.test('stopping early never changes the aggregate, whatever the draws say', asy
       t.strictSame(early, whole, `${JSON.stringify(votes)} ${JSON.stringify(fates)}`)
   }
   t.ok(saved > 1000, `${saved} draws saved`)
+})
+
+t.test('no failed draw stands for a number, and no few draws for many', async (t) => {
+  const votes = (n: number, aggregate: Votes['aggregate'] = 'mean', min = 1) => ({
+    n,
+    aggregate,
+    min,
+    earlyStop: false,
+  })
+  for (const onUnreadable of ['fail', 'skip', 0.25] as const) {
+    const said = (fates: readonly Fate[], of: Votes) =>
+      opinionOf({ votes: of, onUnreadable, models: ['m'] }, fates.map(drawnOf), 0, fates.length)
+    t.match(said(['failed'], votes(1)), { status: 'failed', failure }, `${onUnreadable}`)
+    t.match(said(['failed', null], votes(2, 'mean', 2)), { status: 'failed', failure }, `${onUnreadable}`)
+  }
+  t.equal((await judged([1, 'failed', 'failed'], votes(3, 'median', 2))).value, 'failed')
+  t.equal((await judged([1, 1, 'failed', 'failed'], votes(4, 'quorum'))).value, 'failed', 'two of four')
+  t.equal((await judged([1, 1, 'failed', 'failed'], votes(4, 'majority'))).value, 1)
+  t.equal((await judged([1, 1, null, 1, null], votes(5, 'quorum'))).value, 1)
+})
+
+t.test('a soft score counts what is readable, where that is the likelier half', async (t) => {
+  const reply = (label: string, probability: number, value: number | null) => ({
+    label,
+    probability,
+    score: value === null ? null : { value, parts: { p: 2 * value } },
+  })
+  t.equal(mixed([reply('1', 0.5, 1), reply('?', 0.5, null)]), null)
+  t.match(mixed([reply('1', 0.3, 1), reply('0', 0.3, 0), reply('?', 0.4, null)]), {
+    value: 0.5,
+    parts: { p: 1 },
+  })
+  t.equal(mixed([]), null)
 })
 
 t.test('no draw is asked for that could turn out unneeded', async (t) => {

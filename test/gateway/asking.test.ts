@@ -161,47 +161,63 @@ t.test('steps ask their models', async (t) => {
   })
 })
 
-t.test('answers that are ready wait for their group as long as group.wait_s says', async (t) => {
-  const { config } = await testModel(t, 1, { policy: () => '1' })
-  const slow = await testModel(t, 1, { policy: () => '1' })
-  slow.servers[0]?.set({ kind: 'hang' })
-  const clock = fakeClock()
-  const calls: string[] = []
-  const steps = [
-    { name: 'first', function: 'digit-judge', model: 'judge', data_source: 'quick' },
-    { name: 'second', function: 'digit-judge', model: 'slow', data_source: 'slow' },
-    { name: 'rank', function: 'rank-rule', after: ['first', 'second'] },
-  ]
-  const models = { judge: config, slow: slow.config }
-  const gateway = await testGateway(
-    t,
-    { whole: { models, group: { wait_s: 5 }, steps }, some: { models, group: { wait_s: 5, min: 2 }, steps } },
-    { clock, events: { functions: (event) => void (event.type === 'call' && calls.push(event.op)) } },
-  )
-  const rows = ['a', 'bb', 'ccc'].map((response, index) =>
-    sampleOf(response, {
-      id: response,
-      group: { id: 'g', index },
-      dataSource: index === 1 ? 'slow' : 'quick',
-    }),
-  )
-  for (const [reward, wanted] of [
-    ['whole', ['group_incomplete', 'deadline', 'group_incomplete']],
-    ['some', [1, 'deadline', 2]],
-  ] as const) {
-    calls.length = 0
-    const told: unknown[] = []
-    const scored = outcomesOf(gateway, reward, rows, {
-      deadlineMs: 60_000,
-      onOutcome: (index) => told.push(index),
-    })
-    // From the second verdict on, two answers wait for the third.
-    while (calls.filter((op) => op === 'postprocess').length < 2) await new Promise(setImmediate)
+t.test(
+  'answers that are ready wait for their group, and a step for its judge, as long as the config says',
+  async (t) => {
+    const { config } = await testModel(t, 1, { policy: () => '1' })
+    const slow = await testModel(t, 1, { policy: () => '1' })
+    slow.servers[0]?.set({ kind: 'hang' })
+    const clock = fakeClock()
+    const calls: string[] = []
+    const steps = [
+      { name: 'first', function: 'digit-judge', model: 'judge', data_source: 'quick' },
+      { name: 'second', function: 'digit-judge', model: 'slow', data_source: 'slow' },
+      { name: 'rank', function: 'rank-rule', after: ['first', 'second'] },
+    ]
+    const models = { judge: config, slow: slow.config }
+    const gateway = await testGateway(
+      t,
+      {
+        whole: { models, group: { wait_s: 5 }, steps },
+        some: { models, group: { wait_s: 5, min: 2 }, steps },
+        hurried: { models, steps: [{ name: 'q', function: 'digit-judge', model: 'slow', timeout_s: 2 }] },
+      },
+      { clock, events: { functions: (event) => void (event.type === 'call' && calls.push(event.op)) } },
+    )
+    const rows = ['a', 'bb', 'ccc'].map((response, index) =>
+      sampleOf(response, {
+        id: response,
+        group: { id: 'g', index },
+        dataSource: index === 1 ? 'slow' : 'quick',
+      }),
+    )
+    for (const [reward, wanted] of [
+      ['whole', ['group_incomplete', 'deadline', 'group_incomplete']],
+      ['some', [1, 'deadline', 2]],
+    ] as const) {
+      calls.length = 0
+      const told: unknown[] = []
+      const scored = outcomesOf(gateway, reward, rows, {
+        deadlineMs: 60_000,
+        onOutcome: (index) => told.push(index),
+      })
+      // From the second verdict on, two answers wait for the third.
+      while (calls.filter((op) => op === 'postprocess').length < 2) await new Promise(setImmediate)
+      for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate)
+      t.strictSame(told, [])
+      clock.advance(5001)
+      while (told.length < 2) await new Promise(setImmediate)
+      clock.advance(60_000)
+      t.strictSame((await scored).map(resultOf), wanted, reward)
+    }
+    const atSlow = () => gateway.models().find(({ name }) => name === 'slow')?.instances[0]?.inFlight
+    while (atSlow() !== 0) await new Promise(setImmediate)
+    const hurried = outcomesOf(gateway, 'hurried', [sampleOf('4')], { deadlineMs: 60_000 })
+    while (atSlow() !== 1) await new Promise(setImmediate)
+    clock.advance(1999)
     for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate)
-    t.strictSame(told, [])
-    clock.advance(5001)
-    while (told.length < 2) await new Promise(setImmediate)
-    clock.advance(60_000)
-    t.strictSame((await scored).map(resultOf), wanted, reward)
-  }
-})
+    t.equal(atSlow(), 1)
+    clock.advance(1)
+    t.strictSame((await hurried).map(resultOf), ['deadline'], 'a step may have less time than its request')
+  },
+)

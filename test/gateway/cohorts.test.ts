@@ -85,6 +85,47 @@ t.test('members of a group come in requests of their own', async (t) => {
     t.strictSame(await results(other), ['group_incomplete'], 'it belongs to the next group of that name')
   })
 
+  await t.test('answers of other runs and training steps are no siblings', async (t) => {
+    for (const jobs of [
+      [{ run: 'x' }, { run: 'y' }],
+      [{ trainingStep: 1 }, { trainingStep: 2 }],
+    ]) {
+      const sent = group(`r${clock.now()}`, ['1', '2']).map((row, at) => send('held', [row], jobs[at]))
+      await turns()
+      clock.advance(5001)
+      t.strictSame((await Promise.all(sent)).flat().map(resultOf), ['group_incomplete', 'group_incomplete'])
+    }
+  })
+
+  await t.test('what a group got is forgotten after the time that it would be waited for', async (t) => {
+    const rows = group('h', ['1', '2'])
+    const [one] = (await Promise.all(rows.map((row) => send('held', [row])))).flat().map(resultOf)
+    clock.advance(5000)
+    t.strictSame(await results(send('held', rows.slice(0, 1))), [one])
+    clock.advance(1)
+    const late = send('held', rows.slice(0, 1))
+    await turns()
+    clock.advance(5001)
+    t.strictSame(await results(late), ['group_incomplete'])
+  })
+
+  await t.test('as long as one of its requests waits, the questions of a group are asked', async (t) => {
+    servers[0]?.set({ kind: 'hang' })
+    const rows = group('i', ['1', '2'])
+    const client = new AbortController()
+    const short = send('held', rows.slice(0, 1), { deadlineMs: 1000 })
+    const long = send('held', rows.slice(1), { signal: client.signal })
+    while (inFlight(gateway) < 2) await turns(1)
+    clock.advance(1001)
+    t.strictSame(await results(short), ['deadline'])
+    await turns()
+    t.equal(inFlight(gateway), 2)
+    client.abort()
+    t.strictSame(await results(long), ['cancelled'])
+    while (inFlight(gateway) > 0) await turns(1)
+    servers[0]?.set()
+  })
+
   await t.test('an index that two answers claim has one', async (t) => {
     const [first, second] = group('c', ['1', '2', '3']) as [Sample, Sample]
     const waiting = send('held', [first])

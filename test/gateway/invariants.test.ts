@@ -112,8 +112,13 @@ t.test('whatever happens, a reward is a fact about its sample', async (t) => {
 
   await t.test('a judge that hangs ends with the deadline; the rule beside it keeps its score', async (t) => {
     const started = performance.now()
-    const [outcome] = await outcomesOf(gateway, 'slow', [sampleOf('1')], { deadlineMs: 200 })
+    const told: number[] = []
+    const job = { deadlineMs: 200, onOutcome: (index: number) => void told.push(index) }
+    const [outcome] = await outcomesOf(gateway, 'slow', [sampleOf('1')], job)
     t.ok(performance.now() - started < 450, 'within 250 ms of the deadline')
+    while (inFlight('hanging')[0] !== 0) await new Promise(setImmediate)
+    for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate)
+    t.strictSame(told, [0], 'what comes too late is no second outcome')
     t.match(resultOf(outcome), /^(deadline|judge_timeout)$/)
     t.match(outcome?.terms[0], { status: 'scored' })
   })

@@ -22,8 +22,29 @@ t.test('a gateway scores samples', async (t) => {
       functions: { timeout_s: 1 },
     },
     one: { steps: [rule] },
-    gated: { gate: 'rule == 1', steps: [rule, { ...judge, name: 'quality', op: 'add', weight: 0.5 }] },
+    gated: {
+      gate: 'rule == 1',
+      steps: [
+        rule,
+        { ...judge, name: 'quality', op: 'add', weight: 0.5 },
+        { ...judge, name: 'rare', op: 'add', weight: 8, when: 'rule > 1' },
+      ],
+    },
     judged: { steps: [{ ...judge, sampling: { temperature: 0 } }] },
+    ripens: {
+      steps: [
+        {
+          ...rule,
+          weight: {
+            points: [
+              [0, 0],
+              [100, 1],
+            ],
+            without_step: 0.5,
+          },
+        },
+      ],
+    },
     open: { steps: [{ ...judge, model: 'open' }] },
     fails: { steps: [rule, draws] },
     skips: { steps: [rule, { ...draws, on_unreadable: 'skip' }] },
@@ -67,11 +88,20 @@ t.test('a gateway scores samples', async (t) => {
 
   await t.test('a gate keeps questions from the judge, and the fold adds what was asked', async (t) => {
     const before = asked(sure)
-    const rows = ['1', '0', '0.5'].map((response) => sampleOf(response))
+    const rows = ['1', '0', '0.5', 'null'].map((response) => sampleOf(response))
     const outcomes = await outcomesOf(gateway, 'gated', rows)
-    t.strictSame(outcomes.map(resultOf), [1.5, 0, 0.5])
-    t.match(outcomes[1]?.terms[1], { status: 'off', why: 'gate' })
+    t.strictSame(outcomes.map(resultOf), [1.5, 0, 0.5, 'bad_sample'], 'closed where its step has no score')
+    t.match(outcomes[0]?.terms[2], { status: 'off', why: 'when' }, "a step's own condition holds beside it")
+    t.match(outcomes[1]?.terms.slice(1), Array(2).fill({ status: 'off', why: 'gate' }))
     t.equal(asked(sure) - before, 1)
+  })
+
+  await t.test('a weight follows the training step of its request', async (t) => {
+    for (const trainingStep of [undefined, 0, 25, 1000]) {
+      const job = trainingStep === undefined ? {} : { trainingStep }
+      const wanted = trainingStep === undefined ? 0.5 : Math.min(trainingStep / 100, 1)
+      t.strictSame((await outcomesOf(gateway, 'ripens', [sampleOf('1')], job)).map(resultOf), [wanted])
+    }
   })
 
   await t.test('equal questions are asked once', async (t) => {

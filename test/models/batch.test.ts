@@ -1,7 +1,7 @@
 import t from 'tap'
 import { fakeClock } from '../support/clock.ts'
 import { failureOf, judge } from '../support/models.ts'
-import { completion, json, type Script, type Seen } from '../support/scripted-server.ts'
+import { json, type Script, type Seen } from '../support/scripted-server.ts'
 
 const scores = (input: string[]) => ({
   model: 'm',

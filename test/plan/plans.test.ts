@@ -1,9 +1,12 @@
 import t from 'tap'
 import type { GatewayError } from '../../src/errors.ts'
-import type { FunctionHost } from '../../src/functions/function-host.ts'
+import type { FunctionDescription, FunctionHost } from '../../src/functions/function-host.ts'
+import { modelConfig } from '../../src/models/model-config.ts'
 import { readConfigs } from '../../src/plan/configs.ts'
 import { explainPlan } from '../../src/plan/explain.ts'
 import { resolvePlans } from '../../src/plan/resolve.ts'
+import { planVersion, stepIdentity } from '../../src/plan/version.ts'
+import type { Json } from '../../src/sample/json.ts'
 import { openWith } from '../support/function-calls.ts'
 
 const critic = `import { z } from 'zod'
@@ -178,6 +181,36 @@ t.test('the version changes with what decides a reward, and with nothing else', 
   ]
   const versions = await Promise.all(others.map(async (text) => (await planOf(text)).version))
   t.equal(new Set([version, ...versions]).size, 5)
+  const versionOf = (model: object, hash = 'a') => {
+    const config = modelConfig.parse({ model: 'm', ...model })
+    return planVersion({}, [{ name: 'f', hash } as FunctionDescription], [['judge', config]])
+  }
+  const models = [
+    {},
+    { model: 'n' },
+    { backend: 'openai' },
+    { revision: 'b' },
+    { sampling: { temperature: 0.5 } },
+  ]
+  t.equal(new Set([...models.map((model) => versionOf(model)), versionOf({}, 'b')]).size, 6)
+  t.equal(
+    versionOf({ max_in_flight: 3, instances: ['http://127.0.0.1:1'] }),
+    versionOf({}),
+    'whoever serves it',
+  )
+})
+
+t.test('a question is known by its function, with its source and its options', async (t) => {
+  const identity = (name: string, hash: string, options: Json) =>
+    stepIdentity({ name, hash } as FunctionDescription, options)
+  const all = [
+    identity('f', 'a', { x: 1, y: 2 }),
+    identity('g', 'a', { x: 1, y: 2 }),
+    identity('f', 'b', { x: 1, y: 2 }),
+    identity('f', 'a', { x: 2, y: 1 }),
+  ]
+  t.equal(new Set(all).size, 4)
+  t.equal(identity('f', 'a', { y: 2, x: 1 }), all[0])
 })
 
 t.test('names, order and kinds are checked against each other', async (t) => {
