@@ -2,6 +2,7 @@ import { GatewayError } from '../errors.ts'
 import type { Sample, Unreadable } from '../sample/sample.ts'
 import { permutation } from '../statistics/permutation.ts'
 import { seeded } from '../statistics/seeded.ts'
+import { badSample } from '../wire/bad-sample.ts'
 import { isObject } from './fields.ts'
 import { openRows } from './open-rows.ts'
 import { eachRow, type RawRow } from './row-source.ts'
@@ -77,11 +78,6 @@ function promptOf(raw: RawRow, index: number, modelSteps: readonly string[]): Pr
   const blank = 'output' in row ? { ...row, output: '' } : { ...row, response: '' }
   const [read] = samplesOf(isObject(value) ? { ...raw, value: blank } : raw, index, modelSteps)
   if (!read || 'failure' in read || read.prompt.length > 0)
-    return { index, row: read ?? unreadable(index, 'no sample') }
-  return { index, row: unreadable(index, 'prompt: is missing or empty') }
+    return { index, row: read ?? badSample(String(index), 'no sample') }
+  return { index, row: badSample(String(index), 'prompt: is missing or empty') }
 }
-
-const unreadable = (index: number, detail: string): Unreadable => ({
-  id: String(index),
-  failure: { kind: 'bad_sample', retryable: false, detail },
-})

@@ -1,4 +1,5 @@
 import type { Sample, Unreadable } from '../sample/sample.ts'
+import { badSample } from '../wire/bad-sample.ts'
 import { readNativeSample } from '../wire/native-sample.ts'
 import { type Fields, isObject } from './fields.ts'
 import { rmPromptColumns } from './rm-prompt-columns.ts'
@@ -13,14 +14,7 @@ export function samplesOf(
   index: number,
   modelSteps: readonly string[],
 ): readonly (Sample | Unreadable)[] {
-  if (value === undefined) {
-    return [
-      {
-        id: String(index),
-        failure: { kind: 'bad_sample', retryable: false, detail: 'the line is no JSON' },
-      },
-    ]
-  }
+  if (value === undefined) return [badSample(String(index), 'the line is no JSON')]
   if (!isObject(value) || !isDatasetRow(value)) return [readNativeSample(value, index, oddities)]
   const { responses, ...row } = datasetRow(value, modelSteps)
   const own = oddities.filter(({ path: [field] }) => field !== undefined && usedColumns.has(String(field)))

@@ -13,8 +13,8 @@ import type { KeyLimits } from '../key-limits.ts'
 import { timeModels } from '../model-time.ts'
 import { traceOf } from '../tracing.ts'
 import type { ZodApp } from '../validation.ts'
-import { groupJob, shapeOf } from '../wire-score.ts'
-import { openWireState, type WireState } from '../wire-state.ts'
+import { groupJob, shapeOf } from '../wires/wire-reward.ts'
+import { openWireState, type WireState } from '../wires/wire-state.ts'
 
 const params = z.object({ reward: z.string() })
 

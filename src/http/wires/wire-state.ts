@@ -1,8 +1,8 @@
 import type { FastifyBaseLogger } from 'fastify'
-import type { Clock } from '../clock.ts'
-import { GatewayError } from '../errors.ts'
-import type { Gateway } from '../gateway/gateway.ts'
-import { openWireTruths, type Truths } from '../wire/truths.ts'
+import type { Clock } from '../../clock.ts'
+import { GatewayError } from '../../errors.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import { openWireTruths, type Truths } from '../../wire/truths.ts'
 import { openRepeats, type Repeats } from './repeats.ts'
 
 /** What the wires hold for one reading of the configs. */

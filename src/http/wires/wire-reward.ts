@@ -1,6 +1,6 @@
-import { GatewayError } from '../errors.ts'
-import type { Gateway, ScoreJob } from '../gateway/gateway.ts'
-import type { RewardShape, WireReading } from '../wire/wire.ts'
+import { GatewayError } from '../../errors.ts'
+import type { Gateway, ScoreJob } from '../../gateway/gateway.ts'
+import type { RewardShape, WireReading } from '../../wire/wire.ts'
 
 type Plan = ReturnType<Gateway['reward']>
 

@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts'
-import type { Scored } from '../gateway/gateway.ts'
+import type { Clock } from '../../clock.ts'
+import type { Scored } from '../../gateway/gateway.ts'
 
 /** Trainers send a request again when its answer was late or lost: it joins the work or gets the same answer. */
 export interface Repeats {
