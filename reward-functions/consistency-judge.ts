@@ -48,7 +48,7 @@ export default defineModelReward({
     return 0
   },
   rm_postprocess({ text }, { options: { mode } }) {
-    return mode === 'reference' ? referenceScore(text) : soundScore(text)
+    return mode === 'reference' ? publishedScore(text) : soundScore(text)
   },
 })
 
@@ -78,7 +78,7 @@ function fillInTurn(
   }
 }
 
-function referenceScore(text: string): number {
+function publishedScore(text: string): number {
   const verdict = publishedVerdict(text, false)
   return typeof verdict === 'string' ? 0 : publishedMean(verdict)
 }

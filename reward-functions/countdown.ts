@@ -38,7 +38,7 @@ export default defineRule({
   parts: ['format', 'numbers', 'value'],
   score({ sample: { response }, truth, options: { mode } }): Score {
     const solution =
-      mode === 'sound' ? exactSolution(response, puzzle.parse(truth)) : publishedSolution(response, truth)
+      mode === 'sound' ? soundSolution(response, puzzle.parse(truth)) : publishedSolution(response, truth)
     const { thinks, answers, usesNumbers = false, hitsTarget = false, reason } = solution
     const parts = {
       format: (thinks ? 0.1 : 0) + (answers ? 0.1 : 0),
@@ -52,7 +52,7 @@ export default defineRule({
 const noFormat = { thinks: false, answers: false }
 
 /** One thought, one answer, a written expression of exactly the numbers, exact value. */
-function exactSolution(response: string, { target, numbers }: z.infer<typeof puzzle>): Solution {
+function soundSolution(response: string, { target, numbers }: z.infer<typeof puzzle>): Solution {
   const end = response.indexOf('</think>')
   const thought = trimSpace(response.slice(0, Math.max(end, 0)))
   if (end < 0 || response.indexOf('</think>', end + 1) >= 0) return { ...noFormat, reason: 'no_thinking' }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineRule, mode, type Score } from '../src/contract/index.ts'
-import { type AnswerPlace, afterHashes } from '../src/extract/graph/boxed-list.ts'
+import { type AnswerMark, afterHashes } from '../src/extract/graph/boxed-list.ts'
 import { lastLooseNumeral, wizTasks } from '../src/extract/graph/wiz-answer.ts'
 import { revisedWizVerdict, soundWizVerdict } from '../src/extract/graph/wiz-verdict.ts'
 import { afterThink, graphWizNormal, slicedBox, soundBoxContent, trimSpace } from '../src/extract/index.ts'
@@ -34,13 +34,13 @@ function graded(isRight: boolean, answer: string | number): Score {
   }
 }
 
-function soundAnswer(response: string, after: AnswerPlace): string | null {
+function soundAnswer(response: string, after: AnswerMark): string | null {
   const text = afterThink(response) ?? ''
   const found = after === 'box' ? soundBoxContent(text) : afterHashes(text)
   return found === null ? null : latexText(found)
 }
 
-function publishedAnswer(response: string, after: AnswerPlace): string | null {
+function publishedAnswer(response: string, after: AnswerMark): string | null {
   if (after === 'hashes') return trimSpace(afterHashes(response)?.replaceAll('.', '') ?? '')
   const box = slicedBox(response)
   if (box === null) return null

@@ -7,7 +7,7 @@ import {
   lastLooseNumber,
   numberAnswer,
   progressiveCredit,
-  publishedAnswer,
+  publishedNumbers,
 } from '../src/extract/index.ts'
 import gsm8kProgressive from './gsm8k-progressive.ts'
 
@@ -20,7 +20,7 @@ export default defineRule({
     const sound = mode === 'sound'
     const answer = sound
       ? numberAnswer(response, true)
-      : publishedAnswer(firstStatedNumber(response), lastLooseNumber(response, false))
+      : publishedNumbers(firstStatedNumber(response), lastLooseNumber(response, false))
     const wanted = sound ? decimalOf(truth) : truth
     const isRight = (given: string): boolean => given === wanted
     return { value: progressiveCredit(answer, isRight), details: explained(answer, isRight) }

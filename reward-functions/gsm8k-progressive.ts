@@ -7,7 +7,7 @@ import {
   lastLooseNumber,
   numberAnswer,
   progressiveCredit,
-  publishedAnswer,
+  publishedNumbers,
 } from '../src/extract/index.ts'
 
 const number = z
@@ -30,7 +30,7 @@ export default defineRule({
     const graded = variant === 'graded'
     const answer = sound
       ? numberAnswer(response)
-      : publishedAnswer(graded ? firstHashNumber(response) : null, lastLooseNumber(response, true))
+      : publishedNumbers(graded ? firstHashNumber(response) : null, lastLooseNumber(response, true))
     const wanted = sound ? decimalOf(truth) : truth
     const isRight = (given: string): boolean => given === wanted
     const credit = progressiveCredit(answer, isRight)

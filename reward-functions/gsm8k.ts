@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineRule, mode, type Score } from '../src/contract/index.ts'
-import { decimalOf, explained, lastHashNumber, numberAnswer, publishedAnswer } from '../src/extract/index.ts'
+import { decimalOf, explained, lastHashNumber, numberAnswer, publishedNumbers } from '../src/extract/index.ts'
 import gsm8kProgressive from './gsm8k-progressive.ts'
 
 /** An answer counts in full only if it begins within so many code points of the end. */
@@ -14,7 +14,7 @@ export default defineRule({
   score({ sample: { response, dataSource }, truth, options: { mode } }): Score {
     const reference = mode === 'reference'
     if (reference && dataSource !== 'gsm8k') return { value: 0, details: { reason: 'other_data_source' } }
-    const answer = reference ? publishedAnswer(lastHashNumber(response), null) : numberAnswer(response)
+    const answer = reference ? publishedNumbers(lastHashNumber(response), null) : numberAnswer(response)
     const isRight = (given: string): boolean => given === (reference ? truth : decimalOf(truth))
     const details = explained(answer, isRight)
     const { marked, tail = 0 } = answer

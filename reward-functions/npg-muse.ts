@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { BadSample, defineRule, mode, RuleTimeout } from '../src/contract/index.ts'
-import { looseReward, type Payment, soundReward } from '../src/extract/graph/answer-reward.ts'
+import { type Payment, publishedReward, soundReward } from '../src/extract/graph/answer-reward.ts'
 import { npgMuse, sound } from '../src/extract/graph/faults.ts'
 import { findingDetails } from '../src/extract/graph/finding.ts'
 import { checkGraphAnswer, type GraphTask, graphTasks } from '../src/extract/graph/tasks.ts'
@@ -23,7 +23,7 @@ const rewardTypes: ReadonlyMap<string, RewardType> = new Map<string, RewardType>
 
 const modes = {
   sound: { faults: sound, reward: soundReward, ...npgMuseForm.sound },
-  reference: { faults: npgMuse, reward: looseReward, ...npgMuseForm.reference },
+  reference: { faults: npgMuse, reward: publishedReward, ...npgMuseForm.reference },
 }
 
 /** NPG-Muse's graph tasks: data_source says `<task>[_easy|_hard]_<reward type>`, extra_info holds the problem. */

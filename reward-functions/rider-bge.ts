@@ -3,7 +3,7 @@ import { defineModelReward, mode } from '../src/contract/index.ts'
 import { cosine, spreadSimilarity } from '../src/extract/embedding-similarity.ts'
 import { type JsonValue, readJson } from '../src/extract/json.ts'
 import { isList, isObject } from '../src/extract/json-identity.ts'
-import { braceTrim, lastTurnReply, numberFields, strictReply } from '../src/extract/rider-reply.ts'
+import { braceTrim, lastTurnReply, numberFields, soundReply } from '../src/extract/rider-reply.ts'
 
 /** How close a delivery-support agent's reply is to the wanted one: embedding similarity above a floor for its form. */
 export default defineModelReward({
@@ -26,7 +26,7 @@ export default defineModelReward({
   rm_preprocess({ sample: { response }, truth, options: { mode } }) {
     if (!isObject(truth) || !truth.has('Response')) return 0
     if (mode === 'sound') {
-      const reply = textOf(strictReply(response))
+      const reply = textOf(soundReply(response))
       return reply === null ? 0 : [reply, textOf(truth) ?? '']
     }
     const trimmed = braceTrim(response)

@@ -47,12 +47,12 @@ export default defineModelReward({
     return 0
   },
   rm_postprocess({ text }, { options: { mode } }) {
-    return mode === 'reference' ? referenceScore(text) : soundScore(text)
+    return mode === 'reference' ? publishedScore(text) : soundScore(text)
   },
 })
 
 /** The original looks for keywords in the keys alone, so that `"有害性": 0` is harm; a broken verdict is -1. */
-function referenceScore(text: string): number {
+function publishedScore(text: string): number {
   const verdict = publishedVerdict(text, true)
   if (typeof verdict === 'string') return verdict === 'broken' ? -1 : 0
   for (const key of verdict.keys()) {

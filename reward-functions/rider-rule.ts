@@ -10,7 +10,7 @@ import {
   numberFields,
   requiredFields,
   solutionFields,
-  strictReply,
+  soundReply,
 } from '../src/extract/rider-reply.ts'
 import { trimSpace } from '../src/extract/white-space.ts'
 
@@ -36,7 +36,7 @@ export default defineRule({
   score({ sample, truth, options: { mode } }) {
     const response: unknown = sample.response
     if (typeof response !== 'string') return nothing('not_text')
-    const marks = mode === 'reference' ? referenceMarks(response, truth) : soundMarks(response, truth)
+    const marks = mode === 'reference' ? publishedMarks(response, truth) : soundMarks(response, truth)
     if (typeof marks === 'string') return nothing(marks)
     const value = marks.thought * marks.response * marks.solution
     const low = (['response', 'thought', 'solution'] as const).find((part) => marks[part] < 1)
@@ -49,13 +49,13 @@ function nothing(reason: string): Score {
 }
 
 /** The original's marks, or why it gives 0. It reads the target's fields one by one and stops at a missing one. */
-function referenceMarks(response: string, target: JsonValue): Marks | string {
+function publishedMarks(response: string, target: JsonValue): Marks | string {
   if (braceTrim(response) === null) return 'no_reply'
   const reply = lastTurnReply(response)
   if (reply === null) return 'no_reply'
   if (!legibleNumbers(numberFields.map((field) => reply.get(field)))) return 'numbers'
   if (!isObject(target) || !target.has('Response')) return 'ground truth: missing_field'
-  const thought = referenceThought(reply.get('Thought'), target.get('Thought'))
+  const thought = publishedThought(reply.get('Thought'), target.get('Thought'))
   if (thought === null) return 'thought'
   const text = reply.get('Response')
   if (typeof text !== 'string') return 'response'
@@ -83,7 +83,7 @@ function legibleNumbers(fields: readonly (JsonValue | undefined)[]): boolean {
   return fields.every((field) => typeof field === 'string' && readPythonList(field) !== null)
 }
 
-function referenceThought(given: JsonValue | undefined, wanted: JsonValue | undefined): number | null {
+function publishedThought(given: JsonValue | undefined, wanted: JsonValue | undefined): number | null {
   if (given === undefined || wanted === undefined) return null
   if ((given === '') !== (wanted === '')) return 0.1
   const length = lengthOf(given)
@@ -109,7 +109,7 @@ function faultOf(target: JsonValue): string | null {
 }
 
 function soundMarks(response: string, target: JsonValue): Marks | string {
-  const reply = strictReply(response)
+  const reply = soundReply(response)
   if (!reply || !isObject(target)) return 'no_reply'
   if ([...requiredFields, 'Thought'].some((field) => !reply.has(field))) return 'missing_field'
   const texts = ['Thought', 'Response', ...solutionFields].map((field) => reply.get(field))

@@ -33,9 +33,9 @@ export default defineRule({
     const reference = mode === 'reference'
     const response: unknown = sample.response
     if (typeof response !== 'string') return scoreOfNoText(response, variant, reference)
-    const given = reference ? lenientAnswer(response, variant) : strictAnswer(response, variant)
+    const given = reference ? publishedAnswer(response, variant) : soundAnswer(response, variant)
     if (!('calls' in given)) return verdict(variant, given.format, false, { reason: given.reason })
-    const wanted = reference ? lenientCalls(truth) : strictCalls(truth)
+    const wanted = reference ? publishedCalls(truth) : soundCalls(truth)
     if (!('calls' in wanted)) {
       const reason = `ground truth: ${wanted.reason}`
       const low = verdict(variant, reference && given.format, false, { reason })
@@ -69,14 +69,14 @@ function scoreOfNoText(response: unknown, variant: Variant, reference: boolean):
   return verdict(variant, format, false, { reason: 'not_text' })
 }
 
-function lenientAnswer(response: string, variant: Variant): Reading {
-  if (variant !== 'egpo') return lenientCalls(response)
+function publishedAnswer(response: string, variant: Variant): Reading {
+  if (variant !== 'egpo') return publishedCalls(response)
   const end = response.lastIndexOf('</think>\n\n')
-  return end < 0 ? { format: false, reason: 'no_thinking' } : lenientCalls(response.slice(end))
+  return end < 0 ? { format: false, reason: 'no_thinking' } : publishedCalls(response.slice(end))
 }
 
 /** Any text between tags is a call, as JSON where it parses, else as it stands. */
-function lenientCalls(text: unknown): Reading {
+function publishedCalls(text: unknown): Reading {
   if (typeof text !== 'string') return { format: false, reason: 'not_text' }
   const format = text.includes(open) && text.includes(close)
   const found = blocks(text, open, close)
@@ -88,7 +88,7 @@ function lenientCalls(text: unknown): Reading {
   return { format, calls }
 }
 
-function strictAnswer(response: string, variant: Variant): Reading {
+function soundAnswer(response: string, variant: Variant): Reading {
   const end = response.indexOf('</think>')
   if (response.indexOf('</think>', end + 1) > end) return { format: false, reason: 'thinking_repeated' }
   if (response.lastIndexOf('<think>') > end) return { format: false, reason: 'thinking_unclosed' }
@@ -96,11 +96,11 @@ function strictAnswer(response: string, variant: Variant): Reading {
     const thinking = response.slice(0, Math.max(end, 0)).trim()
     if (thinking.replaceAll('<think>', '').trim() === '') return { format: false, reason: 'no_thinking' }
   }
-  return strictCalls(end < 0 ? response : response.slice(end + '</think>'.length))
+  return soundCalls(end < 0 ? response : response.slice(end + '</think>'.length))
 }
 
 /** Tags in pairs, strict JSON between them, and nothing but calls. */
-function strictCalls(text: unknown): Reading {
+function soundCalls(text: unknown): Reading {
   if (typeof text !== 'string') return { format: false, reason: 'not_text' }
   const found = pairedBlocks(text, open, close)
   if (found === null) return { format: false, reason: 'tags_unbalanced' }

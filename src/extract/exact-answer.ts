@@ -1,8 +1,7 @@
 import { equalFractions, type Fraction, fractions, readFraction } from './fraction.ts'
+import { symbolicallyEqual } from './math/index.ts'
 import { hidesAnswer, mathNormal } from './math-normal.ts'
-import { plainTex } from './plain-tex.ts'
 import { tupleElements } from './prime-normal.ts'
-import { sameExpression } from './sampled-equality.ts'
 import { trimSpace } from './white-space.ts'
 
 /** Longer answers are equal only as texts. */
@@ -25,9 +24,7 @@ export function exactAnswer(given: string, truth: string): boolean {
   if (answer.length > maxLength || wanted.length > maxLength || rational(answer)) return false
   const elements = tupleElements(wanted)
   if (elements.length > 1) return tuplesAgree(answer, wanted, elements)
-  // Not from the normalised texts: without spaces, \pi r would be one command.
-  const [a, b] = [plainTex(bare(given), true), plainTex(bare(truth), true)]
-  return a !== null && b !== null && !hasWord(a) && !hasWord(b) && sameExpression(a, b)
+  return symbolicallyEqual(bare(given), bare(truth), 0)
 }
 
 function tuplesAgree(answer: string, wanted: string, elements: readonly string[]): boolean {
@@ -65,6 +62,3 @@ function decimal(text: string): Fraction | null {
   const plain = /^[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.|$)/.test(text) ? text.replaceAll(',', '') : text
   return readFraction(plain.replace(/^([+-]?)\./, '$10.'))
 }
-
-/** Letters in a row that are no function: a word, not a product. */
-const hasWord = (text: string): boolean => /[a-z]{3}/i.test(text.replaceAll('sqrt', '').replaceAll('pi', ''))

@@ -65,7 +65,7 @@ export function progressiveCredit(
 }
 
 /** What published graders find, in the same form. */
-export const publishedAnswer = (marked: string | null, loose: string | null): NumberAnswer => ({
+export const publishedNumbers = (marked: string | null, loose: string | null): NumberAnswer => ({
   marked: marked ?? undefined,
   loose: loose ?? undefined,
 })

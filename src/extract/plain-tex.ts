@@ -20,10 +20,10 @@ const name = /[a-zA-Z]+|[\s\S]?/y
 const maxDepth = 100
 
 /**
- * TeX as plain text: `\frac{a}{b}` is a/b, `\sqrt{x}` is sqrt(x), braces vanish; commands that are not known stay. `brackets`:
- * numerator and denominator keep brackets of their own; the published reader forgets them. null: nested too deeply.
+ * TeX as plain text: `\frac{a}{b}` is a/b, `\sqrt{x}` is sqrt(x), braces vanish; commands that are not known stay. The
+ * brackets of a numerator or denominator are forgotten, as PRIME does. null: nested too deeply.
  */
-export function plainTex(text: string, brackets: boolean): string | null {
+export function plainTex(text: string): string | null {
   let at = 0
 
   function group(depth: number): string {
@@ -54,7 +54,7 @@ export function plainTex(text: string, brackets: boolean): string | null {
 
   function fraction(depth: number): string {
     const [above, below] = [argument(depth), argument(depth)]
-    return brackets ? `((${above})/(${below}))` : ` ${above}/${below}`
+    return ` ${above}/${below}`
   }
 
   try {

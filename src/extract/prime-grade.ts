@@ -1,6 +1,6 @@
+import { symbolicallyEqual } from './math/index.ts'
 import { mathNormal } from './math-normal.ts'
 import { insideText, integerLike, primeNormal, tupleElements } from './prime-normal.ts'
-import { sameExpression } from './sampled-equality.ts'
 import { trimSpace } from './white-space.ts'
 
 /** PRIME's first opinion: equal texts after one of two normalisations, or equal expressions, element by element. */
@@ -28,7 +28,7 @@ const plainFraction = /^-?[0-9]+[^\n]?\/0*[1-9][0-9]*[^\n]?$/
 function equalElements(wanted: string, given: string): boolean {
   if (plainFraction.test(wanted) && plainFraction.test(given)) return wanted === given
   if ((integerLike(wanted) !== null) !== (integerLike(given) !== null)) return false
-  return comparable(`(${wanted})-(${given})`) && sameExpression(wanted, given)
+  return comparable(`(${wanted})-(${given})`) && symbolicallyEqual(wanted, given, 0)
 }
 
 /** The original asks its algebra system only about expressions that cannot keep it busy. */

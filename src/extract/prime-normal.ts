@@ -30,7 +30,7 @@ export function primeNormal(text: string, geometry: boolean): string {
   normal = normal.replace(/,\\! */g, '')
   const number = normal.length > maxNumeral ? null : readFloat(normal)
   if (number !== null && isNearInteger(number)) normal = BigInt(Math.round(number)).toString()
-  if (normal.includes('\\')) normal = plainTex(normal, false) ?? normal
+  if (normal.includes('\\')) normal = plainTex(normal) ?? normal
   normal = normal.replace(/- */g, '-').replace(/([0-9]) +([0-9])/g, '$1+$2')
   if (geometry) normal = normal.replace(/[ {}]/g, '')
   normal = normal.toLowerCase()

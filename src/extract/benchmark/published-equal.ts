@@ -1,4 +1,4 @@
-import { equalAnswer } from '../math/index.ts'
+import { symbolicallyEqual } from '../math/index.ts'
 import { insides, isNearOrPercent } from '../math-equal.ts'
 import { readFloat } from '../number-text.ts'
 import { trimSpace } from '../white-space.ts'
@@ -38,15 +38,15 @@ function structurallyEqual(answer: string, truth: string, depth: number): boolea
       `${trimSpace(left ?? '')} - (${trimSpace(right)})`,
       `${trimSpace(trueLeft ?? '')} - (${trimSpace(trueRight)})`,
     ]
-    if (symbolicallyEqual(one, other) || symbolicallyEqual(`-(${one})`, other)) return true
+    if (sameExpression(one, other) || sameExpression(`-(${one})`, other)) return true
   } else if (isEquation && isShort(left) && trueRight === undefined) {
     if (same(right, truth)) return true
   } else if (truthIsEquation && isShort(trueLeft) && right === undefined && same(answer, trueRight))
     return true
-  return symbolicallyEqual(answer, truth)
+  return sameExpression(answer, truth)
 }
 
-const symbolicallyEqual = (a: string, b: string): boolean => a === b || equalAnswer(a, b, 1e-4)
+const sameExpression = (a: string, b: string): boolean => a === b || symbolicallyEqual(a, b, 1e-4)
 
 const isShort = (side: string | undefined): boolean => [...trimSpace(side ?? '')].length <= 2
 

@@ -14,7 +14,7 @@ const airportLine = /- Airports to visit: ([^\n]+)/u
 const distanceLine = /([\p{L}\p{N}_]+) to ([\p{L}\p{N}_]+): (\p{Nd}+)/gu
 
 /** Airports and distances wherever a prompt states them; null without an airport line. */
-export function looseAirports(text: string): Airports | null {
+export function publishedAirports(text: string): Airports | null {
   const line = airportLine.exec(text)?.[1]
   if (line === undefined) return null
   const names = line.split(',').map(trimSpace)

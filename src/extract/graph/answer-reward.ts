@@ -1,4 +1,4 @@
-import { looseExactAnswer, soundExactAnswer } from './exact-answer.ts'
+import { publishedBestValue, soundBestValue } from './best-value.ts'
 import { type Finding, publishedValue } from './finding.ts'
 import type { GraphTask } from './tasks.ts'
 
@@ -24,7 +24,7 @@ export function soundReward(
   { better, squared }: Pick<GraphTask, 'better' | 'squared'>,
   payment: Payment,
 ): AnswerReward {
-  const exact = soundExactAnswer(label)
+  const exact = soundBestValue(label)
   const wrong = { isRight: false, flags: [] }
   const bad = { value: 0, isRight: false, flags: ['bad_problem'] }
   if (exact === undefined) return { ...bad, reason: 'exact_answer is no number from 0 on' }
@@ -39,7 +39,7 @@ export function soundReward(
 }
 
 /** NPG-Muse's payment: the raw value without a label, statuses compared with it, ratios beyond 1. */
-export function looseReward(
+export function publishedReward(
   finding: Finding,
   label: unknown,
   { better, squared }: Pick<GraphTask, 'better' | 'squared'>,
@@ -47,7 +47,7 @@ export function looseReward(
 ): AnswerReward {
   const result = publishedValue(finding)
   if (result === null) return { value: 0, isRight: false, flags: [] }
-  const exact = looseExactAnswer(label)
+  const exact = publishedBestValue(label)
   const value = exact === undefined ? result : paid(result, exact)
   return { value, isRight: value === full[payment], flags: [] }
 

@@ -4,19 +4,19 @@ import { afterThink } from '../think.ts'
 import { trimSpace, whiteSpace } from '../white-space.ts'
 
 /** Where an answer stands: in the last box, or after the last `###`. */
-export type AnswerPlace = 'box' | 'hashes'
+export type AnswerMark = 'box' | 'hashes'
 
 const spoken = new RegExp(`the (?:final )?answer is[${whiteSpace}]*([^\\n]*)`, 'iu')
 
 /** The list that a response gives as its answer, as G1 finds it; in brackets where the prompt has any. */
-export function boxedListText(response: string, place: AnswerPlace, asksForList: boolean): string {
+export function boxedListText(response: string, place: AnswerMark, asksForList: boolean): string {
   const found = place === 'box' ? slicedBox(response) : afterHashes(response)
   const text = found === null ? spokenAnswer(response) : trimSpace(found)
   return inBrackets(text.replaceAll('text', '').replace(/[\\{}]/g, ''), asksForList)
 }
 
 /** The list in the last box after the thinking, without LaTeX; '' where there is none. */
-export function soundBoxedListText(response: string, place: AnswerPlace, asksForList: boolean): string {
+export function soundBoxedListText(response: string, place: AnswerMark, asksForList: boolean): string {
   const answer = afterThink(response) ?? ''
   const text = place === 'box' ? soundBoxContent(answer) : afterHashes(answer)
   return text === null ? '' : inBrackets(latexText(text), asksForList)

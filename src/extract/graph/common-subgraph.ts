@@ -11,7 +11,7 @@ const stepBudget = 5_000_000
 
 /** Maximum common subgraph: atoms of either molecule, of which the structures are the same. The value is their number. */
 export function checkCommonSubgraph(problem: Problem, text: string, faults: Faults): Finding {
-  const graphs = faults.graphsUnchecked ? loosePair(problem) : readSoundPair(problem.graph)
+  const graphs = faults.graphsUnchecked ? publishedPair(problem) : readSoundPair(problem.graph)
   if (typeof graphs === 'string') return badProblem(graphs)
   const lists = integerLists(text).slice(-2)
   const [inA, inB] = lists
@@ -39,7 +39,7 @@ export function checkCommonSubgraph(problem: Problem, text: string, faults: Faul
 const induced = (graph: Graph, atoms: readonly number[]): Graph =>
   graph.induced(new Set(atoms.map((atom) => nodeKey(atom) ?? '')))
 
-function loosePair(problem: Problem): readonly unknown[] | string {
+function publishedPair(problem: Problem): readonly unknown[] | string {
   const graph = readGraph(problem.graph)
   if (graph === null) return 'the graph is unreadable'
   return graph instanceof Graph || graph.length !== 2 ? [] : graph

@@ -2,7 +2,7 @@ import type { Faults } from './faults.ts'
 import { badProblem, type Finding, invalid, noAnswer, raised, solution } from './finding.ts'
 import { Graph, type NodeKey } from './graph.ts'
 import { innermostLists, lineLists, piecesOf } from './lists.ts'
-import { looseNames, type NameIndex, nodesNamed, soundNames } from './names.ts'
+import { type NameIndex, nodesNamed, publishedNames, soundNames } from './names.ts'
 import type { Ends, Problem } from './problem.ts'
 import { isEmptyGraph, readGraph, readSoundGraph } from './read-graph.ts'
 
@@ -25,7 +25,7 @@ const nowhere: Ends = [undefined, undefined]
 /** Grades a list of names. `text` is the part of the response that is searched. */
 export function checkNamed(task: NamedTask, problem: Problem, text: string, faults: Faults): Finding {
   return faults.graphsUnchecked
-    ? checkLoosely(task, problem, text, faults)
+    ? checkAsPublished(task, problem, text, faults)
     : checkSoundly(task, problem, text, faults)
 }
 
@@ -44,7 +44,7 @@ function checkSoundly(task: NamedTask, problem: Problem, text: string, faults: F
   return judged(task, graph, nodes, ends, faults, list)
 }
 
-function checkLoosely(task: NamedTask, problem: Problem, text: string, faults: Faults): Finding {
+function checkAsPublished(task: NamedTask, problem: Problem, text: string, faults: Faults): Finding {
   const graph = readGraph(problem.graph)
   if (graph === null) return badProblem('the graph is unreadable')
   if (isEmptyGraph(graph)) return noAnswer('the graph is empty')
@@ -52,7 +52,7 @@ function checkLoosely(task: NamedTask, problem: Problem, text: string, faults: F
   const last = lists.at(-1)
   if (last === undefined) return noAnswer('no list')
   if (!(graph instanceof Graph)) return invalid('a list of graphs has no names', last)
-  const names = looseNames(graph, faults)
+  const names = publishedNames(graph, faults)
   let ends: Ends | string | undefined
   const check = (list: string): Finding => {
     const found = piecesOf(list).map((name) => names.find(name))

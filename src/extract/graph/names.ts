@@ -11,7 +11,7 @@ export interface NameIndex {
 }
 
 /** Names as the original looks them up: a node without one is named '', one that is no text hides all after it. */
-export function looseNames(graph: Graph, { namesUnstripped }: Faults): NameIndex {
+export function publishedNames(graph: Graph, { namesUnstripped }: Faults): NameIndex {
   const nodes = new Map<string, NodeKey>()
   for (const [key, { name = namesUnstripped ? null : '' }] of graph.nodes) {
     if (typeof name !== 'string') {

@@ -9,7 +9,7 @@ type Fields = Readonly<Record<string, unknown>>
 export function readGraph(value: unknown): GraphValue {
   const parsed = typeof value === 'string' ? parsedJson(value) : value
   if (Array.isArray(parsed)) return parsed.map(readGraph)
-  return isObject(parsed) ? looseGraph(parsed) : null
+  return isObject(parsed) ? publishedGraph(parsed) : null
 }
 
 /** Reads one graph whose every link joins declared nodes; a text is the reason why there is none. */
@@ -49,7 +49,7 @@ export function isEmptyGraph(value: GraphValue): boolean {
   return value === null || (value instanceof Graph ? value.size === 0 : value.length === 0)
 }
 
-function looseGraph(value: Fields): Graph | null {
+function publishedGraph(value: Fields): Graph | null {
   const nodes = entries(value.nodes)
   const links = entries(value.links)
   if (!nodes || !links) return null

@@ -1,4 +1,4 @@
-import { type Airports, firstPositions, graphAirports, looseAirports, soundAirports } from './airports.ts'
+import { type Airports, firstPositions, graphAirports, publishedAirports, soundAirports } from './airports.ts'
 import type { Faults } from './faults.ts'
 import { badProblem, type Finding, invalid, noAnswer, raised, solution } from './finding.ts'
 import { capitalLists, innermostLists, piecesOf } from './lists.ts'
@@ -10,7 +10,7 @@ const unconnectedKilometres = 99_999
 
 /** Travelling salesman: a round trip over all airports. The value is its length in kilometres. */
 export function checkTour(problem: Problem, text: string, faults: Faults): Finding {
-  return faults.graphsUnchecked ? checkLoosely(problem, text, faults) : checkSoundly(problem, text)
+  return faults.graphsUnchecked ? checkAsPublished(problem, text, faults) : checkSoundly(problem, text)
 }
 
 function checkSoundly({ problemText, graph, given }: Problem, text: string): Finding {
@@ -23,13 +23,17 @@ function checkSoundly({ problemText, graph, given }: Problem, text: string): Fin
   return list === undefined ? noAnswer('no list after the thinking') : toured(airports, list)
 }
 
-function checkLoosely({ problemText, graph: value, given }: Problem, text: string, faults: Faults): Finding {
+function checkAsPublished(
+  { problemText, graph: value, given }: Problem,
+  text: string,
+  faults: Faults,
+): Finding {
   const graph = readGraph(value)
   if (graph === null) return badProblem('the graph is unreadable')
   const fromText = given === 'text' && Boolean(problemText)
   if (fromText && typeof problemText !== 'string') return raised('the text of the problem is no text')
   if (!fromText && isEmptyGraph(graph)) return noAnswer('the graph is empty')
-  const airports = fromText ? looseAirports(String(problemText)) : graphAirports(value)
+  const airports = fromText ? publishedAirports(String(problemText)) : graphAirports(value)
   const list = capitalLists(text).at(-1)
   if (!airports || list === undefined) return noAnswer('no list of airports')
   if (given === 'text' && !fromText) return toured({ names: airports.names }, list)

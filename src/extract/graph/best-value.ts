@@ -2,7 +2,7 @@ import { readFloat } from '../number-text.ts'
 import { trimSpace } from '../white-space.ts'
 
 /** The best value of a problem, as the original reads its label: whole, of either sign; undefined where it has none. */
-export function looseExactAnswer(label: unknown): number | undefined {
+export function publishedBestValue(label: unknown): number | undefined {
   if (label === undefined || label === null) return undefined
   if (typeof label === 'string' && trimSpace(label) === '') return undefined
   const value = typeof label === 'string' ? floatOf(label) : numberOf(label)
@@ -12,7 +12,7 @@ export function looseExactAnswer(label: unknown): number | undefined {
 }
 
 /** The best value of a problem: a number from 0 on, or plain decimal text of one; undefined for any other label. */
-export function soundExactAnswer(label: unknown): number | undefined {
+export function soundBestValue(label: unknown): number | undefined {
   const isText = typeof label === 'string' && /^\d+(?:\.\d+)?$/.test(label.trim())
   const value = isText ? Number(label) : label
   return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined

@@ -17,10 +17,10 @@ const worded: ReadonlySet<string> = new Set([
 const how = { precision: 15, strict: true, relationAsSet: false }
 
 /**
- * Whether algebra finds two answers equal, or both are numbers, pi apart, within a relative `tolerance`. Words, units and
- * separators of thousands are no algebra.
+ * What published graders ask a system of algebra: whether it finds two texts equal, or both are numbers, pi apart, within a
+ * relative `tolerance`. Words, units and separators of thousands are no algebra.
  */
-export function equalAnswer(a: string, b: string, tolerance: number): boolean {
+export function symbolicallyEqual(a: string, b: string, tolerance: number): boolean {
   if (a.includes('{,}') || b.includes('{,}')) return false
   const [left, right] = [readAnswer(a), readAnswer(b)]
   if (left === null || right === null || worded.has(left.kind) || worded.has(right.kind)) return false
