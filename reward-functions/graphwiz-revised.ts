@@ -4,7 +4,7 @@ import { type AnswerMark, afterHashes } from '../src/extract/graph/boxed-list.ts
 import { lastLooseNumeral, wizTasks } from '../src/extract/graph/wiz-answer.ts'
 import { revisedWizVerdict, soundWizVerdict } from '../src/extract/graph/wiz-verdict.ts'
 import { afterThink, graphWizNormal, slicedBox, soundBoxContent, trimSpace } from '../src/extract/index.ts'
-import { latexText } from '../src/extract/latex-text.ts'
+import { latexText } from '../src/extract/latex/latex-text.ts'
 import { promptText } from '../src/extract/prompt-text.ts'
 
 /** GraphWiz-Revised: the answer in the last box (`after: hashes`: after the last `###`); data_source is the task. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineRule, type Score } from '../src/contract/index.ts'
 import { answerAt, answerPlaces, soleFence } from '../src/extract/index.ts'
-import { schemaCheck } from '../src/extract/json-schema.ts'
+import { schemaCheck } from '../src/extract/json/schema.ts'
 
 /** The answer is JSON, alone or as the only fenced block, that satisfies the options' JSON Schema: 1 or 0. */
 export default defineRule({

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { defineRule, mode, type Score } from '../src/contract/index.ts'
 import { countCodePoints } from '../src/extract/code-points.ts'
-import { type JsonValue, readJson } from '../src/extract/json.ts'
-import { isList, isObject, pythonic, same, sameMultiset, typed } from '../src/extract/json-identity.ts'
-import { readPythonList } from '../src/extract/python-literal.ts'
+import { isList, isObject, pythonic, same, sameMultiset, typed } from '../src/extract/json/identity.ts'
+import { type JsonValue, readJson } from '../src/extract/json/json.ts'
+import { readPythonList } from '../src/extract/python/literal.ts'
 import {
   braceTrim,
   lastTurnReply,
@@ -11,7 +11,7 @@ import {
   requiredFields,
   solutionFields,
   soundReply,
-} from '../src/extract/rider-reply.ts'
+} from '../src/extract/rider/reply.ts'
 import { trimSpace } from '../src/extract/white-space.ts'
 
 /** From this length on, thinking is padding. */

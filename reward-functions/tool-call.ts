@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { defineRule, mode, type Score } from '../src/contract/index.ts'
-import { type JsonValue, readJson } from '../src/extract/json.ts'
-import { firstDifference } from '../src/extract/json-difference.ts'
-import { isObject, type Sameness, sameMultiset, typed, unpaired } from '../src/extract/json-identity.ts'
+import { firstDifference } from '../src/extract/json/difference.ts'
+import { isObject, type Sameness, sameMultiset, typed, unpaired } from '../src/extract/json/identity.ts'
+import { type JsonValue, readJson } from '../src/extract/json/json.ts'
 import { blocks, pairedBlocks } from '../src/extract/tags.ts'
 
 const variants = ['general', 'grpo', 'egpo'] as const

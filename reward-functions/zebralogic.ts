@@ -8,7 +8,7 @@ import {
   soundCell,
   soundPrediction,
   zebraCells,
-} from '../src/extract/zebra.ts'
+} from '../src/extract/zebra/zebra.ts'
 
 const table = z.object({ header: z.array(z.string()).min(2), rows: z.array(z.array(z.string())).min(1) })
 

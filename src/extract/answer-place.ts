@@ -1,4 +1,4 @@
-import { boxContents } from './box.ts'
+import { boxContents } from './latex/box.ts'
 import { blocks, isNested, soleBetween } from './tags.ts'
 import { afterThink } from './think.ts'
 import { trimSpace } from './white-space.ts'

@@ -1,5 +1,5 @@
-import { readJson } from './json.ts'
-import { isObject } from './json-identity.ts'
+import { isObject } from './json/identity.ts'
+import { readJson } from './json/json.ts'
 import { afterThink } from './think.ts'
 import { trimSpace } from './white-space.ts'
 

@@ -1,5 +1,5 @@
-import { hasLoop } from './repetition.ts'
-import { hasSampledLoop } from './repetition-sampled.ts'
+import { hasLoop } from './repetition/repetition.ts'
+import { hasSampledLoop } from './repetition/sampled.ts'
 import { trimSpace } from './white-space.ts'
 
 /** What NPG-Muse asks of a response's form, in either mode: whether it is formed, and whether it loops. */

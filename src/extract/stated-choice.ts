@@ -1,6 +1,6 @@
 import { answerAt } from './answer-place.ts'
-import { boxContents } from './box.ts'
 import { compatible } from './compatible.ts'
+import { boxContents } from './latex/box.ts'
 import { afterThink } from './think.ts'
 import { trimSpace, whiteSpace } from './white-space.ts'
 

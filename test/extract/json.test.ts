@@ -1,6 +1,5 @@
 import t from 'tap'
-import { type JsonValue, readJson } from '../../src/extract/json.ts'
-import { firstDifference } from '../../src/extract/json-difference.ts'
+import { firstDifference } from '../../src/extract/json/difference.ts'
 import {
   pythonic,
   type Sameness,
@@ -8,7 +7,8 @@ import {
   sameMultiset,
   typed,
   unpaired,
-} from '../../src/extract/json-identity.ts'
+} from '../../src/extract/json/identity.ts'
+import { type JsonValue, readJson } from '../../src/extract/json/json.ts'
 import { cpuMs } from '../support/cpu.ts'
 
 const value = (text: string): JsonValue => {

@@ -1,4 +1,4 @@
-import { closingBrace } from '../box.ts'
+import { closingBrace } from '../latex/box.ts'
 import { trimSpace, whiteSpace } from '../white-space.ts'
 import { readChoice, strippedOf } from './published-choice.ts'
 import { stripAnswer } from './strip-answer.ts'

@@ -1,6 +1,6 @@
 import { symbolicallyEqual } from '../math/index.ts'
 import { insides, isNearOrPercent } from '../math-equal.ts'
-import { readFloat } from '../number-text.ts'
+import { readFloat } from '../python/number.ts'
 import { trimSpace } from '../white-space.ts'
 import { gradedChoice } from './published-choice.ts'
 

@@ -1,4 +1,4 @@
-import { bracedFractions, rightSide } from '../math-normal.ts'
+import { bracedFractions, rightSide } from '../latex/math-normal.ts'
 import { trimSpace } from '../white-space.ts'
 import { wordNumber } from './number-words.ts'
 import { withoutUnits } from './published-units.ts'

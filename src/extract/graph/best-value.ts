@@ -1,4 +1,4 @@
-import { readFloat } from '../number-text.ts'
+import { readFloat } from '../python/number.ts'
 import { trimSpace } from '../white-space.ts'
 
 /** The best value of a problem, as the original reads its label: whole, of either sign; undefined where it has none. */

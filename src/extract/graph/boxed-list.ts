@@ -1,5 +1,5 @@
-import { slicedBox, soundBoxContent } from '../box.ts'
-import { latexText } from '../latex-text.ts'
+import { slicedBox, soundBoxContent } from '../latex/box.ts'
+import { latexText } from '../latex/latex-text.ts'
 import { afterThink } from '../think.ts'
 import { trimSpace, whiteSpace } from '../white-space.ts'
 

@@ -1,5 +1,5 @@
-import { readDecimal } from '../decimal.ts'
 import { asciiDigits } from '../digits.ts'
+import { readDecimal } from '../number/decimal.ts'
 
 /** How a GraphWiz task is answered. The original calls the heaviest triangle `triplet`, its revision `triangle`. */
 export const wizTasks: ReadonlyMap<string, 'word' | 'number' | 'order'> = new Map([
