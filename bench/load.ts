@@ -9,6 +9,7 @@ export interface Load {
   readonly concurrency: number
 }
 
+/** A load as it went. */
 export interface LoadResult {
   readonly seconds: number
   /** Milliseconds. */

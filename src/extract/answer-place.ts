@@ -5,6 +5,7 @@ import { trimSpace } from './white-space.ts'
 
 /** Where a response may state its answer, after its thinking; `whole` is all of it. */
 export const answerPlaces = ['whole', 'tag', 'boxed', 'hashes', 'last_line'] as const
+/** One of them. */
 export type AnswerPlace = (typeof answerPlaces)[number]
 
 /** The answer's text without outer white space, or why there is none. */

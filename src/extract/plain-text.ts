@@ -3,6 +3,7 @@ import { singleSpaced } from './white-space.ts'
 
 /** What a comparison of texts may ignore. `width`: full-width and other compatibility forms. */
 export const ignorable = ['width', 'case', 'punctuation', 'articles', 'space'] as const
+/** One of them. */
 export type Ignorable = (typeof ignorable)[number]
 
 const without: Readonly<Record<Ignorable, (text: string) => string>> = {

@@ -37,7 +37,9 @@ const metrics = {
   rouge_l: { tokens: byAscii, compare: (a, b) => harmonic(commonSubsequence(a, b), a.length, b.length) },
 } as const satisfies Record<string, Metric>
 
+/** The name of a way to compare. */
 export type SimilarityMetric = keyof typeof metrics
+/** All of them. */
 export const similarityMetrics = Object.keys(metrics) as [SimilarityMetric, ...SimilarityMetric[]]
 
 /** How near a text is to a reference, 0 to 1. Linear in the text; the reference's length is a factor. */

@@ -40,8 +40,10 @@ const answerFields = {
   lmb: field('answer'),
 } as const
 
+/** A benchmark that the published harness knows. */
 export type Benchmark = keyof typeof answerFields
 
+/** All of them. */
 export const benchmarks = Object.keys(answerFields) as Benchmark[]
 
 const fromSolution: ReadonlySet<Benchmark> = new Set(['math', 'math500', 'minerva_math'])

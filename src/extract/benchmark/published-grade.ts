@@ -3,6 +3,7 @@ import { publishedAnswer } from './published-answer.ts'
 import { readChoice } from './published-choice.ts'
 import { publishedEqual } from './published-equal.ts'
 
+/** What the harness takes for the answer, and whether it is right. */
 export interface PublishedGrade {
   readonly extracted: string
   readonly correct: boolean

@@ -6,22 +6,27 @@ export type Finding =
   /** `no_answer`: no list. `bad_problem`: the row, not the answer, cannot be read. `raised`: the original's check throws. */
   | { readonly status: 'no_answer' | 'bad_problem' | 'raised' | 'budget_spent'; readonly reason: string }
 
+/** An answer that solves the problem; `extracted` is the list that gave it. */
 export const solution = (value: number, extracted: string): Finding => ({
   status: 'solution',
   value,
   extracted,
 })
 
+/** A list that solves nothing, and why. */
 export const invalid = (reason: string, extracted: string): Finding => ({
   status: 'invalid',
   reason,
   extracted,
 })
 
+/** No list where one is looked for. */
 export const noAnswer = (reason: string): Finding => ({ status: 'no_answer', reason })
 
+/** A row that cannot be graded: the data's fault. */
 export const badProblem = (reason: string): Finding => ({ status: 'bad_problem', reason })
 
+/** A place at which the original's check throws. */
 export const raised = (reason: string): Finding => ({ status: 'raised', reason })
 
 /** What of an extracted answer is shown, in UTF-16 units. */

@@ -1,6 +1,7 @@
 /** A node's id with its type: number 1 and text "1" are different nodes. */
 export type NodeKey = string
 
+/** What a node carries beside its id, of any type. */
 export interface NodeAttributes {
   name?: unknown
   label?: unknown

@@ -98,6 +98,7 @@ export function isList(value: JsonValue): value is readonly JsonValue[] {
   return Array.isArray(value)
 }
 
+/** Tells an object from all other values. */
 export function isObject(value: JsonValue): value is ReadonlyMap<string, JsonValue> {
   return value instanceof Map
 }

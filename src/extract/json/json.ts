@@ -10,6 +10,7 @@ export type JsonValue =
   | readonly JsonValue[]
   | ReadonlyMap<string, JsonValue>
 
+/** A text read as JSON, and what in it not every reader takes. */
 export interface JsonReading {
   readonly value: JsonValue
   /** Some object names a key twice; the last one is in `value`. */

@@ -7,10 +7,13 @@ export interface Approximate {
 
 const epsilon = 2.3e-16
 
+/** The value of what has none. */
 export const undefinedValue: Approximate = { re: Number.NaN, im: Number.NaN, error: Number.NaN }
 
+/** A real number; by default as exact as a double is. */
 export const real = (re: number, error = Math.abs(re) * epsilon): Approximate => ({ re, im: 0, error })
 
+/** Distance from zero. */
 export const size = ({ re, im }: Approximate): number => (im === 0 ? Math.abs(re) : Math.hypot(re, im))
 
 const rounded = (re: number, im: number, error: number): Approximate => ({
@@ -19,14 +22,17 @@ const rounded = (re: number, im: number, error: number): Approximate => ({
   error: error + 4 * epsilon * (Math.abs(re) + Math.abs(im)),
 })
 
+/** The sum. */
 export const plus = (a: Approximate, b: Approximate): Approximate =>
   rounded(a.re + b.re, a.im + b.im, a.error + b.error)
 
+/** The product. */
 export function times(a: Approximate, b: Approximate): Approximate {
   const error = size(a) * b.error + size(b) * a.error + a.error * b.error
   return rounded(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re, error)
 }
 
+/** The quotient; undefined where the divisor may be zero. */
 export function over(a: Approximate, b: Approximate): Approximate {
   const least = size(b) - b.error
   if (!(least > 0)) return undefinedValue
@@ -36,6 +42,7 @@ export function over(a: Approximate, b: Approximate): Approximate {
   return rounded(re, im, (a.error + Math.hypot(re, im) * b.error) / least)
 }
 
+/** e to the power of it. */
 export function exponential(a: Approximate): Approximate {
   const length = Math.exp(a.re)
   const error = length * Math.expm1(a.error) + length * epsilon * (Math.abs(a.re) + Math.abs(a.im))

@@ -1,6 +1,7 @@
 /** How two answers were found equal, from the surest to the least sure. */
 export const decisions = ['string', 'exact', 'algebra', 'numeric'] as const
 
+/** One of them. */
 export type Decision = (typeof decisions)[number]
 
 /** How answers are compared. */

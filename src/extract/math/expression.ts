@@ -40,11 +40,15 @@ export type Expression =
     }
   | { readonly kind: 'text'; readonly text: string }
 
+/** What joins the parts of a combination. */
 export type SetOperator = 'union' | 'intersection' | 'difference'
+/** What stands between two sides; `~` is about equal, `to` an arrow. */
 export type RelationOperator = '=' | '<' | '>' | '<=' | '>=' | '!=' | '~' | 'in' | 'to'
 
+/** The expressions of one kind. */
 export type Of<K extends Expression['kind']> = Extract<Expression, { readonly kind: K }>
 
+/** A number; `decimals` as in Expression. */
 export const number = (value: Rational, decimals: number | null = null): Expression => ({
   kind: 'number',
   value,

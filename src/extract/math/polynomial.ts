@@ -12,12 +12,15 @@ interface Term {
 /** Terms by the text of their powers; no term is zero. Generators: names, `i`, and `√p` for a prime p. */
 export type Polynomial = ReadonlyMap<string, Term>
 
+/** The polynomial without generators. */
 export const constant = (factor: Rational): Polynomial =>
   isZero(factor) ? new Map() : new Map([['', { powers: [], factor }]])
 
+/** The polynomial that is one generator. */
 export const generator = (name: string): Polynomial =>
   new Map([[`${name}^1`, { powers: [[name, 1]], factor: one }]])
 
+/** The sum; no budget, for it has at most the terms of both. */
 export function plus(a: Polynomial, b: Polynomial): Polynomial {
   const sum = new Map(a)
   for (const [key, term] of b) put(sum, key, term)

@@ -8,7 +8,9 @@ export interface Rational {
 
 const limit = 10n ** BigInt(budget.digits)
 
+/** 0. */
 export const zero: Rational = { n: 0n, d: 1n }
+/** 1. */
 export const one: Rational = { n: 1n, d: 1n }
 
 /** Throws OverBudget for more than `budget.digits` digits; `d` must not be 0. */
@@ -36,10 +38,14 @@ export function decimal(text: string): Rational {
   return rational(BigInt(text.slice(0, point) + fraction), 10n ** BigInt(fraction.length))
 }
 
+/** The sum; throws OverBudget as `rational` does, like the product. */
 export const add = (a: Rational, b: Rational): Rational =>
   a.d === 1n && b.d === 1n ? rational(a.n + b.n) : rational(a.n * b.d + b.n * a.d, a.d * b.d)
+/** The product. */
 export const multiply = (a: Rational, b: Rational): Rational => rational(a.n * b.n, a.d * b.d)
+/** Whether they are the same number. */
 export const equal = (a: Rational, b: Rational): boolean => a.n === b.n && a.d === b.d
+/** Whether it is 0. */
 export const isZero = (a: Rational): boolean => a.n === 0n
 
 /** null: division by zero. */

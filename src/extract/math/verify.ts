@@ -13,6 +13,7 @@ export interface MathTruth {
   readonly readings: readonly Expression[]
 }
 
+/** What became of a response. */
 export interface MathVerdict {
   /** How the answer was found equal; null: it was not. */
   readonly decision: Decision | null

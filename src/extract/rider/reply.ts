@@ -5,7 +5,9 @@ import { trimSpace } from '../white-space.ts'
 /** The fields of a delivery-support agent's reply, by their names. */
 export type RiderReply = ReadonlyMap<string, JsonValue>
 
+/** Fields that hold a list of numbers, or a text of one. */
 export const numberFields = ['RelevantConstraintRuleNumber', 'RelevantKnowledgeNumber'] as const
+/** Fields that name a solution. */
 export const solutionFields = ['ResponseSolution', 'DialogueAgreeSolution'] as const
 /** What every reply must have; most have `Thought` as well. */
 export const requiredFields = [...numberFields, 'Response', ...solutionFields] as const

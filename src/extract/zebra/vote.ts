@@ -12,6 +12,7 @@ export const zebraChoices = [
   'shortest',
 ] as const
 
+/** One of them. */
 export type ZebraChoice = (typeof zebraChoices)[number]
 
 type Predictions = readonly [ZebraPrediction, ...ZebraPrediction[]]
