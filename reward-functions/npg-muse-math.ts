@@ -1,24 +1,13 @@
 import { z } from 'zod'
 import { defineRule, mode } from '../src/contract/index.ts'
-import {
-  afterThink,
-  boxContent,
-  lastBox,
-  mathNormal,
-  publishedSpelling,
-  soundSpelling,
-} from '../src/extract/index.ts'
+import { afterThink, boxContent, lastBox, publishedSpelling, soundSpelling } from '../src/extract/index.ts'
 import { npgMuseForm } from '../src/extract/npg-muse-form.ts'
-
-const answer = z
-  .union([z.string(), z.number()])
-  .transform(String)
-  .refine((text) => (mathNormal(text) ?? '') !== '', 'is not an answer')
+import mathBoxed from './math-boxed.ts'
 
 /** NPG-Muse's MATH: 2 for a last box that spells the ground truth, 1 for the form, less 1 for a loop. */
 export default defineRule({
   options: z.strictObject({ mode }),
-  truth: ({ mode }): z.ZodType<string> => (mode === 'sound' ? answer : z.string()),
+  truth: ({ mode }) => (mode === 'sound' ? mathBoxed.truth({ mode }) : z.string()),
   range: [-1, 3],
   parts: ['outcome_score', 'format_score', 'repeat_score'],
   score({ sample: { response }, truth, options: { mode } }) {
@@ -27,7 +16,7 @@ export default defineRule({
     const box = text === null ? null : lastBox(text)
     const extracted = box === null ? null : boxContent(box)
     const isRight =
-      extracted !== null && (mode === 'sound' ? soundSpelling : publishedSpelling)(extracted, truth)
+      extracted !== null && (mode === 'sound' ? soundSpelling : publishedSpelling)(extracted, String(truth))
     const parts = {
       outcome_score: Number(isRight),
       format_score: Number(isFormed(response)),

@@ -66,16 +66,9 @@ export function fillGraders(
 export const graderText = ({ literals, values }: FilledTemplate): string =>
   literals.map((literal, index) => literal + (values[index] ?? '')).join('')
 
-/** Every placeholder of a template that names nothing known, with what is wrong with it. */
-export function graderMistakes(template: string): readonly string[] {
-  return [...template.matchAll(placeholder)].flatMap(([whole, inside = '']) => {
-    const read = readReference(inside)
-    return 'mistake' in read ? [`${whole}: ${read.mistake}`] : []
-  })
-}
-
 /** Whether every placeholder of a template names something known. */
-export const isGraderTemplate = (text: string): boolean => graderMistakes(text).length === 0
+export const isGraderTemplate = (text: string): boolean =>
+  Array.from(text.matchAll(placeholder)).every(([, inside = '']) => !('mistake' in readReference(inside)))
 
 function readReference(inside: string): Reference | { readonly mistake: string } {
   const text = inside.trim()

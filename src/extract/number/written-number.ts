@@ -14,7 +14,7 @@ const written = new RegExp(
 const currency = /\\?[$€£¥]/
 
 /** Every number of a text, left to right: decimals with commas and exponents, `3/4`, `\frac{3}{4}`; digits inside a word are none. */
-export const writtenNumbers = (text: string): string[] => found(plainText(text)).map(({ number }) => number)
+const writtenNumbers = (text: string): string[] => found(plainText(text)).map(({ number }) => number)
 
 /** Digits of any script in ASCII, and the typographic minus; powers and fractions in one character stay apart. */
 const plainText = (text: string): string => asciiDigits(text.replaceAll('−', '-'))
