@@ -2,6 +2,7 @@ import t from 'tap'
 import type { Policy } from '../../src/simulate/policies/policy.ts'
 import { fakeClock } from '../support/clock.ts'
 import { outcomesOf, resultOf, sampleOf, testGateway, testModel } from '../support/gateway.ts'
+import { completion, scriptedServer } from '../support/scripted-server.ts'
 
 /** Is the number even? Draw n of `flips` says the opposite of draw n - 1; a critique quotes what it saw. */
 const parity: Policy = ({ answer, text }, { index }) => {
@@ -17,6 +18,8 @@ t.test('steps ask their models', async (t) => {
     policy: ({ answer }) => ({ score: answer.includes('It says 4') ? 1 : 0, reason: '' }),
   })
   const kept = await testModel(t, 1, { policy: () => '1' }, { cache: 'always' })
+  const hasty = await scriptedServer((seen) => completion(seen, '1', { finish_reason: 'length' }), ['judge'])
+  t.teardown(() => hasty.kill())
   const judge = { name: 'q', function: 'digit-judge', model: 'judge' }
   const panel = { ...judge, model: ['judge', 'no'] }
   const models = { judge: config, no: no.config, scalar: scalar.config }
@@ -51,6 +54,10 @@ t.test('steps ask their models', async (t) => {
     asks: {
       models: { asked: { ...small, on_long_prompt: 'truncate_middle' } },
       steps: [{ name: 'y', function: 'yes-no-judge', model: 'asked' }],
+    },
+    cutoff: {
+      models: { hasty: { ...config, instances: [hasty.url] } },
+      steps: [{ ...judge, model: 'hasty' }],
     },
     kept: { models: { kept: kept.config }, steps: [{ ...judge, model: 'kept' }] },
     duel: { models: { small }, steps: [{ name: 'd', function: 'number-duel', model: 'small' }] },
@@ -158,6 +165,11 @@ t.test('steps ask their models', async (t) => {
     t.match(await one('kept', '4'), { result: 1 })
     kept.servers[0]?.set({ kind: 'refusal' })
     t.match(await one('kept', '4'), { result: 1 }, 'a verdict is kept')
+    t.equal(
+      (await one('cutoff', '4')).result,
+      'judge_truncated',
+      'whatever the beginning of a judgement says',
+    )
   })
 })
 
