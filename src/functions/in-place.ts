@@ -1,3 +1,4 @@
+import type { Json } from '../sample/json.ts'
 import type { Job, JobEnd, JobResult, JobRunner } from './job.ts'
 import type { FunctionSource } from './source.ts'
 import { bind, describe } from './worker/describe.ts'
@@ -5,36 +6,73 @@ import { type Loaded, loader } from './worker/load.ts'
 import { runCall } from './worker/run-call.ts'
 
 /**
- * The package's judges whose hooks only fill a template and read a short reply. Waking a thread twice a sample costs
- * more than they do. What belongs here is linear in its texts; a test holds each of them to it.
+ * The package's functions that take microseconds: judges whose hooks fill a template and read a short reply, rules that
+ * look for one answer. Waking a thread costs more than they do. Each is linear in its texts; a test holds it to that.
  */
 export const inPlaceFunctions: ReadonlySet<string> = new Set([
+  'choice-match',
+  'countdown',
   'critique',
+  'exact-match',
+  'format-tags',
+  'gsm8k',
+  'gsm8k-boxed',
+  'gsm8k-progressive',
+  'gsm8k-stock',
   'listwise-judge',
+  'numeric-match',
   'pairwise-judge',
   'scalar-score',
+  'search-em',
+  'search-subem',
   'yes-no-judge',
 ])
 
-/** Characters of one call's texts that are read on the main thread at most: a millisecond's work. */
+/** Characters of one call's texts that are read on the main thread at most: a millisecond's work or two. */
 export const inPlaceLimit = 262_144
 
-/** Runs the package's own judges on the main thread; what is longer than the limit goes to `threads`, which it does not close. */
+/** What the rules of one turn of the loop take here at most, but for the call that passes it; the threads do the rest. */
+const turnMs = 16
+
+/** Ground truths nest no deeper on the main thread. */
+const deepest = 4
+
+/**
+ * Runs those functions on the main thread; what is longer than the limit or more than a turn's share goes to `threads`,
+ * which it does not close. Rules run after the events of a turn: answers that leave together wake a client once.
+ */
 export function inPlace(sources: readonly FunctionSource[], threads: JobRunner): JobRunner {
   const load = loader(sources)
   let isClosed = false
+  let rules: Waiting[] = []
+  const runRules = () => {
+    const turn = rules
+    rules = []
+    const until = performance.now() + turnMs
+    for (const { loaded, job, end } of turn) {
+      if (performance.now() < until) end(ended(loaded, job))
+      else threads.run(job, end)
+    }
+  }
   return {
     run(job, end) {
       const loaded = load.cached(job.name)
       if (isClosed) end({ status: 'closed' })
       else if (!loaded) void load.fresh(job.name).then((fresh) => end(ended(fresh, job)))
       else if (job.type === 'call' && isLong(job)) threads.run(job, end)
-      else end(ended(loaded, job))
+      else if (job.type !== 'call' || job.op !== 'score') end(ended(loaded, job))
+      else if (rules.push({ loaded, job, end }) === 1) setImmediate(runRules)
     },
     async close() {
       isClosed = true
     },
   }
+}
+
+interface Waiting {
+  readonly loaded: Loaded
+  readonly job: Job
+  readonly end: (end: JobEnd) => void
 }
 
 function ended(loaded: Loaded, job: Job): JobEnd {
@@ -55,9 +93,23 @@ function isLong({ rows, answer }: Extract<Job, { type: 'call' }>): boolean {
     left -= sample.response.length + (sample.rmPrompt?.length ?? 0)
     if (typeof sample.prompt === 'string') left -= sample.prompt.length
     else for (const { content } of sample.prompt) left -= content.length
+    left = lessJson(left, sample.groundTruth)
     for (const name in earlier) for (const text of earlier[name]?.texts ?? []) left -= text.length
   }
   if (typeof answer === 'object' && 'text' in answer && typeof answer.text === 'string')
     left -= answer.text.length
   return left < 0
+}
+
+/** What is left of `left` characters after a value's texts; nothing where it is too deep to tell. */
+function lessJson(left: number, value: Json, depth = 0): number {
+  if (typeof value === 'string') return left - value.length
+  if (typeof value !== 'object' || value === null) return left - 1
+  if (depth > deepest) return -1
+  let rest = left
+  for (const [key, item] of Object.entries(value)) {
+    if (rest < 0) break
+    rest = lessJson(rest - key.length, item, depth + 1)
+  }
+  return rest
 }
