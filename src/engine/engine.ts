@@ -22,28 +22,32 @@ import { unscored } from './outcome.ts'
 import type { StepContext } from './step.ts'
 import { Walk } from './walk.ts'
 
-/** The rows of one request, to be scored by one plan. */
-export interface Job {
-  readonly plan: Plan
+/** The rows of one request. What may be absent may be undefined: a request's own copies of an object cost more than a rule. */
+export interface ScoreRequest {
   readonly rows: readonly (Sample | Unreadable)[]
-  readonly run?: string
-  readonly trainingStep?: number
-  /** For the record; absent: nobody named it. */
-  readonly requestId?: string
-  /** Where the request stands in a trace; absent: in none. */
-  readonly trace?: Trace
-  /** Told of the time that questions are at models. */
-  readonly modelTime?: ModelTime
-  /** On the engine's clock, milliseconds: when this passes, what has no outcome fails as `deadline`. */
-  readonly deadline: number
   /** Aborted when nobody waits any more; a function is called with the first question, if there is one. */
   readonly signal: AbortSignal | (() => AbortSignal)
-  /** Refused where its questions would wait too long for their models; absent: they wait. */
-  readonly isRefusable?: boolean
+  readonly run?: string | undefined
+  readonly trainingStep?: number | undefined
+  /** Names the request in the record; absent: nobody named it. */
+  readonly requestId?: string | undefined
+  /** Where the request stands in a trace; absent: in none. */
+  readonly trace?: Trace | undefined
+  /** Told of the time that questions are at models. */
+  readonly modelTime?: ModelTime | undefined
+  /** Refused with RG_OVERLOADED where its questions would wait too long for their models; absent: they wait. */
+  readonly isRefusable?: boolean | undefined
   /** Called once a row, as soon as its outcome is final; in any order. */
-  readonly onOutcome?: (index: number, outcome: Outcome) => void
+  readonly onOutcome?: ((index: number, outcome: Outcome) => void) | undefined
   /** Called for each draw of a question, before the outcomes that it counts in. */
-  readonly onDrawn?: (event: DrawnEvent) => void
+  readonly onDrawn?: ((event: DrawnEvent) => void) | undefined
+}
+
+/** A request to be scored by one plan. */
+export interface Job extends ScoreRequest {
+  readonly plan: Plan
+  /** On the engine's clock, milliseconds: when this passes, what has no outcome fails as `deadline`. */
+  readonly deadline: number
 }
 
 export interface Engine {
@@ -94,7 +98,8 @@ function scoreRows(
       for (const walk of walks) walk.end(failure)
     })
     const groups = gatherGroups(rows)
-    const context: StepContext = { ...parts, job, end, groups }
+    const { functions, models, clock, secret, events, cohorts } = parts
+    const context: StepContext = { functions, models, clock, secret, events, cohorts, job, end, groups }
     const substituted = substitutes(plan, groups)
     const outcomes = new Array<Outcome>(rows.length)
     const began = parts.clock.now()

@@ -18,7 +18,7 @@ export interface StepContext {
   readonly models: Models
   readonly clock: Clock
   readonly secret: string
-  readonly events?: EngineEvents
+  readonly events?: EngineEvents | undefined
   readonly job: Job
   /** The end of the request's patience. */
   readonly end: Expiry

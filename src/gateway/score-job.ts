@@ -1,43 +1,23 @@
 import type { Clock } from '../clock.ts'
-import type { DrawnEvent } from '../engine/events.ts'
-import type { ModelTime } from '../engine/model-time.ts'
+import type { ScoreRequest } from '../engine/engine.ts'
 import { GatewayError } from '../errors.ts'
 import { type OnInvalidSetting, onInvalidOf } from '../plan/on-invalid.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { Outcome } from '../sample/outcome.ts'
-import type { Sample, Unreadable } from '../sample/sample.ts'
-import type { Trace } from '../tracing/trace.ts'
 import type { Serving } from './serving.ts'
 
 /** Rows to be scored by one reward. */
-export interface ScoreJob {
+export interface ScoreJob extends ScoreRequest {
   readonly reward: string
-  readonly rows: readonly (Sample | Unreadable)[]
-  /** Aborted when nobody waits any more; a function is called with the first question, if there is one. */
-  readonly signal: AbortSignal | (() => AbortSignal)
-  readonly run?: string
-  readonly trainingStep?: number
-  /** Names the request in the record; a random one if absent. */
-  readonly requestId?: string
-  /** Where the request stands in a trace; absent: in none. */
-  readonly trace?: Trace
-  /** Told of the time that questions are at models. */
-  readonly modelTime?: ModelTime
   /** Milliseconds from here; the shorter one of this and the reward's own deadline holds. */
-  readonly deadlineMs?: number
+  readonly deadlineMs?: number | undefined
   /** In place of the reward's own `on_invalid`. */
-  readonly onInvalid?: OnInvalidSetting
+  readonly onInvalid?: OnInvalidSetting | undefined
   /**
    * Others of the rows' groups come in requests of their own even where the reward has no `group.wait_s`: they are waited
    * for, at most half of the time there is.
    */
-  readonly holdsGroups?: boolean
-  /** Refused with RG_OVERLOADED where its questions would wait too long for their models; absent: they wait. */
-  readonly isRefusable?: boolean
-  /** Called once a row, as soon as its outcome is final; in any order. */
-  readonly onOutcome?: (index: number, outcome: Outcome) => void
-  /** Called for each draw of a question, before the outcomes that it counts in. */
-  readonly onDrawn?: (event: DrawnEvent) => void
+  readonly holdsGroups?: boolean | undefined
 }
 
 /** What came of a job. */
@@ -64,7 +44,22 @@ export function scoreBy(
     const { group } = plan
     served = { ...served, group: { ...group, waitMs: Math.min(group.waitMs, patience / 2) } }
   }
-  const scoring = engine.score({ ...job, plan: served, deadline: clock.now() + patience })
+  const { rows, signal, run, trainingStep, requestId, trace, modelTime, isRefusable, onOutcome, onDrawn } =
+    job
+  const scoring = engine.score({
+    plan: served,
+    deadline: clock.now() + patience,
+    rows,
+    signal,
+    run,
+    trainingStep,
+    requestId,
+    trace,
+    modelTime,
+    isRefusable,
+    onOutcome,
+    onDrawn,
+  })
   return scoring.then((outcomes) => answered(outcomes, served))
 }
 

@@ -29,8 +29,6 @@ export function traceRequests(app: FastifyInstance): void {
   })
 }
 
-/** Where the work for a request stands in its trace; `{}` where it stands in none. */
-export function traceOf(request: FastifyRequest): { readonly trace?: Trace } {
-  const trace = spans.get(request)?.trace ?? passedOn(request.headers)
-  return trace ? { trace } : {}
-}
+/** Where the work for a request stands in its trace; undefined where it stands in none. */
+export const traceOf = (request: FastifyRequest): Trace | undefined =>
+  spans.get(request)?.trace ?? passedOn(request.headers) ?? undefined

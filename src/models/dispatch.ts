@@ -26,7 +26,7 @@ export interface Work<T> {
   readonly ask: AskName
   readonly message: Message
   /** Where its calls stand in a trace; absent: in none. */
-  readonly trace?: Trace
+  readonly trace?: Trace | undefined
   /** The beginning that it shares with others; '' for none. */
   readonly prefix: string
   /** Throws Fault. */

@@ -10,7 +10,7 @@ export interface ForwardRequest {
   readonly deadline: number
   readonly signal: AbortSignal
   /** Absent: the request is not traced. */
-  readonly trace?: Trace
+  readonly trace?: Trace | undefined
 }
 
 /** A server's reply as it comes; reading `body` to its end, or destroying it, gives the place back. */

@@ -50,7 +50,7 @@ export interface AskRequest<A extends AskName = AskName> {
   /** The group whose answers share more of the prompt, for group affinity; it counts beside the prefix only. */
   readonly group?: string
   /** Where the first call for the question stands in a trace; absent: in none. Not part of its identity. */
-  readonly trace?: Trace
+  readonly trace?: Trace | undefined
   /** The only instance that is asked, whatever its state, beside the line: no cache, no sharing, no second call. */
   readonly instance?: string
   /** On the injected clock, milliseconds. */

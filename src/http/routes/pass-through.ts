@@ -63,7 +63,7 @@ export function passThroughRoutes(app: ZodApp, gateway: Gateway): void {
           path,
           body: request.body,
           signal: goneSignal(reply),
-          ...traceOf(request),
+          trace: traceOf(request),
         })
         if (forwarded.retryAfter !== '') reply.header('retry-after', forwarded.retryAfter)
         return reply.code(forwarded.status).type(forwarded.contentType).send(forwarded.body)

@@ -60,11 +60,11 @@ export function scoreRoutes(app: ZodApp, gateway: Gateway, limits: KeyLimits): v
       ...(explanation && { onDrawn: (event) => explanation.add(event) }),
       signal: () => goneSignal(reply),
       requestId: request.id,
-      ...traceOf(request),
+      trace: traceOf(request),
       isRefusable: true,
       modelTime: timeModels(request),
-      ...(trainingStep !== undefined && { trainingStep }),
-      ...(run !== undefined && { run }),
+      trainingStep,
+      run,
     }
     if (request.headers.accept?.includes(ndjson))
       return reply.type(ndjson).send(streamed(gateway, job, write))

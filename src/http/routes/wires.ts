@@ -79,7 +79,7 @@ async function answer(
       reward,
       rows: reading.rows,
       requestId: request.id,
-      ...traceOf(request),
+      trace: traceOf(request),
       isRefusable: true,
       signal,
       ...(deadlineMs !== undefined && { deadlineMs }),
