@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
-import { setMaxListeners } from 'node:events'
 import type { Clock } from '../clock.ts'
 import type { CallRow } from '../functions/function-host.ts'
+import { Stop, whenAborted } from '../models/abort.ts'
 import type { PlanStep } from '../plan/plan.ts'
 import type { Term } from '../sample/outcome.ts'
 import type { Sample } from '../sample/sample.ts'
@@ -84,7 +84,7 @@ class Cohort {
   readonly #members = new Map<string, Joining>()
   /** Hashes of the members' responses. */
   readonly #answers = new Map<string, string>()
-  readonly #leaving = new AbortController()
+  readonly #leaving = new Stop()
   #waiting = 0
   #settle: (results: Promise<ReadonlyMap<string, Term | null>>) => void = () => {}
   #stopWaiting: () => void = () => {}
@@ -95,7 +95,6 @@ class Cohort {
     this.results = new Promise((resolve) => {
       this.#settle = resolve
     })
-    setMaxListeners(0, this.#leaving.signal)
   }
 
   get size(): number {
@@ -122,12 +121,10 @@ class Cohort {
     const left = () => {
       this.#waiting -= 1
       if (this.#waiting > 0) return
-      this.#leaving.abort()
+      this.#leaving.stop()
       this.start(Number.POSITIVE_INFINITY)
     }
-    const { signal } = joining.context.end
-    if (signal.aborted) left()
-    else signal.addEventListener('abort', left, { once: true })
+    whenAborted(joining.context.end.signal, left)
     return true
   }
 
@@ -147,7 +144,7 @@ class Cohort {
     if (!first || present.length === 0) return terms
     // As long as one of the requests waits, the questions of all are asked.
     const deadline = Math.max(...members.map(([, { context }]) => context.job.deadline))
-    const end = { signal: this.#leaving.signal, dispose: () => {} }
+    const end = { signal: this.#leaving, dispose: () => {} }
     const context = { ...first.context, job: { ...first.context.job, deadline }, end }
     const rows = present.map(({ row }) => row)
     const found = await this.#run(context, this.#step, rows)

@@ -1,30 +1,28 @@
-import { setMaxListeners } from 'node:events'
 import type { Clock } from '../clock.ts'
+import { Stop, whenAborted } from '../models/abort.ts'
 import type { Failure } from '../sample/failure.ts'
+
+/** Aborted when a client goes away; or what subscribes to that, and calls back at most once. */
+export type Client = AbortSignal | ((left: () => void) => void)
 
 /** The end of a request's patience: its deadline or, once a question was asked, the moment its client goes away. */
 export interface Expiry {
   /** Aborted at the end; upstream calls hang on it. */
-  readonly signal: AbortSignal
+  readonly signal: AbortSignal | Stop
   dispose(): void
 }
 
 // A class: a getter in an object literal made V8 keep a shape for each request, and with it the request.
 /** Calls `end` once, never synchronously, with what to tell of everything unfinished, unless disposed before; then aborts the signal. */
 export class RequestExpiry implements Expiry {
-  readonly #client: AbortSignal | (() => AbortSignal)
+  readonly #client: Client
   readonly #end: (failure: Failure) => void
   readonly #cancel: () => void
-  #controller: AbortController | undefined
-  #clientSignal: AbortSignal | undefined
+  #stop: Stop | undefined
+  #unsubscribe: (() => void) | undefined
   #isOver = false
 
-  constructor(
-    clock: Clock,
-    deadline: number,
-    client: AbortSignal | (() => AbortSignal),
-    end: (failure: Failure) => void,
-  ) {
+  constructor(clock: Clock, deadline: number, client: Client, end: (failure: Failure) => void) {
     this.#client = client
     this.#end = end
     this.#cancel = clock.after(Math.max(0, deadline - clock.now()), () =>
@@ -32,31 +30,29 @@ export class RequestExpiry implements Expiry {
     )
   }
 
-  // Made when the first question is asked: rules need none, and it costs as much as scoring them.
-  get signal(): AbortSignal {
-    if (this.#controller) return this.#controller.signal
-    this.#controller = new AbortController()
-    const { signal } = this.#controller
-    // Each question of a request listens; the default limit of 10 is for leaks, and these end with the request.
-    setMaxListeners(0, signal)
-    this.#clientSignal = typeof this.#client === 'function' ? this.#client() : this.#client
-    if (this.#isOver) this.#controller.abort()
-    else if (this.#clientSignal.aborted) queueMicrotask(this.#left)
-    else this.#clientSignal.addEventListener('abort', this.#left, { once: true })
-    return signal
+  // Made when the first question is asked: rules need none.
+  get signal(): Stop {
+    if (this.#stop) return this.#stop
+    this.#stop = new Stop()
+    if (this.#isOver) this.#stop.stop()
+    else if (typeof this.#client === 'function') this.#client(this.#left)
+    else this.#unsubscribe = whenAborted(this.#client, this.#left)
+    return this.#stop
   }
 
   dispose(): void {
+    this.#isOver = true
     this.#cancel()
-    this.#clientSignal?.removeEventListener('abort', this.#left)
+    this.#unsubscribe?.()
   }
 
-  readonly #left = () => this.#over({ kind: 'cancelled', retryable: true, detail: 'the client went away' })
+  readonly #left = () =>
+    queueMicrotask(() => this.#over({ kind: 'cancelled', retryable: true, detail: 'the client went away' }))
 
   #over(failure: Failure): void {
     if (this.#isOver) return
     this.#isOver = true
     this.#end(failure)
-    this.#controller?.abort()
+    this.#stop?.stop()
   }
 }

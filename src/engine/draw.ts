@@ -24,7 +24,7 @@ export interface Draw {
   readonly model: string
   readonly draw: number
   /** The only instance that is asked; absent: any. */
-  readonly instance?: string
+  readonly instance?: string | undefined
 }
 
 /** One question to one model, and what the author's rm_postprocess reads in the answer. Never rejects. */
@@ -36,11 +36,7 @@ export async function drawOne(
   { model, draw, instance }: Draw,
 ): Promise<Drawn> {
   const began = context.clock.now()
-  const answered = await ask(context, step, rows, question, {
-    model,
-    draw,
-    ...(instance !== undefined && { instance }),
-  })
+  const answered = await ask(context, step, rows, question, { model, draw, instance })
   const ms = context.clock.now() - began
   const drawn: Drawn =
     'failure' in answered
@@ -186,14 +182,14 @@ async function ask(
       model,
       ask: askOf(step),
       input: question.input,
-      ...(step.function.reply && !step.soft && { reply: step.function.reply }),
-      ...(step.sampling && { sampling: step.sampling }),
+      reply: step.soft ? undefined : step.function.reply,
+      sampling: step.sampling,
       key: question.key,
       draw,
-      ...(instance !== undefined && { instance }),
+      instance,
       prefix: question.prefix,
-      ...(group && { group: group.id }),
-      ...(trace && { trace }),
+      group: group?.id,
+      trace,
       deadline: Math.min(context.job.deadline, started + step.timeoutMs),
       signal: context.end.signal,
     })

@@ -12,7 +12,7 @@ import type { Sample, Unreadable } from '../sample/sample.ts'
 import type { Trace } from '../tracing/trace.ts'
 import { openAdmission, refuseLate } from './admission.ts'
 import { type Cohorts, openCohorts } from './cohorts.ts'
-import { RequestExpiry } from './deadline.ts'
+import { type Client, RequestExpiry } from './deadline.ts'
 import type { DrawnEvent, EngineEvents } from './events.ts'
 import { gatherGroups } from './group.ts'
 import { groupTerms } from './group-step.ts'
@@ -25,8 +25,8 @@ import { Walk } from './walk.ts'
 /** The rows of one request. What may be absent may be undefined: a request's own copies of an object cost more than a rule. */
 export interface ScoreRequest {
   readonly rows: readonly (Sample | Unreadable)[]
-  /** Aborted when nobody waits any more; a function is called with the first question, if there is one. */
-  readonly signal: AbortSignal | (() => AbortSignal)
+  /** Aborted when nobody waits any more; a function is called with the first question, if there is one, and tells of it. */
+  readonly signal: Client
   readonly run?: string | undefined
   readonly trainingStep?: number | undefined
   /** Names the request in the record; absent: nobody named it. */

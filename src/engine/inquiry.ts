@@ -23,10 +23,10 @@ export function inquiryOf(
   rows: readonly CallRow[],
   question: Asks[AskName]['input'],
 ): Inquiry {
-  const made = new Map<string, Promise<Fitted>>()
+  const made = new Map<string, Fitted | Promise<Fitted>>()
   const questions = questionsOf(context, step, question)
   let isCut = false
-  const ready = (model: string): Promise<Fitted> => {
+  const ready = (model: string): Fitted | Promise<Fitted> => {
     let fitting = made.get(model)
     if (!fitting) {
       fitting = fitted(context, step, model, rows, question, questions)
@@ -37,8 +37,9 @@ export function inquiryOf(
   return {
     async draw(draw) {
       const { model } = draw
-      const fitting = await ready(model)
-      if (fitting.status === 'failed') return { model, ...fitting }
+      const made = ready(model)
+      const fitting = made instanceof Promise ? await made : made
+      if (fitting.status === 'failed') return { model, status: 'failed', failure: fitting.failure }
       if (fitting.status === 'refused')
         return { model, status: 'read', verdicts: rows.map(() => refusedBy(step)) }
       isCut ||= fitting.isCut
@@ -48,9 +49,18 @@ export function inquiryOf(
   }
 }
 
+const drawsBySteps = new WeakMap<PlanStep, readonly Draw[]>()
+
 /** The draws of a step over one question: each model's first, then each model's second, ... */
-export const drawsOf = ({ models, votes }: PlanStep): readonly Draw[] =>
-  Array.from({ length: votes.n }, (_, draw) => models.map((model) => ({ model, draw }))).flat()
+export function drawsOf(step: PlanStep): readonly Draw[] {
+  let draws = drawsBySteps.get(step)
+  if (!draws) {
+    const { models, votes } = step
+    draws = Array.from({ length: votes.n }, (_, draw) => models.map((model) => ({ model, draw }))).flat()
+    drawsBySteps.set(step, draws)
+  }
+  return draws
+}
 
 /** The term of an answer of a group that no judge is shown: it says nothing, or alone is too long; null: it is shown. */
 export async function refusedAmong(context: StepContext, step: PlanStep, row: CallRow): Promise<Term | null> {

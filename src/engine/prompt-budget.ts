@@ -21,18 +21,30 @@ const leastShare = 1 / 16
 
 const cuts = 4
 
-/** Makes a question ready for a model, within the model's budget. Rejects never. */
-export async function fitted(
+/** Makes a question ready for a model; at once where that has no budget. Rejects never. */
+export function fitted(
   context: StepContext,
   step: PlanStep,
   model: string,
   rows: readonly CallRow[],
   question: Question,
   questions: Pick<Questions, 'of'>,
+): Fitted | Promise<Fitted> {
+  const budget = step.budgets.get(model)
+  if (!budget) return { status: 'fits', question: questions.of(model), isCut: false }
+  return withinBudget(context, step, model, budget, rows, question, questions)
+}
+
+async function withinBudget(
+  context: StepContext,
+  step: PlanStep,
+  model: string,
+  budget: PromptBudget,
+  rows: readonly CallRow[],
+  question: Question,
+  questions: Pick<Questions, 'of'>,
 ): Promise<Fitted> {
   const guarded = questions.of(model)
-  const budget = step.budgets.get(model)
-  if (!budget) return { status: 'fits', question: guarded, isCut: false }
   try {
     const tokens = await longest(context, model, budget, textsOf(guarded))
     if (tokens <= budget.maxTokens) return { status: 'fits', question: guarded, isCut: false }

@@ -1,7 +1,8 @@
 const listeners = new WeakMap<AbortSignal, Set<() => void>>()
 
 /** Runs `fn` when `signal` aborts, at once if it has; the returned function takes it back. */
-export function whenAborted(signal: AbortSignal, fn: () => void): () => void {
+export function whenAborted(signal: AbortSignal | Stop, fn: () => void): () => void {
+  if (signal instanceof Stop) return signal.on(fn)
   if (signal.aborted) {
     fn()
     return () => {}
@@ -28,14 +29,14 @@ function runAll(all: Set<() => void>): void {
   all.clear()
 }
 
-/** What stops one question's work: calls under way, pauses and places in a queue. */
+/** What stops a request's questions, or one question's work. An AbortController costs as much as a question. */
 export class Stop {
-  stopped = false
+  aborted = false
   #waiting: Set<() => void> | null = null
 
   /** Runs `fn` at the stop, at once if it was; the returned function takes it back. */
   on(fn: () => void): () => void {
-    if (this.stopped) {
+    if (this.aborted) {
       fn()
       return () => {}
     }
@@ -47,8 +48,8 @@ export class Stop {
   }
 
   stop(): void {
-    if (this.stopped) return
-    this.stopped = true
+    if (this.aborted) return
+    this.aborted = true
     if (this.#waiting) runAll(this.#waiting)
   }
 }

@@ -50,7 +50,7 @@ export class Batcher {
   #flush(): void {
     this.#cancelTimer?.()
     this.#cancelTimer = null
-    const items = this.#waiting.splice(0).filter(({ stop }) => !stop.stopped)
+    const items = this.#waiting.splice(0).filter(({ stop }) => !stop.aborted)
     if (items.length > 0) void this.#run(items)
   }
 

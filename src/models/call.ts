@@ -42,8 +42,8 @@ export async function call<T>(
     return reading
   } catch (error) {
     const fault = error instanceof Fault ? error : new Fault('judge_unreachable', 'the reply cannot be read')
-    outcome = stop.stopped ? 'abandoned' : fault.kind
-    if (stop.stopped) instance.abandoned(clock.now() - started)
+    outcome = stop.aborted ? 'abandoned' : fault.kind
+    if (stop.aborted) instance.abandoned(clock.now() - started)
     else instance.failed(fault)
     throw fault
   } finally {

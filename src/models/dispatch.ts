@@ -94,7 +94,7 @@ export async function dispatch<T>(to: Dispatcher, work: Work<T>, stop: Stop): Pr
       if (!(error instanceof Fault)) throw error
       fault = error
     }
-    const isOver = tried.size === 0 || fault.remedy === 'give-up' || stop.stopped || retries >= to.maxRetries
+    const isOver = tried.size === 0 || fault.remedy === 'give-up' || stop.aborted || retries >= to.maxRetries
     if (isOver) throw new Undone(fault, attempts)
     if (!budget.spend()) {
       events.retryDenied?.({ model })
@@ -104,7 +104,7 @@ export async function dispatch<T>(to: Dispatcher, work: Work<T>, stop: Stop): Pr
       tried.clear()
       const pauseMs = to.pauseMs * 2 ** retries * (0.5 + to.random())
       await pause(to.clock, Math.max(pauseMs, fault.waitMs), stop)
-      if (stop.stopped) throw new Undone(fault, attempts)
+      if (stop.aborted) throw new Undone(fault, attempts)
     }
     events.retried?.({ model, kind: fault.kind })
   }
@@ -214,7 +214,7 @@ async function secondPlace(to: Dispatcher, first: Instance, stop: Stop): Promise
   const avoid = new Set([first])
   if (!to.pool.hasOther(avoid)) return null
   const member = to.pool.take(avoid) ?? (await to.pool.wait(avoid, '', stop, abandoned, true))
-  if (member.instance !== first && !stop.stopped) return member
+  if (member.instance !== first && !stop.aborted) return member
   member.giveBack()
   return null
 }

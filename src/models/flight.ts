@@ -15,7 +15,7 @@ export class Flight<T> {
   }
 
   /** Rejects as the work does, with `late()` at the deadline, or with Fault `cancelled` when the caller has gone. */
-  join(clock: Clock, deadline: number, signal: AbortSignal, late: () => Fault): Promise<T> {
+  join(clock: Clock, deadline: number, signal: AbortSignal | Stop, late: () => Fault): Promise<T> {
     return new Promise((resolve, reject) => {
       let isOver = false
       const over = (): boolean => {

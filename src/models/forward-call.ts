@@ -59,9 +59,9 @@ export async function begin(
     events.callEnded?.({ model: name, instance: address, ask: 'forward', ms, outcome, tokens: none })
   }
   const failed = (fault: Fault): Fault => {
-    if (!stop.stopped) instance.failed(fault)
-    end(stop.stopped ? 'abandoned' : fault.kind)
-    return stop.stopped ? abandoned() : fault
+    if (!stop.aborted) instance.failed(fault)
+    end(stop.aborted ? 'abandoned' : fault.kind)
+    return stop.aborted ? abandoned() : fault
   }
   events.callStarted?.({ model: name, instance: address, ask: 'forward' })
   try {
@@ -115,7 +115,7 @@ function closing(
     })
     body.once('close', () => {
       const isWhole = body.readableEnded && !isBroken
-      end(isWhole ? whole : stop.stopped || !isBroken ? 'abandoned' : 'judge_unreachable')
+      end(isWhole ? whole : stop.aborted || !isBroken ? 'abandoned' : 'judge_unreachable')
       resolve()
     })
   })

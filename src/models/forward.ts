@@ -36,7 +36,7 @@ export async function forward(model: Model, request: ForwardRequest): Promise<Fo
     await model.enter(stop)
   } catch (error) {
     release()
-    throw stop.stopped ? gone() : error
+    throw stop.aborted ? gone() : error
   }
   try {
     const { reply, over } = await sent(model, { path: request.path, body }, stop, request.trace)
@@ -48,7 +48,7 @@ export async function forward(model: Model, request: ForwardRequest): Promise<Fo
   } catch (error) {
     release()
     model.leave()
-    throw stop.stopped ? gone() : error
+    throw stop.aborted ? gone() : error
   }
 }
 
@@ -83,16 +83,16 @@ async function sent(
       else throw error
     }
     tried.add(member.instance)
-    const isOver = stop.stopped || fault.remedy === 'give-up' || retries >= maxRetries
+    const isOver = stop.aborted || fault.remedy === 'give-up' || retries >= maxRetries
     if (isOver || !budget.spend()) {
       if (!isOver) events.retryDenied?.({ model: name })
-      if (refused && !stop.stopped) return refused
+      if (refused && !stop.aborted) return refused
       throw fault
     }
     if (!pool.hasOther(tried)) {
       tried.clear()
       await pause(clock, Math.max(pauseMs * 2 ** retries * (0.5 + random()), fault.waitMs), stop)
-      if (stop.stopped) throw fault
+      if (stop.aborted) throw fault
     }
     events.retried?.({ model: name, kind: fault.kind })
   }

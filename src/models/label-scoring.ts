@@ -100,7 +100,7 @@ export class LabelScorer {
         return await known
       } catch (error) {
         const isGone = error instanceof Undone && error.fault.kind === 'cancelled'
-        if (!isGone || stop.stopped) throw error
+        if (!isGone || stop.aborted) throw error
         if (this.#ids.get(label) === known) this.#ids.delete(label)
       }
     }

@@ -63,7 +63,7 @@ export class Model {
       if (request.signal.aborted) throw new Fault('cancelled', 'the client has gone')
       if (request.deadline <= clock.now()) throw this.late()
       let flight = this.#flights.get(key)
-      const source = flight && !flight.stop.stopped ? 'joined' : 'call'
+      const source = flight && !flight.stop.aborted ? 'joined' : 'call'
       if (!flight || source === 'call') flight = this.#start(key, request, settings, isToKeep)
       const done = await flight.join(clock, request.deadline, request.signal, () => this.late())
       events.answered?.({ model, source })
@@ -138,7 +138,7 @@ export class Model {
     const work: Work<AnyAnswer> = {
       ask,
       prefix,
-      ...(trace && { trace }),
+      trace,
       message: { method: 'POST', path, headers, body },
       read: (reply) => backend.read(ask, readJson(reply), input),
     }
@@ -194,5 +194,5 @@ function answered<A extends AskName>(
 ): Answered<A> {
   const { instance, attempts, prompt, completion } = done
   const answer = done.answer as Asks[A]['answer']
-  return { answer, instance, source, attempts, tokens: { prompt, completion }, ...(forget && { forget }) }
+  return { answer, instance, source, attempts, tokens: { prompt, completion }, forget }
 }

@@ -2,6 +2,7 @@ import type { AskName, Asks, Reply } from '../contract/index.ts'
 import type { Failure } from '../sample/failure.ts'
 import type { Message } from '../sample/sample.ts'
 import type { Trace } from '../tracing/trace.ts'
+import type { Stop } from './abort.ts'
 import type { Forwarded, ForwardRequest } from './forwarded.ts'
 import type { Line } from './line.ts'
 import type { InstanceConfig, ModelConfig } from './model-config.ts'
@@ -38,9 +39,9 @@ export interface AskRequest<A extends AskName = AskName> {
   readonly model: string
   readonly ask: A
   readonly input: RenderedInput[A]
-  readonly reply?: Reply
+  readonly reply?: Reply | undefined
   /** Over the model's own settings. */
-  readonly sampling?: Sampling
+  readonly sampling?: Sampling | undefined
   /** Identity of the question before fencing (with the function's version), hex; the pool adds model, sampling and draw. */
   readonly key: string
   /** Which of several draws of the same question this is, from 0; part of the question's identity. */
@@ -48,14 +49,14 @@ export interface AskRequest<A extends AskName = AskName> {
   /** The constant beginning of the prompt, for prefix affinity; '' for none. Never text of a user alone. */
   readonly prefix: string
   /** The group whose answers share more of the prompt, for group affinity; it counts beside the prefix only. */
-  readonly group?: string
+  readonly group?: string | undefined
   /** Where the first call for the question stands in a trace; absent: in none. Not part of its identity. */
   readonly trace?: Trace | undefined
   /** The only instance that is asked, whatever its state, beside the line: no cache, no sharing, no second call. */
-  readonly instance?: string
+  readonly instance?: string | undefined
   /** On the injected clock, milliseconds. */
   readonly deadline: number
-  readonly signal: AbortSignal
+  readonly signal: AbortSignal | Stop
 }
 
 /** How long somebody waits. `deadline`: on the injected clock, milliseconds. */
@@ -70,7 +71,7 @@ export interface Answered<A extends AskName = AskName> {
   readonly attempts: number
   readonly tokens: { readonly prompt: number; readonly completion: number }
   /** Takes the answer out of the cache, because it turned out to say nothing; absent: it is not there. */
-  readonly forget?: () => void
+  readonly forget?: (() => void) | undefined
 }
 
 /** What `ask` rejects with: already in the words of a sample's failure. */

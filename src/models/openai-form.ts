@@ -16,8 +16,21 @@ export function usage(body: JsonObject): { prompt: number; completion: number } 
   return { prompt: isCount(prompt) ? prompt : 0, completion: isCount(completion) ? completion : 0 }
 }
 
+const unseeded = { chat: new WeakMap<Sampling, string>(), plain: new WeakMap<Sampling, string>() }
+
 /** Settings as the members of a request's JSON, each with a comma before it. Chat and plain prompts differ in logprobs. */
 export function samplingMembers(sampling: Sampling, seedOffset: number, chat: boolean): string {
+  if (sampling.seed !== undefined) return membersOf(sampling, seedOffset, chat)
+  const known = chat ? unseeded.chat : unseeded.plain
+  let text = known.get(sampling)
+  if (text === undefined) {
+    text = membersOf(sampling, seedOffset, chat)
+    known.set(sampling, text)
+  }
+  return text
+}
+
+function membersOf(sampling: Sampling, seedOffset: number, chat: boolean): string {
   const { logprobs, seed, thinking, ...named } = sampling
   const members: Record<string, unknown> = { ...named }
   if (seed !== undefined) members.seed = seed + seedOffset

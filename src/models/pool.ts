@@ -120,7 +120,7 @@ export class InstancePool {
         reject(unreachable())
         return
       }
-      if (stop.stopped) {
+      if (stop.aborted) {
         reject(stopped())
         return
       }

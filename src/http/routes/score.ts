@@ -7,7 +7,7 @@ import { nativeResultText } from '../../wire/native-result-text.ts'
 import { nativeSample, readNativeRows } from '../../wire/native-sample.ts'
 import { odditiesOf } from '../body.ts'
 import { Explanation } from '../explanation.ts'
-import { goneSignal } from '../gone.ts'
+import { whenGone } from '../gone.ts'
 import type { KeyLimits } from '../key-limits.ts'
 import { timeModels } from '../model-time.ts'
 import { traceOf } from '../tracing.ts'
@@ -58,7 +58,7 @@ export function scoreRoutes(app: ZodApp, gateway: Gateway, limits: KeyLimits): v
       reward,
       rows,
       ...(explanation && { onDrawn: (event) => explanation.add(event) }),
-      signal: () => goneSignal(reply),
+      signal: (left) => whenGone(reply, left),
       requestId: request.id,
       trace: traceOf(request),
       isRefusable: true,
