@@ -1,4 +1,5 @@
 import type { Json } from '../sample/json.ts'
+import type { Call } from './function-host.ts'
 import type { Job, JobEnd, JobResult, JobRunner } from './job.ts'
 import type { FunctionSource } from './source.ts'
 import { bind, describe } from './worker/describe.ts'
@@ -28,8 +29,12 @@ export const inPlaceFunctions: ReadonlySet<string> = new Set([
   'yes-no-judge',
 ])
 
-/** Characters of one call's texts that are read on the main thread at most: a millisecond's work or two. */
-export const inPlaceLimit = 262_144
+/** Characters of one call's texts that are read on the main thread at most: a millisecond's work or two, of hostile texts 20. */
+export const inPlaceLimit: Readonly<Record<Call['op'], number>> = {
+  score: 65_536,
+  preprocess: 262_144,
+  postprocess: 262_144,
+}
 
 /** What the rules of one turn of the loop take here at most, but for the call that passes it; the threads do the rest. */
 const turnMs = 16
@@ -87,8 +92,8 @@ function run(loaded: Loaded, job: Job): JobResult {
   return job.type === 'bind' ? bind(loaded.fn, job.options) : runCall(loaded.fn, job, true)
 }
 
-function isLong({ rows, answer }: Extract<Job, { type: 'call' }>): boolean {
-  let left = inPlaceLimit
+function isLong({ op, rows, answer }: Extract<Job, { type: 'call' }>): boolean {
+  let left = inPlaceLimit[op]
   for (const { sample, earlier } of rows) {
     left -= sample.response.length + (sample.rmPrompt?.length ?? 0)
     if (typeof sample.prompt === 'string') left -= sample.prompt.length
