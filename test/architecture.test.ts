@@ -29,7 +29,6 @@ const rooms: Record<string, readonly string[]> = {
   'telemetry/monitors': ['sample', 'statistics', 'engine'],
   gateway: [
     'sample',
-    'tracing',
     'functions',
     'models',
     'plan',

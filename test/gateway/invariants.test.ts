@@ -17,6 +17,7 @@ t.test('whatever happens, a reward is a fact about its sample', async (t) => {
     { policy: 'constant', constant: 1, seed },
     { timeout_s: 0.3, wait_for_instance_s: 0.2 },
   )
+  const calm = await testModel(t, 1, { policy: 'constant', constant: 1, seed })
   const hanging = await testModel(t, 1)
   const mortal = await testModel(
     t,
@@ -24,10 +25,11 @@ t.test('whatever happens, a reward is a fact about its sample', async (t) => {
     { policy: 'constant', constant: 1, latencyMedianMs: 10 },
     { wait_for_instance_s: 2 },
   )
-  const models = { shaky: shaky.config, hanging: hanging.config, mortal: mortal.config }
+  const models = { shaky: shaky.config, calm: calm.config, hanging: hanging.config, mortal: mortal.config }
   const gateway = await testGateway(t, {
     gateway: { models },
     faulty: { steps: [rule, { ...judge, model: 'shaky' }] },
+    sound: { steps: [rule, { ...judge, model: 'calm' }] },
     ruled: {
       steps: [rule, { name: 'other', function: 'echo-rule', options: { plus: 0.25 }, op: 'mul', weight: 2 }],
     },
@@ -47,17 +49,14 @@ t.test('whatever happens, a reward is a fact about its sample', async (t) => {
     const kinds = faultKinds.filter((kind) => kind !== 'slow')
     for (let round = 0; round < 6; round++) {
       for (const server of shaky.servers) {
-        const drawn = Array.from(
-          { length: round === 0 ? 0 : 3 },
-          () => kinds[Math.floor(random() * kinds.length)] ?? '500',
-        )
+        const drawn = Array.from({ length: 3 }, () => kinds[Math.floor(random() * kinds.length)] ?? '500')
         server.set(...drawn.map((kind) => ({ kind, rate: random() })))
       }
       // Each row is a question of its own: 0.0, 1.00, 0.000 and so on.
       const rows = Array.from({ length: 20 }, (_, row) =>
         sampleOf(`${row % 2}.${'0'.repeat(20 * round + row + 1)}`),
       )
-      const outcomes = await outcomesOf(gateway, 'faulty', rows)
+      const outcomes = await outcomesOf(gateway, round === 0 ? 'sound' : 'faulty', rows)
       t.equal(outcomes.length, rows.length)
       for (const [index, outcome] of outcomes.entries()) {
         const expected = (index % 2) + 0.5
