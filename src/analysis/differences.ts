@@ -1,6 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { withDuckDb } from '../dataset/duckdb.ts'
 import { GatewayError } from '../errors.ts'
+import { rowsOf } from './query.ts'
 import { loadScored } from './scored-table.ts'
 
 /** What another config or a later run changed on the same rows. Correlations are means over the groups that have one. */
@@ -43,7 +44,7 @@ async function checkSameRows(
   files: readonly string[],
   other: number,
 ): Promise<void> {
-  const [first] = await objects(
+  const [first] = await rowsOf(
     connection,
     `SELECT coalesce(a.place, b.place)::INT AS place, a.id AS a, b.id AS b
     FROM (FROM scored WHERE file = 0) a FULL JOIN (FROM scored WHERE file = ${other}) b ON a.place = b.place
@@ -61,15 +62,15 @@ async function difference(connection: DuckDBConnection, other: number): Promise<
   await connection.run(`CREATE OR REPLACE TEMP TABLE pair AS
     SELECT a.place, a.id, a.reward AS a, b.reward AS b, coalesce(a.grp, b.grp) AS grp
     FROM scored a JOIN scored b ON a.place = b.place WHERE a.file = 0 AND b.file = ${other}`)
-  const [total] = await objects(
+  const [total] = await rowsOf(
     connection,
     `SELECT count(*)::DOUBLE AS rows, count_if(a IS DISTINCT FROM b)::DOUBLE AS changed,
       count_if(a IS NULL AND b IS NOT NULL)::DOUBLE AS gained, count_if(a IS NOT NULL AND b IS NULL)::DOUBLE AS lost,
       avg(b - a) AS "meanChange" FROM pair`,
   )
-  const [ranks] = await objects(connection, groupRanks)
-  const [tau] = await objects(connection, kendallTau)
-  const moved = await objects(
+  const [ranks] = await rowsOf(connection, groupRanks)
+  const [tau] = await rowsOf(connection, kendallTau)
+  const moved = await rowsOf(
     connection,
     `SELECT id, a, b FROM pair WHERE a <> b ORDER BY abs(b - a) DESC, place LIMIT ${movedRows}`,
   )
@@ -93,6 +94,3 @@ const kendallTau = `WITH paired AS (SELECT * FROM pair WHERE grp IS NOT NULL AND
   grouped AS (SELECT grp, sum(da * db) / sqrt(sum(da * da)::DOUBLE * sum(db * db)::DOUBLE) AS tau FROM pairs
     GROUP BY grp HAVING sum(da * da) > 0 AND sum(db * db) > 0)
   SELECT avg(tau) AS kendall FROM grouped`
-
-const objects = async (connection: DuckDBConnection, sql: string) =>
-  (await connection.runAndReadAll(sql)).getRowObjectsJson()

@@ -1,14 +1,13 @@
 import { type AnalysisOptions, highValueGroups, solvedGroups } from '../analysis/analysis.ts'
+import { figuresOf, sorted } from '../analysis/figure-inputs.ts'
 import { readings } from '../analysis/readings.ts'
-import { GatewayError } from '../errors.ts'
 import { drawn } from '../report/chart.ts'
 import { pngOf } from '../report/sheet.ts'
 import { trainingSheet } from '../report/training-sheet.ts'
 import { analysisText, readingsText, runText, validationLines } from './analysis-text.ts'
-import { finiteNumber, oneOf, parsed } from './arguments.ts'
+import { finiteNumber, misused, oneOf, parsed, text, textOr, texts } from './arguments.ts'
 import type { Command, Io } from './command.ts'
 import { deliver } from './deliver.ts'
-import { figuresOf, sorted } from './figure-inputs.ts'
 
 const usage = `reward-gateway analyze FILE... [--log FILE]... [--plot FILE] [--format text|json|lines] [--solved-at N]
                        [--select high-value|zero|best --output FILE] [--variance-min N] [--entropy-min N]
@@ -30,23 +29,23 @@ export const command: Command = {
   summary: 'gives the figures of scored files, records and training logs',
   usage,
   async run(argv, io) {
-    const { values, positionals: files } = parsed({
-      args: [...argv],
-      allowPositionals: true,
-      options: {
-        log: { type: 'string', multiple: true, default: [] },
-        plot: { type: 'string' },
-        'solved-at': { type: 'string', default: '1' },
-        format: { type: 'string', default: 'text' },
-        select: { type: 'string' },
-        output: { type: 'string' },
-        'variance-min': { type: 'string', default: '0.05' },
-        'entropy-min': { type: 'string', default: '0.2' },
+    const { values, positionals: files } = parsed(
+      argv,
+      {
+        log: texts,
+        plot: text,
+        'solved-at': textOr('1'),
+        format: textOr('text'),
+        select: text,
+        output: text,
+        'variance-min': textOr('0.05'),
+        'entropy-min': textOr('0.2'),
       },
-    })
+      'files',
+    )
     const format = oneOf('format', values.format, ['text', 'json', 'lines'])
     if (files.length + values.log.length === 0) {
-      throw new GatewayError('RG_COMMAND_INVALID', `a scored file or a training log is needed.\n${usage}`)
+      throw misused('a scored file or a training log is needed.', usage)
     }
     const options = {
       solvedAt: finiteNumber('solved-at', values['solved-at']),
@@ -58,25 +57,19 @@ export const command: Command = {
     }
     const { plot } = values
     if (plot !== undefined && !/\.(?:svg|png)$/.test(plot)) {
-      throw new GatewayError(
-        'RG_COMMAND_INVALID',
-        `--plot ${plot}: a name that ends in .svg or .png is needed`,
-      )
+      throw misused(`--plot ${plot}: a name that ends in .svg or .png is needed`)
     }
     const inputs = await sorted(files, values.log)
     if (values.select !== undefined) {
       const which = oneOf('select', values.select, selections)
       if (!values.output || inputs.scored.length === 0 || inputs.logs.length > 0) {
-        throw new GatewayError(
-          'RG_COMMAND_INVALID',
-          '--select needs scored files, no logs, and --output FILE',
-        )
+        throw misused('--select needs scored files, no logs, and --output FILE')
       }
       io.stdout.write(await select(which, inputs.scored, options, values.output, io))
       return 0
     }
     if ((plot !== undefined || format === 'lines') && inputs.logs.length === 0) {
-      throw new GatewayError('RG_COMMAND_INVALID', "this is of training logs; 'report' draws scored files")
+      throw misused("this is of training logs; 'report' draws scored files")
     }
     const { analysis, runs } = await figuresOf(inputs, options)
     if (plot !== undefined) {
@@ -85,7 +78,7 @@ export const command: Command = {
     }
     const found = readings(analysis, runs)
     const lines = runs.map(validationLines)
-    const text = {
+    const forms = {
       json: () =>
         `${JSON.stringify({ ...analysis, logs: runs.map(({ metrics, ...run }) => run), readings: found }, null, 2)}\n`,
       lines: () => lines.join(''),
@@ -100,7 +93,7 @@ export const command: Command = {
           .filter(Boolean)
           .join('\n'),
     }
-    io.stdout.write(text[format]())
+    io.stdout.write(forms[format]())
     return 0
   },
 }

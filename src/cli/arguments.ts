@@ -1,36 +1,73 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { GatewayError } from '../errors.ts'
 
-/** node's parseArgs, with what is wrong said as RG_COMMAND_INVALID. */
-export function parsed<T extends ParseArgsConfig>(config: T): ReturnType<typeof parseArgs<T>> {
+/** An option that takes a text; absent: undefined. */
+export const text = { type: 'string' } as const
+
+/** An option that takes a text; absent: this one. */
+export const textOr = (usual: string) => ({ type: 'string', default: usual }) as const
+
+/** An option that may be given several times. */
+export const texts = { type: 'string', multiple: true, default: [] as string[] } as const
+
+/** An option that takes nothing. */
+export const flag = { type: 'boolean', default: false } as const
+
+/** An option that takes a text for each of these names. */
+export const textsOf = <K extends string>(names: Readonly<Record<K, unknown>>): Record<K, typeof text> =>
+  Object.fromEntries(Object.keys(names).map((name) => [name, text])) as Record<K, typeof text>
+
+type Options = NonNullable<ParseArgsConfig['options']>
+
+/** node's parseArgs, with what is wrong said as RG_COMMAND_INVALID; `files`: words that are no options are allowed. */
+export function parsed<T extends Options>(
+  argv: readonly string[],
+  options: T,
+  files?: 'files',
+): ReturnType<typeof parseArgs<{ options: T; allowPositionals: true }>> {
   try {
-    return parseArgs(config)
+    return parseArgs({ args: [...argv], options, allowPositionals: files !== undefined }) as ReturnType<
+      typeof parseArgs<{ options: T; allowPositionals: true }>
+    >
   } catch (cause) {
     const message = cause instanceof Error ? cause.message : String(cause)
     throw new GatewayError('RG_COMMAND_INVALID', `${message} See --help.`, { cause })
   }
 }
 
+/** RG_COMMAND_INVALID, to be thrown; with the usage below it where more is amiss than one value. */
+export const misused = (why: string, usage?: string): GatewayError =>
+  new GatewayError('RG_COMMAND_INVALID', usage === undefined ? why : `${why}\n${usage}`)
+
 /** A whole number from an option; throws RG_COMMAND_INVALID naming the option. */
 export function wholeNumber(option: string, text: string, low = 0, high = Number.MAX_SAFE_INTEGER): number {
   const number = /^\d+$/.test(text) ? Number(text) : Number.NaN
   if (number >= low && number <= high) return number
-  throw new GatewayError(
-    'RG_COMMAND_INVALID',
-    `--${option} ${text}: a whole number from ${low} to ${high} is needed`,
-  )
+  throw misused(`--${option} ${text}: a whole number from ${low} to ${high} is needed`)
 }
+
+/** What makes draws repeatable: 32 bits. */
+export const seedNumber = (text: string): number => wholeNumber('seed', text, 0, 0xffff_ffff)
 
 /** One of these words from an option; throws RG_COMMAND_INVALID naming the option. */
 export function oneOf<T extends string>(option: string, text: string, words: readonly T[]): T {
   const word = words.find((one) => one === text)
   if (word !== undefined) return word
-  throw new GatewayError('RG_COMMAND_INVALID', `--${option} ${text}: one of ${words.join(', ')} is needed`)
+  throw misused(`--${option} ${text}: one of ${words.join(', ')} is needed`)
 }
 
 /** A finite number from an option; throws RG_COMMAND_INVALID naming the option. */
-export function finiteNumber(option: string, text: string): number {
+export function finiteNumber(
+  option: string,
+  text: string,
+  [low, high]: readonly [number, number] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY],
+): number {
   const number = text.trim() === '' ? Number.NaN : Number(text)
-  if (Number.isFinite(number)) return number
-  throw new GatewayError('RG_COMMAND_INVALID', `--${option} ${text}: a number is needed`)
+  if (Number.isFinite(number) && number >= low && number <= high) return number
+  const bounds = Number.isFinite(low) ? ` from ${low} to ${high}` : ''
+  throw misused(`--${option} ${text}: a number${bounds} is needed`)
 }
+
+/** null where the option was not given. */
+export const given = <T>(text: string | undefined, read: (text: string) => T): T | null =>
+  text === undefined ? null : read(text)

@@ -5,12 +5,11 @@ import { junit } from '../audit/junit.ts'
 import { auditParsers, nameOfReply } from '../audit/parsers.ts'
 import { readAuditRows } from '../audit/read-rows.ts'
 import { modelStepNames } from '../dataset/sample-rows.ts'
-import { GatewayError } from '../errors.ts'
 import { openGateway } from '../gateway/gateway.ts'
-import { parsed, wholeNumber } from './arguments.ts'
+import { finiteNumber, flag, given, misused, parsed, text, textOr, wholeNumber } from './arguments.ts'
 import { auditText } from './audit-text.ts'
 import type { Command } from './command.ts'
-import { configsOf } from './configs.ts'
+import { configsOf, functionOptions } from './configs.ts'
 import { deliver } from './deliver.ts'
 import { progressLine } from './progress.ts'
 import { rewardOf } from './reward-choice.ts'
@@ -29,31 +28,26 @@ The exit code is 1 where an answer that ignores the task is paid at least as muc
 the best verdict, or where the success rate of an attack is above --fail-above (0 to 1).`
 
 const options = {
-  reward: { type: 'string' },
-  function: { type: 'string' },
-  options: { type: 'string', default: '{}' },
-  input: { type: 'string' },
-  rows: { type: 'string', default: '50' },
-  against: { type: 'string', default: 'judge,rule,cost' },
-  'fail-above': { type: 'string' },
-  format: { type: 'string', default: 'text' },
-  output: { type: 'string' },
-  verbose: { type: 'boolean', default: false },
-  'reward-functions': { type: 'string', multiple: true, default: [] as string[] },
+  reward: text,
+  ...functionOptions,
+  input: text,
+  rows: textOr('50'),
+  against: textOr('judge,rule,cost'),
+  'fail-above': text,
+  format: textOr('text'),
+  output: text,
+  verbose: flag,
 } as const
 
 export const command: Command = {
   summary: 'attacks a reward and says what it pays for nothing',
   usage,
   async run(argv, io) {
-    const { values, positionals } = parsed({ args: [...argv], options, allowPositionals: true })
+    const { values, positionals } = parsed(argv, options, 'files')
     const [config] = positionals
     if (!values.input || positionals.length > 1 || Boolean(config) === Boolean(values.function))
-      throw new GatewayError(
-        'RG_COMMAND_INVALID',
-        `--input and one CONFIG or --function are needed.\n${usage}`,
-      )
-    const limit = values['fail-above'] === undefined ? null : shareOf('fail-above', values['fail-above'])
+      throw misused('--input and one CONFIG or --function are needed.', usage)
+    const limit = given(values['fail-above'], (text) => finiteNumber('fail-above', text, [0, 1]))
     const write = writerOf(values.format, values.verbose)
     const kinds = values.against.split(',')
     const most = wholeNumber('rows', values.rows, 1, 100_000)
@@ -108,11 +102,5 @@ function writerOf(format: string, verbose: boolean): Writer {
   if (format === 'json') return (findings) => `${JSON.stringify(findings, null, 2)}\n`
   if (format === 'junit') return (findings, failing) => junit(findings, (attack) => failing.has(attack))
   if (format === 'text') return (findings, failing) => auditText(findings, failing, verbose)
-  throw new GatewayError('RG_COMMAND_INVALID', `--format ${format}: text, json or junit is needed`)
-}
-
-function shareOf(option: string, text: string): number {
-  const value = Number(text)
-  if (text.trim() !== '' && value >= 0 && value <= 1) return value
-  throw new GatewayError('RG_COMMAND_INVALID', `--${option} ${text}: a number from 0 to 1 is needed`)
+  throw misused(`--format ${format}: text, json or junit is needed`)
 }

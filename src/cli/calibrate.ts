@@ -3,8 +3,8 @@ import { valueAt } from '../dataset/fields.ts'
 import { openRows } from '../dataset/open-rows.ts'
 import { eachRow } from '../dataset/row-source.ts'
 import { GatewayError } from '../errors.ts'
-import { figureColumn, numberText } from '../report/figure-text.ts'
-import { finiteNumber, oneOf, parsed } from './arguments.ts'
+import { figureColumn, numberText } from '../report/figure-table.ts'
+import { finiteNumber, misused, oneOf, parsed, text, textOr } from './arguments.ts'
 import type { Command, Io } from './command.ts'
 import { textTable } from './table.ts'
 
@@ -18,23 +18,22 @@ export const command: Command = {
   summary: "compares a judge's scores with people's labels",
   usage,
   async run(argv, io) {
-    const { values, positionals } = parsed({
-      args: [...argv],
-      allowPositionals: true,
-      options: {
-        labels: { type: 'string' },
-        label: { type: 'string' },
-        term: { type: 'string' },
-        threshold: { type: 'string', default: '0.5' },
-        format: { type: 'string', default: 'text' },
+    const { values, positionals } = parsed(
+      argv,
+      {
+        labels: text,
+        label: text,
+        term: text,
+        threshold: textOr('0.5'),
+        format: textOr('text'),
       },
-    })
+      'files',
+    )
     const format = oneOf('format', values.format, ['text', 'json'])
     const threshold = finiteNumber('threshold', values.threshold)
     const { labels, label, term } = values
     const [scored] = positionals
-    if (!scored || !labels || !label)
-      throw new GatewayError('RG_COMMAND_INVALID', `SCORED, --labels and --label are needed.\n${usage}`)
+    if (!scored || !labels || !label) throw misused('SCORED, --labels and --label are needed.', usage)
     const labelled = await labelsOf(labels, label, io)
     const rows: { score: number | null; label: boolean }[] = []
     for await (const { value } of eachRow(await openRows(scored, io.stdin))) {

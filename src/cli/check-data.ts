@@ -8,48 +8,43 @@ import { openPolicy } from '../policy/policy.ts'
 import { openReward } from '../preflight/opened-reward.ts'
 import { type PreflightJob, preflight } from '../preflight/preflight.ts'
 import type { Sampled } from '../preflight/signal-probe.ts'
-import { finiteNumber, oneOf, wholeNumber } from './arguments.ts'
+import {
+  finiteNumber,
+  flag,
+  given,
+  misused,
+  oneOf,
+  type parsed,
+  seedNumber,
+  text,
+  textOr,
+  texts,
+  wholeNumber,
+} from './arguments.ts'
 import { reportText } from './check-text.ts'
 import type { Io } from './command.ts'
 import { progressLine } from './progress.ts'
 
 /** The options of `check` that concern data. */
 export const dataOptions = {
-  data: { type: 'string', multiple: true, default: [] as string[] },
-  reward: { type: 'string' },
-  gold: { type: 'string' },
-  rows: { type: 'string' },
-  'answer-tokens': { type: 'string' },
-  policy: { type: 'string' },
-  'policy-model': { type: 'string' },
-  'policy-key-env': { type: 'string' },
-  prompts: { type: 'string', default: '5' },
-  answers: { type: 'string', default: '8' },
-  temperature: { type: 'string', default: '1' },
-  'max-tokens': { type: 'string', default: '1024' },
-  seed: { type: 'string', default: '42' },
-  strict: { type: 'boolean', default: false },
-  format: { type: 'string', default: 'text' },
+  data: texts,
+  reward: text,
+  gold: text,
+  rows: text,
+  'answer-tokens': text,
+  policy: text,
+  'policy-model': text,
+  'policy-key-env': text,
+  prompts: textOr('5'),
+  answers: textOr('8'),
+  temperature: textOr('1'),
+  'max-tokens': textOr('1024'),
+  seed: textOr('42'),
+  strict: flag,
+  format: textOr('text'),
 } as const
 
-/** Their values. */
-export interface DataValues {
-  readonly data: readonly string[]
-  readonly reward?: string | undefined
-  readonly gold?: string | undefined
-  readonly rows?: string | undefined
-  readonly 'answer-tokens'?: string | undefined
-  readonly policy?: string | undefined
-  readonly 'policy-model'?: string | undefined
-  readonly 'policy-key-env'?: string | undefined
-  readonly prompts: string
-  readonly answers: string
-  readonly temperature: string
-  readonly 'max-tokens': string
-  readonly seed: string
-  readonly strict: boolean
-  readonly format: string
-}
+type DataValues = ReturnType<typeof parsed<typeof dataOptions>>['values']
 
 /** Checks data against a reward; the exit code is 1 where something is wrong, with `strict` also where something may be. */
 export async function checkData(
@@ -61,7 +56,7 @@ export async function checkData(
   const format = oneOf('format', values.format, ['text', 'json'])
   const plan = planOf(resolved, values.reward)
   const probed = wholeNumber('prompts', values.prompts, 1, 10_000)
-  const seed = wholeNumber('seed', values.seed, 0, 2 ** 32 - 1)
+  const seed = seedNumber(values.seed)
   const files: PreflightJob['files'][number][] = []
   for (const path of values.data) files.push({ path, source: await openRows(path, io.stdin) })
   const sampled = await sampledOf(values, seed, io)
@@ -77,8 +72,8 @@ export async function checkData(
       opened,
       files,
       goldPath: values.gold ?? null,
-      answerTokens: wholeOrNull('answer-tokens', values['answer-tokens']),
-      maxRows: wholeOrNull('rows', values.rows) ?? Number.POSITIVE_INFINITY,
+      answerTokens: given(values['answer-tokens'], (text) => wholeNumber('answer-tokens', text, 1)),
+      maxRows: given(values.rows, (text) => wholeNumber('rows', text, 1)) ?? Number.POSITIVE_INFINITY,
       sampled,
       probed,
       seed,
@@ -100,19 +95,13 @@ export async function checkData(
   }
 }
 
-const wholeOrNull = (option: string, text: string | undefined): number | null =>
-  text === undefined ? null : wholeNumber(option, text, 1)
-
 function planOf({ plans }: Resolved, named: string | undefined): Plan {
   const names = [...plans.keys()]
   const plan = plans.get(named ?? (names.length === 1 ? (names[0] ?? '') : ''))
   if (plan) return plan
   if (named !== undefined)
     throw new GatewayError('RG_REWARD_UNKNOWN', `no reward '${named}'${didYouMean(named, names)}`)
-  throw new GatewayError(
-    'RG_COMMAND_INVALID',
-    `the configs hold ${names.length} rewards (${names.join(', ')}): choose one with --reward`,
-  )
+  throw misused(`the configs hold ${names.length} rewards (${names.join(', ')}): choose one with --reward`)
 }
 
 /** Throws RG_COMMAND_INVALID, or RG_MODEL_FAILED where the policy's model cannot be named. */

@@ -12,7 +12,7 @@ import { type Resolved, resolvePlans } from '../plan/resolve.ts'
 import { traceMarker } from '../preflight/marker.ts'
 import type { Sample } from '../sample/sample.ts'
 import { openWireTruths } from '../wire/truths.ts'
-import { parsed } from './arguments.ts'
+import { misused, parsed, text, texts } from './arguments.ts'
 import { checkData, dataOptions } from './check-data.ts'
 import type { Command, Io } from './command.ts'
 
@@ -35,19 +35,18 @@ export const command: Command = {
   summary: 'explains what configs would do, or names every mistake in them',
   usage,
   async run(argv, io) {
-    const { values, positionals } = parsed({
-      args: [...argv],
-      allowPositionals: true,
-      options: {
-        'reward-functions': { type: 'string', multiple: true, default: [] },
-        input: { type: 'string' },
+    const { values, positionals } = parsed(
+      argv,
+      {
+        'reward-functions': texts,
+        input: text,
         ...dataOptions,
       },
-    })
-    if (positionals.length === 0)
-      throw new GatewayError('RG_COMMAND_INVALID', `no config is named.\n${usage}`)
+      'files',
+    )
+    if (positionals.length === 0) throw misused('no config is named.', usage)
     if (values.policy !== undefined && values.data.length === 0)
-      throw new GatewayError('RG_COMMAND_INVALID', `--policy needs --data.\n${usage}`)
+      throw misused('--policy needs --data.', usage)
     const sample = values.input === undefined ? plainSample : await firstSample(values.input, io)
     const configs = readConfigs(configTexts(positionals), io.env)
     const { folders, timeout_s, python } = configs.gateway.functions

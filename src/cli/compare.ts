@@ -1,13 +1,22 @@
 import { compareAnswers, type Part } from '../analysis/policy-comparison.ts'
-import { GatewayError } from '../errors.ts'
 import { policyReport, starNote } from '../report/policy-report.ts'
 import { written } from '../report/write.ts'
-import { finiteNumber, oneOf, parsed, wholeNumber } from './arguments.ts'
+import {
+  finiteNumber,
+  given,
+  misused,
+  oneOf,
+  parsed,
+  seedNumber,
+  text,
+  textOr,
+  wholeNumber,
+} from './arguments.ts'
 import type { Command } from './command.ts'
 import { deliver } from './deliver.ts'
 import { comparisonCsv } from './policy-csv.ts'
 import { policyFiles, readPolicies } from './policy-files.ts'
-import { tablesText } from './policy-text.ts'
+import { tablesText } from './table.ts'
 
 const usage = `reward-gateway compare BASE [TRAINED...] [--format text|csv|md|json|html|svg|png] [--output FILE]
                        [--k N] [--solved-at N] [--rounds N] [--seed N]
@@ -28,26 +37,26 @@ export const command: Command = {
   summary: 'compares policies on the same data',
   usage,
   async run(argv, io) {
-    const { values, positionals } = parsed({
-      args: [...argv],
-      allowPositionals: true,
-      options: {
-        format: { type: 'string' },
-        output: { type: 'string' },
-        k: { type: 'string' },
-        'solved-at': { type: 'string' },
-        rounds: { type: 'string', default: '2000' },
-        seed: { type: 'string', default: '0' },
+    const { values, positionals } = parsed(
+      argv,
+      {
+        format: text,
+        output: text,
+        k: text,
+        'solved-at': text,
+        rounds: textOr('2000'),
+        seed: textOr('0'),
       },
-    })
+      'files',
+    )
     const { output } = values
     const ending = formats.find((one) => output?.endsWith(`.${one}`)) ?? 'text'
     const format = values.format === undefined ? ending : oneOf('format', values.format, formats)
-    if (positionals.length === 0) throw new GatewayError('RG_COMMAND_INVALID', `BASE is needed.\n${usage}`)
-    const k = values.k === undefined ? null : wholeNumber('k', values.k, 1, 1024)
-    const solvedAt = values['solved-at'] === undefined ? null : finiteNumber('solved-at', values['solved-at'])
+    if (positionals.length === 0) throw misused('BASE is needed.', usage)
+    const k = given(values.k, (text) => wholeNumber('k', text, 1, 1024))
+    const solvedAt = given(values['solved-at'], (text) => finiteNumber('solved-at', text))
     const rounds = wholeNumber('rounds', values.rounds, 100, 100_000)
-    const seed = wholeNumber('seed', values.seed, 0, 0xffff_ffff)
+    const seed = seedNumber(values.seed)
     const policies = await policyFiles(positionals)
     const names = policies.map(({ name }) => name)
     const { answers, kOf, solvedAtOf, warnings } = await readPolicies(policies, { k, solvedAt }, io)

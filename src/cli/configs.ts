@@ -2,6 +2,10 @@ import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { GatewayError } from '../errors.ts'
+import { misused, text, textOr, texts } from './arguments.ts'
+
+/** A reward that is a single function, and where to look for functions. */
+export const functionOptions = { function: text, options: textOr('{}'), 'reward-functions': texts } as const
 
 /** What openGateway reads: files and folders of configs, or one made from a single function. */
 export interface ConfigSources {
@@ -16,16 +20,21 @@ export function configsOf(values: {
   options?: string
 }): ConfigSources {
   const { config, function: name, options = '{}' } = values
-  if (name !== undefined)
-    return { configs: [], inline: [{ file: `${name}.json`, text: oneStep(name, options) }] }
+  if (name !== undefined) return inlineReward(name, [{ name, function: name, options: optionsIn(options) }])
   return { configs: [config ?? shippedConfigs()], inline: [] }
 }
 
-function oneStep(name: string, options: string): string {
+/** A reward of its own name and steps, as if a config file held it. */
+export const inlineReward = (name: string, steps: readonly unknown[]): ConfigSources => ({
+  configs: [],
+  inline: [{ file: `${name}.json`, text: JSON.stringify({ steps }) }],
+})
+
+function optionsIn(text: string): unknown {
   try {
-    return JSON.stringify({ steps: [{ name, function: name, options: JSON.parse(options) }] })
+    return JSON.parse(text)
   } catch (cause) {
-    throw new GatewayError('RG_COMMAND_INVALID', `--options ${options}: no JSON`, { cause })
+    throw new GatewayError('RG_COMMAND_INVALID', `--options ${text}: no JSON`, { cause })
   }
 }
 
@@ -35,7 +44,6 @@ export function shippedConfigs(): string {
   const found = ['../../rm-configs', '../../../rm-configs']
     .map((path) => join(here, path))
     .find((path) => existsSync(path))
-  if (!found)
-    throw new GatewayError('RG_COMMAND_INVALID', 'the package has lost its rm-configs; give --config')
+  if (!found) throw misused('the package has lost its rm-configs; give --config')
   return found
 }

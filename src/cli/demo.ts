@@ -1,6 +1,6 @@
 import { type ExampleRollout, exampleRollouts } from '../simulate/word-problems.ts'
 import type { NativeResult } from '../wire/native-result.ts'
-import { parsed } from './arguments.ts'
+import { flag, parsed } from './arguments.ts'
 import type { Command, Io } from './command.ts'
 import { shippedConfigs } from './configs.ts'
 import { countsTable, groupTable, sampleTable, serverTable } from './demo-tables.ts'
@@ -18,7 +18,7 @@ export const command: Command = {
   summary: 'scores example rollouts with simulated judges and shows what happened',
   usage,
   async run(argv, io) {
-    const { values } = parsed({ args: [...argv], options: { keep: { type: 'boolean', default: false } } })
+    const { values } = parsed(argv, { keep: flag })
     const judges = await startJudges({ latencyMedianMs: 20 })
     const server = await openServer({
       configs: [shippedConfigs()],

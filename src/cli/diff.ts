@@ -2,10 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Difference, differences } from '../analysis/differences.ts'
-import { GatewayError } from '../errors.ts'
 import { openGateway } from '../gateway/gateway.ts'
-import { figureColumn, numberText, shareText } from '../report/figure-text.ts'
-import { oneOf, parsed } from './arguments.ts'
+import { figureColumn, numberText, shareText } from '../report/figure-table.ts'
+import { misused, oneOf, parsed, text, textOr, texts } from './arguments.ts'
 import type { Command, Io } from './command.ts'
 import { rewardOf } from './reward-choice.ts'
 import { scoreFile } from './score-file.ts'
@@ -21,25 +20,24 @@ export const command: Command = {
   summary: 'compares scored files, or rewards on the same file',
   usage,
   async run(argv, io) {
-    const { values, positionals } = parsed({
-      args: [...argv],
-      allowPositionals: true,
-      options: {
-        input: { type: 'string' },
-        format: { type: 'string', default: 'text' },
-        'reward-functions': { type: 'string', multiple: true, default: [] },
+    const { values, positionals } = parsed(
+      argv,
+      {
+        input: text,
+        format: textOr('text'),
+        'reward-functions': texts,
       },
-    })
+      'files',
+    )
     const format = oneOf('format', values.format, ['text', 'json'])
-    if (positionals.length < 2)
-      throw new GatewayError('RG_COMMAND_INVALID', `two files are needed.\n${usage}`)
+    if (positionals.length < 2) throw misused('two files are needed.', usage)
     const folder = await mkdtemp(join(tmpdir(), 'reward-gateway-'))
     try {
       const files: string[] = []
       for (const [at, one] of positionals.entries()) {
         const isConfig = /\.(?:ya?ml|json)$/.test(one)
         if (isConfig && values.input === undefined) {
-          throw new GatewayError('RG_COMMAND_INVALID', `${one} is a config: --input names the rows to score`)
+          throw misused(`${one} is a config: --input names the rows to score`)
         }
         const scored = join(folder, `${at}.jsonl`)
         if (isConfig) await score(one, values.input ?? '', scored, values['reward-functions'], io)

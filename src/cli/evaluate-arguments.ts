@@ -1,9 +1,19 @@
 import { GatewayError, type Problem } from '../errors.ts'
 import { type BenchmarkSettings, benchmarkSettings } from '../evaluation/benchmark-settings.ts'
-import { finiteNumber, oneOf, parsed, wholeNumber } from './arguments.ts'
-
-const text = { type: 'string' } as const
-const flag = { type: 'boolean', default: false } as const
+import {
+  finiteNumber,
+  flag,
+  misused,
+  oneOf,
+  parsed,
+  seedNumber,
+  text,
+  textOr,
+  texts,
+  textsOf,
+  wholeNumber,
+} from './arguments.ts'
+import { functionOptions } from './configs.ts'
 
 /** Option -> setting of a benchmark. */
 const numbers = {
@@ -21,24 +31,19 @@ const numbers = {
 } as const satisfies Record<string, keyof BenchmarkSettings>
 
 const options = {
-  ...(Object.fromEntries(Object.keys(numbers).map((name) => [name, text])) as Record<
-    keyof typeof numbers,
-    typeof text
-  >),
+  ...textsOf(numbers),
   data: text,
   suite: text,
   reward: text,
   config: text,
-  function: text,
-  options: { type: 'string', default: '{}' },
-  'reward-functions': { type: 'string', multiple: true, default: [] as string[] },
-  policy: { type: 'string', multiple: true, default: [] as string[] },
+  ...functionOptions,
+  policy: texts,
   model: text,
-  backend: { type: 'string', default: 'openai' },
+  backend: textOr('openai'),
   'api-key-env': text,
-  concurrency: { type: 'string', default: '64' },
-  'timeout-s': { type: 'string', default: '600' },
-  'wait-s': { type: 'string', default: '30' },
+  concurrency: textOr('64'),
+  'timeout-s': textOr('600'),
+  'wait-s': textOr('30'),
   stop: { type: 'string', multiple: true },
   'keep-stop': flag,
   seed: text,
@@ -46,31 +51,24 @@ const options = {
   output: text,
   resume: flag,
   'failed-only': flag,
-  format: { type: 'string', default: 'text' },
+  format: textOr('text'),
 } as const
 
 /** What `evaluate` was asked for, checked. */
 export function readEvaluateArguments(argv: readonly string[], usage: string) {
-  const { values } = parsed({ args: [...argv], options })
+  const { values } = parsed(argv, options)
   const { data, suite, output, policy } = values
   const isOne = Boolean(data) !== Boolean(suite)
   if (!isOne || !output || policy.length === 0) {
-    throw new GatewayError(
-      'RG_COMMAND_INVALID',
-      `--policy, --output and one of --data and --suite are needed.\n${usage}`,
-    )
+    throw misused('--policy, --output and one of --data and --suite are needed.', usage)
   }
   if (suite && (values.reward || values.function))
-    throw new GatewayError(
-      'RG_COMMAND_INVALID',
-      'a suite names its rewards: leave --reward and --function out',
-    )
-  if (values.config && values.function)
-    throw new GatewayError('RG_COMMAND_INVALID', 'give one of --config and --function')
+    throw misused('a suite names its rewards: leave --reward and --function out')
+  if (values.config && values.function) throw misused('give one of --config and --function')
   const backend = oneOf('backend', values.backend, ['openai', 'vllm', 'sglang'])
   const over = settingsOf(values)
   if (backend === 'openai' && (over.top_k !== undefined || over.min_p !== undefined))
-    throw new GatewayError('RG_COMMAND_INVALID', '--top-k and --min-p need --backend vllm or sglang')
+    throw misused('--top-k and --min-p need --backend vllm or sglang')
   return {
     ...values,
     output,
@@ -92,8 +90,7 @@ function settingsOf(values: Readonly<Record<string, unknown>>): BenchmarkSetting
     if (typeof value === 'string') given[setting] = finiteNumber(option, value)
   }
   if (values.stop !== undefined) given.stop = values.stop
-  if (typeof values.seed === 'string')
-    given.seed = values.seed === 'none' ? 'none' : wholeNumber('seed', values.seed, 0, 0xffff_ffff)
+  if (typeof values.seed === 'string') given.seed = values.seed === 'none' ? 'none' : seedNumber(values.seed)
   if (values.chat === true) given.chat = true
   if (values['keep-stop'] === true) given.include_stop_str_in_output = true
   const read = benchmarkSettings.safeParse(given)

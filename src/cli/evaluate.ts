@@ -14,8 +14,8 @@ import type { Command, Io } from './command.ts'
 import { type ConfigSources, configsOf } from './configs.ts'
 import { type EvaluateArguments, readEvaluateArguments } from './evaluate-arguments.ts'
 import { evaluateProgress } from './evaluate-progress.ts'
-import { tablesText } from './policy-text.ts'
 import { rewardOf } from './reward-choice.ts'
+import { tablesText } from './table.ts'
 
 const usage = `reward-gateway evaluate (--data FILE --reward NAME --output FILE | --suite FILE --output FOLDER) --policy URL...
                         [--config FILE | --function NAME [--options JSON]] [--reward-functions DIR] [--model NAME]
@@ -94,7 +94,7 @@ function single(
   { data = '', function: name, reward: named, over }: EvaluateArguments,
 ): EvaluationSettings {
   const reward = rewardOf(gateway, name ?? named)
-  const one = settled({ name: reward, data, reward }, over)
+  const one = settled({ name: reward, place: 0, data, reward }, over)
   if (one.k <= one.n * one.runs) return one
   throw new GatewayError('RG_COMMAND_INVALID', `--k ${one.k}: a row gets ${one.n * one.runs} answers`)
 }

@@ -2,7 +2,7 @@ import { GatewayError } from '../errors.ts'
 import { configTexts } from '../plan/config-files.ts'
 import { readConfigs } from '../plan/configs.ts'
 import { findRecords } from '../telemetry/record/read-records.ts'
-import { parsed } from './arguments.ts'
+import { misused, parsed, text } from './arguments.ts'
 import type { Command, Io } from './command.ts'
 import { explainRecord } from './explain-record.ts'
 
@@ -15,14 +15,9 @@ export const command: Command = {
   summary: 'shows why a recorded sample got its reward',
   usage,
   async run(argv, io) {
-    const { values, positionals } = parsed({
-      args: [...argv],
-      allowPositionals: true,
-      options: { records: { type: 'string' }, config: { type: 'string' } },
-    })
+    const { values, positionals } = parsed(argv, { records: text, config: text }, 'files')
     const [id] = positionals
-    if (id === undefined || positionals.length > 1)
-      throw new GatewayError('RG_COMMAND_INVALID', `one record id is needed.\n${usage}`)
+    if (id === undefined || positionals.length > 1) throw misused('one record id is needed.', usage)
     const folder = values.records ?? configured(values.config, io)
     const rows = await findRecords(folder, id).catch((cause) => {
       throw new GatewayError('RG_INPUT_INVALID', `${folder}: ${cause.message}`, { cause })

@@ -5,7 +5,7 @@ import type { Imported } from '../import/imported.ts'
 import { importOpenaiGrader } from '../import/openai-grader.ts'
 import { importVerlConfig } from '../import/verl-config.ts'
 import { didYouMean } from '../nearest-name.ts'
-import { parsed } from './arguments.ts'
+import { flag, misused, parsed, text, textOr } from './arguments.ts'
 import type { Command, Io } from './command.ts'
 
 const usage = `reward-gateway import verl-config FILE [--rule NAME] [--reference] [--output DIR] [--name NAME] [--force]
@@ -23,17 +23,17 @@ export const command: Command = {
   summary: 'turns verl settings or an OpenAI grader into an rm-config',
   usage,
   async run(argv, io) {
-    const { values, positionals } = parsed({
-      args: [...argv],
-      allowPositionals: true,
-      options: {
-        rule: { type: 'string' },
-        reference: { type: 'boolean', default: false },
-        output: { type: 'string', default: '.' },
-        name: { type: 'string' },
-        force: { type: 'boolean', default: false },
+    const { values, positionals } = parsed(
+      argv,
+      {
+        rule: text,
+        reference: flag,
+        output: textOr('.'),
+        name: text,
+        force: flag,
       },
-    })
+      'files',
+    )
     const [source = '', file, ...more] = positionals
     if (!sources.includes(source))
       throw refused(
@@ -44,11 +44,11 @@ export const command: Command = {
     if (!/^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/.test(name) || name === 'gateway')
       throw refused(`'${name}' cannot be a reward's name; give one by --name`)
     const { rule, reference } = values
-    const text = textOf(file)
+    const settings = textOf(file)
     const imported =
       source === 'verl-config'
-        ? importVerlConfig(file, text, { name, reference, ...(rule !== undefined && { rule }) })
-        : importOpenaiGrader(file, text, name)
+        ? importVerlConfig(file, settings, { name, reference, ...(rule !== undefined && { rule }) })
+        : importOpenaiGrader(file, settings, name)
     write(imported, values.output, values.force, io)
     return 0
   },
@@ -78,5 +78,4 @@ function textOf(file: string): string {
   }
 }
 
-const refused = (message: string): GatewayError =>
-  new GatewayError('RG_COMMAND_INVALID', `${message}\nSee reward-gateway import --help.`)
+const refused = (message: string): GatewayError => misused(`${message}\nSee reward-gateway import --help.`)

@@ -4,6 +4,7 @@ import { answeredPrompts } from '../analysis/answered-prompts.ts'
 import type { BenchmarkAnswers, ComparisonOptions } from '../analysis/policy-comparison.ts'
 import { GatewayError } from '../errors.ts'
 import { type RunFacts, readRunFile } from '../evaluation/run-file.ts'
+import { misused } from './arguments.ts'
 import type { Io } from './command.ts'
 
 /** The scored files of one policy: one, or those of a suite's folder. */
@@ -21,19 +22,27 @@ export async function policyFiles(paths: readonly string[]): Promise<readonly Po
   const names = new Set(short).size === paths.length ? short : paths
   const found = paths.map((path) => ({ path, isFolder: isFolder(path) }))
   if (new Set(found.map((one) => one.isFolder)).size > 1)
-    throw new GatewayError('RG_COMMAND_INVALID', 'give files only, or folders of suites only')
+    throw misused('give files only, or folders of suites only')
   return Promise.all(
     found.map(async ({ path, isFolder }, at) => ({
       name: names[at] ?? path,
-      files: await Promise.all(
-        (isFolder ? filesIn(path) : [path]).map(async (file) => ({
-          benchmark: isFolder ? basename(file).replace(scored, '') : '',
-          path: file,
-          facts: await readRunFile(file),
-        })),
+      files: inOrder(
+        await Promise.all(
+          (isFolder ? filesIn(path) : [path]).map(async (file) => ({
+            benchmark: isFolder ? basename(file).replace(scored, '') : '',
+            path: file,
+            facts: await readRunFile(file),
+          })),
+        ),
       ),
     })),
   )
+}
+
+/** As their suite has them, else by their names. */
+function inOrder(files: PolicyFiles['files']): PolicyFiles['files'] {
+  const placeOf = ({ facts }: PolicyFiles['files'][number]) => Number(facts.place ?? 0)
+  return files.toSorted((a, b) => placeOf(a) - placeOf(b) || (a.benchmark < b.benchmark ? -1 : 1))
 }
 
 function isFolder(path: string): boolean {
@@ -48,9 +57,7 @@ function isFolder(path: string): boolean {
 }
 
 function filesIn(folder: string): readonly string[] {
-  const names = readdirSync(folder)
-    .filter((name) => scored.test(name) && !beside.test(name))
-    .sort((a, b) => (a.replace(scored, '') < b.replace(scored, '') ? -1 : 1))
+  const names = readdirSync(folder).filter((name) => scored.test(name) && !beside.test(name))
   if (names.length > 0) return names.map((name) => join(folder, name))
   throw new GatewayError('RG_INPUT_INVALID', `${folder}: holds no scored files`)
 }

@@ -1,8 +1,7 @@
 import { openRows } from '../dataset/open-rows.ts'
 import { parquetColumns } from '../dataset/parquet.ts'
-import { GatewayError } from '../errors.ts'
 import { subset } from '../prepare/subset.ts'
-import { parsed, wholeNumber } from './arguments.ts'
+import { flag, misused, parsed, seedNumber, text, textOr, wholeNumber } from './arguments.ts'
 import type { Command } from './command.ts'
 import { textTable } from './table.ts'
 
@@ -13,27 +12,27 @@ export const command: Command = {
   summary: 'draws a validation subset',
   usage,
   async run(argv, io) {
-    const { values, positionals } = parsed({
-      args: [...argv],
-      allowPositionals: true,
-      options: {
-        output: { type: 'string' },
-        size: { type: 'string', default: '100' },
-        seed: { type: 'string', default: '42' },
-        stratified: { type: 'boolean', default: false },
+    const { values, positionals } = parsed(
+      argv,
+      {
+        output: text,
+        size: textOr('100'),
+        seed: textOr('42'),
+        stratified: flag,
       },
-    })
+      'files',
+    )
     const [file] = positionals
     const { output } = values
     if (!file || file === '-' || positionals.length > 1 || !output || output === file)
-      throw new GatewayError('RG_COMMAND_INVALID', `one FILE and another --output are needed.\n${usage}`)
+      throw misused('one FILE and another --output are needed.', usage)
     const counts = await subset({
       open: () => openRows(file, io.stdin),
       output,
       ...(file.endsWith('.parquet') &&
         output.endsWith('.parquet') && { columns: await parquetColumns(file) }),
       size: wholeNumber('size', values.size, 1),
-      seed: wholeNumber('seed', values.seed, 0, 2 ** 32 - 1),
+      seed: seedNumber(values.seed),
       stratified: values.stratified,
       signal: io.signal,
     }).catch((error: unknown) => {

@@ -8,9 +8,9 @@ import { families } from '../prepare/families.ts'
 import type { Family } from '../prepare/family.ts'
 import { prepare, type SourceItem } from '../prepare/prepare.ts'
 import { readSplits } from '../prepare/split.ts'
-import { oneOf, parsed, wholeNumber } from './arguments.ts'
+import { given, misused, oneOf, parsed, seedNumber, text, textOr, wholeNumber } from './arguments.ts'
 import type { Command, Io } from './command.ts'
-import { configsOf } from './configs.ts'
+import { configsOf, functionOptions, inlineReward } from './configs.ts'
 import { command as subset } from './prepare-subset.ts'
 import { preparedText } from './prepare-text.ts'
 import { progressLine } from './progress.ts'
@@ -33,20 +33,18 @@ ${[...families.values()].map(({ name, source }) => `${name.padEnd(10)} ${source}
 --reward-type  of npg-muse rows that name none (ratio_quality_format_repeat)`
 
 const options = {
-  output: { type: 'string' },
-  split: { type: 'string', default: 'train' },
-  'max-samples': { type: 'string' },
-  seed: { type: 'string', default: '42' },
-  files: { type: 'string', default: 'parquet' },
-  'data-source': { type: 'string' },
-  'reward-type': { type: 'string' },
-  function: { type: 'string' },
-  options: { type: 'string', default: '{}' },
-  'reward-functions': { type: 'string', multiple: true, default: [] as string[] },
-  generate: { type: 'string' },
-  numbers: { type: 'string', default: '3,4' },
-  largest: { type: 'string', default: '99' },
-  highest: { type: 'string', default: '999' },
+  output: text,
+  split: textOr('train'),
+  'max-samples': text,
+  seed: textOr('42'),
+  files: textOr('parquet'),
+  'data-source': text,
+  'reward-type': text,
+  ...functionOptions,
+  generate: text,
+  numbers: textOr('3,4'),
+  largest: textOr('99'),
+  highest: textOr('999'),
 } as const
 
 export const command: Command = {
@@ -54,18 +52,17 @@ export const command: Command = {
   usage,
   async run(argv, io) {
     if (argv[0] === 'subset') return subset.run(argv.slice(1), io)
-    const { values, positionals } = parsed({ args: [...argv], options, allowPositionals: true })
+    const { values, positionals } = parsed(argv, options, 'files')
     const [name, ...files] = positionals
     const family = familyOf(name)
-    if (!values.output) throw new GatewayError('RG_COMMAND_INVALID', `--output is needed.\n${usage}`)
-    const seed = wholeNumber('seed', values.seed, 0, 2 ** 32 - 1)
+    if (!values.output) throw misused('--output is needed.', usage)
+    const seed = seedNumber(values.seed)
     const splits = readSplits(values.split)
     const form = oneOf('files', values.files, ['parquet', 'jsonl', 'both'])
-    const maxRows =
-      values['max-samples'] === undefined ? null : wholeNumber('max-samples', values['max-samples'], 1)
+    const maxRows = given(values['max-samples'], (text) => wholeNumber('max-samples', text, 1))
     const generated = puzzlesOf(family, values, seed)
     if ((files.length === 0) === (generated === null))
-      throw new GatewayError('RG_COMMAND_INVALID', `sources or --generate are needed.\n${usage}`)
+      throw misused('sources or --generate are needed.', usage)
     const { 'data-source': dataSource, 'reward-type': rewardType } = values
     const gateway = await openGateway({
       ...rewardOf(family, values),
@@ -115,10 +112,7 @@ function familyOf(name = ''): Family {
 
 function rewardOf(family: Family, values: { function?: string | undefined; options: string }) {
   if (values.function !== undefined) return configsOf(values)
-  return {
-    configs: [],
-    inline: [{ file: `${family.name}.json`, text: JSON.stringify({ steps: family.steps }) }],
-  }
+  return inlineReward(family.name, family.steps)
 }
 
 function puzzlesOf(
@@ -127,8 +121,7 @@ function puzzlesOf(
   seed: number,
 ): PuzzleSettings | null {
   if (values.generate === undefined) return null
-  if (family.name !== 'countdown')
-    throw new GatewayError('RG_COMMAND_INVALID', '--generate makes countdown puzzles only')
+  if (family.name !== 'countdown') throw misused('--generate makes countdown puzzles only')
   return {
     count: wholeNumber('generate', values.generate, 1, 10_000_000),
     sizes: values.numbers.split(',').map((size) => wholeNumber('numbers', size, 2, 6)),

@@ -1,11 +1,10 @@
+import { figuresOf, sorted } from '../analysis/figure-inputs.ts'
 import { highValueDefaults } from '../analysis/signal.ts'
-import { GatewayError } from '../errors.ts'
 import { reportOf } from '../report/report.ts'
 import { type ReportFormat, reportFormats, written } from '../report/write.ts'
-import { finiteNumber, oneOf, parsed } from './arguments.ts'
+import { finiteNumber, misused, oneOf, parsed, text, textOr, texts } from './arguments.ts'
 import type { Command } from './command.ts'
 import { deliver } from './deliver.ts'
-import { figuresOf, sorted } from './figure-inputs.ts'
 
 const usage = `reward-gateway report FILE... [--output FILE] [--format html|md|json|svg|png] [--title TEXT] [--solved-at N]
                       [--log FILE]...
@@ -22,22 +21,22 @@ export const command: Command = {
   summary: 'writes one page, or plots, about scored files and training logs',
   usage,
   async run(argv, io) {
-    const { values, positionals: files } = parsed({
-      args: [...argv],
-      allowPositionals: true,
-      options: {
-        log: { type: 'string', multiple: true, default: [] },
-        output: { type: 'string', default: '-' },
-        format: { type: 'string' },
-        title: { type: 'string', default: 'Rewards' },
-        'solved-at': { type: 'string', default: '1' },
+    const { values, positionals: files } = parsed(
+      argv,
+      {
+        log: texts,
+        output: textOr('-'),
+        format: text,
+        title: textOr('Rewards'),
+        'solved-at': textOr('1'),
       },
-    })
+      'files',
+    )
     const { output } = values
     const ending = formats.find((one) => output.endsWith(`.${one}`)) ?? 'html'
     const format = values.format === undefined ? ending : oneOf('format', values.format, formats)
     if (files.length + values.log.length === 0) {
-      throw new GatewayError('RG_COMMAND_INVALID', `a scored file or a training log is needed.\n${usage}`)
+      throw misused('a scored file or a training log is needed.', usage)
     }
     const solvedAt = finiteNumber('solved-at', values['solved-at'])
     const { analysis, runs } = await figuresOf(await sorted(files, values.log), {

@@ -1,9 +1,8 @@
 import { keeps } from '../dataset/kept.ts'
-import { GatewayError } from '../errors.ts'
 import { openGateway } from '../gateway/gateway.ts'
-import { oneOf, parsed, wholeNumber } from './arguments.ts'
+import { flag, misused, oneOf, parsed, text, textOr, wholeNumber } from './arguments.ts'
 import type { Command } from './command.ts'
-import { configsOf } from './configs.ts'
+import { configsOf, functionOptions } from './configs.ts'
 import { rewardOf } from './reward-choice.ts'
 import { scoreFile } from './score-file.ts'
 
@@ -24,28 +23,20 @@ export const command: Command = {
   summary: 'scores a file of samples without a server',
   usage,
   async run(argv, io) {
-    const { values } = parsed({
-      args: [...argv],
-      options: {
-        config: { type: 'string' },
-        reward: { type: 'string' },
-        function: { type: 'string' },
-        options: { type: 'string', default: '{}' },
-        input: { type: 'string' },
-        output: { type: 'string' },
-        'reward-functions': { type: 'string', multiple: true, default: [] },
-        batch: { type: 'string', default: '512' },
-        resume: { type: 'boolean', default: false },
-        'failed-only': { type: 'boolean', default: false },
-        keep: { type: 'string', default: 'none' },
-      },
+    const { values } = parsed(argv, {
+      config: text,
+      reward: text,
+      ...functionOptions,
+      input: text,
+      output: text,
+      batch: textOr('512'),
+      resume: flag,
+      'failed-only': flag,
+      keep: textOr('none'),
     })
     const { input, output } = values
     if (!input || !output || Boolean(values.config) === Boolean(values.function)) {
-      throw new GatewayError(
-        'RG_COMMAND_INVALID',
-        `--input, --output and one of --config and --function are needed.\n${usage}`,
-      )
+      throw misused('--input, --output and one of --config and --function are needed.', usage)
     }
     const keep = oneOf('keep', values.keep, keeps)
     const batch = wholeNumber('batch', values.batch, 1, 100_000)

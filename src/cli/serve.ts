@@ -1,4 +1,4 @@
-import { parsed, wholeNumber } from './arguments.ts'
+import { flag, parsed, text, textOr, texts, wholeNumber } from './arguments.ts'
 import type { Command } from './command.ts'
 import { configsOf } from './configs.ts'
 import { startJudges } from './judges.ts'
@@ -17,23 +17,27 @@ export const command: Command = {
   summary: 'serves rewards over HTTP',
   usage,
   async run(argv, io) {
-    const { values } = parsed({
-      args: [...argv],
-      options: {
-        config: { type: 'string' },
-        'reward-functions': { type: 'string', multiple: true, default: [] },
-        host: { type: 'string' },
-        port: { type: 'string' },
-        watch: { type: 'boolean', default: false },
-        simulate: { type: 'boolean', default: false },
-        'log-level': { type: 'string', default: 'info' },
-      },
+    const { values } = parsed(argv, {
+      config: text,
+      'reward-functions': texts,
+      host: text,
+      port: text,
+      watch: flag,
+      simulate: flag,
+      'log-level': textOr('info'),
     })
+    let opening: Promise<RunningServer> | undefined
+    // From the first moment on: a hangup that nobody hears ends the process. Before anything is read it asks for nothing.
+    const endHangups = io.onHangup?.(
+      () =>
+        void opening?.then(
+          (server) => server.reload(),
+          () => {},
+        ),
+    )
     const judges = values.simulate ? await startJudges({ all: true }) : null
-    let server: RunningServer | undefined
-    let endHangups: (() => void) | undefined
     try {
-      server = await openServer({
+      opening = openServer({
         ...configsOf(values),
         functionFolders: values['reward-functions'],
         env: { ...io.env, ...judges?.env },
@@ -43,15 +47,14 @@ export const command: Command = {
         ...(values.host !== undefined && { host: values.host }),
         ...(values.port !== undefined && { port: wholeNumber('port', values.port, 0, 65_535) }),
       })
-      const { reload } = server
-      endHangups = io.onHangup?.(() => void reload())
+      const server = await opening
       io.stdout.write(
         `reward-gateway serves ${server.rewards.join(', ')} at ${server.url} (page: ${server.url}/ui/, docs: ${server.url}/docs)\n`,
       )
       await aborted(io.signal)
     } finally {
       endHangups?.()
-      await server?.close()
+      await (await opening?.catch(() => null))?.close()
       await judges?.close()
     }
     return 0

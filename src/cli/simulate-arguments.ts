@@ -3,7 +3,7 @@ import { GatewayError, type Problem } from '../errors.ts'
 import { didYouMean } from '../nearest-name.ts'
 import { type Fault, type FaultKind, faultKinds, type PolicyName, policyNames } from '../simulate/index.ts'
 import type { SimulatedServerOptions } from '../simulate/options.ts'
-import { parsed } from './arguments.ts'
+import { flag, parsed, text, textOr, texts, textsOf } from './arguments.ts'
 
 /** Option -> field and the least and most that it may be. */
 const numbers = {
@@ -21,16 +21,10 @@ const numbers = {
   dimensions: ['dimensions', 1, 1e5],
 } as const satisfies Record<string, readonly [keyof SimulatedServerOptions, number, number]>
 
-const text = { type: 'string' } as const
-const flag = { type: 'boolean', default: false } as const
-
 const config = {
-  ...(Object.fromEntries(Object.keys(numbers).map((name) => [name, text])) as Record<
-    keyof typeof numbers,
-    typeof text
-  >),
+  ...textsOf(numbers),
   host: text,
-  count: { type: 'string', default: '1' },
+  count: textOr('1'),
   model: text,
   runner: text,
   policy: text,
@@ -39,7 +33,7 @@ const config = {
   seed: text,
   thinking: flag,
   'reasoning-parser': flag,
-  fault: { type: 'string', multiple: true },
+  fault: texts,
   control: flag,
 } as const
 
@@ -48,7 +42,7 @@ export function readSimulateArguments(argv: readonly string[]): {
   readonly count: number
   readonly options: SimulatedServerOptions
 } {
-  const { values } = parsed({ args: [...argv], options: config })
+  const { values } = parsed(argv, config)
   const problems: Problem[] = []
   const number = (name: string, given: string, low: number, high: number): number => {
     const value = given.trim() === '' ? Number.NaN : Number(given)
@@ -82,7 +76,7 @@ export function readSimulateArguments(argv: readonly string[]): {
     ...(values.thinking && { thinking: true }),
     ...(values['reasoning-parser'] && { reasoningParser: true }),
     control: values.control,
-    faults: (values.fault ?? []).map((given) => readFault(given, number, oneOf)),
+    faults: values.fault.map((given) => readFault(given, number, oneOf)),
   }
   if (problems.length > 0) throw new GatewayError('RG_COMMAND_INVALID', 'simulate cannot start', { problems })
   return { count, options }

@@ -48,7 +48,7 @@ export const command = {
 }
 
 /** What the command needs of the process. */
-export interface SimulateIo {
+interface SimulateIo {
   readonly stdout: { write(text: string): unknown }
   readonly signal: AbortSignal
 }

@@ -1,4 +1,4 @@
-import type { Column } from '../report/figure-table.ts'
+import type { Column, FigureTable } from '../report/figure-table.ts'
 
 /** Rows as lines of equal columns; widths count code points. */
 export function textTable(columns: readonly Column[], rows: readonly (readonly string[])[]): string {
@@ -14,6 +14,13 @@ export function textTable(columns: readonly Column[], rows: readonly (readonly s
   const rule = widths.map((width) => '─'.repeat(width)).join('  ')
   return [head, rule, ...rows.map(line)].join('\n')
 }
+
+/** Tables one below the other, and a note under them. */
+export const tablesText = (tables: readonly FigureTable[], note?: string): string =>
+  [
+    ...tables.map(({ columns, rows }) => `${textTable(columns, rows)}\n`),
+    ...(note === undefined ? [] : [`${note}\n`]),
+  ].join('\n')
 
 const lengthOf = (text: string): number => [...text].length
 

@@ -24,7 +24,7 @@ export type BenchmarkSettings = z.output<typeof benchmarkSettings>
 
 /** The earlier ones go before the later ones, and before what holds by itself: one greedy answer, or draws at temperature 1. */
 export function settled(
-  what: { readonly name: string; readonly data: string; readonly reward: string },
+  what: Pick<EvaluationSettings, 'name' | 'place' | 'data' | 'reward'>,
   ...settings: readonly BenchmarkSettings[]
 ): EvaluationSettings {
   const merged: BenchmarkSettings = Object.assign({}, ...[...settings].reverse())

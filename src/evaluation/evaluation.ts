@@ -12,6 +12,8 @@ import type { Outcome } from '../sample/outcome.ts'
 export interface EvaluationSettings {
   /** Names its line in tables. */
   readonly name: string
+  /** From 0, among the benchmarks of its suite. */
+  readonly place: number
   /** The k of pass@k and maj@k. */
   readonly k: number
   readonly data: string

@@ -9,8 +9,9 @@ const runFileOf = (output: string): string => `${output}.run.json`
 
 /** Tells what made the output, and how its figures are meant. */
 export async function writeRunFile(evaluation: Evaluation): Promise<void> {
-  const { output, name, k, solvedAt } = evaluation
-  const facts = { benchmark: name, ...runOf(evaluation), k: String(k), solved_at: String(solvedAt) }
+  const { output, name, place, k, solvedAt } = evaluation
+  const meant = { place: String(place), k: String(k), solved_at: String(solvedAt) }
+  const facts = { benchmark: name, ...runOf(evaluation), ...meant }
   await writeFile(runFileOf(output), `${JSON.stringify(facts, null, 2)}\n`)
 }
 

@@ -24,13 +24,19 @@ const benchmarkConfig = benchmarkSettings.extend({
 })
 
 /** A benchmark suite, as it is written. */
-export const suiteConfig = z.strictObject({
+const suiteConfig = z.strictObject({
   $schema: z.string().optional(),
   /** An rm-config or a folder of them, relative to the suite's file; absent: what the command says. */
   config: z.string().min(1).optional(),
   /** For benchmarks that say nothing else. */
   defaults: benchmarkSettings.prefault({}),
   benchmarks: z.array(benchmarkConfig).min(1),
+})
+
+/** The JSON Schema of a suite, for editors. */
+export const suiteSchema = (): object => ({
+  title: 'A benchmark suite of reward-gateway',
+  ...z.toJSONSchema(suiteConfig, { io: 'input' }),
 })
 
 const outerSuite = suiteConfig.extend({
@@ -78,8 +84,8 @@ export function readSuite(path: string, env: Readonly<Record<string, string | un
           : [config.problemAt(['benchmarks', at, 'reward'], noReward(reward, rewards))],
       )
       const made = written.map(
-        ({ name = '', data = '', reward, function: _called, options: _options, ...own }) => {
-          const what = { name, data: resolve(dirname(path), data), reward: reward ?? inlineName(name) }
+        ({ name = '', data = '', reward, function: _called, options: _options, ...own }, place) => {
+          const what = { name, place, data: resolve(dirname(path), data), reward: reward ?? inlineName(name) }
           return settled(what, over, own, outer.value.defaults ?? {})
         },
       )

@@ -1,8 +1,7 @@
 import type { Analysis } from '../analysis/analysis.ts'
 import { fixed } from '../analysis/decimals.ts'
 import type { SourceFigures } from '../analysis/figures.ts'
-import type { Column, FigureTable } from './figure-table.ts'
-import { figureColumn, numberText, shareText } from './figure-text.ts'
+import { type Column, type FigureTable, figureColumn, numberText, shareText } from './figure-table.ts'
 
 /** The tables of scored files; one without rows is left out. */
 export function analysisTables(analysis: Analysis): readonly FigureTable[] {

@@ -5,7 +5,7 @@ import type { FigureName } from '../analysis/prompt-figures.ts'
 import { acrossNumbers } from './axes.ts'
 import type { Chart } from './chart.ts'
 import { faint, ink, plotLabel, seriesColor } from './palette.ts'
-import { figuresIn, figureTitle, partTitle } from './policy-figures.ts'
+import { commonK, figuresIn, figureTitle, partTitle } from './policy-figures.ts'
 
 /** Parts that one plot shows; the tables have all of them. */
 const mostParts = 24
@@ -20,8 +20,7 @@ interface Line {
 /** Figures with their intervals, and differences from the first policy; one without a value is left out. */
 export function policyCharts(parts: readonly Part[], names: readonly string[]): readonly Chart[] {
   const shown = parts.slice(0, mostParts)
-  const ks = new Set(shown.map(({ k }) => k))
-  const k = ks.size === 1 ? ([...ks][0] ?? null) : null
+  const k = commonK(shown)
   const of = (figure: FigureName) => shown.filter((part) => figuresIn(part).includes(figure))
   const own = (['mean', 'pass1', 'passK'] as const).map((figure) =>
     forest(

@@ -1,7 +1,7 @@
 import type { Estimate } from '../analysis/estimates.ts'
 import type { Part } from '../analysis/policy-comparison.ts'
 import { type FigureName, figureNames } from '../analysis/prompt-figures.ts'
-import { numberText } from './figure-text.ts'
+import { numberText } from './figure-table.ts'
 
 /** What a figure is called: `pass@16`. */
 export function figureTitle(figure: FigureName, k: number | null): string {
@@ -17,6 +17,12 @@ export function figureTitle(figure: FigureName, k: number | null): string {
     default:
       return figure
   }
+}
+
+/** The k of all parts; null where they differ. */
+export function commonK(parts: readonly Part[]): number | null {
+  const [k = null, ...others] = new Set(parts.map((part) => part.k))
+  return others.length === 0 ? k : null
 }
 
 /** A part as people name it, on one line. */

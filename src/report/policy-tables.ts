@@ -1,13 +1,19 @@
 import type { Part } from '../analysis/policy-comparison.ts'
 import { figureNames } from '../analysis/prompt-figures.ts'
-import type { FigureTable } from './figure-table.ts'
-import { figureColumn } from './figure-text.ts'
-import { estimateText, figuresIn, figureTitle, isClear, partTitle, policyText } from './policy-figures.ts'
+import { type FigureTable, figureColumn } from './figure-table.ts'
+import {
+  commonK,
+  estimateText,
+  figuresIn,
+  figureTitle,
+  isClear,
+  partTitle,
+  policyText,
+} from './policy-figures.ts'
 
 /** One policy: a line a part. */
 export function evaluationTable(parts: readonly Part[]): FigureTable {
-  const ks = new Set(parts.map(({ k }) => k))
-  const k = ks.size === 1 ? ([...ks][0] ?? null) : null
+  const k = commonK(parts)
   const figures = figureNames.filter((figure) => parts.some((part) => figuresIn(part).includes(figure)))
   const titles = ['prompts', 'answers', 'invalid', ...figures.map((figure) => figureTitle(figure, k))]
   return {

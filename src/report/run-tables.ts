@@ -1,8 +1,7 @@
 import { fixed } from '../analysis/decimals.ts'
 import type { Reading } from '../analysis/readings.ts'
 import type { TrainingRun } from '../analysis/training-run.ts'
-import type { FigureTable } from './figure-table.ts'
-import { figureColumn } from './figure-text.ts'
+import { type FigureTable, figureColumn } from './figure-table.ts'
 
 /** The summaries and validations of training logs, a column a run. */
 export function runTables(runs: readonly TrainingRun[]): readonly FigureTable[] {

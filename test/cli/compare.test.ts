@@ -201,3 +201,22 @@ t.test("a judge is measured against people's labels at every threshold", async (
   writeFileSync(people, JSON.stringify({ id: 'other', extra_info: { label: true } }))
   t.match(await runCommand(argv), { code: 1, stderr: /no row has a score/ })
 })
+
+t.test('benchmarks of a folder stand in the order of their suite', async (t) => {
+  const line = JSON.stringify({ id: '0/0', reward: 1, valid: true, terms: {}, sample: { row: 0 } })
+  const folder = t.testdir({
+    'last.jsonl': line,
+    'last.jsonl.run.json': JSON.stringify({ benchmark: 'last', place: '1' }),
+    'zero.jsonl': line,
+    'zero.jsonl.run.json': JSON.stringify({ benchmark: 'zero', place: '0' }),
+  })
+  const { parts } = JSON.parse((await runCommand(['compare', folder, '--format', 'json'])).stdout)
+  t.strictSame(
+    parts.map(({ benchmark }: { benchmark: string | null }) => benchmark),
+    ['zero', 'last', null],
+  )
+  t.match(await runCommand(['compare', folder, '--output', join(folder, 'none', 'out.md')]), {
+    code: 1,
+    stderr: /^RG_INPUT_INVALID: the output cannot be written/,
+  })
+})

@@ -1,13 +1,13 @@
-import { type Analysis, type AnalysisOptions, analyse } from '../analysis/analysis.ts'
-import { isTrainingLog, readTrainingRun, type TrainingRun } from '../analysis/training-run.ts'
+import { type Analysis, type AnalysisOptions, analyse } from './analysis.ts'
+import { isTrainingLog, readTrainingRun, type TrainingRun } from './training-run.ts'
 
 /** What files hold: scored rows by DuckDB, training logs by their lines; which is which shows in the first line. */
-export interface FigureInputs {
+interface FigureInputs {
   readonly scored: readonly string[]
   readonly logs: readonly string[]
 }
 
-/** `logs` are taken for logs unseen. */
+/** Tells scored files from training logs by their first lines; `logs` are taken for logs unseen. */
 export async function sorted(files: readonly string[], logs: readonly string[]): Promise<FigureInputs> {
   const isLog = await Promise.all(files.map(isTrainingLog))
   return {
@@ -16,7 +16,7 @@ export async function sorted(files: readonly string[], logs: readonly string[]):
   }
 }
 
-/** Throws RG_INPUT_INVALID naming the file. */
+/** The figures of both kinds. Throws RG_INPUT_INVALID naming the file. */
 export async function figuresOf(
   { scored, logs }: FigureInputs,
   options: AnalysisOptions,
