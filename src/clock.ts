@@ -5,6 +5,7 @@ export interface Clock {
   after(ms: number, fn: () => void): () => void
 }
 
+/** Milliseconds since the process began, monotonic; a timer rounds its time up to whole ones. */
 export const systemClock: Clock = {
   now: () => performance.now(),
   after(ms, fn) {

@@ -21,6 +21,7 @@ const statusOf = {
   RG_INTERNAL: 500,
 } as const
 
+/** Public: what it is called never changes. */
 export type ErrorCode = keyof typeof statusOf
 
 /** Every code, for the test that holds the table and its page together. */

@@ -37,6 +37,7 @@ export interface Analysis {
   readonly highValue: readonly HighValueGroup[]
 }
 
+/** Absent: solved at 1, and the published thresholds. */
 export interface AnalysisOptions {
   /** A reward of at least this counts as solved. */
   readonly solvedAt?: number
@@ -44,7 +45,7 @@ export interface AnalysisOptions {
 }
 
 /** A group worth training on, under the published columns' names. */
-export interface HighValueGroup {
+interface HighValueGroup {
   readonly group_id: string
   readonly data_source: string
   /** The question's first 150 characters; null where the file does not hold prompts. */

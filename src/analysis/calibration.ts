@@ -11,6 +11,7 @@ export interface Calibrated extends ConfusionFigures {
   readonly confusion: Confusion
 }
 
+/** How scores agree with labels, at the threshold that was asked for and at others. */
 export interface Calibration {
   readonly rows: number
   /** Rows with a label and without a score. */

@@ -45,6 +45,7 @@ export interface LengthFigures {
   readonly meanReward: number
 }
 
+/** By file and rising length; files whose rows tell no length are left out. */
 export async function lengthFigures(connection: DuckDBConnection): Promise<readonly LengthFigures[]> {
   const rows = await rowsOf(
     connection,
@@ -69,6 +70,7 @@ export interface SolvedShares {
   readonly groups: readonly number[]
 }
 
+/** By file; groups of at least two valid answers count. */
 export async function solvedShares(connection: DuckDBConnection): Promise<readonly SolvedShares[]> {
   const rows = await rowsOf(
     connection,

@@ -67,6 +67,7 @@ async function distributions(
   })
 }
 
+/** How two terms of one file go together. */
 export interface Agreement {
   readonly file: number
   readonly terms: readonly [string, string]

@@ -20,7 +20,7 @@ export interface SourceFigures {
 }
 
 /** Over the groups with two valid answers and more. */
-export interface GroupFigures {
+interface GroupFigures {
   readonly count: number
   /** Mean of the variances within groups, and of the entropies (bits) of their means. */
   readonly variance: number

@@ -9,7 +9,7 @@ export interface Answers {
 }
 
 /** Which values are right and which of two is better; `equal` tasks have one right value. */
-export interface TaskOrder {
+interface TaskOrder {
   readonly right: 'at_most' | 'at_least' | 'equal'
   readonly better: 'smaller' | 'larger'
 }

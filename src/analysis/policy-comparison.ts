@@ -12,6 +12,7 @@ export interface BenchmarkAnswers {
   readonly prompts: readonly AnsweredPrompt[]
 }
 
+/** How figures are meant; asked once a benchmark. */
 export interface ComparisonOptions extends BootstrapOptions {
   /** The k of pass@k and maj@k in a benchmark. */
   kOf(benchmark: string): number
@@ -20,7 +21,7 @@ export interface ComparisonOptions extends BootstrapOptions {
 }
 
 /** A policy in one part. */
-export interface PartPolicy {
+interface PartPolicy {
   readonly prompts: number
   readonly answers: number
   /** Answers without a reward; they are in no figure. */
@@ -33,7 +34,7 @@ export interface PartPolicy {
 }
 
 /** A later policy minus the first one, on the prompts that both answered. */
-export interface PartDifference {
+interface PartDifference {
   readonly prompts: number
   readonly figures: Readonly<Record<FigureName, Estimate>>
 }

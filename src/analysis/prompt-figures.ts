@@ -14,11 +14,13 @@ export const figureNames = [
   'tokens',
   'truncated',
 ] as const
+/** One of them. */
 export type FigureName = (typeof figureNames)[number]
 
 /** Figures that are shares of prompts, or of each prompt's answers. */
 export const shares: ReadonlySet<FigureName> = new Set(['pass1', 'passK', 'majK', 'truncated'])
 
+/** How a prompt's answers are counted. */
 export interface FigureOptions {
   /** Of pass@k and maj@k. */
   readonly k: number

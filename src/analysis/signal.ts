@@ -11,6 +11,7 @@ export interface GroupSignal {
   readonly entropy: number
 }
 
+/** Of the answers to one prompt; NaN of none. */
 export function groupSignal(scores: readonly number[]): GroupSignal {
   const center = mean(scores)
   return { mean: center, variance: variance(scores), entropy: binaryEntropy(center) }
@@ -32,6 +33,7 @@ export interface HighValue {
   readonly limit: number
 }
 
+/** verl-study's thresholds, and as many groups as it shows. */
 export const highValueDefaults: HighValue = { varianceMin: 0.05, entropyMin: 0.2, limit: 10 }
 
 /** `top`: the indices of the first `limit` of them, by falling variance, then by index. */

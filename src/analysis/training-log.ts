@@ -2,7 +2,7 @@
 export type Series = readonly (readonly [step: number, value: number])[]
 
 /** Every metric of a log by its full name (`critic/score/mean`). */
-export type TrainingLog = ReadonlyMap<string, Series>
+type TrainingLog = ReadonlyMap<string, Series>
 
 /** The six metrics that the figures of a run are made of, under the names of the published analysis. */
 export const metricNames = {

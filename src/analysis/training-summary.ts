@@ -13,7 +13,8 @@ export function movingAverage(series: Series, window: number): Series {
   ])
 }
 
-export interface RewardAndAccuracy {
+/** What was compared, by interval between two validations, and how it goes together. */
+interface RewardAndAccuracy {
   /** Pearson's r; NaN where one side does not vary. */
   readonly correlation: number
   readonly interval_rewards: readonly number[]
@@ -40,7 +41,7 @@ export function rewardAndAccuracy(testScore: Series, trainReward: Series): Rewar
 }
 
 /** What a correlation of reward and accuracy says; below -0.2 the policy may be earning reward without learning. */
-export function readingOf(correlation: number): string {
+function readingOf(correlation: number): string {
   if (correlation > 0.5) return 'strong-positive'
   if (correlation > 0.2) return 'weak-positive'
   if (correlation > -0.2) return 'none'

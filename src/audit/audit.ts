@@ -36,6 +36,7 @@ export interface Baseline {
   readonly nothing: number | null
 }
 
+/** What every answer was paid; `findingsOf` counts it. */
 export interface Audited {
   readonly reward: string
   readonly version: string
@@ -43,7 +44,8 @@ export interface Audited {
   readonly trials: readonly Trial[]
 }
 
-export interface AuditOptions {
+/** Which reward is attacked, made from which rows, by what. */
+interface AuditOptions {
   readonly reward: string
   readonly rows: readonly AuditRow[]
   readonly signal: AbortSignal

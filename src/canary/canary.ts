@@ -9,6 +9,7 @@ import type { Plan, PlanStep } from '../plan/plan.ts'
 import { type Probe, shippedProbes } from './probes.ts'
 import { type ProbeResult, resultOf, Standing, type Tolerance } from './standing.ts'
 
+/** How often instances are asked, and when one is out or back. */
 export interface CanarySettings extends Tolerance {
   readonly everyMs: number
   /** One probe. */
@@ -34,11 +35,13 @@ export interface CanaryEvents {
   left?(event: { readonly model: string; readonly instance: string }): void
 }
 
+/** What of the engine the probes are judged by. */
 export type CanaryParts = Pick<EngineParts, 'functions' | 'models' | 'clock' | 'secret'> & {
   readonly plans: Iterable<Plan>
   readonly events?: CanaryEvents
 }
 
+/** Probes at their times, until closed. */
 export interface Canary {
   /** Ends after what is under way was given up. */
   close(): void
@@ -55,6 +58,7 @@ interface Target {
 /** The first round comes after a tenth of the time between rounds, and so does the next one after a doubtful round. */
 const soonShare = 0.1
 
+/** The first round comes after a tenth of the time between rounds. */
 export function openCanary(settings: CanarySettings, parts: CanaryParts): Canary {
   const { clock, models, events = {} } = parts
   const targets = targetsOf(parts.plans, settings)

@@ -10,6 +10,7 @@ export type Stage = Pick<EngineParts, 'functions' | 'models' | 'secret'> & {
   readonly plans: ReadonlyMap<string, Plan>
 }
 
+/** Samples that a reading of the configs must score before it is served. */
 export interface RehearsalSettings {
   /** By reward. */
   readonly samples: ReadonlyMap<string, readonly Probe[]>

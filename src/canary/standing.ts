@@ -4,6 +4,7 @@ import type { Probe } from './probes.ts'
 /** How one probe went. `no_call` and `failed` say nothing about the instance's judgement. */
 export type ProbeResult = 'passed' | 'wrong' | 'unreadable' | 'no_call' | 'failed'
 
+/** Both ends of the probe's range pass. */
 export function resultOf({ min, max }: Probe, probed: Probed): ProbeResult {
   if (probed.status !== 'verdict') return probed.status
   return probed.value >= min && probed.value <= max ? 'passed' : 'wrong'

@@ -25,6 +25,7 @@ term, and of verl's training logs (console lines or its file logger's JSON lines
 
 const selections = ['high-value', 'zero', 'best'] as const
 
+/** Exit code 0; what stands out is told, not failed for. */
 export const command: Command = {
   summary: 'gives the figures of scored files, records and training logs',
   usage,

@@ -39,6 +39,7 @@ const options = {
   verbose: flag,
 } as const
 
+/** Exit code 1 where an attack or a faulty reply went through. */
 export const command: Command = {
   summary: 'attacks a reward and says what it pays for nothing',
   usage,

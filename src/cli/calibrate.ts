@@ -14,6 +14,7 @@ Compares scores with people's labels: accuracy, precision, recall, F1, Cohen's k
 SCORED is a result of 'score'; FILE holds the same ids with a label (true/false, 1/0) at FIELD, e.g. extra_info.label.
 --term NAME takes a step's score in place of the reward; --threshold N: a score of N or more says yes (default 0.5).`
 
+/** Exit code 0, however little judge and people agree. */
 export const command: Command = {
   summary: "compares a judge's scores with people's labels",
   usage,

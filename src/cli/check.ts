@@ -31,6 +31,7 @@ extra_info.answer, or in --gold) above wrong ones, the questions that judges wou
 are asked nothing but how long texts are. --policy asks the policy for answers, scores them with the whole reward, and
 says whether there is anything to learn from. The exit code is 1 where there is an error; with --strict, or a warning.`
 
+/** Exit code 1 where a config has a mistake or the data an error. */
 export const command: Command = {
   summary: 'explains what configs would do, or names every mistake in them',
   usage,

@@ -33,6 +33,7 @@ html is one page with plots; svg and png are the plots.
 const formats = ['text', 'csv', 'md', 'json', 'html', 'svg', 'png'] as const
 type Format = (typeof formats)[number]
 
+/** Exit code 0, whichever policy is better. */
 export const command: Command = {
   summary: 'compares policies on the same data',
   usage,

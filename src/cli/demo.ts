@@ -14,6 +14,7 @@ rule, a gate and two judges, and shows what came back. --keep leaves it all up u
 
 const reward = 'demo'
 
+/** Exit code 0; all of it runs in this process. */
 export const command: Command = {
   summary: 'scores example rollouts with simulated judges and shows what happened',
   usage,

@@ -16,6 +16,7 @@ Compares A with each other one on the same rows: rewards that changed, the order
 best answer changes, and the rows that moved most. A, B, ... are scored files (results of 'score --keep facts'), or with
 --input rm-configs (.yaml) that are run on that file first.`
 
+/** Exit code 0, however much differs; 1 where it was asked to end. */
 export const command: Command = {
   summary: 'compares scored files, or rewards on the same file',
   usage,

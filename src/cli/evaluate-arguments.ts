@@ -81,6 +81,7 @@ export function readEvaluateArguments(argv: readonly string[], usage: string) {
   }
 }
 
+/** The options, with what was checked in place of its text. */
 export type EvaluateArguments = ReturnType<typeof readEvaluateArguments>
 
 function settingsOf(values: Readonly<Record<string, unknown>>): BenchmarkSettings {

@@ -38,6 +38,7 @@ scored file (.jsonl, .gz, .parquet) for analyze, diff and compare; beside it lie
 --solved-at    a reward of so much is a success (default 1); --k: the k of pass@k and maj@k (default N)
 --seed         makes the draws repeatable (default 0); none: the servers draw as they like`
 
+/** Exit code 1 where it was asked to end; what is there can be gone on with. */
 export const command: Command = {
   summary: 'lets a policy answer data sets and scores its answers',
   usage,

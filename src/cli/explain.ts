@@ -11,6 +11,7 @@ const usage = `reward-gateway explain RECORD-ID (--records DIR | --config PATH)
 Shows step by step why a row got its reward. RECORD-ID is the answer's x-request-id, a colon and the row's index from 0;
 without colon and index the recorded rows of the request are listed. --config names a config with 'record:'.`
 
+/** Exit code 0; several rows of one request are listed. */
 export const command: Command = {
   summary: 'shows why a recorded sample got its reward',
   usage,

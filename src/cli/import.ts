@@ -19,6 +19,7 @@ Files are written into --output (here by default), called like the file or --nam
 
 const sources = ['verl-config', 'openai-grader']
 
+/** Exit code 0, also where something could not be carried over. */
 export const command: Command = {
   summary: 'turns verl settings or an OpenAI grader into an rm-config',
   usage,

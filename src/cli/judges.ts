@@ -11,7 +11,8 @@ export interface Judges {
   close(): Promise<void>
 }
 
-export interface JudgeOptions {
+/** Absent: half of the answers take up to 5 ms. */
+interface JudgeOptions {
   readonly latencyMedianMs?: number
   /** Servers that answer embeddings and scalar scores, too; the demo needs none. */
   readonly all?: boolean

@@ -8,7 +8,7 @@ import { misused } from './arguments.ts'
 import type { Io } from './command.ts'
 
 /** The scored files of one policy: one, or those of a suite's folder. */
-export interface PolicyFiles {
+interface PolicyFiles {
   readonly name: string
   readonly files: readonly { readonly benchmark: string; readonly path: string; readonly facts: RunFacts }[]
 }
@@ -63,7 +63,7 @@ function filesIn(folder: string): readonly string[] {
 }
 
 /** Benchmarks that every policy has, and what stands against a comparison. */
-export interface ReadPolicies {
+interface ReadPolicies {
   readonly answers: readonly (readonly BenchmarkAnswers[])[]
   readonly kOf: ComparisonOptions['kOf']
   readonly solvedAtOf: ComparisonOptions['solvedAtOf']

@@ -47,6 +47,7 @@ const options = {
   highest: textOr('999'),
 } as const
 
+/** Exit code 1 where no row could be used, or it was asked to end. */
 export const command: Command = {
   summary: 'makes training rows of published sources, each of them proved',
   usage,

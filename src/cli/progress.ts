@@ -7,7 +7,8 @@ export interface Progress {
   end(): void
 }
 
-export interface ProgressSource {
+/** What a line of progress is told from. */
+interface ProgressSource {
   /** 0 to 1, of the input read; null: unknown. */
   fraction(): number | null
   /** Judge calls so far. */
@@ -26,6 +27,7 @@ function bar(part: number): string {
   return '█'.repeat(full) + '░'.repeat(barWidth - full)
 }
 
+/** Writes to standard error; `left` is reckoned from the share of the input that this run read. */
 export function progressLine(io: Io, { fraction, calls, done: before }: ProgressSource): Progress {
   const started = performance.now()
   const begun = fraction() ?? 0

@@ -17,6 +17,7 @@ md is the tables, json the figures, svg and png the plots. Without --output it g
 
 const formats = [...reportFormats, 'json'] as const
 
+/** Exit code 0; plots are drawn only where the form has them. */
 export const command: Command = {
   summary: 'writes one page, or plots, about scored files and training logs',
   usage,

@@ -15,7 +15,8 @@ import { writeNativeResult } from '../wire/native-result.ts'
 import type { Io } from './command.ts'
 import { type Progress, progressLine } from './progress.ts'
 
-export interface ScoreFileJob {
+/** A file to be scored, or gone on with. */
+interface ScoreFileJob {
   readonly gateway: Gateway
   readonly reward: string
   readonly input: string

@@ -19,6 +19,7 @@ With --function the only step is called like the function and 'reward' is its sc
 --failed-only  scores the rows of OUTPUT again that have no reward, with their groups
 --keep facts   puts data_source, group_id and response_length beside each result, as 'sample'; all: the whole sample`
 
+/** Exit code 1 where it was asked to end; rows without a reward are no failure. */
 export const command: Command = {
   summary: 'scores a file of samples without a server',
   usage,

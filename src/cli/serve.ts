@@ -13,6 +13,7 @@ SIGHUP reads configs, reward functions and keys again; on any mistake the log sa
 --watch does so whenever one of their files has changed.
 --simulate starts simulated judges in this process and serves with them.`
 
+/** Exit code 0 after SIGINT or SIGTERM, once what was in work is done. */
 export const command: Command = {
   summary: 'serves rewards over HTTP',
   usage,

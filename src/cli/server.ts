@@ -10,7 +10,8 @@ import { openLive } from '../telemetry/live/live.ts'
 import { openMetrics } from '../telemetry/metrics/metrics.ts'
 import { type Log, withLog } from './log-events.ts'
 
-export interface ServerOptions extends Omit<GatewayOptions, 'events'> {
+/** What `serve` and `demo` say of a server. */
+interface ServerOptions extends Omit<GatewayOptions, 'events'> {
   /** Over the configs' own `listen`. */
   readonly host?: string
   readonly port?: number
@@ -22,6 +23,7 @@ export interface ServerOptions extends Omit<GatewayOptions, 'events'> {
   readonly simulates?: boolean
 }
 
+/** A server that listens. */
 export interface RunningServer {
   readonly url: string
   readonly rewards: readonly string[]

@@ -34,6 +34,7 @@ export interface Asks {
   choose: { input: Choice; answer: Readonly<Record<string, number>> }
 }
 
+/** What a model can be asked for. */
 export type AskName = keyof Asks
 
 /** Structured output: what the parser of the same author can read. */

@@ -55,16 +55,23 @@ interface AsksList<A extends AskName, T, O> extends Asking<A, O> {
   rm_postprocess(answer: Asks[A]['answer'], rows: readonly Row<T, O>[]): readonly Verdict[] | null
 }
 
+/** Scores a row by itself, without a model. */
 export type Rule<T = unknown, O = unknown> = Definition<'rule', T, O> & Scores<T, O>
+/** Scores the answers to one prompt together, without a model. */
 export type GroupRule<T = unknown, O = unknown> = Definition<'group-rule', T, O> & ScoresGroup<T, O>
+/** Asks a model about each row. */
 export type ModelReward<A extends AskName = AskName, T = unknown, O = unknown> = Definition<'model', T, O> &
   AsksRow<A, T, O>
+/** Asks a model which of two answers to a prompt is better. */
 export type PairReward<A extends AskName = AskName, T = unknown, O = unknown> = Definition<'pair', T, O> &
   AsksPair<A, T, O>
+/** Asks a model about all answers to a prompt at once. */
 export type ListReward<A extends AskName = AskName, T = unknown, O = unknown> = Definition<'list', T, O> &
   AsksList<A, T, O>
 
+/** What a file of reward-functions/ exports. */
 export type RewardFunction = Rule | GroupRule | ModelReward | PairReward | ListReward
+/** How a function is called: by row, group, pair or list. */
 export type FunctionKind = RewardFunction['kind']
 
 type None = Record<string, never>

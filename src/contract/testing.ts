@@ -18,6 +18,7 @@ export interface RowParts extends Partial<Omit<Sample, 'prompt'>> {
   readonly earlier?: Readonly<Record<string, Earlier>>
 }
 
+/** Rows that say what a rule is worth; `hacks` must earn less than `full`. */
 export interface RuleCases {
   /** Options of the cases below; a case may have its own. */
   readonly options?: Json

@@ -3,7 +3,7 @@ import { openRows } from './open-rows.ts'
 import { eachRow } from './row-source.ts'
 
 /** The results of a finished file, which is gone over again, in their order. */
-export interface EarlierResults {
+interface EarlierResults {
   /** The next so many; throws RG_INPUT_INVALID where their ids are others. */
   next(ids: readonly string[]): Promise<readonly unknown[]>
 }

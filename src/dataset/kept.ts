@@ -3,6 +3,7 @@ import type { Sample, Unreadable } from '../sample/sample.ts'
 
 /** What of the sample stands beside its result: nothing, what analysis groups by, or all of it. */
 export const keeps = ['none', 'facts', 'all'] as const
+/** One of them. */
 export type Keep = (typeof keeps)[number]
 
 /**

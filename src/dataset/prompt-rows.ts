@@ -15,12 +15,12 @@ export interface PromptRow {
 }
 
 /** The chosen rows of a data set. */
-export interface PromptRows extends AsyncIterable<PromptRow> {
+interface PromptRows extends AsyncIterable<PromptRow> {
   readonly count: number
 }
 
 /** Which rows, in which order. */
-export interface PromptChoice {
+interface PromptChoice {
   /** So many at most; null: all. */
   readonly limit: number | null
   /** The order is shuffled before the limit cuts it; null: as the file has it. */

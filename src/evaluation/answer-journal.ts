@@ -8,7 +8,7 @@ import { unwritable } from '../dataset/unwritable.ts'
 import type { PolicyAnswer } from '../policy/policy.ts'
 
 /** Which answer: the turn of its row and run, and its draw, both from 0. */
-export interface AnswerPlace {
+interface AnswerPlace {
   readonly turn: number
   readonly draw: number
 }

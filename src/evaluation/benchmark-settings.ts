@@ -20,6 +20,7 @@ export const benchmarkSettings = z.strictObject({
   ...samplingConfig.omit({ seed: true, logprobs: true }).shape,
 })
 
+/** What one place says of a benchmark. */
 export type BenchmarkSettings = z.output<typeof benchmarkSettings>
 
 /** The earlier ones go before the later ones, and before what holds by itself: one greedy answer, or draws at temperature 1. */

@@ -33,6 +33,7 @@ export interface EvaluationSettings {
   readonly solvedAt: number
 }
 
+/** One benchmark at work. */
 export interface Evaluation extends EvaluationSettings {
   readonly gateway: Gateway
   readonly policy: Policy

@@ -36,6 +36,7 @@ export type Pools = Pick<
   'names' | 'addInstance' | 'drainInstance' | 'removeInstance' | 'sleep' | 'wake'
 >
 
+/** Everything that serves, the command line and tests do with rewards. Closed by who opened it. */
 export interface Gateway {
   /** The package's version. */
   readonly version: string
@@ -84,6 +85,7 @@ export interface Gateway {
   close(graceMs?: number): Promise<void>
 }
 
+/** What is served, and what tests replace. */
 export interface GatewayOptions extends Omit<ServingOptions, 'clock' | 'secret'> {
   readonly clock?: Clock
   /** Key of the fences around untrusted text; random by default. */

@@ -24,6 +24,7 @@ import { recordOf } from './record-of.ts'
 import { checkRehearsal } from './rehearsal-of.ts'
 import type { ReloadEvents } from './reloads.ts'
 
+/** Where the configs come from, and who hears of what happens. */
 export interface ServingOptions {
   /** Files and folders: gateway.yaml and rm-configs. */
   readonly configs: readonly string[]

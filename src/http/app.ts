@@ -23,6 +23,7 @@ import { secureReplies } from './security-headers.ts'
 import { traceRequests } from './tracing.ts'
 import { useZod, type ZodProvider } from './validation.ts'
 
+/** What an app serves, and its limits. */
 export interface AppOptions {
   readonly gateway: Gateway
   readonly metrics: Metrics

@@ -53,7 +53,9 @@ export const graderShapes = {
   }),
 } as const
 
+/** One of them. */
 export type GraderType = keyof typeof graderShapes
+/** A grader that its shape has read. */
 export type Grader<K extends GraderType> = z.output<(typeof graderShapes)[K]>
 
 /** `multi` as it is written; what is in `graders` is read by itself. */

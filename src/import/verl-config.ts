@@ -7,7 +7,8 @@ import { carriedKeys, droppedKeys } from './verl-keys.ts'
 import { readVerlSettings, type Section } from './verl-settings.ts'
 import { embedderStep, rewardSteps, type VerlStep } from './verl-steps.ts'
 
-export interface VerlOptions {
+/** What the settings do not say. */
+interface VerlOptions {
   /** Of the file, without its ending. */
   readonly name: string
   /** The rule beside the models; the original's rider rule by default. */

@@ -37,4 +37,5 @@ export const canaryConfig = z.strictObject({
   probes: z.record(z.string(), z.array(probe).max(64)).default({}),
 })
 
+/** A sample whose reward is known, with defaults filled in. */
 export type KnownSample = z.output<typeof knownSample>

@@ -22,6 +22,7 @@ export interface ConfigText {
   readonly text: string
 }
 
+/** Keys and indices from the root on. */
 export type ConfigPath = readonly (string | number)[]
 
 /** A config's data, and where in the text each piece stands. */

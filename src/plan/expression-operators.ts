@@ -42,6 +42,7 @@ export const expressionFunctions: ReadonlyMap<string, ExpressionFunction> = new 
   ['ceil', unary(Math.ceil)],
 ])
 
+/** In doubles; a division by 0 is no error but no finite number. */
 export const arithmeticOperators: ReadonlyMap<string, (a: number, b: number) => number> = new Map([
   ['+', (a, b) => a + b],
   ['-', (a, b) => a - b],
@@ -50,6 +51,7 @@ export const arithmeticOperators: ReadonlyMap<string, (a: number, b: number) => 
   ['**', (a, b) => a ** b],
 ])
 
+/** Exact: no tolerance. */
 export const comparisons: ReadonlyMap<string, (a: number, b: number) => boolean> = new Map([
   ['==', (a, b) => a === b],
   ['!=', (a, b) => a !== b],

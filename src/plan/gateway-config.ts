@@ -14,6 +14,7 @@ const mebi = 1024 * 1024
 
 /** What a key may do: `score` samples and ask models, `read` what is served and measured, `admin` everything. */
 export const scopes = ['score', 'read', 'admin'] as const
+/** One of them. */
 export type Scope = (typeof scopes)[number]
 
 const keyConfig = z
@@ -138,4 +139,5 @@ export const gatewayConfig = z.strictObject({
 
 /** gateway.yaml with its defaults filled in and its paths made absolute. */
 export type GatewaySettings = Readonly<Omit<z.output<typeof gatewayConfig>, 'models' | '$schema'>>
+/** gateway.yaml with its defaults. */
 export type GatewayConfig = z.output<typeof gatewayConfig>

@@ -112,5 +112,7 @@ export const rewardConfig = z.strictObject({
   deadline_s: seconds.optional(),
 })
 
+/** An rm-config with its defaults, not yet resolved. */
 export type RewardConfig = z.output<typeof rewardConfig>
+/** One of its steps. */
 export type StepConfig = z.output<typeof stepConfig>

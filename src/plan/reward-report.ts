@@ -8,6 +8,7 @@ export interface RewardReport {
   add(path: ConfigPath, message: string, key?: 'key'): void
 }
 
+/** Gathers the mistakes of one rm-config, each at its place in the text. */
 export function reportOn({ config }: WrittenReward): RewardReport {
   const problems: Problem[] = []
   return { problems, add: (path, message, key) => problems.push(config.problemAt(path, message, key)) }

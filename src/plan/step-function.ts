@@ -13,6 +13,7 @@ export interface StepFunction {
   readonly bound: BoundFunction | null
 }
 
+/** What is wrong with its name or options is reported, each mistake at its place. */
 export async function findFunction(
   { function: name, options = {} }: Partial<StepConfig>,
   at: ConfigPath,

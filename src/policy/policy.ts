@@ -11,6 +11,7 @@ import { openModels } from '../models/open-models.ts'
 import type { Failure } from '../sample/failure.ts'
 import { servedModel } from './served-model.ts'
 
+/** What the command line says of the policy's servers. */
 export interface PolicyOptions {
   /** Addresses of its servers; `/v1` at the end may stand or be left out. */
   readonly urls: readonly string[]
@@ -30,7 +31,7 @@ export interface PolicyOptions {
 }
 
 /** One answer that is wanted. */
-export interface PolicyQuestion {
+interface PolicyQuestion {
   /** Messages are asked as a chat, a text is continued. */
   readonly prompt: Rendered
   /** Names the answer: equal keys may share one call. */
@@ -40,6 +41,7 @@ export interface PolicyQuestion {
   readonly signal: AbortSignal
 }
 
+/** What the policy wrote. */
 export interface PolicyAnswer {
   readonly text: string
   /** `length`: it ran into its limit of tokens. */
@@ -47,6 +49,7 @@ export interface PolicyAnswer {
   readonly tokens: number
 }
 
+/** Opened over its servers; closed by who opened it. */
 export interface Policy {
   /** As its servers name it. */
   readonly model: string

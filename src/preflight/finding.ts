@@ -1,6 +1,6 @@
 /** What a look at data, configs and servers found. Only `findingKinds` says how bad each kind is, and what to do. */
 
-export type Severity = 'error' | 'warning' | 'note'
+type Severity = 'error' | 'warning' | 'note'
 
 interface Kind {
   readonly severity: Severity
@@ -122,6 +122,7 @@ export const findingKinds = {
   },
 } as const satisfies Readonly<Record<string, Kind>>
 
+/** One of them. */
 export type FindingName = keyof typeof findingKinds
 
 /** One kind of finding with one cause. */

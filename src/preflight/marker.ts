@@ -5,7 +5,7 @@ import type { Sample } from '../sample/sample.ts'
 import { questionTexts } from './question-text.ts'
 
 /** Where a marker in the response came out of rm_preprocess. */
-export type MarkerFound =
+type MarkerFound =
   /** In a value, which the guard fences. */
   | { readonly status: 'guarded' }
   /** In text that counts as the author's own. */

@@ -20,6 +20,7 @@ import { type Probe, probe, type Sampled } from './signal-probe.ts'
 import { lookAtTexts } from './texts.ts'
 import { type Level, Truths } from './truths.ts'
 
+/** What is looked at, and how far. */
 export interface PreflightJob {
   readonly opened: OpenedReward
   readonly files: readonly { readonly path: string; readonly source: RowSource }[]
@@ -37,6 +38,7 @@ export interface PreflightJob {
   onProgress?(rows: number): void
 }
 
+/** What was seen. Plain data: `check --format json` prints it. */
 export interface Report {
   readonly reward: string
   readonly version: string

@@ -7,7 +7,7 @@ import type { PlanStep } from '../plan/plan.ts'
 import { secret } from './opened-reward.ts'
 
 /** What an author's rm_preprocess made. */
-export type Question = Parameters<typeof guardQuestion>[1]
+type Question = Parameters<typeof guardQuestion>[1]
 
 /** A question's texts: the author's own, and what came from a sample. */
 interface QuestionTexts {

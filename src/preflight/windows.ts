@@ -4,7 +4,7 @@ import type { Findings } from './finding.ts'
 import type { OpenedReward } from './opened-reward.ts'
 
 /** How long a judge's question may be. */
-export interface Window {
+interface Window {
   /** Tokens; Infinity: it is not known. */
   readonly limit: number
   /** Whether a question fits; `answerTokens`: with an answer of this length in place of its own. */

@@ -23,7 +23,7 @@ export const countdown: Family = {
 }
 
 /** A puzzle and an expression that solves it; null: none is known. */
-export interface Puzzle {
+interface Puzzle {
   readonly target: number
   readonly numbers: readonly number[]
   readonly solution: string | null

@@ -24,6 +24,7 @@ export interface SourceItem {
   readonly row: number
 }
 
+/** What is read, what proves it and where it goes. */
 export interface PrepareJob {
   readonly family: Family
   readonly options: FamilyOptions
@@ -41,6 +42,7 @@ export interface PrepareJob {
   onProgress?(rows: number, dropped: number): void
 }
 
+/** What was made. */
 export interface Prepared {
   readonly read: number
   /** By split. */

@@ -1,7 +1,7 @@
 /** Reads the little Python that published rows hold: literals, and lists of calls. Values come out as JSON text. */
 
 /** One call: its dotted name, and its arguments as the JSON text of an object. */
-export interface PythonCall {
+interface PythonCall {
   readonly name: string
   readonly argumentsText: string
 }

@@ -3,7 +3,8 @@ import { beginRowFile } from '../dataset/row-file.ts'
 import { eachRow, type RowSource } from '../dataset/row-source.ts'
 import { drawn, seeded } from '../statistics/seeded.ts'
 
-export interface SubsetJob {
+/** What is drawn from, how much and where it goes. */
+interface SubsetJob {
   /** Opens the file from its beginning; it is read twice. */
   open(): Promise<RowSource>
   readonly output: string
@@ -17,7 +18,7 @@ export interface SubsetJob {
 }
 
 /** How many rows a data source has. */
-export interface SourceCount {
+interface SourceCount {
   readonly source: string
   readonly rows: number
   readonly chosen: number

@@ -4,7 +4,8 @@ import { jsonLines } from '../dataset/json-lines.ts'
 import { beginRowFile, type RowFile } from '../dataset/row-file.ts'
 import type { Split } from './split.ts'
 
-export interface Writing {
+/** Which rows go to which files. */
+interface Writing {
   readonly folder: string
   readonly splits: readonly Split[]
   /** For each row the index of its split; -1: none. */

@@ -74,4 +74,5 @@ export function tick(value: number): string {
   return String(Number(value.toPrecision(4)))
 }
 
+/** A share as an axis shows it. */
 export const percentTick = (value: number): string => `${tick(value * 100)} %`

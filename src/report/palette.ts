@@ -12,7 +12,9 @@ const series = ['#1f77b4', '#d62728', '#2ca02c', '#9467bd', '#ff7f0e', '#17becf'
 /** A colour for the n-th of several files or runs; the ninth looks like the first. */
 export const seriesColor = (at: number): string => series[at % series.length] ?? '#555'
 
+/** Of letters. */
 export const ink = '#333'
+/** Of lines behind the data. */
 export const faint = '#e3e6ea'
 
 /** A text from a file as a plot can carry it: one line, `most` characters. */

@@ -4,7 +4,9 @@ import { markdownOf } from './markdown.ts'
 import type { Report } from './report.ts'
 import { pngOf, sheetOf } from './sheet.ts'
 
+/** By the endings of files. */
 export const reportFormats = ['html', 'md', 'svg', 'png'] as const
+/** One of them. */
 export type ReportFormat = (typeof reportFormats)[number]
 
 /** A report as a file's content; `svg` and `png` are its plots alone. Only what has plots loads what draws them. */

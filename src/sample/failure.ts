@@ -19,6 +19,7 @@ export const failureKinds = [
   'cancelled',
 ] as const
 
+/** One of them; public, trainers branch on it. */
 export type FailureKind = (typeof failureKinds)[number]
 
 /** One failed try of an upstream call. */
@@ -28,6 +29,7 @@ export interface Attempt {
   readonly error: string
 }
 
+/** Why a sample has no reward. Data, never thrown by itself. */
 export interface Failure {
   readonly kind: FailureKind
   /** True where sending the same sample again may succeed. */

@@ -17,6 +17,7 @@ export type Term = { readonly name: string; readonly weight: number } & (
   | { readonly status: 'failed'; readonly failure: Failure }
 )
 
+/** Why a step took no part; none of them is a failure. */
 export type OffReason = 'gate' | 'when' | 'data_source' | 'not_applicable' | 'skipped'
 
 /** The gateway's answer for one sample: a finite reward, or the reason why there is none. */

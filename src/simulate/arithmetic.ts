@@ -1,5 +1,5 @@
 /** One `a op b = c` of a text. */
-export interface Statement {
+interface Statement {
   readonly left: number
   readonly right: number
   readonly holds: boolean

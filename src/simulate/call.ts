@@ -17,6 +17,7 @@ export type Reply =
   | { readonly text: string; readonly status?: number; readonly type?: string }
   | { readonly events: AsyncIterable<string> }
 
+/** Throws a Refusal for what is wrong, Gone where nobody waits. */
 export type Endpoint = (call: Call) => Reply | Promise<Reply>
 
 /** Refuses a request for another model; a request that names none is for this one. */

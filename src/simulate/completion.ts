@@ -53,7 +53,7 @@ export function readSampling(body: Call['body'], topLogprobs: number | null): Sa
 }
 
 /** Which draw a choice is: at temperature 0 all are the same, with a seed they depend on it alone. */
-export function drawOf(model: SimulatedModel, sampling: Sampling, attempt: number, choice: number): Draw {
+function drawOf(model: SimulatedModel, sampling: Sampling, attempt: number, choice: number): Draw {
   if (sampling.temperature === 0) return { seed: model.seed, index: 0 }
   const base = sampling.seed === null ? attempt : sampling.seed * 1009
   return { seed: model.seed, index: base * 131 + choice }

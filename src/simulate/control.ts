@@ -28,7 +28,7 @@ export function controlRoutes(model: SimulatedModel): Route[] {
 const numbers = ['rate', 'next', 'skip', 'factor', 'ms', 'retryAfterS'] as const
 
 /** Faults from JSON; throws a Refusal (400) that names what is wrong. */
-export function readFaults(value: unknown): Fault[] {
+function readFaults(value: unknown): Fault[] {
   if (!Array.isArray(value)) throw badRequest('faults must be a list', 'faults')
   return (value as readonly unknown[]).map((item, index) => {
     const fault = (item ?? {}) as Record<string, unknown>

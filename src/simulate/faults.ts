@@ -22,6 +22,7 @@ export const faultKinds = [
   'refusal',
 ] as const
 
+/** One of them. */
 export type FaultKind = (typeof faultKinds)[number]
 
 /** A fault and when it strikes. Without `rate` and `next`: every matching request. */

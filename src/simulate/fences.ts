@@ -1,5 +1,5 @@
 /** A part of a prompt: text of the author, or a value between two fences. */
-export interface Piece {
+interface Piece {
   readonly text: string
   readonly isValue: boolean
 }

@@ -3,7 +3,7 @@ import { cutAtFences } from './fences.ts'
 import { candidateOf, type Role, readLabel, roleOf } from './labels.ts'
 
 /** One answer to be judged; `label` is 'A', '2', ... where the prompt holds several, else ''. */
-export interface Candidate {
+interface Candidate {
   readonly label: string
   readonly text: string
   /** Stands between two fences with the same nonce. */

@@ -6,6 +6,7 @@ export const charactersPerToken = 4
 const oneWord = /^ ?[A-Za-z]{1,12}$/u
 const longestWord = 13
 
+/** Every id is below it. */
 export const vocabularySize = 151_936
 
 /** How many tokens a text has. */

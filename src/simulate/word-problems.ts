@@ -11,7 +11,8 @@ export interface ExampleRollout {
   readonly extra_info: { readonly kind: AnswerKind }
 }
 
-export type AnswerKind = 'right' | 'wrong' | 'badly formatted' | 'hacking'
+/** What an example answer is like. */
+type AnswerKind = 'right' | 'wrong' | 'badly formatted' | 'hacking'
 
 type Scene = (
   a: number,

@@ -10,6 +10,7 @@ export interface Clusters {
   readonly counts: readonly Float64Array[]
 }
 
+/** What makes the draws the same again, and how many samples there are. */
 export interface BootstrapOptions {
   readonly seed: number
   readonly rounds: number

@@ -1,5 +1,5 @@
 /** How two of several players fared against each other; fractions count. */
-export interface Comparison {
+interface Comparison {
   readonly first: number
   readonly second: number
   readonly wins: number

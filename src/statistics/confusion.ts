@@ -6,6 +6,7 @@ export interface Confusion {
   readonly falseNegative: number
 }
 
+/** Each 0 to 1, but for kappa, which is -1 to 1. */
 export interface ConfusionFigures {
   readonly accuracy: number
   readonly precision: number

@@ -7,6 +7,7 @@ const limit = 12
 const mostAStep = 5
 const mostResemblance = 0.7
 
+/** Where the mean went. */
 export type Drift = 'up' | 'down'
 
 /**

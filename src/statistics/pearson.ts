@@ -6,7 +6,7 @@ export function pearson(xs: readonly number[], ys: readonly number[]): number | 
 }
 
 /** Sums of squares and products around the means; those of several groups may be added. */
-export interface Spread {
+interface Spread {
   readonly xx: number
   readonly yy: number
   readonly xy: number

@@ -11,6 +11,7 @@ export interface Oddity {
   readonly literal: string
 }
 
+/** A text's value, with what strict JSON does not have. */
 export interface ParsedText {
   /** Non-finite literals and too long integers stand as null. */
   readonly value: unknown

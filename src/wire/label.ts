@@ -46,6 +46,7 @@ export function readTruth(carried: object, where: string): Exclude<ReadTruth, nu
   return { problem: `${where}.${issue?.path.join('.')}: ${issue?.message}` }
 }
 
+/** A label that is the ground truth and nothing else. */
 export const plainTruth = (groundTruth: Json): Truth => ({
   groundTruth,
   rmPrompts: {},

@@ -32,6 +32,7 @@ interface NativeTerm {
   readonly failure: Failure | null
 }
 
+/** The same keys for every outcome of a reward. */
 export function writeNativeResult(outcome: Outcome): NativeResult {
   return {
     id: outcome.id,

@@ -5,6 +5,7 @@ import { plainTruth, type ReadTruth } from './label.ts'
 import type { Truth } from './native-sample.ts'
 import type { Truths } from './truths.ts'
 
+/** A trainer's row before its label is understood. */
 export interface WireRow {
   readonly id: string
   readonly prompt: Sample['prompt']

@@ -8,6 +8,7 @@ import type { GroupMembership, Sample, Unreadable } from '../sample/sample.ts'
 import type { Oddity } from './json-text.ts'
 import type { Truths } from './truths.ts'
 
+/** One trainer's request and reply format. Pure. */
 export interface Wire {
   /** In the path `/wire/<name>/<reward>` and in gateway.yaml. */
   readonly name: string
@@ -19,6 +20,7 @@ export interface Wire {
   readonly fixed?: Readonly<Record<string, unknown>>
 }
 
+/** One path of a wire. */
 export interface WireRoute {
   readonly summary: string
   readonly body: ZodType
@@ -28,6 +30,7 @@ export interface WireRoute {
   read(request: WireRequest): WireReading
 }
 
+/** What a wire reads. */
 export interface WireRequest {
   /** As the route's schemas parsed them. */
   readonly body: unknown
@@ -44,6 +47,7 @@ export interface ReadContext<Q> {
   readonly truths: Truths | null
 }
 
+/** What a wire understood of a request. */
 export interface WireReading {
   readonly rows: readonly (Sample | Unreadable)[]
   /** Where the request itself says how long its client waits. */

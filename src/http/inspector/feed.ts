@@ -21,11 +21,13 @@ export interface Feed {
   close(): void
 }
 
+/** Pages that are told at once; one more is refused. */
 export const mostListeners = 16
 const tickMs = 1000
 /** Ticks without news between two signs of life. */
 const aliveTicks = 15
 
+/** Ticks only while somebody listens. */
 export function openFeed(gateway: Gateway, live: Live, clock: Clock): Feed {
   const listeners = new Set<Listener>()
   let cancel: (() => void) | null = null

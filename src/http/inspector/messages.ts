@@ -24,6 +24,7 @@ export interface ServedReward {
   readonly steps: readonly ServedStep[]
 }
 
+/** A step as the page shows it. */
 export interface ServedStep {
   readonly name: string
   readonly function: string
@@ -47,6 +48,7 @@ export interface Standing {
   readonly suspects: readonly { readonly model: string; readonly instance: string }[]
 }
 
+/** A run's figures and their course. */
 export type ShownRun = RunStats & RunHistory & { readonly reward: string }
 
 /** `event: scored`: slots that were touched and rows that came since the last one; in the first one, all that is kept. */

@@ -10,6 +10,7 @@ import { builtPage, type PageFile, readPage } from '../inspector/page-files.ts'
 import { eventStream } from '../inspector/stream.ts'
 import type { ZodApp } from '../validation.ts'
 
+/** What the page is told from. */
 export interface InspectorParts {
   readonly live: Live
   readonly clock: Clock

@@ -50,7 +50,7 @@ export function answers(call: Call, admitted: Admitted, sampling: Sampling): Pro
 }
 
 /** OpenAI's `logprobs` of a chat choice. */
-export function chatLogprobs(tokens: readonly LabelledToken[] | null): object | null {
+function chatLogprobs(tokens: readonly LabelledToken[] | null): object | null {
   if (tokens === null) return null
   const withBytes = ({ token, logprob }: { token: string; logprob: number }) => ({
     token,

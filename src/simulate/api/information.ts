@@ -3,15 +3,18 @@ import { createdNow } from '../identity.ts'
 import { metricsText } from '../metrics.ts'
 
 /** The version of vLLM whose replies these are modelled on. */
-export const modelledVersion = '0.32.0'
+const modelledVersion = '0.32.0'
 
+/** GET /health and /ping: an empty text. */
 export const health: Endpoint = () => ({ text: '' })
 
+/** GET /version. */
 export const version: Endpoint = () => ({ json: { version: modelledVersion } })
 
 /** GET /load: requests in flight. */
 export const load: Endpoint = ({ model }) => ({ json: { server_load: model.counters.inFlight } })
 
+/** GET /metrics, in the text form of Prometheus. */
 export const metrics: Endpoint = ({ model }) => ({
   text: metricsText(model),
   type: 'text/plain; version=1.0.0; charset=utf-8',

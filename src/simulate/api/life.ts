@@ -20,6 +20,7 @@ export const wakeUp: Endpoint = async (call) => {
   return { text: '' }
 }
 
+/** GET /is_sleeping. */
 export const isSleeping: Endpoint = ({ model }) => ({ json: { is_sleeping: model.isSleeping } })
 
 /** Gives the memory back; `mode` as in /sleep. Asleep already: nothing happens. */

@@ -12,7 +12,7 @@ export function pooledPrompts({ body }: Call): Pooled[] {
 }
 
 /** A prompt of a pooling request, with the turns that it was rendered from. */
-export interface Pooled {
+interface Pooled {
   readonly text: string
   readonly turns?: readonly Turn[]
 }

@@ -9,7 +9,7 @@ import { usageOf } from './usage.ts'
 const firstTokenShare = 0.3
 
 /** One token of one choice; `end` with the last, empty one. */
-export interface Streamed {
+interface Streamed {
   readonly index: number
   readonly text: string
   readonly soFar: string

@@ -12,6 +12,7 @@ import { detailOf, type RowDetail } from './row-detail.ts'
 import { type RowSummary, summaryOf } from './row-summary.ts'
 import { TrackedReward } from './tracked-reward.ts'
 
+/** What the page's figures are made with. */
 export interface LiveParts {
   readonly clock: Clock
   /** Wall time of the clock's 0, milliseconds since the epoch; as it is now, if absent. */
@@ -24,6 +25,7 @@ export interface LiveParts {
   policy(): TextPolicy
 }
 
+/** What the inspector shows, kept in memory within bounds. */
 export interface Live extends Required<Pick<EngineEvents, 'drawn' | 'done'>> {
   /** Milliseconds since the epoch. */
   now(): number
@@ -43,6 +45,7 @@ export interface Live extends Required<Pick<EngineEvents, 'drawn' | 'done'>> {
 /** Draws of one sample that are kept. */
 const mostDraws = 64
 
+/** Listens to the engine; does nothing while `isOn` is false. */
 export function openLive(parts: LiveParts): Live {
   const { clock, epoch = Date.now() - clock.now(), rangeOf, policy, isOn = () => true } = parts
   const rewards = new Map<string, TrackedReward>()

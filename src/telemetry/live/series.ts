@@ -1,5 +1,6 @@
 /** Slots that a series keeps of each length, and bins of a distribution. */
 export const slotCount = 120
+/** Bins of a distribution over a reward's range. */
 export const binCount = 20
 
 /** Values of one stretch of time. */

@@ -4,6 +4,7 @@
  */
 import { Gauge, type Metric, type Registry } from 'prom-client'
 
+/** Of what waits for models: a millisecond to five minutes. */
 export const secondBuckets = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300,
 ]
@@ -11,6 +12,7 @@ export const secondBuckets = [
 export const overheadBuckets = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ]
+/** Of scores: most functions lie in 0 to 1, few beyond. */
 export const scoreBuckets = [-1, -0.5, 0, 0.1, 0.25, 0.5, 0.75, 0.9, 1, 2, 5, 10]
 
 /** Adds to the series with these label values, in the order of the label names. */
@@ -35,6 +37,7 @@ export interface Instruments {
   ): void
 }
 
+/** Every name gets the prefix `reward_gateway_`; a name may be made once. */
 export function instruments(registry: Registry): Instruments {
   return {
     counter(name, help, labels) {

@@ -40,6 +40,7 @@ export interface Sources {
   runs?(): readonly WatchedRun[]
 }
 
+/** A registry of its own, with the figures of the process beside the gateway's; `close` empties it. */
 export function openMetrics(sources: Sources): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, prefix: 'reward_gateway_' })

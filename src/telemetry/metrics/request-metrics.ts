@@ -10,6 +10,7 @@ export interface RequestMetrics {
   keyRefused(key: string, why: 'in_flight' | 'samples' | 'rate'): void
 }
 
+/** Of requests over HTTP, by route pattern, never by address. */
 export function requestMetrics(make: Instruments): RequestMetrics {
   const requests = make.histogram(
     'request_duration_seconds',

@@ -14,6 +14,7 @@ export interface MonitorEvents {
   alarmed?(alarm: Alarm & { readonly reward: string; readonly run: string }): void
 }
 
+/** What figures are reckoned with, and who hears alarms. */
 export interface MonitorParts {
   readonly clock: Clock
   readonly events?: MonitorEvents
@@ -28,6 +29,7 @@ export interface WatchedRun {
   readonly monitor: RunMonitor
 }
 
+/** Figures of training runs, kept within bounds. */
 export interface Monitors extends Required<Pick<EngineEvents, 'done'>> {
   /** Every run that is watched, of one reward or of all. */
   runs(reward?: string): readonly WatchedRun[]
@@ -42,6 +44,7 @@ const otherRuns = 'other'
 /** Rows of requests that wait to be counted; what comes beyond is not looked at. */
 const mostWaiting = 131_072
 
+/** Counts what is done a little later, so that scoring goes first. */
 export function openMonitors({ clock, events = {}, rangeOf }: MonitorParts): Monitors {
   const rewards = new Map<string, Map<string, { monitor: RunMonitor; last: number }>>()
   const lenses = new WeakMap<RequestDone['plan'], Lens>()

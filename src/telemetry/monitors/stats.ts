@@ -46,6 +46,7 @@ export const runStats = z.object({
     .describe('The newest first.'),
 })
 
+/** A run's figures, as the API tells them. */
 export type RunStats = z.output<typeof runStats>
 
 /** How a run stands. */

@@ -36,6 +36,7 @@ const tenths = 10
 
 const noMean = (): Mean => ({ n: 0, sum: 0 })
 
+/** Of nothing yet. */
 export const emptyTally = (): Tally => ({
   rows: 0,
   invalid: new Map(),

@@ -14,6 +14,7 @@ import { type SegmentLimits, Segments } from './segments.ts'
 import { isSampled } from './share.ts'
 import { type TextPolicy, textKeeper } from './text-policy.ts'
 
+/** What is recorded, of how many groups, in files of which size. */
 export interface RecordSettings extends SegmentLimits {
   readonly text: TextPolicy
   /** Of the groups of each request, 0 to 1. */
@@ -28,11 +29,13 @@ export interface RecordEvents {
   disk?(trouble: string | null): void
 }
 
+/** What a record tells of besides rows. */
 export interface RecordParts extends Pick<RowParts, 'samplingOf'> {
   readonly clock: Clock
   readonly events?: RecordEvents
 }
 
+/** Takes what is done; it never holds a request up. */
 export interface Recorder extends Required<Pick<EngineEvents, 'drawn' | 'done'>> {
   /** Writes what waits, then closes its file. What comes later is dropped. */
   close(): Promise<void>

@@ -83,6 +83,9 @@ export const recordedRow = z.object({
   ms: z.number(),
 })
 
+/** A line of the record. */
 export type RecordedRow = z.output<typeof recordedRow>
+/** A step's share in a recorded row. */
 export type RecordedTerm = z.output<typeof recordedTerm>
+/** One question of a recorded term. */
 export type RecordedAsk = z.output<typeof recordedAsk>

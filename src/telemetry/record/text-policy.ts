@@ -18,6 +18,7 @@ export interface TextKeeper {
   details(details: Readonly<Record<string, Json>> | undefined): Readonly<Record<string, unknown>>
 }
 
+/** What may stay of texts and values under this policy. */
 export function textKeeper(policy: TextPolicy): TextKeeper {
   const text = keepers[policy]
   const json = (value: unknown): unknown => {

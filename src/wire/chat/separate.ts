@@ -3,6 +3,7 @@ import type { Truths } from '../truths.ts'
 import { afterFillers, closed, cutsOf, templateOf, turnsOf } from './conversation.ts'
 import { type ChatTemplate, chatTemplates } from './templates.ts'
 
+/** Prompt and response, or why they cannot be told apart. */
 export type Separated = Pick<Sample, 'prompt' | 'response'> | { readonly problem: string }
 
 /** What is known of a text that holds prompt and response. */
