@@ -37,6 +37,7 @@ interface Flight {
   waiting: number
 }
 
+/** Keeps what was scored in memory, within the limits. */
 export function openRepeats(clock: Clock, limits: RepeatLimits = repeatLimits): Repeats {
   // In the order of their age.
   const kept = new Map<string, Kept>()
