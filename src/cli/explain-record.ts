@@ -96,7 +96,7 @@ function askOf(ask: RecordedAsk): string {
   ]
   const cost = tokens ? `, ${tokens.prompt} + ${tokens.completion} tokens` : ''
   const where = instance
-    ? ` at ${instance} (${source}, ${attempts} attempts, ${ms} ms${cost})`
+    ? ` at ${instance} (${source}, ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}, ${ms} ms${cost})`
     : ` for ${ms} ms`
   const answer = failure && !instance ? '' : `; answer ${kept(ask.answer)}`
   const end = failure

@@ -13,6 +13,7 @@ import type { Outcome } from '../sample/outcome.ts'
 import type { Sample, Unreadable } from '../sample/sample.ts'
 import { writeNativeResult } from '../wire/native-result.ts'
 import type { Io } from './command.ts'
+import { Losses } from './losses.ts'
 import { type Progress, progressLine } from './progress.ts'
 
 /** A file to be scored, or gone on with. */
@@ -44,9 +45,10 @@ export async function scoreFile(job: ScoreFileJob, io: Io): Promise<number> {
     calls: () => job.calls(),
     done: file.done,
   })
+  const losses = new Losses()
   const works = async function* () {
     for await (const items of batchesOf(itemsOf(job, source, file.done, io), job.batch))
-      yield () => linesOf(job, items, progress, io.signal)
+      yield () => linesOf(job, items, progress, losses, io.signal)
   }
   try {
     await inOrder(works(), batchesInFlight, io.signal, (lines) => file.write(lines))
@@ -59,6 +61,7 @@ export async function scoreFile(job: ScoreFileJob, io: Io): Promise<number> {
   }
   await file.finish()
   progress.end()
+  io.stderr.write(losses.text())
   return 0
 }
 
@@ -94,6 +97,7 @@ async function linesOf(
   { gateway, reward, keep }: ScoreFileJob,
   items: readonly Item[],
   progress: Progress,
+  losses: Losses,
   signal: AbortSignal,
 ): Promise<string> {
   // Answers to one prompt are scored together or not at all.
@@ -104,6 +108,7 @@ async function linesOf(
   const { outcomes } = await gateway.score({ reward, rows: again.map(({ row }) => row), signal })
   signal.throwIfAborted()
   const fresh = new Map<Item, Outcome>(again.map((item, at) => [item, outcomes[at] as Outcome]))
+  losses.add(outcomes)
   progress.add(items.length, outcomes.filter(({ valid }) => !valid).length)
   return items
     .map((item) => {

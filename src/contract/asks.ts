@@ -23,12 +23,13 @@ export interface Choice {
 
 /** What a model reward asks of its model, and what comes back. A plain string is legal and flagged `unguarded`. */
 export interface Asks {
+  /** A judge's text. */
   generate: { input: Prompt | ChatPrompt | string; answer: Generation }
   /** A scalar (Bradley-Terry) reward model's number. */
   classify: { input: Prompt | ChatPrompt | string; answer: number }
   /** A process reward model: one number a step of the response. */
   rewards: { input: Prompt | ChatPrompt | string; answer: readonly number[] }
-  /** One vector a text. */
+  /** One vector a text, in the order of the texts. */
   embed: { input: readonly string[]; answer: readonly (readonly number[])[] }
   /** Probability of each label; sums to 1. */
   choose: { input: Choice; answer: Readonly<Record<string, number>> }
@@ -37,7 +38,7 @@ export interface Asks {
 /** What a model can be asked for. */
 export type AskName = keyof Asks
 
-/** Structured output: what the parser of the same author can read. */
+/** Structured output: one of these texts, a text of this pattern (the server's dialect), or JSON of this JSON Schema. */
 export type Reply =
   | { readonly choice: readonly string[] }
   | { readonly regex: string }

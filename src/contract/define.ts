@@ -3,13 +3,15 @@ import type { AskName, Asks, Reply } from './asks.ts'
 import type { Row } from './row.ts'
 import type { Range, Verdict } from './verdict.ts'
 
-/** What every reward function declares. `options` and `parts` default to none. */
+/** What every reward function declares, beside its hooks. */
 export interface Declaration<T, O> {
-  /** Parses the row's ground truth; a row that it refuses is `bad_sample`, never 0. */
+  /** Parses the ground truth; a row that it refuses is `bad_sample`, never 0. `z.unknown()` where none is needed. */
   readonly truth: ZodType<T> | ((options: O) => ZodType<T>)
+  /** Parses a step's `options`; a `z.strictObject` with defaults refuses misspelt ones. Absent: there are none. */
   readonly options?: ZodType<O>
+  /** Lowest and highest score. What lies outside is a failure of its sample; nothing is clamped. */
   readonly range: Range | ((options: O) => Range)
-  /** Names of the components that a score may report. */
+  /** Names of the components that a score may report; absent: none. */
   readonly parts?: readonly string[] | ((options: O) => readonly string[])
 }
 
@@ -23,6 +25,7 @@ export interface Definition<K extends string, T, O> {
 }
 
 interface Scores<T, O> {
+  /** Pure: the same row, the same verdict. null: it does not apply to this row. Throwing fails the sample. */
   score(row: Row<T, O>): Verdict
 }
 
@@ -32,24 +35,28 @@ interface ScoresGroup<T, O> {
 }
 
 interface Asking<A extends AskName, O> {
+  /** `generate`: a text; `classify`: a scalar; `rewards`: a number a step; `embed`: vectors; `choose`: probabilities. */
   readonly ask: A
+  /** What the model is held to while it writes, so that the answer can be read. Absent: anything. */
   readonly reply?: Reply | ((options: O) => Reply | undefined)
 }
 
 interface AsksRow<A extends AskName, T, O> extends Asking<A, O> {
-  /** The question; or a verdict that needs no call (an empty answer, say). */
+  /** The question, made with prompt`...` so that the response cannot speak for itself; a number: a verdict without a call. */
   rm_preprocess(row: Row<T, O>): Asks[A]['input'] | number
-  /** Absent: a critique, whose text later steps read. */
+  /** The verdict that the answer holds; null: none that can be read. Absent: a critique, whose text later steps read. */
   rm_postprocess?(answer: Asks[A]['answer'], row: Row<T, O>): Verdict
 }
 
 interface AsksPair<A extends AskName, T, O> extends Asking<A, O> {
+  /** The question about two answers to one prompt; the engine asks it in both orders. */
   rm_preprocess(a: Row<T, O>, b: Row<T, O>): Asks[A]['input']
   /** Probability, 0 to 1, that `a` is better; null: no readable verdict. */
   rm_postprocess(answer: Asks[A]['answer'], a: Row<T, O>, b: Row<T, O>): number | null
 }
 
 interface AsksList<A extends AskName, T, O> extends Asking<A, O> {
+  /** The question about all answers to one prompt, in the order of the request. */
   rm_preprocess(rows: readonly Row<T, O>[]): Asks[A]['input']
   /** One verdict a row, in the order of the rows; null: no readable verdict. */
   rm_postprocess(answer: Asks[A]['answer'], rows: readonly Row<T, O>[]): readonly Verdict[] | null
@@ -74,19 +81,20 @@ export type RewardFunction = Rule | GroupRule | ModelReward | PairReward | ListR
 /** How a function is called: by row, group, pair or list. */
 export type FunctionKind = RewardFunction['kind']
 
-type None = Record<string, never>
+/** An object without any key: reading an option that no schema declares is a type error. */
+type None = Record<never, never>
 
-/** A pure function of one row. */
+/** A reward by code alone, of one answer. No model, no clock, no network: it runs in a worker with a time limit. */
 export function defineRule<T, O = None>(rule: Declaration<T, O> & Scores<T, O>): Rule<T, O> {
   return { ...rule, ...completed('rule', rule) }
 }
 
-/** A pure function of all answers to one prompt. */
+/** A reward by code alone, of all answers to one prompt together. */
 export function defineGroupRule<T, O = None>(rule: Declaration<T, O> & ScoresGroup<T, O>): GroupRule<T, O> {
   return { ...rule, ...completed('group-rule', rule) }
 }
 
-/** A reward asked of a model: one question a row. */
+/** A reward asked of a model, one question an answer; the rm-config says which model. */
 export function defineModelReward<A extends AskName, T, O = None>(
   reward: Declaration<T, O> & AsksRow<A, T, O>,
 ): ModelReward<A, T, O> {

@@ -25,7 +25,7 @@ export function discover(folders: readonly string[]): { sources: FunctionSource[
       if (!(isPython ? pythonCase : kebabCase).test(name)) {
         problems.push({
           path: file,
-          message: `a reward function's file is named in small letters, like ${isPython ? 'exact_match.py' : `exact-match${extname(file)}`}`,
+          message: `a reward function's file is named in small letters: rename it ${plainName(name, isPython ? '_' : '-')}${extname(file)}, or move it into a folder below if it is none`,
         })
       } else if (other) {
         problems.push({
@@ -56,7 +56,7 @@ function filesOf(folder: string, problems: Problem[]): string[] {
       .map((entry) => join(folder, entry.name))
       .sort()
   } catch (error) {
-    if (folder !== builtInFolder) problems.push({ path: folder, message: unreadable(error) })
+    if (folder !== builtInFolder) problems.push({ path: folder, message: unreadableFolder(error) })
     return []
   }
 }
@@ -71,3 +71,18 @@ function hashOf(file: string, problems: Problem[]): string | null {
 }
 
 const unreadable = (error: unknown): string => `cannot be read: ${(error as NodeJS.ErrnoException).code}`
+
+function unreadableFolder(error: unknown): string {
+  const { code } = error as NodeJS.ErrnoException
+  if (code === 'ENOENT') return 'there is no such folder of reward functions'
+  return code === 'ENOTDIR' ? 'is a file; name the folder that it lies in' : unreadable(error)
+}
+
+/** `exact-match` for ExactMatch and exact_match. */
+const plainName = (name: string, dash: '-' | '_'): string =>
+  name
+    .replace(/([a-z0-9])([A-Z])/g, '$1-$2')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter((word) => word !== '')
+    .join(dash) || `my${dash}rule`

@@ -35,7 +35,7 @@ export async function openFunctions(options: FunctionHostOptions): Promise<Funct
   const functions = new Map(
     sources.map((source) => [source.name, { source, pool: pools.get(source.name) as JobRunner }]),
   )
-  const host = new PooledHost(functions, events, options.sampleTimeoutMs)
+  const host = new PooledHost(functions, events, options.sampleTimeoutMs, options.folders)
   const users = sources.filter(({ loader }) => loader !== 'native')
   for (const load of await Promise.allSettled(users.map(({ name }) => host.describe(name)))) {
     if (load.status === 'fulfilled') continue

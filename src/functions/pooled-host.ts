@@ -24,6 +24,7 @@ export class PooledHost implements FunctionHost {
   readonly #functions: ReadonlyMap<string, PooledFunction>
   readonly #events: FunctionEvents
   readonly #sampleTimeoutMs: number
+  readonly #folders: readonly string[]
   readonly #described = new Map<string, Promise<FunctionDescription>>()
   readonly #targets = new WeakMap<BoundFunction, Target>()
 
@@ -31,10 +32,12 @@ export class PooledHost implements FunctionHost {
     functions: ReadonlyMap<string, PooledFunction>,
     events: FunctionEvents,
     sampleTimeoutMs: number,
+    folders: readonly string[],
   ) {
     this.#functions = functions
     this.#events = events
     this.#sampleTimeoutMs = sampleTimeoutMs
+    this.#folders = folders
   }
 
   get names(): readonly string[] {
@@ -65,7 +68,11 @@ export class PooledHost implements FunctionHost {
   #functionOf(name: string): PooledFunction {
     const found = this.#functions.get(name)
     if (found) return found
-    const hint = didYouMean(name, this.#functions.keys())
+    const searched =
+      this.#folders.length === 0 ? 'the package' : `the package or in ${this.#folders.join(', ')}`
+    const hint =
+      didYouMean(name, this.#functions.keys()) ||
+      ` in ${searched}; name the folder of its file by --reward-functions, or by functions.folders in gateway.yaml`
     throw new GatewayError('RG_FUNCTION_INVALID', `there is no reward function '${name}'${hint}`)
   }
 

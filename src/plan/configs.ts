@@ -33,6 +33,9 @@ const outerReward = rewardConfig.extend({
   steps: z.array(z.unknown()).min(1, 'a reward needs at least one step').max(64),
 })
 
+const rmConfig = { name: 'an rm-config', schema: rewardConfig }
+const gatewayFile = { name: 'gateway.yaml', schema: gatewayConfig }
+
 /** True for gateway.yaml, whatever its folder; every other config is a reward. */
 export const isGatewayFile = (file: string): boolean => /(?:^|[\\/])gateway\.(?:ya?ml|json)$/.test(file)
 
@@ -47,7 +50,7 @@ export function readConfigs(texts: readonly ConfigText[], env: Environment): Con
     problems.push(...config.problems)
     if (config.value === undefined) continue
     if (isGatewayFile(text.file)) {
-      const read = readShape(outerGateway, config, config.value, [])
+      const read = readShape(outerGateway, config, config.value, [], rmConfig)
       problems.push(...read.problems)
       models.add(config, read.value.models ?? {})
       if (gateway) problems.push({ path: text.file, message: 'is a second gateway file; there can be one' })
@@ -66,7 +69,7 @@ function readReward(
   others: readonly WrittenReward[],
   problems: Problem[],
 ): WrittenReward {
-  const read = readShape(outerReward, config, config.value, [])
+  const read = readShape(outerReward, config, config.value, [], gatewayFile)
   problems.push(...read.problems)
   const { models: inline = {}, steps: written = [], ...settings } = read.value
   models.add(config, inline)

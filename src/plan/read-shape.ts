@@ -9,17 +9,24 @@ export interface Read<S extends ZodObject> {
   readonly problems: readonly Problem[]
 }
 
+/** Another kind of config, whose settings may have been meant. */
+export interface Elsewhere {
+  readonly name: string
+  readonly schema: ZodObject
+}
+
 /** Checks the piece of a config at a path against a schema; what is right stays usable for further checks. */
 export function readShape<S extends ZodObject>(
   schema: S,
   config: ParsedConfig,
   piece: unknown,
   at: ConfigPath,
+  elsewhere?: Elsewhere,
 ): Read<S> {
   const read = schema.safeParse(piece)
   if (read.success) return { value: read.data as Partial<z.output<S>>, problems: [] }
   const issues = read.error.issues.flatMap((issue) => innermost(issue, piece))
-  const problems = issues.flatMap((issue) => problemsOf(issue, schema, config, piece, at))
+  const problems = issues.flatMap((issue) => problemsOf(issue, schema, config, piece, at, elsewhere))
   const wrong = new Set(issues.flatMap((issue) => [issue.path[0], ...('keys' in issue ? issue.keys : [])]))
   const isObject = typeof piece === 'object' && piece !== null && !Array.isArray(piece)
   const right = isObject ? Object.entries(piece).filter(([key]) => !wrong.has(key)) : []
@@ -45,14 +52,17 @@ function problemsOf(
   config: ParsedConfig,
   piece: unknown,
   at: ConfigPath,
+  elsewhere: Elsewhere | undefined,
 ): Problem[] {
   const inner = issue.path.filter((part) => typeof part !== 'symbol')
   const path = [...at, ...inner]
   if (issue.code === 'unrecognized_keys') {
     const known = keysAt(schema, inner)
-    return issue.keys.map((key) =>
-      config.problemAt([...path, key], `there is no setting '${key}'${didYouMean(key, known)}`, 'key'),
-    )
+    return issue.keys.map((key) => {
+      const isElsewhere = inner.length === 0 && elsewhere && Object.hasOwn(elsewhere.schema.shape, key)
+      const hint = isElsewhere ? `; it is one of ${elsewhere.name}` : didYouMean(key, known)
+      return config.problemAt([...path, key], `there is no setting '${key}'${hint}`, 'key')
+    })
   }
   const found = inner.reduce<unknown>(
     (value, key) => (typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined),

@@ -49,7 +49,11 @@ export function findModels(
     }
   }
   if (ask !== null && asked.length === 0) {
-    report.add(at, `'${name}' asks a model; add 'model:' with one of ${listed(models)}`)
+    const help =
+      models.size === 0
+        ? "define one under 'models:' in gateway.yaml beside the rm-configs, and name it in 'model:'"
+        : `add 'model:' with one of ${listed(models)}`
+    report.add(at, `'${name}' asks a model; ${help}`)
   }
   return asked
 }

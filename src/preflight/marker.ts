@@ -1,8 +1,7 @@
+import { marker, questionTexts, withMarker } from '../contract/marker.ts'
 import type { CallRow, FunctionHost } from '../functions/function-host.ts'
 import type { PlanStep } from '../plan/plan.ts'
-import type { Json } from '../sample/json.ts'
 import type { Sample } from '../sample/sample.ts'
-import { questionTexts } from './question-text.ts'
 
 /** Where a marker in the response came out of rm_preprocess. */
 type MarkerFound =
@@ -14,8 +13,6 @@ type MarkerFound =
   | { readonly status: 'absent' }
   /** No question was made of the sample. */
   | { readonly status: 'no_question'; readonly why: string }
-
-const marker = 'marker7f3a9c'
 
 /** Sends a marked response through a step's rm_preprocess. Texts of embeddings have no structure to guard. */
 export async function traceMarker(
@@ -35,24 +32,6 @@ export async function traceMarker(
   const { trusted, untrusted } = questionTexts(result.question)
   if (trusted.some((text) => text.includes(marker))) return { status: 'unguarded' }
   return { status: untrusted.some((text) => text.includes(marker)) ? 'guarded' : 'absent' }
-}
-
-/** In every text of a JSON response, so that a function which reads one of them meets it; else at the end. */
-function withMarker(response: string): string {
-  try {
-    const value: unknown = JSON.parse(response)
-    if (typeof value === 'object' && value !== null) return JSON.stringify(markedJson(value as Json))
-  } catch {
-    // Not JSON: plain text.
-  }
-  return `${response} ${marker}`
-}
-
-function markedJson(value: Json): Json {
-  if (typeof value === 'string') return value === '' ? value : `${value} ${marker}`
-  if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map(markedJson)
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, markedJson(inner)]))
 }
 
 /** Stand-ins for the steps that a step reads in `earlier`. */

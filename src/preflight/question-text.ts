@@ -1,3 +1,4 @@
+import { questionTexts } from '../contract/marker.ts'
 import { askOf } from '../engine/draw.ts'
 import { guardQuestion } from '../engine/guard/question.ts'
 import { fullGuard } from '../models/guard-config.ts'
@@ -8,26 +9,6 @@ import { secret } from './opened-reward.ts'
 
 /** What an author's rm_preprocess made. */
 type Question = Parameters<typeof guardQuestion>[1]
-
-/** A question's texts: the author's own, and what came from a sample. */
-interface QuestionTexts {
-  readonly trusted: readonly string[]
-  readonly untrusted: readonly string[]
-}
-
-/** Texts of embeddings count as a sample's. */
-export function questionTexts(question: Question): QuestionTexts {
-  if (typeof question === 'string') return { trusted: [question], untrusted: [] }
-  if (!('kind' in question)) {
-    if (!('question' in question)) return { trusted: [], untrusted: question }
-    return questionTexts(question.question)
-  }
-  const parts = question.kind === 'prompt' ? [question] : question.messages.map(({ content }) => content)
-  return {
-    trusted: parts.flatMap((part) => (typeof part === 'string' ? [part] : part.literals)),
-    untrusted: parts.flatMap((part) => (typeof part === 'string' ? [] : part.values)),
-  }
-}
 
 /** Not behind a letter or a bracket, as in formulas. */
 const placeholder = /(?<![\\\w}^_{])\{([A-Za-z_][A-Za-z0-9_]*)\}/g

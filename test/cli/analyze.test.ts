@@ -248,7 +248,7 @@ t.test('a record is explained step by step, and its arithmetic ends at the rewar
   t.ok(scored.includes('3. again: score 0.5; 1 x 2 x 0.5 = 1'))
   t.match(
     scored.join('\n'),
-    new RegExp(`draw 0 of judge at ${servers[0]?.url} \\(call, 1 attempts, .*answer "1": verdict 1`),
+    new RegExp(`draw 0 of judge at ${servers[0]?.url} \\(call, 1 attempt, .*answer "1": verdict 1`),
   )
   t.equal(scored.at(-1), 'reward = 1')
 

@@ -32,7 +32,10 @@ t.test('a file is scored in the order of its lines, unreadable ones keep their p
     '--batch',
     '2',
   ])
-  t.match(ran, { code: 0, stderr: '' })
+  t.match(ran, {
+    code: 0,
+    stderr: /^1 of 4 rows has no reward:\n {2}1 bad_sample, first row '1': .*JSON.*\n$/,
+  })
   t.match(results(readFileSync(output, 'utf8')), [
     { id: 'a', reward: 1, terms: { 'gsm8k-progressive': { score: 1 } } },
     { id: '1', valid: false, failure: { kind: 'bad_sample', detail: /JSON/ } },
@@ -65,6 +68,7 @@ t.test('standard streams, options and a config of one reward work', async (t) =>
 })
 
 t.test('wrong arguments exit 2 and say what is needed; wrong work exits 1', async (t) => {
+  const own = ['score', '--function', 'x', '--input', '-', '--output', '-', '--reward-functions']
   const cases: [string[], number, RegExp][] = [
     [['score'], 2, /--input, --output/],
     [['score', '--inputs', 'x'], 2, /inputs/],
@@ -80,6 +84,8 @@ t.test('wrong arguments exit 2 and say what is needed; wrong work exits 1', asyn
       1,
       /ENOENT/,
     ],
+    [[...own, 'nowhere'], 1, /nowhere: there is no such folder of reward functions/],
+    [[...own, 'package.json'], 1, /package\.json: is a file; name the folder that it lies in/],
     [['scor'], 2, /did you mean 'score'/],
   ]
   for (const [argv, code, stderr] of cases) t.match(await runCommand(argv), { code, stderr }, argv.join(' '))

@@ -1,7 +1,24 @@
+import assert from 'node:assert/strict'
 import t from 'tap'
 import { z } from 'zod'
-import { defineRule, lastUserText, type Rule, type Verdict } from '../../src/contract/index.ts'
-import { type RuleCases, row, ruleContract, scored, type TestRunner } from '../../src/contract/testing.ts'
+import {
+  defineModelReward,
+  defineRule,
+  lastUserText,
+  prompt,
+  type Rule,
+  type Sample,
+  type Verdict,
+} from '../../src/contract/index.ts'
+import {
+  type JudgeCases,
+  judgeContract,
+  type RuleCases,
+  row,
+  ruleContract,
+  scored,
+  type TestRunner,
+} from '../../src/contract/testing.ts'
 
 /** The titles of the checks that a rule fails. */
 function failures<T, O>(rule: Rule<T, O>, cases: Partial<RuleCases> = {}): string[] {
@@ -21,7 +38,7 @@ function failures<T, O>(rule: Rule<T, O>, cases: Partial<RuleCases> = {}): strin
   return failed
 }
 
-const rule = (score: (response: string) => Verdict): Rule<unknown, Record<string, never>> =>
+const rule = (score: (response: string) => Verdict): Rule<unknown, Record<never, never>> =>
   defineRule({
     truth: z.unknown(),
     range: [0, 1],
@@ -50,7 +67,7 @@ t.test('each broken promise is named', async (t) => {
   const moody = rule((response) => (response === 'good' ? 1 : ++calls / 1000))
   t.ok(failures(moody).includes('zero: the same twice'))
   const unknownPart = rule((response) => ({ value: Number(response === 'good'), parts: { other: 1 } }))
-  t.ok(failures(unknownPart).includes('full: reports declared parts only'))
+  t.ok(failures(unknownPart).includes('full: reports declared parts only, not other'))
   const infinitePart = rule((response) => ({
     value: Number(response === 'good'),
     parts: { known: Infinity },
@@ -62,6 +79,94 @@ t.test('each broken promise is named', async (t) => {
       { hacks: {} },
     ).includes('at least one hack is named'),
   )
+})
+
+t.test("Node's assert runs a contract too, in any test runner", async (t) => {
+  const cases = { full: { response: 'a' }, zero: {}, malformed: {}, hacks: { longer: { response: 'aa' } } }
+  const good = rule((response) => Number(response === 'a'))
+  ruleContract(assert, good, cases)
+  const paysAll = rule((response) => Number(response !== ''))
+  t.throws(() => ruleContract(assert, paysAll, cases), { message: 'longer: earns less than full' })
+})
+
+/** The titles of the checks that a judge fails. */
+function judgeFailures(
+  ask: (sample: Sample) => ReturnType<typeof prompt> | string | number,
+  read: ((text: string) => Verdict) | null,
+  cases: Partial<JudgeCases<'generate'>> = {},
+): string[] {
+  const failed: string[] = []
+  const runner: TestRunner = {
+    ok: (holds, title) => holds || failed.push(title),
+    strictSame: (found, wanted, title) =>
+      JSON.stringify(found) === JSON.stringify(wanted) || failed.push(title),
+  }
+  const judge = defineModelReward({
+    ask: 'generate',
+    reply: { choice: ['1', '0'] },
+    truth: z.unknown(),
+    range: [0, 1],
+    rm_preprocess: ({ sample }) => ask(sample),
+    ...(read && { rm_postprocess: ({ text }: { readonly text: string }) => read(text) }),
+  })
+  judgeContract(runner, judge, { asked: {}, full: '1', zero: '0', unreadable: { words: 'yes' }, ...cases })
+  return failed
+}
+
+const guarded = ({ response }: Sample) => prompt`Is this good? ${response}`
+const binary = (text: string) => (text === '1' ? 1 : text === '0' ? 0 : null)
+
+t.test('a judge that keeps its contract passes, and each broken promise is named', async (t) => {
+  t.strictSame(judgeFailures(guarded, binary), [])
+  const json = { asked: { response: '{"reply":"Good day."}' } }
+  const readsJson = ({ response }: Sample) => prompt`Is this good? ${JSON.parse(response).reply}`
+  t.strictSame(judgeFailures(readsJson, binary, json), [])
+  t.strictSame(
+    judgeFailures(({ response }) => `Is this good? ${response}`, binary),
+    ['the question: guards the response (put it into prompt`...`)'],
+  )
+  t.strictSame(
+    judgeFailures(() => prompt`Is this good?`, binary),
+    ['the question: holds the response'],
+  )
+  t.strictSame(
+    judgeFailures(() => 0, binary),
+    ['the question: `asked` leads to one'],
+  )
+  let asked = 0
+  t.strictSame(
+    judgeFailures(({ response }) => prompt`${asked++} ${response}`, binary),
+    ['the question: the same twice'],
+  )
+  t.strictSame(judgeFailures(guarded, Number, { unreadable: { 'no reply': '' } }), [
+    'no reply: is no verdict, but 0',
+  ])
+  t.strictSame(
+    judgeFailures(guarded, (text) => (text === '1' ? 1 : null), { zero: '1' }),
+    [
+      'zero: 1 is the low end of the range',
+      "the reply '0': is a verdict",
+      "the reply '0': NaN lies in the range",
+    ],
+  )
+  t.ok(
+    judgeFailures(guarded, (text) => (text === '1' ? 2 : binary(text))).includes('full: 2 lies in the range'),
+  )
+  t.strictSame(judgeFailures(guarded, binary, { unreadable: {} }), [
+    'at least one unreadable answer is named',
+  ])
+  t.ok(judgeFailures(guarded, null).includes('rm_postprocess reads the answer'))
+})
+
+t.test('a scalar model answers with numbers, and its range may have no ends', async (t) => {
+  const endless = defineModelReward({
+    ask: 'classify',
+    truth: z.unknown(),
+    range: [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY],
+    rm_preprocess: ({ sample }) => guarded(sample),
+    rm_postprocess: (answer) => answer,
+  })
+  judgeContract(t, endless, { asked: { response: 'Good day.' }, full: 7.5, zero: -7.5 })
 })
 
 t.test('a rule that only nears the ends of its range says how near', async (t) => {

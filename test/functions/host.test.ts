@@ -148,6 +148,8 @@ t.test('mistakes in the files are reported all at once', async (t) => {
       'no-export.ts': 'export const x = 1',
       'throws.js': "throw new Error('top')",
       'syntax.ts': 'const = 1',
+      'imports.ts': "import 'nowhere'",
+      'plain.js': 'export default { score: () => 1 }',
       'no-hook.ts':
         "import { defineRule } from 'reward-gateway/contract'\nexport default defineRule({ range: [0, 1] })",
     },
@@ -159,14 +161,28 @@ t.test('mistakes in the files are reported all at once', async (t) => {
   t.equal(error.code, 'RG_FUNCTION_INVALID')
   const said = (path: string) =>
     error.problems.find((problem: { path: string }) => problem.path.endsWith(path))?.message
-  t.match(said('Bad_Name.ts'), /small letters, like exact-match\.ts/)
+  t.match(said('Bad_Name.ts'), /small letters: rename it bad-name\.ts/)
   t.match(said('b/twice.js'), /also the name of .*a\/twice\.ts/)
-  t.match(said('no-export.ts'), /default export/)
-  t.match(said('throws.js'), /does not load: Error: top/)
-  t.match(said('syntax.ts'), /does not load/)
+  t.match(said('no-export.ts'), /has no default export: write `export default defineRule/)
+  t.match(said('plain.js'), /is not what defineRule, .* returns/)
+  t.match(said('throws.js'), /^does not load: Error: top at .*throws\.js:1:\d+$/)
+  t.match(said('syntax.ts'), /^does not load: .*syntax\.ts:1:\d+/s)
+  t.match(said('imports.ts'), /^does not load: Error: Cannot find module 'nowhere' at .*imports\.ts:1:\d+$/)
   t.match(said('no-hook.ts'), /score is not a function/)
-  t.match(said('/c'), /ENOENT/)
-  t.equal(error.problems.length, 7)
+  t.match(said('/c'), /there is no such folder/)
+  t.equal(error.problems.length, 9)
+})
+
+t.test('a function without a range or a truth says so when its options are bound', async (t) => {
+  const folder = t.testdir({
+    'no-range.js': rule('return 1', ''),
+    'no-truth.js': rule('return 1').replace('truth: z.unknown(), ', ''),
+  })
+  const host = await openWith([folder])
+  t.teardown(() => host.close())
+  const said = async (name: string) => (await host.bind(name, {}).catch((error) => error)).problems
+  t.match(await said('no-range'), [{ message: /needs `range: \[low, high\]`/ }])
+  t.match(await said('no-truth'), [{ message: /needs `truth`, a zod schema/ }])
 })
 
 t.test('an edited file is seen by a host opened later, and closing lets what runs end', async (t) => {

@@ -187,8 +187,10 @@ steps:
     after: [fourth]
     weight: { points: [[1, 0], [0, 1]], without_step: 0 }
   - { name: fourth, function: tool-call, data_source: 1, votes: { n: 0 } }
+  - { name: fifth, function: of-our-own }
 formula: third + ninth
 on_invalid: nul
+record: { folder: records }
 `,
 }
 
@@ -218,8 +220,10 @@ t.test('every mistake of every file is told in one go, with its place and the ne
     'demo.yaml:13:32: steps[3].weight.points[1] | the training steps must ascend',
     'demo.yaml:14:55: steps[4].data_source | must be a text or a list of texts',
     'demo.yaml:14:70: steps[4].votes.n | too small: expected number to be >=1',
-    "demo.yaml:15:10: formula | there is no step 'ninth'",
-    "demo.yaml:16:13: on_invalid | must be null, a number, 'fail', 'group_mean' or {group_mean: <number>}",
+    "demo.yaml:15:29: steps[5].function | there is no reward function 'of-our-own' in the package; name the folder of its file by --reward-functions, or by functions.folders in gateway.yaml",
+    "demo.yaml:16:10: formula | there is no step 'ninth'",
+    "demo.yaml:17:13: on_invalid | must be null, a number, 'fail', 'group_mean' or {group_mean: <number>}",
+    "demo.yaml:18:1: record | there is no setting 'record'; it is one of gateway.yaml",
     "gateway.yaml:7:14: models.other.backend | must be 'vllm' or 'sglang' or 'openai'; did you mean 'vllm'?",
     'gateway.yaml:9:17: models.other.instances[0] | must be an http:// or https:// address of a model server',
     'gateway.yaml:10:17: listen.port | invalid input: expected number, received string',

@@ -1,5 +1,5 @@
 import { type ZodType, z } from 'zod'
-import type { RewardFunction } from '../../contract/index.ts'
+import type { Range, RewardFunction } from '../../contract/index.ts'
 import type { Problem } from '../../errors.ts'
 import type { Json } from '../../sample/json.ts'
 import type { JobResult } from '../job.ts'
@@ -27,14 +27,18 @@ export function bind(fn: RewardFunction, text: string): JobResult {
     const parsed = fn.options.safeParse(JSON.parse(text))
     if (!parsed.success) return { type: 'refused', problems: problemsOf(parsed.error) }
     const options = freeze(parsed.data)
-    const range = fn.range(options)
-    const [low, high] = range
-    if (!(low <= high)) return refused(`the function's range is [${low}, ${high}]`)
+    const range: unknown = fn.range(options)
+    const [low, high] = Array.isArray(range) ? (range as unknown[]) : []
+    if (!isRange(low, high))
+      return refused('the function needs `range: [low, high]`, the lowest and the highest score')
     const parts = fn.parts(options)
     if (typeof fn.truth(options)?.safeParse !== 'function')
-      return refused("the function's truth is not a zod schema")
+      return refused(
+        'the function needs `truth`, a zod schema of its ground truth; z.unknown() where it reads none',
+      )
     const reply = !('ask' in fn) ? undefined : typeof fn.reply === 'function' ? fn.reply(options) : fn.reply
-    return { type: 'bound', bound: { range: [low, high], parts: [...parts], ...(reply && { reply }) } }
+    const limits: Range = [low as number, high as number]
+    return { type: 'bound', bound: { range: limits, parts: [...parts], ...(reply && { reply }) } }
   } catch (error) {
     return refused(`the function ${errorPlace(error)}`)
   }
@@ -44,6 +48,10 @@ export function bind(fn: RewardFunction, text: string): JobResult {
 export function problemsOf(error: z.ZodError): Problem[] {
   return error.issues.map(({ path, message }) => ({ path: z.core.toDotPath(path), message }))
 }
+
+/** Infinite ends are allowed. */
+const isRange = (low: unknown, high: unknown): boolean =>
+  typeof low === 'number' && typeof high === 'number' && low <= high
 
 const refused = (message: string): JobResult => ({ type: 'refused', problems: [{ path: '', message }] })
 

@@ -19,3 +19,13 @@ export function errorPlace(error: unknown): string {
     return 'threw a value that has no text'
   }
 }
+
+/** Why a file did not load: what was thrown, and the first place outside of packages and Node itself. */
+export function loadErrorText(error: unknown): string {
+  if (!(error instanceof Error)) return errorText(error)
+  const message = error.message.split(/\nRequire stack:/, 1)[0] ?? ''
+  const places = (error.stack ?? '').slice(0, 20_000).match(/(?:\/|[A-Z]:\\)[^\s()]+:\d+:\d+/g) ?? []
+  const place = places.find((one) => !/node_modules|[\\/]functions[\\/]worker[\\/]/.test(one))
+  const where = place === undefined || message.includes(place) ? '' : ` at ${place}`
+  return `${error.name}: ${message}${where}`.slice(0, 4000)
+}

@@ -4,7 +4,7 @@ import * as zod from 'zod'
 import type { RewardFunction } from '../../contract/index.ts'
 import * as contract from '../../contract/index.ts'
 import type { FunctionSource } from '../source.ts'
-import { errorText } from './error-text.ts'
+import { loadErrorText } from './error-text.ts'
 
 /** A loaded function, or what is wrong with its file. */
 export type Loaded =
@@ -44,7 +44,7 @@ async function load(source: FunctionSource, usersLoader: () => Promise<Jiti>): P
         : await (await usersLoader()).import(source.file)
     return checked((module as { default?: unknown }).default)
   } catch (error) {
-    return { ok: false, reason: `does not load: ${errorText(error)}` }
+    return { ok: false, reason: `does not load: ${loadErrorText(error)}` }
   }
 }
 
@@ -69,11 +69,18 @@ const hooksOf: Readonly<Record<RewardFunction['kind'], readonly string[]>> = {
 const asks = ['generate', 'classify', 'rewards', 'embed', 'choose']
 
 function checked(exported: unknown): Loaded {
+  if (exported === undefined) {
+    const shared = 'files that only share code belong in a folder below'
+    return {
+      ok: false,
+      reason: `has no default export: write \`export default defineRule({ ... })\`; ${shared}`,
+    }
+  }
   const fn = exported as RewardFunction & Record<string, unknown>
   if (typeof fn !== 'object' || fn === null || !Object.hasOwn(hooksOf, String(fn.kind))) {
     return {
       ok: false,
-      reason: 'its default export is not what defineRule or another define function returns',
+      reason: `its default export is not what defineRule, defineModelReward or another define function of 'reward-gateway/contract' returns`,
     }
   }
   const missing = hooksOf[fn.kind].find((hook) => typeof fn[hook] !== 'function')

@@ -96,6 +96,7 @@ function rowOf(binding: Binding, { sample, earlier }: CallRow, index: number | n
     const reasons = problemsOf(parsed.error).map(({ path, message }) =>
       path ? `${path}: ${message}` : message,
     )
+    if (sample.groundTruth === null) reasons.unshift('the row has none')
     throw new Fault(`ground_truth${where}: ${reasons.join('; ').slice(0, 500)}`, 'bad_sample')
   }
   const { options } = binding
