@@ -1,15 +1,15 @@
-/** reward-gateway as a library: open a gateway, score samples, read outcomes. */
+/** reward-gateway as a library: open a gateway, score rollouts, read outcomes. Reward functions need `./contract` alone. */
 export { type ErrorCode, GatewayError, type Problem } from './errors.ts'
 export {
-  AskError,
-  type Forwarded,
   type Gateway,
   type GatewayOptions,
   openGateway,
+  type Rollout,
   type Scored,
   type ScoreJob,
-} from './gateway/gateway.ts'
-export type { Failure, FailureKind } from './sample/failure.ts'
-export type { Outcome, Term } from './sample/outcome.ts'
-export type { Message, Sample, Unreadable } from './sample/sample.ts'
+} from './library.ts'
+export type { Attempt, Failure, FailureKind } from './sample/failure.ts'
+export type { Json } from './sample/json.ts'
+export type { OffReason, Outcome, Term } from './sample/outcome.ts'
+export type { GroupMembership, Message, Sample } from './sample/sample.ts'
 export type { Score } from './sample/score.ts'

@@ -22,7 +22,8 @@ const rooms: Record<string, readonly string[]> = {
   wire: ['sample'],
   functions: ['sample', 'extract', 'contract'],
   models: ['sample', 'tracing', 'contract'],
-  plan: ['sample', 'contract', 'functions', 'models'],
+  // gateway.yaml has a section for each wire.
+  plan: ['sample', 'wire', 'contract', 'functions', 'models'],
   engine: ['sample', 'statistics', 'extract', 'tracing', 'contract', 'functions', 'models', 'plan'],
   canary: ['sample', 'plan', 'engine'],
   'telemetry/record': ['sample', 'engine'],
@@ -54,7 +55,8 @@ const rooms: Record<string, readonly string[]> = {
   ],
   // Runs in a browser: types, and how a reward is folded.
   ui: ['wire', 'telemetry/live', 'http/inspector', 'plan'],
-  index: ['sample', 'gateway'],
+  library: ['sample', 'gateway'],
+  index: ['sample', 'library'],
   // The policy's servers are pools as judges' are; sampling knows nothing of rewards.
   policy: ['sample', 'models'],
   // A shuffled data set is a permutation.

@@ -82,6 +82,7 @@ const remote = routeOf('eval-protocol: RewardFunction(mode="remote", endpoint=..
 export const evalProtocol: Wire = {
   name: 'eval-protocol',
   deadlineS: null,
+  looksUp: true,
   routes: {
     '': remote,
     '/reward': remote,

@@ -1,3 +1,4 @@
+// Written by `npm run generate`.
 import { axolotl } from './axolotl.ts'
 import { azure } from './azure.ts'
 import { evalProtocol } from './eval-protocol.ts'
@@ -10,12 +11,12 @@ import type { Wire } from './wire.ts'
 
 /** Every trainer's format that is served. */
 export const wires: readonly Wire[] = [
-  openrlhf,
-  slime,
-  llamaFactory,
-  nemoGym,
   axolotl,
-  openInstruct,
   azure,
   evalProtocol,
+  llamaFactory,
+  nemoGym,
+  openInstruct,
+  openrlhf,
+  slime,
 ]

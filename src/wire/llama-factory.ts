@@ -35,5 +35,6 @@ const route = wireRoute({
 export const llamaFactory: Wire = {
   name: 'llama-factory',
   deadlineS: null,
+  looksUp: true,
   routes: { '': route, '/v1/score/evaluation': route },
 }

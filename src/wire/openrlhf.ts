@@ -58,5 +58,6 @@ const route = wireRoute({
 export const openrlhf: Wire = {
   name: 'openrlhf',
   deadlineS: 170,
+  looksUp: true,
   routes: { '': route, '/get_reward': route },
 }

@@ -16,6 +16,7 @@ const body = z.object({
 export const slime: Wire = {
   name: 'slime',
   deadlineS: 100,
+  looksUp: true,
   routes: {
     '': wireRoute({
       summary: 'slime and miles: --rm-type remote_rm --rm-url',

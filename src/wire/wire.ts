@@ -14,6 +14,8 @@ export interface Wire {
   readonly name: string
   /** Below the client's own patience, seconds; null: the client waits for ever. */
   readonly deadlineS: number | null
+  /** Rows without a truth get it from the file that gateway.yaml names in `truths`. */
+  readonly looksUp?: true
   /** By what follows the reward in the path. */
   readonly routes: Readonly<Record<string, WireRoute>>
   /** Paths of the trainer's that are answered with this and score nothing. */
@@ -22,7 +24,9 @@ export interface Wire {
 
 /** One path of a wire. */
 export interface WireRoute {
+  /** `<trainer>: <its setting>`, for /docs and docs/wires.md. */
   readonly summary: string
+  /** What it refuses is a 400 that names the place. */
   readonly body: ZodType
   readonly query: ZodType
   /** `number`: the reply has no word for 'invalid'; without a number from the configs the request fails. */

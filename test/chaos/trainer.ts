@@ -1,7 +1,7 @@
 import { type Agent, request } from 'undici'
+import type { WireCase } from '../wire/case.ts'
 import { deadlineMs, fullMarks } from './gateway-process.ts'
 import type { Rollout } from './rollouts.ts'
-import type { WireCase } from './wires.ts'
 
 /** What one try of one request came to. */
 export interface Try {

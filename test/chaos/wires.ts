@@ -1,20 +1,7 @@
-import type { Rollout } from './rollouts.ts'
+import type { Row, WireCase } from '../wire/case.ts'
+import { wireCases as trainerCases } from '../wire/cases.ts'
 
-/** How one trainer asks, and what its reply says of each row: a number, or null where it says that there is none. */
-export interface WireCase {
-  readonly path: string
-  readonly accept?: string
-  /** Most rows of one request. */
-  readonly rows: number
-  body(rows: readonly Rollout[]): object
-  /** Throws where the reply has not the wire's form. */
-  read(reply: string, count: number): (number | null)[]
-}
-
-const chat = ({ question, response }: Rollout) => `${chatPrompt(question)}${response}`
-const chatPrompt = (question: string) => `<|im_start|>user\n${question}<|im_end|>\n<|im_start|>assistant\n`
-
-const native = (rows: readonly Rollout[]) => ({
+const native = (rows: readonly Row[]) => ({
   reward: 'judged',
   samples: rows.map(({ id, question, response, truth }) => ({
     id,
@@ -38,33 +25,7 @@ function nativeReward({ reward, valid, failure }: NativeRow): number | null {
   return reward
 }
 
-const verify = ({ question, response, truth }: Rollout) => ({
-  expected_answer: truth,
-  responses_create_params: { input: [{ role: 'user', content: question }] },
-  response: {
-    id: 'r',
-    output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: response }] }],
-  },
-})
-
-/** One number in an object. */
-const single = (
-  body: (row: Rollout) => object,
-  path: string,
-  read: (reply: never) => number | null,
-): WireCase => ({
-  path,
-  rows: 1,
-  body: ([row]) => body(row as Rollout),
-  read: (reply) => [read(JSON.parse(reply) as never)],
-})
-
-const turns = ({ question, response }: Rollout) => [
-  { role: 'user', content: question },
-  { role: 'assistant', content: response },
-]
-
-/** Every wire of the gateway; `llama-factory` brings no truth, the gateway knows it from a file. */
+/** Every form that the gateway reads, its own too. */
 export const wireCases: Readonly<Record<string, WireCase>> = {
   native: {
     path: '/v1/score',
@@ -92,60 +53,5 @@ export const wireCases: Readonly<Record<string, WireCase>> = {
       return Array.from({ length: count }, (_, index) => rewards.get(index) ?? null)
     },
   },
-  openrlhf: {
-    path: '/wire/openrlhf/judged',
-    rows: 4,
-    body: (rows) => ({
-      query: rows.map(chat),
-      prompts: rows.map(({ question }) => chatPrompt(question)),
-      labels: rows.map(({ truth }) => truth),
-    }),
-    read(reply, count) {
-      const { rewards } = JSON.parse(reply) as { rewards: number[] }
-      if (rewards.length !== count) throw new Error(`${rewards.length} rewards for ${count} rows`)
-      return rewards
-    },
-  },
-  'llama-factory': {
-    path: '/wire/llama-factory/judged',
-    rows: 4,
-    body: (rows) => ({ model: 'model', messages: rows.map(chat) }),
-    read: (reply) => (JSON.parse(reply) as { scores: number[] }).scores,
-  },
-  slime: single(
-    ({ question, response, truth }) => ({ prompt: question, response, label: truth }),
-    '/wire/slime/judged',
-    (reply: number) => reply,
-  ),
-  'slime-object': single(
-    ({ question, response, truth }) => ({ prompt: question, response, label: truth }),
-    '/wire/slime/judged?reward_key=acc',
-    ({ acc, invalid }: { acc: number; invalid: number }) => (invalid ? null : acc),
-  ),
-  'nemo-gym': single(
-    verify,
-    '/wire/nemo-gym/judged/verify',
-    ({ reward, mask_sample }: { reward: number; mask_sample: boolean }) => (mask_sample ? null : reward),
-  ),
-  axolotl: single(verify, '/wire/axolotl/judged/verify', ({ reward }: { reward: number }) => reward),
-  'open-instruct': single(
-    ({ response, truth }) => ({ program: response, tests: truth }),
-    '/wire/open-instruct/judged',
-    ({ results }: { results: number[] }) => results[0] ?? null,
-  ),
-  azure: single(
-    (row) => ({
-      sample: { output_text: row.response },
-      item: { messages: turns(row).slice(0, 1), reference_answer: row.truth },
-      trace_id: row.id,
-    }),
-    '/wire/azure/judged',
-    ({ score }: { score: number }) => score,
-  ),
-  'eval-protocol': single(
-    (row) => ({ messages: turns(row), ground_truth: row.truth }),
-    '/wire/eval-protocol/judged',
-    ({ score, is_score_valid }: { score: number; is_score_valid: boolean }) =>
-      is_score_valid ? score : null,
-  ),
+  ...trainerCases,
 }

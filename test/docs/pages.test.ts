@@ -90,7 +90,7 @@ t.test('the page of wires has every wire with its deadline and its way of saying
   const said = rowsOf(wiresPage, 'Deadlines, invalid samples, retries').map(
     ([name, deadline, , invalid = '']) => [name, deadline, invalid.match(/\b(?:number|told)\b/g)?.join(' ')],
   )
-  t.strictSame(said, wanted)
+  t.strictSame(said.sort(), wanted.sort(), 'npm run generate adds rows of what is missing')
 })
 
 t.test('every address on the page of wires is served, and every path of a wire is on it', async (t) => {

@@ -3,6 +3,9 @@ import { followPage } from '../support/page.ts'
 
 for (const page of [
   'figures',
+  'recipes/add-a-judge',
+  'recipes/add-a-rule',
+  'recipes/add-a-wire',
   'recipes/countdown',
   'recipes/gsm8k',
   'recipes/npg-muse',

@@ -175,7 +175,7 @@ t.test('mistakes in the files are reported all at once', async (t) => {
 
 t.test('a function without a range or a truth says so when its options are bound', async (t) => {
   const folder = t.testdir({
-    'no-range.js': rule('return 1', ''),
+    'no-range.js': rule('return 1', 'parts: []'),
     'no-truth.js': rule('return 1').replace('truth: z.unknown(), ', ''),
   })
   const host = await openWith([folder])

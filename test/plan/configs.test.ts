@@ -220,7 +220,7 @@ t.test('every mistake of every file is told in one go, with its place and the ne
     'demo.yaml:13:32: steps[3].weight.points[1] | the training steps must ascend',
     'demo.yaml:14:55: steps[4].data_source | must be a text or a list of texts',
     'demo.yaml:14:70: steps[4].votes.n | too small: expected number to be >=1',
-    "demo.yaml:15:29: steps[5].function | there is no reward function 'of-our-own' in the package; name the folder of its file by --reward-functions, or by functions.folders in gateway.yaml",
+    "demo.yaml:15:30: steps[5].function | there is no reward function 'of-our-own' in the package; name the folder of its file by --reward-functions, or by functions.folders in gateway.yaml",
     "demo.yaml:16:10: formula | there is no step 'ninth'",
     "demo.yaml:17:13: on_invalid | must be null, a number, 'fail', 'group_mean' or {group_mean: <number>}",
     "demo.yaml:18:1: record | there is no setting 'record'; it is one of gateway.yaml",

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
@@ -12,14 +12,16 @@ import { outcomesOf } from '../support/gateway.ts'
 
 const folder = join('rm-configs')
 
-t.test('the JSON Schemas beside the configs are those of the code (UPDATE=1 writes them)', async (t) => {
-  for (const [name, schema] of Object.entries(configSchemas())) {
-    const file = join(folder, name)
-    const text = `${JSON.stringify(schema, null, 2)}\n`
-    if (process.env.UPDATE) writeFileSync(file, text)
-    t.equal(readFileSync(file, 'utf8'), text, `${name} is up to date`)
-  }
-})
+t.test(
+  'the JSON Schemas beside the configs are those of the code (npm run generate writes them)',
+  async (t) => {
+    for (const [name, schema] of Object.entries(configSchemas())) {
+      const file = join(folder, name)
+      const text = `${JSON.stringify(schema, null, 2)}\n`
+      t.equal(readFileSync(file, 'utf8'), text, `${name} is up to date`)
+    }
+  },
+)
 
 t.test('every shipped config fits its JSON Schema and names it for editors', async (t) => {
   const ajv = new Ajv2020({ strict: false, validateFormats: false })

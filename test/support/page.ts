@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Test } from 'tap'
 import { runCommand } from './command-line.ts'
@@ -61,10 +61,20 @@ async function follow(
   const [first, second] = block.words
   if (first === 'expected')
     t.match(linesOf(join(folder, second ?? '')), block.text.trim().split('\n').map(parse), `${second}`)
-  else if (block.language !== 'sh' && first) writeFileSync(join(folder, first), block.text)
+  else if (block.language !== 'sh' && first) writeBlock(t, folder, first, block.text)
   else if (block.language === 'sh' && first !== 'training') {
     for (const command of block.text.replaceAll('\\\n', ' ').trim().split('\n'))
       await obey(t, command, folder, env)
+  }
+}
+
+/** A block that shows a file of the project holds its text; any other is a file of the reader's. */
+function writeBlock(t: Test, folder: string, file: string, text: string): void {
+  const own = join(root, file)
+  if (existsSync(own)) t.equal(text, readFileSync(own, 'utf8'), file)
+  else {
+    mkdirSync(dirname(join(folder, file)), { recursive: true })
+    writeFileSync(join(folder, file), text)
   }
 }
 
@@ -76,11 +86,17 @@ async function obey(
 ): Promise<void> {
   const [name, ...argv] = command.split(' ')
   if (name !== 'reward-gateway') {
-    const { stdout } = await run('bash', ['-c', command], { cwd })
+    const packages = join(root, 'node_modules/.bin')
+    const { stdout } = await run('bash', ['-c', command.replace(/^npx /, `${packages}/`)], { cwd })
     t.ok(stdout.trim() !== '', command.slice(0, 60))
   } else if (argv.at(-1) === '&') await background(t, argv.slice(0, -1), env)
   else {
-    const ran = await runCommand(argv, { env })
+    let ran = await runCommand(argv, { env })
+    // A record is written a moment after the answer.
+    for (let tries = 0; tries < 50 && /not written yet/.test(ran.stderr); tries += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      ran = await runCommand(argv, { env })
+    }
     t.equal(ran.code, 0, `${command}\n${ran.stderr}`)
   }
 }

@@ -24,8 +24,11 @@ export function errorPlace(error: unknown): string {
 export function loadErrorText(error: unknown): string {
   if (!(error instanceof Error)) return errorText(error)
   const message = error.message.split(/\nRequire stack:/, 1)[0] ?? ''
-  const places = (error.stack ?? '').slice(0, 20_000).match(/(?:\/|[A-Z]:\\)[^\s()]+:\d+:\d+/g) ?? []
-  const place = places.find((one) => !/node_modules|[\\/]functions[\\/]worker[\\/]/.test(one))
+  const frames = (error.stack ?? '').slice(0, 20_000).split('\n')
+  const place = frames
+    .filter((frame) => !/node:|node_modules|[\\/]functions[\\/]worker[\\/]/.test(frame))
+    .map((frame) => /(?:\/|[A-Z]:\\)[^\s()]+:\d+:\d+/.exec(frame)?.[0])
+    .find((one) => one !== undefined)
   const where = place === undefined || message.includes(place) ? '' : ` at ${place}`
   return `${error.name}: ${message}${where}`.slice(0, 4000)
 }

@@ -1,0 +1,16 @@
+import { readdirSync } from 'node:fs'
+import type { WireCase } from './case.ts'
+
+const folder = new URL('./cases/', import.meta.url)
+
+async function load(file: string): Promise<Readonly<Record<string, WireCase>>> {
+  return ((await import(new URL(file, folder).href)) as { cases: Readonly<Record<string, WireCase>> }).cases
+}
+
+const files = readdirSync(folder).filter((name) => name.endsWith('.js'))
+
+/** Every file of cases/: the contract test, chaos and fuzzing ask as these do. */
+export const wireCases: Readonly<Record<string, WireCase>> = Object.assign(
+  {},
+  ...(await Promise.all(files.sort().map(load))),
+)

@@ -1,0 +1,18 @@
+import { renderedPrompt, renderedText, type WireCase } from '../case.ts'
+
+export const cases: Readonly<Record<string, WireCase>> = {
+  openrlhf: {
+    path: '/wire/openrlhf/judged',
+    rows: 4,
+    body: (rows) => ({
+      query: rows.map(renderedText),
+      prompts: rows.map(renderedPrompt),
+      labels: rows.map(({ truth }) => truth),
+    }),
+    read(reply, count) {
+      const { rewards } = JSON.parse(reply) as { rewards: number[] }
+      if (rewards.length !== count) throw new Error(`${rewards.length} rewards for ${count} rows`)
+      return rewards
+    },
+  },
+}
