@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Packs the package, looks at what is in it, installs it into an empty folder without its optional packages, and uses it as
-# somebody would who has nothing else: check, score, the demo, and a server that is asked once.
+# somebody would who has nothing else: check, score, the demo, the library with its types, and a server that is asked once.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d)
@@ -50,6 +50,58 @@ grep -q '"reward":1,' scored.jsonl || failed "score: $(cat scored.jsonl)"
 $run demo >demo.log || failed 'demo'
 grep -q 'the answers are equal' demo.log || failed "demo: $(tail -n 5 demo.log)"
 
+# As a library: what its types reach is public, an author's editor knows them, and they are what runs.
+cat >reach.mjs <<'JS'
+import { readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+const root = 'node_modules/reward-gateway/dist/src'
+const open = { 'index.d.ts': /^(index|library|errors)\.d\.ts$|^sample\//, 'contract/index.d.ts': /^(contract|sample)\// }
+open['contract/testing.d.ts'] = open['contract/index.d.ts']
+open['extract/readers.d.ts'] = /^extract\//
+for (const [entry, allowed] of Object.entries(open)) {
+  const files = new Set([entry])
+  for (const file of files) {
+    const text = readFileSync(join(root, file), 'utf8')
+    for (const [, path] of text.matchAll(/(?:from|import\()\s*['"](\.[^'"]+)\.[jt]s['"]/g))
+      files.add(`${relative('.', join(dirname(file), path))}.d.ts`)
+  }
+  const leaks = [...files].filter((file) => !allowed.test(file))
+  if (leaks.length > 0) throw new Error(`${entry} reaches ${leaks}`)
+}
+JS
+node reach.mjs || failed 'the public types reach what is not public'
+cat >use.ts <<'TS'
+import { defineRule } from 'reward-gateway/contract'
+import { lastNumber } from 'reward-gateway/extract'
+import { ruleContract } from 'reward-gateway/testing'
+import { type Gateway, openGateway } from 'reward-gateway'
+import { z } from 'zod'
+
+const rule = defineRule({
+  truth: z.number(),
+  range: [0, 1],
+  score: ({ sample, truth }) => Number(Number(lastNumber(sample.response)) === truth),
+})
+ruleContract({ ok: () => {}, strictSame: () => {} }, rule, {
+  full: { response: '4', groundTruth: 4 },
+  zero: { groundTruth: 4 },
+  malformed: { groundTruth: 4 },
+  hacks: {},
+})
+// @ts-expect-error: a text is no verdict
+defineRule({ truth: z.number(), range: [0, 1], score: () => 'good' })
+
+const gateway: Gateway = await openGateway({ configs: ['node_modules/reward-gateway/rm-configs/gsm8k.yaml'] })
+const rollouts = [{ response: 'Six times seven is 42.\n#### 42', groundTruth: '42' }]
+const [outcome] = (await gateway.score({ reward: 'gsm8k', rollouts })).outcomes
+console.log(outcome?.valid ? outcome.reward : outcome?.failure.detail)
+await gateway.close(0)
+TS
+npm pkg set type=module >/dev/null
+"$root/node_modules/.bin/tsc" --strict --skipLibCheck --target es2023 --module nodenext --types node --typeRoots "$root/node_modules/@types" use.ts ||
+  failed 'the types of the package'
+[ "$(node use.js)" = 1 ] || failed 'the library'
+
 $run serve --simulate --port 0 --log-level error >serve.log &
 gateway=$!
 url=
@@ -66,4 +118,4 @@ curl -sf "$url/ui/" >/dev/null || failed 'no page at /ui/'
 kill -TERM "$gateway"
 wait "$gateway" || failed "serve ended with $?"
 gateway=
-echo 'the package checks, scores, demonstrates and serves'
+echo 'the package checks, scores, demonstrates, is a library and serves'

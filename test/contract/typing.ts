@@ -41,7 +41,10 @@ export const truthByOptions = defineRule({
   truth: ({ limit }) => z.array(z.int()).max(limit),
   options,
   range: [0, 1],
-  score: ({ truth }) => (isOf<number[]>()(truth, true), truth.length),
+  score({ truth }) {
+    isOf<number[]>()(truth, true)
+    return truth.length
+  },
 })
 
 export const withoutOptions = defineRule({

@@ -72,10 +72,13 @@ t.test('every script that a page tells to run exists', async (t) => {
 t.test('every file of the project that a page or a message names exists', async (t) => {
   const roots = 'src|test|bench|docker|docs|rm-configs|suites|clients|reward-functions|\\.ci'
   const named = new RegExp(String.raw`(?<![\w./$-])(?:${roots})/[\w./-]*\w`, 'g')
-  for (const [page, text] of texts)
+  for (const [page, text] of texts) {
+    // What a recipe lets its reader write.
+    const written = new Set([...text.matchAll(/^```\w+ (\S+)$/gm)].map(([, file = '']) => file))
     for (const code of codeOf(text))
       for (const [path] of code.matchAll(named))
-        if (!path.includes('/.venv') && !existsSync(path)) t.fail(`${page}: ${path}`)
+        if (!path.includes('/.venv') && !written.has(path) && !existsSync(path)) t.fail(`${page}: ${path}`)
+  }
   for (const file of [...files('src', '.ts'), ...files('src', '.tsx')])
     for (const [page] of readFileSync(file, 'utf8').matchAll(/\bdocs\/[a-z-/]+\.md\b/g))
       if (!existsSync(page)) t.fail(`${file}: ${page}`)
@@ -84,7 +87,7 @@ t.test('every file of the project that a page or a message names exists', async 
 t.test('every wire that a page names is served, and every module of the Python client is there', (t) => {
   const served = new Set(wires.map(({ name }) => name))
   for (const [page, text] of texts) {
-    for (const [, name = ''] of text.matchAll(/\/wire\/([a-z][\w-]*)/g))
+    for (const [, name = ''] of text.matchAll(/(?<!\b(?:src|test))\/wire\/([a-z][\w-]*)/g))
       if (!served.has(name)) t.fail(`${page}: /wire/${name}`)
     for (const [, name = ''] of text.matchAll(/\breward_gateway_client\.([a-z]\w*)/g))
       if (!existsSync(`clients/python/src/reward_gateway_client/${name}.py`))

@@ -53,7 +53,7 @@ async function createUsersLoader(): Promise<Jiti> {
   const virtualModules = {
     zod,
     'reward-gateway/contract': contract,
-    'reward-gateway/extract': await import('../../extract/index.ts'),
+    'reward-gateway/extract': await import('../../extract/readers.ts'),
     'reward-gateway/testing': await import('../../contract/testing.ts'),
   }
   return createJiti(import.meta.url, { fsCache: false, interopDefault: false, virtualModules })
