@@ -129,6 +129,9 @@ t.test('whatever happens, a reward is a fact about its sample', async (t) => {
     client.abort()
     t.equal(resultOf((await asked)[0]), 'cancelled')
     t.equal(gateway.inFlight, 0)
+    for (const until = Date.now() + 5000; inFlight('hanging')[0] !== 0 && Date.now() < until; )
+      await new Promise(setImmediate)
+    t.strictSame(inFlight('hanging'), [0], 'no call is under way that nobody waits for')
   })
 
   await t.test(
