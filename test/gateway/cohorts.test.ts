@@ -1,5 +1,10 @@
 import t from 'tap'
+import { openCohorts } from '../../src/engine/cohorts.ts'
+import { incomplete } from '../../src/engine/group.ts'
+import type { StepContext } from '../../src/engine/step.ts'
 import type { Gateway } from '../../src/gateway/gateway.ts'
+import type { PlanStep } from '../../src/plan/plan.ts'
+import type { Term } from '../../src/sample/outcome.ts'
 import type { Sample } from '../../src/sample/sample.ts'
 import type { Policy } from '../../src/simulate/policies/policy.ts'
 import { fakeClock } from '../support/clock.ts'
@@ -212,3 +217,23 @@ const inFlight = (gateway: Gateway): number =>
   gateway
     .models()
     .reduce((sum, { instances }) => sum + instances.reduce((own, one) => own + one.inFlight, 0), 0)
+
+t.test('answers that two versions of a reward are to score are no siblings', async (t) => {
+  const clock = fakeClock()
+  const cohorts = openCohorts(clock, async (_context, _step, rows) => rows as unknown as Term[])
+  const [first, second] = group('v', ['1', '2']) as [Sample, Sample]
+  const join = (sample: Sample, version: string) => {
+    const job = { plan: { name: 'r', version }, deadline: 1e6 }
+    const context = { job, end: { signal: new AbortController().signal } } as unknown as StepContext
+    const row = { sample, earlier: {} }
+    const need = { size: 2, least: 2, waitMs: 1000 }
+    return cohorts.join({ name: 's' } as PlanStep, { context, sample, row }, need)
+  }
+  const apart = [join(first, 'old'), join(second, 'new')]
+  clock.advance(1000)
+  t.strictSame(await Promise.all(apart), [incomplete, incomplete])
+  t.match(await Promise.all([join(first, 'new'), join(second, 'new')]), [
+    { sample: first },
+    { sample: second },
+  ])
+})

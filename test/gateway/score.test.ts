@@ -135,8 +135,9 @@ t.test('a gateway scores samples', async (t) => {
       sampleOf('ccc', group('h', 0)),
       sampleOf('bb', group('g', 1)),
       sampleOf('d', group('h', 1)),
+      sampleOf('dddd', group('h', 1)),
     ])
-    t.strictSame(outcomes.map(resultOf), [0, 1, 1, 1, 0])
+    t.strictSame(outcomes.map(resultOf), [0, 1, 0.5, 1, 0, 1], 'another answer under the same index is one')
   })
 
   const siblings = ['1', 'throw', '0', '0'].map((response) => sampleOf(response, { group: { id: 'g' } }))
