@@ -201,6 +201,11 @@ t.test('groups are judged by pairs and by lists', async (t) => {
     t.match(one, { reward: 50, flags: ['list:unreadable'], terms: [{ draws: 3, spread: 0 }] })
     t.equal(asked() - before, 5)
     t.strictSame(await results('list', group('r', ['30', '101', '20'])), Array(3).fill('judge_out_of_range'))
+    t.strictSame(
+      await results('lists', group('s', ['30', '10', '20'])),
+      [30, 10, 20],
+      'in every order its own',
+    )
   })
 
   await t.test(

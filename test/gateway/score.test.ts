@@ -80,6 +80,8 @@ t.test('a gateway scores samples', async (t) => {
       'rule_timeout',
       0,
     ])
+    const late = await outcomesOf(gateway, 'one', [sampleOf('hang')], { deadlineMs: 200 })
+    t.strictSame(late.map(resultOf), ['deadline'], 'of rules too')
     const [outcome] = await outcomesOf(gateway, 'one', [sampleOf('1')])
     t.match(outcome?.terms, [
       { name: 'rule', status: 'scored', score: { parts: { length: 1 }, details: { seen: '1' } } },
