@@ -5,34 +5,15 @@ import { Stop, whenAborted } from '../models/abort.ts'
 import type { PlanStep } from '../plan/plan.ts'
 import type { Term } from '../sample/outcome.ts'
 import type { Sample } from '../sample/sample.ts'
+import type { Cohorts, Joining, StepContext } from './context.ts'
 import { incomplete } from './group.ts'
-import type { StepContext } from './step.ts'
-
-/** A member of a group, with what its request knows. `row` null: it takes no part. */
-export interface Joining {
-  readonly context: StepContext
-  readonly sample: Sample
-  readonly row: CallRow | null
-}
-
-/** Groups whose members come in requests of their own. */
-export interface Cohorts {
-  /**
-   * Resolves with the member's term (null: it takes no part) once `size` members are there, or `least` when the time is
-   * over; else with `incomplete`. A retry, the same answer under the same index, gets what the first try got.
-   */
-  join(
-    step: PlanStep,
-    joining: Joining,
-    need: { readonly size: number; readonly least: number; readonly waitMs: number },
-  ): Promise<Term | null | typeof incomplete>
-}
 
 type Run = (context: StepContext, step: PlanStep, rows: readonly CallRow[]) => Promise<readonly Term[]>
 
 /** Finished groups whose terms are kept for retries, for as long as a group is waited for. */
 const mostKept = 1024
 
+/** `run` makes the terms of one group's members, in their order; each member's request gets its own. */
 export function openCohorts(clock: Clock, run: Run): Cohorts {
   const cohorts = new Map<string, Cohort>()
   /** With the time of their end, oldest first. */

@@ -3,11 +3,11 @@ import type { PlanStep } from '../plan/plan.ts'
 import type { Failure } from '../sample/failure.ts'
 import type { Term } from '../sample/outcome.ts'
 import { mean } from '../statistics/moments.ts'
+import type { StepContext } from './context.ts'
 import { drawsOf, inquiryOf } from './inquiry.ts'
 import { drawAll, opinionOf } from './opinion.ts'
 import type { Pair } from './pairs.ts'
 import type { Match } from './standings.ts'
-import type { StepContext } from './step.ts'
 
 /** A comparison that was tried. */
 export type Comparison =
@@ -22,6 +22,7 @@ export type Comparison =
   /** `failure` null: it was skipped as unreadable. */
   | ({ readonly status: 'missing'; readonly failure: Failure | null } & Pair)
 
+/** Model -> how probable it finds that the first of a pair is better. */
 export type Panel = ReadonlyMap<string, number>
 
 /** Asks about two answers, in both orders where `swap` says so; one order alone would count its bias. */

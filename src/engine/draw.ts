@@ -5,11 +5,12 @@ import { type Answered, AskError } from '../models/models.ts'
 import type { PlanStep } from '../plan/plan.ts'
 import type { Failure } from '../sample/failure.ts'
 import type { Score } from '../sample/score.ts'
+import type { StepContext } from './context.ts'
 import type { DrawnEvent } from './events.ts'
 import type { GuardedQuestion } from './guard/question.ts'
 import { withoutThoughts } from './guard/thoughts.ts'
 import { mixed } from './soft.ts'
-import { originOf, type StepContext } from './step.ts'
+import { originOf } from './step.ts'
 
 /** What was read in an answer: a verdict for each row of its question; null: unreadable, as `unreadable` says. */
 type Read =

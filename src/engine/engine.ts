@@ -6,50 +6,21 @@
 import type { Clock } from '../clock.ts'
 import type { FunctionHost } from '../functions/function-host.ts'
 import type { Models } from '../models/models.ts'
-import type { Plan } from '../plan/plan.ts'
 import type { Outcome } from '../sample/outcome.ts'
 import type { Sample, Unreadable } from '../sample/sample.ts'
-import type { Trace } from '../tracing/trace.ts'
 import { openAdmission, refuseLate } from './admission.ts'
-import { type Cohorts, openCohorts } from './cohorts.ts'
-import { type Client, RequestExpiry } from './deadline.ts'
-import type { DrawnEvent, EngineEvents } from './events.ts'
+import { openCohorts } from './cohorts.ts'
+import type { Cohorts, StepContext } from './context.ts'
+import { RequestExpiry } from './deadline.ts'
+import type { EngineEvents } from './events.ts'
 import { gatherGroups } from './group.ts'
 import { groupTerms } from './group-step.ts'
 import { substitutes } from './invalid.ts'
-import type { ModelTime } from './model-time.ts'
+import type { Job } from './job.ts'
 import { unscored } from './outcome.ts'
-import type { StepContext } from './step.ts'
 import { Walk } from './walk.ts'
 
-/** The rows of one request. What may be absent may be undefined: a request's own copies of an object cost more than a rule. */
-export interface ScoreRequest {
-  readonly rows: readonly (Sample | Unreadable)[]
-  /** Aborted when nobody waits any more; a function is called with the first question, if there is one, and tells of it. */
-  readonly signal: Client
-  readonly run?: string | undefined
-  readonly trainingStep?: number | undefined
-  /** Names the request in the record; absent: nobody named it. */
-  readonly requestId?: string | undefined
-  /** Where the request stands in a trace; absent: in none. */
-  readonly trace?: Trace | undefined
-  /** Told of the time that questions are at models. */
-  readonly modelTime?: ModelTime | undefined
-  /** Refused with RG_OVERLOADED where its questions would wait too long for their models; absent: they wait. */
-  readonly isRefusable?: boolean | undefined
-  /** Called once a row, as soon as its outcome is final; in any order. */
-  readonly onOutcome?: ((index: number, outcome: Outcome) => void) | undefined
-  /** Called for each draw of a question, before the outcomes that it counts in. */
-  readonly onDrawn?: ((event: DrawnEvent) => void) | undefined
-}
-
-/** A request to be scored by one plan. */
-export interface Job extends ScoreRequest {
-  readonly plan: Plan
-  /** On the engine's clock, milliseconds: when this passes, what has no outcome fails as `deadline`. */
-  readonly deadline: number
-}
-
+/** Scores jobs; one for each reading of the configs. */
 export interface Engine {
   /** One outcome a row, in the order of the rows. Throws RG_OVERLOADED at once, before any work; never rejects later. */
   score(job: Job): Promise<readonly Outcome[]>
@@ -59,6 +30,7 @@ export interface Engine {
   idle(): Promise<void>
 }
 
+/** What an engine works with; it closes none of it. */
 export interface EngineParts {
   readonly functions: FunctionHost
   readonly models: Models
@@ -70,6 +42,7 @@ export interface EngineParts {
   readonly maxRows: number
 }
 
+/** An engine holds nothing that must be closed: wait for `idle`, then close its parts. */
 export function openEngine(parts: EngineParts): Engine {
   const admission = openAdmission(parts.maxRows)
   const shared = { ...parts, cohorts: openCohorts(parts.clock, groupTerms) }

@@ -4,11 +4,12 @@ import type { Failure } from '../sample/failure.ts'
 import type { Term } from '../sample/outcome.ts'
 import type { Sample } from '../sample/sample.ts'
 import { contestantsOf } from './contestants.ts'
+import type { StepContext } from './context.ts'
 import { incomplete } from './group.ts'
 import { listTerms } from './list-step.ts'
 import { pairTerms } from './pair-step.ts'
 import { comparisonsOf } from './pairs.ts'
-import { failed, off, type StepContext, scored } from './step.ts'
+import { failed, off, scored } from './step.ts'
 
 /** A step over all answers to one prompt. null where this sample takes no part (`row` is null). Never rejects. */
 export async function groupTerm(

@@ -3,11 +3,12 @@ import type { CallRow } from '../functions/function-host.ts'
 import { fullGuard, type GuardConfig } from '../models/guard-config.ts'
 import type { PlanStep } from '../plan/plan.ts'
 import type { Term } from '../sample/outcome.ts'
+import type { StepContext } from './context.ts'
 import { askOf } from './draw.ts'
 import { echoesOf } from './guard/echoes.ts'
 import { type GuardedQuestion, guardQuestion } from './guard/question.ts'
 import { isRefused } from './guard/refusal.ts'
-import { type StepContext, scored } from './step.ts'
+import { scored } from './step.ts'
 
 /** The low end of the range for an answer that says nothing; null where a question has to be asked. */
 export function refusedTerm(context: StepContext, step: PlanStep, { sample }: CallRow): Term | null {

@@ -3,10 +3,11 @@ import type { CallRow } from '../functions/function-host.ts'
 import type { PlanStep } from '../plan/plan.ts'
 import type { Term } from '../sample/outcome.ts'
 import type { Score } from '../sample/score.ts'
+import type { StepContext } from './context.ts'
 import { type Draw, type Drawn, drawOne } from './draw.ts'
 import { questionsOf, refusedTerm } from './guarded.ts'
 import { type Fitted, fitted, overflows } from './prompt-budget.ts'
-import { type StepContext, scored } from './step.ts'
+import { scored } from './step.ts'
 
 /** A question about some rows, on its way to a step's models. */
 export interface Inquiry {

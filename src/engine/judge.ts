@@ -1,10 +1,11 @@
 import type { CallRow } from '../functions/function-host.ts'
 import type { PlanStep } from '../plan/plan.ts'
 import type { Term } from '../sample/outcome.ts'
+import type { StepContext } from './context.ts'
 import { echoFlags, refusedTerm } from './guarded.ts'
 import { drawsOf, inquiryOf } from './inquiry.ts'
 import { drawAll, opinionOf, termOf } from './opinion.ts'
-import { failed, off, type StepContext, scored, spoke } from './step.ts'
+import { failed, off, scored, spoke } from './step.ts'
 
 /** A model reward's term: question, guard, pool, verdict; once for each draw of each model. Never rejects. */
 export async function judgeTerm(context: StepContext, step: PlanStep, row: CallRow): Promise<Term> {

@@ -1,11 +1,11 @@
 import type { CallRow } from '../functions/function-host.ts'
 import type { PlanStep } from '../plan/plan.ts'
 import type { Term } from '../sample/outcome.ts'
+import type { StepContext } from './context.ts'
 import type { Draw, Drawn } from './draw.ts'
 import { echoFlags } from './guarded.ts'
 import { drawsOf, type Inquiry, inquiryOf, refusedAmong } from './inquiry.ts'
 import { drawAll, opinionOf, termOf } from './opinion.ts'
-import type { StepContext } from './step.ts'
 
 /** One term a contestant, of one question about all; each draw shows them in another order. Never rejects. */
 export async function listTerms(

@@ -3,10 +3,11 @@ import type { Failure } from '../sample/failure.ts'
 import type { Term } from '../sample/outcome.ts'
 import type { Score } from '../sample/score.ts'
 import { mean } from '../statistics/moments.ts'
+import type { StepContext } from './context.ts'
 import { type Drawn, unparseable } from './draw.ts'
 import { aggregated } from './draws.ts'
 import { drawsToSettle } from './early-stop.ts'
-import { failed, off, type StepContext, scored } from './step.ts'
+import { failed, off, scored } from './step.ts'
 
 /** What all draws of a question together say of one of its rows. */
 export type Opinion =

@@ -3,7 +3,7 @@ import type { Failure } from '../sample/failure.ts'
 import type { Outcome, Term } from '../sample/outcome.ts'
 import type { Sample } from '../sample/sample.ts'
 import { combine } from './combine.ts'
-import type { Job } from './engine.ts'
+import type { Job } from './job.ts'
 
 /** The outcome of a sample whose terms are all there. */
 export function concluded({ plan }: Job, sample: Sample, terms: readonly Term[]): Outcome {

@@ -4,11 +4,12 @@ import type { Failure } from '../sample/failure.ts'
 import type { Term } from '../sample/outcome.ts'
 import { deviation } from '../statistics/moments.ts'
 import { type Comparison, compared, type Panel, panelMean } from './comparison.ts'
+import type { StepContext } from './context.ts'
 import { echoFlags } from './guarded.ts'
 import { refusedAmong } from './inquiry.ts'
 import { pairsOf } from './pairs.ts'
 import { probabilityOf, type Standing, standingsOf } from './standings.ts'
-import { failed, off, type StepContext, scored } from './step.ts'
+import { failed, off, scored } from './step.ts'
 
 /** One term a contestant, in their order: how it stands in comparison with the others. Never rejects. */
 export async function pairTerms(

@@ -2,11 +2,12 @@ import type { Plan, PlanStep } from '../plan/plan.ts'
 import type { Failure } from '../sample/failure.ts'
 import type { Sample } from '../sample/sample.ts'
 import { openCohorts } from './cohorts.ts'
+import type { StepContext } from './context.ts'
 import type { Drawn } from './draw.ts'
 import type { EngineParts } from './engine.ts'
 import { gatherGroups } from './group.ts'
 import { inquiryOf } from './inquiry.ts'
-import { rowOf, type StepContext } from './step.ts'
+import { rowOf } from './step.ts'
 
 /** What one instance said of a known sample; `no_call`: the function asks nothing about it. */
 export type Probed =

@@ -3,10 +3,10 @@ import type { CallRow } from '../functions/function-host.ts'
 import { AskError, type Rendered } from '../models/models.ts'
 import type { PlanStep, PromptBudget } from '../plan/plan.ts'
 import type { Failure } from '../sample/failure.ts'
+import type { StepContext } from './context.ts'
 import { cutTo, isResponseOf, valuesOf } from './cut-question.ts'
 import type { GuardedQuestion } from './guard/question.ts'
 import type { Questions } from './guarded.ts'
-import type { StepContext } from './step.ts'
 
 type Question = Asks[keyof Asks]['input']
 

@@ -1,35 +1,15 @@
-import type { Clock } from '../clock.ts'
-import type { CallResult, CallRow, FunctionHost } from '../functions/function-host.ts'
-import type { Models } from '../models/models.ts'
+import type { CallResult, CallRow } from '../functions/function-host.ts'
 import type { PlanStep } from '../plan/plan.ts'
 import type { Failure } from '../sample/failure.ts'
 import type { OffReason, Term } from '../sample/outcome.ts'
 import type { Sample } from '../sample/sample.ts'
 import type { Score } from '../sample/score.ts'
-import type { Cohorts } from './cohorts.ts'
-import type { Expiry } from './deadline.ts'
-import type { Job } from './engine.ts'
-import type { EngineEvents } from './events.ts'
-import type { Groups } from './group.ts'
-
-/** What every step of a request's samples works with. */
-export interface StepContext {
-  readonly functions: FunctionHost
-  readonly models: Models
-  readonly clock: Clock
-  readonly secret: string
-  readonly events?: EngineEvents | undefined
-  readonly job: Job
-  /** The end of the request's patience. */
-  readonly end: Expiry
-  readonly groups: Groups
-  /** Groups whose members come in requests of their own. */
-  readonly cohorts: Cohorts
-}
+import type { StepContext } from './context.ts'
 
 /** In step order, with a hole where a step is not done; a plan has few steps. */
 export type Terms = readonly (Term | undefined)[]
 
+/** undefined: no such step, or it is not done. */
 export const termNamed = (terms: Terms, name: string): Term | undefined =>
   terms.find((term) => term?.name === name)
 
@@ -78,6 +58,7 @@ export const scored = (context: StepContext, step: PlanStep, score: Score, draws
   contribution: null,
 })
 
+/** The term of a step that took no part. */
 export const off = (context: StepContext, step: PlanStep, why: OffReason): Term => ({
   name: step.name,
   weight: step.weight(context.job.trainingStep),
@@ -85,6 +66,7 @@ export const off = (context: StepContext, step: PlanStep, why: OffReason): Term 
   why,
 })
 
+/** The term of a step without a score; the failure gets the step's name. */
 export const failed = (context: StepContext, step: PlanStep, failure: Failure): Term => ({
   name: step.name,
   weight: step.weight(context.job.trainingStep),
@@ -92,6 +74,7 @@ export const failed = (context: StepContext, step: PlanStep, failure: Failure): 
   failure: { ...failure, step: step.name },
 })
 
+/** The term of a critique: texts for later steps, no score. */
 export const spoke = (context: StepContext, step: PlanStep, texts: readonly string[]): Term => ({
   name: step.name,
   weight: step.weight(context.job.trainingStep),

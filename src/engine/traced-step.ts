@@ -1,7 +1,7 @@
 import type { PlanStep } from '../plan/plan.ts'
 import type { Term } from '../sample/outcome.ts'
 import type { Sample } from '../sample/sample.ts'
-import type { StepContext } from './step.ts'
+import type { StepContext } from './context.ts'
 
 /** A step of one sample with a span of its own. */
 export interface TracedStep {

@@ -5,10 +5,11 @@ import type { Failure } from '../sample/failure.ts'
 import type { OffReason, Outcome, Term } from '../sample/outcome.ts'
 import type { Sample } from '../sample/sample.ts'
 import { lookupIn } from './combine.ts'
+import type { StepContext } from './context.ts'
 import { groupTerm } from './group-step.ts'
 import { judgeTerm } from './judge.ts'
 import { concluded } from './outcome.ts'
-import { failed, off, rowOf, ruleTerm, type StepContext, type Terms, termNamed } from './step.ts'
+import { failed, off, rowOf, ruleTerm, type Terms, termNamed } from './step.ts'
 import { type TracedStep, traceStep } from './traced-step.ts'
 
 /** One sample on its way through its plan's steps: each begins as soon as the steps that it needs are done. */

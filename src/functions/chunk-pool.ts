@@ -16,6 +16,7 @@ interface Seat {
   seenAt: number
 }
 
+/** How many executors, how they are started, and how long their work may take. */
 export interface ChunkPoolOptions {
   readonly start: StartExecutor
   /** At most; started as the work needs them. */

@@ -15,4 +15,5 @@ export type FunctionEvent =
   | { readonly type: 'timeout'; readonly name: string; readonly limitMs: number }
   | { readonly type: 'worker_restarted'; readonly name: string; readonly why: 'timeout' | 'crash' }
 
+/** Called at each event; must not throw. */
 export type FunctionEvents = (event: FunctionEvent) => void

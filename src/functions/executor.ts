@@ -22,4 +22,5 @@ export interface ExecutorEvents {
   gone(reason: string): void
 }
 
+/** Returns at once; `ready` or `gone` tells what came of it. */
 export type StartExecutor = (events: ExecutorEvents) => Executor

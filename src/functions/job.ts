@@ -9,6 +9,7 @@ export type Job = { readonly name: string } & (
   | ({ readonly type: 'call'; readonly options: string } & Omit<Call, 'function'>)
 )
 
+/** What a job gave, as an executor says it. */
 export type JobResult =
   | { readonly type: 'described'; readonly description: Omit<FunctionDescription, 'file' | 'hash'> }
   | { readonly type: 'invalid'; readonly reason: string }

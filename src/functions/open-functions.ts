@@ -12,6 +12,7 @@ import { type PythonSettings, pythonProcesses } from './python-process.ts'
 import type { FunctionSource } from './source.ts'
 import { workerThreads } from './worker-thread.ts'
 
+/** Where functions are looked for, and what may run them. */
 export interface FunctionHostOptions {
   /** Users' folders, searched beside the package's own functions. */
   readonly folders: readonly string[]

@@ -16,6 +16,7 @@ export const pythonOptions = z.strictObject({
     .describe('entries of a returned dict that are components of the score'),
 })
 
+/** What a Python function's options say of its verdicts. */
 export interface PythonBinding {
   readonly range: Range
   readonly parts: readonly string[]

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import type { ScoreRequest } from '../engine/engine.ts'
+import type { ScoreRequest } from '../engine/job.ts'
 import { GatewayError } from '../errors.ts'
 import { type OnInvalidSetting, onInvalidOf } from '../plan/on-invalid.ts'
 import type { Plan } from '../plan/plan.ts'

@@ -1,7 +1,6 @@
 import type { AskName, Asks, Reply } from '../contract/index.ts'
 import type { Backend, BatchInput, Settings, Translation } from './backend.ts'
 import { choiceSettings, readChoice } from './choose.ts'
-import type { Reading } from './dispatch.ts'
 import { Fault } from './fault.ts'
 import { bodyOf, questionJson } from './json-body.ts'
 import type { ModelConfig } from './model-config.ts'
@@ -9,6 +8,7 @@ import type { Rendered, RenderedInput } from './models.ts'
 import { readGeneration, samplingMembers } from './openai-form.ts'
 import { readItems, vectorItem } from './pooling-form.ts'
 import { garbled, type JsonObject, objectOf } from './reply.ts'
+import type { Reading } from './work.ts'
 
 /** Any OpenAI-compatible server. It has no scalar models, and takes a JSON schema but no choice or regex. */
 export function openaiBackend(config: ModelConfig): Backend {

@@ -1,7 +1,6 @@
 import type { AskName, Asks } from '../contract/index.ts'
 import type { Backend, BatchInput, Settings, Translation } from './backend.ts'
 import { choiceSettings, readChoice } from './choose.ts'
-import type { Reading } from './dispatch.ts'
 import { Fault } from './fault.ts'
 import { bodyOf, questionJson } from './json-body.ts'
 import type { ModelConfig } from './model-config.ts'
@@ -10,6 +9,7 @@ import { readGeneration, samplingMembers } from './openai-form.ts'
 import { readItems, vectorItem } from './pooling-form.ts'
 import { garbled, isObject, objectOf } from './reply.ts'
 import { chatForm, nativeGenerate, readNative, readRewards } from './sglang-native.ts'
+import type { Reading } from './work.ts'
 
 /**
  * SGLang's server. Plain prompts go to its native /generate, conversations to its OpenAI form, the texts of reward

@@ -1,7 +1,6 @@
 import type { AskName, Asks } from '../contract/index.ts'
 import type { Backend, BatchInput, Settings, Translation } from './backend.ts'
 import { choiceSettings, readChoice } from './choose.ts'
-import type { Reading } from './dispatch.ts'
 import { Fault } from './fault.ts'
 import { bodyOf, questionJson } from './json-body.ts'
 import type { ModelConfig } from './model-config.ts'
@@ -10,6 +9,7 @@ import { readGeneration, samplingMembers, structuredOutputs } from './openai-for
 import { classItem, readItems, stepItem, vectorItem } from './pooling-form.ts'
 import { garbled, isObject, type JsonObject, objectOf } from './reply.ts'
 import { vllmMemory } from './vllm-memory.ts'
+import type { Reading } from './work.ts'
 
 /** vLLM's server: its OpenAI endpoints; /classify, /pooling and /score of its pooling runner; /tokenize. */
 export function vllmBackend(config: ModelConfig): Backend {

@@ -1,9 +1,9 @@
 import type { AskName, Asks, Reply } from '../contract/index.ts'
-import type { Reading } from './dispatch.ts'
 import type { Fault } from './fault.ts'
 import type { ModelConfig } from './model-config.ts'
 import type { Rendered, RenderedInput, Sampling } from './models.ts'
 import type { JsonObject } from './reply.ts'
+import type { Reading } from './work.ts'
 
 /** What a question asks beside its text. `draw` moves the seed, where one is set. */
 export interface Settings {

@@ -3,9 +3,10 @@ import type { AskName } from '../contract/index.ts'
 import type { Trace } from '../tracing/trace.ts'
 import { Stop } from './abort.ts'
 import type { Backend, BatchInput, Settings } from './backend.ts'
-import { type Dispatched, type Reading, Undone, type Work } from './dispatch.ts'
+import { type Dispatched, Undone } from './dispatch.ts'
 import { Fault } from './fault.ts'
 import { readJson } from './reply.ts'
+import type { Reading, Work } from './work.ts'
 
 type Send = <T>(work: Work<T>, stop: Stop) => Promise<Dispatched<T>>
 

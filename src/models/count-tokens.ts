@@ -1,10 +1,11 @@
 import type { Stop } from './abort.ts'
 import { askError } from './ask-error.ts'
-import { dispatch, type Work } from './dispatch.ts'
+import { dispatch } from './dispatch.ts'
 import { Flight } from './flight.ts'
 import type { Model } from './model.ts'
 import type { Patience, Rendered } from './models.ts'
 import { readJson } from './reply.ts'
+import type { Work } from './work.ts'
 
 /** What a chat template adds to a message, at most, in tokens. */
 const messageOverhead = 16

@@ -1,7 +1,5 @@
 import type { Clock } from '../clock.ts'
-import type { AskName } from '../contract/index.ts'
 import type { Attempt } from '../sample/failure.ts'
-import type { Trace } from '../tracing/trace.ts'
 import { Stop } from './abort.ts'
 import type { Member } from './balance.ts'
 import { abandoned, call } from './call.ts'
@@ -12,26 +10,7 @@ import type { Instance } from './instance.ts'
 import { pause } from './pause.ts'
 import type { InstancePool } from './pool.ts'
 import type { RetryBudget } from './retry-budget.ts'
-import type { Message, Reply } from './transport.ts'
-
-/** An answer with what it cost. */
-export interface Reading<T> {
-  readonly answer: T
-  readonly prompt: number
-  readonly completion: number
-}
-
-/** A message, and how to read its reply. */
-export interface Work<T> {
-  readonly ask: AskName
-  readonly message: Message
-  /** Where its calls stand in a trace; absent: in none. */
-  readonly trace?: Trace | undefined
-  /** The beginning that it shares with others; '' for none. */
-  readonly prefix: string
-  /** Throws Fault. */
-  read(reply: Reply): Reading<T>
-}
+import type { Reading, Work } from './work.ts'
 
 /** An answer with where it came from. */
 export interface Dispatched<T> extends Reading<T> {

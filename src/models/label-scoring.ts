@@ -8,11 +8,12 @@ import type { Trace } from '../tracing/trace.ts'
 import type { Stop } from './abort.ts'
 import type { Settings } from './backend.ts'
 import { shares } from './choose.ts'
-import { type Dispatched, type Dispatcher, dispatch, type Reading, Undone } from './dispatch.ts'
+import { type Dispatched, type Dispatcher, dispatch, Undone } from './dispatch.ts'
 import { Fault } from './fault.ts'
 import type { RenderedInput } from './models.ts'
 import { usage } from './openai-form.ts'
 import { garbled, itemsOf, type JsonObject, readJson } from './reply.ts'
+import type { Reading } from './work.ts'
 
 type Shares = Asks['choose']['answer']
 

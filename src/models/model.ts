@@ -1,30 +1,21 @@
 import type { AskName, Asks } from '../contract/index.ts'
 import type { Stop } from './abort.ts'
-import type { AnswerCache } from './answer-cache.ts'
 import { askError } from './ask-error.ts'
-import type { Backend, Settings } from './backend.ts'
+import type { Settings } from './backend.ts'
 import { Batcher } from './batch.ts'
-import { type Dispatched, type Dispatcher, dispatch, type Work } from './dispatch.ts'
+import { type Dispatched, dispatch } from './dispatch.ts'
 import { Fault } from './fault.ts'
 import { Flight } from './flight.ts'
-import type { Seat } from './gpu-group.ts'
 import { LabelScorer } from './label-scoring.ts'
 import type { ModelConfig } from './model-config.ts'
+import type { ModelParts } from './model-parts.ts'
 import type { Answered, AskRequest, RenderedInput } from './models.ts'
 import { askPinned } from './pinned.ts'
 import { isKept, keyOf, settingsOf } from './question.ts'
 import { readJson } from './reply.ts'
+import type { Work } from './work.ts'
 
 type AnyAnswer = Asks[AskName]['answer']
-
-/** What a model is made of. `seat`: its place among those that share its GPU memory; null: it is always awake. */
-export interface ModelParts {
-  readonly dispatcher: Dispatcher
-  readonly backend: Backend
-  readonly headers: Record<string, string>
-  readonly cache: AnswerCache
-  readonly seat: Seat | null
-}
 
 /** One reward model: questions in, answers out. Equal questions share a call, kept answers need none. */
 export class Model {

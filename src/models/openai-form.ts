@@ -1,7 +1,7 @@
 import type { Generation, Reply, TokenLogprob } from '../contract/index.ts'
-import type { Reading } from './dispatch.ts'
 import type { Rendered, Sampling } from './models.ts'
 import { garbled, isObject, type JsonObject } from './reply.ts'
+import type { Reading } from './work.ts'
 
 /** Servers give a completion of a plain prompt 16 tokens where none are named: too few for any verdict. */
 export const completionTokens = 1024

@@ -5,7 +5,8 @@ import { call } from './call.ts'
 import type { Dispatched } from './dispatch.ts'
 import { Fault } from './fault.ts'
 import { Flight } from './flight.ts'
-import type { Model } from './model.ts'
+import type { ModelConfig } from './model-config.ts'
+import type { ModelParts } from './model-parts.ts'
 import type { AskRequest } from './models.ts'
 import { readJson } from './reply.ts'
 
@@ -13,7 +14,7 @@ type AnyAnswer = Asks[AskName]['answer']
 
 /** Asks one instance, once, whatever its state but asleep or gone. Rejects with AskError. */
 export async function askPinned(
-  model: Model,
+  model: { readonly config: ModelConfig; readonly parts: ModelParts },
   request: AskRequest,
   settings: Settings,
   address: string,

@@ -1,7 +1,7 @@
-import type { Reading } from './dispatch.ts'
 import { Fault } from './fault.ts'
 import { usage } from './openai-form.ts'
 import { garbled, isNumbers, itemsOf, type JsonObject } from './reply.ts'
+import type { Reading } from './work.ts'
 
 /** Reads one entry of `data`. Throws Fault. */
 type ReadItem = (item: JsonObject) => unknown

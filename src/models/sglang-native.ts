@@ -1,9 +1,9 @@
 import type { Generation, Reply, TokenLogprob } from '../contract/index.ts'
 import type { BatchInput, Settings, Translation } from './backend.ts'
-import type { Reading } from './dispatch.ts'
 import { Fault } from './fault.ts'
 import { completionTokens, usage } from './openai-form.ts'
 import { garbled, isNumbers, isObject, objectOf } from './reply.ts'
+import type { Reading } from './work.ts'
 
 /** A plain prompt for /generate; `sampling_params` as in docs.sglang.io, basic_usage/sampling_params. */
 export function nativeGenerate(text: string, { sampling, reply, draw }: Settings): Translation {

@@ -15,6 +15,7 @@ export const beginCall = (
     'server.address': address,
   }) ?? null
 
+/** Attributes of a span, named as OpenTelemetry's conventions for generative AI do. */
 export const tokenFacts = ({ prompt, completion }: CallEnd['tokens']): Record<string, number> => ({
   'gen_ai.usage.input_tokens': prompt,
   'gen_ai.usage.output_tokens': completion,

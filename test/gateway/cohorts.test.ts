@@ -1,7 +1,7 @@
 import t from 'tap'
 import { openCohorts } from '../../src/engine/cohorts.ts'
+import type { StepContext } from '../../src/engine/context.ts'
 import { incomplete } from '../../src/engine/group.ts'
-import type { StepContext } from '../../src/engine/step.ts'
 import type { Gateway } from '../../src/gateway/gateway.ts'
 import type { PlanStep } from '../../src/plan/plan.ts'
 import type { Term } from '../../src/sample/outcome.ts'

@@ -12,6 +12,7 @@ export const bracketedToken =
 
 /** At a bracket of our fences beside what a reader might take for a nonce. */
 export const openFence = /⟦[0-9A-Fa-f]{8}/y
+/** The end of an opening fence, its nonce. */
 export const fenceTail = /[0-9A-Fa-f]{8}$/
 
 const roles = 'human|user|assistant|system|developer|judge|grader|evaluator|evaluation'

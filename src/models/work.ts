@@ -1,0 +1,22 @@
+import type { AskName } from '../contract/index.ts'
+import type { Trace } from '../tracing/trace.ts'
+import type { Message, Reply } from './transport.ts'
+
+/** An answer with what it cost. */
+export interface Reading<T> {
+  readonly answer: T
+  readonly prompt: number
+  readonly completion: number
+}
+
+/** A message, and how to read its reply. */
+export interface Work<T> {
+  readonly ask: AskName
+  readonly message: Message
+  /** Where its calls stand in a trace; absent: in none. */
+  readonly trace?: Trace | undefined
+  /** The beginning that it shares with others; '' for none. */
+  readonly prefix: string
+  /** Throws Fault. */
+  read(reply: Reply): Reading<T>
+}
