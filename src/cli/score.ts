@@ -5,6 +5,7 @@ import type { Command } from './command.ts'
 import { configsOf, functionOptions } from './configs.ts'
 import { rewardOf } from './reward-choice.ts'
 import { scoreFile } from './score-file.ts'
+import { Thrown } from './thrown.ts'
 
 const usage = `reward-gateway score (--config FILE [--reward NAME] | --function NAME [--options JSON])
                      --input FILE --output FILE [--resume | --failed-only] [--keep none|facts|all]
@@ -42,11 +43,13 @@ export const command: Command = {
     const keep = oneOf('keep', values.keep, keeps)
     const batch = wholeNumber('batch', values.batch, 1, 100_000)
     let calls = 0
+    const thrown = new Thrown()
     const gateway = await openGateway({
       ...configsOf(values),
       functionFolders: values['reward-functions'],
       env: io.env,
       events: {
+        functions: thrown.note,
         engine: {
           asked({ source }) {
             if (source === 'call') calls++
@@ -63,6 +66,7 @@ export const command: Command = {
       )
     } finally {
       await gateway.close(0)
+      io.stderr.write(thrown.text())
     }
   },
 }

@@ -12,7 +12,6 @@ export type FunctionEvent =
     }
   /** `error` is the author's message and stack; it may quote the sample, so it is for the author's eyes only. */
   | { readonly type: 'threw'; readonly name: string; readonly op: Call['op']; readonly error: string }
-  | { readonly type: 'timeout'; readonly name: string; readonly limitMs: number }
   | { readonly type: 'worker_restarted'; readonly name: string; readonly why: 'timeout' | 'crash' }
 
 /** Called at each event; must not throw. */

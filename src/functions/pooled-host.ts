@@ -133,7 +133,6 @@ export class PooledHost implements FunctionHost {
         return result
       }
       case 'timeout':
-        this.#events({ type: 'timeout', name, limitMs: end.limitMs })
         return failed(op === 'score' ? 'rule_timeout' : 'function_error', `${hook} ${reasonOf(end)}`)
       case 'lost':
         return failed(broken, `${hook} ${reasonOf(end)}`)

@@ -27,7 +27,6 @@ export interface ModelEvents {
   retryDenied?(retry: { readonly model: string }): void
   /** A second call for an answer that is late. */
   hedged?(hedge: { readonly model: string; readonly instance: string }): void
-  answered?(answer: { readonly model: string; readonly source: 'call' | 'cache' | 'joined' }): void
   /** A question had to wait this long for an instance. */
   queued?(wait: { readonly model: string; readonly ms: number }): void
   /** An instance takes no questions any more, or takes them again. */

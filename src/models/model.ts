@@ -43,11 +43,10 @@ export class Model {
     const key = keyOf(request, settings, this.#identity)
     const isToKeep = isKept(this.config, request.ask, settings)
     const { cache } = this.parts
-    const { events, model, clock } = this.parts.dispatcher
+    const { clock } = this.parts.dispatcher
     const forget = isToKeep ? () => cache.delete(key) : undefined
     const kept = isToKeep ? cache.get(key) : undefined
     if (kept) {
-      events.answered?.({ model, source: 'cache' })
       return answered({ ...kept, attempts: 0 }, 'cache', forget)
     }
     try {
@@ -57,7 +56,6 @@ export class Model {
       const source = flight && !flight.stop.aborted ? 'joined' : 'call'
       if (!flight || source === 'call') flight = this.#start(key, request, settings, isToKeep)
       const done = await flight.join(clock, request.deadline, request.signal, () => this.late())
-      events.answered?.({ model, source })
       return answered(done, source, forget)
     } catch (error) {
       throw askError(error)

@@ -44,6 +44,30 @@ t.test('a file is scored in the order of its lines, unreadable ones keep their p
   ])
 })
 
+t.test("what an author's function threw is told at the end, and nothing that a terminal obeys", async (t) => {
+  const folder = t.testdir({
+    functions: {
+      'strict.js': `import { z } from 'zod'
+import { defineRule } from 'reward-gateway/contract'
+export default defineRule({
+  truth: z.unknown(),
+  range: [0, 1],
+  options: z.strictObject({}),
+  score({ sample }) {
+    if (sample.response === 'good') return 1
+    throw new Error('no digits in \\u001b[2J' + sample.response)
+  },
+})`,
+    },
+  })
+  const args = ['score', '--function', 'strict', '--reward-functions', join(folder, 'functions')]
+  const stdin = ['good', 'bad', 'bad'].map((response, at) => line(String(at), response)).join('\n')
+  const ran = await runCommand([...args, '--input', '-', '--output', '-'], { stdin })
+  t.equal(ran.code, 0)
+  t.match(ran.stderr, /2 x strict threw in score:\n {4}Error: no digits in \ufffd\[2Jbad\n.*strict\.js:9:/)
+  t.notMatch(ran.stderr, '\u001b')
+})
+
 t.test('standard streams, options and a config of one reward work', async (t) => {
   const args = [
     'score',

@@ -57,7 +57,6 @@ t.test('functions of a folder without node_modules, outside the project', async 
     t.match(failureOf(hung), 'rule_timeout: score did not end within 1000 ms')
     t.equal(numberOf(other), 0.5)
     t.ok(events.some((event) => event.type === 'worker_restarted' && event.why === 'timeout'))
-    t.ok(events.some((event) => event.type === 'timeout' && event.limitMs === 1000))
   })
 
   t.test('a hanging sample inside a chunk costs only itself', async (t) => {
