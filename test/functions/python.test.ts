@@ -170,7 +170,7 @@ t.test(
     t.match(said('/missing.py'), /No module named 'not_a_module'/)
     t.match(said('/no_function.py'), /none of its functions has a known signature: compute_score/)
     t.match(said('/half.py'), /rm_preprocess and rm_postprocess come together/)
-    t.match(said('/Bad-Name.py'), /small letters, like exact_match\.py/)
+    t.match(said('/Bad-Name.py'), /small letters: rename it bad_name\.py/)
     t.equal(problems.length, 5)
   },
 )

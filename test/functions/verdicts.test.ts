@@ -175,8 +175,10 @@ t.test('a question has the shape of its ask', async (t) => {
 
 t.test('what depends on options is checked when they are bound', async (t) => {
   const odd = (parts: object) => ({ ...rule(1), ...parts }) as RewardFunction
-  t.match(bind(odd({ range: () => [1, 0] }), '{}'), { problems: [{ message: /range is \[1, 0\]/ }] })
-  t.match(bind(odd({ truth: () => 1 }), '{}'), { problems: [{ message: /not a zod schema/ }] })
+  t.match(bind(odd({ range: () => [1, 0] }), '{}'), {
+    problems: [{ message: /needs `range: \[low, high\]`/ }],
+  })
+  t.match(bind(odd({ truth: () => 1 }), '{}'), { problems: [{ message: /needs `truth`, a zod schema/ }] })
   t.match(bind(odd({ parts: () => null }), '{}'), { problems: [{ message: /threw TypeError/ }] })
   const reply = { choice: ['1', '0'] }
   const judge = defineModelReward({ ask: 'generate', reply, truth, range, rm_preprocess: () => 'q' })

@@ -211,6 +211,20 @@ t.test('a gateway scores samples', async (t) => {
   })
 })
 
+t.test('a gateway that closes waits for what is in work, and takes nothing new', async (t) => {
+  const slow = await testModel(t, 1, { policy: 'constant', constant: 1, latencyMedianMs: 200 })
+  const gateway = await testGateway(t, {
+    gateway: { models: { judge: slow.config } },
+    asked: { steps: [judge] },
+  })
+  const scoring = outcomesOf(gateway, 'asked', [sampleOf('1')])
+  const closing = gateway.close(60_000)
+  await t.rejects(async () => outcomesOf(gateway, 'asked', [sampleOf('2')]), { code: 'RG_CLOSING' })
+  await closing
+  t.equal(gateway.inFlight, 0)
+  t.equal(resultOf((await scoring)[0]), 1)
+})
+
 t.test('every listener hears what it listens to, and nobody listens in vain', async (t) => {
   const heard: string[] = []
   const guarded = { reward: 'r', step: 's', parts: ['fence'] }
