@@ -18,8 +18,6 @@ const passes: Record<string, () => unknown> = {
   'guard: what hides, what looks like structure': () => neutralised(text, fullGuard, new Set()),
   'SHA-256': () => hash('sha256', text),
   'question to JSON bytes, from its pieces': () => bodyOf(questionJson([message])),
-  'the same with one text of the pieces': () => Buffer.from(JSON.stringify([{ content: fenced.join('') }])),
-  'a copy to another thread and back': () => structuredClone(structuredClone(text)),
 }
 
 console.log(`node ${process.version}, one thread, quickest of 7 runs of 200`)
