@@ -127,6 +127,11 @@ t.test('steps ask their models', async (t) => {
     t.match(await one('fails', `4 ${'x'.repeat(690)}`), { result: 'prompt_too_long', calls: 0 })
     t.match(await one('counts', `4 ${'x'.repeat(2000)}`), { result: 0, outcome: { flags: ['q:refused'] } })
     t.match(await one('counts', `4 ${'x'.repeat(600)}`), { result: 1 })
+    const pair = ['4', '5'].map((digit, index) =>
+      sampleOf(`${digit} ${'x'.repeat(450)}`, { id: digit, group: { id: 'p', index } }),
+    )
+    const together = (await outcomesOf(gateway, 'duel', pair)).map(resultOf)
+    t.strictSame(together, ['prompt_too_long', 'prompt_too_long'], 'each fits alone: neither is to blame')
     servers[0]?.set({ kind: '500' })
     t.match(
       (await one('counts', `4 ${'y'.repeat(600)}`)).result,

@@ -243,7 +243,8 @@ t.test('a file whose end is missing gives the lines before', async (t) => {
   }
   await record.close()
   const [file = ''] = await recordFiles(folder)
-  writeFileSync(file, readFileSync(file).subarray(0, -10))
+  // More than the trailer and the end of the block: some of the last line is missing, however it was packed.
+  writeFileSync(file, readFileSync(file).subarray(0, -40))
   t.strictSame(
     (await recordsIn(folder)).map(({ id }) => id),
     ['a:0'],
