@@ -1,5 +1,6 @@
 import type { AskName, Asks } from '../contract/index.ts'
 import type { CallRow } from '../functions/function-host.ts'
+import { madeOnce } from '../models/made-once.ts'
 import type { PlanStep } from '../plan/plan.ts'
 import type { Term } from '../sample/outcome.ts'
 import type { Score } from '../sample/score.ts'
@@ -50,18 +51,10 @@ export function inquiryOf(
   }
 }
 
-const drawsBySteps = new WeakMap<PlanStep, readonly Draw[]>()
-
 /** The draws of a step over one question: each model's first, then each model's second, ... */
-export function drawsOf(step: PlanStep): readonly Draw[] {
-  let draws = drawsBySteps.get(step)
-  if (!draws) {
-    const { models, votes } = step
-    draws = Array.from({ length: votes.n }, (_, draw) => models.map((model) => ({ model, draw }))).flat()
-    drawsBySteps.set(step, draws)
-  }
-  return draws
-}
+export const drawsOf = madeOnce(({ models, votes }: PlanStep): readonly Draw[] =>
+  Array.from({ length: votes.n }, (_, draw) => models.map((model) => ({ model, draw }))).flat(),
+)
 
 /** The term of an answer of a group that no judge is shown: it says nothing, or alone is too long; null: it is shown. */
 export async function refusedAmong(context: StepContext, step: PlanStep, row: CallRow): Promise<Term | null> {

@@ -1,4 +1,5 @@
 import type { Generation, Reply, TokenLogprob } from '../contract/index.ts'
+import { madeOnce } from './made-once.ts'
 import type { Rendered, Sampling } from './models.ts'
 import { garbled, isObject, type JsonObject } from './reply.ts'
 import type { Reading } from './work.ts'
@@ -16,18 +17,13 @@ export function usage(body: JsonObject): { prompt: number; completion: number } 
   return { prompt: isCount(prompt) ? prompt : 0, completion: isCount(completion) ? completion : 0 }
 }
 
-const unseeded = { chat: new WeakMap<Sampling, string>(), plain: new WeakMap<Sampling, string>() }
+const chatMembers = madeOnce((sampling: Sampling) => membersOf(sampling, 0, true))
+const plainMembers = madeOnce((sampling: Sampling) => membersOf(sampling, 0, false))
 
 /** Settings as the members of a request's JSON, each with a comma before it. Chat and plain prompts differ in logprobs. */
 export function samplingMembers(sampling: Sampling, seedOffset: number, chat: boolean): string {
   if (sampling.seed !== undefined) return membersOf(sampling, seedOffset, chat)
-  const known = chat ? unseeded.chat : unseeded.plain
-  let text = known.get(sampling)
-  if (text === undefined) {
-    text = membersOf(sampling, seedOffset, chat)
-    known.set(sampling, text)
-  }
-  return text
+  return chat ? chatMembers(sampling) : plainMembers(sampling)
 }
 
 function membersOf(sampling: Sampling, seedOffset: number, chat: boolean): string {

@@ -1,37 +1,23 @@
 import type { AskName } from '../contract/index.ts'
 import type { Settings } from './backend.ts'
+import { madeOnce } from './made-once.ts'
 import type { ModelConfig } from './model-config.ts'
 import type { AskRequest, Sampling } from './models.ts'
 
-const merged = new WeakMap<ModelConfig, WeakMap<Sampling, Sampling>>()
+const mergedWith = madeOnce((config: ModelConfig) =>
+  madeOnce((sampling: Sampling): Sampling => ({ ...(config.sampling as Sampling), ...sampling })),
+)
 const none: Sampling = {}
 
 /** What a question asks beside its text: the step's settings over its model's. One object for each step of a config. */
-export function settingsOf(config: ModelConfig, { sampling = none, reply, draw }: AskRequest): Settings {
-  let known = merged.get(config)
-  if (!known) {
-    known = new WeakMap()
-    merged.set(config, known)
-  }
-  let both = known.get(sampling)
-  if (!both) {
-    both = { ...(config.sampling as Sampling), ...sampling }
-    known.set(sampling, both)
-  }
-  return { sampling: both, reply, draw }
-}
+export const settingsOf = (config: ModelConfig, { sampling = none, reply, draw }: AskRequest): Settings => ({
+  sampling: mergedWith(config)(sampling),
+  reply,
+  draw,
+})
 
-const texts = new WeakMap<object, string>()
-
-/** The JSON of what many questions share, written once. */
-function textOf(shared: object): string {
-  let text = texts.get(shared)
-  if (text === undefined) {
-    text = JSON.stringify(shared)
-    texts.set(shared, text)
-  }
-  return text
-}
+/** The JSON of what many questions share. */
+const textOf = madeOnce((shared: object) => JSON.stringify(shared))
 
 /** Equal for questions that one answer serves. `identity`: the model, its weights and how it is asked. */
 export const keyOf = (

@@ -57,7 +57,7 @@ export function scoreRoutes(app: ZodApp, gateway: Gateway, limits: KeyLimits): v
     const job: ScoreJob = {
       reward,
       rows,
-      ...(explanation && { onDrawn: (event) => explanation.add(event) }),
+      onDrawn: explanation ? (event) => explanation.add(event) : undefined,
       signal: (left) => whenGone(reply, left),
       requestId: request.id,
       trace: traceOf(request),
