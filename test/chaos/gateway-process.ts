@@ -57,6 +57,7 @@ export async function startGateway({ port, models, rollouts }: Settings): Promis
   if (await fetch(`${url}/livez`).catch(() => null)) throw new Error(`something answers at ${url} already`)
   const child = spawnGateway(folder, records)
   const pid = await nodePid(child, url)
+  let mending: NodeJS.Timeout | undefined
   return {
     address: `127.0.0.1:${port}`,
     reload(kind) {
@@ -64,7 +65,9 @@ export async function startGateway({ port, models, rollouts }: Settings): Promis
       write(join(folder, 'judged.yaml'), kind === 'next' ? rewardConfig(edition) : { steps: [{ name: 'x' }] })
       process.kill(pid, 'SIGHUP')
       // What is on the disk is right again by the time of the next signal.
-      if (kind === 'broken') setTimeout(() => write(join(folder, 'judged.yaml'), rewardConfig(edition)), 300)
+      if (kind !== 'broken') return
+      clearTimeout(mending)
+      mending = setTimeout(() => write(join(folder, 'judged.yaml'), rewardConfig(edition)), 300)
     },
     jumpClock: () => void process.kill(pid, 'SIGUSR2'),
     rssMib: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024,
@@ -78,6 +81,7 @@ export async function startGateway({ port, models, rollouts }: Settings): Promis
     },
     ended: () => child.signalCode ?? (child.exitCode === null ? null : String(child.exitCode)),
     async close() {
+      clearTimeout(mending)
       child.kill('SIGTERM')
       if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
       rmSync(folder, { recursive: true, force: true })
