@@ -1,19 +1,41 @@
 /** Judges on consecutive ports that answer at once, with as little work as possible, so that they never decide a comparison. */
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 
-const answer = JSON.stringify({
-  id: 'x',
-  object: 'chat.completion',
-  created: 0,
-  model: 'judge',
-  choices: [{ index: 0, message: { role: 'assistant', content: '1' }, finish_reason: 'stop' }],
-  usage: { prompt_tokens: 500, completion_tokens: 1, total_tokens: 501 },
+const reply = (count: number): string =>
+  JSON.stringify({
+    id: 'x',
+    object: 'chat.completion',
+    created: 0,
+    model: 'judge',
+    choices: Array.from({ length: count }, (_, index) => ({
+      index,
+      message: { role: 'assistant', content: '1' },
+      finish_reason: 'stop',
+    })),
+    usage: { prompt_tokens: 500 * count, completion_tokens: count, total_tokens: 501 * count },
+  })
+const answer = reply(1)
+const headersOf = (text: string) => ({
+  'content-type': 'application/json',
+  'content-length': Buffer.byteLength(text),
 })
-const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(answer) }
+const headers = headersOf(answer)
+
+/** /v1/chat/completions/batch: a list of conversations. */
+function answerAll(request: IncomingMessage, response: ServerResponse): void {
+  const chunks: Buffer[] = []
+  request.on('data', (chunk: Buffer) => chunks.push(chunk))
+  request.on('end', () => {
+    const { messages } = JSON.parse(Buffer.concat(chunks).toString()) as { messages: unknown[] }
+    const text = reply(messages.length)
+    response.writeHead(200, headersOf(text)).end(text)
+  })
+}
 
 const [port = 8494, count = 1] = process.argv.slice(2).map(Number)
 for (let index = 0; index < count; index++) {
   const server = createServer((request, response) => {
+    if (request.url?.endsWith('/batch')) return answerAll(request, response)
     request.resume()
     request.on('end', () => response.writeHead(200, headers).end(answer))
   })

@@ -1,4 +1,7 @@
-/** Server CPU per judged sample against a bare Fastify and undici proxy (bench/proxy.ts), in interleaved pairs. */
+/**
+ * Server CPU per judged sample against a bare Fastify and undici proxy (bench/proxy.ts): with a call for each sample, and with
+ * the samples of several in one.
+ */
 import { cpus } from 'node:os'
 import { applyLoad } from './load.ts'
 import { type MeasuredProcess, startGateway, startScript } from './measured-process.ts'
@@ -15,19 +18,26 @@ const groups = (count: number, size: number) =>
   Array.from({ length: count }, () => Array.from({ length: size }, sample))
 
 const judge = await startScript('judge-server', 8494)
-const gateway = await startGateway('bench/configs/judged.yaml', 8495, { BENCH_JUDGE: judge.url })
+const env = { BENCH_JUDGE: judge.url }
 const proxy = await startScript('proxy', 8493, judge.url)
+const contenders = {
+  proxy: { server: proxy, path: '/score', reward: {} },
+  'a call each': gatewayOf('judged', await startGateway('bench/configs/judged.yaml', 8495, env)),
+  'calls shared': gatewayOf(
+    'judged-shared',
+    await startGateway('bench/configs/judged-shared.yaml', 8496, env),
+  ),
+}
+type Name = keyof typeof contenders
+const names = Object.keys(contenders) as Name[]
 
-async function measure(
-  server: MeasuredProcess,
-  batches: ReturnType<typeof groups>,
-  concurrency: number,
-): Promise<number> {
-  const isGateway = server === gateway
-  const bodies = batches.map((samples) =>
-    JSON.stringify(isGateway ? { reward: 'judged', samples } : { samples }),
-  )
-  const path = isGateway ? '/v1/score' : '/score'
+function gatewayOf(reward: string, server: MeasuredProcess) {
+  return { server, path: '/v1/score', reward: { reward } }
+}
+
+async function measure(name: Name, batches: ReturnType<typeof groups>, concurrency: number): Promise<number> {
+  const { server, path, reward } = contenders[name]
+  const bodies = batches.map((samples) => JSON.stringify({ ...reward, samples }))
   const before = server.cpuSeconds()
   const { first } = await applyLoad({ url: server.url, path, bodies, requests: bodies.length, concurrency })
   const { results } = first as { results: { reward: number }[] }
@@ -37,23 +47,26 @@ async function measure(
 }
 
 console.log(
-  `${cpus()[0]?.model}, node ${process.version}; CPU ms of the server for each sample, medians of 5 interleaved pairs`,
+  `${cpus()[0]?.model}, node ${process.version}; CPU ms of the server for each sample, medians of 5 interleaved rounds`,
 )
-for (const { name, count, size, concurrency } of [
-  { name: 'single, 2 KB', count: 2000, size: 1, concurrency: 32 },
-  { name: 'batches of 64', count: 60, size: 64, concurrency: 4 },
+for (const { shape, count, size, concurrency } of [
+  { shape: 'single, 2 KB', count: 2000, size: 1, concurrency: 32 },
+  { shape: 'batches of 64', count: 60, size: 64, concurrency: 4 },
 ]) {
-  await measure(gateway, groups(count / 2, size), concurrency)
-  await measure(proxy, groups(count / 2, size), concurrency)
-  const pairs: { ours: number; theirs: number }[] = []
-  for (let pair = 0; pair < 5; pair++) {
-    const ours = await measure(gateway, groups(count, size), concurrency)
-    pairs.push({ ours, theirs: await measure(proxy, groups(count, size), concurrency) })
+  for (const name of names) await measure(name, groups(count / 2, size), concurrency)
+  const rounds: Record<Name, number>[] = []
+  for (let round = 0; round < 5; round++) {
+    const costs = {} as Record<Name, number>
+    for (const name of names) costs[name] = await measure(name, groups(count, size), concurrency)
+    rounds.push(costs)
   }
-  const ratios = pairs.map(({ ours, theirs }) => ours / theirs)
-  console.log(
-    `${name}: gateway ${median(pairs.map(({ ours }) => ours)).toFixed(3)}, proxy ${median(pairs.map(({ theirs }) => theirs)).toFixed(3)}, ` +
-      `gateway/proxy ${median(ratios).toFixed(2)} (pairs ${ratios.map((ratio) => ratio.toFixed(2)).join(' ')})`,
-  )
+  for (const name of names.filter((name) => name !== 'proxy')) {
+    const ratios = rounds.map((costs) => costs[name] / costs.proxy)
+    console.log(
+      `${shape}, ${name}: gateway ${median(rounds.map((costs) => costs[name])).toFixed(3)}, ` +
+        `proxy ${median(rounds.map((costs) => costs.proxy)).toFixed(3)}, gateway/proxy ${median(ratios).toFixed(2)} ` +
+        `(rounds ${ratios.map((ratio) => ratio.toFixed(2)).join(' ')})`,
+    )
+  }
 }
-await Promise.all([gateway.stop(), proxy.stop(), judge.stop()])
+await Promise.all([...names.map((name) => contenders[name].server.stop()), judge.stop()])

@@ -1,13 +1,13 @@
 import type { AskName, Asks, Reply } from '../contract/index.ts'
-import type { Backend, BatchInput, Settings, Translation } from './backend.ts'
-import { choiceSettings, readChoice } from './choose.ts'
+import type { Backend, Translation } from './backend.ts'
 import { Fault } from './fault.ts'
-import { bodyOf, questionJson } from './json-body.ts'
 import type { ModelConfig } from './model-config.ts'
-import type { Rendered, RenderedInput } from './models.ts'
-import { readGeneration, samplingMembers } from './openai-form.ts'
-import { readItems, vectorItem } from './pooling-form.ts'
+import type { RenderedInput } from './models.ts'
+import { samplingMembers } from './openai-form.ts'
+import { openaiTexts } from './openai-texts.ts'
+import { readData, vectorItem } from './pooling-form.ts'
 import { garbled, type JsonObject, objectOf } from './reply.ts'
+import { isTextAsk, textAsks } from './text-asks.ts'
 import type { Reading } from './work.ts'
 
 /** Any OpenAI-compatible server. It has no scalar models, and takes a JSON schema but no choice or regex. */
@@ -24,14 +24,17 @@ export function openaiBackend(config: ModelConfig): Backend {
     return body
   }
 
-  const generate = (input: Rendered, { sampling, reply, draw }: Settings): Translation => {
-    const chat = typeof input !== 'string'
-    const { thinking: _thinking, top_k: _topK, min_p: _minP, ...known } = sampling
-    const members = samplingMembers(known, draw, chat) + (chat ? responseFormat(reply) : '')
-    const name = chat ? ',"messages":' : ',"prompt":'
-    const body = bodyOf([model, name, ...questionJson(input), members, '}'])
-    return { path: chat ? '/v1/chat/completions' : '/v1/completions', body }
-  }
+  const texts = textAsks(
+    openaiTexts({
+      model: config.model,
+      members({ sampling, reply, draw }, isChat) {
+        const { thinking: _thinking, top_k: _topK, min_p: _minP, ...known } = sampling
+        return samplingMembers(known, draw, isChat) + (isChat ? responseFormat(reply) : '')
+      },
+      chatBatchPath: null,
+      checked,
+    }),
+  )
 
   const embed = (texts: readonly unknown[]): Translation => ({
     path: '/v1/embeddings',
@@ -41,40 +44,36 @@ export function openaiBackend(config: ModelConfig): Backend {
   return {
     healthPath: '/v1/models',
     modelsPath: '',
-    batched: (ask, input) => (ask === 'embed' ? (input as BatchInput) : null),
     memory: null,
     scoresLabels: null,
     tokens: null,
     translate(ask, input, settings) {
-      if (ask === 'generate') return generate(input as Rendered, settings)
-      if (ask === 'choose') {
-        const { question } = input as RenderedInput['choose']
-        return generate(question, choiceSettings(settings))
-      }
+      if (isTextAsk(ask)) return texts.translate(ask, input, settings)
       if (ask === 'embed') return embed(input as readonly string[])
-      throw new Fault('judge_rejected', `the openai backend has no models for '${ask}'`, {
-        remedy: 'give-up',
-      })
+      throw unknownAsk(ask)
     },
     read<A extends AskName>(ask: A, value: unknown, input: RenderedInput[A]) {
-      const body = checked(value)
-      if (ask === 'generate') return readGeneration(body, input as Rendered) as Reading<Asks[A]['answer']>
-      if (ask === 'choose') {
-        const { question, labels } = input as RenderedInput['choose']
-        const reading = readGeneration(body, question)
-        return { ...reading, answer: readChoice(labels, reading.answer) as Asks[A]['answer'] }
-      }
-      const [reading] = readItems(body, [(input as readonly string[]).length], vectorItem)
+      if (isTextAsk(ask)) return texts.read(ask, value, input)
+      const [reading] = readData(checked(value), [(input as readonly string[]).length], vectorItem)
       if (reading instanceof Fault) throw reading
       return reading as Reading<Asks[A]['answer']>
     },
-    translateAll: (_ask, inputs) => embed(inputs.flat()),
-    readAll(_ask, value, inputs: readonly BatchInput[]) {
-      const counts = inputs.map((input) => (typeof input === 'string' ? ('one' as const) : input.length))
-      return readItems(checked(value), counts, vectorItem)
+    kind(ask, input, settings) {
+      if (isTextAsk(ask)) return texts.kind(ask, input, settings)
+      return ask === 'embed' ? '' : null
+    },
+    translateAll: (ask, inputs, settings) =>
+      isTextAsk(ask) ? texts.translateAll(ask, inputs, settings) : embed(inputs.flat()),
+    readAll(ask, value, inputs) {
+      if (isTextAsk(ask)) return texts.readAll(ask, value, inputs)
+      const counts = (inputs as readonly (readonly string[])[]).map(({ length }) => length)
+      return readData(checked(value), counts, vectorItem)
     },
   }
 }
+
+const unknownAsk = (ask: AskName): Fault =>
+  new Fault('judge_rejected', `the openai backend has no models for '${ask}'`, { remedy: 'give-up' })
 
 /** Where a reply cannot be forced into its form, the author's parser still decides what it says. */
 const responseFormat = (reply: Reply | undefined): string =>

@@ -1,14 +1,14 @@
 import type { AskName, Asks } from '../contract/index.ts'
-import type { Backend, BatchInput, Settings, Translation } from './backend.ts'
-import { choiceSettings, readChoice } from './choose.ts'
+import type { Backend, Translation } from './backend.ts'
 import { Fault } from './fault.ts'
-import { bodyOf, questionJson } from './json-body.ts'
 import type { ModelConfig } from './model-config.ts'
 import type { Rendered, RenderedInput } from './models.ts'
-import { readGeneration, samplingMembers } from './openai-form.ts'
-import { readItems, vectorItem } from './pooling-form.ts'
+import { samplingMembers } from './openai-form.ts'
+import { openaiTexts } from './openai-texts.ts'
+import { readData, vectorItem } from './pooling-form.ts'
 import { garbled, isObject, objectOf } from './reply.ts'
-import { chatForm, nativeGenerate, readNative, readRewards } from './sglang-native.ts'
+import { chatForm, nativeTexts, readRewards } from './sglang-native.ts'
+import { isTextAsk, textAsks } from './text-asks.ts'
 import type { Reading } from './work.ts'
 
 /**
@@ -18,19 +18,23 @@ import type { Reading } from './work.ts'
 export function sglangBackend(config: ModelConfig): Backend {
   const model = `{"model":${JSON.stringify(config.model)}`
 
-  const generate = (input: Rendered, settings: Settings): Translation => {
-    if (typeof input === 'string') return nativeGenerate(input, settings)
-    const { include_stop_str_in_output: keepsStop, ...sampling } = settings.sampling
-    const kept = keepsStop === undefined ? '' : `,"no_stop_trim":${keepsStop}`
-    const members = samplingMembers(sampling, settings.draw, true) + kept + chatForm(settings.reply)
-    return {
-      path: '/v1/chat/completions',
-      body: bodyOf([model, ',"messages":', ...questionJson(input), members, '}']),
-    }
-  }
-
-  const readText = (value: unknown, input: Rendered) =>
-    typeof input === 'string' ? readNative(value) : readGeneration(objectOf(value), input)
+  const chats = openaiTexts({
+    model: config.model,
+    members({ sampling: { include_stop_str_in_output: keepsStop, ...sampling }, reply, draw }) {
+      const kept = keepsStop === undefined ? '' : `,"no_stop_trim":${keepsStop}`
+      return samplingMembers(sampling, draw, true) + kept + chatForm(reply)
+    },
+    chatBatchPath: null,
+    checked: objectOf,
+  })
+  const formOf = (question: Rendered | undefined) => (typeof question === 'string' ? nativeTexts : chats)
+  const texts = textAsks({
+    translate: (question, settings) => formOf(question).translate(question, settings),
+    read: (body, question) => formOf(question).read(body, question),
+    kind: (question, settings) => formOf(question).kind(question, settings),
+    translateAll: (questions, settings) => formOf(questions[0]).translateAll(questions, settings),
+    readAll: (body, questions) => formOf(questions[0]).readAll(body, questions),
+  })
 
   const pooled = (ask: AskName, texts: readonly unknown[]): Translation => {
     if (ask === 'embed') return { path: '/v1/embeddings', body: `${model},"input":${JSON.stringify(texts)}}` }
@@ -41,22 +45,15 @@ export function sglangBackend(config: ModelConfig): Backend {
     return { path: '/classify', body: `${model},"text":${JSON.stringify(texts)}}` }
   }
 
-  const readPooled = (ask: AskName, value: unknown, inputs: readonly BatchInput[]) =>
-    ask === 'embed'
-      ? readItems(
-          objectOf(value),
-          inputs.map(({ length }) => length),
-          vectorItem,
-        )
-      : readRewards(value, inputs, ask === 'classify')
+  const readPooled = (ask: AskName, value: unknown, inputs: readonly RenderedInput[AskName][]) => {
+    if (ask !== 'embed') return readRewards(value, inputs.length, ask === 'classify')
+    const counts = (inputs as readonly RenderedInput['embed'][]).map(({ length }) => length)
+    return readData(objectOf(value), counts, vectorItem)
+  }
 
   return {
     healthPath: '/health',
     modelsPath: '/v1/models',
-    batched(ask, input) {
-      if (ask === 'generate' || ask === 'choose') return null
-      return ask === 'embed' || typeof input === 'string' ? (input as BatchInput) : null
-    },
     scoresLabels: null,
     // docs.sglang.io, advanced_features/sglang_for_rl: needs --enable-memory-saver.
     memory: {
@@ -64,26 +61,23 @@ export function sglangBackend(config: ModelConfig): Backend {
       wake: () => [{ path: '/resume_memory_occupation', body: '{}' }],
     },
     translate(ask, input, settings) {
-      if (ask === 'generate') return generate(input as Rendered, settings)
-      if (ask === 'choose') {
-        const { question } = input as RenderedInput['choose']
-        return generate(question, choiceSettings(settings))
-      }
+      if (isTextAsk(ask)) return texts.translate(ask, input, settings)
       return pooled(ask, typeof input === 'string' ? [input] : (input as readonly unknown[]))
     },
     read<A extends AskName>(ask: A, value: unknown, input: RenderedInput[A]) {
-      if (ask === 'generate') return readText(value, input as Rendered) as Reading<Asks[A]['answer']>
-      if (ask === 'choose') {
-        const { question, labels } = input as RenderedInput['choose']
-        const reading = readText(value, question)
-        return { ...reading, answer: readChoice(labels, reading.answer) as Asks[A]['answer'] }
-      }
-      const [reading] = readPooled(ask, value, [input as BatchInput])
+      if (isTextAsk(ask)) return texts.read(ask, value, input)
+      const [reading] = readPooled(ask, value, [input])
       if (reading instanceof Fault) throw reading
       return reading as Reading<Asks[A]['answer']>
     },
-    translateAll: (ask, inputs) => pooled(ask, inputs.flat()),
-    readAll: readPooled,
+    kind(ask, input, settings) {
+      if (isTextAsk(ask)) return texts.kind(ask, input, settings)
+      return ask === 'embed' || typeof input === 'string' ? '' : null
+    },
+    translateAll: (ask, inputs, settings) =>
+      isTextAsk(ask) ? texts.translateAll(ask, inputs, settings) : pooled(ask, inputs.flat()),
+    readAll: (ask, value, inputs) =>
+      isTextAsk(ask) ? texts.readAll(ask, value, inputs) : readPooled(ask, value, inputs),
     tokens: {
       translate: (input) => ({
         path: '/tokenize',

@@ -1,13 +1,13 @@
 import type { AskName, Asks } from '../contract/index.ts'
-import type { Backend, BatchInput, Settings, Translation } from './backend.ts'
-import { choiceSettings, readChoice } from './choose.ts'
+import type { Backend, Translation } from './backend.ts'
 import { Fault } from './fault.ts'
-import { bodyOf, questionJson } from './json-body.ts'
 import type { ModelConfig } from './model-config.ts'
 import type { Rendered, RenderedInput } from './models.ts'
-import { readGeneration, samplingMembers, structuredOutputs } from './openai-form.ts'
-import { classItem, readItems, stepItem, vectorItem } from './pooling-form.ts'
+import { samplingMembers, structuredOutputs } from './openai-form.ts'
+import { openaiTexts } from './openai-texts.ts'
+import { classItem, readData, stepItem, vectorItem } from './pooling-form.ts'
 import { garbled, isObject, type JsonObject, objectOf } from './reply.ts'
+import { isTextAsk, textAsks } from './text-asks.ts'
 import { vllmMemory } from './vllm-memory.ts'
 import type { Reading } from './work.ts'
 
@@ -23,13 +23,15 @@ export function vllmBackend(config: ModelConfig): Backend {
     return body
   }
 
-  const generate = (input: Rendered, { sampling, reply, draw }: Settings): Translation => {
-    const chat = typeof input !== 'string'
-    const members = samplingMembers(sampling, draw, chat) + structuredOutputs(reply)
-    const name = chat ? ',"messages":' : ',"prompt":'
-    const body = bodyOf([model, name, ...questionJson(input), members, '}'])
-    return { path: chat ? '/v1/chat/completions' : '/v1/completions', body }
-  }
+  const texts = textAsks(
+    openaiTexts({
+      model: config.model,
+      members: ({ sampling, reply, draw }, isChat) =>
+        samplingMembers(sampling, draw, isChat) + structuredOutputs(reply),
+      chatBatchPath: '/v1/chat/completions/batch',
+      checked,
+    }),
+  )
 
   const pooled = (ask: AskName, question: string): Translation => {
     const { endpoint, activation } = config.classify
@@ -64,41 +66,34 @@ export function vllmBackend(config: ModelConfig): Backend {
   return {
     healthPath: '/health',
     modelsPath: '/v1/models',
-    batched(ask, input) {
-      if (ask === 'generate' || ask === 'choose') return null
-      if (isCompared(ask)) return compared(input as Rendered)
-      return ask === 'embed' || typeof input === 'string' ? (input as BatchInput) : null
-    },
     memory: vllmMemory,
     scoresLabels: checked,
     translate(ask, input, settings) {
-      if (ask === 'generate') return generate(input as Rendered, settings)
-      if (ask === 'choose') {
-        const { question } = input as RenderedInput['choose']
-        return generate(question, choiceSettings(settings))
-      }
+      if (isTextAsk(ask)) return texts.translate(ask, input, settings)
       if (isCompared(ask)) return pooled(ask, pairs([compared(input as Rendered)]))
       const isChat = ask !== 'embed' && typeof input !== 'string'
       return pooled(ask, `${isChat ? ',"messages":' : ',"input":'}${JSON.stringify(input)}`)
     },
     read<A extends AskName>(ask: A, value: unknown, input: RenderedInput[A]) {
-      const body = checked(value)
-      if (ask === 'generate') return readGeneration(body, input as Rendered) as Reading<Asks[A]['answer']>
-      if (ask === 'choose') {
-        const { question, labels } = input as RenderedInput['choose']
-        const reading = readGeneration(body, question)
-        return { ...reading, answer: readChoice(labels, reading.answer) as Asks[A]['answer'] }
-      }
-      const count = ask === 'embed' ? (input as readonly string[]).length : ('one' as const)
-      const [reading] = readItems(body, [count], itemOf(ask))
+      if (isTextAsk(ask)) return texts.read(ask, value, input)
+      const [reading] = readData(checked(value), [countOf(ask, input)], itemOf(ask))
       if (reading instanceof Fault) throw reading
       return reading as Reading<Asks[A]['answer']>
     },
-    translateAll: (ask, inputs) =>
-      pooled(ask, isCompared(ask) ? pairs(inputs) : `,"input":${JSON.stringify(inputs.flat())}`),
-    readAll(ask, value, inputs: readonly BatchInput[]) {
-      const counts = inputs.map((input) => (ask === 'embed' ? input.length : ('one' as const)))
-      return readItems(checked(value), counts, itemOf(ask))
+    kind(ask, input, settings) {
+      if (isTextAsk(ask)) return texts.kind(ask, input, settings)
+      if (isCompared(ask)) compared(input as Rendered)
+      return isCompared(ask) || ask === 'embed' || typeof input === 'string' ? '' : null
+    },
+    translateAll(ask, inputs, settings) {
+      if (isTextAsk(ask)) return texts.translateAll(ask, inputs, settings)
+      if (isCompared(ask)) return pooled(ask, pairs((inputs as readonly Rendered[]).map(compared)))
+      return pooled(ask, `,"input":${JSON.stringify(inputs.flat())}`)
+    },
+    readAll(ask, value, inputs) {
+      if (isTextAsk(ask)) return texts.readAll(ask, value, inputs)
+      const counts = inputs.map((input) => countOf(ask, input))
+      return readData(checked(value), counts, itemOf(ask))
     },
     tokens: {
       translate: (input) => ({
@@ -114,6 +109,9 @@ export function vllmBackend(config: ModelConfig): Backend {
   }
 }
 
+const countOf = (ask: AskName, input: RenderedInput[AskName]): number | 'one' =>
+  ask === 'embed' ? (input as RenderedInput['embed']).length : 'one'
+
 /** The two texts of each question, for /score. */
-const pairs = (inputs: readonly BatchInput[]): string =>
+const pairs = (inputs: readonly (readonly [string, string])[]): string =>
   `,"text_1":${JSON.stringify(inputs.map(([one]) => one))},"text_2":${JSON.stringify(inputs.map(([, two]) => two))}`

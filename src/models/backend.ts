@@ -24,11 +24,20 @@ export interface Backend {
   translate<A extends AskName>(ask: A, input: RenderedInput[A], settings: Settings): Translation
   /** The answer, checked in every part. Throws Fault. */
   read<A extends AskName>(ask: A, body: unknown, input: RenderedInput[A]): Reading<Asks[A]['answer']>
-  /** The question as one that may share a request; null: it may not. Throws Fault where it cannot be asked. */
-  batched<A extends AskName>(ask: A, input: RenderedInput[A]): BatchInput | null
-  translateAll(ask: AskName, inputs: readonly BatchInput[], settings: Settings): Translation
+  /** Equal for questions that may share a request; null: this one may not. Throws Fault where it cannot be asked. */
+  kind<A extends AskName>(ask: A, input: RenderedInput[A], settings: Settings): string | null
+  /** Of questions of one kind. */
+  translateAll<A extends AskName>(
+    ask: A,
+    inputs: readonly RenderedInput[A][],
+    settings: Settings,
+  ): Translation
   /** One answer or Fault an input, in their order. Throws Fault where the reply as a whole is unusable. */
-  readAll(ask: AskName, body: unknown, inputs: readonly BatchInput[]): readonly (Reading<unknown> | Fault)[]
+  readAll<A extends AskName>(
+    ask: A,
+    body: unknown,
+    inputs: readonly RenderedInput[A][],
+  ): readonly (Reading<unknown> | Fault)[]
   /** Where a GET answers 200 while the server works. */
   readonly healthPath: string
   /** Where a GET lists the served models; '' where there is no such list. */
@@ -43,9 +52,6 @@ export interface Backend {
     wake(level: number): readonly Translation[]
   } | null
 }
-
-/** A text; for `embed` the texts of one question; for a cross encoder the two texts. */
-export type BatchInput = string | readonly string[]
 
 /** Makes the backend of one model. */
 export type BackendFactory = (config: ModelConfig) => Backend

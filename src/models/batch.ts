@@ -2,89 +2,135 @@ import type { Clock } from '../clock.ts'
 import type { AskName } from '../contract/index.ts'
 import type { Trace } from '../tracing/trace.ts'
 import { Stop } from './abort.ts'
-import type { Backend, BatchInput, Settings } from './backend.ts'
+import type { Backend, Settings } from './backend.ts'
 import { type Dispatched, Undone } from './dispatch.ts'
 import { Fault } from './fault.ts'
+import type { RenderedInput } from './models.ts'
 import { readJson } from './reply.ts'
+import { isTextAsk } from './text-asks.ts'
+import { afterTurn } from './turn.ts'
 import type { Reading, Work } from './work.ts'
 
-type Send = <T>(work: Work<T>, stop: Stop) => Promise<Dispatched<T>>
+/** What the questions of a request have in common. */
+interface Shared {
+  readonly ask: AskName
+  readonly settings: Settings
+  readonly prefix: string
+}
 
 interface Item {
-  readonly input: BatchInput
+  readonly input: RenderedInput[AskName]
   readonly stop: Stop
   readonly trace: Trace | undefined
   resolve(done: Dispatched<unknown>): void
   reject(error: unknown): void
 }
 
-/** Collects questions that can share a request, for `maxWaitMs` or until there are `maxSize`. */
-export class Batcher {
-  readonly #waiting: Item[] = []
-  readonly #parts: { clock: Clock; backend: Backend; headers: Record<string, string>; send: Send }
-  readonly #limits: { maxSize: number; maxWaitMs: number }
-  readonly #ask: AskName
-  readonly #settings: Settings
-  #cancelTimer: (() => void) | null = null
+interface Batch {
+  readonly shared: Shared
+  readonly items: Item[]
+  cancelTimer(): void
+}
 
-  constructor(
-    ask: AskName,
-    settings: Settings,
-    limits: { maxSize: number; maxWaitMs: number },
-    parts: { clock: Clock; backend: Backend; headers: Record<string, string>; send: Send },
-  ) {
-    this.#ask = ask
-    this.#settings = settings
-    this.#limits = limits
+interface BatcherParts {
+  readonly clock: Clock
+  readonly backend: Backend
+  readonly headers: Record<string, string>
+  /** Questions in one request, at most. */
+  readonly maxSize: number
+  /** How long a question waits for others while a request is under way; where none is, it goes at once. */
+  readonly maxWaitMs: number
+  send<T>(work: Work<T>, stop: Stop): Promise<Dispatched<T>>
+}
+
+/** Collects questions that can share a request. */
+export class Batcher {
+  readonly #parts: BatcherParts
+  /** Batches that are still open, by what their questions have in common. */
+  readonly #open = new Map<string, Batch>()
+  #underWay = 0
+
+  constructor(parts: BatcherParts) {
     this.#parts = parts
   }
 
-  /** Rejects as a dispatch does. */
-  add(input: BatchInput, stop: Stop, trace?: Trace): Promise<Dispatched<unknown>> {
+  /** `kind`: equal for questions that may share a request. Rejects as a dispatch does. */
+  add(
+    kind: string,
+    shared: Shared,
+    { input, stop, trace }: Pick<Item, 'input' | 'stop' | 'trace'>,
+  ): Promise<Dispatched<unknown>> {
+    const key = `${shared.ask} ${kind} ${shared.prefix}`
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ input, stop, trace, resolve, reject })
-      if (this.#waiting.length >= this.#limits.maxSize) this.#flush()
-      else this.#cancelTimer ??= this.#parts.clock.after(this.#limits.maxWaitMs, () => this.#flush())
+      const batch = this.#open.get(key) ?? this.#begin(key, shared)
+      batch.items.push({ input, stop, trace, resolve, reject })
+      if (batch.items.length >= this.#parts.maxSize) this.#send(key, batch)
     })
   }
 
-  #flush(): void {
-    this.#cancelTimer?.()
-    this.#cancelTimer = null
-    const items = this.#waiting.splice(0).filter(({ stop }) => !stop.aborted)
-    if (items.length > 0) void this.#run(items)
+  #begin(key: string, shared: Shared): Batch {
+    const send = () => {
+      if (this.#open.get(key) === batch) this.#send(key, batch)
+    }
+    const isIdle = this.#underWay === 0
+    const cancelTimer = isIdle ? () => {} : this.#parts.clock.after(this.#parts.maxWaitMs, send)
+    const batch: Batch = { shared, items: [], cancelTimer }
+    if (isIdle) afterTurn(send)
+    this.#open.set(key, batch)
+    return batch
+  }
+
+  #send(key: string, { shared, items, cancelTimer }: Batch): void {
+    this.#open.delete(key)
+    cancelTimer()
+    const waiting = items.filter(({ stop }) => !stop.aborted)
+    if (waiting.length === 0) return
+    this.#underWay += 1
+    void this.#run(shared, waiting).then(() => {
+      this.#underWay -= 1
+    })
   }
 
   /** Asks for all at once; what makes the whole fail is looked for by halves. Never rejects. */
-  async #run(items: readonly Item[]): Promise<void> {
+  async #run(shared: Shared, items: readonly Item[]): Promise<void> {
+    const { ask, settings, prefix } = shared
+    const { backend, headers } = this.#parts
     try {
       const inputs = items.map(({ input }) => input)
-      // A call stands in one trace only.
-      const trace = items.find((item) => item.trace)?.trace
-      const { path, body } = this.#parts.backend.translateAll(this.#ask, inputs, this.#settings)
+      const { path, body } = backend.translateAll(ask, inputs, settings)
       const done = await this.#parts.send<readonly (Reading<unknown> | Fault)[]>(
         {
-          ask: this.#ask,
-          prefix: '',
-          ...(trace && { trace }),
-          message: { method: 'POST', path, headers: this.#parts.headers, body },
-          read: (reply) => all(this.#parts.backend.readAll(this.#ask, readJson(reply), inputs)),
+          ask,
+          prefix,
+          // A call stands in one trace only.
+          trace: items.find(({ trace }) => trace)?.trace,
+          message: { method: 'POST', path, headers, body },
+          read: (reply) => all(backend.readAll(ask, readJson(reply), inputs)),
         },
         sharedStop(items),
       )
-      done.answer.forEach((own, at) => {
+      for (const [at, own] of done.answer.entries()) {
         const item = items[at] as Item
         if (!(own instanceof Fault)) item.resolve({ ...done, ...own })
         else if (items.length === 1 || own.remedy === 'give-up') item.reject(new Undone(own, []))
-        else void this.#run([item])
-      })
+        else void this.#run(shared, [item])
+      }
     } catch (error) {
-      if (items.length > 1 && error instanceof Undone && error.fault.isAboutContent) {
-        const half = Math.ceil(items.length / 2)
-        await Promise.all([this.#run(items.slice(0, half)), this.#run(items.slice(half))])
-      } else for (const item of items) item.reject(error)
+      await Promise.all(partsOf(items, shared.ask, error).map((part) => this.#run(shared, part)))
     }
   }
+}
+
+/** What is asked for again after a failure, apart from each other; nobody, once each was told. */
+function partsOf(items: readonly Item[], ask: AskName, error: unknown): (readonly Item[])[] {
+  if (items.length > 1 && error instanceof Undone) {
+    const half = Math.ceil(items.length / 2)
+    if (error.fault.isAboutContent) return [items.slice(0, half), items.slice(half)]
+    // One text without an end keeps the others waiting.
+    if (isTextAsk(ask) && error.fault.kind === 'judge_timeout') return items.map((item) => [item])
+  }
+  for (const item of items) item.reject(error)
+  return []
 }
 
 /** A reply of which nothing can be used is the instance's fault, not the items'. */

@@ -1,25 +1,29 @@
 import type { Generation } from '../contract/index.ts'
 import type { Settings } from './backend.ts'
 import { Fault } from './fault.ts'
+import { madeOnce } from './made-once.ts'
+import type { Sampling } from './models.ts'
 import { garbled } from './reply.ts'
 
 /** Labels with less of the probability than this together were not what the model was about to say. */
 const leastMass = 0.01
 
 /** A choice is the first token of an answer: its likeliest tokens tell the probability of each label. */
-export function choiceSettings({ sampling, draw }: Settings): Settings {
-  return {
-    sampling: {
-      ...sampling,
-      temperature: 0,
-      max_tokens: 1,
-      logprobs: 20,
-      thinking: sampling.thinking ?? false,
-    },
-    reply: undefined,
-    draw,
-  }
-}
+export const choiceSettings = ({ sampling, draw }: Settings): Settings => ({
+  sampling: oneToken(sampling),
+  reply: undefined,
+  draw,
+})
+
+const oneToken = madeOnce(
+  (sampling: Sampling): Sampling => ({
+    ...sampling,
+    temperature: 0,
+    max_tokens: 1,
+    logprobs: 20,
+    thinking: sampling.thinking ?? false,
+  }),
+)
 
 /** Probability of each label from the first token's alternatives; sums to 1. Throws Fault where no label is likely. */
 export function readChoice(labels: readonly string[], { logprobs }: Generation): Record<string, number> {

@@ -36,3 +36,13 @@ export class Fault extends Error {
     this.isRefused = options.isRefused ?? false
   }
 }
+
+/** What `read` returns, or the Fault that it throws. */
+export function orFault<T>(read: () => T): T | Fault {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof Fault) return error
+    throw error
+  }
+}

@@ -11,8 +11,7 @@ import { shares } from './choose.ts'
 import { type Dispatched, type Dispatcher, dispatch, Undone } from './dispatch.ts'
 import { Fault } from './fault.ts'
 import type { RenderedInput } from './models.ts'
-import { usage } from './openai-form.ts'
-import { garbled, itemsOf, type JsonObject, readJson } from './reply.ts'
+import { garbled, itemsOf, type JsonObject, readJson, usage } from './reply.ts'
 import type { Reading } from './work.ts'
 
 type Shares = Asks['choose']['answer']

@@ -135,11 +135,14 @@ export const modelConfig = z.strictObject({
       after: z.number().min(0.5).max(0.999).default(0.95),
     })
     .prefault({}),
-  /** Inputs that share a request, where server and ask know arrays; generated text never waits for others. */
+  /** Questions that share a request, where server and ask know lists. */
   batch: z
     .strictObject({
       max_size: z.int().min(1).max(4096).default(32),
+      /** How long a question waits for others while a request is under way; where none is, it goes at once. */
       max_wait_ms: z.number().min(0).max(10_000).default(2),
+      /** Generated texts too: a reply then comes when its longest text is done. Conversations need vLLM 0.19 or later. */
+      generate: z.boolean().default(false),
     })
     .prefault({}),
   /** Longest prompt in tokens; 0: whatever the server takes. */

@@ -13,6 +13,7 @@ import type { Answered, AskRequest, RenderedInput } from './models.ts'
 import { askPinned } from './pinned.ts'
 import { isKept, keyOf, settingsOf } from './question.ts'
 import { readJson } from './reply.ts'
+import { isTextAsk } from './text-asks.ts'
 import type { Work } from './work.ts'
 
 type AnyAnswer = Asks[AskName]['answer']
@@ -25,7 +26,7 @@ export class Model {
   readonly #flights = new Map<string, Flight<Dispatched<AnyAnswer>>>()
   #active = 0
   readonly #whenQuiet: (() => void)[] = []
-  readonly #batchers = new Map<AskName, Batcher>()
+  readonly #batcher: Batcher
   #scorer: LabelScorer | null = null
 
   constructor(config: ModelConfig, parts: ModelParts) {
@@ -34,6 +35,15 @@ export class Model {
     const { backend, model, revision, classify, choose, rewards } = config
     const how = [classify, choose, rewards]
     this.#identity = JSON.stringify([parts.dispatcher.model, backend, model, revision, ...how])
+    const { dispatcher, headers } = parts
+    this.#batcher = new Batcher({
+      clock: dispatcher.clock,
+      backend: parts.backend,
+      headers,
+      maxSize: config.batch.max_size,
+      maxWaitMs: config.batch.max_wait_ms,
+      send: (work, stop) => dispatch(dispatcher, work, stop),
+    })
   }
 
   async ask<A extends AskName>(request: AskRequest<A>): Promise<Answered<A>> {
@@ -117,12 +127,18 @@ export class Model {
   #call(request: AskRequest, settings: Settings, stop: Stop): Promise<Dispatched<AnyAnswer>> {
     const { ask, input, group = '', trace } = request
     const { backend, dispatcher, headers } = this.parts
-    const prefix = this.config.balance === 'group_affinity' ? `${request.prefix}\n${group}` : request.prefix
+    const { balance, batch } = this.config
+    const prefix = balance === 'group_affinity' ? `${request.prefix}\n${group}` : request.prefix
     if (ask === 'choose' && this.config.choose.endpoint === 'generative_scoring')
       return this.#labelScorer().ask(input as RenderedInput['choose'], prefix, settings, stop, trace)
-    const shared = this.config.batch.max_size > 1 ? backend.batched(ask, input) : null
-    if (shared !== null)
-      return this.#batcher(ask, settings).add(shared, stop, trace) as Promise<Dispatched<AnyAnswer>>
+    const { max_size, generate } = batch
+    const isText = isTextAsk(ask)
+    const kind = max_size > 1 && (generate || !isText) ? backend.kind(ask, input, settings) : null
+    if (kind !== null) {
+      // Only texts have a beginning that servers keep.
+      const shared = { ask, settings, prefix: isText && balance !== 'least_outstanding' ? prefix : '' }
+      return this.#batcher.add(kind, shared, { input, stop, trace }) as Promise<Dispatched<AnyAnswer>>
+    }
     const { path, body } = backend.translate(ask, input, settings)
     const work: Work<AnyAnswer> = {
       ask,
@@ -144,22 +160,6 @@ export class Model {
       })
     this.#scorer ??= new LabelScorer({ dispatcher, headers, serves: this.config.model, checked })
     return this.#scorer
-  }
-
-  #batcher(ask: AskName, settings: Settings): Batcher {
-    let batcher = this.#batchers.get(ask)
-    if (!batcher) {
-      const { max_size, max_wait_ms } = this.config.batch
-      const { backend, dispatcher, headers } = this.parts
-      batcher = new Batcher(
-        ask,
-        settings,
-        { maxSize: max_size, maxWaitMs: max_wait_ms },
-        { clock: dispatcher.clock, backend, headers, send: (work, stop) => dispatch(dispatcher, work, stop) },
-      )
-      this.#batchers.set(ask, batcher)
-    }
-    return batcher
   }
 
   #done(): void {

@@ -1,21 +1,11 @@
 import type { Generation, Reply, TokenLogprob } from '../contract/index.ts'
 import { madeOnce } from './made-once.ts'
 import type { Rendered, Sampling } from './models.ts'
-import { garbled, isObject, type JsonObject } from './reply.ts'
+import { garbled, isObject, type JsonObject, usage } from './reply.ts'
 import type { Reading } from './work.ts'
 
 /** Servers give a completion of a plain prompt 16 tokens where none are named: too few for any verdict. */
 export const completionTokens = 1024
-
-const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
-
-/** Tokens of a reply; 0 where it does not say. */
-export function usage(body: JsonObject): { prompt: number; completion: number } {
-  const { usage } = body
-  if (!isObject(usage)) return { prompt: 0, completion: 0 }
-  const { prompt_tokens: prompt, completion_tokens: completion } = usage
-  return { prompt: isCount(prompt) ? prompt : 0, completion: isCount(completion) ? completion : 0 }
-}
 
 const chatMembers = madeOnce((sampling: Sampling) => membersOf(sampling, 0, true))
 const plainMembers = madeOnce((sampling: Sampling) => membersOf(sampling, 0, false))
@@ -52,16 +42,20 @@ export function readGeneration(body: JsonObject, input: Rendered): Reading<Gener
   if (!Array.isArray(choices) || choices.length !== 1) throw garbled('not one choice')
   const [choice] = choices as unknown[]
   if (!isObject(choice)) throw garbled('a choice is not an object')
+  return { answer: generationOf(choice, typeof input !== 'string'), ...usage(body) }
+}
+
+/** A choice in chat or completion form. Throws Fault. */
+export function generationOf(choice: JsonObject, isChat: boolean): Generation {
   const { finish_reason: finishReason } = choice
   if (typeof finishReason !== 'string') throw garbled('no finish_reason')
   // A server that stops ends its work so; the text is a fragment.
   if (finishReason === 'abort' || finishReason === 'error')
     throw garbled(`the server ended the text with '${finishReason}'`)
-  const text = typeof input === 'string' ? choice.text : textOf(choice.message)
+  const text = isChat ? textOf(choice.message) : choice.text
   if (typeof text !== 'string') throw garbled('no text')
-  const logprobs =
-    typeof input === 'string' ? completionLogprobs(choice.logprobs) : chatLogprobs(choice.logprobs)
-  return { answer: logprobs ? { text, finishReason, logprobs } : { text, finishReason }, ...usage(body) }
+  const logprobs = isChat ? chatLogprobs(choice.logprobs) : completionLogprobs(choice.logprobs)
+  return logprobs ? { text, finishReason, logprobs } : { text, finishReason }
 }
 
 /** A model that only thought, until its tokens were spent, has null for its content. */

@@ -1,10 +1,7 @@
 import { Fault } from './fault.ts'
-import { usage } from './openai-form.ts'
-import { garbled, isNumbers, itemsOf, type JsonObject } from './reply.ts'
+import { type Counts, type ReadItem, readItems } from './items.ts'
+import { garbled, isNumbers, type JsonObject, usage } from './reply.ts'
 import type { Reading } from './work.ts'
-
-/** Reads one entry of `data`. Throws Fault. */
-type ReadItem = (item: JsonObject) => unknown
 
 /** The number of one class: of `probs`, `score`, or the last row of pooled `data`. */
 export function classItem(label: number | undefined): ReadItem {
@@ -49,27 +46,6 @@ export const vectorItem: ReadItem = ({ embedding }) => {
 const lastRow = (data: unknown): unknown =>
   Array.isArray(data) && Array.isArray(data.at(-1)) ? data.at(-1) : data
 
-/** The answers of a list reply whose questions took so many entries each; what is wrong with one harms no other. */
-export function readItems(
-  body: JsonObject,
-  counts: readonly (number | 'one')[],
-  read: ReadItem,
-): (Reading<unknown> | Fault)[] {
-  const total = counts.reduce<number>((sum, count) => sum + (count === 'one' ? 1 : count), 0)
-  const items = itemsOf(body.data, total)
-  const tokens = usage(body)
-  const prompt = Math.round(tokens.prompt / counts.length)
-  const completion = Math.round(tokens.completion / counts.length)
-  let at = 0
-  return counts.map((count) => {
-    const own = items.slice(at, at + (count === 'one' ? 1 : count))
-    at += own.length
-    try {
-      const answer = count === 'one' ? read(own[0] as JsonObject) : own.map(read)
-      return { answer, prompt, completion }
-    } catch (error) {
-      if (error instanceof Fault) return error
-      throw error
-    }
-  })
-}
+/** What `data` holds for each question. */
+export const readData = (body: JsonObject, counts: Counts, read: ReadItem): (Reading<unknown> | Fault)[] =>
+  readItems(body.data, usage(body), counts, read)

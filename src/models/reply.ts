@@ -31,6 +31,16 @@ export function objectOf(value: unknown): JsonObject {
   return value
 }
 
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+
+/** Tokens of a reply; 0 where it does not say. */
+export function usage(body: JsonObject): { prompt: number; completion: number } {
+  const { usage } = body
+  if (!isObject(usage)) return { prompt: 0, completion: 0 }
+  const { prompt_tokens: prompt, completion_tokens: completion } = usage
+  return { prompt: isCount(prompt) ? prompt : 0, completion: isCount(completion) ? completion : 0 }
+}
+
 /** A list of finite numbers; the empty one too. */
 export const isNumbers = (value: unknown): value is number[] =>
   Array.isArray(value) && value.every((entry) => typeof entry === 'number' && Number.isFinite(entry))
@@ -65,7 +75,7 @@ export function refusal(reply: Reply): Fault {
       })
     return new Fault('judge_rejected', detail, { remedy: 'give-up', isAboutContent: true })
   }
-  if (status === 404) return new Fault('judge_rejected', `${detail}: does it serve this model?`)
+  if (status === 404) return new Fault('judge_rejected', `${detail}: does it serve this model and this path?`)
   if (status < 400) return garbled(`status ${status}`)
   return new Fault('judge_rejected', detail, { remedy: 'give-up' })
 }

@@ -1,12 +1,31 @@
 import type { Generation, Reply, TokenLogprob } from '../contract/index.ts'
-import type { BatchInput, Settings, Translation } from './backend.ts'
-import { Fault } from './fault.ts'
-import { completionTokens, usage } from './openai-form.ts'
-import { garbled, isNumbers, isObject, objectOf } from './reply.ts'
+import type { Settings, Translation } from './backend.ts'
+import { Fault, orFault } from './fault.ts'
+import { completionTokens } from './openai-form.ts'
+import { garbled, isNumbers, isObject, objectOf, usage } from './reply.ts'
+import type { TextForm } from './text-asks.ts'
 import type { Reading } from './work.ts'
 
-/** A plain prompt for /generate; `sampling_params` as in docs.sglang.io, basic_usage/sampling_params. */
-export function nativeGenerate(text: string, { sampling, reply, draw }: Settings): Translation {
+/** Plain prompts by /generate, which takes one text or a list and answers with one object or a list. */
+export const nativeTexts: TextForm = {
+  translate: (question, settings) => generate(question as string, settings),
+  read: (body) => readNative(body),
+  kind: (_question, settings) => JSON.stringify(paramsOf(settings)),
+  translateAll: (questions, settings) => generate(questions as readonly string[], settings),
+  readAll(body, questions) {
+    if (!Array.isArray(body) || body.length !== questions.length)
+      throw garbled(`not ${questions.length} entries`)
+    return body.map((entry: unknown) => orFault(() => readNative(entry)))
+  },
+}
+
+const generate = (text: string | readonly string[], settings: Settings): Translation => ({
+  path: '/generate',
+  body: JSON.stringify({ text, ...paramsOf(settings) }),
+})
+
+/** What a request holds beside its texts; `sampling_params` as in docs.sglang.io, basic_usage/sampling_params. */
+function paramsOf({ sampling, reply, draw }: Settings): object {
   const { max_tokens, seed, logprobs, thinking: _thinking, include_stop_str_in_output, ...named } = sampling
   const params = {
     ...named,
@@ -19,7 +38,7 @@ export function nativeGenerate(text: string, { sampling, reply, draw }: Settings
     logprobs === undefined
       ? {}
       : { return_logprob: true, top_logprobs_num: logprobs, return_text_in_logprobs: true }
-  return { path: '/generate', body: JSON.stringify({ text, sampling_params: params, ...wanted }) }
+  return { sampling_params: params, ...wanted }
 }
 
 const nativeForm = (reply: Reply | undefined): { regex?: string; json_schema?: string } => {
@@ -43,7 +62,7 @@ const regexOf = (reply: Exclude<Reply, { schema: unknown }>): string =>
     : `(${reply.choice.map((label) => label.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|')})`
 
 /** What /generate answers: `{text, meta_info: {finish_reason: {type}, prompt_tokens, ...}}`. */
-export function readNative(value: unknown): Reading<Generation> {
+function readNative(value: unknown): Reading<Generation> {
   const { text, meta_info: info } = objectOf(value)
   if (typeof text !== 'string' || !isObject(info)) throw garbled('no text')
   const { finish_reason: finish } = info
@@ -72,13 +91,9 @@ function tokenOf(entry: unknown): { token: string; logprob: number } {
 }
 
 /** What /classify answers: a list, or one object for one text, of `{embedding: [score, ...], meta_info}`. */
-export function readRewards(
-  value: unknown,
-  inputs: readonly BatchInput[],
-  isScalar: boolean,
-): (Reading<unknown> | Fault)[] {
+export function readRewards(value: unknown, count: number, isScalar: boolean): (Reading<unknown> | Fault)[] {
   const entries: unknown[] = Array.isArray(value) ? value : [value]
-  if (entries.length !== inputs.length) throw garbled(`not ${inputs.length} entries`)
+  if (entries.length !== count) throw garbled(`not ${count} entries`)
   return entries.map((entry) => {
     if (!isObject(entry) || !isNumbers(entry.embedding) || entry.embedding.length === 0)
       return garbled('a score is not a number')

@@ -26,6 +26,11 @@ t.test('a vLLM server', async (t) => {
         model: generate.model,
         choose: { endpoint: 'generative_scoring' },
       }),
+      shared: configOf([generate.url], {
+        model: generate.model,
+        batch: { generate: true },
+        ...deterministic,
+      }),
       other: configOf([generate.url], { model: 'not-served', retry: { max: 0 } }),
       scalar: configOf([pooling.url], { model: pooling.model }),
       pooled: configOf([pooling.url], { model: pooling.model, classify: { endpoint: 'pooling' } }),
@@ -129,6 +134,31 @@ t.test('a vLLM server', async (t) => {
     t.match(tooLong, { kind: 'prompt_too_long', retryable: false })
     const absent = await ask({ model: 'other', input: 'a' }).catch((error: AskError) => error.failure)
     t.match(absent, { kind: 'judge_rejected' })
+  })
+
+  t.test('texts that share a request come back to their own questions', async (t) => {
+    const texts = ['2 + 2. Answer: 4.', '3 + 3. Answer: 5.', '4 + 4. Answer: 8.']
+    for (const form of [(text: string) => text, (text: string) => [{ role: 'user', content: text }]]) {
+      const answers = await Promise.all(
+        texts.map((text) => ask({ model: 'shared', input: form(text), reply: { choice: ['0', '1'] } })),
+      )
+      t.ok(answers.every(({ answer }) => /^[01]$/.test((answer as { text: string }).text)))
+      t.ok(answers.every(({ tokens }) => tokens.prompt > 0 && tokens.completion > 0))
+      const long = 'word '.repeat(20_000)
+      const [good, bad] = await Promise.allSettled(
+        [texts[0] as string, long].map((text) => ask({ model: 'shared', input: form(text), draw: 1 })),
+      )
+      t.equal(good?.status, 'fulfilled')
+      t.match((bad as PromiseRejectedResult).reason.failure, { kind: 'prompt_too_long' })
+    }
+    const labels = ['0', '1']
+    const choices = await Promise.allSettled(
+      texts.map((question) => ask({ model: 'shared', ask: 'choose', input: { question, labels } })),
+    )
+    for (const choice of choices) {
+      if (choice.status === 'rejected') t.equal(choice.reason.failure.kind, 'judge_unparseable')
+      else t.strictSame(Object.keys(choice.value.answer as object), labels)
+    }
   })
 
   t.test('scalar scores come one by one, in a conversation and in a batch', async (t) => {
