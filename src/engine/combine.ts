@@ -52,27 +52,26 @@ function folded({ steps, arithmetic }: Combining, terms: readonly Term[]): Combi
   const { started, combined, scoreOf } = arithmetics[arithmetic]
   let value: number | null = null
   let isSum = true
-  const contributions = terms.map((term, index) => {
+  const counted: Term[] = []
+  for (const [index, term] of terms.entries()) {
     const score = scoreOf(term)
-    if (score === null) return 0
     const before: number | null = value
-    const op = steps[index]?.op ?? 'add'
-    value = before === null ? started(term.weight, score) : combined[op](before, term.weight, score)
-    if (before !== null && op === 'mul') isSum = false
-    return before === null ? value : arithmetic === 'sound' ? term.weight * score : value - before
-  })
+    let contribution = 0
+    if (score !== null && before === null) {
+      value = started(term.weight, score)
+      contribution = value
+    } else if (score !== null && before !== null) {
+      const op = steps[index]?.op ?? 'add'
+      value = combined[op](before, term.weight, score)
+      if (op === 'mul') isSum = false
+      contribution = arithmetic === 'sound' ? term.weight * score : value - before
+    }
+    counted.push(term.status === 'scored' ? { ...term, contribution } : term)
+  }
   // The terms hold a score, so the fold has begun; -0 + 0 is 0.
   const reward = (value ?? Number.NaN) + 0
   if (!Number.isFinite(reward)) return invalid(terms, 'formula_error', 'the fold of the terms is not finite')
-  return {
-    terms: isSum
-      ? terms.map((term, index) =>
-          term.status === 'scored' ? { ...term, contribution: contributions[index] ?? 0 } : term,
-        )
-      : terms,
-    valid: true,
-    reward,
-  }
+  return { terms: isSum ? counted : terms, valid: true, reward }
 }
 
 const invalid = (terms: readonly Term[], kind: Failure['kind'], detail: string): Combined => ({

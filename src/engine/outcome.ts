@@ -24,10 +24,10 @@ export function unscored(plan: Plan, id: string, failure: Failure): Outcome {
 }
 
 function flagsOf(sample: Sample, terms: readonly Term[]): readonly string[] {
-  const flags = [...(sample.flags ?? [])]
+  const flags = sample.flags ? [...sample.flags] : []
   for (const term of terms) {
-    if (term.status === 'scored')
-      for (const flag of term.score.flags ?? []) flags.push(`${term.name}:${flag}`)
+    if (term.status === 'scored' && term.score.flags)
+      for (const flag of term.score.flags) flags.push(`${term.name}:${flag}`)
   }
   return flags.length > 1 ? [...new Set(flags)] : flags
 }

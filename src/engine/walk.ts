@@ -91,8 +91,9 @@ export class Walk {
   #conclude(missing: (step: PlanStep) => Term): void {
     this.#isOver = true
     const { job } = this.#context
-    const terms = job.plan.steps.map((step, at) => this.#terms[at] ?? missing(step))
-    this.#done(this.#index, concluded(job, this.#sample, terms))
+    const { steps } = job.plan
+    for (let at = 0; at < steps.length; at++) this.#terms[at] ??= missing(steps[at] as PlanStep)
+    this.#done(this.#index, concluded(job, this.#sample, this.#terms as Term[]))
   }
 }
 

@@ -55,7 +55,8 @@ export function inPlace(sources: readonly FunctionSource[], threads: JobRunner):
     rules = []
     const until = performance.now() + turnMs
     for (const { loaded, job, end } of turn) {
-      if (performance.now() < until) end(ended(loaded, job))
+      const now = performance.now()
+      if (now < until) end(ended(loaded, job, now))
       else threads.run(job, end)
     }
   }
@@ -80,8 +81,7 @@ interface Waiting {
   readonly end: (end: JobEnd) => void
 }
 
-function ended(loaded: Loaded, job: Job): JobEnd {
-  const began = performance.now()
+function ended(loaded: Loaded, job: Job, began = performance.now()): JobEnd {
   const result = run(loaded, job)
   return { status: 'done', result, ms: performance.now() - began }
 }

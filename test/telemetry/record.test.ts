@@ -251,7 +251,21 @@ t.test('a file whose end is missing gives the lines before', async (t) => {
   )
 })
 
-const request = { rows: [sampleOf('r')] } as unknown as RequestDone
+const request = { rows: [sampleOf('r')], outcomes: [], ms: new Float64Array(1) } as unknown as RequestDone
+
+t.test('a row that is kept keeps no other row of its request', (t) => {
+  const recent = new RecentRows()
+  const rows = Array.from({ length: 100 }, (_, index) => sampleOf(`r${index}`))
+  const ms = Float64Array.from(rows.keys())
+  recent.take({ ...request, rows, outcomes: rows as never, ms }, 'a', 0, [], 0.5)
+  const kept = recent.since(0)
+  t.ok(kept.length > 1)
+  for (const { id, event } of kept) {
+    const index = Number(id.slice(2))
+    t.strictSame([event.rows, [...event.ms]], [[rows[index]], [index]])
+  }
+  t.end()
+})
 
 t.test('at rest every row is kept, under load a choice that lasts', async (t) => {
   const recent = new RecentRows()

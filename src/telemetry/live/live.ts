@@ -100,7 +100,7 @@ export function openLive(parts: LiveParts): Live {
     detail(id) {
       const row = rows.get(id)
       if (!row) return null
-      const sample = row.event.rows[row.index]
+      const sample = row.event.rows[0]
       return detailOf(row, sample && 'response' in sample ? draws.of(sample) : [], policy())
     },
   }

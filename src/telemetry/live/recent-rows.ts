@@ -1,7 +1,7 @@
 import type { RequestDone } from '../../engine/events.ts'
 import type { Sample, Unreadable } from '../../sample/sample.ts'
 
-/** A row that was scored not long ago; nothing is copied. */
+/** A row that was scored not long ago. */
 export interface RecentRow {
   /** As in the record: `<request id>:<index of the row>`. */
   readonly id: string
@@ -9,8 +9,8 @@ export interface RecentRow {
   readonly serial: number
   /** Milliseconds since the epoch. */
   readonly at: number
+  /** As if the request had held no other row: one of its rows must not keep all of them in memory. */
   readonly event: RequestDone
-  readonly index: number
 }
 
 /** Rows that are kept, and characters of their prompts and responses together. */
@@ -64,7 +64,7 @@ export class RecentRows {
     if (!row) return
     this.#drop(id)
     const chars = charsOf(row)
-    this.#rows.set(id, { id, serial: ++this.#serial, at, event, index, chars })
+    this.#rows.set(id, { id, serial: ++this.#serial, at, event: onlyRow(event, index), chars })
     this.#chars += chars
     for (const oldest of this.#rows.keys()) {
       if (this.#rows.size === 1 || (this.#rows.size <= mostRows && this.#chars <= mostChars)) break
@@ -77,6 +77,13 @@ export class RecentRows {
     this.#rows.delete(id)
   }
 }
+
+const onlyRow = (event: RequestDone, index: number): RequestDone => ({
+  ...event,
+  rows: event.rows.slice(index, index + 1),
+  outcomes: event.outcomes.slice(index, index + 1),
+  ms: event.ms.slice(index, index + 1),
+})
 
 /** How many rows may still be taken: as many as are kept at once, and more with time. */
 class Room {

@@ -17,14 +17,14 @@ const longestKey = 200
 
 /** Everything there is to say of a row; long texts are cut and say so. `draws`: of its questions. */
 export function detailOf(
-  { id, at, event, index }: RecentRow,
+  { id, at, event }: RecentRow,
   draws: readonly DrawnEvent[],
   policy: TextPolicy,
 ): RowDetail {
   const keep = textKeeper(policy)
   const time = new Date(at).toISOString()
   const parts = { keep, drawsOf: () => [], samplingOf: () => ({}) }
-  const recorded = recordRow(event, index, { id, time }, parts)
+  const recorded = recordRow(event, 0, { id, time }, parts)
   const terms = recorded.terms.map((term) => {
     const own = draws.filter(({ step }) => step === term.name)
     return { ...term, asks: own.map((draw) => shownAsk(draw, keep)) }

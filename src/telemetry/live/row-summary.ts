@@ -29,10 +29,10 @@ const mostFlags = 8
 const longestName = 128
 
 /** What is seen of a row at a glance. */
-export function summaryOf({ id, at, event, index }: RecentRow, policy: TextPolicy): RowSummary {
+export function summaryOf({ id, at, event }: RecentRow, policy: TextPolicy): RowSummary {
   const { plan, run, trainingStep, rows, outcomes, ms } = event
-  const row = rows[index] as Sample | Unreadable
-  const outcome = outcomes[index] as Outcome
+  const row = rows[0] as Sample | Unreadable
+  const outcome = outcomes[0] as Outcome
   const sample = 'failure' in row ? null : row
   const shown = policy === 'full' ? sample : null
   return {
@@ -47,7 +47,7 @@ export function summaryOf({ id, at, event, index }: RecentRow, policy: TextPolic
     value: outcome.valid ? outcome.reward : null,
     failure: outcome.valid ? null : outcome.failure.kind,
     flags: outcome.flags.slice(0, mostFlags).map((flag) => flag.slice(0, longestName)),
-    ms: Math.round((ms[index] ?? 0) * 10) / 10,
+    ms: Math.round((ms[0] ?? 0) * 10) / 10,
     terms: outcome.terms.map((term) => (term.status === 'scored' ? term.score.value : term.status)),
     prompt: shown && questionOf(shown).slice(0, beginning),
     response: shown?.response.slice(0, beginning) ?? null,

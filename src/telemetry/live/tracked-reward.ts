@@ -36,7 +36,8 @@ export class TrackedReward {
     else this.invalid.set(outcome.failure.kind, (this.invalid.get(outcome.failure.kind) ?? 0) + 1)
     const { terms } = outcome
     for (let at = 0; at < terms.length; at += 1) {
-      const [term, tracked] = [terms[at], this.terms[at]]
+      const term = terms[at]
+      const tracked = this.terms[at]
       if (!term || !tracked) continue
       tracked.ended[term.status] += 1
       if (term.status === 'scored') tracked.scores.add(now, term.score.value)

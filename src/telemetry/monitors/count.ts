@@ -82,12 +82,12 @@ export function countGroup(tally: Tally, members: readonly Member[]): void {
   tally.length.xy += xy
 }
 
-/** Members whose answer an earlier one gave. Only answers of one length and one end are compared: to hash them all would cost more. */
+/** Members whose answer an earlier one gave. Only answers of one length and alike ends are compared: to hash them all would cost more. */
 function repeats(members: readonly Member[]): number {
-  const alike = new Map<string, Set<string> | string>()
+  const alike = new Map<number, Set<string> | string>()
   let count = 0
   for (const { length, print } of members) {
-    const key = `${length} ${print.slice(-12)}`
+    const key = endOf(print, length)
     const known = alike.get(key)
     if (known === undefined) alike.set(key, print)
     else if (typeof known === 'string') {
@@ -97,6 +97,16 @@ function repeats(members: readonly Member[]): number {
     else known.add(print)
   }
   return count
+}
+
+const endLength = 12
+
+/** A number that equal texts share. `seed` is mixed with the last characters. */
+function endOf(text: string, seed: number): number {
+  let mixed = seed
+  for (let at = Math.max(0, text.length - endLength); at < text.length; at += 1)
+    mixed = Math.imul(mixed, 31) + text.charCodeAt(at)
+  return mixed | 0
 }
 
 /** The places of a request's readable rows by group: by group id, else by the same prompt. */

@@ -41,7 +41,8 @@ export class RunMonitor {
     const raised = step > this.#newest ? this.#advance(step, lens) : []
     const tally = this.#open.get(step) ?? this.#oldest(step)
     const memberOf = (index: number): Member => {
-      const [row, outcome] = [rows[index], outcomes[index]]
+      const row = rows[index]
+      const outcome = outcomes[index]
       const response = row && 'response' in row ? row.response : ''
       const reward = outcome?.valid ? lens.share(outcome.reward) : null
       return { print: response, length: response.length, reward }
