@@ -21,7 +21,7 @@ export function chat(...messages: ChatPrompt['messages']): ChatPrompt {
   return { kind: 'chat', messages }
 }
 
-const placeholder = /\{([A-Za-z_][A-Za-z0-9_]*)\}/g
+const placeholder = /\{([A-Za-z_][A-Za-z0-9_]*)\}/
 
 /**
  * Fills `{name}` of a template from a config or a row, in one pass; names without a value stay text.
@@ -32,23 +32,46 @@ export function fill(
   values: Readonly<Record<string, string>>,
   trusted: Readonly<Record<string, string>> = {},
 ): Prompt {
+  const { around, names } = slotsOf(template)
+  if (names.every((name) => Object.hasOwn(values, name) && !Object.hasOwn(trusted, name)))
+    return { kind: 'prompt', literals: around, values: names.map((name) => values[name] ?? '') }
   const literals: string[] = []
   const filled: string[] = []
-  let literal = ''
-  let end = 0
-  for (const match of template.matchAll(placeholder)) {
-    const [whole, name = ''] = match
-    const own = Object.hasOwn(trusted, name)
-    if (!own && !Object.hasOwn(values, name)) continue
-    literal += template.slice(end, match.index)
-    end = match.index + whole.length
-    if (own) literal += trusted[name] ?? ''
+  let literal = around[0] ?? ''
+  for (const [at, name] of names.entries()) {
+    const after = around[at + 1] ?? ''
+    if (Object.hasOwn(trusted, name)) literal += `${trusted[name] ?? ''}${after}`
+    else if (!Object.hasOwn(values, name)) literal += `{${name}}${after}`
     else {
       literals.push(literal)
       filled.push(values[name] ?? '')
-      literal = ''
+      literal = after
     }
   }
-  literals.push(literal + template.slice(end))
+  literals.push(literal)
   return { kind: 'prompt', literals, values: filled }
+}
+
+/** A template's placeholders, and the texts around them: one more. */
+interface Slots {
+  readonly around: readonly string[]
+  readonly names: readonly string[]
+}
+
+const slots = new Map<string, Slots>()
+const slotsKept = 256
+
+/** A config's template fills thousands of questions: it is taken apart once. */
+function slotsOf(template: string): Slots {
+  const known = slots.get(template)
+  if (known) return known
+  // Every second piece is what the group took: a name.
+  const pieces = template.split(placeholder)
+  const made = {
+    around: pieces.filter((_, at) => at % 2 === 0),
+    names: pieces.filter((_, at) => at % 2 === 1),
+  }
+  if (slots.size >= slotsKept) slots.clear()
+  slots.set(template, made)
+  return made
 }

@@ -27,6 +27,9 @@ export interface Questions {
   noticed(): readonly string[]
 }
 
+/** Parts of the guard that change what they find. */
+const changing: readonly string[] = ['invisible', 'tokens', 'verdicts']
+
 /** One question, rendered once for each different guard of the step's models. */
 export function questionsOf(context: StepContext, step: PlanStep, asked: Asks[AskName]['input']): Questions {
   const own = new Map<GuardConfig, GuardedQuestion>()
@@ -48,11 +51,14 @@ export function questionsOf(context: StepContext, step: PlanStep, asked: Asks[As
       return known
     },
     noticed() {
-      const parts = new Set(rendered.flatMap(({ found }) => found))
-      if (parts.size > 0) told(context, step, [...parts])
-      const isChanged = ['invisible', 'tokens', 'verdicts'].some((part) => parts.has(part))
-      const isUnguarded = rendered.some(({ unguarded }) => unguarded)
-      return [...(isUnguarded ? ['unguarded'] : []), ...(isChanged ? ['neutralised'] : [])]
+      const [only] = rendered
+      const all = rendered.length === 1 && only ? only.found : rendered.flatMap(({ found }) => found)
+      const parts = rendered.length === 1 ? all : [...new Set(all)]
+      if (parts.length > 0) told(context, step, parts)
+      const flags: string[] = []
+      if (rendered.some(({ unguarded }) => unguarded)) flags.push('unguarded')
+      if (parts.some((part) => changing.includes(part))) flags.push('neutralised')
+      return flags
     },
   }
 }

@@ -26,6 +26,8 @@ export async function drawAll(
   draws: readonly (() => Promise<Drawn>)[],
   columns: number,
 ): Promise<readonly Drawn[]> {
+  const [only] = draws
+  if (draws.length === 1 && only) return [await only()]
   const drawn: Drawn[] = []
   const { votes } = step
   for (;;) {
@@ -72,7 +74,8 @@ export function termOf(
   if (opinion.status === 'failed') return failed(context, step, opinion.failure)
   if (opinion.status === 'skipped') return off(context, step, 'skipped')
   const { score, draws, spread } = opinion
-  const all = [...new Set([...(score.flags ?? []), ...flags])]
+  const own = score.flags ?? []
+  const all = own.length + flags.length > 1 ? [...new Set([...own, ...flags])] : [...own, ...flags]
   return scored(context, step, { ...score, flags: all }, draws, spread)
 }
 

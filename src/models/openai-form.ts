@@ -30,11 +30,12 @@ function membersOf(sampling: Sampling, seedOffset: number, chat: boolean): strin
 }
 
 /** `structured_outputs`, vLLM's form since 0.11 (the guided_* fields are gone since 0.12). */
-export function structuredOutputs(reply: Reply | undefined): string {
-  if (!reply) return ''
+export const structuredOutputs = (reply: Reply | undefined): string => (reply ? formOf(reply) : '')
+
+const formOf = madeOnce((reply: Reply): string => {
   const form = 'schema' in reply ? { json: reply.schema } : reply
   return `,"structured_outputs":${JSON.stringify(form)}`
-}
+})
 
 /** The only choice of a reply, in chat or completion form. */
 export function readGeneration(body: JsonObject, input: Rendered): Reading<Generation> {

@@ -1,17 +1,25 @@
 import { hash } from 'node:crypto'
 
-/** Longer values are known by their hash: that of a long one costs more than all else, and is made once. */
-const shortLength = 1024
+/** What a question's value is known by, and what its fence is made of. */
+export interface Seal {
+  /** Stands for the value in the identity of its question; no two values have the same. */
+  readonly identity: string
+  /** 48 bits that the value's author cannot know. */
+  readonly nonce: string
+}
 
-/** What stands for a value in the identity of its question; no two values have the same. */
-export const identityOf = (value: string): string =>
-  value.length <= shortLength ? `=${value}` : `#${hash('sha256', value)}`
+/** Longer values are known by their hash. */
+const shortLength = 1024
+const nonceLength = 12
 
 /**
- * The lines around a value, with a nonce that its author cannot know: 48 bits of a SHA-256 keyed by the secret. It hangs
- * on the value's identity alone, so equal questions stay equal and what stands before a value stays cacheable.
+ * One SHA-256 of a value, keyed by the secret, serves both. The nonce hangs on the value alone, so equal questions stay
+ * equal and what stands before a value stays cacheable; the identity shares no bit with it.
  */
-export function fenceOf(identity: string, secret: string): readonly [open: string, close: string] {
-  const nonce = hash('sha256', `${secret}\n${identity}`).slice(0, 12)
-  return [`⟦${nonce}\n`, `\n${nonce}⟧`]
+export function sealOf(value: string, secret: string): Seal {
+  const digest = hash('sha256', `${secret}\n${value}`)
+  return {
+    identity: value.length <= shortLength ? `=${value}` : `#${digest.slice(nonceLength)}`,
+    nonce: digest.slice(0, nonceLength),
+  }
 }

@@ -7,8 +7,9 @@ import type { AskName, Asks, ChatPrompt, Prompt } from '../../contract/index.ts'
 import { fullGuard, type GuardConfig } from '../../models/guard-config.ts'
 import type { Rendered, RenderedInput } from '../../models/models.ts'
 import { RenderedMessage } from '../../models/rendered-message.ts'
-import { fenceOf, identityOf } from './fence.ts'
+import { sealOf } from './fence.ts'
 import { neutralised } from './neutralise.ts'
+import { templateHash } from './template-hash.ts'
 
 /** A question ready for a pool. */
 export interface GuardedQuestion {
@@ -108,14 +109,12 @@ function filled(
   const texts = [literals[0] ?? '']
   pieces.push(`prompt ${values.length}`, ...literals)
   for (const [index, raw] of values.entries()) {
-    const identity = identityOf(raw)
+    const { identity, nonce } = sealOf(raw, secret)
     pieces.push(identity)
     const value = neutralised(raw, parts, found)
     const literal = literals[index + 1] ?? ''
-    if (isFenced) {
-      const [open, close] = fenceOf(identity, secret)
-      texts.push(open, value, close, literal)
-    } else texts.push(value, literal)
+    if (isFenced) texts.push(`⟦${nonce}\n`, value, `\n${nonce}⟧`, literal)
+    else texts.push(value, literal)
   }
   return texts
 }
@@ -125,18 +124,4 @@ function keyOf(identity: string, ask: AskName, pieces: readonly string[]): strin
   let text = `${identity}\n${ask}\n`
   for (const piece of pieces) text += `${piece.length}:${piece}`
   return hash('sha256', text)
-}
-
-const templates = new Map<string, string>()
-const templatesKept = 256
-
-/** Templates are few and long, questions many: their hashes are kept. */
-function templateHash(literals: readonly (readonly string[])[]): string {
-  const text = JSON.stringify(literals)
-  const known = templates.get(text)
-  if (known) return known
-  const made = hash('sha256', text)
-  if (templates.size >= templatesKept) templates.clear()
-  templates.set(text, made)
-  return made
 }
