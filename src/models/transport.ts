@@ -55,8 +55,18 @@ export const faultOf = (error: Error): Fault => {
 const header = (value: string | string[] | undefined): string =>
   Array.isArray(value) ? (value[0] ?? '') : (value ?? '')
 
+let underWay = 0
+
+/** What is alone has nothing to be worked on together with. */
+const soon = (fn: () => void): void => (underWay === 0 ? fn() : afterTurn(fn))
+
 /** Sends a message and reads the whole reply. `basePath` goes before its path. */
 export function send(pool: Pool, message: Message, basePath = ''): Exchange {
+  let isUnderWay = false
+  const over = () => {
+    if (isUnderWay) underWay -= 1
+    isUnderWay = false
+  }
   let controller: Dispatcher.DispatchController | null = null
   let fault: Fault | null = null
   let rejectReply: (fault: Fault) => void = () => {}
@@ -83,17 +93,22 @@ export function send(pool: Pool, message: Message, basePath = ''): Exchange {
       },
       onResponseEnd() {
         const text = rest ? Buffer.concat(rest).toString() : (first?.toString() ?? '')
-        afterTurn(() => resolve({ status, retryAfter, text }))
+        over()
+        soon(() => resolve({ status, retryAfter, text }))
       },
       onResponseError(_controller, error) {
+        over()
         reject(faultOf(error))
       },
     }
-    afterTurn(() => {
+    soon(() => {
       if (fault) return
+      isUnderWay = true
+      underWay += 1
       try {
         pool.dispatch(basePath === '' ? message : { ...message, path: basePath + message.path }, handler)
       } catch (error) {
+        over()
         reject(faultOf(error as Error))
       }
     })
