@@ -35,11 +35,13 @@ const samples = (more: object) => (sample: BenchSample) => JSON.stringify({ ...m
 
 /** Starts the judge and everything that is measured in front of it, each in a process of its own. */
 export async function startContenders(): Promise<
-  Record<'direct' | 'proxy' | 'gateway' | 'router' | 'litellm', Contender>
+  Record<'direct' | 'proxy' | 'gateway' | 'shared' | 'router' | 'litellm', Contender>
 > {
   const judge = await startScript('judge-server', 8484)
   const proxy = await startScript('proxy', 8485, judge.url)
-  const gateway = await startGateway('bench/configs/judged.yaml', 8486, { BENCH_JUDGE: judge.url })
+  const env = { BENCH_JUDGE: judge.url }
+  const gateway = await startGateway('bench/configs/judged.yaml', 8486, env)
+  const shared = await startGateway('bench/configs/shared/judged.yaml', 8489, env)
   const router = await startRouter('vllm-router', 'round_robin', 8487, [judge.url])
   const litellm = await startLiteLlm(8488, [judge.url])
   const chat = { path: '/v1/chat/completions', body: question }
@@ -48,6 +50,12 @@ export async function startContenders(): Promise<
     direct: { name: 'direct', server: judge, ...chat },
     proxy: { name: 'Fastify + undici', server: proxy, path: '/score', body: samples({}) },
     gateway: { name: 'reward-gateway', server: gateway, path: score, body: samples({ reward: 'judged' }) },
+    shared: {
+      name: 'reward-gateway, calls shared',
+      server: shared,
+      path: score,
+      body: samples({ reward: 'judged' }),
+    },
     router: { name: 'vllm-router', server: router, ...chat },
     litellm: { name: 'LiteLLM', server: litellm, ...chat },
   }

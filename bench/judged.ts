@@ -22,17 +22,14 @@ const env = { BENCH_JUDGE: judge.url }
 const proxy = await startScript('proxy', 8493, judge.url)
 const contenders = {
   proxy: { server: proxy, path: '/score', reward: {} },
-  'a call each': gatewayOf('judged', await startGateway('bench/configs/judged.yaml', 8495, env)),
-  'calls shared': gatewayOf(
-    'judged-shared',
-    await startGateway('bench/configs/judged-shared.yaml', 8496, env),
-  ),
+  'a call each': gatewayOf(await startGateway('bench/configs/judged.yaml', 8495, env)),
+  'calls shared': gatewayOf(await startGateway('bench/configs/shared/judged.yaml', 8496, env)),
 }
 type Name = keyof typeof contenders
 const names = Object.keys(contenders) as Name[]
 
-function gatewayOf(reward: string, server: MeasuredProcess) {
-  return { server, path: '/v1/score', reward: { reward } }
+function gatewayOf(server: MeasuredProcess) {
+  return { server, path: '/v1/score', reward: { reward: 'judged' } }
 }
 
 async function measure(name: Name, batches: ReturnType<typeof groups>, concurrency: number): Promise<number> {
@@ -50,8 +47,8 @@ console.log(
   `${cpus()[0]?.model}, node ${process.version}; CPU ms of the server for each sample, medians of 5 interleaved rounds`,
 )
 for (const { shape, count, size, concurrency } of [
-  { shape: 'single, 2 KB', count: 2000, size: 1, concurrency: 32 },
-  { shape: 'batches of 64', count: 60, size: 64, concurrency: 4 },
+  { shape: 'single, 2 KB', count: 6000, size: 1, concurrency: 32 },
+  { shape: 'batches of 64', count: 200, size: 64, concurrency: 4 },
 ]) {
   for (const name of names) await measure(name, groups(count / 2, size), concurrency)
   const rounds: Record<Name, number>[] = []

@@ -96,7 +96,7 @@ const round = (value: number): number => Number(value.toPrecision(4))
 function report({ kib, concurrency, through, ...figures }: Row): void {
   const told = Object.entries(figures).map(([name, value]) => `${name} ${value}`)
   console.log(
-    `${String(kib).padStart(4)} KiB x ${String(concurrency).padEnd(3)} ${through.padEnd(24)} ${told.join('  ')}`,
+    `${String(kib).padStart(4)} KiB x ${String(concurrency).padEnd(3)} ${through.padEnd(38)} ${told.join('  ')}`,
   )
 }
 
@@ -117,11 +117,14 @@ async function cells(
   return rows
 }
 
+/** Calls before the first measured one: a trainer's gateway runs for days. */
+const warmUp = 3000
+
 const started = await startContenders()
-const { direct, gateway, router, litellm } = started
+const { direct, gateway, shared, router, litellm } = started
 try {
   for (const contender of Object.values(started))
-    await loaded(contender, 1, 64, contender === litellm ? 64 : 300)
+    await loaded(contender, 1, 64, contender === litellm ? 64 : warmUp)
   // A call through LiteLLM takes some fifty times longer than through the others: fewer of them measure it as well.
   const requestsTo = (contender: Contender, kib: number, concurrency: number): number => {
     const requests = requestsOf(kib, concurrency)
@@ -137,6 +140,10 @@ try {
     { through: 'client alone', run: () => scoring('judge', direct, kib, concurrency) },
     { through: 'client + vllm-router', run: () => scoring('judge', router, kib, concurrency) },
     { through: 'client + reward-gateway', run: () => scoring('gateway', gateway, kib, concurrency) },
+    {
+      through: 'client + reward-gateway, calls shared',
+      run: () => scoring('gateway', shared, kib, concurrency),
+    },
   ])
   const machine = { cpu: cpus()[0]?.model, cores: cpus().length, node: process.version, repeats }
   if (values.out)

@@ -1,9 +1,9 @@
-import { isAscii } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { createGunzip } from 'node:zlib'
 import type { FastifyInstance, FastifyRequest, RequestPayload } from 'fastify'
 import { GatewayError } from '../errors.ts'
-import { type Oddity, parseJsonText } from '../wire/json-text.ts'
+import { parseJsonBytes } from '../wire/json-bytes.ts'
+import type { Oddity } from '../wire/json-text.ts'
 
 const odditiesByRequest = new WeakMap<FastifyRequest, readonly Oddity[]>()
 
@@ -25,14 +25,14 @@ export const digestOf = (request: FastifyRequest): string => digests.get(request
 /** Bodies are JSON with Python's literals, plain or gzipped; the body limit holds for what is unpacked, too. */
 export function readBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser(
+  app.addContentTypeParser<Buffer>(
     ['application/json', 'text/json'],
     { parseAs: 'buffer' },
-    async (request: FastifyRequest, text: string | Buffer) => {
+    async (request: FastifyRequest, body: Buffer) => {
       if (request.routeOptions.config.repeats)
-        digests.set(request, createHash('sha256').update(text).digest('base64'))
+        digests.set(request, createHash('sha256').update(body).digest('base64'))
       try {
-        const { value, oddities } = parseJsonText(textOf(text))
+        const { value, oddities } = parseJsonBytes(body)
         if (oddities.length > 0) odditiesByRequest.set(request, oddities)
         return value
       } catch (cause) {
@@ -59,10 +59,6 @@ function unpacked(payload: RequestPayload): RequestPayload {
   payload.on('error', (error) => gunzip.destroy(error))
   return payload.pipe(gunzip)
 }
-
-/** Most bodies are plain ASCII, which needs no decoding. */
-const textOf = (body: string | Buffer): string =>
-  typeof body === 'string' ? body : body.toString(isAscii(body) ? 'latin1' : 'utf8')
 
 // V8 quotes the text around the mistake; a body holds prompts, which never leave in an error or a log.
 const reason = (cause: unknown): string => {

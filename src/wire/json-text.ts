@@ -25,7 +25,7 @@ const depthLimit = 512
 export function parseJsonText(text: string): ParsedText {
   try {
     const value: unknown = JSON.parse(text)
-    if (!mayBeRounded(value, 0) || !manyDigits.test(text)) return { value, oddities: [] }
+    if (!mayBeRounded(value) || !manyDigits.test(text)) return { value, oddities: [] }
   } catch (error) {
     if (!text.includes('NaN') && !text.includes('Infinity')) throw error
   }
@@ -45,7 +45,7 @@ export function tooLongInteger(oddities: readonly Oddity[], where: readonly stri
 }
 
 /** False where no number in a parsed value can have been a longer integer; what is very deep is not looked into. */
-function mayBeRounded(value: unknown, depth: number): boolean {
+export function mayBeRounded(value: unknown, depth = 0): boolean {
   if (typeof value === 'number') return !(Math.abs(value) < 2 ** 53)
   if (value === null || typeof value !== 'object') return false
   if (depth === depthLimit) return true
