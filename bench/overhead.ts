@@ -1,6 +1,6 @@
 /**
  * What judging costs through this gateway, through a bare Fastify and undici proxy, vllm-router and LiteLLM, and with nothing
- * between: `jiti bench/overhead.ts [--repeats 3] [--quick] [--out FILE]`. First single samples under load from here; then
+ * between: `jiti bench/overhead.ts [--repeats 3] [--kib 1,16,128] [--out FILE]`. First single samples under load from here; then
  * whole samples per second and processor time of a Python client that scores, together with what it asks.
  */
 import { execFile } from 'node:child_process'
@@ -15,11 +15,15 @@ import { median, quantile } from './quantile.ts'
 import { routerPrograms } from './routers.ts'
 
 const { values } = parseArgs({
-  options: { repeats: { type: 'string', default: '3' }, quick: { type: 'boolean' }, out: { type: 'string' } },
+  options: {
+    repeats: { type: 'string', default: '3' },
+    kib: { type: 'string', default: '1,16,128' },
+    out: { type: 'string' },
+  },
 })
 const repeats = Number(values.repeats)
 const concurrencies = [1, 64, 512]
-const sizes = values.quick ? [1] : [1, 16, 128]
+const sizes = values.kib.split(',').map(Number)
 
 let serial = 0
 const sampleOf = (kib: number): BenchSample => ({

@@ -3,8 +3,9 @@ import { mayBeRounded, type ParsedText, parseJsonText } from './json-text.ts'
 
 /** V8 gives a text beyond half a page of its heap, 128 KiB, pages of its own: those cost more than to parse it. */
 const longBytes = 131_072
-/** Rows are parsed so many bytes at a time. */
+/** Rows are parsed so many bytes at a time, and the body as a whole where one of them is much longer. */
 const partBytes = 32_768
+const longestPart = 2 * partBytes
 
 /** Up to the first row: `{`, members that hold no list and no object, and a name with a list of objects. */
 const beginning =
@@ -36,6 +37,7 @@ function longValue(bytes: Buffer): unknown {
     const rows: unknown[] = []
     for (let from = length; from < end; ) {
       const to = cutAfter(bytes, Math.min(from + partBytes, end), end)
+      if (to - from > longestPart) return undefined
       const part = JSON.parse(`[${textOf(bytes.subarray(from, to))}]`) as unknown[]
       for (const row of part) rows.push(row)
       from = to + 1

@@ -130,6 +130,7 @@ function gatewayConfig(port: number, models: Settings['models']): object {
           wait_for_instance_s: 0.5,
           retry: { pause_ms: 30 },
           hedge: { budget: 0.05 },
+          batch: { generate: model === 'judge-b', max_size: 8 },
           breaker: { open_s: 0.5 },
           health: { interval_s: 0.5, timeout_s: 0.5 },
         },
