@@ -8,6 +8,7 @@ import { Fault } from './fault.ts'
 import type { RenderedInput } from './models.ts'
 import { readJson } from './reply.ts'
 import { isTextAsk } from './text-asks.ts'
+import type { Reply } from './transport.ts'
 import { afterTurn } from './turn.ts'
 import type { Reading, Work } from './work.ts'
 
@@ -91,8 +92,26 @@ export class Batcher {
     })
   }
 
+  #run(shared: Shared, items: readonly Item[]): Promise<void> {
+    const [only] = items
+    return items.length === 1 && only ? this.#runOne(shared, only) : this.#runAll(shared, items)
+  }
+
+  /** As if nothing could be shared. Never rejects. */
+  async #runOne({ ask, settings, prefix }: Shared, { input, stop, trace, ...item }: Item): Promise<void> {
+    const { backend, headers } = this.#parts
+    try {
+      const { path, body } = backend.translate(ask, input, settings)
+      const message = { method: 'POST', path, headers, body } as const
+      const read = (reply: Reply) => backend.read(ask, readJson(reply), input)
+      item.resolve(await this.#parts.send<unknown>({ ask, prefix, trace, message, read }, stop))
+    } catch (error) {
+      item.reject(error)
+    }
+  }
+
   /** Asks for all at once; what makes the whole fail is looked for by halves. Never rejects. */
-  async #run(shared: Shared, items: readonly Item[]): Promise<void> {
+  async #runAll(shared: Shared, items: readonly Item[]): Promise<void> {
     const { ask, settings, prefix } = shared
     const { backend, headers } = this.#parts
     try {
@@ -112,7 +131,7 @@ export class Batcher {
       for (const [at, own] of done.answer.entries()) {
         const item = items[at] as Item
         if (!(own instanceof Fault)) item.resolve({ ...done, ...own })
-        else if (items.length === 1 || own.remedy === 'give-up') item.reject(new Undone(own, []))
+        else if (own.remedy === 'give-up') item.reject(new Undone(own, []))
         else void this.#run(shared, [item])
       }
     } catch (error) {
@@ -123,7 +142,7 @@ export class Batcher {
 
 /** What is asked for again after a failure, apart from each other; nobody, once each was told. */
 function partsOf(items: readonly Item[], ask: AskName, error: unknown): (readonly Item[])[] {
-  if (items.length > 1 && error instanceof Undone) {
+  if (error instanceof Undone) {
     const half = Math.ceil(items.length / 2)
     if (error.fault.isAboutContent) return [items.slice(0, half), items.slice(half)]
     // One text without an end keeps the others waiting.

@@ -73,7 +73,7 @@ t.test('scalar scores and embeddings are read in the order of what was asked', a
   t.strictSame(
     server.seen.map(({ path, body }) => [path, body]),
     [
-      ['/classify', { model: 'm', input: ['a'], use_activation: false }],
+      ['/classify', { model: 'm', input: 'a', use_activation: false }],
       ['/classify', { model: 'm', messages: [{ role: 'user', content: 'a' }], use_activation: false }],
       ['/v1/embeddings', { model: 'm', input: ['a', 'b'] }],
     ],

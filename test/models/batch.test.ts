@@ -9,9 +9,12 @@ const scores = (input: string[]) => ({
   usage: { prompt_tokens: 10 * input.length },
 })
 
-const classify: Script = (seen) => scores(seen.body.input)
+/** A text that is alone is no list. */
+const inputsOf = ({ body }: Seen): string[] => [body.input].flat()
 
-const sizes = (seen: readonly Seen[]) => seen.map(({ body }) => body.input.length)
+const classify: Script = (seen) => scores(inputsOf(seen))
+
+const sizes = (seen: readonly Seen[]) => seen.map((one) => inputsOf(one).length)
 
 t.test('inputs that come within the wait share a request, each gets its own score', async (t) => {
   const clock = fakeClock()
@@ -92,7 +95,7 @@ t.test('one bad input fails alone', async (t) => {
       t,
       [
         (seen, response) =>
-          seen.body.input.some((text: string) => bad.has(text))
+          inputsOf(seen).some((text: string) => bad.has(text))
             ? refuse(seen, response)
             : classify(seen, response),
       ],
@@ -120,9 +123,9 @@ t.test('one unusable entry of a good reply is asked for again, alone', async (t)
     t,
     [
       (seen) => {
-        const body = scores(seen.body.input)
+        const body = scores(inputsOf(seen))
         const [first] = body.data
-        if (first && seen.body.input.length > 1) first.probs = [null as never]
+        if (first && inputsOf(seen).length > 1) first.probs = [null as never]
         return body
       },
     ],

@@ -124,7 +124,7 @@ t.test("a process reward model's numbers are one a step, from the column that is
   )
   t.strictSame(server.seen[0]?.body, {
     model: 'm',
-    input: ['q0'],
+    input: 'q0',
     task: 'token_classify',
     use_activation: false,
   })
