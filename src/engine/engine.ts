@@ -82,8 +82,6 @@ function scoreRows(
       outcomes[index] = outcome
       ms[index] = parts.clock.now() - began
       job.onOutcome?.(index, outcome)
-      const row = rows[index]
-      if (row && isSample(row)) report(context, row, outcome)
     }
     const take = (index: number, outcome: Outcome) => {
       outcomes[index] = outcome
@@ -109,8 +107,3 @@ function scoreRows(
 }
 
 const isSample = (row: Sample | Unreadable): row is Sample => !('failure' in row)
-
-function report({ events, job }: StepContext, sample: Sample, outcome: Outcome): void {
-  const { plan, run = '', trainingStep = null } = job
-  events?.scored?.({ reward: plan.name, run, trainingStep, sample, outcome })
-}

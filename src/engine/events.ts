@@ -54,13 +54,6 @@ export interface RequestDone {
 
 /** What happens in the engine, told as it happens. Listeners are synchronous, cheap and never throw. */
 export interface EngineEvents {
-  scored?(event: {
-    readonly reward: string
-    readonly run: string
-    readonly trainingStep: number | null
-    readonly sample: Sample
-    readonly outcome: Outcome
-  }): void
   asked?(event: AskedEvent): void
   drawn?(event: DrawnEvent): void
   done?(event: RequestDone): void

@@ -88,7 +88,7 @@ async function served(t: Test, reload: object, url: string, file = '') {
     {
       configs: [join(folder, file)],
       events: {
-        engine: { scored: ({ reward }) => void told.push(reward) },
+        engine: { done: ({ plan }) => void told.push(plan.name) },
         reloads: { ended: (refusal) => void told.push(refusal === null ? 'served' : 'refused') },
       },
     },

@@ -1,6 +1,8 @@
 import type { EngineEvents } from '../../engine/events.ts'
 import { type Instruments, scoreBuckets, secondBuckets } from './instruments.ts'
 
+const statuses = ['scored', 'text', 'off', 'failed'] as const
+
 /** What the engine tells, counted: samples, terms, questions, and what the guard had to do. */
 export function engineMetrics(make: Instruments): EngineEvents {
   const samples = make.counter('samples_total', 'Samples answered, by whether they have a reward.', [
@@ -31,14 +33,33 @@ export function engineMetrics(make: Instruments): EngineEvents {
     ['reward', 'step', 'part'],
   )
   return {
-    scored({ reward, outcome }) {
-      samples(1, reward, String(outcome.valid))
-      if (!outcome.valid) invalid(1, reward, outcome.failure.kind)
-      for (const term of outcome.terms) {
-        terms(1, reward, term.name, term.status)
-        if (term.status === 'scored') scores(term.score.value, reward, term.name)
-        if (term.status === 'off' && term.why === 'gate') gated(1, reward, term.name)
+    done({ plan: { name: reward, steps }, rows, outcomes }) {
+      let valid = 0
+      let without = 0
+      const ends = steps.map(() => ({ scored: 0, text: 0, off: 0, failed: 0 }))
+      for (let index = 0; index < outcomes.length; index++) {
+        const row = rows[index]
+        const outcome = outcomes[index]
+        if (!row || 'failure' in row || !outcome) continue
+        if (outcome.valid) valid += 1
+        else {
+          without += 1
+          invalid(1, reward, outcome.failure.kind)
+        }
+        for (let at = 0; at < outcome.terms.length; at++) {
+          const term = outcome.terms[at]
+          const end = ends[at]
+          if (!term || !end) continue
+          end[term.status] += 1
+          if (term.status === 'scored') scores(term.score.value, reward, term.name)
+          else if (term.status === 'off' && term.why === 'gate') gated(1, reward, term.name)
+        }
       }
+      if (valid > 0) samples(valid, reward, 'true')
+      if (without > 0) samples(without, reward, 'false')
+      for (const [at, end] of ends.entries())
+        for (const status of statuses)
+          if (end[status] > 0) terms(end[status], reward, steps[at]?.name ?? '', status)
     },
     asked({ model, source, ms }) {
       questions(1, model, source)
