@@ -41,7 +41,7 @@ export async function startContenders(): Promise<
   const proxy = await startScript('proxy', 8485, judge.url)
   const env = { BENCH_JUDGE: judge.url }
   const gateway = await startGateway('bench/configs/judged.yaml', 8486, env)
-  const shared = await startGateway('bench/configs/shared/judged.yaml', 8489, env)
+  const shared = await startGateway('bench/configs/shared-calls/judged.yaml', 8489, env)
   const router = await startRouter('vllm-router', 'round_robin', 8487, [judge.url])
   const litellm = await startLiteLlm(8488, [judge.url])
   const chat = { path: '/v1/chat/completions', body: question }

@@ -23,7 +23,7 @@ const proxy = await startScript('proxy', 8493, judge.url)
 const contenders = {
   proxy: { server: proxy, path: '/score', reward: {} },
   'a call each': gatewayOf(await startGateway('bench/configs/judged.yaml', 8495, env)),
-  'calls shared': gatewayOf(await startGateway('bench/configs/shared/judged.yaml', 8496, env)),
+  'calls shared': gatewayOf(await startGateway('bench/configs/shared-calls/judged.yaml', 8496, env)),
 }
 type Name = keyof typeof contenders
 const names = Object.keys(contenders) as Name[]

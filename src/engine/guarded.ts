@@ -51,9 +51,7 @@ export function questionsOf(context: StepContext, step: PlanStep, asked: Asks[As
       return known
     },
     noticed() {
-      const [only] = rendered
-      const all = rendered.length === 1 && only ? only.found : rendered.flatMap(({ found }) => found)
-      const parts = rendered.length === 1 ? all : [...new Set(all)]
+      const parts = [...new Set(rendered.flatMap(({ found }) => found))]
       if (parts.length > 0) told(context, step, parts)
       const flags: string[] = []
       if (rendered.some(({ unguarded }) => unguarded)) flags.push('unguarded')

@@ -26,6 +26,7 @@ export async function drawAll(
   draws: readonly (() => Promise<Drawn>)[],
   columns: number,
 ): Promise<readonly Drawn[]> {
+  // Most steps draw once: there is nothing to settle.
   const [only] = draws
   if (draws.length === 1 && only) return [await only()]
   const drawn: Drawn[] = []
@@ -74,8 +75,7 @@ export function termOf(
   if (opinion.status === 'failed') return failed(context, step, opinion.failure)
   if (opinion.status === 'skipped') return off(context, step, 'skipped')
   const { score, draws, spread } = opinion
-  const own = score.flags ?? []
-  const all = own.length + flags.length > 1 ? [...new Set([...own, ...flags])] : [...own, ...flags]
+  const all = [...new Set([...(score.flags ?? []), ...flags])]
   return scored(context, step, { ...score, flags: all }, draws, spread)
 }
 

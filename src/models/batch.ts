@@ -6,9 +6,9 @@ import type { Backend, Settings } from './backend.ts'
 import { type Dispatched, Undone } from './dispatch.ts'
 import { Fault } from './fault.ts'
 import type { RenderedInput } from './models.ts'
+import { workOf } from './question-work.ts'
 import { readJson } from './reply.ts'
 import { isTextAsk } from './text-asks.ts'
-import type { Reply } from './transport.ts'
 import { afterTurn } from './turn.ts'
 import type { Reading, Work } from './work.ts'
 
@@ -98,13 +98,10 @@ export class Batcher {
   }
 
   /** As if nothing could be shared. Never rejects. */
-  async #runOne({ ask, settings, prefix }: Shared, { input, stop, trace, ...item }: Item): Promise<void> {
-    const { backend, headers } = this.#parts
+  async #runOne(shared: Shared, { input, stop, trace, ...item }: Item): Promise<void> {
     try {
-      const { path, body } = backend.translate(ask, input, settings)
-      const message = { method: 'POST', path, headers, body } as const
-      const read = (reply: Reply) => backend.read(ask, readJson(reply), input)
-      item.resolve(await this.#parts.send<unknown>({ ask, prefix, trace, message, read }, stop))
+      const work = workOf(this.#parts, { ...shared, input, trace })
+      item.resolve(await this.#parts.send<unknown>(work, stop))
     } catch (error) {
       item.reject(error)
     }

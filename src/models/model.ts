@@ -12,9 +12,8 @@ import type { ModelParts } from './model-parts.ts'
 import type { Answered, AskRequest, RenderedInput } from './models.ts'
 import { askPinned } from './pinned.ts'
 import { isKept, keyOf, settingsOf } from './question.ts'
-import { readJson } from './reply.ts'
+import { workOf } from './question-work.ts'
 import { isTextAsk } from './text-asks.ts'
-import type { Work } from './work.ts'
 
 type AnyAnswer = Asks[AskName]['answer']
 
@@ -126,7 +125,7 @@ export class Model {
 
   #call(request: AskRequest, settings: Settings, stop: Stop): Promise<Dispatched<AnyAnswer>> {
     const { ask, input, group = '', trace } = request
-    const { backend, dispatcher, headers } = this.parts
+    const { backend, dispatcher } = this.parts
     const { balance, batch } = this.config
     const prefix = balance === 'group_affinity' ? `${request.prefix}\n${group}` : request.prefix
     if (ask === 'choose' && this.config.choose.endpoint === 'generative_scoring')
@@ -139,15 +138,7 @@ export class Model {
       const shared = { ask, settings, prefix: isText && balance !== 'least_outstanding' ? prefix : '' }
       return this.#batcher.add(kind, shared, { input, stop, trace }) as Promise<Dispatched<AnyAnswer>>
     }
-    const { path, body } = backend.translate(ask, input, settings)
-    const work: Work<AnyAnswer> = {
-      ask,
-      prefix,
-      trace,
-      message: { method: 'POST', path, headers, body },
-      read: (reply) => backend.read(ask, readJson(reply), input),
-    }
-    return dispatch(dispatcher, work, stop)
+    return dispatch(dispatcher, workOf(this.parts, { ask, input, settings, prefix, trace }), stop)
   }
 
   #labelScorer(): LabelScorer {

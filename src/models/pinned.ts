@@ -8,7 +8,7 @@ import { Flight } from './flight.ts'
 import type { ModelConfig } from './model-config.ts'
 import type { ModelParts } from './model-parts.ts'
 import type { AskRequest } from './models.ts'
-import { readJson } from './reply.ts'
+import { workOf } from './question-work.ts'
 
 type AnyAnswer = Asks[AskName]['answer']
 
@@ -19,7 +19,7 @@ export async function askPinned(
   settings: Settings,
   address: string,
 ): Promise<Dispatched<AnyAnswer>> {
-  const { dispatcher, backend, headers } = model.parts
+  const { dispatcher } = model.parts
   const { clock, pool } = dispatcher
   const { ask, input, prefix, deadline, signal } = request
   try {
@@ -33,15 +33,9 @@ export async function askPinned(
       )
     const flight = new Flight(
       async (stop) => {
-        const { path, body } = backend.translate(ask, input, settings)
-        const message = { method: 'POST', path, headers, body } as const
+        const work = workOf(model.parts, { ask, input, settings, prefix })
         member.begin()
-        const reading = await call(
-          dispatcher,
-          member,
-          { ask, prefix, message, read: (reply) => backend.read(ask, readJson(reply), input) },
-          stop,
-        )
+        const reading = await call(dispatcher, member, work, stop)
         return { ...reading, instance: address, attempts: 1 }
       },
       () => {},
