@@ -66,6 +66,11 @@ export async function dispatch<T>(to: Dispatcher, work: Work<T>, stop: Stop): Pr
     let fault: Fault
     try {
       const member = pool.take(tried, work.prefix) ?? (await queued(to, tried, work.prefix, stop))
+      // The last who waited may have gone between the place's coming and this.
+      if (stop.aborted) {
+        member.giveBack()
+        throw abandoned()
+      }
       return await (to.hedge
         ? hedged(to, member, work, stop, journey)
         : plain(to, member, work, stop, journey))
@@ -172,7 +177,9 @@ function hedged<T>(
         const own = begin()
         secondPlace(to, instance, own).then(
           (second) => {
-            if (!second) {
+            // The answer may have come between the place's coming and this.
+            if (!second || own.aborted) {
+              second?.giveBack()
               hedge.refund()
               return
             }
@@ -188,12 +195,12 @@ function hedged<T>(
   })
 }
 
-/** A place at another instance than `first`, before others in line; null: nobody waits any more, or there is none. */
+/** A place at another instance than `first`, before others in line; null: there is none. */
 async function secondPlace(to: Dispatcher, first: Instance, stop: Stop): Promise<Member | null> {
   const avoid = new Set([first])
   if (!to.pool.hasOther(avoid)) return null
   const member = to.pool.take(avoid) ?? (await to.pool.wait(avoid, '', stop, abandoned, true))
-  if (member.instance !== first && !stop.aborted) return member
+  if (member.instance !== first) return member
   member.giveBack()
   return null
 }

@@ -2,10 +2,19 @@ import t from 'tap'
 import { Member } from '../../src/models/balance.ts'
 import { Hedge } from '../../src/models/hedge.ts'
 import type { Instance } from '../../src/models/instance.ts'
+import type { AskRequest } from '../../src/models/models.ts'
+import { openModels } from '../../src/models/open-models.ts'
 import { worthwhile } from '../../src/models/slowness.ts'
 import { fakeClock } from '../support/clock.ts'
-import { judge, until } from '../support/models.ts'
-import { completion, json, type Script, type ScriptedServer } from '../support/scripted-server.ts'
+import { configOf, judge, question, until } from '../support/models.ts'
+import {
+  completion,
+  hang,
+  json,
+  type Script,
+  type ScriptedServer,
+  scriptedServer,
+} from '../support/scripted-server.ts'
 
 const yes: Script = (seen) => completion(seen, 'Yes')
 
@@ -131,6 +140,54 @@ t.test(
     hedge.end()
   },
 )
+
+t.test('an answer that comes together with the place of its second call leaves no call behind', async (t) => {
+  const clock = fakeClock()
+  const held = new Map<string, () => void>()
+  const slow: Script = (seen, response) =>
+    void held.set(seen.body.prompt, () => json(response, completion(seen, 'Yes')))
+  const begun: number[] = []
+  const ownOf = (urls: string[]) => configOf(urls, { hedge: { budget: 0.5 }, max_in_flight: 1 })
+  const servers = await Promise.all([yes, yes, hang].map((script) => scriptedServer(script)))
+  const [one, two, three] = servers as [ScriptedServer, ScriptedServer, ScriptedServer]
+  const models = openModels(
+    { judge: ownOf([one.url, two.url]), other: configOf([three.url]) },
+    {
+      clock,
+      random: () => 0,
+      events: { callStarted: () => begun.push(1) },
+    },
+  )
+  t.teardown(async () => {
+    await models.close()
+    await Promise.all(servers.map((server) => server.kill()))
+  })
+  const ask = (input: string, more: object = {}) =>
+    models.ask({ ...question(input, clock.now() + 1e6), ...more } as AskRequest<'generate'>)
+  for (let i = 0; i < 40; i += 1) await ask(`q${i}`)
+  // While another call is under way, replies of one turn of the loop are worked on together.
+  const gone = new AbortController()
+  const lost = ask('under way', { model: 'other', signal: gone.signal }).catch(({ failure }) => failure.kind)
+  await three.saw(1)
+  one.script = slow
+  two.script = slow
+  for (let round = 0; round < 20; round += 1) {
+    const names = [`first ${round}`, `second ${round}`]
+    const asked = names.map((name) => ask(name))
+    await until(() => names.every((name) => held.has(name)))
+    clock.advance(50)
+    for (const name of names) held.get(name)?.()
+    await Promise.all(asked)
+    const { length } = begun
+    for (let ms = 0; ms < 3; ms += 1) {
+      clock.advance(1000)
+      await new Promise(setImmediate)
+    }
+    t.equal(begun.length, length, 'nobody is asked after the answers')
+  }
+  gone.abort()
+  t.equal(await lost, 'cancelled')
+})
 
 t.test('no question has more than two further calls, however late its answer is', async (t) => {
   const clock = fakeClock()
