@@ -1,15 +1,17 @@
 /** Processor time of each pass over the text of one answer of 128 KiB, on its way from a request's bytes to a judge's. */
 import { hash } from 'node:crypto'
+import { closing, opening } from '../src/engine/guard/fence.ts'
 import { neutralised } from '../src/engine/guard/neutralise.ts'
 import { fullGuard } from '../src/models/guard-config.ts'
-import { bodyOf, questionJson } from '../src/models/json-body.ts'
+import { bodyOf, knownText, questionJson } from '../src/models/json-body.ts'
 import { RenderedMessage } from '../src/models/rendered-message.ts'
 
 const line = 'We add the apples of the first day to those of the second day, and then we count again.\n'
 const text = Buffer.from(line.repeat(1600).slice(0, 128 * 1024)).toString()
 const request = Buffer.from(JSON.stringify({ samples: [{ response: text }] }))
 const json = request.toString()
-const fenced = ['Answer:\n', '⟦0123456789ab\n', text, '\n0123456789ab⟧', '\nReply with 1 or 0.']
+const literals = ['Answer:\n', '\nReply with 1 or 0.'].map(knownText)
+const fenced = [literals[0] ?? '', opening('0123456789ab'), text, closing('0123456789ab'), literals[1] ?? '']
 const message = new RenderedMessage('user', fenced)
 
 const passes: Record<string, () => unknown> = {

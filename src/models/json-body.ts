@@ -1,16 +1,12 @@
 import type { Message } from '../sample/sample.ts'
 import type { Rendered } from './models.ts'
-import { RenderedMessage } from './rendered-message.ts'
+import { type KnownText, RenderedMessage } from './rendered-message.ts'
 
 /** Longer texts are written part by part: a text beyond a page of the heap costs more to allocate than to write. */
 const partLength = 8192
 
 /** Bodies of at most this many characters are one text. */
 const textLength = 16_384
-
-/** Escaped where it stands in a short text, so that one fence does not double the bytes of all that it is joined with. */
-const shortLength = 64
-const wide = /[\u0100-\uffff]/g
 
 /** A body of JSON texts that follow each other, as it is sent. */
 export function bodyOf(parts: readonly string[]): string | Buffer {
@@ -31,17 +27,39 @@ export function questionJson(input: Rendered): readonly string[] {
 
 function writeMessage(message: Message, before: string, after: string, parts: string[]): void {
   parts.push(`${before}{"role":${JSON.stringify(message.role)},"content":"`)
-  for (const piece of RenderedMessage.piecesOf(message)) quote(piece, '', '', parts)
+  for (const piece of RenderedMessage.piecesOf(message))
+    if (typeof piece === 'string') quote(piece, '', '', parts)
+    else parts.push(piece.json)
   parts.push(`"}${after}`)
 }
 
 function quote(text: string, before: string, after: string, parts: string[]): void {
   if (before) parts.push(before)
-  if (text.length <= shortLength) parts.push(inside(text).replace(wide, escaped))
   // A pair of surrogates that is parted here is written as its two escapes.
-  else
-    for (let at = 0; at < text.length; at += partLength) parts.push(inside(text.slice(at, at + partLength)))
+  for (let at = 0; at < text.length; at += partLength) parts.push(inside(text.slice(at, at + partLength)))
   if (after) parts.push(after)
+}
+
+let known = new Map<string, KnownText>()
+const mostKnown = 1024
+/** Characters of a text that is kept. */
+const longestKnown = 8192
+
+/** A few are written as escapes: one that is not doubles the bytes of all that it is joined with. */
+const wide = /[\u0100-\uffff]/g
+const fewWide = 16
+
+/** A text that many questions have, such as an author's literal: it is written once. */
+export function knownText(text: string): KnownText {
+  const found = known.get(text)
+  if (found) return found
+  const json = inside(text)
+  const isNarrowed = (text.match(wide)?.length ?? 0) <= fewWide
+  const made = { text, json: isNarrowed ? json.replace(wide, escaped) : json }
+  if (text.length > longestKnown) return made
+  if (known.size >= mostKnown) known = new Map()
+  known.set(text, made)
+  return made
 }
 
 const inside = (text: string): string => JSON.stringify(text).slice(1, -1)

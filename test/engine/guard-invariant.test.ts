@@ -101,6 +101,18 @@ t.test('nothing in a value changes the structure of a prompt or looks like its v
   t.pass('1000 prompts of three values')
 })
 
+t.test('an ASCII text is neutralised as in a text with other characters', async (t) => {
+  let broken = 0
+  for (let round = 0; round < 700; round++) {
+    const text = `${nasty()}\n${nasty()}${'a'.repeat(below(2) * 512)}\0${nasty()}`.replace(/[^\0-\x7f]/g, '')
+    const alone = neutralised(text, fullGuard, new Set())
+    if (alone !== text) broken += 1
+    const wide = neutralised(`€\n${text}`, fullGuard, new Set())
+    if (wide !== `€\n${alone}`) t.equal(wide, `€\n${alone}`, `SEED=${seed}, round ${round}`)
+  }
+  t.ok(broken > 100, `${broken} of 700 texts had something to break`)
+})
+
 t.test('neutralising twice is neutralising once', async (t) => {
   for (let round = 0; round < 700; round++) {
     const once = neutralised(nasty(), fullGuard, new Set())

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { bodyOf, questionJson } from '../../src/models/json-body.ts'
+import { closing, opening } from '../../src/engine/guard/fence.ts'
+import { bodyOf, knownText, questionJson } from '../../src/models/json-body.ts'
 import { RenderedMessage } from '../../src/models/rendered-message.ts'
 import { failureOf, judge } from '../support/models.ts'
 import { completion, hang, json, type Script, type Seen } from '../support/scripted-server.ts'
@@ -250,9 +251,9 @@ t.test('a body says what its question says, whatever its characters and its leng
   const lengths = [0, 1, 60, 64, 65, 8190, 8191, 8192, 8193, 16_400, 40_000, 2 ** 20]
   for (const length of lengths) {
     const [text, other] = [textOf(length), textOf(below(200))]
-    const pieces = [other, '⟦0123456789ab\n', text, '\n0123456789ab⟧', '']
+    const pieces = [knownText(other), opening('0123456789ab'), text, closing('0123456789ab'), '']
     const messages = [{ role: 'system', content: other }, new RenderedMessage('user', pieces)]
-    t.equal(messages[1]?.content, pieces.join(''))
+    t.equal(messages[1]?.content, [other, '⟦0123456789ab\n', text, '\n0123456789ab⟧'].join(''))
     if (JSON.stringify(read(messages)) !== JSON.stringify(messages))
       t.fail(`messages, ${length}, SEED=${seed}`)
     if (read(text) !== text) t.fail(`a text, ${length}, SEED=${seed}`)

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import type { KnownText } from '../../models/rendered-message.ts'
 
 /** What a question's value is known by, and what its fence is made of. */
 export interface Seal {
@@ -23,3 +24,15 @@ export function sealOf(value: string, secret: string): Seal {
     nonce: digest.slice(0, nonceLength),
   }
 }
+
+/** What stands before a fenced value. The brackets are escapes in JSON: one wide character doubles a text's bytes. */
+export const opening = (nonce: string): KnownText => ({
+  text: `⟦${nonce}\n`,
+  json: `\\u27e6${nonce}\\n`,
+})
+
+/** What stands after it. */
+export const closing = (nonce: string): KnownText => ({
+  text: `\n${nonce}⟧`,
+  json: `\\n${nonce}\\u27e7`,
+})

@@ -1,3 +1,5 @@
+import { isAscii } from './ascii.ts'
+
 /** Controls, soft hyphen, joiners, marks of direction, fillers, variation selectors and other characters without a shape. */
 const shapeless =
   '\\0-\\x08\\x0e-\\x1f\\x7f-\\x84\\x86-\\x9f\\xad\\u034f\\u061c\\u115f\\u1160\\u180b-\\u180f\\u200b-\\u200f\\u202a-\\u202e' +
@@ -5,6 +7,19 @@ const shapeless =
 
 /** Any code unit that the slow path must look at. */
 const suspect = new RegExp(`[${shapeless}\\ud800-\\udfff]`)
+
+/** What of ASCII is suspect. */
+const controls = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code)).filter((one) =>
+  suspect.test(one),
+)
+
+/** Shorter texts cost a pattern as little as a search for each control. */
+const longText = 512
+
+const isSuspect = (text: string): boolean =>
+  text.length >= longText && isAscii(text)
+    ? controls.some((control) => text.includes(control))
+    : suspect.test(text)
 
 /** The flags of England, Scotland and Wales are the only ordinary use of tag characters. */
 const subdivisionFlag = ['gbeng', 'gbsct', 'gbwls']
@@ -24,7 +39,7 @@ const rightToLeft =
  * U+FFFD; those that ordinary emoji and scripts need stay. Linear.
  */
 export function withoutInvisible(text: string): string {
-  if (!suspect.test(text)) return text
+  if (!isSuspect(text)) return text
   let isRightToLeft: boolean | undefined
   return text.replace(runs, (run, at: number) => {
     if (run.startsWith('\u{1f3f4}')) return run

@@ -1,3 +1,4 @@
+import { isAscii } from './ascii.ts'
 import * as token from './tokens.ts'
 import * as verdict from './verdicts.ts'
 
@@ -6,6 +7,18 @@ export const mark = '·'
 
 /** Where a look-alike can begin, or in the case of a verdict's label, end. */
 const candidate = /\n|<(?=[|｜/A-Za-z])|\[(?=[[/A-Zgs])|[:：](?=[\s"'`*_“‘[(]{0,7}[-+.A-Za-z\d０-９])|[⟦⟧]/g
+
+/** By character code below 128: 1 for what the pattern matches. */
+const among = (pattern: RegExp): Uint8Array =>
+  Uint8Array.from({ length: 128 }, (_, code) => Number(pattern.test(String.fromCharCode(code))))
+
+/** The same in ASCII: a character, and what follows it where a look-alike begins. */
+const asciiCandidates = [
+  { character: '\n', next: among(/[\s\S]/) },
+  { character: '<', next: among(/[|/A-Za-z]/) },
+  { character: '[', next: among(/[[/A-Zgs]/) },
+  { character: ':', next: among(/[\s"'`*_[(\-+.A-Za-z\d]/) },
+]
 
 /** Which look-alikes are broken. */
 export interface Breaking {
@@ -44,24 +57,21 @@ export function withoutLookAlikes(text: string, breaking: Breaking, found: Set<s
     if (label) insert(from + label.index + 1, 'verdicts')
   }
   atLineStart(0)
-  candidate.lastIndex = 0
-  while (candidate.test(text)) {
-    const resume = candidate.lastIndex
-    const at = resume - 1
+  const look = (at: number): void => {
     switch (text[at]) {
       case '\n':
-        atLineStart(resume)
+        atLineStart(at + 1)
         break
       case '<':
-        if (breaking.tokens && fits(token.angledToken, text, at)) insert(resume, 'tokens')
-        else if (breaking.verdicts && fits(verdict.verdictTag, text, at)) insert(resume, 'verdicts')
+        if (breaking.tokens && fits(token.angledToken, text, at)) insert(at + 1, 'tokens')
+        else if (breaking.verdicts && fits(verdict.verdictTag, text, at)) insert(at + 1, 'verdicts')
         break
       case '[':
-        if (breaking.tokens && fits(token.bracketedToken, text, at)) insert(resume, 'tokens')
-        else if (breaking.verdicts && fits(verdict.rating, text, at)) insert(resume, 'verdicts')
+        if (breaking.tokens && fits(token.bracketedToken, text, at)) insert(at + 1, 'tokens')
+        else if (breaking.verdicts && fits(verdict.rating, text, at)) insert(at + 1, 'verdicts')
         break
       case '⟦':
-        if (breaking.tokens && fits(token.openFence, text, at)) insert(resume, 'tokens')
+        if (breaking.tokens && fits(token.openFence, text, at)) insert(at + 1, 'tokens')
         break
       case '⟧':
         if (breaking.tokens && token.fenceTail.test(text.slice(Math.max(0, at - 8), at)))
@@ -70,9 +80,27 @@ export function withoutLookAlikes(text: string, breaking: Breaking, found: Set<s
       default:
         atColon(at)
     }
-    candidate.lastIndex = resume
   }
+  if (isAscii(text)) visitAscii(text, look)
+  else for (const { index } of text.matchAll(candidate)) look(index)
   return copied === 0 ? text : result + text.slice(copied)
+}
+
+/** Tells where look-alikes can begin in an ASCII text, in order. */
+function visitAscii(text: string, visit: (at: number) => void): void {
+  const searches: { readonly character: string; readonly next: Uint8Array; at: number }[] = []
+  for (const { character, next } of asciiCandidates) {
+    const at = text.indexOf(character)
+    if (at >= 0) searches.push({ character, next, at })
+  }
+  for (;;) {
+    let first = searches[0]
+    for (const search of searches) if (first && search.at < first.at) first = search
+    if (!first) return
+    if (first.next[text.charCodeAt(first.at + 1)]) visit(first.at)
+    first.at = text.indexOf(first.character, first.at + 1)
+    if (first.at < 0) searches.splice(searches.indexOf(first), 1)
+  }
 }
 
 function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {

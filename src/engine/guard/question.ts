@@ -5,9 +5,10 @@
 import { hash } from 'node:crypto'
 import type { AskName, Asks, ChatPrompt, Prompt } from '../../contract/index.ts'
 import { fullGuard, type GuardConfig } from '../../models/guard-config.ts'
+import { knownText } from '../../models/json-body.ts'
 import type { Rendered, RenderedInput } from '../../models/models.ts'
-import { RenderedMessage } from '../../models/rendered-message.ts'
-import { sealOf } from './fence.ts'
+import { type Piece, RenderedMessage } from '../../models/rendered-message.ts'
+import { closing, opening, sealOf } from './fence.ts'
 import { neutralised } from './neutralise.ts'
 import { templateHash } from './template-hash.ts'
 
@@ -101,19 +102,19 @@ function filled(
   { literals, values }: Prompt,
   { ask, secret, guard, found }: Rendering,
   pieces: string[],
-): readonly string[] {
+): readonly Piece[] {
   const isRead = ask === 'generate' || ask === 'choose'
   const isFenced = guard.fence && isRead
   if (isFenced && values.length > 0) found.add('fence')
   const parts = isRead ? guard : { ...guard, verdicts: false }
-  const texts = [literals[0] ?? '']
+  const texts: Piece[] = [knownText(literals[0] ?? '')]
   pieces.push(`prompt ${values.length}`, ...literals)
   for (const [index, raw] of values.entries()) {
     const { identity, nonce } = sealOf(raw, secret)
     pieces.push(identity)
     const value = neutralised(raw, parts, found)
-    const literal = literals[index + 1] ?? ''
-    if (isFenced) texts.push(`⟦${nonce}\n`, value, `\n${nonce}⟧`, literal)
+    const literal = knownText(literals[index + 1] ?? '')
+    if (isFenced) texts.push(opening(nonce), value, closing(nonce), literal)
     else texts.push(value, literal)
   }
   return texts
