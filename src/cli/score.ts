@@ -51,8 +51,8 @@ export const command: Command = {
       events: {
         functions: thrown.note,
         engine: {
-          asked({ source }) {
-            if (source === 'call') calls++
+          drawn({ answered }) {
+            if (answered?.source === 'call') calls++
           },
         },
       },

@@ -79,13 +79,13 @@ function toldOf(drawn: Drawn): { readonly verdict: number | null; readonly failu
 }
 
 /** What the author's rm_postprocess reads in an answer. Never rejects. */
-async function readDraw(
+function readDraw(
   context: StepContext,
   step: PlanStep,
   rows: readonly CallRow[],
   model: string,
   { answer }: Answered,
-): Promise<Read | { readonly status: 'text'; readonly text: string }> {
+): Promise<Read> | Read | { readonly status: 'text'; readonly text: string } {
   if (step.critique) return { status: 'text', text: (answer as Generation).text }
   if (step.soft) return expected(context, step, rows, answer as Probabilities)
   if (step.ask === 'generate' && (answer as Generation).finishReason === 'length') return cutOff
@@ -179,7 +179,7 @@ async function ask(
   const { trace, modelTime } = context.job
   modelTime?.begin(started)
   try {
-    const answered = await context.models.ask<AskName>({
+    return await context.models.ask<AskName>({
       model,
       ask: askOf(step),
       input: question.input,
@@ -194,15 +194,6 @@ async function ask(
       deadline: Math.min(context.job.deadline, started + step.timeoutMs),
       signal: context.end.signal,
     })
-    context.events?.asked?.({
-      reward: context.job.plan.name,
-      step: step.name,
-      sampleId: rows.map(({ sample }) => sample.id).join(' '),
-      model,
-      ms: context.clock.now() - started,
-      ...answered,
-    })
-    return answered
   } catch (error) {
     if (error instanceof AskError) return { failure: error.failure }
     throw error

@@ -4,19 +4,6 @@ import type { Failure } from '../sample/failure.ts'
 import type { Outcome } from '../sample/outcome.ts'
 import type { Sample, Unreadable } from '../sample/sample.ts'
 
-/** A judge's question and what came of it, for the record and the inspector. */
-export interface AskedEvent {
-  readonly reward: string
-  readonly step: string
-  readonly sampleId: string
-  readonly model: string
-  readonly instance: string
-  readonly source: 'call' | 'cache' | 'joined'
-  readonly attempts: number
-  readonly tokens: { readonly prompt: number; readonly completion: number }
-  readonly ms: number
-}
-
 /** One draw of a question: the answer and the verdict that was read in it, or why there is none. */
 export interface DrawnEvent {
   readonly step: string
@@ -54,7 +41,6 @@ export interface RequestDone {
 
 /** What happens in the engine, told as it happens. Listeners are synchronous, cheap and never throw. */
 export interface EngineEvents {
-  asked?(event: AskedEvent): void
   drawn?(event: DrawnEvent): void
   done?(event: RequestDone): void
   /** Once a question or a refused answer: the parts of the guard that had something to do. */

@@ -1,6 +1,7 @@
 import type { AskName, Asks } from '../contract/index.ts'
 import type { CallRow } from '../functions/function-host.ts'
 import { fullGuard, type GuardConfig } from '../models/guard-config.ts'
+import { madeOnce } from '../models/made-once.ts'
 import type { PlanStep } from '../plan/plan.ts'
 import type { Term } from '../sample/outcome.ts'
 import type { StepContext } from './context.ts'
@@ -10,11 +11,16 @@ import { type GuardedQuestion, guardQuestion } from './guard/question.ts'
 import { isRefused } from './guard/refusal.ts'
 import { scored } from './step.ts'
 
+/** What the guards of a step's models say of it: answers that say nothing are refused, echoes are marked. */
+const guardsOf = madeOnce(({ guards }: PlanStep) => {
+  const all = [...guards.values()]
+  return { refuse: all.every(({ refuse }) => refuse), echoes: all.some(({ echoes }) => echoes) }
+})
+
 /** The low end of the range for an answer that says nothing; null where a question has to be asked. */
 export function refusedTerm(context: StepContext, step: PlanStep, { sample }: CallRow): Term | null {
   const [low] = step.function.range
-  const isOn = [...step.guards.values()].every(({ refuse }) => refuse)
-  if (!isOn || step.critique || !Number.isFinite(low) || !isRefused(sample)) return null
+  if (!guardsOf(step).refuse || step.critique || !Number.isFinite(low) || !isRefused(sample)) return null
   told(context, step, ['refused'])
   return scored(context, step, { value: low, flags: ['refused'] })
 }
@@ -32,29 +38,31 @@ const changing: readonly string[] = ['invisible', 'tokens', 'verdicts']
 
 /** One question, rendered once for each different guard of the step's models. */
 export function questionsOf(context: StepContext, step: PlanStep, asked: Asks[AskName]['input']): Questions {
-  const own = new Map<GuardConfig, GuardedQuestion>()
-  const rendered: GuardedQuestion[] = []
+  const rendered: {
+    readonly guard: GuardConfig
+    readonly text: unknown
+    readonly question: GuardedQuestion
+  }[] = []
   const render = (guard: GuardConfig, text: Asks[AskName]['input']): GuardedQuestion => {
     const input = step.soft
       ? { question: text as Asks['choose']['input']['question'], labels: step.soft }
       : text
     const question = guardQuestion(askOf(step), input, context.secret, step.identity, guard)
-    rendered.push(question)
+    rendered.push({ guard, text, question })
     return question
   }
   return {
-    of(model, other = asked) {
+    of(model, text = asked) {
       const guard = step.guards.get(model) ?? fullGuard
-      if (other !== asked) return render(guard, other)
-      const known = own.get(guard) ?? render(guard, asked)
-      own.set(guard, known)
-      return known
+      const known = rendered.find((one) => one.guard === guard && one.text === text)
+      return known?.question ?? render(guard, text)
     },
     noticed() {
-      const parts = [...new Set(rendered.flatMap(({ found }) => found))]
+      const found = rendered.map(({ question }) => question.found)
+      const parts = found.length === 1 ? (found[0] ?? []) : [...new Set(found.flat())]
       if (parts.length > 0) told(context, step, parts)
       const flags: string[] = []
-      if (rendered.some(({ unguarded }) => unguarded)) flags.push('unguarded')
+      if (rendered.some(({ question }) => question.unguarded)) flags.push('unguarded')
       if (parts.some((part) => changing.includes(part))) flags.push('neutralised')
       return flags
     },
@@ -63,7 +71,7 @@ export function questionsOf(context: StepContext, step: PlanStep, asked: Asks[As
 
 /** Flags for an answer that repeats its prompt or its reference; tells of it. */
 export function echoFlags(context: StepContext, step: PlanStep, { sample }: CallRow): readonly string[] {
-  const echoes = [...step.guards.values()].some((guard) => guard.echoes) ? echoesOf(sample) : []
+  const echoes = guardsOf(step).echoes ? echoesOf(sample) : []
   if (echoes.length > 0) told(context, step, echoes)
   return echoes
 }

@@ -13,7 +13,7 @@ import { scored } from './step.ts'
 /** A question about some rows, on its way to a step's models. */
 export interface Inquiry {
   /** Never rejects. */
-  draw(draw: Draw): Promise<Drawn>
+  draw(draw: Draw): Promise<Drawn> | Drawn
   /** Flags for what was noticed about the question while it was made ready for those models that were asked. Call it once. */
   noticed(): readonly string[]
 }
@@ -25,29 +25,30 @@ export function inquiryOf(
   rows: readonly CallRow[],
   question: Asks[AskName]['input'],
 ): Inquiry {
-  const made = new Map<string, Fitted | Promise<Fitted>>()
+  const made: { readonly model: string; readonly fitting: Fitted | Promise<Fitted> }[] = []
   const questions = questionsOf(context, step, question)
   let isCut = false
   const ready = (model: string): Fitted | Promise<Fitted> => {
-    let fitting = made.get(model)
-    if (!fitting) {
-      fitting = fitted(context, step, model, rows, question, questions)
-      made.set(model, fitting)
-    }
+    const known = made.find((one) => one.model === model)
+    if (known) return known.fitting
+    const fitting = fitted(context, step, model, rows, question, questions)
+    made.push({ model, fitting })
     return fitting
   }
+  const drawn = (fitting: Fitted, draw: Draw): Promise<Drawn> | Drawn => {
+    const { model } = draw
+    if (fitting.status === 'failed') return { model, status: 'failed', failure: fitting.failure }
+    if (fitting.status === 'refused')
+      return { model, status: 'read', verdicts: rows.map(() => refusedBy(step)) }
+    isCut ||= fitting.isCut
+    return drawOne(context, step, rows, fitting.question, draw)
+  }
   return {
-    async draw(draw) {
-      const { model } = draw
-      const made = ready(model)
-      const fitting = made instanceof Promise ? await made : made
-      if (fitting.status === 'failed') return { model, status: 'failed', failure: fitting.failure }
-      if (fitting.status === 'refused')
-        return { model, status: 'read', verdicts: rows.map(() => refusedBy(step)) }
-      isCut ||= fitting.isCut
-      return drawOne(context, step, rows, fitting.question, draw)
+    draw(draw) {
+      const fitting = ready(draw.model)
+      return fitting instanceof Promise ? fitting.then((fitted) => drawn(fitted, draw)) : drawn(fitting, draw)
     },
-    noticed: () => [...questions.noticed(), ...(isCut ? ['truncated'] : [])],
+    noticed: () => (isCut ? [...questions.noticed(), 'truncated'] : questions.noticed()),
   }
 }
 

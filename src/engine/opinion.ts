@@ -23,7 +23,7 @@ type Judging = Pick<PlanStep, 'votes' | 'onUnreadable' | 'models'>
  */
 export async function drawAll(
   step: Judging,
-  draws: readonly (() => Promise<Drawn>)[],
+  draws: readonly (() => Promise<Drawn> | Drawn)[],
   columns: number,
 ): Promise<readonly Drawn[]> {
   // Most steps draw once: there is nothing to settle.

@@ -97,18 +97,18 @@ export class Walk {
   }
 }
 
-async function stepTerm(
+function stepTerm(
   context: StepContext,
   step: PlanStep,
   sample: Sample,
   row: CallRow,
   why: OffReason | null,
 ): Promise<Term> {
-  if (step.kind === 'group-rule' || step.kind === 'pair' || step.kind === 'list') {
-    const term = await groupTerm(context, step, sample, why ? null : row)
-    return term ?? off(context, step, why ?? 'skipped')
-  }
-  return why ? off(context, step, why) : judgeTerm(context, step, row)
+  if (step.kind === 'group-rule' || step.kind === 'pair' || step.kind === 'list')
+    return groupTerm(context, step, sample, why ? null : row).then(
+      (term) => term ?? off(context, step, why ?? 'skipped'),
+    )
+  return why ? Promise.resolve(off(context, step, why)) : judgeTerm(context, step, row)
 }
 
 /** Why a step is off for this sample; null: it runs. */

@@ -1,7 +1,6 @@
 import type { EngineEvents } from '../engine/events.ts'
 
 const names = Object.keys({
-  asked: true,
   drawn: true,
   done: true,
   guarded: true,

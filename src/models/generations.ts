@@ -87,10 +87,11 @@ function asked(own: ReadonlyMap<string, Held>): Omit<Models, 'next' | 'close'> {
     get names() {
       return [...own.keys()]
     },
-    async ask(request) {
+    ask(request) {
       const found = own.get(request.model)
       if (found) return found.open.model.ask(request)
-      throw new AskError({ kind: 'judge_rejected', retryable: false, detail: 'there is no such model' })
+      const failure = { kind: 'judge_rejected', retryable: false, detail: 'there is no such model' } as const
+      return Promise.reject(new AskError(failure))
     },
     line: (model) => named(model).model.parts.dispatcher.pool.line,
     countTokens: async (model, input, patience) => countTokens(named(model).model, input, patience),

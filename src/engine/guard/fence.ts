@@ -10,7 +10,7 @@ export interface Seal {
 }
 
 /** Longer values are known by their hash. */
-const shortLength = 1024
+const shortLength = 64
 const nonceLength = 12
 
 /**

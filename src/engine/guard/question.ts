@@ -15,7 +15,7 @@ import { templateHash } from './template-hash.ts'
 /** A question ready for a pool. */
 export interface GuardedQuestion {
   readonly input: RenderedInput[AskName]
-  /** Of the question before fencing, hex: equal questions have equal keys. */
+  /** Of the question before fencing: equal questions have equal keys. */
   readonly key: string
   /** The author's constant beginning; '' where there is none. */
   readonly prefix: string
@@ -48,7 +48,8 @@ export function guardQuestion(
   const rendering = { ask, secret, guard, found: new Set<string>() }
   if (ask === 'embed') {
     const input = question as readonly string[]
-    return { input, key: keyOf(identity, ask, input), prefix: '', template: '', unguarded: false, found: [] }
+    const key = keyOf(identity, ask, [hash('sha256', JSON.stringify(input))])
+    return { input, key, prefix: '', template: '', unguarded: false, found: [] }
   }
   if (ask === 'choose') {
     const choice = question as Asks['choose']['input']
@@ -59,15 +60,17 @@ export function guardQuestion(
 }
 
 function guardText(text: Text, rendering: Rendering, identity: string, labels: readonly string[]) {
-  const pieces = [...labels]
+  const isPlain = typeof text === 'string'
+  const literals = isPlain ? [] : promptsOf(text).map(literalsOf)
+  const template = isPlain ? '' : templateHash(literals)
+  const pieces = [...labels, template]
   const input = rendered(text, rendering, pieces)
-  const literals = typeof text === 'string' ? [] : promptsOf(text).map(literalsOf)
   return {
     input,
     key: keyOf(identity, rendering.ask, pieces),
     prefix: literals[0]?.[0] ?? '',
-    template: typeof text === 'string' ? '' : templateHash(literals),
-    unguarded: typeof text === 'string',
+    template,
+    unguarded: isPlain,
     found: [...rendering.found],
   }
 }
@@ -78,19 +81,19 @@ const promptsOf = (text: Prompt | ChatPrompt): readonly (Prompt | string)[] =>
 const literalsOf = (content: Prompt | string): readonly string[] =>
   typeof content === 'string' ? [content] : content.literals
 
-/** Adds to `pieces` the question's identity: each text with its kind before it, so that no two have the same pieces. */
+/** Adds to `pieces` what the question is beside its literals: the turns' roles, and its values. */
 function rendered(text: Text, rendering: Rendering, pieces: string[]): Rendered {
   if (typeof text === 'string') {
-    pieces.push('text', text)
+    pieces.push(hash('sha256', text))
     return text
   }
   // A single prompt is a user's turn: the judge's own chat template is applied by its server.
   if (text.kind === 'prompt') return [new RenderedMessage('user', filled(text, rendering, pieces))]
   return text.messages.map(({ role, content }) => {
     pieces.push(`turn ${role}`)
-    if (typeof content !== 'string') return new RenderedMessage(role, filled(content, rendering, pieces))
-    pieces.push('text', content)
-    return { role, content }
+    return typeof content === 'string'
+      ? { role, content }
+      : new RenderedMessage(role, filled(content, rendering, pieces))
   })
 }
 
@@ -108,7 +111,6 @@ function filled(
   if (isFenced && values.length > 0) found.add('fence')
   const parts = isRead ? guard : { ...guard, verdicts: false }
   const texts: Piece[] = [knownText(literals[0] ?? '')]
-  pieces.push(`prompt ${values.length}`, ...literals)
   for (const [index, raw] of values.entries()) {
     const { identity, nonce } = sealOf(raw, secret)
     pieces.push(identity)
@@ -122,7 +124,7 @@ function filled(
 
 /** Lengths keep the pieces apart, so that no text can pass for two. */
 function keyOf(identity: string, ask: AskName, pieces: readonly string[]): string {
-  let text = `${identity}\n${ask}\n`
-  for (const piece of pieces) text += `${piece.length}:${piece}`
-  return hash('sha256', text)
+  let key = `${identity}\n${ask}\n`
+  for (const piece of pieces) key += `${piece.length}:${piece}`
+  return key
 }

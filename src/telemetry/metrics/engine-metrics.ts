@@ -61,8 +61,9 @@ export function engineMetrics(make: Instruments): EngineEvents {
         for (const status of statuses)
           if (end[status] > 0) terms(end[status], reward, steps[at]?.name ?? '', status)
     },
-    asked({ model, source, ms }) {
-      questions(1, model, source)
+    drawn({ model, answered, ms }) {
+      if (!answered) return
+      questions(1, model, answered.source)
       waits(ms / 1000, model)
     },
     guarded({ reward, step, parts }) {
