@@ -1,6 +1,6 @@
 import type { Message } from '../sample/sample.ts'
 import type { Rendered } from './models.ts'
-import { type KnownText, RenderedMessage } from './rendered-message.ts'
+import { type KnownText, type Piece, RenderedMessage } from './rendered-message.ts'
 
 /** Longer texts are written part by part: a text beyond a page of the heap costs more to allocate than to write. */
 const partLength = 8192
@@ -49,14 +49,14 @@ const longestKnown = 8192
 const wide = /[\u0100-\uffff]/g
 const fewWide = 16
 
-/** A text that many questions have, such as an author's literal: it is written once. */
-export function knownText(text: string): KnownText {
+/** A text that many questions have, such as an author's literal: its JSON is kept, unless it is very long. */
+export function knownText(text: string): Piece {
   const found = known.get(text)
   if (found) return found
+  if (text.length > longestKnown) return text
   const json = inside(text)
   const isNarrowed = (text.match(wide)?.length ?? 0) <= fewWide
   const made = { text, json: isNarrowed ? json.replace(wide, escaped) : json }
-  if (text.length > longestKnown) return made
   if (known.size >= mostKnown) known = new Map()
   known.set(text, made)
   return made

@@ -190,6 +190,26 @@ t.test('a spent retry budget ends the storm', async (t) => {
   t.equal(none.servers[1]?.seen.length, 0, 'a budget of 0 pays for no further call')
 })
 
+t.test('a place that comes when nobody waits any more is given back unused', async (t) => {
+  const gone = new AbortController()
+  const begun: string[] = []
+  const { ask, models, server } = await judge(
+    t,
+    [yes],
+    { max_in_flight: 1 },
+    // The next in line has its place by now, and has not been told of it.
+    { events: { callStarted: () => begun.push('call'), callEnded: () => gone.abort() } },
+  )
+  const first = ask('first')
+  const lost = failureOf(ask('second', { signal: gone.signal }))
+  await first
+  t.match(await lost, { kind: 'cancelled' })
+  t.equal(begun.length, 1)
+  t.equal(server.seen.length, 1)
+  t.match(models.snapshot(), [{ waiting: 0, instances: [{ inFlight: 0 }] }])
+  t.match(await ask('third'), { attempts: 1 })
+})
+
 t.test('closing ends what is under way', async (t) => {
   const { ask, models, server } = await judge(t, [hang], { max_in_flight: 1 })
   const asked = [failureOf(ask('q1')), failureOf(ask('q2'))]
