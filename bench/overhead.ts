@@ -35,7 +35,7 @@ const sampleOf = (kib: number): BenchSample => ({
 /** Requests of one measurement: enough for the 10 ms in which the kernel counts, few enough for all cells. */
 const requestsOf = (kib: number, concurrency: number): number =>
   Math.round(
-    (concurrency === 1 ? 400 : concurrency === 64 ? 1600 : 2400) / (kib === 1 ? 1 : kib === 16 ? 2 : 6),
+    (concurrency === 1 ? 1200 : concurrency === 64 ? 1600 : 2400) / (kib === 1 ? 1 : kib === 16 ? 2 : 6),
   )
 
 interface Row {
@@ -77,13 +77,16 @@ async function scoring(mode: 'judge' | 'gateway', { server }: Contender, kib: nu
 
 type Figures = Readonly<Record<string, number>>
 
-/** Medians by figure of all repeats, the contenders in turn within each. */
+/** Medians by figure of all repeats, the contenders in turn within each; a round before them warms up for this size. */
 async function inTurn(
   runs: readonly { through: string; run: () => Promise<Figures> }[],
 ): Promise<Map<string, Figures>> {
   const seen = new Map<string, Figures[]>()
-  for (let repeat = 0; repeat < repeats; repeat++)
-    for (const { through, run } of runs) seen.set(through, [...(seen.get(through) ?? []), await run()])
+  for (let repeat = 0; repeat <= repeats; repeat++)
+    for (const { through, run } of runs) {
+      const figures = await run()
+      if (repeat > 0) seen.set(through, [...(seen.get(through) ?? []), figures])
+    }
   const medians = new Map<string, Figures>()
   for (const [through, all] of seen) {
     const names = Object.keys(all[0] ?? {})
