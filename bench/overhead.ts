@@ -34,9 +34,7 @@ const sampleOf = (kib: number): BenchSample => ({
 
 /** Requests of one measurement: enough for the 10 ms in which the kernel counts, few enough for all cells. */
 const requestsOf = (kib: number, concurrency: number): number =>
-  Math.round(
-    (concurrency === 1 ? 1200 : concurrency === 64 ? 1600 : 2400) / (kib === 1 ? 1 : kib === 16 ? 2 : 6),
-  )
+  Math.round((concurrency === 1 ? 1200 : concurrency === 64 ? 1600 : 2400) / (kib === 128 ? 6 : 1))
 
 interface Row {
   readonly kib: number
