@@ -22,6 +22,8 @@ export interface GatewayProcess {
   /** The next edition of the config, or one with mistakes, which must leave the old one serving. */
   reload(edition: 'next' | 'broken'): void
   jumpClock(): void
+  /** Has what nobody refers to any more collected. */
+  collect(): void
   /** Resident memory in MiB, file descriptors, and the sum of a metric's samples. */
   rssMib(): number
   descriptors(): number
@@ -70,6 +72,7 @@ export async function startGateway({ port, models, rollouts }: Settings): Promis
       mending = setTimeout(() => write(join(folder, 'judged.yaml'), rewardConfig(edition)), 300)
     },
     jumpClock: () => void process.kill(pid, 'SIGUSR2'),
+    collect: () => void process.kill(pid, 'SIGWINCH'),
     rssMib: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024,
     descriptors: () => readdirSync(`/proc/${pid}/fd`).length,
     async metric(name) {
@@ -91,7 +94,8 @@ export async function startGateway({ port, models, rollouts }: Settings): Promis
 }
 
 function spawnGateway(folder: string, records: string): ChildProcess {
-  const node = ['node', '--import', join(import.meta.dirname, 'clock-jump.js'), '--max-semi-space-size=64']
+  const cues = join(import.meta.dirname, 'gateway-cues.js')
+  const node = ['node', '--import', cues, '--expose-gc', '--max-semi-space-size=64']
   const serve = [...node, 'dist/src/cli/main.js', 'serve', '--config', folder, '--log-level', 'fatal']
   const mounted = `mount -t tmpfs -o size=128k none '${records}' && exec "$@"`
   const hasMounts = spawnSync('unshare', ['-rm', 'sh', '-c', mounted, 'sh', 'true']).status === 0

@@ -16,12 +16,14 @@ import { wireCases } from './wires.ts'
 const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '60' },
-    /** What comes before is not judged: caches fill. */
+    /** What comes before is not judged: caches fill, workers start. */
     warmup: { type: 'string', default: '15' },
     /** Between two requests of each of four trainers. */
     'pause-ms': { type: 'string', default: '100' },
-    /** Of the last quarter over the first one. */
+    /** Of what is held at rest in the end, over what was after the warm-up. */
     limit: { type: 'string', default: '1.15' },
+    /** Of resident memory, the last quarter over the first one: half a minute cannot tell it from filling caches. */
+    'rss-limit': { type: 'string', default: '1.15' },
     seed: { type: 'string', default: '1' },
     toxiproxy: { type: 'string', default: '' },
     port: { type: 'string', default: '18300' },
@@ -43,10 +45,10 @@ const counts = { requests: 0, rows: 0, scored: 0, refused: 0, lost: 0 }
 const violations: string[] = []
 
 /** One trainer after the other's manner: a wire, some rows, sometimes gone before the answer. */
-async function traffic(worker: number): Promise<void> {
-  const draw = seeded(Number(values.seed) * 1000 + worker)
+async function traffic(worker: number, untilMs: number): Promise<void> {
+  const draw = seeded(Number(values.seed) * 1_000_000 + untilMs + worker)
   const names = Object.keys(wireCases)
-  for (let turn = 0; elapsed() < endMs; turn++) {
+  for (let turn = 0; elapsed() < untilMs; turn++) {
     const name = names[Math.floor(draw() * names.length)] ?? 'native'
     const wire = wireCases[name]
     if (!wire) continue
@@ -54,7 +56,9 @@ async function traffic(worker: number): Promise<void> {
     const at = Math.floor(draw() * (known.length - count))
     // A wire that sends no truth needs rows that the gateway knows; a part of the others come again, too.
     const isKnown = name === 'llama-factory' || draw() < 0.2
-    const rows = isKnown ? known.slice(at, at + count) : rolloutsOf(`${worker}-${turn}`, count, draw)
+    const rows = isKnown
+      ? known.slice(at, at + count)
+      : rolloutsOf(`${untilMs}-${worker}-${turn}`, count, draw)
     const agent = new Agent({ headersTimeout: 30_000, bodyTimeout: 30_000 })
     const leaves = draw() < 0.05
     const wasTroubled = isTroubled
@@ -68,7 +72,7 @@ async function traffic(worker: number): Promise<void> {
       ...(leaves && { signal: AbortSignal.timeout(Math.floor(draw() * 200)) }),
     })
     await agent.destroy()
-    await pause(Number(values['pause-ms']))
+    await pause(Number(values['pause-ms']), untilMs)
     counts.requests++
     counts.rows += rows.length
     counts.scored += done.scored
@@ -80,33 +84,28 @@ async function traffic(worker: number): Promise<void> {
 }
 
 /** A storm of six seconds every half minute; of a shorter run, in proportion. */
-async function weather(): Promise<void> {
+async function weather(untilMs: number): Promise<void> {
   const unit = Math.min(1, endMs / 300_000)
-  while (elapsed() < endMs) {
-    await pause(20_000 * unit)
+  while (elapsed() < untilMs) {
+    await pause(20_000 * unit, untilMs)
     isTroubled = true
     for (const trouble of weatherOf(random, stage.servers.length)) await trouble.strike(stage)
-    await pause(6000 * unit)
+    await pause(6000 * unit, untilMs)
     await clearWeather(stage)
-    await pause(2000 * unit)
+    await pause(2000 * unit, untilMs)
     isTroubled = false
   }
 }
 
 const readings: Reading[] = []
 const readingMs = Math.min(10_000, endMs / 60)
-async function readingsOf(): Promise<void> {
-  rmSync(values.results, { force: true })
-  while (elapsed() < endMs) {
-    await pause(readingMs)
+async function read(untilMs: number): Promise<void> {
+  while (elapsed() < untilMs) {
+    await pause(readingMs, untilMs)
     const reading = {
       minute: Math.round(elapsed() / 600) / 100,
       rssMib: Math.round(stage.gateway.rssMib()),
-      heapMib: Math.round(
-        (await stage.gateway.metric('reward_gateway_nodejs_heap_size_used_bytes')) / 2 ** 20,
-      ),
-      descriptors: stage.gateway.descriptors(),
-      handles: await stage.gateway.metric('reward_gateway_nodejs_active_handles_total'),
+      ...(await held()),
       rows: counts.rows,
     }
     readings.push(reading)
@@ -114,41 +113,72 @@ async function readingsOf(): Promise<void> {
   }
 }
 
-const pause = (ms: number) =>
-  new Promise((resolve) => setTimeout(resolve, Math.min(ms, Math.max(0, endMs - elapsed()))))
+async function held() {
+  const heap = await stage.gateway.metric('reward_gateway_nodejs_heap_size_used_bytes')
+  return {
+    heapMib: Math.round(heap / 2 ** 20),
+    descriptors: stage.gateway.descriptors(),
+    handles: await stage.gateway.metric('reward_gateway_nodejs_active_handles_total'),
+  }
+}
 
-await Promise.all([weather(), readingsOf(), ...Array.from({ length: 4 }, (_, worker) => traffic(worker))])
-await clearWeather(stage)
+/** What is held when nobody asks and no connection to a judge is kept: the least that three seconds of quiet bring. */
+async function atRest() {
+  for (const server of stage.servers) server.kill()
+  await clearWeather(stage)
+  stage.gateway.collect()
+  let least = await held()
+  for (let quiet = 0; quiet < 15; quiet++) {
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    const now = await held()
+    if (now.descriptors < least.descriptors || now.handles < least.handles) quiet = 0
+    least = {
+      heapMib: Math.min(least.heapMib, now.heapMib),
+      descriptors: Math.min(least.descriptors, now.descriptors),
+      handles: Math.min(least.handles, now.handles),
+    }
+  }
+  return least
+}
+
+const pause = (ms: number, untilMs: number) =>
+  new Promise((resolve) => setTimeout(resolve, Math.min(ms, Math.max(0, untilMs - elapsed()))))
+
+/** Traffic, weather and readings until then, and what is held when all of it has ended. */
+async function phase(untilMs: number) {
+  const trainers = Array.from({ length: 4 }, (_, worker) => traffic(worker, untilMs))
+  await Promise.all([weather(untilMs), read(untilMs), ...trainers])
+  return atRest()
+}
+
+rmSync(values.results, { force: true })
+const before = await phase(warmupMs)
+const after = await phase(endMs)
 const judged = readings.filter(({ minute }) => minute * 60_000 > warmupMs)
 const quarter = Math.max(1, Math.floor(judged.length / 4))
-const [first, last] = [judged.slice(0, quarter), judged.slice(-quarter)]
 const rssOf = (points: readonly Reading[]) => median(points.map(({ rssMib }) => rssMib))
-/** What is open while nothing is in trouble: the least of a quarter. */
-const least = (points: readonly Reading[], value: (reading: Reading) => number) =>
-  Math.min(...points.map(value))
+const [first, last] = [rssOf(judged.slice(0, quarter)), rssOf(judged.slice(-quarter))]
 const growth = {
-  rss: rssOf(last) / rssOf(first),
-  descriptors: least(last, ({ descriptors }) => descriptors) / least(first, ({ descriptors }) => descriptors),
-  handles:
-    least(last, ({ handles }) => handles) /
-    Math.max(
-      4,
-      least(first, ({ handles }) => handles),
-    ),
+  heap: after.heapMib / before.heapMib,
+  descriptors: after.descriptors / before.descriptors,
+  handles: after.handles / Math.max(4, before.handles),
 }
 const code = await stage.close()
 const result = {
   minutes: Number(values.minutes),
   ...counts,
-  rssMib: { first: rssOf(first), last: rssOf(last), peak: Math.max(...readings.map(({ rssMib }) => rssMib)) },
+  rssMib: { first, last, peak: Math.max(...readings.map(({ rssMib }) => rssMib)) },
   slopeMibPerHour: Math.round(slope(judged) * 60),
-  growth,
+  atRest: { before, after },
+  growth: { ...growth, rss: last / first },
   violations: violations.length,
   exit: code,
 }
 process.stdout.write(`${JSON.stringify(result, null, 1)}\n${violations.slice(0, 50).join('\n')}\n`)
 if (values.plot) writeFileSync(values.plot, soakPlot(readings))
-const isFlat = Object.values(growth).every((ratio) => ratio < Number(values.limit))
+const isFlat =
+  Object.values(growth).every((ratio) => ratio < Number(values.limit)) &&
+  last / first < Number(values['rss-limit'])
 if (violations.length > 0 || code !== 0 || !isFlat) process.exitCode = 1
 
 function median(values: readonly number[]): number {
