@@ -176,8 +176,8 @@ async function ask(
 ): Promise<Answered | { readonly failure: Failure }> {
   const started = context.clock.now()
   const group = rows[0]?.sample.group
-  const { trace, modelTime } = context.job
-  modelTime?.begin(started)
+  const { trace, waitTime } = context.job
+  waitTime?.begin(started)
   try {
     return await context.models.ask<AskName>({
       model,
@@ -198,7 +198,7 @@ async function ask(
     if (error instanceof AskError) return { failure: error.failure }
     throw error
   } finally {
-    modelTime?.end(context.clock.now())
+    waitTime?.end(context.clock.now())
   }
 }
 

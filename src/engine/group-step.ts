@@ -27,7 +27,9 @@ export async function groupTerm(
   const mayBeLate = Number.isFinite(waitMs)
   const isLate = (): boolean => mayBeLate && context.end.signal.aborted
   if (mayBeLate && size > groups.membersOf(sample).length) {
+    job.waitTime?.begin(clock.now())
     const held = await context.cohorts.join(step, { context, sample, row }, { size, least, waitMs })
+    job.waitTime?.end(clock.now())
     return held === incomplete ? failed(context, step, tooFew(least)) : held
   }
   const term = await groups.together(

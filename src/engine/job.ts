@@ -4,7 +4,7 @@ import type { Sample, Unreadable } from '../sample/sample.ts'
 import type { Trace } from '../tracing/trace.ts'
 import type { Client } from './deadline.ts'
 import type { DrawnEvent } from './events.ts'
-import type { ModelTime } from './model-time.ts'
+import type { WaitTime } from './wait-time.ts'
 
 /** The rows of one request. What may be absent may be undefined: a request's own copies of an object cost more than a rule. */
 export interface ScoreRequest {
@@ -17,8 +17,8 @@ export interface ScoreRequest {
   readonly requestId?: string | undefined
   /** Where the request stands in a trace; absent: in none. */
   readonly trace?: Trace | undefined
-  /** Told of the time that questions are at models. */
-  readonly modelTime?: ModelTime | undefined
+  /** Told of the time in which the request waits for others. */
+  readonly waitTime?: WaitTime | undefined
   /** Refused with RG_OVERLOADED where its questions would wait too long for their models; absent: they wait. */
   readonly isRefusable?: boolean | undefined
   /** Called once a row, as soon as its outcome is final; in any order. */

@@ -25,7 +25,7 @@ import type { ServingOptions } from './serving.ts'
 import { openSuccession } from './succession.ts'
 
 export type { DrawnEvent } from '../engine/events.ts'
-export { ModelTime } from '../engine/model-time.ts'
+export { WaitTime } from '../engine/wait-time.ts'
 export type { Forwarded } from '../models/forwarded.ts'
 export { AskError, type ModelSnapshot } from '../models/models.ts'
 export type { Scored, ScoreJob } from './score-job.ts'

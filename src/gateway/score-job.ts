@@ -44,7 +44,7 @@ export function scoreBy(
     const { group } = plan
     served = { ...served, group: { ...group, waitMs: Math.min(group.waitMs, patience / 2) } }
   }
-  const { rows, signal, run, trainingStep, requestId, trace, modelTime, isRefusable, onOutcome, onDrawn } =
+  const { rows, signal, run, trainingStep, requestId, trace, waitTime, isRefusable, onOutcome, onDrawn } =
     job
   const scoring = engine.score({
     plan: served,
@@ -55,7 +55,7 @@ export function scoreBy(
     trainingStep,
     requestId,
     trace,
-    modelTime,
+    waitTime,
     isRefusable,
     onOutcome,
     onDrawn,

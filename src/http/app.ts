@@ -11,7 +11,7 @@ import { endConnections } from './closing.ts'
 import { serveDocs } from './docs.ts'
 import { answerErrors, answerFrameworkError } from './errors.ts'
 import { openKeyLimits } from './key-limits.ts'
-import { measureModelTime, overheadMs } from './model-time.ts'
+import { measureWaits, overheadMs } from './wait-time.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { healthRoutes } from './routes/health.ts'
 import { inspectorRoutes } from './routes/inspector.ts'
@@ -70,7 +70,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     done()
   })
   traceRequests(app)
-  measureModelTime(app)
+  measureWaits(app)
   secureReplies(app)
   endConnections(app, () => gateway.isLeaving)
   const keyLimits = openKeyLimits(clock, metrics.requests.keyRefused)

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { parse } from 'yaml'
-import { ModelTime } from '../../src/gateway/gateway.ts'
+import { WaitTime } from '../../src/gateway/gateway.ts'
 import { createApp } from '../../src/http/app.ts'
 import type { Instruments } from '../../src/telemetry/metrics/instruments.ts'
 import { metricsBy, openMetrics } from '../../src/telemetry/metrics/metrics.ts'
@@ -56,8 +56,8 @@ t.test('every metric has its row with its labels on docs/operations.md, and no r
     t.ok(standard.includes(name), name)
 })
 
-t.test('a request is at its models from its first question until none is under way', async (t) => {
-  const time = new ModelTime()
+t.test('a request waits from the first thing that it waits for until there is none', async (t) => {
+  const time = new WaitTime()
   t.equal(time.until(5), 0)
   time.begin(10)
   time.begin(15)
@@ -99,6 +99,7 @@ const gateway = await testGateway(
     judged: { steps: [{ name: 'q', function: 'digit-judge', model: 'judge' }] },
     ruled: { steps: [{ name: 'rule', function: 'echo-rule' }] },
     one: { steps: [{ name: 'rule', function: 'echo-rule' }] },
+    grouped: { group: { wait_s: 60, min: 1 }, steps: [{ name: 'rank', function: 'rank-rule' }] },
   },
   { clock, events: metrics, env: { TRAINER: trainer, READER: reader } },
 )
@@ -131,6 +132,15 @@ t.test('what the gateway took itself is told apart, and no request makes series 
   const [later, more] = (await overhead()).map(Number)
   t.equal(later, count + 2)
   t.ok((more ?? 0) > sum)
+
+  const before = (await overhead()).map(Number)
+  const sample = { prompt: 'p', response: '1', group_id: 'g', group_size: 2, group_index: 0 }
+  const early = post('/v1/score', { reward: 'grouped', samples: [sample] })
+  for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate)
+  clock.advance(60_000)
+  t.equal((await early).json().results[0].valid, true)
+  const [answered, own] = before
+  t.strictSame(await overhead(), [Number(answered) + 1, own], 'nor the minute that it waited for siblings')
 
   const body = { query: ['p1', 'p1'], prompts: ['p', 'p'] }
   for (const _ of [1, 2, 3]) t.equal((await post('/wire/openrlhf/ruled', body)).statusCode, 200)

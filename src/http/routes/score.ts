@@ -9,7 +9,7 @@ import { odditiesOf } from '../body.ts'
 import { Explanation } from '../explanation.ts'
 import { whenGone } from '../gone.ts'
 import type { KeyLimits } from '../key-limits.ts'
-import { timeModels } from '../model-time.ts'
+import { timeWaits } from '../wait-time.ts'
 import { traceOf } from '../tracing.ts'
 import { jsonSchemaOf, type ZodApp } from '../validation.ts'
 
@@ -62,7 +62,7 @@ export function scoreRoutes(app: ZodApp, gateway: Gateway, limits: KeyLimits): v
       requestId: request.id,
       trace: traceOf(request),
       isRefusable: true,
-      modelTime: timeModels(request),
+      waitTime: timeWaits(request),
       trainingStep,
       run,
     }

@@ -10,7 +10,7 @@ import type { WireSettings } from '../../wire/wire-settings.ts'
 import { digestOf, odditiesOf } from '../body.ts'
 import { goneSignal } from '../gone.ts'
 import type { KeyLimits } from '../key-limits.ts'
-import { timeModels } from '../model-time.ts'
+import { timeWaits } from '../wait-time.ts'
 import { traceOf } from '../tracing.ts'
 import type { ZodApp } from '../validation.ts'
 import { groupJob, shapeOf } from '../wires/wire-reward.ts'
@@ -86,8 +86,8 @@ async function answer(
       // It goes before the reward's own; what fails is for the wire to say.
       ...(onInvalid !== undefined && onInvalid !== 'fail' && { onInvalid }),
       ...(run !== undefined && { run }),
-      // Waiting for the others of a group is no work of the gateway's.
-      ...(grouped.holdsGroups ? grouped : { modelTime: timeModels(request) }),
+      ...grouped,
+      waitTime: timeWaits(request),
     })
   })
   if (isRepeat) repeated(wire.name)

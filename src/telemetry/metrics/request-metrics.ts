@@ -20,7 +20,7 @@ export function requestMetrics(make: Instruments): RequestMetrics {
   )
   const overheads = make.histogram(
     'request_overhead_seconds',
-    'Time of a request in which none of its questions was at a model: what the gateway itself took.',
+    'Time of a request in which it waited neither for a model nor for other answers of its group: what the gateway itself took.',
     ['route'],
     overheadBuckets,
   )
