@@ -1,6 +1,6 @@
 import type { KnownAnswers } from '../dataset/known-answers.ts'
 import type { Json } from '../sample/json.ts'
-import type { Sample } from '../sample/sample.ts'
+import { promptText } from '../sample/prompt-text.ts'
 import type { Subject } from './attack.ts'
 
 /** A row of the user whose sample's response is a right answer, and wrong ones where they are given. */
@@ -12,11 +12,8 @@ export function subjectOf({ sample, nearMisses }: AuditRow): Subject {
   const wrong = truth === null ? null : otherThan(truth)
   const made = truth === null || wrong === null ? null : replaced(sample.response, truth, wrong)
   const nears = nearMisses.length > 0 ? nearMisses : [made].flatMap((text) => text ?? [])
-  return { sample, prompt: promptText(sample), truth, wrong, near: nears[0] ?? null, nears }
+  return { sample, prompt: promptText(sample.prompt), truth, wrong, near: nears[0] ?? null, nears }
 }
-
-const promptText = ({ prompt }: Sample): string =>
-  typeof prompt === 'string' ? prompt : prompt.map(({ content }) => content).join('\n')
 
 const longestTruth = 200
 

@@ -15,12 +15,12 @@ export interface Groups {
     sample: Sample,
     entry: E | null,
     run: (entries: readonly E[]) => Promise<readonly R[]>,
-    patience: Patience,
+    patience: Quorum,
   ): Promise<R | null | typeof incomplete>
 }
 
 /** How long a group that began to gather waits for the rest, and what it needs. */
-export interface Patience {
+export interface Quorum {
   /** Members that must have arrived. */
   readonly least: number
   /** Calls `end` when the waiting is over; the returned function takes that back. */
@@ -92,7 +92,7 @@ class Group {
 
 type Run = (entries: readonly unknown[]) => Promise<readonly unknown[]>
 
-function gather(members: readonly Sample[], run: Run, { least, after }: Patience): Gathering {
+function gather(members: readonly Sample[], run: Run, { least, after }: Quorum): Gathering {
   const entries = new Map<Sample, unknown>()
   let start = (): void => {}
   const over = new Promise<void>((resolve) => {

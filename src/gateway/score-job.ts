@@ -44,8 +44,7 @@ export function scoreBy(
     const { group } = plan
     served = { ...served, group: { ...group, waitMs: Math.min(group.waitMs, patience / 2) } }
   }
-  const { rows, signal, run, trainingStep, requestId, trace, waitTime, isRefusable, onOutcome, onDrawn } =
-    job
+  const { rows, signal, run, trainingStep, requestId, trace, waitTime, isRefusable, onOutcome, onDrawn } = job
   const scoring = engine.score({
     plan: served,
     deadline: clock.now() + patience,

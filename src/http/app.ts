@@ -11,7 +11,6 @@ import { endConnections } from './closing.ts'
 import { serveDocs } from './docs.ts'
 import { answerErrors, answerFrameworkError } from './errors.ts'
 import { openKeyLimits } from './key-limits.ts'
-import { measureWaits, overheadMs } from './wait-time.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { healthRoutes } from './routes/health.ts'
 import { inspectorRoutes } from './routes/inspector.ts'
@@ -22,6 +21,7 @@ import { wireRoutes } from './routes/wires.ts'
 import { secureReplies } from './security-headers.ts'
 import { traceRequests } from './tracing.ts'
 import { useZod, type ZodProvider } from './validation.ts'
+import { measureWaits, overheadMs } from './wait-time.ts'
 
 /** What an app serves, and its limits. */
 export interface AppOptions {

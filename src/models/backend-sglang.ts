@@ -1,4 +1,5 @@
 import type { AskName, Asks } from '../contract/index.ts'
+import { promptText } from '../sample/prompt-text.ts'
 import type { Backend, Translation } from './backend.ts'
 import { Fault } from './fault.ts'
 import type { ModelConfig } from './model-config.ts'
@@ -81,7 +82,8 @@ export function sglangBackend(config: ModelConfig): Backend {
     tokens: {
       translate: (input) => ({
         path: '/tokenize',
-        body: `${model},"prompt":${JSON.stringify(textOf(input))}}`,
+        // It counts the tokens of text alone: a conversation's are counted without its template.
+        body: `${model},"prompt":${JSON.stringify(promptText(input))}}`,
       }),
       read(value) {
         const { count } = objectOf(value)
@@ -91,7 +93,3 @@ export function sglangBackend(config: ModelConfig): Backend {
     },
   }
 }
-
-/** SGLang counts the tokens of text alone: a conversation's are counted without its template. */
-const textOf = (input: Rendered): string =>
-  typeof input === 'string' ? input : input.map(({ content }) => content).join('\n')

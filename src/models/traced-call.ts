@@ -1,6 +1,6 @@
 import type { Span, Trace } from '../tracing/trace.ts'
 import type { CallEnd } from './events.ts'
-import type { Message } from './transport.ts'
+import type { HttpMessage } from './transport.ts'
 
 /** The span of one call; null where the question is not traced. */
 export const beginCall = (
@@ -28,5 +28,5 @@ export const headersWith = (
 ): Record<string, string> => (trace ? { ...headers, ...trace.headers } : headers)
 
 /** The message, telling its server where it stands in the trace. */
-export const traced = (message: Message, trace: Trace | undefined): Message =>
+export const traced = (message: HttpMessage, trace: Trace | undefined): HttpMessage =>
   trace ? { ...message, headers: headersWith(message.headers, trace) } : message

@@ -3,7 +3,7 @@ import { Fault } from './fault.ts'
 import { afterTurn } from './turn.ts'
 
 /** Bytes to one server. */
-export interface Message {
+export interface HttpMessage {
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly headers: Record<string, string>
@@ -61,7 +61,7 @@ let underWay = 0
 const soon = (fn: () => void): void => (underWay === 0 ? fn() : afterTurn(fn))
 
 /** Sends a message and reads the whole reply. `basePath` goes before its path. */
-export function send(pool: Pool, message: Message, basePath = ''): Exchange {
+export function send(pool: Pool, message: HttpMessage, basePath = ''): Exchange {
   let isUnderWay = false
   const over = () => {
     if (isUnderWay) underWay -= 1

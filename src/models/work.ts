@@ -1,6 +1,6 @@
 import type { AskName } from '../contract/index.ts'
 import type { Trace } from '../tracing/trace.ts'
-import type { Message, Reply } from './transport.ts'
+import type { HttpMessage, Reply } from './transport.ts'
 
 /** An answer with what it cost. */
 export interface Reading<T> {
@@ -12,7 +12,7 @@ export interface Reading<T> {
 /** A message, and how to read its reply. */
 export interface Work<T> {
   readonly ask: AskName
-  readonly message: Message
+  readonly message: HttpMessage
   /** Where its calls stand in a trace; absent: in none. */
   readonly trace?: Trace | undefined
   /** The beginning that it shares with others; '' for none. */

@@ -1,3 +1,4 @@
+import { promptText } from '../sample/prompt-text.ts'
 import type { Findings } from './finding.ts'
 import { type Item, turnsOf } from './item.ts'
 import { garbledPiece } from './readable.ts'
@@ -16,7 +17,7 @@ export function lookAtTexts(item: Item, findings: Findings): void {
   if (said.length > 0 && turns.at(-1)?.role === 'assistant')
     findings.add('chat-form', 'the prompt ends with a turn of the assistant', place)
   const texts = [
-    ['the prompt', turns.map(({ content }) => content).join('\n')],
+    ['the prompt', promptText(turns)],
     ['the ground truth', typeof sample.groundTruth === 'string' ? sample.groundTruth : ''],
     ['the right answer', gold ?? ''],
     ['a judge prompt', [sample.rmPrompt ?? '', ...Object.values(sample.rmPrompts)].join('\n')],

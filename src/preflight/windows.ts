@@ -1,5 +1,6 @@
 import type { Forwarded } from '../models/forwarded.ts'
 import { AskError, type Rendered } from '../models/models.ts'
+import { promptText } from '../sample/prompt-text.ts'
 import type { Findings } from './finding.ts'
 import type { OpenedReward } from './opened-reward.ts'
 
@@ -65,7 +66,7 @@ export class Windows {
     try {
       const reply = await models.forward(model, {
         path: '/tokenize',
-        body: isPlain ? { prompt: plainText(text) } : { messages: text },
+        body: isPlain ? { prompt: promptText(text) } : { messages: text },
         deadline: clock.now() + patienceMs,
         signal: this.#signal,
       })
@@ -111,9 +112,6 @@ function counted(status: number, text: string): Counted | string {
 }
 
 const estimated = (text: Rendered): number => Math.ceil(bytesOf(text) / bytesOfToken)
-
-const plainText = (text: Rendered): string =>
-  typeof text === 'string' ? text : text.map(({ content }) => content).join('\n')
 
 /** With room for what a chat template adds. */
 const bytesOf = (text: Rendered): number =>

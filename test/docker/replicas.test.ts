@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { startSimulatedServer } from '../../src/simulate/server.ts'
-import { freePorts, Replica, startBalancer, startHaproxy, withoutHaproxy } from '../support/replicas.ts'
+import { freePorts } from '../support/free-ports.ts'
+import { Replica, startBalancer, startHaproxy, withoutHaproxy } from '../support/replicas.ts'
 
 /** Trainers a proxy, each with one sample under way; more for a figure than for a test. */
 const load = Number(process.env.LOAD ?? 2)

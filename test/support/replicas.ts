@@ -1,26 +1,13 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  createServer as createHttpServer,
-  type IncomingMessage,
-  request,
-  type ServerResponse,
-} from 'node:http'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
+import { freePort } from './free-ports.ts'
 
 /** Why tests with the real HAProxy are left out on this machine; false where it is there. */
 export const withoutHaproxy: string | false =
   spawnSync('haproxy', ['-v']).status === 0 ? false : 'haproxy is not installed (apt-get install haproxy)'
-
-/** Addresses at which nothing listens. */
-export async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
-  await Promise.all(servers.map((server) => once(server, 'listening')))
-  const ports = servers.map((server) => (server.address() as AddressInfo).port)
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
-  return ports
-}
 
 /** A gateway in a process of its own, at one address over all its restarts. */
 export class Replica {
@@ -57,7 +44,7 @@ export class Replica {
 /** Sends each request to the next port, and again to another where none listens, none answers, or one is ending. */
 export async function startBalancer(t: Test, ports: readonly number[]): Promise<string> {
   let turn = 0
-  const server = createHttpServer(async (incoming, response) => {
+  const server = createServer(async (incoming, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of incoming) chunks.push(chunk)
     const first = turn++
@@ -92,7 +79,7 @@ function pipe(answer: IncomingMessage, response: ServerResponse): void {
 
 /** The real HAProxy with the config of docker/, before two replicas. */
 export async function startHaproxy(t: Test, ports: readonly number[]): Promise<string> {
-  const [port] = await freePorts(1)
+  const port = await freePort()
   const [first, second] = ports.map((replica) => `127.0.0.1:${replica}`)
   const env = { ...process.env, BIND: `127.0.0.1:${port}`, GATEWAY_0: first, GATEWAY_1: second }
   const child = spawn('haproxy', ['-db', '-f', 'docker/haproxy/haproxy.cfg'], { env, stdio: 'ignore' })

@@ -1,5 +1,9 @@
 const beyond = /[^\0-\x7f]/
 
+/** By character code below 128: 1 for what a pattern of one character matches. */
+export const asciiTable = (pattern: RegExp): Uint8Array =>
+  Uint8Array.from({ length: 128 }, (_, code) => Number(pattern.test(String.fromCharCode(code))))
+
 /** The first characters of most texts that are not ASCII tell. */
 const beginning = 256
 

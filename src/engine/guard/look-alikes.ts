@@ -1,4 +1,4 @@
-import { isAscii } from './ascii.ts'
+import { asciiTable, isAscii } from './ascii.ts'
 import * as token from './tokens.ts'
 import * as verdict from './verdicts.ts'
 
@@ -8,16 +8,12 @@ export const mark = '·'
 /** Where a look-alike can begin, or in the case of a verdict's label, end. */
 const candidate = /\n|<(?=[|｜/A-Za-z])|\[(?=[[/A-Zgs])|[:：](?=[\s"'`*_“‘[(]{0,7}[-+.A-Za-z\d０-９])|[⟦⟧]/g
 
-/** By character code below 128: 1 for what the pattern matches. */
-const among = (pattern: RegExp): Uint8Array =>
-  Uint8Array.from({ length: 128 }, (_, code) => Number(pattern.test(String.fromCharCode(code))))
-
 /** The same in ASCII: a character, and what follows it where a look-alike begins. */
 const asciiCandidates = [
-  { character: '\n', next: among(/[\s\S]/) },
-  { character: '<', next: among(/[|/A-Za-z]/) },
-  { character: '[', next: among(/[[/A-Zgs]/) },
-  { character: ':', next: among(/[\s"'`*_[(\-+.A-Za-z\d]/) },
+  { character: '\n', next: asciiTable(/[\s\S]/) },
+  { character: '<', next: asciiTable(/[|/A-Za-z]/) },
+  { character: '[', next: asciiTable(/[[/A-Zgs]/) },
+  { character: ':', next: asciiTable(/[\s"'`*_[(\-+.A-Za-z\d]/) },
 ]
 
 /** Which look-alikes are broken. */

@@ -1,3 +1,5 @@
+import { asciiTable } from './ascii.ts'
+
 /** Words of control tokens in angle brackets: `<s>`, `</think>`, `<start_of_turn>`, `<extra_0>`, `<tool_call>`. */
 const tagged =
   'SYS|s|bos|eos|pad|unk|sop|eop|eod|end_of_text|think|thinking|thought|tool_call|tool_response|tool_result|' +
@@ -24,6 +26,5 @@ export const turn = new RegExp(
   'iy',
 )
 
-/** By character code below 128: 1 for what `turn` can begin with. */
-export const turnStarts = new Uint8Array(128)
-for (const start of ' \t>#*_[(adeghjsuADEGHJSU') turnStarts[start.charCodeAt(0)] = 1
+/** What `turn` can begin with. */
+export const turnStarts = asciiTable(/[ \t>#*_[(adeghjsu]/i)

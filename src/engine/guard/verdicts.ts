@@ -1,3 +1,5 @@
+import { asciiTable } from './ascii.ts'
+
 const words = 'yes|no|true|false|(?:in)?correct|pass(?:ed)?|fail(?:ed)?|right|wrong|tie'
 const labels = 'score|rating|grade|verdict|judge?ment|evaluation|reward'
 
@@ -29,6 +31,5 @@ export const labelReach = 32
 export const bareLine =
   /([ \t"'`*_([]{0,4})(?:YES|NO|TRUE|FALSE|CORRECT|INCORRECT|PASS|FAIL)[ \t"'`*_)\].!]{0,4}(?:\r?\n|$)/y
 
-/** By character code below 128: 1 for what `bareLine` can begin with. */
-export const bareStarts = new Uint8Array(128)
-for (const start of ' \t"\'`*_([CFINPTY') bareStarts[start.charCodeAt(0)] = 1
+/** What `bareLine` can begin with. */
+export const bareStarts = asciiTable(/[ \t"'`*_([CFINPTY]/)

@@ -9,9 +9,9 @@ import { odditiesOf } from '../body.ts'
 import { Explanation } from '../explanation.ts'
 import { whenGone } from '../gone.ts'
 import type { KeyLimits } from '../key-limits.ts'
-import { timeWaits } from '../wait-time.ts'
 import { traceOf } from '../tracing.ts'
 import { jsonSchemaOf, type ZodApp } from '../validation.ts'
+import { timeWaits } from '../wait-time.ts'
 
 /** Samples of a request that wants to be explained: its answer holds each question whole. */
 const mostExplained = 64

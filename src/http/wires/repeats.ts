@@ -31,7 +31,7 @@ interface Kept {
   readonly characters: number
 }
 
-interface Flight {
+interface Pending {
   readonly result: Promise<Scored>
   readonly controller: AbortController
   waiting: number
@@ -41,7 +41,7 @@ interface Flight {
 export function openRepeats(clock: Clock, limits: RepeatLimits = repeatLimits): Repeats {
   // In the order of their age.
   const kept = new Map<string, Kept>()
-  const flights = new Map<string, Flight>()
+  const pending = new Map<string, Pending>()
   let characters = 0
   const drop = (key: string, entry: Kept) => {
     kept.delete(key)
@@ -67,34 +67,34 @@ export function openRepeats(clock: Clock, limits: RepeatLimits = repeatLimits): 
     characters += entry.characters
     tidy()
   }
-  const begin = (key: string, work: (signal: AbortSignal) => Promise<Scored>): Flight => {
+  const begin = (key: string, work: (signal: AbortSignal) => Promise<Scored>): Pending => {
     const controller = new AbortController()
-    const flight: Flight = { result: work(controller.signal), controller, waiting: 0 }
+    const one: Pending = { result: work(controller.signal), controller, waiting: 0 }
     const land = () => {
-      if (flights.get(key) === flight) flights.delete(key)
+      if (pending.get(key) === one) pending.delete(key)
     }
-    flight.result.then((scored) => {
+    one.result.then((scored) => {
       land()
       if (!controller.signal.aborted && isFinal(scored)) keep(key, scored)
     }, land)
-    flights.set(key, flight)
-    return flight
+    pending.set(key, one)
+    return one
   }
   return {
     join(key, gone, work) {
       tidy()
       const done = kept.get(key)
       if (done) return Promise.resolve(done.scored)
-      const flight = flights.get(key) ?? begin(key, work)
-      flight.waiting++
+      const one = pending.get(key) ?? begin(key, work)
+      one.waiting++
       const leave = () => {
-        if (--flight.waiting > 0) return
-        if (flights.get(key) === flight) flights.delete(key)
-        flight.controller.abort()
+        if (--one.waiting > 0) return
+        if (pending.get(key) === one) pending.delete(key)
+        one.controller.abort()
       }
       if (gone.aborted) leave()
       else gone.addEventListener('abort', leave, { once: true })
-      return flight.result.finally(() => gone.removeEventListener('abort', leave))
+      return one.result.finally(() => gone.removeEventListener('abort', leave))
     },
   }
 }

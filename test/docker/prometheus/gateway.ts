@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { type SimulatedServer, startSimulatedServer } from '../../../src/simulate/server.ts'
-import { freePort } from './server.ts'
+import { freePort } from '../../support/free-ports.ts'
 
 /** The keys of the gateway, by their names. */
 export const keys = {

@@ -1,12 +1,11 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { parse, stringify } from 'yaml'
+import { freePort } from '../../support/free-ports.ts'
 
 /** A Prometheus with the shipped config, but for its target, a key and a shorter interval. */
 export interface RealPrometheus {
@@ -26,15 +25,6 @@ export function requirePrograms(): void {
       throw new Error(`${program} is not here; Debian's package is called prometheus`)
     }
   }
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 /** Scrapes `target`, a `host:port`, every second with a key. */
