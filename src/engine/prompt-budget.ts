@@ -1,5 +1,6 @@
 import type { Asks } from '../contract/index.ts'
 import type { CallRow } from '../functions/function-host.ts'
+import { allOrNone, type Stop } from '../models/abort.ts'
 import { AskError, type Rendered } from '../models/models.ts'
 import type { PlanStep, PromptBudget } from '../plan/plan.ts'
 import type { Failure } from '../sample/failure.ts'
@@ -109,7 +110,10 @@ async function longest(
   budget: PromptBudget,
   texts: readonly Rendered[],
 ): Promise<number> {
-  const counts = await Promise.all(texts.map((text) => tokensOf(context, model, budget, text)))
+  const counts = await allOrNone(
+    context.end.signal,
+    texts.map((text) => (stop) => tokensOf(context, model, budget, text, stop)),
+  )
   return Math.max(0, ...counts)
 }
 
@@ -119,6 +123,7 @@ async function tokensOf(
   model: string,
   { maxTokens }: PromptBudget,
   text: Rendered,
+  signal: Stop | AbortSignal = context.end.signal,
 ): Promise<number> {
   const bytes = bytesOf(text)
   if (bytes <= maxTokens) return bytes
@@ -126,7 +131,7 @@ async function tokensOf(
   if (least > maxTokens) return Math.ceil(bytes / 4)
   return context.models.countTokens(model, text, {
     deadline: context.job.deadline,
-    signal: context.end.signal,
+    signal,
   })
 }
 

@@ -53,3 +53,18 @@ export class Stop {
     if (this.#waiting) runAll(this.#waiting)
   }
 }
+
+/** The results of pieces of one work, in order. The first that fails stops the others, and it rejects with that. */
+export async function allOrNone<T>(
+  signal: AbortSignal | Stop,
+  pieces: readonly ((stop: Stop) => Promise<T>)[],
+): Promise<T[]> {
+  const own = new Stop()
+  const off = whenAborted(signal, () => own.stop())
+  try {
+    return await Promise.all(pieces.map((piece) => piece(own)))
+  } finally {
+    off()
+    own.stop()
+  }
+}

@@ -5,7 +5,7 @@
  */
 import type { Asks } from '../contract/index.ts'
 import type { Trace } from '../tracing/trace.ts'
-import type { Stop } from './abort.ts'
+import { allOrNone, type Stop } from './abort.ts'
 import type { Settings } from './backend.ts'
 import { shares } from './choose.ts'
 import { type Dispatched, type Dispatcher, dispatch, Undone } from './dispatch.ts'
@@ -45,7 +45,10 @@ export class LabelScorer {
     stop: Stop,
     trace?: Trace,
   ): Promise<Dispatched<Shares>> {
-    const ids = await Promise.all(labels.map((label) => this.#idOf(label, stop)))
+    const ids = await allOrNone(
+      stop,
+      labels.map((label) => (own) => this.#idOf(label, own)),
+    )
     if (new Set(ids).size < ids.length) throw refused('two labels are the same token')
     const thinking = sampling.thinking ?? false
     const prompt =
@@ -53,8 +56,9 @@ export class LabelScorer {
         ? { prompt: question }
         : { messages: question, chat_template_kwargs: { enable_thinking: thinking, thinking } }
     const tokens = await this.#tokens(prompt, stop, trace)
-    const scored = await Promise.all(
-      ids.map((_, at) => this.#probability(tokens, rotated(ids, at), prefix, stop, trace)),
+    const scored = await allOrNone(
+      stop,
+      ids.map((_, at) => (own) => this.#probability(tokens, rotated(ids, at), prefix, own, trace)),
     )
     const mass = new Map(labels.map((label, at) => [label, (scored[at] as Dispatched<number>).answer]))
     const [first] = scored as [Dispatched<number>]

@@ -263,3 +263,31 @@ t.test('the look-up of a label outlives the question that began it', async (t) =
   t.equal(server.seen.filter(({ body }) => body.prompt === 'a').length, 2, 'a known label is not looked up')
   t.match(server.seen.at(-1)?.body, { model: 'm', items: [[100]], apply_softmax: false })
 })
+
+t.test('where one label cannot be scored, nobody waits for the others', async (t) => {
+  const { models, server } = await judge(
+    t,
+    [
+      (seen, response) => {
+        const { path, body } = seen
+        if (path === '/tokenize')
+          return {
+            tokens: Array.from(body.prompt as string, (letter) => letter.charCodeAt(0)),
+            max_model_len: 99,
+          }
+        if (body.label_token_ids[0] === 97) return hang(seen, response)
+        // Once the other call is there, so that it is under way when this one fails.
+        return server.saw(5).then(() => json(response, { error: { message: 'no' } }, 400))
+      },
+    ],
+    { choose: { endpoint: 'generative_scoring' }, retry: { max: 0 } },
+  )
+  const asked = models.ask({
+    ...question('q', systemClock.now() + 60_000),
+    ask: 'choose',
+    input: { question: 'q', labels: ['a', 'b'] },
+  })
+  t.match(await failureOf(asked), { kind: 'judge_rejected' })
+  t.equal(models.snapshot()[0]?.instances[0]?.inFlight, 0)
+  await server.seen.find(({ body }) => body.label_token_ids?.[0] === 97)?.closed
+})
