@@ -3,6 +3,7 @@ import type { AskName } from '../contract/index.ts'
 import type { Trace } from '../tracing/trace.ts'
 import { Stop } from './abort.ts'
 import type { Backend, Settings } from './backend.ts'
+import { abandoned } from './call.ts'
 import { type Dispatched, Undone } from './dispatch.ts'
 import { Fault } from './fault.ts'
 import type { RenderedInput } from './models.ts'
@@ -84,7 +85,10 @@ export class Batcher {
   #send(key: string, { shared, items, cancelTimer }: Batch): void {
     this.#open.delete(key)
     cancelTimer()
-    const waiting = items.filter(({ stop }) => !stop.aborted)
+    const waiting: Item[] = []
+    for (const item of items)
+      if (item.stop.aborted) item.reject(new Undone(abandoned(), []))
+      else waiting.push(item)
     if (waiting.length === 0) return
     this.#underWay += 1
     void this.#run(shared, waiting).then(() => {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { fakeClock } from '../support/clock.ts'
-import { failureOf, judge } from '../support/models.ts'
+import { configOf, failureOf, judge } from '../support/models.ts'
 import { json, type Script, type Seen } from '../support/scripted-server.ts'
 
 const scores = (input: string[]) => ({
@@ -189,3 +189,16 @@ t.test(
     t.match(await none, { kind: 'cancelled' })
   },
 )
+
+t.test('a model whose askers left a batch before it was sent has nothing under way', async (t) => {
+  const clock = fakeClock()
+  const { ask, models, server } = await judge(t, [classify], {}, { clock })
+  const client = new AbortController()
+  const gone = failureOf(ask('a', { ask: 'classify', signal: client.signal }))
+  client.abort()
+  t.match(await gone, { kind: 'cancelled' })
+  const later = models.next({ judge: configOf([server.url], { revision: 'later' }) })
+  t.teardown(() => later.close())
+  await models.close()
+  t.equal(server.seen.length, 0, 'it gave its instances back and was asked for nothing')
+})
