@@ -123,9 +123,12 @@ export class Membership {
   }
 
   async #leave(member: Member): Promise<void> {
+    const { pool } = this.#model.parts.dispatcher
+    // An admin, the file and a reload may all have waited for its last call.
+    if (!pool.members.includes(member)) return
     this.#probes.get(member)?.()
     this.#probes.delete(member)
-    this.#model.parts.dispatcher.pool.remove(member)
+    pool.remove(member)
     await this.#registry.release(member)
   }
 }

@@ -59,6 +59,21 @@ t.test('an address fits a pattern whole, a star stands for one name', async (t) 
   t.ok(performance.now() - started < 1000)
 })
 
+t.test('who is removed by several at once takes no other with it', async (t) => {
+  const { ask, models, servers } = await judge(t, [yes, yes, yes])
+  const [, two, three] = servers as [ScriptedServer, ScriptedServer, ScriptedServer]
+  const { held, hold } = holding()
+  for (const server of servers) server.script = hold
+  const asked = Array.from({ length: 12 }, (_, i) => ask(`q${i}`))
+  await until(() => held.length === 12)
+  const removals = [two, two, three].map(({ url }) => models.removeInstance('judge', url))
+  for (const answer of held) answer()
+  await Promise.all([...asked, ...removals])
+  t.match(models.snapshot()[0], { instances: [{ address: servers[0]?.url, state: 'ready' }] })
+  for (const server of servers) server.script = yes
+  await ask('later')
+})
+
 t.test('an instance comes and goes while questions run, and none is lost', async (t) => {
   const { ask, models, servers } = await judge(t, [yes, yes], { allow: ['http://127.0.0.1:*'] })
   const [one, two] = servers as [ScriptedServer, ScriptedServer]
