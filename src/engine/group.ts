@@ -15,7 +15,7 @@ export interface Groups {
     sample: Sample,
     entry: E | null,
     run: (entries: readonly E[]) => Promise<readonly R[]>,
-    patience: Quorum,
+    quorum: Quorum,
   ): Promise<R | null | typeof incomplete>
 }
 

@@ -2,14 +2,10 @@ import type { Clock } from '../clock.ts'
 import type { Stop } from './abort.ts'
 import type { Member } from './balance.ts'
 import type { ModelEvents } from './events.ts'
-import { Fault } from './fault.ts'
+import { abandoned, Fault } from './fault.ts'
 import { beginCall, tokenFacts, traced } from './traced-call.ts'
 import { send } from './transport.ts'
 import type { Reading, Work } from './work.ts'
-
-/** What a call fails with that nobody waits for any more. */
-export const abandoned = (): Fault =>
-  new Fault('cancelled', 'nobody waits for the answer', { remedy: 'give-up', blame: false })
 
 const noTokens = { prompt: 0, completion: 0 }
 

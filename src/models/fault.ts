@@ -37,6 +37,10 @@ export class Fault extends Error {
   }
 }
 
+/** What a call fails with that nobody waits for any more. */
+export const abandoned = (): Fault =>
+  new Fault('cancelled', 'nobody waits for the answer', { remedy: 'give-up', blame: false })
+
 /** What `read` returns, or the Fault that it throws. */
 export function orFault<T>(read: () => T): T | Fault {
   try {

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { Stop } from './abort.ts'
-import { Fault } from './fault.ts'
+import { abandoned, Fault } from './fault.ts'
 
 /** A model that shares its GPU memory with others, as its group sees it. */
 export interface Tenant {
@@ -43,9 +43,6 @@ interface Place {
   active: number
   readonly waiting: Set<Waiter>
 }
-
-const gone = (): Fault =>
-  new Fault('cancelled', 'nobody waits for the answer', { remedy: 'give-up', blame: false })
 
 /** Models that are never awake together. One has the GPU; the others' questions wait for their turn, all at once. */
 export class GpuGroup {
@@ -99,7 +96,7 @@ export class GpuGroup {
     return new Promise((resolve, reject) => {
       const off = stop.on(() => {
         place.waiting.delete(waiter)
-        reject(gone())
+        reject(abandoned())
       })
       const waiter: Waiter = {
         since: this.#clock.now(),

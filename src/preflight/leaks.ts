@@ -1,3 +1,4 @@
+import { promptText } from '../sample/prompt-text.ts'
 import type { Findings } from './finding.ts'
 import { type Item, turnsOf } from './item.ts'
 
@@ -9,10 +10,7 @@ const marks = [/####[ \t]*/g, /\\boxed\{/g, /<answer>\s*/g, /\b(?:answer|result|
 /** Whether the prompt gives the answer away. What the assistant said before may hold it: calls are made again. */
 export function lookForLeaks(item: Item, findings: Findings): void {
   const { place, gold, sample } = item
-  const prompt = turnsOf(item)
-    .filter(({ role }) => role !== 'assistant')
-    .map(({ content }) => content)
-    .join('\n')
+  const prompt = promptText(turnsOf(item).filter(({ role }) => role !== 'assistant'))
   const truth = typeof sample.groundTruth === 'number' ? String(sample.groundTruth) : sample.groundTruth
   const known = [
     ['the right answer', gold ?? ''],

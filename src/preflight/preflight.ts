@@ -7,6 +7,7 @@ import { knownAnswers } from '../dataset/known-answers.ts'
 import { type Lengths, LengthTally } from '../dataset/lengths.ts'
 import { eachRow, type RowSource } from '../dataset/row-source.ts'
 import { modelStepNames } from '../dataset/sample-rows.ts'
+import { promptText } from '../sample/prompt-text.ts'
 import { seeded } from '../statistics/seeded.ts'
 import { Columns } from './columns.ts'
 import { type Finding, Findings } from './finding.ts'
@@ -78,11 +79,7 @@ export async function preflight(job: PreflightJob): Promise<Report> {
       repeats.look(item)
       lookForLeaks(item, findings)
       chosen.add(item)
-      lengths.add(
-        turnsOf(item)
-          .map(({ content }) => content)
-          .join('\n'),
-      )
+      lengths.add(promptText(turnsOf(item)))
     }
     await truths.look(batch.items, signal)
     await questions.look(batch.items)
