@@ -3,7 +3,7 @@ import { defineModelReward, fill, mode, type Prompt, type Verdict } from '../src
 import { publishedMean, publishedVerdict } from '../src/extract/rider/published-marks.ts'
 import { replyOf } from '../src/extract/rider/reply.ts'
 import { riderSolutions, solutionMeanings } from '../src/extract/rider/solutions.ts'
-import { lastReadableObject, readMarks } from '../src/extract/rider/verdict-object.ts'
+import { readMarks, soleObject } from '../src/extract/rider/verdict-object.ts'
 import { afterThink } from '../src/extract/think.ts'
 
 const thoughtKey = 'Thought与Response一致性'
@@ -85,7 +85,7 @@ function publishedScore(text: string): number {
 
 function soundScore(text: string): Verdict {
   const region = afterThink(text)
-  const marks = region === null ? null : readMarks(lastReadableObject(region), [thoughtKey, solutionKey])
+  const marks = region === null ? null : readMarks(soleObject(region), [thoughtKey, solutionKey])
   const thought = marks?.get(thoughtKey)
   const solution = marks?.get(solutionKey)
   if (thought === undefined || solution === undefined) return null

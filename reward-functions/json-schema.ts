@@ -1,14 +1,14 @@
 import { z } from 'zod'
-import { defineRule, type Score } from '../src/contract/index.ts'
+import { defineRule, RuleTimeout, type Score } from '../src/contract/index.ts'
 import { answerAt, answerPlaces, soleFence } from '../src/extract/index.ts'
-import { schemaCheck } from '../src/extract/json/schema.ts'
+import { CheckTooLong, schemaCheck } from '../src/extract/json/schema.ts'
 
-/** The answer is JSON, alone or as the only fenced block, that satisfies the options' JSON Schema: 1 or 0. */
+/** The answer is JSON, alone or as the only fenced block, that satisfies the options' JSON Schema: 1 or 0. Numbers are exact. */
 export default defineRule({
   truth: z.unknown(),
   options: z.strictObject({
-    /** Draft 2020-12. `format` is not checked; `pattern` is RE2 syntax. */
-    schema: z.record(z.string(), z.unknown()).superRefine((schema, context) => {
+    /** Draft 2020-12, as an object or as its JSON text. `format` is not checked; `pattern` is RE2 syntax. */
+    schema: z.union([z.record(z.string(), z.unknown()), z.string()]).superRefine((schema, context) => {
       try {
         schemaCheck(schema)
       } catch (error) {
@@ -24,7 +24,17 @@ export default defineRule({
     const answer = answerAt(sample.response, place)
     if (!('text' in answer)) return { value: 0, details: { reason: answer.reason } }
     const fenced = fence === 'allow' ? soleFence(answer.text) : null
-    const reason = schemaCheck(schema)(fenced ?? answer.text)
+    const reason = reasonBy(schema, fenced ?? answer.text)
     return reason === null ? { value: 1 } : { value: 0, details: { reason } }
   },
 })
+
+function reasonBy(schema: object | string, text: string): string | null {
+  try {
+    return schemaCheck(schema)(text)
+  } catch (error) {
+    if (error instanceof CheckTooLong)
+      throw new RuleTimeout('the schema has too many ways to read the answer')
+    throw error
+  }
+}

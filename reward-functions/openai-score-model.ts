@@ -43,7 +43,9 @@ export default defineModelReward({
     const answer = afterThink(text)
     if (answer === null) return null
     const read = readJson(answer.trim())
-    if (!read || read.repeatedKeys || !(read.value instanceof Map)) return null
+    if (!read || read.repeatedKeys || read.constants || !(read.value instanceof Map)) return null
+    // Anything beside the two could be another verdict.
+    if ([...read.value.keys()].some((key) => key !== 'steps' && key !== 'result')) return null
     const result: unknown = read.value.get('result')
     return typeof result === 'number' ? result : null
   },

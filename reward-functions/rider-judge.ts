@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { defineModelReward, fill, mode, type Verdict } from '../src/contract/index.ts'
 import { publishedMean, publishedVerdict } from '../src/extract/rider/published-marks.ts'
 import { replyOf } from '../src/extract/rider/reply.ts'
-import { lastReadableObject, readMarks } from '../src/extract/rider/verdict-object.ts'
+import { readMarks, soleObject } from '../src/extract/rider/verdict-object.ts'
 import { afterThink } from '../src/extract/think.ts'
 
 const dimensions = ['维度一', '维度二', '维度三', '维度四', '维度五']
@@ -65,7 +65,7 @@ function publishedScore(text: string): number {
 function soundScore(text: string): Verdict {
   const region = afterThink(text)
   if (region === null) return null
-  const marks = readMarks(lastReadableObject(region), [...dimensions, wrongPlan, accurate, harmful])
+  const marks = readMarks(soleObject(region), [...dimensions, wrongPlan, accurate, harmful])
   if (!marks) return null
   const parts = Object.fromEntries([...marks].filter(([key]) => dimensions.includes(key)))
   if (marks.get(harmful) === 1) return { value: -1, parts, flags: ['harmful'] }

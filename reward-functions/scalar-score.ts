@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type ChatPrompt, chat, defineModelReward } from '../src/contract/index.ts'
+import { type ChatPrompt, chat, conversation, defineModelReward, type Prompt } from '../src/contract/index.ts'
 
 /** The number of a scalar (Bradley-Terry) reward model for the conversation; a critique in `after` follows the response. */
 export default defineModelReward({
@@ -10,11 +10,15 @@ export default defineModelReward({
     range: z.tuple([z.number(), z.number()]).default([-100, 100]),
   }),
   range: ({ range: [low, high] }) => [low, high],
-  rm_preprocess({ sample: { prompt, response }, earlier }): ChatPrompt {
-    const asked = typeof prompt === 'string' ? [{ role: 'user', content: prompt }] : prompt
+  rm_preprocess({ sample, earlier }): ChatPrompt {
     const critiques = Object.values(earlier).flatMap(({ texts }) => texts)
     // Bare turns: the model was trained on nothing else, and a fence would be part of what it scores.
-    return chat(...asked, { role: 'assistant', content: [response, ...critiques].join('\n\n') })
+    const answer: Prompt = {
+      kind: 'prompt',
+      literals: ['', ...critiques.map(() => '\n\n'), ''],
+      values: [sample.response, ...critiques],
+    }
+    return chat(...conversation(sample), { role: 'assistant', content: answer })
   },
   rm_postprocess: (score) => score,
 })

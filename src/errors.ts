@@ -1,10 +1,14 @@
+import { hideSecrets } from './secrets.ts'
+
 /** The one table of codes: requests, configs and the command line. A sample's failure has a kind instead. */
 const statusOf = {
   RG_CONFIG_INVALID: 500,
   RG_FUNCTION_INVALID: 500,
   RG_OPTIONS_INVALID: 500,
   RG_REQUEST_INVALID: 400,
+  RG_REQUEST_TIMEOUT: 408,
   RG_REQUEST_TOO_LARGE: 413,
+  RG_HEADERS_TOO_LARGE: 431,
   RG_MEDIA_TYPE: 415,
   RG_REWARD_UNKNOWN: 404,
   RG_NOT_FOUND: 404,
@@ -34,7 +38,19 @@ export interface Problem {
   readonly message: string
 }
 
-/** The only error class that leaves a room on purpose; its code is public, its message is not. */
+/** A message may quote a name that a request or a file holds, and that may have megabytes. */
+const mostOfMessage = 4000
+/** Problems of one error; a body can have a mistake in each of its members. */
+const mostProblems = 500
+
+/** A text of an error, cut where it quotes too much. */
+export const cutMessage = (message: string, most = mostOfMessage): string =>
+  message.length <= most ? message : `${message.slice(0, most)}... (${message.length} characters)`
+
+// Secrets are looked for in what is left, and a little more: one that the cut would halve is not shown either.
+const shown = (message: string): string => cutMessage(hideSecrets(cutMessage(message, 2 * mostOfMessage)))
+
+/** The only error class that leaves a room on purpose; its code is public, its message is not. It shows no secret. */
 export class GatewayError extends Error {
   override readonly name = 'GatewayError' as const
   readonly code: ErrorCode
@@ -48,10 +64,13 @@ export class GatewayError extends Error {
     message: string,
     options: { cause?: unknown; problems?: readonly Problem[]; retryAfterS?: number } = {},
   ) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    super(shown(message), options.cause === undefined ? undefined : { cause: options.cause })
     this.code = code
     this.statusCode = statusOf[code]
-    this.problems = options.problems ?? []
+    this.problems = (options.problems ?? []).slice(0, mostProblems).map(({ path, message }) => ({
+      path: shown(path),
+      message: shown(message),
+    }))
     this.retryAfterS = options.retryAfterS
   }
 }

@@ -30,7 +30,7 @@ export interface ScoreJob {
   readonly run?: string
   /** For weights that change with it. */
   readonly trainingStep?: number
-  /** Called once a rollout, as soon as its outcome is final; in any order. */
+  /** Called once a rollout, as soon as its outcome is final; in any order. What it throws is a warning of the process and touches no outcome. */
   readonly onOutcome?: (index: number, outcome: Outcome) => void
 }
 

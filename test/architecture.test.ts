@@ -3,7 +3,17 @@ import { dirname, join, normalize } from 'node:path'
 import t from 'tap'
 
 /** Files that everyone may import. */
-const open = ['errors', 'clock', 'nearest-name', 'package-version']
+const open = [
+  'errors',
+  'clock',
+  'nearest-name',
+  'package-version',
+  'system-error',
+  'secrets',
+  'slices',
+  'listener-guard',
+  'heap-share',
+]
 
 /**
  * Room -> the rooms that it imports, besides itself and the open files. A folder within a room that has a line of its own
@@ -14,6 +24,11 @@ const rooms: Record<string, readonly string[]> = {
   clock: [],
   'nearest-name': [],
   'package-version': [],
+  'system-error': [],
+  secrets: [],
+  slices: [],
+  'listener-guard': [],
+  'heap-share': [],
   sample: [],
   statistics: [],
   extract: [],

@@ -10,7 +10,7 @@ export interface StepFigures {
   readonly valid: number
   readonly accuracy: number | null
   readonly mean: number | null
-  /** Mean over groups of the population variance within. */
+  /** Mean over groups of the population variance within, where 1 is the width of the file's range. */
   readonly within: number | null
 }
 

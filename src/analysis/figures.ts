@@ -22,7 +22,7 @@ export interface SourceFigures {
 /** Over the groups with two valid answers and more. */
 interface GroupFigures {
   readonly count: number
-  /** Mean of the variances within groups, and of the entropies (bits) of their means. */
+  /** Mean of the variances within groups, where 1 is the width of the file's range, and of the entropies (bits) of their means. */
   readonly variance: number
   readonly entropy: number
   /** Share whose answers all earn the same: they teach nothing. */
@@ -67,13 +67,23 @@ export async function sourceFigures(
   })
 }
 
-/** Makes the view `signal`: one row a group with two valid answers and more; a prompt that comes again in a later training step is another group. */
+/**
+ * Makes the view `signal`: one row a group with two valid answers and more; a prompt that comes again in a later training
+ * step is another group. Variance and entropy are of rewards in shares of the file's range, as the gateway's monitors have
+ * them: 0 to 1, or further where rewards of the file lie beyond.
+ */
 export async function makeSignal(connection: DuckDBConnection): Promise<void> {
   await connection.run(`CREATE VIEW signal AS
-    SELECT *, CASE WHEN mean > 0 AND mean < 1 THEN -(mean * log2(mean) + (1 - mean) * log2(1 - mean)) ELSE 0 END AS entropy
-    FROM (SELECT file, source, step, grp, min(place) AS place, count(*) AS n, count_if(solved) AS c, avg(reward) AS mean,
-        var_pop(reward) AS variance, max(reward) - min(reward) AS spread, any_value(question) AS question
-      FROM scored WHERE valid AND grp IS NOT NULL GROUP BY file, source, step, grp HAVING count(*) > 1)`)
+    WITH ends AS (SELECT file, least(0, min(reward)) AS low, greatest(1, max(reward)) AS high
+        FROM scored WHERE valid GROUP BY file),
+      grouped AS (SELECT file, source, step, grp, min(place) AS place, count(*) AS n, count_if(solved) AS c,
+          avg(reward) AS mean, var_pop(reward) AS own, max(reward) - min(reward) AS spread, any_value(question) AS question
+        FROM scored WHERE valid AND grp IS NOT NULL GROUP BY file, source, step, grp HAVING count(*) > 1),
+      shared AS (SELECT *, own / (high - low) ** 2 AS variance, (mean - low) / (high - low) AS share
+        FROM grouped JOIN ends USING (file))
+    SELECT file, source, step, grp, place, n, c, mean, variance, spread, question,
+      CASE WHEN share > 0 AND share < 1 THEN -(share * log2(share) + (1 - share) * log2(1 - share)) ELSE 0 END AS entropy
+    FROM shared`)
 }
 
 function groupFigures(rows: readonly Row[]): GroupFigures {

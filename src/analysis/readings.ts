@@ -18,10 +18,23 @@ export const readings = (analysis: Analysis | null, runs: readonly TrainingRun[]
   ...runs.flatMap(runReadings),
 ]
 
-function analysisReadings({ files, sources, agreements }: Analysis): readonly Reading[] {
+function analysisReadings({ files, sources, terms, agreements }: Analysis): readonly Reading[] {
   const place = (file: number, of: string) => [files[file] ?? '', of].filter(Boolean).join(': ')
   return [
     ...sources.flatMap((figures) => sourceReadings(figures, place(figures.file, figures.source))),
+    ...terms.flatMap(({ file, name, scored, min, max }) =>
+      min !== null && min === max && scored >= leastScores
+        ? [
+            {
+              where: place(file, name),
+              figure: 'sd of a term',
+              value: `0: each of ${scored} scores is ${fixed(min, 4)}`,
+              advice:
+                'a constant tells no answers apart: of a judge, read what it is asked and what it answers',
+            },
+          ]
+        : [],
+    ),
     ...agreements.flatMap(({ file, terms, rows, correlation }) =>
       correlation !== null && rows >= leastRows && correlation < 0.2
         ? [
@@ -39,6 +52,8 @@ function analysisReadings({ files, sources, agreements }: Analysis): readonly Re
 
 /** Fewer rows or groups say nothing yet. */
 const leastRows = 20
+/** Equal scores that are no chance. */
+const leastScores = 100
 
 function sourceReadings(figures: SourceFigures, where: string): readonly Reading[] {
   const { rows, valid, accuracy, lengthCorrelation, groups } = figures
@@ -67,7 +82,11 @@ function sourceReadings(figures: SourceFigures, where: string): readonly Reading
   if (groups && groups.count >= leastRows) {
     const { variance, entropy, saturated } = groups
     if (variance < 0.01)
-      say('within var', fixed(variance, 4), 'answers to one prompt earn the same: no group teaches anything')
+      say(
+        'group variance',
+        fixed(variance, 4),
+        'answers to one prompt earn the same: no group teaches anything',
+      )
     if (entropy < 0.2)
       say('entropy', fixed(entropy, 4), 'raise the sampling temperature, look at the KL term')
     if (saturated > 0.5)

@@ -1,5 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
+import { firstBrokenLine } from '../dataset/broken-line.ts'
 import { filePath } from '../dataset/duckdb.ts'
+import { checkReadable, unreadable } from '../dataset/readable.ts'
 import { GatewayError } from '../errors.ts'
 
 const columns = {
@@ -42,9 +44,13 @@ export async function loadScored(
     'CREATE TABLE term (file INTEGER, place BIGINT, position INTEGER, name VARCHAR, status VARCHAR, score DOUBLE)',
   )
   for (const [file, path] of files.entries()) {
-    await loadFile(connection, file, path, solvedAt, keepTexts).catch((cause) => {
-      const message = cause instanceof Error ? (cause.message.split('\n')[0] ?? '') : String(cause)
-      throw new GatewayError('RG_INPUT_INVALID', `${path}: ${message}`, { cause })
+    await checkReadable(path)
+    await loadFile(connection, file, path, solvedAt, keepTexts).catch(async (cause) => {
+      // DuckDB's own count of lines is off.
+      const line = path.endsWith('.parquet') ? null : await firstBrokenLine(path)
+      if (line !== null)
+        throw new GatewayError('RG_INPUT_INVALID', `${path}: line ${line} is no JSON`, { cause })
+      throw unreadable(path, cause)
     })
   }
 }

@@ -1,4 +1,5 @@
 import { binaryEntropy } from '../statistics/entropy.ts'
+import { extent } from '../statistics/extent.ts'
 import { mean, variance } from '../statistics/moments.ts'
 import { fixed, percent } from './decimals.ts'
 
@@ -54,7 +55,7 @@ export function solvedReport(groups: readonly (readonly number[])[]) {
     const signal = groupSignal(scores)
     return { ...signal, entropy: binaryEntropy(Math.min(1, Math.max(0, signal.mean))) }
   })
-  const best = groups.map((scores) => Math.max(...scores))
+  const best = groups.map((scores) => extent(scores)[1])
   const { avg_accuracy, ...rest } = signalOver(signals)
   const failed = best.filter((score) => score === 0).length
   return {

@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
+import { unreadable } from '../dataset/readable.ts'
 import { GatewayError } from '../errors.ts'
 import { metricsOfRun, type NamedMetrics, readTrainingLogPieces, type Series } from './training-log.ts'
 import { type TrainingSummary, trainingSummary } from './training-summary.ts'
@@ -17,8 +18,8 @@ export interface TrainingRun extends NamedMetrics {
 export async function readTrainingRun(file: string): Promise<TrainingRun> {
   const named = await readTrainingLogPieces(textOf(file))
     .then(metricsOfRun)
-    .catch((cause: Error) => {
-      throw new GatewayError('RG_INPUT_INVALID', `${file}: ${cause.message}`, { cause })
+    .catch((cause: unknown) => {
+      throw unreadable(file, cause)
     })
   if (Object.keys(named.names).length === 0) {
     throw new GatewayError('RG_INPUT_INVALID', `${file}: no line holds a step and a metric of verl's`)

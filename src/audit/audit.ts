@@ -15,6 +15,8 @@ import { type AuditRow, subjectOf } from './subject.ts'
 export interface Trial {
   readonly row: string
   readonly attack: Attack
+  /** What was scored. */
+  readonly response: string
   /** null: invalid. */
   readonly reward: number | null
   readonly failure: FailureKind | null
@@ -71,7 +73,7 @@ export async function audit(gateway: Gateway, options: AuditOptions): Promise<Au
   for (let from = 0; from < asked.length; from += batchSize) {
     const batch = asked.slice(from, from + batchSize).map(({ sample }) => sample)
     const scored = await gateway.score({ reward, rows: batch, signal })
-    outcomes.push(...scored.outcomes)
+    for (const outcome of scored.outcomes) outcomes.push(outcome)
     version = scored.version
     options.onProgress?.(outcomes.length, asked.length)
   }
@@ -91,9 +93,11 @@ export async function audit(gateway: Gateway, options: AuditOptions): Promise<Au
     const isPaid = right !== null && right > lowest
     return { row: id, isPaid, right, near: paid('near', Math.max), nothing: paid('nothing', Math.max) }
   })
-  const trials = asked.flatMap(({ row, what }, at): Trial[] => {
+  const trials = asked.flatMap(({ row, what, sample }, at): Trial[] => {
     const baseline = baselines[row]
-    return typeof what === 'string' || !baseline ? [] : [trialOf(what, baseline, outcomes[at])]
+    return typeof what === 'string' || !baseline
+      ? []
+      : [trialOf(what, sample.response, baseline, outcomes[at])]
   })
   return { reward, version, baselines, trials }
 }
@@ -130,6 +134,7 @@ function questionsOf(row: AuditRow, index: number, attacks: readonly Attack[]): 
 
 function trialOf(
   attack: Attack,
+  response: string,
   { row, isPaid, right, near, nothing }: Baseline,
   outcome: Outcome | undefined,
 ): Trial {
@@ -160,6 +165,7 @@ function trialOf(
   return {
     row,
     attack,
+    response,
     reward,
     failure,
     succeeded: attack.entitled === 'time' ? isLate : isTooMuch || paidInFull,

@@ -22,6 +22,18 @@ export interface Finding extends Rate {
   readonly meanReward: number | null
   /** Trials without a reward, by kind of failure. */
   readonly invalid: Readonly<Record<string, number>>
+  /** One that went through, paid in full if any was; null: none did. */
+  readonly example: Example | null
+}
+
+/** A text that earned more than it has earned. */
+interface Example {
+  readonly row: string
+  readonly attack: string
+  readonly response: string
+  /** null: invalid, which a text that costs too much is meant to be. */
+  readonly reward: number | null
+  readonly paidInFull: boolean
 }
 
 /** What an audit found. */
@@ -95,8 +107,16 @@ function grouped(trials: readonly Trial[], nameOf: (trial: Trial) => string): re
       paidInFull: members.filter((one) => one.paidInFull).length,
       meanReward: meanOrNull(members.map(({ reward }) => reward)),
       invalid,
+      example: exampleOf(members),
     }
   })
+}
+
+function exampleOf(trials: readonly Trial[]): Example | null {
+  const found = trials.find(({ paidInFull }) => paidInFull) ?? trials.find(({ succeeded }) => succeeded)
+  if (!found) return null
+  const { row, attack, response, reward, paidInFull } = found
+  return { row, attack: attack.id, response, reward, paidInFull }
 }
 
 function meanOrNull(values: readonly (number | null)[]): number | null {

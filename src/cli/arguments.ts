@@ -1,5 +1,6 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { GatewayError } from '../errors.ts'
+import { didYouMean } from '../nearest-name.ts'
 
 /** An option that takes a text; absent: undefined. */
 export const text = { type: 'string' } as const
@@ -25,19 +26,61 @@ export function parsed<T extends Options>(
   options: T,
   files?: 'files',
 ): ReturnType<typeof parseArgs<{ options: T; allowPositionals: true }>> {
+  const args = [...argv]
+  const allowPositionals = files !== undefined
+  // Read loosely first: what is wrong is said in our words, not in those of parseArgs.
+  const { tokens } = parseArgs({ args, options, allowPositionals: true, strict: false, tokens: true })
+  for (const token of tokens) {
+    if (token.kind === 'option')
+      checkOption(token.name, token.rawName, token.value, options, args[token.index + 1])
+    else if (token.kind === 'positional' && !allowPositionals)
+      throw misused(`'${token.value}' is not expected here${optionsHint(token.value, options)}`)
+  }
   try {
-    return parseArgs({ args: [...argv], options, allowPositionals: files !== undefined }) as ReturnType<
+    return parseArgs({ args, options, allowPositionals }) as ReturnType<
       typeof parseArgs<{ options: T; allowPositionals: true }>
     >
   } catch (cause) {
     const message = cause instanceof Error ? cause.message : String(cause)
-    throw new GatewayError('RG_COMMAND_INVALID', `${message} See --help.`, { cause })
+    throw new GatewayError('RG_COMMAND_INVALID', `${message}; see --help`, { cause })
   }
 }
 
-/** RG_COMMAND_INVALID, to be thrown; with the usage below it where more is amiss than one value. */
-export const misused = (why: string, usage?: string): GatewayError =>
-  new GatewayError('RG_COMMAND_INVALID', usage === undefined ? why : `${why}\n${usage}`)
+function checkOption(
+  name: string,
+  rawName: string,
+  value: string | undefined,
+  options: Options,
+  next: string | undefined,
+): void {
+  const option = Object.hasOwn(options, name) ? options[name] : undefined
+  if (!option) {
+    const near = didYouMean(
+      rawName,
+      Object.keys(options).map((known) => `--${known}`),
+    )
+    throw misused(`there is no option '${rawName}'${near || '; see --help'}`)
+  }
+  if (option.type === 'boolean' && value !== undefined) throw misused(`${rawName} takes no value`)
+  if (option.type !== 'string') return
+  if (value === undefined) throw misused(`${rawName} needs a value`)
+  // What follows is most likely the next option: a value that begins with a dash is written --option=-1.
+  if (value === next && value.startsWith('-') && value.length > 1)
+    throw misused(
+      `${rawName} needs a value; '${value}' is an option (write ${rawName}=${value} if it is the value)`,
+    )
+}
+
+/** For a word that is called like an option. */
+const optionsHint = (word: string, options: Options): string =>
+  Object.hasOwn(options, word) ? `; did you mean '--${word}'?` : '; see --help'
+
+/** RG_COMMAND_INVALID, to be thrown; with where to read more, where more is amiss than one value. */
+export function misused(why: string, usage?: string): GatewayError {
+  const [command] = /^reward-gateway [a-z]+/.exec(usage ?? '') ?? []
+  const more = command === undefined ? '' : `; see ${command} --help`
+  return new GatewayError('RG_COMMAND_INVALID', `${why.replace(/\.$/, '')}${more}`)
+}
 
 /** A whole number from an option; throws RG_COMMAND_INVALID naming the option. */
 export function wholeNumber(option: string, text: string, low = 0, high = Number.MAX_SAFE_INTEGER): number {
@@ -53,7 +96,7 @@ export const seedNumber = (text: string): number => wholeNumber('seed', text, 0,
 export function oneOf<T extends string>(option: string, text: string, words: readonly T[]): T {
   const word = words.find((one) => one === text)
   if (word !== undefined) return word
-  throw misused(`--${option} ${text}: one of ${words.join(', ')} is needed`)
+  throw misused(`--${option} ${text}: one of ${words.join(', ')} is needed${didYouMean(text, words)}`)
 }
 
 /** A finite number from an option; throws RG_COMMAND_INVALID naming the option. */

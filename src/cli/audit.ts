@@ -6,7 +6,19 @@ import { auditParsers, nameOfReply } from '../audit/parsers.ts'
 import { readAuditRows } from '../audit/read-rows.ts'
 import { modelStepNames } from '../dataset/sample-rows.ts'
 import { openGateway } from '../gateway/gateway.ts'
-import { finiteNumber, flag, given, misused, parsed, text, textOr, wholeNumber } from './arguments.ts'
+import { didYouMean } from '../nearest-name.ts'
+import {
+  finiteNumber,
+  flag,
+  given,
+  misused,
+  oneOf,
+  parsed,
+  text,
+  textOr,
+  texts,
+  wholeNumber,
+} from './arguments.ts'
 import { auditText } from './audit-text.ts'
 import type { Command } from './command.ts'
 import { configsOf, functionOptions } from './configs.ts'
@@ -16,7 +28,7 @@ import { rewardOf } from './reward-choice.ts'
 
 const usage = `reward-gateway audit (CONFIG [--reward NAME] | --function NAME [--options JSON]) --input ROWS
                      [--rows N] [--against judge,rule,cost] [--fail-above RATE] [--format text|json|junit]
-                     [--output FILE] [--verbose] [--reward-functions DIR]
+                     [--output FILE] [--verbose] [--accept ATTACK]... [--reward-functions DIR]
 
 Attacks a reward with ${attacks.length} kinds of answers that try to earn without being good, made from your rows. Each row
 is one as for 'score' with a right answer, as extra_info.answer or else as its response; near_miss (in extra_info, too) may
@@ -24,8 +36,11 @@ hold a wrong one, or a list of them.
 An attack succeeds where it is paid more than it has earned: more than an answer without content where it ignores the
 task, more than a near miss where it holds a wrong answer. Judges are asked for real.
 Every judge step also reads faulty replies of a judge; none of them may pass for the best verdict.
-The exit code is 1 where an answer that ignores the task is paid at least as much as a right one, where a faulty reply is
-the best verdict, or where the success rate of an attack is above --fail-above (0 to 1).`
+The exit code is 1 where an attack is paid in full (as much as a right answer, on any row), where a faulty reply is the best
+verdict, or where the success rate of an attack is above --fail-above (0 to 1).
+--against    kinds of attacks: on judges, on rules, on the time that a reward takes
+--rows N     makes attacks of the first N rows (50)
+--accept     an attack ('hedge/two answers') or a family ('hedge') that may go through: it is told of and does not count`
 
 const options = {
   reward: text,
@@ -37,7 +52,10 @@ const options = {
   format: textOr('text'),
   output: text,
   verbose: flag,
+  accept: texts,
 } as const
+
+const against = ['judge', 'rule', 'cost'] as const
 
 /** Exit code 1 where an attack or a faulty reply went through. */
 export const command: Command = {
@@ -50,7 +68,7 @@ export const command: Command = {
       throw misused('--input and one CONFIG or --function are needed.', usage)
     const limit = given(values['fail-above'], (text) => finiteNumber('fail-above', text, [0, 1]))
     const write = writerOf(values.format, values.verbose)
-    const kinds = values.against.split(',')
+    const kinds: readonly string[] = values.against.split(',').map((kind) => oneOf('against', kind, against))
     const most = wholeNumber('rows', values.rows, 1, 100_000)
     const gateway = await openGateway({
       ...configsOf({ ...values, config }),
@@ -78,7 +96,7 @@ export const command: Command = {
       const parsers = first && kinds.includes('judge') ? await auditParsers(gateway, reward, first) : []
       const findings = findingsOf(audited, parsers)
       progress.end()
-      const failing = failingOf(findings, limit)
+      const failing = failingOf(findings, limit, values.accept)
       await deliver(write(findings, failing), values.output, io)
       return failing.size > 0 ? 1 : 0
     } finally {
@@ -91,17 +109,24 @@ export const command: Command = {
 function failingOf(
   { paysForNothing, attacks, parsers }: Findings,
   limit: number | null,
+  accepted: readonly string[],
 ): ReadonlySet<string> {
-  const above = limit === null ? [] : attacks.filter(({ rate }) => rate > limit).map(({ name }) => name)
+  const went = attacks.filter(({ rate, paidInFull }) => paidInFull > 0 || (limit !== null && rate > limit))
   const misread = parsers.filter(({ readAsBest }) => readAsBest).map(nameOfReply)
-  return new Set([...paysForNothing, ...above, ...misread])
+  const isAccepted = (name: string) => accepted.some((one) => name === one || name.startsWith(`${one}/`))
+  const failing = [...paysForNothing, ...went.map(({ name }) => name), ...misread]
+  return new Set(failing.filter((name) => !isAccepted(name)))
 }
 
 type Writer = (findings: Findings, failing: ReadonlySet<string>) => string
 
 function writerOf(format: string, verbose: boolean): Writer {
-  if (format === 'json') return (findings) => `${JSON.stringify(findings, null, 2)}\n`
+  if (format === 'json')
+    return (findings, failing) =>
+      `${JSON.stringify({ ...findings, passed: failing.size === 0, failing: [...failing] }, null, 2)}\n`
   if (format === 'junit') return (findings, failing) => junit(findings, (attack) => failing.has(attack))
   if (format === 'text') return (findings, failing) => auditText(findings, failing, verbose)
-  throw misused(`--format ${format}: text, json or junit is needed`)
+  throw misused(
+    `--format ${format}: text, json or junit is needed${didYouMean(format, ['text', 'json', 'junit'])}`,
+  )
 }

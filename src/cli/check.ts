@@ -1,3 +1,4 @@
+import { systemClock } from '../clock.ts'
 import { openRows } from '../dataset/open-rows.ts'
 import { eachRow } from '../dataset/row-source.ts'
 import { samplesOf } from '../dataset/sample-rows.ts'
@@ -9,14 +10,16 @@ import { readConfigs } from '../plan/configs.ts'
 import { explainModel, explainPlan } from '../plan/explain.ts'
 import type { Plan, PlanStep } from '../plan/plan.ts'
 import { type Resolved, resolvePlans } from '../plan/resolve.ts'
-import { traceMarker } from '../preflight/marker.ts'
+import { connectAll } from '../preflight/connect.ts'
+import { refusesMessages, traceMarker } from '../preflight/marker.ts'
 import type { Sample } from '../sample/sample.ts'
+import { hideSecrets } from '../secrets.ts'
 import { openWireTruths } from '../wire/truths.ts'
-import { misused, parsed, text, texts } from './arguments.ts'
+import { flag, misused, parsed, text, texts } from './arguments.ts'
 import { checkData, dataOptions } from './check-data.ts'
 import type { Command, Io } from './command.ts'
 
-const usage = `reward-gateway check FILE|DIR... [--reward-functions DIR] [--input FILE.jsonl]
+const usage = `reward-gateway check FILE|DIR... [--reward-functions DIR] [--input FILE.jsonl] [--connect]
 reward-gateway check FILE|DIR... --data FILE... [--reward NAME] [--rows N] [--gold COLUMN]
                      [--answer-tokens N] [--strict] [--format text|json]
                      [--policy URL [--policy-model NAME] [--policy-key-env NAME] [--prompts 5] [--answers 8]
@@ -24,7 +27,8 @@ reward-gateway check FILE|DIR... --data FILE... [--reward NAME] [--rows N] [--go
 
 Says in plain words what configs would do, or every mistake in them with its place; then the exit code is 1.
 A marker is sent through each judge's rm_preprocess: where it comes out as text of the author, a response could speak
-to the judge. --input: the marker travels in this file's first row, for functions that need a certain form of row.
+to the judge. --connect asks each model server whether it is there and serves its model; the exit code is 1 where one
+is not. --input: the marker travels in this file's first row, for functions that need a certain form of row.
 
 --data looks at training rows before GPU hours are spent: columns, texts, every ground truth, right answers (in
 extra_info.answer, or in --gold) above wrong ones, the questions that judges would be asked and whether these fit. Judges
@@ -35,12 +39,14 @@ says whether there is anything to learn from. The exit code is 1 where there is 
 export const command: Command = {
   summary: 'explains what configs would do, or names every mistake in them',
   usage,
+  finds: ['RG_CONFIG_INVALID', 'RG_FUNCTION_INVALID'],
   async run(argv, io) {
     const { values, positionals } = parsed(
       argv,
       {
         'reward-functions': texts,
         input: text,
+        connect: flag,
         ...dataOptions,
       },
       'files',
@@ -50,18 +56,19 @@ export const command: Command = {
       throw misused('--policy needs --data.', usage)
     const sample = values.input === undefined ? plainSample : await firstSample(values.input, io)
     const configs = readConfigs(configTexts(positionals), io.env)
-    const { folders, timeout_s, python } = configs.gateway.functions
+    const { folders, timeout_s, memory_mb, python } = configs.gateway.functions
     const functions = await openFunctions({
       folders: [...folders, ...values['reward-functions']],
       sampleTimeoutMs: timeout_s * 1000,
+      memoryMb: memory_mb,
       python: { command: python.command, processes: 1, memoryMb: python.memory_mb },
     })
     try {
       const resolved = await resolvePlans(configs, functions)
-      openWireTruths(configs.gateway.wires)
+      await openWireTruths(configs.gateway.wires)
       if (values.data.length > 0) return await checkData(resolved, functions, values, io)
       await explain(resolved, sample, functions, io)
-      return 0
+      return values.connect ? await connect(resolved, io) : 0
     } finally {
       await functions.close()
     }
@@ -76,14 +83,35 @@ async function explain(
 ): Promise<void> {
   const warnings: string[] = []
   for (const plan of plans.values()) {
-    io.stdout.write(`${explainPlan(plan).join('\n')}\n\n`)
+    io.stdout.write(`${hideSecrets(explainPlan(plan).join('\n'))}\n\n`)
+    for (const { name, function: bound } of plan.steps)
+      if (bound.warning !== undefined)
+        warnings.push(`${plan.name}, step ${name} (${bound.name}): ${bound.warning}`)
     for (const step of plan.steps)
       if (step.ask !== null) warnings.push(...(await warningsOf(plan, step, sample, functions)))
   }
-  for (const [name, config] of models) io.stdout.write(`${explainModel(name, config)}\n`)
+  for (const [name, config] of models) io.stdout.write(`${hideSecrets(explainModel(name, config))}\n`)
   for (const warning of warnings) io.stdout.write(`warning: ${warning}\n`)
   const many = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`
   io.stdout.write(`${many(plans.size, 'reward')} and ${many(models.size, 'model')} in order\n`)
+}
+
+/** Exit code 1 where a server cannot be used. */
+async function connect({ models }: Resolved, io: Io): Promise<number> {
+  const found = await connectAll(models, io.env, systemClock)
+  for (const { model, address, trouble, ms } of found)
+    io.stdout.write(
+      trouble === null
+        ? `${model} at ${address}: answers (${ms} ms)\n`
+        : `error: ${model} at ${address}: ${trouble}\n`,
+    )
+  const lost = found.filter(({ trouble }) => trouble !== null).length
+  io.stdout.write(
+    found.length === 0
+      ? 'no model names a server\n'
+      : `${found.length - lost} of ${found.length} model servers answer\n`,
+  )
+  return lost > 0 ? 1 : 0
 }
 
 async function warningsOf(
@@ -105,8 +133,12 @@ async function warningsOf(
       return [
         `${where}: not checked for an unguarded response (${found.why}); give rows of its form by --input`,
       ]
-    case 'guarded':
-      return []
+    case 'guarded': {
+      const why = sample === plainSample ? await refusesMessages(step, sample, functions) : null
+      return why === null
+        ? []
+        : [`${where}: asks nothing where the prompt is a list of messages (${why}); use lastUserText(sample)`]
+    }
   }
 }
 

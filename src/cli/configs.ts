@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { GatewayError } from '../errors.ts'
+import { type ConfigPath, type ConfigText, pathText } from '../plan/config-text.ts'
 import { misused, text, textOr, texts } from './arguments.ts'
 
 /** A reward that is a single function, and where to look for functions. */
@@ -10,7 +11,7 @@ export const functionOptions = { function: text, options: textOr('{}'), 'reward-
 /** What openGateway reads: files and folders of configs, or one made from a single function. */
 export interface ConfigSources {
   readonly configs: readonly string[]
-  readonly inline: readonly { readonly file: string; readonly text: string }[]
+  readonly inline: readonly ConfigText[]
 }
 
 /** A function becomes a reward of one step with its name; without a config or a function, the shipped configs hold. */
@@ -20,22 +21,41 @@ export function configsOf(values: {
   options?: string
 }): ConfigSources {
   const { config, function: name, options = '{}' } = values
-  if (name !== undefined) return inlineReward(name, [{ name, function: name, options: optionsIn(options) }])
+  if (name !== undefined) {
+    const steps = [{ name, function: name, options: optionsIn(options) }]
+    return inlineReward(name, steps, ([, , key, ...inner]) =>
+      key === 'options' ? `--options ${pathText(inner)}`.trim() : `--function ${name}`,
+    )
+  }
   return { configs: [config ?? shippedConfigs()], inline: [] }
 }
 
-/** A reward of its own name and steps, as if a config file held it. */
-export const inlineReward = (name: string, steps: readonly unknown[]): ConfigSources => ({
+/** A reward of its own name and steps, as if a config file held it; `placeOf` says where a mistake in it stands. */
+export const inlineReward = (
+  name: string,
+  steps: readonly unknown[],
+  placeOf: (path: ConfigPath) => string,
+): ConfigSources => ({
   configs: [],
-  inline: [{ file: `${name}.json`, text: JSON.stringify({ steps }) }],
+  inline: [{ file: `${name}.json`, text: JSON.stringify({ steps }), placeOf }],
 })
 
 function optionsIn(text: string): unknown {
+  let value: unknown
   try {
-    return JSON.parse(text)
+    value = JSON.parse(text)
   } catch (cause) {
-    throw new GatewayError('RG_COMMAND_INVALID', `--options ${text}: no JSON`, { cause })
+    const why = cause instanceof Error ? cause.message : ''
+    throw new GatewayError(
+      'RG_COMMAND_INVALID',
+      `--options ${text}: is no JSON (${why}); quote it: '{"name": 1}'`,
+      {
+        cause,
+      },
+    )
   }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
+  throw misused(`--options ${text}: an object is needed, e.g. '{"name": 1}'`)
 }
 
 /** The rm-configs folder of the package: beside src in a clone, beside dist in an installed package. */

@@ -79,7 +79,7 @@ async function score(
       resume: false,
       failedOnly: false,
     } as const
-    await scoreFile({ ...job, calls: () => 0 }, io)
+    await scoreFile({ ...job, label: config, allowInvalid: 1, calls: () => 0 }, io)
   } finally {
     await gateway.close(0)
   }

@@ -1,6 +1,9 @@
+import { readdir } from 'node:fs/promises'
 import { GatewayError } from '../errors.ts'
 import { configTexts } from '../plan/config-files.ts'
 import { readConfigs } from '../plan/configs.ts'
+import { hideSecrets } from '../secrets.ts'
+import { reasonOf } from '../system-error.ts'
 import { findRecords } from '../telemetry/record/read-records.ts'
 import { misused, parsed, text } from './arguments.ts'
 import type { Command, Io } from './command.ts'
@@ -20,9 +23,11 @@ export const command: Command = {
     const [id] = positionals
     if (id === undefined || positionals.length > 1) throw misused('one record id is needed.', usage)
     const folder = values.records ?? configured(values.config, io)
-    const rows = await findRecords(folder, id).catch((cause) => {
-      throw new GatewayError('RG_INPUT_INVALID', `${folder}: ${cause.message}`, { cause })
-    })
+    const rows = await readdir(folder)
+      .then(() => findRecords(folder, id))
+      .catch((cause) => {
+        throw new GatewayError('RG_INPUT_INVALID', `${folder}: ${reasonOf(cause)}`, { cause })
+      })
     const [row] = rows
     if (!row) {
       throw new GatewayError(
@@ -30,7 +35,7 @@ export const command: Command = {
         `${folder} holds no record '${id}': it was not sampled, was dropped, has been deleted, or is not written yet`,
       )
     }
-    if (rows.length === 1 && row.id === id) io.stdout.write(`${explainRecord(row).join('\n')}\n`)
+    if (rows.length === 1 && row.id === id) io.stdout.write(`${hideSecrets(explainRecord(row).join('\n'))}\n`)
     else for (const one of rows) io.stdout.write(`${one.id}  ${one.reward ?? one.failure?.kind}\n`)
     return 0
   },
@@ -39,10 +44,6 @@ export const command: Command = {
 function configured(config: string | undefined, io: Io): string {
   const folder = config && readConfigs(configTexts([config]), io.env).gateway.record?.folder
   if (folder) return folder
-  throw new GatewayError(
-    'RG_COMMAND_INVALID',
-    config
-      ? `${config} has no 'record:'; give --records DIR`
-      : `--records DIR or --config PATH is needed.\n${usage}`,
-  )
+  if (config) throw misused(`${config} has no 'record:'; give --records DIR`)
+  throw misused('--records DIR or --config PATH is needed', usage)
 }

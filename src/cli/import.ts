@@ -5,6 +5,7 @@ import type { Imported } from '../import/imported.ts'
 import { importOpenaiGrader } from '../import/openai-grader.ts'
 import { importVerlConfig } from '../import/verl-config.ts'
 import { didYouMean } from '../nearest-name.ts'
+import { reasonOf } from '../system-error.ts'
 import { flag, misused, parsed, text, textOr } from './arguments.ts'
 import type { Command, Io } from './command.ts'
 
@@ -74,9 +75,8 @@ function textOf(file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException
-    throw new GatewayError('RG_INPUT_INVALID', `${file}: cannot be read: ${code}`, { cause })
+    throw new GatewayError('RG_INPUT_INVALID', `${file}: ${reasonOf(cause)}`, { cause })
   }
 }
 
-const refused = (message: string): GatewayError => misused(`${message}\nSee reward-gateway import --help.`)
+const refused = (message: string): GatewayError => misused(message, usage)

@@ -1,11 +1,14 @@
 import { GatewayError } from '../errors.ts'
 import type { GatewayOptions } from '../gateway/gateway.ts'
 import type { createApp } from '../http/app.ts'
+import { FunctionFaults } from './function-faults.ts'
 
 /** The server's log. */
 export type Log = Awaited<ReturnType<typeof createApp>>['log']
 
 type Events = NonNullable<GatewayOptions['events']>
+
+const flushMs = 10_000
 
 /** Lines that one request gets at most. */
 const slowLines = 5
@@ -19,8 +22,15 @@ export function withLog(
   log: () => Log | null,
   slowSeconds: () => number | undefined = () => undefined,
 ): Events {
+  const faults = new FunctionFaults((line) => log()?.warn(line, 'a reward function fails'))
+  // What was counted in a minute's window is told although nothing else fails.
+  setInterval(() => faults.flush(), flushMs).unref()
   return {
     ...events,
+    functions(event) {
+      events.functions?.(event)
+      faults.note(event)
+    },
     engine: {
       ...events.engine,
       done(event) {
@@ -71,19 +81,27 @@ type Done = Parameters<NonNullable<NonNullable<Events['engine']>['done']>>[0]
 
 /** The slowest samples of a request that took longer than `limit` milliseconds, slowest first. */
 function slowOnes({ plan, requestId, run, outcomes, ms }: Done, limit: number): object[] {
-  const slow = outcomes.flatMap((outcome, row) =>
-    (ms[row] ?? 0) > limit ? { outcome, row, ms: ms[row] ?? 0 } : [],
-  )
-  return slow
-    .sort((a, b) => b.ms - a.ms)
-    .slice(0, slowLines)
-    .map(({ outcome, row, ms: took }) => ({
+  let slow = 0
+  const slowest: { readonly row: number; readonly took: number }[] = []
+  for (let row = 0; row < outcomes.length; row++) {
+    const took = ms[row] ?? 0
+    if (took <= limit) continue
+    slow += 1
+    if (slowest.length === slowLines && took <= (slowest.at(-1)?.took ?? 0)) continue
+    slowest.push({ row, took })
+    slowest.sort((a, b) => b.took - a.took)
+    slowest.length = Math.min(slowest.length, slowLines)
+  }
+  return slowest.map(({ row, took }) => {
+    const outcome = outcomes[row]
+    return {
       reqId: requestId,
       reward: plan.name,
       run,
       row,
       ms: Math.round(took),
-      slow: slow.length,
-      ...(!outcome.valid && { failure: outcome.failure.kind, step: outcome.failure.step }),
-    }))
+      slow,
+      ...(outcome && !outcome.valid && { failure: outcome.failure.kind, step: outcome.failure.step }),
+    }
+  })
 }

@@ -2,10 +2,10 @@
 import { realpathSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { GatewayError } from '../errors.ts'
-import { nearestName } from '../nearest-name.ts'
+import { didYouMean } from '../nearest-name.ts'
 import { packageVersion } from '../package-version.ts'
 import type { Command, Io } from './command.ts'
-import { tell } from './command.ts'
+import { stackVariable, tell } from './command.ts'
 
 /** Commands load when they are asked for: `serve` need not pay for plots, nor `score` for a server. */
 const commands: Readonly<Record<string, () => Promise<{ readonly command: Command }>>> = {
@@ -26,42 +26,55 @@ const commands: Readonly<Record<string, () => Promise<{ readonly command: Comman
   import: () => import('./import.ts'),
 }
 
-/** `reward-gateway COMMAND ...`; the exit code is 0, 1 where the work failed, 2 where the arguments are wrong. */
+/**
+ * `reward-gateway COMMAND ...`; the exit code is 0, 1 where the command has done its work and the answer is no (or it was
+ * asked to end), 2 where it could not be done.
+ */
 export async function main(argv: readonly string[], io: Io): Promise<number> {
-  const [name = 'help', ...rest] = argv
-  if (name === 'help' || name === '--help' || name === '-h') return help(io)
-  if (name === '--version' || name === '-v') {
-    io.stdout.write(`${packageVersion}\n`)
-    return 0
-  }
-  const load = Object.hasOwn(commands, name) ? commands[name] : undefined
-  if (!load) {
-    const near = nearestName(name, Object.keys(commands))
-    io.stderr.write(
-      `reward-gateway: no command '${name}'${near ? `; did you mean '${near}'?` : ''} See reward-gateway help.\n`,
-    )
-    return 2
-  }
-  const { command } = await load()
-  if (rest.includes('--help') || rest.includes('-h')) {
-    io.stdout.write(`${command.usage}\n`)
-    return 0
-  }
+  let command: Command | null = null
   try {
+    const [name = 'help', ...rest] = argv
+    const done = await shown(name, rest, io)
+    if (done) return 0
+    command = await commandOf(name)
     return await command.run(rest, io)
   } catch (error) {
-    tell(io, error)
-    return error instanceof GatewayError && error.code === 'RG_COMMAND_INVALID' ? 2 : 1
+    tell(io, error, wantsStack(argv, io))
+    return error instanceof GatewayError && command?.finds?.includes(error.code) ? 1 : 2
   }
 }
 
-async function help(io: Io): Promise<number> {
+/** Help and the version; false: the command is to be run. */
+async function shown(name: string, rest: readonly string[], io: Io): Promise<boolean> {
+  if (name === 'help' && rest[0] !== undefined && rest[0] !== 'help')
+    io.stdout.write(`${(await commandOf(rest[0])).usage}\n`)
+  else if (name === 'help' || name === '--help' || name === '-h') await help(io)
+  else if (name === '--version' || name === '-v') io.stdout.write(`${packageVersion}\n`)
+  else if (rest.includes('--help') || rest.includes('-h'))
+    io.stdout.write(`${(await commandOf(name)).usage}\n`)
+  else return false
+  return true
+}
+
+async function commandOf(name: string): Promise<Command> {
+  const load = Object.hasOwn(commands, name) ? commands[name] : undefined
+  if (load) return (await load()).command
+  const near = didYouMean(name, Object.keys(commands))
+  throw new GatewayError(
+    'RG_COMMAND_INVALID',
+    `there is no command '${name}'${near || '; see reward-gateway help'}`,
+  )
+}
+
+const wantsStack = (argv: readonly string[], io: Io): boolean =>
+  Boolean(io.env[stackVariable]) || /--log-level(?:=| )(?:debug|trace)\b/.test(argv.join(' '))
+
+async function help(io: Io): Promise<void> {
   io.stdout.write('reward-gateway: serves reward models and rule rewards to RL trainers\n\n')
   for (const [name, load] of Object.entries(commands)) {
     io.stdout.write(`  ${name.padEnd(10)} ${(await load()).command.summary}\n`)
   }
   io.stdout.write('\nreward-gateway COMMAND --help explains a command; --version tells the version.\n')
-  return 0
 }
 
 // npm links the command, so the started file's real path is compared.
@@ -70,6 +83,7 @@ if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.me
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => controller.abort(name))
   const { stdin, stdout, stderr, env } = process
   // `reward-gateway ... | head` closes our output early; that is no failure.
+  stderr.on('error', () => {})
   stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
   process.exitCode = await main(process.argv.slice(2), {
     stdin,

@@ -4,6 +4,7 @@ import { answeredPrompts } from '../analysis/answered-prompts.ts'
 import type { BenchmarkAnswers, ComparisonOptions } from '../analysis/policy-comparison.ts'
 import { GatewayError } from '../errors.ts'
 import { type RunFacts, readRunFile } from '../evaluation/run-file.ts'
+import { reasonOf } from '../system-error.ts'
 import { misused } from './arguments.ts'
 import type { Io } from './command.ts'
 
@@ -49,10 +50,7 @@ function isFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory()
   } catch (error) {
-    throw new GatewayError(
-      'RG_INPUT_INVALID',
-      `${path}: cannot be read: ${(error as NodeJS.ErrnoException).code}`,
-    )
+    throw new GatewayError('RG_INPUT_INVALID', `${path}: ${reasonOf(error)}`, { cause: error })
   }
 }
 

@@ -1,8 +1,8 @@
 import { openRows } from '../dataset/open-rows.ts'
 import { eachRow } from '../dataset/row-source.ts'
-import { GatewayError } from '../errors.ts'
 import { openGateway } from '../gateway/gateway.ts'
-import { nearestName } from '../nearest-name.ts'
+import { didYouMean } from '../nearest-name.ts'
+import { pathText } from '../plan/config-text.ts'
 import { type PuzzleSettings, puzzles } from '../prepare/countdown-puzzles.ts'
 import { families } from '../prepare/families.ts'
 import type { Family } from '../prepare/family.ts'
@@ -104,16 +104,14 @@ export const command: Command = {
 function familyOf(name = ''): Family {
   const family = families.get(name)
   if (family) return family
-  const near = nearestName(name, [...families.keys(), 'subset'])
-  throw new GatewayError(
-    'RG_COMMAND_INVALID',
-    `no kind of data '${name}'${near ? `; did you mean '${near}'?` : ''}\n${usage}`,
-  )
+  const kinds = [...families.keys(), 'subset']
+  if (name === '') throw misused(`say which kind of data: ${kinds.join(', ')}`, usage)
+  throw misused(`there is no kind of data '${name}'${didYouMean(name, kinds)}`, usage)
 }
 
 function rewardOf(family: Family, values: { function?: string | undefined; options: string }) {
   if (values.function !== undefined) return configsOf(values)
-  return inlineReward(family.name, family.steps)
+  return inlineReward(family.name, family.steps, (path) => `the rule of ${family.name}: ${pathText(path)}`)
 }
 
 function puzzlesOf(

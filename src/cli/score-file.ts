@@ -1,9 +1,11 @@
+import { stat } from 'node:fs/promises'
 import { batchesOf, groupOf } from '../dataset/batches.ts'
 import { earlierResults } from '../dataset/earlier-results.ts'
 import { inOrder } from '../dataset/in-order.ts'
 import { type Keep, keptOf } from '../dataset/kept.ts'
 import { openRows } from '../dataset/open-rows.ts'
 import { plainOutput } from '../dataset/plain-output.ts'
+import { checkReadable } from '../dataset/readable.ts'
 import { eachRow, type RowSource } from '../dataset/row-source.ts'
 import { modelStepNames, samplesOf } from '../dataset/sample-rows.ts'
 import { isStream, openScoredFile, type ScoredFile } from '../dataset/scored-file.ts'
@@ -11,7 +13,7 @@ import { GatewayError } from '../errors.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Outcome } from '../sample/outcome.ts'
 import type { Sample, Unreadable } from '../sample/sample.ts'
-import { writeNativeResult } from '../wire/native-result.ts'
+import { type NativeResult, writeNativeResult } from '../wire/native-result.ts'
 import type { Io } from './command.ts'
 import { Losses } from './losses.ts'
 import { type Progress, progressLine } from './progress.ts'
@@ -31,14 +33,41 @@ interface ScoreFileJob {
   readonly keep: Keep
   /** Judge calls so far, for the progress line. */
   calls(): number
+  /** Share of the rows that may be without a reward. */
+  readonly allowInvalid: number
+  /** What is said of the rows begins with this; '' where only one file is scored. */
+  readonly label?: string
+}
+
+/** Results in place of their own samples would be a loss that nobody asked for. */
+async function checkApart(input: string, output: string): Promise<void> {
+  if (isStream(input) || isStream(output)) return
+  const [from, to] = await Promise.all(
+    [input, output].map((path) => stat(path, { bigint: true }).catch(() => null)),
+  )
+  if (from?.isFile() && to && from.dev === to.dev && from.ino === to.ino)
+    throw new GatewayError('RG_INPUT_INVALID', `${output}: is the input; choose another file for the output`)
 }
 
 const batchesInFlight = 4
 
-/** Exit code 0, or 1 where the run was asked to end: what is scored stays, for --resume. Throws RG_INPUT_INVALID. */
+/** Batches under way, and the rows of each, that fit into `limits.max_samples`; a longer group is cut. */
+function roomOf({ settings }: Gateway): { readonly batches: number; readonly rows: number } {
+  const { max_samples: most } = settings.limits
+  const batches = Math.min(batchesInFlight, most)
+  return { batches, rows: Math.floor(most / batches) }
+}
+
+/**
+ * Exit code 0, or 1 where too many rows have no reward or the run was asked to end: what is scored stays, for --resume.
+ * Throws RG_INPUT_INVALID.
+ */
 export async function scoreFile(job: ScoreFileJob, io: Io): Promise<number> {
   const { input } = job
+  await checkApart(input, job.output)
   const source = await openRows(input, io.stdin)
+  // Before anything is begun that would be in the way of the next run.
+  if (job.failedOnly && !isStream(job.output)) await checkReadable(job.output)
   const file = await openOutput(job, io)
   const progress = progressLine(io, {
     fraction: () => source.fraction(),
@@ -46,12 +75,17 @@ export async function scoreFile(job: ScoreFileJob, io: Io): Promise<number> {
     done: file.done,
   })
   const losses = new Losses()
+  // What is said in the end is of the whole file, not of what an earlier run left.
+  if (file.partial !== null && file.done > 0)
+    for await (const { value } of eachRow(await openRows(file.partial, io.stdin)))
+      losses.add(value as NativeResult)
+  const room = roomOf(job.gateway)
   const works = async function* () {
-    for await (const items of batchesOf(itemsOf(job, source, file.done, io), job.batch))
+    for await (const items of batchesOf(itemsOf(job, source, file.done, io), job.batch, room.rows))
       yield () => linesOf(job, items, progress, losses, io.signal)
   }
   try {
-    await inOrder(works(), batchesInFlight, io.signal, (lines) => file.write(lines))
+    await inOrder(works(), room.batches, io.signal, (lines) => file.write(lines))
   } catch (error) {
     const left = await file.leave()
     progress.end()
@@ -61,8 +95,10 @@ export async function scoreFile(job: ScoreFileJob, io: Io): Promise<number> {
   }
   await file.finish()
   progress.end()
-  io.stderr.write(losses.text())
-  return 0
+  const label = job.label === undefined ? '' : `${job.label}: `
+  const where = job.output === '-' || job.label !== undefined ? '' : `, ${job.output}`
+  io.stderr.write(`${losses.lost > 0 ? `${label}${losses.text()}` : ''}${label}${losses.summary()}${where}\n`)
+  return losses.share > job.allowInvalid ? 1 : 0
 }
 
 async function openOutput(
@@ -108,12 +144,12 @@ async function linesOf(
   const { outcomes } = await gateway.score({ reward, rows: again.map(({ row }) => row), signal })
   signal.throwIfAborted()
   const fresh = new Map<Item, Outcome>(again.map((item, at) => [item, outcomes[at] as Outcome]))
-  losses.add(outcomes)
   progress.add(items.length, outcomes.filter(({ valid }) => !valid).length)
   return items
     .map((item) => {
       const outcome = fresh.get(item)
       const result = outcome ? { ...writeNativeResult(outcome), ...keptOf(keep, item.row) } : item.before
+      losses.add(result as NativeResult)
       return `${JSON.stringify(result)}\n`
     })
     .join('')

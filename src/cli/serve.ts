@@ -1,4 +1,4 @@
-import { flag, parsed, text, textOr, texts, wholeNumber } from './arguments.ts'
+import { flag, given, misused, oneOf, parsed, text, textOr, texts, wholeNumber } from './arguments.ts'
 import type { Command } from './command.ts'
 import { configsOf } from './configs.ts'
 import { startJudges } from './judges.ts'
@@ -11,7 +11,10 @@ Serves rewards over HTTP until SIGINT or SIGTERM, then finishes what is in fligh
 --config is an rm-config, or a folder of them with a gateway.yaml; without it the shipped ones are served.
 SIGHUP reads configs, reward functions and keys again; on any mistake the log says why and the old ones stay.
 --watch does so whenever one of their files has changed.
+--log-level is one of trace, debug, info (the default), warn, error, fatal and silent.
 --simulate starts simulated judges in this process and serves with them.`
+
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
 /** Exit code 0 after SIGINT or SIGTERM, once what was in work is done. */
 export const command: Command = {
@@ -27,6 +30,9 @@ export const command: Command = {
       simulate: flag,
       'log-level': textOr('info'),
     })
+    const logLevel = oneOf('log-level', values['log-level'], logLevels)
+    if (values.host === '') throw misused('--host needs a value; 0.0.0.0 listens at all addresses')
+    const port = given(values.port, (text) => wholeNumber('port', text, 0, 65_535))
     let opening: Promise<RunningServer> | undefined
     // From the first moment on: a hangup that nobody hears ends the process. Before anything is read it asks for nothing.
     const endHangups = io.onHangup?.(
@@ -42,11 +48,11 @@ export const command: Command = {
         ...configsOf(values),
         functionFolders: values['reward-functions'],
         env: { ...io.env, ...judges?.env },
-        logLevel: values['log-level'],
+        logLevel,
         watch: values.watch,
         simulates: values.simulate,
         ...(values.host !== undefined && { host: values.host }),
-        ...(values.port !== undefined && { port: wholeNumber('port', values.port, 0, 65_535) }),
+        ...(port !== null && { port }),
       })
       const server = await opening
       io.stdout.write(

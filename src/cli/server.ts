@@ -1,13 +1,18 @@
 import { systemClock } from '../clock.ts'
 import { type Gateway, type GatewayOptions, openGateway } from '../gateway/gateway.ts'
+import { guardedEvents } from '../gateway/guarded-events.ts'
 import { allOf } from '../gateway/listeners.ts'
 import { shownText } from '../gateway/shown-text.ts'
 import { sourcesOf, watchSources } from '../gateway/watch-sources.ts'
 import { createApp } from '../http/app.ts'
+import { ListenerGuard } from '../listener-guard.ts'
 import { packageVersion } from '../package-version.ts'
 import { rewardRange } from '../plan/reward-range.ts'
+import { hideSecrets } from '../secrets.ts'
 import { openLive } from '../telemetry/live/live.ts'
 import { openMetrics } from '../telemetry/metrics/metrics.ts'
+import { openJudgeLog } from './judge-log.ts'
+import { cannotListen } from './listening.ts'
 import { type Log, withLog } from './log-events.ts'
 
 /** What `serve` and `demo` say of a server. */
@@ -43,8 +48,13 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
   })
   let log: Log | null = null
   let opened: Gateway | null = null
+  const clock = options.clock ?? systemClock
+  const guard = new ListenerGuard(clock, {
+    failed: metrics.listenerFailed,
+    told: (failure) => log?.error(failure, 'a listener failed; no sample is touched'),
+  })
   const live = openLive({
-    clock: options.clock ?? systemClock,
+    clock,
     rangeOf: rewardRange,
     isOn: () => opened?.settings.inspector.enabled ?? true,
     policy: () => shownText(opened?.settings, options.simulates),
@@ -53,17 +63,24 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
   const unwatch = options.watch
     ? await watchSources(
         () => sourcesOf(options, opened?.settings ?? null),
-        options.clock ?? systemClock,
+        clock,
         () => reload(),
       )
     : () => {}
-  const opening = openGateway({
-    ...options,
-    events: withLog(
-      { ...metrics, engine: allOf([metrics.engine, live]) },
+  const judges = openJudgeLog(
+    withLog(
+      guardedEvents(guard, { ...metrics, engine: allOf(guard, { metrics: metrics.engine, live }) }),
       () => log,
       () => opened?.settings.log.slow_sample_s,
     ),
+    () => log,
+    () => opened,
+    clock,
+  )
+  const opening = openGateway({
+    ...options,
+    guard,
+    events: judges.events,
   })
   const reload = async () => {
     try {
@@ -74,10 +91,12 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
   }
   const gateway = await opening.catch((error) => {
     unwatch()
+    judges.end()
     throw error
   })
   opened = gateway
   const { listen, limits } = gateway.settings
+  const place = { host: options.host ?? listen.host, port: options.port ?? listen.port }
   let app: Awaited<ReturnType<typeof createApp>>
   try {
     app = await createApp({
@@ -86,14 +105,15 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
       ...(gateway.settings.inspector.enabled && { live }),
       bodyLimit: limits.max_body_bytes,
       receiveMs: limits.receive_s * 1000,
-      logger: { level: options.logLevel },
+      logger: { level: options.logLevel, hooks: { streamWrite: hideSecrets } },
     })
     log = app.log
-    await app.listen({ host: options.host ?? listen.host, port: options.port ?? listen.port })
+    await app.listen(place)
   } catch (error) {
     unwatch()
+    judges.end()
     await gateway.close(0)
-    throw error
+    throw cannotListen(error, place)
   }
   return {
     url: app.listeningOrigin,
@@ -105,6 +125,7 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
       const drained = app.close()
       await gateway.close()
       await drained
+      judges.end()
       metrics.close()
     },
   }

@@ -3,6 +3,7 @@ import { GatewayError, type Problem } from '../errors.ts'
 import { didYouMean } from '../nearest-name.ts'
 import { type Fault, type FaultKind, faultKinds, type PolicyName, policyNames } from '../simulate/index.ts'
 import type { SimulatedServerOptions } from '../simulate/options.ts'
+import { reasonOf } from '../system-error.ts'
 import { flag, parsed, text, textOr, texts, textsOf } from './arguments.ts'
 
 /** Option -> field and the least and most that it may be. */
@@ -119,7 +120,7 @@ function readAnswers(
       : Object.entries(JSON.parse(content) as Row)
     return Object.fromEntries(entries.map(([question, answer]) => [question, String(answer)]))
   } catch (error) {
-    wrong('answers', `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+    wrong('answers', `${file}: ${reasonOf(error)}`)
     return {}
   }
 }

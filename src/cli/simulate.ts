@@ -1,6 +1,6 @@
 import { once } from 'node:events'
-import { GatewayError } from '../errors.ts'
 import { startSimulatedServers } from '../simulate/index.ts'
+import { cannotListen } from './listening.ts'
 import { readSimulateArguments } from './simulate-arguments.ts'
 
 const usage = `reward-gateway simulate [options]
@@ -39,7 +39,9 @@ export const command = {
   usage,
   async run(argv: readonly string[], io: SimulateIo): Promise<number> {
     const { count, options } = readSimulateArguments(argv)
-    const servers = await startSimulatedServers(count, options).catch(unavailable)
+    const servers = await startSimulatedServers(count, options).catch((cause) => {
+      throw cannotListen(cause, { host: options.host ?? '127.0.0.1', port: options.port ?? 0 })
+    })
     for (const { url } of servers) io.stdout.write(`${options.model ?? 'simulated-judge'} ${url}\n`)
     if (!io.signal.aborted) await once(io.signal, 'abort')
     await Promise.all(servers.map((server) => server.close()))
@@ -51,10 +53,4 @@ export const command = {
 interface SimulateIo {
   readonly stdout: { write(text: string): unknown }
   readonly signal: AbortSignal
-}
-
-/** A taken port or a strange host is the caller's mistake. */
-function unavailable(cause: unknown): never {
-  const message = cause instanceof Error ? cause.message : String(cause)
-  throw new GatewayError('RG_COMMAND_INVALID', `simulate cannot listen: ${message}`, { cause })
 }

@@ -1,7 +1,9 @@
 import type { FunctionEvent } from '../functions/events.ts'
 
 const mostShown = 3
-const mostLines = 12
+/** Lines of an error that are shown: JavaScript's begin with the message, Python's end with it. */
+const firstLines = 4
+const lastLines = 8
 
 /** What an author's functions threw, for the author's terminal: it may quote samples, so no server shows it. */
 export class Thrown {
@@ -9,7 +11,7 @@ export class Thrown {
 
   /** A listener of function events. */
   readonly note = (event: FunctionEvent): void => {
-    if (event.type !== 'threw') return
+    if (event.type !== 'failed' || event.error === null) return
     const text = `${event.name} threw in ${event.op}:\n${plain(event.error)}`
     const known = this.#texts.get(text)
     if (known !== undefined || this.#texts.size < mostShown) this.#texts.set(text, (known ?? 0) + 1)
@@ -21,9 +23,11 @@ export class Thrown {
   }
 }
 
-/** The first lines, without what a terminal would obey. */
-const plain = (error: string): string =>
-  error
-    .split('\n', mostLines)
-    .map((line) => `    ${line.slice(0, 500).replace(/\p{Cc}/gu, '\ufffd')}`)
-    .join('\n')
+/** The first and the last lines, without what a terminal would obey. */
+function plain(error: string): string {
+  const lines = error.trimEnd().split('\n')
+  const left = lines.length - firstLines - lastLines
+  const shown =
+    left <= 1 ? lines : [...lines.slice(0, firstLines), `(${left} lines)`, ...lines.slice(-lastLines)]
+  return shown.map((line) => `    ${line.slice(0, 500).replace(/\p{Cc}/gu, '\ufffd')}`).join('\n')
+}

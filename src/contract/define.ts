@@ -119,6 +119,13 @@ function completed<K extends FunctionKind, T, O>(
   kind: K,
   { truth, options, range, parts }: Declaration<T, O>,
 ): Definition<K, T, O> {
+  // Nothing compiles a user's file: what its types demand is asked for here, where the error names the file and the line.
+  if (typeof range !== 'function' && !isRange(range))
+    throw new TypeError('the function needs `range: [low, high]`, the lowest and the highest score')
+  if (typeof truth !== 'function' && typeof (truth as Partial<ZodType> | undefined)?.safeParse !== 'function')
+    throw new TypeError(
+      'the function needs `truth`, a zod schema of its ground truth; z.unknown() where it reads none',
+    )
   return {
     kind,
     truth: typeof truth === 'function' ? truth : () => truth,
@@ -126,4 +133,11 @@ function completed<K extends FunctionKind, T, O>(
     range: typeof range === 'function' ? range : () => range,
     parts: typeof parts === 'function' ? parts : () => parts ?? [],
   }
+}
+
+/** Infinite ends are allowed. */
+function isRange(range: unknown): boolean {
+  if (!Array.isArray(range)) return false
+  const [low, high] = range as readonly unknown[]
+  return typeof low === 'number' && typeof high === 'number' && low <= high
 }

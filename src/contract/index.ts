@@ -4,6 +4,7 @@ export type { Message, Sample } from '../sample/sample.ts'
 export type { Score } from '../sample/score.ts'
 export type { AskName, Asks, Choice, Generation, Reply, TokenLogprob } from './asks.ts'
 export { BadSample } from './bad-sample.ts'
+export { conversation } from './conversation.ts'
 export type {
   FunctionKind,
   GroupRule,
@@ -20,9 +21,11 @@ export {
   definePairReward,
   defineRule,
 } from './define.ts'
-export { lastUserText } from './last-user-text.ts'
+export { lastUserText, questionText } from './last-user-text.ts'
 export { type Mode, mode } from './mode.ts'
-export { type ChatPrompt, chat, fill, type Prompt, prompt } from './prompt.ts'
+export { type ChatPrompt, chat, fill, type Prompt, prompt, steps } from './prompt.ts'
+export { type Optional, optional, type PromptValue } from './prompt-value.ts'
+export { QuestionError } from './question-error.ts'
 export type { Earlier, Row } from './row.ts'
 export { RuleTimeout } from './rule-timeout.ts'
 export type { Range, Verdict } from './verdict.ts'

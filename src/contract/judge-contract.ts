@@ -1,7 +1,10 @@
 import type { Json } from '../sample/json.ts'
 import type { AskName, Asks } from './asks.ts'
+import { BadSample } from './bad-sample.ts'
 import type { ModelReward } from './define.ts'
+import { lastUserText } from './last-user-text.ts'
 import { marker, questionTexts, withMarker } from './marker.ts'
+import { questionFault } from './question-faults.ts'
 import { asScore, endsContract, scoreContract } from './score-contract.ts'
 import { type RowParts, row } from './test-row.ts'
 import { same, type TestRunner } from './test-runner.ts'
@@ -76,4 +79,52 @@ function askContract<A extends AskName, T, O>(
   const has = (text: string) => text.includes(marker)
   t.ok([...trusted, ...untrusted].some(has), 'the question: holds the response')
   t.ok(!trusted.some(has), 'the question: guards the response (put it into prompt`...`)')
+  const fault = questionFault(judge.ask, question, [marked])
+  t.ok(fault === null, `the question: asks about something${fault ? `, but ${fault.detail}` : ''}`)
+  promptContract(t, judge, parts)
+}
+
+const someQuestion = 'What is two and two?'
+
+/** Trainers send a prompt as a text or as messages: the question is about it either way. */
+function promptContract<A extends AskName, T, O>(
+  t: TestRunner,
+  judge: ModelReward<A, T, O>,
+  parts: RowParts,
+): void {
+  const given = lastUserText({ prompt: parts.prompt ?? '' })
+  const text = `${given.trim() === '' ? someQuestion : given} ${marker}`
+  const turns = [
+    { role: 'system', content: 'Be brief.' },
+    { role: 'user', content: text },
+  ]
+  const asText = asking(judge, { ...parts, prompt: text })
+  if (asText === null || asText instanceof Error) return
+  const asMessages = asking(judge, { ...parts, prompt: turns })
+  const wrong = asMessages instanceof Error ? asMessages.message : null
+  t.ok(wrong === null, `a prompt of messages: leads to a question${wrong === null ? '' : `, but ${wrong}`}`)
+  if (asMessages === null || asMessages instanceof Error) return
+  t.ok(
+    asMessages.includes(marker) || !asText.includes(marker),
+    'a prompt of messages: the question holds what is asked (lastUserText(sample), or the messages in prompt`...`)',
+  )
+}
+
+/** All that a question about such a row says; null: none is asked, or the row is refused. An error: it cannot be. */
+function asking<A extends AskName, T, O>(
+  judge: ModelReward<A, T, O>,
+  parts: RowParts,
+): string | Error | null {
+  try {
+    const asked = row(judge, parts)
+    const question = judge.rm_preprocess(asked)
+    if (typeof question === 'number') return null
+    const fault = questionFault(judge.ask, question, [asked])
+    if (fault) return new Error(fault.detail)
+    const { trusted, untrusted } = questionTexts(question)
+    return [...trusted, ...untrusted].join('\n')
+  } catch (error) {
+    if (error instanceof BadSample) return null
+    return error instanceof Error ? error : new Error('something was thrown that is no Error')
+  }
 }

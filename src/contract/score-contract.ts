@@ -28,6 +28,7 @@ export function endsContract(
   [low, high]: Range,
   { full, zero, within = 0 }: { readonly full: number; readonly zero: number; readonly within?: number },
 ): void {
-  if (Number.isFinite(high)) t.ok(high - full <= within, `full: ${full} is the high end of the range`)
-  if (Number.isFinite(low)) t.ok(zero - low <= within, `zero: ${zero} is the low end of the range`)
+  if (Number.isFinite(high))
+    t.ok(high - full <= within, `full: scored ${full}, and the range ends at ${high}`)
+  if (Number.isFinite(low)) t.ok(zero - low <= within, `zero: scored ${zero}, and the range begins at ${low}`)
 }

@@ -1,5 +1,6 @@
 import type { Json } from '../sample/json.ts'
 import type { Sample } from '../sample/sample.ts'
+import { messagesWithoutText } from './messages-as-text.ts'
 import type { Earlier, Row } from './row.ts'
 
 /** What a test says of a row; the rest is empty. */
@@ -28,7 +29,14 @@ export function row<T, O>(
     extraInfo: {},
     ...sample,
   }
-  return freeze({ sample: filled, truth: fn.truth(options).parse(filled.groundTruth), options, earlier })
+  const { prompt } = filled
+  const asked = typeof prompt === 'string' ? prompt : messagesWithoutText(prompt)
+  return freeze({
+    sample: { ...filled, prompt: asked },
+    truth: fn.truth(options).parse(filled.groundTruth),
+    options,
+    earlier,
+  })
 }
 
 function freeze<V>(value: V): V {

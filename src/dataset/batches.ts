@@ -3,16 +3,18 @@ import type { Sample, Unreadable } from '../sample/sample.ts'
 /** Groups whose rows stand together stay in one batch; a batch is this much longer for that at most. */
 const longestFactor = 16
 
-/** Rows in batches of `size` and a little more, in their order. */
+/** Rows in batches of `size` and a little more, of `most` at most, in their order. */
 export async function* batchesOf<T extends { readonly row: Sample | Unreadable }>(
   rows: AsyncIterable<T>,
   size: number,
+  most: number,
 ): AsyncGenerator<readonly T[]> {
   let batch: T[] = []
+  const longest = Math.min(size * longestFactor, most)
   for await (const one of rows) {
     const last = batch.at(-1)
     const isWhole = batch.length >= size && !(last && areSiblings(last.row, one.row))
-    if (isWhole || batch.length >= size * longestFactor) {
+    if (isWhole || batch.length >= longest) {
       yield batch
       batch = []
     }

@@ -3,8 +3,8 @@ import { createReadStream } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
-import { GatewayError } from '../errors.ts'
 import { arrayItems } from './json-array.ts'
+import { checkReadable, unreadable } from './readable.ts'
 import { type RawRow, type RowSource, rowOf } from './row-source.ts'
 
 const longestLine = 64 * 1024 * 1024
@@ -13,9 +13,10 @@ const longestLine = 64 * 1024 * 1024
 export async function jsonLines(from: string | Readable): Promise<RowSource> {
   if (typeof from !== 'string')
     return { fraction: () => null, [Symbol.asyncIterator]: () => told(rowsOf(from), from, 'input') }
+  await checkReadable(from)
   const file = createReadStream(from)
   await once(file, 'open').catch((cause) => {
-    throw new GatewayError('RG_INPUT_INVALID', `${from}: ${cause.message}`, { cause })
+    throw unreadable(from, cause)
   })
   const { size } = await stat(from)
   const isArray = from.endsWith('.json') && (await firstCharacter(from)) === '['
@@ -48,8 +49,7 @@ async function* told(
   try {
     yield* rows
   } catch (cause) {
-    const message = cause instanceof Error ? cause.message : String(cause)
-    throw new GatewayError('RG_INPUT_INVALID', `${path}: ${message}`, { cause })
+    throw unreadable(path, cause)
   } finally {
     stream.destroy()
   }

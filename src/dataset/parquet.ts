@@ -3,10 +3,12 @@ import { GatewayError } from '../errors.ts'
 import { parseJsonText } from '../wire/json-text.ts'
 import { filePath, identifier, openDuckDb, withDuckDb } from './duckdb.ts'
 import { linesOf } from './lines.ts'
+import { checkReadable, unreadable } from './readable.ts'
 import type { RawRow, RowSource } from './row-source.ts'
 
 /** Rows of a Parquet file; columns of bytes (images) are left out. Throws RG_INPUT_INVALID where it cannot be read. */
 export async function parquetRows(path: string): Promise<RowSource> {
+  await checkReadable(path)
   const file = filePath(path)
   const { connection, close } = await openDuckDb()
   try {
@@ -40,17 +42,19 @@ export async function parquetRows(path: string): Promise<RowSource> {
     return { fraction: () => (total === 0 ? 1 : read / total), [Symbol.asyncIterator]: rows }
   } catch (cause) {
     close()
-    const message = cause instanceof Error ? cause.message : String(cause)
-    throw new GatewayError('RG_INPUT_INVALID', `${path}: ${message}`, { cause })
+    throw unreadable(path, cause)
   }
 }
 
 /** SQL types of a Parquet file's columns by name; columns of bytes are left out, as parquetRows does. */
 export async function parquetColumns(path: string): Promise<Readonly<Record<string, string>>> {
+  await checkReadable(path)
   return withDuckDb(async (connection) => {
     const described = await connection.runAndReadAll(`DESCRIBE SELECT * FROM read_parquet(${filePath(path)})`)
     const columns = described.getRows().map(([name, type]) => [String(name), String(type)] as const)
     return Object.fromEntries(columns.filter(([, type]) => !type.includes('BLOB')))
+  }).catch((cause) => {
+    throw unreadable(path, cause)
   })
 }
 

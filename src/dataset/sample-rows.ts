@@ -15,7 +15,12 @@ export function samplesOf(
   modelSteps: readonly string[],
 ): readonly (Sample | Unreadable)[] {
   if (value === undefined) return [badSample(String(index), 'the line is no JSON')]
-  if (!isObject(value) || !isDatasetRow(value)) return [readNativeSample(value, index, oddities)]
+  if (!isObject(value)) return [readNativeSample(value, index, oddities)]
+  if (!isDatasetRow(value)) {
+    // It is of the row, not of the sample: a file for `audit` can be scored too.
+    const { near_miss: _, ...row } = value
+    return [readNativeSample('near_miss' in value ? row : value, index, oddities)]
+  }
   const { responses, ...row } = datasetRow(value, modelSteps)
   const own = oddities.filter(({ path: [field] }) => field !== undefined && usedColumns.has(String(field)))
   if (!Array.isArray(responses)) return [readNativeSample(row, index, own)]

@@ -15,6 +15,8 @@ type RunOfFile = Readonly<Record<string, string>>
 export interface ScoredFile {
   /** Lines that an earlier run left: rows of the input that are done. */
   readonly done: number
+  /** Where the lines stand until `finish`; null: they go out at once. */
+  readonly partial: string | null
   /** Whole lines. */
   write(lines: string): Promise<void>
   /** Puts the file in its place, in the form of its ending. */
@@ -52,18 +54,23 @@ export async function openScoredFile(path: string, run: RunOfFile, resume: boole
   const done = isThere ? await wholeLines(partial) : 0
   const stream = createWriteStream(partial, { flags: 'a' })
   await once(stream, 'open').catch(unwritable)
+  // A disk that is full is told of by the next write, or by the end.
+  stream.on('error', () => {})
   const end = async () => {
     stream.end()
-    await once(stream, 'close')
+    if (!stream.closed) await once(stream, 'close').catch(() => {})
   }
   return {
     done,
+    partial,
     async write(lines) {
-      if (!stream.write(lines)) await once(stream, 'drain')
+      if (!stream.errored && !stream.write(lines)) await once(stream, 'drain').catch(unwritable)
+      if (stream.errored) unwritable(stream.errored)
     },
     async finish() {
       await end()
-      await convert(partial, path)
+      if (stream.errored) unwritable(stream.errored)
+      await convert(partial, path).catch(unwritable)
       await rm(runFile, { force: true })
     },
     async leave() {

@@ -1,35 +1,55 @@
 import { GatewayError } from '../errors.ts'
 import type { Models } from '../models/models.ts'
 import type { Plan } from '../plan/plan.ts'
-import type { Sample, Unreadable } from '../sample/sample.ts'
+import type { Demand } from './demand.ts'
+import { mostQuestions } from './gate.ts'
+import { watching } from './influence.ts'
+import type { Job } from './job.ts'
 
-/** Counts rows in work, so that what does not fit is refused before work is done on it. */
+/** Counts rows in work and the memory they take, so that what does not fit is refused before work is done on it. */
 export interface Admission {
   readonly inFlight: number
-  /** Throws RG_OVERLOADED; the returned function gives the places back. Call it once. */
-  enter(rows: number): () => void
+  /**
+   * Throws RG_OVERLOADED where rows that take `heapBytes` do not fit now, RG_REQUEST_TOO_LARGE where they never do, even
+   * alone. The returned function gives the places back. Call it once.
+   */
+  enter(rows: number, heapBytes?: number): () => void
   /** Resolves once nothing is in work. */
   idle(): Promise<void>
 }
 
-/** A request of more rows than `limit` is let in when nothing else is in work: it could never fit otherwise. */
-export function openAdmission(limit: number): Admission {
+/** `maxRows` and `maxHeapBytes` hold for all rows in work, and so for the rows of one request. */
+export function openAdmission(maxRows: number, maxHeapBytes = Number.POSITIVE_INFINITY): Admission {
   let inFlight = 0
+  let taken = 0
   let waiting: (() => void)[] = []
   return {
     get inFlight() {
       return inFlight
     },
-    enter(rows) {
-      if (inFlight > 0 && inFlight + rows > limit) {
+    enter(rows, heapBytes = 0) {
+      if (rows > maxRows)
+        throw tooLarge(`${rows} samples in one request, and ${maxRows} fit (limits.max_samples)`, maxRows)
+      if (heapBytes > maxHeapBytes)
+        throw tooLarge(
+          `${rows} samples that take ${mebi(heapBytes)} MiB of memory while they are scored, and ${mebi(maxHeapBytes)} MiB of this process's heap are for that`,
+          Math.floor((rows * maxHeapBytes) / heapBytes),
+        )
+      if (inFlight + rows > maxRows)
         throw new GatewayError(
           'RG_OVERLOADED',
-          `${inFlight} samples are in work and ${limit} fit; send these ${rows} later`,
+          `${inFlight} samples are in work and ${maxRows} fit; send these ${rows} later`,
         )
-      }
+      if (taken + heapBytes > maxHeapBytes)
+        throw new GatewayError(
+          'RG_OVERLOADED',
+          `${inFlight} samples in work take ${mebi(taken)} of ${mebi(maxHeapBytes)} MiB; send these ${rows} later`,
+        )
       inFlight += rows
+      taken += heapBytes
       return () => {
         inFlight -= rows
+        taken -= heapBytes
         if (inFlight > 0) return
         for (const wake of waiting) wake()
         waiting = []
@@ -39,27 +59,70 @@ export function openAdmission(limit: number): Admission {
   }
 }
 
+/** The share of its time in which a request must be done by what is known; the rest is for what is not. */
+const surely = 0.8
+
+const mebi = (bytes: number): number => Math.ceil(bytes / 1_048_576)
+
+const tooLarge = (what: string, fit: number): GatewayError =>
+  new GatewayError(
+    'RG_REQUEST_TOO_LARGE',
+    fit > 0 ? `${what}; send at most ${fit} of them at a time` : `${what}; shorten them`,
+  )
+
+/** Measured: what stays of a row while it is scored, and of a question to a model while it waits, beside their texts. */
+const [rowBytes, questionBytes] = [2048, 12_288]
+
+/** An estimate of the heap that rows take while they are scored; `bodyBytes`: what they came in, which questions repeat. */
+export function heapOfRows({ steps }: Pick<Plan, 'steps'>, rows: number, bodyBytes: number): number {
+  let asked = 0
+  for (const { models } of steps) asked += models.length
+  const questions = Math.min(rows * asked, mostQuestions)
+  return rows * rowBytes + questions * questionBytes + asked * bodyBytes
+}
+
 /**
  * Throws RG_OVERLOADED, with when to come again, where a model that these rows may ask has a full line, or one in which
- * their questions would wait longer than the model's config, or their own patience (milliseconds), allows.
+ * their questions would wait longer than the model's config allows, or where their answers would come too late for
+ * `patienceMs`. A model of which nothing is asked takes whatever comes.
  */
 export function refuseLate(
   models: Pick<Models, 'line'>,
-  { plan, rows }: { readonly plan: Plan; readonly rows: readonly (Sample | Unreadable)[] },
+  demand: Pick<Demand, 'of' | 'perRow'>,
+  { plan, rows, trainingStep }: Pick<Job, 'plan' | 'rows' | 'trainingStep'>,
   patienceMs: number,
 ): void {
-  for (const { models: names, dataSource } of plan.steps) {
-    if (names.length === 0) continue
-    if (dataSource && !rows.some((row) => 'prompt' in row && dataSource.matches(row.dataSource))) continue
-    for (const name of names) {
-      const { isFull, waitMs, maxWaitMs } = models.line(name)
-      const most = Math.min(maxWaitMs, patienceMs)
-      if (!isFull && waitMs <= most) continue
-      const line = isFull ? 'as many questions as may' : `questions for ${Math.round(waitMs / 1000)} s`
-      const retryAfterS = Math.max(1, Math.ceil((waitMs - most) / 1000))
-      throw new GatewayError('RG_OVERLOADED', `${line} wait for the model '${name}'; send these later`, {
-        retryAfterS,
-      })
+  const watchers = watching(plan, trainingStep)
+  const most = surely * patienceMs
+  const done = new Map<string, number>()
+  for (const step of plan.steps) {
+    const { name: own, models: names, dataSource, needs } = step
+    const began = Math.max(0, ...needs.map((name) => done.get(name) ?? 0))
+    const asks = dataSource
+      ? rows.filter((row) => 'prompt' in row && dataSource.matches(row.dataSource)).length
+      : rows.length
+    let ended = began
+    for (const name of asks === 0 || watchers.has(step) ? [] : names) {
+      const line = models.line(name)
+      const { isFull, waitMs, maxWaitMs } = line
+      if (isFull || waitMs > maxWaitMs)
+        throw overloaded(name, isFull ? 'as many questions as may' : secondsOf(waitMs), waitMs - maxWaitMs)
+      const ahead = Math.max(demand.of(name), line.asked) - line.asked
+      if (ahead + line.asked === 0) continue
+      const questions = Math.max(1, Math.round(asks * demand.perRow(plan.steps, name)))
+      // What would be late even alone is no reason to wait for others to be done.
+      const further = line.answerMs(questions - line.asked) > most ? 1 : questions
+      const answerMs = line.answerMs(ahead + further)
+      ended = Math.max(ended, began + answerMs)
+      if (ended > most) throw overloaded(name, secondsOf(answerMs), ended - most)
     }
+    done.set(own, ended)
   }
 }
+
+const secondsOf = (ms: number): string => `questions for ${Math.round(ms / 1000)} s`
+
+const overloaded = (model: string, line: string, lateMs: number): GatewayError =>
+  new GatewayError('RG_OVERLOADED', `${line} wait for the model '${model}'; send these later`, {
+    retryAfterS: Number.isFinite(lateMs) ? Math.max(1, Math.ceil(lateMs / 1000)) : 1,
+  })

@@ -1,137 +1,102 @@
+/**
+ * Groups whose members come in requests of their own. An index that answers anew begins the next generation of its
+ * group, the next epoch over the same prompt. The same answer again is a retry, or the next epoch's: a trainer that still
+ * waits for an answer, or has a reward for it, does not send it again.
+ */
 import { hash } from 'node:crypto'
 import type { Clock } from '../clock.ts'
-import type { CallRow } from '../functions/function-host.ts'
-import { Stop, whenAborted } from '../models/abort.ts'
 import type { PlanStep } from '../plan/plan.ts'
-import type { Term } from '../sample/outcome.ts'
 import type { Sample } from '../sample/sample.ts'
-import type { Cohorts, Joining, StepContext } from './context.ts'
+import { Cohort, type CohortRun, Place } from './cohort.ts'
+import type { Cohorts, Joining } from './context.ts'
 import { incomplete } from './group.ts'
-
-type Run = (context: StepContext, step: PlanStep, rows: readonly CallRow[]) => Promise<readonly Term[]>
 
 /** Finished groups whose terms are kept for retries, for as long as a group is waited for. */
 const mostKept = 1024
 
 /** `run` makes the terms of one group's members, in their order; each member's request gets its own. */
-export function openCohorts(clock: Clock, run: Run): Cohorts {
-  const cohorts = new Map<string, Cohort>()
-  /** With the time of their end, oldest first. */
-  const finished = new Map<string, number>()
-  const forget = (key: string) => {
-    cohorts.delete(key)
-    finished.delete(key)
+export function openCohorts(clock: Clock, run: CohortRun): Cohorts {
+  /** By what a group is known by: its generations, oldest first. */
+  const generations = new Map<string, Cohort[]>()
+  /** With their key and the time of their end, oldest first. */
+  const finished = new Map<Cohort, { readonly key: string; readonly at: number }>()
+  /** The places that a sample waits for, or waited for. */
+  const places = new WeakMap<Sample, Place[]>()
+
+  const forget = (key: string, cohort: Cohort): void => {
+    finished.delete(cohort)
+    const left = (generations.get(key) ?? []).filter((one) => one !== cohort)
+    if (left.length > 0) generations.set(key, left)
+    else generations.delete(key)
   }
   const open = (key: string, step: PlanStep, waitMs: number, least: number): Cohort => {
     const made = new Cohort(step, run)
-    finished.delete(key)
-    cohorts.set(key, made)
+    generations.set(key, [...(generations.get(key) ?? []), made])
     made.onStart(clock.after(waitMs, () => made.start(least)))
-    const ended = (results?: ReadonlyMap<string, unknown>) => {
-      if (cohorts.get(key) !== made) return
-      if (!results || results.size === 0) return forget(key)
-      finished.set(key, clock.now())
+    void made.ended.then((hasTerms) => {
+      if (!hasTerms) return forget(key, made)
+      finished.set(made, { key, at: clock.now() })
       const [oldest] = finished
-      if (finished.size > mostKept && oldest) forget(oldest[0])
-    }
-    made.results.then(ended, () => ended())
+      if (finished.size > mostKept && oldest) forget(oldest[1].key, oldest[0])
+    })
     return made
   }
+  const known = (key: string, waitMs: number): readonly Cohort[] => {
+    for (const cohort of generations.get(key) ?? []) {
+      const end = finished.get(cohort)
+      if (end && clock.now() - end.at > waitMs) forget(key, cohort)
+    }
+    return (generations.get(key) ?? []).filter(({ isAbandoned }) => !isAbandoned)
+  }
+  const take = (place: Place, sample: Sample): void => {
+    place.live += 1
+    places.set(sample, [...(places.get(sample) ?? []), place])
+  }
+
   return {
     async join(step, joining, { size, least, waitMs }) {
       const key = keyOf(step, joining)
       const name = nameOf(joining.sample)
-      const endedAt = finished.get(key)
-      if (endedAt !== undefined && clock.now() - endedAt > waitMs) forget(key)
-      const known = cohorts.get(key)
-      // Names come again with the next answers to a prompt: a group that has ended does not take them in.
-      const isPast = known?.isOver === true && !known.knows(name, joining.sample)
-      const cohort = known && !isPast ? known : open(key, step, waitMs, least)
-      if (!cohort.add(name, joining)) return incomplete
-      if (cohort.size >= size) cohort.start(least)
-      const results = await cohort.results
-      return results.has(name) ? (results.get(name) ?? null) : incomplete
+      const answer = hash('sha256', joining.sample.response)
+      const cohorts = known(key, waitMs)
+      const namesEpoch = joining.context.job.trainingStep !== undefined
+      const same = cohorts.filter((cohort) => cohort.places.get(name)?.answer === answer)
+      const retried = same.find((cohort) => namesEpoch || cohort.places.get(name)?.isMissed)
+      const repeated = same.at(-1)?.places.get(name)
+      const cohort = retried ?? nextOf(cohorts, name, namesEpoch) ?? open(key, step, waitMs, least)
+      if (cohort === incomplete) return incomplete
+      const place = (retried && cohort.places.get(name)) || new Place(answer, repeated?.given ?? null)
+      take(place, joining.sample)
+      cohort.add(name, place, joining)
+      if (cohort.places.size >= size) cohort.start(least)
+      return place.given
+    },
+    concluded(sample, isValid) {
+      for (const place of places.get(sample) ?? []) {
+        place.live -= 1
+        place.isRewarded ||= isValid
+      }
+      places.delete(sample)
     },
   }
 }
 
-/** One group of one step. */
-class Cohort {
-  isOver = false
-  readonly results: Promise<ReadonlyMap<string, Term | null>>
-  readonly #step: PlanStep
-  readonly #run: Run
-  /** Emptied when their terms are there. */
-  readonly #members = new Map<string, Joining>()
-  /** Hashes of the members' responses. */
-  readonly #answers = new Map<string, string>()
-  readonly #leaving = new Stop()
-  #waiting = 0
-  #settle: (results: Promise<ReadonlyMap<string, Term | null>>) => void = () => {}
-  #stopWaiting: () => void = () => {}
-
-  constructor(step: PlanStep, run: Run) {
-    this.#step = step
-    this.#run = run
-    this.results = new Promise((resolve) => {
-      this.#settle = resolve
-    })
+/**
+ * The generation that a new answer of this name belongs to: the first open one after its last answer, or that one where
+ * the place is held for a repeat; null: none is there. With a training step, an open group has one answer a name.
+ */
+function nextOf(
+  cohorts: readonly Cohort[],
+  name: string,
+  namesEpoch: boolean,
+): Cohort | typeof incomplete | null {
+  const last = cohorts.findLastIndex(({ places }) => places.has(name))
+  const cohort = cohorts[last]
+  if (cohort && !cohort.isOver) {
+    if (cohort.places.get(name)?.earlier) return cohort
+    if (namesEpoch) return incomplete
   }
-
-  get size(): number {
-    return this.#answers.size
-  }
-
-  /** Called once, when the waiting is over. */
-  onStart(stopWaiting: () => void): void {
-    this.#stopWaiting = stopWaiting
-  }
-
-  knows(name: string, { response }: Sample): boolean {
-    return this.#answers.get(name) === hash('sha256', response)
-  }
-
-  /** False where another answer has the member's name. */
-  add(name: string, joining: Joining): boolean {
-    if (this.#answers.has(name) && !this.knows(name, joining.sample)) return false
-    if (!this.#answers.has(name)) {
-      this.#answers.set(name, hash('sha256', joining.sample.response))
-      this.#members.set(name, joining)
-    }
-    this.#waiting += 1
-    const left = () => {
-      this.#waiting -= 1
-      if (this.#waiting > 0) return
-      this.#leaving.stop()
-      this.start(Number.POSITIVE_INFINITY)
-    }
-    whenAborted(joining.context.end.signal, left)
-    return true
-  }
-
-  start(least: number): void {
-    if (this.isOver) return
-    this.isOver = true
-    this.#stopWaiting()
-    const terms = this.size < least ? Promise.resolve(new Map<string, Term | null>()) : this.#terms()
-    this.#settle(terms.finally(() => this.#members.clear()))
-  }
-
-  async #terms(): Promise<ReadonlyMap<string, Term | null>> {
-    const members = [...this.#members]
-    const terms = new Map<string, Term | null>(members.map(([name]) => [name, null]))
-    const present = members.flatMap(([name, { row }]) => (row ? [{ name, row }] : []))
-    const [, first] = members[0] ?? []
-    if (!first || present.length === 0) return terms
-    // As long as one of the requests waits, the questions of all are asked.
-    const deadline = Math.max(...members.map(([, { context }]) => context.job.deadline))
-    const end = { signal: this.#leaving, dispose: () => {} }
-    const context = { ...first.context, job: { ...first.context.job, deadline }, end }
-    const rows = present.map(({ row }) => row)
-    const found = await this.#run(context, this.#step, rows)
-    for (const [index, { name }] of present.entries()) terms.set(name, found[index] ?? null)
-    return terms
-  }
+  return cohorts.slice(last + 1).find(({ isOver }) => !isOver) ?? null
 }
 
 function keyOf({ name }: PlanStep, { context, sample }: Joining): string {

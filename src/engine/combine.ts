@@ -1,8 +1,8 @@
 import { arithmetics } from '../plan/arithmetic.ts'
-import type { Lookup } from '../plan/expression.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { Failure } from '../sample/failure.ts'
 import type { Term } from '../sample/outcome.ts'
+import { decisiveFailure, lookupIn, reachOf } from './influence.ts'
 
 /** What a sample's terms come to. `terms` are those given, with each one's contribution. */
 export type Combined = { readonly terms: readonly Term[] } & (
@@ -10,32 +10,21 @@ export type Combined = { readonly terms: readonly Term[] } & (
   | { readonly valid: false; readonly failure: Failure }
 )
 
-type Combining = Pick<Plan, 'steps' | 'formula' | 'arithmetic'>
+type Combining = Pick<Plan, 'steps' | 'gate' | 'formula' | 'arithmetic'>
 
 /**
- * The reward of one sample, or why it has none: the first failed term in step order, no term that is on, or a result
- * that is not finite. `terms`: one a step, in step order. Pure.
+ * The reward of one sample, or why it has none: the first failed term in step order that the reward hangs on, no term
+ * that is on, or a result that is not finite. `terms`: one a step, in step order. Pure.
  */
 export function combine(plan: Combining, terms: readonly Term[]): Combined {
-  const broken = terms.find((term) => term.status === 'failed')
+  const broken = decisiveFailure(plan, terms)
   if (broken) return { terms, valid: false, failure: broken.failure }
-  if (!terms.some((term) => term.status === 'scored')) {
+  const reach = plan.formula && reachOf(plan)
+  if (!terms.some((term) => term.status === 'scored' && (!reach || reach.has(term.name)))) {
     const reasons = terms.map((term) => `${term.name} (${term.status === 'off' ? term.why : term.status})`)
     return invalid(terms, 'bad_sample', `no step scores this sample: ${reasons.join(', ')}`)
   }
   return plan.formula ? calculated(plan.formula, plan.arithmetic, terms) : folded(plan, terms)
-}
-
-/** What an expression over steps sees of the terms, in the plan's arithmetic; null where there is no score. */
-export function lookupIn(terms: readonly (Term | undefined)[], arithmetic: Plan['arithmetic']): Lookup {
-  const { rounded } = arithmetics[arithmetic]
-  return (step, part) => {
-    const term = terms.find((one) => one?.name === step)
-    if (term?.status !== 'scored') return null
-    if (part === null) return rounded(term.score.value)
-    const { parts } = term.score
-    return parts && Object.hasOwn(parts, part) ? rounded(parts[part] ?? 0) : null
-  }
 }
 
 function calculated(

@@ -6,6 +6,7 @@ import type { Term } from '../sample/outcome.ts'
 import type { Sample } from '../sample/sample.ts'
 import type { Expiry } from './deadline.ts'
 import type { EngineEvents } from './events.ts'
+import type { Gate } from './gate.ts'
 import type { Groups, incomplete } from './group.ts'
 import type { Job } from './job.ts'
 
@@ -19,6 +20,8 @@ export interface StepContext {
   readonly job: Job
   /** The end of the request's patience. */
   readonly end: Expiry
+  /** What the request may have under way at once. */
+  readonly gate: Gate
   readonly groups: Groups
   /** Groups whose members come in requests of their own. */
   readonly cohorts: Cohorts
@@ -35,11 +38,14 @@ export interface Joining {
 export interface Cohorts {
   /**
    * Resolves with the member's term (null: it takes no part) once `size` members are there, or `least` when the time is
-   * over; else with `incomplete`. A retry, the same answer under the same index, gets what the first try got.
+   * over; else with `incomplete`. A retry, the same answer under the same index, gets what the first try got; without a
+   * training step, the same answer of a member that still waits or has its reward belongs to the next epoch.
    */
   join(
     step: PlanStep,
     joining: Joining,
     need: { readonly size: number; readonly least: number; readonly waitMs: number },
   ): Promise<Term | null | typeof incomplete>
+  /** Tells that a sample has its outcome, whether or not it joined. */
+  concluded(sample: Sample, isValid: boolean): void
 }

@@ -9,6 +9,8 @@ export type Client = AbortSignal | ((left: () => void) => void)
 export interface Expiry {
   /** Aborted at the end; upstream calls hang on it. */
   readonly signal: AbortSignal | Stop
+  /** True from the end on: nobody waits any more, and what comes then is too late. */
+  readonly isOver: boolean
   dispose(): void
 }
 
@@ -38,6 +40,10 @@ export class RequestExpiry implements Expiry {
     else if (typeof this.#client === 'function') this.#client(this.#left)
     else this.#unsubscribe = whenAborted(this.#client, this.#left)
     return this.#stop
+  }
+
+  get isOver(): boolean {
+    return this.#isOver
   }
 
   dispose(): void {

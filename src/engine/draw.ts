@@ -42,7 +42,7 @@ export async function drawOne(
   const drawn: Drawn =
     'failure' in answered
       ? { model, status: 'failed', failure: answered.failure }
-      : { model, ...(await readDraw(context, step, rows, model, answered)) }
+      : { model, ...(await readDraw(context, step, rows, question, model, answered)) }
   const told = toldOf(drawn)
   // A judge that was unwell may be well again, and another may say more.
   if (told.failure && !('failure' in answered)) answered.forget?.()
@@ -83,10 +83,13 @@ function readDraw(
   context: StepContext,
   step: PlanStep,
   rows: readonly CallRow[],
+  { steps }: GuardedQuestion,
   model: string,
   { answer }: Answered,
 ): Promise<Read> | Read | { readonly status: 'text'; readonly text: string } {
-  if (step.critique) return { status: 'text', text: (answer as Generation).text }
+  if (steps !== null && Array.isArray(answer) && answer.length !== steps)
+    return otherSteps(answer.length, steps)
+  if (step.critique) return critiqueOf(answer as Generation)
   if (step.soft) return expected(context, step, rows, answer as Probabilities)
   if (step.ask === 'generate' && (answer as Generation).finishReason === 'length') return cutOff
   const cuts = step.ask === 'generate' && (step.guards.get(model) ?? fullGuard).thoughts
@@ -94,6 +97,15 @@ function readDraw(
   if (said !== null) return read(context, step, rows, said)
   const count = verdictCount(step, rows)
   return { status: 'read', verdicts: Array<null>(count).fill(null), unreadable: unfinished }
+}
+
+/** A critique may be cut, but a model that only thought has said nothing of the answer. */
+function critiqueOf({
+  text,
+  finishReason,
+}: Generation): Read | { readonly status: 'text'; readonly text: string } {
+  if (text.trim() !== '') return { status: 'text', text }
+  return finishReason === 'length' ? cutOff : { status: 'failed', failure: saidNothing }
 }
 
 type Probabilities = Readonly<Record<string, number>>
@@ -148,10 +160,25 @@ const cutOff: Read = {
   },
 }
 
+const otherSteps = (found: number, asked: number): Read => ({
+  status: 'failed',
+  failure: {
+    kind: 'judge_unparseable',
+    retryable: false,
+    detail: `the model gave ${found} numbers for ${asked} steps: is the mark of steps(texts, mark) the model's own?`,
+  },
+})
+
 const unfinished: Failure = {
   kind: 'judge_unparseable',
   retryable: true,
   detail: 'the judge did not end its thoughts',
+}
+
+const saidNothing: Failure = {
+  kind: 'judge_unparseable',
+  retryable: true,
+  detail: 'the judge said nothing',
 }
 
 /** Of an answer without a verdict. */

@@ -6,13 +6,17 @@
 import type { Clock } from '../clock.ts'
 import type { FunctionHost } from '../functions/function-host.ts'
 import type { Models } from '../models/models.ts'
+import type { Failure } from '../sample/failure.ts'
 import type { Outcome } from '../sample/outcome.ts'
 import type { Sample, Unreadable } from '../sample/sample.ts'
-import { openAdmission, refuseLate } from './admission.ts'
+import { eachInSlices, inSlices } from '../slices.ts'
+import { heapOfRows, openAdmission, refuseLate } from './admission.ts'
 import { openCohorts } from './cohorts.ts'
 import type { Cohorts, StepContext } from './context.ts'
 import { RequestExpiry } from './deadline.ts'
+import { Demand } from './demand.ts'
 import type { EngineEvents } from './events.ts'
+import { Gate } from './gate.ts'
 import { gatherGroups } from './group.ts'
 import { groupTerms } from './group-step.ts'
 import { substitutes } from './invalid.ts'
@@ -22,7 +26,7 @@ import { Walk } from './walk.ts'
 
 /** Scores jobs; one for each reading of the configs. */
 export interface Engine {
-  /** One outcome a row, in the order of the rows. Throws RG_OVERLOADED at once, before any work; never rejects later. */
+  /** One outcome a row, in the order of the rows. Throws RG_OVERLOADED or RG_REQUEST_TOO_LARGE at once, before any work; never rejects later. */
   score(job: Job): Promise<readonly Outcome[]>
   /** Rows in work. */
   readonly inFlight: number
@@ -40,39 +44,40 @@ export interface EngineParts {
   readonly events?: EngineEvents
   /** Rows in work at the same time; more are refused. */
   readonly maxRows: number
+  /** Heap that rows of refusable jobs may take together, bytes; absent: not counted. */
+  readonly maxHeapBytes?: number
 }
 
 /** An engine holds nothing that must be closed: wait for `idle`, then close its parts. */
 export function openEngine(parts: EngineParts): Engine {
-  const admission = openAdmission(parts.maxRows)
-  const shared = { ...parts, cohorts: openCohorts(parts.clock, groupTerms) }
+  const admission = openAdmission(parts.maxRows, parts.maxHeapBytes)
+  const demand = new Demand()
+  const shared = { ...parts, demand, cohorts: openCohorts(parts.clock, groupTerms) }
   return {
     get inFlight() {
       return admission.inFlight
     },
     idle: () => admission.idle(),
     score(job) {
-      if (job.isRefusable) refuseLate(parts.models, job, job.deadline - parts.clock.now())
-      const release = admission.enter(job.rows.length)
+      if (job.isRefusable) refuseLate(parts.models, demand, job, job.deadline - parts.clock.now())
+      const { length } = job.rows
+      const heapBytes = job.isRefusable ? heapOfRows(job.plan, length, job.bodyBytes ?? 0) : 0
+      const release = admission.enter(length, heapBytes)
       return scoreRows(shared, job).finally(release)
     },
   }
 }
 
 function scoreRows(
-  parts: EngineParts & { readonly cohorts: Cohorts },
+  parts: EngineParts & { readonly cohorts: Cohorts; readonly demand: Demand },
   job: Job,
 ): Promise<readonly Outcome[]> {
   const { plan, rows } = job
   if (rows.length === 0) return Promise.resolve([])
-  return new Promise((resolve) => {
-    const walks: Walk[] = []
-    const end = new RequestExpiry(parts.clock, job.deadline, job.signal, (failure) => {
-      for (const walk of walks) walk.end(failure)
-    })
+  return new Promise((resolve, reject) => {
+    const walks = new Array<Walk | undefined>(rows.length)
+    let failure: Failure | null = null
     const groups = gatherGroups(rows)
-    const { functions, models, clock, secret, events, cohorts } = parts
-    const context: StepContext = { functions, models, clock, secret, events, cohorts, job, end, groups }
     const substituted = substitutes(plan, groups)
     const outcomes = new Array<Outcome>(rows.length)
     const began = parts.clock.now()
@@ -83,26 +88,54 @@ function scoreRows(
       ms[index] = parts.clock.now() - began
       job.onOutcome?.(index, outcome)
     }
-    const take = (index: number, outcome: Outcome) => {
-      outcomes[index] = outcome
-      const final = substituted.now(rows[index] as Sample | Unreadable, outcome)
-      if (final) finish(index, final)
-      if (--left > 0) return
-      for (const [at, one] of outcomes.entries()) {
-        const late = substituted.later(rows[at], one)
-        if (late) finish(at, late)
-      }
+    const finishLate = (index: number) => {
+      const late = substituted.later(rows[index], outcomes[index] as Outcome)
+      if (late) finish(index, late)
+    }
+    const close = () => {
       end.dispose()
       resolve(outcomes)
       const { run = '', trainingStep = null, requestId = null } = job
       parts.events?.done?.({ plan, requestId, run, trainingStep, rows, outcomes, ms })
     }
-    for (let index = 0; index < rows.length; index++) {
-      const row = rows[index] as Sample | Unreadable
-      if (isSample(row)) walks.push(new Walk(context, row, index, take))
-      else take(index, unscored(plan, row.id, row.failure))
+    const rowDone = parts.demand.admit(plan.steps, rows.length)
+    const holds = Number.isFinite(plan.group.waitMs)
+    const take = (index: number, outcome: Outcome) => {
+      outcomes[index] = outcome
+      rowDone?.(outcome)
+      if (holds) cohorts.concluded(rows[index] as Sample, outcome.valid)
+      const final = substituted.now(rows[index] as Sample | Unreadable, outcome)
+      if (final) finish(index, final)
+      if (--left === 0) eachInSlices(rows.length, finishLate, close)?.catch(reject)
     }
-    for (const walk of walks) walk.go()
+    const endOne = (index: number, why: Failure) => {
+      const row = rows[index] as Sample | Unreadable
+      const walk = walks[index]
+      if (walk) walk.end(why)
+      else if (isSample(row)) new Walk(context, row, index, take).end(why)
+      else if (!outcomes[index]) take(index, unscored(plan, row.id, row.failure))
+    }
+    const end = new RequestExpiry(parts.clock, job.deadline, job.signal, (why) => {
+      failure = why
+      eachInSlices(rows.length, (index) => endOne(index, why))?.catch(reject)
+    })
+    const { functions, models, clock, secret, events, cohorts } = parts
+    const gate = new Gate()
+    const context: StepContext = { functions, models, clock, secret, events, cohorts, job, end, gate, groups }
+    let next = 0
+    const beginOne = (): boolean => {
+      // The end reaches what has not begun too.
+      if (failure) return false
+      const index = next++
+      const row = rows[index] as Sample | Unreadable
+      if (isSample(row)) {
+        const walk = new Walk(context, row, index, take)
+        walks[index] = walk
+        walk.go()
+      } else take(index, unscored(plan, row.id, row.failure))
+      return next < rows.length
+    }
+    inSlices(beginOne)?.catch(reject)
   })
 }
 

@@ -39,7 +39,7 @@ export interface RequestDone {
   readonly ms: Float64Array
 }
 
-/** What happens in the engine, told as it happens. Listeners are synchronous, cheap and never throw. */
+/** What happens in the engine, told as it happens. Listeners are cheap, and are called behind a guard. */
 export interface EngineEvents {
   drawn?(event: DrawnEvent): void
   done?(event: RequestDone): void

@@ -5,6 +5,7 @@ import type { Term } from '../sample/outcome.ts'
 import type { Sample } from '../sample/sample.ts'
 import { contestantsOf } from './contestants.ts'
 import type { StepContext } from './context.ts'
+import { callRoom } from './gate.ts'
 import { incomplete } from './group.ts'
 import { listTerms } from './list-step.ts'
 import { pairTerms } from './pair-step.ts'
@@ -19,6 +20,7 @@ export async function groupTerm(
   row: CallRow | null,
 ): Promise<Term | null> {
   const { groups, clock, job } = context
+  if (row && !groups.isNamed(sample)) return failed(context, step, unnamed)
   const { min, waitMs } = job.plan.group
   const isCompared = step.kind === 'pair' || step.kind === 'list'
   const size = groups.sizeOf(sample)
@@ -43,19 +45,20 @@ export async function groupTerm(
 }
 
 /** One term a row, in the order of the rows. Never rejects. */
-export function groupTerms(
+export async function groupTerms(
   context: StepContext,
   step: PlanStep,
   rows: readonly CallRow[],
 ): Promise<readonly Term[]> {
-  if (step.kind === 'group-rule') return groupRuleTerms(context, step, rows)
+  if (step.kind === 'group-rule')
+    return context.gate.through(callRoom, () => groupRuleTerms(context, step, rows))
   // The others of a complete group are off: there is nothing to compare with.
-  if (rows.length < 2) return Promise.resolve(rows.map(() => off(context, step, 'not_applicable')))
-  const among = contestantsOf(rows)
-  const reason = tooMany(step, among.rows.length)
-  if (reason !== null) return Promise.resolve(rows.map(() => failed(context, step, reason)))
-  const terms = step.kind === 'pair' ? pairTerms : listTerms
-  return terms(context, step, among.rows).then((own) => among.places.map((place) => own[place] as Term))
+  if (rows.length < 2) return rows.map(() => off(context, step, 'not_applicable'))
+  const among = await contestantsOf(rows, mostContestants)
+  const reason = tooMany(step, among.count)
+  if (reason !== null) return rows.map(() => failed(context, step, reason))
+  const own = await (step.kind === 'pair' ? pairTerms : listTerms)(context, step, among.rows)
+  return among.places.map((place) => own[place] as Term)
 }
 
 const mostContestants = 1024
@@ -90,6 +93,12 @@ async function groupRuleTerms(
     const score = result.verdicts[index]
     return score ? scored(context, step, score) : off(context, step, 'not_applicable')
   })
+}
+
+const unnamed: Failure = {
+  kind: 'bad_sample',
+  retryable: false,
+  detail: 'the step compares the answers of a group: send group_id, or a prompt with text in it',
 }
 
 const tooFew = (least: number): Failure => ({

@@ -1,7 +1,9 @@
 import type { Sample, Unreadable } from '../sample/sample.ts'
 
-/** Which samples of a request belong together: by group id, else by the same prompt. */
+/** Which samples of a request belong together: by group id, else by the same prompt and ground truth. */
 export interface Groups {
+  /** Whether a sample says of which group it is. One that does not is alone. */
+  isNamed(sample: Sample): boolean
   /** The members of a sample's group in the order of the request, itself or its twin among them; a retry is no member. */
   membersOf(sample: Sample): readonly Sample[]
   /** Answers that its group has: as many as its rows say, or as came where these are more. */
@@ -39,21 +41,24 @@ interface Gathering {
 /** The groups of a request's rows; one that cannot be read is in none. */
 export function gatherGroups(rows: readonly (Sample | Unreadable)[]): Groups {
   // Most plans have no group step: groups are found when first asked for.
-  let groups: Map<string, Group> | undefined
-  const gatherings = new Map<string, Gathering>()
+  let groups: Map<Sample, Group> | undefined
+  const gatherings = new Map<string, Map<Group, Gathering>>()
   const groupOf = (sample: Sample): Group => {
+    // By the sample: a key may be a prompt of megabytes.
     groups ??= grouped(rows)
-    return groups.get(keyOf(sample)) ?? new Group()
+    return groups.get(sample) ?? new Group()
   }
   return {
+    isNamed: (sample) => groupOf(sample).size > 0,
     membersOf: (sample) => groupOf(sample).members,
     sizeOf: (sample) => groupOf(sample).size,
     async together(step, sample, entry, run, patience) {
       const group = groupOf(sample)
       const member = group.memberFor(sample)
-      const key = `${step}\n${keyOf(sample)}`
-      const gathering = gatherings.get(key) ?? gather(group.members, run as Run, patience)
-      gatherings.set(key, gathering)
+      const ofStep = gatherings.get(step) ?? new Map<Group, Gathering>()
+      gatherings.set(step, ofStep)
+      const gathering = ofStep.get(group) ?? gather(group.members, run as Run, patience)
+      ofStep.set(group, gathering)
       if (member === sample) gathering.entries.set(sample, entry)
       if (gathering.entries.size === group.members.length) gathering.start()
       const results = await gathering.results
@@ -66,7 +71,7 @@ export function gatherGroups(rows: readonly (Sample | Unreadable)[]): Groups {
 /** Answers to one prompt. */
 class Group {
   readonly members: Sample[] = []
-  readonly #byIndex = new Map<number, Sample[]>()
+  readonly #byIndex = new Map<number, Map<string, Sample>>()
   #said = 0
 
   get size(): number {
@@ -78,15 +83,18 @@ class Group {
     const { index, size = 0 } = sample.group ?? {}
     this.#said = Math.max(this.#said, size)
     if (this.memberFor(sample) !== sample) return
-    if (index !== undefined) this.#byIndex.set(index, [...(this.#byIndex.get(index) ?? []), sample])
     this.members.push(sample)
+    if (index === undefined) return
+    const answers = this.#byIndex.get(index)
+    if (answers) answers.set(sample.response, sample)
+    else this.#byIndex.set(index, new Map([[sample.response, sample]]))
   }
 
   /** The member that a sample is, or is a retry of: the same answer under the same index. */
   memberFor(sample: Sample): Sample {
     const index = sample.group?.index
-    const known = index === undefined ? undefined : this.#byIndex.get(index)
-    return known?.find(({ response }) => response === sample.response) ?? sample
+    if (index === undefined) return sample
+    return this.#byIndex.get(index)?.get(sample.response) ?? sample
   }
 }
 
@@ -113,17 +121,33 @@ function gather(members: readonly Sample[], run: Run, { least, after }: Quorum):
   return { entries, results, start: () => start() }
 }
 
-function grouped(rows: readonly (Sample | Unreadable)[]): Map<string, Group> {
+function grouped(rows: readonly (Sample | Unreadable)[]): Map<Sample, Group> {
   const groups = new Map<string, Group>()
+  const bySample = new Map<Sample, Group>()
   for (const sample of rows) {
     if ('failure' in sample) continue
     const key = keyOf(sample)
+    if (key === null) continue
     const group = groups.get(key) ?? new Group()
     groups.set(key, group)
     group.add(sample)
+    bySample.set(sample, group)
   }
-  return groups
+  return bySample
 }
 
-const keyOf = ({ group, prompt }: Sample): string =>
-  group ? `id ${group.id}` : `prompt ${typeof prompt === 'string' ? prompt : JSON.stringify(prompt)}`
+/** Answers with one prompt and different truths are to different problems, which images or tables told apart. */
+function keyOf({ group, prompt, groundTruth }: Sample): string | null {
+  if (group) return `id ${group.id}`
+  return isAsked(prompt) ? `prompt ${JSON.stringify([prompt, groundTruth])}` : null
+}
+
+/** Something that can be seen; marks that only format a text say nothing. */
+const visible = /[^\p{C}\p{Z}]/u
+
+/** Whether a prompt says what was asked. Beside turns that say nothing, an image perhaps, a system prompt does not. */
+function isAsked(prompt: Sample['prompt']): boolean {
+  if (typeof prompt === 'string') return visible.test(prompt)
+  const turns = prompt.filter(({ role }) => role !== 'system' && role !== 'developer')
+  return (turns.length > 0 ? turns : prompt).some(({ content }) => visible.test(content))
+}

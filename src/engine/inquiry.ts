@@ -4,6 +4,7 @@ import { madeOnce } from '../models/made-once.ts'
 import type { PlanStep } from '../plan/plan.ts'
 import type { Term } from '../sample/outcome.ts'
 import type { Score } from '../sample/score.ts'
+import { turnFor } from '../slices.ts'
 import type { StepContext } from './context.ts'
 import { type Draw, type Drawn, drawOne } from './draw.ts'
 import { questionsOf, refusedTerm } from './guarded.ts'
@@ -26,12 +27,13 @@ export function inquiryOf(
   question: Asks[AskName]['input'],
 ): Inquiry {
   const made: { readonly model: string; readonly fitting: Fitted | Promise<Fitted> }[] = []
-  const questions = questionsOf(context, step, question)
+  const questions = questionsOf(context, step, rows, question)
   let isCut = false
   const ready = (model: string): Fitted | Promise<Fitted> => {
     const known = made.find((one) => one.model === model)
     if (known) return known.fitting
-    const fitting = fitted(context, step, model, rows, question, questions)
+    const fit = () => fitted(context, step, model, rows, question, questions)
+    const fitting = questions.ready(model)?.then(fit) ?? fit()
     made.push({ model, fitting })
     return fitting
   }
@@ -41,7 +43,9 @@ export function inquiryOf(
     if (fitting.status === 'refused')
       return { model, status: 'read', verdicts: rows.map(() => refusedBy(step)) }
     isCut ||= fitting.isCut
-    return drawOne(context, step, rows, fitting.question, draw)
+    const ask = () => drawOne(context, step, rows, fitting.question, draw)
+    // To write it for a server is one piece of work.
+    return turnFor(questions.chars)?.then(ask) ?? ask()
   }
   return {
     draw(draw) {

@@ -21,6 +21,8 @@ export interface ScoreRequest {
   readonly waitTime?: WaitTime | undefined
   /** Refused with RG_OVERLOADED where its questions would wait too long for their models; absent: they wait. */
   readonly isRefusable?: boolean | undefined
+  /** Bytes of the body that the rows came in, for what their questions will take; absent: 0. */
+  readonly bodyBytes?: number | undefined
   /** Called once a row, as soon as its outcome is final; in any order. */
   readonly onOutcome?: ((index: number, outcome: Outcome) => void) | undefined
   /** Called for each draw of a question, before the outcomes that it counts in. */

@@ -27,9 +27,10 @@ export async function judgeTerm(context: StepContext, step: PlanStep, row: CallR
     1,
   )
   const texts = drawn.flatMap((one) => (one.status === 'text' ? [one.text] : []))
+  const noticed = inquiry.noticed()
   if (texts.length > 0) return spoke(context, step, texts)
   return termOf(context, step, opinionOf(step, drawn, 0, draws.length), [
-    ...inquiry.noticed(),
+    ...noticed,
     ...echoFlags(context, step, row),
   ])
 }

@@ -3,6 +3,7 @@ import type { PlanStep } from '../plan/plan.ts'
 import type { Term } from '../sample/outcome.ts'
 import type { StepContext } from './context.ts'
 import type { Draw, Drawn } from './draw.ts'
+import { callRoom, drawRoom } from './gate.ts'
 import { echoFlags } from './guarded.ts'
 import { drawsOf, type Inquiry, inquiryOf, refusedAmong } from './inquiry.ts'
 import { drawAll, opinionOf, termOf } from './opinion.ts'
@@ -13,7 +14,9 @@ export async function listTerms(
   step: PlanStep,
   contestants: readonly CallRow[],
 ): Promise<readonly Term[]> {
-  const refused = await Promise.all(contestants.map((row) => refusedAmong(context, step, row)))
+  const refused = await context.gate.all(contestants.length, callRoom, (index) =>
+    refusedAmong(context, step, contestants[index] as CallRow),
+  )
   const shown = contestants.filter((_row, index) => !refused[index])
   const orders = Array.from({ length: step.votes.n }, (_, draw) => turned(shown, draw, step.votes.n))
   const asked = new Map<number, Promise<Inquiry | Drawn>>()
@@ -23,21 +26,24 @@ export async function listTerms(
     return known
   }
   const draws = shown.length === 0 ? [] : drawsOf(step)
-  const drawn = await drawAll(
-    step,
-    draws.map((draw) => async () => {
-      const inquiry = await inquire(draw)
-      if ('status' in inquiry) return { ...inquiry, model: draw.model }
-      return turnedBack(await inquiry.draw(draw), orders[draw.draw] ?? shown, shown)
-    }),
-    shown.length,
+  const drawn = await context.gate.through(Math.max(1, draws.length) * drawRoom, () =>
+    drawAll(
+      step,
+      draws.map((draw) => async () => {
+        const inquiry = await inquire(draw)
+        if ('status' in inquiry) return { ...inquiry, model: draw.model }
+        return turnedBack(await inquiry.draw(draw), orders[draw.draw] ?? shown, shown)
+      }),
+      shown.length,
+    ),
   )
   const inquiries = await Promise.all(asked.values())
   const flags = [...new Set(inquiries.flatMap((one) => ('status' in one ? [] : one.noticed())))]
+  const columns = new Map(shown.map((row, column) => [row, column]))
   return contestants.map(
     (row, index) =>
       refused[index] ??
-      termOf(context, step, opinionOf(step, drawn, shown.indexOf(row), draws.length), [
+      termOf(context, step, opinionOf(step, drawn, columns.get(row) ?? -1, draws.length), [
         ...flags,
         ...echoFlags(context, step, row),
       ]),
@@ -69,5 +75,6 @@ function turned<T>(items: readonly T[], draw: number, draws: number): readonly T
 /** Its verdicts in the order of `shown`. */
 function turnedBack(drawn: Drawn, order: readonly CallRow[], shown: readonly CallRow[]): Drawn {
   if (drawn.status !== 'read') return drawn
-  return { ...drawn, verdicts: shown.map((row) => drawn.verdicts[order.indexOf(row)] ?? null) }
+  const places = new Map(order.map((row, place) => [row, place]))
+  return { ...drawn, verdicts: shown.map((row) => drawn.verdicts[places.get(row) ?? -1] ?? null) }
 }

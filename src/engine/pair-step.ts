@@ -2,12 +2,14 @@ import type { CallRow } from '../functions/function-host.ts'
 import type { PlanStep } from '../plan/plan.ts'
 import type { Failure } from '../sample/failure.ts'
 import type { Term } from '../sample/outcome.ts'
+import { workInSlices } from '../slices.ts'
 import { deviation } from '../statistics/moments.ts'
 import { type Comparison, compared, type Panel, panelMean } from './comparison.ts'
 import type { StepContext } from './context.ts'
+import { callRoom, drawRoom } from './gate.ts'
 import { echoFlags } from './guarded.ts'
-import { refusedAmong } from './inquiry.ts'
-import { pairsOf } from './pairs.ts'
+import { drawsOf, refusedAmong } from './inquiry.ts'
+import { type Pair, pairsOf } from './pairs.ts'
 import { probabilityOf, type Standing, standingsOf } from './standings.ts'
 import { failed, off, scored } from './step.ts'
 
@@ -17,20 +19,29 @@ export async function pairTerms(
   step: PlanStep,
   contestants: readonly CallRow[],
 ): Promise<readonly Term[]> {
-  const refused = await Promise.all(contestants.map((row) => refusedAmong(context, step, row)))
+  const { gate, end } = context
+  const refused = await gate.all(contestants.length, callRoom, (index) =>
+    refusedAmong(context, step, contestants[index] as CallRow),
+  )
   const [low, high] = step.function.range
   // All answers of the group are equal.
   const tie = { value: (low + high) / 2, flags: ['no_call'] }
   if (contestants.length === 1) return [refused[0] ?? scored(context, step, tie)]
-  const tried = await Promise.all(
-    pairsOf(contestants.length, step.pairs).map((pair) =>
-      compared(context, step, contestants, refused, pair),
-    ),
-  )
+  const pairs = pairsOf(contestants.length, step.pairs)
+  const room = drawsOf(step).length * (step.pairs.swap ? 2 : 1) * drawRoom
+  const tried = await gate.all(pairs.length, room, async (index): Promise<Comparison> => {
+    const pair = pairs[index] as Pair
+    // Nobody waits for what is left of them.
+    if (end.signal.aborted) return { status: 'missing', ...pair, failure: apart }
+    return compared(context, step, contestants, refused, pair)
+  })
   const made = tried.filter((one) => one.status === 'made')
-  const standings = standingsOf(contestants.length, made, step.pairs.aggregate)
+  const standings = await workInSlices(standingsOf(contestants.length, made, step.pairs.aggregate))
   const own = contestants.map((): Comparison[] => [])
-  for (const one of tried) for (const index of [one.first, one.second]) own[index]?.push(one)
+  for (const one of tried) {
+    own[one.first]?.push(one)
+    own[one.second]?.push(one)
+  }
   return contestants.map(
     (row, index) =>
       refused[index] ?? termOf(context, step, row, own[index] ?? [], index, standings[index] ?? null),

@@ -5,6 +5,7 @@ import { openCohorts } from './cohorts.ts'
 import type { StepContext } from './context.ts'
 import type { Drawn } from './draw.ts'
 import type { EngineParts } from './engine.ts'
+import { Gate } from './gate.ts'
 import { gatherGroups } from './group.ts'
 import { inquiryOf } from './inquiry.ts'
 import { rowOf } from './step.ts'
@@ -40,7 +41,8 @@ export async function probe(
     clock,
     secret,
     job: { plan, rows: [sample], deadline, signal },
-    end: { signal, dispose() {} },
+    end: { signal, isOver: false, dispose() {} },
+    gate: new Gate(),
     groups: gatherGroups([sample]),
     cohorts: openCohorts(clock, async () => []),
   }

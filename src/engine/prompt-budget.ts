@@ -89,7 +89,7 @@ async function shortened(
   tokens: number,
   cutBy: (bytes: number) => GuardedQuestion | null,
 ): Promise<GuardedQuestion | null> {
-  const bytesOfToken = Math.max(1, Math.max(...textsOf(question).map(bytesOf)) / tokens)
+  const bytesOfToken = Math.max(1, largest(textsOf(question).map(bytesOf)) / tokens)
   let excess = tokens - budget.maxTokens
   let bytes = 0
   for (let round = 0; round < cuts; round++) {
@@ -114,8 +114,12 @@ async function longest(
     context.end.signal,
     texts.map((text) => (stop) => tokensOf(context, model, budget, text, stop)),
   )
-  return Math.max(0, ...counts)
+  return largest(counts)
 }
+
+/** Of numbers from 0 on; there may be more of them than a call takes arguments. */
+const largest = (values: readonly number[]): number =>
+  values.reduce((most, value) => Math.max(most, value), 0)
 
 /** Tokens of a text; as many as its bytes where these fit already, and a low estimate where that is far too many. */
 async function tokensOf(

@@ -1,5 +1,5 @@
 import type { PairSettings } from '../plan/plan.ts'
-import { bradleyTerry, winProbability } from '../statistics/bradley-terry.ts'
+import { fittedStrengths, winProbability } from '../statistics/bradley-terry.ts'
 import { mean } from '../statistics/moments.ts'
 import type { Pair } from './pairs.ts'
 
@@ -17,30 +17,38 @@ export interface Standing {
 /**
  * Where each of `count` stands after these matches. null where no chain of matches leads to most of the others that were
  * compared at all: numbers on both sides of such a gap do not compare.
- * `bradley_terry`: the share is that of wins to be expected against each of the others; `mean_wins`: that of its matches.
+ * `bradley_terry`: the share is that of wins to be expected against each of the others; `mean_wins`: that of its matches. Yields between its pieces.
  */
-export function standingsOf(
+export function* standingsOf(
   count: number,
   matches: readonly Match[],
   aggregate: PairSettings['aggregate'],
-): readonly (Standing | null)[] {
+): Generator<void, readonly (Standing | null)[]> {
   const among = largestPart(count, matches)
   const standings = new Array<Standing | null>(count).fill(null)
   if (among.length < 2) return standings
-  const strengths = aggregate === 'bradley_terry' ? strengthsOf(among, matches) : null
+  const strengths = aggregate === 'bradley_terry' ? yield* strengthsOf(among, matches) : null
   const wins = strengths ? [] : sharesOf(count, matches)
   for (const [place, index] of among.entries()) {
+    if (place % sharesAtOnce === sharesAtOnce - 1) yield
     const strength = strengths?.[place] ?? null
     const share =
-      strengths && strength !== null
-        ? rounded(
-            mean(strengths.flatMap((other, at) => (at === place ? [] : [winProbability(strength, other)]))),
-          )
-        : (wins[index] ?? 0)
+      strengths && strength !== null ? rounded(expectedShare(strengths, place, strength)) : (wins[index] ?? 0)
     standings[index] = { share, strength }
   }
   return standings
 }
+
+/** Of wins against each of the others. No list is made: a thousand answers have a million of them. */
+function expectedShare(strengths: readonly number[], place: number, strength: number): number {
+  let sum = 0
+  for (let at = 0; at < strengths.length; at++)
+    if (at !== place) sum += winProbability(strength, strengths[at] ?? 0)
+  return sum / (strengths.length - 1)
+}
+
+/** Shares that are counted between two yields. */
+const sharesAtOnce = 64
 
 /** Beyond the accuracy of the fit, where the order of the matches would show. */
 const rounded = (share: number): number => Math.round(share * 1e9) / 1e9
@@ -56,14 +64,17 @@ function sharesOf(count: number, matches: readonly Match[]): readonly number[] {
 }
 
 /** Strengths in the order of `among`; matches of others are left out. */
-function strengthsOf(among: readonly number[], matches: readonly Match[]): readonly number[] {
+function* strengthsOf(
+  among: readonly number[],
+  matches: readonly Match[],
+): Generator<void, readonly number[]> {
   const places = new Map(among.map((index, place) => [index, place]))
   const comparisons = matches.flatMap(({ first, second, probability }) => {
     const [a, b] = [places.get(first), places.get(second)]
     if (a === undefined || b === undefined) return []
     return [{ first: a, second: b, wins: probability, losses: 1 - probability }]
   })
-  return bradleyTerry(among.length, comparisons)
+  return yield* fittedStrengths(among.length, comparisons)
 }
 
 /** The probability that this one is better, of a match that it is in. */

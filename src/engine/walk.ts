@@ -4,9 +4,11 @@ import type { Plan, PlanStep } from '../plan/plan.ts'
 import type { Failure } from '../sample/failure.ts'
 import type { OffReason, Outcome, Term } from '../sample/outcome.ts'
 import type { Sample } from '../sample/sample.ts'
-import { lookupIn } from './combine.ts'
 import type { StepContext } from './context.ts'
+import { callRoom, drawRoom } from './gate.ts'
 import { groupTerm } from './group-step.ts'
+import { lookupIn } from './influence.ts'
+import { drawsOf } from './inquiry.ts'
 import { judgeTerm } from './judge.ts'
 import { concluded } from './outcome.ts'
 import { failed, off, rowOf, ruleTerm, type Terms, termNamed } from './step.ts'
@@ -58,23 +60,63 @@ export class Walk {
 
   #begin(step: PlanStep, at: number): void {
     const why = offReason(this.#context, step, this.#sample, this.#terms)
+    const { gate } = this.#context
+    const room = roomOf(step)
+    if (why || isOverGroup(step)) this.#beginOpen(step, at, why)
+    else if (gate.enters(room)) this.#beginWithin(step, at, room)
+    else gate.wait(room, () => this.#beginWithin(step, at, room))
+  }
+
+  /** What waits for siblings, or does nothing, needs no room. */
+  #beginOpen(step: PlanStep, at: number, why: OffReason | null): void {
     const traced = why ? null : traceStep(this.#context, step, this.#sample)
     const context = traced?.context ?? this.#context
-    const row = rowOf(step, this.#sample, this.#terms)
-    // Most samples need nothing else, so a rule costs them no promise.
-    if (step.kind === 'rule' && !why) {
-      context.functions.run({ op: 'score', function: step.function, rows: [row] }, (result) =>
-        this.#finish(at, ruleTerm(context, step, result), traced),
-      )
-      return
+    const finish = (term: Term): void => this.#finish(at, term, traced)
+    // The members of a group go on together: of a large one, some in each turn of the loop.
+    const isOfMany = isOverGroup(step) && context.groups.membersOf(this.#sample).length > manyMembers
+    const soon = (term: Term): void => {
+      if (isOfMany) {
+        context.gate.wait(callRoom, () => {
+          context.gate.leave(callRoom)
+          finish(term)
+        })
+      } else finish(term)
     }
-    stepTerm(context, step, this.#sample, row, why).then(
-      (term) => this.#finish(at, term, traced),
-      (error: unknown) => this.#finish(at, failed(context, step, unforeseen(error)), traced),
+    openTerm(context, step, this.#sample, rowOf(step, this.#sample, this.#terms), why).then(
+      soon,
+      (error: unknown) => soon(failed(context, step, unforeseen(error))),
     )
   }
 
-  /** The end of patience: what is finished counts, the rest has failed with this. */
+  /** Gives its room in the gate back at the end. */
+  #beginWithin(step: PlanStep, at: number, room: number): void {
+    const { gate, end } = this.#context
+    if (this.#isOver || end.isOver) {
+      gate.leave(room)
+      return
+    }
+    const traced = traceStep(this.#context, step, this.#sample)
+    const context = traced?.context ?? this.#context
+    const row = rowOf(step, this.#sample, this.#terms)
+    // Most samples need nothing else, so a rule costs them no promise.
+    if (step.kind === 'rule') {
+      const call = { op: 'score', function: step.function, rows: [row], request: end } as const
+      context.functions.run(call, (result) => {
+        gate.leave(room)
+        this.#finish(at, ruleTerm(context, step, result), traced)
+      })
+      return
+    }
+    const finish = (term: Term): void => {
+      gate.leave(room)
+      this.#finish(at, term, traced)
+    }
+    judgeTerm(context, step, row).then(finish, (error: unknown) =>
+      finish(failed(context, step, unforeseen(error))),
+    )
+  }
+
+  /** Deadline or disconnect: keeps the terms that are there and fails the others with this. */
   end(failure: Failure): void {
     if (this.#isOver) return
     this.#conclude((step) => failed(this.#context, step, failure))
@@ -82,7 +124,7 @@ export class Walk {
 
   #finish(at: number, term: Term, traced: TracedStep | null): void {
     traced?.end(term)
-    if (this.#isOver) return
+    if (this.#isOver || this.#context.end.isOver) return
     this.#terms[at] = term
     if (--this.#left > 0) this.go()
     else this.#conclude((step) => failed(this.#context, step, unforeseen(null)))
@@ -97,18 +139,27 @@ export class Walk {
   }
 }
 
-function stepTerm(
+/** Members of a group that go on at once. */
+const manyMembers = 64
+
+const isOverGroup = ({ kind }: PlanStep): boolean =>
+  kind === 'group-rule' || kind === 'pair' || kind === 'list'
+
+/** Room that a step of one sample takes in its request's gate. */
+const roomOf = (step: PlanStep): number => (step.kind === 'rule' ? callRoom : drawsOf(step).length * drawRoom)
+
+/** The term of a step over a group, or of one that is off (`why`). */
+function openTerm(
   context: StepContext,
   step: PlanStep,
   sample: Sample,
   row: CallRow,
   why: OffReason | null,
 ): Promise<Term> {
-  if (step.kind === 'group-rule' || step.kind === 'pair' || step.kind === 'list')
-    return groupTerm(context, step, sample, why ? null : row).then(
-      (term) => term ?? off(context, step, why ?? 'skipped'),
-    )
-  return why ? Promise.resolve(off(context, step, why)) : judgeTerm(context, step, row)
+  if (!isOverGroup(step)) return Promise.resolve(off(context, step, why ?? 'skipped'))
+  return groupTerm(context, step, sample, why ? null : row).then(
+    (term) => term ?? off(context, step, why ?? 'skipped'),
+  )
 }
 
 /** Why a step is off for this sample; null: it runs. */

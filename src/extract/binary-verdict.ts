@@ -3,17 +3,37 @@ import { readJson } from './json/json.ts'
 import { afterThink } from './think.ts'
 import { trimSpace } from './white-space.ts'
 
-const around = '["\'`*“”‘’\\s]*'
-const digit = new RegExp(`^${around}([01])(?:\\.0+)?\\.?${around}(?:\\(.*\\)${around})?$`)
+const around = '["\'`*_“”‘’\\s]*'
+const tail = '["\'`*_“”‘’.。．\\s]*'
+const said = new RegExp(
+  `^${around}([01])(?:\\.0+)?${tail}(?:(?:\\(\\s*([A-Za-z]+)\\.?\\s*\\)|[,:–—-]${around}([A-Za-z]+))${tail})?$`,
+)
 
-/** A judge's 1 or 0 after its thinking: alone on the first line, a remark in parentheses aside, or `{"score": 1}`; null: no verdict. */
+/** A longer text than this is no verdict alone; the bound also keeps the pattern's cost down. */
+const longest = 64
+
+/** What a verdict may say of itself in parentheses or behind a comma or a dash; another word might take it back. */
+const names: readonly (readonly string[])[] = [
+  ['no', 'incorrect', 'wrong', 'false'],
+  ['yes', 'correct', 'right', 'true'],
+]
+
+/**
+ * A judge's 1 or 0 after its thinking, where it says nothing else: `1`, `**0**`, `1。`, `1 (yes)`, `0, no` or `{"score": 1}`; null: no
+ * verdict. Further words could contradict it, in any language, so that they leave none.
+ */
 export function binaryVerdict(text: string): 0 | 1 | null {
   const region = afterThink(text)
   if (region === null) return null
   const verdict = trimSpace(region)
-  const line = /^[^\n]*/.exec(verdict)?.[0] ?? ''
-  const found = digit.exec(line)?.[1]
-  if (found !== undefined) return found === '1' ? 1 : 0
+  if (verdict.length <= longest) {
+    const [, digit, inParentheses, behind] = said.exec(verdict) ?? []
+    const name = inParentheses ?? behind
+    if (digit !== undefined) {
+      const value = digit === '1' ? 1 : 0
+      return name === undefined || names[value]?.includes(name.toLowerCase()) ? value : null
+    }
+  }
   const reading = verdict.startsWith('{') ? readJson(verdict) : null
   if (!reading || reading.repeatedKeys || !isObject(reading.value) || reading.value.size !== 1) return null
   const score = reading.value.get('score')

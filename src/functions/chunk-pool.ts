@@ -1,34 +1,44 @@
 import type { Clock } from '../clock.ts'
-import { ChunkQueue, type ChunkSize, type Waiting } from './chunk-queue.ts'
+import { ChunkQueue, type ChunkSize, type Line } from './chunk-queue.ts'
 import type { Executor, StartExecutor } from './executor.ts'
-import type { ChunkResult, Job, JobEnd, JobResult, JobRunner } from './job.ts'
-import type { Stage } from './progress.ts'
+import type { ChunkResult, Job, JobEnd, JobRunner } from './job.ts'
+import type { Waiting } from './job-list.ts'
+import { idleMark } from './progress.ts'
+import { type Given, lineRule, type Seat, suspectsOf } from './seat.ts'
+import { SeatWatch } from './seat-watch.ts'
 
 const startsTried = 3
+/** A job that was in a chunk of an executor which died before it began may have been the reason, but hardly each time. */
+const straysTried = 4
+/** A function that hung gets no more than one executor for so long. */
+const suspectMs = 60_000
+/** Time limits that one line may be behind another. */
+const mostBehind = 4
 
-/** An executor, what it was given, and what the watch saw of it. */
-interface Seat {
-  readonly executor: Executor
-  isReady: boolean
-  /** What it has, the running chunk first. */
-  chunks: (readonly Waiting[])[]
-  seenMark: number
-  seenAt: number
+/** Stands for an executor until it is started. */
+const notStarted: Executor = {
+  run: () => 0,
+  stage: () => ({ at: 'idle' }),
+  rest() {},
+  async end() {},
 }
+
+/** Why an executor was ended: its job took too long, it died, or its job makes room for others of its function. */
+export type RestartReason = 'timeout' | 'crash' | 'preempted'
 
 /** How many executors, how they are started, and how long their work may take. */
 export interface ChunkPoolOptions {
   readonly start: StartExecutor
-  /** At most; started as the work needs them. */
+  /** At most, and one more where slow or hanging functions have all of them; started as the work needs them. */
   readonly executors: number
   readonly chunk: ChunkSize
-  /** Chunks that an executor may have at once: with two, it need not wait for the next one. */
+  /** Chunks of quick jobs that an executor may have at once: with two, it need not wait for the next one. */
   readonly depth: 1 | 2
   readonly sampleTimeoutMs: number
   /** For what is no call: loading a file, parsing options. */
   readonly loadTimeoutMs: number
   readonly clock: Clock
-  readonly onRestart: (name: string, why: 'timeout' | 'crash') => void
+  readonly onRestart: (name: string, why: RestartReason) => void
 }
 
 /**
@@ -39,24 +49,28 @@ export class ChunkPool implements JobRunner {
   readonly #options: ChunkPoolOptions
   readonly #queue: ChunkQueue
   readonly #seats = new Set<Seat>()
+  readonly #watch: SeatWatch
   #failedStarts = 0
+  /** What an executor needs until its first job can begin, seen lately. */
+  #startMs = 0
   #isScheduled = false
-  #isWatching = false
   #drained: (() => void) | null = null
 
   constructor(options: ChunkPoolOptions) {
     this.#options = options
-    this.#queue = new ChunkQueue(options.chunk)
+    const { chunk, clock, sampleTimeoutMs } = options
+    this.#queue = new ChunkQueue(chunk, () => clock.now(), mostBehind * sampleTimeoutMs)
+    this.#watch = new SeatWatch(options, this.#seats, {
+      hung: (...told) => this.#endHung(...told),
+      broken: (seat, reason) => this.#abandon(seat, reason),
+    })
   }
 
-  /** `end` is called once, whatever happens. */
-  run(job: Job, end: (end: JobEnd) => void): void {
+  /** `end` is called once, whatever happens. `request`: a job of one that is over need not be begun. */
+  run(job: Job, end: (end: JobEnd) => void, request?: { readonly isOver: boolean }): void {
     if (this.#drained) end({ status: 'closed' })
-    else if (this.#queue.isFull) end({ status: 'overloaded' })
-    else {
-      this.#queue.push({ job, end, deaths: 0 })
-      this.#schedule()
-    }
+    else if (this.#queue.push({ job, end, request, deaths: 0, strays: 0, isSlow: false })) this.#schedule()
+    else end({ status: 'overloaded' })
   }
 
   /** Finishes what it has, then ends the executors. */
@@ -79,54 +93,103 @@ export class ChunkPool implements JobRunner {
     setImmediate(() => {
       this.#isScheduled = false
       this.#giveAll()
-      const isWanted =
-        this.#queue.length > 0 || (this.#seats.size === 0 && this.#failedStarts === 0 && !this.#drained)
-      if (isWanted) this.#addSeat()
+      // What comes after a death need not wait for a start.
+      const isNoneLeft = this.#seats.size === 0 && this.#failedStarts === 0 && !this.#drained
+      if (isNoneLeft || this.#next() !== null) this.#addSeat()
+      this.#checkDrained()
     })
   }
 
   #addSeat(): void {
+    const { executors, clock } = this.#options
     const seats = [...this.#seats]
-    if (seats.length >= this.#options.executors || seats.some(({ isReady }) => !isReady)) return
-    const executor = this.#options.start({
+    if (seats.some(({ isReady }) => !isReady)) return
+    const isSpareNeeded = seats.some(({ given: [first] }) => first?.line.name)
+    if (seats.length >= executors + (isSpareNeeded ? 1 : 0)) return
+    const seat: Seat = {
+      executor: notStarted,
+      startedAt: clock.now(),
+      isReady: false,
+      given: [],
+      seenMark: idleMark,
+      seenAt: 0,
+    }
+    this.#seats.add(seat)
+    try {
+      this.#start(seat)
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException
+      this.#replace(seat, `it cannot be started: ${code ?? 'unknown'}`, false)
+      return
+    }
+    this.#watch.start()
+  }
+
+  #start(seat: Seat): void {
+    const { start, clock } = this.#options
+    seat.executor = start({
       ready: () => {
         this.#failedStarts = 0
         seat.isReady = true
+        this.#startMs = clock.now() - seat.startedAt
         this.#giveAll()
-        if (seat.chunks.length === 0) executor.rest()
+        if (seat.given.length === 0) seat.executor.rest()
+        // One start at a time: others may be needed.
+        if (this.#queue.length > 0) this.#schedule()
       },
       done: (result) => {
-        this.#finish(seat.chunks.shift() ?? [], result)
-        seat.seenMark = -1
+        const given = seat.given.shift()
+        if (given) this.#finish(given, result)
         this.#giveAll()
-        if (seat.chunks.length === 0) executor.rest()
+        if (seat.given.length === 0) seat.executor.rest()
         this.#checkDrained()
       },
-      gone: (reason) => this.#replace(seat, reason),
+      gone: (reason, isBroken) => this.#replace(seat, reason, isBroken),
     })
-    const seat: Seat = { executor, isReady: false, chunks: [], seenMark: -1, seenAt: 0 }
-    this.#seats.add(seat)
   }
 
-  /** Those that have nothing come first. */
+  /** Those that have nothing come first; only quick jobs wait behind others, and only behind quick ones. */
   #giveAll(): void {
     for (let level = 0; level < this.#options.depth; level++) {
       for (const seat of this.#seats) {
-        if (seat.isReady && seat.chunks.length === level && this.#queue.length > 0) this.#give(seat)
+        const [first] = seat.given
+        if (!seat.isReady || seat.given.length !== level || first?.line.name) continue
+        let line = this.#next(level > 0)
+        while (line && !this.#give(seat, line)) line = this.#next(level > 0)
       }
     }
   }
 
-  #give(seat: Seat): void {
-    const chunk = this.#queue.take()
+  /** The line whose turn it is, of those that may have one more executor. */
+  #next(isBehind = false): Line | null {
+    return this.#queue.next(lineRule(this.#seats, this.#queue, this.#options.executors, isBehind))
+  }
+
+  /** False where nobody waits any more for what the line had. */
+  #give(seat: Seat, line: Line): boolean {
+    const jobs = this.#queue.take(line, ({ end }) => end({ status: 'unwanted' }))
+    if (jobs.length === 0) return false
     try {
-      seat.executor.run(chunk.map(({ job }) => job))
+      const number = seat.executor.run(jobs.map(({ job }) => job))
+      seat.given.push({ number, line, jobs, limitMs: this.#sliceOf(line, jobs) })
+      if (seat.given.length === 1) this.#watch.see(seat, idleMark)
     } catch {
-      this.#refuse(chunk)
-      return
+      this.#refuse(jobs)
+      return true
     }
-    seat.chunks.push(chunk)
-    this.#watch()
+    this.#watch.start()
+    return true
+  }
+
+  /**
+   * Jobs of a function that hung lately get a part of their time limit while others of it wait, and the whole of it later:
+   * so rows that are quick do not wait for those that hang.
+   */
+  #sliceOf(line: Line, { length }: readonly Waiting[]): number {
+    const { sampleTimeoutMs } = this.#options
+    const others = length - 1 + line.jobs.length
+    if (line.isSlow || others === 0 || !this.#queue.isSuspect(line)) return sampleTimeoutMs
+    return Math.min(sampleTimeoutMs, Math.max(sampleTimeoutMs / 8, 2 * this.#startMs))
   }
 
   /** One of the jobs cannot be copied: each is tried alone. */
@@ -140,77 +203,79 @@ export class ChunkPool implements JobRunner {
     this.#schedule()
   }
 
-  #finish(chunk: readonly Waiting[], { results, ms }: ChunkResult): void {
-    chunk.forEach(({ job, end }, i) => {
+  #finish({ line, jobs }: Given, { results, ms }: ChunkResult): void {
+    let spent = 0
+    results.forEach((result, i) => {
+      const { job, end } = jobs[i] as Waiting
       const took = ms[i] as number
+      spent += took
+      if (result.type === 'late') this.#queue.suspect(job.name, suspectMs, 0)
       if (job.type === 'call') this.#queue.learn(job.name, took)
-      end({ status: 'done', result: results[i] as JobResult, ms: took })
+      end({ status: 'done', result, ms: took })
     })
+    this.#queue.spend(line, spent)
+    if (results.length < jobs.length) {
+      this.#queue.putBack(jobs.slice(results.length))
+      this.#schedule()
+    }
   }
 
   /** The executor died by itself: the job that it was at may have been the reason, and runs once more, alone. */
-  #replace(seat: Seat, reason: string): void {
-    const stage = seat.executor.stage()
-    const [chunk = []] = seat.chunks
-    const victim = 'index' in stage ? chunk[stage.index] : undefined
-    if (!seat.isReady && ++this.#failedStarts >= startsTried) {
-      while (this.#queue.length > 0) for (const { end } of this.#queue.take()) end({ status: 'lost', reason })
-    }
-    const suspects = victim ? [victim] : chunk
-    const lost = suspects.filter((suspect) => ++suspect.deaths > 1)
-    this.#remove(seat, lost, 'crash', victim?.job.name)
+  #replace(seat: Seat, reason: string, isBroken: boolean): void {
+    if (!seat.isReady && ++this.#failedStarts >= startsTried) this.#loseAll(reason)
+    const { suspects, areKnown } = suspectsOf(seat, isBroken)
+    if (areKnown) this.#suspectOf(seat, suspects)
+    const lost = suspects.filter((suspect) =>
+      areKnown ? ++suspect.deaths > 1 : ++suspect.strays > straysTried,
+    )
+    this.#remove(seat, lost, 'crash', areKnown ? suspects[0]?.job.name : undefined)
     for (const { end } of lost) end({ status: 'lost', reason })
   }
 
+  /** A death costs the time until it and a start: a function that dies delays no other by more than one that hangs. */
+  #suspectOf(seat: Seat, suspects: readonly Waiting[]): void {
+    const [first] = suspects
+    if (!first || suspects.some(({ job }) => job.name !== first.job.name)) return
+    const ranMs = seat.seenAt === 0 ? 0 : this.#options.clock.now() - seat.seenAt
+    this.#queue.suspect(first.job.name, suspectMs, ranMs + this.#startMs, first.isSlow)
+  }
+
+  #loseAll(reason: string): void {
+    for (let line = this.#queue.next(() => true); line; line = this.#queue.next(() => true))
+      for (const { end } of this.#queue.take(line, ({ end }) => end({ status: 'unwanted' })))
+        end({ status: 'lost', reason })
+  }
+
   /** Takes a dead executor out and queues again what it had, but for the jobs that have ended. */
-  #remove(seat: Seat, ended: readonly Waiting[], why: 'timeout' | 'crash', name = ''): void {
+  #remove(seat: Seat, ended: readonly Waiting[], why: RestartReason, name = ''): void {
     this.#seats.delete(seat)
-    this.#queue.putBack(seat.chunks.flat().filter((waiting) => !ended.includes(waiting)))
+    const left = seat.given.flatMap(({ jobs }) => jobs)
+    this.#queue.putBack(ended.length === 0 ? left : left.filter((waiting) => !ended.includes(waiting)))
     this.#options.onRestart(name, why)
     this.#schedule()
     this.#checkDrained()
   }
 
-  #watch(): void {
-    if (this.#isWatching) return
-    this.#isWatching = true
-    const { clock, sampleTimeoutMs } = this.#options
-    clock.after(Math.min(Math.max(sampleTimeoutMs / 8, 2), 100), () => {
-      this.#isWatching = false
-      const busy = [...this.#seats].filter(({ chunks }) => chunks.length > 0)
-      for (const seat of busy) this.#look(seat, clock.now())
-      if (busy.length > 0) this.#watch()
-    })
-  }
-
-  /** A time limit begins when its job is first seen to run, never at dispatch. */
-  #look(seat: Seat, now: number): void {
-    const stage = seat.executor.stage()
-    if (stage.at === 'idle') return
-    if (stage.mark !== seat.seenMark) {
-      seat.seenMark = stage.mark
-      seat.seenAt = now
-    } else if (now - seat.seenAt >= this.#limit(stage)) {
-      this.#endHung(seat, stage)
-    }
-  }
-
-  #endHung(seat: Seat, stage: Extract<Stage, { index: number }>): void {
-    const victim = seat.chunks[0]?.[stage.index]
-    if (!victim) return
-    const limitMs = this.#limit(stage)
+  #abandon(seat: Seat, reason: string): void {
     void seat.executor.end()
-    this.#queue.learn(victim.job.name, limitMs)
-    this.#remove(seat, [victim], 'timeout', victim.job.name)
-    victim.end({ status: 'timeout', limitMs })
+    this.#replace(seat, reason, false)
   }
 
-  #limit(stage: Stage): number {
-    return stage.at === 'running' ? this.#options.sampleTimeoutMs : this.#options.loadTimeoutMs
+  #endHung(seat: Seat, victim: Waiting, limitMs: number, isPreempted: boolean): void {
+    const { name, type } = victim.job
+    void seat.executor.end()
+    if (type === 'call') this.#queue.learn(name, limitMs)
+    this.#queue.suspect(name, suspectMs, limitMs, victim.isSlow)
+    if (isPreempted) {
+      victim.isSlow = true
+      if (!this.#queue.push(victim)) victim.end({ status: 'overloaded' })
+    }
+    this.#remove(seat, [victim], isPreempted ? 'preempted' : 'timeout', name)
+    if (!isPreempted) victim.end({ status: 'timeout', limitMs })
   }
 
   #checkDrained(): void {
-    if (this.#queue.length === 0 && [...this.#seats].every(({ chunks }) => chunks.length === 0))
+    if (this.#queue.length === 0 && [...this.#seats].every(({ given }) => given.length === 0))
       this.#drained?.()
   }
 }

@@ -29,6 +29,8 @@ export interface BoundFunction {
   readonly range: Range
   readonly parts: readonly string[]
   readonly reply?: Reply
+  /** What whoever wrote the options should know; a sentence without its full stop. */
+  readonly warning?: string
 }
 
 /** A row on its way to a worker; truth and options are parsed there. */
@@ -44,6 +46,8 @@ export interface Call {
   readonly rows: readonly CallRow[]
   /** The model's answer; only with `postprocess`. */
   readonly answer?: Asks[AskName]['answer']
+  /** What waits for the result; where it is over before the call has begun, the call is dropped as `cancelled`. */
+  readonly request?: { readonly isOver: boolean }
 }
 
 /** `verdicts` has one entry a row (a pair: one, P(a is better)); null: not applicable, or no readable verdict. */

@@ -54,20 +54,20 @@ export function inPlace(sources: readonly FunctionSource[], threads: JobRunner):
     const turn = rules
     rules = []
     const until = performance.now() + turnMs
-    for (const { loaded, job, end } of turn) {
+    for (const { loaded, job, end, request } of turn) {
       const now = performance.now()
       if (now < until) end(ended(loaded, job, now))
-      else threads.run(job, end)
+      else threads.run(job, end, request)
     }
   }
   return {
-    run(job, end) {
+    run(job, end, request) {
       const loaded = load.cached(job.name)
       if (isClosed) end({ status: 'closed' })
       else if (!loaded) void load.fresh(job.name).then((fresh) => end(ended(fresh, job)))
-      else if (job.type === 'call' && isLong(job)) threads.run(job, end)
+      else if (job.type === 'call' && isLong(job)) threads.run(job, end, request)
       else if (job.type !== 'call' || job.op !== 'score') end(ended(loaded, job))
-      else if (rules.push({ loaded, job, end }) === 1) setImmediate(runRules)
+      else if (rules.push({ loaded, job, end, request }) === 1) setImmediate(runRules)
     },
     async close() {
       isClosed = true
@@ -79,6 +79,7 @@ interface Waiting {
   readonly loaded: Loaded
   readonly job: Job
   readonly end: (end: JobEnd) => void
+  readonly request: { readonly isOver: boolean } | undefined
 }
 
 function ended(loaded: Loaded, job: Job, began = performance.now()): JobEnd {

@@ -6,7 +6,7 @@ export type Job = { readonly name: string } & (
   | { readonly type: 'describe' }
   /** `options` is JSON text: the key of the worker's cache. */
   | { readonly type: 'bind'; readonly options: string }
-  | ({ readonly type: 'call'; readonly options: string } & Omit<Call, 'function'>)
+  | ({ readonly type: 'call'; readonly options: string } & Omit<Call, 'function' | 'request'>)
 )
 
 /** What a job gave, as an executor says it. */
@@ -26,6 +26,8 @@ export type JobEnd =
   | { readonly status: 'timeout'; readonly limitMs: number }
   | { readonly status: 'lost'; readonly reason: string }
   | { readonly status: 'overloaded' }
+  /** Not begun: its request was over. */
+  | { readonly status: 'unwanted' }
   | { readonly status: 'closed' }
 
 /** What a worker is given at once. */
@@ -37,10 +39,13 @@ export interface ChunkResult {
   readonly ms: readonly number[]
 }
 
-/** Runs jobs somewhere. */
+/** Runs jobs in this thread, in worker threads or in processes. */
 export interface JobRunner {
-  /** `end` is called once, whatever happens; perhaps at once. */
-  run(job: Job, end: (end: JobEnd) => void): void
+  /**
+   * `end` is called once, whatever happens; perhaps at once. `request`: what waits for the job; where it is over, the job
+   * may end as `unwanted`.
+   */
+  run(job: Job, end: (end: JobEnd) => void, request?: { readonly isOver: boolean }): void
   /** Finishes what it has; what comes later ends as `closed`. */
   close(): Promise<void>
 }

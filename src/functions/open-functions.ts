@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import { dirname } from 'node:path'
 import { type Clock, systemClock } from '../clock.ts'
 import { GatewayError } from '../errors.ts'
 import { ChunkPool, type ChunkPoolOptions } from './chunk-pool.ts'
@@ -7,6 +8,7 @@ import type { FunctionEvents } from './events.ts'
 import type { FunctionHost } from './function-host.ts'
 import { inPlace, inPlaceFunctions } from './in-place.ts'
 import type { JobRunner } from './job.ts'
+import { nodeProcesses } from './node-process.ts'
 import { PooledHost } from './pooled-host.ts'
 import { type PythonSettings, pythonProcesses } from './python-process.ts'
 import type { FunctionSource } from './source.ts'
@@ -16,8 +18,13 @@ import { workerThreads } from './worker-thread.ts'
 export interface FunctionHostOptions {
   /** Users' folders, searched beside the package's own functions. */
   readonly folders: readonly string[]
-  /** Worker threads at most; by default one fewer than the machine's cores, at most four. */
+  /**
+   * Worker threads for the package's own functions, and Node processes for each of the users' folders, at most; by default
+   * one fewer than the machine's cores, at most four.
+   */
   readonly threads?: number
+  /** Private memory of one Node process in MiB; 1024 by default. */
+  readonly memoryMb?: number
   /** How long author's code may take for one call. */
   readonly sampleTimeoutMs: number
   readonly python?: PythonSettings
@@ -48,9 +55,12 @@ export async function openFunctions(options: FunctionHostOptions): Promise<Funct
   throw new GatewayError('RG_FUNCTION_INVALID', 'reward functions cannot be used', { problems })
 }
 
-/** Function name -> what runs it: threads, Python processes where there are Python files, or this thread. */
+/**
+ * Function name -> what runs it: this thread or worker threads for the package's own functions; processes for users'
+ * code, of which no two folders share one.
+ */
 function openPools(
-  { threads, python = {}, sampleTimeoutMs, clock = systemClock }: FunctionHostOptions,
+  { threads, memoryMb, python = {}, sampleTimeoutMs, clock = systemClock }: FunctionHostOptions,
   sources: readonly FunctionSource[],
   events: FunctionEvents,
 ): Map<string, JobRunner> {
@@ -59,31 +69,46 @@ function openPools(
     clock,
     onRestart: (name, why) => events({ type: 'worker_restarted', name, why }),
   } satisfies Partial<ChunkPoolOptions>
-  const threadCount = threads ?? Math.min(4, Math.max(1, availableParallelism() - 1))
-  const processCount = python.processes ?? 2
-  const inPython = sources.filter(({ loader }) => loader === 'python')
-  const inThreads = sources.filter(({ loader }) => loader !== 'python')
-  const threadPool = new ChunkPool({
-    ...shared,
-    start: workerThreads(inThreads),
-    executors: threadCount,
-    chunk: { jobs: 256, workMs: 2, shares: threadCount, leastMs: 1 },
-    depth: 1,
-    loadTimeoutMs: 20_000,
-  })
-  const pythonPool = new ChunkPool({
-    ...shared,
-    start: pythonProcesses(inPython, python, sampleTimeoutMs),
-    executors: processCount,
-    chunk: { jobs: 256, workMs: 20, shares: processCount, leastMs: 2 },
-    depth: 2,
-    loadTimeoutMs: 120_000,
-  })
-  const here = inPlace(sources, threadPool)
-  return new Map(
-    sources.map(({ name, loader }) => {
-      if (loader === 'python') return [name, pythonPool]
-      return [name, loader === 'native' && inPlaceFunctions.has(name) ? here : threadPool]
-    }),
-  )
+  const count = threads ?? Math.min(4, Math.max(1, availableParallelism() - 1))
+  const chunk = { jobs: 256, workMs: 2, shares: count, leastMs: 1 }
+  const pools = new Map<string, JobRunner>()
+  const own = sources.filter(({ loader }) => loader === 'native')
+  const start = workerThreads(own)
+  const pool = new ChunkPool({ ...shared, start, executors: count, chunk, depth: 1, loadTimeoutMs: 20_000 })
+  const here = inPlace(own, pool)
+  for (const { name } of own) pools.set(name, inPlaceFunctions.has(name) ? here : pool)
+  for (const group of byFolder(sources, 'jiti')) {
+    const start = nodeProcesses(group, memoryMb)
+    const pool = new ChunkPool({ ...shared, start, executors: count, chunk, depth: 2, loadTimeoutMs: 20_000 })
+    for (const { name } of group) pools.set(name, pool)
+  }
+  for (const group of byFolder(sources, 'python')) {
+    const executors = python.processes ?? 2
+    const pool = new ChunkPool({
+      ...shared,
+      start: pythonProcesses(group, python, sampleTimeoutMs),
+      executors,
+      chunk: { jobs: 256, workMs: 20, shares: executors, leastMs: 2 },
+      depth: 2,
+      loadTimeoutMs: 120_000,
+    })
+    for (const { name } of group) pools.set(name, pool)
+  }
+  return pools
+}
+
+/** Functions of one language, by the folder that they lie in. */
+function byFolder(
+  sources: readonly FunctionSource[],
+  language: FunctionSource['loader'],
+): Iterable<readonly FunctionSource[]> {
+  const folders = new Map<string, FunctionSource[]>()
+  for (const source of sources) {
+    if (source.loader !== language) continue
+    const folder = dirname(source.file)
+    const group = folders.get(folder)
+    if (group) group.push(source)
+    else folders.set(folder, [source])
+  }
+  return folders.values()
 }

@@ -1,8 +1,8 @@
 import { GatewayError, type Problem } from '../errors.ts'
 import { didYouMean } from '../nearest-name.ts'
-import type { FailureKind } from '../sample/failure.ts'
+import type { Failure, FailureKind } from '../sample/failure.ts'
 import type { Json } from '../sample/json.ts'
-import type { FunctionEvents } from './events.ts'
+import type { FailureCause, FunctionEvents } from './events.ts'
 import type { BoundFunction, Call, CallResult, FunctionDescription, FunctionHost } from './function-host.ts'
 import type { Job, JobEnd, JobRunner } from './job.ts'
 import type { FunctionSource } from './source.ts'
@@ -91,18 +91,41 @@ export class PooledHost implements FunctionHost {
     return new Promise((resolve) => this.run(call, resolve))
   }
 
-  run({ op, function: bound, rows, answer }: Call, done: (result: CallResult) => void): void {
+  run(call: Call, done: (result: CallResult) => void): void {
+    const { op, function: bound, rows, answer, request } = call
     const { name } = bound
     const { pool, options } = this.#targetOf(bound)
     const job: Job =
       answer === undefined
         ? { type: 'call', name, op, options, rows }
         : { type: 'call', name, op, options, rows, answer }
-    pool.run(job, (end) => {
-      const result = this.#resultOf(end, name, op)
+    const ended = (end: JobEnd): void => {
+      const result = this.#checked(this.#resultOf(end, name, op), call)
       this.#events({ type: 'call', name, op, ms: end.status === 'done' ? end.ms : 0, status: result.status })
+      if (result.status === 'failed') this.#tell(end, result.failure, call)
       done(result)
-    })
+    }
+    pool.run(job, ended, request)
+  }
+
+  /** Where a score was made, it was checked; what users' code has sent in its place is found here. */
+  #checked(result: CallResult, { op, function: { range, parts } }: Call): CallResult {
+    if (op !== 'score' || result.status !== 'verdicts') return result
+    for (const verdict of result.verdicts) {
+      if (verdict === null) continue
+      const isForged =
+        !(verdict.value >= range[0] && verdict.value <= range[1]) ||
+        (verdict.parts !== undefined && Object.keys(verdict.parts).some((part) => !parts.includes(part)))
+      if (isForged) return failed('rule_error', 'score sent a verdict that it does not declare')
+    }
+    return result
+  }
+
+  #tell(end: JobEnd, failure: Failure, { op, function: { name }, rows, answer }: Call): void {
+    const cause = causeOf(end, failure)
+    if (cause === null) return
+    const error = (end.status === 'done' && end.result.type === 'called' && end.result.error) || null
+    this.#events({ type: 'failed', name, op, cause, failure, error, rows, answer })
   }
 
   #targetOf(bound: BoundFunction): Target {
@@ -128,9 +151,7 @@ export class PooledHost implements FunctionHost {
           return this.#resultOf({ status: 'timeout', limitMs: this.#sampleTimeoutMs }, name, op)
         }
         if (end.result.type !== 'called') return failed(broken, `${name} ${reasonOf(end)}`)
-        const { result, error } = end.result
-        if (error !== undefined) this.#events({ type: 'threw', name, op, error })
-        return result
+        return end.result.result
       }
       case 'timeout':
         return failed(op === 'score' ? 'rule_timeout' : 'function_error', `${hook} ${reasonOf(end)}`)
@@ -138,10 +159,21 @@ export class PooledHost implements FunctionHost {
         return failed(broken, `${hook} ${reasonOf(end)}`)
       case 'overloaded':
         return failed('overloaded', reasonOf(end), true)
+      case 'unwanted':
       case 'closed':
         return failed('cancelled', reasonOf(end), true)
     }
   }
+}
+
+/** null: nothing is wrong with the function. */
+function causeOf(end: JobEnd, { kind }: Failure): FailureCause | null {
+  if (end.status === 'timeout') return 'timeout'
+  if (end.status === 'lost') return 'crash'
+  // What a judge wrote is no fault of the function that read it.
+  if (end.status !== 'done' || kind === 'bad_sample' || kind === 'judge_out_of_range') return null
+  if (end.result.type === 'late' || kind === 'rule_timeout') return 'timeout'
+  return end.result.type === 'called' && end.result.error !== undefined ? 'threw' : 'returned'
 }
 
 const ended = (pool: JobRunner, job: Job): Promise<JobEnd> => new Promise((end) => pool.run(job, end))
@@ -161,6 +193,8 @@ export function reasonOf(end: JobEnd): string {
       return `ended its worker twice: ${end.reason}`
     case 'overloaded':
       return 'too many calls are waiting for a worker'
+    case 'unwanted':
+      return 'its request was over before it had begun'
     case 'closed':
       return 'the reward functions are closing'
   }

@@ -1,40 +1,59 @@
-/** Where a worker is in its chunk, in memory that it shares with the host: code that hangs can say nothing else. */
+/**
+ * Where an executor is in its chunk, in memory that it shares with the host: code that hangs can say nothing else. Three
+ * integers: the number of the chunk, a mark, and a beat that a blocked event loop does not give.
+ */
 export type Progress = Int32Array<SharedArrayBuffer>
 
-/** What a worker is doing; `index` is the job's, `mark` differs between any two stages of a chunk. */
+/** What an executor is doing; `index` is the job's in the chunk of this number, `mark` differs between any two stages. */
 export type Stage =
   | { readonly at: 'idle' }
-  | { readonly at: 'loading' | 'running'; readonly index: number; readonly mark: number }
+  | {
+      readonly at: 'loading' | 'running'
+      readonly chunk: number
+      readonly index: number
+      readonly mark: number
+    }
+
+/** Bytes of a progress that is a file. */
+export const stageBytes = 12
 
 const idle = -1
+const indexLimit = 2 ** 20
+const beatLimit = 2 ** 10
 
-/** A worker that has begun nothing. */
+/** An executor that has begun nothing. */
 export function idleProgress(): Progress {
-  return new Int32Array(new SharedArrayBuffer(4)).fill(idle)
+  const progress = new Int32Array(new SharedArrayBuffer(stageBytes))
+  progress[1] = idle
+  return progress
 }
 
-/** Worker side: the function of the job at `index` is being loaded. */
-export function markLoading(progress: Progress, index: number): void {
-  Atomics.store(progress, 0, index * 2)
-}
+/** Executor side: the function of the job at `index` is being loaded. */
+export const loadingMark = (index: number): number => index * 2
 
-/** Worker side: the author's code of the job at `index` begins. */
-export function markRunning(progress: Progress, index: number): void {
-  Atomics.store(progress, 0, index * 2 + 1)
-}
+/** Executor side: the author's code of the job at `index` begins. */
+export const runningMark = (index: number): number => index * 2 + 1
 
-/** Worker side: no author's code runs any more. */
-export function markIdle(progress: Progress): void {
-  Atomics.store(progress, 0, idle)
-}
+/** Executor side: no author's code runs any more. */
+export const idleMark = idle
 
-/** Host side: what the worker said last. */
+/** Host side: what a worker thread said last. */
 export function stageOf(progress: Progress): Stage {
-  return markStage(Atomics.load(progress, 0), 0)
+  return stage(progress[0] ?? 0, Atomics.load(progress, 1), 0)
 }
 
-/** A mark as a stage; `beat` is added to the stage's mark, so that a living executor is seen to move. */
-export function markStage(mark: number, beat: number): Stage {
-  if (mark === idle) return { at: 'idle' }
-  return { at: mark % 2 === 0 ? 'loading' : 'running', index: mark >> 1, mark: mark + beat }
+/** Host side: what a process wrote into its file. */
+export function markStage(bytes: Buffer): Stage {
+  return stage(bytes.readInt32LE(0), bytes.readInt32LE(4), bytes.readInt32LE(8))
+}
+
+/** The beat is part of the stage's mark, so that a living executor is seen to move. */
+function stage(chunk: number, mark: number, beat: number): Stage {
+  if (mark < 0 || mark >= indexLimit) return { at: 'idle' }
+  return {
+    at: mark % 2 === 0 ? 'loading' : 'running',
+    chunk,
+    index: mark >> 1,
+    mark: ((chunk % 2 ** 22) * beatLimit + (beat & (beatLimit - 1))) * indexLimit + mark,
+  }
 }

@@ -5,9 +5,11 @@ import type { Json } from '../sample/json.ts'
 import type { CallResult } from './function-host.ts'
 import type { Job, JobResult } from './job.ts'
 import { type PythonBinding, pythonOptions, readPythonOptions } from './python-options.ts'
+import { BrokenMessage, objectOf, textOf } from './untrusted.ts'
 import { checkQuestion } from './worker/check-question.ts'
 import { checkVerdict } from './worker/check-verdict.ts'
 import { Fault } from './worker/fault.ts'
+import { flagged } from './worker/text-truth.ts'
 
 /** A Python process's word on one job; one of the keys says which. */
 export interface PythonReply {
@@ -17,6 +19,8 @@ export interface PythonReply {
   readonly question?: unknown
   /** Loading or choosing the function failed. */
   readonly refused?: string
+  /** The row's ground truth cannot be read. */
+  readonly unfit?: string
   /** What was returned is no verdict and no question. */
   readonly odd?: string
   /** The exception's class and place; `traceback` may quote the sample. */
@@ -24,6 +28,20 @@ export interface PythonReply {
   readonly traceback?: string
   /** A coroutine was cancelled at the time limit. */
   readonly late?: true
+}
+
+const longestText = 65_536
+
+/** A reply whose texts are texts; verdicts and questions are checked by `resultOf`. Throws BrokenMessage. */
+export function readPythonReply(said: unknown): PythonReply {
+  const { kind, bound, verdict, question, late, ...texts } = objectOf(said, 'a reply is no object')
+  const read: Record<string, unknown> = { verdict, question }
+  if (kind === 'rule' || kind === 'model') read.kind = kind
+  if (bound === true) read.bound = true
+  if (late === true) read.late = true
+  for (const key of ['refused', 'unfit', 'odd', 'threw', 'traceback'])
+    if (texts[key] !== undefined) read[key] = textOf(texts[key], longestText, 'a text of a reply is no text')
+  return read
 }
 
 /** A job as the Python host reads it. */
@@ -55,12 +73,14 @@ export function resultOf(job: Job, reply: PythonReply): JobResult {
   if (job.type === 'bind') {
     const binding = readPythonOptions(JSON.parse(job.options))
     if (!('range' in binding)) return { type: 'refused', problems: binding }
-    if (reply.bound) return { type: 'bound', bound: binding }
+    const { truth: _truth, ...bound } = binding
+    if (reply.bound) return { type: 'bound', bound }
     const [, path = '', message = ''] = /^(?:(function|kwargs): )?(.*)$/s.exec(reasonOf(reply)) ?? []
     return { type: 'refused', problems: [{ path, message }] }
   }
   const broken: FailureKind = job.op === 'score' ? 'rule_error' : 'function_error'
   if (reply.late) return { type: 'late' }
+  if (reply.unfit !== undefined) return { type: 'called', result: failed('bad_sample', reply.unfit) }
   if (reply.threw !== undefined) {
     const error = reply.traceback ?? ''
     return { type: 'called', result: failed(broken, `${hookOf(job.op)} threw ${reply.threw}`), error }
@@ -80,8 +100,10 @@ export function resultOf(job: Job, reply: PythonReply): JobResult {
 const bindings = new Map<string, PythonBinding>()
 
 function answerOf(job: Extract<Job, { type: 'call' }>, reply: PythonReply): CallResult {
+  if ((reply.question === undefined) === (job.op === 'preprocess'))
+    throw new BrokenMessage('a reply is of no kind')
   if (reply.question !== undefined)
-    return { status: 'question', question: checkQuestion('generate', reply.question) }
+    return { status: 'question', question: checkQuestion('generate', reply.question, job.rows) }
   let binding = bindings.get(job.options)
   if (!binding) {
     binding = readPythonOptions(JSON.parse(job.options)) as PythonBinding
@@ -93,7 +115,8 @@ function answerOf(job: Extract<Job, { type: 'call' }>, reply: PythonReply): Call
     ...binding,
     outOfRange: job.op === 'score' ? 'rule_error' : 'judge_out_of_range',
   })
-  return { status: 'verdicts', verdicts: [verdict] }
+  const isFromText = binding.truth === 'json' && typeof job.rows[0]?.sample.groundTruth === 'string'
+  return flagged({ status: 'verdicts', verdicts: [verdict] }, isFromText ? [0] : [], 1)
 }
 
 /** Python spells what JSON has no number for. */

@@ -8,8 +8,12 @@ export const pythonOptions = z.strictObject({
   kwargs: z.record(z.string(), z.unknown()).default({}).describe('further keyword arguments of the function'),
   range: z
     .tuple([z.number().nullable(), z.number().nullable()])
-    .default([null, null])
-    .describe('lowest and highest legal score; null: no limit'),
+    .optional()
+    .describe('lowest and highest legal score; null, or no range: no limit'),
+  truth: z
+    .enum(['as_sent', 'json'])
+    .default('as_sent')
+    .describe('json: a ground truth that is a text is read as JSON; one that is none makes a bad_sample'),
   parts: z
     .array(z.string())
     .default([])
@@ -20,7 +24,12 @@ export const pythonOptions = z.strictObject({
 export interface PythonBinding {
   readonly range: Range
   readonly parts: readonly string[]
+  readonly truth: 'as_sent' | 'json'
+  readonly warning?: string
 }
+
+const noRange =
+  'no range is declared, so any number is taken for a score: write `range: [low, high]` into its options, null for an end without a limit'
 
 /** What the options say of verdicts, or what is wrong with them. */
 export function readPythonOptions(options: unknown): PythonBinding | readonly Problem[] {
@@ -28,8 +37,10 @@ export function readPythonOptions(options: unknown): PythonBinding | readonly Pr
   if (!parsed.success) {
     return parsed.error.issues.map(({ path, message }) => ({ path: z.core.toDotPath(path), message }))
   }
-  const [low, high] = parsed.data.range
+  const [low, high] = parsed.data.range ?? [null, null]
   const range: Range = [low ?? Number.NEGATIVE_INFINITY, high ?? Number.POSITIVE_INFINITY]
   if (range[0] > range[1]) return [{ path: 'range', message: 'the lowest score is above the highest' }]
-  return { range, parts: parsed.data.parts }
+  const { parts, truth } = parsed.data
+  const binding = { range, parts, truth }
+  return parsed.data.range ? binding : { ...binding, warning: noRange }
 }

@@ -11,7 +11,7 @@ const file = new URL(
   import.meta.url,
 )
 
-/** Starts threads that load TypeScript and JavaScript functions. */
+/** Starts threads that load the package's own functions; users' code runs in processes. */
 export function workerThreads(sources: readonly FunctionSource[]): StartExecutor {
   return (events) => new WorkerThread(sources, events)
 }
@@ -20,6 +20,7 @@ class WorkerThread implements Executor {
   readonly #progress = idleProgress()
   readonly #worker: Worker
   #reason = ''
+  #sent = 0
   #isEnded = false
 
   constructor(sources: readonly FunctionSource[], events: ExecutorEvents) {
@@ -39,13 +40,14 @@ class WorkerThread implements Executor {
       this.#reason = error.message
     })
     this.#worker.on('exit', (code) => {
-      if (!this.#isEnded) events.gone(this.#reason || `exit code ${code}`)
+      if (!this.#isEnded) events.gone(this.#reason || `exit code ${code}`, false)
     })
   }
 
-  run(chunk: Chunk): void {
+  run(chunk: Chunk): number {
     this.#worker.ref()
     this.#worker.postMessage(packChunk(chunk))
+    return ++this.#sent
   }
 
   stage(): Stage {

@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto'
 import { type Clock, systemClock } from '../clock.ts'
 import { GatewayError } from '../errors.ts'
 import type { FunctionDescription } from '../functions/function-host.ts'
+import { type ListenerFailure, ListenerGuard } from '../listener-guard.ts'
 import type { Forwarded, ForwardRequest } from '../models/forwarded.ts'
 import type { ModelSnapshot, Models } from '../models/models.ts'
 import { didYouMean } from '../nearest-name.ts'
@@ -15,12 +16,13 @@ import type { Plan } from '../plan/plan.ts'
 import { rewardRange } from '../plan/reward-range.ts'
 import type { Sample } from '../sample/sample.ts'
 import { openMonitors, type WatchedRun } from '../telemetry/monitors/monitors.ts'
+import { guardedEvents } from './guarded-events.ts'
 import type { Keys } from './keys.ts'
 import { allOf } from './listeners.ts'
 import { type ReadReply, readReply } from './read-reply.ts'
 import { missingModels, type Suspect, suspectsOf } from './readiness.ts'
 import type { LastReload } from './reloads.ts'
-import { type Scored, type ScoreJob, scoreBy } from './score-job.ts'
+import { guardedJob, type Scored, type ScoreJob, scoreBy } from './score-job.ts'
 import type { ServingOptions } from './serving.ts'
 import { openSuccession } from './succession.ts'
 
@@ -42,7 +44,7 @@ export interface Gateway {
   readonly version: string
   readonly settings: GatewaySettings
   /**
-   * Throws at once: RG_REWARD_UNKNOWN, RG_OVERLOADED, RG_CLOSING. Rejects only with RG_SAMPLES_FAILED, where the reward
+   * Throws at once: RG_REWARD_UNKNOWN, RG_OVERLOADED, RG_REQUEST_TOO_LARGE, RG_CLOSING. Rejects only with RG_SAMPLES_FAILED, where the reward
    * says `on_invalid: fail`. Otherwise every row has an outcome.
    */
   score(job: ScoreJob): Promise<Scored>
@@ -61,6 +63,8 @@ export interface Gateway {
   readonly pools: Pools
   /** Who may call; read when first asked for. Throws RG_CONFIG_INVALID where keys are missing. */
   readonly keys: Keys
+  /** Calls listeners; what they throw is counted and told of. */
+  readonly guard: ListenerGuard
   /** What is needed before every reward can be scored: the models without a living instance. */
   missing(): readonly string[]
   /** Instances that fail their canaries and get no questions, of the models of one reward or of all. */
@@ -86,25 +90,30 @@ export interface Gateway {
 }
 
 /** What is served, and what tests replace. */
-export interface GatewayOptions extends Omit<ServingOptions, 'clock' | 'secret'> {
+export interface GatewayOptions extends Omit<ServingOptions, 'clock' | 'secret' | 'guard'> {
   readonly clock?: Clock
   /** Key of the fences around untrusted text; random by default. */
   readonly secret?: string
+  /** Calls every listener; by default its failures are warnings of the process. */
+  readonly guard?: ListenerGuard
 }
 
 /** Opens everything or throws RG_CONFIG_INVALID or RG_FUNCTION_INVALID with all mistakes. */
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const clock = options.clock ?? systemClock
-  const { events } = options
+  const guard = options.guard ?? new ListenerGuard(clock, { told: warn })
+  const events = guardedEvents(guard, options.events)
   const monitors = openMonitors({
     clock,
+    guard,
     rangeOf: rewardRange,
-    ...(events?.monitors && { events: events.monitors }),
+    ...(events.monitors && { events: events.monitors }),
   })
   const parts: ServingOptions = {
     ...options,
     clock,
-    events: { ...events, engine: allOf([events?.engine, monitors]) },
+    guard,
+    events: { ...events, engine: allOf(guard, { engine: events.engine, monitors }) },
     secret: options.secret ?? randomBytes(32).toString('hex'),
   }
   const served = await openSuccession(parts)
@@ -120,7 +129,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     get settings() {
       return served.newest.settings
     },
-    score: (job) => scoreBy(served.current(), planOf(job.reward), job, clock),
+    score: (job) => scoreBy(served.current(), planOf(job.reward), guardedJob(guard, job), clock),
     rewards: () => [...served.newest.plans.values()],
     reward: planOf,
     readReply: (reward, step, sample, text) =>
@@ -140,6 +149,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     get keys() {
       return served.newest.keys
     },
+    guard,
     missing: () =>
       served.isClosing || isLeaving ? ['the gateway is closing'] : missingModels(served.newest),
     suspects: (reward) =>
@@ -163,3 +173,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     close: (graceMs = served.newest.settings.limits.drain_s * 1000) => served.close(graceMs),
   }
 }
+
+const warn = ({ listener, fault, failures }: ListenerFailure): void =>
+  process.emitWarning(`${listener} ${fault}; ${failures} failures, no sample is touched`, {
+    code: 'RG_LISTENER',
+  })

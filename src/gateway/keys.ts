@@ -2,6 +2,8 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { GatewayError, type Problem } from '../errors.ts'
 import type { KeyConfig, Scope } from '../plan/gateway-config.ts'
+import { keepSecret } from '../secrets.ts'
+import { reasonOf } from '../system-error.ts'
 
 export type { Scope }
 
@@ -89,14 +91,17 @@ function textOf(
 ): string | null {
   if (variable !== undefined) {
     const text = Object.hasOwn(env, variable) ? env[variable] : undefined
-    if (text) return text
+    if (text) {
+      keepSecret(variable, text)
+      return text
+    }
     problems.push({ path, message: `the environment variable ${variable} is not set` })
     return null
   }
   try {
     return readFileSync(file ?? '', 'utf8')
   } catch (error) {
-    problems.push({ path, message: `${file} cannot be read: ${(error as NodeJS.ErrnoException).code}` })
+    problems.push({ path, message: `${file}: ${reasonOf(error)}` })
     return null
   }
 }

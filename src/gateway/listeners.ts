@@ -1,4 +1,5 @@
 import type { EngineEvents } from '../engine/events.ts'
+import type { ListenerGuard } from '../listener-guard.ts'
 
 const names = Object.keys({
   drawn: true,
@@ -6,11 +7,19 @@ const names = Object.keys({
   guarded: true,
 } satisfies Record<keyof EngineEvents, true>) as readonly (keyof EngineEvents)[]
 
-/** One listener that tells all of them; an event that none of them hears costs nothing. */
-export function allOf(listeners: readonly (EngineEvents | null | undefined)[]): EngineEvents {
-  const given = listeners.filter((listener) => listener != null)
+/**
+ * One listener that tells all of them, each behind the guard under its own name: what one throws reaches no other. An
+ * event that none of them hears costs nothing.
+ */
+export function allOf(
+  guard: ListenerGuard,
+  listeners: Readonly<Record<string, EngineEvents | null | undefined>>,
+): EngineEvents {
   const told = names.flatMap((name) => {
-    const tells = given.flatMap((listener) => (listener[name] as Tell | undefined) ?? [])
+    const tells = Object.entries(listeners).flatMap(([who, listener]) => {
+      const tell = listener?.[name] as Tell | undefined
+      return tell ? guard.callback(who, tell) : []
+    })
     const [only] = tells
     if (!only) return []
     const all: Tell = (event) => {

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { ScoreRequest } from '../engine/job.ts'
 import { GatewayError } from '../errors.ts'
+import type { ListenerGuard } from '../listener-guard.ts'
 import { type OnInvalidSetting, onInvalidOf } from '../plan/on-invalid.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { Outcome } from '../sample/outcome.ts'
@@ -28,6 +29,17 @@ export interface Scored {
   readonly version: string
 }
 
+/** The same job with its callbacks behind the guard. */
+export function guardedJob(guard: ListenerGuard, job: ScoreJob): ScoreJob {
+  const { onOutcome, onDrawn } = job
+  if (!onOutcome && !onDrawn) return job
+  return {
+    ...job,
+    onOutcome: guard.callback('onOutcome', onOutcome),
+    onDrawn: guard.callback('onDrawn', onDrawn),
+  }
+}
+
 /** Scores with what is served. Throws at once what the engine throws at once: a reply that streams has then not begun. */
 export function scoreBy(
   { settings, engine }: Serving,
@@ -44,7 +56,19 @@ export function scoreBy(
     const { group } = plan
     served = { ...served, group: { ...group, waitMs: Math.min(group.waitMs, patience / 2) } }
   }
-  const { rows, signal, run, trainingStep, requestId, trace, waitTime, isRefusable, onOutcome, onDrawn } = job
+  const {
+    rows,
+    signal,
+    run,
+    trainingStep,
+    requestId,
+    trace,
+    waitTime,
+    isRefusable,
+    bodyBytes,
+    onOutcome,
+    onDrawn,
+  } = job
   const scoring = engine.score({
     plan: served,
     deadline: clock.now() + patience,
@@ -56,6 +80,7 @@ export function scoreBy(
     trace,
     waitTime,
     isRefusable,
+    bodyBytes,
     onOutcome,
     onDrawn,
   })

@@ -5,6 +5,8 @@ import type { EngineEvents } from '../engine/events.ts'
 import type { FunctionEvents } from '../functions/events.ts'
 import type { FunctionHost } from '../functions/function-host.ts'
 import { openFunctions } from '../functions/open-functions.ts'
+import { heapShare } from '../heap-share.ts'
+import type { ListenerGuard } from '../listener-guard.ts'
 import type { ModelEvents } from '../models/events.ts'
 import type { Models } from '../models/models.ts'
 import { openModels } from '../models/open-models.ts'
@@ -24,6 +26,9 @@ import { recordOf } from './record-of.ts'
 import { checkRehearsal } from './rehearsal-of.ts'
 import type { ReloadEvents } from './reloads.ts'
 
+/** Of the heap; bodies in work have as much again. */
+const rowsHeapShare = 0.4
+
 /** Where the configs come from, and who hears of what happens. */
 export interface ServingOptions {
   /** Files and folders: gateway.yaml and rm-configs. */
@@ -36,6 +41,8 @@ export interface ServingOptions {
   readonly clock: Clock
   /** Key of the fences around untrusted text, where the configs name none. */
   readonly secret: string
+  /** Every listener is called through it. */
+  readonly guard: ListenerGuard
   readonly events?: {
     readonly engine?: EngineEvents
     readonly models?: ModelEvents
@@ -69,15 +76,16 @@ export interface Serving {
  * that this one takes over from: instances, and models that stay the same, are shared with it.
  */
 export async function openServing(options: ServingOptions, before?: Serving): Promise<Serving> {
-  const { clock, env, events = {} } = options
+  const { clock, env, guard, events = {} } = options
   const configs = readConfigs([...configTexts(options.configs), ...(options.inline ?? [])], env)
   const settings = configs.gateway
   // Offline commands ask for no keys, and need none of the secrets.
   let keys = before?.hasReadKeys ? readKeys(settings.keys, env) : null
-  const { folders, threads, timeout_s: timeoutSeconds, python } = settings.functions
+  const { folders, threads, timeout_s: timeoutSeconds, memory_mb: memoryMb, python } = settings.functions
   const functions = await openFunctions({
     folders: [...folders, ...options.functionFolders],
     sampleTimeoutMs: timeoutSeconds * 1000,
+    memoryMb,
     python: { command: python.command, processes: python.processes, memoryMb: python.memory_mb },
     clock,
     ...(threads !== undefined && { threads }),
@@ -100,6 +108,7 @@ export async function openServing(options: ServingOptions, before?: Serving): Pr
     const secret = (secretName && env[secretName]) || options.secret
     const record = recordOf(settings, resolved.models, {
       clock,
+      guard,
       ...(events.record && { events: events.record }),
     })
     const engine = openEngine({
@@ -108,7 +117,8 @@ export async function openServing(options: ServingOptions, before?: Serving): Pr
       clock,
       secret,
       maxRows: settings.limits.max_samples,
-      events: allOf([events.engine, record]),
+      maxHeapBytes: heapShare(rowsHeapShare),
+      events: allOf(guard, { engine: events.engine, record }),
     })
     const canary = canaryOf(settings, {
       functions,
@@ -119,10 +129,17 @@ export async function openServing(options: ServingOptions, before?: Serving): Pr
       ...(events.canary && { events: events.canary }),
     })
     let ending: Promise<void> | null = null
+    // What one of them rejects with must not keep the others open.
     const end = async () => {
-      await models.close()
-      await functions.close()
-      await record?.close()
+      try {
+        await models.close()
+      } finally {
+        try {
+          await functions.close()
+        } finally {
+          await record?.close()
+        }
+      }
     }
     return {
       settings,

@@ -19,7 +19,7 @@ export interface Succession {
 
 /** Opens the first reading or throws RG_CONFIG_INVALID or RG_FUNCTION_INVALID with all mistakes. */
 export async function openSuccession(parts: ServingOptions): Promise<Succession> {
-  const { clock, events } = parts
+  const { clock, guard, events } = parts
   let serving = await openServing(parts)
   let isClosing = false
   let reloading: Promise<unknown> = Promise.resolve()
@@ -43,7 +43,8 @@ export async function openSuccession(parts: ServingOptions): Promise<Succession>
     serving = next
     draining.add(old)
     // No request lives longer than its deadline.
-    void old.close(old.settings.limits.deadline_s * 1000).then(() => draining.delete(old))
+    const graceMs = old.settings.limits.deadline_s * 1000
+    guard.run('close', () => old.close(graceMs).finally(() => draining.delete(old)))
   }
   const ended = (refusal: unknown): void => {
     lastReload = reloadEnded(refusal)

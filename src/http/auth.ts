@@ -2,14 +2,21 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Caller, Keys, Scope } from '../gateway/keys.ts'
+import { checkHost } from './hosts.ts'
 import type { KeyLimits } from './key-limits.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** What a key must allow for this route; absent: `read` for a GET, `score` for the rest. `open`: no key is needed. */
-    scope?: Scope | 'open'
+    /**
+     * What a key must allow for this route; absent: `read` for a GET, `score` for the rest. `any`: a key is enough,
+     * whatever it allows. `open`: none is needed.
+     */
+    scope?: RouteScope
   }
 }
+
+/** What a route asks of a key. */
+export type RouteScope = Scope | 'any' | 'open'
 
 /** Lets a request in only with a key that allows what its route does and has room for it, before its body is read. */
 export function checkKeys(app: FastifyInstance, gateway: Gateway, limits: KeyLimits): void {
@@ -25,9 +32,19 @@ export function checkKeys(app: FastifyInstance, gateway: Gateway, limits: KeyLim
   })
 }
 
-function check(request: FastifyRequest, reply: FastifyReply, { keys }: Gateway, limits: KeyLimits): void {
+function check(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { keys, settings }: Gateway,
+  limits: KeyLimits,
+): void {
+  checkHostHeader(request)
   const scope = scopeOf(request)
-  if (scope === 'open' || request.is404 || keys.isOpen(scope)) return
+  if (scope === 'open' || request.is404) return
+  if (keys.isOpen(scope === 'any' ? 'read' : scope)) {
+    checkHost(request, settings.listen.allowed_hosts)
+    return
+  }
   if (!keys.has('admin') && scope === 'admin')
     throw new GatewayError(
       'RG_FORBIDDEN',
@@ -48,14 +65,29 @@ export function mayDo(request: FastifyRequest, keys: Keys, scope: Scope): boolea
   return caller !== null && allows(caller, scope)
 }
 
-const allows = ({ scopes }: Caller, scope: Scope): boolean => scopes.has(scope) || scopes.has('admin')
+/** One host, as HTTP/1.1 has it: of two, a proxy and the gateway may take different ones. */
+function checkHostHeader({ raw }: FastifyRequest): void {
+  let hosts = 0
+  for (let at = 0; at < raw.rawHeaders.length; at += 2) {
+    const name = raw.rawHeaders[at]
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts++
+  }
+  if (hosts === 1 || (hosts === 0 && raw.httpVersion !== '1.1')) return
+  throw new GatewayError(
+    'RG_REQUEST_INVALID',
+    `the request has ${hosts === 0 ? 'no' : 'more than one'} header 'host'`,
+  )
+}
+
+const allows = ({ scopes }: Caller, scope: Scope | 'any'): boolean =>
+  scope === 'any' || scopes.has(scope) || scopes.has('admin')
 
 function callerOf({ headers }: FastifyRequest, keys: Keys): Caller | null {
   const key = keyIn(headers.authorization)
   return key === null ? null : keys.callerOf(key)
 }
 
-function scopeOf({ method, routeOptions }: FastifyRequest): Scope | 'open' {
+function scopeOf({ method, routeOptions }: FastifyRequest): RouteScope {
   const { scope } = routeOptions.config
   if (scope) return scope
   if (routeOptions.url?.startsWith('/docs')) return 'open'

@@ -1,7 +1,7 @@
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify'
-import type { Scope } from '../gateway/keys.ts'
+import type { RouteScope } from './auth.ts'
 import { jsonSchemaOf } from './validation.ts'
 
 /** /docs and /openapi.json, made from the zod schemas of the routes. */
@@ -22,7 +22,12 @@ export async function serveDocs(app: FastifyInstance, version: string): Promise<
       schema: schema ? { security: securityOf(route.config?.scope), ...converted(schema, route) } : schema,
     }),
   })
-  await app.register(swaggerUi, { routePrefix: '/docs', logLevel: 'warn', staticCSP: true })
+  await app.register(swaggerUi, {
+    routePrefix: '/docs',
+    logLevel: 'warn',
+    transformStaticCSP: overPlainHttp,
+    staticCSP: true,
+  })
   app.get(
     '/openapi.json',
     { schema: { hide: true }, logLevel: 'warn', config: { scope: 'open' } },
@@ -30,8 +35,20 @@ export async function serveDocs(app: FastifyInstance, version: string): Promise<
   )
 }
 
+/** The page's own policy asks browsers for https, which blanks it wherever the gateway is reached over http by a name. */
+const overPlainHttp = (policy: string): string =>
+  policy
+    .split(';')
+    .map((part) => part.trim())
+    .filter(
+      (part) => part !== '' && part !== 'upgrade-insecure-requests' && !part.startsWith('frame-ancestors'),
+    )
+    .map((part) => part.replaceAll(/ (?:https:|validator\.swagger\.io)/g, ''))
+    .concat("frame-ancestors 'none'")
+    .join('; ')
+
 /** The admin API needs a key; the rest needs one where the operator says so; some never do. */
-function securityOf(scope: Scope | 'open' | undefined): readonly Record<string, readonly string[]>[] {
+function securityOf(scope: RouteScope | undefined): readonly Record<string, readonly string[]>[] {
   if (scope === 'open') return []
   return scope === 'admin' ? [{ key: [] }] : [{}, { key: [] }]
 }

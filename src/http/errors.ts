@@ -1,13 +1,16 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, GatewayError } from '../errors.ts'
 import { routedMethods } from './routed-methods.ts'
+import { nothingLoads } from './security-headers.ts'
 
 const codeOfStatus: Readonly<Record<number, ErrorCode>> = {
   400: 'RG_REQUEST_INVALID',
   404: 'RG_NOT_FOUND',
+  408: 'RG_REQUEST_TIMEOUT',
   413: 'RG_REQUEST_TOO_LARGE',
   415: 'RG_MEDIA_TYPE',
   429: 'RG_OVERLOADED',
+  431: 'RG_HEADERS_TOO_LARGE',
   503: 'RG_CLOSING',
 }
 
@@ -40,7 +43,13 @@ export function answerFrameworkError(
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  send(request, reply, toGatewayError(error))
+  reply.headers({ 'x-request-id': request.id, ...nothingLoads })
+  // Fastify quotes the whole address.
+  const { code, statusCode } = error
+  const path = JSON.stringify(request.url.slice(0, 100))
+  const isLong = code === 'FST_ERR_MAX_PARAM_LENGTH' || statusCode === 414
+  const message = isLong ? 'a name in the path is too long' : `the path ${path} cannot be read`
+  send(request, reply, new GatewayError('RG_REQUEST_INVALID', message, { cause: error }))
 }
 
 /** What any error of a request is in our own words; what is nobody's on purpose is RG_INTERNAL. */
@@ -53,11 +62,16 @@ export function toGatewayError(error: FastifyError | GatewayError): GatewayError
       : status === 503
         ? 'RG_CLOSING'
         : 'RG_INTERNAL'
-  return new GatewayError(
-    code,
-    code === 'RG_INTERNAL' ? 'the gateway made a mistake; its log has the request id' : error.message,
-    { cause: error },
-  )
+  return new GatewayError(code, wordsOf(code, error.message), { cause: error })
+}
+
+function wordsOf(code: ErrorCode, message: string): string {
+  if (code === 'RG_INTERNAL') return 'the gateway made a mistake; its log has the request id'
+  if (code === 'RG_REQUEST_TOO_LARGE')
+    return 'the body is longer than limits.max_body_bytes; send fewer samples at a time'
+  if (code === 'RG_MEDIA_TYPE')
+    return "send the body as JSON, with the header 'content-type: application/json'"
+  return message
 }
 
 function send(request: FastifyRequest, reply: FastifyReply, error: GatewayError): void {

@@ -1,26 +1,43 @@
 import type { DrawnEvent } from '../gateway/gateway.ts'
 import type { Sample, Unreadable } from '../sample/sample.ts'
-import { type ShownAsk, shownAsk } from '../telemetry/live/shown-ask.ts'
+import { shownAsk } from '../telemetry/live/shown-ask.ts'
+import { Draws } from '../telemetry/record/draws.ts'
 import { textKeeper } from '../telemetry/record/text-policy.ts'
+
+/** Of the questions and answers that one request keeps. */
+const mostBytes = 256 * 1024 * 1024
 
 /** The questions of one request and their answers, whole: whoever sent the samples may read what became of them. */
 export class Explanation {
-  readonly #drawn: DrawnEvent[] = []
+  readonly #draws = new Draws(mostBytes)
 
   add(event: DrawnEvent): void {
-    this.#drawn.push(event)
+    this.#draws.add(event)
   }
 
-  /** Of one row, by step. */
-  of(row: Sample | Unreadable | undefined): Readonly<Record<string, readonly ShownAsk[]>> {
-    const own = this.#drawn.filter(({ samples }) => samples.some((sample) => sample === row))
+  /** The JSON text of one row's questions by step, in pieces. */
+  *textOf(row: Sample | Unreadable | undefined): Generator<string> {
+    const own = row && !('failure' in row) ? this.#draws.of(row) : []
     const keep = textKeeper('full')
-    const steps = [...new Set(own.map(({ step }) => step))]
-    return Object.fromEntries(
-      steps.map((name) => [
-        name,
-        own.filter(({ step }) => step === name).map((drawn) => shownAsk(drawn, keep)),
-      ]),
-    )
+    const bySteps = new Map<string, DrawnEvent[]>()
+    for (const drawn of own) {
+      const known = bySteps.get(drawn.step)
+      if (known) known.push(drawn)
+      else bySteps.set(drawn.step, [drawn])
+    }
+    let before = '{'
+    for (const [step, draws] of bySteps) {
+      yield `${before}${JSON.stringify(step)}:`
+      for (const [at, drawn] of draws.entries())
+        yield `${at === 0 ? '[' : ','}${JSON.stringify(shownAsk(drawn, keep))}`
+      yield ']'
+      before = ','
+    }
+    yield before === '{' ? '{}' : '}'
+  }
+
+  /** False where questions of the row found no room. */
+  isWhole(row: Sample | Unreadable | undefined): boolean {
+    return !row || 'failure' in row || this.#draws.isWhole(row)
   }
 }

@@ -7,7 +7,11 @@ const always = {
   'cross-origin-resource-policy': 'same-origin',
 }
 
-const nothingLoads = { ...always, 'content-security-policy': "default-src 'none'; frame-ancestors 'none'" }
+/** What a reply that is no page says to browsers. */
+export const nothingLoads = {
+  ...always,
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+}
 
 /** Tells browsers to take replies for what they say they are; pages say themselves what they load. */
 export function secureReplies(app: FastifyInstance): void {

@@ -1,12 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { ListenerGuard } from '../listener-guard.ts'
 import { openTracing } from '../tracing/open-tracing.ts'
 import { passedOn, type Span, type Trace } from '../tracing/trace.ts'
 
 const spans = new WeakMap<FastifyRequest, Span>()
 
 /** Gives every POST a span until its reply is closed, where the operator has loaded an OpenTelemetry SDK. */
-export function traceRequests(app: FastifyInstance): void {
-  const tracing = openTracing()
+export function traceRequests(app: FastifyInstance, guard: ListenerGuard): void {
+  const tracing = openTracing(guard)
   if (!tracing) return
   app.addHook('onRequest', (request, reply, done) => {
     const { method, headers, routeOptions, id } = request
@@ -14,6 +15,7 @@ export function traceRequests(app: FastifyInstance): void {
       const route = routeOptions.url ?? 'none'
       const facts = { 'http.request.method': method, 'http.route': route, 'reward_gateway.request_id': id }
       const span = tracing.request(`${method} ${route}`, headers, facts)
+      if (!span) return done()
       spans.set(request, span)
       reply.raw.once('close', () => {
         const { statusCode, writableFinished } = reply.raw

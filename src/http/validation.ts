@@ -8,6 +8,7 @@ import type {
 } from 'fastify'
 import { type ZodType, z } from 'zod'
 import { GatewayError } from '../errors.ts'
+import { fieldProblem, innermost } from '../wire/issues.ts'
 
 /** Handlers get what the zod schema of their route parsed. */
 export interface ZodProvider extends FastifyTypeProvider {
@@ -24,13 +25,28 @@ export type ZodApp = FastifyInstance<
   ZodProvider
 >
 
-/** Routes are declared with zod; a body that a schema refuses is RG_REQUEST_INVALID with a problem for each mistake. */
+/** A body may hold a mistake in each of its values, and a mistake may name as many keys. */
+const mostProblems = 20
+const longestMessage = 400
+
+const cut = (message: string): string =>
+  message.length > longestMessage ? `${message.slice(0, longestMessage)}...` : message
+
+/** Routes are declared with zod; a body that a schema refuses is RG_REQUEST_INVALID with a problem for each of the first mistakes. */
 export function useZod(app: FastifyInstance): void {
   app.setValidatorCompiler<ZodType>(({ schema }) => (value: unknown) => {
     const parsed = schema.safeParse(value)
     if (parsed.success) return { value: parsed.data }
-    const problems = parsed.error.issues.map(({ path, message }) => ({ path: path.join('.'), message }))
-    const list = problems.map(({ path, message }) => `${path || 'body'}: ${message}`).join('; ')
+    const { issues } = parsed.error
+    const fields = schema instanceof z.ZodObject ? Object.keys(schema.shape) : []
+    const problems = issues
+      .slice(0, mostProblems)
+      .flatMap(innermost)
+      .map((issue) => fieldProblem(issue, value, fields))
+      .map(({ path, message }) => ({ path: cut(path), message: cut(message) }))
+    const told = problems.map(({ path, message }) => `${path || 'body'}: ${message}`)
+    if (issues.length > mostProblems) told.push(`and ${issues.length - mostProblems} more`)
+    const list = told.join('; ')
     return { error: new GatewayError('RG_REQUEST_INVALID', list, { problems }) }
   })
   // Answers are made by our own code: typed there, and stringified once.

@@ -1,20 +1,22 @@
 import { GatewayError } from '../errors.ts'
 
+/** What an instance's address must be and this one is not, told without the address itself; null: it is right. */
+export function addressFault(text: string): string | null {
+  const url = URL.parse(text)
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
+    return 'an http:// or https:// address of a model server'
+  if (url.username !== '' || url.password !== '')
+    return "an address without user and password, since metrics, logs and results show it; name the key's variable in api_key_env"
+  if (text.includes('?')) return "an address without '?': every path is asked below it"
+  return text.includes('#') ? "an address without '#'" : null
+}
+
 /** An instance's address in its one form: scheme, host, port and path, no slash at the end. Throws RG_REQUEST_INVALID. */
 export function addressOf(text: string): string {
-  const url = URL.parse(text)
-  const isPlain =
-    url !== null &&
-    (url.protocol === 'http:' || url.protocol === 'https:') &&
-    url.username === '' &&
-    url.password === '' &&
-    url.search === '' &&
-    url.hash === ''
-  if (!isPlain)
-    throw new GatewayError(
-      'RG_REQUEST_INVALID',
-      `'${text}' is not the http:// or https:// address of a server`,
-    )
+  const fault = addressFault(text)
+  const url = fault === null ? URL.parse(text) : null
+  if (url === null)
+    throw new GatewayError('RG_REQUEST_INVALID', `the address of an instance must be ${fault}`)
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
 }
 

@@ -5,7 +5,7 @@ import type { ModelConfig } from './model-config.ts'
 import type { RenderedInput } from './models.ts'
 import { samplingMembers } from './openai-form.ts'
 import { openaiTexts } from './openai-texts.ts'
-import { readData, vectorItem } from './pooling-form.ts'
+import { readVectors } from './pooling-form.ts'
 import { garbled, type JsonObject, objectOf } from './reply.ts'
 import { isTextAsk, textAsks } from './text-asks.ts'
 import type { Reading } from './work.ts'
@@ -54,7 +54,7 @@ export function openaiBackend(config: ModelConfig): Backend {
     },
     read<A extends AskName>(ask: A, value: unknown, input: RenderedInput[A]) {
       if (isTextAsk(ask)) return texts.read(ask, value, input)
-      const [reading] = readData(checked(value), [(input as readonly string[]).length], vectorItem)
+      const [reading] = readVectors(checked(value), [(input as readonly string[]).length])
       if (reading instanceof Fault) throw reading
       return reading as Reading<Asks[A]['answer']>
     },
@@ -67,7 +67,7 @@ export function openaiBackend(config: ModelConfig): Backend {
     readAll(ask, value, inputs) {
       if (isTextAsk(ask)) return texts.readAll(ask, value, inputs)
       const counts = (inputs as readonly (readonly string[])[]).map(({ length }) => length)
-      return readData(checked(value), counts, vectorItem)
+      return readVectors(checked(value), counts)
     },
   }
 }

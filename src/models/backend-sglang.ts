@@ -6,7 +6,7 @@ import type { ModelConfig } from './model-config.ts'
 import type { Rendered, RenderedInput } from './models.ts'
 import { samplingMembers } from './openai-form.ts'
 import { openaiTexts } from './openai-texts.ts'
-import { readData, vectorItem } from './pooling-form.ts'
+import { readVectors } from './pooling-form.ts'
 import { garbled, isObject, objectOf } from './reply.ts'
 import { chatForm, nativeTexts, readRewards } from './sglang-native.ts'
 import { isTextAsk, textAsks } from './text-asks.ts'
@@ -49,7 +49,7 @@ export function sglangBackend(config: ModelConfig): Backend {
   const readPooled = (ask: AskName, value: unknown, inputs: readonly RenderedInput[AskName][]) => {
     if (ask !== 'embed') return readRewards(value, inputs.length, ask === 'classify')
     const counts = (inputs as readonly RenderedInput['embed'][]).map(({ length }) => length)
-    return readData(objectOf(value), counts, vectorItem)
+    return readVectors(objectOf(value), counts)
   }
 
   return {

@@ -1,11 +1,12 @@
 import type { AskName, Asks } from '../contract/index.ts'
 import type { Backend, Translation } from './backend.ts'
 import { Fault } from './fault.ts'
+import type { Counts } from './items.ts'
 import type { ModelConfig } from './model-config.ts'
 import type { Rendered, RenderedInput } from './models.ts'
 import { samplingMembers, structuredOutputs } from './openai-form.ts'
 import { openaiTexts } from './openai-texts.ts'
-import { classItem, readData, stepItem, vectorItem } from './pooling-form.ts'
+import { classItem, readData, readVectors, stepItem } from './pooling-form.ts'
 import { garbled, isObject, type JsonObject, objectOf } from './reply.ts'
 import { isTextAsk, textAsks } from './text-asks.ts'
 import { vllmMemory } from './vllm-memory.ts'
@@ -45,12 +46,14 @@ export function vllmBackend(config: ModelConfig): Backend {
     return { path: `/${endpoint}`, body: `${model}${question},"use_activation":${activation}}` }
   }
 
-  const itemOf = (ask: AskName) =>
+  const readPooled = (ask: AskName, value: unknown, counts: Counts) =>
     ask === 'embed'
-      ? vectorItem
-      : ask === 'rewards'
-        ? stepItem(config.rewards.column)
-        : classItem(config.classify.label)
+      ? readVectors(checked(value), counts)
+      : readData(
+          checked(value),
+          counts,
+          ask === 'rewards' ? stepItem(config.rewards.column) : classItem(config.classify.label),
+        )
 
   const compared = (input: Rendered): readonly [string, string] => {
     const [last, before] = typeof input === 'string' ? [] : [input.at(-1), input.at(-2)]
@@ -76,7 +79,7 @@ export function vllmBackend(config: ModelConfig): Backend {
     },
     read<A extends AskName>(ask: A, value: unknown, input: RenderedInput[A]) {
       if (isTextAsk(ask)) return texts.read(ask, value, input)
-      const [reading] = readData(checked(value), [countOf(ask, input)], itemOf(ask))
+      const [reading] = readPooled(ask, value, [countOf(ask, input)])
       if (reading instanceof Fault) throw reading
       return reading as Reading<Asks[A]['answer']>
     },
@@ -93,7 +96,7 @@ export function vllmBackend(config: ModelConfig): Backend {
     readAll(ask, value, inputs) {
       if (isTextAsk(ask)) return texts.readAll(ask, value, inputs)
       const counts = inputs.map((input) => countOf(ask, input))
-      return readData(checked(value), counts, itemOf(ask))
+      return readPooled(ask, value, counts)
     },
     tokens: {
       translate: (input) => ({

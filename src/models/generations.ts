@@ -93,7 +93,7 @@ function asked(own: ReadonlyMap<string, Held>): Omit<Models, 'next' | 'close'> {
       const failure = { kind: 'judge_rejected', retryable: false, detail: 'there is no such model' } as const
       return Promise.reject(new AskError(failure))
     },
-    line: (model) => named(model).model.parts.dispatcher.pool.line,
+    line: (model) => named(model).model.line,
     countTokens: async (model, input, patience) => countTokens(named(model).model, input, patience),
     async forward(model, request) {
       const found = named(model).model

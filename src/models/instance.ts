@@ -26,6 +26,7 @@ export class Instance {
   /** Called when it may have become able, or unable, to take a question. */
   readonly changed = new Set<() => void>()
   readonly #clock: Clock
+  #restsUntil = Number.NEGATIVE_INFINITY
   #wake: (() => void) | null = null
 
   constructor(
@@ -99,8 +100,11 @@ export class Instance {
     else if (fault.kind !== 'cancelled') this.breaker.succeeded()
   }
 
-  /** Takes no question for `ms`. */
+  /** Takes no question for `ms`; a longer rest that was asked for before stays as long. */
   rest(ms: number): void {
+    const until = this.#clock.now() + ms
+    if (this.resting && until <= this.#restsUntil) return
+    this.#restsUntil = until
     this.#wake?.()
     this.resting = true
     this.#wake = this.#clock.after(ms, () => {

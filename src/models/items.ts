@@ -1,5 +1,5 @@
 import { type Fault, orFault } from './fault.ts'
-import { itemsOf, type JsonObject } from './reply.ts'
+import { checkNoError, itemsOf, type JsonObject } from './reply.ts'
 import type { Reading } from './work.ts'
 
 /** Reads one entry of a list, which belongs to the question at `at`. Throws Fault. */
@@ -23,10 +23,13 @@ export function readItems(
   return counts.map((count, at) => {
     const own = items.slice(next, next + (count === 'one' ? 1 : count))
     next += own.length
-    return orFault(() => ({
-      answer: count === 'one' ? read(own[0] as JsonObject, at) : own.map((item) => read(item, at)),
-      prompt,
-      completion,
-    }))
+    return orFault(() => {
+      own.forEach(checkNoError)
+      return {
+        answer: count === 'one' ? read(own[0] as JsonObject, at) : own.map((item) => read(item, at)),
+        prompt,
+        completion,
+      }
+    })
   })
 }

@@ -10,6 +10,14 @@ export interface Line {
   readonly maxWaitMs: number
 }
 
+/** How a model's line stands, with what is known of the model's pace. */
+export interface ModelLine extends Line {
+  /** Questions under way: asked and not answered. */
+  readonly asked: number
+  /** Milliseconds until the last of so many further questions would be answered; 0: nothing is known of the pace. */
+  answerMs(more: number): number
+}
+
 /** Answers a millisecond that come from the places which these members hold, as long as their latest calls took. */
 export function paceOf(members: readonly Member[]): number {
   let pace = 0
@@ -17,4 +25,19 @@ export function paceOf(members: readonly Member[]): number {
   for (const { inFlight, instance } of members)
     if (instance.latencyMs > 0) pace += inFlight / instance.latencyMs
   return pace
+}
+
+/** Milliseconds until `questions` in line have a place and an answer, with every place of these members taken; 0: unknown. */
+export function lineMs(members: readonly Member[], questions: number): number {
+  let free = 0
+  let pace = 0
+  let latency = 0
+  for (const { instance } of members) {
+    if (!instance.alive || instance.latencyMs === 0) continue
+    free += Math.max(0, instance.limit - instance.inFlight)
+    pace += instance.limit / instance.latencyMs
+    latency = Math.max(latency, instance.latencyMs)
+  }
+  const excess = questions - free
+  return excess > 0 && pace > 0 ? excess / pace + latency : 0
 }

@@ -44,7 +44,9 @@ export class Membership {
     const member = this.#known(url)
     member.draining = true
     this.#model.parts.dispatcher.pool.changed()
-    await idle(member)
+    // Taken back and drained again since it was told of, it may have calls under way.
+    do await idle(member)
+    while (member.draining && member.inFlight > 0)
   }
 
   /** Keeps questions from an instance that answers wrongly, or (null) gives it questions again. */
@@ -62,7 +64,7 @@ export class Membership {
   async remove(url: string): Promise<void> {
     const member = this.#known(url)
     await this.drain(url)
-    if (member.draining) await this.#leave(member)
+    if (member.draining && member.inFlight === 0) await this.#leave(member)
   }
 
   get addresses(): string[] {

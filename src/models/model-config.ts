@@ -1,9 +1,15 @@
 import { z } from 'zod'
+import { addressFault } from './address.ts'
 import { guardConfig } from './guard-config.ts'
 
 const seconds = z.number().positive().max(86_400)
 const fraction = z.number().min(0).max(1)
-const address = z.url({ protocol: /^https?$/, error: 'an http:// or https:// address of a model server' })
+const address = z
+  .url({ protocol: /^https?$/, error: ({ input }) => addressFault(String(input)) ?? '' })
+  .superRefine((text, context) => {
+    const message = addressFault(text)
+    if (message !== null) context.addIssue({ code: 'custom', message })
+  })
 
 /** Sampling settings by their OpenAI / vLLM names; a step's are laid over its model's. */
 export const samplingConfig = z.strictObject({
@@ -83,7 +89,7 @@ export const modelConfig = z.strictObject({
   max_in_flight: z.int().min(1).max(65_536).default(256),
   /** Questions waiting for an instance; more are refused as `overloaded`. */
   max_queue: z.int().min(0).max(1_000_000).default(65_536),
-  /** A request whose questions would wait longer is refused with 429; absent: longer than its deadline. */
+  /** A request whose questions would wait longer in line is refused with 429; absent: only one whose answers would be late is. */
   max_queue_s: seconds.optional(),
   /** One call's time at one instance. */
   timeout_s: seconds.default(120),

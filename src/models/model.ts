@@ -7,12 +7,14 @@ import { type Dispatched, dispatch } from './dispatch.ts'
 import { Fault } from './fault.ts'
 import { Flight } from './flight.ts'
 import { LabelScorer } from './label-scoring.ts'
+import { lineMs, type ModelLine } from './line.ts'
 import type { ModelConfig } from './model-config.ts'
 import type { ModelParts } from './model-parts.ts'
 import type { Answered, AskRequest, RenderedInput } from './models.ts'
 import { askPinned } from './pinned.ts'
 import { isKept, keyOf, settingsOf } from './question.ts'
 import { workOf } from './question-work.ts'
+import { Sojourn } from './sojourn.ts'
 import { isTextAsk } from './text-asks.ts'
 
 type AnyAnswer = Asks[AskName]['answer']
@@ -23,6 +25,7 @@ export class Model {
   readonly parts: ModelParts
   readonly #identity: string
   readonly #flights = new Map<string, Flight<Dispatched<AnyAnswer>>>()
+  readonly #sojourn: Sojourn
   #active = 0
   readonly #whenQuiet: (() => void)[] = []
   readonly #batcher: Batcher
@@ -35,6 +38,7 @@ export class Model {
     const how = [classify, choose, rewards]
     this.#identity = JSON.stringify([parts.dispatcher.model, backend, model, revision, ...how])
     const { dispatcher, headers } = parts
+    this.#sojourn = new Sojourn(dispatcher.clock)
     this.#batcher = new Batcher({
       clock: dispatcher.clock,
       backend: parts.backend,
@@ -68,6 +72,18 @@ export class Model {
       return answered(done, source, forget)
     } catch (error) {
       throw askError(error)
+    }
+  }
+
+  /** How the line stands, and how long answers take. */
+  get line(): ModelLine {
+    const { pool } = this.parts.dispatcher
+    const asked = this.#active
+    return {
+      ...pool.line,
+      asked,
+      answerMs: (more) =>
+        Math.max(this.#sojourn.expected(asked + more), lineMs(pool.members, pool.waiting + more)),
     }
   }
 
@@ -106,11 +122,20 @@ export class Model {
     const flight: Flight<Dispatched<AnyAnswer>> = new Flight(
       async (stop) => {
         const entered = this.enter(stop)
+        const load = this.#active
+        const { clock } = this.parts.dispatcher
+        const began = clock.now()
         if (entered !== null) await entered
         try {
           const done = await this.#call(request, settings, stop)
+          this.#sojourn.observe(load, clock.now() - began)
           if (isToKeep) this.parts.cache.set(key, done)
           return done
+        } catch (error) {
+          // It would have taken longer.
+          const ms = clock.now() - began
+          if (stop.aborted && ms > this.#sojourn.expected(load)) this.#sojourn.observe(load, ms)
+          throw error
         } finally {
           this.leave()
         }

@@ -4,7 +4,7 @@ import type { Message } from '../sample/sample.ts'
 import type { Trace } from '../tracing/trace.ts'
 import type { Stop } from './abort.ts'
 import type { Forwarded, ForwardRequest } from './forwarded.ts'
-import type { Line } from './line.ts'
+import type { ModelLine } from './line.ts'
 import type { InstanceConfig, ModelConfig } from './model-config.ts'
 
 /** A rendered question: what the guard made of a prompt. Nothing in it is a template any more. */
@@ -123,7 +123,7 @@ export interface Models {
   /** Rejects with AskError only. One question's callers share one upstream call; it is aborted when all have gone. */
   ask<A extends AskName>(request: AskRequest<A>): Promise<Answered<A>>
   /** How the model's line stands: whether a question that came now would have to wait, and how long. */
-  line(model: string): Line
+  line(model: string): ModelLine
   /** Tokens of a question, as the model's config says to count them. Rejects with AskError. */
   countTokens(model: string, input: Rendered, patience: Patience): Promise<number>
   /** Passes a client's request on to an instance, streams included. Rejects with AskError. */

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts'
+import { hideSecrets } from '../secrets.ts'
 import type { AnswerCache } from './answer-cache.ts'
 import type { Backend, BackendFactory } from './backend.ts'
 import { openaiBackend } from './backend-openai.ts'
@@ -146,7 +147,7 @@ function follow(
     try {
       wanted.add(membership.add(address))
     } catch (error) {
-      events.refused?.({ model, instance: address, reason: (error as Error).message })
+      events.refused?.({ model, instance: hideSecrets(address), reason: (error as Error).message })
     }
   }
   for (const address of membership.addresses)

@@ -1,7 +1,9 @@
 import type { Generation, Reply, TokenLogprob } from '../contract/index.ts'
+import { checkFinished, noAnswer } from './finish-reason.ts'
+import { checkedAlternatives, checkedLogprob } from './logprobs.ts'
 import { madeOnce } from './made-once.ts'
 import type { Rendered, Sampling } from './models.ts'
-import { garbled, isObject, type JsonObject, usage } from './reply.ts'
+import { checkNoError, garbled, isObject, type JsonObject, usage } from './reply.ts'
 import type { Reading } from './work.ts'
 
 /** Servers give a completion of a plain prompt 16 tokens where none are named: too few for any verdict. */
@@ -43,41 +45,55 @@ export function readGeneration(body: JsonObject, input: Rendered): Reading<Gener
   if (!Array.isArray(choices) || choices.length !== 1) throw garbled('not one choice')
   const [choice] = choices as unknown[]
   if (!isObject(choice)) throw garbled('a choice is not an object')
+  if (choice.index !== undefined && choice.index !== 0) throw garbled('the only choice is not the first')
   return { answer: generationOf(choice, typeof input !== 'string'), ...usage(body) }
 }
 
-/** A choice in chat or completion form. Throws Fault. */
+/** A choice in chat or completion form, which must be a whole answer in words. Throws Fault. */
 export function generationOf(choice: JsonObject, isChat: boolean): Generation {
-  const { finish_reason: finishReason } = choice
-  if (typeof finishReason !== 'string') throw garbled('no finish_reason')
-  // A server that stops ends its work so; the text is a fragment.
-  if (finishReason === 'abort' || finishReason === 'error')
-    throw garbled(`the server ended the text with '${finishReason}'`)
+  checkNoError(choice)
+  const finishReason = checkFinished(choice.finish_reason)
+  if (isFiltered(choice.content_filter_results)) throw noAnswer('content_filter')
   const text = isChat ? textOf(choice.message) : choice.text
   if (typeof text !== 'string') throw garbled('no text')
   const logprobs = isChat ? chatLogprobs(choice.logprobs) : completionLogprobs(choice.logprobs)
   return logprobs ? { text, finishReason, logprobs } : { text, finishReason }
 }
 
-/** A model that only thought, until its tokens were spent, has null for its content. */
-const textOf = (message: unknown): unknown => (isObject(message) ? (message.content ?? '') : undefined)
+/** A model that only thought, until its tokens were spent, has null for its content. Throws Fault where it did not answer. */
+function textOf(message: unknown): unknown {
+  if (!isObject(message)) return undefined
+  checkNoError(message)
+  const { content, refusal, tool_calls: calls, function_call: call } = message
+  if (says(refusal)) throw noAnswer('refusal')
+  if (says(calls) || says(call)) throw noAnswer('tool_calls')
+  return content ?? ''
+}
 
-const isLogprob = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value)
+/** Whether a member that is usually null, false or empty holds something, in whatever form. */
+const says = (value: unknown): boolean =>
+  Array.isArray(value)
+    ? value.length > 0
+    : value !== undefined && value !== null && value !== false && value !== ''
+
+/** Azure tells so of a text that a filter found fault with after it was written, beside `stop`. */
+const isFiltered = (results: unknown): boolean =>
+  isObject(results) && Object.values(results).some((one) => isObject(one) && one.filtered === true)
 
 function chatLogprobs(value: unknown): TokenLogprob[] | null {
   if (!isObject(value) || !Array.isArray(value.content)) return null
   return value.content.map((entry: unknown) => {
     if (!isObject(entry)) throw garbled('a logprob is not an object')
     const top = Array.isArray(entry.top_logprobs) ? entry.top_logprobs : []
-    return { ...tokenOf(entry), top: top.map(tokenOf) }
+    return { ...tokenOf(entry), top: checkedAlternatives(top.map(tokenOf)) }
   })
 }
 
 function tokenOf(entry: unknown): { token: string; logprob: number } {
   if (!isObject(entry)) throw garbled('a logprob is not an object')
   const { token, logprob } = entry
-  if (typeof token !== 'string' || !isLogprob(logprob)) throw garbled('a logprob is not a number')
-  return { token, logprob }
+  if (typeof token !== 'string') throw garbled('a token is not a text')
+  return { token, logprob: checkedLogprob(logprob) }
 }
 
 function completionLogprobs(value: unknown): TokenLogprob[] | null {
@@ -90,7 +106,7 @@ function completionLogprobs(value: unknown): TokenLogprob[] | null {
     const entries = isObject(top) ? Object.entries(top) : []
     return {
       ...tokenOf({ token, logprob: logprobs[at] }),
-      top: entries.map(([token, logprob]) => tokenOf({ token, logprob })),
+      top: checkedAlternatives(entries.map(([token, logprob]) => tokenOf({ token, logprob }))),
     }
   })
 }

@@ -41,7 +41,7 @@ export function openaiTexts({ model, members, chatBatchPath, checked }: OpenaiSe
       const parts = [start, chat ? ',"messages":[' : ',"prompt":[']
       for (const [at, question] of questions.entries()) {
         if (at > 0) parts.push(',')
-        parts.push(...questionJson(question))
+        for (const piece of questionJson(question)) parts.push(piece)
       }
       parts.push(']', members(settings, chat), '}')
       return { path: (chat ? chatBatchPath : null) ?? '/v1/completions', body: bodyOf(parts) }

@@ -6,9 +6,11 @@ import type { Reading } from './work.ts'
 /** The number of one class: of `probs`, `score`, or the last row of pooled `data`. */
 export function classItem(label: number | undefined): ReadItem {
   return (item) => {
-    const { probs, score, data } = item
+    const { probs, score, data, num_classes: classes } = item
     const numbers = probs ?? (score === undefined ? lastRow(data) : [score])
     if (!isNumbers(numbers)) throw garbled('a score is not a number')
+    if (typeof classes === 'number' && probs !== undefined && classes !== numbers.length)
+      throw garbled('not one number a class')
     if (numbers.length > 1 && label === undefined && probs !== undefined)
       throw new Fault(
         'judge_rejected',
@@ -27,6 +29,8 @@ export function classItem(label: number | undefined): ReadItem {
 /** One number a step. */
 export function stepItem(column: number): ReadItem {
   return ({ data }) => {
+    // The product of no steps is 1.
+    if (Array.isArray(data) && data.length === 0) throw garbled('no steps')
     if (isNumbers(data)) return data
     if (!Array.isArray(data)) throw garbled('steps are not a list')
     return data.map((row: unknown) => {
@@ -38,7 +42,7 @@ export function stepItem(column: number): ReadItem {
 }
 
 /** The embedding of one text. */
-export const vectorItem: ReadItem = ({ embedding }) => {
+const vectorItem: ReadItem = ({ embedding }) => {
   if (!isNumbers(embedding) || embedding.length === 0) throw garbled('an embedding is not a vector')
   return embedding
 }
@@ -49,3 +53,14 @@ const lastRow = (data: unknown): unknown =>
 /** What `data` holds for each question. */
 export const readData = (body: JsonObject, counts: Counts, read: ReadItem): (Reading<unknown> | Fault)[] =>
   readItems(body.data, usage(body), counts, read)
+
+/** The embeddings of each question's texts. Throws Fault where they come from spaces of several dimensions. */
+export function readVectors(body: JsonObject, counts: Counts): (Reading<unknown> | Fault)[] {
+  let dimensions: number | null = null
+  return readData(body, counts, (item, at) => {
+    const vector = vectorItem(item, at) as readonly number[]
+    dimensions ??= vector.length
+    if (vector.length !== dimensions) throw garbled('embeddings differ in length')
+    return vector
+  })
+}

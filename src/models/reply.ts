@@ -1,4 +1,5 @@
 import { Fault } from './fault.ts'
+import { hasRepeatedKey } from './repeated-keys.ts'
 import type { Reply } from './transport.ts'
 
 /** Any JSON object, unchecked. */
@@ -21,8 +22,15 @@ export function readJson(reply: Reply): unknown {
   } catch {
     throw garbled('not JSON')
   }
-  if (isObject(value) && isObject(value.error)) throw garbled('an error with status 200')
+  if (hasRepeatedKey(reply.text, value)) throw garbled('an object names a key twice')
+  if (isObject(value)) checkNoError(value)
   return value
+}
+
+/** Throws Fault where an object tells of an error, whatever else it holds. */
+export function checkNoError({ error, object }: JsonObject): void {
+  const says = error !== undefined && error !== null && error !== false && error !== ''
+  if (says || object === 'error') throw garbled('an error with status 200')
 }
 
 /** `value`, if it is a JSON object. Throws Fault. */

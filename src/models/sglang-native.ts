@@ -1,8 +1,10 @@
 import type { Generation, Reply, TokenLogprob } from '../contract/index.ts'
 import type { Settings, Translation } from './backend.ts'
 import { Fault, orFault } from './fault.ts'
+import { checkFinished } from './finish-reason.ts'
+import { checkedAlternatives, checkedLogprob } from './logprobs.ts'
 import { completionTokens } from './openai-form.ts'
-import { garbled, isNumbers, isObject, objectOf, usage } from './reply.ts'
+import { checkNoError, garbled, isNumbers, isObject, type JsonObject, objectOf, usage } from './reply.ts'
 import type { TextForm } from './text-asks.ts'
 import type { Reading } from './work.ts'
 
@@ -63,12 +65,12 @@ const regexOf = (reply: Exclude<Reply, { schema: unknown }>): string =>
 
 /** What /generate answers: `{text, meta_info: {finish_reason: {type}, prompt_tokens, ...}}`. */
 function readNative(value: unknown): Reading<Generation> {
-  const { text, meta_info: info } = objectOf(value)
+  const body = objectOf(value)
+  checkNoError(body)
+  const { text, meta_info: info } = body
   if (typeof text !== 'string' || !isObject(info)) throw garbled('no text')
-  const { finish_reason: finish } = info
-  const finishReason = isObject(finish) ? finish.type : finish
-  if (typeof finishReason !== 'string') throw garbled('no finish_reason')
-  if (finishReason === 'abort') throw garbled("the server ended the text with 'abort'")
+  checkNoError(info)
+  const finishReason = checkFinished(typeOf(info.finish_reason))
   const { output_token_logprobs: tokens, output_top_logprobs: tops } = info
   const logprobs = Array.isArray(tokens) ? tokens.map((entry, at) => tokenAt(entry, tops, at)) : null
   return {
@@ -77,17 +79,21 @@ function readNative(value: unknown): Reading<Generation> {
   }
 }
 
+const typeOf = (finish: unknown): unknown => (isObject(finish) ? finish.type : finish)
+
 function tokenAt(entry: unknown, tops: unknown, at: number): TokenLogprob {
   const top: unknown = Array.isArray(tops) ? tops[at] : null
-  return { ...tokenOf(entry), top: Array.isArray(top) ? top.map(tokenOf) : [] }
+  if (!Array.isArray(top)) return { ...tokenOf(entry), top: [] }
+  const ids = top.flatMap((one: unknown) => (Array.isArray(one) && Number.isInteger(one[1]) ? [one[1]] : []))
+  if (new Set(ids).size < ids.length) throw garbled('one token stands twice among the alternatives')
+  return { ...tokenOf(entry), top: checkedAlternatives(top.map(tokenOf)) }
 }
 
 /** `[logprob, token id, text]`. */
 function tokenOf(entry: unknown): { token: string; logprob: number } {
   const [logprob, , token] = Array.isArray(entry) ? (entry as unknown[]) : []
-  if (typeof token !== 'string' || typeof logprob !== 'number' || !Number.isFinite(logprob))
-    throw garbled('a logprob is not a number')
-  return { token, logprob }
+  if (typeof token !== 'string') throw garbled('a token is not a text')
+  return { token, logprob: checkedLogprob(logprob) }
 }
 
 /** What /classify answers: a list, or one object for one text, of `{embedding: [score, ...], meta_info}`. */
@@ -95,6 +101,8 @@ export function readRewards(value: unknown, count: number, isScalar: boolean): (
   const entries: unknown[] = Array.isArray(value) ? value : [value]
   if (entries.length !== count) throw garbled(`not ${count} entries`)
   return entries.map((entry) => {
+    const fault = isObject(entry) ? errorOf(entry) : null
+    if (fault) return fault
     if (!isObject(entry) || !isNumbers(entry.embedding) || entry.embedding.length === 0)
       return garbled('a score is not a number')
     if (isScalar && entry.embedding.length !== 1)
@@ -105,4 +113,18 @@ export function readRewards(value: unknown, count: number, isScalar: boolean): (
     const answer = isScalar ? entry.embedding[0] : entry.embedding
     return { answer, ...usage({ usage: entry.meta_info }) }
   })
+}
+
+/** What is wrong with an entry that says so itself, whatever number it holds. */
+function errorOf(entry: JsonObject): Fault | null {
+  const done = orFault(() => {
+    checkNoError(entry)
+    const { meta_info: info } = entry
+    if (!isObject(info)) return null
+    checkNoError(info)
+    const ended = typeOf(info.finish_reason)
+    if (ended !== undefined && ended !== null) checkFinished(ended)
+    return null
+  })
+  return done instanceof Fault ? done : null
 }

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { GatewayError, type Problem } from '../errors.ts'
+import { reasonOf } from '../system-error.ts'
 import type { ConfigText } from './config-text.ts'
 import { isGatewayFile } from './configs.ts'
 
@@ -33,7 +34,7 @@ function filesAt(path: string, problems: Problem[]): string[] {
     if (files.length === 0) problems.push({ path, message: 'holds no .yaml or .json files' })
     return files.map((name) => join(path, name))
   } catch (error) {
-    problems.push({ path, message: unreadable(error) })
+    problems.push({ path, message: reasonOf(error) })
     return []
   }
 }
@@ -42,12 +43,7 @@ function textOf(file: string, problems: Problem[]): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    problems.push({ path: file, message: unreadable(error) })
+    problems.push({ path: file, message: reasonOf(error) })
     return ''
   }
-}
-
-function unreadable(error: unknown): string {
-  const { code } = error as NodeJS.ErrnoException
-  return code === 'ENOENT' ? 'does not exist' : `cannot be read: ${code}`
 }

@@ -13,17 +13,21 @@ import {
   visit,
 } from 'yaml'
 import type { Problem } from '../errors.ts'
+import { type ConfigPath, pathText } from './config-path.ts'
 import { type Environment, substitute } from './environment.ts'
+import { syntaxErrors } from './syntax-errors.ts'
+import { decided, TwoReadings } from './two-readings.ts'
+
+export { type ConfigPath, pathText } from './config-path.ts'
 
 /** A config file: YAML, or JSON, which YAML contains. */
 export interface ConfigText {
   /** As it is to be named in problems. */
   readonly file: string
   readonly text: string
+  /** Where a mistake at a path stands, for a config that is no file of the user's; absent: in the file. */
+  readonly placeOf?: (path: ConfigPath) => string
 }
-
-/** Keys and indices from the root on. */
-export type ConfigPath = readonly (string | number)[]
 
 /** A config's data, and where in the text each piece stands. */
 export interface ParsedConfig {
@@ -34,12 +38,17 @@ export interface ParsedConfig {
   readonly problems: readonly Problem[]
   /** A mistake at a path, which need not exist. `key`: the key is meant, not its value. */
   problemAt(path: ConfigPath, message: string, key?: 'key'): Problem
+  /**
+   * What a value with a variable is if it is read the other way: a text as the number, true, false or null that it may
+   * stand for, such a value as a text. undefined: the value at this path holds no variable, or there is no other way.
+   */
+  otherReading(path: ConfigPath): { readonly value: unknown } | undefined
 }
 
 const longest = 4 * 1024 * 1024
 
 /** Reads a text and fills in the environment; finds every mistake that the text itself has. */
-export function parseConfig({ file, text }: ConfigText, env: Environment): ParsedConfig {
+export function parseConfig({ file, text, placeOf }: ConfigText, env: Environment): ParsedConfig {
   const lines = new LineCounter()
   const place = (offset: number) => {
     const { line, col } = lines.linePos(offset)
@@ -47,39 +56,43 @@ export function parseConfig({ file, text }: ConfigText, env: Environment): Parse
   }
   if (text.length > longest) {
     const problems = [{ path: file, message: `a config has at most ${longest} characters` }]
-    return { file, value: undefined, problems, problemAt: (_, message) => ({ path: file, message }) }
+    return {
+      file,
+      value: undefined,
+      problems,
+      problemAt: (_, message) => ({ path: file, message }),
+      otherReading: () => undefined,
+    }
   }
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, merge: true })
   const problemAt = (path: ConfigPath, message: string, key?: 'key'): Problem => ({
-    path: path.length === 0 ? place(0) : `${place(offsetOf(document, path, key))}: ${pathText(path)}`,
+    path: placeOf
+      ? placeOf(path)
+      : path.length === 0
+        ? place(0)
+        : `${place(offsetOf(document, path, key))}: ${pathText(path)}`,
     message,
   })
-  const problems = document.errors.map(({ message, pos }) => ({
-    path: place(pos[0]),
-    message: `${message}${quotingHint(lineAt(text, pos[0]))}`,
+  const problems = syntaxErrors(document, lines).map(({ offset, message }) => ({
+    path: place(offset),
+    message: `${message}${quotingHint(lineAt(text, offset))}`,
   }))
+  const others = new Map<string, unknown>()
+  const otherReading = (path: ConfigPath) => {
+    const key = JSON.stringify(path)
+    return others.has(key) ? { value: others.get(key) } : undefined
+  }
   problems.push(...oddKeys(document).map(({ offset, message }) => ({ path: place(offset), message })))
-  if (problems.length > 0) return { file, value: undefined, problems, problemAt }
+  if (problems.length > 0) return { file, value: undefined, problems, problemAt, otherReading }
   problems.push(
     ...fillVariables(document, env).map(({ offset, message }) => ({ path: place(offset), message })),
   )
   try {
-    return { file, value: document.toJS(), problems, problemAt }
+    return { file, value: decided(document.toJS(), [], others), problems, problemAt, otherReading }
   } catch (error) {
     problems.push({ path: file, message: error instanceof Error ? error.message : String(error) })
-    return { file, value: undefined, problems, problemAt }
+    return { file, value: undefined, problems, problemAt, otherReading }
   }
-}
-
-/** `steps[2].weight` */
-function pathText(path: ConfigPath): string {
-  return path
-    .map((part, index) => {
-      if (typeof part === 'number') return `[${part}]`
-      const plain = /^[\w-]+$/.test(part)
-      return plain ? `${index === 0 ? '' : '.'}${part}` : `[${JSON.stringify(part)}]`
-    })
-    .join('')
 }
 
 interface Found {
@@ -97,7 +110,7 @@ function oddKeys(document: Document): Found[] {
   return found
 }
 
-/** A plain scalar that held a variable is read again, so that `port: ${PORT}` is a number. */
+/** A plain scalar that held a variable is read again, so that `port: ${PORT}` is a number; a quoted one may be meant so. */
 function fillVariables(document: Document, env: Environment): Found[] {
   const found: Found[] = []
   visit(document, {
@@ -112,7 +125,9 @@ function fillVariables(document: Document, env: Environment): Found[] {
       if (typeof node.value !== 'string' || !node.value.includes('${') || key === 'key') return
       const { text, mistakes } = substitute(node.value, env)
       found.push(...mistakes.map((message) => ({ offset, message })))
-      node.value = node.type === Scalar.PLAIN && mistakes.length === 0 ? plainValue(text) : text
+      const plain = mistakes.length === 0 ? plainValue(text) : text
+      const [value, other] = node.type === Scalar.PLAIN ? [plain, text] : [text, plain]
+      node.value = value === other ? text : new TwoReadings(value, other)
     },
   })
   return found

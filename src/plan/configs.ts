@@ -2,6 +2,7 @@ import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
 import type { Problem } from '../errors.ts'
 import { type ModelConfig, modelConfig } from '../models/model-config.ts'
+import { hideSecrets, keepSecret } from '../secrets.ts'
 import { canonicalJson } from './canonical-json.ts'
 import { type ConfigPath, type ConfigText, type ParsedConfig, parseConfig } from './config-text.ts'
 import type { Environment } from './environment.ts'
@@ -30,7 +31,7 @@ export interface Configs {
 const outerGateway = gatewayConfig.extend({ models: z.record(z.string(), z.unknown()).default({}) })
 const outerReward = rewardConfig.extend({
   models: z.record(z.string(), z.unknown()).default({}),
-  steps: z.array(z.unknown()).min(1, 'a reward needs at least one step').max(64),
+  steps: z.array(z.unknown()).min(1, 'a list of at least one step').max(64),
 })
 
 const rmConfig = { name: 'an rm-config', schema: rewardConfig }
@@ -60,6 +61,8 @@ export function readConfigs(texts: readonly ConfigText[], env: Environment): Con
     }
   }
   gateway ??= settingsOf({}, 'gateway.yaml')
+  const { secret_env: secret } = gateway.guard
+  if (secret !== undefined) keepSecret(secret, env[secret])
   return { gateway, models: models.byName, rewards, problems }
 }
 
@@ -140,7 +143,18 @@ class Models {
         const help = 'list their addresses, or say in allow which ones may be added'
         this.#problems.push(config.problemAt(at, `has no instances; ${help}`))
       }
+      for (const [index, place] of (model?.instances ?? []).entries()) {
+        const url = typeof place === 'string' ? place : place.url
+        if (hideSecrets(url) !== url)
+          this.#problems.push(
+            config.problemAt(
+              [...at, 'instances', index],
+              'holds a secret, and metrics, logs and results show addresses; give the key by api_key_env',
+            ),
+          )
+      }
       const { api_key_env: variable } = model ?? {}
+      if (variable !== undefined) keepSecret(variable, this.#env[variable])
       if (variable !== undefined && !(Object.hasOwn(this.#env, variable) && this.#env[variable])) {
         const path = [...at, 'api_key_env']
         this.#problems.push(config.problemAt(path, `the environment variable ${variable} is not set`))

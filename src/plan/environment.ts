@@ -1,3 +1,5 @@
+import { isSecretName, keepSecret } from '../secrets.ts'
+
 /** The variables that configs may name; process.env, or a test's own. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -6,7 +8,7 @@ const named = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s
 
 /**
  * Fills `${NAME}` and `${NAME:-default}` in one pass: what a variable holds is not searched again. An empty variable
- * counts as unset; `$${` stands for `${`.
+ * counts as unset; `$${` stands for `${`. What a variable with the name of a secret holds is shown nowhere from here on.
  */
 export function substitute(
   text: string,
@@ -20,7 +22,9 @@ export function substitute(
       mistakes.push(`'${whole}' is not of the form \${NAME} or \${NAME:-default}; write $\${ for a plain \${`)
       return ''
     }
-    const value = (Object.hasOwn(env, name) ? env[name] : undefined) || fallback
+    const own = Object.hasOwn(env, name) ? env[name] : undefined
+    if (isSecretName(name)) keepSecret(name, own)
+    const value = own || fallback
     if (value === undefined) {
       mistakes.push(`the environment variable ${name} is not set; set it, or write \${${name}:-default}`)
     }

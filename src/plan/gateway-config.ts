@@ -11,6 +11,9 @@ const variable = z
   .string()
   .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "the name of an environment variable, without '$'")
 const mebi = 1024 * 1024
+const hostPattern = z.string().regex(/^(?:\*|(?:\*\.)?[\w-]+(?:\.[\w-]+)*)$/, {
+  error: "a host name without scheme and port, '*.' and one, or '*'",
+})
 
 /** What a key may do: `score` samples and ask models, `read` what is served and measured, `admin` everything. */
 export const scopes = ['score', 'read', 'admin'] as const
@@ -48,6 +51,8 @@ export const gatewayConfig = z.strictObject({
       host: z.string().min(1).default('127.0.0.1'),
       /** 0: any free port. */
       port: z.int().min(0).max(65_535).default(8080),
+      /** Names that requests without a key may come by, `*.example.com` for all below, `*` for any. */
+      allowed_hosts: z.array(hostPattern).default([]),
     })
     .prefault({}),
   /** Who may call, by a name for logs and limits. */
@@ -70,13 +75,15 @@ export const gatewayConfig = z.strictObject({
         .min(1024)
         .max(1024 * mebi)
         .default(16 * mebi),
-      /** Bodies of all requests in work together; what does not fit is refused with 429 before it is read. */
+      /** Bodies of all requests in work together, unpacked; what does not fit is refused with 429 before it is read. */
       max_bodies_bytes: z
         .int()
         .min(1024)
         .default(1024 * mebi),
-      /** Samples in work over all requests; more are refused with 429. */
+      /** Samples in work over all requests; more are refused with 429, and more in one request with 413. */
       max_samples: z.int().min(1).default(65_536),
+      /** Values of one row; one that holds more is `bad_sample` and is not parsed. Names count, numbers an eighth. */
+      max_row_values: z.int().min(100).max(10_000_000).default(50_000),
       /** The longest a request may take; a reward or a wire may say less. */
       deadline_s: seconds.default(600),
       /** The longest that headers and body of a request may take to come; read at the start only. */
@@ -97,8 +104,10 @@ export const gatewayConfig = z.strictObject({
     .strictObject({
       /** Folders of reward functions beside the package's own; relative to this file. */
       folders: z.array(z.string().min(1)).default([]),
-      /** Worker threads; absent: one fewer than the cores, four at most. */
+      /** Worker threads, and processes for each folder of users' functions; absent: one fewer than the cores, four at most. */
       threads: z.int().min(1).max(256).optional(),
+      /** Private memory of one Node process of users' functions. */
+      memory_mb: z.int().min(128).max(1_048_576).default(1024),
       /** One call of author's code; what takes longer is ended. */
       timeout_s: seconds.default(5),
       /** The processes that run Python files. */

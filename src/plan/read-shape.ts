@@ -1,7 +1,9 @@
 import { type ZodObject, z } from 'zod'
 import type { Problem } from '../errors.ts'
 import { didYouMean } from '../nearest-name.ts'
+import { type Issue, innermost, kindOf, unionWords, wordOf } from '../wire/issues.ts'
 import type { ConfigPath, ParsedConfig } from './config-text.ts'
+import { replacedAt } from './two-readings.ts'
 
 /** Every mistake, and what is left of the value without the keys that hold them, defaults filled in. */
 export interface Read<S extends ZodObject> {
@@ -19,13 +21,15 @@ export interface Elsewhere {
 export function readShape<S extends ZodObject>(
   schema: S,
   config: ParsedConfig,
-  piece: unknown,
+  written: unknown,
   at: ConfigPath,
   elsewhere?: Elsewhere,
 ): Read<S> {
-  const read = schema.safeParse(piece)
+  const asWritten = schema.safeParse(written)
+  const piece = asWritten.success ? written : rereadVariables(schema, config, written, at, asWritten.error)
+  const read = piece === written ? asWritten : schema.safeParse(piece)
   if (read.success) return { value: read.data as Partial<z.output<S>>, problems: [] }
-  const issues = read.error.issues.flatMap((issue) => innermost(issue, piece))
+  const issues = read.error.issues.flatMap(innermost)
   const problems = issues.flatMap((issue) => problemsOf(issue, schema, config, piece, at, elsewhere))
   const wrong = new Set(issues.flatMap((issue) => [issue.path[0], ...('keys' in issue ? issue.keys : [])]))
   const isObject = typeof piece === 'object' && piece !== null && !Array.isArray(piece)
@@ -34,17 +38,56 @@ export function readShape<S extends ZodObject>(
   return { value: (rest.success ? rest.data : {}) as Partial<z.output<S>>, problems }
 }
 
-type Issue = z.core.$ZodIssue
-
-/** Of a union's alternatives the one that the value was meant to be: the one that fails below its top. */
-function innermost(issue: Issue, piece: unknown): Issue[] {
-  if (issue.code !== 'invalid_union') return [issue]
-  const meant = issue.errors.find((inner) =>
-    inner.every(({ code, path }) => path.length > 0 || code === 'unrecognized_keys'),
-  )
-  if (!meant) return [issue]
-  return meant.flatMap((inner) => innermost({ ...inner, path: [...issue.path, ...inner.path] }, piece))
+/**
+ * The piece with those values from variables read the other way that the schema refuses as they are: `"${PORT:-8090}"`
+ * where it wants a number, a version 1.10 where it wants a text. A value that neither way fits is read as what the schema
+ * wants, if only its size is wrong. The piece itself where none of them helps.
+ */
+function rereadVariables(
+  schema: ZodObject,
+  config: ParsedConfig,
+  piece: unknown,
+  at: ConfigPath,
+  error: z.ZodError,
+): unknown {
+  let reread = piece
+  for (const path of refusedPaths(error.issues, [])) {
+    const other = config.otherReading([...at, ...path])
+    if (!other) continue
+    const tried = replacedAt(reread, path, other.value)
+    const left = schema.safeParse(tried)
+    const refused = left.success ? [] : issuesAt(left.error.issues, path)
+    // A number that is too large tells more than "not a text".
+    const fitsBetter = !refused.some(isWrongKind) && issuesAt(error.issues, path).some(isWrongKind)
+    if (refused.length === 0 || fitsBetter) reread = tried
+  }
+  return reread
 }
+
+/** The places that issues name, within a union's alternatives too. */
+function refusedPaths(issues: readonly Issue[], from: ConfigPath): ConfigPath[] {
+  return issues.flatMap((issue) => {
+    const path = [...from, ...issue.path.filter((part) => typeof part !== 'symbol')]
+    const inner = issue.code === 'invalid_union' ? issue.errors.flatMap((one) => refusedPaths(one, path)) : []
+    return [path, ...inner]
+  })
+}
+
+/** The issues that name a place, within a union's alternatives too. */
+function issuesAt(issues: readonly Issue[], at: ConfigPath, from: ConfigPath = []): Issue[] {
+  return issues.flatMap((issue) => {
+    const path = [...from, ...issue.path.filter((part) => typeof part !== 'symbol')]
+    const inner = issue.code === 'invalid_union' ? issue.errors.flatMap((one) => issuesAt(one, at, path)) : []
+    return isSame(path, at) ? [issue, ...inner] : inner
+  })
+}
+
+/** Whether the kind of a value is wrong, such as a text for a number; 8.5 for a whole number is of the right kind. */
+const isWrongKind = (issue: Issue): boolean =>
+  issue.code === 'invalid_union' || (issue.code === 'invalid_type' && issue.expected !== 'int')
+
+const isSame = (a: ConfigPath, b: ConfigPath): boolean =>
+  a.length === b.length && a.every((part, at) => part === b[at])
 
 function problemsOf(
   issue: Issue,
@@ -68,14 +111,21 @@ function problemsOf(
     (value, key) => (typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined),
     piece,
   )
+  if (found === null && inner.length === 0 && at.length === 0) return [config.problemAt(path, 'is empty')]
   if (found === undefined && inner.length > 0) return [config.problemAt(path, 'is missing')]
   if (issue.code === 'invalid_value') {
     const words = issue.values.map(String)
     const near = typeof found === 'string' ? didYouMean(found, words) : ''
     return [config.problemAt(path, `must be ${words.map((word) => `'${word}'`).join(' or ')}${near}`)]
   }
-  const { message } = issue
+  const message = kindsOf(issue, found) ?? issue.message
   return [config.problemAt(path, /^[A-Z]/.test(message) ? decapitalised(message) : `must be ${message}`)]
+}
+
+/** What kind of value is wanted, and which one stands there. */
+function kindsOf(issue: Issue, found: unknown): string | null {
+  if (issue.code === 'invalid_type') return `${wordOf(issue.expected)}, not ${kindOf(found)}`
+  return issue.code === 'invalid_union' ? unionWords(issue) : null
 }
 
 const decapitalised = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1)

@@ -29,10 +29,10 @@ export async function resolvePlans(configs: Configs, functions: FunctionHost): P
       }
     }),
   )
-  const problems = [...configs.problems, ...resolved.flatMap((reward) => reward.problems)]
+  const problems = inOrder([...configs.problems, ...resolved.flatMap((reward) => reward.problems)])
   if (problems.length > 0) {
     const many = problems.length === 1 ? 'a mistake' : `${problems.length} mistakes`
-    throw new GatewayError('RG_CONFIG_INVALID', `the configs have ${many}`, { problems: inOrder(problems) })
+    throw new GatewayError('RG_CONFIG_INVALID', `the configs have ${many}`, { problems })
   }
   const models = [...configs.models].filter((entry): entry is [string, ModelConfig] => entry[1] !== null)
   return {
@@ -51,6 +51,7 @@ function inOrder(problems: readonly Problem[]): Problem[] {
   const unique = new Map(problems.map((problem) => [`${problem.path} ${problem.message}`, problem]))
   return [...unique.values()].sort((left, right) => {
     const [a, b] = [place(left), place(right)]
-    return a.file.localeCompare(b.file) || a.line - b.line || a.column - b.column
+    const files = a.file < b.file ? -1 : Number(a.file > b.file)
+    return files || a.line - b.line || a.column - b.column
   })
 }

@@ -90,7 +90,7 @@ export const rewardConfig = z.strictObject({
   models: z.record(globalName, modelConfig).default({}),
   /** Model steps run only where this condition holds. */
   gate: z.string().optional(),
-  steps: z.array(stepConfig).min(1, 'a reward needs at least one step').max(64),
+  steps: z.array(stepConfig).min(1, 'a list of at least one step').max(64),
   /** In place of the fold: an expression over steps and their parts. */
   formula: z.string().optional(),
   /** A judge's text without a verdict. */

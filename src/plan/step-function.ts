@@ -5,6 +5,7 @@ import type { Json } from '../sample/json.ts'
 import type { ConfigPath } from './config-text.ts'
 import type { StepConfig } from './reward-config.ts'
 import type { RewardReport } from './reward-report.ts'
+import { replacedAt } from './two-readings.ts'
 
 /** A step's function, with the step's options; null where the config names none that can be used. */
 export interface StepFunction {
@@ -29,7 +30,7 @@ export async function findFunction(
   })
   if (!description) return null
   try {
-    return { description, bound: await functions.bind(name, options as Json) }
+    return { description, bound: await bound(name, options, at, functions, report) }
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error
     const unknown = unknownOptions(description.optionsSchema, options)
@@ -42,6 +43,30 @@ export async function findFunction(
     }
     if (error.problems.length === 0) report.add([...at, 'function'], error.message)
     return { description, bound: null }
+  }
+}
+
+/** Where the function refuses a value from a variable, the value is read the other way: a text may stand for a number. */
+async function bound(
+  name: string,
+  options: Readonly<Record<string, unknown>>,
+  at: ConfigPath,
+  functions: FunctionHost,
+  report: RewardReport,
+): Promise<BoundFunction> {
+  try {
+    return await functions.bind(name, options as Json)
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    const paths = error.problems.map(({ path }) => pathParts(path))
+    const reread = paths.reduce<unknown>((value, path) => {
+      const other = report.otherReading([...at, 'options', ...path])
+      return other ? replacedAt(value, path, other.value) : value
+    }, options)
+    if (reread === options) throw error
+    return functions.bind(name, reread as Json).catch(() => {
+      throw error
+    })
   }
 }
 

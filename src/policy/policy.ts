@@ -4,11 +4,12 @@
  */
 import { type Clock, systemClock } from '../clock.ts'
 import { GatewayError } from '../errors.ts'
-import { addressOf } from '../models/address.ts'
+import { addressFault, addressOf } from '../models/address.ts'
 import { modelConfig } from '../models/model-config.ts'
 import { AskError, type Rendered, type Sampling } from '../models/models.ts'
 import { openModels } from '../models/open-models.ts'
 import type { Failure } from '../sample/failure.ts'
+import { keepSecret } from '../secrets.ts'
 import { servedModel } from './served-model.ts'
 
 /** What the command line says of the policy's servers. */
@@ -65,8 +66,17 @@ const longestMs = 20 * 86_400_000
 /** Opens the pool. Throws RG_COMMAND_INVALID for wrong settings, RG_MODEL_FAILED where no model can be named. */
 export async function openPolicy(options: PolicyOptions): Promise<Policy> {
   const { urls, backend, concurrency, timeoutS, waitS, apiKeyEnv, env, clock = systemClock } = options
+  for (const url of urls) {
+    const fault = addressFault(url)
+    if (fault !== null)
+      throw new GatewayError(
+        'RG_COMMAND_INVALID',
+        `--policy: must be ${fault.replace('api_key_env', '--policy-key-env')}`,
+      )
+  }
   const addresses = [...new Set(urls.map((url) => addressOf(url).replace(/\/v1$/, '')))]
   const apiKey = apiKeyEnv === undefined ? undefined : env[apiKeyEnv]
+  if (apiKeyEnv !== undefined) keepSecret(apiKeyEnv, apiKey)
   if (apiKeyEnv !== undefined && !apiKey)
     throw new GatewayError('RG_COMMAND_INVALID', `the environment variable ${apiKeyEnv} is not set`)
   const headers: Record<string, string> = apiKey ? { authorization: `Bearer ${apiKey}` } : {}

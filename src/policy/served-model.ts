@@ -3,6 +3,7 @@ import { GatewayError } from '../errors.ts'
 import { Fault } from '../models/fault.ts'
 import { isObject, readJson } from '../models/reply.ts'
 import { connections, send } from '../models/transport.ts'
+import { connectionTrouble } from '../system-error.ts'
 
 const patienceMs = 10_000
 const longestList = 4 * 1024 * 1024
@@ -43,7 +44,9 @@ async function modelsAt(
     return list.flatMap((one) => (isObject(one) && typeof one.id === 'string' ? [one.id] : []))
   } catch (error) {
     if (!(error instanceof Fault)) throw error
-    throw new GatewayError('RG_MODEL_FAILED', `${address}/v1/models: ${error.message}`, { cause: error })
+    throw new GatewayError('RG_MODEL_FAILED', `${address}/v1/models: ${connectionTrouble(error.message)}`, {
+      cause: error,
+    })
   } finally {
     cancel()
     await pool.destroy()

@@ -41,7 +41,7 @@ export class Columns {
   end(): void {
     for (const [column, rows] of this.#missing) {
       const where = rows.length === this.#rows ? 'the column is missing' : 'some rows lack it'
-      this.#findings.add('missing-column', `${column}: ${where}`, ...rows)
+      this.#findings.addMany('missing-column', `${column}: ${where}`, { rows, count: rows.length })
     }
   }
 }

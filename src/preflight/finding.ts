@@ -62,6 +62,14 @@ export const findingKinds = {
     severity: 'warning',
     advice: 'make the question with prompt`...`, so that values are fenced',
   },
+  'undeclared-steps': {
+    severity: 'warning',
+    advice: 'make them with steps(texts, mark): an answer of another number of values then fails its sample',
+  },
+  'empty-value': {
+    severity: 'warning',
+    advice: 'fill the field, or say that it may be empty: optional(...)',
+  },
   'prompt-too-long': {
     severity: 'error',
     advice:
@@ -114,6 +122,10 @@ export const findingKinds = {
   'judge-not-reached': {
     severity: 'note',
     advice: 'start its server, or set max_prompt_tokens: an estimated token is four bytes',
+  },
+  'truth-from-text': {
+    severity: 'note',
+    advice: 'nothing, if the column is meant to be JSON: the function takes no text, and reads the value',
   },
   'no-gold': { severity: 'note', advice: 'name the column of right answers by --gold, to see them on top' },
   'no-question': {

@@ -1,4 +1,6 @@
+import { lastUserText } from '../contract/index.ts'
 import { marker, questionTexts, withMarker } from '../contract/marker.ts'
+import { withOwnTexts } from '../engine/guard/own-texts.ts'
 import type { CallRow, FunctionHost } from '../functions/function-host.ts'
 import type { PlanStep } from '../plan/plan.ts'
 import type { Sample } from '../sample/sample.ts'
@@ -29,9 +31,23 @@ export async function traceMarker(
   if (result.status === 'verdicts')
     return { status: 'no_question', why: 'a verdict was given without a call' }
   if (step.ask === 'embed') return { status: 'guarded' }
-  const { trusted, untrusted } = questionTexts(result.question)
+  const { trusted, untrusted } = questionTexts(withOwnTexts(result.question, rows))
   if (trusted.some((text) => text.includes(marker))) return { status: 'unguarded' }
   return { status: untrusted.some((text) => text.includes(marker)) ? 'guarded' : 'absent' }
+}
+
+/** Why a step asks nothing about a sample whose prompt is a list of messages, as many trainers send it; null: it asks. */
+export async function refusesMessages(
+  step: PlanStep,
+  sample: Sample,
+  functions: FunctionHost,
+): Promise<string | null> {
+  const prompt = [
+    { role: 'system', content: 'Be brief.' },
+    { role: 'user', content: lastUserText(sample) },
+  ]
+  const found = await traceMarker(step, { ...sample, prompt }, functions)
+  return found.status === 'no_question' ? found.why : null
 }
 
 /** Stand-ins for the steps that a step reads in `earlier`. */

@@ -8,6 +8,7 @@ import { type Lengths, LengthTally } from '../dataset/lengths.ts'
 import { eachRow, type RowSource } from '../dataset/row-source.ts'
 import { modelStepNames } from '../dataset/sample-rows.ts'
 import { promptText } from '../sample/prompt-text.ts'
+import { extent } from '../statistics/extent.ts'
 import { seeded } from '../statistics/seeded.ts'
 import { Columns } from './columns.ts'
 import { type Finding, Findings } from './finding.ts'
@@ -109,7 +110,7 @@ export async function preflight(job: PreflightJob): Promise<Report> {
 
 /** What the best right answers earn of the rules; judges may add to that. */
 function fullMarks(levels: Report['levels']): number {
-  const best = Math.max(...Object.values(levels).flatMap((own) => own.map(({ reward }) => reward)))
+  const [, best] = extent(Object.values(levels).flatMap((own) => own.map(({ reward }) => reward)))
   return Number.isFinite(best) && best > 0 ? best : 1
 }
 

@@ -1,6 +1,8 @@
+import type { Prompt } from '../contract/index.ts'
 import { questionTexts } from '../contract/marker.ts'
 import { askOf } from '../engine/draw.ts'
 import { guardQuestion } from '../engine/guard/question.ts'
+import type { CallRow } from '../functions/function-host.ts'
 import { fullGuard } from '../models/guard-config.ts'
 import type { Rendered } from '../models/models.ts'
 import { didYouMean } from '../nearest-name.ts'
@@ -30,11 +32,25 @@ export function placeholdersIn(question: Question): readonly string[] {
   return [...new Set(left)].map((name) => `{${name}} stays as it is${didYouMean(name, usualNames)}`)
 }
 
+/** The prompts that a question is made of; a plain string is none. */
+export function promptsOf(question: Question): readonly Prompt[] {
+  if (typeof question === 'string' || Array.isArray(question)) return []
+  if ('question' in question) return promptsOf(question.question)
+  if (!('kind' in question)) return []
+  if (question.kind === 'prompt') return [question]
+  return question.messages.flatMap(({ content }) => (typeof content === 'string' ? [] : [content]))
+}
+
 /** The question's texts as the guard of the model renders them. */
-export function renderedTexts(step: PlanStep, model: string, question: Question): readonly Rendered[] {
+export function renderedTexts(
+  step: PlanStep,
+  model: string,
+  question: Question,
+  rows: readonly CallRow[],
+): readonly Rendered[] {
   const asked = step.soft ? ({ question, labels: step.soft } as Question) : question
   const guard = step.guards.get(model) ?? fullGuard
-  const { input } = guardQuestion(askOf(step), asked, secret, step.identity, guard)
+  const { input } = guardQuestion(askOf(step), asked, secret, step.identity, guard, rows)
   if (typeof input === 'string') return [input]
   if ('labels' in input) return [input.question]
   return input.every((one) => typeof one === 'string') ? input : [input as Rendered]

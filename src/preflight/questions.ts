@@ -1,3 +1,5 @@
+import { emptyPlaces } from '../contract/prompt.ts'
+import { holdsNothing } from '../contract/question-faults.ts'
 import { ignorance } from '../dataset/known-answers.ts'
 import { rowOf } from '../engine/step.ts'
 import type { CallResult } from '../functions/function-host.ts'
@@ -7,7 +9,8 @@ import type { FindingName, Findings } from './finding.ts'
 import type { Item } from './item.ts'
 import { earlierOf, traceMarker } from './marker.ts'
 import type { OpenedReward } from './opened-reward.ts'
-import { placeholdersIn, plainText, renderedTexts } from './question-text.ts'
+import { placeholdersIn, plainText, promptsOf, renderedTexts } from './question-text.ts'
+import { takesText } from './takes-text.ts'
 import { Windows } from './windows.ts'
 
 /** A judge's question about a right answer, as its server would get it. */
@@ -65,19 +68,30 @@ export class Questions {
     const { sample } = rowOf(step, item.sample, [])
     const where = `step ${step.name}`
     const asked = await this.#asked(step, sample)
+    if (asked.status === 'failed' && asked.failure.detail === holdsNothing) {
+      for (const left of placeholdersIn({ kind: 'prompt', literals: [sample.rmPrompt ?? ''], values: [] }))
+        found.push(['template-placeholder', `${where}: ${left} in the question`])
+      return void found.push(['response-not-in-question', `${where}: the question does not hold the answer`])
+    }
     if (asked.status === 'failed')
       return void found.push(['failing-question', `${where}: ${asked.failure.detail}`])
     if (asked.status === 'verdicts')
       return void found.push(['no-question', `${where} asks nothing about the right answer`])
+    if (typeof sample.groundTruth === 'string' && !(await this.#takesText(step)))
+      found.push(['truth-from-text', `${where}: the ground truth is what its JSON text says`])
     for (const left of placeholdersIn(asked.question))
       found.push(['template-placeholder', `${where}: ${left} in the question`])
+    if (step.ask === 'rewards' && promptsOf(asked.question).every(({ steps }) => steps === undefined))
+      found.push(['undeclared-steps', `${where}: how many steps the question has is not said`])
+    if (promptsOf(asked.question).some((one) => emptyPlaces(one).length > 0))
+      found.push(['empty-value', `${where}: a value of the question is empty`])
     const { status } = await traceMarker(step, sample, this.#reward.functions)
     if (status === 'absent')
       found.push(['response-not-in-question', `${where}: the question does not hold the answer`])
     if (status === 'unguarded')
       found.push(['unguarded-response', `${where}: the answer could speak to the judge`])
     for (const [at, model] of step.models.entries()) {
-      const texts = renderedTexts(step, model, asked.question)
+      const texts = renderedTexts(step, model, asked.question, [{ sample, earlier: earlierOf(step) }])
       if (at === 0)
         shown.push({ row: item.place, step: step.name, model, text: texts.map(plainText).join('\n') })
       const tooLong = await this.#tooLong(step, model, texts, sample)
@@ -90,6 +104,11 @@ export class Questions {
     const other = { ...row, sample: { ...sample, response: ignorance } }
     const rows = step.kind === 'model' ? [row] : [row, other]
     return this.#reward.functions.call({ op: 'preprocess', function: step.function, rows })
+  }
+
+  /** A question was made of a text that the schema does not take as one: it was made of what the text says. */
+  async #takesText({ function: { name } }: PlanStep): Promise<boolean> {
+    return takesText((await this.#reward.functions.describe(name)).truthSchema)
   }
 
   async #tooLong(

@@ -3,6 +3,7 @@ import type { Policy, PolicyAnswer } from '../policy/policy.ts'
 import type { Failure } from '../sample/failure.ts'
 import type { Outcome } from '../sample/outcome.ts'
 import type { Sample } from '../sample/sample.ts'
+import { extent } from '../statistics/extent.ts'
 import { mean, variance } from '../statistics/moments.ts'
 import type { Findings } from './finding.ts'
 import type { Item } from './item.ts'
@@ -105,7 +106,7 @@ function judged(
     mean: mean(rewards),
     variance: variance(rewards),
   }))
-  const [max, min] = [Math.max(...all), Math.min(...all)]
+  const [min, max] = extent(all)
   const isFlat = figures.every(({ variance }) => variance < 1e-12)
   const verdict = isFlat
     ? 'none'

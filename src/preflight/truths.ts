@@ -2,6 +2,7 @@ import { subjectOf } from '../audit/subject.ts'
 import { ignorance } from '../dataset/known-answers.ts'
 import type { Outcome } from '../sample/outcome.ts'
 import type { Sample } from '../sample/sample.ts'
+import { extent } from '../statistics/extent.ts'
 import type { Findings } from './finding.ts'
 import type { Item } from './item.ts'
 import type { OpenedReward } from './opened-reward.ts'
@@ -104,7 +105,17 @@ export class Truths {
     }
     if (bad)
       this.#findings.add('ungradable-row', `${bad}: ${reasonOf(outcome) ?? 'no reason is given'}`, place)
-    else for (const flag of outcome.flags) this.#findings.add('flagged-row', flag, place)
+    else
+      for (const flag of outcome.flags) {
+        const [step, mark] = flag.split(':')
+        if (mark === 'truth_from_text')
+          this.#findings.add(
+            'truth-from-text',
+            `step ${step}: the ground truth is what its JSON text says`,
+            place,
+          )
+        else this.#findings.add('flagged-row', flag, place)
+      }
     return bad !== undefined
   }
 
@@ -134,7 +145,7 @@ export class Truths {
       })
     }
     for (const [source, levels] of this.#levels) {
-      const best = Math.max(...levels.keys())
+      const [, best] = extent(levels.keys())
       const made = levels.get(best)?.made ?? []
       if (made.length > 0)
         this.#findings.add(

@@ -42,7 +42,7 @@ function sourceTable({ sources }: Analysis, first: readonly Column[], of: Of): F
       ...first,
       { title: 'data source' },
       ...['rows', 'valid', 'accuracy', 'mean', 'variance', 'r(length)'].map(figureColumn),
-      ...['groups', 'within var', 'entropy', 'saturated', 'high-value'].map(figureColumn),
+      ...['groups', 'group variance', 'entropy', 'saturated', 'high-value'].map(figureColumn),
     ],
     rows: sources.map((one) => [
       ...of(one.file),

@@ -186,7 +186,7 @@ function stepCharts({ steps, files }: Analysis, names: readonly string[]): reado
   const measures = [
     ['mean', 'Mean reward by training step', 'mean reward', tick],
     ['accuracy', 'Accuracy by training step', 'accuracy', percentTick],
-    ['within', 'Variance within groups by training step', 'variance', tick],
+    ['within', 'Group variance by training step', 'group variance', tick],
   ] as const
   return measures.map(([key, title, axis, format]) =>
     chart(

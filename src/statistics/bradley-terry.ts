@@ -1,3 +1,5 @@
+import { drained } from '../slices.ts'
+
 /** How two of several players fared against each other; fractions count. */
 interface Comparison {
   readonly first: number
@@ -17,14 +19,22 @@ const flat = 1e-11
  * Strengths of `count` players, natural logarithms with mean 0: those that maximise the Bradley-Terry likelihood minus
  * `ridge` times their squares. The ridge keeps an unbeaten player finite. Newton's method; Bradley and Terry 1952.
  */
-export function bradleyTerry(count: number, comparisons: readonly Comparison[], ridge = 0.01): number[] {
+export const bradleyTerry = (count: number, comparisons: readonly Comparison[], ridge?: number): number[] =>
+  drained(fittedStrengths(count, comparisons, ridge))
+
+/** The same, yielding between its rounds: eight comparisons of each of a thousand players take a fifth of a second. */
+export function* fittedStrengths(
+  count: number,
+  comparisons: readonly Comparison[],
+  ridge = 0.01,
+): Generator<void, number[]> {
   const fit = { count, comparisons, ridge }
   let strengths = new Array<number>(count).fill(0)
   let height = likelihood(fit, strengths)
   for (let round = 0; round < rounds; round++) {
     const slope = slopeAt(fit, strengths)
     if (slope.every((value) => Math.abs(value) < flat)) break
-    const step = newtonStep(fit, strengths, slope)
+    const step = yield* newtonStep(fit, strengths, slope)
     const gain = dot(slope, step)
     let length = 1
     let next = moved(strengths, step, length)
@@ -69,7 +79,11 @@ function slopeAt({ comparisons, ridge }: Fit, strengths: readonly number[]): num
 }
 
 /** Solves curvature x step = slope by conjugate gradients: a product costs one pass over the comparisons. */
-function newtonStep(fit: Fit, strengths: readonly number[], slope: readonly number[]): number[] {
+function* newtonStep(
+  fit: Fit,
+  strengths: readonly number[],
+  slope: readonly number[],
+): Generator<void, number[]> {
   const { comparisons, ridge, count } = fit
   const bends = comparisons.map(({ first, second, wins, losses }) => {
     const expected = winProbability(at(strengths, first), at(strengths, second))
@@ -89,6 +103,7 @@ function newtonStep(fit: Fit, strengths: readonly number[], slope: readonly numb
   let direction = [...slope]
   let left = dot(rest, rest)
   for (let turn = 0; turn < 4 * count && left > 1e-26; turn++) {
+    if (turn % turnsAtOnce === turnsAtOnce - 1) yield
     const product = curved(direction)
     const length = left / dot(direction, product)
     step = moved(step, direction, length)
@@ -99,6 +114,9 @@ function newtonStep(fit: Fit, strengths: readonly number[], slope: readonly numb
   }
   return step
 }
+
+/** Passes over the comparisons between two yields. */
+const turnsAtOnce = 8
 
 const softplus = (value: number): number => Math.max(value, 0) + Math.log1p(Math.exp(-Math.abs(value)))
 

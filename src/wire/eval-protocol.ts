@@ -1,16 +1,17 @@
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import { runQuery } from './chat/query.ts'
+import { listOf } from './first-mistake.ts'
 import { messageOf, nativeMessage } from './native-sample.ts'
 import { readTaskRow } from './task-row.ts'
+import { isFilled } from './text-list.ts'
 import { type Wire, type WireAnswer, wireRoute } from './wire.ts'
 import { wireSample } from './wire-sample.ts'
 
 const body = z
   .looseObject({
-    messages: z
-      .array(nativeMessage)
-      .min(1)
+    messages: listOf(nativeMessage)
+      .refine(isFilled, 'holds nothing')
       .describe("The conversation; the last turn, the assistant's, is scored."),
     ground_truth: z.unknown().optional(),
     kwargs: z.record(z.string(), z.unknown()).nullish(),
@@ -23,7 +24,7 @@ const routeOf = (summary: string, invalid: 'number' | 'told') =>
     body,
     query: runQuery,
     invalid,
-    read({ messages, ground_truth: truth, kwargs, ...more }, { oddities, truths }) {
+    read({ messages, ground_truth, kwargs, ...more }, { oddities, truths }) {
       const turns = messages.map(messageOf)
       const last = turns.pop()
       if (last?.role !== 'assistant') {
@@ -32,19 +33,29 @@ const routeOf = (summary: string, invalid: 'number' | 'told') =>
           problems: [{ path: 'messages', message }],
         })
       }
-      const row = { ...more, ...kwargs, ground_truth: truth }
-      const sent = truth != null || Object.values(row).some((value) => value != null)
+      const row = { ...more, ...kwargs }
+      const sent = isContext(ground_truth, messages) ? row : { ...row, ground_truth }
+      const isEmpty = Object.values(sent).every((value) => value == null)
       const sample = wireSample({
         id: '0',
         prompt: turns,
         response: last.content,
-        label: sent ? readTaskRow(row, 'body') : null,
+        label: isEmpty ? null : readTaskRow(sent, 'body'),
         oddities,
         truths,
       })
       return { rows: [sample], write: ([answer]) => answer && resultOf(answer) }
     },
   })
+
+const conversation = listOf(nativeMessage)
+
+/** Their client fills in the messages before the last one for a ground truth that its caller did not give. */
+function isContext(truth: unknown, messages: z.output<typeof conversation>): boolean {
+  if (!Array.isArray(truth) || truth.length !== messages.length - 1) return false
+  const { data } = conversation.safeParse(truth)
+  return data !== undefined && JSON.stringify(data) === JSON.stringify(messages.slice(0, -1))
+}
 
 function resultOf({ outcome, reward }: WireAnswer): object {
   const failure = outcome.valid ? null : outcome.failure

@@ -1,6 +1,14 @@
 import { didYouMean } from '../nearest-name.ts'
 import type { Json } from '../sample/json.ts'
-import { asJson, isDeeperThan, type ParsedText, parseJsonText, tooLongInteger } from './json-text.ts'
+import {
+  asJson,
+  isDeeperThan,
+  JsonLimitError,
+  type ParsedText,
+  parseJsonText,
+  tooLongInteger,
+  UnreadRow,
+} from './json-text.ts'
 import { nativeSample, type Truth, truthOf } from './native-sample.ts'
 
 /** A truth, or what is wrong with it; null: none was sent. */
@@ -19,16 +27,23 @@ const maxDepth = 128
 /**
  * A trainer's only field beside the texts. A JSON object (or its text) with `ground_truth`, or with nothing but
  * `data_source`, `rm_prompt`, `rm_prompts` and `extra_info`, carries these; anything else is the ground truth itself.
+ * `maxValues`: what such a text may hold.
  */
-export function readLabel(label: unknown): ReadTruth {
+export function readLabel(label: unknown, maxValues: number): ReadTruth {
   if (label === null || label === undefined || label === '') return null
+  if (label instanceof UnreadRow) return { problem: `label: it ${label.problem}` }
   if (isDeeperThan(label, maxDepth)) return { problem: `label: nested deeper than ${maxDepth}` }
-  const { value: carried, oddities } =
-    typeof label === 'string' ? objectIn(label) : { value: label, oddities: [] }
+  const read = typeof label === 'string' ? objectIn(label, maxValues) : { value: label, oddities: [] }
+  if (read instanceof JsonLimitError) return { problem: `label: its text ${read.message}` }
+  const { value: carried, oddities } = read
   if (!isCarrier(carried)) return { truth: plainTruth(asJson(label)) }
   const tooLong = tooLongInteger(oddities, ['label'])
   return tooLong === null ? readTruth(carried, 'label') : { problem: tooLong }
 }
+
+/** True where no ground truth was sent, whatever else was: it is for the wire's `truths` to say. */
+export const lacksTruth = (label: ReadTruth): boolean =>
+  label === null || ('truth' in label && label.truth.groundTruth === null)
 
 /** Reads an object with the native fields. `where` names it in problems. */
 export function readTruth(carried: object, where: string): Exclude<ReadTruth, null> {
@@ -63,11 +78,11 @@ function isCarrier(value: unknown): value is object {
 const noObject: ParsedText = { value: null, oddities: [] }
 
 /** A text that is no JSON object is a label like any other. */
-function objectIn(text: string): ParsedText {
-  if (!text.trimStart().startsWith('{')) return noObject
+function objectIn(text: string, maxValues: number): ParsedText | JsonLimitError {
+  if (!/^\s*\{/.test(text)) return noObject
   try {
-    return parseJsonText(text)
-  } catch {
-    return noObject
+    return parseJsonText(text, maxValues)
+  } catch (error) {
+    return error instanceof JsonLimitError ? error : noObject
   }
 }

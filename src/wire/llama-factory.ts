@@ -1,7 +1,9 @@
 import { z } from 'zod'
+import { mapInSlices } from '../slices.ts'
 import { badSample } from './bad-sample.ts'
 import { runQuery, templateQuery } from './chat/query.ts'
 import { separate } from './chat/separate.ts'
+import { isFilled, textList } from './text-list.ts'
 import { type Wire, wireRoute } from './wire.ts'
 import { wireSample } from './wire-sample.ts'
 
@@ -9,16 +11,19 @@ const route = wireRoute({
   summary: 'LLaMA-Factory PPO: reward_model_type: api',
   body: z.object({
     model: z.string().nullish(),
-    messages: z.array(z.string()).min(1).describe('Prompt and response in one text, with special tokens.'),
+    messages: textList
+      .refine(isFilled, 'holds nothing')
+      .describe('Prompt and response in one text, with special tokens.'),
   }),
   query: runQuery.extend(templateQuery.shape),
   invalid: 'number',
-  read({ model, messages }, { oddities, truths, query: { template } }) {
-    const rows = messages.map((text, index) => {
+  rows: ['messages'],
+  async read({ model, messages }, { truths, query: { template } }) {
+    const rows = await mapInSlices(messages, (text, index) => {
       const id = String(index)
       const parts = separate(text, { template, truths })
       if ('problem' in parts) return badSample(id, `messages[${index}]: ${parts.problem}`)
-      return wireSample({ id, ...parts, label: null, oddities, truths })
+      return wireSample({ id, ...parts, label: null, oddities: [], truths })
     })
     return {
       rows,

@@ -1,4 +1,5 @@
 import type { Outcome, Term } from '../sample/outcome.ts'
+import { metricOf } from './metrics.ts'
 import { writeTerm } from './native-result.ts'
 
 /**
@@ -10,13 +11,12 @@ export function nativeResultText(outcome: Outcome): string {
   let metrics = ''
   for (const term of outcome.terms) {
     const { name } = term
-    const score = term.status === 'scored' ? term.score.value : null
     if (terms !== '') {
       terms += ','
       metrics += ','
     }
     terms += `"${name}":${term.status === 'scored' ? scoredText(term) : JSON.stringify(writeTerm(term))}`
-    metrics += `"${name}":${numberText(score ?? 0)},"${name}_scored":${score === null ? 0 : 1}`
+    metrics += `"${name}":${numberText(metricOf(outcome, term))},"${name}_scored":${term.status === 'scored' ? 1 : 0}`
   }
   const verdict = outcome.valid
     ? `"reward":${numberText(outcome.reward)},"valid":true,"failure":null,"substitute":null`

@@ -13,8 +13,8 @@ export interface NativeResult {
   /** What `on_invalid` supplies, for trainers that know no 'invalid'. */
   readonly substitute: number | null
   readonly terms: Readonly<Record<string, NativeTerm>>
-  /** Flat and finite: `<term>` beside `<term>_scored` 0 or 1, so that a 0 never stands for a failure. */
-  readonly metrics: Readonly<Record<string, number>>
+  /** Flat: `<term>` beside `<term>_scored` 0 or 1. null where the term or the sample failed; 0 where the term is off. */
+  readonly metrics: Readonly<Record<string, number | null>>
   readonly flags: readonly string[]
 }
 

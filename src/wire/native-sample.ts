@@ -1,26 +1,38 @@
 import { z } from 'zod'
 import type { GroupMembership, Message, Sample, Unreadable } from '../sample/sample.ts'
+import { type MaybePromise, mapInSlices } from '../slices.ts'
 import { badSample } from './bad-sample.ts'
-import { asJson, isDeeperThan, type Oddity, tooLongInteger } from './json-text.ts'
+import { listOf } from './first-mistake.ts'
+import { fieldProblem, innermost } from './issues.ts'
+import { asJson, isDeeperThan, type Oddity, tooLongInteger, UnreadRow } from './json-text.ts'
+import { odditiesByRow } from './oddities-by-row.ts'
 import { isPlainRow, type PlainRow } from './plain-row.ts'
 
 const contentPart = z.object({ type: z.string(), text: z.string().optional() })
 /** A message of a conversation, as it is sent. */
 export const nativeMessage = z.object({
   role: z.string(),
-  content: z.union([z.string(), z.array(contentPart), z.null()]),
+  content: z.union([z.string(), listOf(contentPart), z.null()]),
 })
 /** A text, or messages. */
-export const nativeText = z.union([z.string(), z.array(nativeMessage)])
+export const nativeText = z.union([z.string(), listOf(nativeMessage)], {
+  error: 'a text or a list of messages',
+})
 
 /** One sample as /v1/score and `reward-gateway score` read it. */
 export const nativeSample = z.strictObject({
   id: z.union([z.string(), z.int()]).optional().describe('Comes back with the result; its index if absent.'),
   prompt: nativeText.default('').describe('What the policy was asked: text or messages.'),
   response: nativeText.describe("The policy's whole answer: text, or messages whose contents are joined."),
-  ground_truth: z.unknown().optional().describe('What the reward functions compare with; any JSON.'),
+  ground_truth: z
+    .unknown()
+    .optional()
+    .describe('What the reward functions compare with: any JSON, an object also as its JSON text.'),
   data_source: z.string().nullish(),
-  group_id: z.union([z.string(), z.int()]).nullish().describe('Answers to one prompt share it.'),
+  group_id: z
+    .union([z.string(), z.int()])
+    .nullish()
+    .describe('Answers to one prompt share it; without it, those with one prompt and ground truth do.'),
   group_index: z.int().min(0).nullish(),
   group_size: z.int().min(1).nullish(),
   rm_prompt: z.string().nullish().describe("This row's judge prompt."),
@@ -32,14 +44,15 @@ type NativeSample = z.output<typeof nativeSample>
 
 const maxDepth = 128
 
-/** Reads the `samples` of a request; an unreadable row keeps its place and does not touch the others. */
+/** Reads the `samples` of a request, in slices; an unreadable row keeps its place and does not touch the others. */
 export function readNativeRows(
   rows: readonly unknown[],
   oddities: readonly Oddity[],
-): readonly (Sample | Unreadable)[] {
-  if (oddities.length === 0) return rows.map((row, index) => readNativeSample(row, index))
-  return rows.map((row, index) => {
-    const own = oddities.filter(({ path }) => path[0] === 'samples' && path[1] === index)
+): MaybePromise<readonly (Sample | Unreadable)[]> {
+  if (oddities.length === 0) return mapInSlices(rows, (row, index) => readNativeSample(row, index))
+  const byRow = odditiesByRow(oddities.filter(({ path }) => path[0] === 'samples'))
+  return mapInSlices(rows, (row, index) => {
+    const own = byRow.get(index) ?? []
     return readNativeSample(
       row,
       index,
@@ -55,6 +68,7 @@ export function readNativeSample(
   oddities: readonly Oddity[] = [],
 ): Sample | Unreadable {
   const bad = (detail: string): Unreadable => badSample(idOf(row, index), detail)
+  if (row instanceof UnreadRow) return bad(`the row ${row.problem}`)
   const data = isPlainRow(row) ? row : checked(row)
   if (typeof data === 'string') return bad(data)
   for (const field of nested) {
@@ -72,8 +86,12 @@ const nested = ['ground_truth', 'extra_info'] as const
 function checked(row: unknown): NativeSample | string {
   const parsed = nativeSample.safeParse(row)
   if (parsed.success) return parsed.data
-  const [issue] = parsed.error.issues
-  return `${issue?.path.join('.') || 'sample'}: ${issue?.message ?? 'not a sample'}`
+  const issues = parsed.error.issues.flatMap(innermost)
+  // A field that is misspelt is the cause of one that is missing.
+  const issue = issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0]
+  if (!issue) return 'sample: is none'
+  const { path, message } = fieldProblem(issue, row, Object.keys(nativeSample.shape))
+  return `${path || 'sample'}: ${message}`
 }
 
 function idOf(row: unknown, index: number): string {

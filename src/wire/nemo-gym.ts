@@ -3,22 +3,23 @@ import { GatewayError } from '../errors.ts'
 import type { FailureKind } from '../sample/failure.ts'
 import type { GroupMembership, Message } from '../sample/sample.ts'
 import { runQuery } from './chat/query.ts'
+import { listOf } from './first-mistake.ts'
 import { metricsOf } from './metrics.ts'
 import { readTaskRow } from './task-row.ts'
 import { type RewardShape, type Wire, type WireAnswer, type WireRoute, wireRoute } from './wire.ts'
 import { wireSample } from './wire-sample.ts'
 
 const part = z.looseObject({ type: z.string().optional(), text: z.string().optional() })
-const content = z.union([z.string(), z.array(part), z.null()]).optional()
+const content = z.union([z.string(), listOf(part), z.null()]).optional()
 const item = z.looseObject({ role: z.string().optional(), content })
 
 const verifyBody = z
   .looseObject({
     responses_create_params: z.looseObject({
-      input: z.union([z.string(), z.array(item)]).default([]),
+      input: z.union([z.string(), listOf(item)]).default([]),
       instructions: z.string().nullish(),
     }),
-    response: z.looseObject({ output: z.array(item) }),
+    response: z.looseObject({ output: listOf(item) }),
   })
   .describe("A task's row beside the policy's Responses object; the row's other fields are extra_info.")
 
@@ -85,6 +86,7 @@ export const nemoGym: Wire = {
         mask_sample: false,
         failure_kind: null,
         failure_reason: null,
+        ...noFailure,
       }
     }
     const { kind, detail } = outcome.failure
@@ -99,10 +101,16 @@ export const nemoGym: Wire = {
       failure_kind: kinds[kind],
       failure_reason: `${kind}: ${detail}`,
       instance_config: { ...(typeof config === 'object' ? config : {}), mask_sample: true },
+      ...noFailure,
       _ng_failure_class: kinds[kind],
+      // The same row would fail again, whatever the policy answers.
+      ...(kind === 'bad_sample' && { _ng_failure_terminal: true }),
     }
   }),
 }
+
+/** A row that is verified again may hold what an earlier try left; by these Gym takes a result for a failure. */
+const noFailure = { _ng_failure_class: undefined, _ng_failure_terminal: undefined }
 
 /** Weighted contributions where the reward is their sum, else the reward alone: the sum is always the reward. */
 function componentsOf({ outcome, reward }: WireAnswer, { isSum }: RewardShape): Record<string, number> {

@@ -19,8 +19,9 @@ const route = wireRoute({
   }),
   query: runQuery,
   invalid: 'number',
-  read({ program, tests, max_execution_time: perTest }, { oddities }) {
-    const row = wireSample({ id: '0', prompt: '', response: program, label: readLabel(tests), oddities })
+  read({ program, tests, max_execution_time: perTest }, { oddities, maxRowValues }) {
+    const label = readLabel(tests, maxRowValues)
+    const row = wireSample({ id: '0', prompt: '', response: program, label, oddities })
     return {
       rows: [row],
       deadlineMs: (patience(perTest) - margin) * 1000,

@@ -1,16 +1,21 @@
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
+import { mapInSlices } from '../slices.ts'
 import { badSample } from './bad-sample.ts'
 import { runQuery, templateQuery } from './chat/query.ts'
 import { separate } from './chat/separate.ts'
-import { readLabel } from './label.ts'
+import { lacksTruth, readLabel } from './label.ts'
 import { metricsOf } from './metrics.ts'
+import { odditiesByRow } from './oddities-by-row.ts'
+import { isFilled, textList } from './text-list.ts'
 import { type Wire, wireRoute } from './wire.ts'
 import { wireSample } from './wire-sample.ts'
 
 const body = z.object({
-  query: z.array(z.string()).min(1).describe('Prompt and response in one text, with special tokens.'),
-  prompts: z.array(z.string()).nullish(),
+  query: textList
+    .refine(isFilled, 'holds nothing')
+    .describe('Prompt and response in one text, with special tokens.'),
+  prompts: textList.nullish(),
   labels: z.array(z.unknown()).nullish().describe('The ground truth, or a JSON object that carries more.'),
 })
 
@@ -19,7 +24,10 @@ const route = wireRoute({
   body,
   query: runQuery.extend(templateQuery.shape),
   invalid: 'number',
-  read({ query, prompts, labels }, { oddities, truths, query: { template } }) {
+  // Each of extra_logs becomes a tensor, which null cannot.
+  writesNaN: true,
+  rows: ['query', 'prompts', 'labels'],
+  async read({ query, prompts, labels }, { oddities, truths, maxRowValues, query: { template } }) {
     for (const [name, list] of Object.entries({ prompts, labels })) {
       if (list && list.length !== query.length) {
         const message = `${list.length} entries beside ${query.length} of query`
@@ -28,27 +36,29 @@ const route = wireRoute({
         })
       }
     }
-    const rows = query.map((text, index) => {
+    const byRow = odditiesByRow(oddities)
+    const rows = await mapInSlices(query, (text, index) => {
       const id = String(index)
-      const label = readLabel(labels?.[index])
+      const label = readLabel(labels?.[index], maxRowValues)
       const prompt = prompts?.[index]
-      const parts = separate(text, { prompt, template, truths: label ? null : truths })
+      const parts = separate(text, { prompt, template, truths: lacksTruth(label) ? truths : null })
       if ('problem' in parts) return badSample(id, `query[${index}]: ${parts.problem}`)
-      const own = oddities.filter(({ path }) => path[1] === index)
-      return wireSample({ id, ...parts, label, oddities: own, truths })
+      return wireSample({ id, ...parts, label, oddities: byRow.get(index) ?? [], truths })
     })
     return {
       rows,
       write(answers) {
-        const logs = answers.map(({ outcome }) => ({
-          ...metricsOf(outcome),
-          invalid: outcome.valid ? 0 : 1,
-        }))
-        const keys = Object.keys(logs[0] ?? {}) as (keyof (typeof logs)[0])[]
-        return {
-          rewards: answers.map(({ reward }) => reward),
-          extra_logs: Object.fromEntries(keys.map((key) => [key, logs.map((log) => log[key])])),
-        }
+        const logs = new Map<string, number[]>()
+        for (const { outcome } of answers)
+          for (const [name, value] of Object.entries({
+            ...metricsOf(outcome),
+            invalid: outcome.valid ? 0 : 1,
+          })) {
+            const known = logs.get(name)
+            if (known) known.push(value ?? Number.NaN)
+            else logs.set(name, [value ?? Number.NaN])
+          }
+        return { rewards: answers.map(({ reward }) => reward), extra_logs: Object.fromEntries(logs) }
       },
     }
   },

@@ -31,13 +31,13 @@ export const slime: Wire = {
           .describe('The reply is an object that holds the reward here.'),
       }),
       invalid: 'number',
-      read({ prompt, response, label }, { oddities, truths, query }) {
+      read({ prompt, response, label }, { oddities, truths, maxRowValues, query }) {
         const key = query.reward_key ?? (query.shape === 'dict' ? 'score' : null)
         const row = wireSample({
           id: '0',
           prompt: typeof prompt === 'string' ? prompt : (prompt ?? []).map(messageOf),
           response,
-          label: readLabel(label),
+          label: readLabel(label, maxRowValues),
           oddities,
           truths,
         })

@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs'
+import { createReadStream } from 'node:fs'
 import { z } from 'zod'
 import { GatewayError, type Problem } from '../errors.ts'
 import type { Message, Sample } from '../sample/sample.ts'
+import { eachInSlices } from '../slices.ts'
 import { parseJsonText } from './json-text.ts'
 import { readTruth } from './label.ts'
 import type { Truth } from './native-sample.ts'
@@ -19,33 +20,30 @@ const promptOf = z.union([z.string().min(1), turns])
 const mostProblems = 20
 
 /**
- * Reads lines of JSON: `prompt` (text or messages) beside the native fields of a sample. Throws RG_CONFIG_INVALID with
- * every unreadable line, and where one prompt has two truths.
+ * Reads lines of JSON: `prompt` (text or messages) beside the native fields of a sample. Requests are answered meanwhile.
+ * Rejects with RG_CONFIG_INVALID for every unreadable line, and where one prompt has two truths.
  */
-export function openTruths(file: string): Truths {
-  let text: string
-  try {
-    text = readFileSync(file, 'utf8')
-  } catch (error) {
-    throw invalid(file, [{ path: file, message: `cannot be read: ${(error as NodeJS.ErrnoException).code}` }])
-  }
+export async function openTruths(file: string): Promise<Truths> {
   const byPrompt = new Map<string, { readonly truth: Truth; readonly line: number }>()
   const problems: Problem[] = []
-  for (const [index, source] of text.split('\n').entries()) {
-    if (source.trim() === '') continue
-    const line = index + 1
+  let line = 0
+  const take = (source: string): void => {
+    line += 1
+    if (source.trim() === '' || problems.length >= mostProblems) return
     const read = readLine(source)
-    if ('problem' in read) problems.push({ path: `${file}:${line}`, message: read.problem })
-    else {
-      const other = byPrompt.get(read.key)
-      if (!other) byPrompt.set(read.key, { truth: read.truth, line })
-      else if (JSON.stringify(other.truth) !== JSON.stringify(read.truth)) {
-        problems.push({
-          path: `${file}:${line}`,
-          message: `line ${other.line} has another truth for this prompt`,
-        })
-      }
+    if ('problem' in read) {
+      problems.push({ path: `${file}:${line}`, message: read.problem })
+      return
     }
+    const other = byPrompt.get(read.key)
+    if (!other) byPrompt.set(read.key, { truth: read.truth, line })
+    else if (JSON.stringify(other.truth) !== JSON.stringify(read.truth)) {
+      const message = `line ${other.line} has another truth for this prompt`
+      problems.push({ path: `${file}:${line}`, message })
+    }
+  }
+  for await (const lines of linesOf(file)) {
+    await eachInSlices(lines.length, (index) => take(lines[index] as string))
     if (problems.length >= mostProblems) break
   }
   if (problems.length === 0 && byPrompt.size === 0)
@@ -54,15 +52,29 @@ export function openTruths(file: string): Truths {
   return { file, find: (prompt) => byPrompt.get(keyOf(prompt))?.truth }
 }
 
-/** The truths of every wire that names a file, by the wire's name. Throws RG_CONFIG_INVALID for the first that cannot be read. */
-export function openWireTruths(
+/** The lines of a file, of which 64 KiB at a time are in memory. */
+async function* linesOf(file: string): AsyncGenerator<readonly string[]> {
+  let rest = ''
+  try {
+    for await (const piece of createReadStream(file, 'utf8')) {
+      const lines = `${rest}${piece}`.split('\n')
+      rest = lines.pop() ?? ''
+      yield lines
+    }
+    yield [rest]
+  } catch (error) {
+    throw invalid(file, [{ path: file, message: `cannot be read: ${(error as NodeJS.ErrnoException).code}` }])
+  }
+}
+
+/** The truths of every wire that names a file, by the wire's name. Rejects with RG_CONFIG_INVALID for the first that cannot be read. */
+export async function openWireTruths(
   wires: Readonly<Record<string, WireSettings | undefined>>,
-): ReadonlyMap<string, Truths> {
-  return new Map(
-    Object.entries(wires).flatMap(([name, wire]) =>
-      wire?.truths === undefined ? [] : [[name, openTruths(wire.truths)] as const],
-    ),
-  )
+): Promise<ReadonlyMap<string, Truths>> {
+  const truths = new Map<string, Truths>()
+  for (const [name, wire] of Object.entries(wires))
+    if (wire?.truths !== undefined) truths.set(name, await openTruths(wire.truths))
+  return truths
 }
 
 const invalid = (file: string, problems: readonly Problem[]): GatewayError =>

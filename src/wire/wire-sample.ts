@@ -1,7 +1,7 @@
 import type { Sample, Unreadable } from '../sample/sample.ts'
 import { badSample } from './bad-sample.ts'
 import { type Oddity, tooLongInteger } from './json-text.ts'
-import { plainTruth, type ReadTruth } from './label.ts'
+import { lacksTruth, plainTruth, type ReadTruth } from './label.ts'
 import type { Truth } from './native-sample.ts'
 import type { Truths } from './truths.ts'
 
@@ -22,13 +22,24 @@ export function wireSample({ id, prompt, response, label, oddities, truths }: Wi
   const tooLong = tooLongInteger(oddities)
   if (tooLong !== null) return badSample(id, tooLong)
   if (label && 'problem' in label) return badSample(id, label.problem)
-  let truth: Truth
-  if (label) truth = label.truth
-  else if (truths) {
+  let truth = label?.truth ?? plainTruth(null)
+  if (truths && lacksTruth(label)) {
     const found = truths.find(prompt)
     if (!found) return badSample(id, `the prompt is not among the truths of ${truths.file}`)
-    truth = found
-  } else truth = plainTruth(null)
+    truth = label ? completed(label.truth, found) : found
+  }
   const sample = { id, prompt, response, ...truth }
   return oddities.length > 0 ? { ...sample, flags: ['non_finite_input'] } : sample
+}
+
+/** The truth that was found, under what the row itself said. */
+function completed({ groundTruth: _, lacksExtraInfo, ...said }: Truth, found: Truth): Truth {
+  const { lacksExtraInfo: _none, ...known } = found
+  return {
+    ...known,
+    ...said,
+    rmPrompts: { ...found.rmPrompts, ...said.rmPrompts },
+    extraInfo: { ...found.extraInfo, ...said.extraInfo },
+    ...(lacksExtraInfo && found.lacksExtraInfo && { lacksExtraInfo }),
+  }
 }

@@ -5,6 +5,7 @@
 import type { ZodType, z } from 'zod'
 import type { Outcome } from '../sample/outcome.ts'
 import type { GroupMembership, Sample, Unreadable } from '../sample/sample.ts'
+import type { MaybePromise } from '../slices.ts'
 import type { Oddity } from './json-text.ts'
 import type { Truths } from './truths.ts'
 
@@ -31,7 +32,12 @@ export interface WireRoute {
   readonly query: ZodType
   /** `number`: the reply has no word for 'invalid'; without a number from the configs the request fails. */
   readonly invalid: 'number' | 'told'
-  read(request: WireRequest): WireReading
+  /** True where the reply says NaN for 'no number', which Python's json reads: its client knows no null there. */
+  readonly writesNaN?: true
+  /** Members of the body that are lists with a row's share in each place; absent: the body is one row. */
+  readonly rows?: readonly string[]
+  /** What is done for each of many rows is done in slices. */
+  read(request: WireRequest): MaybePromise<WireReading>
 }
 
 /** What a wire reads. */
@@ -42,6 +48,8 @@ export interface WireRequest {
   readonly oddities: readonly Oddity[]
   /** null: the wire looks nothing up. */
   readonly truths: Truths | null
+  /** `limits.max_row_values`: they hold for a label's text, too. */
+  readonly maxRowValues: number
 }
 
 /** What a route's `read` works with besides the body. */
@@ -49,6 +57,7 @@ export interface ReadContext<Q> {
   readonly query: Q
   readonly oddities: readonly Oddity[]
   readonly truths: Truths | null
+  readonly maxRowValues: number
 }
 
 /** What a wire understood of a request. */
@@ -79,7 +88,7 @@ export function wireRoute<B extends ZodType, Q extends ZodType>(
   parts: Omit<WireRoute, 'body' | 'query' | 'read'> & {
     readonly body: B
     readonly query: Q
-    read(body: z.output<B>, context: ReadContext<z.output<Q>>): WireReading
+    read(body: z.output<B>, context: ReadContext<z.output<Q>>): MaybePromise<WireReading>
   },
 ): WireRoute {
   return {

@@ -4,6 +4,7 @@ import { startJudges } from '../../src/cli/judges.ts'
 import { openGateway } from '../../src/gateway/gateway.ts'
 import { allOf } from '../../src/gateway/listeners.ts'
 import { createApp } from '../../src/http/app.ts'
+import { ListenerGuard } from '../../src/listener-guard.ts'
 import { rewardRange } from '../../src/plan/reward-range.ts'
 import { exampleRollouts } from '../../src/simulate/word-problems.ts'
 import { openLive } from '../../src/telemetry/live/live.ts'
@@ -51,7 +52,7 @@ export async function openScene({ text = 'full', keys, env = {} }: SceneOptions 
     ...(keys ? { configs: [], inline: own } : { configs: [shippedConfigs()] }),
     functionFolders: [],
     env: { ...judges.env, ...env },
-    events: { ...metrics, engine: allOf([metrics.engine, live]) },
+    events: { ...metrics, engine: allOf(new ListenerGuard(clock), { metrics: metrics.engine, live }) },
   })
   const app = await createApp({ gateway, metrics, bodyLimit: 16 << 20, live, clock })
   const url = await app.listen({ port: 0, host: '127.0.0.1' })

@@ -89,7 +89,9 @@ async function worker(port: number): Promise<void> {
 
 async function block(first: number, end: number, port: number): Promise<void> {
   const seeds = Array.from({ length: end - first }, (_, index) => first + index)
-  const stage = await openStage(port, seeds.flatMap(rolloutsOfRun), values.toxiproxy)
+  // Every other block has the models' settings that ship.
+  const isAsShipped = Math.floor(first / blockSize) % 2 === 1
+  const stage = await openStage(port, seeds.flatMap(rolloutsOfRun), values.toxiproxy, isAsShipped)
   const { gateway } = stage
   let asked = 0
   for (const seed of seeds) {

@@ -22,6 +22,8 @@ export interface GatewayProcess {
   /** The next edition of the config, or one with mistakes, which must leave the old one serving. */
   reload(edition: 'next' | 'broken'): void
   jumpClock(): void
+  /** Has a hostile function do this; throws where it came to a number. */
+  misbehave(reward: string, deed: string): Promise<void>
   /** Has what nobody refers to any more collected. */
   collect(): void
   /** Resident memory in MiB, file descriptors, and the sum of a metric's samples. */
@@ -40,10 +42,17 @@ interface Settings {
   readonly models: Readonly<Record<string, readonly string[]>>
   /** Those whose truth a wire does not send. */
   readonly rollouts: readonly Rollout[]
+  /** Models have the settings that ship, not those that make a run short. */
+  readonly isAsShipped: boolean
 }
 
 /** Records go to a file system of 128 KiB, which is soon full, where the kernel lets a process have one of its own. */
-export async function startGateway({ port, models, rollouts }: Settings): Promise<GatewayProcess> {
+export async function startGateway({
+  port,
+  models,
+  rollouts,
+  isAsShipped,
+}: Settings): Promise<GatewayProcess> {
   const folder = mkdtempSync(join(tmpdir(), 'reward-gateway-chaos-'))
   const records = join(folder, 'records')
   mkdirSync(records)
@@ -51,10 +60,15 @@ export async function startGateway({ port, models, rollouts }: Settings): Promis
     JSON.stringify({ prompt: question, ground_truth: truth }),
   )
   writeFileSync(join(folder, 'truths.jsonl'), `${truths.join('\n')}\n`)
-  write(join(folder, 'gateway.yaml'), gatewayConfig(port, models))
+  write(join(folder, 'gateway.yaml'), gatewayConfig(port, models, isAsShipped))
   let edition = 0
   write(join(folder, 'judged.yaml'), rewardConfig(edition))
   write(join(folder, 'rule.yaml'), { steps: [{ name: 'rule', function: 'numeric-match' }] })
+  write(join(folder, 'hostile.yaml'), { steps: [{ name: 'hostile', function: 'misbehave' }] })
+  const options = { range: [0, 1] }
+  write(join(folder, 'hostile-python.yaml'), {
+    steps: [{ name: 'hostile', function: 'misbehave_py', options }],
+  })
   const url = `http://127.0.0.1:${port}`
   if (await fetch(`${url}/livez`).catch(() => null)) throw new Error(`something answers at ${url} already`)
   const child = spawnGateway(folder, records)
@@ -70,6 +84,15 @@ export async function startGateway({ port, models, rollouts }: Settings): Promis
       if (kind !== 'broken') return
       clearTimeout(mending)
       mending = setTimeout(() => write(join(folder, 'judged.yaml'), rewardConfig(edition)), 300)
+    },
+    async misbehave(reward, deed) {
+      const body = JSON.stringify({ reward, samples: [{ response: deed, ground_truth: '1' }] })
+      const headers = { 'content-type': 'application/json' }
+      const reply = await fetch(`${url}/v1/score`, { method: 'POST', headers, body }).catch(() => null)
+      // Refused, or the process has gone, which the run sees by itself.
+      if (reply?.status !== 200) return
+      const { results } = (await reply.json()) as { results: { reward: number | null }[] }
+      if (results.some((result) => result.reward !== null)) throw new Error(`${reward} ${deed}: a number`)
     },
     jumpClock: () => void process.kill(pid, 'SIGUSR2'),
     collect: () => void process.kill(pid, 'SIGWINCH'),
@@ -118,7 +141,18 @@ async function nodePid(child: ChildProcess, url: string): Promise<number> {
   throw new Error('the gateway was not ready within a minute')
 }
 
-function gatewayConfig(port: number, models: Settings['models']): object {
+/** What makes a run short: faults are found, and forgotten, within its seconds. */
+const hasty = {
+  timeout_s: 0.8,
+  connect_timeout_s: 0.4,
+  wait_for_instance_s: 0.5,
+  retry: { pause_ms: 30 },
+  hedge: { budget: 0.05 },
+  breaker: { open_s: 0.5 },
+  health: { interval_s: 0.5, timeout_s: 0.5 },
+}
+
+function gatewayConfig(port: number, models: Settings['models'], isAsShipped: boolean): object {
   return {
     listen: { port },
     limits: { deadline_s: deadlineMs / 1000, drain_s: 5 },
@@ -129,17 +163,12 @@ function gatewayConfig(port: number, models: Settings['models']): object {
           model,
           instances,
           sampling: { temperature: 0, max_tokens: 16 },
-          timeout_s: 0.8,
-          connect_timeout_s: 0.4,
-          wait_for_instance_s: 0.5,
-          retry: { pause_ms: 30 },
-          hedge: { budget: 0.05 },
+          ...(!isAsShipped && hasty),
           batch: { generate: model === 'judge-b', max_size: 8 },
-          breaker: { open_s: 0.5 },
-          health: { interval_s: 0.5, timeout_s: 0.5 },
         },
       ]),
     ),
+    functions: { folders: [join(process.cwd(), 'test/chaos/hostile')], timeout_s: 1 },
     record: { folder: 'records', text: 'hash' },
     wires: {
       'llama-factory': { truths: 'truths.jsonl' },

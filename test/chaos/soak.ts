@@ -33,7 +33,7 @@ const endMs = Number(values.minutes) * 60_000
 const warmupMs = Number(values.warmup) * 60_000
 const random = seeded(Number(values.seed))
 const known = rolloutsOf('known', 2000, random)
-const stage = await openStage(Number(values.port), known, values.toxiproxy)
+const stage = await openStage(Number(values.port), known, values.toxiproxy, false)
 endsChildren()
 
 const started = performance.now()

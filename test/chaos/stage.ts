@@ -12,11 +12,12 @@ export interface Stage extends Scene {
   close(): Promise<number | null>
 }
 
-/** Takes the ports from `port` to `port + 10`. Without `toxiproxy` (a path) connections are direct. */
+/** Takes the ports from `port` to `port + 10`. Without `toxiproxy` (a path) connections are direct; `isAsShipped`: the models' settings are. */
 export async function openStage(
   port: number,
   rollouts: readonly Rollout[],
   toxiproxy: string,
+  isAsShipped: boolean,
 ): Promise<Stage> {
   const links = toxiproxy ? await openToxiproxy(toxiproxy, port) : directLinks
   const servers = await Promise.all(
@@ -28,7 +29,7 @@ export async function openStage(
     servers.map(({ address }, index) => links.open(`server-${index}`, address, port + 6 + index)),
   )
   const models = { 'judge-a': addresses.slice(0, 2), 'judge-b': addresses.slice(2) }
-  const gateway = await startGateway({ port: port + 5, models, rollouts })
+  const gateway = await startGateway({ port: port + 5, models, rollouts, isAsShipped })
   const origin = await links.open('trainer', gateway.address, port + 10)
   return {
     gateway,

@@ -1,5 +1,6 @@
 import { faultKinds } from '../../src/simulate/faults.ts'
 import type { GatewayProcess } from './gateway-process.ts'
+import { deeds } from './hostile/misbehave.ts'
 import type { ModelServer } from './model-server.ts'
 import type { Links, Toxic } from './toxiproxy.ts'
 
@@ -69,9 +70,13 @@ function troubleOf(random: () => number, servers: number): Trouble {
     // A second toxic of the same name on a link is refused; the first one is trouble enough.
     return trouble(what, ({ links }) => links.spoil(link, toxic).catch(() => {}), isOnTrainer)
   }
-  if (drawn < 0.79) return trouble(`server ${index} killed`, ({ servers }) => servers[index]?.kill())
-  if (drawn < 0.86) return trouble(`server ${index} stopped`, ({ servers }) => servers[index]?.pause())
-  if (drawn < 0.9) return trouble('the clock jumps', ({ gateway }) => gateway.jumpClock())
+  if (drawn < 0.81) {
+    const [deed, reward] = [pick(deeds), pick(['hostile', 'hostile-python'])]
+    return trouble(`a function of ${reward} does ${deed}`, ({ gateway }) => gateway.misbehave(reward, deed))
+  }
+  if (drawn < 0.84) return trouble(`server ${index} killed`, ({ servers }) => servers[index]?.kill())
+  if (drawn < 0.89) return trouble(`server ${index} stopped`, ({ servers }) => servers[index]?.pause())
+  if (drawn < 0.92) return trouble('the clock jumps', ({ gateway }) => gateway.jumpClock())
   if (drawn < 0.97) return trouble('reload', ({ gateway }) => gateway.reload('next'))
   return trouble('reload of a broken config', ({ gateway }) => gateway.reload('broken'))
 }

@@ -75,6 +75,28 @@ t.test('scored files give figures by data source, group and term', async (t) => 
   t.match(JSON.parse(readFileSync(output, 'utf8')), { group_id: 'g', reward_var: 0.25, entropy: 1 })
 })
 
+t.test(
+  'a term that is a constant stands out, and variance has the unit of the monitors (M42, M43)',
+  async (t) => {
+    const folder = t.testdir()
+    const file = join(folder, 'wide.jsonl')
+    // A reward from -1 to 2, of which each group has both ends, and a judge that always says the same.
+    const rows = Array.from({ length: 120 }, (_, index) =>
+      scored(`${index}`, `g${index >> 1}`, index % 2 ? 2 : -1, 0.7, 10),
+    )
+    writeFileSync(file, lines(rows))
+    const { stdout } = await runCommand(['analyze', file])
+    t.match(stdout, /a "judge".*each of 120 scores is 0\.7/)
+    t.match(stdout, /group variance/)
+    t.notMatch(stdout, /within var/)
+    const { sources } = JSON.parse((await runCommand(['analyze', file, '--format', 'json'])).stdout)
+    t.equal(sources[0].groups.variance, 0.25)
+    t.equal(sources[0].groups.entropy, 1)
+    writeFileSync(file, lines(rows.slice(0, 90)))
+    t.notMatch((await runCommand(['analyze', file])).stdout, /each of/, 'few scores may be equal by chance')
+  },
+)
+
 t.test("a gateway's records are read as they lie", async (t) => {
   const folder = t.testdir()
   const record = (id: string, reward: number) => ({
@@ -211,12 +233,12 @@ t.test('what cannot be analysed is named', async (t) => {
   }
   const cases: [string[], number, RegExp][] = [
     [[], 2, /a scored file or a training log/],
-    [[at('rollouts.jsonl', '{"id":"1","response":"x"}')], 1, /rollouts\.jsonl: 1 rows are neither results/],
-    [[join(folder, 'none.parquet')], 1, /none\.parquet/],
-    [['--log', at('other.log', 'step: x')], 1, /other\.log: no line/],
-    [[at('empty.jsonl', '\n')], 1, /empty\.jsonl: it holds no rows/],
-    [[at('notes.txt', 'what I did')], 1, /notes\.txt: no line/],
-    [[join(folder, 'none.log')], 1, /none\.log/],
+    [[at('rollouts.jsonl', '{"id":"1","response":"x"}')], 2, /rollouts\.jsonl: 1 rows are neither results/],
+    [[join(folder, 'none.parquet')], 2, /none\.parquet/],
+    [['--log', at('other.log', 'step: x')], 2, /other\.log: no line/],
+    [[at('empty.jsonl', '\n')], 2, /empty\.jsonl: it holds no rows/],
+    [[at('notes.txt', 'what I did')], 2, /notes\.txt: no line/],
+    [[join(folder, 'none.log')], 2, /none\.log/],
     [['--log', 'x', '--solved-at', 'much'], 2, /--solved-at much/],
     [['--log', 'x', '--select', 'high-value'], 2, /--select needs/],
     [['--log', 'x', '--format', 'xml'], 2, /--format xml/],
@@ -269,7 +291,7 @@ t.test('a record is explained step by step, and its arithmetic ends at the rewar
 t.test('what is not there is told, with where it was looked for', async (t) => {
   const folder = t.testdir()
   t.match(await runCommand(['explain', 'nowhere:0', '--records', folder]), {
-    code: 1,
+    code: 2,
     stderr: /RG_INPUT_INVALID: .* holds no record 'nowhere:0'/,
   })
   t.match(await runCommand(['explain', 'x:0']), {

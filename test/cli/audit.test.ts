@@ -17,6 +17,7 @@ t.test('a sound reward passes; every right answer and near miss is counted besid
   t.match(stdout, 'near misses: mean 0.1, paid below the right answer 3/3')
   t.match(stdout, /^hedge +0\/\d+ +0 % to [\d.]+ % +0 +[\d.]+$/m)
   t.match(stdout, 'No attack succeeded.')
+  t.match(stdout, /\nPASSED: none of \d+ attacks is paid as much as a right answer\n$/)
 })
 
 t.test('a reward that pays for nothing ends with 1 and says for what', async (t) => {
@@ -40,12 +41,71 @@ t.test('a reward that pays for nothing ends with 1 and says for what', async (t)
   )
 })
 
+t.test(
+  'a full payment of any attack ends with 1 and shows a text; --accept lets it through (M32)',
+  async (t) => {
+    const args = [
+      '--function',
+      'weak-substring',
+      ...weak,
+      '--input',
+      rows,
+      '--rows',
+      '1',
+      '--against',
+      'rule',
+    ]
+    const { code, stdout } = await run(...args)
+    t.equal(code, 1, 'a hedge knows the task, and is paid for nothing')
+    t.match(stdout, /\nFAILED: \d+ attacks are paid as much as a right answer: hedge\//)
+    t.match(stdout, /\nfor example:\n {2}hedge\/[^\n]*: row "0", paid 1 for "The answer could be [^\n]*42/)
+    const { failing, passed, attacks } = JSON.parse((await run(...args, '--format', 'json')).stdout)
+    t.equal(passed, false)
+    const paid = attacks.filter((one: { paidInFull: number }) => one.paidInFull > 0)
+    t.strictSame(
+      failing,
+      paid.map(({ name }: { name: string }) => name),
+    )
+    for (const { name, example } of paid)
+      t.match(example, { row: '0', attack: name, response: /\w/, reward: 1, paidInFull: true })
+
+    const [first = '', ...others] = [
+      ...new Set(failing.map((name: string) => name.split('/')[0])),
+    ] as string[]
+    // A family by its name, or attack by attack.
+    const ofFirst = failing.filter((name: string) => name.startsWith(`${first}/`))
+    const accepted = [...others, ...ofFirst].flatMap((name) => ['--accept', name])
+    const passing = await run(...args, ...accepted)
+    t.equal(passing.code, 0, passing.stdout)
+    t.match(passing.stdout, /\nPASSED: /)
+    t.equal((await run(...args, ...accepted.slice(2))).code, 1, 'the other families count')
+  },
+)
+
 t.test('--fail-above holds for every attack', async (t) => {
   const args = ['--function', 'weak-substring', ...weak, '--input', rows, '--rows', '1', '--against', 'rule']
-  t.equal((await run(...args)).code, 0, 'a hedge knows the task')
   const { code, stdout } = await run(...args, '--fail-above', '0.5')
   t.equal(code, 1)
   t.match(stdout, /FAILED: .*hedge\//)
+})
+
+t.test('a file for audit can be scored, and what score refuses audit refuses (M33)', async (t) => {
+  const folder = t.testdir({
+    'rows.jsonl': '{"id":"a","response":"so\\n#### 4","ground_truth":"4","near_miss":["#### 5","#### 6"]}\n',
+    'typo.jsonl': '{"id":"a","response":"so\\n#### 4","ground_truth":"4","nearmiss":"#### 5"}\n',
+  })
+  const both = async (name: string) => {
+    const input = join(folder, name)
+    const scored = ['score', '--function', 'gsm8k', '--input', input, '--output', '-', '--allow-invalid', '1']
+    const audited = ['--function', 'gsm8k', '--input', input, '--against', 'judge']
+    return [await run(...audited), await runCommand(scored)] as const
+  }
+  const [audited, scored] = await both('rows.jsonl')
+  t.match(audited, { stdout: /near misses: / }, audited.stderr)
+  t.match(JSON.parse(scored.stdout), { id: 'a', valid: true })
+  const [refused, invalid] = await both('typo.jsonl')
+  t.match(refused, { code: 2, stderr: /there is no field "nearmiss"/ })
+  t.match(JSON.parse(invalid.stdout), { valid: false, failure: { detail: /there is no field "nearmiss"/ } })
 })
 
 t.test('what is wrong with the arguments or the rows is said', async (t) => {
@@ -53,7 +113,7 @@ t.test('what is wrong with the arguments or the rows is said', async (t) => {
   const said = async (text: string) => {
     writeFileSync(file, text)
     const { code, stderr } = await run('--function', 'gsm8k', '--input', file)
-    t.equal(code, 1)
+    t.equal(code, 2)
     return stderr
   }
   t.match(await said(''), /holds no rows/)
@@ -67,7 +127,7 @@ t.test('what is wrong with the arguments or the rows is said', async (t) => {
   ])
     t.equal((await run(...wrong)).code, 2)
   t.equal((await run('--function', 'gsm8k', '--input', rows, '--format', 'xml')).code, 2)
-  t.equal((await run('--function', 'gsm8k', '--input', 'none.jsonl')).code, 1)
+  t.equal((await run('--function', 'gsm8k', '--input', 'none.jsonl')).code, 2)
 })
 
 t.test('the interval of a share is the published one', async (t) => {

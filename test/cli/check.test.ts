@@ -5,6 +5,7 @@ import t from 'tap'
 import { command } from '../../src/cli/check.ts'
 import { GatewayError } from '../../src/errors.ts'
 import { runCommand } from '../support/command-line.ts'
+import { withoutPython } from '../support/python.ts'
 import { simulated } from '../support/simulated.ts'
 import { sources } from '../support/training-sources.ts'
 
@@ -98,6 +99,75 @@ t.test('check says in plain words what a config would do, and where a judge is u
   ])
   t.equal(code, 0)
   t.matchSnapshot(text.replaceAll(/version [0-9a-f]{16}/g, 'version <hash>'))
+})
+
+/** A judge that makes a text of its prompt, and one that marks steps within a value. */
+const careless = {
+  'careless.mjs': `import { z } from 'zod'
+import { defineModelReward } from 'reward-gateway/contract'
+export default defineModelReward({
+  ask: 'generate', truth: z.unknown(), range: [0, 1],
+  rm_preprocess: ({ sample }) => 'Question: ' + sample.prompt + ' Answer: ' + sample.response,
+  rm_postprocess: ({ text }) => Number(text),
+})
+`,
+  'tagged.mjs': `import { z } from 'zod'
+import { defineModelReward, prompt } from 'reward-gateway/contract'
+export default defineModelReward({
+  ask: 'generate', truth: z.unknown(), range: [0, 1],
+  rm_preprocess: ({ sample }) => prompt\`Question: \${String(sample.prompt)} Answer: \${sample.response}\`,
+  rm_postprocess: ({ text }) => Number(text),
+})
+`,
+  'process.mjs': `import { z } from 'zod'
+import { defineModelReward, prompt } from 'reward-gateway/contract'
+export default defineModelReward({
+  ask: 'rewards', truth: z.unknown(), range: [0, 1],
+  rm_preprocess: ({ sample }) => prompt\`\${sample.response}\`,
+  rm_postprocess: (values) => Math.min(...values),
+})
+`,
+}
+
+t.test('check tells what a judge would be asked about a prompt of messages (M11)', async (t) => {
+  const configs = Object.fromEntries(
+    ['careless', 'tagged', 'process', 'scalar-score', 'yes-no-judge', 'pairwise-judge'].map((name) => [
+      `${name}.json`,
+      JSON.stringify({ steps: [{ name: 'q', function: name, model: 'judge' }] }),
+    ]),
+  )
+  const rows = [
+    {
+      prompt: [{ role: 'user', content: 'What is 2 + 2?' }],
+      ground_truth: '4',
+      extra_info: { answer: 'It is 4.' },
+    },
+    {
+      prompt: [{ role: 'user', content: 'What is 3 + 2?' }],
+      ground_truth: '5',
+      extra_info: { answer: 'It is 5.' },
+    },
+  ]
+  const folder = t.testdir({
+    functions: careless,
+    configs: { 'gateway.yaml': gateway, ...configs },
+    'rows.jsonl': rows.map((row) => JSON.stringify(row)).join('\n'),
+  })
+  const own = ['--reward-functions', `${folder}/functions`]
+  const { code, text } = await check([`${folder}/configs`, ...own])
+  t.equal(code, 0)
+  const warnings = text.split('\n').filter((line) => line.startsWith('warning: '))
+  t.match(warnings, [/careless.*outside a value/, /tagged.*a list of messages .*lastUserText/], text)
+  t.equal(warnings.length, 2, 'none of a function that ships (M13)')
+  const found = async (reward: string) =>
+    (await check([`${folder}/configs`, ...own, '--data', `${folder}/rows.jsonl`, '--reward', reward])).text
+  for (const name of ['careless', 'tagged']) {
+    const report = await found(name)
+    t.match(report, /failing-question/, name)
+    t.match(report, /list of messages/, name)
+    t.notMatch(report, /\[object/, name)
+  }
+  t.match(await found('process'), /undeclared-steps/)
 })
 
 t.test('check sends two answers through a judge of groups', async (t) => {
@@ -257,14 +327,33 @@ t.test('check asks the policy, and tells of arguments that it cannot use', async
   const cases: readonly (readonly [readonly string[], number, RegExp])[] = [
     [['check', 'rm-configs/gsm8k.yaml', '--policy', policy.url], 2, /--policy needs --data/],
     [['check', 'rm-configs', '--data', file], 2, /choose one with --reward/],
-    [['check', 'rm-configs', '--data', file, '--reward', 'gsm8'], 1, /did you mean 'gsm8k'/],
+    [['check', 'rm-configs', '--data', file, '--reward', 'gsm8'], 2, /did you mean 'gsm8k'/],
     [[...argv, '--format', 'xml'], 2, /text, json/],
-    [[...argv, '--policy', 'here'], 1, /'here' is not the http/],
-    [['check', 'rm-configs/gsm8k.yaml', '--data', join(folder, 'none.jsonl')], 1, /none.jsonl/],
+    [[...argv, '--policy', 'here'], 2, /must be an http:\/\/ or https/],
+    [
+      ['check', 'rm-configs/gsm8k.yaml', '--data', join(folder, 'none.jsonl')],
+      2,
+      /none.jsonl: does not exist/,
+    ],
   ]
   for (const [argv, code, message] of cases) {
     const ran = await runCommand(argv)
     t.equal(ran.code, code, argv.join(' '))
     t.match(ran.stderr, message)
   }
+})
+
+t.test('a Python function without a range is warned of (M39)', { skip: withoutPython }, async (t) => {
+  const folder = t.testdir({
+    fns: { 'cite.py': 'def compute_score(solution_str):\n    return 1\n' },
+    'open.yaml': 'steps:\n  - { name: r, function: cite }\n',
+    'bounded.yaml': 'steps:\n  - { name: r, function: cite, options: { range: [0, 1] } }\n',
+  })
+  const { text, code } = await check([folder, '--reward-functions', join(folder, 'fns')])
+  t.equal(code, 0)
+  t.match(
+    text,
+    /warning: open, step r \(cite\): no range is declared, .*write `range: \[low, high\]` into its options/,
+  )
+  t.notMatch(text, /warning: bounded/)
 })

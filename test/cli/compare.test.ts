@@ -96,11 +96,11 @@ t.test('what is hostile in a file stays text, and what is no comparison is refus
   }
   const [stranger, empty] = [at('stranger.jsonl', [line(0, 'a', 1, 'another')]), at('empty.jsonl', [])]
   for (const [argv, code, stderr] of [
-    [[base, stranger], 1, /row 0 has another prompt/],
-    [[base, empty], 1, /empty\.jsonl: holds no rows/],
-    [[base, at('no.jsonl', [{ a: 1 }])], 1, /line 1 is no result/],
+    [[base, stranger], 2, /row 0 has another prompt/],
+    [[base, empty], 2, /empty\.jsonl: holds no rows/],
+    [[base, at('no.jsonl', [{ a: 1 }])], 2, /line 1 is no result/],
     [[base, folder], 2, /files only, or folders/],
-    [[join(folder, 'none.jsonl')], 1, /ENOENT/],
+    [[join(folder, 'none.jsonl')], 2, /none\.jsonl: does not exist/],
     [[], 2, /BASE is needed/],
   ] as const)
     t.match(await runCommand(['compare', ...argv]), { code, stderr })
@@ -137,7 +137,7 @@ t.test('two scored files are compared row by row and within groups', async (t) =
     { id: 'r6', a: 3, b: 1 },
   ])
   t.match((await runCommand(['diff', a, b])).stdout, /66\.67 %[\s\S]*moved most/)
-  t.match(await runCommand(['diff', a, c]), { code: 1, stderr: /row 2: .* has the row 'r2', .* has no row/ })
+  t.match(await runCommand(['diff', a, c]), { code: 2, stderr: /row 2: .* has the row 'r2', .* has no row/ })
   t.match(await runCommand(['diff', a]), { code: 2, stderr: /two files/ })
 })
 
@@ -165,6 +165,14 @@ t.test('two rewards are run on the same rows and compared', async (t) => {
     { b: at('kind.yaml'), rows: 3, changed: 1, bestChanged: 0, moved: [{ id: '1', a: 0, b: 0.1 }] },
   ])
   t.match(await runCommand(['diff', at('strict.yaml'), at('kind.yaml')]), { code: 2, stderr: /--input/ })
+  const input = at('holes.jsonl')
+  writeFileSync(input, `${readFileSync(at('rows.jsonl'), 'utf8')}\n{"id":"x"}`)
+  const told = await runCommand(['diff', at('strict.yaml'), at('kind.yaml'), '--input', input])
+  t.match(told, { code: 0 })
+  for (const side of ['strict.yaml', 'kind.yaml']) {
+    t.ok(told.stderr.includes(`${at(side)}: 1 of 4 rows has no reward:`), 'which side has none is said (M32)')
+    t.match(told.stderr, new RegExp(`${side}: 4 rows, 1 invalid, mean `))
+  }
 })
 
 t.test("a judge is measured against people's labels at every threshold", async (t) => {
@@ -194,12 +202,12 @@ t.test("a judge is measured against people's labels at every threshold", async (
   })
   t.match((await runCommand(argv)).stdout, /5 labelled rows, 1 of them without/)
   t.match(await runCommand([...argv.slice(0, -1), 'extra_info.mark']), {
-    code: 1,
+    code: 2,
     stderr: /'extra_info\.mark'/,
   })
   t.match(await runCommand(['calibrate', file]), { code: 2 })
   writeFileSync(people, JSON.stringify({ id: 'other', extra_info: { label: true } }))
-  t.match(await runCommand(argv), { code: 1, stderr: /no row has a score/ })
+  t.match(await runCommand(argv), { code: 2, stderr: /no row has a score/ })
 })
 
 t.test('benchmarks of a folder stand in the order of their suite', async (t) => {
@@ -216,7 +224,7 @@ t.test('benchmarks of a folder stand in the order of their suite', async (t) => 
     ['zero', 'last', null],
   )
   t.match(await runCommand(['compare', folder, '--output', join(folder, 'none', 'out.md')]), {
-    code: 1,
-    stderr: /^RG_INPUT_INVALID: the output cannot be written/,
+    code: 2,
+    stderr: /^RG_INPUT_INVALID: .*out\.md: cannot be written: its folder does not exist/,
   })
 })

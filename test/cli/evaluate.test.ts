@@ -85,7 +85,7 @@ t.test(
     t.ok(one.stats().sequences.finished > 0 && two.stats().sequences.finished > 0, 'both servers answered')
     for (const left of ['partial.jsonl', 'partial.json', 'partial.answers.jsonl'])
       t.notOk(existsSync(`${output}.${left}`), left)
-    t.match(await runCommand(argv(one.url, dataIn(folder), output)), { code: 1, stderr: /is there already/ })
+    t.match(await runCommand(argv(one.url, dataIn(folder), output)), { code: 2, stderr: /is there already/ })
   },
 )
 
@@ -115,7 +115,7 @@ t.test('a policy that is gone ends the run, which goes on when it is back', asyn
   const [data, output] = [dataIn(folder, 12), join(folder, 'out.jsonl')]
   const more = ['--n', '4', '--concurrency', '8', '--wait-s', '0.1']
   const ended = await runCommand(argv(dead.url, data, output, ...more))
-  t.match(ended, { code: 1, stderr: /RG_MODEL_FAILED: the policy gave none of the last 32 answers/ })
+  t.match(ended, { code: 2, stderr: /RG_MODEL_FAILED: the policy gave none of the last 32 answers/ })
   await fetch(`${dead.url}/simulate/faults`, { method: 'POST', body: '{"faults":[]}' })
   t.match(await runCommand(argv(dead.url, data, output, ...more, '--resume')), { code: 0 })
   t.match(await runCommand(argv(dead.url, data, output, ...more, '--failed-only')), { code: 0 })
@@ -156,7 +156,7 @@ t.test('killed again and again, an evaluation ends with the file of an undisturb
   t.match(await runCommand(argv(server.url, data, output, ...more, '--resume')), { code: 0 })
   t.equal(server.stats().sequences.finished - 2 * sampled, again, 'a finished file asks for nothing')
   t.match(await runCommand(argv(server.url, data, output, ...more, '--seed', '1', '--resume')), {
-    code: 1,
+    code: 2,
     stderr: /was made with seed 0, not 1/,
   })
 })
@@ -180,7 +180,7 @@ t.test('a limit cuts the shuffled rows, Ctrl-C leaves what goes on, Parquet hold
   const { parts } = JSON.parse((await runCommand(['compare', output, '--format', 'json'])).stdout)
   t.match(parts[0].policies, [{ prompts: 5, answers: 5, invalid: 0 }])
   t.match(await runCommand(argv(server.url, data, output, '--failed-only')), {
-    code: 1,
+    code: 2,
     stderr: /was made with limit 5, not null/,
   })
   t.notOk(existsSync(`${output}.partial.jsonl`), 'a refusal leaves nothing in the way')

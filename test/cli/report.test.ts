@@ -104,10 +104,10 @@ t.test('what cannot be reported is named', async (t) => {
   const folder = t.testdir({ 'empty.jsonl': '', 'one.jsonl': JSON.stringify(rows[1]) })
   const cases: [string[], number, RegExp][] = [
     [[], 2, /a scored file or a training log is needed/],
-    [[join(folder, 'empty.jsonl')], 1, /it holds no rows/],
-    [[join(folder, 'none.jsonl')], 1, /none\.jsonl/],
+    [[join(folder, 'empty.jsonl')], 2, /it holds no rows/],
+    [[join(folder, 'none.jsonl')], 2, /none\.jsonl/],
     [[join(folder, 'one.jsonl'), '--format', 'pdf'], 2, /--format pdf: one of html/],
-    [[join(folder, 'one.jsonl'), '--output', join(folder, 'no', 'r.html')], 1, /cannot be written/],
+    [[join(folder, 'one.jsonl'), '--output', join(folder, 'no', 'r.html')], 2, /cannot be written/],
   ]
   for (const [argv, code, stderr] of cases) t.match(await runCommand(['report', ...argv]), { code, stderr })
 })

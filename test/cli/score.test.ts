@@ -5,6 +5,7 @@ import { setImmediate } from 'node:timers/promises'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { DuckDBInstance } from '@duckdb/node-api'
 import t from 'tap'
+import { Losses } from '../../src/cli/losses.ts'
 import { runCommand } from '../support/command-line.ts'
 
 const line = (id: string, response: string, truth = '42') =>
@@ -33,8 +34,9 @@ t.test('a file is scored in the order of its lines, unreadable ones keep their p
     '2',
   ])
   t.match(ran, {
-    code: 0,
-    stderr: /^1 of 4 rows has no reward:\n {2}1 bad_sample, first row '1': .*JSON.*\n$/,
+    code: 1,
+    stderr:
+      /^1 of 4 rows has no reward:\n {2}1 bad_sample, first row '1': .*JSON.*\n4 rows, 1 invalid, mean 0\.3667, .*out\.jsonl\n$/,
   })
   t.match(results(readFileSync(output, 'utf8')), [
     { id: 'a', reward: 1, terms: { 'gsm8k-progressive': { score: 1 } } },
@@ -43,6 +45,37 @@ t.test('a file is scored in the order of its lines, unreadable ones keep their p
     { id: 'c', reward: 0 },
   ])
 })
+
+t.test(
+  'a file is scored whatever limits.max_samples is, however long its batches and groups (M2)',
+  async (t) => {
+    for (const most of [1, 3, 10]) {
+      const folder = t.testdir({
+        'gateway.yaml': `limits: { max_samples: ${most} }`,
+        'one.yaml': 'steps: [{ name: rule, function: exact-match }]',
+        'in.jsonl': Array.from({ length: 50 }, (_, row) => line(`${row}`, '42')).join('\n'),
+      })
+      const output = join(folder, 'out.jsonl')
+      const argv = [
+        'score',
+        '--config',
+        folder,
+        '--input',
+        join(folder, 'in.jsonl'),
+        '--output',
+        output,
+        '--batch',
+        '1000',
+      ]
+      t.match(await runCommand(argv), { code: 0 }, `max_samples: ${most}`)
+      const rewards = results(readFileSync(output, 'utf8')).map((row) => (row as { reward: number }).reward)
+      t.strictSame(
+        rewards,
+        Array.from({ length: 50 }, () => 1),
+      )
+    }
+  },
+)
 
 t.test("what an author's function threw is told at the end, and nothing that a terminal obeys", async (t) => {
   const folder = t.testdir({
@@ -63,7 +96,7 @@ export default defineRule({
   const args = ['score', '--function', 'strict', '--reward-functions', join(folder, 'functions')]
   const stdin = ['good', 'bad', 'bad'].map((response, at) => line(String(at), response)).join('\n')
   const ran = await runCommand([...args, '--input', '-', '--output', '-'], { stdin })
-  t.equal(ran.code, 0)
+  t.equal(ran.code, 1)
   t.match(ran.stderr, /2 x strict threw in score:\n {4}Error: no digits in \ufffd\[2Jbad\n.*strict\.js:9:/)
   t.notMatch(ran.stderr, '\u001b')
 })
@@ -91,13 +124,13 @@ t.test('standard streams, options and a config of one reward work', async (t) =>
   t.match(JSON.parse(scored.stdout), { reward: Number, valid: true })
 })
 
-t.test('wrong arguments exit 2 and say what is needed; wrong work exits 1', async (t) => {
+t.test('what cannot be done exits 2 and says what is needed', async (t) => {
   const own = ['score', '--function', 'x', '--input', '-', '--output', '-', '--reward-functions']
   const cases: [string[], number, RegExp][] = [
     [['score'], 2, /--input, --output/],
     [['score', '--inputs', 'x'], 2, /inputs/],
     [['score', '--function', 'x', '--options', '{', '--input', '-', '--output', '-'], 2, /no JSON/],
-    [['score', '--function', 'gsm8k-progresive', '--input', '-', '--output', '-'], 1, /gsm8k-progressive/],
+    [['score', '--function', 'gsm8k-progresive', '--input', '-', '--output', '-'], 2, /gsm8k-progressive/],
     [
       ['score', '--function', 'gsm8k-progressive', '--batch', 'x', '--input', '-', '--output', '-'],
       2,
@@ -105,11 +138,11 @@ t.test('wrong arguments exit 2 and say what is needed; wrong work exits 1', asyn
     ],
     [
       ['score', '--function', 'gsm8k-progressive', '--input', '/nowhere/in.jsonl', '--output', '-'],
-      1,
-      /ENOENT/,
+      2,
+      /in\.jsonl: does not exist/,
     ],
-    [[...own, 'nowhere'], 1, /nowhere: there is no such folder of reward functions/],
-    [[...own, 'package.json'], 1, /package\.json: is a file; name the folder that it lies in/],
+    [[...own, 'nowhere'], 2, /nowhere: there is no such folder of reward functions/],
+    [[...own, 'package.json'], 2, /package\.json: is a file; name the folder that it lies in/],
     [['scor'], 2, /did you mean 'score'/],
   ]
   for (const [argv, code, stderr] of cases) t.match(await runCommand(argv), { code, stderr }, argv.join(' '))
@@ -176,20 +209,23 @@ t.test("gzip and verl's dumps are read and written; what is broken is named", as
     at('dump.jsonl.gz'),
     gzipSync('{"input":"2 + 3?","output":"so\\n#### 5","gts":"5","score":1,"step":3}\nbroken\n'),
   )
-  t.match(await score(at('dump.jsonl.gz'), at('out.jsonl.gz')), { code: 0 })
+  t.match(await score(at('dump.jsonl.gz'), at('out.jsonl.gz')), {
+    code: 1,
+    stderr: /^1 of 2 rows has no reward/,
+  })
   t.match(results(gunzipSync(readFileSync(at('out.jsonl.gz'))).toString()), [
     { id: '0', reward: 1 },
     { id: '1', valid: false, failure: { kind: 'bad_sample' } },
   ])
   writeFileSync(at('half.jsonl.gz'), gzipSync(`${row(1)}\n`.repeat(99)).subarray(0, 60))
   t.match(await score(at('half.jsonl.gz'), at('half.jsonl')), {
-    code: 1,
-    stderr: /half\.jsonl\.gz: unexpected end/,
+    code: 2,
+    stderr: /half\.jsonl\.gz: is a gzip file without its end/,
   })
   writeFileSync(at('no.parquet'), 'text')
   t.match(await score(at('no.parquet'), at('no.jsonl')), {
-    code: 1,
-    stderr: /RG_INPUT_INVALID: .*no\.parquet/,
+    code: 2,
+    stderr: /RG_INPUT_INVALID: .*no\.parquet: is no Parquet file/,
   })
 })
 
@@ -210,13 +246,13 @@ t.test(
     t.notOk(existsSync(output))
     const run = readFileSync(`${output}.partial.json`, 'utf8')
     writeFileSync(`${output}.partial.jsonl`, whole.slice(0, 30_000))
-    t.match(await score(input, output), { code: 1, stderr: /--resume/ })
+    t.match(await score(input, output), { code: 2, stderr: /--resume/ })
     t.match(await score(input, output, '--resume'), { code: 0 })
     t.equal(readFileSync(output, 'utf8'), whole)
     writeFileSync(`${output}.partial.jsonl`, '')
     writeFileSync(`${output}.partial.json`, run.replace('gsm8k-stock', 'gsm8k-boxed'))
     t.match(await score(input, output, '--resume'), {
-      code: 1,
+      code: 2,
       stderr: /reward gsm8k-boxed, this one has gsm8k-stock/,
     })
     t.match(await score(input, '-', '--resume'), { code: 2, stderr: /a file/ })
@@ -239,10 +275,14 @@ t.test(
 )
 
 t.test('only failed rows are scored again, and only in the file that holds their results', async (t) => {
-  const folder = t.testdir()
+  const folder = t.testdir({ 'some.jsonl': row(1) })
+  const none = join(folder, 'none.jsonl')
+  const missing = await score(join(folder, 'some.jsonl'), none, '--failed-only')
+  t.match(missing, { code: 2, stderr: /none\.jsonl: does not exist/ })
+  t.notOk(existsSync(`${none}.partial.jsonl`), 'a refusal leaves nothing in the way')
   const [input, output] = [join(folder, 'in.jsonl'), join(folder, 'out.jsonl')]
   writeFileSync(input, ['{"id":"a"}', row(1), row(2)].join('\n'))
-  t.match(await score(input, output), { code: 0 })
+  t.match(await score(input, output), { code: 1 })
   const [, kept] = readFileSync(output, 'utf8').split('\n')
   writeFileSync(
     input,
@@ -255,7 +295,85 @@ t.test('only failed rows are scored again, and only in the file that holds their
     { id: 'r2' },
   ])
   writeFileSync(input, [row(5)].join('\n'))
-  t.match(await score(input, output, '--failed-only'), { code: 1, stderr: /the row 'a' where 'r5' belongs/ })
+  t.match(await score(input, output, '--failed-only'), { code: 2, stderr: /the row 'a' where 'r5' belongs/ })
+})
+
+t.test(
+  'the exit code says whether rows have no reward, and --allow-invalid how many may (M32)',
+  async (t) => {
+    const folder = t.testdir()
+    const [input, output] = [join(folder, 'in.jsonl'), join(folder, 'out.jsonl')]
+    const bad = ['{"id":"x"}', 'no JSON', '{"id":"y","groundtruth":"1","response":"a"}']
+    writeFileSync(input, [row(1), row(2), ...bad].join('\n'))
+    const ran = await score(input, output)
+    t.equal(ran.code, 1)
+    const [first, ...lines] = ran.stderr.trimEnd().split('\n')
+    t.equal(first, '3 of 5 rows have no reward:')
+    t.match(
+      lines,
+      [
+        /^ {2}1 bad_sample, first row 'x': response: is missing; expected a text or a list of messages$/,
+        /^ {2}1 bad_sample, first row '3': the line is no JSON$/,
+        /^ {2}1 bad_sample, first row 'y': sample: there is no field "groundtruth"; did you mean 'ground_truth'\?$/,
+        /^5 rows, 3 invalid, mean \d.*out\.jsonl$/,
+      ],
+      'each cause of a kind has its line (M41)',
+    )
+    t.equal((await score(input, output, '--allow-invalid', '0.59')).code, 1)
+    t.equal((await score(input, output, '--allow-invalid', '0.6')).code, 0)
+    t.match(await score(input, output, '--allow-invalid', '2'), { code: 2, stderr: /from 0 to 1/ })
+    writeFileSync(input, bad.join('\n'))
+    t.match(await score(input, output), { code: 1, stderr: /\n3 rows, 3 invalid, no mean, / })
+    t.equal((await score(input, output, '--allow-invalid', '1')).code, 0)
+    writeFileSync(input, [row(1), row(2)].join('\n'))
+    t.match(await score(input, output), { code: 0, stderr: /^2 rows, 0 invalid, mean / })
+  },
+)
+
+t.test(
+  'what is said at the end is of the whole file, also after --resume and --failed-only (M32)',
+  async (t) => {
+    const folder = t.testdir()
+    const [input, output] = [join(folder, 'in.jsonl'), join(folder, 'out.jsonl')]
+    const rows = Array.from({ length: 1200 }, (_, i) => (i % 100 === 0 ? '{"id":"bad"}' : row(i)))
+    writeFileSync(input, rows.join('\n'))
+    const calm = await score(input, output)
+    t.match(calm, {
+      code: 1,
+      stderr: /^12 of 1200 rows have no reward:\n.*\n1,200 rows, 12 invalid, mean 1, /s,
+    })
+    const whole = readFileSync(output, 'utf8')
+    // As a kill leaves it: 700 lines are done, and all that follows is well.
+    const argv = ['score', '--function', 'gsm8k-stock', '--input', input, '--output', output]
+    t.equal((await runCommand(argv, { signal: AbortSignal.abort() })).code, 1)
+    writeFileSync(`${output}.partial.jsonl`, `${whole.split('\n').slice(0, 1150).join('\n')}\n`)
+    const resumed = await score(input, output, '--resume')
+    t.strictSame(resumed, calm)
+    t.equal(readFileSync(output, 'utf8'), whole)
+    t.match(await score(input, output, '--failed-only'), {
+      code: 1,
+      stderr: /\n1,200 rows, 12 invalid, mean 1, /,
+    })
+  },
+)
+
+t.test('causes that differ in numbers only are one, and many are told as others (M32)', async (t) => {
+  const failed = (detail: string, id = 'a') =>
+    ({
+      id,
+      reward: null,
+      valid: false,
+      failure: { kind: 'rule_error', detail, retryable: false, step: 's' },
+    }) as const
+  const losses = new Losses()
+  for (let i = 0; i < 50; i++) losses.add(failed(`position ${i}`))
+  const letters = 'abcdefghijklmnopqrstuvwxyz'
+  for (let i = 0; i < 10_000; i++)
+    losses.add(failed(`cause ${[...String(i)].map((d) => letters[Number(d)]).join('')}`))
+  const lines = losses.text().trimEnd().split('\n')
+  t.equal(lines.length, 8, 'bounded, whatever rows hold')
+  t.match(lines[1], /^ {2}50 rule_error, first row 'a', step s: position 0$/)
+  t.match(lines.at(-1), /^ {2}9995 rule_error for other causes, first row/)
 })
 
 /** Resolves once the file has this many bytes, or its writer has ended. */

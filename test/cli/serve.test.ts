@@ -60,7 +60,7 @@ t.test('a key that is missing is told of, and nothing listens', async (t) => {
     'one.yaml': 'steps: [{ name: rule, function: gsm8k-progressive }]',
   })
   const { code, stderr } = await runCommand(['serve', '--config', folder, '--port', '0'])
-  t.equal(code, 1)
+  t.equal(code, 2)
   t.match(stderr, /keys\.ops.*REWARD_GATEWAY_TEST_KEY is not set/)
 })
 

@@ -101,7 +101,10 @@ t.test('faults, policies and limits are options', async (t) => {
 t.test('a taken port is told as such', async (t) => {
   await running([], async ([url = '']) => {
     const io = { stdout: { write: () => {} }, signal: new AbortController().signal }
-    await t.rejects(command.run(['--port', new URL(url).port], io), { message: /cannot listen.*EADDRINUSE/ })
+    await t.rejects(command.run(['--port', new URL(url).port], io), {
+      code: 'RG_COMMAND_INVALID',
+      message: /cannot listen at 127\.0\.0\.1, port \d+: the port is in use/,
+    })
   })
 })
 

@@ -2,12 +2,14 @@ import assert from 'node:assert/strict'
 import t from 'tap'
 import { z } from 'zod'
 import {
+  BadSample,
   defineModelReward,
   defineRule,
   lastUserText,
   prompt,
   type Rule,
   type Sample,
+  steps,
   type Verdict,
 } from '../../src/contract/index.ts'
 import {
@@ -57,10 +59,10 @@ t.test('each broken promise is named', async (t) => {
   t.strictSame(paysHacks, ['more of the same: earns less than full'])
   const paysNothing = failures(rule(() => 1))
   t.ok(paysNothing.includes('malformed: earns less than full'))
-  t.ok(paysNothing.includes('zero: 1 is the low end of the range'))
+  t.ok(paysNothing.includes('zero: scored 1, and the range begins at 0'))
   t.match(failures(rule((response) => (response === 'good' ? 2 : 0))), ['full: 2 lies in the range'])
   t.match(failures(rule((response) => (response === 'good' ? 0.9 : 0))), [
-    'full: 0.9 is the high end of the range',
+    'full: scored 0.9, and the range ends at 1',
   ])
   t.match(failures(rule((response) => (response === 'good' ? 1 : null))), ['zero: applies'])
   let calls = 0
@@ -125,9 +127,9 @@ t.test('a judge that keeps its contract passes, and each broken promise is named
     judgeFailures(({ response }) => `Is this good? ${response}`, binary),
     ['the question: guards the response (put it into prompt`...`)'],
   )
-  t.strictSame(
+  t.match(
     judgeFailures(() => prompt`Is this good?`, binary),
-    ['the question: holds the response'],
+    ['the question: holds the response', /asks about something, but .* holds nothing of the row/],
   )
   t.strictSame(
     judgeFailures(() => 0, binary),
@@ -144,7 +146,7 @@ t.test('a judge that keeps its contract passes, and each broken promise is named
   t.strictSame(
     judgeFailures(guarded, (text) => (text === '1' ? 1 : null), { zero: '1' }),
     [
-      'zero: 1 is the low end of the range',
+      'zero: scored 1, and the range begins at 0',
       "the reply '0': is a verdict",
       "the reply '0': NaN lies in the range",
     ],
@@ -156,6 +158,74 @@ t.test('a judge that keeps its contract passes, and each broken promise is named
     'at least one unreadable answer is named',
   ])
   t.ok(judgeFailures(guarded, null).includes('rm_postprocess reads the answer'))
+})
+
+t.test('a judge that makes a text of messages or of an object is caught (M11)', async (t) => {
+  const caught: Readonly<Record<string, (sample: Sample) => ReturnType<typeof prompt> | string>> = {
+    'a template string': ({ prompt: asked, response }) => `Q: ${asked} A: ${response}`,
+    'a sum': ({ prompt: asked, response }) => `Q: ${String(asked)} A: ${response}`,
+    'a joined list': ({ prompt: asked, response }) =>
+      prompt`Q: ${typeof asked === 'string' ? asked : asked.map(String).join(' ')} A: ${response}`,
+    'a method of texts': ({ prompt: asked, response }) =>
+      prompt`Q: ${(asked as string).trim()} A: ${response}`,
+    'texts only': ({ prompt: asked, response }) =>
+      prompt`Q: ${typeof asked === 'string' ? asked : 'see above'} A: ${response}`,
+  }
+  for (const [name, ask] of Object.entries(caught)) {
+    const failed = judgeFailures(ask, binary).filter((title) => title.startsWith('a prompt of messages: '))
+    t.equal(failed.length, 1, `${name}: ${failed.join()}`)
+  }
+  const object = ({ response, extraInfo }: Sample) => prompt`Q: ${String(extraInfo)} A: ${response}`
+  t.match(judgeFailures(object, binary), [/^the question: asks about something, but .*\[object Object\]/])
+  const fine: Readonly<Record<string, (sample: Sample) => ReturnType<typeof prompt>>> = {
+    'the last question': (sample) => prompt`Q: ${lastUserText(sample)} A: ${sample.response}`,
+    'the messages': ({ prompt: asked, response }) => prompt`Q: ${asked} A: ${response}`,
+    'a refusal': ({ prompt: asked, response }) => {
+      if (typeof asked !== 'string') throw new BadSample('prompt: a text is needed')
+      return prompt`Q: ${asked} A: ${response}`
+    },
+  }
+  for (const [name, ask] of Object.entries(fine))
+    t.strictSame(judgeFailures(ask, binary, { asked: { prompt: 'Why?', response: 'So.' } }), [], name)
+})
+
+t.test('a question without a word in it is caught (M12)', async (t) => {
+  const wordless = ({ response }: Sample) => prompt`${response.slice(0, 0)}`
+  t.match(judgeFailures(wordless, binary), [/holds the response/, /asks about something, but .* has no text/])
+  const asks = (sample: Sample) => prompt`Q: ${lastUserText(sample)} A: ${sample.response}`
+  t.match(judgeFailures(asks, binary, { asked: { response: 'So.' } }), [
+    /asks about something, but prompt: it has no text/,
+  ])
+})
+
+t.test('step marks within a value are caught, marks between steps are not (M13)', async (t) => {
+  const failed: string[] = []
+  const runner: TestRunner = {
+    ok: (holds, title) => holds || failed.push(title),
+    strictSame: (found, wanted, title) =>
+      JSON.stringify(found) === JSON.stringify(wanted) || failed.push(title),
+  }
+  const judge = (ask: (texts: readonly string[]) => ReturnType<typeof prompt>) =>
+    defineModelReward({
+      ask: 'rewards',
+      truth: z.unknown(),
+      range: [0, 1],
+      rm_preprocess: ({ sample }) => ask(sample.response.split('\n\n')),
+      rm_postprocess: (values) => Math.min(...values),
+    })
+  const cases = { asked: { response: 'One.\n\nTwo.' }, full: [1, 1], zero: [0, 1] }
+  judgeContract(
+    runner,
+    judge((texts) => steps(texts, ' ки\n')),
+    cases,
+  )
+  t.strictSame(failed, [])
+  judgeContract(
+    runner,
+    judge((texts) => prompt`${texts.join('<extra_0>')}`),
+    cases,
+  )
+  t.match(failed, [/asks about something, but .*write steps\(texts, mark\)/])
 })
 
 t.test('a scalar model answers with numbers, and its range may have no ends', async (t) => {

@@ -10,6 +10,7 @@ import {
   definePairReward,
   defineRule,
   type Generation,
+  optional,
   prompt,
   type Row,
 } from '../../src/contract/index.ts'
@@ -177,3 +178,15 @@ export const runners = (
 ): TestRunner[] => [tap, assert]
 
 holds<Same<(typeof inferred)['kind'], 'rule'>>(true)
+
+export const asksMessages = defineModelReward({
+  ask: 'generate',
+  truth: z.unknown(),
+  range: [0, 1],
+  rm_preprocess: ({ sample }) => prompt`${sample.prompt} ${optional('')} ${1} ${true}`,
+  rm_postprocess: () => null,
+})
+// @ts-expect-error: nothing is no text
+export const missing = prompt`${undefined}`
+// @ts-expect-error: texts are joined by the author
+export const several = prompt`${['a', 'b']}`

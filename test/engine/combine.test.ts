@@ -1,5 +1,6 @@
 import t from 'tap'
-import { combine, lookupIn } from '../../src/engine/combine.ts'
+import { combine } from '../../src/engine/combine.ts'
+import { lookupIn } from '../../src/engine/influence.ts'
 import { rowOf } from '../../src/engine/step.ts'
 import type { Expression } from '../../src/plan/expression.ts'
 import type { Plan, PlanStep } from '../../src/plan/plan.ts'
@@ -34,8 +35,14 @@ const plan = (
   ops: readonly Op[],
   arithmetic: Plan['arithmetic'] = 'sound',
   formula: Expression<number> | null = null,
-): Pick<Plan, 'steps' | 'formula' | 'arithmetic'> => ({
-  steps: ops.map((op) => ({ op })) as unknown as Plan['steps'],
+): Pick<Plan, 'steps' | 'gate' | 'formula' | 'arithmetic'> => ({
+  steps: ops.map((op, at) => ({
+    name: 'abcdefgh'[at],
+    op,
+    after: [],
+    needs: [],
+  })) as unknown as Plan['steps'],
+  gate: null,
   formula,
   arithmetic,
 })

@@ -6,7 +6,7 @@ import type { Stage } from '../../src/functions/progress.ts'
 import { type FakeClock, fakeClock } from '../support/clock.ts'
 
 /** A pool of one executor, which does what the test says: `given` are the chunks that it was given, by name. */
-function pooled(clock: FakeClock = fakeClock()) {
+function pooled(clock: FakeClock = fakeClock(), depth: 1 | 2 = 1) {
   const given: string[] = []
   const ends: Record<string, string> = {}
   const restarts: string[] = []
@@ -21,6 +21,7 @@ function pooled(clock: FakeClock = fakeClock()) {
         run(chunk) {
           given.push(chunk.map(({ name }) => name).join(' '))
           size = chunk.length
+          return given.length
         },
         stage: () => stage,
         rest() {},
@@ -29,7 +30,7 @@ function pooled(clock: FakeClock = fakeClock()) {
     },
     executors: 1,
     chunk: { jobs: 256, workMs: 2, shares: 1, leastMs: 1 },
-    depth: 1,
+    depth,
     sampleTimeoutMs: 1000,
     loadTimeoutMs: 20_000,
     clock,
@@ -50,10 +51,10 @@ function pooled(clock: FakeClock = fakeClock()) {
     },
     /** The executor is at this job of its chunk. */
     at: (index: number, mark = index) => {
-      stage = { at: 'running', index, mark }
+      stage = { at: 'running', chunk: given.length, index, mark }
     },
     done: () => events.done({ results: Array(size).fill(result), ms: Array(size).fill(0.01) }),
-    dies: () => events.gone('it died'),
+    dies: () => events.gone('it died', false),
     turns: async () => {
       for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate)
     },
@@ -71,12 +72,9 @@ t.test(
     await turns()
     done()
     at(0)
-    t.strictSame(given, ['a killer b c', 'a', 'killer'])
+    t.strictSame(given, ['a killer b c', 'a b c', 'killer'])
     dies()
     await turns()
-    t.strictSame(ends, { a: 'done', killer: 'lost' })
-    done()
-    t.strictSame(given.slice(3), ['b c'])
     t.strictSame(ends, { a: 'done', killer: 'lost', b: 'done', c: 'done' })
     t.strictSame(restarts, ['killer crash', 'killer crash'])
   },
@@ -87,7 +85,7 @@ t.test('a time limit is that of one job, from when it is first seen to run', asy
   const { given, ends, restarts, run, at, done, turns } = pooled(clock)
   run('a', 'hangs', 'b')
   await turns()
-  clock.advance(5000)
+  clock.advance(1500)
   at(0)
   clock.advance(1000)
   at(1)
@@ -122,4 +120,37 @@ t.test('what waits has a limit', async (t) => {
   for (let i = 0; i < 65_536; i++) pool.run({ name: 'many', type: 'describe' }, () => {})
   run('one more')
   t.strictSame(ends, { 'one more': 'overloaded' })
+})
+
+t.test('a chunk whose results have not been read yet is not blamed for the one that runs now', async (t) => {
+  const clock = fakeClock()
+  const { ends, restarts, run, at, done, dies, turns } = pooled(clock, 2)
+  run('a')
+  await turns()
+  at(0, 1)
+  clock.advance(200)
+  run('b')
+  await turns()
+  // The executor is at the second chunk; this thread, blocked, has not read the results of the first.
+  at(0, 2)
+  clock.advance(900)
+  t.strictSame(ends, {}, 'a second has passed since the first chunk was seen, but not since the second was')
+  done()
+  t.strictSame(ends, { a: 'done' })
+  clock.advance(300)
+  t.strictSame(ends, { a: 'done', b: 'timeout' })
+  run('c')
+  await turns()
+  run('d')
+  await turns()
+  at(0, 4)
+  dies()
+  await turns()
+  done()
+  await turns()
+  at(0, 5)
+  dies()
+  await turns()
+  t.strictSame(ends, { a: 'done', b: 'timeout', c: 'done', d: 'lost' }, 'nor for its death')
+  t.strictSame(restarts, ['b timeout', 'd crash', 'd crash'])
 })

@@ -33,6 +33,17 @@ t.test('Python files in a folder of reward functions', { skip: withoutPython }, 
     })
     t.match(await host.describe('judge'), { kind: 'model', ask: 'generate', critique: false })
     t.strictSame(verl.range, [0, 1])
+    t.equal(verl.warning, undefined)
+    t.match(
+      (await host.bind('slow', {})).warning,
+      /^no range is declared/,
+      'a range is not left out silently (M39)',
+    )
+    t.equal(
+      (await host.bind('slow', { range: [null, null] })).warning,
+      undefined,
+      'one that is unlimited says so',
+    )
     t.strictSame((await host.bind('slow', {})).range, [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY])
     const problems = async (name: string, options: object) =>
       (await host.bind(name, options as never).catch((error) => error)).problems
@@ -60,7 +71,9 @@ t.test('Python files in a folder of reward functions', { skip: withoutPython }, 
   t.test('what it raises, prints and returns wrongly is a failure of its sample', async (t) => {
     const failures = async (response: string) => failureOf(await give(response))
     t.match(await failures('raise'), /^rule_error: score threw ValueError at verl_rule\.py:9$/)
-    t.ok(events.some((event) => event.type === 'threw' && /Traceback.*secret raise/s.test(event.error)))
+    t.ok(
+      events.some((event) => event.type === 'failed' && /Traceback.*secret raise/s.test(event.error ?? '')),
+    )
     t.match(await failures('exit'), /^rule_error: score threw SystemExit/)
     t.match(await failures('none'), /^rule_error: score: returned NoneType, not a number/)
     t.match(await failures('nan'), /^rule_error: score returned NaN/)

@@ -55,7 +55,11 @@ t.test('a verdict is a finite number in range, a score of known keys, or null', 
   t.match(said({ value: '1' }), /whose value is string/)
   t.match(said({ value: 1, reward: 2 }), /gave it another key/)
   t.match(said({ value: 1, parts: [1] }), /parts that are an array/)
-  t.match(said({ value: 1, parts: { b: 1 } }), /does not declare/)
+  t.match(
+    said({ value: 1, parts: { b: 1 } }),
+    /the part 'b', which its function does not declare: write its name into `parts: \[\.\.\.\]`/,
+    'the part and the remedy (M40)',
+  )
   t.match(said({ value: 1, parts: { a: Number.NaN } }), /the part a as NaN/)
   t.match(said({ value: 1, flags: [1] }), /a flag is text/)
   t.match(said({ value: 1, flags: Array(40).fill('x') }), /at most 32/)
@@ -176,9 +180,9 @@ t.test('a question has the shape of its ask', async (t) => {
 t.test('what depends on options is checked when they are bound', async (t) => {
   const odd = (parts: object) => ({ ...rule(1), ...parts }) as RewardFunction
   t.match(bind(odd({ range: () => [1, 0] }), '{}'), {
-    problems: [{ message: /needs `range: \[low, high\]`/ }],
+    problems: [{ message: /gives no \[low, high\] for these options/ }],
   })
-  t.match(bind(odd({ truth: () => 1 }), '{}'), { problems: [{ message: /needs `truth`, a zod schema/ }] })
+  t.match(bind(odd({ truth: () => 1 }), '{}'), { problems: [{ message: /gives no zod schema/ }] })
   t.match(bind(odd({ parts: () => null }), '{}'), { problems: [{ message: /threw TypeError/ }] })
   const reply = { choice: ['1', '0'] }
   const judge = defineModelReward({ ask: 'generate', reply, truth, range, rm_preprocess: () => 'q' })

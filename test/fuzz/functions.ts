@@ -155,7 +155,7 @@ export async function functionTargets(folder: string): Promise<{ targets: Target
 
 function judgeOf(fn: RewardFunction, parts: RowParts): ((text: string) => string | null) | null {
   try {
-    const built = row(fn as never, { response: '1', ...parts }) as never
+    const built = row(fn as never, { prompt: 'What is right?', response: '1', ...parts }) as never
     const options = fn.options.parse(parts.options ?? {})
     const [low, high] = fn.range(options)
     const wrong = (verdict: Verdict): string | null => {

@@ -2,6 +2,7 @@ import t from 'tap'
 import type { Policy } from '../../src/simulate/policies/policy.ts'
 import { fakeClock } from '../support/clock.ts'
 import { outcomesOf, resultOf, sampleOf, testGateway, testModel } from '../support/gateway.ts'
+import { probesOff } from '../support/models.ts'
 import { completion, scriptedServer } from '../support/scripted-server.ts'
 
 /** Is the number even? Draw n of `flips` says the opposite of draw n - 1; a critique quotes what it saw. */
@@ -181,8 +182,8 @@ t.test('steps ask their models', async (t) => {
 t.test(
   'answers that are ready wait for their group, and a step for its judge, as long as the config says',
   async (t) => {
-    const { config } = await testModel(t, 1, { policy: () => '1' })
-    const slow = await testModel(t, 1, { policy: () => '1' })
+    const { config } = await testModel(t, 1, { policy: () => '1' }, probesOff)
+    const slow = await testModel(t, 1, { policy: () => '1' }, probesOff)
     slow.servers[0]?.set({ kind: 'hang' })
     const clock = fakeClock()
     const calls: string[] = []

@@ -9,6 +9,7 @@ import type { Sample } from '../../src/sample/sample.ts'
 import type { Policy } from '../../src/simulate/policies/policy.ts'
 import { fakeClock } from '../support/clock.ts'
 import { outcomesOf, resultOf, sampleOf, testGateway, testModel } from '../support/gateway.ts'
+import { probesOff } from '../support/models.ts'
 import { seeded } from '../support/seeded.ts'
 
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
@@ -29,7 +30,7 @@ const turns = async (count = 50) => {
 }
 
 t.test('members of a group come in requests of their own', async (t) => {
-  const { servers, config } = await testModel(t, 1, { policy: larger }, { cache: 'never' })
+  const { servers, config } = await testModel(t, 1, { policy: larger }, { cache: 'never', ...probesOff })
   const clock = fakeClock()
   const models = { judge: config }
   const gateway = await testGateway(
@@ -74,21 +75,25 @@ t.test('members of a group come in requests of their own', async (t) => {
     }
   })
 
-  await t.test('a retry gets what the first try got, another answer does not', async (t) => {
-    const [first, second] = group('b', ['1', '2']) as [Sample, Sample]
-    const before = asked()
-    const sent = [send('held', [first]), send('held', [first]), send('held', [second])]
-    const [one, retried, two] = (await Promise.all(sent)).flat().map(resultOf)
-    t.equal(one, retried)
-    t.ok(Number(one) < 1 && Number(two) > 9)
-    const again = await results(send('held', [second]))
-    t.equal(asked() - before, 2, 'one comparison in both orders')
-    t.strictSame(again, [two])
-    const other = send('held', [{ ...second, response: '0' }])
-    await turns()
-    clock.advance(5001)
-    t.strictSame(await results(other), ['group_incomplete'], 'it belongs to the next group of that name')
-  })
+  await t.test(
+    'within a training step a retry gets what the first try got, another answer does not (M21)',
+    async (t) => {
+      const [first, second] = group('b', ['1', '2']) as [Sample, Sample]
+      const before = asked()
+      const step = { trainingStep: 3 }
+      const sent = [send('held', [first], step), send('held', [first], step), send('held', [second], step)]
+      const [one, retried, two] = (await Promise.all(sent)).flat().map(resultOf)
+      t.equal(one, retried)
+      t.ok(Number(one) < 1 && Number(two) > 9)
+      const again = await results(send('held', [second], step))
+      t.equal(asked() - before, 2, 'one comparison in both orders')
+      t.strictSame(again, [two])
+      const other = send('held', [{ ...second, response: '0' }], step)
+      await turns()
+      clock.advance(5001)
+      t.strictSame(await results(other), ['group_incomplete'], 'it belongs to the next group of that name')
+    },
+  )
 
   await t.test('answers of other runs and training steps are no siblings', async (t) => {
     for (const jobs of [
@@ -104,11 +109,12 @@ t.test('members of a group come in requests of their own', async (t) => {
 
   await t.test('what a group got is forgotten after the time that it would be waited for', async (t) => {
     const rows = group('h', ['1', '2'])
-    const [one] = (await Promise.all(rows.map((row) => send('held', [row])))).flat().map(resultOf)
+    const step = { trainingStep: 4 }
+    const [one] = (await Promise.all(rows.map((row) => send('held', [row], step)))).flat().map(resultOf)
     clock.advance(5000)
-    t.strictSame(await results(send('held', rows.slice(0, 1))), [one])
+    t.strictSame(await results(send('held', rows.slice(0, 1), step)), [one])
     clock.advance(1)
-    const late = send('held', rows.slice(0, 1))
+    const late = send('held', rows.slice(0, 1), step)
     await turns()
     clock.advance(5001)
     t.strictSame(await results(late), ['group_incomplete'])
@@ -131,15 +137,20 @@ t.test('members of a group come in requests of their own', async (t) => {
     servers[0]?.set()
   })
 
-  await t.test('an index that two answers claim has one', async (t) => {
+  await t.test('an index that two answers claim has one in a training step (M21)', async (t) => {
     const [first, second] = group('c', ['1', '2', '3']) as [Sample, Sample]
-    const waiting = send('held', [first])
+    const other = { ...second, group: first.group as object } as Sample
+    const step = { trainingStep: 5 }
+    const waiting = send('held', [first], step)
     await turns()
-    t.strictSame(await results(send('held', [{ ...second, group: first.group as object } as Sample])), [
-      'group_incomplete',
-    ])
+    t.strictSame(await results(send('held', [other], step)), ['group_incomplete'])
+    const without = [send('held', [first])]
+    await turns()
+    without.push(send('held', [other]))
+    await turns()
     clock.advance(5001)
     t.strictSame(await results(waiting), ['group_incomplete'])
+    t.strictSame((await Promise.all(without)).flat().map(resultOf), ['group_incomplete', 'group_incomplete'])
   })
 
   await t.test('when the time is over, too few have no number; those named by min are enough', async (t) => {
@@ -167,7 +178,7 @@ t.test('members of a group come in requests of their own', async (t) => {
       const hold = (count: number) =>
         group('h', ['1', '2', '3'])
           .slice(0, count)
-          .map((row) => send('unsaid', [row], { holdsGroups: true }))
+          .map((row) => send('unsaid', [row], { holdsGroups: true, trainingStep: 6 }))
       const whole = (await Promise.all(hold(3))).flat().map(resultOf)
       t.ok(whole.every((value) => typeof value === 'number'))
       const sent = hold(2).map((one) => one.then(([outcome]) => resultOf(outcome)))

@@ -75,6 +75,8 @@ t.test('groups are judged by pairs and by lists', async (t) => {
     lists: { models, steps: [{ ...list, votes: { n: 3, aggregate: 'median' }, on_unreadable: 50 }] },
     some: { models, group: { min: 2 }, steps: [duel] },
     rank: { steps: [rank] },
+    rule: { steps: [rule] },
+    meant: { steps: [rule], on_invalid: { group_mean: -7 } },
     soft: { models, steps: [{ ...duel, soft: true, pairs: { aggregate: 'mean_wins' } }] },
   })
   const asked = () => servers.reduce((sum, one) => sum + one.stats().sequences.finished, 0)
@@ -165,6 +167,73 @@ t.test('groups are judged by pairs and by lists', async (t) => {
     const bad = group('x', ['1 Exactly', '2', '3 Exactly'])
     const spoilt = bad.map((row, index) => (index === 1 ? { ...row, groundTruth: 7 } : row))
     t.strictSame(await results('wins', spoilt), [0, 'bad_sample', 10], "a row's bad truth is its own")
+  })
+
+  await t.test('answers to different problems are never compared (M20)', async (t) => {
+    const before = asked()
+    const bare = (prompt: Sample['prompt'], truth: string, answer: string): Sample =>
+      sampleOf(answer, { id: `${truth}/${answer}`, prompt, groundTruth: truth })
+    const system = { role: 'system', content: 'Be short.' }
+    for (const prompt of [
+      '',
+      ' \n\t\u00a0\u200b',
+      [],
+      [{ role: 'user', content: ' ' }],
+      [system, { role: 'user', content: '' }],
+    ]) {
+      const rows = ['1', '2', '3', '4'].map((answer) => bare(prompt, `t${answer}`, answer))
+      for (const reward of ['duel', 'list', 'rank']) {
+        const outcomes = await outcomesOf(gateway, reward, rows)
+        t.strictSame(
+          outcomes.map(resultOf),
+          Array(4).fill('bad_sample'),
+          `${reward}: ${JSON.stringify(prompt)}`,
+        )
+        t.match(outcomes[0], { failure: { detail: /send group_id, or a prompt/, retryable: false } })
+      }
+      t.strictSame(
+        await results('rule', rows),
+        [1, 2, -1, -1].map((value) => (value < 0 ? 'rule_error' : value)),
+        'a reward that compares nothing needs neither',
+      )
+      const named = rows.map((row, index) => ({ ...row, group: { id: 'one', index } }))
+      t.notOk((await results('duel', named)).includes('bad_sample'), 'a group_id is enough')
+    }
+    const half = asked()
+    t.ok(half > before)
+    const [a, b] = ['x', 'y'].map((truth) =>
+      ['1', '2'].map((answer) => bare('what is it?', truth, `${answer} Exactly ${truth}`)),
+    )
+    const mixed = await results('duel', [...(a ?? []), ...(b ?? [])])
+    t.strictSame(mixed, [...(await results('duel', a ?? [])), ...(await results('duel', b ?? []))])
+    t.equal(asked() - half, 2 * 2 * 2, 'each pair of one problem, in both orders, twice')
+    const only = await outcomesOf(gateway, 'duel', [bare('q', 'x', '1'), bare('q', 'y', '2')])
+    t.strictSame(only.map(resultOf), ['group_incomplete', 'group_incomplete'])
+    t.strictSame(
+      await results('duel', [bare([system], 'x', '1'), bare([system], 'x', '2')]).then((all) =>
+        all.every((one) => typeof one === 'number'),
+      ),
+      true,
+      'a system prompt alone is a prompt',
+    )
+  })
+
+  await t.test('the mean of a group that stands in for a reward is that of one problem (M20)', async (t) => {
+    const rows = ['1', '2', 'throw'].map((answer) => sampleOf(answer, { id: answer, prompt: '' }))
+    const [, , none] = await outcomesOf(gateway, 'meant', rows)
+    t.match(none, { valid: false, substitute: -7 }, 'without a prompt nothing is a sibling')
+    const [, , some] = await outcomesOf(
+      gateway,
+      'meant',
+      rows.map((row) => ({ ...row, prompt: 'q' })),
+    )
+    t.match(some, { valid: false, substitute: 1.5 })
+    const [, , other] = await outcomesOf(
+      gateway,
+      'meant',
+      rows.map((row, at) => ({ ...row, prompt: 'q', groundTruth: at })),
+    )
+    t.match(other, { valid: false, substitute: -7 })
   })
 
   await t.test('a group that is not whole has no number', async (t) => {

@@ -249,6 +249,7 @@ t.test(
     const settings = {
       functions: {
         folders: ['/f'],
+        memory_mb: 1024,
         timeout_s: 5,
         python: { command: 'python3', processes: 1, memory_mb: 64 },
       },

@@ -1,11 +1,8 @@
 import { request } from 'node:http'
 import { connect } from 'node:net'
-import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
-import { fastify } from 'fastify'
 import t from 'tap'
 import { createApp } from '../../src/http/app.ts'
-import { admitBodies } from '../../src/http/body-admission.ts'
 import { openMetrics } from '../../src/telemetry/metrics/metrics.ts'
 import { testApp } from '../support/app.ts'
 import { testGateway } from '../support/gateway.ts'
@@ -77,7 +74,7 @@ t.test('a gateway over HTTP', async (t) => {
         JSON.stringify({ reward: 'one', samples: [{ response: 'x'.repeat(5000) }] }),
         413,
         'RG_REQUEST_TOO_LARGE',
-        /large/,
+        /longer than limits\.max_body_bytes/,
       ],
     ]
     for (const [payload, status, code, message] of cases) {
@@ -190,6 +187,19 @@ t.test('a gateway over HTTP', async (t) => {
     })
     const docs = await app.inject('/docs/')
     t.equal(docs.statusCode, 200)
+    // A browser that is asked for https finds nothing where the gateway is reached over http by a name.
+    t.notMatch(
+      docs.headers['content-security-policy'],
+      /upgrade-insecure-requests|https?:/,
+      'the page loads (M44)',
+    )
+    for (const piece of [
+      "default-src 'self'",
+      "object-src 'none'",
+      "frame-ancestors 'none'",
+      "script-src 'self'",
+    ])
+      t.ok(String(docs.headers['content-security-policy']).includes(piece), piece)
     t.match(docs.headers, { 'x-content-type-options': 'nosniff', 'content-security-policy': /'self'/ })
     t.match((await app.inject('/nowhere')).headers, { 'x-content-type-options': 'nosniff' })
   })
@@ -248,32 +258,56 @@ t.test('a client that sends too much or too slowly costs the others nothing', as
   })
 })
 
-t.test('a body of unknown length counts as the longest, and so does a packed one', async (t) => {
-  const app = fastify()
+t.test('a packed body, or one of unknown length, counts with what it unpacks to, as it comes', async (t) => {
+  const gateway = await testGateway(t, {
+    gateway: { limits: { max_bodies_bytes: 100_000 } },
+    one: { steps: [rule] },
+  })
+  const app = await createApp({
+    gateway,
+    metrics: openMetrics({ version: 'test', inFlight: () => 0 }),
+    bodyLimit: 1 << 20,
+  })
   t.teardown(() => app.close())
-  admitBodies(app, { each: 1000, all: () => 1024 })
-  const held: (() => void)[] = []
-  app.post('/', () => new Promise((resolve) => held.push(() => resolve('read'))))
-  const post = (headers: Record<string, string> = {}, payload: string | Readable = 'x'.repeat(30)) =>
-    app.inject({ method: 'POST', url: '/', headers: { 'content-type': 'text/plain', ...headers }, payload })
+  const origin = await app.listen({ port: 0, host: '127.0.0.1' })
+  const body = (length: number) =>
+    JSON.stringify({ reward: 'one', samples: [{ response: '1', extra_info: { a: 'x'.repeat(length) } }] })
+  const post = (text: Buffer | string, headers: Record<string, string> = {}) =>
+    new Promise<{ status: number; text: string }>((resolve, reject) => {
+      const call = request(
+        `${origin}/v1/score`,
+        { method: 'POST', headers: { 'content-type': 'application/json', ...headers } },
+        async (reply) => {
+          let answer = ''
+          for await (const chunk of reply) answer += chunk
+          resolve({ status: reply.statusCode ?? 0, text: answer })
+        },
+      )
+      call.on('error', reject)
+      call.end(text)
+    })
   const packed = { 'content-encoding': 'gzip' }
-  const streamed = { 'transfer-encoding': 'chunked' }
-  for (const first of [
-    () => post(packed),
-    () => post(streamed, Readable.from(['x'])),
-    () => post({}, 'x'.repeat(995)),
-  ]) {
-    const answer = first()
-    while (held.length < 1) await new Promise(setImmediate)
-    t.match((await post()).json(), { code: 'RG_OVERLOADED' })
-    held.pop()?.()
-    t.equal((await answer).statusCode, 200)
-    const next = post({ 'content-encoding': 'identity' })
-    while (held.length < 1) await new Promise(setImmediate)
-    const beside = post()
-    while (held.length < 2) await new Promise(setImmediate)
-    for (const reply of held.splice(0)) reply()
-    t.equal((await next).statusCode, 200)
-    t.equal((await beside).statusCode, 200, 'two that fit')
+  const chunked = { 'transfer-encoding': 'chunked' }
+  for (const [name, send] of [
+    ['as it is', (length: number) => post(body(length))],
+    ['packed', (length: number) => post(gzipSync(body(length)), packed)],
+    ['chunked', (length: number) => post(body(length), chunked)],
+    ['packed and chunked', (length: number) => post(gzipSync(body(length)), { ...packed, ...chunked })],
+  ] as const) {
+    t.match(await send(300_000), { status: 413, text: /RG_REQUEST_TOO_LARGE/ }, `${name}: never fits`)
+    t.match(await send(60_000), { status: 200 }, `${name}: fits alone`)
+    const held = request(`${origin}/v1/score`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'content-length': 60_000 },
+    })
+    held.on('error', () => {})
+    held.write('{')
+    let refused = await send(60_000)
+    while (refused.status === 200) refused = await send(60_000)
+    t.match(refused, { status: 429, text: /RG_OVERLOADED/ }, `${name}: does not fit beside another`)
+    t.match(await send(1000), { status: 200 }, `${name}: a small one does`)
+    held.destroy()
+    let accepted = await send(60_000)
+    while (accepted.status !== 200) accepted = await send(60_000)
   }
 })

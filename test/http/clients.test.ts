@@ -11,7 +11,7 @@ import { openMetrics } from '../../src/telemetry/metrics/metrics.ts'
 import { fakeClock } from '../support/clock.ts'
 import { testGateway } from '../support/gateway.ts'
 
-const limits = { keepMs: 1000, maxEntries: 3, maxCharacters: 10_000 }
+const limits = { keepMs: 1000, maxEntries: 3, maxBytes: 10_000 }
 const scored = (reward: number): Scored => ({
   version: 'v',
   outcomes: [{ id: '0', terms: [], flags: [], valid: true, reward }],

@@ -107,6 +107,9 @@ t.test('keys say who may do what, and how much of it', async (t) => {
     t.equal(await status(null, completions), 401)
     t.equal(await status(keyOf('trainer'), completions), 404)
     t.match((await app.inject('/v1/models')).json(), { error: { type: 'authentication_error' } })
+    for (const name of ['viewer', 'trainer', 'ops'])
+      for (const url of ['/v1/models', '/v1/models/judge'])
+        t.equal(await status(keyOf(name), { url }), 200, `${name} sees ${url}, whatever it may do (M47)`)
     t.match((await app.inject(scoring)).json(), { error: { code: 'RG_UNAUTHORIZED' } })
   })
 
@@ -214,9 +217,11 @@ t.test('keys that cannot be used are told of together, before anything listens',
   const metrics = openMetrics({ version: 'test', inFlight: () => 0 })
   await t.rejects(createApp({ gateway, metrics, bodyLimit: 1 << 20 }), {
     code: 'RG_CONFIG_INVALID',
-    problems: [/ABSENT is not set/, /at least 16/, /no key/, /ENOENT/, /same key/].map((message) => ({
-      message,
-    })),
+    problems: [/ABSENT is not set/, /at least 16/, /no key/, /none: does not exist/, /same key/].map(
+      (message) => ({
+        message,
+      }),
+    ),
   })
   const both = testGateway(t, { gateway: { keys: { a: { env: 'A', file: 'b' } } } })
   await t.rejects(both, { code: 'RG_CONFIG_INVALID', problems: [{ message: /one of env and file/ }] })

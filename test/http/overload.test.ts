@@ -123,7 +123,7 @@ t.test('where more comes than judges can do, it is refused at once', async (t) =
     const waiting = await fill(line, 22, 20)
     const refused = await score(`${line}-hurried`)
     t.equal(refused.statusCode, 429)
-    t.equal(refused.headers['retry-after'], '5', '5 s in line, of which 0.9 may be')
+    t.equal(refused.headers['retry-after'], '6', 'an answer in 5.75 s, of which 0.72 may be')
     const patient = score(line)
     const scored = Promise.all([...waiting, patient])
     await finish(line, scored)

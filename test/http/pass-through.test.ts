@@ -11,8 +11,10 @@ import {
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
 import { createApp } from '../../src/http/app.ts'
+import { ListenerGuard } from '../../src/listener-guard.ts'
 import { openMetrics } from '../../src/telemetry/metrics/metrics.ts'
 import { openTracing } from '../../src/tracing/open-tracing.ts'
+import { fakeClock } from '../support/clock.ts'
 import { testGateway } from '../support/gateway.ts'
 import { completion, json, scriptedServer } from '../support/scripted-server.ts'
 import { startFleet } from '../support/simulated.ts'
@@ -185,7 +187,7 @@ t.test('the pools are one OpenAI-compatible endpoint', async (t) => {
 t.test(
   'without an SDK nothing is recorded, and a trace is handed on to model servers as it came',
   async (t) => {
-    t.equal(openTracing(), null)
+    t.equal(openTracing(new ListenerGuard(fakeClock())), null)
     const app = await appOf()
     const state = 'vendor=a,other=b'
     const { results } = (await score(app, '1', { traceparent: sampled, tracestate: state })).json()

@@ -7,6 +7,7 @@ import { openMetrics } from '../../src/telemetry/metrics/metrics.ts'
 import { openTruths } from '../../src/wire/truths.ts'
 import { cpuMs } from '../support/cpu.ts'
 import { testGateway } from '../support/gateway.ts'
+import { turnsOf } from '../support/turns.ts'
 
 const silent = {
   model: 'judge',
@@ -98,7 +99,7 @@ t.test('the answer comes within the deadline, and says that the sample is invali
     status: 502,
     body: { error: { problems: [{ message: /^(?:deadline|judge_unreachable)/ }] } },
   })
-  t.strictSame(slime?.body, { q: 0, q_scored: 0, invalid: 1, score: 0.5 })
+  t.strictSame(slime?.body, { q: null, q_scored: 0, invalid: 1, score: 0.5 })
   t.match(masked?.body, { mask_sample: true, failure_kind: /^(?:transport_timeout|judge_failed)$/ })
 })
 
@@ -126,6 +127,18 @@ t.test('a reload reads truths again, and keeps the old ones where the new cannot
   t.equal(await score(), 0)
 })
 
+t.test('truths are read while the gateway answers other requests', async (t) => {
+  const lines = Array.from({ length: 60_000 }, (_, row) =>
+    JSON.stringify({ prompt: `Question ${row}?`, ground_truth: `${row}` }),
+  )
+  const path = join(t.testdir({ 'many.jsonl': lines.join('\n') }), 'many.jsonl')
+  const { ms } = await turnsOf(100, async () => {
+    const truths = await openTruths(path)
+    t.match(truths.find('Question 59999?'), { groundTruth: '59999' })
+  })
+  t.ok(ms < 100, `${ms.toFixed()} ms at a time`)
+})
+
 t.test('mistakes of a truths file are told by line', async (t) => {
   const lines = [
     '{',
@@ -138,7 +151,7 @@ t.test('mistakes of a truths file are told by line', async (t) => {
   ]
   const path = join(t.testdir({ 'bad.jsonl': lines.join('\n'), 'empty.jsonl': '\n' }), 'bad.jsonl')
   try {
-    openTruths(path)
+    await openTruths(path)
     t.fail('must throw')
   } catch (error) {
     const { code, problems } = error as { code: string; problems: { path: string; message: string }[] }
@@ -149,8 +162,8 @@ t.test('mistakes of a truths file are told by line', async (t) => {
     )
     t.match(problems.at(-1)?.message, /line 6 has another truth/)
   }
-  t.throws(() => openTruths(path.replace('bad', 'empty')), { code: 'RG_CONFIG_INVALID' })
-  t.throws(() => openTruths(path.replace('bad', 'none')), { code: 'RG_CONFIG_INVALID' })
+  await t.rejects(openTruths(path.replace('bad', 'empty')), { code: 'RG_CONFIG_INVALID' })
+  await t.rejects(openTruths(path.replace('bad', 'none')), { code: 'RG_CONFIG_INVALID' })
 })
 
 t.test('columns of judge prompts become prompts of steps', async (t) => {

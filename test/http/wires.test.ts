@@ -28,8 +28,11 @@ const post = async (url: string, payload: object | string) => {
   const headers = { 'content-type': 'application/json' }
   const response = await app.inject({ method: 'POST', url: `/wire/${url}`, headers, payload: text })
   t.match(response.headers['content-type'], /^application\/json/, url)
-  t.notMatch(response.body, /NaN|Infinity/)
-  return { status: response.statusCode, body: response.json() }
+  // What Python's json reads: OpenRLHF's logs hold NaN where there is no number.
+  if (!url.startsWith('openrlhf')) t.notMatch(response.body, /NaN/)
+  t.notMatch(response.body, /Infinity/)
+  const strict = response.body.replaceAll(/(?<=[[,])NaN(?=[\],])/g, '"NaN"')
+  return { status: response.statusCode, body: JSON.parse(strict) }
 }
 
 const chat = (prompt: string, response: string) =>
@@ -59,30 +62,36 @@ t.test('OpenRLHF: lists of rewards and of logs with constant keys', async (t) =>
   })
 })
 
-t.test('a format without a word for invalid gets the named number with a mark, or an error', async (t) => {
-  const query = [chat('a', 'throw')]
-  t.match(await post('openrlhf/one', { query }), refused)
-  t.strictSame((await post('openrlhf/lenient', { query })).body, {
-    rewards: [-1],
-    extra_logs: { rule: [0], rule_scored: [0], invalid: [1] },
-  })
-  const sent = { prompt: 'a', response: 'throw', label: null }
-  t.match(await post('slime/one', sent), refused)
-  t.equal((await post('slime/lenient', sent)).body, -1)
-  t.strictSame((await post('slime/lenient?shape=dict', sent)).body, {
-    rule: 0,
-    rule_scored: 0,
-    invalid: 1,
-    score: -1,
-  })
-  t.match(
-    await post('llama-factory/one', { model: 'm', messages: [chat('a', '1'), chat('a', 'throw')] }),
-    refused,
-  )
-  t.match(await post('open-instruct/one', { program: 'throw', tests: [] }), refused)
-  t.match(await post('azure/lenient', { sample: { output_text: 'throw' }, item: {}, trace_id: 't' }), refused)
-  t.match(await post('eval-protocol/one', { messages: [{ role: 'assistant', content: 'throw' }] }), refused)
-})
+t.test(
+  'a format without a word for invalid gets the named number with a mark, or an error (M38)',
+  async (t) => {
+    const query = [chat('a', 'throw')]
+    t.match(await post('openrlhf/one', { query }), refused)
+    t.strictSame((await post('openrlhf/lenient', { query })).body, {
+      rewards: [-1],
+      extra_logs: { rule: ['NaN'], rule_scored: [0], invalid: [1] },
+    })
+    const sent = { prompt: 'a', response: 'throw', label: null }
+    t.match(await post('slime/one', sent), refused)
+    t.equal((await post('slime/lenient', sent)).body, -1)
+    t.strictSame((await post('slime/lenient?shape=dict', sent)).body, {
+      rule: null,
+      rule_scored: 0,
+      invalid: 1,
+      score: -1,
+    })
+    t.match(
+      await post('llama-factory/one', { model: 'm', messages: [chat('a', '1'), chat('a', 'throw')] }),
+      refused,
+    )
+    t.match(await post('open-instruct/one', { program: 'throw', tests: [] }), refused)
+    t.match(
+      await post('azure/lenient', { sample: { output_text: 'throw' }, item: {}, trace_id: 't' }),
+      refused,
+    )
+    t.match(await post('eval-protocol/one', { messages: [{ role: 'assistant', content: 'throw' }] }), refused)
+  },
+)
 
 t.test('slime: the body is the reward, or an object for --reward-key', async (t) => {
   const sent = { prompt: [{ role: 'user', content: '2 - 1?' }], response: '1', label: '1' }

@@ -63,14 +63,17 @@ t.test('scalar scores and embeddings are read in the order of what was asked', a
         : {
             model: 'm',
             data: [
-              { index: 1, embedding: [2] },
+              { index: 1, embedding: [2, 0] },
               { index: 0, embedding: [1, 0] },
             ],
           },
   ])
   t.equal((await ask('a', { ask: 'classify' })).answer, -1.5 as never)
   t.equal((await ask([{ role: 'user', content: 'a' }], { ask: 'classify' })).answer, -1.5 as never)
-  t.strictSame((await ask(['a', 'b'] as never, { ask: 'embed' })).answer, [[1, 0], [2]] as never)
+  t.strictSame((await ask(['a', 'b'] as never, { ask: 'embed' })).answer, [
+    [1, 0],
+    [2, 0],
+  ] as never)
   t.strictSame(
     server.seen.map(({ path, body }) => [path, body]),
     [

@@ -53,12 +53,29 @@ export const brokenReplies: readonly {
       { ...good, choices: ['Yes'] },
       '',
       '{"model":"m","choices":[{"text":NaN,"finish_reason":"stop"}]}',
+      { ...good, choices: [{ text: 'Ye', finish_reason: 'error' }] },
+      { ...good, choices: [{ text: 'Yes', finish_reason: 'a word of next year' }] },
+      { ...good, choices: [{ index: 5, ...good.choices[0] }] },
+      { ...good, choices: [{ index: '0', ...good.choices[0] }] },
+      { ...good, choices: [{ ...good.choices[0], error: { message: 'no' } }] },
+      { ...good, error: 'boom' },
+      { ...good, error: {} },
+      { ...good, error: 500 },
+      { ...good, object: 'error' },
+      '{"model":"m","choices":[{"text":"No","text":"Yes","finish_reason":"stop"}]}',
+      '{"model":"m","choices":[{"te\\u0078t":"No", "text" : "Yes","finish_reason":"stop"}]}',
+      '{"model":"m","choices":[],"choices":[{"text":"Yes","finish_reason":"stop"}]}',
+      '{"model":"m","model":"m","choices":[{"text":"\\":\\\\","finish_reason":"stop"}]}',
       // Logprobs that do not fit their tokens.
       ...[
         { tokens: ['a'], token_logprobs: [] },
         { tokens: ['a'], token_logprobs: [null] },
         { tokens: [1], token_logprobs: [0] },
         { tokens: ['a'], token_logprobs: [-1], top_logprobs: [{ a: null }] },
+        // No logarithms of probabilities: logits, or more than all.
+        { tokens: ['a'], token_logprobs: [5] },
+        { tokens: ['a'], token_logprobs: [-1], top_logprobs: [{ a: 5 }] },
+        { tokens: ['a'], token_logprobs: [-1], top_logprobs: [{ a: -0.1, b: -0.1 }] },
       ].map((logprobs) => ({ model: 'm', choices: [{ text: 'a', finish_reason: 'stop', logprobs }] })),
     ],
   },
@@ -66,10 +83,21 @@ export const brokenReplies: readonly {
     backend: 'vllm',
     ask: 'generate',
     isChat: true,
-    bodies: [[1], [{ token: 'a' }], [{ token: 'a', logprob: 0, top_logprobs: [1] }]].map((content) => ({
-      model: 'm',
-      choices: [{ message: { content: 'a' }, finish_reason: 'stop', logprobs: { content } }],
-    })),
+    bodies: [
+      ...[
+        [1],
+        [{ token: 'a' }],
+        [{ token: 'a', logprob: 0, top_logprobs: [1] }],
+        [{ token: 'a', logprob: 5, top_logprobs: [] }],
+        [{ token: 'a', logprob: -1, top_logprobs: [{ token: 'a', logprob: 5 }] }],
+        [{ token: 'a', logprob: -1, top_logprobs: Array(50).fill({ token: 'a', logprob: -9 }) }],
+        [{ token: 'a', logprob: -1, top_logprobs: ['a', 'b', 'c'].map((token) => ({ token, logprob: -1 })) }],
+      ].map((content) => ({
+        model: 'm',
+        choices: [{ message: { content: 'a' }, finish_reason: 'stop', logprobs: { content } }],
+      })),
+      '{"model":"m","choices":[{"message":{"content":"0"},"message":{"content":"1"},"finish_reason":"stop"}]}',
+    ],
   },
   {
     backend: 'vllm',
@@ -77,6 +105,7 @@ export const brokenReplies: readonly {
     bodies: [
       ...[[], '1', [null]].map((probs) => ({ model: 'm', data: [{ index: 0, probs }] })),
       '{"model":"m","data":[{"index":0,"probs":[1e999]}]}',
+      { model: 'm', data: [{ index: 0, num_classes: 3, probs: [0.5] }] },
       { model: 'm', data: [] },
       { model: 'm', data: [{ index: 1, probs: [1] }] },
       { model: 'm', data: [{ index: 'a', probs: [1] }] },
@@ -94,6 +123,22 @@ export const brokenReplies: readonly {
       { text: 1, meta_info: {} },
       { text: 'a', meta_info: { finish_reason: null } },
       { text: 'a', meta_info: { finish_reason: { type: 'abort' } } },
+      { text: 'a', meta_info: { finish_reason: { type: 'error' } } },
+      { text: 'a', meta_info: { finish_reason: { type: 'stop' } }, error: 'boom' },
+      { text: 'a', meta_info: { finish_reason: { type: 'stop' }, output_token_logprobs: [[1, 1, 'a']] } },
+      {
+        text: 'a',
+        meta_info: {
+          finish_reason: { type: 'stop' },
+          output_token_logprobs: [[-1, 1, 'a']],
+          output_top_logprobs: [
+            [
+              [-2, 1, 'a'],
+              [-2, 1, 'a'],
+            ],
+          ],
+        },
+      },
       { text: 'a', meta_info: { finish_reason: { type: 'stop' }, output_token_logprobs: [[null, 1, 'a']] } },
       { text: 'a', meta_info: { finish_reason: { type: 'stop' }, output_token_logprobs: [3] } },
     ],
@@ -108,6 +153,7 @@ export const brokenReplies: readonly {
       [{ embedding: [] }],
       [{ embedding: [null] }],
       [{ embedding: [1] }, { embedding: [2] }],
+      [{ embedding: [1], meta_info: { finish_reason: { type: 'abort' } } }],
     ],
   },
 ]

@@ -173,6 +173,29 @@ t.test('Retry-After is honoured', async (t) => {
   t.equal((await asked).attempts, 2)
 })
 
+t.test('a short Retry-After does not end a long rest', async (t) => {
+  const clock = fakeClock()
+  const waits = ['60', '1', '0']
+  const { ask, models, server } = await judge(
+    t,
+    [
+      (_seen, response) =>
+        void setImmediate(() => response.writeHead(503, { 'retry-after': waits.shift() ?? '' }).end()),
+    ],
+    { retry: { max: 0 } },
+    { clock },
+  )
+  const failed = [1, 2, 3].map((at) => failureOf(ask(`q${at}`)))
+  for (const one of await Promise.all(failed)) t.match(one, { kind: 'overloaded' })
+  server.script = yes
+  const after = ask('after', { deadline: 100_000 })
+  clock.advance(59_999)
+  await until(() => models.snapshot()[0]?.waiting === 1)
+  t.equal(server.seen.length, 3)
+  clock.advance(1)
+  t.equal((await after).answer.text, 'Yes')
+})
+
 t.test('a spent retry budget ends the storm', async (t) => {
   const denied: string[] = []
   const { ask, server, servers } = await judge(

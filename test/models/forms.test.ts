@@ -140,7 +140,7 @@ t.test('the probability of a label is that of the tokens that begin it', async (
     const alternatives = top.map(([token, share]) => ({ token, logprob: Math.log(share) }))
     server.script = (seen) =>
       completion(seen, 'x', {
-        logprobs: { content: [{ token: 'x', logprob: -1, top_logprobs: alternatives }] },
+        logprobs: { content: [{ token: 'x', logprob: -9, top_logprobs: alternatives }] },
       })
     const input = { question: chat(String(server.seen.length)), labels }
     return ask(input as never, { ask: 'choose' }).then(

@@ -5,7 +5,7 @@ import type { ModelConfig } from '../../src/models/model-config.ts'
 import { openModels } from '../../src/models/open-models.ts'
 import { type SimulatedServer, startSimulatedServer } from '../../src/simulate/index.ts'
 import { fakeClock } from '../support/clock.ts'
-import { configOf, failureOf, question, until } from '../support/models.ts'
+import { configOf, failureOf, probesOff, question, until } from '../support/models.ts'
 import { completion, json, scriptedServer } from '../support/scripted-server.ts'
 
 /** A group of models, each with instances of its own; watches that no two models are ever awake together. */
@@ -113,7 +113,7 @@ async function pair(t: Test, more: object = {}) {
   const refuses = new Set<string>()
   const servers = await Promise.all(['a', 'b'].map(serverOf))
   const configs = servers.map(({ url }) =>
-    configOf([url], { gpu_group: 'gpu', lifecycle: more, retry: { max: 0 } }),
+    configOf([url], { gpu_group: 'gpu', lifecycle: more, retry: { max: 0 }, ...probesOff }),
   )
   const models = openModels({ a: configs[0] as ModelConfig, b: configs[1] as ModelConfig }, { clock })
   t.teardown(async () => {

@@ -6,7 +6,7 @@ import type { AskRequest } from '../../src/models/models.ts'
 import { openModels } from '../../src/models/open-models.ts'
 import { worthwhile } from '../../src/models/slowness.ts'
 import { fakeClock } from '../support/clock.ts'
-import { configOf, judge, question, until } from '../support/models.ts'
+import { configOf, judge, probesOff, question, until } from '../support/models.ts'
 import {
   completion,
   hang,
@@ -147,7 +147,7 @@ t.test('an answer that comes together with the place of its second call leaves n
   const slow: Script = (seen, response) =>
     void held.set(seen.body.prompt, () => json(response, completion(seen, 'Yes')))
   const begun: number[] = []
-  const ownOf = (urls: string[]) => configOf(urls, { hedge: { budget: 0.5 }, max_in_flight: 1 })
+  const ownOf = (urls: string[]) => configOf(urls, { hedge: { budget: 0.5 }, max_in_flight: 1, ...probesOff })
   const servers = await Promise.all([yes, yes, hang].map((script) => scriptedServer(script)))
   const [one, two, three] = servers as [ScriptedServer, ScriptedServer, ScriptedServer]
   const models = openModels(

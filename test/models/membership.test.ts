@@ -131,6 +131,22 @@ t.test('an instance that comes back while it drains stays', async (t) => {
   await asked
 })
 
+t.test('an instance that is removed, added and removed at once still finishes its calls', async (t) => {
+  const { held, hold } = holding()
+  const { ask, models, server } = await judge(t, [hold], { allow: ['http://127.0.0.1:*'] })
+  const asked = ask('q')
+  await server.saw(1)
+  const removed = [models.removeInstance('judge', server.url)]
+  models.addInstance('judge', server.url)
+  removed.push(models.removeInstance('judge', server.url))
+  for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate)
+  t.match(models.snapshot()[0]?.instances, [{ state: 'draining', inFlight: 1 }])
+  held.shift()?.()
+  t.equal((await asked).answer.text, 'Yes')
+  await Promise.all(removed)
+  t.strictSame(models.snapshot()[0]?.instances, [])
+})
+
 t.test('a file of addresses is followed; a broken one changes nothing', async (t) => {
   t.strictSame(readAddresses(' ["http://a", "http://b"] '), ['http://a', 'http://b'])
   t.strictSame(readAddresses('# all\nhttp://a # first\n\nhttp://b\n'), ['http://a', 'http://b'])

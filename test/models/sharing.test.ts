@@ -122,8 +122,8 @@ t.test('a kept answer is that of the same weights, asked in the same way', async
   t.strictSame(await asked('classify', { ...second, revision: 'b' }), [0.75, 'call'])
   t.strictSame(await asked('rewards', { rewards: { column: 0 } }), [[0.25], 'call'])
   t.strictSame(await asked('rewards', { rewards: { column: 1 } }), [[0.75], 'call'])
-  const top_logprobs = [{ token: 'A', logprob: Math.log(0.5) }]
-  const logprobs = { content: [{ token: 'A', logprob: -1, top_logprobs }] }
+  const said = { token: 'A', logprob: Math.log(0.999) }
+  const logprobs = { content: [{ ...said, top_logprobs: [said] }] }
   server.script = (seen) => completion(seen, 'A', { logprobs })
   t.match(await asked('choose', {}), [{ A: 1 }, 'call'])
   t.match(await asked('choose', {}), [{ A: 1 }, 'cache'])

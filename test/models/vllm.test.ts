@@ -3,7 +3,7 @@ import { systemClock } from '../../src/clock.ts'
 import type { AskError, AskRequest } from '../../src/models/models.ts'
 import { openModels } from '../../src/models/open-models.ts'
 import { startSimulatedServer } from '../../src/simulate/index.ts'
-import { configOf, question } from '../support/models.ts'
+import { configOf, probesOff, question } from '../support/models.ts'
 import { vllmServers } from '../support/vllm-servers.ts'
 
 const conversation = [
@@ -31,7 +31,8 @@ t.test('a vLLM server', async (t) => {
         batch: { generate: true },
         ...deterministic,
       }),
-      other: configOf([generate.url], { model: 'not-served', retry: { max: 0 } }),
+      // A probe would find out before the question does.
+      other: configOf([generate.url], { model: 'not-served', retry: { max: 0 }, ...probesOff }),
       scalar: configOf([pooling.url], { model: pooling.model }),
       pooled: configOf([pooling.url], { model: pooling.model, classify: { endpoint: 'pooling' } }),
       probed: configOf([generate.url], { model: generate.model, health: { interval_s: 10 } }),

@@ -31,14 +31,14 @@ t.test('an empty config holds the defaults', async (t) => {
 
 t.test('variables fill texts and numbers, once, and keep their places', async (t) => {
   const text = [
-    'listen: { host: "${HOST}", port: "8${X:-080}" }',
+    'listen: { host: "${HOST}", port: "8${X:-080}x" }',
     'limits:',
     '  max_samples: ${MANY:-12}',
     'guard:',
     '  secret_env: $${X}',
   ].join('\n')
   t.strictSame(told({ 'gateway.yaml': text }, { HOST: '${X}' }), [
-    'gateway.yaml:1:34: listen.port | invalid input: expected number, received string',
+    'gateway.yaml:1:34: listen.port | must be a number, not a text',
     "gateway.yaml:5:15: guard.secret_env | must be the name of an environment variable, without '$'",
   ])
   const { gateway } = read(
@@ -68,7 +68,7 @@ t.test('what YAML itself forbids is told with its place', async (t) => {
   ])
   t.match(told({ 'a.yaml': '? [x]\n: 1\n' }), [/a key must be a text/], 'a list as a key')
   t.match(told({ 'a.yaml': 'description: 12345678901234567890\n' }), [/too long to be exact/])
-  t.match(told({ 'a.yaml': '"just a text"' }), [/a\.yaml:1:1 \| invalid input: expected object/])
+  t.match(told({ 'a.yaml': '"just a text"' }), [/a\.yaml:1:1 \| must be an object, not a text/])
   t.match(told({ 'a.yaml': 'x'.repeat(5_000_000) }), [/at most 4194304 characters/])
   const bomb = `a: &a [x, x, x, x, x, x, x, x, x, x]\n${[...'bcdefghi']
     .map((key, index) => `${key}: &${key} [${`*${'abcdefghi'[index]}, `.repeat(10)}]`)
@@ -226,7 +226,7 @@ t.test('every mistake of every file is told in one go, with its place and the ne
     "demo.yaml:18:1: record | there is no setting 'record'; it is one of gateway.yaml",
     "gateway.yaml:7:14: models.other.backend | must be 'vllm' or 'sglang' or 'openai'; did you mean 'vllm'?",
     'gateway.yaml:9:17: models.other.instances[0] | must be an http:// or https:// address of a model server',
-    'gateway.yaml:10:17: listen.port | invalid input: expected number, received string',
+    'gateway.yaml:10:17: listen.port | must be a number, not a text',
     "gateway.yaml:10:22: listen.hots | there is no setting 'hots'; did you mean 'host'?",
   ])
 })

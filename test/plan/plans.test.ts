@@ -255,7 +255,7 @@ t.test('names, order and kinds are checked against each other', async (t) => {
       [/-1 is no probability that an answer is better/],
     ],
     [`group: { min: 2 }\nsteps:\n${rule}`, [/no step is over all answers/]],
-    ['steps: []\n', [/a reward needs at least one step/]],
+    ['steps: []\n', [/must be a list of at least one step/]],
     ['description: x\n', [/steps \| is missing/]],
     [
       'steps:\n  - { name: min, function: countdown }\n  - { name: uid, function: countdown }\n  - { name: a, function: countdown }\n  - { name: a_scored, function: countdown }\n',

@@ -94,7 +94,7 @@ t.test('a model that cannot be named and settings that are wrong are refused at 
     code: 'RG_MODEL_FAILED',
     message: /127.0.0.1:9\/v1\/models/,
   })
-  await t.rejects(open(t, ['ftp://x']), { code: 'RG_REQUEST_INVALID' })
+  await t.rejects(open(t, ['ftp://x']), { code: 'RG_COMMAND_INVALID' })
   await t.rejects(open(t, [one.url], { concurrency: 0 }), {
     code: 'RG_COMMAND_INVALID',
     message: /max_in_flight/,

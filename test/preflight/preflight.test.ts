@@ -184,6 +184,18 @@ t.test("judges' questions and a policy's answers are looked at", async (t) => {
     t.strictSame(namedFindings(await look({ steps: silent }, rows, { models })), ['no-question 1 2'])
   })
 
+  await t.test("a judge's ground truth that comes as its JSON text is named (M37)", async (t) => {
+    const asText = trainingRows('gsm8k', 3).map((row, at) => ({
+      ...row,
+      reward_model: { ground_truth: at === 2 ? { points: ['b'] } : '{"points": ["a"]}' },
+    }))
+    const steps = [{ name: 'rubric', function: 'rubric-judge', model: 'judge' }]
+    const { findings } = await look({ models, steps }, asText)
+    t.match(findings, [
+      { name: 'truth-from-text', severity: 'note', count: 2, rows: ['1', '2'], message: /^step rubric: / },
+    ])
+  })
+
   await t.test('judges that compare answers are looked at with two', async (t) => {
     for (const name of ['pairwise-judge', 'listwise-judge']) {
       const steps = [{ name: 'rank', function: name, model: 'judge' }]

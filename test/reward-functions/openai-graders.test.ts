@@ -55,7 +55,7 @@ const user = [
 ]
 
 t.test(
-  'a score model is shown values apart from the template, and its number is read strictly',
+  'a score model is shown values apart from the template, and its number is read strictly (M17)',
   async (t) => {
     const options = { input: user, range: [0, 5] }
     const ask = (response: string) =>
@@ -83,6 +83,10 @@ t.test(
       '{"result": 5, "result": 1}',
       '{"result": null}',
       'x {"result": 4}',
+      '{"result": 4} x',
+      '{"result": 4}{"result": 1}',
+      '{"result": 4, "final_result": 1}',
+      '{"result": NaN}',
       '<think>{"result": 4}',
     ])
       t.equal(read(text), null, text)
@@ -96,7 +100,7 @@ t.test('a label model passes what a passing label says', async (t) => {
   const read = (text: string) =>
     labelModel.rm_postprocess?.({ text, finishReason: 'stop' }, row(labelModel, { options }))
   t.strictSame(['good', '<think>bad</think> fair\n', 'bad'].map(read), [1, 1, 0])
-  for (const text of ['Good', 'good or bad', '', '<think>good']) t.equal(read(text), null, text)
+  for (const text of ['Good', 'good or bad', 'good\nbad', '', '<think>good']) t.equal(read(text), null, text)
   t.equal(labelModel.rm_preprocess(row(labelModel, { response: '<think>x', extraInfo, options })), 0)
   t.match(labelModel.reply, Function)
   t.throws(() => row(labelModel, { options: { ...options, passing_labels: ['fine'] } }))

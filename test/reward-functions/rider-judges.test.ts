@@ -37,24 +37,33 @@ const flat = (question: unknown): string => {
   return literals.map((literal, i) => literal + (values[i] ?? '')).join('')
 }
 
-t.test("a verdict is read from the judge's last object outside its thinking", async (t) => {
-  const rider: [string, number | null][] = [
-    ['{"维度一": 1, "维度二": 0}', 0.5],
-    ['<think>{"维度一": 0}</think>\n```json\n{"维度一": 1}\n```', 1],
-    ['{“维度一”：1，‘维度二’：1，}', 1],
-    ["{'维度一': 1, 维度二: 0}", 0.5],
-    ['\\{\\"维度一\\": 1\\}', 1],
-    ['{"维度一": 0} 改为 {"维度一": 1}', 1],
-    ['{"维度一": 1} 因此{结束}', 1],
-    ['{"有害性": 1, "维度一": 1}', -1],
-    ['{"有害性": 0, "信息准确性": 1, "方案/信息错误": 0}', 1],
-    ['{"维度一": 1, "信息准确性": 0}', 0],
-    ['{"维度一": 1, "方案/信息错误": 1}', 0],
-  ]
-  for (const [text, wanted] of rider) t.equal(verdict(riderJudge, text), wanted, text)
-  const both = '{"Thought与Response一致性": 1, "Response与ResponseSolution一致性": 0}'
-  t.equal(verdict(consistencyJudge, `<think>好</think>${both}`), 0.5)
-})
+t.test(
+  "a verdict is the only object at the end of the judge's reply, outside its thinking (M17)",
+  async (t) => {
+    const rider: [string, number | null][] = [
+      ['{"维度一": 1, "维度二": 0}', 0.5],
+      ['<think>{"维度一": 0}</think>\n```json\n{"维度一": 1}\n```', 1],
+      ['{“维度一”：1，‘维度二’：1，}', 1],
+      ["{'维度一': 1, 维度二: 0}", 0.5],
+      ['\\{\\"维度一\\": 1\\}', 1],
+      ['评审如下：{"维度一": 1}。', 1],
+      ['{"维度一": 0} 改为 {"维度一": 1}', null],
+      ['{"维度一": 1}\n{"维度一": 1}', null],
+      ['{"维度一": 1} 因此{结束}', null],
+      ['{"维度一": 1} 更正：维度一应为 0', null],
+      ['{"维度一": 1}\nOn reflection, 0.', null],
+      ['{"旧": {"维度一": 1}}', null],
+      ['{"维度一": 1', null],
+      ['{"有害性": 1, "维度一": 1}', -1],
+      ['{"有害性": 0, "信息准确性": 1, "方案/信息错误": 0}', 1],
+      ['{"维度一": 1, "信息准确性": 0}', 0],
+      ['{"维度一": 1, "方案/信息错误": 1}', 0],
+    ]
+    for (const [text, wanted] of rider) t.equal(verdict(riderJudge, text), wanted, text)
+    const both = '{"Thought与Response一致性": 1, "Response与ResponseSolution一致性": 0}'
+    t.equal(verdict(consistencyJudge, `<think>好</think>${both}`), 0.5)
+  },
+)
 
 t.test('a text without a readable verdict holds none', async (t) => {
   const texts = [

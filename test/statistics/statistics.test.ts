@@ -3,6 +3,7 @@ import t from 'tap'
 import { bradleyTerry, winProbability } from '../../src/statistics/bradley-terry.ts'
 import { DriftDetector } from '../../src/statistics/drift.ts'
 import { binaryEntropy } from '../../src/statistics/entropy.ts'
+import { extent } from '../../src/statistics/extent.ts'
 import { majorityAnswer, passAtK, passesAmongFirst } from '../../src/statistics/pass-at-k.ts'
 import { pearson } from '../../src/statistics/pearson.ts'
 import { repeatedShare } from '../../src/statistics/repeated-share.ts'
@@ -186,3 +187,12 @@ t.test('fractions count, and a long ring or a large group is fitted soon', async
   )
   t.ok(cpuMs() - began < 2000)
 })
+
+t.test(
+  'the extent of a million values is found, where spread arguments would end the process (M1)',
+  async (t) => {
+    const values = Array.from({ length: 1_000_000 }, (_, index) => (index * 7919) % 1_000_003)
+    t.strictSame(extent(values), [0, values.reduce((greatest, value) => Math.max(value, greatest))])
+    t.strictSame(extent([]), [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])
+  },
+)

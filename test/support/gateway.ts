@@ -48,7 +48,6 @@ export async function testModel(
     config: {
       model: 'judge',
       instances: servers.map(({ url }) => url),
-      health: { interval_s: 0 },
       ...config,
     },
   }

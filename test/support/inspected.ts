@@ -4,6 +4,7 @@ import type { Gateway } from '../../src/gateway/gateway.ts'
 import { allOf } from '../../src/gateway/listeners.ts'
 import { shownText } from '../../src/gateway/shown-text.ts'
 import { createApp } from '../../src/http/app.ts'
+import { ListenerGuard } from '../../src/listener-guard.ts'
 import { rewardRange } from '../../src/plan/reward-range.ts'
 import { openLive } from '../../src/telemetry/live/live.ts'
 import { openMetrics } from '../../src/telemetry/metrics/metrics.ts'
@@ -30,7 +31,7 @@ export async function inspectedApp(
   const metrics = openMetrics({ version: 'test', inFlight: () => gateway.inFlight })
   const policy = parts.text ?? (() => shownText(gateway.settings))
   const live = openLive({ clock, epoch: 0, rangeOf: rewardRange, policy })
-  const events = { ...metrics, engine: allOf([metrics.engine, live]) }
+  const events = { ...metrics, engine: allOf(new ListenerGuard(clock), { metrics: metrics.engine, live }) }
   const gateway = await testGateway(t, rewards, { events, env: parts.env ?? {} })
   t.teardown(() => metrics.close())
   const appOf = async (page: string, own: FakeClock) => {

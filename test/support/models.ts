@@ -8,9 +8,12 @@ import { type Script, type ScriptedServer, scriptedServer } from './scripted-ser
 
 type Written = Omit<Parameters<typeof modelConfig.parse>[0] & object, never> | Record<string, unknown>
 
-/** A config with probes off, so that every request a server sees is a question. */
+/** For tests whose servers must see questions alone, or whose clock no probe may move. Whoever needs it says so. */
+export const probesOff = { health: { interval_s: 0 } } as const
+
+/** The config of a model with these instances; what `more` does not say has its default, probes included. */
 export const configOf = (instances: readonly unknown[], more: Written = {}): ModelConfig =>
-  modelConfig.parse({ model: 'm', instances, health: { interval_s: 0 }, ...more })
+  modelConfig.parse({ model: 'm', instances, ...more })
 
 /** Servers with these scripts behind one model `judge`; all end with the test. */
 export async function judge(
@@ -20,9 +23,10 @@ export async function judge(
   options: Partial<ModelsOptions> = {},
 ): Promise<{ models: Models; server: ScriptedServer; servers: ScriptedServer[]; ask: Asker }> {
   const servers = await Promise.all(scripts.map((script) => scriptedServer(script)))
+  // A clock that a test moves would end a probe before its reply has come.
   const config = configOf(
     servers.map(({ url }) => url),
-    more,
+    { ...(options.clock && probesOff), ...more },
   )
   const models = openModels({ judge: config }, { clock: systemClock, ...options })
   t.teardown(async () => {

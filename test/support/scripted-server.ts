@@ -14,7 +14,7 @@ export interface Seen {
 /** What the server does with a request: a whole reply, or whatever the script does with the raw response. */
 export type Script = (seen: Seen, response: ServerResponse) => unknown
 
-/** A real loopback server that answers as its script says; /health and /v1/models work by themselves. */
+/** A real loopback server that answers as its script says; /health and /v1/models work by themselves, below any path. */
 export interface ScriptedServer {
   readonly url: string
   readonly seen: readonly Seen[]
@@ -35,8 +35,8 @@ export async function scriptedServer(script: Script, served: string[] = ['m']): 
   const sockets = new Set<Socket>()
   const watchers = new Set<() => void>()
   const server = createServer((request, response) => {
-    if (request.url === '/health') return void response.writeHead(self.healthy ? 200 : 500).end()
-    if (request.url === '/v1/models' && request.method === 'GET')
+    if (request.url?.endsWith('/health')) return void response.writeHead(self.healthy ? 200 : 500).end()
+    if (request.url?.endsWith('/v1/models') && request.method === 'GET')
       return void json(response, { object: 'list', data: self.served.map((id) => ({ id, object: 'model' })) })
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))

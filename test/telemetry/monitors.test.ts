@@ -1,6 +1,8 @@
 import t from 'tap'
 import type { RequestDone } from '../../src/engine/events.ts'
+import { ListenerGuard } from '../../src/listener-guard.ts'
 import type { Outcome, Term } from '../../src/sample/outcome.ts'
+import { historyOf } from '../../src/telemetry/monitors/history.ts'
 import { openMonitors } from '../../src/telemetry/monitors/monitors.ts'
 import { statsOf } from '../../src/telemetry/monitors/stats.ts'
 import type { Alarm } from '../../src/telemetry/monitors/watch.ts'
@@ -77,7 +79,7 @@ function watch() {
   const clock = fakeClock()
   const alarms: (Alarm & { run: string })[] = []
   const events = { alarmed: (alarm: Alarm & { run: string }) => void alarms.push(alarm) }
-  const monitors = openMonitors({ clock, events, rangeOf: () => [0, 1] })
+  const monitors = openMonitors({ clock, guard: new ListenerGuard(clock), events, rangeOf: () => [0, 1] })
   const stats = (run = 'one') => {
     monitors.settle()
     const found = monitors.runs('r').find((one) => one.run === run)
@@ -222,4 +224,64 @@ t.test('a run that begins again from a checkpoint begins anew; a late row does n
   t.match(send(120), { training_step: 129, rows: 23 })
   t.match(send(null), { training_step: 129, rows: 24 }, 'a request without a step belongs to the newest')
   t.match(send(50), { training_step: 50, rows: 1 })
+})
+
+t.test('a group of any number of members is counted, in one request or in many (M1)', async (t) => {
+  const { monitors, stats } = watch()
+  const member = { group: 'one', size: 1_000_000, response: '', scores: [1, 1, 1] }
+  monitors.done(done(Array.from({ length: 140_000 }, () => member)))
+  t.equal(stats().rows, 140_000)
+  const apart = { ...member, group: 'two', size: 300 }
+  for (let part = 0; part < 4; part++) monitors.done(done(Array.from({ length: 75 }, () => apart)))
+  t.equal(stats().rows, 140_300)
+  t.equal(stats().groups, 2)
+})
+
+t.test('a large request is counted in several turns of the loop, and whole (M2)', async (t) => {
+  const { monitors, stats } = watch()
+  monitors.done(done(Array.from({ length: 65_536 }, () => ({ scores: [1, 1, 1] }))))
+  await new Promise((resolve) => setImmediate(resolve))
+  const [run] = monitors.runs('r')
+  const counted = run?.monitor.recent.rows ?? 0
+  t.ok(counted > 0 && counted < 65_536, `${counted} rows in the first turn`)
+  t.equal(stats().rows, 65_536)
+})
+
+t.test(
+  'a judge that always says the same is out of bounds, a rule or a few verdicts are not (M43)',
+  async (t) => {
+    const { monitors, stats } = watch()
+    const rows = (count: number, verdict: (index: number) => number) =>
+      monitors.done(done(Array.from({ length: count }, (_, index) => ({ scores: [0, 0.5, verdict(index)] }))))
+    const standing = () => stats().figures.constant_judges_ratio
+    const constant = () =>
+      Object.entries(stats().terms).flatMap(([name, term]) => (term.constant ? name : []))
+    rows(255, (index) => index / 255)
+    t.match(standing(), { value: 0, standing: 'unknown' })
+    rows(1, () => 0.7)
+    t.match(standing(), { value: 0.5, standing: 'high' }, 'one of two')
+    t.strictSame(constant(), ['rule', 'a'])
+    monitors.done(done([{ scores: [0, 0.6, 0.7] }]))
+    t.match(standing(), { value: 0, standing: 'ok' }, 'a rule may be constant')
+    t.strictSame(constant(), ['rule'])
+  },
+)
+
+t.test('the variance of groups has one unit: the reward in shares of its range (M42)', async (t) => {
+  const clock = fakeClock()
+  const monitors = openMonitors({ clock, guard: new ListenerGuard(clock), rangeOf: () => [-1, 2] })
+  const rewards = [-1, 2, 2, 2]
+  const event = done(rewards.map(() => ({ group: 'g', scores: [1, 1, 1] })))
+  monitors.done({
+    ...event,
+    outcomes: event.outcomes.map(
+      (one, index) => ({ ...one, valid: true, reward: rewards[index] ?? 0 }) as Outcome,
+    ),
+  })
+  monitors.settle()
+  const [run] = monitors.runs('r')
+  if (!run) return t.fail('no run')
+  const { figures } = statsOf(run)
+  t.equal(figures.group_variance?.value, 0.1875)
+  t.strictSame(historyOf(run).group_variances, [0, 0, 0, 0, 0, 0, 0, 1, 0, 0])
 })

@@ -3,6 +3,8 @@ import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import type { RequestDone } from '../../src/engine/events.ts'
+import { ListenerGuard } from '../../src/listener-guard.ts'
+import type { Sample } from '../../src/sample/sample.ts'
 import { mostRows, RecentRows } from '../../src/telemetry/live/recent-rows.ts'
 import { openRecord, type RecordParts, type RecordSettings } from '../../src/telemetry/record/record.ts'
 import { recordFiles } from '../../src/telemetry/record/segments.ts'
@@ -109,7 +111,7 @@ const settings = (folder: string, more: Partial<RecordSettings> = {}): RecordSet
 
 /** A recorder, and what it told. */
 function recorder(given: RecordSettings, clock = fakeClock()) {
-  const told = { written: 0, queue: 0, disk: 0, troubles: [] as (string | null)[] }
+  const told = { written: 0, queue: 0, disk: 0, fault: 0, troubles: [] as (string | null)[] }
   const waiters: (() => void)[] = []
   const events: RecordParts['events'] = {
     written(rows) {
@@ -122,7 +124,7 @@ function recorder(given: RecordSettings, clock = fakeClock()) {
     },
     disk: (trouble) => void told.troubles.push(trouble),
   }
-  const record = openRecord(given, { clock, events, samplingOf: () => ({}) })
+  const record = openRecord(given, { clock, guard: new ListenerGuard(clock), events, samplingOf: () => ({}) })
   const next = () => new Promise<void>((resolve) => waiters.push(resolve))
   /** Resolves once what was handed over is written or dropped. */
   const settle = async () => {
@@ -254,7 +256,7 @@ t.test('a file whose end is missing gives the lines before', async (t) => {
 const request = { rows: [sampleOf('r')], outcomes: [], ms: new Float64Array(1) } as unknown as RequestDone
 
 t.test('a row that is kept keeps no other row of its request', (t) => {
-  const recent = new RecentRows()
+  const recent = new RecentRows(() => {})
   const rows = Array.from({ length: 100 }, (_, index) => sampleOf(`r${index}`))
   const ms = Float64Array.from(rows.keys())
   recent.take({ ...request, rows, outcomes: rows as never, ms }, 'a', 0, [], 0.5)
@@ -268,7 +270,7 @@ t.test('a row that is kept keeps no other row of its request', (t) => {
 })
 
 t.test('at rest every row is kept, under load a choice that lasts', async (t) => {
-  const recent = new RecentRows()
+  const recent = new RecentRows(() => {})
   for (let count = 0; count < 10; count++) recent.take(request, `rest ${count}`, count, [], 0)
   t.equal(recent.since(0).length, 10)
   const before = recent.newest
@@ -280,7 +282,7 @@ t.test('at rest every row is kept, under load a choice that lasts', async (t) =>
 })
 
 t.test('a row without a reward is kept beside the others, and at its own rate', async (t) => {
-  const recent = new RecentRows()
+  const recent = new RecentRows(() => {})
   for (let ms = 0; ms < 5000; ms++) recent.take(request, `scored ${ms}`, ms, [], 0)
   recent.take(request, 'failed', 5000, [0], 0)
   t.ok(recent.get('failed:0'))
@@ -288,3 +290,80 @@ t.test('a row without a reward is kept beside the others, and at its own rate', 
   for (let ms = 0; ms < 10_000; ms++) recent.take(request, `failed ${ms}`, 5000 + ms, [0], 0)
   t.ok(recent.newest - before <= 2 * 40 * 10 + mostRows)
 })
+
+/** Of each field that a row, its outcome or its questions may bring along: something large. */
+const large = (count: number): Readonly<Record<string, (index: number) => RequestDone>> => {
+  const text = (index: number) => `${index}`.padEnd(count, 'x')
+  const of = (index: number, parts: Parameters<typeof sampleOf>[1]): RequestDone => {
+    const event = requestDone(`${index}`, [1])
+    return { ...event, rows: [sampleOf('r', parts)] }
+  }
+  return {
+    prompt: (index) => of(index, { prompt: text(index) }),
+    messages: (index) => of(index, { prompt: [{ role: 'user', content: text(index) }] }),
+    'ground truth': (index) => of(index, { groundTruth: { deep: [{ deeper: text(index) }] } }),
+    'extra info': (index) => of(index, { extraInfo: { [text(index)]: 1 } }),
+    'judge prompts': (index) => of(index, { rmPrompts: { rule: text(index) } }),
+    id: (index) => of(index, { id: text(index) }),
+    details: (index) => {
+      const event = requestDone(`${index}`, [1])
+      return { ...event, outcomes: event.outcomes.map((one) => ({ ...one, flags: [text(index)] })) }
+    },
+  }
+}
+
+t.test(
+  'what waits to be recorded or shown is bounded by bytes, whatever field they are in (M10)',
+  async (t) => {
+    const size = 1 << 20
+    const most = 128 << 20
+    for (const [field, eventOf] of Object.entries(large(size))) {
+      const folder = join(t.testdir(), field.replace(' ', '-'))
+      const { record, told } = recorder(settings(folder, { text: 'none' }))
+      const count = 200
+      for (let index = 0; index < count; index++) record.done(eventOf(index))
+      const held = (count - told.queue) * size
+      t.ok(held > most / 8 && held <= most, `${field}: ${held >> 20} MiB of ${count} wait`)
+      const recent = new RecentRows(() => {})
+      for (let index = 0; index < count; index++) recent.take(eventOf(index), `${index}`, 0, [], 0)
+      const kept = recent.since(0).length
+      t.ok(kept >= 1 && kept * size <= 32 << 20, `${field}: ${kept} rows are shown`)
+      await record.close()
+    }
+  },
+)
+
+t.test(
+  'questions and answers that find no room cost their row its record, not a part of it (M10)',
+  async (t) => {
+    const folder = join(t.testdir(), 'records')
+    const { record, told } = recorder(settings(folder, { text: 'full' }))
+    const events = Array.from({ length: 200 }, (_, index) => requestDone(`${index}`, [1]))
+    for (const [index, event] of events.entries())
+      record.drawn({
+        step: 'rule',
+        samples: event.rows as Sample[],
+        model: 'judge',
+        draw: 0,
+        template: '',
+        question: 'q',
+        sampling: null,
+        ms: 1,
+        answered: {
+          answer: { text: `${index}`.padEnd(1 << 20, 'x'), finishReason: 'stop' },
+          instance: 'a',
+          source: 'call',
+          attempts: 1,
+          tokens: { prompt: 1, completion: 1 },
+        },
+        verdict: 1,
+        failure: null,
+      })
+    for (const event of events) record.done(event)
+    await record.close()
+    const rows = await recordsIn(folder)
+    t.equal(rows.length + told.queue, 200)
+    t.ok(told.queue > 0 && rows.length > 0)
+    t.ok(rows.every(({ terms }) => terms[0]?.asks.length === 1))
+  },
+)

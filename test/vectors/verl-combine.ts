@@ -38,7 +38,7 @@ function final(rule: readonly number[], joined: readonly Joined[]): (number | nu
     const terms = known.map(({ weight, scores }, j) =>
       open ? scored(`rm_${j}`, weight, scores[i] ?? 0) : { ...gated, weight },
     )
-    const combined = combine({ steps, formula: null, arithmetic: 'reference' }, [
+    const combined = combine({ steps, gate: null, formula: null, arithmetic: 'reference' }, [
       scored('rule', 1, value),
       ...terms,
     ])

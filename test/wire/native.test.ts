@@ -68,13 +68,13 @@ t.test('an integer that would be rounded is refused by name, a NaN is kept as an
     failure: { detail: /^ground_truth: an integer beyond/ },
   })
   const nan = [{ path: ['samples', 1, 'extra_info', 'a'], literal: 'NaN' }]
-  const [first, second] = readNativeRows([row, row], nan)
+  const [first, second] = await readNativeRows([row, row], nan)
   t.match(second, { flags: ['non_finite_input'] })
   t.notOk(first && 'flags' in first)
 })
 
 t.test('the id comes back even from an unreadable row', async (t) => {
-  const ids = readNativeRows([{ id: 'a' }, null, { id: {} }], []).map(({ id }) => id)
+  const ids = (await readNativeRows([{ id: 'a' }, null, { id: {} }], [])).map(({ id }) => id)
   t.strictSame(ids, ['a', '1', '2'])
 })
 
@@ -125,6 +125,30 @@ t.test('a result has the same keys whatever became of its terms', async (t) => {
   t.match(results[3], { reward: null, substitute: 0.5, terms: { rule: { why: 'judge_timeout' } } })
 })
 
+t.test('a row without a reward has no number among its metrics that nobody chose (M38)', async (t) => {
+  const failure = { kind: 'judge_timeout', retryable: true, detail: '' } as const
+  const base = { id: 'a', flags: [], weight: 1 }
+  const scored = { name: 'right', weight: 1, status: 'scored', score: { value: 0.5 } } as const
+  const terms = [
+    { ...scored, draws: 1, spread: 0, contribution: 0.5 },
+    { name: 'broken', weight: 1, status: 'failed', failure },
+    { name: 'closed', weight: 1, status: 'off', why: 'gate' },
+  ] as const
+  const invalid: Outcome = { ...base, terms, valid: false, failure, substitute: 7 }
+  const valid: Outcome = { ...base, terms: [terms[0], terms[2]], valid: true, reward: 0.5 }
+  for (const write of [writeNativeResult, (one: Outcome) => JSON.parse(nativeResultText(one))]) {
+    t.strictSame(write(invalid).metrics, {
+      right: 0.5,
+      right_scored: 1,
+      broken: null,
+      broken_scored: 0,
+      closed: null,
+      closed_scored: 0,
+    })
+    t.strictSame(write(valid).metrics, { right: 0.5, right_scored: 1, closed: 0, closed_scored: 0 })
+  }
+})
+
 t.test('a plain row is one that the schema takes and leaves as it is', async (t) => {
   const texts = ['', 'a', null, undefined, 1, ['a']]
   const numbers = [0, 1, -1, 1.5, 2 ** 53, '1', null, undefined]
@@ -161,17 +185,19 @@ t.test('a plain row is one that the schema takes and leaves as it is', async (t)
   t.ok(plain > 10)
 })
 
-t.test('Python literals outside of strings are read as null and reported with their place', async (t) => {
-  const { value, oddities } = parseJsonText(
-    '{"a": [1, NaN, -Infinity], "NaN": "say \\"NaN\\" Infinity", "b": Infinity}',
-  )
-  t.strictSame(value, { a: [1, null, null], NaN: 'say "NaN" Infinity', b: null })
-  t.strictSame(oddities, [
-    { path: ['a', 1], literal: 'NaN' },
-    { path: ['a', 2], literal: '-Infinity' },
-    { path: ['b'], literal: 'Infinity' },
-  ])
-})
+t.test(
+  'Python literals outside of strings are read as null and reported with the first place in each field',
+  async (t) => {
+    const { value, oddities } = parseJsonText(
+      '{"a": [1, NaN, -Infinity], "NaN": "say \\"NaN\\" Infinity", "b": Infinity}',
+    )
+    t.strictSame(value, { a: [1, null, null], NaN: 'say "NaN" Infinity', b: null })
+    t.strictSame(oddities, [
+      { path: ['a', 1], literal: 'NaN' },
+      { path: ['b'], literal: 'Infinity' },
+    ])
+  },
+)
 
 t.test('an integer that a double would round is reported, one that fits is kept', async (t) => {
   const { value, oddities } = parseJsonText(

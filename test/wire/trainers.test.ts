@@ -134,7 +134,8 @@ t.test('a hostile megabyte costs little', async (t) => {
 })
 
 const body = { responses_create_params: { input: 'q' }, response: { output: [] }, kept: { a: 1 } }
-const { write } = nemoGym.routes['/verify']?.read({ body, query: {}, oddities: [], truths: null }) ?? {}
+const asked = { body, query: {}, oddities: [], truths: null, maxRowValues: 1000 }
+const { write } = (await nemoGym.routes['/verify']?.read(asked)) ?? {}
 
 interface Verified {
   readonly reward: number
@@ -155,7 +156,7 @@ t.test('components add up to the reward, with the same names in every sample of 
       name: `s${index}`,
       op: random() < 0.75 ? 'add' : 'mul',
     })) as unknown as Plan['steps']
-    const plan = { steps, formula: null, arithmetic }
+    const plan = { steps, gate: null, formula: null, arithmetic }
     const names = new Set<string>()
     for (let sample = 0; sample < 4; sample++) {
       const terms = steps.map(({ name }, index): Term => {
@@ -190,5 +191,29 @@ t.test("every kind of failure masks, under a kind of Gym's or of the gateway's o
       kind,
     )
     t.match(reply.failure_kind, /^(?:reward_gateway:)?[a-z_]+$/)
+  }
+})
+
+t.test('NeMo Gym: a failure is of a class, and final where no other answer would help (M49)', async (t) => {
+  const stale = { _ng_failure_class: 'judge_failed', _ng_failure_terminal: true }
+  const again = await nemoGym.routes['/verify']?.read({ ...asked, body: { ...body, ...stale } })
+  const plan = { steps: [{ name: 's', op: 'add' }] as unknown as Plan['steps'], formula: null }
+  /** The reply as it is sent. */
+  const sent = (outcome: Outcome): Record<string, unknown> => {
+    const reward = outcome.valid ? outcome.reward : 0
+    return JSON.parse(JSON.stringify(again?.write([{ outcome, reward }], shapeOf(plan))))
+  }
+  const scored: Term[] = [
+    { name: 's', weight: 1, status: 'scored', score: { value: 1 }, draws: 1, spread: 0, contribution: 1 },
+  ]
+  const valid = sent({ id: '0', terms: scored, flags: [], valid: true, reward: 1 })
+  t.match(valid, { reward: 1, mask_sample: false, kept: { a: 1 } })
+  t.notOk('_ng_failure_class' in valid || '_ng_failure_terminal' in valid, 'an earlier failure is forgotten')
+  for (const kind of failureKinds) {
+    const failure = { kind, retryable: false, detail: 'why' }
+    const terms: Term[] = [{ name: 's', weight: 1, status: 'failed', failure }]
+    const reply = sent({ id: '0', terms, flags: [], valid: false, failure, substitute: null })
+    t.equal(reply._ng_failure_class, reply.failure_kind, kind)
+    t.equal(reply._ng_failure_terminal, kind === 'bad_sample' ? true : undefined, kind)
   }
 })

@@ -29,7 +29,7 @@ export function echoesOf(sample: Sample): readonly string[] {
 }
 
 /** Whether a text stands in another; only where its beginning occurs first, which keeps the cost linear. */
-function holds(text: string, part: string): boolean {
+export function holds(text: string, part: string): boolean {
   const at = text.indexOf(part.slice(0, probe))
   return at >= 0 && text.startsWith(part, at)
 }

@@ -5,15 +5,37 @@ import * as verdict from './verdicts.ts'
 /** What the guard sets into a text that it breaks: visible, and taken back by deleting it. */
 export const mark = '·'
 
-/** Where a look-alike can begin, or in the case of a verdict's label, end. */
-const candidate = /\n|<(?=[|｜/A-Za-z])|\[(?=[[/A-Zgs])|[:：](?=[\s"'`*_“‘[(]{0,7}[-+.A-Za-z\d０-９])|[⟦⟧]/g
+/** The step mark of Math-Shepherd's process model. */
+const stepMark = 'ки'
 
-/** The same in ASCII: a character, and what follows it where a look-alike begins. */
-const asciiCandidates = [
-  { character: '\n', next: asciiTable(/[\s\S]/) },
-  { character: '<', next: asciiTable(/[|/A-Za-z]/) },
-  { character: '[', next: asciiTable(/[[/A-Zgs]/) },
-  { character: ':', next: asciiTable(/[\s"'`*_[(\-+.A-Za-z\d]/) },
+/** A sign of a look-alike: where it can begin, or in the case of a verdict's label, end. */
+interface Sign {
+  readonly sign: string
+  /** What of ASCII stands behind it where it is one; what is not ASCII always can. */
+  readonly next: Uint8Array
+  /** Whether what stands before it lets it be one; absent: anything does. */
+  readonly follows?: (text: string, at: number) => boolean
+}
+
+const any = asciiTable(/[\s\S]/)
+const verdictStart = asciiTable(/[\s"'`*_[(\-+.A-Za-z\d]/)
+const afterLabel = { next: verdictStart, follows: verdict.mayFollowLabel }
+const asciiSigns: readonly Sign[] = [
+  { sign: '\n', next: any },
+  { sign: '<', next: asciiTable(/[|/[\]A-Za-z_]/) },
+  { sign: '[', next: asciiTable(/[[/|A-Zcgs]/) },
+  { sign: ':', ...afterLabel },
+  { sign: '=', ...afterLabel },
+  { sign: '->', ...afterLabel },
+  { sign: '~', next: asciiTable(/[a-z![\]]/) },
+  { sign: '/', next: asciiTable(/[ant]/) },
+  { sign: '\r', next: asciiTable(/[^\n]/) },
+]
+const signs: readonly Sign[] = [
+  ...asciiSigns,
+  ...'：→'.split('').map((sign) => ({ sign, ...afterLabel })),
+  ...'⟦⟧'.split('').map((sign) => ({ sign, next: any })),
+  { sign: stepMark, next: any, follows: (text, at) => isWord(text, at, stepMark.length) },
 ]
 
 /** Which look-alikes are broken. */
@@ -24,10 +46,16 @@ export interface Breaking {
 
 /**
  * A text whose control tokens, role marks and verdicts have a mark after their first character. A value of one line is
- * an answer, even if it is YES. Adds to `found` what there was. One pass, linear.
+ * an answer, even if it is YES. Adds to `found` what there was. One pass, linear. Yields between its pieces.
  */
-export function withoutLookAlikes(text: string, breaking: Breaking, found: Set<string>): string {
+export function* withoutLookAlikes(
+  text: string,
+  breaking: Breaking,
+  found: Set<string>,
+  ascii = isAscii(text),
+): Generator<void, string> {
   const isOneLine = !text.includes('\n')
+  const boxed = breaking.verdicts && !isOneLine ? boxedEndOf(text) : -1
   let result = ''
   let copied = 0
   const insert = (at: number, part: keyof Breaking): void => {
@@ -38,33 +66,41 @@ export function withoutLookAlikes(text: string, breaking: Breaking, found: Set<s
     found.add(part)
   }
   const atLineStart = (at: number): void => {
-    // Most lines are ruled out by their first character: a long answer has thousands.
-    const first = text.charCodeAt(at)
-    const role = breaking.tokens && token.turnStarts[first] ? matchAt(token.turn, text, at) : null
-    if (role) insert(at + (role[1] ?? role[2] ?? '').length + 1, 'tokens')
-    const mayBeBare = breaking.verdicts && !isOneLine && !role && verdict.bareStarts[first]
+    const role = breaking.tokens && token.mayStartTurn(text, at) ? matchAt(token.turn, text, at) : null
+    if (role) insert(at + (role[1] ?? role[2] ?? role[3] ?? role[4] ?? '').length + 1, 'tokens')
+    const mayBeBare = breaking.verdicts && !isOneLine && !role && verdict.bareStarts[text.charCodeAt(at)]
     const bare = mayBeBare ? matchAt(verdict.bareLine, text, at) : null
     if (bare) insert(at + (bare[1] ?? '').length + 1, 'verdicts')
   }
-  const atColon = (at: number): void => {
-    if (!breaking.verdicts || !fits(verdict.verdictAfter, text, at)) return
-    const from = Math.max(0, at - verdict.labelReach)
-    const label = verdict.labelBefore.exec(text.slice(from, at))
-    if (label) insert(from + label.index + 1, 'verdicts')
+  const atVerdict = (at: number): void => {
+    if (!breaking.verdicts) return
+    const label = verdict.labelBefore(text, at)
+    if (label < 0 || !fits(verdict.verdictAfter, text, at)) return
+    if (text[at] !== '=' || fits(verdict.assigned, text, at)) insert(label + 1, 'verdicts')
   }
   atLineStart(0)
   const look = (at: number): void => {
     switch (text[at]) {
       case '\n':
+      case '\r':
         atLineStart(at + 1)
         break
       case '<':
-        if (breaking.tokens && fits(token.angledToken, text, at)) insert(at + 1, 'tokens')
-        else if (breaking.verdicts && fits(verdict.verdictTag, text, at)) insert(at + 1, 'verdicts')
+        if (breaking.tokens && token.isAngledToken(text, at)) insert(at + 1, 'tokens')
+        else if (breaking.verdicts && verdict.isVerdictTag(text, at)) insert(at + 1, 'verdicts')
         break
       case '[':
-        if (breaking.tokens && fits(token.bracketedToken, text, at)) insert(at + 1, 'tokens')
+        if (breaking.tokens && token.isBracketedToken(text, at)) insert(at + 1, 'tokens')
         else if (breaking.verdicts && fits(verdict.rating, text, at)) insert(at + 1, 'verdicts')
+        break
+      case '~':
+        if (breaking.tokens && token.isTildeToken(text, at)) insert(at, 'tokens')
+        break
+      case '/':
+        if (breaking.tokens && fits(token.thinkingSwitch, text, at)) insert(at + 1, 'tokens')
+        break
+      case stepMark[0]:
+        if (breaking.tokens) insert(at + 1, 'tokens')
         break
       case '⟦':
         if (breaking.tokens && fits(token.openFence, text, at)) insert(at + 1, 'tokens')
@@ -74,30 +110,63 @@ export function withoutLookAlikes(text: string, breaking: Breaking, found: Set<s
           insert(at - 7, 'tokens')
         break
       default:
-        atColon(at)
+        atVerdict(at)
     }
   }
-  if (isAscii(text)) visitAscii(text, look)
-  else for (const { index } of text.matchAll(candidate)) look(index)
+  yield* visit(text, ascii, look)
+  if (boxed >= 0) insert(boxed, 'verdicts')
   return copied === 0 ? text : result + text.slice(copied)
 }
 
-/** Tells where look-alikes can begin in an ASCII text, in order. */
-function visitAscii(text: string, visit: (at: number) => void): void {
-  const searches: { readonly character: string; readonly next: Uint8Array; at: number }[] = []
-  for (const { character, next } of asciiCandidates) {
-    const at = text.indexOf(character)
-    if (at >= 0) searches.push({ character, next, at })
+/** Where the backslash of a last line that is a boxed verdict ends; -1: there is none. */
+function boxedEndOf(text: string): number {
+  const from = Math.max(0, text.length - verdict.boxedReach)
+  const found = verdict.boxedEnd.exec(text.slice(from))
+  return found ? from + found.index + found[0].length : -1
+}
+
+/** Signs that are looked at in one piece of the work. */
+const signsAtOnce = 1024
+
+/** Tells where look-alikes can begin, in order. */
+function* visit(text: string, ascii: boolean, visited: (at: number) => void): Generator<void, void> {
+  const searches: Search[] = []
+  for (const one of ascii ? asciiSigns : signs) {
+    const at = following(text, one, 0)
+    if (at >= 0) searches.push({ of: one, at })
   }
-  for (;;) {
+  for (let seen = 1; ; seen++) {
+    if (seen % signsAtOnce === 0) yield
     let first = searches[0]
     for (const search of searches) if (first && search.at < first.at) first = search
     if (!first) return
-    if (first.next[text.charCodeAt(first.at + 1)]) visit(first.at)
-    first.at = text.indexOf(first.character, first.at + 1)
+    visited(first.at)
+    first.at = following(text, first.of, first.at + 1)
     if (first.at < 0) searches.splice(searches.indexOf(first), 1)
   }
 }
+
+interface Search {
+  readonly of: Sign
+  at: number
+}
+
+/** Where a sign stands next between such neighbours; -1: nowhere. */
+function following(text: string, { sign, next, follows }: Sign, from: number): number {
+  let at = text.indexOf(sign, from)
+  while (at >= 0) {
+    const code = text.charCodeAt(at + sign.length)
+    if ((code < 128 ? next[code] === 1 : true) && (!follows || follows(text, at))) return at
+    at = text.indexOf(sign, at + 1)
+  }
+  return -1
+}
+
+const wordCharacter = /[\p{L}\p{N}]/u
+
+/** Whether a text stands alone as a word. */
+const isWord = (text: string, at: number, length: number): boolean =>
+  !wordCharacter.test(text[at - 1] ?? ' ') && !wordCharacter.test(text[at + length] ?? ' ')
 
 function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
   pattern.lastIndex = at

@@ -1,4 +1,6 @@
 import type { GuardConfig } from '../../models/guard-config.ts'
+import { drained } from '../../slices.ts'
+import { isAscii } from './ascii.ts'
 import { withoutInvisible } from './invisible.ts'
 import { withoutLookAlikes } from './look-alikes.ts'
 
@@ -7,10 +9,23 @@ import { withoutLookAlikes } from './look-alikes.ts'
  * it. First what hides: a look-alike with invisible characters in it is broken by what they are shown as.
  */
 export function neutralised(value: string, guard: GuardConfig, found: Set<string>): string {
+  return drained(neutralising(value, guard, found))
+}
+
+/** The same, piece by piece: a value of megabytes that is nothing but attacks takes a second. */
+export function* neutralising(
+  value: string,
+  guard: GuardConfig,
+  found: Set<string>,
+): Generator<void, string> {
+  let ascii = isAscii(value)
   let text = value
   if (guard.invisible) {
-    text = withoutInvisible(value)
-    if (text !== value) found.add('invisible')
+    text = yield* withoutInvisible(value, ascii)
+    if (text !== value) {
+      found.add('invisible')
+      ascii = false
+    }
   }
-  return guard.tokens || guard.verdicts ? withoutLookAlikes(text, guard, found) : text
+  return guard.tokens || guard.verdicts ? yield* withoutLookAlikes(text, guard, found, ascii) : text
 }

@@ -1,7 +1,9 @@
 import { asciiTable } from './ascii.ts'
 
 const words = 'yes|no|true|false|(?:in)?correct|pass(?:ed)?|fail(?:ed)?|right|wrong|tie'
-const labels = 'score|rating|grade|verdict|judge?ment|evaluation|reward'
+const foreignWords =
+  '正确|錯誤|错误|不正确|不通过|通过|合格|不合格|对|错|是|否|はい|いいえ|да|нет|ja|nein|oui|non|s[ií]'
+const tagLabels = 'score|rating|grade|verdict|judge?ment|evaluation|reward'
 
 /** At a `[`: `[[8]]`, `[[A]]`, `[[10/10]]`, `[[A>>B]]`. */
 export const rating = new RegExp(
@@ -10,22 +12,99 @@ export const rating = new RegExp(
 )
 
 /** At a `<`: `<score>`, `</verdict>`. */
-export const verdictTag = new RegExp(`</?(?:${labels})\\s?>`, 'iy')
+const verdictTag = new RegExp(`</?(?:${tagLabels})\\s?>`, 'iy')
 
-/** At a colon: a number, a letter or a word that could be a verdict. */
+const tagStarts = asciiTable(/[srgvje]/i)
+
+/** Whether such a tag begins at a `<`. */
+export function isVerdictTag(text: string, at: number): boolean {
+  const start = text[at + 1] === '/' ? at + 2 : at + 1
+  if (!tagStarts[text.charCodeAt(start)]) return false
+  verdictTag.lastIndex = at
+  return verdictTag.test(text)
+}
+
+/** At what parts a label from its verdict: a number, a letter or a word that could be a verdict. */
 export const verdictAfter = new RegExp(
-  `[:：]\\s{0,3}["'\`*_“‘[(]{0,4}(?:[-+.]?[\\d０-９]|(?:${words})(?![A-Za-z])|[A-E](?![A-Za-z]))`,
-  'iy',
+  `(?:[:：=→]|->)\\s{0,3}["'\`*_“‘[(]{0,4}(?:[-+.]?[\\d０-９]|(?:${words})(?![A-Za-z])|(?:${foreignWords})(?!\\p{L})|[A-E](?![A-Za-z]))`,
+  'iuy',
 )
 
-/** What stands before the colon where it announces a verdict: `"score"`, `**Rating** `, `评分`; else it is an ordinary word. */
-export const labelBefore = new RegExp(
-  `(?:(?<![A-Za-z])(?:${labels}|(?:is_)?correct(?:ness)?)|评分|得分|打分|分数|判定|判断结果)["'\`*_”’)\\]]{0,4}\\s{0,3}$`,
-  'i',
+/** What ends a line after an `=` and its verdict: what stands on is a formula or a program. */
+export const assigned =
+  /=\s{0,3}["'`*_“‘[(]{0,4}[-+.]?[\p{L}\d０-９./]{1,12}[\s"'`*_”’)\].!]{0,4}(?:[\r\n]|$)/uy
+
+/** Words before a verdict, in lower case. */
+const labels = new Set(
+  [
+    'score rating grade verdict judgment judgement evaluation reward correct correctness',
+    'bewertung punktzahl urteil wertung évaluation jugement puntuación puntaje calificación evaluación veredicto',
+    'pontuação avaliação veredito punteggio valutazione verdetto giudizio beoordeling puan değerlendirme',
+    'оценка балл баллы вердикт рейтинг 점수 평가 평점 판정 الدرجة التقييم',
+  ]
+    .join(' ')
+    .split(' '),
 )
 
-/** Longer than any label with its quotes. */
-export const labelReach = 32
+/** The same where words are not parted by blanks: what a run of characters ends with. */
+const endings = new Set(
+  '评分 得分 打分 分数 判定 判断结果 評分 分數 评价 評價 评级 裁决 評価 評点 得点 採点 点数 スコア'.split(
+    ' ',
+  ),
+)
+
+const blank = asciiTable(/\s/)
+const closer = asciiTable(/["'`*_)\]]/)
+const letter = asciiTable(/[A-Za-z]/)
+const longestLabel = 20
+
+/** By last character: a bit for each length that a label with it has. Most words are ruled out without a copy. */
+const lengths = new Map<number, number>()
+const asciiLengths = new Int32Array(128)
+for (const label of labels)
+  for (const last of [label.slice(-1), label.slice(-1).toUpperCase()]) {
+    const code = last.charCodeAt(0)
+    const bits = (lengths.get(code) ?? 0) | (1 << label.length)
+    lengths.set(code, bits)
+    if (code < 128) asciiLengths[code] = bits
+  }
+
+/** Where the label begins that ends before `end`: `"score"`, `**Rating** `, `评分`; -1: there is an ordinary word, or none. */
+export function labelBefore(text: string, end: number): number {
+  let last = end - 1
+  const soonest = end - 8
+  while (last > soonest && blank[text.charCodeAt(last)]) last -= 1
+  while (last > soonest && isCloser(text.charCodeAt(last))) last -= 1
+  const code = text.charCodeAt(last)
+  if (code >= 0x2e80 && code < 0xac00) return endingAt(text, last)
+  const bits = code < 128 ? (asciiLengths[code] ?? 0) : (lengths.get(code) ?? 0)
+  if (bits === 0) return -1
+  let first = last
+  const longest = Math.max(0, last - longestLabel)
+  while (first > longest && isLetter(text.charCodeAt(first - 1))) first -= 1
+  const length = last + 1 - first
+  return (bits >> length) & 1 && labels.has(text.slice(first, last + 1).toLowerCase()) ? first : -1
+}
+
+function endingAt(text: string, last: number): number {
+  for (let from = last - 1; from >= 0 && from > last - 4; from--)
+    if (endings.has(text.slice(from, last + 1))) return from
+  return -1
+}
+
+const isCloser = (code: number): boolean =>
+  code < 128 ? closer[code] === 1 : code === 0x201d || code === 0x2019
+
+/** Of the words that labels are made of, and of many others. */
+const isLetter = (code: number): boolean =>
+  code < 128 ? letter[code] === 1 : code >= 0xc0 && !(code >= 0x2000 && code < 0x2e80)
+
+/** Whether a label can end before `end`, by one or two characters. */
+export function mayFollowLabel(text: string, end: number): boolean {
+  const code = text.charCodeAt(end - 1)
+  const shown = blank[code] ? text.charCodeAt(end - 2) : code
+  return shown >= 128 || asciiLengths[shown] !== 0 || closer[shown] === 1 || blank[shown] === 1
+}
 
 /** At a line's beginning: a line that is nothing but a verdict in capitals; the group stands before the word. */
 export const bareLine =
@@ -33,3 +112,12 @@ export const bareLine =
 
 /** What `bareLine` can begin with. */
 export const bareStarts = asciiTable(/[ \t"'`*_([CFINPTY]/)
+
+/** A last line that is nothing but a judge's boxed verdict; a box with another answer is the answer. */
+export const boxedEnd = new RegExp(
+  `\\n[ \\t"'\`*_$]{0,6}\\\\(?=boxed\\{[ \\t]{0,3}(?:\\\\text\\{)?(?:[01](?:\\.0)?|10(?:/10)?|${words})\\}{1,2}[ \\t"'\`*_$.]{0,6}\\s{0,8}$)`,
+  'i',
+)
+
+/** Longer than such a line. */
+export const boxedReach = 64

@@ -1,4 +1,5 @@
-import type { JsonValue } from './json.ts'
+import { ExactNumber } from './exact-number.ts'
+import type { JsonOf, JsonValue } from './json.ts'
 
 /** What counts as the same value, beyond equal texts, exact numbers and objects of any key order. */
 export interface Sameness {
@@ -16,9 +17,13 @@ export const typed: Sameness = { listsAsSets: false, booleansAsNumbers: false, n
 /** Python's `==`. */
 export const pythonic: Sameness = { listsAsSets: false, booleansAsNumbers: true, nanEqualsNan: false }
 
+type AnyJson = JsonOf<number | bigint | ExactNumber>
+
 /** Numbers values so that two are the same exactly when their numbers are; the cost is n log n in their size. */
-class JsonIdentities {
+export class JsonIdentities {
   private readonly numbers = new Map<string, number>()
+  /** What was asked about before need not be walked again. */
+  private readonly walked = new WeakMap<object, number>()
   private readonly sameness: Sameness
   private fresh = 0
 
@@ -26,7 +31,17 @@ class JsonIdentities {
     this.sameness = sameness
   }
 
-  of(value: JsonValue): number {
+  of(value: AnyJson): number {
+    // Where a NaN is not itself, neither is a list that holds one.
+    if (typeof value !== 'object' || value === null || !this.sameness.nanEqualsNan) return this.named(value)
+    const walked = this.walked.get(value)
+    if (walked !== undefined) return walked
+    const identity = this.named(value)
+    this.walked.set(value, identity)
+    return identity
+  }
+
+  private named(value: AnyJson): number {
     const key = this.key(value)
     const known = this.numbers.get(key)
     if (known !== undefined) return known
@@ -35,12 +50,14 @@ class JsonIdentities {
     return this.fresh
   }
 
-  private key(value: JsonValue): string {
+  private key(value: AnyJson): string {
     if (typeof value === 'string') return `"${value}`
     if (value === null) return 'null'
     if (typeof value === 'boolean') return this.sameness.booleansAsNumbers ? `${Number(value)}` : `${value}`
     if (typeof value === 'number' || typeof value === 'bigint') return this.numeral(value)
-    if (isList(value)) return this.list(value)
+    // One that shows as a double is a double.
+    if (value instanceof ExactNumber) return `number ${value}`
+    if (isAnyList(value)) return this.list(value)
     const entries = Array.from(value, ([name, item]) => `${this.of(name)}:${this.of(item)}`)
     return `{${entries.sort().join()}`
   }
@@ -55,13 +72,16 @@ class JsonIdentities {
     return exact ? `${near}` : `integer ${value}`
   }
 
-  private list(items: readonly JsonValue[]): string {
+  private list(items: readonly AnyJson[]): string {
     const numbers = items.map((item) => this.of(item))
     if (!this.sameness.listsAsSets) return `[${numbers.join()}`
     if (numbers.length === 0) return '{'
     return `[${[...new Set(numbers)].sort((a, b) => a - b).join()}`
   }
 }
+
+const isAnyList = (value: readonly AnyJson[] | ReadonlyMap<string, AnyJson>): value is readonly AnyJson[] =>
+  Array.isArray(value)
 
 /** Indices of the values of `a` that find no partner in `b`, each of which is a partner once. */
 export function unpaired(

@@ -1,18 +1,18 @@
 import { maxIntegerDigits } from '../digits.ts'
+import { ExactNumber } from './exact-number.ts'
 
-/** A JSON value as its author wrote it: integers beyond 2^53 are bigints, objects are maps in the order of their keys. */
-export type JsonValue =
-  | null
-  | boolean
-  | number
-  | bigint
-  | string
-  | readonly JsonValue[]
-  | ReadonlyMap<string, JsonValue>
+/** A JSON value with numbers of the type N; objects are maps in the order of their keys. */
+export type JsonOf<N> = null | boolean | N | string | readonly JsonOf<N>[] | ReadonlyMap<string, JsonOf<N>>
+
+/** A JSON value as its author wrote it: integers beyond 2^53 are bigints, other numbers the nearest double. */
+export type JsonValue = JsonOf<number | bigint>
+
+/** A JSON value whose numbers are exact: a double where it shows as the number that was written. */
+export type ExactJson = JsonOf<number | ExactNumber>
 
 /** A text read as JSON, and what in it not every reader takes. */
-export interface JsonReading {
-  readonly value: JsonValue
+export interface JsonReading<V = JsonValue> {
+  readonly value: V
   /** Some object names a key twice; the last one is in `value`. */
   readonly repeatedKeys: boolean
   /** `NaN`, `Infinity` or `-Infinity` occurs, which only some readers accept. */
@@ -25,7 +25,7 @@ const plainText = /[ !#-[\]-\uffff]*/y
 const hex4 = /[0-9a-fA-F]{4}/y
 const constant = /true|false|null|NaN|-?Infinity/y
 
-const constants = new Map<string, JsonValue>([
+const constants = new Map<string, boolean | null | number>([
   ['true', true],
   ['false', false],
   ['null', null],
@@ -47,8 +47,21 @@ const escapes = new Map([
 
 /** Reads a whole text as strict JSON, and Python's `NaN` and `Infinity`; null: it is none, or nested deeper than `maxDepth`. */
 export function readJson(text: string, maxDepth = 900): JsonReading | null {
+  return readWith(text, maxDepth, readNumber)
+}
+
+/** As readJson, with every number as it is written. null too for an exponent of more than 15 digits. */
+export function readExactJson(text: string, maxDepth: number): JsonReading<ExactJson> | null {
+  return readWith(text, maxDepth, readExact)
+}
+
+function readWith<N>(
+  text: string,
+  maxDepth: number,
+  numberOf: NumberReader<N>,
+): JsonReading<JsonOf<N | number>> | null {
   try {
-    const reader = new Reader(text, maxDepth)
+    const reader = new Reader(text, maxDepth, numberOf)
     return { value: reader.whole(), repeatedKeys: reader.repeatedKeys, constants: reader.constants }
   } catch (error) {
     if (error instanceof NotJson) return null
@@ -58,19 +71,43 @@ export function readJson(text: string, maxDepth = 900): JsonReading | null {
 
 class NotJson extends Error {}
 
-class Reader {
+/** `[literal, integer, fraction, exponent]`, of which the last two may lack. Throws NotJson for what it does not read. */
+type NumberReader<N> = (numeral: RegExpExecArray) => N
+
+const readNumber: NumberReader<number | bigint> = ([whole, integer = '', fraction, exponent]) => {
+  if (fraction !== undefined || exponent !== undefined) return Number(whole)
+  const near = Number(integer)
+  if (Number.isSafeInteger(near)) return near + 0
+  if (integer.replace('-', '').length > maxIntegerDigits) throw new NotJson()
+  return BigInt(integer)
+}
+
+/** Of so many digits every double shows as what was written. */
+const sureDigits = 15
+
+const readExact: NumberReader<number | ExactNumber> = ([whole, , , exponent]) => {
+  const near = Number(whole) + 0
+  if (exponent === undefined && whole.length <= sureDigits) return near
+  const exact = ExactNumber.read(whole)
+  if (exact === null) throw new NotJson()
+  return Number.isFinite(near) && exact.compare(ExactNumber.of(near)) === 0 ? near : exact
+}
+
+class Reader<N> {
   repeatedKeys = false
   constants = false
   private at = 0
   private readonly text: string
   private readonly maxDepth: number
+  private readonly numberOf: NumberReader<N>
 
-  constructor(text: string, maxDepth: number) {
+  constructor(text: string, maxDepth: number, numberOf: NumberReader<N>) {
     this.text = text
     this.maxDepth = maxDepth
+    this.numberOf = numberOf
   }
 
-  whole(): JsonValue {
+  whole(): JsonOf<N | number> {
     const value = this.value(this.maxDepth)
     this.match(space)
     if (this.at < this.text.length) throw new NotJson()
@@ -92,7 +129,7 @@ class Reader {
     return true
   }
 
-  private value(depth: number): JsonValue {
+  private value(depth: number): JsonOf<N | number> {
     if (this.takes('"')) return this.string()
     if (this.takes('[')) return this.list(depth - 1)
     if (this.takes('{')) return this.object(depth - 1)
@@ -104,15 +141,10 @@ class Reader {
     return this.number()
   }
 
-  private number(): JsonValue {
+  private number(): N {
     const match = this.match(numeral)
     if (!match) throw new NotJson()
-    const [whole, integer = '', fraction, exponent] = match
-    if (fraction !== undefined || exponent !== undefined) return Number(whole)
-    const near = Number(integer)
-    if (Number.isSafeInteger(near)) return near + 0
-    if (integer.replace('-', '').length > maxIntegerDigits) throw new NotJson()
-    return BigInt(integer)
+    return this.numberOf(match)
   }
 
   private string(): string {
@@ -130,9 +162,9 @@ class Reader {
     }
   }
 
-  private list(depth: number): JsonValue {
+  private list(depth: number): JsonOf<N | number> {
     if (depth < 0) throw new NotJson()
-    const items: JsonValue[] = []
+    const items: JsonOf<N | number>[] = []
     if (this.takes(']')) return items
     do items.push(this.value(depth))
     while (this.takes(','))
@@ -140,9 +172,9 @@ class Reader {
     return items
   }
 
-  private object(depth: number): JsonValue {
+  private object(depth: number): JsonOf<N | number> {
     if (depth < 0) throw new NotJson()
-    const entries = new Map<string, JsonValue>()
+    const entries = new Map<string, JsonOf<N | number>>()
     if (this.takes('}')) return entries
     do {
       if (!this.takes('"')) throw new NotJson()

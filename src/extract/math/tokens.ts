@@ -140,8 +140,7 @@ class Lexer {
     const text = written.replace(/\$|\\[ ,;!]|~/g, ' ').trim()
     if (text === '') this.spaced = true
     else if (/^[\d\s.,+\-/()%]+$|^\(?[A-Za-z]\)?$/.test(text)) {
-      const inner = tokenize(text, this.commasSeparate)
-      this.tokens.push(...inner)
+      for (const token of tokenize(text, this.commasSeparate)) this.tokens.push(token)
     } else if (/^,? ?(?:and|or|,),?$/i.test(text)) this.push('sign', ',')
     else if (/^[A-Za-z]+$/.test(text)) this.word(text, true)
     else this.push('text', text)

@@ -6,13 +6,20 @@ const innermost = /\{[^{}]*\}/g
 /** The `{...}` pieces of a text that hold no braces, in their order. */
 export const innermostObjects = (text: string): string[] => text.match(innermost) ?? []
 
-/** The last innermost object that can be read, tolerantly where it is not strict JSON; null: none can. */
-export function lastReadableObject(text: string): JsonReading | null {
-  for (const piece of innermostObjects(text).reverse()) {
-    const reading = readJson(piece) ?? readJson(mended(piece))
-    if (reading) return reading
-  }
-  return null
+/** Something is said here, or more JSON stands here. A code fence with its language says nothing. */
+const says = /[\p{L}\p{N}{}]/u
+
+/**
+ * The only object of a judge's reply, at its end; read tolerantly where it is not strict JSON. null: none, several, or
+ * something is said after it, which could take it back.
+ */
+export function soleObject(text: string): JsonReading | null {
+  const [piece, ...others] = innermostObjects(text)
+  if (piece === undefined || others.length > 0) return null
+  const at = text.indexOf(piece)
+  const rest = text.slice(at + piece.length)
+  if (says.test(rest) || /[{}]/.test(text.slice(0, at))) return null
+  return readJson(piece) ?? readJson(mended(piece))
 }
 
 /** Quotes of any form straightened, backslashes and a final comma deleted, keys quoted. */

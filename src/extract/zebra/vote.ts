@@ -33,7 +33,7 @@ export function chosenMarks(
   if (choice === 'majority') return majority()
   const value = measure()
   const rising = [...predictions].sort((a, b) => value(a) - value(b))
-  const highest = Math.max(...predictions.map(value))
+  const highest = value(rising.at(-1) as ZebraPrediction)
   const first = predictions.find((prediction) => value(prediction) === highest) ?? predictions[0]
   switch (choice) {
     case 'best':
@@ -75,9 +75,15 @@ export function chosenMarks(
   function majority(): Marks {
     const right = cells.filter((cell) => {
       const votes = votesFor(cell)
-      const most = Math.max(...votes.values())
-      return [...votes].find(([, count]) => count === most)?.[0] === cell.value
+      return mostVoted(votes) === cell.value
     }).length
     return { right, reasoningLength: predictions[0].reasoningLength }
   }
+}
+
+/** The value with the most votes, the first met of several; undefined where nobody voted. */
+function mostVoted(votes: ReadonlyMap<string, number>): string | undefined {
+  let [most, found]: [number, string | undefined] = [0, undefined]
+  for (const [value, count] of votes) if (count > most) [most, found] = [count, value]
+  return found
 }

@@ -1,4 +1,7 @@
+import { isRole } from '../../contract/conversation.ts'
 import type { AskName, Asks, ChatPrompt, Choice, Prompt } from '../../contract/index.ts'
+import { questionFault } from '../../contract/question-faults.ts'
+import type { CallRow } from '../function-host.ts'
 import { Fault, nameOf, refusePromise } from './fault.ts'
 
 type Text = Prompt | ChatPrompt | string
@@ -6,8 +9,15 @@ type Question = Asks[AskName]['input']
 
 const lengthLimit = 16 * 1024 * 1024
 
-/** A checked copy of what rm_preprocess returned, in the shape of its ask; throws a Fault. */
-export function checkQuestion(ask: AskName, value: unknown): Question {
+/** A checked copy of what rm_preprocess returned about the rows, in the shape of its ask; throws a Fault. */
+export function checkQuestion(ask: AskName, value: unknown, rows: readonly CallRow[] = []): Question {
+  const question = copied(ask, value)
+  const fault = questionFault(ask, question, rows)
+  if (fault) throw new Fault(fault.detail, fault.isOfRow ? 'bad_sample' : null)
+  return question
+}
+
+function copied(ask: AskName, value: unknown): Question {
   refusePromise(value, 'rm_preprocess')
   const left = { length: lengthLimit }
   if (ask === 'embed') return texts(value, 'texts to embed', left)
@@ -29,7 +39,15 @@ function promptText(value: unknown, left: { length: number }): Text {
     const literals = texts(given.literals, 'literals', left)
     const values = texts(given.values, 'values', left, 0)
     if (literals.length !== values.length + 1) throw wrong('a prompt whose literals and values do not match')
-    return { kind: 'prompt', literals, values }
+    const { mayBeEmpty, steps } = given
+    if (mayBeEmpty === undefined && steps === undefined) return { kind: 'prompt', literals, values }
+    return {
+      kind: 'prompt',
+      literals,
+      values,
+      ...(mayBeEmpty !== undefined && { mayBeEmpty: places(mayBeEmpty) }),
+      ...(steps !== undefined && { steps: places([steps])[0] ?? 0 }),
+    }
   }
   if (given.kind === 'chat' && Array.isArray(given.messages) && given.messages.length > 0) {
     return {
@@ -39,6 +57,7 @@ function promptText(value: unknown, left: { length: number }): Text {
         if (typeof message?.role !== 'string' || (typeof content === 'object' && content.kind === 'chat')) {
           throw wrong('a chat whose messages are not of role and content')
         }
+        if (!isRole(message.role)) throw wrong('a chat with a role that is no word')
         return { role: message.role, content }
       }),
     }
@@ -47,10 +66,16 @@ function promptText(value: unknown, left: { length: number }): Text {
 }
 
 function texts(value: unknown, what: string, left: { length: number }, least = 1): string[] {
-  if (!Array.isArray(value) || value.length < least || !value.every((item) => typeof item === 'string')) {
-    throw wrong(`${what} that are not an array of strings`)
-  }
+  if (!Array.isArray(value) || value.length < least) throw wrong(`${what} that are not an array of strings`)
+  const odd = value.find((item) => typeof item !== 'string')
+  if (odd !== undefined || value.includes(undefined))
+    throw wrong(`${what} that are not an array of strings: one is ${nameOf(odd)}`)
   return value.map((text: string) => counted(text, left))
+}
+
+function places(value: unknown): number[] {
+  if (!Array.isArray(value) || !value.every(Number.isSafeInteger)) throw wrong('a prompt with a wrong place')
+  return [...value]
 }
 
 function counted(text: string, left: { length: number }): string {

@@ -68,14 +68,20 @@ function checkParts(parts: unknown, { hook, parts: declared }: VerdictLimits): R
   }
   const checked: [string, number][] = []
   for (const [name, value] of Object.entries(parts)) {
-    if (!declared.includes(name))
-      throw new Fault(`${hook} reported a part that its function does not declare`)
+    if (!declared.includes(name)) throw new Fault(undeclared(hook, name, declared))
     if (typeof value !== 'number' || !Number.isFinite(value)) {
       throw new Fault(`${hook} reported the part ${name} as ${nameOf(value)}`)
     }
     checked.push([name, value])
   }
   return Object.fromEntries(checked)
+}
+
+/** Names the part where it is a plain name. */
+function undeclared(hook: string, name: string, declared: readonly string[]): string {
+  const plain = /^[A-Za-z_][\w.-]{0,59}$/.test(name)
+  const known = declared.length === 0 ? 'none' : declared.join(', ')
+  return `${hook} reported ${plain ? `the part '${name}'` : 'a part'}, which its function does not declare: write its name into \`parts: [...]\` beside \`range\`, or into details (declared: ${known})`
 }
 
 function checkFlags(flags: unknown): string[] {

@@ -30,12 +30,10 @@ export function bind(fn: RewardFunction, text: string): JobResult {
     const range: unknown = fn.range(options)
     const [low, high] = Array.isArray(range) ? (range as unknown[]) : []
     if (!isRange(low, high))
-      return refused('the function needs `range: [low, high]`, the lowest and the highest score')
+      return refused('the `range` of the function gives no [low, high] for these options')
     const parts = fn.parts(options)
     if (typeof fn.truth(options)?.safeParse !== 'function')
-      return refused(
-        'the function needs `truth`, a zod schema of its ground truth; z.unknown() where it reads none',
-      )
+      return refused('the `truth` of the function gives no zod schema for these options')
     const reply = !('ask' in fn) ? undefined : typeof fn.reply === 'function' ? fn.reply(options) : fn.reply
     const limits: Range = [low as number, high as number]
     return { type: 'bound', bound: { range: limits, parts: [...parts], ...(reply && { reply }) } }

@@ -12,7 +12,8 @@ export function errorText(error: unknown): string {
 export function errorPlace(error: unknown): string {
   try {
     if (!(error instanceof Error)) return 'threw a value that is no Error'
-    const place = /\/([^/\s()]{1,200}:\d+:\d+)\)?$/m.exec((error.stack ?? '').slice(0, 20_000))?.[1]
+    const frames = (error.stack ?? '').slice(0, 20_000).replace(/^.*\bnode:.*$/gm, '')
+    const place = /\/([^/\s()]{1,200}:\d+:\d+)\)?$/m.exec(frames)?.[1]
     const name = /^[A-Za-z]{1,60}$/.test(error.name) ? error.name : 'Error'
     return place === undefined ? `threw ${name}` : `threw ${name} at ${place}`
   } catch {
@@ -20,13 +21,15 @@ export function errorPlace(error: unknown): string {
   }
 }
 
-/** Why a file did not load: what was thrown, and the first place outside of packages and Node itself. */
+/** Why a file did not load: what was thrown, and the first place outside of packages, Node itself and this package's own definitions. */
 export function loadErrorText(error: unknown): string {
   if (!(error instanceof Error)) return errorText(error)
   const message = error.message.split(/\nRequire stack:/, 1)[0] ?? ''
   const frames = (error.stack ?? '').slice(0, 20_000).split('\n')
   const place = frames
-    .filter((frame) => !/node:|node_modules|[\\/]functions[\\/]worker[\\/]/.test(frame))
+    .filter(
+      (frame) => !/node:|node_modules|[\\/]functions[\\/]worker[\\/]|[\\/]contract[\\/]define\./.test(frame),
+    )
     .map((frame) => /(?:\/|[A-Z]:\\)[^\s()]+:\d+:\d+/.exec(frame)?.[0])
     .find((one) => one !== undefined)
   const where = place === undefined || message.includes(place) ? '' : ` at ${place}`

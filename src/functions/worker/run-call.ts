@@ -7,6 +7,8 @@ import {
   type Row,
   RuleTimeout,
 } from '../../contract/index.ts'
+import { messagesWithoutText } from '../../contract/messages-as-text.ts'
+import { QuestionError } from '../../contract/question-error.ts'
 import type { Score } from '../../sample/score.ts'
 import type { CallResult, CallRow } from '../function-host.ts'
 import type { Job, JobResult } from '../job.ts'
@@ -16,6 +18,7 @@ import { problemsOf } from './describe.ts'
 import { errorPlace, errorText } from './error-text.ts'
 import { Fault } from './fault.ts'
 import { freeze } from './freeze.ts'
+import { flagged, type TextTruth, textTruth } from './text-truth.ts'
 
 type CallJob = Extract<Job, { type: 'call' }>
 
@@ -41,14 +44,21 @@ export function runCall(fn: RewardFunction, job: CallJob, isOwn = false): JobRes
   const hook = { score: 'score', preprocess: 'rm_preprocess', postprocess: 'rm_postprocess' }[job.op]
   try {
     const binding = bindingOf(fn, job.options)
-    const rows = job.rows.map((row, index) => rowOf(binding, row, job.rows.length > 1 ? index : null, isOwn))
-    return { type: 'called', result: answerOf(fn, job, rows, binding) }
+    const { length } = job.rows
+    const fromText: number[] = []
+    const rows = job.rows.map((row, index) => rowOf(binding, row, { index, length, isOwn, fromText }))
+    return { type: 'called', result: flagged(answerOf(fn, job, rows, binding), fromText, length) }
   } catch (error) {
     if (error instanceof BadSample) return unfit(error)
     const fault = error instanceof Fault
     const thrown = error instanceof RuleTimeout ? 'rule_timeout' : general
     const kind = (fault ? error.kind : null) ?? thrown
-    const detail = fault ? error.message : `${hook} ${errorPlace(error)}`
+    const place = fault ? '' : `${hook} ${errorPlace(error)}`
+    const detail = fault
+      ? error.message
+      : error instanceof QuestionError
+        ? `${place}: ${error.message}`
+        : place
     const result: CallResult = { status: 'failed', failure: { kind, retryable: false, detail } }
     return fault ? { type: 'called', result } : { type: 'called', result, error: errorText(error) }
   }
@@ -84,26 +94,47 @@ function bindingOf(fn: RewardFunction, text: string): Binding {
   return binding
 }
 
-function rowOf(binding: Binding, { sample, earlier }: CallRow, index: number | null, isOwn: boolean): Row {
-  const where = index === null ? '' : ` of row ${index}`
+interface Reading {
+  readonly index: number
+  readonly length: number
+  readonly isOwn: boolean
+  /** Takes the indices of rows whose truth is what its text said. */
+  readonly fromText: number[]
+}
+
+function rowOf(
+  binding: Binding,
+  { sample, earlier }: CallRow,
+  { index, length, isOwn, fromText }: Reading,
+): Row {
+  const where = length === 1 ? '' : ` of row ${index}`
   let parsed: ReturnType<ZodType['safeParse']>
+  let truth: unknown
+  let said: TextTruth | null = null
   try {
     parsed = binding.truth.safeParse(sample.groundTruth)
+    if (!parsed.success) said = textTruth(binding.truth, sample.groundTruth)
   } catch (error) {
     throw new Fault(`ground_truth${where}: its schema ${errorPlace(error)}`, 'bad_sample')
   }
-  if (!parsed.success) {
+  if (parsed.success) truth = parsed.data
+  else if (said && 'truth' in said) {
+    truth = said.truth
+    fromText.push(index)
+  } else {
     const reasons = problemsOf(parsed.error).map(({ path, message }) =>
       path ? `${path}: ${message}` : message,
     )
     if (sample.groundTruth === null) reasons.unshift('the row has none')
+    if (said) reasons.push(`as JSON: ${said.problem}`)
     throw new Fault(`ground_truth${where}: ${reasons.join('; ').slice(0, 500)}`, 'bad_sample')
   }
   const { options } = binding
-  if (isOwn) return { sample, truth: parsed.data, options, earlier }
+  if (isOwn) return { sample, truth, options, earlier }
+  const prompt = typeof sample.prompt === 'string' ? null : messagesWithoutText(sample.prompt)
   return Object.freeze({
-    sample: freeze(sample),
-    truth: freeze(parsed.data),
+    sample: freeze(prompt ? { ...sample, prompt } : sample),
+    truth: freeze(truth),
     options,
     earlier: freeze(earlier),
   })
@@ -121,12 +152,12 @@ function answerOf(fn: RewardFunction, job: CallJob, rows: readonly Row[], bindin
   const answer = job.answer as never
   switch (job.op) {
     case 'preprocess': {
-      if (fn.kind === 'pair') return question(fn.ask, fn.rm_preprocess(row, other))
-      if (fn.kind === 'list') return question(fn.ask, fn.rm_preprocess(rows))
+      if (fn.kind === 'pair') return question(fn.ask, fn.rm_preprocess(row, other), rows)
+      if (fn.kind === 'list') return question(fn.ask, fn.rm_preprocess(rows), rows)
       const asked = fn.rm_preprocess(row)
       return typeof asked === 'number'
         ? verdicts([checkVerdict(asked, { ...judged, hook: 'rm_preprocess', outOfRange: 'function_error' })])
-        : question(fn.ask, asked)
+        : question(fn.ask, asked, rows)
     }
     case 'postprocess': {
       if (fn.kind === 'pair') {
@@ -150,7 +181,7 @@ const verdicts = (checked: readonly (Score | null)[]): CallResult => ({
   verdicts: checked,
 })
 
-const question = (ask: AskName, value: unknown): CallResult => ({
+const question = (ask: AskName, value: unknown, rows: readonly Row[]): CallResult => ({
   status: 'question',
-  question: checkQuestion(ask, value) as Asks[AskName]['input'],
+  question: checkQuestion(ask, value, rows) as Asks[AskName]['input'],
 })

@@ -1,4 +1,5 @@
 import type { Gateway } from '../../gateway/gateway.ts'
+import { withoutSecrets } from '../../secrets.ts'
 import type { Live } from '../../telemetry/live/live.ts'
 import { shownReward } from '../../telemetry/live/shown-series.ts'
 import { historyOf } from '../../telemetry/monitors/history.ts'
@@ -18,7 +19,7 @@ export function servedView(gateway: Gateway, live: Live): Served {
     version: gateway.version,
     text: live.policy,
     has_admin: gateway.keys.has('admin'),
-    rewards: gateway.rewards().map(writePlan),
+    rewards: withoutSecrets(gateway.rewards().map(writePlan)) as ServedReward[],
   }
 }
 

@@ -84,7 +84,8 @@ function modelOf(named: string | undefined, { pools }: Gateway): string {
 
 function listModels(app: ZodApp, gateway: Gateway): void {
   const tags = ['models']
-  const config = { scope: 'score' } as const
+  // Whoever may ask them and whoever may look at what is served.
+  const config = { scope: 'any' } as const
   const created = Math.floor(Date.now() / 1000)
   const entryOf = ({ name, serves }: { name: string; serves: string }) => ({
     id: name,

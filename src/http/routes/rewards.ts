@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Gateway } from '../../gateway/gateway.ts'
+import { hideSecrets, withoutSecrets } from '../../secrets.ts'
 import { runStats, statsOf } from '../../telemetry/monitors/stats.ts'
 import type { ZodApp } from '../validation.ts'
 
@@ -7,7 +8,9 @@ import type { ZodApp } from '../validation.ts'
 export function rewardRoutes(app: ZodApp, gateway: Gateway): void {
   const tags = ['rewards']
   app.get('/v1/rewards', { schema: { tags, summary: 'Every reward that is served' } }, async () => ({
-    rewards: gateway.rewards().map(({ name, version, description }) => ({ name, version, description })),
+    rewards: gateway
+      .rewards()
+      .map(({ name, version, description }) => ({ name, version, description: hideSecrets(description) })),
   }))
   const params = z.object({ name: z.string() })
   app.get(
@@ -15,7 +18,7 @@ export function rewardRoutes(app: ZodApp, gateway: Gateway): void {
     { schema: { tags, summary: 'One reward with its resolved config', params } },
     async (request) => {
       const { name, version, description, config } = gateway.reward(request.params.name)
-      return { name, version, description, config }
+      return { name, version, description: hideSecrets(description), config: withoutSecrets(config) }
     },
   )
   app.get(

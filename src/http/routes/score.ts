@@ -1,14 +1,15 @@
-import { Readable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import type { Gateway, ScoreJob } from '../../gateway/gateway.ts'
 import type { Outcome } from '../../sample/outcome.ts'
 import { nativeResultText } from '../../wire/native-result-text.ts'
 import { nativeSample, readNativeRows } from '../../wire/native-sample.ts'
-import { odditiesOf } from '../body.ts'
+import { bodyBytesOf, odditiesOf } from '../body.ts'
 import { Explanation } from '../explanation.ts'
 import { whenGone } from '../gone.ts'
 import type { KeyLimits } from '../key-limits.ts'
+import { bodyOf, Lines } from '../pieces.ts'
 import { traceOf } from '../tracing.ts'
 import { jsonSchemaOf, type ZodApp } from '../validation.ts'
 import { timeWaits } from '../wait-time.ts'
@@ -31,7 +32,7 @@ const body = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      `Each result gets 'asks': what each judge was sent and what it answered. At most ${mostExplained} samples.`,
+      `Each result gets 'asks': what each judge was sent and what it answered. At most ${mostExplained} samples. Where they are too large for the gateway's memory, a result says so with 'asks_left_out'.`,
     ),
   run: z.string().max(128).optional().describe('Name of the training run, for metrics and records.'),
 })
@@ -41,19 +42,13 @@ const ndjson = 'application/x-ndjson'
 /** POST /v1/score: one to many thousands of samples; with `Accept: application/x-ndjson` each result as it is done. */
 export function scoreRoutes(app: ZodApp, gateway: Gateway, limits: KeyLimits): void {
   const schema = { tags: ['score'], summary: 'Score samples with a reward', body }
-  app.post('/v1/score', { schema }, async (request, reply) => {
+  app.post('/v1/score', { schema, config: { rows: ['samples'] } }, async (request, reply) => {
     const { reward, samples, training_step: trainingStep, run, explain } = request.body
     if (explain && samples.length > mostExplained)
       throw new GatewayError('RG_REQUEST_INVALID', `explain: at most ${mostExplained} samples at a time`)
     limits.takeSamples(request, reply, samples.length)
-    const rows = readNativeRows(samples, odditiesOf(request))
+    const rows = await readNativeRows(samples, odditiesOf(request))
     const explanation = explain ? new Explanation() : null
-    const write = (index: number, outcome: Outcome): string => {
-      const text = nativeResultText(outcome)
-      return explanation
-        ? `${text.slice(0, -1)},"asks":${JSON.stringify(explanation.of(rows[index]))}}`
-        : text
-    }
     const job: ScoreJob = {
       reward,
       rows,
@@ -62,37 +57,76 @@ export function scoreRoutes(app: ZodApp, gateway: Gateway, limits: KeyLimits): v
       requestId: request.id,
       trace: traceOf(request),
       isRefusable: true,
+      bodyBytes: bodyBytesOf(request),
       waitTime: timeWaits(request),
       trainingStep,
       run,
     }
     if (request.headers.accept?.includes(ndjson))
-      return reply.type(ndjson).send(streamed(gateway, job, write))
+      return reply.type(ndjson).send(streamed(gateway, job, explanation))
     const { outcomes, version } = await gateway.score(job)
-    const results = outcomes.map((outcome, index) => write(index, outcome)).join(',')
     reply.type('application/json; charset=utf-8')
-    return `{"results":[${results}],"reward":${JSON.stringify({ name: reward, version })}}`
+    const served = { name: reward, version }
+    if (outcomes.length === 1 && !explanation)
+      return `${begin}${nativeResultText(outcomes[0] as Outcome)}${endOf(served)}`
+    return bodyOf(replyPieces(rows, outcomes, served, explanation))
   })
 }
 
+const begin = '{"results":['
+const endOf = (reward: object): string => `],"reward":${JSON.stringify(reward)}}`
+
+function* replyPieces(
+  rows: ScoreJob['rows'],
+  outcomes: readonly Outcome[],
+  reward: { readonly name: string; readonly version: string },
+  explanation: Explanation | null,
+): Generator<string> {
+  let before = begin
+  for (const [index, outcome] of outcomes.entries()) {
+    if (explanation) {
+      yield before
+      yield* resultPieces(outcome, rows[index], explanation)
+    } else yield before + nativeResultText(outcome)
+    before = ','
+  }
+  yield endOf(reward)
+}
+
+function* resultPieces(
+  outcome: Outcome,
+  row: ScoreJob['rows'][number] | undefined,
+  explanation: Explanation | null,
+): Generator<string> {
+  const text = nativeResultText(outcome)
+  if (!explanation) return yield text
+  yield `${text.slice(0, -1)},"asks":`
+  yield* explanation.textOf(row)
+  yield explanation.isWhole(row) ? '}' : ',"asks_left_out":true}'
+}
+
 /** A line a result with its index, in the order they are done; `on_invalid: fail` ends with a line `{"error"}`. */
-function streamed(
-  gateway: Gateway,
-  job: ScoreJob,
-  write: (index: number, outcome: Outcome) => string,
-): Readable {
-  const lines = new Readable({ read() {} })
-  const onOutcome = (index: number, outcome: Outcome) =>
-    lines.push(`{"index":${index},${write(index, outcome).slice(1)}\n`)
+function streamed(gateway: Gateway, job: ScoreJob, explanation: Explanation | null): Readable {
+  const lines = new Lines()
+  const onOutcome = (index: number, outcome: Outcome) => lines.add(linePieces(index, outcome))
+  function* linePieces(index: number, outcome: Outcome): Generator<string> {
+    let begin = `{"index":${index},`
+    for (const piece of resultPieces(outcome, job.rows[index], explanation)) {
+      // The object's own brace has been written with the index.
+      yield begin === '' ? piece : begin + piece.slice(1)
+      begin = ''
+    }
+    yield '\n'
+  }
   gateway
     .score({ ...job, onOutcome })
     .catch((error) => {
       if (!(error instanceof GatewayError)) throw error
-      lines.push(`${JSON.stringify({ error: { code: error.code, message: error.message } })}\n`)
+      lines.add([`${JSON.stringify({ error: { code: error.code, message: error.message } })}\n`])
     })
     .then(
-      () => lines.push(null),
-      (error) => lines.destroy(error),
+      () => lines.end(),
+      (error) => lines.body.destroy(error),
     )
-  return lines
+  return lines.body
 }

@@ -2,14 +2,16 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Clock } from '../../clock.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
+import { workInSlices } from '../../slices.ts'
 import type { RequestMetrics } from '../../telemetry/metrics/request-metrics.ts'
 import { wires } from '../../wire/index.ts'
 import { settle } from '../../wire/settle.ts'
 import type { Wire, WireRoute } from '../../wire/wire.ts'
 import type { WireSettings } from '../../wire/wire-settings.ts'
-import { digestOf, odditiesOf } from '../body.ts'
+import { bodyBytesOf, digestOf, odditiesOf } from '../body.ts'
 import { goneSignal } from '../gone.ts'
 import type { KeyLimits } from '../key-limits.ts'
+import { bodyOf, jsonPieces } from '../pieces.ts'
 import { traceOf } from '../tracing.ts'
 import type { ZodApp } from '../validation.ts'
 import { timeWaits } from '../wait-time.ts'
@@ -27,8 +29,8 @@ interface WireParts {
 }
 
 /** POST /wire/<trainer>/<reward>...: the trainers' own formats. Throws RG_CONFIG_INVALID for truths that cannot be read. */
-export function wireRoutes(app: ZodApp, parts: WireParts): void {
-  const state = openWireState(parts.gateway, parts.clock, app.log)
+export async function wireRoutes(app: ZodApp, parts: WireParts): Promise<void> {
+  const state = await openWireState(parts.gateway, parts.clock, app.log)
   for (const wire of wires) {
     const tags = [`wire: ${wire.name}`]
     const address = `/wire/${wire.name}/:reward`
@@ -36,8 +38,11 @@ export function wireRoutes(app: ZodApp, parts: WireParts): void {
       const { summary, body, query: querystring } = route
       app.post(
         `${address}${path}`,
-        { schema: { tags, summary, params, querystring, body }, config: { repeats: true } },
-        (request, reply) => answer(parts, state(), { wire, path, route }, request, reply),
+        {
+          schema: { tags, summary, params, querystring, body },
+          config: { repeats: true, rows: route.rows ?? [] },
+        },
+        async (request, reply) => answer(parts, await state(), { wire, path, route }, request, reply),
       )
     }
     for (const [path, reply] of Object.entries(wire.fixed ?? {})) {
@@ -59,11 +64,12 @@ async function answer(
   const configured: Readonly<Record<string, WireSettings | undefined>> = gateway.settings.wires
   const { deadline_s, on_invalid: onInvalid } = configured[wire.name] ?? {}
   const plan = gateway.reward(reward)
-  const reading = route.read({
+  const reading = await route.read({
     body,
     query,
     oddities: odditiesOf(request),
     truths: truths.get(wire.name) ?? null,
+    maxRowValues: gateway.settings.limits.max_row_values,
   })
   limits.takeSamples(request, reply, reading.rows.length)
   const grouped = groupJob(plan, reading)
@@ -73,7 +79,7 @@ async function answer(
   const { run } = query as { run?: string }
   const key = [wire.name, path, reward, plan.version, JSON.stringify(query), digestOf(request)].join('\n')
   let isRepeat = true
-  const scored = repeats.join(key, goneSignal(reply), (signal) => {
+  const score = (signal: AbortSignal) => {
     isRepeat = false
     return gateway.score({
       reward,
@@ -81,6 +87,7 @@ async function answer(
       requestId: request.id,
       trace: traceOf(request),
       isRefusable: true,
+      bodyBytes: bodyBytesOf(request),
       signal,
       ...(deadlineMs !== undefined && { deadlineMs }),
       // It goes before the reward's own; what fails is for the wire to say.
@@ -89,10 +96,23 @@ async function answer(
       ...grouped,
       waitTime: timeWaits(request),
     })
-  })
+  }
+  const gone = goneSignal(reply)
+  // Where answers wait for each other, the engine tells a retry from the same answer of the next epoch.
+  const scored = grouped.holdsGroups ? score(gone) : repeats.join(key, gone, score)
   if (isRepeat) repeated(wire.name)
   const { outcomes } = await scored
-  const answers = settle(wire.name, route.invalid, outcomes, onInvalid)
+  const write = () => reading.write(settle(wire.name, route.invalid, outcomes, onInvalid), shapeOf(plan))
+  // All who waited for one large request are answered when it is done.
+  const written = outcomes.length > atOnce ? await workInSlices(later(write)) : write()
   // Some clients refuse any other type, and a bare number is JSON too.
-  return reply.type('application/json').send(JSON.stringify(reading.write(answers, shapeOf(plan))))
+  return reply.type('application/json').send(bodyOf(jsonPieces(written, route.writesNaN)))
+}
+
+/** Rows of a reply that is written without a look at the clock. */
+const atOnce = 32
+
+function* later<T>(work: () => T): Generator<void, T> {
+  yield
+  return work()
 }

@@ -1,5 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import type { Scored } from '../../gateway/gateway.ts'
+import { bytesOf } from '../../sample/bytes.ts'
+import { eachInSlices } from '../../slices.ts'
 
 /** Trainers send a request again when its answer was late or lost: it joins the work or gets the same answer. */
 export interface Repeats {
@@ -14,21 +16,21 @@ export interface Repeats {
 export interface RepeatLimits {
   readonly keepMs: number
   readonly maxEntries: number
-  /** Of the outcomes as JSON text. */
-  readonly maxCharacters: number
+  /** Of memory that the outcomes and their keys take. */
+  readonly maxBytes: number
 }
 
 /** Longer than any trainer's pauses between its tries together. */
 const repeatLimits: RepeatLimits = {
   keepMs: 300_000,
   maxEntries: 16_384,
-  maxCharacters: 32 * 1024 * 1024,
+  maxBytes: 64 * 1024 * 1024,
 }
 
 interface Kept {
   readonly scored: Scored
   readonly until: number
-  readonly characters: number
+  readonly bytes: number
 }
 
 interface Pending {
@@ -42,30 +44,33 @@ export function openRepeats(clock: Clock, limits: RepeatLimits = repeatLimits): 
   // In the order of their age.
   const kept = new Map<string, Kept>()
   const pending = new Map<string, Pending>()
-  let characters = 0
+  let bytes = 0
   const drop = (key: string, entry: Kept) => {
     kept.delete(key)
-    characters -= entry.characters
+    bytes -= entry.bytes
   }
   const tidy = () => {
     const now = clock.now()
     for (const [key, entry] of kept) {
-      const isOver = kept.size > limits.maxEntries || characters > limits.maxCharacters
+      const isOver = kept.size > limits.maxEntries || bytes > limits.maxBytes
       if (!isOver && entry.until > now) return
       drop(key, entry)
     }
   }
   const keep = (key: string, scored: Scored) => {
-    const old = kept.get(key)
-    if (old) drop(key, old)
-    const entry = {
-      scored,
-      until: clock.now() + limits.keepMs,
-      characters: JSON.stringify(scored.outcomes).length,
+    let own = bytesOf(key)
+    const count = (index: number): void => {
+      // What never fits is not reckoned to its end.
+      if (own <= limits.maxBytes) own += bytesOf(scored.outcomes[index])
     }
-    kept.set(key, entry)
-    characters += entry.characters
-    tidy()
+    return eachInSlices(scored.outcomes.length, count, () => {
+      const old = kept.get(key)
+      if (old) drop(key, old)
+      if (own > limits.maxBytes) return
+      kept.set(key, { scored, until: clock.now() + limits.keepMs, bytes: own })
+      bytes += own
+      tidy()
+    })
   }
   const begin = (key: string, work: (signal: AbortSignal) => Promise<Scored>): Pending => {
     const controller = new AbortController()
@@ -73,9 +78,9 @@ export function openRepeats(clock: Clock, limits: RepeatLimits = repeatLimits): 
     const land = () => {
       if (pending.get(key) === one) pending.delete(key)
     }
-    one.result.then((scored) => {
+    one.result.then(async (scored) => {
+      if (!controller.signal.aborted && isFinal(scored)) await keep(key, scored)
       land()
-      if (!controller.signal.aborted && isFinal(scored)) keep(key, scored)
     }, land)
     pending.set(key, one)
     return one

@@ -19,6 +19,6 @@ export function groupJob({ name, steps }: Plan, { group }: WireReading): Pick<Sc
   if (group) return { holdsGroups: true }
   throw new GatewayError(
     'RG_REQUEST_INVALID',
-    `the step '${over.name}' of '${name}' compares the answers of a group, and this format sends them apart; send whole groups to /v1/score`,
+    `the step '${over.name}' of '${name}' compares the answers of a group, and this format sends them apart; send whole groups to /v1/score, or say ?group_size=N from NeMo Gym`,
   )
 }

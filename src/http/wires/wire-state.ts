@@ -2,6 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Clock } from '../../clock.ts'
 import { GatewayError } from '../../errors.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
+import type { MaybePromise } from '../../slices.ts'
 import { openWireTruths, type Truths } from '../../wire/truths.ts'
 import { openRepeats, type Repeats } from './repeats.ts'
 
@@ -13,26 +14,42 @@ export interface WireState {
 }
 
 /**
- * The state for the configs that are served: read anew after a reload. Throws RG_CONFIG_INVALID at first; where a
- * reload's truths cannot be read, the old ones stay and the log says so.
+ * The state for the configs that are served. The first request after a reload begins to read it anew, and those that
+ * come meanwhile wait for it. Rejects with RG_CONFIG_INVALID at first; where a reload's truths cannot be read, the old
+ * ones stay and the log says so.
  */
-export function openWireState(gateway: Gateway, clock: Clock, log: FastifyBaseLogger): () => WireState {
-  const read = ({ wires }: Gateway['settings']): WireState => ({
-    truths: openWireTruths(wires),
+export async function openWireState(
+  gateway: Gateway,
+  clock: Clock,
+  log: FastifyBaseLogger,
+): Promise<() => MaybePromise<WireState>> {
+  const read = async ({ wires }: Gateway['settings']): Promise<WireState> => ({
+    truths: await openWireTruths(wires),
     repeats: openRepeats(clock),
   })
-  let settings = gateway.settings
-  let state = read(settings)
-  return () => {
-    if (gateway.settings === settings) return state
-    settings = gateway.settings
+  let { settings } = gateway
+  let truths: WireState['truths']
+  let state: MaybePromise<WireState> = await read(settings)
+  truths = state.truths
+  const readAgain = async (): Promise<WireState> => {
     try {
-      state = read(settings)
+      const next = await read(settings)
+      truths = next.truths
+      return next
     } catch (error) {
       const problems = error instanceof GatewayError ? error.problems : []
       log.error({ err: error, problems }, 'truths of a wire cannot be read; the old ones stay')
-      state = { ...state, repeats: openRepeats(clock) }
+      return { truths, repeats: openRepeats(clock) }
     }
+  }
+  return () => {
+    if (gateway.settings === settings) return state
+    settings = gateway.settings
+    const reading = readAgain()
+    state = reading
+    void reading.then((read) => {
+      if (state === reading) state = read
+    })
     return state
   }
 }

@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../clock.ts'
 import type { EngineEvents, RequestDone } from '../../engine/events.ts'
+import { eachInSlices } from '../../slices.ts'
 import { Draws } from '../record/draws.ts'
 import type { TextPolicy } from '../record/text-policy.ts'
 import { RecentRows } from './recent-rows.ts'
@@ -42,15 +43,19 @@ export interface Live extends Required<Pick<EngineEvents, 'drawn' | 'done'>> {
   detail(id: string): RowDetail | null
 }
 
-/** Draws of one sample that are kept. */
+/** Draws of one sample that are kept, and the bytes of all that are. */
 const mostDraws = 64
+const mostDrawBytes = 64 * 1024 * 1024
 
 /** Listens to the engine; does nothing while `isOn` is false. */
 export function openLive(parts: LiveParts): Live {
   const { clock, epoch = Date.now() - clock.now(), rangeOf, policy, isOn = () => true } = parts
   const rewards = new Map<string, TrackedReward>()
-  const rows = new RecentRows()
-  const draws = new Draws(mostDraws)
+  const draws = new Draws(mostDrawBytes, mostDraws)
+  const forget = (row: RequestDone['rows'][number]): void => {
+    if (!('failure' in row)) draws.forget(row)
+  }
+  const rows = new RecentRows(forget)
   let watchers = 0
   const trackedOf = (plan: RequestDone['plan']): TrackedReward => {
     let tracked = rewards.get(plan.name)
@@ -75,11 +80,20 @@ export function openLive(parts: LiveParts): Live {
       const tracked = trackedOf(event.plan)
       const at = now()
       const invalid: number[] = []
-      for (const [index, outcome] of event.outcomes.entries()) {
+      const take = (): void => {
+        const kept = rows.take(event, event.requestId ?? randomUUID(), at, invalid, Math.random())
+        for (let index = 0; index < event.rows.length; index++) {
+          const row = event.rows[index]
+          if (row && !kept.includes(index)) forget(row)
+        }
+      }
+      const count = (index: number): void => {
+        const outcome = event.outcomes[index]
+        if (!outcome) return
         tracked.count(outcome, at)
         if (!outcome.valid && invalid.length < 4) invalid.push(index)
       }
-      rows.take(event, event.requestId ?? randomUUID(), at, invalid, Math.random())
+      return eachInSlices(event.outcomes.length, count, take)
     },
     watch() {
       watchers += 1

@@ -1,4 +1,5 @@
 import type { RequestDone } from '../../engine/events.ts'
+import { bytesOf } from '../../sample/bytes.ts'
 import type { Sample, Unreadable } from '../../sample/sample.ts'
 
 /** A row that was scored not long ago. */
@@ -13,9 +14,9 @@ export interface RecentRow {
   readonly event: RequestDone
 }
 
-/** Rows that are kept, and characters of their prompts and responses together. */
+/** Rows that are kept, and what they take in memory together, whatever field it is in. */
 export const mostRows = 400
-const mostChars = 16 * 1024 * 1024
+const mostBytes = 32 * 1024 * 1024
 /** Of one request: neighbours, so that groups are whole, and rows without a reward. */
 const neighbours = 16
 const failures = 4
@@ -27,22 +28,37 @@ const rowsASecond = 40
  * row here: to keep each one's rows for a moment made garbage collection a quarter of a rule's cost.
  */
 export class RecentRows {
-  readonly #rows = new Map<string, RecentRow & { readonly chars: number }>()
-  #chars = 0
+  readonly #rows = new Map<string, RecentRow & { readonly bytes: number }>()
+  #bytes = 0
   #serial = 0
   readonly #scored = new Room()
   readonly #failed = new Room()
+  readonly #dropped: (row: Sample | Unreadable) => void
 
-  /** `invalid`: rows of the request without a reward. `random`: in [0, 1), chooses the neighbours. */
-  take(event: RequestDone, id: string, at: number, invalid: readonly number[], random: number): void {
+  /** `dropped` is told of each row that is no longer kept. */
+  constructor(dropped: (row: Sample | Unreadable) => void) {
+    this.#dropped = dropped
+  }
+
+  /** `invalid`: rows of the request without a reward. `random`: in [0, 1), chooses the neighbours. The indices of the rows that it kept. */
+  take(
+    event: RequestDone,
+    id: string,
+    at: number,
+    invalid: readonly number[],
+    random: number,
+  ): readonly number[] {
+    const kept: number[] = []
     const count = event.rows.length
     const first = neighbours * Math.floor(random * Math.ceil(count / neighbours))
     const last = this.#scored.take(at, Math.min(count, neighbours))
       ? Math.min(count, first + neighbours)
       : first
     for (const index of invalid.slice(0, failures))
-      if ((index < first || index >= last) && this.#failed.take(at, 1)) this.#add(event, id, at, index)
-    for (let index = first; index < last; index += 1) this.#add(event, id, at, index)
+      if ((index < first || index >= last) && this.#failed.take(at, 1)) kept.push(index)
+    for (let index = first; index < last; index += 1) kept.push(index)
+    for (const index of kept) this.#add(event, id, at, index)
+    return kept
   }
 
   get(id: string): RecentRow | null {
@@ -63,18 +79,22 @@ export class RecentRows {
     const row = event.rows[index]
     if (!row) return
     this.#drop(id)
-    const chars = charsOf(row)
-    this.#rows.set(id, { id, serial: ++this.#serial, at, event: onlyRow(event, index), chars })
-    this.#chars += chars
+    const bytes = bytesOf(row) + bytesOf(event.outcomes[index])
+    this.#rows.set(id, { id, serial: ++this.#serial, at, event: onlyRow(event, index), bytes })
+    this.#bytes += bytes
     for (const oldest of this.#rows.keys()) {
-      if (this.#rows.size === 1 || (this.#rows.size <= mostRows && this.#chars <= mostChars)) break
+      if (this.#rows.size === 1 || (this.#rows.size <= mostRows && this.#bytes <= mostBytes)) break
       this.#drop(oldest)
     }
   }
 
   #drop(id: string): void {
-    this.#chars -= this.#rows.get(id)?.chars ?? 0
+    const known = this.#rows.get(id)
+    if (!known) return
+    this.#bytes -= known.bytes
     this.#rows.delete(id)
+    const [row] = known.event.rows
+    if (row) this.#dropped(row)
   }
 }
 
@@ -99,11 +119,4 @@ class Room {
     this.#rows -= rows
     return true
   }
-}
-
-function charsOf(row: Sample | Unreadable): number {
-  if ('failure' in row) return 0
-  const { prompt, response } = row
-  if (typeof prompt === 'string') return prompt.length + response.length
-  return prompt.reduce((sum, { content }) => sum + content.length, response.length)
 }

@@ -1,4 +1,5 @@
 import type { EngineEvents } from '../../engine/events.ts'
+import { eachInSlices } from '../../slices.ts'
 import { type Instruments, scoreBuckets, secondBuckets } from './instruments.ts'
 
 const statuses = ['scored', 'text', 'off', 'failed'] as const
@@ -37,10 +38,10 @@ export function engineMetrics(make: Instruments): EngineEvents {
       let valid = 0
       let without = 0
       const ends = steps.map(() => ({ scored: 0, text: 0, off: 0, failed: 0 }))
-      for (let index = 0; index < outcomes.length; index++) {
+      const count = (index: number): void => {
         const row = rows[index]
         const outcome = outcomes[index]
-        if (!row || 'failure' in row || !outcome) continue
+        if (!row || 'failure' in row || !outcome) return
         if (outcome.valid) valid += 1
         else {
           without += 1
@@ -55,11 +56,14 @@ export function engineMetrics(make: Instruments): EngineEvents {
           else if (term.status === 'off' && term.why === 'gate') gated(1, reward, term.name)
         }
       }
-      if (valid > 0) samples(valid, reward, 'true')
-      if (without > 0) samples(without, reward, 'false')
-      for (const [at, end] of ends.entries())
-        for (const status of statuses)
-          if (end[status] > 0) terms(end[status], reward, steps[at]?.name ?? '', status)
+      const sum = (): void => {
+        if (valid > 0) samples(valid, reward, 'true')
+        if (without > 0) samples(without, reward, 'false')
+        for (const [at, end] of ends.entries())
+          for (const status of statuses)
+            if (end[status] > 0) terms(end[status], reward, steps[at]?.name ?? '', status)
+      }
+      return eachInSlices(outcomes.length, count, sum)
     },
     drawn({ model, answered, ms }) {
       if (!answered) return

@@ -10,6 +10,7 @@ import { canaryMetrics } from './canary-metrics.ts'
 import { engineMetrics } from './engine-metrics.ts'
 import { functionMetrics } from './function-metrics.ts'
 import { type Instruments, instruments } from './instruments.ts'
+import { listenerMetrics } from './listener-metrics.ts'
 import { exposePools, modelMetrics } from './model-metrics.ts'
 import { exposeMonitors } from './monitor-metrics.ts'
 import { recordMetrics } from './record-metrics.ts'
@@ -25,6 +26,8 @@ export interface Metrics {
   readonly canary: CanaryEvents
   readonly reloads: ReloadMetrics
   readonly requests: RequestMetrics
+  /** Counts a failure of a listener. */
+  readonly listenerFailed: (listener: string) => void
   /** The exposition text and its content type. */
   expose(): Promise<{ readonly text: string; readonly contentType: string }>
   close(): void
@@ -65,5 +68,6 @@ export function metricsBy(make: Instruments, sources: Sources): Omit<Metrics, 'e
     canary: canaryMetrics(make),
     reloads: reloadMetrics(make),
     requests: requestMetrics(make),
+    listenerFailed: listenerMetrics(make),
   }
 }

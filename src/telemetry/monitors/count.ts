@@ -5,7 +5,7 @@ import { binaryEntropy } from '../../statistics/entropy.ts'
 import { spreadOf } from '../../statistics/pearson.ts'
 import { repeatedShare } from '../../statistics/repeated-share.ts'
 import type { Lens } from './lens.ts'
-import { observe, type Tally, tenth, termMean } from './tally.ts'
+import { observe, observeScore, type Tally, tenth, termScores } from './tally.ts'
 
 /** A member of a group: what is kept of an answer until its group is whole. */
 export interface Member {
@@ -26,7 +26,7 @@ export function countRow(tally: Tally, row: Sample | Unreadable, outcome: Outcom
   else tally.invalid.set(outcome.failure.kind, (tally.invalid.get(outcome.failure.kind) ?? 0) + 1)
   for (const term of outcome.terms) {
     if (term.status !== 'scored') continue
-    observe(termMean(tally, term.name), term.score.value)
+    observeScore(termScores(tally, term.name, lens.asked.has(term.name)), term.score.value)
     // Half the range is the widest that a population's deviation can be.
     if (term.draws > 1)
       observe(tally.judgeAgainstJudge, Math.min(1, (2 * term.spread) / (lens.widths.get(term.name) ?? 1)))
@@ -76,7 +76,7 @@ export function countGroup(tally: Tally, members: readonly Member[]): void {
   observe(tally.variance, yy / rewards.length)
   observe(tally.entropy, binaryEntropy(sum / rewards.length))
   tenth(tally.groupMeans, sum / rewards.length, 1)
-  tenth(tally.groupDeviations, Math.sqrt(yy / rewards.length), 0.5)
+  tenth(tally.groupVariances, yy / rewards.length, 0.25)
   tally.length.xx += xx
   tally.length.yy += yy
   tally.length.xy += xy

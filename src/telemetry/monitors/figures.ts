@@ -1,5 +1,5 @@
 import { correlationOf } from '../../statistics/pearson.ts'
-import { meanOf, type Tally } from './tally.ts'
+import { isConstant, meanOf, type Tally } from './tally.ts'
 
 /** A figure of the monitors: what it says, and when it is out of bounds. docs/monitoring.md tells what to do then. */
 export interface Figure {
@@ -41,7 +41,7 @@ export const figures: readonly Figure[] = [
   },
   {
     name: 'group_variance',
-    help: 'Mean variance of the reward within a group, in shares of its range.',
+    help: 'Mean population variance of the reward within a group, where 1 is the width of its range: at most 0.25.',
     low: 0.01,
     read: ({ variance }) => meanOf(variance),
   },
@@ -81,6 +81,15 @@ export const figures: readonly Figure[] = [
     help: 'How much verdicts on one question differ: 0 they agree, 1 they are opposite.',
     high: 0.3,
     read: ({ judgeAgainstJudge }) => meanOf(judgeAgainstJudge),
+  },
+  {
+    name: 'constant_judges_ratio',
+    help: 'Share of judges whose verdicts are all the same: they tell no answer from another.',
+    high: 0,
+    read({ terms }) {
+      const judges = [...terms.values()].filter(({ isJudge }) => isJudge)
+      return share(judges.filter(isConstant).length, judges.length)
+    },
   },
 ]
 

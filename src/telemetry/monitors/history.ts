@@ -8,17 +8,18 @@ export interface StepFigures {
   readonly invalid: number
   /** In shares of the reward's range. */
   readonly reward: number | null
+  /** Within groups, in shares of the reward's range. */
   readonly variance: number | null
   /** Share of groups whose answers all have the same reward. */
   readonly saturated: number | null
   readonly terms: Readonly<Record<string, number | null>>
 }
 
-/** The last training steps of a run, and its groups by mean and deviation in tenths of 0 to 1 and of 0 to 0.5. */
+/** The last training steps of a run, and its groups by mean and variance in tenths of 0 to 1 and of 0 to 0.25. */
 export interface RunHistory {
   readonly steps: readonly StepFigures[]
   readonly group_means: readonly number[]
-  readonly group_deviations: readonly number[]
+  readonly group_variances: readonly number[]
 }
 
 /** How a run came to stand where it does. */
@@ -27,7 +28,7 @@ export function historyOf({ monitor }: WatchedRun): RunHistory {
   return {
     steps: steps.map(({ step, tally }) => ({ step, ...figuresOf(tally) })),
     group_means: recent.groupMeans,
-    group_deviations: recent.groupDeviations,
+    group_variances: recent.groupVariances,
   }
 }
 

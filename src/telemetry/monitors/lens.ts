@@ -22,6 +22,8 @@ export interface Lens {
   readonly judges: readonly Decider[]
   /** Pairs of judges that are asked the same question. */
   readonly peers: readonly (readonly [Decider, Decider])[]
+  /** Steps that ask models for verdicts. */
+  readonly asked: ReadonlySet<string>
   /** Width of each step's range, by its name; 1 where it is not finite. */
   readonly widths: ReadonlyMap<string, number>
 }
@@ -46,6 +48,7 @@ export function lensOf({ steps }: Plan, range: Range | null): Lens {
         .filter((other) => other.function === one.function)
         .map((other) => [one, other] as const),
     ),
+    asked: new Set(steps.flatMap(({ name, ask, critique }) => (ask !== null && !critique ? [name] : []))),
     widths: new Map(
       steps.map(({ name, function: { range } }) => [name, isBounded(range) ? range[1] - range[0] : 1]),
     ),

@@ -5,6 +5,9 @@
  */
 import type { Clock } from '../../clock.ts'
 import type { EngineEvents, RequestDone } from '../../engine/events.ts'
+import type { ListenerGuard } from '../../listener-guard.ts'
+import { bytesOf } from '../../sample/bytes.ts'
+import { inSlices } from '../../slices.ts'
 import { type Lens, lensOf } from './lens.ts'
 import { RunMonitor } from './run.ts'
 import type { Alarm } from './watch.ts'
@@ -17,6 +20,8 @@ export interface MonitorEvents {
 /** What figures are reckoned with, and who hears alarms. */
 export interface MonitorParts {
   readonly clock: Clock
+  /** What fails in the counting, which nobody waits for, ends there. */
+  readonly guard: ListenerGuard
   readonly events?: MonitorEvents
   /** What the rewards of a plan lie in; null: not known. */
   rangeOf(plan: RequestDone['plan']): readonly [number, number] | null
@@ -43,13 +48,17 @@ const silentMs = 600_000
 const otherRuns = 'other'
 /** Rows of requests that wait to be counted; what comes beyond is not looked at. */
 const mostWaiting = 131_072
+/** Of their memory, but for the first few requests. */
+const mostBytes = 128 * 1024 * 1024
+const unweighed = 32
 
 /** Counts what is done a little later, so that scoring goes first. */
-export function openMonitors({ clock, events = {}, rangeOf }: MonitorParts): Monitors {
+export function openMonitors({ clock, guard, events = {}, rangeOf }: MonitorParts): Monitors {
   const rewards = new Map<string, Map<string, { monitor: RunMonitor; last: number }>>()
   const lenses = new WeakMap<RequestDone['plan'], Lens>()
-  const waiting: RequestDone[] = []
+  const waiting: { readonly event: RequestDone; readonly bytes: number }[] = []
   let rows = 0
+  let bytes = 0
   let isDue = false
 
   const lens = (plan: RequestDone['plan']): Lens => {
@@ -78,31 +87,51 @@ export function openMonitors({ clock, events = {}, rangeOf }: MonitorParts): Mon
     return { name, monitor: known.monitor }
   }
 
-  const count = (event: RequestDone): void => {
+  /** Counts a request, a piece at each `next`. */
+  function* count(event: RequestDone): Generator<void> {
     const { plan, run } = event
     const { name, monitor } = monitorOf(plan.name, run)
-    for (const alarm of monitor.add(event, lens(plan)))
+    for (const alarm of yield* monitor.add(event, lens(plan)))
       events.alarmed?.({ ...alarm, reward: plan.name, run: name })
   }
 
-  const takeOne = (): void => {
-    const event = waiting.shift()
-    if (!event) return
-    rows -= event.rows.length
-    count(event)
-  }
+  /** What is being counted; a large request takes several turns. */
+  let counting: Generator<void> | null = null
 
-  const work = (): void => {
-    takeOne()
-    isDue = waiting.length > 0
+  const takePiece = (): void => {
+    let one = counting
+    if (one === null) {
+      const first = waiting.shift()
+      if (!first) return
+      const { event } = first
+      rows -= event.rows.length
+      bytes -= first.bytes
+      one = count(event)
+    }
+    // What fails is not gone on with.
+    counting = null
+    if (!one.next().done) counting = one
+  }
+  const isLeft = (): boolean => counting !== null || waiting.length > 0
+
+  const piece = (): boolean => {
+    guard.run('monitors', takePiece)
+    return isLeft()
+  }
+  const work = (): void => void inSlices(piece, goOn)
+  const goOn = (): void => {
+    isDue = isLeft()
     if (isDue) setImmediate(work)
   }
 
   return {
     done(event) {
-      if (rows >= mostWaiting) return
+      // Requests are mostly counted in the next turn; only those behind many others are weighed.
+      const size = waiting.length >= unweighed ? bytesOf(event.rows) + bytesOf(event.outcomes) : 0
+      if (waiting.length > 0 && (rows >= mostWaiting || bytes + size > mostBytes)) return
       rows += event.rows.length
-      waiting.push(event)
+      bytes += size
+      waiting.push({ event, bytes: size })
       if (!isDue) setImmediate(work)
       isDue = true
     },
@@ -111,7 +140,7 @@ export function openMonitors({ clock, events = {}, rangeOf }: MonitorParts): Mon
         .filter(([name]) => reward === undefined || name === reward)
         .flatMap(([name, runs]) => [...runs].map(([run, { monitor }]) => ({ reward: name, run, monitor }))),
     settle() {
-      while (waiting.length > 0) takeOne()
+      while (isLeft()) takePiece()
     },
   }
 }

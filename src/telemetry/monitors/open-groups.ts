@@ -13,9 +13,11 @@ export class OpenGroups {
   /** Adds members; a group that is whole, or had to make room, comes back. */
   add({ id, size }: GroupMembership, members: readonly Member[]): readonly (readonly Member[])[] {
     const known = this.#groups.get(id) ?? []
-    // Answers may be long and groups may stay open: a hash stands for each.
-    known.push(...members.map(short))
     this.#groups.delete(id)
+    // As many as are ever kept are a group of their own.
+    if (members.length >= mostMembers) return known.length > 0 ? [known, members] : [members]
+    // Answers may be long and groups may stay open: a hash stands for each.
+    for (const member of members) known.push(short(member))
     if (known.length >= (size ?? Number.POSITIVE_INFINITY) || known.length >= mostMembers) return [known]
     this.#groups.set(id, known)
     if (this.#groups.size <= mostOpen) return []

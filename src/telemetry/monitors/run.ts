@@ -14,6 +14,8 @@ const restart = 16
 /** What counts as a training step where requests name none. */
 const rowsAStep = 1024
 const keptAlarms = 32
+/** Rows that are counted in one go; a power of two. */
+const rowsAPiece = 64
 
 /** What was counted in one training step. */
 export interface StepTally {
@@ -33,8 +35,15 @@ export class RunMonitor {
   #isNamed = false
   readonly #counts = new Map<string, number>()
 
-  /** The alarms that a request raised. */
-  add(event: RequestDone, lens: Lens): readonly Alarm[] {
+  /** The last training steps together, those under way among them. */
+  get recent(): Tally {
+    const sum = emptyTally()
+    for (const { tally } of this.steps) addTally(sum, tally)
+    return sum
+  }
+
+  /** Counts a request in pieces, one at each `next`, so that a large one need not hold the loop up; the alarms that it raised. */
+  *add(event: RequestDone, lens: Lens): Generator<void, readonly Alarm[]> {
     const { rows, outcomes } = event
     const step = this.#stepOf(event)
     if (step < this.#newest - restart) this.#restart()
@@ -50,8 +59,10 @@ export class RunMonitor {
     for (const [index, outcome] of outcomes.entries()) {
       const row = rows[index]
       if (row) countRow(tally, row, outcome, lens)
+      if ((index & (rowsAPiece - 1)) === 0) yield
     }
     for (const places of groupsOf(event)) {
+      yield
       const row = rows[places[0] ?? 0]
       const group = row && 'group' in row ? row.group : undefined
       const members = places.map(memberOf)
@@ -60,13 +71,6 @@ export class RunMonitor {
       for (const one of whole) countGroup(tally, one)
     }
     return raised
-  }
-
-  /** The last training steps together, those under way among them. */
-  get recent(): Tally {
-    const sum = emptyTally()
-    for (const { tally } of this.steps) addTally(sum, tally)
-    return sum
   }
 
   /** The last training steps one by one, those under way at the end. */

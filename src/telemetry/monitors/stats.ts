@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { figures, standingOf } from './figures.ts'
 import type { WatchedRun } from './monitors.ts'
-import { meanOf } from './tally.ts'
+import { isConstant, meanOf } from './tally.ts'
 import type { Trends } from './watch.ts'
 
 const nullable = z.number().nullable()
@@ -23,7 +23,16 @@ export const runStats = z.object({
     }),
   ),
   invalid: z.record(z.string(), z.number()).describe('Rows without a reward, by kind.'),
-  terms: z.record(z.string(), z.object({ mean: nullable, scored: z.number() })),
+  terms: z.record(
+    z.string(),
+    z.object({
+      mean: nullable,
+      scored: z.number(),
+      constant: z
+        .boolean()
+        .describe('All of many scores are the same: the term tells no answer from another.'),
+    }),
+  ),
   trends: z
     .object({
       steps: z.number(),
@@ -66,7 +75,10 @@ export function statsOf({ run, monitor }: WatchedRun): RunStats {
     ),
     invalid: Object.fromEntries(recent.invalid),
     terms: Object.fromEntries(
-      [...recent.terms].map(([name, mean]) => [name, { mean: meanOf(mean), scored: mean.n }]),
+      [...recent.terms].map(([name, scores]) => [
+        name,
+        { mean: meanOf(scores), scored: scores.n, constant: isConstant(scores) },
+      ]),
     ),
     trends: trendStats(trends),
     alarms: [...alarms],

@@ -6,6 +6,14 @@ export interface Mean {
   sum: number
 }
 
+/** The scores of a step. */
+export interface Scores extends Mean {
+  low: number
+  high: number
+  /** A model's verdicts, which are expected to differ. */
+  readonly isJudge: boolean
+}
+
 /** Everything that is counted of a stretch of scored rows; two stretches are added field by field. */
 export interface Tally {
   rows: number
@@ -16,9 +24,9 @@ export interface Tally {
   readonly variance: Mean
   readonly entropy: Mean
   flatGroups: number
-  /** Groups by their mean reward (0 to 1) and by its deviation within them (0 to 0.5), in tenths of these ranges. */
+  /** Groups by their mean reward (0 to 1) and by its variance within them (0 to 0.25), in tenths of these ranges. */
   readonly groupMeans: number[]
-  readonly groupDeviations: number[]
+  readonly groupVariances: number[]
   /** Members of groups of at least two, and those whose answer another member gave before. */
   members: number
   duplicates: number
@@ -29,7 +37,7 @@ export interface Tally {
   readonly ruleAgainstJudge: Mean
   readonly judgeAgainstJudge: Mean
   /** Scores by step. */
-  readonly terms: Map<string, Mean>
+  readonly terms: Map<string, Scores>
 }
 
 const tenths = 10
@@ -45,7 +53,7 @@ export const emptyTally = (): Tally => ({
   entropy: noMean(),
   flatGroups: 0,
   groupMeans: Array<number>(tenths).fill(0),
-  groupDeviations: Array<number>(tenths).fill(0),
+  groupVariances: Array<number>(tenths).fill(0),
   members: 0,
   duplicates: 0,
   length: { xx: 0, yy: 0, xy: 0 },
@@ -67,15 +75,28 @@ export function tenth(counts: number[], value: number, high: number): void {
   counts[at] = (counts[at] ?? 0) + 1
 }
 
-/** The mean of a step's scores, made when first asked for. */
-export function termMean({ terms }: Tally, name: string): Mean {
-  let mean = terms.get(name)
-  if (!mean) {
-    mean = noMean()
-    terms.set(name, mean)
+/** The scores of a step, made when first asked for. */
+export function termScores({ terms }: Tally, name: string, isJudge: boolean): Scores {
+  let scores = terms.get(name)
+  if (!scores) {
+    scores = { ...noMean(), low: Number.POSITIVE_INFINITY, high: Number.NEGATIVE_INFINITY, isJudge }
+    terms.set(name, scores)
   }
-  return mean
+  return scores
 }
+
+/** Adds a score. */
+export function observeScore(scores: Scores, value: number): void {
+  observe(scores, value)
+  if (value < scores.low) scores.low = value
+  if (value > scores.high) scores.high = value
+}
+
+/** Scores that must be there before it means something that they are all the same. */
+const leastScores = 256
+
+/** Whether all of many scores are the same: they tell no answer from another. */
+export const isConstant = ({ n, low, high }: Scores): boolean => n >= leastScores && low === high
 
 const means = ['reward', 'variance', 'entropy', 'repeated', 'ruleAgainstJudge', 'judgeAgainstJudge'] as const
 const counts = ['rows', 'flatGroups', 'members', 'duplicates'] as const
@@ -84,11 +105,16 @@ const counts = ['rows', 'flatGroups', 'members', 'duplicates'] as const
 export function addTally(tally: Tally, more: Tally): void {
   for (const name of counts) tally[name] += more[name]
   for (const name of means) addMean(tally[name], more[name])
-  for (const name of ['groupMeans', 'groupDeviations'] as const)
+  for (const name of ['groupMeans', 'groupVariances'] as const)
     for (const [at, count] of more[name].entries()) tally[name][at] = (tally[name][at] ?? 0) + count
   for (const side of ['xx', 'yy', 'xy'] as const) tally.length[side] += more.length[side]
   for (const [kind, count] of more.invalid) tally.invalid.set(kind, (tally.invalid.get(kind) ?? 0) + count)
-  for (const [name, mean] of more.terms) addMean(termMean(tally, name), mean)
+  for (const [name, scores] of more.terms) {
+    const own = termScores(tally, name, scores.isJudge)
+    addMean(own, scores)
+    own.low = Math.min(own.low, scores.low)
+    own.high = Math.max(own.high, scores.high)
+  }
 }
 
 function addMean(mean: Mean, { n, sum }: Mean): void {

@@ -10,7 +10,7 @@ import { TableHead } from '../parts/table-head.tsx'
 import { Text } from '../parts/text.tsx'
 import { addressOf, goTo } from '../route.ts'
 
-/** What is there to learn from: spread and saturation within groups. */
+/** What is there to learn from: variance and saturation within groups. */
 export function GroupsView({ chosen }: { readonly chosen: string }) {
   const live = useLive()
   const runs = [...(live.standing?.runs ?? [])].sort((a, b) => b.rows - a.rows)
@@ -82,7 +82,7 @@ function Figures({ run }: { readonly run: ShownRun }) {
 }
 
 function Spread({ run }: { readonly run: ShownRun }) {
-  const { steps, group_means: means, group_deviations: deviations } = run
+  const { steps, group_means: means, group_variances: variances } = run
   const last = steps.at(-1)?.step
   const lines: [string, (number | null)[], readonly [number, number]][] = [
     ['Reward', steps.map(({ reward }) => reward), [0, 1]],
@@ -94,16 +94,16 @@ function Spread({ run }: { readonly run: ShownRun }) {
       <figure class="panel chart">
         <figcaption>Groups by mean reward</figcaption>
         <Histogram bins={means} isTall label={`Groups by mean reward, from 0 to 1: ${means.join(', ')}`} />
-        <Ends from="0: all wrong" to="1: all right" />
+        <Ends from="0: the lowest reward" to="1: the highest" />
       </figure>
       <figure class="panel chart">
-        <figcaption>Groups by deviation within</figcaption>
+        <figcaption>Groups by variance within</figcaption>
         <Histogram
-          bins={deviations}
+          bins={variances}
           isTall
-          label={`Groups by deviation, from 0 to 0.5: ${deviations.join(', ')}`}
+          label={`Groups by variance, from 0 to 0.25: ${variances.join(', ')}`}
         />
-        <Ends from="0: nothing to learn" to="0.5" />
+        <Ends from="0: nothing to learn" to="0.25: half lowest, half highest" />
       </figure>
       <figure class="panel chart">
         <figcaption>Last training steps</figcaption>
@@ -139,6 +139,8 @@ const mostGroups = 40
 function RecentGroups({ live, reward }: { readonly live: LiveState; readonly reward: string }) {
   const groups = groupsOf(live.rows.filter((row) => row.reward === reward)).slice(0, mostGroups)
   const range = live.rewards.get(reward)?.rewards.range ?? [0, 1]
+  // As the figures above have it: 1 is the width of the reward's range.
+  const width = range[1] > range[0] ? range[1] - range[0] : 1
   if (groups.length === 0) return <p class="muted">Recent samples of this reward name no group.</p>
   return (
     <div class="panel scroll">
@@ -149,7 +151,7 @@ function RecentGroups({ live, reward }: { readonly live: LiveState; readonly rew
             'Group',
             ['Answers', 'number'],
             ['Mean', 'number'],
-            ['Deviation', 'number'],
+            ['Variance', 'number'],
             `Rewards, ${figure(range[0])} to ${figure(range[1])}`,
           ]}
         />
@@ -157,11 +159,11 @@ function RecentGroups({ live, reward }: { readonly live: LiveState; readonly rew
           {groups.map(({ id, values, size, first }) => {
             const mean =
               values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length
-            const deviation =
+            const variance =
               mean === null
                 ? null
-                : Math.sqrt(values.reduce((sum, v) => sum + (v - mean) ** 2, 0) / values.length)
-            const isFlat = values.length > 1 && deviation !== null && deviation < 1e-9
+                : values.reduce((sum, v) => sum + ((v - mean) / width) ** 2, 0) / values.length
+            const isFlat = values.length > 1 && variance !== null && variance < 1e-18
             return (
               <tr key={id}>
                 <th scope="row" class="sample-name">
@@ -173,7 +175,7 @@ function RecentGroups({ live, reward }: { readonly live: LiveState; readonly rew
                 </th>
                 <td class="number">{size}</td>
                 <td class="number strong">{fixed(mean)}</td>
-                <td class="number">{fixed(deviation)}</td>
+                <td class="number">{fixed(variance)}</td>
                 <td>
                   <Strip values={values} range={range} label={`Rewards: ${values.map(figure).join(', ')}`} />
                 </td>

@@ -1,6 +1,11 @@
 import type { Message } from '../../sample/sample.ts'
 import { type ChatTemplate, chatTemplates, fillers } from './templates.ts'
 
+/** No conversation has more; what a text repeats a million times is not read to its end. */
+const mostTurns = 16_384
+/** Nor does a text begin or end with more tokens of its template. */
+const mostTokens = 4096
+
 /** Where an assistant's turn begins in a text, and the turns above it. */
 export interface Cut {
   /** Of the first character after the opening text. */
@@ -26,7 +31,10 @@ const lengthAt = ({ opens }: ChatTemplate, text: string, start: number): number 
 /** The turns of a whole text, the last one as far as it goes. */
 export function turnsOf(text: string, template: ChatTemplate): readonly Message[] {
   const turns: Message[] = []
-  for (const { role, content } of eachTurn(text, template)) turns.push({ role, content })
+  for (const { role, content } of eachTurn(text, template)) {
+    if (turns.length === mostTurns) break
+    turns.push({ role, content })
+  }
   return turns
 }
 
@@ -35,6 +43,7 @@ export function cutsOf(text: string, template: ChatTemplate, most: number): read
   const cuts: Cut[] = []
   const before: Message[] = []
   for (const { role, content, at } of eachTurn(text, template)) {
+    if (before.length === mostTurns) break
     if (role === 'assistant' && cuts.push({ at, before: [...before] }) === most) break
     before.push({ role, content })
   }
@@ -86,22 +95,24 @@ function* split(role: string, written: string, at: number, template: ChatTemplat
 export function closed(text: string, template: ChatTemplate | null): string {
   const closes = [...(template?.closes ?? []), ...fillers]
   let end = text.length
-  for (;;) {
+  for (let count = 0; count < mostTokens; count++) {
     const rest = text.slice(0, end).trimEnd()
     const close = closes.find((one) => rest.endsWith(one))
     if (close === undefined) return text.slice(0, end)
     end = rest.length - close.length
   }
+  return text.slice(0, end)
 }
 
 /** The index after what tokenizers put before a conversation. */
 export function afterFillers(text: string): number {
   let at = 0
-  for (;;) {
+  for (let count = 0; count < mostTokens; count++) {
     const filler = fillers.find((one) => text.startsWith(one, at))
     if (filler === undefined) return at
     at += filler.length
   }
+  return at
 }
 
 const withoutFillers = (text: string): string => text.slice(afterFillers(text))

@@ -2,7 +2,11 @@ import { single, type WireCase } from '../case.ts'
 
 export const cases: Readonly<Record<string, WireCase>> = {
   'open-instruct': single(
-    ({ response, truth }) => ({ program: response, tests: truth }),
+    // It sends no prompt: the label tells the judges what was asked.
+    ({ question, response, truth }) => ({
+      program: response,
+      tests: { ground_truth: truth, rm_prompt: question },
+    }),
     '/wire/open-instruct/judged',
     ({ results }: { results: number[] }) => results[0] ?? null,
   ),

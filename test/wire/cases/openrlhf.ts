@@ -10,7 +10,10 @@ export const cases: Readonly<Record<string, WireCase>> = {
       labels: rows.map(({ truth }) => truth),
     }),
     read(reply, count) {
-      const { rewards } = JSON.parse(reply) as { rewards: number[] }
+      // Python's json reads NaN, which extra_logs has where there is no number.
+      const { rewards } = JSON.parse(reply.replaceAll(/(?<=[[,])NaN(?=[\],])/g, 'null')) as {
+        rewards: number[]
+      }
       if (rewards.length !== count) throw new Error(`${rewards.length} rewards for ${count} rows`)
       return rewards
     },

@@ -9,7 +9,6 @@ import os
 import signal
 import socket
 import sys
-import threading
 import time
 import traceback
 from types import ModuleType
@@ -18,6 +17,7 @@ from typing import Any
 from .progress import Progress
 from .shapes import Hooks, NotServable, Scorer, chosen, kind_of
 from .steps import beating, run_stepped
+from .truth import BadTruth
 from .values import NoVerdict
 
 Job = dict[str, Any]
@@ -26,6 +26,14 @@ Waiting = tuple[int, Scorer, Any]
 
 SOCKET = 3
 PROGRESS = 4
+SEND_AT = 262_144
+# After so long a chunk is left to the gateway: what took so long may have others behind it.
+CHUNK_S = 0.2
+# What cancelled coroutines have to end.
+GRACE_S = 0.5
+# Held before any function is loaded, which may replace json's.
+ENCODE = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+DECODE = json.JSONDecoder().decode
 
 
 class Host:
@@ -36,21 +44,31 @@ class Host:
         self._limit = limit
         self._modules: dict[str, ModuleType | NotServable] = {}
         self._bound: dict[tuple[str, str], Scorer | Hooks] = {}
+        self._cancelled: list[asyncio.Task[Any]] = []
         self._loop = asyncio.new_event_loop()
         asyncio.set_event_loop(self._loop)
         self.progress = Progress(PROGRESS)
 
-    def chunk(self, jobs: list[Job]) -> dict[str, Any]:
-        """A reply and milliseconds for each job. Asynchronous functions run side by side."""
+    def chunk(self, number: int, jobs: list[Job]) -> tuple[list[Reply], list[float]]:
+        """A reply and milliseconds for each job, or for the first ones where these take long.
+
+        Asynchronous functions run side by side.
+        """
+        self.progress.begin(number)
         replies: list[Reply] = [{} for _ in jobs]
         durations = [0.0] * len(jobs)
         waiting: list[Waiting] = []
+        until = 0.0
         for index, job in enumerate(jobs):
+            if until and time.perf_counter() > until:
+                replies = replies[:index]
+                break
             self.progress.loading(index)
             begun = 0.0
             try:
                 bound = self._prepare(job)
                 begun = time.perf_counter()
+                until = until or begun + CHUNK_S
                 if job["type"] == "call":
                     self.progress.running(index)
                 if isinstance(bound, Scorer) and bound.is_async and job["type"] == "call":
@@ -59,13 +77,20 @@ class Host:
                 replies[index] = self._answer(job, bound)
             except NotServable as error:
                 replies[index] = {"refused": str(error)}
+            except BadTruth as error:
+                replies[index] = {"unfit": str(error)}
             except BaseException as error:  # sys.exit() in a reward function ends no process
                 replies[index] = self._threw(job, error)
             durations[index] = (time.perf_counter() - begun) * 1000 if begun else 0.0
         if waiting:
             self._loop.run_until_complete(self._together(waiting, jobs, replies))
         self.progress.idle()
-        return {"replies": replies, "ms": durations}
+        return replies, durations[: len(replies)]
+
+    @property
+    def is_spoilt(self) -> bool:
+        """A coroutine that was cancelled goes on, and would go on beside those of all later chunks."""
+        return any(not task.done() for task in self._cancelled)
 
     def _prepare(self, job: Job) -> Scorer | Hooks | None:
         module = self._module(job["name"])
@@ -79,7 +104,9 @@ class Host:
                 self._bound[key] = Hooks(module, parts)
             else:
                 function = chosen(module, options.get("function"))
-                self._bound[key] = Scorer(function, dict(options.get("kwargs") or {}), parts)
+                reads_json = options.get("truth") == "json"
+                kwargs = dict(options.get("kwargs") or {})
+                self._bound[key] = Scorer(function, kwargs, parts, reads_json=reads_json)
         return self._bound[key]
 
     def _module(self, name: str) -> ModuleType:
@@ -111,21 +138,26 @@ class Host:
         self, waiting: list[Waiting], jobs: list[Job], replies: list[Reply]
     ) -> None:
         beat = asyncio.ensure_future(beating(self.progress))
+        self._cancelled = []
         try:
             await asyncio.gather(*(self._one(*each, jobs, replies) for each in waiting))
+            if self._cancelled:
+                await asyncio.wait(self._cancelled, timeout=GRACE_S)
         finally:
             beat.cancel()
 
     async def _one(
         self, index: int, scorer: Scorer, coroutine: Any, jobs: list[Job], replies: list[Reply]
     ) -> None:
+        task = asyncio.ensure_future(run_stepped(coroutine, index, self.progress))
         try:
-            result = await asyncio.wait_for(
-                run_stepped(coroutine, index, self.progress), self._limit
-            )
-            replies[index] = {"verdict": scorer.verdict(result)}
-        except asyncio.TimeoutError:
-            replies[index] = {"late": True}
+            done, _ = await asyncio.wait({task}, timeout=self._limit)
+            if done:
+                replies[index] = {"verdict": scorer.verdict(task.result())}
+            else:  # asyncio.wait_for would wait for one that does not heed its cancellation
+                task.cancel()
+                self._cancelled.append(task)
+                replies[index] = {"late": True}
         except BaseException as error:
             replies[index] = self._threw(jobs[index], error)
 
@@ -168,18 +200,6 @@ def limit_memory(megabytes: int) -> None:
         pass
 
 
-def end_with_parent() -> None:
-    """A function that hangs sees no closed socket."""
-    parent = os.getppid()
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(1)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
 def main() -> None:
     """Serves until the socket is closed. The one argument is JSON: files, limit, memory."""
     settings = json.loads(sys.argv[1])
@@ -189,19 +209,33 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)  # type: ignore[union-attr]
     limit_memory(settings["memory_mb"])
-    end_with_parent()
     connection = socket.socket(fileno=SOCKET)
     reader = connection.makefile("rb")
     host = Host(settings["files"], settings["limit_s"])
 
-    def send(message: Any) -> None:
-        data = json.dumps(message, separators=(",", ":"), allow_nan=False).encode()
+    def send(text: str) -> None:
+        data = text.encode()
         connection.sendall(len(data).to_bytes(4, "big") + data)
 
+    def send_results(key: str, end: bool, replies: list[str], ms: list[float]) -> None:
+        times = ",".join(f"{one:.4f}" for one in ms)
+        state = "true" if end else "false"
+        send(f'{{"key":"{key}","end":{state},"ms":[{times}],"results":[{",".join(replies)}]}}')
+
     try:
-        send("ready")
+        send('"ready"')
         while len(head := reader.read(4)) == 4:
-            send(host.chunk(json.loads(reader.read(int.from_bytes(head, "big")))))
+            message = DECODE(reader.read(int.from_bytes(head, "big")).decode())
+            replies, ms = host.chunk(message["chunk"], message["jobs"])
+            begin, length, texts = 0, 0, [ENCODE(reply) for reply in replies]
+            for at, text in enumerate(texts):  # the gateway must be able to read each message in a moment
+                length += len(text)
+                end = at == len(texts) - 1
+                if length > SEND_AT or end:
+                    send_results(message["key"], end, texts[begin : at + 1], ms[begin : at + 1])
+                    begin, length = at + 1, 0
+            if host.is_spoilt:
+                break
     except ConnectionError:  # the gateway ended while there was something to read
         pass
     sys.stdout.flush()

@@ -4,16 +4,20 @@ import mmap
 import struct
 
 IDLE = -1
-_pair = struct.Struct("<ii")
+_stage = struct.Struct("<iii")
 
 
 class Progress:
-    """Two integers: what is being done, and a beat that a blocked event loop does not give."""
+    """Three integers: the chunk, what is being done, and a beat that a blocked event loop does not give."""
 
     def __init__(self, descriptor: int) -> None:
-        self._memory = mmap.mmap(descriptor, _pair.size)
+        self._memory = mmap.mmap(descriptor, _stage.size)
+        self._chunk = 0
         self._mark = IDLE
         self._beat = 0
+
+    def begin(self, chunk: int) -> None:
+        self._chunk = chunk
 
     def loading(self, index: int) -> None:
         self._write(index * 2)
@@ -25,9 +29,9 @@ class Progress:
         self._write(IDLE)
 
     def beat(self) -> None:
-        self._beat = (self._beat + 1) & 0x7FFFFFF
+        self._beat = (self._beat + 1) & 0x3FF
         self._write(self._mark)
 
     def _write(self, mark: int) -> None:
         self._mark = mark
-        _pair.pack_into(self._memory, 0, mark, self._beat)
+        _stage.pack_into(self._memory, 0, self._chunk, mark, self._beat)

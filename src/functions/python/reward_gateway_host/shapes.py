@@ -9,6 +9,7 @@ from typing import Any
 
 from . import values
 from .chat import ChatText, PassingTokenizer
+from .truth import read_truth
 
 Row = dict[str, Any]
 Function = Callable[..., Any]
@@ -83,7 +84,15 @@ def _shape(function: Function) -> str | None:
 class Scorer:
     """One function with its keyword arguments: rows in, JSON verdicts out."""
 
-    def __init__(self, function: Function, kwargs: dict[str, Any], parts: list[str]) -> None:
+    def __init__(
+        self,
+        function: Function,
+        kwargs: dict[str, Any],
+        parts: list[str],
+        *,
+        reads_json: bool = False,
+    ) -> None:
+        self._reads_json = reads_json
         self.is_async = inspect.iscoroutinefunction(function)
         self._function = function
         self._shape = _shape(function) or "verl"
@@ -108,7 +117,9 @@ class Scorer:
             raise NotServable(f"kwargs: the function takes no '{unknown[0]}'")
 
     def call(self, row: Row) -> Any:
-        """What the function returns; a coroutine where it is async."""
+        """What the function returns; a coroutine where it is async. Raises BadTruth."""
+        if self._reads_json:
+            row = {**row, "ground_truth": read_truth(row["ground_truth"])}
         arguments = getattr(self, f"_{self._shape}")(row)
         if not self._takes_all:
             arguments = {name: item for name, item in arguments.items() if name in self._names}

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
 TEXT_LENGTH = 4096
 ITEMS = 256
 DEPTH = 8
+# Values and characters of all details of one verdict.
+SIZE = 65_536
 
 
 class NoVerdict(Exception):
@@ -50,20 +53,45 @@ def only(values: Any) -> Any:
     return values[0]
 
 
-def bounded(value: Any, depth: int = 0) -> Any:
-    """JSON for people: long and deep things are cut, odd objects become their type's name."""
-    value = plain(value)
-    if value is None or isinstance(value, (bool, int)):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
-    if isinstance(value, str):
-        return value[:TEXT_LENGTH]
-    if depth < DEPTH and isinstance(value, dict):
-        return {str(key)[:200]: bounded(value[key], depth + 1) for key in list(value)[:ITEMS]}
-    if depth < DEPTH and isinstance(value, (list, tuple)):
-        return [bounded(item, depth + 1) for item in value[:ITEMS]]
-    return f"<{type(value).__name__}>"
+def bounded(value: Any) -> Any:
+    """JSON for people: long, many and deep things are cut, odd objects become their type's name."""
+    return _Bounded().copy(value, 0)
+
+
+class _Bounded:
+    def __init__(self) -> None:
+        self._left = SIZE
+
+    def copy(self, value: Any, depth: int) -> Any:
+        value = plain(value)
+        self._left -= 1
+        if value is None or isinstance(value, (bool, int)):
+            return self._short(value) if isinstance(value, int) and abs(value) >> 64 else value
+        if isinstance(value, float):
+            return value if math.isfinite(value) else str(value)
+        if isinstance(value, str):
+            return self._short(value)
+        if depth < DEPTH and isinstance(value, dict):
+            copied = {}
+            for key in itertools.islice(value, ITEMS):
+                if self._left <= 0:
+                    break
+                copied[self._short(str(key)[:200])] = self.copy(value[key], depth + 1)
+            return copied
+        if depth < DEPTH and isinstance(value, (list, tuple)):
+            items = []
+            for item in value[:ITEMS]:
+                if self._left <= 0:
+                    break
+                items.append(self.copy(item, depth + 1))
+            return items
+        return f"<{type(value).__name__}>"
+
+    def _short(self, value: Any) -> str:
+        text = str(value) if isinstance(value, str) else f"<{type(value).__name__}>"
+        text = text[: max(0, min(TEXT_LENGTH, self._left))]
+        self._left -= len(text)
+        return text
 
 
 def verdict(result: Any, parts: list[str], value_key: str = "score") -> dict[str, Any]:

@@ -1,0 +1,235 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  ftruncateSync,
+  mkdtempSync,
+  openSync,
+  readSync,
+  rmSync,
+} from 'node:fs'
+import type { Socket } from 'node:net'
+import { constants as system, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { BoundedOutput } from './bounded-output.ts'
+import { markStage, type Stage, stageBytes } from './progress.ts'
+
+const shell = '/bin/sh'
+const hasShell = process.platform !== 'win32' && existsSync(shell)
+const politeMs = 1000
+
+/**
+ * The command runs below a shell, in a process group of their own: what it does to its parent or its group stays there.
+ * The shell waits for a line, then ends the command and passes its status on; where the pipe ends without one, this
+ * process has died, and all of the group goes.
+ */
+const script = `ulimit -c 0 2>/dev/null
+[ "$0" -gt 0 ] && ulimit -d "$0" 2>/dev/null
+"$@" 5<&- &
+exec 3<&- 4<&- >/dev/null 2>&1
+if read -r _ <&5; then kill -9 $! 2>/dev/null; wait $!; exit $?; fi
+kill -9 0`
+
+/** How the process is started. */
+export interface ChildOptions {
+  readonly command: string
+  readonly args: readonly string[]
+  readonly env: NodeJS.ProcessEnv
+  /** Private memory in MiB, as far as the system can bound it; 0: the program bounds its own. */
+  readonly memoryMb: number
+}
+
+/** What becomes of a child. */
+export interface ChildEvents {
+  data(bytes: Buffer): void
+  /** It ended, and all that it had sent was read. Not called after `end`. */
+  gone(reason: string): void
+}
+
+/**
+ * A process apart, with a socket at descriptor 3 and a file that tells its progress at 4. What it prints is bounded.
+ */
+export class Child {
+  readonly #process: ChildProcess
+  readonly #socket: Socket
+  readonly #guard: Socket
+  readonly #others: readonly Socket[]
+  readonly #progress: number
+  readonly #bytes = Buffer.alloc(stageBytes)
+  readonly #gone: Promise<void>
+  #hasSpoken = false
+  #isExited = false
+  #isKilled = false
+  #isEnded = false
+  #isClosed = false
+
+  constructor({ command, args, env, memoryMb }: ChildOptions, events: ChildEvents) {
+    this.#progress = sharedFile()
+    const [file, all] = hasShell
+      ? [shell, ['-c', script, String(memoryMb * 1024), command, ...args]]
+      : [command, [...args]]
+    const child = spawn(file, all, {
+      stdio: ['ignore', 'pipe', 'pipe', 'pipe', this.#progress, 'pipe'],
+      env,
+      detached: hasShell,
+    })
+    this.#process = child
+    // Without descriptors that are left it has no streams, and says so in an event.
+    if (child.stdio === undefined) {
+      closeSync(this.#progress)
+      child.on('error', () => {})
+      throw Object.assign(new Error('no descriptors are left'), { code: 'EMFILE' })
+    }
+    const [, stdout, stderr, socket, , guard] = child.stdio as unknown as Socket[]
+    this.#socket = socket as Socket
+    this.#guard = guard as Socket
+    this.#others = [stdout, stderr, guard] as Socket[]
+    const output = new BoundedOutput()
+    for (const stream of [stdout, stderr]) output.take(stream as Readable)
+    this.#guard.on('error', () => {})
+    this.#socket.on('error', () => {})
+    this.#socket.on('data', (bytes: Buffer) => {
+      this.#hasSpoken = true
+      if (!this.#isEnded) events.data(bytes)
+    })
+    this.#gone = this.#watchEnd(command, events)
+    // The socket alone keeps this process alive, while there is work.
+    for (const one of [child, ...this.#others]) one.unref()
+  }
+
+  #watchEnd(command: string, events: ChildEvents): Promise<void> {
+    const drained = new Promise<void>((resolve) => this.#socket.once('close', resolve))
+    // Only the child holds the other end: it is gone, or wants to be.
+    void drained.then(() => this.kill())
+    return new Promise((resolve) => {
+      let isSaid = false
+      const say = (reason: string): void => {
+        if (isSaid) return
+        isSaid = true
+        this.#killGroup()
+        // What it said before its end may still be in the socket.
+        const timer = setTimeout(() => this.#socket.destroy(), politeMs)
+        void drained.then(() => {
+          clearTimeout(timer)
+          for (const one of this.#others) one.destroy()
+          if (!this.#isEnded) events.gone(reason)
+          this.#isClosed = true
+          closeSync(this.#progress)
+          resolve()
+        })
+      }
+      this.#process.on('error', (error) => {
+        this.#socket.destroy()
+        say(unstartable(command, (error as NodeJS.ErrnoException).code))
+      })
+      this.#process.on('exit', (code, signal) => {
+        this.#isExited = true
+        say(reasonOf(command, this.#hasSpoken, code, signal))
+      })
+    })
+  }
+
+  /** Ends it at once, as if it had crashed. */
+  kill(): void {
+    if (this.#isExited || this.#isKilled) return
+    this.#isKilled = true
+    if (!hasShell) {
+      this.#process.kill('SIGKILL')
+      return
+    }
+    this.#guard.write('\n')
+    const timer = setTimeout(() => this.#killGroup(), politeMs)
+    this.#process.once('exit', () => clearTimeout(timer))
+  }
+
+  /** What the child started, and whatever else is left of the group. */
+  #killGroup(): void {
+    const { pid } = this.#process
+    if (!hasShell || pid === undefined) return
+    try {
+      process.kill(-pid, 'SIGKILL')
+    } catch {
+      // Nothing of it is left.
+    }
+  }
+
+  send(bytes: Buffer): void {
+    this.#socket.write(bytes)
+  }
+
+  /** What it said last of its progress. */
+  stage(): Stage {
+    if (this.#isClosed) return { at: 'idle' }
+    try {
+      readSync(this.#progress, this.#bytes, 0, stageBytes, 0)
+    } catch {
+      return { at: 'idle' }
+    }
+    return markStage(this.#bytes)
+  }
+
+  /** Whether this process lives as long as the child. */
+  hold(isHeld: boolean): void {
+    if (isHeld) this.#socket.ref()
+    else this.#socket.unref()
+  }
+
+  /** Ends it and all that it started. `isIdle`: it runs nothing, and may end by itself. */
+  async end(isIdle: boolean): Promise<void> {
+    if (!this.#isEnded) {
+      this.#isEnded = true
+      // A child that rests does not keep this process alive; without this, the program could end before the child's end is seen.
+      this.#process.ref()
+      if (isIdle) {
+        this.#socket.end()
+        const timer = setTimeout(() => this.kill(), politeMs)
+        void this.#gone.then(() => clearTimeout(timer))
+      } else {
+        this.kill()
+      }
+    }
+    await this.#gone
+  }
+}
+
+const unstartable = (command: string, code = 'unknown'): string => `${command} cannot be started: ${code}`
+
+/** The shell says 126 and 127 of a command that it cannot start, and 128 more than the signal that ended one. */
+function reasonOf(
+  command: string,
+  hasSpoken: boolean,
+  code: number | null,
+  signal: NodeJS.Signals | null,
+): string {
+  if (hasShell && !hasSpoken && code === 127) return unstartable(command, 'ENOENT')
+  if (hasShell && !hasSpoken && code === 126) return unstartable(command, 'EACCES')
+  const number = hasShell && code !== null && code > 128 ? code - 128 : 0
+  const name = signal ?? Object.entries(system.signals).find(([, one]) => one === number)?.[0]
+  if (name === 'SIGABRT') return 'the process ended: SIGABRT, as one does that is out of memory'
+  return `the process ended: ${name ?? `exit code ${code}`}`
+}
+
+/** A file without a name that both processes hold: the progress of the child. */
+function sharedFile(): number {
+  const folder = [tmpdir(), '/dev/shm'].find(isWritable) ?? tmpdir()
+  const place = mkdtempSync(join(folder, 'reward-gateway-'))
+  try {
+    const descriptor = openSync(join(place, 'progress'), 'w+')
+    ftruncateSync(descriptor, stageBytes)
+    return descriptor
+  } finally {
+    rmSync(place, { recursive: true, force: true })
+  }
+}
+
+function isWritable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,61 @@
+/** What Node's codes mean for a file or a folder; each completes `PATH: `. */
+const fileWords: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist',
+  EEXIST: 'something of this name is in the way',
+  ENOTDIR: 'does not exist: a part of its path is a file',
+  EISDIR: 'is a folder; a file is needed',
+  EACCES: 'permission is denied',
+  EPERM: 'permission is denied',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+  EFBIG: 'the file would be larger than the system allows',
+  EMFILE: "too many files are open; raise the limit, e.g. 'ulimit -n 4096'",
+  ENFILE: 'too many files are open on this machine',
+  ENAMETOOLONG: 'the name is too long',
+  ELOOP: 'its links lead in a circle',
+  EBUSY: 'another process holds it',
+  EIO: 'the disk cannot read or write it',
+  ENXIO: 'is no regular file',
+  Z_DATA_ERROR: 'is no gzip file, or a damaged one',
+  Z_BUF_ERROR: 'is a gzip file without its end',
+}
+
+/** Node's code of an error, '' where it has none. */
+export const codeOf = (error: unknown): string => {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  return typeof code === 'string' ? code : ''
+}
+
+/** In words what went wrong with a file or folder; null where the error is of another kind. */
+export function fileTrouble(error: unknown): string | null {
+  const code = codeOf(error)
+  return Object.hasOwn(fileWords, code) ? (fileWords[code] ?? null) : null
+}
+
+/** The path that a system error names; '' where it names none. */
+export const pathOf = (error: unknown): string =>
+  error instanceof Error && 'path' in error && typeof error.path === 'string' ? error.path : ''
+
+/** What the codes of connections mean for a server. */
+const serverWords: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens there',
+  ENOTFOUND: 'no address is known for its name',
+  EAI_AGAIN: 'no address is known for its name',
+  ECONNRESET: 'it closes the connection',
+  UND_ERR_SOCKET: 'it closes the connection',
+  EHOSTUNREACH: 'there is no way to this machine',
+  ENETUNREACH: 'there is no way to this network',
+  ETIMEDOUT: 'its machine does not answer',
+  UND_ERR_CONNECT_TIMEOUT: 'its machine does not answer',
+}
+
+/** A failed connection in words, from a message that ends in Node's code for it; other messages as they are. */
+export function connectionTrouble(message: string): string {
+  const [, code = ''] = /^the connection failed: (\w+)$/.exec(message) ?? []
+  return (Object.hasOwn(serverWords, code) ? serverWords[code] : undefined) ?? message
+}
+
+/** What went wrong, in words where the code is known and else in the error's first line. */
+export const reasonOf = (error: unknown): string =>
+  fileTrouble(error) ?? (error instanceof Error ? error.message : String(error)).split('\n', 1)[0] ?? ''

@@ -1,0 +1,139 @@
+import { request } from 'undici'
+import { type SimulatedServer, startSimulatedServer } from '../../src/simulate/index.ts'
+import { type Served, serveConfigs } from '../support/served.ts'
+import { type Attack, attacks as scoringAttacks } from './bodies.ts'
+import { routeAttacks } from './routes.ts'
+
+/** What one attack cost. */
+export interface Cost {
+  readonly name: string
+  readonly bytes: number
+  readonly statuses: readonly number[]
+  readonly wallMs: number
+  /** The longest time in which the loop took no event, milliseconds of processor time. */
+  readonly blockMs: number
+  readonly mostBlockMs: number | undefined
+  readonly cpuMs: number
+  /** Resident memory at its highest, MiB. */
+  readonly peakMib: number
+  /** null: all is well. */
+  readonly problem: string | null
+}
+
+/** A gateway with the limits that ship, a key for every route, a rule, a judge and a comparison by a simulated server. */
+export interface Target {
+  readonly gateway: Served
+  /** Everything there is to send to it: at first what scores, then each route. */
+  attacks(): Promise<readonly Attack[]>
+  strike(attack: Attack): Promise<Cost>
+  stop(): Promise<void>
+}
+
+const mebi = 1024 * 1024
+const key = 'a-key-of-this-test-alone'
+const headers = { authorization: `Bearer ${key}` }
+
+/** What /metrics may say after requests that each name something new, bytes. */
+const mostMetrics = mebi
+
+/** An error says what is wrong, and does not send back what was sent, bytes. */
+const mostOfError = 64 * 1024
+
+/** Opens it. */
+export async function openTarget(): Promise<Target> {
+  const judge: SimulatedServer = await startSimulatedServer({
+    model: 'judge',
+    policy: 'constant',
+    constant: 1,
+  })
+  const gateway = await serveConfigs(
+    {
+      gateway: {
+        keys: { all: { env: 'ADVERSARIAL_KEY', scopes: ['score', 'read', 'admin'] } },
+        models: { judge: { model: 'judge', instances: [judge.url] } },
+      },
+      rule: { steps: [{ name: 'rule', function: 'numeric-match' }] },
+      judged: { steps: [{ name: 'judge', function: 'yes-no-judge', model: 'judge' }] },
+      ranked: {
+        steps: [
+          { name: 'ranked', function: 'pairwise-judge', model: 'judge', pairs: { scheme: 'circular' } },
+        ],
+      },
+    },
+    { ADVERSARIAL_KEY: key },
+  )
+  return {
+    gateway,
+    attacks: async () => [...scoringAttacks, ...(await routeAttacks(gateway.url, headers))],
+    strike: (attack) => strike(gateway, attack),
+    async stop() {
+      await gateway.stop()
+      await judge.close()
+    },
+  }
+}
+
+async function strike(gateway: Served, attack: Attack): Promise<Cost> {
+  const { name, times = 1, statuses = [200], check } = attack
+  const body = attack.body()
+  await gateway.figures()
+  const before = await gateway.figures()
+  gateway.peakRss()
+  const began = performance.now()
+  const got = new Set<number>()
+  let problem: string | null = null
+  for (let time = 0; time < times; time++) {
+    const sent = times === 1 ? body : Buffer.from(body.toString().replaceAll('{n}', String(time)))
+    const reply = await send(gateway.url, attack, sent).catch((error: Error) => error)
+    if (reply instanceof Error) {
+      problem ??= `no reply: ${reply.message}`
+      break
+    }
+    got.add(reply.status)
+    if (!statuses.includes(reply.status)) problem ??= `status ${reply.status}: ${reply.text.slice(0, 200)}`
+    else if (reply.status !== 200 && reply.text.length > mostOfError)
+      problem ??= `an error of ${reply.text.length} bytes`
+    else if (reply.status === 200) problem ??= complaint(() => check?.(reply.text))
+  }
+  if (times > 1) problem ??= await metricsGrown(gateway.url)
+  const wallMs = performance.now() - began
+  const after = await gateway.figures()
+  return {
+    name,
+    bytes: body.length * times,
+    statuses: [...got],
+    wallMs,
+    blockMs: after.longestBlockMs,
+    mostBlockMs: attack.mostBlockMs,
+    cpuMs: after.cpuMs - before.cpuMs,
+    peakMib: gateway.peakRss() / mebi,
+    problem,
+  }
+}
+
+async function send(url: string, { path, method = 'POST', headers: own }: Attack, body: Buffer) {
+  const { statusCode, body: reply } = await request(`${url}${path}`, {
+    method,
+    headers: { ...headers, ...(method === 'POST' && { 'content-type': 'application/json' }), ...own },
+    ...(method === 'POST' && { body }),
+    headersTimeout: 600_000,
+    bodyTimeout: 600_000,
+  })
+  return { status: statusCode, text: await reply.text() }
+}
+
+async function metricsGrown(url: string): Promise<string | null> {
+  const { text } = await send(url, { name: '', path: '/metrics', method: 'GET', body: () => empty }, empty)
+  return text.length > mostMetrics ? `/metrics says ${text.length} bytes` : null
+}
+
+const empty = Buffer.alloc(0)
+
+function complaint(check: () => void): string | null {
+  try {
+    check()
+    return null
+  } catch (error) {
+    return (error as Error).message.slice(0, 300)
+  }
+}

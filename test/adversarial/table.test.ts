@@ -1,0 +1,40 @@
+/** The core of the table that `npm run test:adversarial` prints: no request that the limits allow stops a gateway or its loop. */
+import t from 'tap'
+import { broken } from './bounds.ts'
+import { openTarget } from './run.ts'
+
+const target = await openTarget()
+t.teardown(() => target.stop())
+
+const core: ReadonlySet<string> = new Set([
+  '65536 rows of a rule',
+  '1,000,000 rows',
+  '140,000 rows in one group',
+  '65536 rows in groups of 65536',
+  '4096 judged rows',
+  '32,768 rows with a NaN each',
+  'a row whose extra_info is 16 MiB of []',
+  'a row whose extra_info is 16 MiB of NaN',
+  'samples are 16 MiB of []',
+  'a row with 1,000,000 keys',
+  'lists 100,000 deep',
+  '16 MiB of [',
+  'a prompt of 16 MiB',
+  '256 MiB gzipped',
+  'POST /v1/chat/completions: 16 MiB of lists',
+  'POST /admin/reload: 16 MiB of members',
+  'OpenRLHF: 65,536 queries, labels NaN',
+  'slime: 16 MiB of []',
+])
+
+const chosen = (await target.attacks()).filter(({ name }) => core.has(name))
+t.equal(chosen.length, core.size, 'each of them is in the table')
+
+for (const attack of chosen)
+  t.test(`${attack.name}: answered within the bounds of time, memory and loop (M1 to M4)`, async (t) => {
+    const cost = await target.strike(attack)
+    t.comment(
+      `block ${Math.round(cost.blockMs)} ms, CPU ${Math.round(cost.cpuMs)} ms, peak ${Math.round(cost.peakMib)} MiB`,
+    )
+    t.equal(broken(cost), null)
+  })

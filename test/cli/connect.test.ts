@@ -1,0 +1,125 @@
+import t from 'tap'
+import { openJudgeLog } from '../../src/cli/judge-log.ts'
+import type { Log } from '../../src/cli/log-events.ts'
+import { fakeClock } from '../support/clock.ts'
+import { runCommand } from '../support/command-line.ts'
+import { freePorts } from '../support/free-ports.ts'
+import { completion, json, scriptedServer } from '../support/scripted-server.ts'
+
+t.test('check --connect asks each server and names model, address and reason (M41)', async (t) => {
+  const good = await scriptedServer((seen, response) => json(response, completion(seen, '1')), ['m', 'n'])
+  const other = await scriptedServer((seen, response) => json(response, completion(seen, '1')), ['another'])
+  const sick = await scriptedServer((seen, response) => json(response, completion(seen, '1')))
+  sick.healthy = false
+  t.teardown(() => Promise.all([good, other, sick].map((server) => server.kill())))
+  const [port = 0] = await freePorts(1)
+  const dead = `http://127.0.0.1:${port}`
+  const folder = t.testdir({
+    'gateway.json': JSON.stringify({
+      models: {
+        judge: {
+          model: 'm',
+          instances: [good.url, { url: other.url }, sick.url, dead, 'http://no-such-host.invalid:1'],
+        },
+        fine: { model: 'x', reports_as: ['n'], instances: [`${good.url}/`] },
+        sg: { model: 'm', backend: 'sglang', instances: [sick.url] },
+      },
+    }),
+    'one.yaml': 'steps: [{ name: r, function: gsm8k }]\n',
+    fine: {
+      'gateway.json': JSON.stringify({ models: { fine: { model: 'm', instances: [good.url] } } }),
+      'one.yaml': 'steps: [{ name: r, function: gsm8k }]\n',
+    },
+    listed: {
+      'gateway.json': JSON.stringify({
+        models: {
+          a: { model: 'm', allow: ['http://127.0.0.1:*'], instances_file: 'a.txt' },
+          b: { model: 'm', allow: ['http://127.0.0.1:*'], instances_file: 'b.txt' },
+        },
+      }),
+      'one.yaml': 'steps: [{ name: r, function: gsm8k }]\n',
+      'a.txt': `${good.url}\n`,
+    },
+    rules: { 'one.yaml': 'steps: [{ name: r, function: gsm8k }]\n' },
+  })
+  t.equal((await runCommand(['check', folder])).code, 0, 'nothing is asked unless it is wanted')
+  t.equal(good.seen.length, 0)
+  const { code, stdout } = await runCommand(['check', folder, '--connect'])
+  t.equal(code, 1)
+  for (const line of [
+    `judge at ${good.url}: answers (`,
+    `error: judge at ${other.url}: it serves another, not m\n`,
+    `error: judge at ${sick.url}: its health probe answers 500\n`,
+    `error: judge at ${dead}: nothing listens there\n`,
+    'error: judge at http://no-such-host.invalid:1: no address is known for its name\n',
+    `fine at ${good.url}/: answers (`,
+    `sg at ${sick.url}: answers (`,
+    '3 of 7 model servers answer\n',
+  ])
+    t.ok(stdout.includes(line), `${line}${stdout}`)
+  t.match(await runCommand(['check', `${folder}/fine`, '--connect']), {
+    code: 0,
+    stdout: /1 of 1 model servers answer\n$/,
+  })
+  const listed = await runCommand(['check', `${folder}/listed`, '--connect'])
+  t.match(listed, {
+    code: 1,
+    stdout: /\na at http\S+: answers \(.*\nerror: b at \S*b\.txt: does not exist\n/,
+  })
+  t.match(await runCommand(['check', `${folder}/rules`, '--connect']), {
+    code: 0,
+    stdout: /no model names a server\n$/,
+  })
+})
+
+t.test(
+  'the log says once which server is gone and which model has none, and when it is back (M41)',
+  async (t) => {
+    const lines: { readonly level: string; readonly fields: object }[] = []
+    const writer = (level: string) => (fields: object) => void lines.push({ level, fields })
+    let log: Log | null = null
+    const clock = fakeClock()
+    const instances = ['http://a', 'http://b'].map((address) => ({ address, state: 'ready' }))
+    const gateway = { models: () => [{ name: 'judge', instances }] }
+    const passed: string[] = []
+    const { events, end } = openJudgeLog(
+      { models: { ejected: ({ instance }) => passed.push(instance) } },
+      () => log,
+      () => gateway as unknown as ReturnType<Parameters<typeof openJudgeLog>[2]>,
+      clock,
+    )
+    const out = (instance: string) => {
+      events.models?.ejected?.({ instance, reason: 'its health probe fails' })
+      for (const one of instances) if (one.address === instance) one.state = 'ejected'
+    }
+    const back = (instance: string) => {
+      for (const one of instances) if (one.address === instance) one.state = 'ready'
+      events.models?.readmitted?.({ instance })
+    }
+    back('http://a')
+    out('http://a')
+    t.strictSame(passed, ['http://a'], 'metrics hear of it')
+    t.equal(lines.length, 0, 'before it listens there is no log')
+    log = { warn: writer('warn'), info: writer('info') } as unknown as Log
+    clock.advance(1000)
+    t.match(lines, [{ level: 'warn', fields: { instance: 'http://a', models: ['judge'], reason: /health/ } }])
+    t.notOk('without_server' in (lines[0]?.fields ?? {}))
+    out('http://b')
+    t.match(lines[1], { level: 'warn', fields: { instance: 'http://b', without_server: ['judge'] } })
+    for (let i = 0; i < 1000; i++) {
+      back('http://b')
+      out('http://b')
+    }
+    back('http://b')
+    t.equal(lines.length, 2, 'a server that comes and goes has no line for each')
+    clock.advance(30_000)
+    t.match(lines.slice(2), [{ level: 'info', fields: { instance: 'http://b' } }])
+    clock.advance(600_000)
+    t.equal(lines.length, 3)
+    out('http://b')
+    t.equal(lines.length, 4)
+    back('http://b')
+    end()
+    t.equal(clock.pending, 0, 'a server that closes waits for no line')
+  },
+)
