@@ -163,7 +163,7 @@ def test_ray_adds_columns_to_a_table(gateway_url: str) -> None:
     assert scored.column("reward").to_pylist() == [1, 0, None]
     assert scored.column("valid").to_pylist() == [True, True, False]
     assert scored.column("failure_kind").to_pylist() == [None, None, "rule_error"]
-    assert scored.column("metrics").to_pylist()[2] == {"score": 0, "score_scored": 0}
+    assert scored.column("metrics").to_pylist()[2] == {"score": None, "score_scored": 0}
     assert score(table.slice(0, 0)).num_rows == 0
 
 

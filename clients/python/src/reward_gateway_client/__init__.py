@@ -2,12 +2,13 @@
 
 from .aio import AsyncRewardGateway
 from .client import RewardGateway
-from .errors import GatewayRefused, GatewayUnreachable, RewardGatewayError, Unscorable
+from .errors import ClientUnusable, GatewayRefused, GatewayUnreachable, RewardGatewayError, Unscorable
 from .result import Failure, Result, Term, number_of, reward_of
 from .sample import Message, Sample
 
 __all__ = [
     "AsyncRewardGateway",
+    "ClientUnusable",
     "Failure",
     "GatewayRefused",
     "GatewayUnreachable",

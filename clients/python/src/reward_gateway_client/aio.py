@@ -8,12 +8,12 @@ from typing import Any
 import aiohttp
 
 from .connection import connector, default_headers, timeout_of
-from .errors import GatewayRefused
+from .errors import ClientUnusable, GatewayRefused
 from .exchange import PATH, Exchange, exchange_of, header_of_group, read_line, read_results, refusal
 from .plain import to_json
 from .result import Result
 from .retry import Tries
-from .sample import Sample
+from .sample import SampleLike
 from .settings import api_key_or_env, reward_or_env, run_or_env, url_or_env
 
 _PASSING = (aiohttp.ClientError, asyncio.TimeoutError, OSError)
@@ -21,9 +21,10 @@ _PASSING = (aiohttp.ClientError, asyncio.TimeoutError, OSError)
 
 
 class AsyncRewardGateway:
-    """For one event loop. Connections are kept and used again; `close` frees them.
+    """For one event loop. Connections are kept and used again; `close` frees them and ends the client.
 
-    `timeout_s` is for one call with all its tries, and ends it wherever it stands.
+    `timeout_s` is for one call with all its tries, and ends it wherever it stands. A pickled client is a new
+    one with the same settings, the key included.
     """
 
     def __init__(
@@ -47,10 +48,15 @@ class AsyncRewardGateway:
         self._max_connections = max_connections
         self._verify = verify
         self._opened: aiohttp.ClientSession | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._is_closed = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_opened": None, "_loop": None, "_is_closed": False}
 
     async def score(
         self,
-        samples: Iterable[Sample],
+        samples: Iterable[SampleLike],
         *,
         reward: str | None = None,
         training_step: int | None = None,
@@ -63,7 +69,7 @@ class AsyncRewardGateway:
 
     async def stream(
         self,
-        samples: Iterable[Sample],
+        samples: Iterable[SampleLike],
         *,
         reward: str | None = None,
         training_step: int | None = None,
@@ -100,6 +106,7 @@ class AsyncRewardGateway:
         return await self._post(path, Exchange(headers, to_json(body), 0), timeout_s)
 
     async def close(self) -> None:
+        self._is_closed = True
         if self._opened is not None:
             await self._opened.close()
 
@@ -112,7 +119,7 @@ class AsyncRewardGateway:
         await self.close()
 
     def _exchange(
-        self, samples: Iterable[Sample], reward: str | None, training_step: int | None, *, stream: bool
+        self, samples: Iterable[SampleLike], reward: str | None, training_step: int | None, *, stream: bool
     ) -> Exchange:
         return exchange_of(samples, reward_or_env(reward or self._reward), training_step, self._run, stream=stream)
 
@@ -120,13 +127,19 @@ class AsyncRewardGateway:
         return Tries(self._timeout_s if timeout_s is None else timeout_s, self._retries)
 
     def _ask(self, path: str, exchange: Exchange, tries: Tries) -> Any:
+        loop = asyncio.get_running_loop()
+        if self._is_closed:
+            raise ClientUnusable("this client is closed: make a new one")
         if self._opened is None:
             # Here and not above: it belongs to the loop that runs now.
+            self._loop = loop
             self._opened = aiohttp.ClientSession(
                 connector=connector(self._max_connections, self._verify),
                 headers=self._headers,
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
+        if self._loop is not loop:
+            raise ClientUnusable("this client belongs to another event loop: make one for each, or take RewardGateway")
         return self._opened.post(
             self.url + path, data=exchange.body, headers=exchange.headers, timeout=timeout_of(tries.remaining_s())
         )

@@ -1,18 +1,21 @@
 """The client for code that waits: the other one, in a thread of its own."""
 
+import copy
 import weakref
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
 from .aio import AsyncRewardGateway
+from .errors import ClientUnusable
 from .loop_thread import LoopThread
 from .result import Result
-from .sample import Sample
+from .sample import SampleLike
 
 
 class RewardGateway:
-    """As AsyncRewardGateway. Safe to share between threads."""
+    """As AsyncRewardGateway. Safe to share between threads; a forked process makes its own."""
 
     def __init__(
         self,
@@ -26,19 +29,28 @@ class RewardGateway:
         max_connections: int = 1024,
         verify: Any = True,
     ) -> None:
-        self._gateway = AsyncRewardGateway(
-            url,
-            api_key,
-            reward=reward,
-            run=run,
-            timeout_s=timeout_s,
-            retries=retries,
-            max_connections=max_connections,
-            verify=verify,
+        self._adopt(
+            AsyncRewardGateway(
+                url,
+                api_key,
+                reward=reward,
+                run=run,
+                timeout_s=timeout_s,
+                retries=retries,
+                max_connections=max_connections,
+                verify=verify,
+            )
         )
+
+    def _adopt(self, gateway: AsyncRewardGateway) -> None:
+        self._gateway = gateway
         self._thread = LoopThread()
         self.close = weakref.finalize(self, _close, self._gateway, self._thread)
-        """Frees the connections and ends the thread; happens by itself when the client or the process goes."""
+        """Frees the connections, ends the thread and what still waits in it; happens by itself when the client or the
+        process goes."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made, (type(self), copy.copy(self._gateway))
 
     @property
     def url(self) -> str:
@@ -46,7 +58,7 @@ class RewardGateway:
 
     def score(
         self,
-        samples: Iterable[Sample],
+        samples: Iterable[SampleLike],
         *,
         reward: str | None = None,
         training_step: int | None = None,
@@ -59,7 +71,7 @@ class RewardGateway:
 
     def stream(
         self,
-        samples: Iterable[Sample],
+        samples: Iterable[SampleLike],
         *,
         reward: str | None = None,
         training_step: int | None = None,
@@ -78,7 +90,9 @@ class RewardGateway:
             while (found := self._thread.run(following())) is not None:
                 yield found
         finally:
-            self._thread.run(ended())
+            # A client that was closed has ended its streams.
+            with suppress(ClientUnusable):
+                self._thread.run(ended())
 
     def post(self, path: str, body: Any, *, group: object = None, timeout_s: float | None = None) -> bytes:
         """As AsyncRewardGateway.post."""
@@ -93,7 +107,13 @@ class RewardGateway:
         self.close()
 
 
+def _made(kind: type[RewardGateway], gateway: AsyncRewardGateway) -> RewardGateway:
+    """A new client with the settings of another one."""
+    client = kind.__new__(kind)
+    client._adopt(gateway)
+    return client
+
+
 def _close(gateway: AsyncRewardGateway, thread: LoopThread) -> None:
     if thread.usable():
-        thread.run(gateway.close())
-        thread.close()
+        thread.close(gateway.close)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .result import number_of
+from .result import floats_of, number_of
 from .sample import Sample, sample_of
 from .settings import reward_or_env
 from .shared import shared_gateway
@@ -27,7 +27,7 @@ def compute_score(
     sample gets the rm-config's `on_invalid`; without one, this raises."""
     samples = [_sample(row) for row in reward_inputs]
     results = shared_gateway(url, api_key).score(samples, reward=reward_or_env(reward), timeout_s=timeout_s)
-    return [{**result.metrics, "overall": number_of(result)} for result in results]
+    return [{**floats_of(result), "overall": number_of(result)} for result in results]
 
 
 def _sample(row: Mapping[str, Any]) -> Sample:

@@ -33,6 +33,10 @@ class GatewayUnreachable(RewardGatewayError):
     """No answer within the time limit or the tries; the last failure is the cause."""
 
 
+class ClientUnusable(RewardGatewayError, RuntimeError):
+    """This client asks nothing, or not from here: it is closed, or belongs to another process or event loop."""
+
+
 class Unscorable(RewardGatewayError):
     """A sample has no reward. Raised by the adapters of trainers that leave such samples out."""
 

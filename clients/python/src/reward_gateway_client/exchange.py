@@ -9,7 +9,7 @@ from urllib.parse import quote
 from .errors import GatewayRefused
 from .plain import to_json
 from .result import Result
-from .sample import Sample
+from .sample import SampleLike
 
 GROUP_HEADER = "x-reward-gateway-group"
 """Sent where all samples of a request are of one group: a load balancer can keep a group on one replica by it."""
@@ -25,7 +25,7 @@ class Exchange:
 
 
 def exchange_of(
-    samples: Iterable[Sample], reward: str, training_step: int | None, run: str | None, *, stream: bool
+    samples: Iterable[SampleLike], reward: str, training_step: int | None, run: str | None, *, stream: bool
 ) -> Exchange:
     """One request for these samples; raises ValueError for none."""
     rows = list(samples)
@@ -42,7 +42,7 @@ def exchange_of(
     return Exchange(headers, to_json(body), len(rows))
 
 
-def group_header(samples: Sequence[Sample]) -> dict[str, str]:
+def group_header(samples: Sequence[SampleLike]) -> dict[str, str]:
     groups = {sample.get("group_id") for sample in samples}
     return header_of_group(groups.pop() if len(groups) == 1 else None)
 

@@ -3,14 +3,17 @@
 
 import json
 
+from fastapi import HTTPException
 from nemo_gym.base_resources_server import (
     BaseResourcesServerConfig,
     BaseVerifyRequest,
     BaseVerifyResponse,
     SimpleResourcesServer,
 )
+from nemo_gym.config_types import AggregateMetrics, AggregateMetricsRequest
 from pydantic import ConfigDict
 
+from .errors import GatewayRefused, GatewayUnreachable
 from .shared import shared_async_gateway
 
 
@@ -30,8 +33,8 @@ class VerifyResponse(BaseVerifyResponse):
 
 
 class RewardGatewayServer(SimpleResourcesServer):
-    """A sample without a reward comes back masked, as the gateway says it; without an answer this fails with a 5xx,
-    upon which NeMo RL does the prompt again."""
+    """A sample without a reward comes back masked, as the gateway says it. Without an answer this fails with 503, upon
+    which NeMo RL does the prompt again; what the gateway refuses fails with its status and message."""
 
     config: RewardGatewayConfig
 
@@ -43,6 +46,21 @@ class RewardGatewayServer(SimpleResourcesServer):
         if self.config.group_size is not None:
             path += f"?group_size={self.config.group_size}"
             group = row.get("_ng_group_id", row.get("_ng_task_index"))
-        answer = await gateway.post(path, row, group=group)
+        try:
+            answer = await gateway.post(path, row, group=group)
+        except GatewayRefused as refused:
+            detail = {"code": refused.code, "message": str(refused), "problems": refused.problems}
+            raise HTTPException(refused.status if refused.status >= 400 else 502, detail) from refused
+        except GatewayUnreachable as unreachable:
+            raise HTTPException(503, str(unreachable)) from unreachable
         response: VerifyResponse = VerifyResponse.model_validate(json.loads(answer))
         return response
+
+    async def aggregate_metrics(self, body: AggregateMetricsRequest) -> AggregateMetrics:
+        """Without masked rows: their 0 is no reward."""
+        scored = [row for row in body.verify_responses if not row.get("mask_sample")]
+        return await super().aggregate_metrics(AggregateMetricsRequest(verify_responses=scored))
+
+    async def get_reverify_mode(self) -> str:
+        """Whether `gym eval reverify` may score one answer again without the others of its group."""
+        return "stateless" if self.config.group_size is None else "unsupported"

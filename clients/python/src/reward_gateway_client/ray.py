@@ -43,7 +43,7 @@ class ScoreBatch:
             "valid": pa.array([r.valid for r in results], pa.bool_()),
             "failure_kind": pa.array([r.failure and r.failure["kind"] for r in results], pa.string()),
             "substitute": pa.array([r.substitute for r in results], pa.float64()),
-            "metrics": pa.array([{k: float(v) for k, v in r.metrics.items()} for r in results]),
+            "metrics": pa.array([{k: None if v is None else float(v) for k, v in r.metrics.items()} for r in results]),
             "flags": pa.array([list(r.flags) for r in results], pa.list_(pa.string())),
         }
         for name, values in added.items():

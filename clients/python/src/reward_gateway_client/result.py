@@ -1,5 +1,6 @@
 """What came back for one sample."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
@@ -7,12 +8,15 @@ from typing import Any, TypedDict
 from .errors import Unscorable
 
 
-class Failure(TypedDict, total=False):
+class _Failed(TypedDict):
     kind: str
     retryable: bool
     """True where sending the same sample again may succeed."""
-    step: str
     detail: str
+
+
+class Failure(_Failed, total=False):
+    step: str
     attempts: Sequence[Mapping[str, Any]]
 
 
@@ -44,7 +48,8 @@ class Result:
     substitute: float | None
     """What the rm-config's `on_invalid` supplies, for trainers that know no 'invalid'."""
     terms: Mapping[str, Term]
-    metrics: Mapping[str, float]
+    metrics: Mapping[str, float | None]
+    """None where a term, or the sample, failed; 0 where a term is off."""
     flags: Sequence[str]
 
     @classmethod
@@ -78,10 +83,10 @@ def reward_of(result: Result) -> float:
     """The reward; raises Unscorable where there is none. For trainers that leave such a sample out."""
     if result.reward is not None:
         return result.reward
-    failure = result.failure or {}
-    kind = failure.get("kind", "")
+    failure = result.failure
+    kind, detail = (failure["kind"], failure["detail"]) if failure else ("", "")
     raise Unscorable(
-        f"sample {result.id!r} has no reward: {kind}: {failure.get('detail', '')}",
+        f"sample {result.id!r} has no reward: {kind}: {detail}",
         sample_id=result.id,
         kind=kind,
     )
@@ -93,3 +98,8 @@ def number_of(result: Result) -> float:
     if result.reward is None and result.substitute is not None:
         return result.substitute
     return reward_of(result)
+
+
+def floats_of(result: Result) -> dict[str, float]:
+    """`metrics` for trainers that average numbers: NaN where there is none, so that no mean counts it as 0."""
+    return {name: math.nan if value is None else value for name, value in result.metrics.items()}

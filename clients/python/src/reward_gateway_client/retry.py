@@ -26,6 +26,8 @@ class Tries:
         self._ends = clock() + timeout_s
         self._retries = retries
         self._failed = 0
+        self._last = ""
+        """What the last try failed with."""
 
     def remaining_s(self) -> float:
         """Seconds left, more than 0; raises GatewayUnreachable when there are none."""
@@ -40,17 +42,22 @@ class Tries:
         self._failed += 1
         if isinstance(failure, GatewayRefused) and not may_pass(failure):
             raise failure
+        self._last = described(failure)
         if self._failed > self._retries:
             raise self._over() from failure
         doubled = min(FIRST_PAUSE_S * 2.0 ** (self._failed - 1), LONGEST_PAUSE_S)
-        pause = max(doubled * (0.5 + self._chance() / 2), seconds_of(retry_after))
-        if pause >= self._ends - self._clock():
-            raise self._over() from failure
+        asked = seconds_of(retry_after)
+        pause = max(doubled * (0.5 + self._chance() / 2), asked)
+        left = self._ends - self._clock()
+        if pause >= left:
+            wait = f", Retry-After {asked:g} s with {max(left, 0):.3g} s left" if asked >= left else ""
+            raise self._over(wait) from failure
         return pause
 
-    def _over(self) -> RewardGatewayError:
+    def _over(self, wait: str = "") -> RewardGatewayError:
         tries = f"{self._failed} failed {'try' if self._failed == 1 else 'tries'}"
-        return GatewayUnreachable(f"no answer of the gateway after {tries} within {self._timeout_s:g} s")
+        last = f": {self._last}{wait}" if self._last else ""
+        return GatewayUnreachable(f"no answer of the gateway after {tries} within {self._timeout_s:g} s{last}")
 
 
 def may_pass(failure: GatewayRefused) -> bool:
@@ -58,6 +65,15 @@ def may_pass(failure: GatewayRefused) -> bool:
     if failure.code == "RG_SAMPLES_FAILED":
         return False
     return failure.status >= 500 or failure.status in (408, 425, 429)
+
+
+def described(failure: Exception) -> str:
+    """In one line: an answer's status and first line, or the class of what broke."""
+    if isinstance(failure, GatewayRefused):
+        first = str(failure).partition("\n")[0]
+        return first if first.startswith("HTTP ") else f"HTTP {failure.status} {first}"
+    said = str(failure).partition("\n")[0]
+    return f"{type(failure).__name__}: {said}" if said else type(failure).__name__
 
 
 def seconds_of(retry_after: str | None) -> float:

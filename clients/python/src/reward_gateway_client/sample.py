@@ -25,6 +25,9 @@ class Sample(TypedDict, total=False):
     extra_info: Mapping[str, Any] | None
 
 
+SampleLike = Mapping[str, object]
+"""A Sample, or a dict of its keys that no checker knows as one."""
+
 TRUTH_COLUMNS = ("ground_truth", "solution", "answer", "label", "labels", "target")
 """Columns in which data sets keep the ground truth, in the order they are looked for."""
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput
 
-from .result import number_of
+from .result import floats_of, number_of
 from .sample import sample_of
 from .settings import reward_or_env
 from .shared import shared_gateway
@@ -34,7 +34,7 @@ class RewardGatewayEnv(BaseTextEnv):
         row = {**self._row, "ground_truth": self._truth}
         sample = sample_of(self._prompt, action, row, "ground_truth")
         (result,) = shared_gateway(self._url).score([sample], reward=self._reward)
-        self._metrics = {**result.metrics, "invalid": float(not result.valid)}
+        self._metrics = {**floats_of(result), "invalid": float(not result.valid)}
         return BaseTextEnvStepOutput(
             observations=[], reward=number_of(result), done=True, metadata={}, postprocessed_action=None
         )

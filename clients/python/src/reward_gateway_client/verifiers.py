@@ -3,7 +3,7 @@ and the reward come from the environment."""
 
 from typing import Any
 
-from .result import reward_of
+from .result import floats_of, reward_of
 from .sample import TRUTH_COLUMNS, Message, Sample
 from .settings import reward_or_env
 from .shared import shared_async_gateway
@@ -22,7 +22,7 @@ async def score(task: Any, trace: Any) -> float:
     }
     (result,) = await shared_async_gateway().score([sample], reward=reward_or_env(None))
     reward = reward_of(result)
-    trace.record_metrics({f"gateway/{name}": value for name, value in result.metrics.items()})
+    trace.record_metrics({f"gateway/{name}": value for name, value in floats_of(result).items()})
     return reward
 
 

@@ -5,7 +5,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from .result import Result, number_of, reward_of
+from .result import Result, floats_of, number_of, reward_of
 from .sample import Sample, text_or_messages
 from .settings import reward_or_env
 from .shared import shared_async_gateway
@@ -56,5 +56,5 @@ def verl_score(result: Result, unscorable: str = "raise") -> dict[str, float]:
     if unscorable not in ("raise", "substitute"):
         raise ValueError(f"unscorable is 'raise' or 'substitute', not {unscorable!r}")
     score = reward_of(result) if unscorable == "raise" else number_of(result)
-    metrics = {(f"{key}_term" if key in _ROW_COLUMNS else key): value for key, value in result.metrics.items()}
+    metrics = {(f"{key}_term" if key in _ROW_COLUMNS else key): value for key, value in floats_of(result).items()}
     return {"score": score, "acc": score, **metrics}
