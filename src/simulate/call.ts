@@ -5,17 +5,26 @@ import { badRequest, unknownModel } from './refusal.ts'
 export interface Call {
   readonly model: SimulatedModel
   readonly body: Readonly<Record<string, unknown>>
+  readonly path: string
   readonly query: URLSearchParams
   readonly slowdown: Slowdown
   /** Aborts when the client goes away or the server ends. */
   readonly signal: AbortSignal
+  /** Null unless a fault holds the answer back: resolves when that is over, throws Gone where it is dropped. */
+  readonly held: () => Promise<void> | null
 }
 
-/** What goes back. `events` are server-sent events, each already JSON text. */
+/** One server-sent event, `data` already JSON text; `tokens` that it brings. */
+export interface ReplyEvent {
+  readonly data: string
+  readonly tokens: number
+}
+
+/** What goes back; `sent` is called once it has gone out. */
 export type Reply =
-  | { readonly json: object; readonly status?: number }
-  | { readonly text: string; readonly status?: number; readonly type?: string }
-  | { readonly events: AsyncIterable<string> }
+  | { readonly json: object; readonly status?: number; readonly sent?: () => void }
+  | { readonly text: string; readonly status?: number; readonly type?: string; readonly sent?: () => void }
+  | { readonly events: AsyncIterable<ReplyEvent> }
 
 /** Throws a Refusal for what is wrong, Gone where nobody waits. */
 export type Endpoint = (call: Call) => Reply | Promise<Reply>

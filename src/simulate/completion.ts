@@ -2,6 +2,7 @@ import type { Call } from './call.ts'
 import { readNumberField } from './call.ts'
 import { JudgePrompt } from './judge-prompt.ts'
 import { type LabelledToken, logprobsOf } from './logprobs.ts'
+import { lostCompletion } from './lost-weights.ts'
 import type { Admitted, SimulatedModel } from './model.ts'
 import type { Draw } from './policies/policy.ts'
 import { askedForm, type ReplyForm, structuredForm } from './reply-form.ts'
@@ -66,6 +67,7 @@ export function complete(
   sampling: Sampling,
   choice: number,
 ): Completion {
+  if (model.weights !== 'sound') return lostCompletion(model, admitted, sampling, choice)
   const prompt = new JudgePrompt(admitted.text, admitted.turns)
   const draw = drawOf(model, sampling, admitted.attempt, choice)
   const opinion = model.judge.opinion(prompt, draw)

@@ -1,34 +1,46 @@
-import { type Fault, type FaultKind, faultKinds } from './faults.ts'
+import { type Endpoint, readNumberField } from './call.ts'
+import { type Fault, type FaultKind, faultKinds, type Recovery, recoveries } from './faults.ts'
 import type { SimulatedModel } from './model.ts'
+import type { SimulatedProcess } from './process.ts'
 import { badRequest } from './refusal.ts'
 import type { Route } from './routes.ts'
 
-/** POST /simulate/faults `{"faults": [...]}` replaces the faults; GET /simulate/stats tells the counters. */
-export function controlRoutes(model: SimulatedModel): Route[] {
+/**
+ * POST /simulate/faults `{"faults": [...]}` replaces the faults, /simulate/restart `{"downMs", "loadingMs"}` restarts,
+ * /simulate/kill ends the server until it is restarted; GET /simulate/stats tells the counters, /simulate/state the state.
+ */
+export function controlRoutes(model: SimulatedModel, process: SimulatedProcess): Route[] {
   return [
-    {
-      method: 'POST',
-      path: '/simulate/faults',
-      asksModel: false,
-      endpoint: ({ body }) => {
-        const faults = readFaults(body.faults)
-        model.faults.set(faults)
-        return { json: { faults } }
-      },
-    },
-    {
-      method: 'GET',
-      path: '/simulate/stats',
-      asksModel: false,
-      endpoint: () => ({ json: model.stats() }),
-    },
+    order('POST', '/simulate/faults', ({ body }) => {
+      const faults = readFaults(body.faults)
+      model.faults.set(faults)
+      return { json: { faults } }
+    }),
+    order('POST', '/simulate/restart', ({ body }) => {
+      const restart = {
+        downMs: readNumberField(body, 'downMs', 0),
+        loadingMs: readNumberField(body, 'loadingMs', 0),
+      }
+      return { json: restart, sent: () => process.restart(restart) }
+    }),
+    order('POST', '/simulate/kill', () => ({ json: {}, sent: () => process.kill('killed') })),
+    order('GET', '/simulate/stats', () => ({ json: model.stats() })),
+    order('GET', '/simulate/state', () => ({ json: { state: process.state, diedOf: model.diedOf } })),
   ]
 }
 
-const numbers = ['rate', 'next', 'skip', 'factor', 'ms', 'retryAfterS'] as const
+const order = (method: 'GET' | 'POST', path: string, endpoint: Endpoint): Route => ({
+  method,
+  path,
+  endpoint,
+  asksModel: false,
+  isControl: true,
+})
+
+const numbers = ['rate', 'next', 'skip', 'afterMs', 'forMs', 'factor', 'ms', 'retryAfterS', 'tokens'] as const
 
 /** Faults from JSON; throws a Refusal (400) that names what is wrong. */
-function readFaults(value: unknown): Fault[] {
+export function readFaults(value: unknown): Fault[] {
   if (!Array.isArray(value)) throw badRequest('faults must be a list', 'faults')
   return (value as readonly unknown[]).map((item, index) => {
     const fault = (item ?? {}) as Record<string, unknown>
@@ -43,6 +55,9 @@ function readFaults(value: unknown): Fault[] {
     }
     if (fault.path !== undefined && typeof fault.path !== 'string') {
       throw badRequest(`${at}.path must be a string`, `${at}.path`)
+    }
+    if (fault.recovery !== undefined && !recoveries.includes(fault.recovery as Recovery)) {
+      throw badRequest(`${at}.recovery must be one of ${recoveries.join(', ')}`, `${at}.recovery`)
     }
     return fault as unknown as Fault
   })

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
-import type { Reply } from './call.ts'
+import type { Reply, ReplyEvent } from './call.ts'
 import { corrupt } from './corruption.ts'
-import type { Fault, FaultKind } from './faults.ts'
+import type { Fault } from './faults.ts'
 import { Refusal, unknownModel } from './refusal.ts'
 
 /** Faults that need no model: the reply is known before it is asked. */
@@ -20,42 +20,81 @@ export function immediateRefusal(fault: Fault | null, requested: unknown): Refus
   }
 }
 
+/** How a reply goes out. */
+export interface Manner {
+  readonly fault: Fault | null
+  /** Null unless a hang holds the rest back; throws Gone where it is dropped. */
+  readonly held: () => Promise<void> | null
+  /** Throws Gone when nobody waits any more; no time: until then. */
+  readonly pause: (ms: number | undefined) => Promise<void>
+}
+
+/** Whole, and at once. */
+export const usual: Manner = { fault: null, held: () => null, pause: () => Promise.resolve() }
+
 /** Sends a reply whole, or as the fault wants it. Resolves when nothing more will be written. */
-export async function deliver(response: ServerResponse, reply: Reply, kind: FaultKind | null): Promise<void> {
-  if ('events' in reply) return deliverEvents(response, reply.events, kind)
+export async function deliver(response: ServerResponse, reply: Reply, manner: Manner): Promise<void> {
+  if (response.destroyed) return
+  const { fault } = manner
+  const kind = fault?.kind ?? null
+  if ('events' in reply) return deliverEvents(response, reply.events, manner)
   const isJson = 'json' in reply
   const text = kind === 'garbage' ? garbage : isJson ? corrupt(kind, reply.json) : reply.text
   const type = isJson ? 'application/json' : (reply.type ?? 'text/plain; charset=utf-8')
   const headers = { 'content-type': type, 'content-length': Buffer.byteLength(text) }
   response.writeHead(reply.status ?? 200, headers)
-  const isCut = kind === 'half-body' || kind === 'stall'
   // A string goes out in one write with its headers, bytes would take two.
-  if (!isCut) return void response.end(text)
-  cutOff(response, text.slice(0, Math.ceil(text.length / 2)), kind)
+  if (!breaksOff(fault)) return void response.end(text, reply.sent)
+  const half = Math.ceil(text.length / 2)
+  if (await breakOff(response, text.slice(0, half), fault, manner)) response.end(text.slice(half), reply.sent)
 }
 
 const garbage = '<html><body>\u0000\u0001 {"choices": [[[ \ufffd'
 
-/** `half-body` ends the connection after the last byte is out; `stall` leaves it open in silence. */
-function cutOff(response: ServerResponse, text: string, kind: FaultKind): void {
-  response.write(text, () => {
-    if (kind === 'half-body') response.destroy()
+const breaksOff = (fault: Fault | null): fault is Fault =>
+  fault?.kind === 'half-body' || fault?.kind === 'stall'
+
+/** Sends the head of something, then closes the connection or is silent. Whether the rest is to follow. */
+async function breakOff(
+  response: ServerResponse,
+  head: string,
+  { kind, ms, recovery }: Fault,
+  { pause }: Manner,
+): Promise<boolean> {
+  await new Promise<void>((resolve) => {
+    if (head === '') response.flushHeaders()
+    response.write(head, () => resolve())
   })
+  if (kind === 'stall') await pause(ms)
+  if (kind === 'stall' && recovery !== 'drop') return true
+  response.destroy()
+  return false
 }
 
 async function deliverEvents(
   response: ServerResponse,
-  events: AsyncIterable<string>,
-  kind: FaultKind | null,
+  events: AsyncIterable<ReplyEvent>,
+  manner: Manner,
 ): Promise<void> {
+  const { fault, held } = manner
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' })
-  if (kind === 'garbage') return void response.end(garbage)
-  if (kind === 'error-body') return void response.end(`data: ${corrupt(kind, {})}\n\n`)
+  if (fault?.kind === 'garbage') return void response.end(garbage)
+  if (fault?.kind === 'error-body') return void response.end(`data: ${corrupt(fault.kind, {})}\n\n`)
   let sent = 0
+  let tokens = 0
+  let isBroken = !breaksOff(fault)
   for await (const event of events) {
+    await held()
+    const block = `data: ${event.data}\n\n`
+    const isHere = fault?.tokens === undefined ? sent === 1 : tokens >= fault.tokens
+    const cut = fault?.tokens === undefined ? 'data: {"id'.length : 0
+    if (!isBroken && fault && isHere) {
+      isBroken = true
+      if (!(await breakOff(response, block.slice(0, cut), fault, manner))) return
+      response.write(block.slice(cut))
+    } else response.write(block)
     sent += 1
-    if (sent === 2 && (kind === 'half-body' || kind === 'stall')) return cutOff(response, 'data: {"id', kind)
-    response.write(`data: ${event}\n\n`)
+    tokens += event.tokens
   }
   response.end()
 }

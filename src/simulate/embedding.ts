@@ -1,4 +1,5 @@
 import { hashText } from './hash.ts'
+import type { SimulatedModel } from './model.ts'
 
 /** Character trigrams hashed into `dimensions` signed counts, L2-normalised: similar texts point the same way. */
 export function embed(text: string, dimensions: number): number[] {
@@ -13,6 +14,12 @@ export function embed(text: string, dimensions: number): number[] {
   return length === 0
     ? vector.map((_, index) => (index === 0 ? 1 : 0))
     : vector.map((value) => value / length)
+}
+
+/** The model's vector of a text: nothing where its weights are zero, noise where they are garbage. */
+export function vectorOf(model: SimulatedModel, text: string, dimensions: number): number[] {
+  if (model.weights === 'zero') return new Array<number>(dimensions).fill(0)
+  return embed(model.weights === 'sound' ? text : String(hashText(text)), dimensions)
 }
 
 /** Cosine of two vectors of length 1. */

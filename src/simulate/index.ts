@@ -1,10 +1,12 @@
 /** Simulated model servers: the double for vLLM and SGLang in the demo, tests, benchmarks and chaos runs. */
 export { Attempts } from './attempts.ts'
-export { type Fault, type FaultKind, faultKinds } from './faults.ts'
+export { type Fault, type FaultKind, faultKinds, type Recovery } from './faults.ts'
 export { startSimulatedServers } from './fleet.ts'
 export { JudgePrompt } from './judge-prompt.ts'
 export type { SimulatedServerOptions } from './options.ts'
 export { type PolicyName, policyNames } from './policies/named.ts'
 export type { Draw, Policy, Verdict } from './policies/policy.ts'
+export type { ProcessState, Restart } from './process.ts'
 export { type SimulatedServer, startSimulatedServer } from './server.ts'
+export type { SglangFlags } from './sglang-memory.ts'
 export type { ServerStats } from './stats.ts'

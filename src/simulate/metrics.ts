@@ -1,13 +1,17 @@
 import type { SimulatedModel } from './model.ts'
 
-/** The server's numbers under vLLM's metric names, in Prometheus' text form. */
+/** The server's numbers in Prometheus' text form, under the names of vLLM, of SGLang, or of both. */
 export function metricsText(model: SimulatedModel): string {
+  const { engine } = model.options
+  const lines = [...(engine === 'sglang' ? [] : ofVllm(model)), ...(engine === 'vllm' ? [] : ofSglang(model))]
+  return `${lines.join('\n')}\n`
+}
+
+function ofVllm(model: SimulatedModel): string[] {
   const { counters, capacity, cache } = model
   const labels = `engine="0",model_name="${escapeLabel(model.name)}"`
   const lines: string[] = []
-  const add = (name: string, type: string, help: string, value: number, extra = ''): void => {
-    lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, `${name}{${labels}${extra}} ${value}`)
-  }
+  const add = adder(lines, labels)
   add('vllm:num_requests_running', 'gauge', 'Sequences that run.', capacity.running)
   add('vllm:num_requests_waiting', 'gauge', 'Sequences that wait for a slot.', capacity.waiting)
   add('vllm:engine_sleep_state', 'gauge', 'Awake.', model.isSleeping ? 0 : 1, ',sleep_state="awake"')
@@ -15,15 +19,39 @@ export function metricsText(model: SimulatedModel): string {
   add('vllm:generation_tokens_total', 'counter', 'Generated tokens.', counters.generationTokens)
   add('vllm:prefix_cache_queries_total', 'counter', 'Tokens looked up in the prefix cache.', cache.queries)
   add('vllm:prefix_cache_hits_total', 'counter', 'Tokens found in the prefix cache.', cache.hits)
-  add('vllm:kv_cache_usage_perc', 'gauge', 'Share of blocks in use.', cache.usage)
+  add('vllm:kv_cache_usage_perc', 'gauge', 'Share of the cache that running sequences use.', model.cacheUsage)
   lines.push('# HELP vllm:request_success_total Sequences by how they ended.')
   lines.push('# TYPE vllm:request_success_total counter')
   for (const reason of ['stop', 'length', 'abort']) {
     const value = counters.finishReasons.get(reason) ?? 0
     lines.push(`vllm:request_success_total{${labels},finished_reason="${reason}"} ${value}`)
   }
-  return `${lines.join('\n')}\n`
+  return lines
 }
+
+/** Its gauges are those of the last batch: once idle they stay as they were. */
+function ofSglang(model: SimulatedModel): string[] {
+  const { counters, capacity } = model
+  const lines: string[] = []
+  const add = adder(
+    lines,
+    `model_name="${escapeLabel(model.name)}",engine_type="unified",tp_rank="0",pp_rank="0"`,
+  )
+  add('sglang:num_running_reqs', 'gauge', 'Sequences of the last batch.', capacity.lastBatch.running)
+  add('sglang:num_queue_reqs', 'gauge', 'Sequences that waited beside it.', capacity.lastBatch.waiting)
+  add('sglang:num_used_tokens', 'gauge', 'Tokens of running sequences.', capacity.tokens)
+  add('sglang:token_usage', 'gauge', 'Share of the cache that running sequences use.', model.cacheUsage)
+  add('sglang:prompt_tokens_total', 'counter', 'Prompt tokens.', counters.promptTokens)
+  add('sglang:generation_tokens_total', 'counter', 'Generated tokens.', counters.generationTokens)
+  add('sglang:num_requests_total', 'counter', 'Sequences that finished.', counters.finished)
+  return lines
+}
+
+const adder =
+  (lines: string[], labels: string) =>
+  (name: string, type: string, help: string, value: number, extra = ''): void => {
+    lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, `${name}{${labels}${extra}} ${value}`)
+  }
 
 function escapeLabel(value: string): string {
   return value.replace(/[\\"\n]/gu, (sign) => (sign === '\n' ? '\\n' : `\\${sign}`))

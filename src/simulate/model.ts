@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from '../clock.ts'
 import { Attempts } from './attempts.ts'
+import type { Call } from './call.ts'
 import { Capacity } from './capacity.ts'
 import type { Turn } from './conversation.ts'
 import { FaultScript } from './faults.ts'
@@ -8,8 +9,9 @@ import { Judge } from './judge.ts'
 import { type Latency, latencyMs } from './latency.ts'
 import type { SimulatedServerOptions } from './options.ts'
 import { policyOf } from './policies/named.ts'
-import { PrefixCache } from './prefix-cache.ts'
+import { PrefixCache, tokensPerBlock } from './prefix-cache.ts'
 import { tooLong } from './refusal.ts'
+import { SglangMemory } from './sglang-memory.ts'
 import { Counters, count, type ServerStats } from './stats.ts'
 import { countTokens } from './tokens.ts'
 
@@ -47,9 +49,19 @@ export class SimulatedModel {
   readonly counters = new Counters()
   /** Requests that ask the model, by id. */
   readonly inFlight = new Map<string, AbortController>()
+  /** vLLM's sleep; SGLang's is in `sglang`. */
   isSleeping = false
   /** What a sleeping server has yet to take back. */
   missing = new Set<string>()
+  readonly sglang: SglangMemory
+  /** `zero` and `garbage` are what sleep leaves of them; what the model says then means nothing. */
+  weights: 'sound' | 'zero' | 'garbage' = 'sound'
+  /** What it died of; null: it lives. */
+  diedOf: string | null = null
+  /** Whoever runs the server cuts its connections then. */
+  onDeath = (): void => {}
+  /** Prompts are read one after another, where that has a rate. */
+  readonly #reading: Capacity
   readonly #latency: Latency
   readonly #attempts: Attempts
 
@@ -60,9 +72,11 @@ export class SimulatedModel {
     this.seed = options.seed ?? 0
     this.maxModelLen = options.maxModelLen ?? 32_768
     this.judge = new Judge(policyOf(options), options.wrongRate ?? 0, options.undecided ?? 0)
-    this.faults = new FaultScript(this.seed, options.faults)
+    this.faults = new FaultScript(this.seed, this.clock, options.faults)
     this.capacity = new Capacity(this.clock, options.maxNumSeqs ?? 256)
-    this.cache = new PrefixCache(options.prefixCacheBlocks ?? 8192)
+    this.cache = new PrefixCache(options.prefixCacheBlocks ?? usualBlocks)
+    this.sglang = new SglangMemory(this, options.sglang)
+    this.#reading = new Capacity(this.clock, 1)
     this.#attempts = options.attempts ?? new Attempts()
     this.#latency = {
       medianMs: options.latencyMedianMs ?? 0,
@@ -70,6 +84,16 @@ export class SimulatedModel {
       speed: options.speed ?? 1,
       seed: this.seed,
     }
+  }
+
+  /** Tokens that the cache has room for; without prefix caching a server has one all the same. */
+  get cacheTokens(): number {
+    return (this.options.prefixCacheBlocks || usualBlocks) * tokensPerBlock
+  }
+
+  /** Share of the cache that running sequences use, 0 to 1. */
+  get cacheUsage(): number {
+    return Math.min(1, this.capacity.tokens / this.cacheTokens)
   }
 
   /** Counts and looks up a prompt; throws a Refusal where it does not fit the window. */
@@ -88,43 +112,116 @@ export class SimulatedModel {
     }
   }
 
-  /** Milliseconds that one sequence takes once it runs; several choices of one prompt differ by `choice`. */
-  sequenceMs(
+  /** What one sequence takes once it runs; several choices of one prompt differ by `choice`. */
+  sequence(
     { question, attempt, tokens, cachedTokens }: Admitted,
     choice: number,
-    slowdown: Slowdown,
-  ): number {
-    const prefill = (this.options.prefillMsPerToken ?? 0) * (tokens - cachedTokens)
-    return (latencyMs(this.#latency, question + choice, attempt) + prefill) * slowdown.factor + slowdown.ms
+    { factor, ms }: Slowdown,
+    written: number,
+    finishReason: string,
+  ): Sequence {
+    const { prefillMsPerToken = 0, decodeMsPerToken = 0, prefillTokensPerS } = this.options
+    const drawn = latencyMs(this.#latency, question + choice, attempt)
+    const unread = tokens - cachedTokens
+    return {
+      readMs: prefillTokensPerS === undefined ? 0 : (unread / prefillTokensPerS) * 1000 * factor,
+      firstMs: (drawn * firstTokenShare + prefillMsPerToken * unread) * factor + ms,
+      restMs: (drawn * (1 - firstTokenShare) + decodeMsPerToken * written) * factor,
+      tokens: tokens + written,
+      finishReason,
+    }
   }
 
   /** Runs one sequence: waits for a slot, holds it. False where it was aborted by request; throws Gone when nobody waits. */
-  async run(ms: number, signal: AbortSignal, finishReason: string): Promise<boolean> {
-    const finished = await this.capacity.hold(ms, signal)
-    count(this.counters.finishReasons, finished ? finishReason : 'abort')
-    if (finished) {
-      this.counters.finished += 1
-      this.counters.busyMs += ms
-      return true
-    }
-    this.counters.aborted += 1
-    if (signal.reason !== abortedByRequest) throw new Gone()
-    return false
+  async run({ signal, held }: Pick<Call, 'signal' | 'held'>, sequence: Sequence): Promise<boolean> {
+    const admitted = this.sglang.admit(signal)
+    const ms = sequence.firstMs + sequence.restMs
+    const finished =
+      (admitted === null || (await admitted)) &&
+      (await this.capacity.hold(ms, signal, {
+        tokens: sequence.tokens,
+        held,
+        ...(sequence.readMs > 0 && { first: () => this.#reading.hold(sequence.readMs, signal) }),
+      }))
+    this.#count(finished, sequence)
+    if (!finished && signal.reason !== abortedByRequest) throw new Gone()
+    return finished
   }
 
-  /** Lets time pass without taking a slot; throws Gone when the signal aborts first. */
-  async pause(ms: number, signal: AbortSignal): Promise<void> {
-    if (signal.aborted) throw new Gone()
-    if (ms <= 0) return
-    await new Promise<void>((resolve, reject) => {
+  /**
+   * Runs one sequence whose tokens are given out as they come: resolves with its slot after the first token's time, or
+   * with null where it was aborted by request; throws Gone when nobody waits.
+   */
+  async begin({ signal }: Pick<Call, 'signal'>, sequence: Sequence): Promise<Slot | null> {
+    const admitted = this.sglang.admit(signal)
+    const isIn = admitted === null || (await admitted)
+    const leave = isIn ? await this.capacity.enter(sequence.tokens, signal) : null
+    const isReady =
+      leave !== null &&
+      (sequence.readMs <= 0 || (await this.#reading.hold(sequence.readMs, signal))) &&
+      (await this.#passes(sequence.firstMs, signal))
+    let isOver = false
+    const end = (finished: boolean): void => {
+      if (isOver) return
+      isOver = true
+      leave?.()
+      this.#count(finished, sequence)
+    }
+    if (isReady) return { end, passes: (ms) => this.#passes(ms, signal) }
+    end(false)
+    if (signal.reason !== abortedByRequest) throw new Gone()
+    return null
+  }
+
+  /** Lets time pass without taking a slot; throws Gone when the signal aborts first. No time: until it aborts. */
+  async pause(ms: number | undefined, signal: AbortSignal): Promise<void> {
+    if (!(await this.#passes(ms ?? Number.POSITIVE_INFINITY, signal))) throw new Gone()
+  }
+
+  /** Ends the server as a crash does. */
+  die(reason: string): never {
+    if (this.diedOf === null) {
+      this.diedOf = reason
+      this.onDeath()
+    }
+    throw new Gone()
+  }
+
+  /** What a process that has just started has not: cached prefixes, sleep, lost weights. */
+  reset(): void {
+    this.diedOf = null
+    this.weights = 'sound'
+    this.isSleeping = false
+    this.missing.clear()
+    this.capacity.paused = false
+    this.capacity.lastBatch = { running: 0, waiting: 0 }
+    this.cache.clear()
+    this.sglang.reset()
+  }
+
+  #count(finished: boolean, { firstMs, restMs, finishReason }: Sequence): void {
+    count(this.counters.finishReasons, finished ? finishReason : 'abort')
+    if (!finished) {
+      this.counters.aborted += 1
+      return
+    }
+    this.counters.finished += 1
+    this.counters.busyMs += firstMs + restMs
+  }
+
+  async #passes(ms: number, signal: AbortSignal): Promise<boolean> {
+    if (signal.aborted) return false
+    if (ms <= 0) return true
+    return new Promise<boolean>((resolve) => {
       const abort = (): void => {
         cancel()
-        reject(new Gone())
+        resolve(false)
       }
-      const cancel = this.clock.after(ms, () => {
+      const pass = (): void => {
         signal.removeEventListener('abort', abort)
-        resolve()
-      })
+        resolve(true)
+      }
+      const cancel = Number.isFinite(ms) ? this.clock.after(ms, pass) : () => {}
       signal.addEventListener('abort', abort, { once: true })
     })
   }
@@ -144,9 +241,11 @@ export class SimulatedModel {
       generationTokens: counters.generationTokens,
       busyMs: counters.busyMs,
       prefixCache: { queries: cache.queries, hits: cache.hits },
-      isSleeping: this.isSleeping,
+      isSleeping: this.isSleeping || this.sglang.isAsleep,
       sleeps: counters.sleeps,
       wakes: counters.wakes,
+      weights: this.weights,
+      diedOf: this.diedOf,
     }
   }
 }
@@ -155,4 +254,29 @@ export class SimulatedModel {
 export interface Slowdown {
   readonly factor: number
   readonly ms: number
+}
+
+const usualBlocks = 8192
+
+/** A share of the drawn latency passes before the first token. */
+const firstTokenShare = 0.3
+
+/** The time and the place that one sequence takes. */
+export interface Sequence {
+  /** While no other prompt is read. */
+  readonly readMs: number
+  /** Until its first token. */
+  readonly firstMs: number
+  /** From then on. */
+  readonly restMs: number
+  readonly tokens: number
+  readonly finishReason: string
+}
+
+/** The slot of a sequence that is under way. */
+export interface Slot {
+  /** False as soon as the sequence is aborted. */
+  passes(ms: number): Promise<boolean>
+  /** Gives the slot back, once. */
+  end(finished: boolean): void
 }

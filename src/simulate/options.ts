@@ -2,6 +2,8 @@ import type { Clock } from '../clock.ts'
 import type { Attempts } from './attempts.ts'
 import type { Fault } from './faults.ts'
 import type { PolicyOptions } from './policies/named.ts'
+import type { Restart } from './process.ts'
+import type { SglangFlags } from './sglang-memory.ts'
 
 /** What a simulated model server is started with; everything has a default. */
 export interface SimulatedServerOptions extends PolicyOptions {
@@ -28,8 +30,15 @@ export interface SimulatedServerOptions extends PolicyOptions {
   readonly prefixCacheBlocks?: number
   /** Milliseconds for each prompt token that the prefix cache lacks (0). */
   readonly prefillMsPerToken?: number
+  /** Reads prompts one after another, so many of their tokens a second that the prefix cache lacks; absent: at once. */
+  readonly prefillTokensPerS?: number
+  /** Milliseconds for each token that a sequence writes (0). */
+  readonly decodeMsPerToken?: number
   /** Length of an embedding (256). */
   readonly dimensions?: number
+  /** Which server it stands for: its endpoints, metrics and ways alone; absent: those of both. */
+  readonly engine?: 'vllm' | 'sglang'
+  readonly sglang?: SglangFlags
   /** Which endpoints exist; absent: all. */
   readonly runner?: 'generate' | 'pooling'
   /** Thinks unless `enable_thinking` is false; absent: only where the request or the prompt asks for it. */
@@ -41,8 +50,12 @@ export interface SimulatedServerOptions extends PolicyOptions {
   /** Milliseconds that falling asleep and waking take (0). */
   readonly sleepMs?: number
   readonly faults?: readonly Fault[]
-  /** Serves POST /simulate/faults and GET /simulate/stats. */
+  /** Each begins so long after the start. */
+  readonly restarts?: readonly (Restart & { readonly afterMs: number })[]
+  /** Serves the paths under /simulate/. */
   readonly control?: boolean
+  /** Serves those paths at a port of their own, too, which goes on while the server is down; 0: a free one. */
+  readonly controlPort?: number
   readonly clock?: Clock
   /** Shared by servers of one fleet; absent: the server's own. */
   readonly attempts?: Attempts

@@ -1,7 +1,8 @@
 import { hashText } from './hash.ts'
 import { charactersPerToken } from './tokens.ts'
 
-const tokensPerBlock = 16
+/** As vLLM's default. */
+export const tokensPerBlock = 16
 const blockLength = tokensPerBlock * charactersPerToken
 
 /** vLLM's automatic prefix caching, modelled: full blocks of 16 tokens, chained hashes, least recently used out. */
@@ -33,11 +34,6 @@ export class PrefixCache {
     this.#forgetOldest()
     this.hits += found
     return found
-  }
-
-  /** Share of the blocks that are in use. */
-  get usage(): number {
-    return this.#limit === 0 ? 0 : this.#blocks.size / this.#limit
   }
 
   clear(): void {

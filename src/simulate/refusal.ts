@@ -35,3 +35,8 @@ export function tooLong(limit: number, tokens: number): Refusal {
     'input_tokens',
   )
 }
+
+/** 503 of a server that is not ready yet. */
+export function loading(): Refusal {
+  return new Refusal(503, 'ServiceUnavailableError', 'The model is loading.')
+}

@@ -15,12 +15,12 @@ export type ReplyForm =
   | { readonly kind: 'score'; readonly scale: Scale }
   | { readonly kind: 'words'; readonly yes: string; readonly no: string }
 
-/** Structured output of a request (vLLM, OpenAI and the older guided_* names), else null; throws 400 for a bad one. */
+/** Structured output of a request (vLLM, OpenAI, the older guided_* names, SGLang's `regex`), else null; throws 400 for a bad one. */
 export function structuredForm(body: Readonly<Record<string, unknown>>): ReplyForm | null {
   const outputs = asObject(body.structured_outputs)
   const choice = outputs?.choice ?? body.guided_choice
   if (Array.isArray(choice) && choice.length > 0) return { kind: 'choice', labels: choice.map(String) }
-  const pattern = outputs?.regex ?? body.guided_regex
+  const pattern = outputs?.regex ?? body.guided_regex ?? body.regex
   if (typeof pattern === 'string') return { kind: 'regex', pattern: checked(pattern) }
   const schema = outputs?.json ?? body.guided_json
   if (schema !== undefined) return schemaForm(schema)

@@ -4,17 +4,26 @@ import { completions } from './api/completions.ts'
 import { embeddings } from './api/embeddings.ts'
 import { generativeScoring } from './api/generative-scoring.ts'
 import { health, load, metrics, models, version } from './api/information.ts'
-import { abortByIds, abortOne, isSleeping, resetPrefixCache, sleep, wakeUp } from './api/life.ts'
-import { rerank, score } from './api/scoring.ts'
 import {
-  encode,
+  abortByIds,
+  abortOne,
+  collectiveRpc,
+  isSleeping,
+  resetPrefixCache,
+  sleep,
+  wakeUp,
+} from './api/life.ts'
+import { rerank, score } from './api/scoring.ts'
+import { encode, generate, modelInfo, serverInfo } from './api/sglang.ts'
+import {
+  continueGeneration,
   flushCache,
-  generate,
   healthGenerate,
-  modelInfo,
+  pauseGeneration,
   releaseMemory,
   resumeMemory,
-} from './api/sglang.ts'
+  updateWeightsFromDisk,
+} from './api/sglang-life.ts'
 import { tokenize } from './api/tokenize.ts'
 import type { Endpoint } from './call.ts'
 
@@ -24,8 +33,14 @@ export interface Route {
   readonly path: string
   readonly endpoint: Endpoint
   readonly runner?: 'generate' | 'pooling'
+  /** The server that has it; absent: both. */
+  readonly engine?: 'vllm' | 'sglang'
   /** True where the model itself is asked: there, faults strike by default. */
   readonly asksModel: boolean
+  /** May have the model write a token. */
+  readonly isProbe?: boolean
+  /** No server has it: an order to the simulator, answered in every state. */
+  readonly isControl?: boolean
 }
 
 const asks = (runner: 'generate' | 'pooling', path: string, endpoint: Endpoint): Route => ({
@@ -43,41 +58,60 @@ const tells = (method: 'GET' | 'POST', path: string, endpoint: Endpoint): Route 
   asksModel: false,
 })
 
+const probes = (path: string, endpoint: Endpoint): Route => ({
+  ...tells('GET', path, endpoint),
+  isProbe: true,
+})
+
+const vllm = (...own: readonly Route[]): Route[] => own.map((route) => ({ ...route, engine: 'vllm' }))
+
+const sglang = (...own: readonly Route[]): Route[] => own.map((route) => ({ ...route, engine: 'sglang' }))
+
 /** Everything a simulated server speaks, its own control paths apart. */
 export const routes: readonly Route[] = [
   asks('generate', '/v1/chat/completions', chatCompletions),
-  asks('generate', '/v1/chat/completions/batch', chatCompletionsBatch),
   asks('generate', '/v1/completions', completions),
   asks('pooling', '/v1/embeddings', embeddings),
   asks('pooling', '/classify', classify),
-  asks('pooling', '/v1/classify', classify),
-  asks('pooling', '/pooling', pooling),
-  asks('pooling', '/score', score),
   asks('pooling', '/v1/score', score),
-  asks('pooling', '/rerank', rerank),
   asks('pooling', '/v1/rerank', rerank),
-  asks('pooling', '/v2/rerank', rerank),
-  asks('generate', '/generative_scoring', generativeScoring),
-  asks('generate', '/generate', generate),
-  asks('pooling', '/encode', encode),
   tells('POST', '/tokenize', tokenize),
-  tells('GET', '/health', health),
-  tells('GET', '/ping', health),
-  tells('GET', '/version', version),
+  probes('/health', health),
   tells('GET', '/v1/models', models),
   tells('GET', '/metrics', metrics),
-  tells('GET', '/load', load),
-  tells('POST', '/sleep', sleep),
-  tells('POST', '/wake_up', wakeUp),
-  tells('GET', '/is_sleeping', isSleeping),
-  tells('POST', '/abort_requests', abortByIds),
-  tells('POST', '/abort_request', abortOne),
-  tells('POST', '/reset_prefix_cache', resetPrefixCache),
-  tells('GET', '/health_generate', healthGenerate),
-  tells('GET', '/get_model_info', modelInfo),
-  tells('GET', '/model_info', modelInfo),
-  tells('GET', '/flush_cache', flushCache),
-  tells('POST', '/flush_cache', flushCache),
-  tells('POST', '/release_memory_occupation', releaseMemory),
-  tells('POST', '/resume_memory_occupation', resumeMemory),
+  ...vllm(
+    asks('generate', '/v1/chat/completions/batch', chatCompletionsBatch),
+    asks('pooling', '/v1/classify', classify),
+    asks('pooling', '/pooling', pooling),
+    asks('pooling', '/score', score),
+    asks('pooling', '/rerank', rerank),
+    asks('pooling', '/v2/rerank', rerank),
+    asks('generate', '/generative_scoring', generativeScoring),
+    tells('GET', '/ping', health),
+    tells('GET', '/version', version),
+    tells('GET', '/load', load),
+    tells('POST', '/sleep', sleep),
+    tells('POST', '/wake_up', wakeUp),
+    tells('GET', '/is_sleeping', isSleeping),
+    tells('POST', '/collective_rpc', collectiveRpc),
+    tells('POST', '/abort_requests', abortByIds),
+    tells('POST', '/reset_prefix_cache', resetPrefixCache),
+  ),
+  ...sglang(
+    asks('generate', '/generate', generate),
+    asks('pooling', '/encode', encode),
+    tells('POST', '/abort_request', abortOne),
+    probes('/health_generate', healthGenerate),
+    tells('GET', '/get_model_info', modelInfo),
+    tells('GET', '/model_info', modelInfo),
+    tells('GET', '/get_server_info', serverInfo),
+    tells('GET', '/server_info', serverInfo),
+    tells('GET', '/flush_cache', flushCache),
+    tells('POST', '/flush_cache', flushCache),
+    tells('POST', '/pause_generation', pauseGeneration),
+    tells('POST', '/continue_generation', continueGeneration),
+    tells('POST', '/release_memory_occupation', releaseMemory),
+    tells('POST', '/resume_memory_occupation', resumeMemory),
+    tells('POST', '/update_weights_from_disk', updateWeightsFromDisk),
+  ),
 ]

@@ -5,6 +5,8 @@ import type { SimulatedModel } from './model.ts'
 
 /** A scalar reward model's raw output: about 3 for right, about -3 for wrong, the rest by the text. */
 export function rawReward(model: SimulatedModel, text: string, turns?: readonly Turn[]): number {
+  if (model.weights === 'zero') return 0
+  if (model.weights === 'garbage') return 3 * normal(model.seed, 'garbage', text)
   const score = model.judge.score(new JudgePrompt(text, turns), { seed: model.seed, index: 0 })
   return 6 * ((score ?? 0.5) - 0.5) + 0.5 * normal(model.seed, 'raw', text)
 }

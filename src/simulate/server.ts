@@ -6,22 +6,31 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import type { Call, Reply } from './call.ts'
 import { controlRoutes } from './control.ts'
-import { deliver, immediateRefusal } from './delivery.ts'
+import { deliver, immediateRefusal, usual } from './delivery.ts'
 import type { Fault } from './faults.ts'
 import { Gone, SimulatedModel } from './model.ts'
 import type { SimulatedServerOptions } from './options.ts'
-import { Refusal } from './refusal.ts'
+import { type ProcessState, type Restart, SimulatedProcess } from './process.ts'
+import { loading, Refusal } from './refusal.ts'
 import { parseBody, readBody, requestId } from './request.ts'
 import { type Route, routes } from './routes.ts'
 import { count, type ServerStats } from './stats.ts'
+import { Visit } from './visit.ts'
 
 /** A running simulated server. */
 export interface SimulatedServer {
   readonly url: string
   readonly port: number
+  /** Where the control paths go on while the server is down; null without `controlPort`. */
+  readonly controlUrl: string | null
+  readonly state: ProcessState
   stats(): ServerStats
   /** Replaces all faults; without any, the server is well again. */
   set(...faults: readonly Fault[]): void
+  /** Cuts all connections, refuses new ones for a time, loads for a time, and is back without memory of what was. */
+  restart(how?: Restart): void
+  /** Dies as by kill -9: refuses connections until it is restarted. */
+  kill(): void
   /** Ends at once, as by kill -9: connections are cut, timers gone. Safe to call twice. */
   close(): Promise<void>
 }
@@ -29,26 +38,65 @@ export interface SimulatedServer {
 /** Listens; resolves once connections are taken. */
 export async function startSimulatedServer(options: SimulatedServerOptions = {}): Promise<SimulatedServer> {
   const model = new SimulatedModel(options)
-  const table = routeTable(model, options)
+  const host = options.host ?? '127.0.0.1'
   const open = new Set<AbortController>()
+  const site: Site = { model, open, routes: new Map(), state: () => process.state }
   const server = createServer({ keepAliveTimeout: 120_000 }, (request, response) => {
-    void serve(model, table, request, response, open)
+    void serve(site, request, response)
   })
-  await listen(server, options.port ?? 0, options.host ?? '127.0.0.1')
+  await listen(server, options.port ?? 0, host)
   const { port } = server.address() as AddressInfo
+  const process = new SimulatedProcess(model, server, open, { port, host })
+  const controls = controlRoutes(model, process)
+  site.routes = routeTable(options, controls)
+  const control = await openControl(model, controls, options).catch(async (error: unknown) => {
+    await process.close()
+    throw error
+  })
+  const timers = (options.restarts ?? []).map((restart) =>
+    model.clock.after(restart.afterMs, () => process.restart(restart)),
+  )
   return {
-    url: `http://${options.host ?? '127.0.0.1'}:${port}`,
+    url: `http://${host}:${port}`,
     port,
+    controlUrl: control && `http://${host}:${(control.address() as AddressInfo).port}`,
+    get state() {
+      return process.state
+    },
     stats: () => model.stats(),
     set: (...faults) => model.faults.set(faults),
-    close: () => {
-      for (const one of open) one.abort(left)
-      return new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      })
+    restart: (how = {}) => process.restart(how),
+    kill: () => process.kill('killed'),
+    close: async () => {
+      for (const cancel of timers) cancel()
+      model.faults.set([])
+      control?.close()
+      control?.closeAllConnections()
+      await process.close()
     },
   }
+}
+
+/** What one port serves. */
+interface Site {
+  readonly model: SimulatedModel
+  readonly open: Set<AbortController>
+  readonly state: () => ProcessState
+  routes: ReadonlyMap<string, Route>
+}
+
+async function openControl(
+  model: SimulatedModel,
+  controls: readonly Route[],
+  { controlPort, host = '127.0.0.1' }: SimulatedServerOptions,
+): Promise<Server | null> {
+  if (controlPort === undefined) return null
+  const routes = tableOf(controls)
+  const server = createServer((request, response) => {
+    void serve({ model, open: new Set(), state: () => 'ready', routes }, request, response)
+  })
+  await listen(server, controlPort, host)
+  return server
 }
 
 function listen(server: Server, port: number, host: string): Promise<void> {
@@ -61,77 +109,86 @@ function listen(server: Server, port: number, host: string): Promise<void> {
   })
 }
 
-function routeTable(model: SimulatedModel, { runner, control }: SimulatedServerOptions): Map<string, Route> {
-  const served = routes.filter((route) => !runner || !route.runner || route.runner === runner)
-  const all = control ? [...served, ...controlRoutes(model)] : served
-  return new Map(all.map((route) => [`${route.method} ${route.path}`, route]))
+function routeTable(
+  { runner, engine, control }: SimulatedServerOptions,
+  controls: readonly Route[],
+): ReadonlyMap<string, Route> {
+  const served = routes.filter(
+    (route) =>
+      (!runner || !route.runner || route.runner === runner) &&
+      (!engine || !route.engine || route.engine === engine),
+  )
+  return tableOf(control ? [...served, ...controls] : served)
 }
 
+const tableOf = (all: readonly Route[]): ReadonlyMap<string, Route> =>
+  new Map(all.map((route) => [`${route.method} ${route.path}`, route]))
+
 /** One request from its first byte to its last. Never rejects. */
-async function serve(
-  model: SimulatedModel,
-  table: ReadonlyMap<string, Route>,
-  request: IncomingMessage,
-  response: ServerResponse,
-  open: Set<AbortController>,
-): Promise<void> {
-  const gone = new AbortController()
+async function serve(site: Site, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { model, open } = site
+  const visit = new Visit(model)
   response.once('close', () => {
-    if (!response.writableFinished) gone.abort(left)
+    if (!response.writableFinished) visit.clientLeaves()
   })
-  open.add(gone)
+  open.add(visit.work)
   model.counters.inFlight += 1
   try {
-    await answer(model, table, request, response, gone)
+    await answer(site, request, response, visit)
   } catch (error) {
     if (!response.headersSent && !response.destroyed) await refuse(model, response, error)
     else response.destroy()
   } finally {
+    visit.end()
     model.counters.inFlight -= 1
-    open.delete(gone)
+    open.delete(visit.work)
   }
 }
 
-/** A text, because an abort without a reason makes an error with a stack for each request. */
-const left = 'the client has left'
-
 async function answer(
-  model: SimulatedModel,
-  table: ReadonlyMap<string, Route>,
+  { model, routes: table, state }: Site,
   request: IncomingMessage,
   response: ServerResponse,
-  gone: AbortController,
+  visit: Visit,
 ): Promise<void> {
-  const { signal } = gone
+  const { signal } = visit.work
   const url = request.url ?? '/'
   const mark = url.indexOf('?')
   const path = mark < 0 ? url : url.slice(0, mark)
   const route = table.get(`${request.method} ${path}`)
   const bytes = await readBody(request)
   count(model.counters.requests, path)
-  if (!route) return deliver(response, unknownPath(table, path), null)
+  if (state() === 'loading' && !route?.isControl) throw loading()
+  if (!route) return deliver(response, unknownPath(table, path), usual)
   const fault = model.faults.strike(path, route.asksModel)
   if (fault) count(model.counters.faults, fault.kind)
   if (fault?.kind === 'reset') return void request.socket.resetAndDestroy()
-  if (fault?.kind === 'hang') return silence(signal)
+  if (fault?.kind === 'hang' && fault.recovery === undefined) return silence(signal)
   const body = request.method === 'POST' ? parseBody(bytes) : {}
   const refusal = immediateRefusal(fault, body.model)
   if (refusal) {
     if (fault?.retryAfterS !== undefined) response.setHeader('retry-after', fault.retryAfterS)
-    return deliver(response, { json: refusal.toJSON(), status: refusal.status }, null)
+    return deliver(response, { json: refusal.toJSON(), status: refusal.status }, usual)
   }
   const isSlow = fault?.kind === 'slow'
+  const asksModel = route.asksModel || (route.isProbe === true && model.sglang.writesForHealth(path))
+  const held = () => visit.held(fault, path, asksModel)
   const call: Call = {
     model,
     body,
     query: new URLSearchParams(mark < 0 ? '' : url.slice(mark)),
     slowdown: isSlow ? { factor: fault.factor ?? 10, ms: fault.ms ?? 0 } : usualPace,
     signal,
+    held,
+    path,
   }
+  visit.isSlowlyMissed = route.asksModel && (model.options.engine === 'sglang' || route.engine === 'sglang')
   const id = route.asksModel ? requestId(request, body) : null
-  if (id !== null) model.inFlight.set(id, gone)
+  if (id !== null) model.inFlight.set(id, visit.work)
   try {
-    await deliver(response, await route.endpoint(call), fault?.kind ?? null)
+    const reply = await route.endpoint(call)
+    if (!asksModel) await held()
+    await deliver(response, reply, { fault, held, pause: (ms) => model.pause(ms, signal) })
   } finally {
     if (id !== null) model.inFlight.delete(id)
   }
@@ -151,7 +208,7 @@ async function refuse(model: SimulatedModel, response: ServerResponse, error: un
   if (error instanceof Gone) return void response.destroy()
   model.counters.refused += 1
   const refusal = error instanceof Refusal ? error : new Refusal(500, 'InternalServerError', String(error))
-  return deliver(response, { json: refusal.toJSON(), status: refusal.status }, null)
+  return deliver(response, { json: refusal.toJSON(), status: refusal.status }, usual)
 }
 
 /** FastAPI's words for a path or a method that it does not know. */

@@ -20,6 +20,10 @@ export interface ServerStats {
   readonly isSleeping: boolean
   readonly sleeps: number
   readonly wakes: number
+  /** What sleep has left of the weights. */
+  readonly weights: 'sound' | 'zero' | 'garbage'
+  /** What the server died of; null: it did not, or was started again. */
+  readonly diedOf: string | null
 }
 
 /** The counters that requests move. */

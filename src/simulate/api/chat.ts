@@ -2,9 +2,9 @@ import { type Call, type Endpoint, type Reply, requireModel } from '../call.ts'
 import { type Completion, complete, readSampling, type Sampling } from '../completion.ts'
 import { readMessages, renderChat, type Turn } from '../conversation.ts'
 import { createdNow, madeId } from '../identity.ts'
-import type { LabelledToken } from '../logprobs.ts'
 import type { Admitted } from '../model.ts'
 import { badRequest } from '../refusal.ts'
+import { chatLogprobs } from './shown-logprobs.ts'
 import { chatChunks } from './stream.ts'
 import { usageOf } from './usage.ts'
 
@@ -15,7 +15,7 @@ export const chatCompletions: Endpoint = async (call) => {
   if (!turns) throw badRequest('messages must be a list of turns', 'messages')
   const sampling = readSampling(call.body, topLogprobs(call))
   const admitted = call.model.admit(rendered(call, turns), turns)
-  if (call.body.stream === true) return { events: chatChunks(call, admitted, sampling) }
+  if (call.body.stream === true) return { events: chatChunks(call, [admitted], sampling) }
   const completions = await answers(call, admitted, sampling)
   return { json: reply(call, [admitted], completions) }
 }
@@ -39,25 +39,15 @@ export function answers(call: Call, admitted: Admitted, sampling: Sampling): Pro
   return Promise.all(
     Array.from({ length: sampling.n }, async (_, choice) => {
       const completion = complete(call.model, admitted, sampling, choice)
-      const ms = call.model.sequenceMs(admitted, choice, call.slowdown)
-      const finished = await call.model.run(ms, call.signal, completion.finishReason)
+      const { tokens, finishReason } = completion
+      const sequence = call.model.sequence(admitted, choice, call.slowdown, tokens, finishReason)
+      const finished = await call.model.run(call, sequence)
       if (!finished)
         return { ...completion, text: '', tokens: 0, finishReason: 'abort' as const, logprobs: null }
       call.model.counters.generationTokens += completion.tokens
       return completion
     }),
   )
-}
-
-/** OpenAI's `logprobs` of a chat choice. */
-function chatLogprobs(tokens: readonly LabelledToken[] | null): object | null {
-  if (tokens === null) return null
-  const withBytes = ({ token, logprob }: { token: string; logprob: number }) => ({
-    token,
-    logprob,
-    bytes: [...Buffer.from(token)],
-  })
-  return { content: tokens.map((token) => ({ ...withBytes(token), top_logprobs: token.top.map(withBytes) })) }
 }
 
 function rendered({ body }: Call, turns: readonly Turn[]): string {

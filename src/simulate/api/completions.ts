@@ -1,8 +1,8 @@
 import { type Call, type Endpoint, readTexts, requireModel } from '../call.ts'
 import { type Completion, readSampling } from '../completion.ts'
 import { createdNow, madeId } from '../identity.ts'
-import type { LabelledToken } from '../logprobs.ts'
 import { answers } from './chat.ts'
+import { textLogprobs } from './shown-logprobs.ts'
 import { textChunks } from './stream.ts'
 import { usageOf } from './usage.ts'
 
@@ -12,10 +12,7 @@ export const completions: Endpoint = async (call) => {
   const prompts = readTexts(call.body.prompt, 'prompt')
   const sampling = readSampling(call.body, topLogprobs(call))
   const admitted = prompts.map((prompt) => call.model.admit(prompt))
-  const [only] = admitted
-  if (call.body.stream === true && only && admitted.length === 1) {
-    return { events: textChunks(call, only, sampling) }
-  }
+  if (call.body.stream === true) return { events: textChunks(call, admitted, sampling) }
   const all = (await Promise.all(admitted.map((one) => answers(call, one, sampling)))).flat()
   return {
     json: {
@@ -46,21 +43,5 @@ function choiceOf(completion: Completion, index: number): object {
     token_ids: null,
     prompt_logprobs: null,
     prompt_token_ids: null,
-  }
-}
-
-/** The older, column-wise form of logprobs. */
-function textLogprobs(tokens: readonly LabelledToken[]): object {
-  let offset = 0
-  return {
-    text_offset: tokens.map(({ token }) => {
-      offset += token.length
-      return offset - token.length
-    }),
-    token_logprobs: tokens.map(({ logprob }) => logprob),
-    tokens: tokens.map(({ token }) => token),
-    top_logprobs: tokens.map(({ top }) =>
-      Object.fromEntries(top.map(({ token, logprob }) => [token, logprob])),
-    ),
   }
 }

@@ -1,5 +1,5 @@
 import { type Endpoint, readNumberField, requireModel } from '../call.ts'
-import { embed } from '../embedding.ts'
+import { vectorOf } from '../embedding.ts'
 import { createdNow, madeId } from '../identity.ts'
 import { pass, pooledPrompts } from './pooled.ts'
 import { promptUsage } from './usage.ts'
@@ -11,7 +11,7 @@ export const embeddings: Endpoint = async (call) => {
   const dimensions = readNumberField(body, 'dimensions', model.options.dimensions ?? 256)
   const admitted = await pass(call, pooledPrompts(call))
   const data = admitted.map(({ text }, index) => {
-    const vector = embed(text, dimensions)
+    const vector = vectorOf(model, text, dimensions)
     const embedding =
       body.encoding_format === 'base64'
         ? Buffer.from(Float32Array.from(vector).buffer).toString('base64')

@@ -2,6 +2,7 @@ import { type Call, type Endpoint, readTexts, requireModel } from '../call.ts'
 import { createdNow, madeId } from '../identity.ts'
 import { JudgePrompt } from '../judge-prompt.ts'
 import { confidence } from '../logprobs.ts'
+import { lostScore } from '../lost-weights.ts'
 import { badRequest } from '../refusal.ts'
 import { textOfIds, tokenText, vocabularySize } from '../tokens.ts'
 import { chooseLabel } from '../verdict-text.ts'
@@ -54,6 +55,7 @@ function readIds(value: unknown): number[] {
 
 /** What is left of the written label's probability is shared by the others; without softmax a little goes elsewhere. */
 function firstLabel({ model, body }: Call, text: string, ids: readonly number[]): number {
+  if (model.weights !== 'sound') return lostScore(model, text) / ids.length
   const labels = ids.map((id) => tokenText(id) ?? `token ${id}`)
   const opinion = model.judge.opinion(new JudgePrompt(text), { seed: model.seed, index: 0 })
   const chosen = typeof opinion === 'string' ? opinion.trim() : chooseLabel(labels, opinion).trim()

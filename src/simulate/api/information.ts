@@ -1,12 +1,14 @@
 import type { Endpoint } from '../call.ts'
 import { createdNow } from '../identity.ts'
 import { metricsText } from '../metrics.ts'
+import { healthGenerate } from './sglang-life.ts'
 
 /** The version of vLLM whose replies these are modelled on. */
 const modelledVersion = '0.32.0'
 
-/** GET /health and /ping: an empty text. */
-export const health: Endpoint = () => ({ text: '' })
+/** GET /health and /ping: an empty text; an SGLang has its model write a token first. */
+export const health: Endpoint = (call) =>
+  call.model.sglang.writesForHealth(call.path) ? healthGenerate(call) : { text: '' }
 
 /** GET /version. */
 export const version: Endpoint = () => ({ json: { version: modelledVersion } })
@@ -29,7 +31,7 @@ export const models: Endpoint = ({ model }) => ({
         id: model.name,
         object: 'model',
         created: createdNow(),
-        owned_by: 'vllm',
+        owned_by: model.options.engine ?? 'vllm',
         root: model.name,
         parent: null,
         max_model_len: model.maxModelLen,

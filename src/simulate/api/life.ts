@@ -1,6 +1,6 @@
 import type { Call, Endpoint } from '../call.ts'
 import { abortedByRequest, type SimulatedModel } from '../model.ts'
-import { badRequest } from '../refusal.ts'
+import { badRequest, Refusal } from '../refusal.ts'
 
 /**
  * POST /sleep?level=1|2&mode=abort|wait|keep (vLLM's entrypoints/serve/sleep): what runs is aborted, finished or kept
@@ -11,6 +11,7 @@ export const sleep: Endpoint = async (call) => {
   if (!['0', '1', '2'].includes(call.query.get('level') ?? '1'))
     throw badRequest('level must be 0, 1 or 2', 'level')
   await fallAsleep(call, mode)
+  if (call.query.get('level') === '2') call.model.weights = 'garbage'
   return { text: '' }
 }
 
@@ -20,11 +21,25 @@ export const wakeUp: Endpoint = async (call) => {
   return { text: '' }
 }
 
+/**
+ * POST /collective_rpc `{"method": "reload_weights"}`: what sleep at level 2 has dropped is back, once the memory for it
+ * is; other methods do nothing.
+ */
+export const collectiveRpc: Endpoint = ({ model, body }) => {
+  if (typeof body.method !== 'string') throw badRequest("Missing 'method' in request body", 'method')
+  if (body.method === 'reload_weights') {
+    if (model.missing.has('weights')) {
+      throw new Refusal(500, 'InternalServerError', 'CUDA error: an illegal memory access was encountered')
+    }
+    model.weights = 'sound'
+  }
+  return { json: { results: [null] } }
+}
+
 /** GET /is_sleeping. */
 export const isSleeping: Endpoint = ({ model }) => ({ json: { is_sleeping: model.isSleeping } })
 
-/** Gives the memory back; `mode` as in /sleep. Asleep already: nothing happens. */
-export async function fallAsleep({ model, signal }: Call, mode: string): Promise<void> {
+async function fallAsleep({ model, signal }: Call, mode: string): Promise<void> {
   if (model.isSleeping) return
   model.isSleeping = true
   model.counters.sleeps += 1
@@ -37,7 +52,7 @@ export async function fallAsleep({ model, signal }: Call, mode: string): Promise
 }
 
 /** Takes memory again; no tags: all of it. */
-export async function wake({ model, signal }: Call, tags: readonly string[]): Promise<void> {
+async function wake({ model, signal }: Call, tags: readonly string[]): Promise<void> {
   if (!model.isSleeping) return
   await model.pause(model.options.sleepMs ?? 0, signal)
   for (const tag of tags.length === 0 ? [...model.missing] : tags) model.missing.delete(tag)
@@ -67,6 +82,7 @@ export const resetPrefixCache: Endpoint = ({ model }) => {
   return { text: '' }
 }
 
-function abortRequests(model: SimulatedModel, ids: readonly string[]): void {
+/** Ends requests with finish_reason `abort`. */
+export function abortRequests(model: SimulatedModel, ids: readonly string[]): void {
   for (const id of ids) model.inFlight.get(id)?.abort(abortedByRequest)
 }

@@ -21,7 +21,7 @@ interface Pooled {
 export async function pass(call: Call, prompts: readonly Pooled[]): Promise<Admitted[]> {
   const admitted = prompts.map(({ text, turns }) => call.model.admit(text, turns))
   const finished = await Promise.all(
-    admitted.map((one) => call.model.run(call.model.sequenceMs(one, 0, call.slowdown), call.signal, 'stop')),
+    admitted.map((one) => call.model.run(call, call.model.sequence(one, 0, call.slowdown, 0, 'stop'))),
   )
   if (finished.includes(false)) throw new Refusal(500, 'InternalServerError', 'The request was aborted.')
   return admitted

@@ -2,6 +2,7 @@ import { type Call, type Endpoint, readNumberField, readTexts, requireModel } fr
 import { embed, similarity } from '../embedding.ts'
 import { createdNow, madeId } from '../identity.ts'
 import { JudgePrompt } from '../judge-prompt.ts'
+import { lostScore } from '../lost-weights.ts'
 import { badRequest } from '../refusal.ts'
 import { pass } from './pooled.ts'
 import { promptUsage } from './usage.ts'
@@ -46,6 +47,7 @@ function joined([query, document]: Pair): { text: string } {
 
 /** The policy's verdict on the document as an answer to the query; where it has none, how alike the texts are. */
 function relevance({ model }: Call, [query, document]: Pair): number {
+  if (model.weights !== 'sound') return lostScore(model, `${query}${document}`)
   const turns = [
     { role: 'user', content: query },
     { role: 'assistant', content: document },

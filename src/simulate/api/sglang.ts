@@ -4,24 +4,20 @@
  */
 import { type Call, type Endpoint, readTexts } from '../call.ts'
 import { type Completion, readSampling, type Sampling } from '../completion.ts'
-import { embed } from '../embedding.ts'
+import { vectorOf } from '../embedding.ts'
 import { madeId } from '../identity.ts'
-import type { LabelledToken } from '../logprobs.ts'
 import type { Admitted } from '../model.ts'
 import { rawReward } from '../scalar.ts'
-import { tokenId } from '../tokens.ts'
 import { answers } from './chat.ts'
-import { fallAsleep, wake } from './life.ts'
 import { pass } from './pooled.ts'
-import { finishReason, sglangChunks } from './sglang-stream.ts'
+import { finishReason, nativeLogprobs, sglangChunks } from './sglang-stream.ts'
 
 /** POST /generate: an object for one text and one sample, else a list, prompt by prompt. */
 export const generate: Endpoint = async (call) => {
   const texts = readTexts(call.body.text, 'text')
   const sampling = samplingOf(call)
   const admitted = texts.map((text) => call.model.admit(text))
-  const [only] = admitted
-  if (call.body.stream === true && only) return { events: sglangChunks(call, only, sampling) }
+  if (call.body.stream === true) return { events: sglangChunks(call, admitted, sampling) }
   const replies = await Promise.all(
     admitted.map(async (one) => {
       const completions = await answers(call, one, sampling)
@@ -35,7 +31,7 @@ export const generate: Endpoint = async (call) => {
 /** POST /encode: an embedding model's vectors. */
 export const encode: Endpoint = async (call) => {
   const dimensions = call.model.options.dimensions ?? 256
-  return pooled(call, ({ text }) => embed(text, dimensions))
+  return pooled(call, ({ text }) => vectorOf(call.model, text, dimensions))
 }
 
 /** POST /classify: a reward model's raw output stands where an embedding would. */
@@ -54,33 +50,29 @@ export const modelInfo: Endpoint = ({ model }) => ({
   },
 })
 
-/** /flush_cache: refused while requests run or wait. */
-export const flushCache: Endpoint = ({ model }) => {
-  const isBusy = model.capacity.running + model.capacity.waiting > 0
-  if (!isBusy) model.cache.clear()
-  const text =
-    'Cache flushed.\nPlease check backend logs for more details. ' +
-    '(When there are running or waiting requests, the operation will not be performed.)\n'
-  return { text, status: isBusy ? 400 : 200 }
-}
+/** GET /server_info, and /get_server_info as it was called: the arguments flat, as SGLang spells them. */
+export const serverInfo: Endpoint = ({ model }) => ({
+  json: {
+    model_path: model.name,
+    served_model_name: model.name,
+    tokenizer_path: model.name,
+    context_length: model.maxModelLen,
+    is_embedding: model.options.runner === 'pooling',
+    max_running_requests: model.options.maxNumSeqs ?? 256,
+    enable_metrics: true,
+    enable_memory_saver: model.sglang.flags.enableMemorySaver,
+    enable_weights_cpu_backup: model.sglang.flags.enableWeightsCpuBackup,
+    weight_version: 'default',
+    status: 'ready',
+    max_total_num_tokens: model.cacheTokens,
+    max_req_input_len: model.maxModelLen,
+    internal_states: [{ effective_max_running_requests_per_dp: model.options.maxNumSeqs ?? 256 }],
+    version: modelledVersion,
+  },
+})
 
-/** POST /release_memory_occupation: the caller drains first, so what runs is left alone. */
-export const releaseMemory: Endpoint = async (call) => {
-  await fallAsleep(call, 'keep')
-  return { text: 'null', type: 'application/json' }
-}
-
-/** POST /resume_memory_occupation, with `tags` or for all. */
-export const resumeMemory: Endpoint = async (call) => {
-  await wake(call, Array.isArray(call.body.tags) ? call.body.tags.map(String) : [])
-  return { text: 'null', type: 'application/json' }
-}
-
-/** GET /health_generate: one token is written, so a sleeping server does not answer. */
-export const healthGenerate: Endpoint = async (call) => {
-  await call.model.run(0, call.signal, 'length')
-  return { text: '' }
-}
+/** The version of SGLang whose ways these are. */
+const modelledVersion = '0.5.14'
 
 async function pooled(call: Call, vector: (one: Admitted) => number[]) {
   const texts = readTexts(call.body.text, 'text')
@@ -122,18 +114,7 @@ function samplingOf({ body }: Call): Sampling {
   return readSampling(shared, body.return_logprob === true ? alternatives : null)
 }
 
-function generated({ model, body }: Call, admitted: Admitted, completion: Completion): object {
-  const withText = body.return_text_in_logprobs === true
-  const triple = ({ token, logprob }: { token: string; logprob: number }) => [
-    logprob,
-    tokenId(token),
-    withText ? token : null,
-  ]
-  const logprobs = (tokens: readonly LabelledToken[]) => ({
-    input_token_logprobs: [],
-    output_token_logprobs: tokens.map(triple),
-    output_top_logprobs: tokens.map(({ top }) => top.map(triple)),
-  })
+function generated(call: Call, admitted: Admitted, completion: Completion): object {
   return {
     text: completion.text,
     output_ids: [],
@@ -144,8 +125,8 @@ function generated({ model, body }: Call, admitted: Admitted, completion: Comple
       completion_tokens: completion.tokens,
       cached_tokens: admitted.cachedTokens,
       weight_version: 'default',
-      model: model.name,
-      ...(completion.logprobs && logprobs(completion.logprobs)),
+      model: call.model.name,
+      ...(completion.logprobs && nativeLogprobs(call, completion.logprobs)),
     },
   }
 }

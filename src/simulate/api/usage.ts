@@ -2,7 +2,10 @@ import type { Completion } from '../completion.ts'
 import type { Admitted } from '../model.ts'
 
 /** `usage` of a reply, in vLLM's fields. */
-export function usageOf(admitted: readonly Admitted[], completions: readonly Completion[]): object {
+export function usageOf(
+  admitted: readonly Admitted[],
+  completions: readonly Pick<Completion, 'tokens'>[],
+): object {
   const prompt = admitted.reduce((sum, { tokens }) => sum + tokens, 0)
   const completion = completions.reduce((sum, { tokens }) => sum + tokens, 0)
   return {

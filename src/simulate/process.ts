@@ -1,0 +1,88 @@
+import type { Server } from 'node:http'
+import type { SimulatedModel } from './model.ts'
+
+/** How a server goes away and comes back; without times, at once. */
+export interface Restart {
+  /** Refuses connections so long. */
+  readonly downMs?: number
+  /** Then answers 503 so long, as one that loads its weights. */
+  readonly loadingMs?: number
+}
+
+/** `dead` ends with a restart only. */
+export type ProcessState = 'loading' | 'ready' | 'down' | 'dead'
+
+/** The process of a simulated server: whether its port listens, and what becomes of what is under way when it ends. */
+export class SimulatedProcess {
+  state: ProcessState = 'ready'
+  readonly #model: SimulatedModel
+  readonly #server: Server
+  readonly #open: ReadonlySet<AbortController>
+  readonly #at: { readonly port: number; readonly host: string }
+  #closed: Promise<void> | null = null
+  #isOver = false
+  #cancel = (): void => {}
+
+  /** `server` listens already; `open`: the requests under way. */
+  constructor(
+    model: SimulatedModel,
+    server: Server,
+    open: ReadonlySet<AbortController>,
+    at: { readonly port: number; readonly host: string },
+  ) {
+    this.#model = model
+    this.#server = server
+    this.#open = open
+    this.#at = at
+    model.onDeath = () => this.#stop('dead')
+  }
+
+  /** Ends as by kill -9: connections are cut, and refused until it is restarted. */
+  kill(reason: string): void {
+    if (this.state === 'dead' || this.#isOver) return
+    this.#model.diedOf = reason
+    this.#stop('dead')
+  }
+
+  /** Ends likewise, and comes back without memory of what was. A restart under way is forgotten. */
+  restart({ downMs = 0, loadingMs = 0 }: Restart): void {
+    if (this.#isOver) return
+    this.#stop('down')
+    const closed = this.#closed
+    this.#cancel = this.#model.clock.after(downMs, () => {
+      void closed?.then(() => this.#listen(loadingMs))
+    })
+  }
+
+  /** For good. Safe to call twice. */
+  close(): Promise<void> {
+    this.#isOver = true
+    this.#stop('down')
+    return this.#closed ?? Promise.resolve()
+  }
+
+  #stop(state: ProcessState): void {
+    this.#cancel()
+    this.state = state
+    for (const one of this.#open) one.abort(cut)
+    this.#closed ??= new Promise((resolve) => this.#server.close(() => resolve()))
+    this.#server.closeAllConnections()
+  }
+
+  #listen(loadingMs: number): void {
+    if (this.#isOver || this.state !== 'down') return
+    this.#closed = null
+    this.#model.reset()
+    this.state = 'loading'
+    this.#server.listen(this.#at.port, this.#at.host)
+    if (loadingMs > 0) this.#cancel = this.#model.clock.after(loadingMs, () => this.#ready())
+    else this.#ready()
+  }
+
+  #ready(): void {
+    this.state = 'ready'
+  }
+}
+
+/** A text, because an abort without a reason makes an error with a stack for each request. */
+const cut = 'the server has ended'
