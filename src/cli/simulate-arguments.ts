@@ -1,7 +1,16 @@
 import { readFileSync } from 'node:fs'
 import { GatewayError, type Problem } from '../errors.ts'
 import { didYouMean } from '../nearest-name.ts'
-import { type Fault, type FaultKind, faultKinds, type PolicyName, policyNames } from '../simulate/index.ts'
+import {
+  type Fault,
+  type FaultKind,
+  faultKinds,
+  type PolicyName,
+  policyNames,
+  type Restart,
+  readFaults,
+  type SglangFlags,
+} from '../simulate/index.ts'
 import type { SimulatedServerOptions } from '../simulate/options.ts'
 import { reasonOf } from '../system-error.ts'
 import { flag, parsed, text, textOr, texts, textsOf } from './arguments.ts'
@@ -9,6 +18,7 @@ import { flag, parsed, text, textOr, texts, textsOf } from './arguments.ts'
 /** Option -> field and the least and most that it may be. */
 const numbers = {
   port: ['port', 0, 65_535],
+  'control-port': ['controlPort', 1, 65_535],
   'success-rate': ['successRate', 0, 1],
   'wrong-rate': ['wrongRate', 0, 1],
   undecided: ['undecided', 0, 1],
@@ -19,6 +29,9 @@ const numbers = {
   'max-model-len': ['maxModelLen', 1, 1e9],
   'prefix-cache-blocks': ['prefixCacheBlocks', 0, 1e7],
   'prefill-ms-per-token': ['prefillMsPerToken', 0, 1e6],
+  'prefill-tokens-per-s': ['prefillTokensPerS', 1e-3, 1e9],
+  'decode-ms-per-token': ['decodeMsPerToken', 0, 1e6],
+  'sleep-ms': ['sleepMs', 0, 1e9],
   dimensions: ['dimensions', 1, 1e5],
 } as const satisfies Record<string, readonly [keyof SimulatedServerOptions, number, number]>
 
@@ -28,6 +41,10 @@ const config = {
   count: textOr('1'),
   model: text,
   runner: text,
+  engine: text,
+  'without-memory-saver': flag,
+  'enable-weights-cpu-backup': flag,
+  'without-health-generation': flag,
   policy: text,
   answers: text,
   constant: text,
@@ -35,6 +52,7 @@ const config = {
   thinking: flag,
   'reasoning-parser': flag,
   fault: texts,
+  restart: texts,
   control: flag,
 } as const
 
@@ -63,8 +81,13 @@ export function readSimulateArguments(argv: readonly string[]): {
     const given = values[name as keyof typeof numbers]
     if (given !== undefined) fields[field] = number(name, given, low, high)
   }
-  const { host, model, seed, policy, runner, constant, answers } = values
+  const { host, model, seed, policy, runner, engine, constant, answers } = values
   const count = number('count', values.count, 1, 1000)
+  const sglang: SglangFlags = {
+    enableMemorySaver: !values['without-memory-saver'],
+    enableWeightsCpuBackup: values['enable-weights-cpu-backup'],
+    healthGeneration: !values['without-health-generation'],
+  }
   const options: SimulatedServerOptions = {
     ...fields,
     ...(host !== undefined && { host }),
@@ -72,23 +95,36 @@ export function readSimulateArguments(argv: readonly string[]): {
     ...(seed !== undefined && { seed }),
     ...(policy !== undefined && { policy: oneOf<PolicyName>('policy', policy, policyNames) }),
     ...(runner !== undefined && { runner: oneOf('runner', runner, ['generate', 'pooling']) }),
+    ...(engine !== undefined && { engine: oneOf('engine', engine, ['vllm', 'sglang']) }),
     ...(constant !== undefined && { constant: readConstant(constant) }),
     ...(answers !== undefined && { answers: readAnswers(answers, wrong) }),
     ...(values.thinking && { thinking: true }),
     ...(values['reasoning-parser'] && { reasoningParser: true }),
     control: values.control,
-    faults: values.fault.map((given) => readFault(given, number, oneOf)),
+    sglang,
+    faults: values.fault.map((given) => readFault(given, number, oneOf, wrong)),
+    restarts: values.restart.map((given) => readRestart(given, number)),
   }
   if (problems.length > 0) throw new GatewayError('RG_COMMAND_INVALID', 'simulate cannot start', { problems })
   return { count, options }
 }
 
-/** `KIND`, `KIND:RATE`, `KIND@/path` or `KIND:RATE@/path`. */
+/** `KIND`, `KIND:RATE`, `KIND@/path`, `KIND:RATE@/path`, or a fault as POST /simulate/faults takes it. */
 function readFault(
   given: string,
   number: (name: string, given: string, low: number, high: number) => number,
   oneOf: (name: string, given: string, known: readonly FaultKind[]) => FaultKind,
+  wrong: (name: string, message: string) => void,
 ): Fault {
+  if (given.startsWith('{')) {
+    try {
+      const [fault] = readFaults([JSON.parse(given)])
+      if (fault) return fault
+    } catch (error) {
+      wrong('fault', reasonOf(error))
+    }
+    return { kind: '500' }
+  }
   const at = given.indexOf('@')
   const [kind = '', rate] = (at < 0 ? given : given.slice(0, at)).split(':')
   return {
@@ -96,6 +132,16 @@ function readFault(
     ...(rate !== undefined && { rate: number('fault', rate, 0, 1) }),
     ...(at >= 0 && { path: given.slice(at + 1) }),
   }
+}
+
+/** `AFTER:DOWN:LOADING` in seconds. */
+function readRestart(
+  given: string,
+  number: (name: string, given: string, low: number, high: number) => number,
+): Restart & { readonly afterMs: number } {
+  const [after = '', down = '0', loading = '0'] = given.split(':')
+  const ms = (part: string): number => 1000 * number('restart', part, 0, 1e6)
+  return { afterMs: ms(after), downMs: ms(down), loadingMs: ms(loading) }
 }
 
 /** A number is a verdict, any other text the whole reply. */

@@ -13,6 +13,7 @@ it is stopped. They need no GPU and no weights: a scripted policy judges.
   --count N                 how many servers (1)
   --model NAME              name of the served model (simulated-judge)
   --runner generate|pooling only these endpoints; all by default
+  --engine vllm|sglang      only this server's endpoints, metrics and ways; both by default
   --policy NAME             reference (default), arithmetic, gullible, constant or solver
   --answers FILE            right answers: JSON {"piece of the question": answer}, or JSONL of samples
   --constant VALUE          the constant policy's verdict, 0 to 1, or its whole reply
@@ -27,11 +28,20 @@ it is stopped. They need no GPU and no weights: a scripted policy judges.
   --max-model-len TOKENS    the model's window (32768)
   --prefix-cache-blocks N   blocks of 16 tokens that it remembers (8192); 0: none
   --prefill-ms-per-token MS time for each prompt token that the cache lacks (0)
+  --prefill-tokens-per-s N  reads prompts one after another at this rate; at once by default
+  --decode-ms-per-token MS  time for each token that is written (0)
+  --sleep-ms MS             time that falling asleep and waking take (0)
+  --without-memory-saver    SGLang: a release frees nothing
+  --enable-weights-cpu-backup  SGLang: weights survive a release; without it they come back as zeros
+  --without-health-generation  SGLang: /health does not ask the model
   --dimensions N            length of an embedding (256)
   --thinking                thinks before it answers
   --reasoning-parser        puts thoughts into reasoning_content
   --fault KIND[:RATE][@PATH]  a fault at a rate from 0 to 1, on paths that begin with PATH; repeatable
-  --control                 serves POST /simulate/faults and GET /simulate/stats`
+                            or as JSON: '{"kind": "hang", "afterMs": 5000, "forMs": 60000, "recovery": "answer"}'
+  --restart AFTER[:DOWN[:LOADING]]  seconds until it goes away, refuses connections, and loads; repeatable
+  --control                 serves /simulate/faults, /simulate/restart, /simulate/kill, /simulate/stats, /simulate/state
+  --control-port PORT       serves those at a port of their own, which stays while the server is down; first of --count`
 
 /** The command `simulate`; `run` resolves with the exit code once the signal has aborted and all servers are closed. */
 export const command = {

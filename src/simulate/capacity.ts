@@ -69,6 +69,7 @@ export class Capacity {
         }
         const goOn = (isReady: boolean): void => {
           if (!isReady) end(false)
+          else if (early) over()
           else if (!isOver) cancel = this.#clock.after(ms, over)
         }
         signal.addEventListener('abort', abort, { once: true })

@@ -1,5 +1,6 @@
 /** Simulated model servers: the double for vLLM and SGLang in the demo, tests, benchmarks and chaos runs. */
 export { Attempts } from './attempts.ts'
+export { readFaults } from './control.ts'
 export { type Fault, type FaultKind, faultKinds, type Recovery } from './faults.ts'
 export { startSimulatedServers } from './fleet.ts'
 export { JudgePrompt } from './judge-prompt.ts'

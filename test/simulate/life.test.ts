@@ -141,21 +141,6 @@ t.test('SGLang: a reward model gives its number where an embedding would stand',
   t.equal(one.json.embedding.length, 256)
 })
 
-t.test('SGLang: memory is released and resumed; a released server shows no health', async (t) => {
-  const server = await simulated(t)
-  t.equal((await get(server, '/health_generate')).status, 200)
-  t.equal((await post(server, '/release_memory_occupation', {})).text, 'null')
-  const probe = get(server, '/health_generate')
-  await until(() => server.stats().waiting === 1)
-  t.equal((await post(server, '/flush_cache', {})).status, 400, 'somebody waits')
-  await post(server, '/resume_memory_occupation', { tags: ['weights', 'kv_cache'] })
-  t.equal((await probe).status, 200)
-  t.equal((await get(server, '/flush_cache')).status, 200)
-  await post(server, '/release_memory_occupation', {})
-  await post(server, '/resume_memory_occupation', {})
-  t.match(server.stats(), { sleeps: 2, wakes: 2, isSleeping: false })
-})
-
 t.test('SGLang: the model is described', async (t) => {
   const server = await simulated(t, { model: 'scalar', runner: 'pooling' })
   t.match((await get(server, '/get_model_info')).json, { model_path: 'scalar', is_generation: false })
