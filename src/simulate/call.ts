@@ -1,17 +1,13 @@
-import type { SimulatedModel, Slowdown } from './model.ts'
+import type { SimulatedModel, Slowdown, Wanted } from './model.ts'
 import { badRequest, unknownModel } from './refusal.ts'
 
 /** One HTTP request on its way through an endpoint. */
-export interface Call {
+export interface Call extends Wanted {
   readonly model: SimulatedModel
   readonly body: Readonly<Record<string, unknown>>
   readonly path: string
   readonly query: URLSearchParams
   readonly slowdown: Slowdown
-  /** Aborts when the client goes away or the server ends. */
-  readonly signal: AbortSignal
-  /** Null unless a fault holds the answer back: resolves when that is over, throws Gone where it is dropped. */
-  readonly held: () => Promise<void> | null
 }
 
 /** One server-sent event, `data` already JSON text; `tokens` that it brings. */

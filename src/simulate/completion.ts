@@ -67,7 +67,9 @@ export function complete(
   sampling: Sampling,
   choice: number,
 ): Completion {
-  if (model.weights !== 'sound') return lostCompletion(model, admitted, sampling, choice)
+  if (model.weights !== 'sound') {
+    return { reasoning: null, stopReason: null, ...lostCompletion(model, admitted, sampling, choice) }
+  }
   const prompt = new JudgePrompt(admitted.text, admitted.turns)
   const draw = drawOf(model, sampling, admitted.attempt, choice)
   const opinion = model.judge.opinion(prompt, draw)

@@ -1,4 +1,3 @@
-import type { Completion, Sampling } from './completion.ts'
 import { hashText, uniform } from './hash.ts'
 import type { LabelledToken } from './logprobs.ts'
 import type { Admitted, SimulatedModel } from './model.ts'
@@ -6,13 +5,27 @@ import type { ReplyForm } from './reply-form.ts'
 import { splitTokens, vocabularySize } from './tokens.ts'
 import { verdictText } from './verdict-text.ts'
 
+/** What of a request's sampling still counts. */
+interface Wish {
+  readonly form: ReplyForm | null
+  readonly maxTokens: number
+  readonly topLogprobs: number | null
+}
+
+interface LostText {
+  readonly text: string
+  readonly tokens: number
+  readonly finishReason: 'stop' | 'length'
+  readonly logprobs: readonly LabelledToken[] | null
+}
+
 /** What a model writes whose weights sleep has taken: it goes on answering, and means nothing. */
 export function lostCompletion(
   model: SimulatedModel,
   { text: prompt, question, tokens: promptTokens }: Admitted,
-  { form, maxTokens, topLogprobs }: Sampling,
+  { form, maxTokens, topLogprobs }: Wish,
   choice: number,
-): Completion {
+): LostText {
   const room = Math.max(0, Math.min(maxTokens, model.maxModelLen - promptTokens, longest))
   const pieces = form
     ? splitTokens(formed(model, form, prompt)).slice(0, room)
@@ -20,10 +33,8 @@ export function lostCompletion(
   const text = pieces.join('')
   return {
     text,
-    reasoning: null,
     tokens: pieces.length,
     finishReason: form && pieces.length < room ? 'stop' : 'length',
-    stopReason: null,
     logprobs: topLogprobs === null ? null : pieces.map((token) => unsure(token, form, topLogprobs)),
   }
 }

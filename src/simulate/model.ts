@@ -1,6 +1,5 @@
 import { type Clock, systemClock } from '../clock.ts'
 import { Attempts } from './attempts.ts'
-import type { Call } from './call.ts'
 import { Capacity } from './capacity.ts'
 import type { Turn } from './conversation.ts'
 import { FaultScript } from './faults.ts'
@@ -133,7 +132,7 @@ export class SimulatedModel {
   }
 
   /** Runs one sequence: waits for a slot, holds it. False where it was aborted by request; throws Gone when nobody waits. */
-  async run({ signal, held }: Pick<Call, 'signal' | 'held'>, sequence: Sequence): Promise<boolean> {
+  async run({ signal, held }: Wanted, sequence: Sequence): Promise<boolean> {
     const admitted = this.sglang.admit(signal)
     const ms = sequence.firstMs + sequence.restMs
     const finished =
@@ -152,7 +151,7 @@ export class SimulatedModel {
    * Runs one sequence whose tokens are given out as they come: resolves with its slot after the first token's time, or
    * with null where it was aborted by request; throws Gone when nobody waits.
    */
-  async begin({ signal }: Pick<Call, 'signal'>, sequence: Sequence): Promise<Slot | null> {
+  async begin({ signal }: Pick<Wanted, 'signal'>, sequence: Sequence): Promise<Slot | null> {
     const admitted = this.sglang.admit(signal)
     const isIn = admitted === null || (await admitted)
     const leave = isIn ? await this.capacity.enter(sequence.tokens, signal) : null
@@ -260,6 +259,14 @@ const usualBlocks = 8192
 
 /** A share of the drawn latency passes before the first token. */
 const firstTokenShare = 0.3
+
+/** An answer as long as somebody wants it. */
+export interface Wanted {
+  /** Aborts when the client goes away or the server ends. */
+  readonly signal: AbortSignal
+  /** Null unless a fault holds the answer back: resolves when that is over, throws Gone where it is dropped. */
+  readonly held: () => Promise<void> | null
+}
 
 /** The time and the place that one sequence takes. */
 export interface Sequence {

@@ -2,8 +2,15 @@ import type { Clock } from '../clock.ts'
 import type { Attempts } from './attempts.ts'
 import type { Fault } from './faults.ts'
 import type { PolicyOptions } from './policies/named.ts'
-import type { Restart } from './process.ts'
 import type { SglangFlags } from './sglang-memory.ts'
+
+/** How a server goes away and comes back; without times, at once. */
+export interface Restart {
+  /** Refuses connections so long. */
+  readonly downMs?: number
+  /** Then answers 503 so long, as one that loads its weights. */
+  readonly loadingMs?: number
+}
 
 /** What a simulated model server is started with; everything has a default. */
 export interface SimulatedServerOptions extends PolicyOptions {

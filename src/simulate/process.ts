@@ -1,13 +1,6 @@
 import type { Server } from 'node:http'
 import type { SimulatedModel } from './model.ts'
-
-/** How a server goes away and comes back; without times, at once. */
-export interface Restart {
-  /** Refuses connections so long. */
-  readonly downMs?: number
-  /** Then answers 503 so long, as one that loads its weights. */
-  readonly loadingMs?: number
-}
+import type { Restart } from './options.ts'
 
 /** `dead` ends with a restart only. */
 export type ProcessState = 'loading' | 'ready' | 'down' | 'dead'

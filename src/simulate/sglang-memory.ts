@@ -1,4 +1,6 @@
-import type { SimulatedModel } from './model.ts'
+import type { Capacity } from './capacity.ts'
+import type { PrefixCache } from './prefix-cache.ts'
+import type { Counters } from './stats.ts'
 
 /** How a simulated SGLang is started; the names are those of its arguments and environment. */
 export interface SglangFlags {
@@ -12,6 +14,17 @@ export interface SglangFlags {
   readonly clientCheckMs?: number
 }
 
+/** What of a model its memory has to do with. */
+interface Engine {
+  readonly options: { readonly engine?: 'vllm' | 'sglang' }
+  readonly capacity: Capacity
+  readonly cache: PrefixCache
+  readonly counters: Counters
+  weights: 'sound' | 'zero' | 'garbage'
+  /** Throws Gone. */
+  die(reason: string): never
+}
+
 const allTags = ['kv_cache', 'weights']
 
 /**
@@ -22,10 +35,10 @@ export class SglangMemory {
   readonly flags: Required<SglangFlags>
   readonly released = new Set<string>()
   isPaused = false
-  readonly #model: SimulatedModel
+  readonly #model: Engine
   readonly #gate = new Set<(isOpen: boolean) => void>()
 
-  constructor(model: SimulatedModel, flags: SglangFlags = {}) {
+  constructor(model: Engine, flags: SglangFlags = {}) {
     this.#model = model
     this.flags = {
       enableMemorySaver: true,

@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { command } from '../../src/cli/simulate.ts'
 import { GatewayError } from '../../src/errors.ts'
+import { freePorts } from '../support/free-ports.ts'
+import { isRefused } from '../support/wire.ts'
 
 /** Runs the command until `use` is done with the addresses that it printed. */
 async function running(argv: string[], use: (urls: string[]) => Promise<void>): Promise<number> {
@@ -98,6 +100,34 @@ t.test('faults, policies and limits are options', async (t) => {
   )
 })
 
+t.test('the ways of a real server are options', async (t) => {
+  const hang = '{"kind": "503", "forMs": 60000, "path": "/v1/models"}'
+  const argv =
+    '--engine sglang --without-memory-saver --enable-weights-cpu-backup --without-health-generation --sleep-ms 1 --prefill-tokens-per-s 1e6 --decode-ms-per-token 0.1 --restart 3600:60:60'
+  await running([...argv.split(' '), '--fault', hang], async ([url = '']) => {
+    t.match(await (await fetch(`${url}/server_info`)).json(), {
+      enable_memory_saver: false,
+      enable_weights_cpu_backup: true,
+    })
+    t.equal((await fetch(`${url}/v1/models`)).status, 503)
+    t.equal((await fetch(`${url}/sleep`, { method: 'POST' })).status, 404)
+  })
+})
+
+t.test('each server has its control port, which outlives it', async (t) => {
+  let [first = 0] = await freePorts(1)
+  while (!(await isRefused({ port: first + 1 }))) [first = 0] = await freePorts(1)
+  await running(['--count', '2', '--control-port', String(first)], async (urls) => {
+    const order = (port: number, path: string) =>
+      fetch(`http://127.0.0.1:${port}/simulate/${path}`, { method: 'POST', body: '{}' })
+    await order(first + 1, 'kill')
+    t.equal((await fetch(`${urls[0]}/health`)).status, 200)
+    await t.rejects(fetch(`${urls[1]}/health`))
+    const state = await fetch(`http://127.0.0.1:${first + 1}/simulate/state`)
+    t.same(await state.json(), { state: 'dead', diedOf: 'killed' })
+  })
+})
+
 t.test('a taken port is told as such', async (t) => {
   await running([], async ([url = '']) => {
     const io = { stdout: { write: () => {} }, signal: new AbortController().signal }
@@ -110,7 +140,7 @@ t.test('a taken port is told as such', async (t) => {
 
 t.test('every mistake is told at once', async (t) => {
   const argv =
-    '--port 99999 --wrong-rate often --policy referense --runner both --fault nonsense --fault 500:2 --answers nowhere.json --count 0 --speed='
+    '--port 99999 --wrong-rate often --policy referense --runner both --fault nonsense --fault {} --restart soon --engine tgi --fault 500:2 --answers nowhere.json --count 0 --speed='
   const stop = new AbortController()
   const io = { stdout: { write: () => t.fail('nothing starts') }, signal: stop.signal }
   const error: unknown = await command.run(argv.split(' '), io).catch((reason: unknown) => reason)
@@ -119,10 +149,13 @@ t.test('every mistake is told at once', async (t) => {
   t.same(paths.sort(), [
     '--answers',
     '--count',
+    '--engine',
+    '--fault',
     '--fault',
     '--fault',
     '--policy',
     '--port',
+    '--restart',
     '--runner',
     '--speed',
     '--wrong-rate',
