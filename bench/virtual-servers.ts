@@ -1,8 +1,6 @@
 import type { Dispatcher, Pool } from 'undici'
 import type { Clock } from '../src/clock.ts'
-import { Member } from '../src/models/balance.ts'
-import { Instance } from '../src/models/instance.ts'
-import type { InstanceConfig, ModelConfig } from '../src/models/model-config.ts'
+import { Endpoint, type EndpointSettings } from '../src/models/endpoint.ts'
 import { Registry } from '../src/models/registry.ts'
 
 /** Milliseconds that a call takes at a server of speed 1. */
@@ -55,16 +53,12 @@ export class VirtualServers extends Registry {
     this.#speeds = speeds
   }
 
-  override memberOf(config: ModelConfig, place: InstanceConfig): Member {
-    const address = typeof place === 'string' ? place : place.url
-    const connections = new VirtualConnections(
+  protected override connect(address: string, settings: EndpointSettings): Endpoint {
+    const pool = new VirtualConnections(
       this.#clock,
       this.#latencyOf,
       this.#speeds.get(address) ?? 1,
     ) as unknown as Pool
-    const { failures, open_s } = config.breaker
-    const settings = { clock: this.#clock, limit: config.max_in_flight, failures, openMs: open_s * 1000 }
-    const instance = new Instance(address, connections, settings, () => {})
-    return new Member(instance, 1)
+    return new Endpoint(address, this.#clock, settings, () => ({ pool, setConnectMs() {} }))
   }
 }

@@ -102,8 +102,8 @@ export function openCanary(settings: CanarySettings, parts: CanaryParts): Canary
       .snapshot()
       .flatMap(({ name, instances }) =>
         instances
-          .filter(({ state }) => state === 'ready' || state === 'suspect')
-          .map(({ address, state }) => ({ model: name, address, isSuspect: state === 'suspect' })),
+          .filter(({ state }) => state === 'ready' || state === 'fails-canary')
+          .map(({ address, state }) => ({ model: name, address, isSuspect: state === 'fails-canary' })),
       )
     const known = new Set(places.map(({ model, address }) => `${model}\n${address}`))
     for (const [key, { model, instance }] of standings) {

@@ -4,13 +4,13 @@ import type { Log } from './log-events.ts'
 
 type Events = NonNullable<GatewayOptions['events']>
 
-/** An instance that comes and goes gets a line this often at most. */
+/** A server that comes and goes gets a line this often at most. */
 const pauseMs = 30_000
 
 /** Until what came before the server listens is tried again. */
 const startMs = 200
 
-/** Instances whose last line is remembered; the eldest go first. */
+/** Servers whose last line is remembered; the eldest go first. */
 const mostKept = 10_000
 
 /** Listeners that write the log. */
@@ -20,10 +20,16 @@ interface JudgeLog {
   end(): void
 }
 
+/** One model's server. */
+interface Server {
+  readonly model: string
+  readonly instance: string
+}
+
 interface Told {
   isUp: boolean
   at: number
-  /** What it has become since, with the reason of an instance that is out. */
+  /** What it has become since, with the reason of a server that is out. */
   next: { readonly isUp: boolean; readonly reason: string } | null
 }
 
@@ -46,57 +52,55 @@ export function openJudgeLog(
     })
     waiting.add(cancel)
   }
-  const write = (instance: string, isUp: boolean, reason: string): void => {
-    const models = (gateway()?.models() ?? []).filter(({ instances }) =>
-      instances.some(({ address }) => address === instance),
-    )
-    const names = models.map(({ name }) => name)
-    // What is ejected is told before it counts as such.
-    const isLeft = ({ instances }: (typeof models)[number]) =>
-      instances.some(
-        ({ address, state }) => address !== instance && (state === 'ready' || state === 'asleep'),
-      )
-    if (isUp) log()?.info({ instance, models: names }, 'a model server takes questions again')
-    else {
-      const dead = models.filter((model) => !isLeft(model)).map(({ name }) => name)
-      log()?.warn(
-        { instance, models: names, reason, ...(dead.length > 0 && { without_server: dead }) },
-        dead.length > 0
-          ? "a model server takes no questions, and its model has no other: samples fail; 'reward-gateway check --connect' says more"
-          : 'a model server takes no questions; others of its model do',
-      )
+  const write = ({ model, instance }: Server, isUp: boolean, reason: string): void => {
+    if (isUp) {
+      log()?.info({ model, instance }, 'a model server takes questions again')
+      return
     }
+    const states = gateway()
+      ?.models()
+      .find(({ name }) => name === model)
+      ?.instances.filter(({ address }) => address !== instance)
+      .map(({ state }) => state)
+    const isLast = !states?.some((state) => state === 'ready' || state === 'asleep')
+    log()?.warn(
+      { model, instance, reason },
+      isLast
+        ? "a model server takes no questions, and its model has no other; 'reward-gateway check --connect' says more"
+        : 'a model server takes no questions; others of its model do',
+    )
   }
-  const changed = (instance: string, isUp: boolean, reason: string): void => {
+  const changed = (server: Server, isUp: boolean, reason: string): void => {
+    const key = `${server.model} ${server.instance}`
     // Before the server listens there is no log.
     if (log() === null) {
-      after(startMs, () => changed(instance, isUp, reason))
+      after(startMs, () => changed(server, isUp, reason))
       return
     }
     const now = clock.now()
-    const last = told.get(instance)
+    const last = told.get(key)
     // Nobody has heard that it was out.
     if (!last && isUp) return
     if (last && now - last.at < pauseMs) {
       const isArmed = last.next !== null
       last.next = { isUp, reason }
-      if (!isArmed) after(last.at + pauseMs - now, () => catchUp(instance, last))
+      if (!isArmed) after(last.at + pauseMs - now, () => catchUp(server, key, last))
       return
     }
     if (last?.isUp === isUp) return
-    told.delete(instance)
-    told.set(instance, { isUp, at: now, next: null })
+    told.delete(key)
+    told.set(key, { isUp, at: now, next: null })
     const eldest = told.keys().next().value
     if (told.size > mostKept && eldest !== undefined) told.delete(eldest)
-    write(instance, isUp, reason)
+    write(server, isUp, reason)
   }
-  const catchUp = (instance: string, last: Told): void => {
+  const catchUp = (server: Server, key: string, last: Told): void => {
     const { next } = last
     last.next = null
-    if (!next || told.get(instance) !== last || next.isUp === last.isUp) return
+    if (!next || told.get(key) !== last || next.isUp === last.isUp) return
     last.isUp = next.isUp
     last.at = clock.now()
-    write(instance, next.isUp, next.reason)
+    write(server, next.isUp, next.reason)
   }
   return {
     events: {
@@ -105,11 +109,11 @@ export function openJudgeLog(
         ...events.models,
         ejected(change) {
           events.models?.ejected?.(change)
-          changed(change.instance, false, change.reason)
+          changed(change, false, change.reason)
         },
         readmitted(change) {
           events.models?.readmitted?.(change)
-          changed(change.instance, true, '')
+          changed(change, true, '')
         },
       },
     },

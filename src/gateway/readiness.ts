@@ -12,7 +12,7 @@ export interface Suspect {
 export function suspectsOf({ models }: Serving, plans: Iterable<Plan>): readonly Suspect[] {
   return neededBy(plans, models.snapshot()).flatMap(({ name, instances }) =>
     instances
-      .filter(({ state }) => state === 'suspect')
+      .filter(({ state }) => state === 'fails-canary')
       .map(({ address }) => ({ model: name, instance: address })),
   )
 }

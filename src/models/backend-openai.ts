@@ -42,8 +42,9 @@ export function openaiBackend(config: ModelConfig): Backend {
   })
 
   return {
-    healthPath: '/v1/models',
-    modelsPath: '',
+    healthPath: '',
+    modelsPath: '/v1/models',
+    namesModels: false,
     memory: null,
     scoresLabels: null,
     tokens: null,

@@ -55,6 +55,7 @@ export function sglangBackend(config: ModelConfig): Backend {
   return {
     healthPath: '/health',
     modelsPath: '/v1/models',
+    namesModels: true,
     scoresLabels: null,
     // docs.sglang.io, advanced_features/sglang_for_rl: needs --enable-memory-saver.
     memory: {

@@ -69,6 +69,7 @@ export function vllmBackend(config: ModelConfig): Backend {
   return {
     healthPath: '/health',
     modelsPath: '/v1/models',
+    namesModels: true,
     memory: vllmMemory,
     scoresLabels: checked,
     translate(ask, input, settings) {

@@ -38,10 +38,12 @@ export interface Backend {
     body: unknown,
     inputs: readonly RenderedInput[A][],
   ): readonly (Reading<unknown> | Fault)[]
-  /** Where a GET answers 200 while the server works. */
+  /** Where a GET without credentials answers 200 while the server works; '' where there is no such path. */
   readonly healthPath: string
-  /** Where a GET lists the served models; '' where there is no such list. */
+  /** Where a GET with credentials lists the served models. */
   readonly modelsPath: string
+  /** Whether that list names the model that is asked for. */
+  readonly namesModels: boolean
   /** A reply of this model, as an object; throws Fault for another's. null: it has no /generative_scoring. */
   readonly scoresLabels: ((body: unknown) => JsonObject) | null
   /** null: this kind of server cannot count tokens. */

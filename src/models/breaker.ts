@@ -3,27 +3,30 @@ import type { Clock } from '../clock.ts'
 /** `half-open`: one question may try. */
 export type BreakerState = 'closed' | 'open' | 'half-open'
 
+/** When a breaker opens, and for how long. */
+export interface BreakerSettings {
+  /** Failures in a row that open it. */
+  readonly failures: number
+  /** Before one question tries again, milliseconds; doubles each time up to a minute. */
+  readonly openMs: number
+}
+
 const longestOpenMs = 60_000
 
-/** Stops questions to an instance that fails; lets one through from time to time until one comes back. */
+/** Stops questions to a server that fails; lets one through from time to time until one comes back. */
 export class Breaker {
   state: BreakerState = 'closed'
+  /** They count from the next failure on. */
+  settings: BreakerSettings
   #failures = 0
   #opened = 0
   #cancel: (() => void) | null = null
   readonly #clock: Clock
-  readonly #limit: number
-  readonly #openMs: number
   readonly #changed: (state: BreakerState) => void
 
-  constructor(
-    clock: Clock,
-    settings: { failures: number; openMs: number },
-    changed: (state: BreakerState) => void,
-  ) {
+  constructor(clock: Clock, settings: BreakerSettings, changed: (state: BreakerState) => void) {
     this.#clock = clock
-    this.#limit = settings.failures
-    this.#openMs = settings.openMs
+    this.settings = settings
     this.#changed = changed
   }
 
@@ -32,16 +35,16 @@ export class Breaker {
     if (this.state !== 'closed') this.close()
   }
 
-  /** `atOnce`: nothing listens at the address, so there is no need to see it several times. */
+  /** `atOnce`: one failure is enough. */
   failed(atOnce = false): void {
     this.#failures += 1
-    if (this.state === 'half-open' || (this.state === 'closed' && (atOnce || this.#failures >= this.#limit)))
-      this.open()
+    const isEnough = atOnce || this.#failures >= this.settings.failures
+    if (this.state === 'half-open' || (this.state === 'closed' && isEnough)) this.open()
   }
 
   open(): void {
     this.#cancel?.()
-    const ms = Math.min(this.#openMs * 2 ** Math.min(this.#opened, 16), longestOpenMs)
+    const ms = Math.min(this.settings.openMs * 2 ** Math.min(this.#opened, 16), longestOpenMs)
     this.#opened += 1
     this.#cancel = this.#clock.after(ms, () => this.#enter('half-open'))
     this.#enter('open')

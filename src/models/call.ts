@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.ts'
 import type { Stop } from './abort.ts'
-import type { Member } from './balance.ts'
 import type { ModelEvents } from './events.ts'
 import { abandoned, Fault } from './fault.ts'
+import type { PoolMember } from './pool-member.ts'
 import { beginCall, tokenFacts, traced } from './traced-call.ts'
 import { send } from './transport.ts'
 import type { Reading, Work } from './work.ts'
@@ -11,20 +11,22 @@ const noTokens = { prompt: 0, completion: 0 }
 
 /** One call to an instance whose place is taken; gives the place back. Rejects with Fault. */
 export async function call<T>(
-  to: { model: string; clock: Clock; events: ModelEvents; timeoutMs: number },
-  member: Member,
+  to: { model: string; clock: Clock; events: ModelEvents; timeoutMs: number; maxReplyBytes: number },
+  member: PoolMember,
   work: Work<T>,
   stop: Stop,
 ): Promise<Reading<T>> {
   const { clock, events, model } = to
   const { ask } = work
-  const { instance } = member
-  const { address } = instance
+  const { address, endpoint } = member
   const started = clock.now()
   events.callStarted?.({ model, instance: address, ask })
   const span = beginCall(work.trace, model, address, ask)
   const message = traced(work.message, span?.trace ?? work.trace)
-  const exchange = send(instance.connections, message, instance.basePath)
+  const exchange = send(endpoint.connections, message, {
+    basePath: endpoint.basePath,
+    maxReplyBytes: to.maxReplyBytes,
+  })
   const cancelTimer = clock.after(to.timeoutMs, () =>
     exchange.abort(new Fault('judge_timeout', `no answer within ${to.timeoutMs / 1000} s`)),
   )
@@ -34,13 +36,13 @@ export async function call<T>(
   try {
     const reading = work.read(await exchange.reply)
     tokens = reading
-    instance.succeeded(clock.now() - started)
+    member.succeeded(clock.now() - started)
     return reading
   } catch (error) {
     const fault = error instanceof Fault ? error : new Fault('judge_unreachable', 'the reply cannot be read')
     outcome = stop.aborted ? 'abandoned' : fault.kind
-    if (stop.aborted) instance.abandoned(clock.now() - started)
-    else instance.failed(fault)
+    if (stop.aborted) member.abandoned(clock.now() - started)
+    else member.failed(fault)
     throw fault
   } finally {
     cancelTimer()

@@ -1,14 +1,13 @@
 import type { Clock } from '../clock.ts'
 import type { Attempt } from '../sample/failure.ts'
 import { Stop } from './abort.ts'
-import type { Member } from './balance.ts'
 import { call } from './call.ts'
 import type { ModelEvents } from './events.ts'
 import { abandoned, Fault } from './fault.ts'
 import type { Hedge } from './hedge.ts'
-import type { Instance } from './instance.ts'
 import { pause } from './pause.ts'
 import type { InstancePool } from './pool.ts'
+import type { PoolMember } from './pool-member.ts'
 import type { RetryBudget } from './retry-budget.ts'
 import type { Reading, Work } from './work.ts'
 
@@ -28,6 +27,7 @@ export interface Dispatcher {
   readonly budget: RetryBudget
   readonly hedge: Hedge | null
   readonly timeoutMs: number
+  readonly maxReplyBytes: number
   readonly maxRetries: number
   readonly pauseMs: number
   readonly random: () => number
@@ -52,7 +52,7 @@ const mostHedges = 2
 /** Calls made for one question. */
 interface Journey {
   readonly attempts: Attempt[]
-  readonly tried: Set<Instance>
+  readonly tried: Set<PoolMember>
 }
 
 /** Sends the work to one instance after the other until one answers. Rejects with Undone. */
@@ -96,10 +96,10 @@ export async function dispatch<T>(to: Dispatcher, work: Work<T>, stop: Stop): Pr
 
 async function queued(
   to: Dispatcher,
-  tried: ReadonlySet<Instance>,
+  tried: ReadonlySet<PoolMember>,
   prefix: string,
   stop: Stop,
-): Promise<Member> {
+): Promise<PoolMember> {
   const since = to.clock.now()
   const member = await to.pool.wait(tried, prefix, stop, abandoned)
   to.events.queued?.({ model: to.model, ms: to.clock.now() - since })
@@ -108,20 +108,20 @@ async function queued(
 
 async function plain<T>(
   to: Dispatcher,
-  member: Member,
+  member: PoolMember,
   work: Work<T>,
   stop: Stop,
   { attempts, tried }: Journey,
 ): Promise<Dispatched<T>> {
-  const { instance } = member
+  const { address } = member
   const began = to.clock.now()
   try {
     const { answer, prompt, completion } = await call(to, member, work, stop)
-    return { answer, prompt, completion, instance: instance.address, attempts: attempts.length + 1 }
+    return { answer, prompt, completion, instance: address, attempts: attempts.length + 1 }
   } catch (error) {
-    tried.add(instance)
+    tried.add(member)
     const ms = Math.round(to.clock.now() - began)
-    attempts.push({ instance: instance.address, ms, error: (error as Error).message })
+    attempts.push({ instance: address, ms, error: (error as Error).message })
     throw error
   }
 }
@@ -129,7 +129,7 @@ async function plain<T>(
 /** Like `plain`; when the answer is late, a second instance is asked too, and the first good answer is taken. */
 function hedged<T>(
   to: Dispatcher,
-  first: Member,
+  first: PoolMember,
   work: Work<T>,
   stop: Stop,
   journey: Journey,
@@ -146,7 +146,7 @@ function hedged<T>(
       off()
       for (const own of stops) own.stop()
     }
-    const run = (member: Member, own: Stop) => {
+    const run = (member: PoolMember, own: Stop) => {
       running += 1
       calls += 1
       plain(to, member, work, own, journey).then(
@@ -172,10 +172,10 @@ function hedged<T>(
     const off = stop.on(() => {
       for (const own of stops) own.stop()
     })
-    const watch = (instance: Instance) => {
-      untrack = hedge.track(instance, began, () => {
+    const watch = (late: PoolMember) => {
+      untrack = hedge.track(late, began, () => {
         const own = begin()
-        secondPlace(to, instance, own).then(
+        secondPlace(to, late, own).then(
           (second) => {
             // The answer may have come between the place's coming and this.
             if (!second || own.aborted) {
@@ -183,24 +183,24 @@ function hedged<T>(
               hedge.refund()
               return
             }
-            to.events.hedged?.({ model: to.model, instance: second.instance.address })
+            to.events.hedged?.({ model: to.model, instance: second.address })
             run(second, own)
-            if (stops.length <= mostHedges) watch(second.instance)
+            if (stops.length <= mostHedges) watch(second)
           },
           () => hedge.refund(),
         )
       })
     }
-    watch(first.instance)
+    watch(first)
   })
 }
 
 /** A place at another instance than `first`, before others in line; null: there is none. */
-async function secondPlace(to: Dispatcher, first: Instance, stop: Stop): Promise<Member | null> {
+async function secondPlace(to: Dispatcher, first: PoolMember, stop: Stop): Promise<PoolMember | null> {
   const avoid = new Set([first])
   if (!to.pool.hasOther(avoid)) return null
   const member = to.pool.take(avoid) ?? (await to.pool.wait(avoid, '', stop, abandoned, true))
-  if (member.instance !== first) return member
+  if (member !== first) return member
   member.giveBack()
   return null
 }

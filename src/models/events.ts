@@ -29,9 +29,9 @@ export interface ModelEvents {
   hedged?(hedge: { readonly model: string; readonly instance: string }): void
   /** A question had to wait this long for an instance. */
   queued?(wait: { readonly model: string; readonly ms: number }): void
-  /** An instance takes no questions any more, or takes them again. */
-  ejected?(change: { readonly instance: string; readonly reason: string }): void
-  readmitted?(change: { readonly instance: string }): void
+  /** An instance takes no questions of a model any more, or takes them again. */
+  ejected?(change: { readonly model: string; readonly instance: string; readonly reason: string }): void
+  readmitted?(change: { readonly model: string; readonly instance: string }): void
   /** An address of an instances_file that may not join. */
   refused?(change: { readonly model: string; readonly instance: string; readonly reason: string }): void
   /** All instances of a model gave their GPU memory back, or took it again. */

@@ -13,6 +13,8 @@ export class Fault extends Error {
   readonly waitMs: number
   /** The server read the question and failed at it: one of several questions may be the cause. */
   readonly isAboutContent: boolean
+  /** The connection failed, not the model behind it. */
+  readonly isConnection: boolean
   /** Nothing listens at the address. */
   readonly isRefused: boolean
 
@@ -24,6 +26,7 @@ export class Fault extends Error {
       blame?: boolean
       waitMs?: number
       isAboutContent?: boolean
+      isConnection?: boolean
       isRefused?: boolean
     } = {},
   ) {
@@ -33,6 +36,7 @@ export class Fault extends Error {
     this.blame = options.blame ?? this.remedy === 'retry'
     this.waitMs = options.waitMs ?? 0
     this.isAboutContent = options.isAboutContent ?? false
+    this.isConnection = options.isConnection ?? false
     this.isRefused = options.isRefused ?? false
   }
 }

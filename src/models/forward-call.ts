@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream'
 import type { Trace } from '../tracing/trace.ts'
 import type { Stop } from './abort.ts'
-import type { Member } from './balance.ts'
 import type { CallEnd } from './events.ts'
 import { abandoned, Fault } from './fault.ts'
 import type { Forwarded } from './forwarded.ts'
 import type { Model } from './model.ts'
+import type { PoolMember } from './pool-member.ts'
 import { refusal } from './reply.ts'
 import { beginCall, headersWith } from './traced-call.ts'
 import { faultOf } from './transport.ts'
@@ -32,14 +32,13 @@ export class Refused extends Error {
 /** One request to an instance whose place is taken; gives the place back. Rejects with Fault or Refused. */
 export async function begin(
   model: Model,
-  member: Member,
+  member: PoolMember,
   message: { readonly path: string; readonly body: string },
   stop: Stop,
   trace?: Trace,
 ): Promise<Begun> {
   const { clock, events, timeoutMs, model: name } = model.parts.dispatcher
-  const { instance } = member
-  const { address } = instance
+  const { address, endpoint } = member
   const began = clock.now()
   const span = beginCall(trace, name, address, 'forward')
   const abort = new AbortController()
@@ -58,15 +57,15 @@ export async function begin(
     events.callEnded?.({ model: name, instance: address, ask: 'forward', ms, outcome, tokens: none })
   }
   const failed = (fault: Fault): Fault => {
-    if (!stop.aborted) instance.failed(fault)
+    if (!stop.aborted) member.failed(fault)
     end(stop.aborted ? 'abandoned' : fault.kind)
     return stop.aborted ? abandoned() : fault
   }
   events.callStarted?.({ model: name, instance: address, ask: 'forward' })
   try {
-    const { statusCode, headers, body } = await instance.connections.request({
+    const { statusCode, headers, body } = await endpoint.connections.request({
       method: 'POST',
-      path: instance.basePath + message.path,
+      path: endpoint.basePath + message.path,
       headers: headersWith(model.parts.headers, span?.trace ?? trace),
       body: message.body,
       signal: abort.signal,
@@ -83,7 +82,7 @@ export async function begin(
       throw new Refused(fault, { reply: { ...reply, body: Readable.from([text]) }, over: Promise.resolve() })
     }
     cancelTimer()
-    instance.answered()
+    member.answered()
     return {
       reply: { ...reply, body },
       over: closing(body, stop, statusCode < 400 ? 'ok' : 'judge_rejected', end),

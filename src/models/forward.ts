@@ -3,9 +3,9 @@ import { Stop, whenAborted } from './abort.ts'
 import { Fault } from './fault.ts'
 import { type Begun, begin, Refused } from './forward-call.ts'
 import type { Forwarded, ForwardRequest } from './forwarded.ts'
-import type { Instance } from './instance.ts'
 import type { Model } from './model.ts'
 import { pause } from './pause.ts'
+import type { PoolMember } from './pool-member.ts'
 
 /**
  * Passes a request on under the pool's limits; retried only before a reply began. What the last server says of it, an
@@ -67,7 +67,7 @@ async function sent(
   trace: Trace | undefined,
 ): Promise<Begun> {
   const { pool, budget, clock, events, maxRetries, pauseMs, random, model: name } = model.parts.dispatcher
-  const tried = new Set<Instance>()
+  const tried = new Set<PoolMember>()
   budget.earn()
   for (let retries = 0; ; retries += 1) {
     const member = pool.take(tried) ?? (await pool.wait(tried, '', stop, noLonger))
@@ -82,7 +82,7 @@ async function sent(
       } else if (error instanceof Fault) fault = error
       else throw error
     }
-    tried.add(member.instance)
+    tried.add(member)
     const isOver = stop.aborted || fault.remedy === 'give-up' || retries >= maxRetries
     if (isOver || !budget.spend()) {
       if (!isOver) events.retryDenied?.({ model: name })

@@ -29,16 +29,20 @@ export class Generations {
 
   /** The models of these configs; `before` are those of an earlier reading that is still open. */
   open(configs: Readonly<Record<string, ModelConfig>>, before: ReadonlyMap<string, Held>): Models {
-    const own = new Map(
-      Object.entries(configs).map(([name, config]) => {
+    const own = new Map<string, Held>()
+    this.#alive += 1
+    try {
+      for (const [name, config] of Object.entries(configs)) {
         const known = before.get(name)
         const isSame = known && JSON.stringify(known.open.config) === JSON.stringify(config)
-        const held = known && isSame ? known : { open: openModel(name, config, this.#shared), users: 0 }
+        const held = isSame ? known : { open: openModel(name, config, this.#shared, known?.open), users: 0 }
         held.users += 1
-        return [name, held]
-      }),
-    )
-    this.#alive += 1
+        own.set(name, held)
+      }
+    } catch (error) {
+      void this.#close(own)
+      throw error
+    }
     let closing: Promise<void> | null = null
     return {
       ...asked(own),

@@ -1,105 +1,133 @@
 import type { Clock } from '../clock.ts'
-import type { Member } from './balance.ts'
+import type { Endpoint } from './endpoint.ts'
 import { Fault } from './fault.ts'
-import { isObject, type JsonObject, objectOf, readJson } from './reply.ts'
-import { send } from './transport.ts'
+import type { PoolMember } from './pool-member.ts'
+import { isObject, objectOf, readJson } from './reply.ts'
+import { type Reply, send } from './transport.ts'
 
-/** How one model's instances are probed. */
+/** How one member is probed. */
 export interface ProbeSettings {
   readonly clock: Clock
   readonly headers: Record<string, string>
+  /** Asked without credentials, once for all models at the address; '' where this kind of server has none. */
   readonly healthPath: string
-  /** '' where served names are not asked for. */
+  /** Asked with the model's credentials; '': not asked. */
   readonly modelsPath: string
-  readonly names: ReadonlySet<string>
+  /** One of them must be served; null: whatever is served will do. */
+  readonly names: ReadonlySet<string> | null
   readonly intervalMs: number
   readonly timeoutMs: number
+  /** Failed probes in a row that take it out. */
   readonly failures: number
 }
 
-/** Milliseconds between probes of an instance that is out. */
+/** Milliseconds between probes of what is out, or has failed a probe. */
 const recoveryMs = 1000
 
-/** Probes a member until ended: ejects its instance when probes fail, takes it back when one succeeds. */
-export function watchHealth(
-  member: Member,
-  settings: ProbeSettings,
-  tell: { ejected(reason: string): void; readmitted(): void; changed(): void },
+/** A list of served models is longer at a proxy for hundreds of them. */
+const mostReplyBytes = 8 * 1024 * 1024
+
+/**
+ * Asks for an address's health until ended, with the settings that its members have at the moment. A good answer shows that
+ * connections work, so it closes their breaker; whether a model's questions are answered it does not show.
+ */
+export function watchEndpoint(
+  endpoint: Endpoint,
+  settings: () => Omit<ProbeSettings, 'headers' | 'modelsPath' | 'names'>,
 ): () => void {
-  const { instance } = member
-  const { clock } = settings
   let failures = 0
-  let ended = false
-  let cancel = () => {}
-
-  const probe = async (): Promise<void> => {
-    const answer = await probed(member, settings)
-    if (ended) return
-    if (answer === 'ok' || answer === 'stranger') {
-      failures = 0
-      if (member.stranger !== (answer === 'stranger')) {
-        member.stranger = answer === 'stranger'
-        if (member.stranger) tell.ejected('it serves another model')
-        else tell.readmitted()
-        tell.changed()
-      }
-      if (!instance.healthy) tell.readmitted()
-      instance.setHealthy(true)
-      if (instance.breaker.state !== 'closed') instance.breaker.close()
-    } else {
-      failures += 1
-      if (failures >= settings.failures && instance.healthy) {
-        tell.ejected('its health probe fails')
-        instance.setHealthy(false)
-      }
+  return repeat(async () => {
+    // Its one token would touch memory that is gone.
+    if (endpoint.isAsleep) return false
+    const { healthPath, ...how } = settings()
+    // What a proxy says to strangers tells that it lives.
+    const isWell = await replied(endpoint, healthPath, {}, how, ({ status }) =>
+      [200, 401, 403].includes(status),
+    )
+    return () => {
+      failures = isWell ? 0 : failures + 1
+      if (isWell) {
+        endpoint.setHealth('ok')
+        endpoint.breaker.succeeded()
+      } else if (failures >= how.failures) endpoint.setHealth('failing')
+      return endpoint.health !== 'ok' || endpoint.breaker.state !== 'closed' || failures > 0
     }
-    next()
-  }
+  }, settings)
+}
 
-  const next = () => {
-    const isOut = !instance.alive || member.stranger || failures > 0
-    cancel = clock.after(isOut ? Math.min(recoveryMs, settings.intervalMs) : settings.intervalMs, () => {
-      void probe()
-    })
-  }
+/** Asks for the models that are served at a member's address, with the model's credentials, until ended. */
+export function watchMember(member: PoolMember, settings: ProbeSettings): () => void {
+  const { headers, modelsPath, names } = settings
+  let failures = 0
+  member.probe = 'unknown'
+  return repeat(
+    async () => {
+      const found = await replied(member.endpoint, modelsPath, headers, settings, (reply) =>
+        names === null ? reply.status === 200 && 'served' : served(reply, names),
+      )
+      return () => {
+        failures = found ? 0 : failures + 1
+        const probe = found === 'served' ? 'ok' : found || 'failing'
+        if (found || failures >= settings.failures) {
+          if (member.probe !== probe) member.mark({ probe })
+        }
+        return member.probe !== 'ok' || failures > 0
+      }
+    },
+    () => settings,
+  )
+}
 
-  void probe()
+/** Looks now and again until ended; `look` gives what is to be done with what it saw, which says whether to look soon again. */
+function repeat(
+  look: () => Promise<false | (() => boolean)>,
+  settings: () => { readonly clock: Clock; readonly intervalMs: number },
+): () => void {
+  let isEnded = false
+  let cancel = () => {}
+  const run = async (): Promise<void> => {
+    const apply = await look()
+    if (isEnded) return
+    const isUrgent = apply ? apply() : false
+    const { clock, intervalMs } = settings()
+    cancel = clock.after(isUrgent ? Math.min(recoveryMs, intervalMs) : intervalMs, () => void run())
+  }
+  void run()
   return () => {
-    ended = true
+    isEnded = true
     cancel()
   }
 }
 
-async function probed(member: Member, settings: ProbeSettings): Promise<'ok' | 'stranger' | 'failed'> {
-  try {
-    await get(member, settings, settings.healthPath, (status) => {
-      if (status !== 200) throw new Fault('judge_unreachable', `the health probe got ${status}`)
-    })
-    if (settings.modelsPath === '') return 'ok'
-    const served = await get(member, settings, settings.modelsPath, (_status, body) => body())
-    const { data } = served
-    if (!Array.isArray(data)) return 'failed'
-    const known = data.some(
-      (entry) => isObject(entry) && typeof entry.id === 'string' && settings.names.has(entry.id),
-    )
-    return known ? 'ok' : 'stranger'
-  } catch {
-    return 'failed'
-  }
-}
-
-async function get<T>(
-  { instance }: Member,
-  { clock, headers, timeoutMs }: ProbeSettings,
+/** What `read` makes of the reply; false: there was none, or none that it could read. */
+async function replied<T>(
+  { connections, basePath }: Endpoint,
   path: string,
-  read: (status: number, body: () => JsonObject) => T,
-): Promise<T> {
-  const exchange = send(instance.connections, { method: 'GET', path, headers, body: null }, instance.basePath)
+  headers: Record<string, string>,
+  { clock, timeoutMs }: { readonly clock: Clock; readonly timeoutMs: number },
+  read: (reply: Reply) => T,
+): Promise<T | false> {
+  const exchange = send(
+    connections,
+    { method: 'GET', path, headers, body: null },
+    { basePath, maxReplyBytes: mostReplyBytes },
+  )
   const cancel = clock.after(timeoutMs, () => exchange.abort(new Fault('judge_timeout', 'no answer')))
   try {
-    const reply = await exchange.reply
-    return read(reply.status, () => objectOf(readJson(reply)))
+    return read(await exchange.reply)
+  } catch {
+    return false
   } finally {
     cancel()
   }
+}
+
+/** Throws Fault where the reply lists no models. */
+function served(reply: Reply, names: ReadonlySet<string>): 'served' | 'other-model' | false {
+  const { data } = objectOf(readJson(reply))
+  if (!Array.isArray(data)) return false
+  const isServed = data.some(
+    (entry) => isObject(entry) && typeof entry.id === 'string' && names.has(entry.id),
+  )
+  return isServed ? 'served' : 'other-model'
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import type { Instance } from './instance.ts'
+import type { PoolMember } from './pool-member.ts'
 
 const windowSize = 256
 const leastSamples = 20
@@ -22,7 +22,7 @@ const slowFactor = 2
 
 /** A call under way that may become late. */
 interface Tracked {
-  readonly instance: Instance
+  readonly member: PoolMember
   readonly began: number
   readonly asked: number
   readonly late: () => void
@@ -69,8 +69,8 @@ export class Hedge {
    * Watches a call that begins now, for a question whose first call began at `asked`; `late` is called at most once, when
    * a second call is due and paid for.
    */
-  track(instance: Instance, asked: number, late: () => void): () => void {
-    const entry = { instance, began: this.#clock.now(), asked, late }
+  track(member: PoolMember, asked: number, late: () => void): () => void {
+    const entry = { member, began: this.#clock.now(), asked, late }
     this.#tracked.add(entry)
     this.#look()
     return () => {
@@ -132,10 +132,10 @@ export class Hedge {
         if (!isVeryLate) break
         due.push({ entry, kept: this.#keptForEnd })
       } else if (entry.asked <= this.#lastLine) {
-        if (age >= atEnd.limit(entry.instance)) due.push({ entry, kept: isVeryLate ? 0 : atEnd.kept })
+        if (age >= atEnd.limit(entry.member)) due.push({ entry, kept: isVeryLate ? 0 : atEnd.kept })
       } else if (age >= limit) due.push({ entry, kept: isVeryLate ? 0 : this.#keptForVeryLate })
     }
-    due.sort((a, b) => b.entry.instance.latencyMs - a.entry.instance.latencyMs)
+    due.sort((a, b) => b.entry.member.latencyMs - a.entry.member.latencyMs)
     for (const { entry, kept } of due) {
       if (this.#purse < 1 + kept) continue
       this.#purse -= 1
@@ -148,7 +148,7 @@ export class Hedge {
    * What of a line is late at its end, by instance: the less there is left for each second call that is, the sooner, since
    * places are free by then and the last answer is what everybody waits for.
    */
-  #atEnd(): { kept: number; limit(instance: Instance): number } {
+  #atEnd(): { kept: number; limit(member: PoolMember): number } {
     const left = this.#tracked.size
     const kept = Math.min(keptForVeryLate, left / 2)
     const share = 1 - Math.max(this.#purse - kept, 0) / (2 * left)

@@ -1,4 +1,4 @@
-import type { Member } from './balance.ts'
+import type { PoolMember } from './pool-member.ts'
 
 /** What a question would find that came now. */
 export interface Line {
@@ -19,24 +19,23 @@ export interface ModelLine extends Line {
 }
 
 /** Answers a millisecond that come from the places which these members hold, as long as their latest calls took. */
-export function paceOf(members: readonly Member[]): number {
+export function paceOf(members: readonly PoolMember[]): number {
   let pace = 0
-  // Places and not limits: models that share an instance share its answers.
-  for (const { inFlight, instance } of members)
-    if (instance.latencyMs > 0) pace += inFlight / instance.latencyMs
+  // Places and not limits: models that share a server share its answers.
+  for (const { inFlight, latencyMs } of members) if (latencyMs > 0) pace += inFlight / latencyMs
   return pace
 }
 
 /** Milliseconds until `questions` in line have a place and an answer, with every place of these members taken; 0: unknown. */
-export function lineMs(members: readonly Member[], questions: number): number {
+export function lineMs(members: readonly PoolMember[], questions: number): number {
   let free = 0
   let pace = 0
   let latency = 0
-  for (const { instance } of members) {
-    if (!instance.alive || instance.latencyMs === 0) continue
-    free += Math.max(0, instance.limit - instance.inFlight)
-    pace += instance.limit / instance.latencyMs
-    latency = Math.max(latency, instance.latencyMs)
+  for (const { isAlive, latencyMs, limit, inFlight } of members) {
+    if (!isAlive || latencyMs === 0) continue
+    free += Math.max(0, limit - inFlight)
+    pace += limit / latencyMs
+    latency = Math.max(latency, latencyMs)
   }
   const excess = questions - free
   return excess > 0 && pace > 0 ? excess / pace + latency : 0

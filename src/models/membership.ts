@@ -1,36 +1,49 @@
 import { GatewayError } from '../errors.ts'
 import { addressOf, isAllowed } from './address.ts'
-import type { Member } from './balance.ts'
-import { watchHealth } from './health.ts'
 import type { Model } from './model.ts'
 import type { InstanceConfig } from './model-config.ts'
-import type { Registry } from './registry.ts'
+import type { PoolMember } from './pool-member.ts'
+import type { MemberOwner, Registry } from './registry.ts'
 
-/** Which instances serve one model: those of its config, and what came and went since. */
+/** Which servers serve one model: those of its config, and what came and went since. */
 export class Membership {
   readonly #model: Model
   readonly #registry: Registry
-  readonly #probes = new Map<Member, () => void>()
+  readonly #owner: MemberOwner
+  /** Addresses that no config names. `file`: the instances_file that lists it; undefined: an operator added it. */
+  readonly #added = new Map<string, { readonly place: InstanceConfig; readonly file: string | undefined }>()
 
-  constructor(model: Model, registry: Registry) {
+  /** `before`: that of an earlier reading of the configs; what was added there stays, and what drains goes on to. */
+  constructor(model: Model, registry: Registry, before?: Membership) {
     this.#model = model
     this.#registry = registry
-    for (const place of model.config.instances) this.#join(place)
+    const { config, parts } = model
+    const { healthPath, modelsPath, namesModels: hasNames } = parts.backend
+    const { headers, dispatcher } = parts
+    this.#owner = { model: dispatcher.model, config, headers, healthPath, modelsPath, hasNames }
+    for (const place of config.instances) this.#join(place)
+    for (const [address, { place, file }] of before === undefined ? [] : before.#added) {
+      const isKept = file === undefined || file === config.instances_file
+      if (isKept && !this.#find(address) && isAllowed(address, config.allow)) {
+        this.#added.set(address, { place, file })
+        this.#join(place)
+      }
+    }
   }
 
-  /** Adds an instance, or takes a draining one back; its address. Throws RG_FORBIDDEN for one outside `allow`. */
-  add(place: InstanceConfig): string {
-    const { config, parts } = this.#model
+  /**
+   * Adds an instance, or takes a draining one back; its address. `file`: the instances_file that lists it. Throws RG_FORBIDDEN
+   * for one outside `allow`.
+   */
+  add(place: InstanceConfig, file?: string): string {
     const address = addressOf(urlOf(place))
-    if (!this.isConfigured(address) && !isAllowed(address, config.allow))
-      throw new GatewayError('RG_FORBIDDEN', `${address} is not within the model's 'allow' patterns`)
-    const known = this.#find(address)
-    if (!known) this.#join(place)
-    else if (known.draining) {
-      known.draining = false
-      known.instance.tell()
+    if (!this.isConfigured(address)) {
+      if (!isAllowed(address, this.#model.config.allow))
+        throw new GatewayError('RG_FORBIDDEN', `${address} is not within the model's 'allow' patterns`)
+      this.#added.set(address, { place, file })
     }
-    parts.dispatcher.pool.changed()
+    const member = this.#find(address) ?? this.#join(place)
+    if (member.draining) member.mark({ draining: false })
     return address
   }
 
@@ -42,8 +55,7 @@ export class Membership {
   /** Gives the instance no further questions; resolves when its last call for this model has come back. */
   async drain(url: string): Promise<void> {
     const member = this.#known(url)
-    member.draining = true
-    this.#model.parts.dispatcher.pool.changed()
+    member.mark({ draining: true })
     // Taken back and drained again since it was told of, it may have calls under way.
     do await idle(member)
     while (member.draining && member.inFlight > 0)
@@ -51,102 +63,65 @@ export class Membership {
 
   /** Keeps questions from an instance that answers wrongly, or (null) gives it questions again. */
   suspect(address: string, reason: string | null): void {
-    const member = this.#find(address)
-    if (!member || member.suspect === (reason !== null)) return
-    const { pool, events } = this.#model.parts.dispatcher
-    member.suspect = reason !== null
-    if (reason === null) events.readmitted?.({ instance: address })
-    else events.ejected?.({ instance: address, reason })
-    pool.changed()
+    this.#find(address)?.mark({ failsCanary: reason })
   }
 
   /** Drains the instance, then forgets it. One that was added again meanwhile stays. */
   async remove(url: string): Promise<void> {
     const member = this.#known(url)
+    this.#added.delete(member.address)
     await this.drain(url)
     if (member.draining && member.inFlight === 0) await this.#leave(member)
   }
 
   get addresses(): string[] {
-    return this.#model.parts.dispatcher.pool.members.map(({ instance }) => instance.address)
+    return this.#model.parts.dispatcher.pool.members.map(({ address }) => address)
   }
 
-  /** Ends the probes. */
-  end(): void {
-    for (const end of this.#probes.values()) end()
-    this.#probes.clear()
-  }
-
-  /** Removes all instances once the model's questions are answered. */
+  /** Gives all instances back once the model's questions are answered. */
   async retire(): Promise<void> {
     await this.#model.quiet()
-    this.end()
     this.#model.parts.seat?.remove()
-    await Promise.all(this.addresses.map((address) => this.remove(address)))
+    const { members } = this.#model.parts.dispatcher.pool
+    await Promise.all([...members].map((member) => this.#leave(member)))
   }
 
-  #find(address: string): Member | undefined {
-    return this.#model.parts.dispatcher.pool.members.find(({ instance }) => instance.address === address)
+  #find(address: string): PoolMember | undefined {
+    return this.#model.parts.dispatcher.pool.members.find((member) => member.address === address)
   }
 
-  #known(url: string): Member {
+  #known(url: string): PoolMember {
     const member = this.#find(addressOf(url))
     if (!member) throw new GatewayError('RG_NOT_FOUND', `${url} is no instance of this model`)
     return member
   }
 
-  #join(place: InstanceConfig): void {
-    const { config, parts } = this.#model
-    const { dispatcher, backend, headers } = parts
-    const { pool, clock, events } = dispatcher
-    const member = this.#registry.memberOf(config, place)
-    pool.add(member)
-    const { interval_s, timeout_s, failures, model } = config.health
-    if (interval_s === 0) return
-    const end = watchHealth(
-      member,
-      {
-        clock,
-        headers,
-        healthPath: backend.healthPath,
-        modelsPath: model ? backend.modelsPath : '',
-        names: new Set([config.model, ...config.reports_as]),
-        intervalMs: interval_s * 1000,
-        timeoutMs: timeout_s * 1000,
-        failures,
-      },
-      {
-        ejected: (reason) => events.ejected?.({ instance: member.instance.address, reason }),
-        readmitted: () => events.readmitted?.({ instance: member.instance.address }),
-        changed: () => pool.changed(),
-      },
-    )
-    this.#probes.set(member, end)
+  #join(place: InstanceConfig): PoolMember {
+    const member = this.#registry.memberOf(this.#owner, place)
+    this.#model.parts.dispatcher.pool.add(member)
+    return member
   }
 
-  async #leave(member: Member): Promise<void> {
+  async #leave(member: PoolMember): Promise<void> {
     const { pool } = this.#model.parts.dispatcher
     // An admin, the file and a reload may all have waited for its last call.
     if (!pool.members.includes(member)) return
-    this.#probes.get(member)?.()
-    this.#probes.delete(member)
     pool.remove(member)
-    await this.#registry.release(member)
+    await this.#registry.release(this.#owner, member)
   }
 }
 
 const urlOf = (place: InstanceConfig): string => (typeof place === 'string' ? place : place.url)
 
 /** Resolves when none of the model's calls is under way at the member, or it takes questions again. */
-function idle(member: Member): Promise<void> {
-  const { instance } = member
+function idle(member: PoolMember): Promise<void> {
   return new Promise((resolve) => {
     const check = () => {
       if (member.inFlight > 0 && member.draining) return
-      instance.changed.delete(check)
+      member.changed.delete(check)
       resolve()
     }
-    instance.changed.add(check)
+    member.changed.add(check)
     check()
   })
 }

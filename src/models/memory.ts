@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.ts'
 import type { Backend, Translation } from './backend.ts'
-import type { Member } from './balance.ts'
 import { Fault } from './fault.ts'
 import type { InstancePool } from './pool.ts'
+import type { PoolMember } from './pool-member.ts'
 import { refusal } from './reply.ts'
 import { send } from './transport.ts'
 
@@ -14,6 +14,9 @@ export interface MemorySettings {
   readonly timeoutMs: number
 }
 
+/** The reply to an order says little. */
+const mostReplyBytes = 1024 * 1024
+
 /** Puts every instance to sleep; false: one that is alive did not. */
 export async function sleepAll(
   pool: InstancePool,
@@ -22,12 +25,11 @@ export async function sleepAll(
 ): Promise<boolean> {
   const done = await Promise.all(
     pool.members.map(async (member) => {
-      member.asleep = true
+      member.mark({ asleep: true })
       const outcome = await ordered(member, memory.sleep(settings.level), settings)
       return outcome !== 'refused'
     }),
   )
-  pool.changed()
   return done.every(Boolean)
 }
 
@@ -39,17 +41,17 @@ export async function wakeAll(
 ): Promise<boolean> {
   const done = await Promise.all(
     pool.members.map(async (member) => {
-      member.asleep = (await ordered(member, memory.wake(settings.level), settings)) !== 'done'
+      const isAwake = (await ordered(member, memory.wake(settings.level), settings)) === 'done'
+      member.mark({ asleep: !isAwake })
       return !member.asleep
     }),
   )
-  pool.changed()
   return done.some(Boolean)
 }
 
 /** `gone`: nothing listens there, so it holds no memory. */
 async function ordered(
-  member: Member,
+  member: PoolMember,
   orders: readonly Translation[],
   settings: MemorySettings,
 ): Promise<'done' | 'refused' | 'gone'> {
@@ -64,11 +66,15 @@ async function ordered(
 }
 
 async function faultOf(
-  { instance }: Member,
+  { endpoint }: PoolMember,
   { path, body }: Translation,
   { clock, headers, timeoutMs }: MemorySettings,
 ): Promise<Fault | null> {
-  const exchange = send(instance.connections, { method: 'POST', path, headers, body }, instance.basePath)
+  const exchange = send(
+    endpoint.connections,
+    { method: 'POST', path, headers, body },
+    { basePath: endpoint.basePath, maxReplyBytes: mostReplyBytes },
+  )
   const cancel = clock.after(timeoutMs, () => exchange.abort(new Fault('judge_timeout', 'no answer')))
   try {
     const reply = await exchange.reply

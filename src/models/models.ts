@@ -86,12 +86,20 @@ export class AskError extends Error {
 }
 
 /**
- * `trial`: it failed, and one question tries it again. `other-model`: it answers, but serves something else. `suspect`: it
- * answers known questions wrongly.
+ * `joining`: no probe has seen it yet. `trial`: it failed, and one question tries it again. `other-model`: it answers, but
+ * serves something else. `fails-canary`: it answers known questions wrongly.
  */
-export type InstanceState = 'ready' | 'trial' | 'ejected' | 'draining' | 'other-model' | 'suspect' | 'asleep'
+export type InstanceState =
+  | 'joining'
+  | 'ready'
+  | 'trial'
+  | 'ejected'
+  | 'draining'
+  | 'other-model'
+  | 'fails-canary'
+  | 'asleep'
 
-/** One instance in one model's pool. Counters are since the start and of all models at the address. */
+/** One instance in one model's pool. Counters are of this model there, since it joined. */
 export interface InstanceSnapshot {
   readonly address: string
   readonly state: InstanceState

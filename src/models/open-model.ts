@@ -45,8 +45,8 @@ export interface OpenModel {
   retire(): Promise<void>
 }
 
-/** Opens a model's pool; its probes start at once. */
-export function openModel(name: string, config: ModelConfig, shared: Shared): OpenModel {
+/** Opens a model's pool; its probes start at once. `before`: the same name in an earlier reading of the configs. */
+export function openModel(name: string, config: ModelConfig, shared: Shared, before?: OpenModel): OpenModel {
   const { clock, events, random, registry } = shared
   const backend = backends[config.backend](config)
   const headers: Record<string, string> = { 'content-type': 'application/json' }
@@ -59,7 +59,7 @@ export function openModel(name: string, config: ModelConfig, shared: Shared): Op
     random,
     affinity: config.balance !== 'least_outstanding',
   })
-  const places = () => pool.members.reduce((sum, { instance }) => sum + instance.limit, 0)
+  const places = () => pool.members.reduce((sum, { limit }) => sum + limit, 0)
   const dispatcher = {
     model: name,
     clock,
@@ -75,6 +75,7 @@ export function openModel(name: string, config: ModelConfig, shared: Shared): Op
           })
         : null,
     timeoutMs: config.timeout_s * 1000,
+    maxReplyBytes: config.max_reply_bytes,
     maxRetries: config.retry.max,
     pauseMs: config.retry.pause_ms,
     random,
@@ -86,11 +87,10 @@ export function openModel(name: string, config: ModelConfig, shared: Shared): Op
           .add(tenantOf(name, config, { clock, headers, pool, memory: backend.memory }))
       : null
   const model = new Model(config, { dispatcher, backend, headers, cache: shared.cache, seat })
-  const membership = new Membership(model, registry)
-  const unwatch = config.instances_file
-    ? watchInstancesFile(config.instances_file, clock, (addresses) =>
-        follow(addresses, membership, shared, name),
-      )
+  const membership = new Membership(model, registry, before?.membership)
+  const { instances_file: file } = config
+  const unwatch = file
+    ? watchInstancesFile(file, clock, (addresses) => follow(file, addresses, membership, shared, name))
     : () => {}
   const end = () => {
     unwatch()
@@ -103,7 +103,6 @@ export function openModel(name: string, config: ModelConfig, shared: Shared): Op
     membership,
     close() {
       end()
-      membership.end()
       pool.close()
     },
     async retire() {
@@ -137,6 +136,7 @@ function tenantOf(
 
 /** Makes the pool what the file says: what is missing drains and goes, what may not come is told of. */
 function follow(
+  file: string,
   addresses: readonly string[],
   membership: Membership,
   { events }: Shared,
@@ -145,7 +145,7 @@ function follow(
   const wanted = new Set<string>()
   for (const address of addresses) {
     try {
-      wanted.add(membership.add(address))
+      wanted.add(membership.add(address, file))
     } catch (error) {
       events.refused?.({ model, instance: hideSecrets(address), reason: (error as Error).message })
     }

@@ -23,7 +23,7 @@ export async function askPinned(
   const { clock, pool } = dispatcher
   const { ask, input, prefix, deadline, signal } = request
   try {
-    const member = pool.members.find(({ instance }) => instance.address === address)
+    const member = pool.members.find((one) => one.address === address)
     if (!member || member.asleep || member.draining)
       throw new Fault('judge_unreachable', 'the instance takes no questions')
     if (ask === 'choose' && model.config.choose.endpoint === 'generative_scoring')

@@ -1,22 +1,22 @@
 import type { Clock } from '../clock.ts'
 import type { Stop } from './abort.ts'
 import { Affinity, preferred } from './affinity.ts'
-import { isAlive, isOpen, leastOutstanding, type Member } from './balance.ts'
+import { leastOutstanding } from './balance.ts'
 import { Fault } from './fault.ts'
-import type { Instance } from './instance.ts'
 import { type Line, paceOf } from './line.ts'
+import type { PoolMember } from './pool-member.ts'
 import { worthwhile } from './slowness.ts'
 
 interface Waiter {
-  readonly avoid: ReadonlySet<Instance> | null
+  readonly avoid: ReadonlySet<PoolMember> | null
   readonly prefix: string
-  readonly give: (member: Member) => void
+  readonly give: (member: PoolMember) => void
   readonly refuse: (fault: Fault) => void
 }
 
 /** The instances of one model: who asks gets the lease of one of them, or waits in line. */
 export class InstancePool {
-  readonly members: Member[] = []
+  readonly members: PoolMember[] = []
   readonly #waiting = new Set<Waiter>()
   readonly #urgent = new Set<Waiter>()
   readonly #clock: Clock
@@ -59,7 +59,7 @@ export class InstancePool {
     const { size } = this.#waiting
     const pace = size > 0 ? paceOf(this.members) : 0
     return {
-      isFull: size >= this.#maxQueue && !this.isDead && !this.members.some(isFree),
+      isFull: size >= this.#maxQueue && !this.isDead && !this.members.some(({ isFree }) => isFree),
       waitMs: pace > 0 ? size / pace : 0,
       maxWaitMs: this.#maxLineMs,
     }
@@ -70,17 +70,17 @@ export class InstancePool {
     return this.#deadSince !== null
   }
 
-  add(member: Member): void {
+  add(member: PoolMember): void {
     this.members.push(member)
     this.#affinity?.reset()
-    member.instance.changed.add(this.#onChange)
+    member.changed.add(this.#onChange)
     this.#serve()
   }
 
-  remove(member: Member): void {
+  remove(member: PoolMember): void {
     this.members.splice(this.members.indexOf(member), 1)
     this.#affinity?.reset()
-    member.instance.changed.delete(this.#onChange)
+    member.changed.delete(this.#onChange)
     this.#serve()
   }
 
@@ -90,26 +90,26 @@ export class InstancePool {
   }
 
   /** Whether a question that failed at `tried` could go to an instance that is believed to work. */
-  hasOther(tried: ReadonlySet<Instance>): boolean {
-    return this.members.some((member) => isAlive(member) && !tried.has(member.instance))
+  hasOther(tried: ReadonlySet<PoolMember>): boolean {
+    return this.members.some((member) => member.isAlive && !tried.has(member))
   }
 
   /**
    * An instance with a free place, counted as taken; null: one must wait. Those in `avoid` only if no other lives.
    * `prefix`, where it is not '', is the beginning that the question shares with others.
    */
-  take(avoid: ReadonlySet<Instance> | null, prefix = ''): Member | null {
+  take(avoid: ReadonlySet<PoolMember> | null, prefix = ''): PoolMember | null {
     return this.#taken(avoid, prefix, this.#worthwhile())
   }
 
   /** Like `take`, in line behind those who came before, or before all who are not urgent. Rejects with Fault. */
   wait(
-    avoid: ReadonlySet<Instance> | null,
+    avoid: ReadonlySet<PoolMember> | null,
     prefix: string,
     stop: Stop,
     stopped: () => Fault,
     isUrgent = false,
-  ): Promise<Member> {
+  ): Promise<PoolMember> {
     const line = isUrgent ? this.#urgent : this.#waiting
     return new Promise((resolve, reject) => {
       if (line.size >= this.#maxQueue) {
@@ -148,17 +148,17 @@ export class InstancePool {
   close(): void {
     this.#giveUp?.()
     this.#reconsider?.()
-    for (const member of this.members) member.instance.changed.delete(this.#onChange)
+    for (const member of this.members) member.changed.delete(this.#onChange)
   }
 
   #taken(
-    avoid: ReadonlySet<Instance> | null,
+    avoid: ReadonlySet<PoolMember> | null,
     prefix: string,
-    isWorth: (member: Member) => boolean,
-  ): Member | null {
+    isWorth: (member: PoolMember) => boolean,
+  ): PoolMember | null {
     const avoided = avoid !== null && avoid.size > 0 && this.hasOther(avoid) ? avoid : null
-    const usable = (member: Member) =>
-      isFree(member) && isWorth(member) && (avoided === null || !avoided.has(member.instance))
+    const usable = (member: PoolMember) =>
+      member.isFree && isWorth(member) && (avoided === null || !avoided.has(member))
     const near =
       this.#affinity && prefix !== '' ? preferred(this.#affinity.orderOf(prefix, this.members), usable) : null
     const member = near ?? leastOutstanding(this.members, usable, this.#random)
@@ -178,7 +178,7 @@ export class InstancePool {
   #serveLine(line: Set<Waiter>): void {
     for (const waiter of line) {
       const isWorth = this.#worthwhile()
-      if (!this.members.some((member) => isFree(member) && isWorth(member))) return
+      if (!this.members.some((member) => member.isFree && isWorth(member))) return
       const member = this.#taken(waiter.avoid, waiter.prefix, isWorth)
       if (!member) continue
       line.delete(waiter)
@@ -186,7 +186,7 @@ export class InstancePool {
     }
   }
 
-  #worthwhile(): (member: Member) => boolean {
+  #worthwhile(): (member: PoolMember) => boolean {
     const now = this.#clock.now()
     const stoodMs = this.#waiting.size > 0 ? now - this.#lastTaken : 0
     return worthwhile(this.members, { waiting: this.#waiting.size, stoodMs }, now)
@@ -197,8 +197,7 @@ export class InstancePool {
     if (this.#waiting.size === 0 || this.#reconsider) return
     let wait = Number.POSITIVE_INFINITY
     const stoodMs = this.#clock.now() - this.#lastTaken
-    for (const member of this.members)
-      if (isFree(member)) wait = Math.min(wait, member.instance.latencyMs - stoodMs)
+    for (const member of this.members) if (member.isFree) wait = Math.min(wait, member.latencyMs - stoodMs)
     if (wait === Number.POSITIVE_INFINITY) return
     this.#reconsider = this.#clock.after(Math.max(wait, 1), () => {
       this.#reconsider = null
@@ -207,7 +206,7 @@ export class InstancePool {
   }
 
   #watchLife(): void {
-    if (this.members.some(isAlive)) {
+    if (this.members.some(({ isAlive, isJoining }) => isAlive || isJoining)) {
       if (this.#deadSince === null) return
       this.#deadSince = null
       this.#giveUp?.()
@@ -227,8 +226,6 @@ export class InstancePool {
     return this.#deadSince !== null && this.#clock.now() - this.#deadSince >= this.#waitMs
   }
 }
-
-const isFree = (member: Member): boolean => isOpen(member) && member.instance.available
 
 const unreachable = (): Fault =>
   new Fault('judge_unreachable', 'no instance of the model answers', { remedy: 'give-up' })

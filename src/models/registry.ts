@@ -1,73 +1,233 @@
 import type { Clock } from '../clock.ts'
 import { addressOf } from './address.ts'
-import { Member } from './balance.ts'
+import { Endpoint, type EndpointSettings } from './endpoint.ts'
 import type { ModelEvents } from './events.ts'
-import { Instance } from './instance.ts'
+import { type ProbeSettings, watchEndpoint, watchMember } from './health.ts'
 import type { InstanceConfig, ModelConfig } from './model-config.ts'
-import { connections } from './transport.ts'
+import { type MemberSettings, PoolMember } from './pool-member.ts'
 
-/** The instances of all models: one for each address in the process, since what breaks for one model is broken for all. */
+/** A model of one reading of the configs, as its servers are asked. */
+export interface MemberOwner {
+  readonly model: string
+  readonly config: ModelConfig
+  readonly headers: Record<string, string>
+  readonly healthPath: string
+  readonly modelsPath: string
+  /** Whether its list names what is asked for. */
+  readonly hasNames: boolean
+}
+
+interface Wanted extends MemberSettings {
+  readonly connectMs: number
+  /** null: it is not probed. */
+  readonly probe: ProbeSettings | null
+}
+
+interface MemberEntry {
+  readonly member: PoolMember
+  /** By who uses it; what the last of them says is in force. */
+  readonly wanted: Map<MemberOwner, Wanted>
+  inForce: Wanted
+  endProbe: () => void
+}
+
+interface EndpointEntry {
+  readonly endpoint: Endpoint
+  readonly members: Map<string, MemberEntry>
+  endProbe: (() => void) | null
+}
+
+/**
+ * The addresses of a process and the models at each: one set of sockets for an address, one pool member for a model there. Both
+ * outlive reloads: a new reading of the configs changes their settings, and what nobody uses any more is closed.
+ */
 export class Registry {
   readonly #clock: Clock
   readonly #events: ModelEvents
-  readonly #instances = new Map<string, { instance: Instance; limits: Map<Member, number> }>()
+  readonly #endpoints = new Map<string, EndpointEntry>()
 
   constructor(clock: Clock, events: ModelEvents) {
     this.#clock = clock
     this.#events = events
   }
 
-  /** A place in a model's pool; `release` must follow. */
-  memberOf(config: ModelConfig, place: InstanceConfig): Member {
-    const { url, weight, max_in_flight } =
-      typeof place === 'string' ? { url: place, weight: 1, max_in_flight: undefined } : place
-    const entry = this.#entryOf(addressOf(url), config)
-    const { instance, limits } = entry
-    const member = new Member(instance, weight)
-    limits.set(member, max_in_flight ?? config.max_in_flight)
-    instance.limit = Math.max(...limits.values())
-    return member
+  /** The member that serves the owner's model at the place, with the settings of this owner; `release` must follow. */
+  memberOf(owner: MemberOwner, place: InstanceConfig): PoolMember {
+    const url = typeof place === 'string' ? place : place.url
+    const address = addressOf(url)
+    const wanted = this.#wantedBy(owner, place)
+    const held = this.#endpoints.get(address) ?? this.#opened(address, wanted)
+    const key = keyOf(owner)
+    let entry = held.members.get(key)
+    if (entry) {
+      entry.wanted.delete(owner)
+      entry.wanted.set(owner, wanted)
+    } else {
+      entry = this.#joined(held, owner, wanted)
+      held.members.set(key, entry)
+    }
+    this.#apply(held, entry)
+    return entry.member
   }
 
-  /** Closes the instance when its last user has gone; calls under way on it have ended by then, or end now. */
-  async release(member: Member): Promise<void> {
-    const { instance } = member
-    const entry = this.#instances.get(instance.address)
-    if (!entry || entry.instance !== instance) return
-    entry.limits.delete(member)
-    if (entry.limits.size > 0) {
-      instance.limit = Math.max(...entry.limits.values())
+  /** The owner uses it no more: closed with its last user, and its address with its last member. */
+  async release(owner: MemberOwner, member: PoolMember): Promise<void> {
+    const { address } = member
+    const held = this.#endpoints.get(address)
+    const entry = held?.members.get(keyOf(owner))
+    if (!held || !entry || entry.member !== member) return
+    entry.wanted.delete(owner)
+    if (entry.wanted.size > 0) {
+      this.#apply(held, entry)
       return
     }
-    this.#instances.delete(instance.address)
-    await instance.close()
+    held.members.delete(keyOf(owner))
+    entry.endProbe()
+    member.close()
+    if (held.members.size > 0) {
+      this.#merge(held)
+      return
+    }
+    this.#endpoints.delete(address)
+    held.endProbe?.()
+    await held.endpoint.close()
   }
 
   async close(): Promise<void> {
-    const all = [...this.#instances.values()]
-    this.#instances.clear()
-    await Promise.all(all.map(({ instance }) => instance.close()))
+    const all = [...this.#endpoints.values()]
+    this.#endpoints.clear()
+    await Promise.all(
+      all.map(({ endpoint, members, endProbe }) => {
+        endProbe?.()
+        for (const entry of members.values()) {
+          entry.endProbe()
+          entry.member.close()
+        }
+        return endpoint.close()
+      }),
+    )
   }
 
-  #entryOf(address: string, config: ModelConfig): { instance: Instance; limits: Map<Member, number> } {
-    let entry = this.#instances.get(address)
-    if (!entry) {
-      entry = { instance: this.#opened(address, config), limits: new Map() }
-      this.#instances.set(address, entry)
+  /** Opens the sockets of an address. */
+  protected connect(address: string, settings: EndpointSettings): Endpoint {
+    return new Endpoint(address, this.#clock, settings)
+  }
+
+  #opened(address: string, { connectMs, breaker, probe }: Wanted): EndpointEntry {
+    const held = {
+      endpoint: this.connect(address, { connectMs, breaker }),
+      members: new Map(),
+      endProbe: null,
     }
-    return entry
+    if (probe && probe.healthPath !== '') held.endpoint.health = 'unknown'
+    this.#endpoints.set(address, held)
+    return held
   }
 
-  #opened(address: string, config: ModelConfig): Instance {
-    const { failures, open_s } = config.breaker
-    const pool = connections(new URL(address).origin, {
+  #joined({ endpoint }: EndpointEntry, owner: MemberOwner, wanted: Wanted): MemberEntry {
+    const { model } = owner
+    const instance = endpoint.address
+    const member = new PoolMember(endpoint, this.#clock, wanted, (reason) => {
+      if (reason === null) this.#events.readmitted?.({ model, instance })
+      else this.#events.ejected?.({ model, instance, reason })
+    })
+    const endProbe = probed(member, wanted.probe)
+    return { member, wanted: new Map([[owner, wanted]]), inForce: wanted, endProbe }
+  }
+
+  /** Puts the settings of the member's last owner in force. */
+  #apply(held: EndpointEntry, entry: MemberEntry): void {
+    const { member } = entry
+    const wanted = [...entry.wanted.values()].at(-1)
+    if (wanted && wanted !== entry.inForce) {
+      const isSameProbe =
+        JSON.stringify(probeFacts(wanted.probe)) === JSON.stringify(probeFacts(entry.inForce.probe))
+      entry.inForce = wanted
+      member.set(wanted)
+      if (!isSameProbe) {
+        entry.endProbe()
+        // What is known of it holds until the new probe knows better.
+        const { probe } = member
+        entry.endProbe = probed(member, wanted.probe)
+        member.mark({ probe: wanted.probe === null ? 'ok' : probe })
+      }
+    }
+    this.#merge(held)
+  }
+
+  /** An address is as patient as the most patient of its members, and asked for its health as often as the most eager wants. */
+  #merge(held: EndpointEntry): void {
+    const all = [...held.members.values()].map(({ inForce }) => inForce)
+    const { endpoint } = held
+    endpoint.set({
+      connectMs: Math.max(...all.map(({ connectMs }) => connectMs)),
+      breaker: {
+        failures: Math.max(...all.map(({ breaker }) => breaker.failures)),
+        openMs: Math.min(...all.map(({ breaker }) => breaker.openMs)),
+      },
+    })
+    const isProbed = healthProbes(held).length > 0
+    if (isProbed && held.endProbe === null)
+      held.endProbe = watchEndpoint(endpoint, () => {
+        const probes = healthProbes(held)
+        return {
+          clock: this.#clock,
+          healthPath: probes[0]?.healthPath ?? '/health',
+          intervalMs: Math.min(...probes.map(({ intervalMs }) => intervalMs)),
+          timeoutMs: Math.max(...probes.map(({ timeoutMs }) => timeoutMs)),
+          failures: Math.max(...probes.map(({ failures }) => failures)),
+        }
+      })
+    else if (!isProbed && held.endProbe !== null) {
+      held.endProbe()
+      held.endProbe = null
+      endpoint.setHealth('ok')
+    }
+  }
+
+  #wantedBy(
+    { config, headers, healthPath, modelsPath, hasNames }: MemberOwner,
+    place: InstanceConfig,
+  ): Wanted {
+    const own = typeof place === 'string' ? null : place
+    const { interval_s, timeout_s, failures, model: isNamed } = config.health
+    const names = isNamed && hasNames ? new Set([config.model, ...config.reports_as]) : null
+    const isAsked = names !== null || healthPath === ''
+    return {
+      limit: own?.max_in_flight ?? config.max_in_flight,
+      weight: own?.weight ?? 1,
+      breaker: { failures: config.breaker.failures, openMs: config.breaker.open_s * 1000 },
       connectMs: config.connect_timeout_s * 1000,
-      maxReplyBytes: config.max_reply_bytes,
-    })
-    const settings = { clock: this.#clock, limit: 1, failures, openMs: open_s * 1000 }
-    return new Instance(address, pool, settings, (_instance, state) => {
-      if (state === 'open') this.#events.ejected?.({ instance: address, reason: 'its calls fail' })
-      if (state === 'closed') this.#events.readmitted?.({ instance: address })
-    })
+      probe:
+        interval_s === 0
+          ? null
+          : {
+              clock: this.#clock,
+              headers,
+              healthPath,
+              modelsPath: isAsked ? modelsPath : '',
+              names,
+              intervalMs: interval_s * 1000,
+              timeoutMs: timeout_s * 1000,
+              failures,
+            },
+    }
   }
 }
+
+const healthProbes = ({ members }: EndpointEntry): readonly ProbeSettings[] =>
+  [...members.values()].flatMap(({ inForce: { probe } }) => (probe && probe.healthPath !== '' ? [probe] : []))
+
+function probed(member: PoolMember, probe: ProbeSettings | null): () => void {
+  if (probe && probe.modelsPath !== '') return watchMember(member, probe)
+  member.probe = 'ok'
+  return () => {}
+}
+
+/** What differs where a probe has to begin anew. */
+const probeFacts = (probe: ProbeSettings | null): unknown =>
+  probe && { ...probe, clock: null, names: probe.names && [...probe.names] }
+
+/** A model whose servers are asked for something else, or with another key, is another one to them. */
+const keyOf = ({ model, config, headers }: MemberOwner): string =>
+  JSON.stringify([model, config.backend, config.model, config.reports_as, headers])

@@ -1,4 +1,4 @@
-import { isAlive, type Member } from './balance.ts'
+import type { PoolMember } from './pool-member.ts'
 
 /** An instance so many times slower than the quickest is asked only where no other would answer sooner. */
 const slowFactor = 2
@@ -14,20 +14,17 @@ const retryAfterLatencies = 10
  * answers before a place at a quick one is free and used, or when the line has stood for its whole latency.
  */
 export function worthwhile(
-  members: readonly Member[],
+  members: readonly PoolMember[],
   line: { readonly waiting: number; readonly stoodMs: number },
   now: number,
-): (member: Member) => boolean {
+): (member: PoolMember) => boolean {
   let best = Number.POSITIVE_INFINITY
-  for (const member of members) {
-    const { latencyMs } = member.instance
-    if (latencyMs > 0 && latencyMs < best && isAlive(member)) best = latencyMs
-  }
+  for (const { latencyMs, isAlive } of members)
+    if (latencyMs > 0 && latencyMs < best && isAlive) best = latencyMs
   if (best === Number.POSITIVE_INFINITY) return () => true
   const quick = Math.max(best * slowFactor, best + slowFromMs)
   let soonest: number | null = null
-  return ({ instance }) => {
-    const { latencyMs, inFlight, lastBegan } = instance
+  return ({ latencyMs, inFlight, lastBegan }) => {
     if (latencyMs <= quick || line.stoodMs >= latencyMs) return true
     soonest ??= best + (line.waiting + 1) / rateOf(members, quick)
     if (soonest >= latencyMs) return true
@@ -36,11 +33,9 @@ export function worthwhile(
 }
 
 /** Answers a millisecond of the quick members with all places taken. */
-function rateOf(members: readonly Member[], quick: number): number {
+function rateOf(members: readonly PoolMember[], quick: number): number {
   let rate = 0
-  for (const member of members) {
-    const { latencyMs, limit } = member.instance
-    if (latencyMs > 0 && latencyMs <= quick && isAlive(member)) rate += limit / latencyMs
-  }
+  for (const { latencyMs, limit, isAlive } of members)
+    if (latencyMs > 0 && latencyMs <= quick && isAlive) rate += limit / latencyMs
   return rate
 }

@@ -1,4 +1,4 @@
-import { type Dispatcher, Pool } from 'undici'
+import { buildConnector, type Dispatcher, Pool } from 'undici'
 import { Fault } from './fault.ts'
 import { afterTurn } from './turn.ts'
 
@@ -24,18 +24,32 @@ export interface Exchange {
   abort(fault: Fault): void
 }
 
-/** The connections to one address. The pool itself never times out: calls have their own deadlines. */
-export function connections(origin: string, options: { connectMs: number; maxReplyBytes: number }): Pool {
-  return new Pool(origin, {
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connectTimeout: options.connectMs,
-    maxResponseSize: options.maxReplyBytes,
-    pipelining: 1,
-  })
+/** The sockets of one address. */
+export interface Connections {
+  readonly pool: Pool
+  /** For connections that are opened from now on. */
+  setConnectMs(ms: number): void
 }
 
-const tooLong = 'UND_ERR_RES_EXCEEDED_MAX_SIZE'
+/** Opens connections as they are needed. The pool itself never times out: calls have their own deadlines. */
+export function openConnections(origin: string, connectMs: number): Connections {
+  let connector = buildConnector({ timeout: connectMs })
+  const pool = new Pool(origin, {
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: (options, callback) => connector(options, callback),
+    pipelining: 1,
+  })
+  return {
+    pool,
+    setConnectMs(ms) {
+      connector = buildConnector({ timeout: ms })
+    },
+  }
+}
+
+/** What a reply fails with that is longer than its model allows. */
+export const tooLong = (): Fault => new Fault('judge_rejected', 'the reply is larger than max_reply_bytes')
 
 const codeOf = (error: Error): string => {
   const { code } = error as NodeJS.ErrnoException
@@ -46,8 +60,8 @@ const codeOf = (error: Error): string => {
 export const faultOf = (error: Error): Fault => {
   if (error instanceof Fault) return error
   const code = codeOf(error)
-  if (code === tooLong) return new Fault('judge_rejected', 'the reply is larger than max_reply_bytes')
   return new Fault('judge_unreachable', `the connection failed: ${code}`, {
+    isConnection: true,
     isRefused: code === 'ECONNREFUSED',
   })
 }
@@ -60,8 +74,12 @@ let underWay = 0
 /** What is alone has nothing to be worked on together with. */
 const soon = (fn: () => void): void => (underWay === 0 ? fn() : afterTurn(fn))
 
-/** Sends a message and reads the whole reply. `basePath` goes before its path. */
-export function send(pool: Pool, message: HttpMessage, basePath = ''): Exchange {
+/** Sends a message and reads the whole reply, of at most `maxReplyBytes`. `basePath` goes before its path. */
+export function send(
+  pool: Pool,
+  message: HttpMessage,
+  { basePath = '', maxReplyBytes }: { readonly basePath?: string; readonly maxReplyBytes: number },
+): Exchange {
   let isUnderWay = false
   const over = () => {
     if (isUnderWay) underWay -= 1
@@ -76,6 +94,7 @@ export function send(pool: Pool, message: HttpMessage, basePath = ''): Exchange 
     let retryAfter = ''
     let first: Buffer | null = null
     let rest: Buffer[] | null = null
+    let bytes = 0
     const handler: Dispatcher.DispatchHandler = {
       onRequestStart(started) {
         controller = started
@@ -86,7 +105,12 @@ export function send(pool: Pool, message: HttpMessage, basePath = ''): Exchange 
         status = statusCode
         retryAfter = header(headers['retry-after'])
       },
-      onResponseData(_controller, chunk) {
+      onResponseData(controller, chunk) {
+        bytes += chunk.length
+        if (bytes > maxReplyBytes) {
+          controller.abort(tooLong())
+          return
+        }
         if (!first) first = chunk
         else if (rest) rest.push(chunk)
         else rest = [first, chunk]

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts'
 import { GatewayError } from '../errors.ts'
 import { Fault } from '../models/fault.ts'
 import { isObject, readJson } from '../models/reply.ts'
-import { connections, send } from '../models/transport.ts'
+import { openConnections, send } from '../models/transport.ts'
 import { connectionTrouble } from '../system-error.ts'
 
 const patienceMs = 10_000
@@ -32,9 +32,12 @@ async function modelsAt(
   clock: Clock,
 ): Promise<readonly string[]> {
   const { origin, pathname } = new URL(address)
-  const pool = connections(origin, { connectMs: patienceMs, maxReplyBytes: longestList })
+  const { pool } = openConnections(origin, patienceMs)
   const message = { method: 'GET', path: '/v1/models', headers: { ...headers }, body: null } as const
-  const exchange = send(pool, message, pathname === '/' ? '' : pathname)
+  const exchange = send(pool, message, {
+    basePath: pathname === '/' ? '' : pathname,
+    maxReplyBytes: longestList,
+  })
   const cancel = clock.after(patienceMs, () =>
     exchange.abort(new Fault('judge_timeout', `no answer within ${patienceMs / 1000} s`)),
   )

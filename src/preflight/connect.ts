@@ -8,7 +8,7 @@ import { Fault } from '../models/fault.ts'
 import { readAddresses } from '../models/instances-file.ts'
 import type { ModelConfig } from '../models/model-config.ts'
 import { isObject } from '../models/reply.ts'
-import { connections, send } from '../models/transport.ts'
+import { openConnections, send } from '../models/transport.ts'
 import { hideSecrets } from '../secrets.ts'
 import { connectionTrouble, reasonOf } from '../system-error.ts'
 
@@ -83,13 +83,14 @@ async function troubleOf(
   const headers: Record<string, string> = key ? { authorization: `Bearer ${key}` } : {}
   const { origin, pathname } = new URL(url)
   const seconds = config.health.timeout_s
-  const pool = connections(origin, {
-    connectMs: config.connect_timeout_s * 1000,
-    maxReplyBytes: config.max_reply_bytes,
-  })
+  const { pool } = openConnections(origin, config.connect_timeout_s * 1000)
   // As a question goes: the same connections, and all of both requests within the time of one probe.
   const get = (path: string) =>
-    send(pool, { method: 'GET', path, headers, body: null }, pathname.replace(/\/+$/, ''))
+    send(
+      pool,
+      { method: 'GET', path, headers, body: null },
+      { basePath: pathname.replace(/\/+$/, ''), maxReplyBytes: config.max_reply_bytes },
+    )
   let late = () => {}
   const cancel = clock.after(seconds * 1000, () => late())
   const asked = async (path: string) => {

@@ -75,8 +75,9 @@ t.test('check --connect asks each server and names model, address and reason (M4
 t.test(
   'the log says once which server is gone and which model has none, and when it is back (M41)',
   async (t) => {
-    const lines: { readonly level: string; readonly fields: object }[] = []
-    const writer = (level: string) => (fields: object) => void lines.push({ level, fields })
+    const lines: { readonly level: string; readonly fields: object; readonly message: string }[] = []
+    const writer = (level: string) => (fields: object, message: string) =>
+      void lines.push({ level, fields, message })
     let log: Log | null = null
     const clock = fakeClock()
     const instances = ['http://a', 'http://b'].map((address) => ({ address, state: 'ready' }))
@@ -89,12 +90,12 @@ t.test(
       clock,
     )
     const out = (instance: string) => {
-      events.models?.ejected?.({ instance, reason: 'its health probe fails' })
+      events.models?.ejected?.({ model: 'judge', instance, reason: 'its health probe fails' })
       for (const one of instances) if (one.address === instance) one.state = 'ejected'
     }
     const back = (instance: string) => {
       for (const one of instances) if (one.address === instance) one.state = 'ready'
-      events.models?.readmitted?.({ instance })
+      events.models?.readmitted?.({ model: 'judge', instance })
     }
     back('http://a')
     out('http://a')
@@ -102,10 +103,10 @@ t.test(
     t.equal(lines.length, 0, 'before it listens there is no log')
     log = { warn: writer('warn'), info: writer('info') } as unknown as Log
     clock.advance(1000)
-    t.match(lines, [{ level: 'warn', fields: { instance: 'http://a', models: ['judge'], reason: /health/ } }])
-    t.notOk('without_server' in (lines[0]?.fields ?? {}))
+    t.match(lines, [{ level: 'warn', fields: { instance: 'http://a', model: 'judge', reason: /health/ } }])
+    t.match(lines[0], { message: /others of its model/ })
     out('http://b')
-    t.match(lines[1], { level: 'warn', fields: { instance: 'http://b', without_server: ['judge'] } })
+    t.match(lines[1], { level: 'warn', fields: { instance: 'http://b' }, message: /has no other/ })
     for (let i = 0; i < 1000; i++) {
       back('http://b')
       out('http://b')

@@ -1,8 +1,7 @@
 import t from 'tap'
 import { systemClock } from '../../src/clock.ts'
 import { Affinity } from '../../src/models/affinity.ts'
-import { Member } from '../../src/models/balance.ts'
-import type { Instance } from '../../src/models/instance.ts'
+import type { PoolMember } from '../../src/models/pool-member.ts'
 import { fakeClock } from '../support/clock.ts'
 import { configOf, judge, question, until } from '../support/models.ts'
 import { completion, json, type Script } from '../support/scripted-server.ts'
@@ -32,22 +31,25 @@ t.test('questions under way are spread evenly, or by weight', async (t) => {
   await Promise.all([...asked, ...more])
 })
 
-t.test('two models at one address share its places', async (t) => {
+t.test('each model at an address has places of its own', async (t) => {
   const { models, server } = await judge(t, [() => undefined], { max_in_flight: 1 })
   const config = configOf([server.url], { max_in_flight: 1 })
   const both = models.next({
     judge: config,
     other: configOf([server.url], { max_in_flight: 1, model: 'n' }),
   })
+  server.served = ['m', 'n']
   t.teardown(() => both.close())
   const gone = new AbortController()
-  const asked = ['judge', 'other'].map((model) =>
-    both.ask({ ...question('q', systemClock.now() + 60_000), model, signal: gone.signal }).catch(() => null),
+  const asked = ['judge', 'other', 'judge'].map((model, at) =>
+    both
+      .ask({ ...question(`q${at}`, systemClock.now() + 60_000), model, signal: gone.signal })
+      .catch(() => null),
   )
-  await until(() => server.seen.length === 1)
+  await until(() => server.seen.length === 2)
   t.match(both.snapshot(), [
-    { waiting: 0, instances: [{ inFlight: 1 }] },
     { waiting: 1, instances: [{ inFlight: 1 }] },
+    { waiting: 0, instances: [{ inFlight: 1 }] },
   ])
   gone.abort()
   await Promise.all(asked)
@@ -116,11 +118,11 @@ t.test('the home of a beginning stays when another instance goes', async (t) => 
 })
 
 t.test('a member of more weight is home to more beginnings', async (t) => {
-  const at = (address: string, weight: number) => new Member({ address } as Instance, weight)
+  const at = (address: string, weight: number) => ({ address, weight }) as PoolMember
   const members = [at('http://a', 4), at('http://b', 1), at('http://c', 1)]
   const affinity = new Affinity()
   const homes = Array.from({ length: 600 }, (_, i) => affinity.orderOf(`prompt ${i}`, members)[0])
-  const count = (member?: Member) => homes.filter((home) => home === member).length
+  const count = (member?: PoolMember) => homes.filter((home) => home === member).length
   t.ok(count(members[0]) > 350 && count(members[0]) < 450, `${count(members[0])} of 600`)
   t.ok(count(members[1]) > 60 && count(members[2]) > 60)
 })

@@ -1,7 +1,9 @@
 import t from 'tap'
+import { systemClock } from '../../src/clock.ts'
+import { openModels } from '../../src/models/open-models.ts'
 import { fakeClock } from '../support/clock.ts'
-import { failureOf, judge, until } from '../support/models.ts'
-import { completion, json, type Script } from '../support/scripted-server.ts'
+import { configOf, failureOf, judge, question, until } from '../support/models.ts'
+import { completion, json, type Script, scriptedServer } from '../support/scripted-server.ts'
 
 const yes: Script = (seen) => completion(seen, 'Yes')
 const broken: Script = (_seen, response) => json(response, {}, 500)
@@ -34,7 +36,7 @@ t.test('an instance that fails again and again is left alone, then tried with on
   await ask('well again')
   t.equal(server.seen.length, 5)
   t.equal(models.snapshot()[0]?.instances[0]?.state, 'ready')
-  t.strictSame(told, ['its calls fail', 'its calls fail', 'back'])
+  t.strictSame(told, ['its calls fail', 'back'])
   for (let i = 0; i < 6; i += 1) {
     server.script = broken
     for (const at of [1, 2]) await ask(`failure ${at} of three in a row, ${i}`)
@@ -163,11 +165,56 @@ t.test(
     Object.defineProperty(server, 'healthy', { value: true })
     t.match(await failureOf(ask('q')), { kind: 'judge_unreachable' })
     t.strictSame(told, ['its calls fail'])
-    const lost = clock.now()
-    while (models.snapshot()[0]?.instances[0]?.state !== 'ready') await pass(250)
-    t.ok(clock.now() - lost < 60_000, 'before its breaker lets a question through')
     await models.removeInstance('judge', server.url)
     await pass(10_000)
     t.equal(clock.pending, 0, 'no timer is left of it')
   },
 )
+
+t.test('good probes do not close the breaker of a server that fails its questions (M27)', async (t) => {
+  const clock = fakeClock()
+  const { ask, models, server } = await judge(
+    t,
+    [broken],
+    {
+      health: { interval_s: 1 },
+      breaker: { failures: 2, open_s: 4 },
+      retry: { max: 0 },
+      wait_for_instance_s: 0,
+    },
+    { clock },
+  )
+  const asked = async (seconds: number) => {
+    for (let at = 0; at < seconds * 4; at += 1) {
+      await failureOf(ask(`${clock.now()}`))
+      clock.advance(250)
+      for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate)
+    }
+  }
+  await asked(30)
+  // Two to open it; one trial each after 4, 8 and 16 s.
+  t.equal(server.seen.length, 5)
+  t.equal(models.snapshot()[0]?.instances[0]?.state, 'ejected')
+})
+
+t.test("one model's bad key keeps no other model from the server (M23)", async (t) => {
+  const server = await scriptedServer((seen, response) =>
+    seen.headers.authorization === 'Bearer good' ? completion(seen, 'Yes') : json(response, {}, 401),
+  )
+  t.teardown(() => server.kill())
+  server.key = 'Bearer good'
+  const config = (key: string) => configOf([server.url], { api_key_env: key, health: { interval_s: 0.05 } })
+  const models = openModels(
+    { judge: config('GOOD'), other: config('EXPIRED') },
+    { clock: systemClock, env: { GOOD: 'good', EXPIRED: 'expired' } },
+  )
+  t.teardown(() => models.close())
+  const stateOf = (at: number) => models.snapshot()[at]?.instances[0]?.state
+  await until(() => stateOf(0) === 'ready' && stateOf(1) === 'ejected')
+  for (let i = 0; i < 50; i += 1) {
+    t.match(await models.ask(question(`q${i}`, systemClock.now() + 10_000)), { answer: { text: 'Yes' } })
+    await failureOf(models.ask({ ...question(`q${i}`, systemClock.now() + 20), model: 'other' }))
+  }
+  t.equal(stateOf(0), 'ready')
+  t.equal(stateOf(1), 'ejected')
+})

@@ -1,9 +1,8 @@
 import t from 'tap'
-import { Member } from '../../src/models/balance.ts'
 import { Hedge } from '../../src/models/hedge.ts'
-import type { Instance } from '../../src/models/instance.ts'
 import type { AskRequest } from '../../src/models/models.ts'
 import { openModels } from '../../src/models/open-models.ts'
+import type { PoolMember } from '../../src/models/pool-member.ts'
 import { worthwhile } from '../../src/models/slowness.ts'
 import { fakeClock } from '../support/clock.ts'
 import { configOf, judge, probesOff, question, until } from '../support/models.ts'
@@ -82,7 +81,7 @@ t.test(
     let hasLine = false
     const hedge = new Hedge(clock, { share: 0.05, quantile: 0.95, hasLine: () => hasLine })
     t.equal(hedge.lateAfterMs, null)
-    const at = (latencyMs: number) => ({ latencyMs }) as Instance
+    const at = (latencyMs: number) => ({ latencyMs }) as PoolMember
     const late: number[] = []
     const begin = (calls: number, latencyMs: number) =>
       Array.from({ length: calls }, () => {
@@ -121,7 +120,7 @@ t.test(
     const late: string[] = []
     const begin = (calls: number, name: string, latencyMs: number) => {
       for (let i = 0; i < calls; i += 1)
-        hedge.track({ latencyMs } as Instance, clock.now(), () => late.push(name))
+        hedge.track({ latencyMs } as PoolMember, clock.now(), () => late.push(name))
     }
     begin(60, 'quick', 50)
     begin(10, 'slow', 500)
@@ -217,7 +216,7 @@ t.test('a second call that is not made is paid back, once', async (t) => {
   const hedge = new Hedge(clock, { share: 0.5, quantile: 0.95, hasLine: () => false })
   for (let ms = 1; ms <= 100; ms += 1) hedge.observe(ms)
   for (let i = 0; i < 10; i += 1) hedge.earn()
-  const begin = (late: () => void) => hedge.track({ latencyMs: 5 } as Instance, clock.now(), late)
+  const begin = (late: () => void) => hedge.track({ latencyMs: 5 } as PoolMember, clock.now(), late)
   for (let i = 0; i < 20; i += 1) begin(() => hedge.refund())
   clock.advance(10_000)
   const made: number[] = []
@@ -227,10 +226,8 @@ t.test('a second call that is not made is paid back, once', async (t) => {
   hedge.end()
 })
 
-const member = (latencyMs: number, more: object = {}): Member => {
-  const instance = { latencyMs, limit: 10, inFlight: 1, lastBegan: 0, alive: true, ...more }
-  return new Member(instance as unknown as Instance, 1)
-}
+const member = (latencyMs: number, more: object = {}): PoolMember =>
+  ({ latencyMs, limit: 10, inFlight: 1, lastBegan: 0, isAlive: true, ...more }) as PoolMember
 
 const line = (waiting: number, stoodMs = 0) => ({ waiting, stoodMs })
 
@@ -254,7 +251,7 @@ t.test('what is not known, not much slower or alone is always worth asking', asy
   const jittery = member(90)
   t.ok(worthwhile([member(2), jittery], line(0), 0)(jittery), 'below 100 ms a difference is chance')
   const alone = member(1000)
-  t.ok(worthwhile([member(200, { alive: false }), alone], line(0), 0)(alone))
+  t.ok(worthwhile([member(200, { isAlive: false }), alone], line(0), 0)(alone))
 })
 
 t.test('an instance that was slow is tried again after a while', async (t) => {

@@ -94,7 +94,7 @@ t.test('an instance comes and goes while questions run, and none is lost', async
   const draining = models.drainInstance('judge', `${two.url}/`)
   t.strictSame(
     models.snapshot()[0]?.instances.map(({ state }) => state),
-    ['draining', 'draining', 'ready'],
+    ['draining', 'draining', 'joining'],
   )
   const seen = one.seen.length + two.seen.length
   for (let i = 0; i < 10; i += 1) t.equal((await ask(`r${i}`)).instance, added.url)
@@ -225,6 +225,7 @@ t.test('a model leaves an instance although another model keeps it busy', async 
     judge: configOf([server.url]),
     other: configOf([server.url], { model: 'n' }),
   })
+  server.served = ['m', 'n']
   const other = both.ask({ ...question('q', systemClock.now() + 60_000), model: 'other' })
   await server.saw(1)
   await both.removeInstance('judge', server.url)

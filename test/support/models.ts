@@ -33,6 +33,10 @@ export async function judge(
     await models.close()
     await Promise.all(servers.map((server) => server.kill()))
   })
+  // Questions wait for an instance's first probe.
+  await until(() =>
+    models.snapshot().every(({ instances }) => instances.every(({ state }) => state !== 'joining')),
+  )
   const clock = options.clock ?? systemClock
   const ask: Asker = (input, request = {}) =>
     models.ask({ ...question(input, clock.now() + 60_000), ...request } as AskRequest<'generate'>)

@@ -22,6 +22,8 @@ export interface ScriptedServer {
   /** Names that /v1/models lists. */
   served: string[]
   healthy: boolean
+  /** What /v1/models wants in `authorization`; '': nothing. */
+  key: string
   /** Resolves when it has seen so many requests in all. */
   saw(count: number): Promise<void>
   /** Drops every connection and listens no more. */
@@ -36,8 +38,10 @@ export async function scriptedServer(script: Script, served: string[] = ['m']): 
   const watchers = new Set<() => void>()
   const server = createServer((request, response) => {
     if (request.url?.endsWith('/health')) return void response.writeHead(self.healthy ? 200 : 500).end()
-    if (request.url?.endsWith('/v1/models') && request.method === 'GET')
+    if (request.url?.endsWith('/v1/models') && request.method === 'GET') {
+      if (self.key !== '' && request.headers.authorization !== self.key) return json(response, {}, 401)
       return void json(response, { object: 'list', data: self.served.map((id) => ({ id, object: 'model' })) })
+    }
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', async () => {
@@ -73,6 +77,7 @@ export async function scriptedServer(script: Script, served: string[] = ['m']): 
     script,
     served,
     healthy: true,
+    key: '',
     saw(count) {
       return new Promise((resolve) => {
         const check = () => {

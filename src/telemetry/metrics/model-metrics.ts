@@ -22,8 +22,11 @@ export function modelMetrics(make: Instruments): ModelEvents {
     'model',
   ])
   const hedges = make.counter('hedges_total', 'Second calls for late answers.', ['model'])
-  const ejections = make.counter('ejections_total', 'Instances that were taken out.', ['instance'])
-  const returns = make.counter('readmissions_total', 'Instances that were taken back.', ['instance'])
+  const ejections = make.counter('ejections_total', 'Instances that were taken out.', ['model', 'instance'])
+  const returns = make.counter('readmissions_total', 'Instances that were taken back.', [
+    'model',
+    'instance',
+  ])
   const refusals = make.counter(
     'instances_refused_total',
     'Addresses of an instances_file that are not within allow.',
@@ -43,20 +46,21 @@ export function modelMetrics(make: Instruments): ModelEvents {
     retried: ({ model, kind }) => retries(1, model, kind),
     retryDenied: ({ model }) => denied(1, model),
     hedged: ({ model }) => hedges(1, model),
-    ejected: ({ instance }) => ejections(1, instance),
-    readmitted: ({ instance }) => returns(1, instance),
+    ejected: ({ model, instance }) => ejections(1, model, instance),
+    readmitted: ({ model, instance }) => returns(1, model, instance),
     refused: ({ model }) => refusals(1, model),
     switched: ({ model, state }) => switches(1, model, state),
   }
 }
 
 const states = Object.keys({
+  joining: true,
   ready: true,
   trial: true,
   ejected: true,
   draining: true,
   'other-model': true,
-  suspect: true,
+  'fails-canary': true,
   asleep: true,
 } satisfies Record<InstanceState, true>)
 
@@ -68,11 +72,11 @@ export function exposePools(make: Instruments, models: () => readonly ModelSnaps
   make.read(
     'gauge',
     'upstream_in_flight',
-    'Calls under way at an instance, of all models there.',
+    'Calls of a model under way at an instance.',
     ['model', 'instance'],
     () => ofInstances(models(), ({ inFlight }) => inFlight),
   )
-  make.read('gauge', 'upstream_limit', 'Calls that an instance may have.', ['model', 'instance'], () =>
+  make.read('gauge', 'upstream_limit', 'Calls of a model that an instance may have.', ['model', 'instance'], () =>
     ofInstances(models(), ({ limit }) => limit),
   )
   make.read('gauge', 'instances', 'Instances by state.', ['model', 'state'], () =>

@@ -1,0 +1,71 @@
+import type { Pool } from 'undici'
+import type { Clock } from '../clock.ts'
+import { Breaker, type BreakerSettings } from './breaker.ts'
+import type { PoolMember } from './pool-member.ts'
+import { type Connections, openConnections } from './transport.ts'
+
+/** What the members at one address want of its sockets. */
+export interface EndpointSettings {
+  readonly connectMs: number
+  readonly breaker: BreakerSettings
+}
+
+/**
+ * One address (scheme, host, port, path): its sockets, the breaker of the connection, and what its /health says. What is true
+ * of a model there, such as a key that it refuses, belongs to the PoolMember.
+ */
+export class Endpoint {
+  /** As configured, without a slash at its end. */
+  readonly address: string
+  /** What of the address comes before every path. */
+  readonly basePath: string
+  /** Opens when connections fail, whichever model asked. */
+  readonly breaker: Breaker
+  readonly members = new Set<PoolMember>()
+  /** Calls of all models. */
+  inFlight = 0
+  /** As its /health says; `unknown`: not asked yet. */
+  health: 'unknown' | 'ok' | 'failing' = 'ok'
+  readonly #connections: Connections
+
+  constructor(address: string, clock: Clock, settings: EndpointSettings, connections = openConnections) {
+    this.address = address
+    const { origin, pathname } = new URL(address)
+    this.basePath = pathname === '/' ? '' : pathname
+    this.#connections = connections(origin, settings.connectMs)
+    this.breaker = new Breaker(clock, settings.breaker, () => this.tell())
+  }
+
+  get connections(): Pool {
+    return this.#connections.pool
+  }
+
+  /** Takes other settings; its sockets stay. */
+  set(settings: EndpointSettings): void {
+    this.breaker.settings = settings.breaker
+    this.#connections.setConnectMs(settings.connectMs)
+  }
+
+  /** Whether one of its models has given its GPU memory back: only /v1/models may be asked then. */
+  get isAsleep(): boolean {
+    for (const { asleep } of this.members) if (asleep) return true
+    return false
+  }
+
+  setHealth(health: 'ok' | 'failing'): void {
+    if (this.health === health) return
+    this.health = health
+    this.tell()
+  }
+
+  /** Tells its members that its own state has changed. */
+  tell(): void {
+    for (const member of this.members) member.tell()
+  }
+
+  /** Closes its sockets, with the calls on them. */
+  async close(): Promise<void> {
+    this.breaker.end()
+    await this.connections.destroy()
+  }
+}
