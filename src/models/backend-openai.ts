@@ -45,6 +45,7 @@ export function openaiBackend(config: ModelConfig): Backend {
     healthPath: '',
     modelsPath: '/v1/models',
     namesModels: false,
+    tokenCounters: [],
     memory: null,
     scoresLabels: null,
     tokens: null,

@@ -42,6 +42,8 @@ export interface Backend {
   readonly healthPath: string
   /** Where a GET with credentials lists the served models. */
   readonly modelsPath: string
+  /** Metrics at /metrics that grow with every token read or written; empty: it has none. */
+  readonly tokenCounters: readonly string[]
   /** Whether that list names the model that is asked for. */
   readonly namesModels: boolean
   /** A reply of this model, as an object; throws Fault for another's. null: it has no /generative_scoring. */

@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts'
 import type { Stop } from './abort.ts'
 import type { ModelEvents } from './events.ts'
 import { abandoned, Fault } from './fault.ts'
+import type { InstancePool } from './pool.ts'
 import type { PoolMember } from './pool-member.ts'
 import { beginCall, tokenFacts, traced } from './traced-call.ts'
 import { send } from './transport.ts'
@@ -9,9 +10,19 @@ import type { Reading, Work } from './work.ts'
 
 const noTokens = { prompt: 0, completion: 0 }
 
+const hung = (): Fault =>
+  new Fault('judge_timeout', 'the server makes no progress', { blame: false, isHang: true })
+
 /** One call to an instance whose place is taken; gives the place back. Rejects with Fault. */
 export async function call<T>(
-  to: { model: string; clock: Clock; events: ModelEvents; timeoutMs: number; maxReplyBytes: number },
+  to: {
+    readonly model: string
+    readonly clock: Clock
+    readonly events: ModelEvents
+    readonly pool: InstancePool
+    readonly timeoutMs: number
+    readonly maxReplyBytes: number
+  },
   member: PoolMember,
   work: Work<T>,
   stop: Stop,
@@ -20,6 +31,7 @@ export async function call<T>(
   const { ask } = work
   const { address, endpoint } = member
   const started = clock.now()
+  member.lastAsk = ask
   events.callStarted?.({ model, instance: address, ask })
   const span = beginCall(work.trace, model, address, ask)
   const message = traced(work.message, span?.trace ?? work.trace)
@@ -31,6 +43,7 @@ export async function call<T>(
     exchange.abort(new Fault('judge_timeout', `no answer within ${to.timeoutMs / 1000} s`)),
   )
   const off = stop.on(() => exchange.abort(abandoned()))
+  const untrack = to.pool.whenHung(member, () => exchange.abort(hung()))
   let tokens = noTokens
   let outcome: 'ok' | 'abandoned' | Fault['kind'] = 'ok'
   try {
@@ -47,6 +60,7 @@ export async function call<T>(
   } finally {
     cancelTimer()
     off()
+    untrack()
     member.end()
     span?.end(outcome === 'ok' ? null : outcome, tokenFacts(tokens))
     events.callEnded?.({ model, instance: address, ask, ms: clock.now() - started, outcome, tokens })

@@ -78,9 +78,12 @@ export async function dispatch<T>(to: Dispatcher, work: Work<T>, stop: Stop): Pr
       if (!(error instanceof Fault)) throw error
       fault = error
     }
+    // A server that hangs costs its questions none of their further calls.
+    const isPaid = fault.isHang
+    if (isPaid) retries -= 1
     const isOver = tried.size === 0 || fault.remedy === 'give-up' || stop.aborted || retries >= to.maxRetries
     if (isOver) throw new Undone(fault, attempts)
-    if (!budget.spend()) {
+    if (!isPaid && !budget.spend()) {
       events.retryDenied?.({ model })
       throw new Undone(fault, attempts)
     }

@@ -17,6 +17,8 @@ export class Fault extends Error {
   readonly isConnection: boolean
   /** Nothing listens at the address. */
   readonly isRefused: boolean
+  /** The server hangs: the call was given up to be made elsewhere. */
+  readonly isHang: boolean
 
   constructor(
     kind: FailureKind,
@@ -28,6 +30,7 @@ export class Fault extends Error {
       isAboutContent?: boolean
       isConnection?: boolean
       isRefused?: boolean
+      isHang?: boolean
     } = {},
   ) {
     super(detail)
@@ -37,6 +40,7 @@ export class Fault extends Error {
     this.waitMs = options.waitMs ?? 0
     this.isAboutContent = options.isAboutContent ?? false
     this.isConnection = options.isConnection ?? false
+    this.isHang = options.isHang ?? false
     this.isRefused = options.isRefused ?? false
   }
 }

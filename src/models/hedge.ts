@@ -1,8 +1,7 @@
 import type { Clock } from '../clock.ts'
+import { LatencyWindow } from './latency-window.ts'
 import type { PoolMember } from './pool-member.ts'
 
-const windowSize = 256
-const leastSamples = 20
 const mostSaved = 100
 
 /** An answer so many times later than late is asked for again even while other questions wait in line. */
@@ -35,14 +34,11 @@ export class Hedge {
   readonly #quantile: number
   readonly #hasLine: () => boolean
   readonly #tracked = new Set<Tracked>()
-  readonly #window: number[] = []
-  #next = 0
+  readonly #latencies = new LatencyWindow()
   #purse = 0
   #keptForVeryLate = 0
   #keptForEnd = 0
   #lastLine = Number.NEGATIVE_INFINITY
-  #sorted: readonly number[] = []
-  #unseen = 0
   #cancelTimer: (() => void) | null = null
 
   /** `share`: second calls per question; `quantile`: the share of answers that come in time; `hasLine`: others wait. */
@@ -80,30 +76,16 @@ export class Hedge {
 
   /** Counts an answer that took so long. */
   observe(ms: number): void {
-    this.#window[this.#next] = ms
-    this.#next = (this.#next + 1) % windowSize
-    this.#unseen += 1
+    this.#latencies.observe(ms)
   }
 
   /** Milliseconds after which an answer is late; null: too few came to tell. */
   get lateAfterMs(): number | null {
-    return this.#latency(this.#quantile)
+    return this.#latencies.quantile(this.#quantile)
   }
 
   end(): void {
     this.#cancelTimer?.()
-  }
-
-  /** What this share of the latest answers took at most; null: too few came to tell. */
-  #latency(share: number): number | null {
-    if (this.#window.length < leastSamples) return null
-    // Sorting for every answer would cost more than the estimate is worth.
-    if (this.#sorted.length === 0 || this.#unseen >= 16) {
-      this.#sorted = this.#window.toSorted((a, b) => a - b)
-      this.#unseen = 0
-    }
-    const at = Math.min(this.#sorted.length - 1, Math.floor(this.#sorted.length * share))
-    return this.#sorted[at] ?? null
   }
 
   #look(): void {
@@ -152,8 +134,8 @@ export class Hedge {
     const left = this.#tracked.size
     const kept = Math.min(keptForVeryLate, left / 2)
     const share = 1 - Math.max(this.#purse - kept, 0) / (2 * left)
-    const late = this.#latency(Math.min(Math.max(share, soonestAtEnd), this.#quantile)) ?? 0
-    const typical = this.#latency(0.5) ?? 0
+    const late = this.#latencies.quantile(Math.min(Math.max(share, soonestAtEnd), this.#quantile)) ?? 0
+    const typical = this.#latencies.quantile(0.5) ?? 0
     return { kept, limit: ({ latencyMs }) => (latencyMs > slowFactor * typical ? 0 : late) }
   }
 }

@@ -18,9 +18,8 @@ export class Membership {
     this.#model = model
     this.#registry = registry
     const { config, parts } = model
-    const { healthPath, modelsPath, namesModels: hasNames } = parts.backend
-    const { headers, dispatcher } = parts
-    this.#owner = { model: dispatcher.model, config, headers, healthPath, modelsPath, hasNames }
+    const { headers, dispatcher, backend } = parts
+    this.#owner = { model: dispatcher.model, config, headers, backend }
     for (const place of config.instances) this.#join(place)
     for (const [address, { place, file }] of before === undefined ? [] : before.#added) {
       const isKept = file === undefined || file === config.instances_file

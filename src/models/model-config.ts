@@ -124,6 +124,11 @@ export const modelConfig = z.strictObject({
       /** Between probes of one instance; 0: no probes. */
       interval_s: z.number().min(0).max(3600).default(10),
       timeout_s: seconds.default(5),
+      /**
+       * An instance with calls open that finishes none for so long, or for three times its 99th percentile if that is longer, is
+       * asked for one token; if it does not answer either, its calls go elsewhere. 0: never.
+       */
+      stalled_after_s: z.number().min(0).max(86_400).default(10),
       /** Failed probes in a row that eject an instance. */
       failures: z.int().min(1).default(2),
       /** Whether a probe also asks for the names of the served models. */

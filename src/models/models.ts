@@ -87,7 +87,7 @@ export class AskError extends Error {
 
 /**
  * `joining`: no probe has seen it yet. `trial`: it failed, and one question tries it again. `other-model`: it answers, but
- * serves something else. `fails-canary`: it answers known questions wrongly.
+ * serves something else. `fails-canary`: it answers known questions wrongly. `suspect`: it takes questions and answers none.
  */
 export type InstanceState =
   | 'joining'
@@ -97,6 +97,7 @@ export type InstanceState =
   | 'draining'
   | 'other-model'
   | 'fails-canary'
+  | 'suspect'
   | 'asleep'
 
 /** One instance in one model's pool. Counters are of this model there, since it joined. */

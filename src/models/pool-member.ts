@@ -1,7 +1,9 @@
 import type { Clock } from '../clock.ts'
+import type { AskName } from '../contract/index.ts'
 import { Breaker, type BreakerSettings } from './breaker.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { Fault } from './fault.ts'
+import { LatencyWindow } from './latency-window.ts'
 import type { InstanceState } from './models.ts'
 
 /** What a config says of one model at one address. */
@@ -28,12 +30,21 @@ export class PoolMember {
   lastBegan = Number.NEGATIVE_INFINITY
   /** Moving average of its good calls, milliseconds; 0: none yet. */
   latencyMs = 0
+  /** Of its good calls. */
+  readonly latencies = new LatencyWindow()
+  /** When a call came back last, or the first of those under way began, on the clock. */
+  progressAt = Number.NEGATIVE_INFINITY
+  lastAsk: AskName = 'generate'
+  /** Called at the beginning of a call where none was under way. */
+  onBegin: (() => void) | null = null
   /** Set by the prober, as the server's list of models says; `unknown`: not asked yet. */
   probe: 'unknown' | 'ok' | 'failing' | 'other-model' = 'ok'
   /** Set by operators: takes no further questions, and goes when its last call has come back. */
   draining = false
   /** Set by the canary: why its answers are not trusted. */
   failsCanary: string | null = null
+  /** Set by the watch of its progress: it takes questions and answers none. */
+  suspect = false
   /** Set by the owner of the GPU memory: it is given back, or may be. */
   asleep = false
   /** Asked by Retry-After to be left alone for a while. */
@@ -87,6 +98,7 @@ export class PoolMember {
     if (this.asleep) return 'asleep'
     if (this.probe === 'other-model') return 'other-model'
     if (this.failsCanary !== null) return 'fails-canary'
+    if (this.suspect) return 'suspect'
     if (this.#brokenBecause() !== null) {
       const isTrial = this.breaker.state !== 'open' && this.endpoint.breaker.state !== 'open'
       return isTrial && this.#isProbedWell() ? 'trial' : 'ejected'
@@ -96,7 +108,13 @@ export class PoolMember {
 
   /** May take questions, if it works and has a place. */
   get isOpen(): boolean {
-    return !this.draining && !this.asleep && this.probe !== 'other-model' && this.failsCanary === null
+    return (
+      !this.draining &&
+      !this.asleep &&
+      !this.suspect &&
+      this.probe !== 'other-model' &&
+      this.failsCanary === null
+    )
   }
 
   /** May take questions and is believed to work. */
@@ -130,6 +148,9 @@ export class PoolMember {
     this.endpoint.inFlight += 1
     this.calls += 1
     this.lastBegan = this.#clock.now()
+    if (this.inFlight > 1) return
+    this.progressAt = this.lastBegan
+    this.onBegin?.()
   }
 
   end(): void {
@@ -146,6 +167,11 @@ export class PoolMember {
     this.end()
   }
 
+  /** Something of what was asked there came back. */
+  progressed(): void {
+    this.progressAt = this.#clock.now()
+  }
+
   succeeded(ms: number): void {
     this.#observe(ms)
     this.answered()
@@ -153,6 +179,7 @@ export class PoolMember {
 
   /** It began to reply; nothing is known of how long its answers take. */
   answered(): void {
+    this.progressed()
     this.breaker.succeeded()
     this.endpoint.breaker.succeeded()
   }
@@ -166,13 +193,16 @@ export class PoolMember {
   failed(fault: Fault): void {
     this.errors += 1
     if (fault.waitMs > 0) this.rest(fault.waitMs)
-    if (fault.kind === 'cancelled') return
+    if (fault.kind === 'cancelled' || fault.isHang) return
     if (fault.isConnection) {
       this.endpoint.breaker.failed(fault.isRefused)
       return
     }
     // It answered, if not to our liking; a call without an answer says nothing of the connection.
-    if (fault.kind !== 'judge_timeout') this.endpoint.breaker.succeeded()
+    if (fault.kind !== 'judge_timeout') {
+      this.progressed()
+      this.endpoint.breaker.succeeded()
+    }
     if (fault.blame) this.breaker.failed()
     else this.breaker.succeeded()
   }
@@ -191,7 +221,9 @@ export class PoolMember {
   }
 
   /** Sets conditions, each of which one owner sets alone, and tells of what follows. */
-  mark(conditions: Partial<Pick<PoolMember, 'probe' | 'draining' | 'failsCanary' | 'asleep'>>): void {
+  mark(
+    conditions: Partial<Pick<PoolMember, 'probe' | 'draining' | 'failsCanary' | 'suspect' | 'asleep'>>,
+  ): void {
     Object.assign(this, conditions)
     this.tell()
   }
@@ -230,7 +262,7 @@ export class PoolMember {
 
   #whyOut(): string | null {
     if (this.probe === 'other-model') return 'it serves another model'
-    return this.failsCanary ?? this.#brokenBecause()
+    return this.failsCanary ?? (this.suspect ? 'its calls make no progress' : this.#brokenBecause())
   }
 
   #brokenBecause(): string | null {
@@ -240,6 +272,7 @@ export class PoolMember {
   }
 
   #observe(ms: number): void {
+    this.latencies.observe(ms)
     this.latencyMs = this.latencyMs === 0 ? ms : this.latencyMs * 0.9 + ms * 0.1
   }
 }

@@ -19,6 +19,8 @@ export class InstancePool {
   readonly members: PoolMember[] = []
   readonly #waiting = new Set<Waiter>()
   readonly #urgent = new Set<Waiter>()
+  /** What ends each call under way, by where it is. */
+  readonly #moves = new Map<PoolMember, Set<() => void>>()
   readonly #clock: Clock
   readonly #random: () => number
   readonly #affinity: Affinity | null
@@ -145,6 +147,18 @@ export class InstancePool {
     })
   }
 
+  /** Runs `move` when the member hangs and another lives; the returned function takes it back. */
+  whenHung(member: PoolMember, move: () => void): () => void {
+    const moves = this.#moves.get(member)
+    if (moves) moves.add(move)
+    else this.#moves.set(member, new Set([move]))
+    return () => {
+      const left = this.#moves.get(member)
+      left?.delete(move)
+      if (left?.size === 0) this.#moves.delete(member)
+    }
+  }
+
   close(): void {
     this.#giveUp?.()
     this.#reconsider?.()
@@ -170,9 +184,17 @@ export class InstancePool {
 
   #serve(): void {
     this.#watchLife()
+    this.#moveHung()
     this.#serveLine(this.#urgent)
     this.#serveLine(this.#waiting)
     this.#reconsiderLater()
+  }
+
+  #moveHung(): void {
+    for (const member of this.members) {
+      if (!member.suspect || !this.hasOther(new Set([member]))) continue
+      for (const move of [...(this.#moves.get(member) ?? [])]) move()
+    }
   }
 
   #serveLine(line: Set<Waiter>): void {

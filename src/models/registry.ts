@@ -1,26 +1,27 @@
 import type { Clock } from '../clock.ts'
 import { addressOf } from './address.ts'
+import type { Backend } from './backend.ts'
 import { Endpoint, type EndpointSettings } from './endpoint.ts'
 import type { ModelEvents } from './events.ts'
 import { type ProbeSettings, watchEndpoint, watchMember } from './health.ts'
 import type { InstanceConfig, ModelConfig } from './model-config.ts'
 import { type MemberSettings, PoolMember } from './pool-member.ts'
+import { type ProgressSettings, watchProgress } from './progress.ts'
 
 /** A model of one reading of the configs, as its servers are asked. */
 export interface MemberOwner {
   readonly model: string
   readonly config: ModelConfig
   readonly headers: Record<string, string>
-  readonly healthPath: string
-  readonly modelsPath: string
-  /** Whether its list names what is asked for. */
-  readonly hasNames: boolean
+  readonly backend: Backend
 }
 
 interface Wanted extends MemberSettings {
   readonly connectMs: number
   /** null: it is not probed. */
   readonly probe: ProbeSettings | null
+  /** null: it is not watched. */
+  readonly progress: Omit<ProgressSettings, 'p99'> | null
 }
 
 interface MemberEntry {
@@ -29,6 +30,7 @@ interface MemberEntry {
   readonly wanted: Map<MemberOwner, Wanted>
   inForce: Wanted
   endProbe: () => void
+  endWatch: () => void
 }
 
 interface EndpointEntry {
@@ -66,7 +68,7 @@ export class Registry {
       entry = this.#joined(held, owner, wanted)
       held.members.set(key, entry)
     }
-    this.#apply(held, entry)
+    this.#apply(held, entry, key)
     return entry.member
   }
 
@@ -78,11 +80,12 @@ export class Registry {
     if (!held || !entry || entry.member !== member) return
     entry.wanted.delete(owner)
     if (entry.wanted.size > 0) {
-      this.#apply(held, entry)
+      this.#apply(held, entry, keyOf(owner))
       return
     }
     held.members.delete(keyOf(owner))
     entry.endProbe()
+    entry.endWatch()
     member.close()
     if (held.members.size > 0) {
       this.#merge(held)
@@ -101,6 +104,7 @@ export class Registry {
         endProbe?.()
         for (const entry of members.values()) {
           entry.endProbe()
+          entry.endWatch()
           entry.member.close()
         }
         return endpoint.close()
@@ -131,17 +135,37 @@ export class Registry {
       if (reason === null) this.#events.readmitted?.({ model, instance })
       else this.#events.ejected?.({ model, instance, reason })
     })
-    const endProbe = probed(member, wanted.probe)
-    return { member, wanted: new Map([[owner, wanted]]), inForce: wanted, endProbe }
+    return {
+      member,
+      wanted: new Map([[owner, wanted]]),
+      inForce: wanted,
+      endProbe: probed(member, wanted.probe),
+      endWatch: this.#watched(member, keyOf(owner), wanted),
+    }
+  }
+
+  #watched(member: PoolMember, key: string, { progress }: Wanted): () => void {
+    if (progress === null) return () => {}
+    const p99 = () => member.latencies.quantile(0.99) ?? this.#p99Of(key)
+    return watchProgress(member, { ...progress, p99 })
+  }
+
+  /** What 99 % of a model's latest answers took at most, at its slowest server; null: unknown. */
+  #p99Of(key: string): number | null {
+    let slowest: number | null = null
+    for (const { members } of this.#endpoints.values()) {
+      const ms = members.get(key)?.member.latencies.quantile(0.99) ?? null
+      if (ms !== null) slowest = Math.max(slowest ?? 0, ms)
+    }
+    return slowest
   }
 
   /** Puts the settings of the member's last owner in force. */
-  #apply(held: EndpointEntry, entry: MemberEntry): void {
+  #apply(held: EndpointEntry, entry: MemberEntry, key: string): void {
     const { member } = entry
     const wanted = [...entry.wanted.values()].at(-1)
     if (wanted && wanted !== entry.inForce) {
-      const isSameProbe =
-        JSON.stringify(probeFacts(wanted.probe)) === JSON.stringify(probeFacts(entry.inForce.probe))
+      const isSameProbe = JSON.stringify(probeFacts(wanted)) === JSON.stringify(probeFacts(entry.inForce))
       entry.inForce = wanted
       member.set(wanted)
       if (!isSameProbe) {
@@ -149,6 +173,8 @@ export class Registry {
         // What is known of it holds until the new probe knows better.
         const { probe } = member
         entry.endProbe = probed(member, wanted.probe)
+        entry.endWatch()
+        entry.endWatch = this.#watched(member, key, wanted)
         member.mark({ probe: wanted.probe === null ? 'ok' : probe })
       }
     }
@@ -185,15 +211,24 @@ export class Registry {
     }
   }
 
-  #wantedBy(
-    { config, headers, healthPath, modelsPath, hasNames }: MemberOwner,
-    place: InstanceConfig,
-  ): Wanted {
+  #wantedBy({ config, headers, backend }: MemberOwner, place: InstanceConfig): Wanted {
     const own = typeof place === 'string' ? null : place
     const { interval_s, timeout_s, failures, model: isNamed } = config.health
-    const names = isNamed && hasNames ? new Set([config.model, ...config.reports_as]) : null
+    const { healthPath, modelsPath, namesModels } = backend
+    const names = isNamed && namesModels ? new Set([config.model, ...config.reports_as]) : null
     const isAsked = names !== null || healthPath === ''
+    const { stalled_after_s: stalledSeconds } = config.health
     return {
+      progress:
+        interval_s === 0 || stalledSeconds === 0
+          ? null
+          : {
+              clock: this.#clock,
+              backend,
+              headers,
+              stalledMs: stalledSeconds * 1000,
+              timeoutMs: config.timeout_s * 1000,
+            },
       limit: own?.max_in_flight ?? config.max_in_flight,
       weight: own?.weight ?? 1,
       breaker: { failures: config.breaker.failures, openMs: config.breaker.open_s * 1000 },
@@ -225,8 +260,10 @@ function probed(member: PoolMember, probe: ProbeSettings | null): () => void {
 }
 
 /** What differs where a probe has to begin anew. */
-const probeFacts = (probe: ProbeSettings | null): unknown =>
-  probe && { ...probe, clock: null, names: probe.names && [...probe.names] }
+const probeFacts = ({ probe, progress }: Wanted): unknown => [
+  probe && { ...probe, clock: null, names: probe.names && [...probe.names] },
+  progress && [progress.stalledMs, progress.timeoutMs],
+]
 
 /** A model whose servers are asked for something else, or with another key, is another one to them. */
 const keyOf = ({ model, config, headers }: MemberOwner): string =>

@@ -22,6 +22,8 @@ export interface ScriptedServer {
   /** Names that /v1/models lists. */
   served: string[]
   healthy: boolean
+  /** What /metrics says; null: 404. */
+  metrics: string | null
   /** What /v1/models wants in `authorization`; '': nothing. */
   key: string
   /** Resolves when it has seen so many requests in all. */
@@ -38,6 +40,8 @@ export async function scriptedServer(script: Script, served: string[] = ['m']): 
   const watchers = new Set<() => void>()
   const server = createServer((request, response) => {
     if (request.url?.endsWith('/health')) return void response.writeHead(self.healthy ? 200 : 500).end()
+    if (request.url?.endsWith('/metrics'))
+      return void response.writeHead(self.metrics === null ? 404 : 200).end(self.metrics)
     if (request.url?.endsWith('/v1/models') && request.method === 'GET') {
       if (self.key !== '' && request.headers.authorization !== self.key) return json(response, {}, 401)
       return void json(response, { object: 'list', data: self.served.map((id) => ({ id, object: 'model' })) })
@@ -77,6 +81,7 @@ export async function scriptedServer(script: Script, served: string[] = ['m']): 
     script,
     served,
     healthy: true,
+    metrics: null,
     key: '',
     saw(count) {
       return new Promise((resolve) => {

@@ -61,6 +61,7 @@ const states = Object.keys({
   draining: true,
   'other-model': true,
   'fails-canary': true,
+  suspect: true,
   asleep: true,
 } satisfies Record<InstanceState, true>)
 
