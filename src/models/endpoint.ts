@@ -1,13 +1,19 @@
 import type { Pool } from 'undici'
 import type { Clock } from '../clock.ts'
 import { Breaker, type BreakerSettings } from './breaker.ts'
-import type { PoolMember } from './pool-member.ts'
 import { type Connections, openConnections } from './transport.ts'
 
 /** What the members at one address want of its sockets. */
 export interface EndpointSettings {
   readonly connectMs: number
   readonly breaker: BreakerSettings
+}
+
+/** A model at an address, as the address sees it. */
+export interface EndpointMember {
+  readonly asleep: boolean
+  /** Hears that the state of the address has changed. */
+  tell(): void
 }
 
 /**
@@ -21,7 +27,7 @@ export class Endpoint {
   readonly basePath: string
   /** Opens when connections fail, whichever model asked. */
   readonly breaker: Breaker
-  readonly members = new Set<PoolMember>()
+  readonly members = new Set<EndpointMember>()
   /** Calls of all models. */
   inFlight = 0
   /** As its /health says; `unknown`: not asked yet. */

@@ -6,6 +6,7 @@ import type { Stop } from './abort.ts'
 import type { Forwarded, ForwardRequest } from './forwarded.ts'
 import type { ModelLine } from './line.ts'
 import type { InstanceConfig, ModelConfig } from './model-config.ts'
+import type { InstanceState } from './pool-member.ts'
 
 /** A rendered question: what the guard made of a prompt. Nothing in it is a template any more. */
 export type Rendered = string | readonly Message[]
@@ -84,21 +85,6 @@ export class AskError extends Error {
     this.failure = failure
   }
 }
-
-/**
- * `joining`: no probe has seen it yet. `trial`: it failed, and one question tries it again. `other-model`: it answers, but
- * serves something else. `fails-canary`: it answers known questions wrongly. `suspect`: it takes questions and answers none.
- */
-export type InstanceState =
-  | 'joining'
-  | 'ready'
-  | 'trial'
-  | 'ejected'
-  | 'draining'
-  | 'other-model'
-  | 'fails-canary'
-  | 'suspect'
-  | 'asleep'
 
 /** One instance in one model's pool. Counters are of this model there, since it joined. */
 export interface InstanceSnapshot {

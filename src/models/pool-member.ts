@@ -4,7 +4,21 @@ import { Breaker, type BreakerSettings } from './breaker.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { Fault } from './fault.ts'
 import { LatencyWindow } from './latency-window.ts'
-import type { InstanceState } from './models.ts'
+
+/**
+ * `joining`: no probe has seen it yet. `trial`: it failed, and one question tries it again. `other-model`: it answers, but
+ * serves something else. `fails-canary`: it answers known questions wrongly. `suspect`: it takes questions and answers none.
+ */
+export type InstanceState =
+  | 'joining'
+  | 'ready'
+  | 'trial'
+  | 'ejected'
+  | 'draining'
+  | 'other-model'
+  | 'fails-canary'
+  | 'suspect'
+  | 'asleep'
 
 /** What a config says of one model at one address. */
 export interface MemberSettings {

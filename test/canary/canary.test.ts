@@ -86,7 +86,7 @@ t.test('an instance that judges wrongly is taken out, and comes back when it jud
   t.strictSame((await round(60_000, 6)).filter((result) => result === 'wrong').length, 2)
   t.strictSame(states(), ['ready', 'ready'], 'one round is not enough')
   await round(6000, 6)
-  t.strictSame(states(), ['suspect', 'ready'])
+  t.strictSame(states(), ['fails-canary', 'ready'])
   t.match(told, [/^0 it judges 2 of 3 known answers wrongly/])
   t.strictSame(gateway.suspects('sums'), [{ model: 'judge', instance: one.server.url }])
   t.strictSame(gateway.missing(), [])
@@ -108,13 +108,13 @@ t.test('an instance that judges wrongly is taken out, and comes back when it jud
   two.ails = 'babbles'
   await round(60_000, 6)
   await round(6000, 6)
-  t.strictSame(states(), ['ready', 'suspect'])
+  t.strictSame(states(), ['ready', 'fails-canary'])
   t.match(told.at(-1), /^1 \d of its last \d+ answers to known questions hold no verdict/)
 
   one.ails = 'says yes'
   await round(60_000, 6)
   await round(6000, 6)
-  t.strictSame(states(), ['suspect', 'suspect'])
+  t.strictSame(states(), ['fails-canary', 'fails-canary'])
   t.match(gateway.missing(), [/'judge'/], 'a judge that is known to be wrong is none')
   const scoring = outcomesOf(gateway, 'sums', [sampleOf('1 + 1 = 2')])
   for (let turn = 0; turn < 50; turn += 1) {

@@ -1,8 +1,7 @@
 import t from 'tap'
 import { Endpoint } from '../../src/models/endpoint.ts'
 import { Fault } from '../../src/models/fault.ts'
-import type { InstanceState } from '../../src/models/models.ts'
-import { PoolMember } from '../../src/models/pool-member.ts'
+import { type InstanceState, PoolMember } from '../../src/models/pool-member.ts'
 import { fakeClock } from '../support/clock.ts'
 
 const breaker = { failures: 2, openMs: 1000 }

@@ -1,5 +1,6 @@
 import type { ModelEvents } from '../../models/events.ts'
-import type { InstanceState, ModelSnapshot } from '../../models/models.ts'
+import type { ModelSnapshot } from '../../models/models.ts'
+import type { InstanceState } from '../../models/pool-member.ts'
 import { type Instruments, secondBuckets } from './instruments.ts'
 
 /** What happens at the models, counted. */
