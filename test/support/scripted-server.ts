@@ -22,6 +22,9 @@ export interface ScriptedServer {
   /** Names that /v1/models lists. */
   served: string[]
   healthy: boolean
+  /** Connections that it took, and probes that came, so far. */
+  connections: number
+  probes: number
   /** What /metrics says; null: 404. */
   metrics: string | null
   /** What /v1/models wants in `authorization`; '': nothing. */
@@ -39,6 +42,7 @@ export async function scriptedServer(script: Script, served: string[] = ['m']): 
   const sockets = new Set<Socket>()
   const watchers = new Set<() => void>()
   const server = createServer((request, response) => {
+    if (request.method === 'GET') self.probes += 1
     if (request.url?.endsWith('/health')) return void response.writeHead(self.healthy ? 200 : 500).end()
     if (request.url?.endsWith('/metrics'))
       return void response.writeHead(self.metrics === null ? 404 : 200).end(self.metrics)
@@ -70,6 +74,7 @@ export async function scriptedServer(script: Script, served: string[] = ['m']): 
   server.keepAliveTimeout = 60_000
   server.on('connection', (socket) => {
     sockets.add(socket)
+    self.connections += 1
     socket.on('close', () => sockets.delete(socket))
   })
   server.listen(0, '127.0.0.1')
@@ -81,6 +86,8 @@ export async function scriptedServer(script: Script, served: string[] = ['m']): 
     script,
     served,
     healthy: true,
+    connections: 0,
+    probes: 0,
     metrics: null,
     key: '',
     saw(count) {
