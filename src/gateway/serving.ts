@@ -91,6 +91,7 @@ export async function openServing(options: ServingOptions, before?: Serving): Pr
     ...(threads !== undefined && { threads }),
     ...(events.functions && { events: events.functions }),
   })
+  let opened: Models | null = null
   try {
     const resolved = await resolvePlans(configs, functions)
     checkRehearsal(settings, resolved.plans, options.configs)
@@ -103,6 +104,7 @@ export async function openServing(options: ServingOptions, before?: Serving): Pr
         cache: { bytes: settings.cache.max_bytes, ttlMs: settings.cache.ttl_s * 1000 },
         ...(events.models && { events: events.models }),
       })
+    opened = models
     const passing = new Passing(models)
     const { secret_env: secretName } = settings.guard
     const secret = (secretName && env[secretName]) || options.secret
@@ -164,7 +166,7 @@ export async function openServing(options: ServingOptions, before?: Serving): Pr
       },
     }
   } catch (error) {
-    await functions.close()
+    await Promise.all([opened?.close(), functions.close()])
     throw error
   }
 }

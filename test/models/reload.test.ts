@@ -27,7 +27,11 @@ t.test('a reload changes what is asked of a server, and its sockets stay (M25)',
   const sockets = server.connections
   const small = models.next(config({ max_reply_bytes: 2048, connect_timeout_s: 1, max_in_flight: 7 }))
   t.match(await failureOf(asks(small, 'q2')), { detail: /max_reply_bytes/ })
-  t.match(small.snapshot()[0]?.instances, [{ state: 'ready', limit: 7, calls: 2, errors: 1 }], 'and what is known of it')
+  t.match(
+    small.snapshot()[0]?.instances,
+    [{ state: 'ready', limit: 7, calls: 2, errors: 1 }],
+    'and what is known of it',
+  )
   t.match(
     await asks(models, 'q3'),
     { answer: { text: 'Yes' } },

@@ -24,10 +24,7 @@ export function modelMetrics(make: Instruments): ModelEvents {
   ])
   const hedges = make.counter('hedges_total', 'Second calls for late answers.', ['model'])
   const ejections = make.counter('ejections_total', 'Instances that were taken out.', ['model', 'instance'])
-  const returns = make.counter('readmissions_total', 'Instances that were taken back.', [
-    'model',
-    'instance',
-  ])
+  const returns = make.counter('readmissions_total', 'Instances that were taken back.', ['model', 'instance'])
   const refusals = make.counter(
     'instances_refused_total',
     'Addresses of an instances_file that are not within allow.',
@@ -78,8 +75,12 @@ export function exposePools(make: Instruments, models: () => readonly ModelSnaps
     ['model', 'instance'],
     () => ofInstances(models(), ({ inFlight }) => inFlight),
   )
-  make.read('gauge', 'upstream_limit', 'Calls of a model that an instance may have.', ['model', 'instance'], () =>
-    ofInstances(models(), ({ limit }) => limit),
+  make.read(
+    'gauge',
+    'upstream_limit',
+    'Calls of a model that an instance may have.',
+    ['model', 'instance'],
+    () => ofInstances(models(), ({ limit }) => limit),
   )
   make.read('gauge', 'instances', 'Instances by state.', ['model', 'state'], () =>
     models().flatMap(({ name, instances }) =>
