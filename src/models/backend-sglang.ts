@@ -57,7 +57,7 @@ export function sglangBackend(config: ModelConfig): Backend {
     modelsPath: '/v1/models',
     namesModels: true,
     // Where it runs with --enable-metrics.
-    tokenCounters: ['sglang:prompt_tokens_total', 'sglang:generation_tokens_total'],
+    tokenCounters: ['sglang:generation_tokens_total'],
     scoresLabels: null,
     // docs.sglang.io, advanced_features/sglang_for_rl: needs --enable-memory-saver.
     memory: {

@@ -70,7 +70,7 @@ export function vllmBackend(config: ModelConfig): Backend {
     healthPath: '/health',
     modelsPath: '/v1/models',
     namesModels: true,
-    tokenCounters: ['vllm:prompt_tokens_total', 'vllm:generation_tokens_total'],
+    tokenCounters: ['vllm:generation_tokens_total'],
     memory: vllmMemory,
     scoresLabels: checked,
     translate(ask, input, settings) {

@@ -42,7 +42,7 @@ export interface Backend {
   readonly healthPath: string
   /** Where a GET with credentials lists the served models. */
   readonly modelsPath: string
-  /** Metrics at /metrics that grow with every token read or written; empty: it has none. */
+  /** Metrics at /metrics that grow with every token that is written; empty: it has none. */
   readonly tokenCounters: readonly string[]
   /** Whether that list names the model that is asked for. */
   readonly namesModels: boolean

@@ -125,8 +125,8 @@ export const modelConfig = z.strictObject({
       interval_s: z.number().min(0).max(3600).default(10),
       timeout_s: seconds.default(5),
       /**
-       * An instance with calls open that finishes none for so long, or for three times its 99th percentile if that is longer, is
-       * asked for one token; if it does not answer either, its calls go elsewhere. 0: never.
+       * An instance with calls open that finishes none for so long is asked for one token; if it neither answers nor counts tokens,
+       * its calls go elsewhere. 0: never.
        */
       stalled_after_s: z.number().min(0).max(86_400).default(10),
       /** Failed probes in a row that eject an instance. */

@@ -10,9 +10,9 @@ export interface ProgressSettings {
   readonly clock: Clock
   readonly backend: Backend
   readonly headers: Record<string, string>
-  /** Without progress for so long, or three times its 99th percentile if that is longer, it is suspect. */
+  /** Without progress for so long it is suspect; one that does not count its tokens not before three times `p99`. */
   readonly stalledMs: number
-  /** One call's time; without any knowledge of how long answers take, half of it is waited for. */
+  /** One call's time; half of it stands for `p99`, times three, where that is unknown. */
   readonly timeoutMs: number
   /** What 99 % of the latest answers took at most, at this server or else at others of its model; null: unknown. */
   p99(): number | null
@@ -41,13 +41,11 @@ export function watchProgress(member: PoolMember, settings: ProgressSettings): (
     cancel = clock.after(Math.max(ms, 1), fn)
   }
 
-  const thresholdMs = (): number => Math.max(p99Factor * (settings.p99() ?? 0), settings.stalledMs)
-
   const look = (): void => {
     if (isEnded) return
     isWatching = member.inFlight > 0 || member.suspect
     if (!isWatching) return
-    const doubtAt = member.progressAt + thresholdMs() - doubtMs
+    const doubtAt = member.progressAt + settings.stalledMs - doubtMs
     if (clock.now() < doubtAt || member.asleep) later(Math.max(doubtAt - clock.now(), doubtMs), look)
     else void doubt()
   }
@@ -55,11 +53,14 @@ export function watchProgress(member: PoolMember, settings: ProgressSettings): (
   const doubt = async (): Promise<void> => {
     const since = member.progressAt
     const counted = await tokensCounted(member, settings)
-    const isSure = counted !== null || settings.p99() !== null
-    const patienceMs = Math.min(settings.timeoutMs / 2, mostPatienceMs)
-    if (!isSure && clock.now() - since < patienceMs) {
-      if (!isEnded) later(doubtMs, look)
-      return
+    if (counted === null) {
+      const p99 = settings.p99()
+      const patienceMs = p99 === null ? Math.min(settings.timeoutMs / 2, mostPatienceMs) : p99Factor * p99
+      const leftMs = since + patienceMs - doubtMs - clock.now()
+      if (leftMs > 0) {
+        if (!isEnded) later(leftMs, look)
+        return
+      }
     }
     const hasAnswered = await answers(member, settings)
     const hasMoved = hasAnswered || (counted !== null && (await tokensCounted(member, settings)) !== counted)
@@ -89,7 +90,7 @@ export function watchProgress(member: PoolMember, settings: ProgressSettings): (
   member.onBegin = () => {
     if (isWatching) return
     isWatching = true
-    later(thresholdMs() - doubtMs, look)
+    later(settings.stalledMs - doubtMs, look)
   }
   if (member.suspect) void recover()
   else look()
