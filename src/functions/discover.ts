@@ -3,7 +3,7 @@ import { basename, extname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Problem } from '../errors.ts'
 import type { FunctionSource } from './source.ts'
-import { sourceHash } from './source-hash.ts'
+import { readSource } from './source-text.ts'
 
 const endings = new Set(['.ts', '.js', '.mjs', '.py'])
 const notFunctions = /\.(?:d|test)\.[a-z]+$|^(?:_.*|test_.*|conftest)\.py$/
@@ -33,13 +33,15 @@ export function discover(folders: readonly string[]): { sources: FunctionSource[
           message: `'${name}' is also the name of ${other.file}; rename one of the two`,
         })
       } else {
-        const hash = hashOf(file, problems)
-        if (hash !== null)
+        const read = readFor(file, problems)
+        const loader = isPython ? 'python' : folder === builtInFolder ? 'native' : 'jiti'
+        if (read !== null)
           byName.set(name, {
             name,
             file,
-            loader: isPython ? 'python' : folder === builtInFolder ? 'native' : 'jiti',
-            hash,
+            loader,
+            hash: read.hash,
+            texts: loader === 'native' ? {} : read.texts,
           })
       }
     }
@@ -61,9 +63,9 @@ function filesOf(folder: string, problems: Problem[]): string[] {
   }
 }
 
-function hashOf(file: string, problems: Problem[]): string | null {
+function readFor(file: string, problems: Problem[]): ReturnType<typeof readSource> | null {
   try {
-    return sourceHash(file)
+    return readSource(file)
   } catch (error) {
     problems.push({ path: file, message: unreadable(error) })
     return null

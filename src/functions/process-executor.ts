@@ -26,6 +26,11 @@ interface Sent {
 
 const lastNumber = 2 ** 21
 
+/** How a process is started, and the first message that it gets: the functions that it runs. */
+export interface ProcessOptions extends ChildOptions {
+  readonly first: Buffer
+}
+
 /** Runs reward functions in a process apart. What the process says is believed only after it was checked. */
 export class ProcessExecutor implements Executor {
   readonly #child: Child
@@ -36,7 +41,7 @@ export class ProcessExecutor implements Executor {
   #isReady = false
   #broken: string | null = null
 
-  constructor(options: ChildOptions, speech: Speech, events: ExecutorEvents) {
+  constructor({ first, ...options }: ProcessOptions, speech: Speech, events: ExecutorEvents) {
     this.#speech = speech
     this.#events = events
     const reader = new FrameReader((text) => {
@@ -48,6 +53,7 @@ export class ProcessExecutor implements Executor {
       },
       gone: (reason) => events.gone(this.#broken ?? reason, this.#broken !== null),
     })
+    this.#child.send(first)
   }
 
   #hear(text: string): void {

@@ -28,10 +28,13 @@ const stray = (error: unknown): void => {
 process.on('unhandledRejection', stray)
 process.on('uncaughtException', stray)
 
-const run = chunkRunner(parse(process.argv[2] ?? '[]') as FunctionSource[], (mark) => {
+const tell = (mark: number) => {
   writeInt(mark, 4)
   writeFile(progressFile, stage, 0, stageBytes, 0)
-})
+}
+/** Of the functions in the first message. */
+let run: ReturnType<typeof chunkRunner> = async () => {}
+let isTold = false
 
 /** `key`: what the gateway knows the results by. */
 interface Request {
@@ -74,8 +77,13 @@ async function answerAll(): Promise<void> {
 }
 
 const reader = new FrameReader((text) => {
-  waiting[waiting.length] = parse(text) as Request
-  void answerAll()
+  if (isTold) {
+    waiting[waiting.length] = parse(text) as Request
+    void answerAll()
+  } else {
+    isTold = true
+    run = chunkRunner(parse(text) as FunctionSource[], tell)
+  }
 }, true)
 socket.on('data', (bytes: Buffer) => {
   if (!reader.read(bytes)) exit(1)

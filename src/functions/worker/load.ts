@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { basename } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { createJiti, type Jiti } from 'jiti'
 import * as zod from 'zod'
@@ -11,7 +13,7 @@ export type Loaded =
   | { readonly ok: true; readonly fn: RewardFunction }
   | { readonly ok: false; readonly reason: string }
 
-/** Loads each file once a worker: an edited file is seen by other workers only. `fresh` never rejects. */
+/** Loads each file once an executor, with the texts of its source: an edited file is another reading's. `fresh` never rejects. */
 export function loader(sources: readonly FunctionSource[]): {
   cached(name: string): Loaded | undefined
   fresh(name: string): Promise<Loaded>
@@ -20,7 +22,7 @@ export function loader(sources: readonly FunctionSource[]): {
   const known = new Map<string, Loaded>()
   let jiti: Promise<Jiti> | undefined
   const usersLoader = () => {
-    jiti ??= createUsersLoader()
+    jiti ??= createUsersLoader(sources)
     return jiti
   }
   return {
@@ -38,25 +40,47 @@ export function loader(sources: readonly FunctionSource[]): {
 
 async function load(source: FunctionSource, usersLoader: () => Promise<Jiti>): Promise<Loaded> {
   try {
-    const module: unknown =
-      source.loader === 'native'
-        ? await import(pathToFileURL(source.file).href)
-        : await (await usersLoader()).import(source.file)
+    if (source.loader === 'native')
+      return checked(((await import(pathToFileURL(source.file).href)) as { default?: unknown }).default)
+    const module: unknown = await (await usersLoader()).import(source.file)
+    // Node may have read plain JavaScript by itself.
+    const changed = Object.keys(source.texts).find((path) => /js$/.test(path) && isChanged(source, path))
+    if (changed !== undefined)
+      return { ok: false, reason: `${basename(changed)} was changed after it was read: reload the configs` }
     return checked((module as { default?: unknown }).default)
   } catch (error) {
     return { ok: false, reason: `does not load: ${loadErrorText(error)}` }
   }
 }
 
-/** Users' files see this package's own modules, so a folder needs no node_modules for them. */
-async function createUsersLoader(): Promise<Jiti> {
+function isChanged({ texts }: FunctionSource, path: string): boolean {
+  try {
+    return readFileSync(path, 'utf8') !== texts[path]
+  } catch {
+    return true
+  }
+}
+
+/**
+ * Users' files see this package's own modules, so a folder needs no node_modules for them. Their texts are those that
+ * were read with the configs, not those that stand in the files by now.
+ */
+async function createUsersLoader(sources: readonly FunctionSource[]): Promise<Jiti> {
   const virtualModules = {
     zod,
     'reward-gateway/contract': contract,
     'reward-gateway/extract': await import('../../extract/readers.ts'),
     'reward-gateway/testing': await import('../../contract/testing.ts'),
   }
-  return createJiti(import.meta.url, { fsCache: false, interopDefault: false, virtualModules })
+  const texts = new Map(sources.flatMap((source) => Object.entries(source.texts)))
+  const options = { fsCache: false, interopDefault: false, virtualModules }
+  const plain = createJiti(import.meta.url, options)
+  return createJiti(import.meta.url, {
+    ...options,
+    transform: (given) => ({
+      code: plain.transform({ ...given, source: texts.get(given.filename ?? '') ?? given.source }),
+    }),
+  })
 }
 
 const hooksOf: Readonly<Record<RewardFunction['kind'], readonly string[]>> = {

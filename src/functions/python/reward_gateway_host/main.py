@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.machinery
 import importlib.util
 import json
 import os
@@ -39,8 +40,8 @@ DECODE = json.JSONDecoder().decode
 class Host:
     """The functions of this process, each loaded when it is first needed."""
 
-    def __init__(self, files: dict[str, str], limit: float) -> None:
-        self._files = files
+    def __init__(self, limit: float) -> None:
+        self._files: dict[str, str] = {}
         self._limit = limit
         self._modules: dict[str, ModuleType | NotServable] = {}
         self._bound: dict[tuple[str, str], Scorer | Hooks] = {}
@@ -48,6 +49,11 @@ class Host:
         self._loop = asyncio.new_event_loop()
         asyncio.set_event_loop(self._loop)
         self.progress = Progress(PROGRESS)
+
+    def begin(self, files: dict[str, str], texts: dict[str, str]) -> None:
+        """Names the functions' files; what they and their own modules hold is what the gateway read."""
+        self._files = files
+        READ.update(texts)
 
     def chunk(self, number: int, jobs: list[Job]) -> tuple[list[Reply], list[float]]:
         """A reply and milliseconds for each job, or for the first ones where these take long.
@@ -175,13 +181,50 @@ class Host:
         return {"threw": f"{type(error).__name__}{place}", "traceback": text[-4000:]}
 
 
+# By path: the texts that the gateway read with its configs. A file may have been edited since.
+READ: dict[str, str] = {}
+
+
+class ReadLoader(importlib.machinery.SourceFileLoader):
+    """Takes a file's text as the gateway read it, and no byte code of another one."""
+
+    def get_data(self, path: str) -> bytes:
+        text = READ.get(path)
+        return super().get_data(path) if text is None else text.encode()
+
+    def get_code(self, fullname: str) -> Any:
+        path = self.get_filename(fullname)
+        if path not in READ:
+            return super().get_code(fullname)
+        return self.source_to_code(self.get_data(path), path)
+
+
+def find_in(root: str) -> Any:
+    """Finds modules in a folder of functions and below it; elsewhere Python does."""
+    loaders = (
+        (importlib.machinery.ExtensionFileLoader, importlib.machinery.EXTENSION_SUFFIXES),
+        (ReadLoader, importlib.machinery.SOURCE_SUFFIXES),
+        (importlib.machinery.SourcelessFileLoader, importlib.machinery.BYTECODE_SUFFIXES),
+    )
+    hook = importlib.machinery.FileFinder.path_hook(*loaders)
+
+    def within(path: str) -> Any:
+        if path != root and not path.startswith(root + os.sep):
+            raise ImportError
+        return hook(path)
+
+    return within
+
+
 def load(name: str, file: str) -> ModuleType:
     """Runs the file as a module; its folder is searched for what it imports."""
     folder = os.path.dirname(file)
     if folder not in sys.path:
         sys.path.insert(0, folder)
+        sys.path_hooks.insert(0, find_in(folder))
+        sys.path_importer_cache.clear()
     title = f"reward_function_{name}"
-    spec = importlib.util.spec_from_file_location(title, file)
+    spec = importlib.util.spec_from_file_location(title, file, loader=ReadLoader(title, file))
     if spec is None or spec.loader is None:
         raise ImportError(f"{file} is no Python file")
     module = importlib.util.module_from_spec(spec)
@@ -201,7 +244,7 @@ def limit_memory(megabytes: int) -> None:
 
 
 def main() -> None:
-    """Serves until the socket is closed. The one argument is JSON: files, limit, memory."""
+    """Serves until the socket is closed. The one argument is JSON: limit, memory."""
     settings = json.loads(sys.argv[1])
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for descriptor in (SOCKET, PROGRESS):
@@ -211,7 +254,7 @@ def main() -> None:
     limit_memory(settings["memory_mb"])
     connection = socket.socket(fileno=SOCKET)
     reader = connection.makefile("rb")
-    host = Host(settings["files"], settings["limit_s"])
+    host = Host(settings["limit_s"])
 
     def send(text: str) -> None:
         data = text.encode()
@@ -226,6 +269,9 @@ def main() -> None:
         send('"ready"')
         while len(head := reader.read(4)) == 4:
             message = DECODE(reader.read(int.from_bytes(head, "big")).decode())
+            if "files" in message:
+                host.begin(message["files"], message["texts"])
+                continue
             replies, ms = host.chunk(message["chunk"], message["jobs"])
             begin, length, texts = 0, 0, [ENCODE(reply) for reply in replies]
             for at, text in enumerate(texts):  # the gateway must be able to read each message in a moment
