@@ -14,6 +14,8 @@ export interface Admission {
    * alone. The returned function gives the places back. Call it once.
    */
   enter(rows: number, heapBytes?: number): () => void
+  /** Work that is for no row of this engine alone; `idle` waits until the returned function is called. */
+  hold(): () => void
   /** Resolves once nothing is in work. */
   idle(): Promise<void>
 }
@@ -22,7 +24,13 @@ export interface Admission {
 export function openAdmission(maxRows: number, maxHeapBytes = Number.POSITIVE_INFINITY): Admission {
   let inFlight = 0
   let taken = 0
+  let holds = 0
   let waiting: (() => void)[] = []
+  const wakeIfIdle = () => {
+    if (inFlight + holds > 0) return
+    for (const wake of waiting) wake()
+    waiting = []
+  }
   return {
     get inFlight() {
       return inFlight
@@ -50,12 +58,18 @@ export function openAdmission(maxRows: number, maxHeapBytes = Number.POSITIVE_IN
       return () => {
         inFlight -= rows
         taken -= heapBytes
-        if (inFlight > 0) return
-        for (const wake of waiting) wake()
-        waiting = []
+        wakeIfIdle()
       }
     },
-    idle: () => (inFlight === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
+    hold() {
+      holds += 1
+      return () => {
+        holds -= 1
+        wakeIfIdle()
+      }
+    },
+    idle: () =>
+      inFlight + holds === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve)),
   }
 }
 

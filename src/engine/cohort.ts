@@ -49,6 +49,9 @@ export class Place {
   }
 }
 
+/** A member, and the step as its own reading of the configs has it. */
+type Member = Joining & { readonly step: PlanStep }
+
 /** One group of one step: one generation. */
 export class Cohort {
   isOver = false
@@ -56,17 +59,15 @@ export class Cohort {
   readonly places = new Map<string, Place>()
   /** Resolves when every place has what it gets: whether that is more than `incomplete`. Never rejects. */
   readonly ended: Promise<boolean>
-  readonly #step: PlanStep
   readonly #run: CohortRun
   /** Emptied when their terms are there. */
-  readonly #members = new Map<string, Joining>()
+  readonly #members = new Map<string, Member>()
   readonly #leaving = new Stop()
   #waiting = 0
   #end: (hasTerms: Promise<boolean>) => void = () => {}
   #stopWaiting: () => void = () => {}
 
-  constructor(step: PlanStep, run: CohortRun) {
-    this.#step = step
+  constructor(run: CohortRun) {
     this.#run = run
     this.ended = new Promise((resolve) => {
       this.#end = resolve
@@ -84,7 +85,7 @@ export class Cohort {
   }
 
   /** Another answer takes the place of one that was held for a repeat: that was a retry of what is over. */
-  add(name: string, place: Place, joining: Joining): void {
+  add(name: string, place: Place, joining: Member): void {
     const held = this.places.get(name)
     if (held !== place) {
       this.places.set(name, place)
@@ -140,8 +141,11 @@ export class Cohort {
     const members = [...this.#members]
     const terms = new Map<string, Term | null>(members.map(([name]) => [name, null]))
     const present = members.flatMap(([name, { row }]) => (row ? [{ name, row }] : []))
-    const [, first] = members[0] ?? []
-    if (!first || present.length === 0) return terms
+    // Where a reload came between, the newest reading of the configs is open longest.
+    const joined = members.map(([, member]) => member)
+    const last = joined.findLast(({ context }) => !context.end.signal.aborted) ?? joined[0]
+    if (!last || present.length === 0) return terms
+    const { context: own, step } = last
     // As long as one of the requests waits, the questions of all are asked.
     const deadline = members.reduce((last, [, { context }]) => Math.max(last, context.job.deadline), 0)
     const leaving = this.#leaving
@@ -152,9 +156,10 @@ export class Cohort {
       },
       dispose: () => {},
     }
-    const context = { ...first.context, job: { ...first.context.job, deadline }, end }
+    const context = { ...own, job: { ...own.job, deadline }, end }
     const rows = present.map(({ row }) => row)
-    const found = await this.#run(context, this.#step, rows)
+    const release = own.hold()
+    const found = await this.#run(context, step, rows).finally(release)
     for (const [index, { name }] of present.entries()) terms.set(name, found[index] ?? null)
     return terms
   }

@@ -1,5 +1,5 @@
 /**
- * Groups whose members come in requests of their own. An index that answers anew begins the next generation of its
+ * Groups whose members come in requests of their own, to one reading of the configs or to several that say the same. An index that answers anew begins the next generation of its
  * group, the next epoch over the same prompt. The same answer again is a retry, or the next epoch's: a trainer that still
  * waits for an answer, or has a reward for it, does not send it again.
  */
@@ -29,8 +29,8 @@ export function openCohorts(clock: Clock, run: CohortRun): Cohorts {
     if (left.length > 0) generations.set(key, left)
     else generations.delete(key)
   }
-  const open = (key: string, step: PlanStep, waitMs: number, least: number): Cohort => {
-    const made = new Cohort(step, run)
+  const open = (key: string, waitMs: number, least: number): Cohort => {
+    const made = new Cohort(run)
     generations.set(key, [...(generations.get(key) ?? []), made])
     made.onStart(clock.after(waitMs, () => made.start(least)))
     void made.ended.then((hasTerms) => {
@@ -63,11 +63,11 @@ export function openCohorts(clock: Clock, run: CohortRun): Cohorts {
       const same = cohorts.filter((cohort) => cohort.places.get(name)?.answer === answer)
       const retried = same.find((cohort) => namesEpoch || cohort.places.get(name)?.isMissed)
       const repeated = same.at(-1)?.places.get(name)
-      const cohort = retried ?? nextOf(cohorts, name, namesEpoch) ?? open(key, step, waitMs, least)
+      const cohort = retried ?? nextOf(cohorts, name, namesEpoch) ?? open(key, waitMs, least)
       if (cohort === incomplete) return incomplete
       const place = (retried && cohort.places.get(name)) || new Place(answer, repeated?.given ?? null)
       take(place, joining.sample)
-      cohort.add(name, place, joining)
+      cohort.add(name, place, { ...joining, step })
       if (cohort.places.size >= size) cohort.start(least)
       return place.given
     },

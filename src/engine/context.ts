@@ -25,6 +25,8 @@ export interface StepContext {
   readonly groups: Groups
   /** Groups whose members come in requests of their own. */
   readonly cohorts: Cohorts
+  /** Keeps functions and models open, beside the request, until the returned function is called. */
+  hold(): () => void
 }
 
 /** A member of a group, with what its request knows. `row` null: it takes no part. */

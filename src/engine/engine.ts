@@ -32,6 +32,8 @@ export interface Engine {
   readonly inFlight: number
   /** Resolves once no row is in work. */
   idle(): Promise<void>
+  /** Groups whose answers come in requests of their own. */
+  readonly cohorts: Cohorts
 }
 
 /** What an engine works with; it closes none of it. */
@@ -48,12 +50,17 @@ export interface EngineParts {
   readonly maxHeapBytes?: number
 }
 
-/** An engine holds nothing that must be closed: wait for `idle`, then close its parts. */
-export function openEngine(parts: EngineParts): Engine {
+/**
+ * An engine holds nothing that must be closed: wait for `idle`, then close its parts. `before` is the engine of the
+ * reading of the configs that this one follows: a group whose first answers came to that one is gone on with.
+ */
+export function openEngine(parts: EngineParts, before?: Pick<Engine, 'cohorts'>): Engine {
   const admission = openAdmission(parts.maxRows, parts.maxHeapBytes)
   const demand = new Demand()
-  const shared = { ...parts, demand, cohorts: openCohorts(parts.clock, groupTerms) }
+  const cohorts = before?.cohorts ?? openCohorts(parts.clock, groupTerms)
+  const shared = { ...parts, demand, cohorts, hold: () => admission.hold() }
   return {
+    cohorts,
     get inFlight() {
       return admission.inFlight
     },
@@ -69,7 +76,7 @@ export function openEngine(parts: EngineParts): Engine {
 }
 
 function scoreRows(
-  parts: EngineParts & { readonly cohorts: Cohorts; readonly demand: Demand },
+  parts: EngineParts & { readonly cohorts: Cohorts; readonly demand: Demand; hold(): () => void },
   job: Job,
 ): Promise<readonly Outcome[]> {
   const { plan, rows } = job
@@ -119,9 +126,10 @@ function scoreRows(
       failure = why
       eachInSlices(rows.length, (index) => endOne(index, why))?.catch(reject)
     })
-    const { functions, models, clock, secret, events, cohorts } = parts
+    const { functions, models, clock, secret, events, cohorts, hold } = parts
     const gate = new Gate()
-    const context: StepContext = { functions, models, clock, secret, events, cohorts, job, end, gate, groups }
+    const shared = { functions, models, clock, secret, events, cohorts, hold }
+    const context: StepContext = { ...shared, job, end, gate, groups }
     let next = 0
     const beginOne = (): boolean => {
       // The end reaches what has not begun too.

@@ -45,6 +45,7 @@ export async function probe(
     gate: new Gate(),
     groups: gatherGroups([sample]),
     cohorts: openCohorts(clock, async () => []),
+    hold: () => () => {},
   }
   const row = rowOf(step, sample, [])
   const asked = await functions.call({ op: 'preprocess', function: step.function, rows: [row] })

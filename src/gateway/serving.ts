@@ -1,4 +1,4 @@
-import type { CanaryEvents } from '../canary/canary.ts'
+import type { Canary, CanaryEvents } from '../canary/canary.ts'
 import { type Clock, within } from '../clock.ts'
 import { type Engine, openEngine } from '../engine/engine.ts'
 import type { EngineEvents } from '../engine/events.ts'
@@ -67,6 +67,8 @@ export interface Serving {
   /** Key of the fences around untrusted text. */
   readonly secret: string
   readonly passing: Passing
+  /** It is served from here on: its canaries may tell of instances, and take them out. */
+  begin(): void
   /** Waits for what is in work, at most `graceMs`, then ends workers and pools; may be called again with less patience. */
   close(graceMs: number): Promise<void>
 }
@@ -113,23 +115,19 @@ export async function openServing(options: ServingOptions, before?: Serving): Pr
       guard,
       ...(events.record && { events: events.record }),
     })
-    const engine = openEngine({
-      functions,
-      models,
-      clock,
-      secret,
-      maxRows: settings.limits.max_samples,
-      maxHeapBytes: heapShare(rowsHeapShare),
-      events: allOf(guard, { engine: events.engine, record }),
-    })
-    const canary = canaryOf(settings, {
-      functions,
-      models,
-      clock,
-      secret,
-      plans: resolved.plans.values(),
-      ...(events.canary && { events: events.canary }),
-    })
+    const engine = openEngine(
+      {
+        functions,
+        models,
+        clock,
+        secret,
+        maxRows: settings.limits.max_samples,
+        maxHeapBytes: heapShare(rowsHeapShare),
+        events: allOf(guard, { engine: events.engine, record }),
+      },
+      before?.engine,
+    )
+    let canary: Canary | null = null
     let ending: Promise<void> | null = null
     // What one of them rejects with must not keep the others open.
     const end = async () => {
@@ -158,6 +156,16 @@ export async function openServing(options: ServingOptions, before?: Serving): Pr
       },
       passing,
       secret,
+      begin() {
+        canary ??= canaryOf(settings, {
+          functions,
+          models,
+          clock,
+          secret,
+          plans: resolved.plans.values(),
+          ...(events.canary && { events: events.canary }),
+        })
+      },
       async close(graceMs) {
         canary?.close()
         await within(clock, graceMs, Promise.all([engine.idle(), passing.idle()]))

@@ -21,6 +21,7 @@ export interface Succession {
 export async function openSuccession(parts: ServingOptions): Promise<Succession> {
   const { clock, guard, events } = parts
   let serving = await openServing(parts)
+  serving.begin()
   let isClosing = false
   let reloading: Promise<unknown> = Promise.resolve()
   const draining = new Set<Serving>()
@@ -41,6 +42,7 @@ export async function openSuccession(parts: ServingOptions): Promise<Succession>
       throw error
     }
     serving = next
+    next.begin()
     draining.add(old)
     // No request lives longer than its deadline.
     const graceMs = old.settings.limits.deadline_s * 1000

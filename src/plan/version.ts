@@ -5,7 +5,10 @@ import { packageVersion } from '../package-version.ts'
 import type { Json } from '../sample/json.ts'
 import { canonicalJson } from './canonical-json.ts'
 
-/** 16 hex digits of everything that decides a reward: config, functions, what the models are, the package. */
+/**
+ * 16 hex digits of everything that decides a reward: config, functions, what the models are, how they are asked and read,
+ * the package. Where their servers are, and how patiently they are asked, is none of it.
+ */
 export function planVersion(
   config: Json,
   functions: readonly FunctionDescription[],
@@ -15,15 +18,27 @@ export function planVersion(
     package: packageVersion,
     config,
     functions: functions.map(({ name, hash }) => [name, hash]),
-    models: models.map(([name, { backend, model, revision, sampling }]) => ({
+    models: models.map(([name, model]) => [
       name,
-      backend,
-      model,
-      revision,
-      sampling,
-    })),
+      Object.fromEntries(deciding.map((key) => [key, model[key]])),
+    ]),
   }).slice(0, 16)
 }
+
+/** What of a model's config decides what its servers are asked, and what their answers come to. */
+const deciding = [
+  'backend',
+  'model',
+  'revision',
+  'sampling',
+  'classify',
+  'choose',
+  'rewards',
+  'guard',
+  'max_prompt_tokens',
+  'count_tokens',
+  'on_long_prompt',
+] as const satisfies readonly (keyof ModelConfig)[]
 
 /** Tells apart the questions of functions with other sources or options. */
 export function stepIdentity({ name, hash }: FunctionDescription, options: Json): string {

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { openCohorts } from '../../src/engine/cohorts.ts'
 import type { StepContext } from '../../src/engine/context.ts'
@@ -10,6 +12,7 @@ import type { Policy } from '../../src/simulate/policies/policy.ts'
 import { fakeClock } from '../support/clock.ts'
 import { outcomesOf, resultOf, sampleOf, testGateway, testModel } from '../support/gateway.ts'
 import { probesOff } from '../support/models.ts'
+import { completion, scriptedServer } from '../support/scripted-server.ts'
 import { seeded } from '../support/seeded.ts'
 
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
@@ -235,7 +238,11 @@ t.test('answers that two versions of a reward are to score are no siblings', asy
   const [first, second] = group('v', ['1', '2']) as [Sample, Sample]
   const join = (sample: Sample, version: string) => {
     const job = { plan: { name: 'r', version }, deadline: 1e6 }
-    const context = { job, end: { signal: new AbortController().signal } } as unknown as StepContext
+    const context = {
+      job,
+      end: { signal: new AbortController().signal },
+      hold: () => () => {},
+    } as unknown as StepContext
     const row = { sample, earlier: {} }
     const need = { size: 2, least: 2, waitMs: 1000 }
     return cohorts.join({ name: 's' } as PlanStep, { context, sample, row }, need)
@@ -247,4 +254,68 @@ t.test('answers that two versions of a reward are to score are no siblings', asy
     { sample: first },
     { sample: second },
   ])
+})
+
+t.test('a group that a reload comes between is whole where its reward stays the same', async (t) => {
+  const { config } = await testModel(t, 1, { policy: larger }, { cache: 'never', ...probesOff })
+  const folder = t.testdir({})
+  const write = (more: object) =>
+    writeFileSync(
+      join(folder, 'held.json'),
+      JSON.stringify({ models: { judge: config }, group: { wait_s: 5 }, steps: [{ ...duel, ...more }] }),
+    )
+  write({})
+  const clock = fakeClock()
+  const gateway = await testGateway(t, {}, { clock, configs: [folder] })
+  const send = (row: Sample) => outcomesOf(gateway, 'held', [row], { deadlineMs: 60_000, trainingStep: 1 })
+  const rows = group('a', ['3', '1', '2'])
+  const together = (await outcomesOf(gateway, 'held', rows)).map(resultOf)
+  const sent: ReturnType<typeof send>[] = []
+  for (const row of rows) {
+    sent.push(send(row))
+    await turns()
+    await gateway.reload()
+  }
+  t.strictSame((await Promise.all(sent)).flat().map(resultOf), together)
+  t.strictSame((await send(rows[1] as Sample)).map(resultOf), [together[1]], 'a retry after it, too')
+
+  const [first, second] = group('b', ['1', '2']) as [Sample, Sample]
+  const before = send(first)
+  await turns()
+  write({ weight: 2 })
+  await gateway.reload()
+  const after = send(second)
+  await turns()
+  clock.advance(5000)
+  t.strictSame(
+    (await Promise.all([before, after])).flat().map(resultOf),
+    ['group_incomplete', 'group_incomplete'],
+    'answers of two configs are never compared',
+  )
+})
+
+t.test('a reading of the configs stays open while it compares answers for another one', async (t) => {
+  const held: (() => void)[] = []
+  const server = await scriptedServer((seen, response) => {
+    held.push(() => response.end(JSON.stringify(completion(seen, 'A'))))
+  })
+  t.teardown(() => server.kill())
+  const judge = { model: 'm', instances: [server.url], ...probesOff }
+  const folder = t.testdir({
+    'held.json': JSON.stringify({ models: { judge }, group: { wait_s: 5 }, steps: [duel] }),
+  })
+  const gateway = await testGateway(t, {}, { clock: fakeClock(), configs: [folder] })
+  const [first, second] = group('a', ['1', '2']) as [Sample, Sample]
+  const stays = outcomesOf(gateway, 'held', [first])
+  await turns()
+  await gateway.reload()
+  const client = new AbortController()
+  const leaves = outcomesOf(gateway, 'held', [second], { signal: client.signal })
+  await server.saw(2)
+  client.abort()
+  t.strictSame((await leaves).map(resultOf), ['cancelled'])
+  await gateway.reload()
+  await turns()
+  for (const answer of held) answer()
+  t.strictSame((await stays).map(resultOf), [5], 'what it asked is read and counts for the one that waits')
 })

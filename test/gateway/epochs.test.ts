@@ -47,7 +47,11 @@ async function train(
   const send = async (sample: Sample, isLost: boolean, isReward: boolean): Promise<Told | symbol | null> => {
     const signal = new Stop()
     const row: Sample = { ...sample }
-    const context = { job: { plan: { name: 'r', version: 'v' }, deadline: 1e9 }, end: { signal } }
+    const context = {
+      job: { plan: { name: 'r', version: 'v' }, deadline: 1e9 },
+      end: { signal },
+      hold: () => () => {},
+    }
     const joining = {
       context: context as unknown as StepContext,
       sample: row,
@@ -122,7 +126,11 @@ t.test('a reply that was lost after all is given again when nobody else comes (M
     epochs: 2,
     isOverlapping: false,
   })
-  const context = { job: { plan: { name: 'r', version: 'v' }, deadline: 1e9 }, end: { signal: new Stop() } }
+  const context = {
+    job: { plan: { name: 'r', version: 'v' }, deadline: 1e9 },
+    end: { signal: new Stop() },
+    hold: () => () => {},
+  }
   const sample = sampleOf(answers[1] as string, { prompt: 'p', group: { id: 'g', index: 1, size } })
   const again = cohorts.join(
     step,

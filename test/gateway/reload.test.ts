@@ -163,6 +163,55 @@ t.test(
   },
 )
 
+t.test('the canaries of configs that are not served yet, or never, ask nobody', async (t) => {
+  const server = await scriptedServer(saying('1'))
+  t.teardown(() => server.kill())
+  const folder = t.testdir({})
+  const clock = fakeClock()
+  const write = (settings: object) => {
+    const judge = { model: 'm', instances: [server.url], health: { interval_s: 0 }, retry: { max: 0 } }
+    writeFileSync(join(folder, 'gateway.json'), JSON.stringify({ models: { judge }, ...settings }))
+    const steps = [{ name: 'q', function: 'digit-judge', model: 'judge' }]
+    writeFileSync(join(folder, 'judged.json'), JSON.stringify({ steps }))
+  }
+  write({})
+  let probed = 0
+  const gateway = await testGateway(
+    t,
+    {},
+    { configs: [folder], clock, events: { canary: { probed: () => void probed++ } } },
+  )
+  const canary = {
+    every_s: 10,
+    wrong_rounds: 1,
+    probes: { 'digit-judge': [{ name: 'p', response: '5', max: 0 }] },
+  }
+  const reload = { samples: { judged: [{ name: 'right', response: '5', max: 0.5 }] }, timeout_s: 60 }
+  write({ canary, reload })
+  server.script = () => undefined
+  const refused = gateway.reload().then(
+    () => 'served',
+    (error: GatewayError) => error.code,
+  )
+  await server.saw(1)
+  server.script = saying('1')
+  clock.advance(30_000)
+  for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate)
+  t.equal(server.seen.length, 1, 'the sample of the reload')
+  clock.advance(30_000)
+  t.equal(await refused, 'RG_RELOAD_REFUSED')
+  t.equal(probed, 0)
+  t.match(
+    gateway.models(),
+    [{ instances: [{ state: 'ready' }] }],
+    'no verdict of theirs takes an instance out',
+  )
+  write({ canary })
+  await gateway.reload()
+  clock.advance(1000)
+  await server.saw(server.seen.length + 1)
+})
+
 t.test('samples of a reward that is not there are a mistake, with the nearest name', async (t) => {
   const samples = { ruld: [{ name: 'a', response: '1' }] }
   await t.rejects(served(t, { samples }, 'http://127.0.0.1:9'), {

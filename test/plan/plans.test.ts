@@ -193,6 +193,19 @@ t.test('the version changes with what decides a reward, and with nothing else', 
     { sampling: { temperature: 0.5 } },
   ]
   t.equal(new Set([...models.map((model) => versionOf(model)), versionOf({}, 'b')]).size, 6)
+  const read = [
+    { classify: { endpoint: 'classify', activation: false, label: 0 } },
+    { classify: { endpoint: 'classify', activation: false, label: 1 } },
+    { choose: { endpoint: 'generative_scoring' } },
+    { rewards: { column: 0 } },
+    { guard: { fence: false } },
+    { max_prompt_tokens: 100 },
+    { max_prompt_tokens: 100, on_long_prompt: 'truncate_middle' },
+    { max_prompt_tokens: 100, count_tokens: 'tokenize' },
+  ].map((model) => versionOf(model))
+  t.equal(new Set([versionOf({}), ...read]).size, 9, 'how a model is asked and read decides a reward too')
+  for (const model of [{ instances: ['http://b'] }, { timeout_s: 7 }, { max_in_flight: 3 }])
+    t.equal(versionOf(model), versionOf({}), 'where and how patiently it is asked does not')
   t.equal(
     versionOf({ max_in_flight: 3, instances: ['http://127.0.0.1:1'] }),
     versionOf({}),
