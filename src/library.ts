@@ -30,7 +30,10 @@ export interface ScoreJob {
   readonly run?: string
   /** For weights that change with it. */
   readonly trainingStep?: number
-  /** Called once a rollout, as soon as its outcome is final; in any order. What it throws is a warning of the process and touches no outcome. */
+  /**
+   * Called once a rollout, as soon as its outcome is final; in any order. What it throws is a warning of the process. It
+   * gets a copy: neither that nor what it changes touches an outcome.
+   */
   readonly onOutcome?: (index: number, outcome: Outcome) => void
 }
 
@@ -67,9 +70,10 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     get rewards() {
       return whole.rewards().map(({ name }) => name)
     },
-    async score({ rollouts, signal, ...job }) {
+    async score({ rollouts, signal, onOutcome, ...job }) {
       return await whole.score({
         ...job,
+        ...(onOutcome && { onOutcome: (index, outcome) => onOutcome(index, structuredClone(outcome)) }),
         rows: rollouts.map(sampleOf),
         signal: signal ?? (() => new AbortController().signal),
       })

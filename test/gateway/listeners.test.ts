@@ -45,6 +45,31 @@ t.test("a callback of the library's user that throws or rejects touches no job (
   t.notMatch(warned[0]?.message, /secret|sample at/)
 })
 
+t.test("what a callback of the library's user changes is its own copy", async (t) => {
+  const folder = t.testdir({
+    'half.yaml': 'on_invalid: group_mean\nsteps: [{ name: rule, function: exact-match }]\n',
+  })
+  const gateway = await openGateway({ configs: [`${folder}/half.yaml`] })
+  t.teardown(() => gateway.close(0))
+  const rollouts = Array.from({ length: 4 }, (_, at) => ({
+    prompt: 'p',
+    response: 'x',
+    groundTruth: at % 2 ? 'x' : 'y',
+  }))
+  const job = { reward: 'half', rollouts: [...rollouts, { prompt: 'p', response: 'x', groundTruth: null }] }
+  const expected = await gateway.score(job)
+  const changed = await gateway.score({
+    ...job,
+    onOutcome(_index, outcome) {
+      const own = outcome as unknown as Record<string, unknown> & { terms: { score: { value: number } }[] }
+      for (const term of own.terms) if (term.score) term.score.value = 99
+      own.terms.length = 0
+      Object.assign(own, { reward: 99, substitute: 99, valid: true, flags: ['changed'] })
+    },
+  })
+  t.strictSame(changed, expected)
+})
+
 t.test('listeners that all throw keep nothing from being scored, counted or told (M9)', async (t) => {
   const { config } = await testModel(t, 1, { policy: 'constant', constant: 1 }, probesOff)
   const metrics = openMetrics({ version: 'test', inFlight: () => 0 })
