@@ -192,6 +192,30 @@ t.test(
   },
 )
 
+t.test('a group that its function puts in another order gives nobody the verdict of another', async (t) => {
+  const groupRule = (body: string) => `import { defineGroupRule } from 'reward-gateway/contract'
+import { z } from 'zod'
+export default defineGroupRule({ truth: z.unknown(), range: [0, 9], score(rows) { ${body} } })
+`
+  const folder = t.testdir({
+    'sorted.js': groupRule(
+      'rows.sort((a, b) => a.sample.response.length - b.sample.response.length); return rows.map((_, at) => at)',
+    ),
+    'grown.js': groupRule('rows.push(rows[0]); return rows.map(() => 1)'),
+    'copied.js': groupRule('const own = [...rows].reverse(); return rows.map((row) => own.indexOf(row))'),
+  })
+  const host = await openWith([folder])
+  t.teardown(() => host.close())
+  for (const name of ['sorted', 'grown'])
+    t.match(
+      failureOf(await call(host, await host.bind(name, {}), 'score', ['333', '1', '22'])),
+      /^rule_error: score threw TypeError at /,
+      name,
+    )
+  const copied = await call(host, await host.bind('copied', {}), 'score', ['333', '1', '22'])
+  t.match(copied, { verdicts: [{ value: 2 }, { value: 1 }, { value: 0 }] })
+})
+
 t.test('an edited file is seen by a host opened later, and closing lets what runs end', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'functions-'))
   t.teardown(() => rmSync(folder, { recursive: true }))

@@ -47,6 +47,8 @@ export function runCall(fn: RewardFunction, job: CallJob, isOwn = false): JobRes
     const { length } = job.rows
     const fromText: number[] = []
     const rows = job.rows.map((row, index) => rowOf(binding, row, { index, length, isOwn, fromText }))
+    // Verdicts are given by place: a list that was sorted would give each answer another one's.
+    if (!isOwn) Object.freeze(rows)
     return { type: 'called', result: flagged(answerOf(fn, job, rows, binding), fromText, length) }
   } catch (error) {
     if (error instanceof BadSample) return unfit(error)
