@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-/** By path: the text of a function's file, and of each file that it imports from beside it. */
+/**
+ * By path: the text of a function's file, and of each file that it imports from beside it. Of Python's, which may name
+ * another encoding, each character is a byte.
+ */
 export type SourceTexts = Readonly<Record<string, string>>
 
 /** Finds the files that a text imports, of those that stand beside it or below; the first of each list that is there. */
@@ -49,14 +52,15 @@ const pythonImports = (root: string): ImportsOf =>
  * mention. Throws where the file itself cannot be read.
  */
 export function readSource(file: string): { readonly hash: string; readonly texts: SourceTexts } {
-  const importsOf = file.endsWith('.py') ? pythonImports(dirname(file)) : scriptImports
+  const isPython = file.endsWith('.py')
+  const importsOf = isPython ? pythonImports(dirname(file)) : scriptImports
   const hash = createHash('sha256')
   const texts: Record<string, string> = {}
   const waiting = [file]
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
     if (Object.hasOwn(texts, next)) continue
     const bytes = readFileSync(next)
-    const text = bytes.toString('utf8')
+    const text = bytes.toString(isPython ? 'latin1' : 'utf8')
     texts[next] = text
     hash.update(`${bytes.length}\n`).update(bytes)
     for (const candidates of importsOf(next, text)) {

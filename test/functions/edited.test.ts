@@ -89,6 +89,9 @@ def compute_score(solution_str):
       'pack/deep.py': 'from . import values\n\ndef worth():\n    return values.value\n',
       'pack/values.py': `value = ${value}\n`,
     }))
+    const encoded =
+      "# -*- coding: latin-1 -*-\ndef compute_score(solution_str):\n    return float(solution_str == 'é')\n"
+    writeFileSync(join(folder, 'encoded.py'), Buffer.from(encoded, 'latin1'))
     const options = { range: [0, 1] }
     const host = await openWith([folder])
     t.teardown(() => host.close())
@@ -99,6 +102,8 @@ def compute_score(solution_str):
       t.match(failureOf(await score(host, fn, 'exit')), /^rule_error/)
       t.equal(numberOf(await score(host, fn, 'x')), 0.25, fn.name)
     }
+    const latin = await host.bind('encoded', options)
+    t.equal(numberOf(await score(host, latin, 'é')), 1, 'in the encoding that the file names')
     const later = await openWith([folder])
     t.teardown(() => later.close())
     for (const name of names) {

@@ -181,7 +181,7 @@ class Host:
         return {"threw": f"{type(error).__name__}{place}", "traceback": text[-4000:]}
 
 
-# By path: the texts that the gateway read with its configs. A file may have been edited since.
+# By path: what the gateway read with its configs, a character a byte. A file may have been edited since.
 READ: dict[str, str] = {}
 
 
@@ -190,7 +190,7 @@ class ReadLoader(importlib.machinery.SourceFileLoader):
 
     def get_data(self, path: str) -> bytes:
         text = READ.get(path)
-        return super().get_data(path) if text is None else text.encode()
+        return super().get_data(path) if text is None else text.encode("latin-1")
 
     def get_code(self, fullname: str) -> Any:
         path = self.get_filename(fullname)
