@@ -6,6 +6,7 @@
 import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import { answerCache } from '../src/models/answer-cache.ts'
+import { GpuTenants } from '../src/models/gpu-tenants.ts'
 import { modelConfig } from '../src/models/model-config.ts'
 import type { AskRequest } from '../src/models/models.ts'
 import { openModel } from '../src/models/open-model.ts'
@@ -83,9 +84,7 @@ async function dispatched(seed: number, hedging: number): Promise<Run> {
       new Map(addresses.map((address, at) => [address, speeds[at] ?? 1])),
     ),
     env: {},
-    groupOf: () => {
-      throw new Error('no model sleeps here')
-    },
+    tenants: new GpuTenants(clock, {}),
   })
   const latencies = await clock.pass(
     Promise.all(

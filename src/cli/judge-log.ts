@@ -45,6 +45,8 @@ export function openJudgeLog(
 ): JudgeLog {
   const told = new Map<string, Told>()
   const waiting = new Set<() => void>()
+  /** What each instance failed with: an order that fails again and again is one line. */
+  const failures = new Map<string, string>()
   const after = (ms: number, fn: () => void): void => {
     const cancel = clock.after(ms, () => {
       waiting.delete(cancel)
@@ -114,6 +116,20 @@ export function openJudgeLog(
         readmitted(change) {
           events.models?.readmitted?.(change)
           changed(change, true, '')
+        },
+        orderFailed(failure) {
+          events.models?.orderFailed?.(failure)
+          const { instance, order, reason } = failure
+          if (failures.get(instance) === `${order} ${reason}`) return
+          failures.delete(instance)
+          failures.set(instance, `${order} ${reason}`)
+          const eldest = failures.keys().next().value
+          if (failures.size > mostKept && eldest !== undefined) failures.delete(eldest)
+          log()?.warn({ ...failure }, 'a model server did not do as told')
+        },
+        switched(change) {
+          events.models?.switched?.(change)
+          failures.clear()
         },
       },
     },

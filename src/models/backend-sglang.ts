@@ -1,13 +1,14 @@
 import type { AskName, Asks } from '../contract/index.ts'
-import { promptText } from '../sample/prompt-text.ts'
 import type { Backend, Translation } from './backend.ts'
+import { chatText } from './chat-template.ts'
 import { Fault } from './fault.ts'
 import type { ModelConfig } from './model-config.ts'
 import type { Rendered, RenderedInput } from './models.ts'
 import { samplingMembers } from './openai-form.ts'
 import { openaiTexts } from './openai-texts.ts'
 import { readVectors } from './pooling-form.ts'
-import { garbled, isObject, objectOf } from './reply.ts'
+import { garbled, objectOf } from './reply.ts'
+import { sglangMemory } from './sglang-memory.ts'
 import { chatForm, nativeTexts, readRewards } from './sglang-native.ts'
 import { isTextAsk, textAsks } from './text-asks.ts'
 import type { Reading } from './work.ts'
@@ -37,12 +38,21 @@ export function sglangBackend(config: ModelConfig): Backend {
     readAll: (body, questions) => formOf(questions[0]).readAll(body, questions),
   })
 
-  const pooled = (ask: AskName, texts: readonly unknown[]): Translation => {
-    if (ask === 'embed') return { path: '/v1/embeddings', body: `${model},"input":${JSON.stringify(texts)}}` }
-    if (isObject(texts[0]))
-      throw new Fault('judge_rejected', "SGLang's reward models take plain text, not a conversation", {
-        remedy: 'give-up',
-      })
+  const write = config.chat_template === undefined ? null : chatText(config.chat_template)
+  const plain = (question: Rendered): string => {
+    if (typeof question === 'string') return question
+    if (write) return write(question)
+    throw new Fault(
+      'judge_rejected',
+      "SGLang's reward models take plain text: the model's chat_template has to say how a conversation is written",
+      { remedy: 'give-up', blame: false },
+    )
+  }
+
+  const pooled = (ask: AskName, inputs: readonly RenderedInput[AskName][]): Translation => {
+    if (ask === 'embed')
+      return { path: '/v1/embeddings', body: `${model},"input":${JSON.stringify(inputs.flat())}}` }
+    const texts = (inputs as readonly Rendered[]).map(plain)
     return { path: '/classify', body: `${model},"text":${JSON.stringify(texts)}}` }
   }
 
@@ -59,14 +69,10 @@ export function sglangBackend(config: ModelConfig): Backend {
     // Where it runs with --enable-metrics.
     tokenCounters: ['sglang:generation_tokens_total'],
     scoresLabels: null,
-    // docs.sglang.io, advanced_features/sglang_for_rl: needs --enable-memory-saver.
-    memory: {
-      sleep: () => [{ path: '/release_memory_occupation', body: '{}' }],
-      wake: () => [{ path: '/resume_memory_occupation', body: '{}' }],
-    },
+    memory: sglangMemory,
     translate(ask, input, settings) {
       if (isTextAsk(ask)) return texts.translate(ask, input, settings)
-      return pooled(ask, typeof input === 'string' ? [input] : (input as readonly unknown[]))
+      return pooled(ask, [input])
     },
     read<A extends AskName>(ask: A, value: unknown, input: RenderedInput[A]) {
       if (isTextAsk(ask)) return texts.read(ask, value, input)
@@ -76,17 +82,20 @@ export function sglangBackend(config: ModelConfig): Backend {
     },
     kind(ask, input, settings) {
       if (isTextAsk(ask)) return texts.kind(ask, input, settings)
-      return ask === 'embed' || typeof input === 'string' ? '' : null
+      return ask === 'embed' || typeof input === 'string' || write ? '' : null
     },
     translateAll: (ask, inputs, settings) =>
-      isTextAsk(ask) ? texts.translateAll(ask, inputs, settings) : pooled(ask, inputs.flat()),
+      isTextAsk(ask) ? texts.translateAll(ask, inputs, settings) : pooled(ask, inputs),
     readAll: (ask, value, inputs) =>
       isTextAsk(ask) ? texts.readAll(ask, value, inputs) : readPooled(ask, value, inputs),
     tokens: {
       translate: (input) => ({
         path: '/tokenize',
-        // It counts the tokens of text alone: a conversation's are counted without its template.
-        body: `${model},"prompt":${JSON.stringify(promptText(input))}}`,
+        // A reward model's conversation is written here, any other by the server.
+        body:
+          typeof input === 'string' || write
+            ? `${model},"prompt":${JSON.stringify(plain(input))}}`
+            : `${model},"messages":${JSON.stringify(input)}}`,
       }),
       read(value) {
         const { count } = objectOf(value)

@@ -1,5 +1,6 @@
 import type { AskName, Asks, Reply } from '../contract/index.ts'
 import type { Fault } from './fault.ts'
+import type { MemoryBackend } from './memory.ts'
 import type { ModelConfig } from './model-config.ts'
 import type { Rendered, RenderedInput, Sampling } from './models.ts'
 import type { JsonObject } from './reply.ts'
@@ -50,11 +51,8 @@ export interface Backend {
   readonly scoresLabels: ((body: unknown) => JsonObject) | null
   /** null: this kind of server cannot count tokens. */
   readonly tokens: { translate(input: Rendered): Translation; read(body: unknown): number } | null
-  /** Requests, one after the other, that free and take back an instance's GPU memory; null: it cannot. */
-  readonly memory: {
-    sleep(level: number): readonly Translation[]
-    wake(level: number): readonly Translation[]
-  } | null
+  /** How an instance gives its GPU memory back and takes it again; null: it cannot. */
+  readonly memory: MemoryBackend | null
 }
 
 /** Makes the backend of one model. */

@@ -11,7 +11,6 @@ export interface EndpointSettings {
 
 /** A model at an address, as the address sees it. */
 export interface EndpointMember {
-  readonly asleep: boolean
   /** Hears that the state of the address has changed. */
   tell(): void
 }
@@ -30,9 +29,14 @@ export class Endpoint {
   readonly members = new Set<EndpointMember>()
   /** Calls of all models. */
   inFlight = 0
+  /** Set by the owner of its GPU memory: it is given back, or may be, so only /v1/models may be asked. */
+  asleep = false
+  /** Set by the same: why its answers are not trusted since it woke; '' where they are. */
+  doubt = ''
   /** As its /health says; `unknown`: not asked yet. */
   health: 'unknown' | 'ok' | 'failing' = 'ok'
   readonly #connections: Connections
+  readonly #whenQuiet = new Set<() => void>()
 
   constructor(address: string, clock: Clock, settings: EndpointSettings, connections = openConnections) {
     this.address = address
@@ -52,10 +56,25 @@ export class Endpoint {
     this.#connections.setConnectMs(settings.connectMs)
   }
 
-  /** Whether one of its models has given its GPU memory back: only /v1/models may be asked then. */
-  get isAsleep(): boolean {
-    for (const { asleep } of this.members) if (asleep) return true
-    return false
+  /** A call has come back. */
+  ended(): void {
+    this.inFlight -= 1
+    if (this.inFlight > 0) return
+    for (const fn of this.#whenQuiet) fn()
+  }
+
+  /** Runs `fn` whenever the last call has come back, until the returned function is called. */
+  onQuiet(fn: () => void): () => void {
+    this.#whenQuiet.add(fn)
+    return () => {
+      this.#whenQuiet.delete(fn)
+    }
+  }
+
+  /** Sets conditions that the owner of its GPU memory sets alone. */
+  mark(conditions: Partial<Pick<Endpoint, 'asleep' | 'doubt'>>): void {
+    Object.assign(this, conditions)
+    this.tell()
   }
 
   setHealth(health: 'ok' | 'failing'): void {

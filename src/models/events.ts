@@ -36,4 +36,11 @@ export interface ModelEvents {
   refused?(change: { readonly model: string; readonly instance: string; readonly reason: string }): void
   /** All instances of a model gave their GPU memory back, or took it again. */
   switched?(change: { readonly model: string; readonly state: 'awake' | 'asleep' }): void
+  /** A server that did not do what it was told, or that is not trusted since it woke: why. */
+  orderFailed?(failure: {
+    readonly model: string
+    readonly instance: string
+    readonly order: 'sleep' | 'wake'
+    readonly reason: string
+  }): void
 }

@@ -3,7 +3,6 @@ import { didYouMean } from '../nearest-name.ts'
 import { askError } from './ask-error.ts'
 import { countTokens } from './count-tokens.ts'
 import { forward } from './forward.ts'
-import type { GpuGroup } from './gpu-group.ts'
 import type { ModelConfig } from './model-config.ts'
 import { AskError, type Models } from './models.ts'
 import { type OpenModel, openModel, type Shared } from './open-model.ts'
@@ -18,13 +17,10 @@ interface Held {
 /** The models of one reading of the configs after the other: a reload shares what stays the same with what drains. */
 export class Generations {
   readonly #shared: Shared
-  readonly #groups: ReadonlyMap<string, GpuGroup>
   #alive = 0
 
-  /** `groups`: those that `shared.groupOf` has made; they end with the last reading. */
-  constructor(shared: Shared, groups: ReadonlyMap<string, GpuGroup>) {
+  constructor(shared: Shared) {
     this.#shared = shared
-    this.#groups = groups
   }
 
   /** The models of these configs; `before` are those of an earlier reading that is still open. */
@@ -66,7 +62,7 @@ export class Generations {
     }
     await Promise.all(retired)
     if (!isLast) return
-    for (const group of this.#groups.values()) group.end()
+    this.#shared.tenants.end()
     await this.#shared.registry.close()
   }
 }
@@ -79,13 +75,15 @@ function asked(own: ReadonlyMap<string, Held>): Omit<Models, 'next' | 'close'> {
     throw new GatewayError('RG_NOT_FOUND', `there is no model '${name}'${didYouMean(name, own.keys())}`)
   }
   const switched = async (name: string, to: 'sleep' | 'wake'): Promise<void> => {
-    const { seat, backend } = named(name).model.parts
-    if (!seat || !backend.memory)
+    const { config, model } = named(name)
+    const { seat, backend } = model.parts
+    if ((!config.lifecycle && !config.gpu_group) || !backend.memory)
       throw new GatewayError('RG_REQUEST_INVALID', `the model '${name}' has no lifecycle in its config`)
     if (await seat[to]()) return
     const what =
       to === 'sleep' ? `not every instance of '${name}' fell asleep` : `no instance of '${name}' woke up`
-    throw new GatewayError('RG_MODEL_FAILED', what)
+    const why = seat.failure === '' ? '' : `: ${seat.failure}`
+    throw new GatewayError('RG_MODEL_FAILED', `${what}${why}`)
   }
   return {
     get names() {

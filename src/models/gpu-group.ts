@@ -1,98 +1,86 @@
 import type { Clock } from '../clock.ts'
 import type { Stop } from './abort.ts'
-import { abandoned, Fault } from './fault.ts'
+import { abandoned } from './fault.ts'
+import { asleep, full, since, type Tenant, type TenantState, type Waiter } from './gpu-turn.ts'
 
-/** A model that shares its GPU memory with others, as its group sees it. */
-export interface Tenant {
-  readonly model: string
-  readonly idleMs: number
-  readonly lingerMs: number
-  readonly turnMs: number
-  readonly wakeOnDemand: boolean
-  /** Questions that wait for its turn; more are refused. */
-  readonly maxQueue: number
-  /** Give and take back the memory of all its instances. Resolve to false where that failed. */
-  sleep(): Promise<boolean>
-  wake(): Promise<boolean>
-}
-
-/** A tenant's hold on its group. */
-export interface Seat {
-  readonly state: 'unknown' | 'awake' | 'asleep'
-  /** Waits until the model is awake and may take a question; `leave` must follow. Rejects with Fault. */
-  enter(stop: Stop): Promise<void> | null
-  leave(): void
-  /** Gives the memory back once the questions under way are done. Resolves to false where that failed. */
-  sleep(): Promise<boolean>
-  /** Wakes the model, after its group's others have gone to sleep. Resolves to false where that failed. */
-  wake(): Promise<boolean>
-  /** For when no question is under way or waiting any more. */
-  remove(): void
-}
-
-interface Waiter {
-  readonly since: number
-  readonly admit: () => void
-  readonly refuse: (fault: Fault) => void
-}
-
-interface Place {
+/** A tenant's place in its group. It goes along when the tenant moves to another group. */
+export class Place {
   readonly tenant: Tenant
-  /** `unknown`: at the start, or after a failure; taken for awake when another needs the memory. */
-  state: 'unknown' | 'awake' | 'asleep'
-  active: number
-  readonly waiting: Set<Waiter>
+  state: TenantState = 'unknown'
+  group: GpuGroup
+  lastUse: number
+  readonly waiting = new Set<Waiter>()
+
+  constructor(tenant: Tenant, group: GpuGroup, now: number) {
+    this.tenant = tenant
+    this.group = group
+    this.lastUse = now
+  }
 }
 
-/** Models that are never awake together. One has the GPU; the others' questions wait for their turn, all at once. */
+/** Tenants that are never awake together. One has the GPU; the others' questions wait for their turn, all at once. */
 export class GpuGroup {
   readonly #clock: Clock
   readonly #places = new Set<Place>()
-  readonly #switched: (model: string, state: 'awake' | 'asleep') => void
   #current: Place | null = null
   /** Gets no further questions: another's turn has come. */
   #isYielding = false
   #isSwitching = false
-  #lastUse = 0
   #cancelTimer: (() => void) | null = null
   readonly #watchers = new Set<() => void>()
   #ended = false
 
-  constructor(clock: Clock, switched: (model: string, state: 'awake' | 'asleep') => void) {
+  constructor(clock: Clock) {
     this.#clock = clock
-    this.#switched = switched
   }
 
-  add(tenant: Tenant): Seat {
-    const place: Place = { tenant, state: 'unknown', active: 0, waiting: new Set() }
+  get isEmpty(): boolean {
+    return this.#places.size === 0
+  }
+
+  add(tenant: Tenant): Place {
+    const place = new Place(tenant, this, this.#clock.now())
     this.#places.add(place)
-    return {
-      get state() {
-        return place.state
-      },
-      enter: (stop) => this.#enter(place, stop),
-      leave: () => this.#leave(place),
-      sleep: () => this.#sleep(place),
-      wake: () => this.#wake(place),
-      remove: () => {
-        this.#places.delete(place)
-        if (this.#current === place) this.#current = null
-      },
-    }
+    return place
   }
 
+  /** For a tenant that nobody asks any more. */
+  remove(place: Place): void {
+    this.#places.delete(place)
+    if (this.#current === place) this.#current = null
+    this.#schedule()
+  }
+
+  /** Takes a place to another group once the questions under way are done; later ones wait for it. */
+  async move(place: Place, to: GpuGroup): Promise<void> {
+    await this.#hold(() => place.tenant.active === 0)
+    this.#places.delete(place)
+    if (this.#current === place) this.#current = null
+    this.#release()
+    place.group = to
+    to.#places.add(place)
+    if (to.#current || to.#isSwitching) {
+      // Two would be awake together.
+      if (place.state !== 'asleep') await to.sleep(place)
+    } else if (place.state === 'awake') to.#current = place
+    to.#schedule()
+  }
+
+  /** Ends the timers. */
   end(): void {
     this.#ended = true
     this.#cancelTimer?.()
   }
 
-  #enter(place: Place, stop: Stop): Promise<void> | null {
-    if (place === this.#current && !this.#isYielding && !this.#isSwitching) {
-      place.active += 1
+  /** null: the question may be asked now. Else resolves when it may; rejects with Fault. The caller counts it. */
+  enter(place: Place, stop: Stop, count: () => void): Promise<void> | null {
+    if (this.isOpen(place)) {
+      count()
       return null
     }
-    if (!place.tenant.wakeOnDemand && place.state === 'asleep') return Promise.reject(asleep())
-    if (place.waiting.size >= place.tenant.maxQueue) return Promise.reject(full())
+    const { wakeOnDemand, maxQueue } = place.tenant.settings
+    if (!wakeOnDemand && place.state === 'asleep') return Promise.reject(asleep())
+    if (place.waiting.size >= maxQueue) return Promise.reject(full())
     return new Promise((resolve, reject) => {
       const off = stop.on(() => {
         place.waiting.delete(waiter)
@@ -102,6 +90,7 @@ export class GpuGroup {
         since: this.#clock.now(),
         admit() {
           off()
+          count()
           resolve()
         },
         refuse(fault) {
@@ -114,29 +103,49 @@ export class GpuGroup {
     })
   }
 
-  #leave(place: Place): void {
-    place.active -= 1
-    this.#lastUse = this.#clock.now()
-    if (place.active > 0) return
+  /** Whether a question may be asked now. */
+  isOpen(place: Place): boolean {
+    return place === this.#current && !this.#isYielding && !this.#isSwitching
+  }
+
+  /** A question is done. `isUse`: it keeps the tenant awake. */
+  left(place: Place, isUse: boolean): void {
+    if (isUse) place.lastUse = this.#clock.now()
+    if (place.tenant.active > 0) return
     this.#schedule()
     this.#tell()
   }
 
-  async #sleep(place: Place): Promise<boolean> {
-    await this.#hold(() => place.active === 0)
+  /** Settings have changed: what comes next may come earlier or later. */
+  reconsider(): void {
+    this.#schedule()
+  }
+
+  /** Gives the memory back once the questions under way are done. Resolves to false where that failed. */
+  async sleep(place: Place): Promise<boolean> {
+    await this.#hold(() => place.tenant.active === 0)
     if (place.state !== 'asleep') return this.#switchTo(null, [place])
     this.#release()
     return true
   }
 
-  async #wake(place: Place): Promise<boolean> {
-    await this.#hold(() => place === this.#current || this.#current === null || this.#current.active === 0)
+  /** Wakes the tenant, after the others have gone to sleep. Resolves to false where that failed. */
+  async wake(place: Place): Promise<boolean> {
+    await this.#hold(() => place === this.#current || (this.#current?.tenant.active ?? 0) === 0)
     if (place !== this.#current) return this.#switchTo(place)
     this.#release()
     return true
   }
 
-  /** Decides what is next: more questions for the awake model, another's turn, or sleep. */
+  /** Brings servers that came to a tenant into its state. */
+  async align(place: Place): Promise<void> {
+    await this.#hold(() => true)
+    if (place.state === 'awake') await place.tenant.wake()
+    else if (place.state === 'asleep') place.state = await place.tenant.sleep()
+    this.#release()
+  }
+
+  /** Decides what is next: more questions for the awake tenant, another's turn, or sleep. */
   #schedule(): void {
     if (this.#isSwitching || this.#ended) return
     this.#cancelTimer?.()
@@ -146,28 +155,29 @@ export class GpuGroup {
     const next = this.#longestWaiting(current)
     if (!next) {
       this.#isYielding = false
-      if (current) {
-        this.#admit(current)
-        const { idleMs } = current.tenant
-        if (idleMs > 0 && current.active === 0)
-          this.#at(this.#lastUse + idleMs, () => void this.#switchTo(null, [current]))
-      }
+      if (!current) return
+      this.#admit(current)
+      const { idleMs } = current.tenant.settings
+      if (idleMs <= 0 || current.tenant.active > 0) return
+      // Who was admitted since it was set is seen when the timer runs, not when it was set.
+      if (now >= current.lastUse + idleMs) void this.#switchTo(null, [current])
+      else this.#at(current.lastUse + idleMs)
       return
     }
     if (!current) {
       void this.#switchTo(next)
       return
     }
-    const turnAt = since(next) + current.tenant.turnMs
+    const turnAt = since(next) + current.tenant.settings.turnMs
     if (now >= turnAt) this.#isYielding = true
     if (!this.#isYielding) this.#admit(current)
-    if (current.active > 0) {
-      if (!this.#isYielding) this.#at(turnAt, () => this.#schedule())
+    if (current.tenant.active > 0) {
+      if (!this.#isYielding) this.#at(turnAt)
       return
     }
-    const freeAt = this.#isYielding ? now : this.#lastUse + current.tenant.lingerMs
+    const freeAt = this.#isYielding ? now : current.lastUse + current.tenant.settings.lingerMs
     if (now >= freeAt) void this.#switchTo(next)
-    else this.#at(freeAt, () => this.#schedule())
+    else this.#at(freeAt)
   }
 
   #longestWaiting(but: Place | null): Place | null {
@@ -177,14 +187,13 @@ export class GpuGroup {
     return found
   }
 
-  #at(time: number, fn: () => void): void {
-    this.#cancelTimer = this.#clock.after(Math.max(time - this.#clock.now(), 0), fn)
+  #at(time: number): void {
+    this.#cancelTimer = this.#clock.after(Math.max(time - this.#clock.now(), 0), () => this.#schedule())
   }
 
   #admit(place: Place): void {
     for (const waiter of place.waiting) {
       place.waiting.delete(waiter)
-      place.active += 1
       waiter.admit()
     }
   }
@@ -193,36 +202,56 @@ export class GpuGroup {
   async #switchTo(next: Place | null, sleepers?: readonly Place[]): Promise<boolean> {
     this.#cancelTimer?.()
     this.#isSwitching = true
-    const awake = this.#current
+    const before = this.#current
     this.#current = null
-    let isDone = true
-    for (const place of sleepers ?? this.#places)
-      if (place !== next) isDone = (await this.#putToSleep(place)) && isDone
-    if (!next) {
-      this.#current = awake?.state === 'awake' ? awake : null
-    } else if (isDone && (await next.tenant.wake())) {
-      next.state = 'awake'
+    let isDone = next?.state !== 'unknown' || (await this.#found(next))
+    if (isDone) isDone = (await this.#allAsleep(sleepers ?? this.#places, next)) || next?.state === 'awake'
+    if (!next || !isDone) {
+      this.#current = before?.state === 'awake' ? before : null
+    } else if (next.state === 'awake' || (await this.#woken(next))) {
       this.#current = next
-      this.#switched(next.tenant.model, 'awake')
-    } else {
-      isDone = false
-      next.state = 'unknown'
+    } else isDone = false
+    if (next && !isDone) {
       for (const waiter of next.waiting) waiter.refuse(asleep())
       next.waiting.clear()
     }
     this.#isYielding = false
-    this.#lastUse = this.#clock.now()
-    if (this.#current) this.#admit(this.#current)
+    if (this.#current) {
+      this.#current.lastUse = this.#clock.now()
+      this.#admit(this.#current)
+    }
     this.#release()
+    return isDone
+  }
+
+  /** Finds out how an unknown tenant is: one that is awake is not woken, and needs nobody's sleep. */
+  async #found(place: Place): Promise<boolean> {
+    const state = await place.tenant.find()
+    if (state === null) return false
+    place.state = state
+    return true
+  }
+
+  async #allAsleep(places: Iterable<Place>, but: Place | null): Promise<boolean> {
+    let isDone = true
+    for (const place of places) if (place !== but) isDone = (await this.#putToSleep(place)) && isDone
+    return isDone
+  }
+
+  async #woken(place: Place): Promise<boolean> {
+    const isDone = await place.tenant.wake()
+    place.state = isDone ? 'awake' : 'unknown'
+    if (isDone) place.tenant.switched('awake')
     return isDone
   }
 
   async #putToSleep(place: Place): Promise<boolean> {
     if (place.state === 'asleep') return true
-    const isDone = await place.tenant.sleep()
-    place.state = isDone ? 'asleep' : 'unknown'
-    if (isDone) this.#switched(place.tenant.model, 'asleep')
-    return isDone
+    // Nobody is admitted meanwhile.
+    while (place.tenant.active > 0) await this.#change()
+    place.state = await place.tenant.sleep()
+    if (place.state === 'asleep') place.tenant.switched('asleep')
+    return place.state === 'asleep'
   }
 
   /** Lets nothing be admitted or switched until `#release`; resolves when `isReady`. */
@@ -249,14 +278,3 @@ export class GpuGroup {
     this.#watchers.clear()
   }
 }
-
-const since = ({ waiting }: Place): number => {
-  for (const waiter of waiting) return waiter.since
-  return Number.POSITIVE_INFINITY
-}
-
-const full = (): Fault =>
-  new Fault('overloaded', 'too many questions wait for this model', { remedy: 'give-up', blame: false })
-
-const asleep = (): Fault =>
-  new Fault('judge_unreachable', 'the model sleeps, or cannot be woken', { remedy: 'give-up', blame: false })

@@ -38,7 +38,7 @@ export function watchEndpoint(
   let failures = 0
   return repeat(async () => {
     // Its one token would touch memory that is gone.
-    if (endpoint.isAsleep) return false
+    if (endpoint.asleep) return false
     const { healthPath, ...how } = settings()
     // What a proxy says to strangers tells that it lives.
     const isWell = await replied(endpoint, healthPath, {}, how, ({ status }) =>

@@ -1,87 +1,231 @@
 import type { Clock } from '../clock.ts'
-import type { Backend, Translation } from './backend.ts'
+import type { Endpoint } from './endpoint.ts'
 import { Fault } from './fault.ts'
-import type { InstancePool } from './pool.ts'
-import type { PoolMember } from './pool-member.ts'
-import { refusal } from './reply.ts'
-import { send } from './transport.ts'
+import { doubtAbout, type KnownAnswer } from './known-question.ts'
+import { type CalledServer, callsTo, type ServerCalls } from './server-calls.ts'
 
-/** How one model's instances give back their GPU memory and take it again. */
-export interface MemorySettings {
-  readonly clock: Clock
-  readonly headers: Record<string, string>
+/** An order that was not carried out. `asItWas`: nothing was changed, so the server goes on as before. */
+export class OrderFailed extends Error {
+  override readonly name = 'OrderFailed' as const
+  readonly asItWas: boolean
+
+  constructor(reason: string, asItWas: boolean) {
+    super(reason)
+    this.asItWas = asItWas
+  }
+}
+
+/** How one kind of server gives its GPU memory back and takes it again. Rejects with Fault or OrderFailed. */
+export interface MemoryBackend {
+  /** Whether an order that changes nothing kills the server: then only what is known to be awake is put to sleep, and only what was put to sleep is woken. */
+  readonly isFragile: boolean
+  /** Whether it sleeps; null: it does not say. */
+  isAsleep(server: ServerCalls): Promise<boolean | null>
+  /** What a later wake needs. Rejects with OrderFailed where the server would lose its weights. */
+  prepare(server: ServerCalls, level: number): Promise<string>
+  sleep(server: ServerCalls, level: number): Promise<void>
+  wake(server: ServerCalls, level: number, prepared: string): Promise<void>
+  /** The answer to the known question; null: none of the server's endpoints takes it. */
+  askKnown(server: ServerCalls, model: string): Promise<KnownAnswer | null>
+}
+
+/** How one server is told. */
+export interface MemoryOrder extends CalledServer {
+  readonly backend: MemoryBackend
+  /** The served name. */
+  readonly model: string
   readonly level: number
-  readonly timeoutMs: number
+  /** Why an order failed, or the server's answers are not trusted. */
+  failed(order: 'sleep' | 'wake', reason: string): void
 }
 
-/** The reply to an order says little. */
-const mostReplyBytes = 1024 * 1024
+/** One server's GPU memory. It outlives the pools that the server belongs to: what sleeps says so to nobody. */
+export class ServerMemory {
+  state: 'unknown' | 'awake' | 'asleep' = 'unknown'
+  /** Why its answers are not trusted since it woke; '' where they are. */
+  doubt = ''
+  /** It takes no questions, since it sleeps or nobody knows. */
+  isOut = false
+  #known: KnownAnswer | null = null
+  #knownModel = ''
+  #prepared = ''
+  #level = 1
+  #turn: Promise<unknown> = Promise.resolve()
 
-/** Puts every instance to sleep; false: one that is alive did not. */
-export async function sleepAll(
-  pool: InstancePool,
-  memory: NonNullable<Backend['memory']>,
-  settings: MemorySettings,
-): Promise<boolean> {
-  const done = await Promise.all(
-    pool.members.map(async (member) => {
-      member.mark({ asleep: true })
-      const outcome = await ordered(member, memory.sleep(settings.level), settings)
-      return outcome !== 'refused'
-    }),
-  )
-  return done.every(Boolean)
-}
-
-/** Wakes every instance; false: none did. One that does not wake gets no questions. */
-export async function wakeAll(
-  pool: InstancePool,
-  memory: NonNullable<Backend['memory']>,
-  settings: MemorySettings,
-): Promise<boolean> {
-  const done = await Promise.all(
-    pool.members.map(async (member) => {
-      const isAwake = (await ordered(member, memory.wake(settings.level), settings)) === 'done'
-      member.mark({ asleep: !isAwake })
-      return !member.asleep
-    }),
-  )
-  return done.some(Boolean)
-}
-
-/** `gone`: nothing listens there, so it holds no memory. */
-async function ordered(
-  member: PoolMember,
-  orders: readonly Translation[],
-  settings: MemorySettings,
-): Promise<'done' | 'refused' | 'gone'> {
-  for (const order of orders) {
-    let fault = await faultOf(member, order, settings)
-    // A kept connection breaks when its server has died; only another one shows that nothing listens.
-    if (fault?.kind === 'judge_unreachable' && !fault.isRefused && !fault.isAboutContent)
-      fault = await faultOf(member, order, settings)
-    if (fault) return fault.isRefused ? 'gone' : 'refused'
+  /** Finds out how it is and changes nothing there. Resolves to whether it can be asked, or woken. */
+  find(order: MemoryOrder): Promise<boolean> {
+    const find = async (calls: ServerCalls): Promise<boolean> => {
+      if (this.state === 'unknown') await this.#learn(order, calls)
+      if (this.state === 'awake' && this.doubt !== '')
+        this.#prove(order, await order.backend.askKnown(calls, order.model))
+      if (this.state === 'awake') this.#setOut(order.endpoint, false)
+      return this.doubt === ''
+    }
+    return this.#inTurn(() => this.#ordered('wake', order, find))
   }
-  return 'done'
+
+  /** Its answers are trusted again: others have seen that it judges. */
+  trust(): void {
+    this.doubt = ''
+    this.#known = null
+  }
+
+  /** Resolves to whether it holds no memory any more: it sleeps, or nothing listens there. */
+  sleep(order: MemoryOrder): Promise<boolean> {
+    return this.#inTurn(() => this.#ordered('sleep', order, (calls) => this.#sleep(order, calls)))
+  }
+
+  /** Resolves to whether it may be asked: it is awake and still judges. */
+  wake(order: MemoryOrder): Promise<boolean> {
+    return this.#inTurn(() => this.#ordered('wake', order, (calls) => this.#wake(order, calls)))
+  }
+
+  /** Lays what is known over an endpoint that was opened later. */
+  mark(endpoint: Endpoint): void {
+    const { isOut: asleep, doubt } = this
+    if (endpoint.asleep !== asleep || endpoint.doubt !== doubt) endpoint.mark({ asleep, doubt })
+  }
+
+  async #sleep(order: MemoryOrder, calls: ServerCalls): Promise<boolean> {
+    const { endpoint, backend, level } = order
+    if (this.state === 'unknown') await this.#learn(order, calls)
+    if (this.state === 'asleep') {
+      this.#setOut(endpoint, true)
+      return true
+    }
+    this.#prepared = await backend.prepare(calls, level)
+    if (this.state === 'awake' && this.doubt === '' && !this.#knownOf(order.model))
+      this.#keep(order, await backend.askKnown(calls, order.model))
+    const wasOut = this.isOut
+    try {
+      // From here on nobody takes a place at it; whoever has one is waited for.
+      this.#setOut(endpoint, true)
+      if (!(await isIdle(endpoint, order.clock, calls.leftMs)))
+        throw new OrderFailed('calls are under way at it', true)
+      this.#level = level
+      await backend.sleep(calls, level)
+    } catch (error) {
+      if (error instanceof OrderFailed && error.asItWas) this.#setOut(endpoint, wasOut)
+      throw error
+    }
+    this.state = 'asleep'
+    return true
+  }
+
+  async #wake(order: MemoryOrder, calls: ServerCalls): Promise<boolean> {
+    const { endpoint, backend, model } = order
+    if (this.state === 'unknown') {
+      this.#level = order.level
+      await this.#learn(order, calls)
+    }
+    if (this.state !== 'awake') {
+      this.#setOut(endpoint, true)
+      await backend.wake(calls, this.#level, this.#prepared)
+      // Until it has shown that it judges.
+      this.state = 'unknown'
+      this.#prove(order, await backend.askKnown(calls, model))
+      this.state = 'awake'
+    } else if (this.doubt !== '') this.#prove(order, await backend.askKnown(calls, model))
+    this.#setOut(endpoint, false)
+    return this.doubt === ''
+  }
+
+  /** Finds out what can be found out. Rejects with OrderFailed where a server must be known and is not. */
+  async #learn(order: MemoryOrder, calls: ServerCalls): Promise<void> {
+    const { backend, model } = order
+    const asleep = await backend.isAsleep(calls)
+    if (asleep !== null) {
+      this.state = asleep ? 'asleep' : 'awake'
+      return
+    }
+    if (!backend.isFragile) return
+    const answer = await backend.askKnown(calls, model).catch((error: unknown) => {
+      if (error instanceof Fault && error.isRefused) throw error
+      return null
+    })
+    if (!answer)
+      throw new OrderFailed(
+        'it is not known whether it sleeps, and it does not answer a known question: wake it by hand or start it anew',
+        true,
+      )
+    this.#keep(order, answer)
+    this.state = 'awake'
+  }
+
+  /** The first answer is what later ones are compared with. */
+  #keep(order: MemoryOrder, answer: KnownAnswer | null): void {
+    if (this.#knownModel !== order.model) this.#known = null
+    this.#knownModel = order.model
+    if (!answer) return
+    const constant = doubtAbout(answer, null)
+    if (constant !== '') {
+      this.#doubt(order, constant)
+      throw new OrderFailed(constant, true)
+    }
+    this.#known ??= answer
+  }
+
+  #knownOf(model: string): KnownAnswer | null {
+    return this.#knownModel === model ? this.#known : null
+  }
+
+  #prove(order: MemoryOrder, answer: KnownAnswer | null): void {
+    const before = this.#knownOf(order.model)
+    const doubt = answer ? doubtAbout(answer, before) : before ? 'it answers no known question any more' : ''
+    this.#doubt(order, doubt)
+    if (doubt !== '') order.failed('wake', doubt)
+    else this.#keep(order, answer)
+  }
+
+  #setOut(endpoint: Endpoint, out: boolean): void {
+    this.isOut = out
+    endpoint.mark({ asleep: out })
+  }
+
+  #doubt({ endpoint }: MemoryOrder, doubt: string): void {
+    this.doubt = doubt
+    endpoint.mark({ doubt })
+  }
+
+  async #ordered(
+    name: 'sleep' | 'wake',
+    order: MemoryOrder,
+    work: (calls: ServerCalls) => Promise<boolean>,
+  ): Promise<boolean> {
+    try {
+      return await work(callsTo(order))
+    } catch (error) {
+      if (!(error instanceof OrderFailed || error instanceof Fault)) throw error
+      const isGone = error instanceof Fault && error.isRefused
+      const isAsItWas = error instanceof OrderFailed && error.asItWas && this.state === 'awake'
+      if (!isAsItWas) {
+        // Whoever starts there after one that has gone is awake; what became of one that lives is not known.
+        this.state = 'unknown'
+        this.#setOut(order.endpoint, !(isGone && name === 'wake'))
+      }
+      if (isGone && name === 'sleep') return true
+      order.failed(name, error.message)
+      return false
+    }
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#turn.then(work)
+    this.#turn = done.catch(() => {})
+    return done
+  }
 }
 
-async function faultOf(
-  { endpoint }: PoolMember,
-  { path, body }: Translation,
-  { clock, headers, timeoutMs }: MemorySettings,
-): Promise<Fault | null> {
-  const exchange = send(
-    endpoint.connections,
-    { method: 'POST', path, headers, body },
-    { basePath: endpoint.basePath, maxReplyBytes: mostReplyBytes },
-  )
-  const cancel = clock.after(timeoutMs, () => exchange.abort(new Fault('judge_timeout', 'no answer')))
-  try {
-    const reply = await exchange.reply
-    return reply.status === 200 ? null : refusal(reply)
-  } catch (error) {
-    return error as Fault
-  } finally {
-    cancel()
-  }
+/** Whether no call of anybody is under way at an endpoint, now or before `ms` are over. */
+function isIdle(endpoint: Endpoint, clock: Clock, ms: number): Promise<boolean> {
+  if (endpoint.inFlight === 0) return Promise.resolve(true)
+  return new Promise((resolve) => {
+    const over = (idle: boolean) => {
+      off()
+      cancel()
+      resolve(idle)
+    }
+    const cancel = clock.after(ms, () => over(false))
+    const off = endpoint.onQuiet(() => over(true))
+  })
 }

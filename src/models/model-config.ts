@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { addressFault } from './address.ts'
+import { chatTemplateConfig } from './chat-template.ts'
 import { guardConfig } from './guard-config.ts'
 
 const seconds = z.number().positive().max(86_400)
@@ -57,6 +58,8 @@ export const modelConfig = z.strictObject({
     .regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
     .optional(),
   sampling: samplingConfig.default({}),
+  /** How a conversation is written as one text, where the server's reward models take no conversation: SGLang's. */
+  chat_template: chatTemplateConfig.optional(),
   /** How a scalar reward model is asked. */
   classify: z
     .strictObject({

@@ -1,13 +1,13 @@
 import type { AnswerCache } from './answer-cache.ts'
 import type { Backend } from './backend.ts'
 import type { Dispatcher } from './dispatch.ts'
-import type { Seat } from './gpu-group.ts'
+import type { Seat } from './gpu-tenant.ts'
 
-/** What a model is made of. `seat`: its place among those that share its GPU memory; null: it is always awake. */
+/** What a model is made of. `seat`: its hold on its servers' GPU memory. */
 export interface ModelParts {
   readonly dispatcher: Dispatcher
   readonly backend: Backend
   readonly headers: Record<string, string>
   readonly cache: AnswerCache
-  readonly seat: Seat | null
+  readonly seat: Seat
 }

@@ -34,8 +34,8 @@ export class Model {
   constructor(config: ModelConfig, parts: ModelParts) {
     this.config = config
     this.parts = parts
-    const { backend, model, revision, classify, choose, rewards } = config
-    const how = [classify, choose, rewards]
+    const { backend, model, revision, classify, choose, rewards, chat_template } = config
+    const how = [classify, choose, rewards, ...(chat_template === undefined ? [] : [chat_template])]
     this.#identity = JSON.stringify([parts.dispatcher.model, backend, model, revision, ...how])
     const { dispatcher, headers } = parts
     this.#sojourn = new Sojourn(dispatcher.clock)
@@ -90,7 +90,7 @@ export class Model {
   /** Waits until the model is awake, and counts the question as under way; `leave` must follow. */
   enter(stop: Stop): Promise<void> | null {
     this.#active += 1
-    const entered = this.parts.seat?.enter(stop)
+    const entered = this.parts.seat.enter(stop)
     if (!entered) return null
     return entered.catch((error: unknown) => {
       this.#done()
@@ -99,7 +99,7 @@ export class Model {
   }
 
   leave(): void {
-    this.parts.seat?.leave()
+    this.parts.seat.leave()
     this.#done()
   }
 

@@ -1,16 +1,16 @@
 import type { Clock } from '../clock.ts'
 import { hideSecrets } from '../secrets.ts'
 import type { AnswerCache } from './answer-cache.ts'
-import type { Backend, BackendFactory } from './backend.ts'
+import type { BackendFactory } from './backend.ts'
 import { openaiBackend } from './backend-openai.ts'
 import { sglangBackend } from './backend-sglang.ts'
 import { vllmBackend } from './backend-vllm.ts'
 import type { ModelEvents } from './events.ts'
-import type { GpuGroup, Tenant } from './gpu-group.ts'
+import type { Seat } from './gpu-tenant.ts'
+import type { GpuTenants } from './gpu-tenants.ts'
 import { Hedge } from './hedge.ts'
 import { watchInstancesFile } from './instances-file.ts'
 import { Membership } from './membership.ts'
-import { sleepAll, wakeAll } from './memory.ts'
 import { Model } from './model.ts'
 import type { ModelConfig } from './model-config.ts'
 import { InstancePool } from './pool.ts'
@@ -31,7 +31,7 @@ export interface Shared {
   readonly cache: AnswerCache
   readonly registry: Registry
   readonly env: Readonly<Record<string, string | undefined>>
-  groupOf(name: string): GpuGroup
+  readonly tenants: GpuTenants
 }
 
 /** A model with its instances. */
@@ -47,7 +47,7 @@ export interface OpenModel {
 
 /** Opens a model's pool; its probes start at once. `before`: the same name in an earlier reading of the configs. */
 export function openModel(name: string, config: ModelConfig, shared: Shared, before?: OpenModel): OpenModel {
-  const { clock, events, random, registry } = shared
+  const { clock, events, random } = shared
   const backend = backends[config.backend](config)
   const headers: Record<string, string> = { 'content-type': 'application/json' }
   const apiKey = config.api_key_env ? shared.env[config.api_key_env] : undefined
@@ -80,14 +80,9 @@ export function openModel(name: string, config: ModelConfig, shared: Shared, bef
     pauseMs: config.retry.pause_ms,
     random,
   }
-  const seat =
-    config.lifecycle || config.gpu_group
-      ? shared
-          .groupOf(config.gpu_group ?? `model ${name}`)
-          .add(tenantOf(name, config, { clock, headers, pool, memory: backend.memory }))
-      : null
+  const seat = shared.tenants.open({ model: name, config, pool, memory: backend.memory, headers })
   const model = new Model(config, { dispatcher, backend, headers, cache: shared.cache, seat })
-  const membership = new Membership(model, registry, before?.membership)
+  const membership = joined(model, shared, seat, before)
   const { instances_file: file } = config
   const unwatch = file
     ? watchInstancesFile(file, clock, (addresses) => follow(file, addresses, membership, shared, name))
@@ -113,24 +108,15 @@ export function openModel(name: string, config: ModelConfig, shared: Shared, bef
   }
 }
 
-/** The model as its group sees it. A kind of server that cannot sleep is one whose orders fail. */
-function tenantOf(
-  model: string,
-  { lifecycle, max_queue }: ModelConfig,
-  parts: { clock: Clock; headers: Record<string, string>; pool: InstancePool; memory: Backend['memory'] },
-): Tenant {
-  const { pool, memory, clock, headers } = parts
-  const level = lifecycle?.level ?? 1
-  const settings = { clock, headers, level, timeoutMs: (lifecycle?.timeout_s ?? 120) * 1000 }
-  return {
-    model,
-    idleMs: (lifecycle?.sleep_after_idle_s ?? 0) * 1000,
-    lingerMs: lifecycle?.linger_ms ?? 250,
-    turnMs: (lifecycle?.turn_s ?? 60) * 1000,
-    wakeOnDemand: lifecycle?.wake_on_demand ?? true,
-    maxQueue: max_queue,
-    sleep: async () => memory !== null && sleepAll(pool, memory, settings),
-    wake: async () => memory !== null && wakeAll(pool, memory, settings),
+/** The servers of a model; where one of them cannot be had, nothing of the model stays behind. */
+function joined(model: Model, { registry, tenants }: Shared, seat: Seat, before?: OpenModel): Membership {
+  try {
+    const membership = new Membership(model, registry, before?.membership)
+    tenants.settle(seat)
+    return membership
+  } catch (error) {
+    seat.remove()
+    throw error
   }
 }
 

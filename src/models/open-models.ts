@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts'
 import { answerCache } from './answer-cache.ts'
 import type { ModelEvents } from './events.ts'
 import { Generations } from './generations.ts'
-import { GpuGroup } from './gpu-group.ts'
+import { GpuTenants } from './gpu-tenants.ts'
 import type { ModelConfig } from './model-config.ts'
 import type { Models } from './models.ts'
 import type { Shared } from './open-model.ts'
@@ -25,7 +25,6 @@ const defaultCache = { bytes: 64 * 1024 * 1024, ttlMs: 3_600_000 }
 /** Opens the pools of all models by global name. Probes start at once; nothing is waited for. */
 export function openModels(configs: Readonly<Record<string, ModelConfig>>, options: ModelsOptions): Models {
   const { clock, events = {}, random = Math.random, env = {} } = options
-  const groups = new Map<string, GpuGroup>()
   const shared: Shared = {
     clock,
     events,
@@ -33,13 +32,7 @@ export function openModels(configs: Readonly<Record<string, ModelConfig>>, optio
     env,
     registry: new Registry(clock, events),
     cache: answerCache(clock, options.cache ?? defaultCache),
-    groupOf(name) {
-      const known = groups.get(name)
-      if (known) return known
-      const made = new GpuGroup(clock, (model, state) => events.switched?.({ model, state }))
-      groups.set(name, made)
-      return made
-    },
+    tenants: new GpuTenants(clock, events),
   }
-  return new Generations(shared, groups).open(configs, new Map())
+  return new Generations(shared).open(configs, new Map())
 }

@@ -34,9 +34,15 @@ export async function askPinned(
     const flight = new Flight(
       async (stop) => {
         const work = workOf(model.parts, { ask, input, settings, prefix })
-        member.begin()
-        const reading = await call(dispatcher, member, work, stop)
-        return { ...reading, instance: address, attempts: 1 }
+        const { seat } = model.parts
+        if (!seat.borrow()) throw new Fault('judge_unreachable', 'the instance takes no questions')
+        try {
+          member.begin()
+          const reading = await call(dispatcher, member, work, stop)
+          return { ...reading, instance: address, attempts: 1 }
+        } finally {
+          seat.giveBack()
+        }
       },
       () => {},
     )

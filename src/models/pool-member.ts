@@ -59,8 +59,6 @@ export class PoolMember {
   failsCanary: string | null = null
   /** Set by the watch of its progress: it takes questions and answers none. */
   suspect = false
-  /** Set by the owner of the GPU memory: it is given back, or may be. */
-  asleep = false
   /** Asked by Retry-After to be left alone for a while. */
   resting = false
   /** Called when it may have become able, or unable, to take a question. */
@@ -91,6 +89,11 @@ export class PoolMember {
     return this.endpoint.address
   }
 
+  /** The server's memory is given back, or may be. */
+  get asleep(): boolean {
+    return this.endpoint.asleep
+  }
+
   get limit(): number {
     return this.#settings.limit
   }
@@ -111,7 +114,7 @@ export class PoolMember {
     if (this.draining) return 'draining'
     if (this.asleep) return 'asleep'
     if (this.probe === 'other-model') return 'other-model'
-    if (this.failsCanary !== null) return 'fails-canary'
+    if (this.failsCanary !== null || this.endpoint.doubt) return 'fails-canary'
     if (this.suspect) return 'suspect'
     if (this.#brokenBecause() !== null) {
       const isTrial = this.breaker.state !== 'open' && this.endpoint.breaker.state !== 'open'
@@ -127,7 +130,8 @@ export class PoolMember {
       !this.asleep &&
       !this.suspect &&
       this.probe !== 'other-model' &&
-      this.failsCanary === null
+      this.failsCanary === null &&
+      !this.endpoint.doubt
     )
   }
 
@@ -169,7 +173,7 @@ export class PoolMember {
 
   end(): void {
     this.inFlight -= 1
-    this.endpoint.inFlight -= 1
+    this.endpoint.ended()
     // Others at the address wait for its trial.
     if (this.endpoint.breaker.state === 'closed') this.tell()
     else this.endpoint.tell()
@@ -235,9 +239,7 @@ export class PoolMember {
   }
 
   /** Sets conditions, each of which one owner sets alone, and tells of what follows. */
-  mark(
-    conditions: Partial<Pick<PoolMember, 'probe' | 'draining' | 'failsCanary' | 'suspect' | 'asleep'>>,
-  ): void {
+  mark(conditions: Partial<Pick<PoolMember, 'probe' | 'draining' | 'failsCanary' | 'suspect'>>): void {
     Object.assign(this, conditions)
     this.tell()
   }
@@ -276,7 +278,9 @@ export class PoolMember {
 
   #whyOut(): string | null {
     if (this.probe === 'other-model') return 'it serves another model'
-    return this.failsCanary ?? (this.suspect ? 'its calls make no progress' : this.#brokenBecause())
+    if (this.failsCanary !== null) return this.failsCanary
+    if (this.endpoint.doubt) return this.endpoint.doubt
+    return this.suspect ? 'its calls make no progress' : this.#brokenBecause()
   }
 
   #brokenBecause(): string | null {

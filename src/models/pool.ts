@@ -17,6 +17,8 @@ interface Waiter {
 /** The instances of one model: who asks gets the lease of one of them, or waits in line. */
 export class InstancePool {
   readonly members: PoolMember[] = []
+  /** Called when a member came or went. */
+  membersChanged = () => {}
   readonly #waiting = new Set<Waiter>()
   readonly #urgent = new Set<Waiter>()
   /** What ends each call under way, by where it is. */
@@ -76,6 +78,7 @@ export class InstancePool {
     this.members.push(member)
     this.#affinity?.reset()
     member.changed.add(this.#onChange)
+    this.membersChanged()
     this.#serve()
   }
 
@@ -83,6 +86,7 @@ export class InstancePool {
     this.members.splice(this.members.indexOf(member), 1)
     this.#affinity?.reset()
     member.changed.delete(this.#onChange)
+    this.membersChanged()
     this.#serve()
   }
 

@@ -76,6 +76,8 @@ export function refusal(reply: Reply): Fault {
   if (status >= 500) return new Fault('judge_unreachable', detail, { isAboutContent: true })
   if (status === 408) return new Fault('judge_timeout', detail)
   if (status === 400 || status === 413 || status === 422) {
+    const room = roomFault(reply.text)
+    if (room) return room
     if (isTooLong(reply.text))
       return new Fault('prompt_too_long', "the prompt is longer than the model's window", {
         remedy: 'give-up',
@@ -108,4 +110,28 @@ const tooLongWords = [
 const isTooLong = (text: string): boolean => {
   const head = text.slice(0, 4096)
   return tooLongWords.some((words) => head.includes(words))
+}
+
+// SGLang: "maximum context length of 8192 tokens. You requested a total of 9033 tokens: 33 tokens from the input messages and
+// 9000 tokens for the completion". vLLM: "'max_tokens' ... is too large: 9000. This model's maximum context length is 8192
+// tokens and your request has 33 input tokens"; before, "(33 in the messages, 9000 in the completion)".
+const requests = [
+  /context length of (?<window>\d+) tokens\. You requested a total of \d+ tokens: (?<prompt>\d+) tokens from the input messages and (?<reply>\d+) tokens/,
+  /too large: (?<reply>\d+)\. This model's maximum context length is (?<window>\d+) tokens and your request has (?<prompt>\d+) input tokens/,
+  /context length is (?<window>\d+) tokens\. However, you requested \d+ tokens \((?<prompt>\d+) in the messages, (?<reply>\d+) in the completion\)/,
+]
+
+/** Where a reply may be longer than the prompt is, it is the reply that does not fit; null: nothing is said of that. */
+function roomFault(text: string): Fault | null {
+  const head = text.slice(0, 4096)
+  for (const request of requests) {
+    const { window, prompt, reply } = request.exec(head)?.groups ?? {}
+    if (Number(reply) <= Number(prompt) || reply === undefined) continue
+    return new Fault(
+      'judge_rejected',
+      `max_tokens ${reply} does not fit into the model's window of ${window} tokens beside a prompt of ${prompt}`,
+      { remedy: 'give-up', blame: false, isAboutContent: Number(reply) < Number(window) },
+    )
+  }
+  return null
 }

@@ -8,7 +8,7 @@ export function snapshotOf({ config, parts }: Model): ModelSnapshot {
     name: model,
     serves: config.model,
     backend: config.backend,
-    memory: parts.seat?.state ?? 'awake',
+    memory: parts.seat.state,
     waiting: pool.waiting,
     instances: pool.members.map(
       ({ address, state, weight, inFlight, limit, latencyMs, calls, errors }): InstanceSnapshot => ({

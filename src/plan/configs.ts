@@ -143,6 +143,10 @@ class Models {
         const help = 'list their addresses, or say in allow which ones may be added'
         this.#problems.push(config.problemAt(at, `has no instances; ${help}`))
       }
+      if (model && model.chat_template !== undefined && model.backend !== 'sglang') {
+        const message = `is for the sglang backend: servers of backend ${model.backend} write conversations themselves`
+        this.#problems.push(config.problemAt([...at, 'chat_template'], message))
+      }
       for (const [index, place] of (model?.instances ?? []).entries()) {
         const url = typeof place === 'string' ? place : place.url
         if (hideSecrets(url) !== url)

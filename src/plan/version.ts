@@ -31,6 +31,7 @@ const deciding = [
   'model',
   'revision',
   'sampling',
+  'chat_template',
   'classify',
   'choose',
   'rewards',

@@ -124,3 +124,31 @@ t.test(
     t.equal(clock.pending, 0, 'a server that closes waits for no line')
   },
 )
+
+t.test('a server that does not sleep or wake as told is one line in the log, with the reason', (t) => {
+  const lines: unknown[] = []
+  const log = {
+    info: () => {},
+    warn: (facts: unknown, text: string) => lines.push([text, facts]),
+  } as unknown as Log
+  const { events, end } = openJudgeLog(
+    {},
+    () => log,
+    () => null,
+    fakeClock(),
+  )
+  const failure = { model: 'm', instance: 'http://a', order: 'sleep', reason: 'no flag' } as const
+  events.models?.orderFailed?.(failure)
+  events.models?.orderFailed?.(failure)
+  events.models?.orderFailed?.({ ...failure, reason: 'another' })
+  events.models?.switched?.({ model: 'm', state: 'awake' })
+  events.models?.orderFailed?.({ ...failure, reason: 'another' })
+  end()
+  const text = 'a model server did not do as told'
+  t.strictSame(lines, [
+    [text, failure],
+    [text, { ...failure, reason: 'another' }],
+    [text, { ...failure, reason: 'another' }],
+  ])
+  t.end()
+})

@@ -7,6 +7,7 @@ import { type SimulatedServer, startSimulatedServer } from '../../src/simulate/i
 import { fakeClock } from '../support/clock.ts'
 import { configOf, failureOf, probesOff, question, until } from '../support/models.ts'
 import { completion, json, scriptedServer } from '../support/scripted-server.ts'
+import { isOwn } from '../support/sleeping.ts'
 
 /** A group of models, each with instances of its own; watches that no two models are ever awake together. */
 async function group(t: Test, names: readonly string[], more: object = {}) {
@@ -95,7 +96,7 @@ t.test('a model whose questions never end gives way when the other has waited it
   t.ok(answer)
   isOver = true
   await Promise.all(streams)
-  t.strictSame(switches.slice(0, 2), ['busy', 'rare'])
+  t.strictSame(switches.slice(0, 1), ['rare'], 'the busy one was awake before')
 })
 
 /** Two models of one GPU, `a` and `b`, with a server each, on a clock of the test's; `orders` is all that they were told. */
@@ -105,6 +106,7 @@ async function pair(t: Test, more: object = {}) {
   const held: (() => void)[] = []
   const serverOf = (name: string) =>
     scriptedServer((seen, response) => {
+      if (isOwn(seen)) return seen.path.startsWith('/v1') ? completion(seen, 'Yes') : {}
       const [order = ''] = seen.path.slice(1).split('?')
       orders.push(`${name} ${order === 'v1/completions' ? 'asked' : order}`)
       if (!seen.path.startsWith('/v1')) return json(response, {}, refuses.has(`${name} ${order}`) ? 500 : 200)

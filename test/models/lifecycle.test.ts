@@ -6,6 +6,7 @@ import { startSimulatedServer } from '../../src/simulate/index.ts'
 import { fakeClock } from '../support/clock.ts'
 import { configOf, failureOf, judge, question, until } from '../support/models.ts'
 import { completion, json, type Script } from '../support/scripted-server.ts'
+import { isOwn } from '../support/sleeping.ts'
 
 const yes: Script = (seen) => completion(seen, 'Yes')
 
@@ -13,7 +14,7 @@ const yes: Script = (seen) => completion(seen, 'Yes')
 const sleeper =
   (orders: string[]): Script =>
   (seen, response) => {
-    orders.push(seen.path)
+    if (!isOwn(seen)) orders.push(seen.path)
     if (seen.path.startsWith('/v1')) return completion(seen, 'Yes')
     return json(response, {})
   }
@@ -88,6 +89,7 @@ t.test('sleep waits for the questions under way, and those that come meanwhile w
     t,
     [
       (seen, response) => {
+        if (isOwn(seen)) return seen.path.startsWith('/v1') ? completion(seen, 'Yes') : {}
         orders.push(seen.path)
         if (seen.path.startsWith('/v1')) held.push(() => json(response, completion(seen, 'Yes')))
         else json(response, {})
@@ -145,6 +147,7 @@ t.test('a question leaves the line of a sleeping model when its client goes', as
 t.test('counting tokens wakes the model that counts them, and ends with who waits for it', async (t) => {
   const orders: string[] = []
   const count: Script = (seen, response) => {
+    if (isOwn(seen)) return json(response, {})
     orders.push(seen.path)
     return seen.path === '/tokenize' ? { count: 7 } : json(response, {})
   }
@@ -156,16 +159,17 @@ t.test('counting tokens wakes the model that counts them, and ends with who wait
   t.equal(await models.countTokens('judge', 'q', patience(60_000)), 7)
   t.strictSame(orders, ['/sleep?level=1', '/wake_up', '/tokenize'])
   server.script = () => undefined
+  const seen = server.seen.length
   const late = failureOf(models.countTokens('judge', 'q', patience(20)))
-  await server.saw(4)
+  await server.saw(seen + 1)
   clock.advance(20)
   t.match(await late, { kind: 'deadline' })
-  await server.seen[3]?.closed
+  await server.seen[seen]?.closed
   const gone = failureOf(models.countTokens('judge', 'q', patience(60_000)))
-  await server.saw(5)
+  await server.saw(seen + 2)
   client.abort()
   t.match(await gone, { kind: 'cancelled' })
-  await server.seen[4]?.closed
+  await server.seen[seen + 1]?.closed
 })
 
 t.test('a model that sleeps and wakes goes over to another config', async (t) => {
@@ -198,4 +202,39 @@ t.test('the line for a turn has its limit', async (t) => {
   t.match(await asked[2], { kind: 'overloaded' })
   gone.abort()
   t.match(await Promise.all(asked.slice(0, 2)), [{ kind: 'cancelled' }, { kind: 'cancelled' }])
+})
+
+t.test(
+  'vLLM says itself whether it sleeps: an awake server is told nothing, a sleeping one wakes',
+  async (t) => {
+    for (const isAsleep of [false, true]) {
+      const orders: string[] = []
+      let sleeps = isAsleep
+      const script: Script = (seen, response) => {
+        if (seen.path === '/is_sleeping') return { is_sleeping: sleeps }
+        if (!isOwn(seen)) orders.push(seen.path)
+        if (seen.path === '/wake_up') sleeps = false
+        return seen.path.startsWith('/v1') ? completion(seen, 'Yes') : json(response, {})
+      }
+      const { ask, models } = await judge(t, [script], { lifecycle: {} })
+      await ask('q')
+      t.strictSame(orders, isAsleep ? ['/wake_up', '/v1/completions'] : ['/v1/completions'])
+      t.equal(models.snapshot()[0]?.memory, 'awake')
+    }
+  },
+)
+
+t.test('a vLLM judge that answers otherwise after its sleep is not asked', async (t) => {
+  let says = 'Paris'
+  const script: Script = (seen, response) => {
+    if (seen.path === '/is_sleeping') return { is_sleeping: false }
+    return seen.path.startsWith('/v1') ? completion(seen, isOwn(seen) ? says : 'Yes') : json(response, {})
+  }
+  const { ask, models } = await judge(t, [script], { lifecycle: { level: 2 } })
+  await ask('q')
+  await models.sleep('judge')
+  says = '!!!!'
+  await t.rejects(models.wake('judge'), { code: 'RG_MODEL_FAILED', message: /without weights/ })
+  t.match(await failureOf(ask('q2')), { kind: 'judge_unreachable' })
+  t.equal(models.snapshot()[0]?.instances[0]?.state, 'fails-canary')
 })

@@ -43,8 +43,8 @@ function server() {
     'canary fails': () => member.mark({ failsCanary: 'it answers wrongly' }),
     'canary passes': () => member.mark({ failsCanary: null }),
     // The owner of its GPU memory.
-    sleeps: () => member.mark({ asleep: true }),
-    wakes: () => member.mark({ asleep: false }),
+    sleeps: () => endpoint.mark({ asleep: true }),
+    wakes: () => endpoint.mark({ asleep: false }),
     // Operators.
     drained: () => member.mark({ draining: true }),
     added: () => member.mark({ draining: false }),

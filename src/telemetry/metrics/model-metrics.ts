@@ -34,6 +34,11 @@ export function modelMetrics(make: Instruments): ModelEvents {
     'model',
     'state',
   ])
+  const failures = make.counter(
+    'memory_failures_total',
+    'Servers that did not fall asleep or wake up as told, or that lost their weights.',
+    ['model', 'order'],
+  )
   return {
     callEnded({ model, outcome, ms, tokens: used }) {
       calls(ms / 1000, model, outcome)
@@ -48,6 +53,7 @@ export function modelMetrics(make: Instruments): ModelEvents {
     readmitted: ({ model, instance }) => returns(1, model, instance),
     refused: ({ model }) => refusals(1, model),
     switched: ({ model, state }) => switches(1, model, state),
+    orderFailed: ({ model, order }) => failures(1, model, order),
   }
 }
 
