@@ -33,6 +33,8 @@ export class Endpoint {
   asleep = false
   /** Set by the same: why its answers are not trusted since it woke; '' where they are. */
   doubt = ''
+  /** Set by the same: the path that it lists as its model since it read its weights again; '' where it did not. */
+  listedAs = ''
   /** As its /health says; `unknown`: not asked yet. */
   health: 'unknown' | 'ok' | 'failing' = 'ok'
   readonly #connections: Connections
@@ -72,7 +74,7 @@ export class Endpoint {
   }
 
   /** Sets conditions that the owner of its GPU memory sets alone. */
-  mark(conditions: Partial<Pick<Endpoint, 'asleep' | 'doubt'>>): void {
+  mark(conditions: Partial<Pick<Endpoint, 'asleep' | 'doubt' | 'listedAs'>>): void {
     Object.assign(this, conditions)
     this.tell()
   }

@@ -63,7 +63,7 @@ export function watchMember(member: PoolMember, settings: ProbeSettings): () => 
   return repeat(
     async () => {
       const found = await replied(member.endpoint, modelsPath, headers, settings, (reply) =>
-        names === null ? reply.status === 200 && 'served' : served(reply, names),
+        names === null ? reply.status === 200 && 'served' : served(reply, names, member.endpoint.listedAs),
       )
       return () => {
         failures = found ? 0 : failures + 1
@@ -122,12 +122,20 @@ async function replied<T>(
   }
 }
 
-/** Throws Fault where the reply lists no models. */
-function served(reply: Reply, names: ReadonlySet<string>): 'served' | 'other-model' | false {
+/** `listedAs`: another name of the model there; '' for none. Throws Fault where the reply lists no models. */
+function served(
+  reply: Reply,
+  names: ReadonlySet<string>,
+  listedAs: string,
+): 'served' | 'other-model' | false {
   const { data } = objectOf(readJson(reply))
   if (!Array.isArray(data)) return false
   const isServed = data.some(
-    (entry) => isObject(entry) && typeof entry.id === 'string' && names.has(entry.id),
+    (entry) =>
+      isObject(entry) &&
+      typeof entry.id === 'string' &&
+      entry.id !== '' &&
+      (names.has(entry.id) || entry.id === listedAs),
   )
   return isServed ? 'served' : 'other-model'
 }

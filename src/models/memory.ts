@@ -21,7 +21,7 @@ export interface MemoryBackend {
   readonly isFragile: boolean
   /** Whether it sleeps; null: it does not say. */
   isAsleep(server: ServerCalls): Promise<boolean | null>
-  /** What a later wake needs. Rejects with OrderFailed where the server would lose its weights. */
+  /** The path from which a later wake reads the weights; '': it needs none. Rejects with OrderFailed where the server would lose its weights. */
   prepare(server: ServerCalls, level: number): Promise<string>
   sleep(server: ServerCalls, level: number): Promise<void>
   wake(server: ServerCalls, level: number, prepared: string): Promise<void>
@@ -46,6 +46,8 @@ export class ServerMemory {
   doubt = ''
   /** It takes no questions, since it sleeps or nobody knows. */
   isOut = false
+  /** The path that it lists as its model, since it read its weights again; '': it has not. */
+  listedAs = ''
   #known: KnownAnswer | null = null
   #knownModel = ''
   #prepared = ''
@@ -82,8 +84,9 @@ export class ServerMemory {
 
   /** Lays what is known over an endpoint that was opened later. */
   mark(endpoint: Endpoint): void {
-    const { isOut: asleep, doubt } = this
-    if (endpoint.asleep !== asleep || endpoint.doubt !== doubt) endpoint.mark({ asleep, doubt })
+    const { isOut: asleep, doubt, listedAs } = this
+    const isNew = endpoint.asleep !== asleep || endpoint.doubt !== doubt || endpoint.listedAs !== listedAs
+    if (isNew) endpoint.mark({ asleep, doubt, listedAs })
   }
 
   async #sleep(order: MemoryOrder, calls: ServerCalls): Promise<boolean> {
@@ -121,6 +124,10 @@ export class ServerMemory {
     if (this.state !== 'awake') {
       this.#setOut(endpoint, true)
       await backend.wake(calls, this.#level, this.#prepared)
+      if (this.#prepared !== '') {
+        this.listedAs = this.#prepared
+        endpoint.mark({ listedAs: this.#prepared })
+      }
       // Until it has shown that it judges.
       this.state = 'unknown'
       this.#prove(order, await backend.askKnown(calls, model))

@@ -37,6 +37,10 @@ export class Gone extends Error {
 /** The model behind the endpoints: what it knows, how fast it is, what it counts. */
 export class SimulatedModel {
   readonly name: string
+  /** Where its weights are. */
+  readonly path: string
+  /** What /v1/models calls it. */
+  listedAs: string
   readonly options: SimulatedServerOptions
   readonly clock: Clock
   readonly seed: string | number
@@ -67,6 +71,8 @@ export class SimulatedModel {
   constructor(options: SimulatedServerOptions) {
     this.options = options
     this.name = options.model ?? 'simulated-judge'
+    this.path = `/models/${this.name}`
+    this.listedAs = this.name
     this.clock = options.clock ?? systemClock
     this.seed = options.seed ?? 0
     this.maxModelLen = options.maxModelLen ?? 32_768
@@ -190,6 +196,7 @@ export class SimulatedModel {
   reset(): void {
     this.diedOf = null
     this.weights = 'sound'
+    this.listedAs = this.name
     this.isSleeping = false
     this.missing.clear()
     this.capacity.paused = false

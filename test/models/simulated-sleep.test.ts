@@ -30,12 +30,16 @@ function gateway(t: Test, servers: Record<string, SimulatedServer>, lifecycle: o
       }),
     ]),
   )
-  const events = { orderFailed: ({ reason }: { reason: string }) => void failed.push(reason) }
+  const out: string[] = []
+  const events = {
+    orderFailed: ({ reason }: { reason: string }) => void failed.push(reason),
+    ejected: ({ reason }: { reason: string }) => void out.push(reason),
+  }
   const models = openModels(configs, { clock: systemClock, events })
   t.teardown(() => models.close())
   const ask = (model: string, text: string, more: object = {}) =>
     models.ask({ ...question(text, systemClock.now() + 60_000), model, ...more })
-  return { models, ask, failed }
+  return { models, ask, failed, out }
 }
 
 for (const level of [1, 2] as const)
@@ -44,7 +48,7 @@ for (const level of [1, 2] as const)
     async (t) => {
       const sglang = level === 1 ? { enableWeightsCpuBackup: true } : {}
       const servers = { a: await simulated(t, sglang), b: await simulated(t, sglang) }
-      const { ask, failed } = gateway(t, servers, { level })
+      const { ask, failed, out } = gateway(t, servers, { level })
       for (let round = 0; round < 4; round += 1)
         for (const model of ['a', 'b']) {
           const answers = await Promise.all(
@@ -62,6 +66,8 @@ for (const level of [1, 2] as const)
         t.ok(server.stats().sleeps >= 3, `${server.stats().sleeps} sleeps`)
       }
       t.strictSame(failed, [])
+      // A real one lists the path of its weights as its model, once it has read them again.
+      t.strictSame(out, [])
     },
   )
 

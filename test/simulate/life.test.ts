@@ -143,5 +143,5 @@ t.test('SGLang: a reward model gives its number where an embedding would stand',
 
 t.test('SGLang: the model is described', async (t) => {
   const server = await simulated(t, { model: 'scalar', runner: 'pooling' })
-  t.match((await get(server, '/get_model_info')).json, { model_path: 'scalar', is_generation: false })
+  t.match((await get(server, '/get_model_info')).json, { model_path: '/models/scalar', is_generation: false })
 })

@@ -38,7 +38,7 @@ t.test('SGLang: the arguments stand flat in /server_info', async (t) => {
   t.match(json, { enable_memory_saver: true, enable_weights_cpu_backup: false, version: /^0\.5/ })
   const told = await sglang(t, { enableMemorySaver: false, enableWeightsCpuBackup: true })
   t.match((await get(told, '/get_server_info')).json, {
-    model_path: 'simulated-judge',
+    model_path: '/models/simulated-judge',
     enable_memory_saver: false,
     enable_weights_cpu_backup: true,
   })
@@ -202,7 +202,7 @@ t.test('SGLang: weights can be read anew between their memory and the cache’s'
   await post(server, '/pause_generation', {})
   await post(server, release, {})
   await post(server, resume, { tags: ['weights'] })
-  await post(server, '/update_weights_from_disk', { model_path: 'simulated-judge' })
+  await post(server, '/update_weights_from_disk', { model_path: '/models/simulated-judge' })
   await post(server, resume, { tags: ['kv_cache'] })
   await post(server, '/continue_generation', {})
   t.match((await post(server, '/generate', { text: right })).json, { text: '1' })

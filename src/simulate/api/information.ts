@@ -28,11 +28,11 @@ export const models: Endpoint = ({ model }) => ({
     object: 'list',
     data: [
       {
-        id: model.name,
+        id: model.listedAs,
         object: 'model',
         created: createdNow(),
         owned_by: model.options.engine ?? 'vllm',
-        root: model.name,
+        root: model.path,
         parent: null,
         max_model_len: model.maxModelLen,
         permission: [],

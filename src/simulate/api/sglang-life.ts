@@ -52,12 +52,15 @@ export const flushCache: Endpoint = ({ model }) => {
 
 /**
  * POST /update_weights_from_disk `{"model_path": "..."}`: lost weights are back. That it dies of it while the weights are
- * released is taken from what it does with questions; it was not seen.
+ * released is taken from what it does with questions; it was not seen. From then on /v1/models lists the path, as was seen.
  */
 export const updateWeightsFromDisk: Endpoint = ({ model, body }) => {
-  const isOwn = body.model_path === model.name
+  const isOwn = body.model_path === model.path
   if (isOwn && model.sglang.released.has('weights')) model.sglang.touch()
-  if (isOwn) model.weights = 'sound'
+  if (isOwn) {
+    model.weights = 'sound'
+    model.listedAs = model.path
+  }
   const message = isOwn
     ? 'Succeeded to update model weights.'
     : `Failed to get model config: ${String(body.model_path)}.`

@@ -40,7 +40,7 @@ export const classifyText: Endpoint = (call) => pooled(call, ({ text }) => [rawR
 /** GET /get_model_info. */
 export const modelInfo: Endpoint = ({ model }) => ({
   json: {
-    model_path: model.name,
+    model_path: model.path,
     tokenizer_path: model.name,
     is_generation: model.options.runner !== 'pooling',
     preferred_sampling_params: null,
@@ -53,7 +53,7 @@ export const modelInfo: Endpoint = ({ model }) => ({
 /** GET /server_info, and /get_server_info as it was called: the arguments flat, as SGLang spells them. */
 export const serverInfo: Endpoint = ({ model }) => ({
   json: {
-    model_path: model.name,
+    model_path: model.path,
     served_model_name: model.name,
     tokenizer_path: model.name,
     context_length: model.maxModelLen,
