@@ -46,6 +46,7 @@ export function openaiBackend(config: ModelConfig): Backend {
     modelsPath: '/v1/models',
     namesModels: false,
     tokenCounters: [],
+    line: null,
     memory: null,
     scoresLabels: null,
     tokens: null,

@@ -68,6 +68,7 @@ export function sglangBackend(config: ModelConfig): Backend {
     namesModels: true,
     // Where it runs with --enable-metrics.
     tokenCounters: ['sglang:generation_tokens_total'],
+    line: { running: 'sglang:num_running_reqs', waiting: 'sglang:num_queue_reqs' },
     scoresLabels: null,
     memory: sglangMemory,
     translate(ask, input, settings) {

@@ -71,6 +71,7 @@ export function vllmBackend(config: ModelConfig): Backend {
     modelsPath: '/v1/models',
     namesModels: true,
     tokenCounters: ['vllm:generation_tokens_total'],
+    line: { running: 'vllm:num_requests_running', waiting: 'vllm:num_requests_waiting' },
     memory: vllmMemory,
     scoresLabels: checked,
     translate(ask, input, settings) {

@@ -45,6 +45,8 @@ export interface Backend {
   readonly modelsPath: string
   /** Metrics at /metrics that grow with every token that is written; empty: it has none. */
   readonly tokenCounters: readonly string[]
+  /** Gauges at /metrics of its questions at work and in its own line; null: it has none. */
+  readonly line: { readonly running: string; readonly waiting: string } | null
   /** Whether that list names the model that is asked for. */
   readonly namesModels: boolean
   /** A reply of this model, as an object; throws Fault for another's. null: it has no /generative_scoring. */

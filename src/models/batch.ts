@@ -5,7 +5,9 @@ import { Stop } from './abort.ts'
 import type { Backend, Settings } from './backend.ts'
 import { type Dispatched, Undone } from './dispatch.ts'
 import { abandoned, Fault } from './fault.ts'
+import { type Load, loadOf } from './load.ts'
 import type { RenderedInput } from './models.ts'
+import { mostGenerated, tokensOf } from './question-size.ts'
 import { workOf } from './question-work.ts'
 import { readJson } from './reply.ts'
 import { isTextAsk } from './text-asks.ts'
@@ -21,6 +23,8 @@ interface Shared {
 
 interface Item {
   readonly input: RenderedInput[AskName]
+  readonly request: object
+  readonly deadline: number
   readonly stop: Stop
   readonly trace: Trace | undefined
   resolve(done: Dispatched<unknown>): void
@@ -30,6 +34,10 @@ interface Item {
 interface Batch {
   readonly shared: Shared
   readonly items: Item[]
+  /** What it may grow to. */
+  readonly largest: Load
+  /** Of its items, about; 0 where nothing bounds them. */
+  tokens: number
   cancelTimer(): void
 }
 
@@ -37,8 +45,8 @@ interface BatcherParts {
   readonly clock: Clock
   readonly backend: Backend
   readonly headers: Record<string, string>
-  /** Questions in one request, at most. */
-  readonly maxSize: number
+  /** What one request may hold, so that every instance has room for it: a request begins with what is true then. */
+  largest(): Load
   /** How long a question waits for others while a request is under way; where none is, it goes at once. */
   readonly maxWaitMs: number
   send<T>(work: Work<T>, stop: Stop): Promise<Dispatched<T>>
@@ -59,13 +67,20 @@ export class Batcher {
   add(
     kind: string,
     shared: Shared,
-    { input, stop, trace }: Pick<Item, 'input' | 'stop' | 'trace'>,
+    asked: Pick<Item, 'input' | 'request' | 'deadline' | 'stop' | 'trace'>,
   ): Promise<Dispatched<unknown>> {
     const key = `${shared.ask} ${kind} ${shared.prefix}`
     return new Promise((resolve, reject) => {
-      const batch = this.#open.get(key) ?? this.#begin(key, shared)
-      batch.items.push({ input, stop, trace, resolve, reject })
-      if (batch.items.length >= this.#parts.maxSize) this.#send(key, batch)
+      let batch = this.#open.get(key) ?? this.#begin(key, shared)
+      const isBounded = batch.largest.tokens < Number.POSITIVE_INFINITY
+      const tokens = isBounded ? tokensOf(shared.ask, asked.input, shared.settings) : 0
+      if (batch.items.length > 0 && batch.tokens + tokens > batch.largest.tokens) {
+        this.#send(key, batch)
+        batch = this.#begin(key, shared)
+      }
+      batch.items.push({ ...asked, resolve, reject })
+      batch.tokens += tokens
+      if (batch.items.length >= batch.largest.questions) this.#send(key, batch)
     })
   }
 
@@ -75,7 +90,7 @@ export class Batcher {
     }
     const isIdle = this.#underWay === 0
     const cancelTimer = isIdle ? () => {} : this.#parts.clock.after(this.#parts.maxWaitMs, send)
-    const batch: Batch = { shared, items: [], cancelTimer }
+    const batch: Batch = { shared, items: [], largest: this.#parts.largest(), tokens: 0, cancelTimer }
     if (isIdle) afterTurn(send)
     this.#open.set(key, batch)
     return batch
@@ -101,9 +116,9 @@ export class Batcher {
   }
 
   /** As if nothing could be shared. Never rejects. */
-  async #runOne(shared: Shared, { input, stop, trace, ...item }: Item): Promise<void> {
+  async #runOne(shared: Shared, { input, request, deadline, stop, trace, ...item }: Item): Promise<void> {
     try {
-      const work = workOf(this.#parts, { ...shared, input, trace })
+      const work = workOf(this.#parts, { ...shared, input, request, deadline, trace })
       item.resolve(await this.#parts.send<unknown>(work, stop))
     } catch (error) {
       item.reject(error)
@@ -121,6 +136,9 @@ export class Batcher {
         {
           ask,
           prefix,
+          request: requestOf(items),
+          deadline: Math.min(...items.map(({ deadline }) => deadline)),
+          load: loadOf(body, items.length, items.length * mostGenerated(ask, settings)),
           // A call stands in one trace only.
           trace: items.find(({ trace }) => trace)?.trace,
           message: { method: 'POST', path, headers, body },
@@ -138,6 +156,15 @@ export class Batcher {
       await Promise.all(partsOf(items, shared.ask, error).map((part) => this.#run(shared, part)))
     }
   }
+}
+
+/** The request with the fewest of the questions: others of a larger one must not keep them in line. */
+function requestOf(items: readonly Item[]): object {
+  const counts = new Map<object, number>()
+  for (const { request } of items) counts.set(request, (counts.get(request) ?? 0) + 1)
+  let fewest: readonly [object, number] | undefined
+  for (const entry of counts) if (!fewest || entry[1] < fewest[1]) fewest = entry
+  return (fewest as readonly [object, number])[0]
 }
 
 /** What is asked for again after a failure, apart from each other; nobody, once each was told. */

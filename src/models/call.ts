@@ -61,7 +61,7 @@ export async function call<T>(
     cancelTimer()
     off()
     untrack()
-    member.end()
+    member.end(work.load)
     span?.end(outcome === 'ok' ? null : outcome, tokenFacts(tokens))
     events.callEnded?.({ model, instance: address, ask, ms: clock.now() - started, outcome, tokens })
   }

@@ -2,6 +2,7 @@ import type { Stop } from './abort.ts'
 import { askError } from './ask-error.ts'
 import { dispatch } from './dispatch.ts'
 import { Flight } from './flight.ts'
+import { estimatedTokens, loadOf } from './load.ts'
 import type { Model } from './model.ts'
 import type { Patience, Rendered } from './models.ts'
 import { readJson } from './reply.ts'
@@ -11,20 +12,17 @@ import type { Work } from './work.ts'
 const messageOverhead = 16
 
 /** Tokens of a rendered question: the server's count, or a quarter of its bytes. Rejects with AskError. */
-export async function countTokens(
-  model: Model,
-  input: Rendered,
-  { deadline, signal }: Patience,
-): Promise<number> {
+export async function countTokens(model: Model, input: Rendered, patience: Patience): Promise<number> {
+  const { deadline, signal } = patience
   const texts = typeof input === 'string' ? [input] : input.map(({ content }) => content)
   const overhead = typeof input === 'string' ? 1 : messageOverhead * texts.length
   const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
   const { count_tokens, max_prompt_tokens } = model.config
-  if (count_tokens === 'estimate' || !model.parts.backend.tokens) return Math.ceil(bytes / 4) + overhead
+  if (count_tokens === 'estimate' || !model.parts.backend.tokens) return estimatedTokens(bytes) + overhead
   // A token is never less than a byte: what is short enough by bytes needs no count.
   if (bytes + overhead <= max_prompt_tokens) return bytes + overhead
   const flight = new Flight(
-    (stop) => counted(model, input, stop),
+    (stop) => counted(model, input, patience, stop),
     () => {},
   )
   try {
@@ -35,13 +33,21 @@ export async function countTokens(
 }
 
 /** Counted by a server, as a question is asked: it wakes a model that sleeps. */
-async function counted(model: Model, input: Rendered, stop: Stop): Promise<number> {
+async function counted(
+  model: Model,
+  input: Rendered,
+  { deadline, signal }: Patience,
+  stop: Stop,
+): Promise<number> {
   const { backend, dispatcher, headers } = model.parts
   const { translate, read } = backend.tokens as NonNullable<typeof backend.tokens>
   const { path, body } = translate(input)
   const work: Work<number> = {
     ask: 'generate',
     prefix: '',
+    request: signal,
+    deadline,
+    load: loadOf(body),
     message: { method: 'POST', path, headers, body },
     read: (reply) => ({ answer: read(readJson(reply)), prompt: 0, completion: 0 }),
   }

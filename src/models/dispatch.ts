@@ -6,7 +6,7 @@ import type { ModelEvents } from './events.ts'
 import { abandoned, Fault } from './fault.ts'
 import type { Hedge } from './hedge.ts'
 import { pause } from './pause.ts'
-import type { InstancePool } from './pool.ts'
+import type { Asking, InstancePool } from './pool.ts'
 import type { PoolMember } from './pool-member.ts'
 import type { RetryBudget } from './retry-budget.ts'
 import type { Reading, Work } from './work.ts'
@@ -65,10 +65,10 @@ export async function dispatch<T>(to: Dispatcher, work: Work<T>, stop: Stop): Pr
   for (let retries = 0; ; retries += 1) {
     let fault: Fault
     try {
-      const member = pool.take(tried, work.prefix) ?? (await queued(to, tried, work.prefix, stop))
+      const member = pool.take(tried, work) ?? (await queued(to, tried, work, stop))
       // The last who waited may have gone between the place's coming and this.
       if (stop.aborted) {
-        member.giveBack()
+        member.giveBack(work.load)
         throw abandoned()
       }
       return await (to.hedge
@@ -100,11 +100,11 @@ export async function dispatch<T>(to: Dispatcher, work: Work<T>, stop: Stop): Pr
 async function queued(
   to: Dispatcher,
   tried: ReadonlySet<PoolMember>,
-  prefix: string,
+  question: Asking,
   stop: Stop,
 ): Promise<PoolMember> {
   const since = to.clock.now()
-  const member = await to.pool.wait(tried, prefix, stop, abandoned)
+  const member = await to.pool.wait(tried, question, stop, abandoned)
   to.events.queued?.({ model: to.model, ms: to.clock.now() - since })
   return member
 }
@@ -178,11 +178,11 @@ function hedged<T>(
     const watch = (late: PoolMember) => {
       untrack = hedge.track(late, began, () => {
         const own = begin()
-        secondPlace(to, late, own).then(
+        secondPlace(to, late, work, own).then(
           (second) => {
             // The answer may have come between the place's coming and this.
             if (!second || own.aborted) {
-              second?.giveBack()
+              second?.giveBack(work.load)
               hedge.refund()
               return
             }
@@ -199,11 +199,17 @@ function hedged<T>(
 }
 
 /** A place at another instance than `first`, before others in line; null: there is none. */
-async function secondPlace(to: Dispatcher, first: PoolMember, stop: Stop): Promise<PoolMember | null> {
+async function secondPlace(
+  to: Dispatcher,
+  first: PoolMember,
+  { request, deadline, load }: Asking,
+  stop: Stop,
+): Promise<PoolMember | null> {
   const avoid = new Set([first])
   if (!to.pool.hasOther(avoid)) return null
-  const member = to.pool.take(avoid) ?? (await to.pool.wait(avoid, '', stop, abandoned, true))
+  const anywhere = { request, deadline, load, prefix: '' }
+  const member = to.pool.take(avoid, anywhere) ?? (await to.pool.wait(avoid, anywhere, stop, abandoned, true))
   if (member !== first) return member
-  member.giveBack()
+  member.giveBack(load)
   return null
 }

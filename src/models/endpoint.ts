@@ -11,6 +11,8 @@ export interface EndpointSettings {
 
 /** A model at an address, as the address sees it. */
 export interface EndpointMember {
+  /** Questions that it may have under way. */
+  readonly limit: number
   /** Hears that the state of the address has changed. */
   tell(): void
 }
@@ -27,7 +29,7 @@ export class Endpoint {
   /** Opens when connections fail, whichever model asked. */
   readonly breaker: Breaker
   readonly members = new Set<EndpointMember>()
-  /** Calls of all models. */
+  /** Questions of all models under way. */
   inFlight = 0
   /** Set by the owner of its GPU memory: it is given back, or may be, so only /v1/models may be asked. */
   asleep = false
@@ -35,6 +37,10 @@ export class Endpoint {
   doubt = ''
   /** Set by the same: the path that it lists as its model since it read its weights again; '' where it did not. */
   listedAs = ''
+  /** As many as it may have under way, as its server's own line has it. */
+  mostInFlight = Number.POSITIVE_INFINITY
+  /** Called at the beginning of a call where none was under way. */
+  onBegin: (() => void) | null = null
   /** As its /health says; `unknown`: not asked yet. */
   health: 'unknown' | 'ok' | 'failing' = 'ok'
   readonly #connections: Connections
@@ -58,13 +64,6 @@ export class Endpoint {
     this.#connections.setConnectMs(settings.connectMs)
   }
 
-  /** A call has come back. */
-  ended(): void {
-    this.inFlight -= 1
-    if (this.inFlight > 0) return
-    for (const fn of this.#whenQuiet) fn()
-  }
-
   /** Runs `fn` whenever the last call has come back, until the returned function is called. */
   onQuiet(fn: () => void): () => void {
     this.#whenQuiet.add(fn)
@@ -77,6 +76,32 @@ export class Endpoint {
   mark(conditions: Partial<Pick<Endpoint, 'asleep' | 'doubt' | 'listedAs'>>): void {
     Object.assign(this, conditions)
     this.tell()
+  }
+
+  /** Whether its server's own line lets a further question in. */
+  get hasRoom(): boolean {
+    return this.inFlight < this.mostInFlight
+  }
+
+  begin(questions: number): void {
+    this.inFlight += questions
+    if (this.inFlight === questions) this.onBegin?.()
+  }
+
+  /** A call of this member has come back. */
+  end(questions: number, member: EndpointMember): void {
+    this.inFlight -= questions
+    if (this.inFlight === 0) for (const fn of this.#whenQuiet) fn()
+    // Others at the address wait for its trial, or for what its server's own line leaves.
+    if (this.breaker.state !== 'closed' || this.mostInFlight < Number.POSITIVE_INFINITY) this.tell()
+    else member.tell()
+  }
+
+  /** Sets how many it may have under way. */
+  setMost(questions: number): void {
+    const isMore = questions > this.mostInFlight
+    this.mostInFlight = questions
+    if (isMore) this.tell()
   }
 
   setHealth(health: 'ok' | 'failing'): void {

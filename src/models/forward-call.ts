@@ -4,6 +4,7 @@ import type { Stop } from './abort.ts'
 import type { CallEnd } from './events.ts'
 import { abandoned, Fault } from './fault.ts'
 import type { Forwarded } from './forwarded.ts'
+import type { Load } from './load.ts'
 import type { Model } from './model.ts'
 import type { PoolMember } from './pool-member.ts'
 import { refusal } from './reply.ts'
@@ -33,7 +34,7 @@ export class Refused extends Error {
 export async function begin(
   model: Model,
   member: PoolMember,
-  message: { readonly path: string; readonly body: string },
+  message: { readonly path: string; readonly body: string; readonly load: Load },
   stop: Stop,
   trace?: Trace,
 ): Promise<Begun> {
@@ -51,7 +52,7 @@ export async function begin(
   const end = (outcome: CallEnd['outcome']) => {
     cancelTimer()
     off()
-    member.end()
+    member.end(message.load)
     const ms = clock.now() - began
     span?.end(outcome === 'ok' ? null : outcome)
     events.callEnded?.({ model: name, instance: address, ask: 'forward', ms, outcome, tokens: none })

@@ -1,8 +1,8 @@
-import type { Trace } from '../tracing/trace.ts'
 import { Stop, whenAborted } from './abort.ts'
 import { Fault } from './fault.ts'
 import { type Begun, begin, Refused } from './forward-call.ts'
 import type { Forwarded, ForwardRequest } from './forwarded.ts'
+import { loadOf } from './load.ts'
 import type { Model } from './model.ts'
 import { pause } from './pause.ts'
 import type { PoolMember } from './pool-member.ts'
@@ -39,7 +39,7 @@ export async function forward(model: Model, request: ForwardRequest): Promise<Fo
     throw stop.aborted ? gone() : error
   }
   try {
-    const { reply, over } = await sent(model, { path: request.path, body }, stop, request.trace)
+    const { reply, over } = await sent(model, request, body, stop)
     void over.then(() => {
       release()
       model.leave()
@@ -62,19 +62,21 @@ function bodyOf({ body }: ForwardRequest, model: string): string {
 
 async function sent(
   model: Model,
-  message: { path: string; body: string },
+  { path, body: { max_tokens: most }, deadline, trace }: ForwardRequest,
+  body: string,
   stop: Stop,
-  trace: Trace | undefined,
 ): Promise<Begun> {
   const { pool, budget, clock, events, maxRetries, pauseMs, random, model: name } = model.parts.dispatcher
   const tried = new Set<PoolMember>()
+  const load = loadOf(body, 1, typeof most === 'number' && most > 0 ? most : 0)
+  const question = { request: stop, deadline, load, prefix: '' }
   budget.earn()
   for (let retries = 0; ; retries += 1) {
-    const member = pool.take(tried) ?? (await pool.wait(tried, '', stop, noLonger))
+    const member = pool.take(tried, question) ?? (await pool.wait(tried, question, stop, noLonger))
     let fault: Fault
     let refused: Begun | null = null
     try {
-      return await begin(model, member, message, stop, trace)
+      return await begin(model, member, { path, body, load }, stop, trace)
     } catch (error) {
       if (error instanceof Refused) {
         fault = error.fault

@@ -4,15 +4,15 @@
  * (vllm/entrypoints/generate/generative_scoring/serving.py): hence the tokens are counted first.
  */
 import type { Asks } from '../contract/index.ts'
-import type { Trace } from '../tracing/trace.ts'
 import { allOrNone, type Stop } from './abort.ts'
 import type { Settings } from './backend.ts'
 import { shares } from './choose.ts'
 import { type Dispatched, type Dispatcher, dispatch, Undone } from './dispatch.ts'
 import { Fault } from './fault.ts'
+import { loadOf } from './load.ts'
 import type { RenderedInput } from './models.ts'
 import { garbled, itemsOf, type JsonObject, readJson, usage } from './reply.ts'
-import type { Reading } from './work.ts'
+import type { Reading, Work } from './work.ts'
 
 type Shares = Asks['choose']['answer']
 
@@ -25,6 +25,9 @@ export interface LabelScoring {
   /** Throws Fault where the reply is not the model's. */
   checked(body: unknown): JsonObject
 }
+
+/** Who asks, and where the calls stand. */
+type Asker = Pick<Work<unknown>, 'prefix' | 'request' | 'deadline' | 'trace'>
 
 const keptLabels = 256
 
@@ -40,14 +43,13 @@ export class LabelScorer {
   /** Rejects with Undone. */
   async ask(
     { question, labels }: RenderedInput['choose'],
-    prefix: string,
+    asker: Asker,
     { sampling }: Settings,
     stop: Stop,
-    trace?: Trace,
   ): Promise<Dispatched<Shares>> {
     const ids = await allOrNone(
       stop,
-      labels.map((label) => (own) => this.#idOf(label, own)),
+      labels.map((label) => (own) => this.#idOf(label, asker, own)),
     )
     if (new Set(ids).size < ids.length) throw refused('two labels are the same token')
     const thinking = sampling.thinking ?? false
@@ -55,10 +57,10 @@ export class LabelScorer {
       typeof question === 'string'
         ? { prompt: question }
         : { messages: question, chat_template_kwargs: { enable_thinking: thinking, thinking } }
-    const tokens = await this.#tokens(prompt, stop, trace)
+    const tokens = await this.#tokens(prompt, { ...asker, prefix: '' }, stop)
     const scored = await allOrNone(
       stop,
-      ids.map((_, at) => (own) => this.#probability(tokens, rotated(ids, at), prefix, own, trace)),
+      ids.map((_, at) => (own) => this.#probability(tokens, rotated(ids, at), asker, own)),
     )
     const mass = new Map(labels.map((label, at) => [label, (scored[at] as Dispatched<number>).answer]))
     const [first] = scored as [Dispatched<number>]
@@ -74,9 +76,8 @@ export class LabelScorer {
   async #probability(
     tokens: readonly number[],
     ids: readonly number[],
-    prefix: string,
+    asker: Asker,
     stop: Stop,
-    trace: Trace | undefined,
   ): Promise<Dispatched<number>> {
     const body = {
       query: tokens.slice(0, -1),
@@ -85,7 +86,7 @@ export class LabelScorer {
       apply_softmax: false,
       add_special_tokens: false,
     }
-    return this.#send('/generative_scoring', body, { prefix, trace }, stop, (value) => {
+    return this.#send('/generative_scoring', body, asker, stop, (value) => {
       const reply = this.#to.checked(value)
       const [item] = itemsOf(reply.data, 1)
       const score = item?.score
@@ -96,7 +97,7 @@ export class LabelScorer {
   }
 
   /** Questions share the look-up of a label; when the one that made it has gone, another makes it again. */
-  async #idOf(label: string, stop: Stop): Promise<number> {
+  async #idOf(label: string, asker: Asker, stop: Stop): Promise<number> {
     for (;;) {
       const known = this.#ids.get(label)
       if (!known) break
@@ -108,7 +109,8 @@ export class LabelScorer {
         if (this.#ids.get(label) === known) this.#ids.delete(label)
       }
     }
-    const asked = this.#tokens({ prompt: label, add_special_tokens: false }, stop).then((tokens) => {
+    const own = { ...asker, prefix: '', trace: undefined }
+    const asked = this.#tokens({ prompt: label, add_special_tokens: false }, own, stop).then((tokens) => {
       if (tokens.length === 1) return tokens[0] as number
       throw refused(`a label is ${tokens.length} tokens, it must be one`)
     })
@@ -118,8 +120,8 @@ export class LabelScorer {
     return asked
   }
 
-  async #tokens(what: object, stop: Stop, trace?: Trace): Promise<readonly number[]> {
-    const { answer } = await this.#send('/tokenize', what, { prefix: '', trace }, stop, (value) => {
+  async #tokens(what: object, asker: Asker, stop: Stop): Promise<readonly number[]> {
+    const { answer } = await this.#send('/tokenize', what, asker, stop, (value) => {
       const { tokens, max_model_len: window } = value as JsonObject
       const isList = Array.isArray(tokens) && tokens.length > 0 && tokens.every(Number.isSafeInteger)
       if (!isList || !Number.isSafeInteger(window)) throw garbled('no tokens')
@@ -136,20 +138,16 @@ export class LabelScorer {
   #send<T>(
     path: string,
     body: object,
-    { prefix, trace }: { readonly prefix: string; readonly trace: Trace | undefined },
+    asker: Asker,
     stop: Stop,
     read: (value: unknown) => Reading<T>,
   ): Promise<Dispatched<T>> {
     const { dispatcher, headers, serves } = this.#to
-    const message = {
-      method: 'POST' as const,
-      path,
-      headers,
-      body: JSON.stringify({ model: serves, ...body }),
-    }
+    const text = JSON.stringify({ model: serves, ...body })
+    const message = { method: 'POST' as const, path, headers, body: text }
     return dispatch(
       dispatcher,
-      { ask: 'choose', prefix, ...(trace && { trace }), message, read: (reply) => read(readJson(reply)) },
+      { ...asker, ask: 'choose', load: loadOf(text), message, read: (reply) => read(readJson(reply)) },
       stop,
     )
   }

@@ -35,6 +35,7 @@ export const instanceConfig = z.union([
     /** Share of the load beside the other instances: 2 gets twice as much as 1. */
     weight: z.number().positive().max(1000).default(1),
     max_in_flight: z.int().min(1).max(65_536).optional(),
+    max_tokens_in_flight: z.int().min(1).optional(),
   }),
 ])
 
@@ -88,8 +89,13 @@ export const modelConfig = z.strictObject({
       column: z.int().default(-1),
     })
     .prefault({}),
-  /** Calls under way at one instance. */
+  /** Questions under way at one instance, however many share a request. */
   max_in_flight: z.int().min(1).max(65_536).default(256),
+  /**
+   * Tokens of these: of each a quarter of its bytes, and `max_tokens` where it is set. One that is larger goes alone. Absent:
+   * they are not counted.
+   */
+  max_tokens_in_flight: z.int().min(1).optional(),
   /** Questions waiting for an instance; more are refused as `overloaded`. */
   max_queue: z.int().min(0).max(1_000_000).default(65_536),
   /** A request whose questions would wait longer in line is refused with 429; absent: only one whose answers would be late is. */
@@ -132,6 +138,8 @@ export const modelConfig = z.strictObject({
        * its calls go elsewhere. 0: never.
        */
       stalled_after_s: z.number().min(0).max(86_400).default(10),
+      /** Whether an instance whose own metrics tell of a line gets no more than it works on, and a little. */
+      server_line: z.boolean().default(true),
       /** Failed probes in a row that eject an instance. */
       failures: z.int().min(1).default(2),
       /** Whether a probe also asks for the names of the served models. */
@@ -155,8 +163,11 @@ export const modelConfig = z.strictObject({
       max_size: z.int().min(1).max(4096).default(32),
       /** How long a question waits for others while a request is under way; where none is, it goes at once. */
       max_wait_ms: z.number().min(0).max(10_000).default(2),
-      /** Generated texts too: a reply then comes when its longest text is done. Conversations need vLLM 0.19 or later. */
-      generate: z.boolean().default(false),
+      /**
+       * Generated texts too: a reply then comes when its longest text is done. Conversations need vLLM 0.19 or later. `auto`: only
+       * where prompt and answer are short.
+       */
+      generate: z.union([z.boolean(), z.literal('auto')]).default(false),
     })
     .prefault({}),
   /** Longest prompt in tokens; 0: whatever the server takes. */

@@ -13,6 +13,7 @@ import type { ModelParts } from './model-parts.ts'
 import type { Answered, AskRequest, RenderedInput } from './models.ts'
 import { askPinned } from './pinned.ts'
 import { isKept, keyOf, settingsOf } from './question.ts'
+import { isShort } from './question-size.ts'
 import { workOf } from './question-work.ts'
 import { Sojourn } from './sojourn.ts'
 import { isTextAsk } from './text-asks.ts'
@@ -43,7 +44,10 @@ export class Model {
       clock: dispatcher.clock,
       backend: parts.backend,
       headers,
-      maxSize: config.batch.max_size,
+      largest: () => ({
+        questions: Math.min(config.batch.max_size, ...dispatcher.pool.members.map(({ limit }) => limit)),
+        tokens: Math.min(...dispatcher.pool.members.map(({ room }) => room.limits.tokens)),
+      }),
       maxWaitMs: config.batch.max_wait_ms,
       send: (work, stop) => dispatch(dispatcher, work, stop),
     })
@@ -149,21 +153,29 @@ export class Model {
   }
 
   #call(request: AskRequest, settings: Settings, stop: Stop): Promise<Dispatched<AnyAnswer>> {
-    const { ask, input, group = '', trace } = request
+    const { ask, input, group = '', deadline, signal, trace } = request
     const { backend, dispatcher } = this.parts
-    const { balance, batch } = this.config
+    const { balance } = this.config
     const prefix = balance === 'group_affinity' ? `${request.prefix}\n${group}` : request.prefix
+    const asker = { request: signal, deadline, trace }
     if (ask === 'choose' && this.config.choose.endpoint === 'generative_scoring')
-      return this.#labelScorer().ask(input as RenderedInput['choose'], prefix, settings, stop, trace)
-    const { max_size, generate } = batch
+      return this.#labelScorer().ask(input as RenderedInput['choose'], { ...asker, prefix }, settings, stop)
     const isText = isTextAsk(ask)
-    const kind = max_size > 1 && (generate || !isText) ? backend.kind(ask, input, settings) : null
+    const kind = this.#isShared(ask, input, settings) ? backend.kind(ask, input, settings) : null
     if (kind !== null) {
       // Only texts have a beginning that servers keep.
       const shared = { ask, settings, prefix: isText && balance !== 'least_outstanding' ? prefix : '' }
-      return this.#batcher.add(kind, shared, { input, stop, trace }) as Promise<Dispatched<AnyAnswer>>
+      return this.#batcher.add(kind, shared, { ...asker, input, stop }) as Promise<Dispatched<AnyAnswer>>
     }
-    return dispatch(dispatcher, workOf(this.parts, { ask, input, settings, prefix, trace }), stop)
+    const work = workOf(this.parts, { ask, input, settings, prefix, request: signal, deadline, trace })
+    return dispatch(dispatcher, work, stop)
+  }
+
+  #isShared(ask: AskName, input: AskRequest['input'], settings: Settings): boolean {
+    const { max_size, generate } = this.config.batch
+    if (max_size === 1) return false
+    if (!isTextAsk(ask) || generate === true) return true
+    return generate === 'auto' && isShort(ask, input as RenderedInput['generate' | 'choose'], settings)
   }
 
   #labelScorer(): LabelScorer {

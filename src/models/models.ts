@@ -91,7 +91,9 @@ export interface InstanceSnapshot {
   readonly address: string
   readonly state: InstanceState
   readonly weight: number
+  /** Questions under way. */
   readonly inFlight: number
+  /** Questions that it may have under way: its limit, or fewer while a line stands in the server itself. */
   readonly limit: number
   /** Moving average of good calls; 0: none yet. */
   readonly latencyMs: number

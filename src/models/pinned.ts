@@ -33,11 +33,11 @@ export async function askPinned(
       )
     const flight = new Flight(
       async (stop) => {
-        const work = workOf(model.parts, { ask, input, settings, prefix })
+        const work = workOf(model.parts, { ask, input, settings, prefix, request: signal, deadline })
         const { seat } = model.parts
         if (!seat.borrow()) throw new Fault('judge_unreachable', 'the instance takes no questions')
         try {
-          member.begin()
+          member.begin(work.load)
           const reading = await call(dispatcher, member, work, stop)
           return { ...reading, instance: address, attempts: 1 }
         } finally {

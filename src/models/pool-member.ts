@@ -4,6 +4,8 @@ import { Breaker, type BreakerSettings } from './breaker.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { Fault } from './fault.ts'
 import { LatencyWindow } from './latency-window.ts'
+import type { Load } from './load.ts'
+import { Room } from './room.ts'
 
 /**
  * `joining`: no probe has seen it yet. `trial`: it failed, and one question tries it again. `other-model`: it answers, but
@@ -22,8 +24,8 @@ export type InstanceState =
 
 /** What a config says of one model at one address. */
 export interface MemberSettings {
-  /** Calls under way. */
-  readonly limit: number
+  /** What may be under way. */
+  readonly limits: Load
   readonly weight: number
   readonly breaker: BreakerSettings
 }
@@ -36,8 +38,8 @@ export class PoolMember {
   readonly endpoint: Endpoint
   /** Opens when this model's questions fail there. */
   readonly breaker: Breaker
-  /** Calls of this model under way. */
-  inFlight = 0
+  /** What of this model is under way. */
+  readonly room: Room
   calls = 0
   errors = 0
   /** When its last call began, on the clock. */
@@ -69,7 +71,6 @@ export class PoolMember {
   #outBecause: string | null = null
   #restsUntil = Number.NEGATIVE_INFINITY
   #wake: (() => void) | null = null
-
   /** `told` hears why it takes no questions any more, and null when it takes them again. */
   constructor(
     endpoint: Endpoint,
@@ -80,6 +81,7 @@ export class PoolMember {
     this.endpoint = endpoint
     this.#clock = clock
     this.#settings = settings
+    this.room = new Room(settings.limits)
     this.#told = told
     this.breaker = new Breaker(clock, settings.breaker, () => this.tell())
     endpoint.members.add(this)
@@ -94,8 +96,13 @@ export class PoolMember {
     return this.endpoint.asleep
   }
 
+  /** Questions under way. */
+  get inFlight(): number {
+    return this.room.questions
+  }
+
   get limit(): number {
-    return this.#settings.limit
+    return this.#settings.limits.questions
   }
 
   get weight(): number {
@@ -105,6 +112,7 @@ export class PoolMember {
   /** Takes other settings; calls under way and what is known of it stay. */
   set(settings: MemberSettings): void {
     this.#settings = settings
+    this.room.limits = settings.limits
     this.breaker.settings = settings.breaker
     this.tell()
   }
@@ -118,7 +126,8 @@ export class PoolMember {
     if (this.suspect) return 'suspect'
     if (this.#brokenBecause() !== null) {
       const isTrial = this.breaker.state !== 'open' && this.endpoint.breaker.state !== 'open'
-      return isTrial && this.#isProbedWell() ? 'trial' : 'ejected'
+      const isProbedWell = this.probe !== 'failing' && this.endpoint.health !== 'failing'
+      return isTrial && isProbedWell ? 'trial' : 'ejected'
     }
     return this.#isProbed() ? 'ready' : 'joining'
   }
@@ -150,39 +159,39 @@ export class PoolMember {
     return this.state === 'joining'
   }
 
-  /** Can take a question now. A half-open breaker lets one through. */
+  /** Can take a question now, if it is small enough. A half-open breaker lets one call through. */
   get isFree(): boolean {
     if (!this.isOpen || this.resting || !this.#isProbed()) return false
     const { endpoint } = this
     if (endpoint.breaker.state !== 'closed' && (endpoint.breaker.state === 'open' || endpoint.inFlight > 0))
       return false
-    if (this.breaker.state === 'closed') return this.inFlight < this.limit
-    return this.breaker.state === 'half-open' && this.inFlight === 0
+    // One question is always let in: another's line at the server must not keep this model out for ever.
+    if (this.inFlight === 0) return this.breaker.state !== 'open'
+    if (this.breaker.state !== 'closed') return false
+    return this.room.isLeft && endpoint.hasRoom
   }
 
-  /** Takes a place; `end` or `giveBack` must follow. */
-  begin(): void {
-    this.inFlight += 1
-    this.endpoint.inFlight += 1
+  /** Takes a place; `end` or `giveBack` with the same load must follow. */
+  begin(load: Load): void {
+    const wasIdle = this.inFlight === 0
+    this.room.enter(load)
     this.calls += 1
     this.lastBegan = this.#clock.now()
-    if (this.inFlight > 1) return
+    this.endpoint.begin(load.questions)
+    if (!wasIdle) return
     this.progressAt = this.lastBegan
     this.onBegin?.()
   }
 
-  end(): void {
-    this.inFlight -= 1
-    this.endpoint.ended()
-    // Others at the address wait for its trial.
-    if (this.endpoint.breaker.state === 'closed') this.tell()
-    else this.endpoint.tell()
+  end(load: Load): void {
+    this.room.leave(load)
+    this.endpoint.end(load.questions, this)
   }
 
   /** A place that was taken and not used. */
-  giveBack(): void {
+  giveBack(load: Load): void {
     this.calls -= 1
-    this.end()
+    this.end(load)
   }
 
   /** Something of what was asked there came back. */
@@ -270,10 +279,6 @@ export class PoolMember {
 
   #isProbed(): boolean {
     return this.probe === 'ok' && this.endpoint.health === 'ok'
-  }
-
-  #isProbedWell(): boolean {
-    return this.probe !== 'failing' && this.endpoint.health !== 'failing'
   }
 
   #whyOut(): string | null {

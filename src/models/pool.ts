@@ -2,14 +2,20 @@ import type { Clock } from '../clock.ts'
 import type { Stop } from './abort.ts'
 import { Affinity, preferred } from './affinity.ts'
 import { leastOutstanding } from './balance.ts'
+import { FairLine, type InLine, type Waiter } from './fair-line.ts'
 import { Fault } from './fault.ts'
+import { KeptRoom } from './kept-room.ts'
 import { type Line, paceOf } from './line.ts'
 import type { PoolMember } from './pool-member.ts'
 import { worthwhile } from './slowness.ts'
 
-interface Waiter {
-  readonly avoid: ReadonlySet<PoolMember> | null
+/** A question that asks for a place. `prefix`, where it is not '', is the beginning that it shares with others. */
+export interface Asking extends InLine {
   readonly prefix: string
+}
+
+interface Waiting extends Waiter {
+  readonly question: Asking
   readonly give: (member: PoolMember) => void
   readonly refuse: (fault: Fault) => void
 }
@@ -19,8 +25,9 @@ export class InstancePool {
   readonly members: PoolMember[] = []
   /** Called when a member came or went. */
   membersChanged = () => {}
-  readonly #waiting = new Set<Waiter>()
-  readonly #urgent = new Set<Waiter>()
+  readonly #waiting = new FairLine<Waiting>()
+  readonly #urgent = new FairLine<Waiting>()
+  readonly #kept = new KeptRoom<Waiting>()
   /** What ends each call under way, by where it is. */
   readonly #moves = new Map<PoolMember, Set<() => void>>()
   readonly #clock: Clock
@@ -84,6 +91,7 @@ export class InstancePool {
 
   remove(member: PoolMember): void {
     this.members.splice(this.members.indexOf(member), 1)
+    this.#kept.dropAt(member)
     this.#affinity?.reset()
     member.changed.delete(this.#onChange)
     this.membersChanged()
@@ -100,18 +108,15 @@ export class InstancePool {
     return this.members.some((member) => member.isAlive && !tried.has(member))
   }
 
-  /**
-   * An instance with a free place, counted as taken; null: one must wait. Those in `avoid` only if no other lives.
-   * `prefix`, where it is not '', is the beginning that the question shares with others.
-   */
-  take(avoid: ReadonlySet<PoolMember> | null, prefix = ''): PoolMember | null {
-    return this.#taken(avoid, prefix, this.#worthwhile())
+  /** An instance with room for it, counted as taken; null: one must wait. Those in `avoid` only if no other lives. */
+  take(avoid: ReadonlySet<PoolMember> | null, question: Asking): PoolMember | null {
+    return this.#taken(avoid, question, this.#worthwhile())
   }
 
-  /** Like `take`, in line behind those who came before, or before all who are not urgent. Rejects with Fault. */
+  /** Like `take`, in line with others, or before all who are not urgent. Rejects with Fault. */
   wait(
     avoid: ReadonlySet<PoolMember> | null,
-    prefix: string,
+    question: Asking,
     stop: Stop,
     stopped: () => Fault,
     isUrgent = false,
@@ -132,21 +137,25 @@ export class InstancePool {
       }
       const off = stop.on(() => {
         line.delete(waiter)
+        this.#kept.drop(waiter)?.tell()
         reject(stopped())
       })
-      const waiter: Waiter = {
+      const waiter: Waiting = {
         avoid,
-        prefix,
+        question,
         give(member) {
           off()
           resolve(member)
         },
-        refuse(fault) {
+        refuse: (fault) => {
           off()
+          this.#kept.drop(waiter)
           reject(fault)
         },
       }
       line.add(waiter)
+      // It may be too large for what is free.
+      if (this.members.some(({ isFree }) => isFree)) this.#serveLine(line)
       this.#reconsiderLater()
     })
   }
@@ -171,18 +180,18 @@ export class InstancePool {
 
   #taken(
     avoid: ReadonlySet<PoolMember> | null,
-    prefix: string,
+    { prefix, load }: Asking,
     isWorth: (member: PoolMember) => boolean,
   ): PoolMember | null {
-    const avoided = avoid !== null && avoid.size > 0 && this.hasOther(avoid) ? avoid : null
+    const avoided = this.#avoided(avoid)
     const usable = (member: PoolMember) =>
-      member.isFree && isWorth(member) && (avoided === null || !avoided.has(member))
+      member.isFree && member.room.fits(load) && isWorth(member) && !avoided?.has(member)
     const near =
       this.#affinity && prefix !== '' ? preferred(this.#affinity.orderOf(prefix, this.members), usable) : null
     const member = near ?? leastOutstanding(this.members, usable, this.#random)
     if (!member) return null
     this.#lastTaken = this.#clock.now()
-    member.begin()
+    member.begin(load)
     return member
   }
 
@@ -201,15 +210,37 @@ export class InstancePool {
     }
   }
 
-  #serveLine(line: Set<Waiter>): void {
-    for (const waiter of line) {
+  #serveLine(line: FairLine<Waiting>): void {
+    while (line.size > 0) {
       const isWorth = this.#worthwhile()
-      if (!this.members.some((member) => member.isFree && isWorth(member))) return
-      const member = this.#taken(waiter.avoid, waiter.prefix, isWorth)
-      if (!member) continue
-      line.delete(waiter)
-      waiter.give(member)
+      const isUsable = (member: PoolMember) => member.isFree && isWorth(member)
+      if (!this.members.some(isUsable)) return
+      const isOpen = (avoid: ReadonlySet<PoolMember> | null) => {
+        const avoided = this.#avoided(avoid)
+        return avoided === null || this.members.some((member) => !avoided.has(member) && isUsable(member))
+      }
+      const give = (waiter: Waiting) => this.#isGiven(waiter, isWorth)
+      const { waiter: first } = this.#kept
+      if (!(first !== null && line.serveFirst(first, give)) && !line.serve(isOpen, give)) return
     }
+  }
+
+  #isGiven(waiter: Waiting, isWorth: (member: PoolMember) => boolean): boolean {
+    const member = this.#taken(waiter.avoid, waiter.question, isWorth)
+    if (!member) {
+      const avoided = this.#avoided(waiter.avoid)
+      const isUsable = (one: PoolMember) => one.isFree && isWorth(one) && !avoided?.has(one)
+      this.#kept.keep(waiter, this.members, isUsable, isWorth)
+      return false
+    }
+    this.#kept.drop(waiter)
+    waiter.give(member)
+    return true
+  }
+
+  /** Those to avoid, where another lives. */
+  #avoided(avoid: ReadonlySet<PoolMember> | null): ReadonlySet<PoolMember> | null {
+    return avoid !== null && avoid.size > 0 && this.hasOther(avoid) ? avoid : null
   }
 
   #worthwhile(): (member: PoolMember) => boolean {

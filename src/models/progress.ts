@@ -3,6 +3,7 @@ import type { AskName } from '../contract/index.ts'
 import type { Backend, Translation } from './backend.ts'
 import { Fault } from './fault.ts'
 import type { PoolMember } from './pool-member.ts'
+import { metricsOf, sumOf } from './server-metrics.ts'
 import { type Reply, send } from './transport.ts'
 
 /** What the watch of one member needs. */
@@ -108,7 +109,7 @@ async function answers(member: PoolMember, settings: ProgressSettings): Promise<
   for (const question of shortestQuestions(backend, member.lastAsk)) {
     const leftMs = until - settings.clock.now()
     if (leftMs <= 0) return false
-    const reply = await replied(member, 'POST', question, leftMs, settings)
+    const reply = await replied(member, question, leftMs, settings)
     if (reply === null) return false
     if (reply.status === 200) return true
   }
@@ -137,32 +138,20 @@ function shortestQuestions(backend: Backend, lastAsk: AskName): readonly Transla
 async function tokensCounted(member: PoolMember, settings: ProgressSettings): Promise<number | null> {
   const { tokenCounters } = settings.backend
   if (tokenCounters.length === 0) return null
-  const reply = await replied(member, 'GET', { path: '/metrics', body: '' }, doubtMs / 2, settings)
-  return reply?.status === 200 ? sumOf(reply.text, tokenCounters) : null
-}
-
-/** The sum of all series of these metrics in a text of Prometheus; null: there is none. */
-export function sumOf(text: string, names: readonly string[]): number | null {
-  let sum: number | null = null
-  for (const line of text.split('\n')) {
-    const end = line.search(/[{ ]/)
-    if (end < 0 || !names.includes(line.slice(0, end))) continue
-    const value = Number(line.slice(line.lastIndexOf(' ') + 1))
-    if (Number.isFinite(value)) sum = (sum ?? 0) + value
-  }
-  return sum
+  const { clock, headers } = settings
+  const text = await metricsOf(member.endpoint, { clock, headers, ms: doubtMs / 2 })
+  return text === null ? null : sumOf(text, tokenCounters)
 }
 
 /** null: there was no whole reply in time. */
 async function replied(
   { endpoint }: PoolMember,
-  method: 'GET' | 'POST',
   { path, body }: Translation,
   ms: number,
   { clock, headers }: ProgressSettings,
 ): Promise<Reply | null> {
   const { connections, basePath } = endpoint
-  const message = { method, path, headers, body: method === 'GET' ? null : body }
+  const message = { method: 'POST' as const, path, headers, body }
   const exchange = send(connections, message, { basePath, maxReplyBytes: mostReplyBytes })
   const cancel = clock.after(ms, () => exchange.abort(new Fault('judge_timeout', 'no answer')))
   try {

@@ -7,6 +7,7 @@ import { type ProbeSettings, watchEndpoint, watchMember } from './health.ts'
 import type { InstanceConfig, ModelConfig } from './model-config.ts'
 import { type MemberSettings, PoolMember } from './pool-member.ts'
 import { type ProgressSettings, watchProgress } from './progress.ts'
+import { type LineMetrics, watchServerLine } from './server-line.ts'
 
 /** A model of one reading of the configs, as its servers are asked. */
 export interface MemberOwner {
@@ -20,6 +21,8 @@ interface Wanted extends MemberSettings {
   readonly connectMs: number
   /** null: it is not probed. */
   readonly probe: ProbeSettings | null
+  /** null: the server's own line is not looked at. */
+  readonly line: LineMetrics | null
   /** null: it is not watched. */
   readonly progress: Omit<ProgressSettings, 'p99'> | null
 }
@@ -37,6 +40,7 @@ interface EndpointEntry {
   readonly endpoint: Endpoint
   readonly members: Map<string, MemberEntry>
   endProbe: (() => void) | null
+  endLine: (() => void) | null
 }
 
 /**
@@ -93,6 +97,7 @@ export class Registry {
     }
     this.#endpoints.delete(address)
     held.endProbe?.()
+    held.endLine?.()
     await held.endpoint.close()
   }
 
@@ -100,8 +105,9 @@ export class Registry {
     const all = [...this.#endpoints.values()]
     this.#endpoints.clear()
     await Promise.all(
-      all.map(({ endpoint, members, endProbe }) => {
+      all.map(({ endpoint, members, endProbe, endLine }) => {
         endProbe?.()
+        endLine?.()
         for (const entry of members.values()) {
           entry.endProbe()
           entry.endWatch()
@@ -122,6 +128,7 @@ export class Registry {
       endpoint: this.connect(address, { connectMs, breaker }),
       members: new Map(),
       endProbe: null,
+      endLine: null,
     }
     if (probe && probe.healthPath !== '') held.endpoint.health = 'unknown'
     this.#endpoints.set(address, held)
@@ -192,6 +199,9 @@ export class Registry {
         openMs: Math.min(...all.map(({ breaker }) => breaker.openMs)),
       },
     })
+    const line = all.find((one) => one.line !== null)?.line
+    held.endLine?.()
+    held.endLine = line ? watchServerLine(endpoint, this.#clock, line) : null
     const isProbed = healthProbes(held).length > 0
     if (isProbed && held.endProbe === null)
       held.endProbe = watchEndpoint(endpoint, () => {
@@ -213,7 +223,7 @@ export class Registry {
 
   #wantedBy({ config, headers, backend }: MemberOwner, place: InstanceConfig): Wanted {
     const own = typeof place === 'string' ? null : place
-    const { interval_s, timeout_s, failures, model: isNamed } = config.health
+    const { interval_s, timeout_s, failures, model: isNamed, server_line } = config.health
     const { healthPath, modelsPath, namesModels } = backend
     const names = isNamed && namesModels ? new Set([config.model, ...config.reports_as]) : null
     const isAsked = names !== null || healthPath === ''
@@ -229,7 +239,11 @@ export class Registry {
               stalledMs: stalledSeconds * 1000,
               timeoutMs: config.timeout_s * 1000,
             },
-      limit: own?.max_in_flight ?? config.max_in_flight,
+      limits: {
+        questions: own?.max_in_flight ?? config.max_in_flight,
+        tokens: own?.max_tokens_in_flight ?? config.max_tokens_in_flight ?? Number.POSITIVE_INFINITY,
+      },
+      line: interval_s === 0 || !server_line || !backend.line ? null : { headers, names: backend.line },
       weight: own?.weight ?? 1,
       breaker: { failures: config.breaker.failures, openMs: config.breaker.open_s * 1000 },
       connectMs: config.connect_timeout_s * 1000,

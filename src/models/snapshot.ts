@@ -11,12 +11,22 @@ export function snapshotOf({ config, parts }: Model): ModelSnapshot {
     memory: parts.seat.state,
     waiting: pool.waiting,
     instances: pool.members.map(
-      ({ address, state, weight, inFlight, limit, latencyMs, calls, errors }): InstanceSnapshot => ({
+      ({
         address,
+        endpoint,
         state,
         weight,
         inFlight,
         limit,
+        latencyMs,
+        calls,
+        errors,
+      }): InstanceSnapshot => ({
+        address,
+        state,
+        weight,
+        inFlight,
+        limit: Math.min(limit, endpoint.mostInFlight),
         latencyMs,
         calls,
         errors,

@@ -1,5 +1,6 @@
 import type { AskName } from '../contract/index.ts'
 import type { Trace } from '../tracing/trace.ts'
+import type { Asking } from './pool.ts'
 import type { HttpMessage, Reply } from './transport.ts'
 
 /** An answer with what it cost. */
@@ -10,13 +11,11 @@ export interface Reading<T> {
 }
 
 /** A message, and how to read its reply. */
-export interface Work<T> {
+export interface Work<T> extends Asking {
   readonly ask: AskName
   readonly message: HttpMessage
   /** Where its calls stand in a trace; absent: in none. */
   readonly trace?: Trace | undefined
-  /** The beginning that it shares with others; '' for none. */
-  readonly prefix: string
   /** Throws Fault. */
   read(reply: Reply): Reading<T>
 }

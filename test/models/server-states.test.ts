@@ -11,8 +11,11 @@ function server() {
   const clock = fakeClock()
   const endpoint = new Endpoint('http://127.0.0.1:9', clock, { connectMs: 1000, breaker })
   const told: (string | null)[] = []
-  const member = new PoolMember(endpoint, clock, { limit: 4, weight: 1, breaker }, (reason) =>
-    told.push(reason),
+  const member = new PoolMember(
+    endpoint,
+    clock,
+    { limits: { questions: 4, tokens: Number.POSITIVE_INFINITY }, weight: 1, breaker },
+    (reason) => told.push(reason),
   )
   endpoint.health = 'unknown'
   member.probe = 'unknown'

@@ -50,6 +50,37 @@ t.test('without batch.generate a text never waits for others', async (t) => {
   )
 })
 
+t.test(
+  'with batch.generate: auto short texts share a request, long ones and open ends go alone',
+  async (t) => {
+    const { ask, server } = await judge(t, [echo], { batch: { ...shared.batch, generate: 'auto' } })
+    const choice = { choice: ['0', '1'] }
+    const long = 'x'.repeat(4097)
+    const wide = '語'.repeat(1366)
+    const asked: [string, Parameters<typeof ask>[1]][] = [
+      ['a', { reply: choice }],
+      ['b', { reply: choice }],
+      [long, { reply: choice }],
+      [wide, { reply: choice }],
+      ['c', { sampling: { max_tokens: 64 } }],
+      ['x'.repeat(4096), { sampling: { max_tokens: 64 } }],
+      ['d', { sampling: { max_tokens: 65 } }],
+      ['e', {}],
+      ['f', { reply: choice, sampling: { thinking: true } }],
+    ]
+    const answers = await Promise.all(asked.map(([text, more]) => ask(chat(text), more)))
+    t.strictSame(
+      answers.map(({ answer }) => answer.text),
+      asked.map(([text]) => text),
+    )
+    const together = server.seen
+      .filter(({ path }) => path.endsWith('/batch'))
+      .map((one) => textsOf(one).join('').length)
+    t.strictSame(together.sort(), [2, 4097])
+    t.equal(server.seen.length, 7)
+  },
+)
+
 t.test('questions of other settings, and at home elsewhere, go in a request of their own', async (t) => {
   const { ask, server } = await judge(t, [echo], { ...shared, balance: 'prefix_affinity' })
   const choice = { choice: ['0', '1'] }

@@ -4,6 +4,8 @@ import type { Clock } from '../../src/clock.ts'
 export interface FakeClock extends Clock {
   /** Moves time on, running what falls due in order. */
   advance(ms: number): void
+  /** Moves time on to what falls due next, and runs that; false: nothing does. */
+  step(): boolean
   readonly pending: number
 }
 
@@ -27,6 +29,15 @@ export function fakeClock(start = 0): FakeClock {
         next.fn()
       }
       now = until
+    },
+    step() {
+      let next: { at: number; fn: () => void } | undefined
+      for (const timer of timers) if (!next || timer.at < next.at) next = timer
+      if (!next) return false
+      timers.delete(next)
+      now = Math.max(now, next.at)
+      next.fn()
+      return true
     },
     get pending() {
       return timers.size

@@ -12,7 +12,13 @@ const config = { scope: 'admin' } as const
 const place = z.strictObject({
   url: z.string().describe("The server's address, within the model's `allow`."),
   weight: z.number().positive().max(1000).optional().describe('Share of the load beside the others; 1.'),
-  max_in_flight: z.int().min(1).max(65_536).optional().describe("Calls under way at it; the model's own."),
+  max_in_flight: z
+    .int()
+    .min(1)
+    .max(65_536)
+    .optional()
+    .describe("Questions under way at it; the model's own."),
+  max_tokens_in_flight: z.int().min(1).optional().describe("Their tokens; the model's own."),
 })
 
 const leaving = z.strictObject({
@@ -62,11 +68,12 @@ export function adminRoutes(app: ZodApp, gateway: Gateway, clock: Clock): void {
     '/admin/models/:name/instances',
     { config, schema: { tags, summary: 'Add a server, or take a draining one back', params, body: place } },
     async (request, reply) => {
-      const { url, weight = 1, max_in_flight } = request.body
+      const { url, weight = 1, max_in_flight, max_tokens_in_flight } = request.body
       gateway.pools.addInstance(request.params.name, {
         url,
         weight,
         ...(max_in_flight !== undefined && { max_in_flight }),
+        ...(max_tokens_in_flight !== undefined && { max_tokens_in_flight }),
       })
       return reply.code(201).send(stateOf(request.params.name))
     },

@@ -77,14 +77,14 @@ export function exposePools(make: Instruments, models: () => readonly ModelSnaps
   make.read(
     'gauge',
     'upstream_in_flight',
-    'Calls of a model under way at an instance.',
+    'Questions of a model under way at an instance.',
     ['model', 'instance'],
     () => ofInstances(models(), ({ inFlight }) => inFlight),
   )
   make.read(
     'gauge',
     'upstream_limit',
-    'Calls of a model that an instance may have.',
+    'Questions of a model that an instance may have.',
     ['model', 'instance'],
     () => ofInstances(models(), ({ limit }) => limit),
   )

@@ -108,7 +108,7 @@ function Instance(props: {
       <td class="number">
         <span class="in-flight">
           {inFlight} / {limit}
-          <Meter value={inFlight} limit={limit} label={`${inFlight} of ${limit} calls`} />
+          <Meter value={inFlight} limit={limit} label={`${inFlight} of ${limit} questions`} />
         </span>
       </td>
       <td class="number">{ms === 0 ? '–' : duration(ms)}</td>
