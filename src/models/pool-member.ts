@@ -96,7 +96,6 @@ export class PoolMember {
     return this.endpoint.asleep
   }
 
-  /** Questions under way. */
   get inFlight(): number {
     return this.room.questions
   }
