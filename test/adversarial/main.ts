@@ -16,7 +16,7 @@ const chosen = (await target.attacks()).filter(
   ({ name, isLong }) => (values.all || !isLong) && name.includes(values.only),
 )
 process.stdout.write(
-  '| request | MiB | status | s | block ms | CPU s | CPU ns/byte | peak MiB |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n',
+  '| request | MiB | status | s | block ms | CPU s | CPU ns/byte | peak MiB | slowness |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n',
 )
 let [passed, failed] = [0, 0]
 for (const attack of chosen) {
@@ -35,7 +35,7 @@ process.stdout.write(`${passed} passed, ${failed} failed\n`)
 process.exitCode = failed > 0 ? 1 : 0
 
 function write(cost: Cost): void {
-  const { name, bytes, statuses, wallMs, blockMs, cpuMs, peakMib } = cost
+  const { name, bytes, statuses, wallMs, blockMs, cpuMs, peakMib, slowness } = cost
   const fault = broken(cost)
   if (fault === null) passed += 1
   else failed += 1
@@ -48,6 +48,7 @@ function write(cost: Cost): void {
     (cpuMs / 1000).toFixed(2),
     ((cpuMs * 1e6) / bytes).toFixed(0),
     peakMib.toFixed(0),
+    slowness.toFixed(1),
   ]
   process.stdout.write(`| ${cells.join(' | ')} |${fault === null ? '' : ` FAILED: ${fault}`}\n`)
 }

@@ -34,7 +34,7 @@ for (const attack of chosen)
   t.test(`${attack.name}: answered within the bounds of time, memory and loop (M1 to M4)`, async (t) => {
     const cost = await target.strike(attack)
     t.comment(
-      `block ${Math.round(cost.blockMs)} ms, CPU ${Math.round(cost.cpuMs)} ms, peak ${Math.round(cost.peakMib)} MiB`,
+      `block ${Math.round(cost.blockMs)} ms, CPU ${Math.round(cost.cpuMs)} ms, peak ${Math.round(cost.peakMib)} MiB, ${cost.slowness.toFixed(1)} times as slow`,
     )
     t.equal(broken(cost), null)
   })

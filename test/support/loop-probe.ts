@@ -5,6 +5,7 @@
  */
 import { cpuMs, mainThreadMs } from './cpu.ts'
 import type { Figures } from './served.ts'
+import { block } from './yardstick.ts'
 
 const tickMs = 5
 let longestBlockMs = 0
@@ -14,14 +15,19 @@ function reading(): { wall: number; cpu: number } {
   return { wall: performance.now(), cpu: mainThreadMs() }
 }
 
-setInterval(() => {
+function look(): void {
   const now = reading()
   const wall = now.wall - last.wall
   longestBlockMs = Math.max(longestBlockMs, Math.min(wall, now.cpu - last.cpu))
   last = now
-}, tickMs).unref()
+}
 
-process.on('message', () => {
+setInterval(look, tickMs).unref()
+
+// A number: the loop is to be blocked for so many milliseconds. Anything else asks for the figures.
+process.on('message', (asked) => {
+  if (typeof asked === 'number') return block(asked)
+  look()
   const { heapUsed, rss } = process.memoryUsage()
   const figures: Figures = { longestBlockMs, heapUsed, rss, cpuMs: cpuMs() }
   process.send?.(figures)

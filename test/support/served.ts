@@ -22,6 +22,8 @@ export interface Served {
   figures(): Promise<Figures>
   /** The most resident memory that the process had since it was last asked, bytes; NaN where the kernel does not tell. */
   peakRss(): number
+  /** Blocks its loop for so many milliseconds of the machine of the bounds: what a bound must find. */
+  block(ms: number): void
   log(): string
   /** Writes one of its configs anew. */
   write(name: string, config: object): void
@@ -79,6 +81,7 @@ export async function serveConfigs(
         child.send('figures', () => {})
       }),
     peakRss: () => peakRss(child.pid ?? 0),
+    block: (ms) => void child.send(ms),
     log: () => output.text,
     write,
     signal: (name) => void child.kill(name),

@@ -1,15 +1,18 @@
 import { cpuMs, mainThreadMs } from './cpu.ts'
+import { slowness } from './yardstick.ts'
 
-/** What a piece of work did to the event loop, milliseconds: its longest turn, and CPU time in all. */
+/** What a piece of work did to the event loop. */
 export interface Turns {
+  /** Its longest turn, milliseconds that the machine of the bounds would have taken. */
   readonly ms: number
+  /** Of all threads, milliseconds. */
   readonly cpuMs: number
 }
 
 /**
  * Does `work` and looks once in each turn of the loop at the time since the last look. Of a turn's wall time and the main thread's
  * CPU time the shorter one counts, since a busy machine makes the one longer and the collector's threads the other; and of
- * three runs the best, where a turn was as long as `limit`.
+ * three runs the best, where a turn was as long as `limit`. A machine that is slower just before or after a run has more time.
  */
 export async function turnsOf(limit: number, work: () => Promise<void>): Promise<Turns> {
   let best = await turnsOnce(work)
@@ -21,6 +24,7 @@ export async function turnsOf(limit: number, work: () => Promise<void>): Promise
 }
 
 async function turnsOnce(work: () => Promise<void>): Promise<Turns> {
+  const before = slowness()
   let longest = 0
   let isDone = false
   let [wall, cpu] = [performance.now(), mainThreadMs()]
@@ -36,5 +40,6 @@ async function turnsOnce(work: () => Promise<void>): Promise<Turns> {
   await work()
   isDone = true
   look()
-  return { ms: longest, cpuMs: cpuMs() - began }
+  const spent = cpuMs() - began
+  return { ms: longest / Math.max(before, slowness()), cpuMs: spent }
 }
