@@ -14,14 +14,23 @@ import {
   valueEighths,
 } from './json-limits.ts'
 import { JsonNesting } from './json-nesting.ts'
-import { isBlank, isDigits, isOddWord, stringEnd, tokenClasses, tokenDot, tokenLetter } from './json-token.ts'
+import {
+  isBlank,
+  isOddWord,
+  stringEnd,
+  tokenClasses,
+  tokenDigit,
+  tokenDot,
+  tokenLetter,
+  tokenSign,
+} from './json-token.ts'
 
 /** A list that begins with so many plain numbers (token ids, log probabilities) is read in parts. */
 const manyNumbers = 512
 const partBytes = 32_768
 const longTextBytes = 1_048_576
 
-const [quote, comma, colon] = [0x22, 0x2c, 0x3a]
+const [quote, comma, colon, plus] = [0x22, 0x2c, 0x3a, 0x2b]
 const [list, listEnd, object, objectEnd] = [0x5b, 0x5d, 0x7b, 0x7d]
 
 /** One reading of one text. */
@@ -36,6 +45,9 @@ export class JsonScan {
   #stringFrom = 0
   /** -1: the string has not ended. */
   #stringTo = 0
+  /** Where a token began that goes on; -1: none does. */
+  #tokenFrom = -1
+  #tokenClasses = 0
   /** Of the row; elsewhere of everything that is no row. */
   #eighths = 0
   /** Of everything that is no row, while rows are read. */
@@ -70,6 +82,7 @@ export class JsonScan {
     const bytes = this.#bytes
     const until = Math.min(bytes.length, this.#at + length)
     if (this.#stringTo < 0) this.#readString(until)
+    else if (this.#tokenFrom >= 0) this.#readToken(this.#tokenFrom, until)
     while (this.#at < until) {
       const byte = bytes[this.#at] as number
       if (byte === quote) {
@@ -86,7 +99,7 @@ export class JsonScan {
         if (this.rowsAt > 0) break
       } else if (byte === listEnd || byte === objectEnd) {
         if (this.#close(this.#at++, byte)) break
-      } else this.#readToken(this.#at)
+      } else this.#readToken(this.#at, until)
     }
     if (this.#at < bytes.length) return true
     if (this.#depth > 0 || this.#stringTo < 0) throw new SyntaxError('it ends too early')
@@ -255,22 +268,30 @@ export class JsonScan {
     if (count > maxRows) throw new JsonLimitError('rows', `holds more than ${maxRows} rows`)
   }
 
-  /** A number, a word, or a stray character, which JSON.parse will refuse. */
-  #readToken(from: number): void {
+  /** A number, a word, or a stray character, which JSON.parse will refuse. A number may have any length. */
+  #readToken(from: number, until: number): void {
     const bytes = this.#bytes
-    let classes = 0
-    let at = from
-    for (let one = tokenClasses[bytes[at] as number]; one; one = tokenClasses[bytes[at] as number]) {
-      classes |= one
+    let classes = this.#tokenClasses
+    let at = this.#at
+    for (let one = tokenClasses[bytes[at] as number]; one && at < until; one = tokenClasses[bytes[at] as number]) {
+      // A sign belongs into an integer only where it begins.
+      classes |= one === tokenSign && at > from ? tokenLetter : one
       at++
     }
     this.#at = Math.max(at, from + 1)
+    if (at === until && at < bytes.length) {
+      this.#tokenFrom = from
+      this.#tokenClasses = classes
+      return
+    }
+    this.#tokenFrom = -1
+    this.#tokenClasses = 0
     this.#numbers++
     if (this.#isFree) this.#done += numberEighths
     else this.#count(numberEighths)
     if (this.#problem !== null) return
     const isLong = at - from > 15 && ((classes & tokenDot) === 0 || at - from > 300)
-    if (isLong || (classes & tokenLetter) !== 0) this.#checkToken(from, at)
+    if (isLong || (classes & tokenLetter) !== 0) this.#checkToken(from, at, classes)
   }
 
   /** What stands directly in a long list of numbers counts for nothing. */
@@ -278,8 +299,8 @@ export class JsonScan {
     return this.#depth === this.#listDepth && !this.#isRows
   }
 
-  #checkToken(from: number, to: number): void {
-    const isInteger = isDigits(this.#bytes, from, to)
+  #checkToken(from: number, to: number, classes: number): void {
+    const isInteger = (classes & ~tokenSign) === tokenDigit && this.#bytes[from] !== plus
     // Beyond a double's range, whatever follows.
     const literal = this.#bytes.toString('latin1', from, Math.min(to, from + (isInteger ? 40 : 1024)))
     if (!isOddWord(literal)) return

@@ -11,13 +11,6 @@ const members: readonly (readonly [string, number])[] = [
 ]
 for (const [text, found] of members) for (const byte of Buffer.from(text)) tokenClasses[byte] = found
 
-/** True for an integer, signed or not. */
-export function isDigits(bytes: Buffer, from: number, to: number): boolean {
-  const first = bytes[from] === 0x2d ? from + 1 : from
-  for (let at = first; at < to; at++) if (tokenClasses[bytes[at] as number] !== tokenDigit) return false
-  return first < to
-}
-
 /** True where only white space stands. */
 export function isBlank(bytes: Buffer, from: number, to: number): boolean {
   for (let at = from; at < to; at++) if ((bytes[at] as number) > 0x20) return false

@@ -16,6 +16,7 @@ export const hostileBodies = (bytes: number): Record<string, string> => {
     'depth in a row': `{"samples":[${fill('[', 0.5)}${fill(']', 0.5)}]}`,
     'depth of many rows': rows(`{"a":${'['.repeat(500)}${']'.repeat(500)}}`),
     digits: `{"samples":[{"ground_truth":${fill('7')}}]}`,
+    'digits of a fraction': `{"samples":[{"ground_truth":0.${fill('7')}}]}`,
     'long integers': `{"samples":[{"a":[${fill('12345678901234567890,')}1]}]}`,
     escapes: `{"samples":[{"response":"${fill('\\"')}"}]}`,
     'escapes of six': `{"samples":[{"response":"${fill('\\u00e9')}"}]}`,
