@@ -17,6 +17,8 @@ export interface MeasuredProcess {
 type Environment = Readonly<Record<string, string>>
 
 const ticksPerSecond = 100
+/** What the ticks of a running process may lack, user's and system's. */
+const roundedTicks = 3
 
 /** Starts a command that listens at a port of this machine, and waits until `path` answers there. */
 export async function startMeasured(
@@ -75,9 +77,24 @@ export function startScript(name: string, port: number, ...args: string[]): Prom
   return startMeasured(command, port, '/livez')
 }
 
+/** By the scheduler's clock of nanoseconds, unless threads have ended: those are only in the clock of ticks. */
 function cpuSecondsOf(pid: string): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
+  const ticks = Number(fields[11]) + Number(fields[12])
+  const fine = threadsSecondsOf(pid)
+  return Math.abs(fine * ticksPerSecond - ticks) <= roundedTicks ? fine : ticks / ticksPerSecond
+}
+
+/** NaN where the kernel keeps no such clock. */
+function threadsSecondsOf(pid: string): number {
+  try {
+    return readdirSync(`/proc/${pid}/task`).reduce((sum, task) => {
+      const text = readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8')
+      return sum + Number(text.split(' ', 1)[0]) / 1e9
+    }, 0)
+  } catch {
+    return Number.NaN
+  }
 }
 
 async function answering(url: string, child: ChildProcess): Promise<void> {
