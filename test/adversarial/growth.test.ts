@@ -5,7 +5,7 @@ import { openTarget } from './run.ts'
 const target = await openTarget()
 t.teardown(() => target.stop())
 
-const [few, many] = [2000, 32_000]
+const [few, many] = [1000, 16_000]
 /** Of the processor time of a row among many to that of a row among few: 1 where the cost is linear, 16 where it is quadratic. */
 const mostGrowth = 1.6
 const tries = 4

@@ -53,6 +53,9 @@ export const mayScore: ReadonlySet<string> = new Set([
   ...['json', 'promises', 'reject', 'leave', 'stall', 'parent', 'group', 'dumps', 'loads', 'thread', 'fork'],
 ])
 
+/** Attacks by which the process does not say that it hangs in a row: it has the limit of one that begins nothing. */
+export const silentAttacks: ReadonlySet<string> = new Set(['stall', 'idle', 'elsewhere'])
+
 /** A folder whose function does what the response says. */
 export const hostileFolder = {
   'hostile.mjs': `import fs from 'node:fs'

@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { FunctionEvent } from '../../src/functions/events.ts'
 import type { CallResult } from '../../src/functions/function-host.ts'
+import { quickClock } from '../support/clock.ts'
 import { failureOf, numberOf, openWith, score } from '../support/function-calls.ts'
 import { withoutPython } from '../support/python.ts'
 import { rule } from './author-files.ts'
@@ -11,6 +12,7 @@ import {
   hostilePython,
   mayScore,
   pythonAttacks,
+  silentAttacks,
 } from './hostile-files.ts'
 
 t.setTimeout(300_000)
@@ -19,43 +21,54 @@ const isRight = (name: string, result: CallResult): boolean =>
   /^rule_(error|timeout): /.test(failureOf(result)) ||
   (mayScore.has(name) && [0.5, 1].includes(numberOf(result)))
 
-t.test(
-  'whatever a JavaScript function does, it costs at most its own samples (M5, M6, M7, M8)',
-  async (t) => {
-    const events: FunctionEvent[] = []
-    const folders = [t.testdir({ bad: hostileFolder, good: goodFolder })].flatMap((folder) => [
-      `${folder}/bad`,
-      `${folder}/good`,
-    ])
-    const host = await openWith(folders, { memoryMb: 256, events: (event) => events.push(event) })
-    t.teardown(() => host.close())
-    const [hostile, good, shipped] = await Promise.all([
-      host.bind('hostile', {}),
-      host.bind('good', {}),
-      host.bind('math-verify', {}),
-    ])
-    for (const name of Object.keys(attacks)) {
-      events.length = 0
-      const [before, attacked, after, other, right, wrong] = await Promise.all([
-        score(host, hostile, 'fine'),
-        score(host, hostile, name),
-        score(host, hostile, 'fine'),
-        score(host, good, ' yes ', 'yes'),
-        score(host, shipped, '\\boxed{42}', '42'),
-        score(host, shipped, '\\boxed{41}', '42'),
+// A process that begins nothing has 5 s, and its rows are tried five times.
+const silentLimits = { sampleTimeoutMs: 5000, clock: quickClock(5) }
+
+for (const [what, limits, names] of [
+  ['does', {}, Object.keys(attacks).filter((name) => !silentAttacks.has(name))],
+  ['does in silence', silentLimits, [...silentAttacks]],
+] as const)
+  t.test(
+    `whatever a JavaScript function ${what}, it costs at most its own samples (M5, M6, M7, M8)`,
+    async (t) => {
+      const events: FunctionEvent[] = []
+      const folders = [t.testdir({ bad: hostileFolder, good: goodFolder })].flatMap((folder) => [
+        `${folder}/bad`,
+        `${folder}/good`,
       ])
-      t.ok(isRight(name, attacked), `${name}: ${failureOf(attacked)}`)
-      t.strictSame([before, after, other, right, wrong].map(numberOf), [0.5, 0.5, 1, 1, 0], name)
-      const later = await Promise.all([score(host, hostile, 'fine'), score(host, good, ' no ', 'yes')])
-      t.strictSame(later.map(numberOf), [0.5, 0], `${name}, afterwards`)
-      const blamed = events.filter((event) => event.type === 'failed').map((event) => event.name)
-      t.ok(
-        blamed.every((one) => one === 'hostile'),
-        name,
-      )
-    }
-  },
-)
+      const host = await openWith(folders, {
+        memoryMb: 256,
+        events: (event) => events.push(event),
+        ...limits,
+      })
+      t.teardown(() => host.close())
+      const [hostile, good, shipped] = await Promise.all([
+        host.bind('hostile', {}),
+        host.bind('good', {}),
+        host.bind('math-verify', {}),
+      ])
+      for (const name of names) {
+        events.length = 0
+        const [before, attacked, after, other, right, wrong] = await Promise.all([
+          score(host, hostile, 'fine'),
+          score(host, hostile, name),
+          score(host, hostile, 'fine'),
+          score(host, good, ' yes ', 'yes'),
+          score(host, shipped, '\\boxed{42}', '42'),
+          score(host, shipped, '\\boxed{41}', '42'),
+        ])
+        t.ok(isRight(name, attacked), `${name}: ${failureOf(attacked)}`)
+        t.strictSame([before, after, other, right, wrong].map(numberOf), [0.5, 0.5, 1, 1, 0], name)
+        const later = await Promise.all([score(host, hostile, 'fine'), score(host, good, ' no ', 'yes')])
+        t.strictSame(later.map(numberOf), [0.5, 0], `${name}, afterwards`)
+        const blamed = events.filter((event) => event.type === 'failed').map((event) => event.name)
+        t.ok(
+          blamed.every((one) => one === 'hostile'),
+          name,
+        )
+      }
+    },
+  )
 
 t.test(
   'whatever a Python function does, it costs at most its own samples (M5)',

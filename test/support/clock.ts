@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/clock.ts'
+import { type Clock, systemClock } from '../../src/clock.ts'
 
 /** A clock that a test moves by hand. */
 export interface FakeClock extends Clock {
@@ -44,3 +44,9 @@ export function fakeClock(start = 0): FakeClock {
     },
   }
 }
+
+/** The machine's clock, so many times as quick: for what waits for processes and has long time limits. */
+export const quickClock = (times: number): Clock => ({
+  now: () => systemClock.now() * times,
+  after: (ms, fn) => systemClock.after(ms / times, fn),
+})

@@ -1,4 +1,5 @@
-import { join } from 'node:path'
+import { readdirSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import type { Test } from 'tap'
 import { type Gateway, type GatewayOptions, openGateway, type ScoreJob } from '../../src/gateway/gateway.ts'
 import type { Outcome } from '../../src/sample/outcome.ts'
@@ -6,9 +7,14 @@ import type { Sample } from '../../src/sample/sample.ts'
 import type { SimulatedServerOptions } from '../../src/simulate/options.ts'
 import { type SimulatedServer, startSimulatedServer } from '../../src/simulate/server.ts'
 
-const functionFolders = [join('test/fixtures/functions')]
+/** Functions for tests. */
+export const fixtureFunctions = join('test/fixtures/functions')
+const fixtureNames = readdirSync(fixtureFunctions).map((file) => basename(file, '.ts'))
 
-/** A gateway over rewards given as objects, with the fixture functions; closed with the test. */
+/**
+ * A gateway over rewards given as objects, with the fixture functions where a config names one: a process of their own takes
+ * seconds to start. Closed with the test.
+ */
 export async function testGateway(
   t: Test,
   rewards: Readonly<Record<string, object>>,
@@ -20,10 +26,11 @@ export async function testGateway(
     text: JSON.stringify(config),
   }))
   inline.push(...more)
+  const isFixture = inline.some(({ text }) => fixtureNames.some((name) => text.includes(`"${name}"`)))
   const gateway = await openGateway({
     configs: [],
     inline,
-    functionFolders,
+    functionFolders: isFixture ? [fixtureFunctions] : [],
     env: {},
     secret: 'test',
     ...options,
