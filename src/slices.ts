@@ -169,3 +169,55 @@ function runTurn(): void {
   isDue = false
   if (waiting.length > 0) due()
 }
+
+const queue: (() => void)[] = []
+let isQueueDue = false
+/** Since when, and how often, this turn was asked for time; a reset comes with the second time. */
+let askedSince = 0
+let asked = 0
+
+/**
+ * The turn for what is done for each of many requests in one go: null, in this one, while what was begun in it took less than a
+ * slice; else a promise for a later one. Requests that come alone cost a look at the clock.
+ */
+export function turnForOne(): Promise<void> | null {
+  if (queue.length === 0) {
+    const now = performance.now()
+    const isLate = asked > 0 && now - askedSince >= turnMs
+    if (asked === 0 || (asked === 1 && isLate)) {
+      asked = 1
+      askedSince = now
+      return null
+    }
+    if (asked === 1) setImmediate(forgetAsked)
+    asked += 1
+    if (!isLate) return null
+  }
+  return new Promise((begin) => {
+    queue.push(begin)
+    if (!isQueueDue) setImmediate(runQueue)
+    isQueueDue = true
+  })
+}
+
+function forgetAsked(): void {
+  if (!isQueueDue) asked = 0
+}
+
+function runQueue(): void {
+  asked = 2
+  askedSince = performance.now()
+  runNext()
+}
+
+/** Between two ticks stands all that the one before set off. */
+function runNext(): void {
+  if (queue.length === 0) {
+    isQueueDue = false
+    setImmediate(forgetAsked)
+  } else if (performance.now() - askedSince >= turnMs) setImmediate(runQueue)
+  else {
+    queue.shift()?.()
+    process.nextTick(runNext)
+  }
+}

@@ -22,11 +22,12 @@ export async function contestantsOf(rows: readonly CallRow[], most: number): Pro
     keys[index] = keyOf(rows[index] as CallRow)
   })
   const chosen = new Map<string, CallRow>()
-  for (const [index, row] of rows.entries()) {
+  await eachInSlices(rows.length, (index) => {
+    const row = rows[index] as CallRow
     const key = keys[index] ?? ''
     const known = chosen.get(key)
     if (!known || nameOf(row) < nameOf(known)) chosen.set(key, row)
-  }
+  })
   if (chosen.size > most) return { count: chosen.size, rows: [], places: [] }
   const order = [...chosen.keys()].sort()
   const places = new Map(order.map((key, place) => [key, place]))

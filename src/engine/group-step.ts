@@ -56,7 +56,10 @@ export async function groupTerms(
   if (rows.length < 2) return rows.map(() => off(context, step, 'not_applicable'))
   const among = await contestantsOf(rows, mostContestants)
   const reason = tooMany(step, among.count)
-  if (reason !== null) return rows.map(() => failed(context, step, reason))
+  if (reason !== null) {
+    const term = failed(context, step, reason)
+    return rows.map(() => term)
+  }
   const own = await (step.kind === 'pair' ? pairTerms : listTerms)(context, step, among.rows)
   return among.places.map((place) => own[place] as Term)
 }

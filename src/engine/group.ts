@@ -34,7 +34,8 @@ export const incomplete = Symbol('incomplete')
 
 interface Gathering {
   readonly entries: Map<Sample, unknown>
-  readonly results: Promise<ReadonlyMap<Sample, unknown>>
+  /** What `run` gave for this member. */
+  resultFor(member: Sample): Promise<unknown>
   start(): void
 }
 
@@ -61,9 +62,7 @@ export function gatherGroups(rows: readonly (Sample | Unreadable)[]): Groups {
       ofStep.set(group, gathering)
       if (member === sample) gathering.entries.set(sample, entry)
       if (gathering.entries.size === group.members.length) gathering.start()
-      const results = await gathering.results
-      if (!results.has(member)) return incomplete
-      return (results.get(member) ?? null) as Awaited<ReturnType<typeof run>>[number] | null
+      return (await gathering.resultFor(member)) as Awaited<ReturnType<typeof run>>[number] | null
     },
   }
 }
@@ -111,14 +110,42 @@ function gather(members: readonly Sample[], run: Run, { least, after }: Quorum):
     cancel()
     // Whoever comes from here on is too late.
     const arrived = members.filter((member) => entries.has(member))
-    if (arrived.length < least) return new Map<Sample, unknown>()
+    const all = new Map<Sample, unknown>()
+    if (arrived.length < least) return all
     const present = arrived.filter((member) => entries.get(member) !== null)
     const given = present.length > 0 ? await run(present.map((member) => entries.get(member))) : []
-    const all = new Map<Sample, unknown>(arrived.map((member) => [member, null]))
+    for (const member of arrived) all.set(member, null)
     for (const [index, member] of present.entries()) all.set(member, given[index])
     return all
   })
-  return { entries, results, start: () => start() }
+  const released = releaser(results)
+  return {
+    entries,
+    async resultFor(member) {
+      await released()
+      const all = await results
+      return all.has(member) ? (all.get(member) ?? null) : incomplete
+    },
+    start: () => start(),
+  }
+}
+
+/** Members of a group that hear of its end in one turn of the loop. */
+const releasedAtOnce = 512
+
+/** Waits for an end that tens of thousands may wait for: those who came first hear of it first. */
+function releaser(end: Promise<unknown>): () => Promise<void> {
+  const waiting: (() => void)[] = []
+  let isOver = false
+  let at = 0
+  const releaseSome = (): void => {
+    const until = Math.min(waiting.length, at + releasedAtOnce)
+    while (at < until) waiting[at++]?.()
+    if (at < waiting.length) setImmediate(releaseSome)
+    else isOver = true
+  }
+  end.then(releaseSome, releaseSome)
+  return () => (isOver ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve)))
 }
 
 function grouped(rows: readonly (Sample | Unreadable)[]): Map<Sample, Group> {

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
-import { eachInSlices } from '../slices.ts'
+import { eachInSlices, turnForOne } from '../slices.ts'
 import { codeOf } from '../system-error.ts'
 
 /** A body on its way, unpacked where it came packed. */
@@ -9,6 +9,11 @@ export type Payload = Readable & {
   /** Bytes that came packed; absent: it came as it is. */
   readonly receivedEncodedLength?: number
 }
+
+/** A chunk costs hundreds of bytes beside its own: where many come, those up to this length are put together. */
+const smallBytes = 4096
+const manyChunks = 64
+const togetherBytes = 65_536
 
 /** A copy of a gibibyte at once holds up the loop for a third of a second. */
 const copyBytes = 4_194_304
@@ -25,7 +30,7 @@ export async function bytesOf(
 ): Promise<Buffer> {
   const announced = Number(headers['content-length'] ?? Number.NaN)
   if (announced > limit) throw tooLarge(limit)
-  const chunks: Buffer[] = []
+  const chunks = new Chunks()
   let length = 0
   await new Promise<void>((resolve, reject) => {
     const stop = (): void => {
@@ -52,7 +57,12 @@ export async function bytesOf(
         reject(error)
         return
       }
-      chunks.push(chunk)
+      if (!chunks.add(chunk)) return
+      // Else chunks of few bytes, on many connections, would have the loop for themselves.
+      const turn = turnForOne()
+      if (turn === null) return
+      payload.pause()
+      void turn.then(() => payload.resume())
     }
     payload.on('data', take)
     payload.on('end', resolve)
@@ -64,7 +74,42 @@ export async function bytesOf(
       'RG_REQUEST_INVALID',
       `the body has ${sent} bytes and its content-length says ${announced}`,
     )
-  return joined(chunks, length)
+  return joined(chunks.all(), length)
+}
+
+/** The chunks of a body; small ones in fewer. */
+class Chunks {
+  readonly #chunks: Buffer[] = []
+  #together: Buffer | null = null
+  #used = 0
+  #small = 0
+
+  /** True after each so many small ones. */
+  add(chunk: Buffer): boolean {
+    if (chunk.length > smallBytes || ++this.#small <= manyChunks) {
+      this.#close()
+      this.#chunks.push(chunk)
+      return false
+    }
+    if (this.#used + chunk.length > (this.#together?.length ?? 0)) {
+      this.#close()
+      this.#together = Buffer.allocUnsafeSlow(togetherBytes)
+    }
+    this.#together?.set(chunk, this.#used)
+    this.#used += chunk.length
+    return this.#small % manyChunks === 0
+  }
+
+  all(): readonly Buffer[] {
+    this.#close()
+    return this.#chunks
+  }
+
+  #close(): void {
+    if (this.#together && this.#used > 0) this.#chunks.push(this.#together.subarray(0, this.#used))
+    this.#together = null
+    this.#used = 0
+  }
 }
 
 async function joined(chunks: readonly Buffer[], length: number): Promise<Buffer> {

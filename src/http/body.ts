@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { createGunzip } from 'node:zlib'
 import type { FastifyInstance, FastifyRequest, RequestPayload } from 'fastify'
 import { GatewayError } from '../errors.ts'
-import { eachInSlices } from '../slices.ts'
+import { eachInSlices, turnForOne } from '../slices.ts'
 import { parseJsonBytes } from '../wire/json-bytes.ts'
 import { JsonLimitError, type Oddity } from '../wire/json-text.ts'
 import type { BodyAdmission } from './body-admission.ts'
@@ -48,6 +48,8 @@ export function readBodies(app: FastifyInstance, { bytes: limit, values, admissi
     ['application/json', 'text/json'],
     async (request: FastifyRequest, payload: Payload) => {
       const bytes = await bytesOf(payload, request, limit, (length) => admission.grow(request, length))
+      const turn = turnForOne()
+      if (turn !== null) await turn
       if (bytes.length > fewBytes) lengths.set(request, bytes.length)
       const { repeats, rows = [] } = request.routeOptions.config
       if (repeats) digests.set(request, await digest(bytes))

@@ -1,7 +1,11 @@
 import { Readable } from 'node:stream'
+import { turnForOne } from '../slices.ts'
 
 /** Characters that are put together before they are sent. */
 const pieceChars = 128 * 1024
+/** Of a list, and characters of a text, that are written at once. */
+const numbersAtOnce = 1024
+const textChars = 64 * 1024
 /** A reply up to this length is sent as one text. */
 const mostAtOnce = 512 * 1024
 
@@ -16,23 +20,29 @@ export function bodyOf(pieces: Iterator<string>): string | Readable {
 
 function streamOf(pieces: Iterator<string>, first: string): Readable {
   let next = { text: first, isDone: false }
-  return new Readable({
+  const body: Readable = new Readable({
     highWaterMark: pieceChars,
     read() {
       // A socket that takes everything at once would else keep the loop busy until the end.
       setImmediate(() => {
-        if (this.destroyed) return
-        try {
-          const { text, isDone } = next
-          if (!isDone) next = take(pieces, pieceChars)
-          this.push(text)
-          if (isDone) this.push(null)
-        } catch (error) {
-          this.destroy(error as Error)
-        }
+        const turn = turnForOne()
+        if (turn === null) pushNext()
+        else void turn.then(pushNext)
       })
     },
   })
+  const pushNext = (): void => {
+    if (body.destroyed) return
+    try {
+      const { text, isDone } = next
+      if (!isDone) next = take(pieces, pieceChars)
+      body.push(text)
+      if (isDone) body.push(null)
+    } catch (error) {
+      body.destroy(error as Error)
+    }
+  }
+  return body
 }
 
 /** A body of lines that come one after the other; what nobody has read is not written yet. */
@@ -112,13 +122,17 @@ function take(pieces: Iterator<string>, chars: number): { text: string; isDone: 
 export function* jsonPieces(value: unknown, writesNaN = false): Generator<string> {
   if (Array.isArray(value)) {
     let before = '['
-    for (const item of value) {
+    for (let at = 0; at < value.length; ) {
       yield before
-      yield* jsonPieces(item, writesNaN)
       before = ','
+      const end = endOfNumbers(value, at)
+      if (end - at > 1) yield JSON.stringify(value.slice(at, end)).slice(1, -1)
+      else yield* jsonPieces(value[at], writesNaN)
+      at = Math.max(end, at + 1)
     }
     yield before === '[' ? '[]' : ']'
-  } else if (isPlain(value) && Object.values(value).some(holdsMany)) {
+  } else if (typeof value === 'string' && value.length > textChars) yield* textPieces(value)
+  else if (isPlain(value) && Object.values(value).some(holdsMany)) {
     let before = '{'
     for (const [name, item] of Object.entries(value)) {
       if (item === undefined) continue
@@ -133,4 +147,27 @@ export function* jsonPieces(value: unknown, writesNaN = false): Generator<string
 const isPlain = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !('toJSON' in value)
 
-const holdsMany = (value: unknown): boolean => Array.isArray(value) || isPlain(value)
+const holdsMany = (value: unknown): boolean =>
+  Array.isArray(value) || isPlain(value) || (typeof value === 'string' && value.length > textChars)
+
+/** The place behind the numbers that JSON can carry, some at most, which begin here. */
+function endOfNumbers(values: readonly unknown[], from: number): number {
+  const most = Math.min(values.length, from + numbersAtOnce)
+  let end = from
+  while (end < most && Number.isFinite(values[end])) end++
+  return end
+}
+
+/** No pair of surrogates is parted: JSON.stringify would write each half as an escape. */
+function* textPieces(text: string): Generator<string> {
+  let before = '"'
+  for (let at = 0; at < text.length; ) {
+    const wished = Math.min(at + textChars, text.length)
+    const last = text.charCodeAt(wished - 1)
+    const end = wished < text.length && last >= 0xd800 && last <= 0xdbff ? wished - 1 : wished
+    yield before + JSON.stringify(text.slice(at, end)).slice(1, -1)
+    before = ''
+    at = end
+  }
+  yield '"'
+}

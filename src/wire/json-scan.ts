@@ -273,7 +273,11 @@ export class JsonScan {
     const bytes = this.#bytes
     let classes = this.#tokenClasses
     let at = this.#at
-    for (let one = tokenClasses[bytes[at] as number]; one && at < until; one = tokenClasses[bytes[at] as number]) {
+    for (
+      let one = tokenClasses[bytes[at] as number];
+      one && at < until;
+      one = tokenClasses[bytes[at] as number]
+    ) {
       // A sign belongs into an integer only where it begins.
       classes |= one === tokenSign && at > from ? tokenLetter : one
       at++

@@ -57,6 +57,7 @@ export async function openTarget(): Promise<Target> {
         models: { judge: { model: 'judge', instances: [judge.url] } },
       },
       rule: { steps: [{ name: 'rule', function: 'numeric-match' }] },
+      mean: { on_invalid: 'group_mean', steps: [{ name: 'rule', function: 'numeric-match' }] },
       judged: { steps: [{ name: 'judge', function: 'yes-no-judge', model: 'judge' }] },
       ranked: {
         steps: [

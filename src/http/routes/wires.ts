@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Clock } from '../../clock.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
-import { workInSlices } from '../../slices.ts'
+import { turnForOne, workInSlices } from '../../slices.ts'
 import type { RequestMetrics } from '../../telemetry/metrics/request-metrics.ts'
 import { wires } from '../../wire/index.ts'
 import { settle } from '../../wire/settle.ts'
@@ -102,6 +102,9 @@ async function answer(
   const scored = grouped.holdsGroups ? score(gone) : repeats.join(key, gone, score)
   if (isRepeat) repeated(wire.name)
   const { outcomes } = await scored
+  // All who sent the same are answered when it is done.
+  const turn = isRepeat ? turnForOne() : null
+  if (turn !== null) await turn
   const write = () => reading.write(settle(wire.name, route.invalid, outcomes, onInvalid), shapeOf(plan))
   // All who waited for one large request are answered when it is done.
   const written = outcomes.length > atOnce ? await workInSlices(later(write)) : write()
