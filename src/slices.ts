@@ -210,7 +210,7 @@ function runQueue(): void {
   runNext()
 }
 
-/** Between two ticks stands all that the one before set off. */
+/** A tick that a microtask asks for comes when all microtasks are done: what the one before set off. */
 function runNext(): void {
   if (queue.length === 0) {
     isQueueDue = false
@@ -218,6 +218,6 @@ function runNext(): void {
   } else if (performance.now() - askedSince >= turnMs) setImmediate(runQueue)
   else {
     queue.shift()?.()
-    process.nextTick(runNext)
+    queueMicrotask(() => process.nextTick(runNext))
   }
 }
