@@ -1,23 +1,15 @@
+import { endOfText } from './reply-values.ts'
+
 /** A JSON value as JSON.parse makes it. */
 type Parsed = unknown
 
 /**
  * Whether some object of a JSON text names a key twice, of which JSON.parse keeps the last. `value` is what it made of the
- * text. Counting keys is much cheaper than reading the text again, so that only a text with more of them is read.
+ * text, `keys` how many names stand in it. Counting is much cheaper than reading the text again, so that only a text with
+ * more of them than its value has is read.
  */
-export function hasRepeatedKey(text: string, value: Parsed): boolean {
-  return keysIn(text) > keysOf(value) && namesTwice(text)
-}
-
-/** Keys in a text, and strings that begin with a colon. */
-function keysIn(text: string): number {
-  let count = 0
-  for (let at = text.indexOf(':'); at >= 0; at = text.indexOf(':', at + 1)) {
-    let before = at - 1
-    while (isSpace(text.charCodeAt(before))) before -= 1
-    if (text.charCodeAt(before) === quote && !isEscaped(text, before)) count += 1
-  }
-  return count
+export function hasRepeatedKey(text: string, value: Parsed, keys: number): boolean {
+  return keys > keysOf(value) && namesTwice(text)
 }
 
 function keysOf(value: Parsed): number {
@@ -43,7 +35,7 @@ function namesTwice(text: string): boolean {
     else if (char === 0x5b) open.push(null)
     else if (char === 0x7d || char === 0x5d) open.pop()
     else if (char === quote) {
-      const end = endOfString(text, at)
+      const end = endOfText(text, at + 1)
       let next = end + 1
       while (isSpace(text.charCodeAt(next))) next += 1
       if (text.charCodeAt(next) === 0x3a) {
@@ -59,19 +51,5 @@ function namesTwice(text: string): boolean {
 }
 
 const quote = 0x22
-const backslash = 0x5c
 
 const isSpace = (char: number): boolean => char === 0x20 || char === 0x0a || char === 0x0d || char === 0x09
-
-function isEscaped(text: string, at: number): boolean {
-  let before = at - 1
-  while (text.charCodeAt(before) === backslash) before -= 1
-  return (at - 1 - before) % 2 === 1
-}
-
-/** Where the string ends whose opening quote stands at `start`. */
-function endOfString(text: string, start: number): number {
-  let end = text.indexOf('"', start + 1)
-  while (end >= 0 && isEscaped(text, end)) end = text.indexOf('"', end + 1)
-  return end < 0 ? text.length : end
-}

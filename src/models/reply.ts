@@ -1,5 +1,6 @@
 import { Fault } from './fault.ts'
 import { hasRepeatedKey } from './repeated-keys.ts'
+import { namesIn } from './reply-values.ts'
 import type { Reply } from './transport.ts'
 
 /** Any JSON object, unchecked. */
@@ -16,13 +17,18 @@ export const garbled = (what: string): Fault =>
 /** The JSON of a reply with status 200. Throws Fault. */
 export function readJson(reply: Reply): unknown {
   if (reply.status !== 200) throw refusal(reply)
+  const names = namesIn(reply.text)
+  if (names === null) throw garbled('it holds more values than any answer')
   let value: unknown
+  let isRepeated: boolean
   try {
     value = JSON.parse(reply.text)
+    isRepeated = hasRepeatedKey(reply.text, value, names)
   } catch {
-    throw garbled('not JSON')
+    // A RangeError tells of thousands of lists within each other.
+    throw garbled('not JSON, or nested too deeply')
   }
-  if (hasRepeatedKey(reply.text, value)) throw garbled('an object names a key twice')
+  if (isRepeated) throw garbled('an object names a key twice')
   if (isObject(value)) checkNoError(value)
   return value
 }

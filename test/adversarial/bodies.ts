@@ -18,6 +18,10 @@ export interface Attack {
   readonly check?: (text: string) => void
   /** The request is sent so often, `{n}` in its body being the count; /metrics must stay short after it. */
   readonly times?: number
+  /** The request is sent on so many connections at once, `{n}` in its body being the connection's number. */
+  readonly atOnce?: number
+  /** The body comes in chunks of so many bytes. */
+  readonly chunkBytes?: number
   /** The loop may be blocked for so long; the bound of all if absent. */
   readonly mostBlockMs?: number
   /** Takes a minute: run by `npm run test:adversarial -- --all`. */
@@ -426,5 +430,58 @@ function closingOf(head: string): string {
   return open.reverse().join('')
 }
 
+/** Many requests at once, and little work for each of very many. */
+const crowds: readonly Attack[] = [
+  {
+    name: '500 connections of 8 judged rows',
+    path: '/v1/score',
+    atOnce: 500,
+    body: () => rows(8, (index) => ({ prompt: `q {n} ${index}`, response: `a ${index}` }), 'judged'),
+    check: allEarn(8, 1),
+  },
+  {
+    name: '500 equal requests of a trainer',
+    path: '/wire/llama-factory/rule?template=none',
+    atOnce: 500,
+    body: () => Buffer.from(JSON.stringify({ messages: Array.from({ length: 100 }, () => 'a') })),
+    statuses: [200, 502],
+  },
+  {
+    name: '7 bodies of 300 kB in chunks of 2 bytes',
+    path: '/v1/score',
+    atOnce: 7,
+    chunkBytes: 2,
+    // Node's parser calls for each chunk of what a socket gave, 64 KiB, and no turn can end between two sockets of one poll.
+    mostBlockMs: 300,
+    body: () => rows(1, () => ({ ...right, prompt: 'a'.repeat(300_000) })),
+    check: allEarn(1, 1),
+  },
+  {
+    name: `${mostRows} rows in one group, compared`,
+    path: '/v1/score',
+    body: () => rows(mostRows, (index) => ({ prompt: 'q', response: `${index}`, group_id: 1 }), 'ranked'),
+    check: (text) => {
+      if (results(text).some(({ failure }) => failure?.kind !== 'bad_sample')) throw new Error('too many')
+    },
+  },
+  {
+    name: 'NeMo Gym: 5,000,000 token ids are sent back',
+    path: '/wire/nemo-gym/rule/verify',
+    body: () =>
+      Buffer.from(
+        `{"responses_create_params":{"input":"q"},"response":{"output":[{"role":"assistant","content":"1","ids":[${'1,'.repeat(5e6)}1]}]}}`,
+      ),
+  },
+  {
+    name: 'NeMo Gym: 40 long answers are sent back',
+    path: '/wire/nemo-gym/rule/verify',
+    atOnce: 40,
+    body: () =>
+      Buffer.from(
+        `{"responses_create_params":{"input":"q {n}"},"response":{"output":[{"role":"assistant","content":"${'a'.repeat(1.5e6)}"}]}}`,
+      ),
+  },
+]
+
 /** Every attack on what scores. */
-export const attacks: readonly Attack[] = [...sizes, ...values, ...texts, ...trainers]
+export const attacks: readonly Attack[] = [...sizes, ...values, ...texts, ...trainers, ...crowds]

@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import { request } from 'undici'
 import { type SimulatedServer, startSimulatedServer } from '../../src/simulate/index.ts'
 import { type Served, serveConfigs } from '../support/served.ts'
@@ -91,7 +92,7 @@ async function strike(gateway: Served, attack: Attack): Promise<Cost> {
 }
 
 async function strikeOnce(gateway: Served, attack: Attack): Promise<Cost> {
-  const { name, times = 1, statuses = [200], check } = attack
+  const { name, times = 1, atOnce = 1, statuses = [200], check } = attack
   const body = attack.body()
   const slownessBefore = slowness()
   await gateway.figures()
@@ -100,12 +101,15 @@ async function strikeOnce(gateway: Served, attack: Attack): Promise<Cost> {
   const began = performance.now()
   const got = new Set<number>()
   let problem: string | null = null
-  for (let time = 0; time < times; time++) {
-    const sent = times === 1 ? body : Buffer.from(body.toString().replaceAll('{n}', String(time)))
+  let isGone = false
+  const sendOne = async (count: number): Promise<void> => {
+    const isNumbered = times > 1 || atOnce > 1
+    const sent = isNumbered ? Buffer.from(body.toString().replaceAll('{n}', String(count))) : body
     const reply = await send(gateway.url, attack, sent).catch((error: Error) => error)
     if (reply instanceof Error) {
       problem ??= `no reply: ${reply.message}`
-      break
+      isGone = true
+      return
     }
     got.add(reply.status)
     if (!statuses.includes(reply.status)) problem ??= `status ${reply.status}: ${reply.text.slice(0, 200)}`
@@ -113,12 +117,14 @@ async function strikeOnce(gateway: Served, attack: Attack): Promise<Cost> {
       problem ??= `an error of ${reply.text.length} bytes`
     else if (reply.status === 200) problem ??= complaint(() => check?.(reply.text))
   }
+  for (let time = 0; time < times && !isGone; time++)
+    await Promise.all(Array.from({ length: atOnce }, (_, connection) => sendOne(time + connection)))
   if (times > 1) problem ??= await metricsGrown(gateway.url)
   const wallMs = performance.now() - began
   const after = await gateway.figures()
   return {
     name,
-    bytes: body.length * times,
+    bytes: body.length * times * atOnce,
     statuses: [...got],
     wallMs,
     blockMs: after.longestBlockMs,
@@ -130,7 +136,9 @@ async function strikeOnce(gateway: Served, attack: Attack): Promise<Cost> {
   }
 }
 
-async function send(url: string, { path, method = 'POST', headers: own }: Attack, body: Buffer) {
+async function send(url: string, attack: Attack, body: Buffer) {
+  const { path, method = 'POST', headers: own, chunkBytes } = attack
+  if (chunkBytes !== undefined) return sendChunks(url, path, body, chunkBytes)
   const { statusCode, body: reply } = await request(`${url}${path}`, {
     method,
     headers: { ...headers, ...(method === 'POST' && { 'content-type': 'application/json' }), ...own },
@@ -139,6 +147,24 @@ async function send(url: string, { path, method = 'POST', headers: own }: Attack
     bodyTimeout: 600_000,
   })
   return { status: statusCode, text: await reply.text() }
+}
+
+/** On a connection of its own; what is written at once arrives at once. */
+async function sendChunks(url: string, path: string, body: Buffer, size: number) {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  const pieces = [
+    `POST ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\nauthorization: ${headers.authorization}\r\n`,
+    'content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n',
+  ]
+  for (let at = 0; at < body.length; at += size) {
+    const chunk = body.toString('latin1', at, at + size)
+    pieces.push(`${chunk.length.toString(16)}\r\n${chunk}\r\n`)
+  }
+  socket.write(`${pieces.join('')}0\r\n\r\n`)
+  let reply = ''
+  for await (const bytes of socket) reply += String(bytes)
+  return { status: Number(reply.slice(9, 12)), text: reply.slice(reply.indexOf('\r\n\r\n') + 4) }
 }
 
 async function metricsGrown(url: string): Promise<string | null> {

@@ -25,6 +25,12 @@ const core: ReadonlySet<string> = new Set([
   'POST /admin/reload: 16 MiB of members',
   'OpenRLHF: 65,536 queries, labels NaN',
   'slime: 16 MiB of []',
+  '500 connections of 8 judged rows',
+  '500 equal requests of a trainer',
+  '7 bodies of 300 kB in chunks of 2 bytes',
+  '65536 rows in one group, compared',
+  'NeMo Gym: 5,000,000 token ids are sent back',
+  'NeMo Gym: 40 long answers are sent back',
 ])
 
 const chosen = (await target.attacks()).filter(({ name }) => core.has(name))
