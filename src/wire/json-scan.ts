@@ -14,23 +14,14 @@ import {
   valueEighths,
 } from './json-limits.ts'
 import { JsonNesting } from './json-nesting.ts'
-import {
-  isBlank,
-  isOddWord,
-  stringEnd,
-  tokenClasses,
-  tokenDigit,
-  tokenDot,
-  tokenLetter,
-  tokenSign,
-} from './json-token.ts'
+import { isBlank, isOddWord, JsonToken, stringEnd } from './json-token.ts'
 
 /** A list that begins with so many plain numbers (token ids, log probabilities) is read in parts. */
 const manyNumbers = 512
 const partBytes = 32_768
 const longTextBytes = 1_048_576
 
-const [quote, comma, colon, plus] = [0x22, 0x2c, 0x3a, 0x2b]
+const [quote, comma, colon] = [0x22, 0x2c, 0x3a]
 const [list, listEnd, object, objectEnd] = [0x5b, 0x5d, 0x7b, 0x7d]
 
 /** One reading of one text. */
@@ -45,9 +36,7 @@ export class JsonScan {
   #stringFrom = 0
   /** -1: the string has not ended. */
   #stringTo = 0
-  /** Where a token began that goes on; -1: none does. */
-  #tokenFrom = -1
-  #tokenClasses = 0
+  readonly #token = new JsonToken()
   /** Of the row; elsewhere of everything that is no row. */
   #eighths = 0
   /** Of everything that is no row, while rows are read. */
@@ -82,7 +71,7 @@ export class JsonScan {
     const bytes = this.#bytes
     const until = Math.min(bytes.length, this.#at + length)
     if (this.#stringTo < 0) this.#readString(until)
-    else if (this.#tokenFrom >= 0) this.#readToken(this.#tokenFrom, until)
+    else if (this.#token.from >= 0) this.#readToken(this.#token.from, until)
     while (this.#at < until) {
       const byte = bytes[this.#at] as number
       if (byte === quote) {
@@ -270,32 +259,14 @@ export class JsonScan {
 
   /** A number, a word, or a stray character, which JSON.parse will refuse. A number may have any length. */
   #readToken(from: number, until: number): void {
-    const bytes = this.#bytes
-    let classes = this.#tokenClasses
-    let at = this.#at
-    for (
-      let one = tokenClasses[bytes[at] as number];
-      one && at < until;
-      one = tokenClasses[bytes[at] as number]
-    ) {
-      // A sign belongs into an integer only where it begins.
-      classes |= one === tokenSign && at > from ? tokenLetter : one
-      at++
-    }
-    this.#at = Math.max(at, from + 1)
-    if (at === until && at < bytes.length) {
-      this.#tokenFrom = from
-      this.#tokenClasses = classes
-      return
-    }
-    this.#tokenFrom = -1
-    this.#tokenClasses = 0
+    const at = this.#token.read(this.#bytes, from, this.#at, until)
+    this.#at = Math.max(Math.abs(at), from + 1)
+    if (at < 0) return
     this.#numbers++
     if (this.#isFree) this.#done += numberEighths
     else this.#count(numberEighths)
     if (this.#problem !== null) return
-    const isLong = at - from > 15 && ((classes & tokenDot) === 0 || at - from > 300)
-    if (isLong || (classes & tokenLetter) !== 0) this.#checkToken(from, at, classes)
+    if (this.#token.isSuspect(at - from)) this.#checkToken(from, at)
   }
 
   /** What stands directly in a long list of numbers counts for nothing. */
@@ -303,8 +274,8 @@ export class JsonScan {
     return this.#depth === this.#listDepth && !this.#isRows
   }
 
-  #checkToken(from: number, to: number, classes: number): void {
-    const isInteger = (classes & ~tokenSign) === tokenDigit && this.#bytes[from] !== plus
+  #checkToken(from: number, to: number): void {
+    const isInteger = this.#token.isInteger(this.#bytes[from])
     // Beyond a double's range, whatever follows.
     const literal = this.#bytes.toString('latin1', from, Math.min(to, from + (isInteger ? 40 : 1024)))
     if (!isOddWord(literal)) return

@@ -1,8 +1,8 @@
 /** Bits of a token's class. */
-export const [tokenDigit, tokenLetter, tokenSign, tokenDot] = [1, 2, 4, 8] as const
+const [tokenDigit, tokenLetter, tokenSign, tokenDot] = [1, 2, 4, 8] as const
 
 /** By byte: what may stand in a number or in a word; 0: nothing of that. */
-export const tokenClasses = new Uint8Array(256)
+const tokenClasses = new Uint8Array(256)
 const members: readonly (readonly [string, number])[] = [
   ['0123456789', tokenDigit],
   ['abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_', tokenLetter],
@@ -55,3 +55,37 @@ export function stringEnd(bytes: Buffer, from: number, until: number): number {
   }
   return -at
 }
+
+/** A number or a word, which may have any length and is read a piece at a time. */
+export class JsonToken {
+  /** -1: none goes on. */
+  from = -1
+  #classes = 0
+
+  /** Where it ends, once that is known; the negative of the place from which to go on. */
+  read(bytes: Buffer, from: number, at: number, until: number): number {
+    let classes = this.from < 0 ? 0 : this.#classes
+    let end = at
+    for (; end < until; end++) {
+      const one = tokenClasses[bytes[end] as number] as number
+      if (one === 0) break
+      // A sign belongs into an integer only where it begins.
+      classes |= one === tokenSign && end > from ? tokenLetter : one
+    }
+    this.#classes = classes
+    this.from = end === until && end < bytes.length ? from : -1
+    return this.from < 0 ? end : -end
+  }
+
+  /** Whether it could be rounded, be infinite or be no number. */
+  isSuspect(length: number): boolean {
+    const isLong = length > 15 && ((this.#classes & tokenDot) === 0 || length > 300)
+    return isLong || (this.#classes & tokenLetter) !== 0
+  }
+
+  isInteger(first: number | undefined): boolean {
+    return (this.#classes & ~tokenSign) === tokenDigit && first !== plus
+  }
+}
+
+const plus = 0x2b
