@@ -12,7 +12,7 @@ export const fixtureFunctions = join('test/fixtures/functions')
 const fixtureNames = readdirSync(fixtureFunctions).map((file) => basename(file, '.ts'))
 
 /**
- * A gateway over rewards given as objects, with the fixture functions where a config names one: a process of their own takes
+ * A gateway over rewards given as objects, with the fixture functions where a config names one (or may, on disk): a process of their own takes
  * seconds to start. Closed with the test.
  */
 export async function testGateway(
@@ -26,7 +26,9 @@ export async function testGateway(
     text: JSON.stringify(config),
   }))
   inline.push(...more)
-  const isFixture = inline.some(({ text }) => fixtureNames.some((name) => text.includes(`"${name}"`)))
+  const onDisk = (options.configs?.length ?? 0) > 0
+  const isFixture =
+    onDisk || inline.some(({ text }) => fixtureNames.some((name) => text.includes(`"${name}"`)))
   const gateway = await openGateway({
     configs: [],
     inline,
