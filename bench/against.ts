@@ -9,10 +9,16 @@ import { type MeasuredProcess, startMeasured, startScript } from './measured-pro
 import { prose } from './prose.ts'
 
 const { values } = parseArgs({
-  options: { old: { type: 'string' }, rounds: { type: 'string', default: '10' } },
+  options: {
+    old: { type: 'string' },
+    rounds: { type: 'string', default: '10' },
+    /** How much is sent in a round; what comes before the rounds is as much again, so that little is still compiled in them. */
+    times: { type: 'string', default: '1' },
+  },
 })
 if (values.old === undefined) throw new Error('name a built checkout: --old FOLDER')
 const rounds = Number(values.rounds)
+const times = Number(values.times)
 /** Student's t for 95 %, by degrees of freedom; beyond ten rounds nearly constant. */
 const t95 = [12.71, 4.3, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26][rounds - 2] ?? 2.2
 
@@ -56,7 +62,7 @@ const servers = {
   judged: { old: await start(values.old, 'judged', 8477), new: await start('.', 'judged', 8478) },
 }
 
-async function costOf(server: MeasuredProcess, shape: Shape, count: number = shape.count): Promise<number> {
+async function costOf(server: MeasuredProcess, shape: Shape, count: number): Promise<number> {
   const bodies = Array.from({ length: count }, () =>
     JSON.stringify({ reward: shape.reward, samples: Array.from({ length: shape.size }, shape.sample) }),
   )
@@ -73,13 +79,13 @@ async function costOf(server: MeasuredProcess, shape: Shape, count: number = sha
 
 for (const shape of shapes) {
   const pair = servers[shape.reward]
-  for (const server of [pair.old, pair.new]) await costOf(server, shape, Math.ceil(shape.count / 2))
+  for (const server of [pair.old, pair.new]) await costOf(server, shape, 2 * times * shape.count)
   const logs: number[] = []
   const costs = { old: 0, new: 0 }
   for (let round = 0; round < rounds; round++) {
     const order = round % 2 === 0 ? (['old', 'new'] as const) : (['new', 'old'] as const)
     const cost = { old: 0, new: 0 }
-    for (const which of order) cost[which] = await costOf(pair[which], shape)
+    for (const which of order) cost[which] = await costOf(pair[which], shape, times * shape.count)
     costs.old += cost.old / rounds
     costs.new += cost.new / rounds
     logs.push(Math.log(cost.new / cost.old))

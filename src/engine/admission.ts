@@ -101,13 +101,14 @@ export function heapOfRows({ steps }: Pick<Plan, 'steps'>, rows: number, bodyByt
  * `patienceMs`. A model of which nothing is asked takes whatever comes.
  */
 export function refuseLate(
-  models: Pick<Models, 'line'>,
+  models: Pick<Models, 'line' | 'enoughMs'>,
   demand: Pick<Demand, 'of' | 'perRow'>,
   { plan, rows, trainingStep }: Pick<Job, 'plan' | 'rows' | 'trainingStep'>,
   patienceMs: number,
 ): void {
-  const watchers = watching(plan, trainingStep)
   const most = surely * patienceMs
+  if (isSurelyInTime(models, demand, plan.steps, rows.length, most)) return
+  const watchers = watching(plan, trainingStep)
   const done = new Map<string, number>()
   for (const step of plan.steps) {
     const { name: own, models: names, dataSource, needs } = step
@@ -132,6 +133,23 @@ export function refuseLate(
     }
     done.set(own, ended)
   }
+}
+
+/** Whether the steps one after the other would be in time, by a look that costs little. */
+function isSurelyInTime(
+  models: Pick<Models, 'enoughMs'>,
+  demand: Pick<Demand, 'of' | 'perRow'>,
+  steps: Plan['steps'],
+  rows: number,
+  most: number,
+): boolean {
+  let ms = 0
+  for (const step of steps)
+    for (const name of step.models) {
+      ms += models.enoughMs(name, demand.of(name), Math.ceil(rows * demand.perRow(steps, name)) + 1)
+      if (ms > most) return false
+    }
+  return true
 }
 
 const secondsOf = (ms: number): string => `questions for ${Math.round(ms / 1000)} s`

@@ -96,6 +96,7 @@ function asked(own: ReadonlyMap<string, Held>): Omit<Models, 'next' | 'close'> {
       return Promise.reject(new AskError(failure))
     },
     line: (model) => named(model).model.line,
+    enoughMs: (model, ahead, more) => named(model).model.enoughMs(ahead, more),
     countTokens: async (model, input, patience) => countTokens(named(model).model, input, patience),
     async forward(model, request) {
       const found = named(model).model

@@ -91,6 +91,15 @@ export class Model {
     }
   }
 
+  /** See Models. */
+  enoughMs(ahead: number, more: number): number {
+    const { pool } = this.parts.dispatcher
+    if (pool.waiting > 0 || this.config.max_queue === 0) return Number.POSITIVE_INFINITY
+    let slowest = this.#sojourn.longestMs
+    for (const { latencyMs } of pool.members) if (latencyMs > slowest) slowest = latencyMs
+    return (Math.max(ahead, this.#active) + more) * slowest
+  }
+
   /** Waits until the model is awake, and counts the question as under way; `leave` must follow. */
   enter(stop: Stop): Promise<void> | null {
     this.#active += 1

@@ -121,6 +121,11 @@ export interface Models {
   ask<A extends AskName>(request: AskRequest<A>): Promise<Answered<A>>
   /** How the model's line stands: whether a question that came now would have to wait, and how long. */
   line(model: string): ModelLine
+  /**
+   * Milliseconds that surely are enough for the answers to `ahead` questions, or to those under way if they are more, and to
+   * `more` behind them; costs less than `line`. Infinity: nothing so simple can be said.
+   */
+  enoughMs(model: string, ahead: number, more: number): number
   /** Tokens of a question, as the model's config says to count them. Rejects with AskError. */
   countTokens(model: string, input: Rendered, patience: Patience): Promise<number>
   /** Passes a client's request on to an instance, streams included. Rejects with AskError. */
