@@ -128,8 +128,20 @@ function scoreRows(
     })
     const { functions, models, clock, secret, events, cohorts, hold } = parts
     const gate = new Gate()
-    const shared = { functions, models, clock, secret, events, cohorts, hold }
-    const context: StepContext = { ...shared, job, end, gate, groups }
+    // Written out: a spread into a new shape costs 5 µs here, as much as a rule (bench/against).
+    const context: StepContext = {
+      functions,
+      models,
+      clock,
+      secret,
+      events,
+      cohorts,
+      hold,
+      job,
+      end,
+      gate,
+      groups,
+    }
     let next = 0
     const beginOne = (): boolean => {
       // The end reaches what has not begun too.
