@@ -7,6 +7,7 @@ import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import { answerCache } from '../src/models/answer-cache.ts'
 import { GpuTenants } from '../src/models/gpu-tenants.ts'
+import { LineMemory } from '../src/models/line-memory.ts'
 import { modelConfig } from '../src/models/model-config.ts'
 import type { AskRequest } from '../src/models/models.ts'
 import { openModel } from '../src/models/open-model.ts'
@@ -78,6 +79,7 @@ async function dispatched(seed: number, hedging: number): Promise<Run> {
     events: { hedged: () => void hedges++ },
     random: seeded(seed),
     cache: answerCache(clock, { bytes: 1 << 20, ttlMs: 1000 }),
+    lineMemory: new LineMemory(Number.POSITIVE_INFINITY),
     registry: new VirtualServers(
       clock,
       latencyOf,

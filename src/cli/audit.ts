@@ -4,6 +4,7 @@ import { type Findings, findingsOf } from '../audit/findings.ts'
 import { junit } from '../audit/junit.ts'
 import { auditParsers, nameOfReply } from '../audit/parsers.ts'
 import { readAuditRows } from '../audit/read-rows.ts'
+import { systemClock } from '../clock.ts'
 import { modelStepNames } from '../dataset/sample-rows.ts'
 import { openGateway } from '../gateway/gateway.ts'
 import { didYouMean } from '../nearest-name.ts'
@@ -23,6 +24,7 @@ import { auditText } from './audit-text.ts'
 import type { Command } from './command.ts'
 import { configsOf, functionOptions } from './configs.ts'
 import { deliver } from './deliver.ts'
+import { tellWaiting } from './parked-news.ts'
 import { progressLine } from './progress.ts'
 import { rewardOf } from './reward-choice.ts'
 
@@ -70,10 +72,12 @@ export const command: Command = {
     const write = writerOf(values.format, values.verbose)
     const kinds: readonly string[] = values.against.split(',').map((kind) => oneOf('against', kind, against))
     const most = wholeNumber('rows', values.rows, 1, 100_000)
+    const news = tellWaiting(io, systemClock)
     const gateway = await openGateway({
       ...configsOf({ ...values, config }),
       functionFolders: values['reward-functions'],
       env: io.env,
+      events: { models: { parked: news.parked } },
     })
     try {
       let [scored, share] = [0, 0]
@@ -100,6 +104,7 @@ export const command: Command = {
       await deliver(write(findings, failing), values.output, io)
       return failing.size > 0 ? 1 : 0
     } finally {
+      news.end()
       await gateway.close(0)
     }
   },

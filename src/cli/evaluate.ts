@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { answeredPrompts } from '../analysis/answered-prompts.ts'
 import { compareAnswers } from '../analysis/policy-comparison.ts'
+import { systemClock } from '../clock.ts'
 import { GatewayError } from '../errors.ts'
 import { settled } from '../evaluation/benchmark-settings.ts'
 import { evaluateFile } from '../evaluation/evaluate-file.ts'
@@ -14,6 +15,7 @@ import type { Command, Io } from './command.ts'
 import { type ConfigSources, configsOf } from './configs.ts'
 import { type EvaluateArguments, readEvaluateArguments } from './evaluate-arguments.ts'
 import { evaluateProgress } from './evaluate-progress.ts'
+import { tellWaiting } from './parked-news.ts'
 import { rewardOf } from './reward-choice.ts'
 import { tablesText } from './table.ts'
 
@@ -45,10 +47,12 @@ export const command: Command = {
   async run(argv, io) {
     const given = readEvaluateArguments(argv, usage)
     const suite = given.suite === undefined ? null : readSuite(given.suite, io.env)
+    const news = tellWaiting(io, systemClock)
     const gateway = await openGateway({
       ...sourcesOf(given, suite),
       functionFolders: given['reward-functions'],
       env: io.env,
+      events: { models: { parked: news.parked } },
     })
     try {
       const benchmarks = suite
@@ -77,6 +81,7 @@ export const command: Command = {
       await tell(benchmarks, given.format, io)
       return 0
     } finally {
+      news.end()
       await gateway.close(0)
     }
   },

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Gateway, GatewayOptions } from '../gateway/gateway.ts'
 import type { Log } from './log-events.ts'
+import { openParkedNews } from './parked-news.ts'
 
 type Events = NonNullable<GatewayOptions['events']>
 
@@ -34,7 +35,8 @@ interface Told {
 }
 
 /**
- * The same listeners, and a line in the log when a judge's server stops taking questions and when it takes them again.
+ * The same listeners, and a line in the log when a judge's server stops taking questions and when it takes them again,
+ * and when questions are parked because none does.
  * The first probe of a server that is not there is such a change, so a start says what is missing.
  */
 export function openJudgeLog(
@@ -72,6 +74,21 @@ export function openJudgeLog(
         : 'a model server takes no questions; others of its model do',
     )
   }
+  const news = openParkedNews(clock, {
+    begun(model) {
+      const found = gateway()
+        ?.models()
+        .find(({ name }) => name === model)?.parked
+      if (!found || log() === null) return false
+      const parked_since = new Date(found.since).toISOString()
+      log()?.warn(
+        { model, parked: found.questions, parked_since },
+        'questions are parked: no instance of their model can be asked; they wait until their deadlines',
+      )
+      return true
+    },
+    over: (model) => log()?.info({ model }, 'parked questions go on: their model can be asked again'),
+  })
   const changed = (server: Server, isUp: boolean, reason: string): void => {
     const key = `${server.model} ${server.instance}`
     // Before the server listens there is no log.
@@ -131,11 +148,16 @@ export function openJudgeLog(
           events.models?.switched?.(change)
           failures.clear()
         },
+        parked(change) {
+          events.models?.parked?.(change)
+          news.parked(change)
+        },
       },
     },
     end() {
       for (const cancel of waiting) cancel()
       waiting.clear()
+      news.end()
     },
   }
 }

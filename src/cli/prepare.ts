@@ -1,3 +1,4 @@
+import { systemClock } from '../clock.ts'
 import { openRows } from '../dataset/open-rows.ts'
 import { eachRow } from '../dataset/row-source.ts'
 import { openGateway } from '../gateway/gateway.ts'
@@ -11,6 +12,7 @@ import { readSplits } from '../prepare/split.ts'
 import { given, misused, oneOf, parsed, seedNumber, text, textOr, wholeNumber } from './arguments.ts'
 import type { Command, Io } from './command.ts'
 import { configsOf, functionOptions, inlineReward } from './configs.ts'
+import { tellWaiting } from './parked-news.ts'
 import { command as subset } from './prepare-subset.ts'
 import { preparedText } from './prepare-text.ts'
 import { progressLine } from './progress.ts'
@@ -65,10 +67,12 @@ export const command: Command = {
     if ((files.length === 0) === (generated === null))
       throw misused('sources or --generate are needed.', usage)
     const { 'data-source': dataSource, 'reward-type': rewardType } = values
+    const news = tellWaiting(io, systemClock)
     const gateway = await openGateway({
       ...rewardOf(family, values),
       functionFolders: values['reward-functions'],
       env: io.env,
+      events: { models: { parked: news.parked } },
     })
     const reading: { fraction(): number | null } = { fraction: () => null }
     const progress = progressLine(io, { fraction: () => reading.fraction(), calls: () => 0, done: 0 })
@@ -96,6 +100,7 @@ export const command: Command = {
       io.stderr.write('stopped; nothing was written\n')
       return 1
     } finally {
+      news.end()
       await gateway.close(0)
     }
   },

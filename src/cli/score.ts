@@ -1,8 +1,10 @@
+import { systemClock } from '../clock.ts'
 import { keeps } from '../dataset/kept.ts'
 import { openGateway } from '../gateway/gateway.ts'
 import { finiteNumber, flag, misused, oneOf, parsed, text, textOr, wholeNumber } from './arguments.ts'
 import type { Command } from './command.ts'
 import { configsOf, functionOptions } from './configs.ts'
+import { tellWaiting } from './parked-news.ts'
 import { rewardOf } from './reward-choice.ts'
 import { scoreFile } from './score-file.ts'
 import { Thrown } from './thrown.ts'
@@ -51,11 +53,13 @@ export const command: Command = {
     const batch = wholeNumber('batch', values.batch, 1, 100_000)
     let calls = 0
     const thrown = new Thrown()
+    const news = tellWaiting(io, systemClock)
     const gateway = await openGateway({
       ...configsOf(values),
       functionFolders: values['reward-functions'],
       env: io.env,
       events: {
+        models: { parked: news.parked },
         functions: thrown.note,
         engine: {
           drawn({ answered }) {
@@ -72,6 +76,7 @@ export const command: Command = {
         io,
       )
     } finally {
+      news.end()
       await gateway.close(0)
       io.stderr.write(thrown.text())
     }

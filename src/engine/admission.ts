@@ -1,8 +1,9 @@
 import { GatewayError } from '../errors.ts'
+import { questionBytes } from '../models/line-memory.ts'
 import type { Models } from '../models/models.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { Demand } from './demand.ts'
-import { mostQuestions } from './gate.ts'
+import { gateKey, mostQuestions } from './gate.ts'
 import { watching } from './influence.ts'
 import type { Job } from './job.ts'
 
@@ -11,9 +12,10 @@ export interface Admission {
   readonly inFlight: number
   /**
    * Throws RG_OVERLOADED where rows that take `heapBytes` do not fit now, RG_REQUEST_TOO_LARGE where they never do, even
-   * alone. The returned function gives the places back. Call it once.
+   * alone. The returned function gives the places back. Call it once. `isParked`: they will ask a model of which no instance can
+   * be asked; half of the room is kept from them, for rows that do not.
    */
-  enter(rows: number, heapBytes?: number): () => void
+  enter(rows: number, heapBytes?: number, isParked?: boolean): () => void
   /** Work that is for no row of this engine alone; `idle` waits until the returned function is called. */
   hold(): () => void
   /** Resolves once nothing is in work. */
@@ -35,7 +37,7 @@ export function openAdmission(maxRows: number, maxHeapBytes = Number.POSITIVE_IN
     get inFlight() {
       return inFlight
     },
-    enter(rows, heapBytes = 0) {
+    enter(rows, heapBytes = 0, isParked = false) {
       if (rows > maxRows)
         throw tooLarge(`${rows} samples in one request, and ${maxRows} fit (limits.max_samples)`, maxRows)
       if (heapBytes > maxHeapBytes)
@@ -43,15 +45,17 @@ export function openAdmission(maxRows: number, maxHeapBytes = Number.POSITIVE_IN
           `${rows} samples that take ${mebi(heapBytes)} MiB of memory while they are scored, and ${mebi(maxHeapBytes)} MiB of this process's heap are for that`,
           Math.floor((rows * maxHeapBytes) / heapBytes),
         )
-      if (inFlight + rows > maxRows)
+      // Alone they may come whatever they take: nobody else is kept out.
+      const share = isParked && inFlight > 0 ? parkedShare : 1
+      if (inFlight + rows > share * maxRows)
         throw new GatewayError(
           'RG_OVERLOADED',
-          `${inFlight} samples are in work and ${maxRows} fit; send these ${rows} later`,
+          `${inFlight} samples are in work and ${share * maxRows} fit${becauseParked(share)}; send these ${rows} later`,
         )
-      if (taken + heapBytes > maxHeapBytes)
+      if (taken + heapBytes > share * maxHeapBytes)
         throw new GatewayError(
           'RG_OVERLOADED',
-          `${inFlight} samples in work take ${mebi(taken)} of ${mebi(maxHeapBytes)} MiB; send these ${rows} later`,
+          `${inFlight} samples in work take ${mebi(taken)} of ${mebi(share * maxHeapBytes)} MiB${becauseParked(share)}; send these ${rows} later`,
         )
       inFlight += rows
       taken += heapBytes
@@ -73,6 +77,16 @@ export function openAdmission(maxRows: number, maxHeapBytes = Number.POSITIVE_IN
   }
 }
 
+/** The share of all room that rows may have whose questions no instance can be asked. */
+const parkedShare = 0.5
+
+const becauseParked = (share: number): string =>
+  share < 1 ? ' while no instance of their model answers' : ''
+
+/** Whether rows of this plan would ask a model whose questions are parked. */
+export const asksParked = (models: Pick<Models, 'line'>, { steps }: Plan): boolean =>
+  steps.some((step) => step.models.some((name) => models.line(name).parkedSince !== null))
+
 /** The share of its time in which a request must be done by what is known; the rest is for what is not. */
 const surely = 0.8
 
@@ -84,14 +98,21 @@ const tooLarge = (what: string, fit: number): GatewayError =>
     fit > 0 ? `${what}; send at most ${fit} of them at a time` : `${what}; shorten them`,
   )
 
-/** Measured: what stays of a row while it is scored, and of a question to a model while it waits, beside their texts. */
-const [rowBytes, questionBytes] = [2048, 12_288]
+/** Measured: what stays of a row while it is scored, beside its texts. */
+const rowBytes = 2048
 
 /** An estimate of the heap that rows take while they are scored; `bodyBytes`: what they came in, which questions repeat. */
 export function heapOfRows({ steps }: Pick<Plan, 'steps'>, rows: number, bodyBytes: number): number {
   let asked = 0
-  for (const { models } of steps) asked += models.length
-  const questions = Math.min(rows * asked, mostQuestions)
+  // Each has a gate of its own.
+  const perGate = new Map<string, number>()
+  for (const { models } of steps) {
+    asked += models.length
+    const gate = gateKey(models)
+    perGate.set(gate, (perGate.get(gate) ?? 0) + models.length)
+  }
+  let questions = 0
+  for (const perRow of perGate.values()) questions += Math.min(rows * perRow, mostQuestions)
   return rows * rowBytes + questions * questionBytes + asked * bodyBytes
 }
 

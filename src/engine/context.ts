@@ -6,7 +6,7 @@ import type { Term } from '../sample/outcome.ts'
 import type { Sample } from '../sample/sample.ts'
 import type { Expiry } from './deadline.ts'
 import type { EngineEvents } from './events.ts'
-import type { Gate } from './gate.ts'
+import type { Gates } from './gate.ts'
 import type { Groups, incomplete } from './group.ts'
 import type { Job } from './job.ts'
 
@@ -21,7 +21,7 @@ export interface StepContext {
   /** The end of the request's patience. */
   readonly end: Expiry
   /** What the request may have under way at once. */
-  readonly gate: Gate
+  readonly gates: Gates
   readonly groups: Groups
   /** Groups whose members come in requests of their own. */
   readonly cohorts: Cohorts

@@ -5,18 +5,20 @@
  */
 import type { Clock } from '../clock.ts'
 import type { FunctionHost } from '../functions/function-host.ts'
+import { parkedDetail } from '../models/model.ts'
 import type { Models } from '../models/models.ts'
+import type { PlanStep } from '../plan/plan.ts'
 import type { Failure } from '../sample/failure.ts'
 import type { Outcome } from '../sample/outcome.ts'
 import type { Sample, Unreadable } from '../sample/sample.ts'
 import { eachInSlices, inSlices } from '../slices.ts'
-import { heapOfRows, openAdmission, refuseLate } from './admission.ts'
+import { asksParked, heapOfRows, openAdmission, refuseLate } from './admission.ts'
 import { openCohorts } from './cohorts.ts'
 import type { Cohorts, StepContext } from './context.ts'
 import { RequestExpiry } from './deadline.ts'
 import { Demand } from './demand.ts'
 import type { EngineEvents } from './events.ts'
-import { Gate } from './gate.ts'
+import { Gates } from './gate.ts'
 import { gatherGroups } from './group.ts'
 import { groupTerms } from './group-step.ts'
 import { substitutes } from './invalid.ts'
@@ -69,7 +71,8 @@ export function openEngine(parts: EngineParts, before?: Pick<Engine, 'cohorts'>)
       if (job.isRefusable) refuseLate(parts.models, demand, job, job.deadline - parts.clock.now())
       const { length } = job.rows
       const heapBytes = job.isRefusable ? heapOfRows(job.plan, length, job.bodyBytes ?? 0) : 0
-      const release = admission.enter(length, heapBytes)
+      const isParked = job.isRefusable === true && asksParked(parts.models, job.plan)
+      const release = admission.enter(length, heapBytes, isParked)
       return scoreRows(shared, job).finally(release)
     },
   }
@@ -115,19 +118,20 @@ function scoreRows(
       if (final) finish(index, final)
       if (--left === 0) eachInSlices(rows.length, finishLate, close)?.catch(reject)
     }
-    const endOne = (index: number, why: Failure) => {
+    const endOne = (index: number, whyOf: (step: PlanStep) => Failure) => {
       const row = rows[index] as Sample | Unreadable
       const walk = walks[index]
-      if (walk) walk.end(why)
-      else if (isSample(row)) new Walk(context, row, index, take).end(why)
+      if (walk) walk.end(whyOf)
+      else if (isSample(row)) new Walk(context, row, index, take).end(whyOf)
       else if (!outcomes[index]) take(index, unscored(plan, row.id, row.failure))
     }
     const end = new RequestExpiry(parts.clock, job.deadline, job.signal, (why) => {
       failure = why
-      eachInSlices(rows.length, (index) => endOne(index, why))?.catch(reject)
+      const whyOf = why.kind === 'deadline' ? endOfSteps(parts, began, why) : () => why
+      eachInSlices(rows.length, (index) => endOne(index, whyOf))?.catch(reject)
     })
     const { functions, models, clock, secret, events, cohorts, hold } = parts
-    const gate = new Gate()
+    const gates = new Gates()
     // Written out: a spread into a new shape costs 5 µs here, as much as a rule (bench/against).
     const context: StepContext = {
       functions,
@@ -139,7 +143,7 @@ function scoreRows(
       hold,
       job,
       end,
-      gate,
+      gates,
       groups,
     }
     let next = 0
@@ -157,6 +161,30 @@ function scoreRows(
     }
     inSlices(beginOne)?.catch(reject)
   })
+}
+
+/** What each step of a request fails with whose time is over; what asked a model that nobody could ask says so. */
+function endOfSteps(
+  { models, clock }: Pick<EngineParts, 'models' | 'clock'>,
+  began: number,
+  deadline: Failure,
+): (step: PlanStep) => Failure {
+  const known = new Map<PlanStep, Failure>()
+  const failureOf = (step: PlanStep): Failure => {
+    const now = clock.now()
+    for (const model of step.models) {
+      const { parkedSince } = models.line(model)
+      if (parkedSince === null) continue
+      const detail = parkedDetail(model, now - Math.max(began, parkedSince))
+      return { kind: 'judge_unreachable', retryable: true, detail }
+    }
+    return deadline
+  }
+  return (step) => {
+    const failure = known.get(step) ?? failureOf(step)
+    known.set(step, failure)
+    return failure
+  }
 }
 
 const isSample = (row: Sample | Unreadable): row is Sample => !('failure' in row)

@@ -4,13 +4,13 @@
  * group is never kept waiting by its own members.
  */
 
-/** What one request may have under way: so many rules, or half as many questions. */
+/** What one request may have under way: so many rules, and half as many questions to each model. */
 const capacity = 8192
 /** Room that a rule takes, or a call that is no question. */
 export const callRoom = 1
 /** Room that each draw of a question takes. */
 export const drawRoom = 2
-/** Questions that one request may have under way. */
+/** Questions that one request may have under way at one model. */
 export const mostQuestions = capacity / drawRoom
 /** Questions of a request that begin at once. */
 const atOnce = 64
@@ -127,6 +127,27 @@ export class Gate {
     if (this.#head < this.#waiting.length && this.#head < 4096) return
     this.#waiting = this.#waiting.slice(this.#head)
     this.#head = 0
+  }
+}
+
+/** Equal for steps that share a gate: those that ask the same models. */
+export const gateKey = (models: readonly string[]): string => models.join('\n')
+
+/** One request's gates: questions that wait for one model leave rules, and questions to other models, their room. */
+export class Gates {
+  /** Of rules, and of other calls that are no question. */
+  readonly calls = new Gate()
+  readonly #gates = new Map<string, Gate>()
+
+  /** Of a step that asks these models. */
+  of(models: readonly string[]): Gate {
+    if (models.length === 0) return this.calls
+    const key = gateKey(models)
+    const known = this.#gates.get(key)
+    if (known) return known
+    const made = new Gate()
+    this.#gates.set(key, made)
+    return made
   }
 }
 

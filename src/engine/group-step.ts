@@ -51,7 +51,7 @@ export async function groupTerms(
   rows: readonly CallRow[],
 ): Promise<readonly Term[]> {
   if (step.kind === 'group-rule')
-    return context.gate.through(callRoom, () => groupRuleTerms(context, step, rows))
+    return context.gates.calls.through(callRoom, () => groupRuleTerms(context, step, rows))
   // The others of a complete group are off: there is nothing to compare with.
   if (rows.length < 2) return rows.map(() => off(context, step, 'not_applicable'))
   const among = await contestantsOf(rows, mostContestants)

@@ -14,7 +14,7 @@ export async function listTerms(
   step: PlanStep,
   contestants: readonly CallRow[],
 ): Promise<readonly Term[]> {
-  const refused = await context.gate.all(contestants.length, callRoom, (index) =>
+  const refused = await context.gates.calls.all(contestants.length, callRoom, (index) =>
     refusedAmong(context, step, contestants[index] as CallRow),
   )
   const shown = contestants.filter((_row, index) => !refused[index])
@@ -26,7 +26,7 @@ export async function listTerms(
     return known
   }
   const draws = shown.length === 0 ? [] : drawsOf(step)
-  const drawn = await context.gate.through(Math.max(1, draws.length) * drawRoom, () =>
+  const drawn = await context.gates.of(step.models).through(Math.max(1, draws.length) * drawRoom, () =>
     drawAll(
       step,
       draws.map((draw) => async () => {

@@ -19,8 +19,8 @@ export async function pairTerms(
   step: PlanStep,
   contestants: readonly CallRow[],
 ): Promise<readonly Term[]> {
-  const { gate, end } = context
-  const refused = await gate.all(contestants.length, callRoom, (index) =>
+  const { gates, end } = context
+  const refused = await gates.calls.all(contestants.length, callRoom, (index) =>
     refusedAmong(context, step, contestants[index] as CallRow),
   )
   const [low, high] = step.function.range
@@ -29,7 +29,7 @@ export async function pairTerms(
   if (contestants.length === 1) return [refused[0] ?? scored(context, step, tie)]
   const pairs = pairsOf(contestants.length, step.pairs)
   const room = drawsOf(step).length * (step.pairs.swap ? 2 : 1) * drawRoom
-  const tried = await gate.all(pairs.length, room, async (index): Promise<Comparison> => {
+  const tried = await gates.of(step.models).all(pairs.length, room, async (index): Promise<Comparison> => {
     const pair = pairs[index] as Pair
     // Nobody waits for what is left of them.
     if (end.signal.aborted) return { status: 'missing', ...pair, failure: apart }

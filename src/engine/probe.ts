@@ -5,7 +5,7 @@ import { openCohorts } from './cohorts.ts'
 import type { StepContext } from './context.ts'
 import type { Drawn } from './draw.ts'
 import type { EngineParts } from './engine.ts'
-import { Gate } from './gate.ts'
+import { Gates } from './gate.ts'
 import { gatherGroups } from './group.ts'
 import { inquiryOf } from './inquiry.ts'
 import { rowOf } from './step.ts'
@@ -42,7 +42,7 @@ export async function probe(
     secret,
     job: { plan, rows: [sample], deadline, signal },
     end: { signal, isOver: false, dispose() {} },
-    gate: new Gate(),
+    gates: new Gates(),
     groups: gatherGroups([sample]),
     cohorts: openCohorts(clock, async () => []),
     hold: () => () => {},

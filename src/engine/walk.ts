@@ -60,7 +60,7 @@ export class Walk {
 
   #begin(step: PlanStep, at: number): void {
     const why = offReason(this.#context, step, this.#sample, this.#terms)
-    const { gate } = this.#context
+    const gate = this.#context.gates.of(step.models)
     const room = roomOf(step)
     if (why || isOverGroup(step)) this.#beginOpen(step, at, why)
     else if (gate.enters(room)) this.#beginWithin(step, at, room)
@@ -76,8 +76,8 @@ export class Walk {
     const isOfMany = isOverGroup(step) && context.groups.membersOf(this.#sample).length > manyMembers
     const soon = (term: Term): void => {
       if (isOfMany) {
-        context.gate.wait(callRoom, () => {
-          context.gate.leave(callRoom)
+        context.gates.calls.wait(callRoom, () => {
+          context.gates.calls.leave(callRoom)
           finish(term)
         })
       } else finish(term)
@@ -90,7 +90,8 @@ export class Walk {
 
   /** Gives its room in the gate back at the end. */
   #beginWithin(step: PlanStep, at: number, room: number): void {
-    const { gate, end } = this.#context
+    const { gates, end } = this.#context
+    const gate = gates.of(step.models)
     if (this.#isOver || end.isOver) {
       gate.leave(room)
       return
@@ -116,10 +117,10 @@ export class Walk {
     )
   }
 
-  /** Deadline or disconnect: keeps the terms that are there and fails the others with this. */
-  end(failure: Failure): void {
+  /** Deadline or disconnect: keeps the terms that are there and fails the others with what is said of their steps. */
+  end(failureOf: (step: PlanStep) => Failure): void {
     if (this.#isOver) return
-    this.#conclude((step) => failed(this.#context, step, failure))
+    this.#conclude((step) => failed(this.#context, step, failureOf(step)))
   }
 
   #finish(at: number, term: Term, traced: TracedStep | null): void {

@@ -20,7 +20,7 @@ import { guardedEvents } from './guarded-events.ts'
 import type { Keys } from './keys.ts'
 import { allOf } from './listeners.ts'
 import { type ReadReply, readReply } from './read-reply.ts'
-import { missingModels, type Suspect, suspectsOf } from './readiness.ts'
+import { isReady, missingModels, type Suspect, suspectsOf } from './readiness.ts'
 import type { LastReload } from './reloads.ts'
 import { guardedJob, type Scored, type ScoreJob, scoreBy } from './score-job.ts'
 import type { ServingOptions } from './serving.ts'
@@ -67,6 +67,8 @@ export interface Gateway {
   readonly guard: ListenerGuard
   /** What is needed before every reward can be scored: the models without a living instance. */
   missing(): readonly string[]
+  /** Every reward can be scored, or will be once models that were there are back: their questions wait. */
+  readonly isReady: boolean
   /** Instances that fail their canaries and get no questions, of the models of one reward or of all. */
   suspects(reward?: string): readonly Suspect[]
   /** What the monitors watch, of one reward or of all. */
@@ -152,6 +154,9 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     guard,
     missing: () =>
       served.isClosing || isLeaving ? ['the gateway is closing'] : missingModels(served.newest),
+    get isReady() {
+      return !served.isClosing && !isLeaving && isReady(served.newest)
+    },
     suspects: (reward) =>
       suspectsOf(served.newest, reward === undefined ? served.newest.plans.values() : [planOf(reward)]),
     runs: (reward) => monitors.runs(reward),

@@ -18,10 +18,18 @@ export function suspectsOf({ models }: Serving, plans: Iterable<Plan>): readonly
 }
 
 /** What is needed before every plan can be scored, in words: models without a living instance. */
-export function missingModels({ plans, models }: Serving): readonly string[] {
-  return neededBy(plans.values(), models.snapshot())
-    .filter(({ instances }) => !instances.some(isUsable))
-    .map(({ name }) => `model '${name}' has no instance that answers`)
+export const missingModels = (serving: Serving): readonly string[] =>
+  withoutInstance(serving).map(({ name }) => `model '${name}' has no instance that answers`)
+
+/**
+ * Whether requests had better come here: each model has a living instance, or had one and its questions wait for the next.
+ * Where a judge restarts, it is away for every gateway at once: one that says no would only lose the requests that it can hold.
+ */
+export const isReady = (serving: Serving): boolean =>
+  withoutInstance(serving).every(({ isPatient }) => isPatient)
+
+function withoutInstance({ plans, models }: Serving): readonly ModelSnapshot[] {
+  return neededBy(plans.values(), models.snapshot()).filter(({ instances }) => !instances.some(isUsable))
 }
 
 function neededBy(plans: Iterable<Plan>, models: readonly ModelSnapshot[]): readonly ModelSnapshot[] {

@@ -103,6 +103,7 @@ export async function openServing(options: ServingOptions, before?: Serving): Pr
       openModels(modelConfigs, {
         clock,
         env,
+        maxParkedBytes: settings.limits.max_parked_bytes,
         cache: { bytes: settings.cache.max_bytes, ttlMs: settings.cache.ttl_s * 1000 },
         ...(events.models && { events: events.models }),
       })

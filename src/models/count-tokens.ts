@@ -21,12 +21,14 @@ export async function countTokens(model: Model, input: Rendered, patience: Patie
   if (count_tokens === 'estimate' || !model.parts.backend.tokens) return estimatedTokens(bytes) + overhead
   // A token is never less than a byte: what is short enough by bytes needs no count.
   if (bytes + overhead <= max_prompt_tokens) return bytes + overhead
+  const { clock } = model.parts.dispatcher
+  const since = clock.now()
   const flight = new Flight(
     (stop) => counted(model, input, patience, stop),
     () => {},
   )
   try {
-    return await flight.join(model.parts.dispatcher.clock, deadline, signal, () => model.late())
+    return await flight.join(clock, deadline, signal, () => model.late(since))
   } catch (error) {
     throw askError(error)
   }

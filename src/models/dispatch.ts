@@ -5,9 +5,10 @@ import { call } from './call.ts'
 import type { ModelEvents } from './events.ts'
 import { abandoned, Fault } from './fault.ts'
 import type { Hedge } from './hedge.ts'
-import { pause } from './pause.ts'
+import { bytesOfBody, type LineMemory } from './line-memory.ts'
 import type { Asking, InstancePool } from './pool.ts'
 import type { PoolMember } from './pool-member.ts'
+import { isTriedAgain } from './retry.ts'
 import type { RetryBudget } from './retry-budget.ts'
 import type { Reading, Work } from './work.ts'
 
@@ -24,6 +25,8 @@ export interface Dispatcher {
   readonly clock: Clock
   readonly events: ModelEvents
   readonly pool: InstancePool
+  /** Counts the questions that wait, of all models. */
+  readonly lineMemory: LineMemory
   readonly budget: RetryBudget
   readonly hedge: Hedge | null
   readonly timeoutMs: number
@@ -53,16 +56,17 @@ const mostHedges = 2
 interface Journey {
   readonly attempts: Attempt[]
   readonly tried: Set<PoolMember>
+  retries: number
 }
 
 /** Sends the work to one instance after the other until one answers. Rejects with Undone. */
 export async function dispatch<T>(to: Dispatcher, work: Work<T>, stop: Stop): Promise<Dispatched<T>> {
-  const { pool, budget, events, model } = to
-  const journey: Journey = { attempts: [], tried: new Set() }
+  const { pool, budget } = to
+  const journey: Journey = { attempts: [], tried: new Set(), retries: 0 }
   const { attempts, tried } = journey
   budget.earn()
   to.hedge?.earn()
-  for (let retries = 0; ; retries += 1) {
+  for (;;) {
     let fault: Fault
     try {
       const member = pool.take(tried, work) ?? (await queued(to, tried, work, stop))
@@ -78,33 +82,22 @@ export async function dispatch<T>(to: Dispatcher, work: Work<T>, stop: Stop): Pr
       if (!(error instanceof Fault)) throw error
       fault = error
     }
-    // A server that hangs costs its questions none of their further calls.
-    const isPaid = fault.isHang
-    if (isPaid) retries -= 1
-    const isOver = tried.size === 0 || fault.remedy === 'give-up' || stop.aborted || retries >= to.maxRetries
-    if (isOver) throw new Undone(fault, attempts)
-    if (!isPaid && !budget.spend()) {
-      events.retryDenied?.({ model })
-      throw new Undone(fault, attempts)
-    }
-    if (!pool.hasOther(tried)) {
-      tried.clear()
-      const pauseMs = to.pauseMs * 2 ** retries * (0.5 + to.random())
-      await pause(to.clock, Math.max(pauseMs, fault.waitMs), stop)
-      if (stop.aborted) throw new Undone(fault, attempts)
-    }
-    events.retried?.({ model, kind: fault.kind })
+    if (!(await isTriedAgain(to, fault, journey, stop))) throw new Undone(fault, attempts)
   }
 }
 
 async function queued(
   to: Dispatcher,
   tried: ReadonlySet<PoolMember>,
-  question: Asking,
+  work: Work<unknown>,
   stop: Stop,
 ): Promise<PoolMember> {
   const since = to.clock.now()
-  const member = await to.pool.wait(tried, question, stop, abandoned)
+  const { message, load } = work
+  const bytes = bytesOfBody(message.body)
+  const member = await to.lineMemory.holding(load.questions, bytes, to.pool.isDead, () =>
+    to.pool.wait(tried, work, stop, abandoned),
+  )
   to.events.queued?.({ model: to.model, ms: to.clock.now() - since })
   return member
 }

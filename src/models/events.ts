@@ -34,6 +34,8 @@ export interface ModelEvents {
   readmitted?(change: { readonly model: string; readonly instance: string }): void
   /** An address of an instances_file that may not join. */
   refused?(change: { readonly model: string; readonly instance: string; readonly reason: string }): void
+  /** Questions begin to wait because no instance of the model can be asked; or one can be asked again. */
+  parked?(change: { readonly model: string; readonly isParked: boolean }): void
   /** All instances of a model gave their GPU memory back, or took it again. */
   switched?(change: { readonly model: string; readonly state: 'awake' | 'asleep' }): void
   /** A server that did not do what it was told, or that is not trusted since it woke: why. */

@@ -19,6 +19,8 @@ export class Fault extends Error {
   readonly isRefused: boolean
   /** The server hangs: the call was given up to be made elsewhere. */
   readonly isHang: boolean
+  /** Nobody was there to answer: it says nothing about the question. */
+  readonly isAway: boolean
 
   constructor(
     kind: FailureKind,
@@ -31,6 +33,7 @@ export class Fault extends Error {
       isConnection?: boolean
       isRefused?: boolean
       isHang?: boolean
+      isAway?: boolean
     } = {},
   ) {
     super(detail)
@@ -42,6 +45,7 @@ export class Fault extends Error {
     this.isConnection = options.isConnection ?? false
     this.isHang = options.isHang ?? false
     this.isRefused = options.isRefused ?? false
+    this.isAway = options.isAway ?? (this.isConnection || this.isHang || kind === 'judge_timeout')
   }
 }
 

@@ -2,18 +2,19 @@ import { Stop, whenAborted } from './abort.ts'
 import { Fault } from './fault.ts'
 import { type Begun, begin, Refused } from './forward-call.ts'
 import type { Forwarded, ForwardRequest } from './forwarded.ts'
+import { bytesOfBody } from './line-memory.ts'
 import { loadOf } from './load.ts'
 import type { Model } from './model.ts'
-import { pause } from './pause.ts'
 import type { PoolMember } from './pool-member.ts'
+import { isTriedAgain } from './retry.ts'
 
 /**
  * Passes a request on under the pool's limits; retried only before a reply began. What the last server says of it, an
  * error too, is passed on. Rejects with Fault where none said anything.
  */
 export async function forward(model: Model, request: ForwardRequest): Promise<Forwarded> {
-  const { clock, pool } = model.parts.dispatcher
-  const { isFull, waitMs, maxWaitMs } = pool.line
+  const { clock } = model.parts.dispatcher
+  const { isFull, waitMs, maxWaitMs } = model.line
   if (isFull || waitMs > Math.min(maxWaitMs, request.deadline - clock.now()))
     throw new Fault('overloaded', 'too many questions wait for this model', { remedy: 'give-up' })
   const body = bodyOf(request, model.config.model)
@@ -28,10 +29,8 @@ export async function forward(model: Model, request: ForwardRequest): Promise<Fo
     off()
     cancelTimer()
   }
-  const gone = (): Fault =>
-    isLate
-      ? new Fault('deadline', 'the time for this request is over')
-      : new Fault('cancelled', 'the client has gone')
+  const since = clock.now()
+  const gone = (): Fault => (isLate ? model.late(since) : new Fault('cancelled', 'the client has gone'))
   try {
     await model.enter(stop)
   } catch (error) {
@@ -66,13 +65,19 @@ async function sent(
   body: string,
   stop: Stop,
 ): Promise<Begun> {
-  const { pool, budget, clock, events, maxRetries, pauseMs, random, model: name } = model.parts.dispatcher
+  const { dispatcher } = model.parts
+  const { pool, budget, lineMemory } = dispatcher
   const tried = new Set<PoolMember>()
   const load = loadOf(body, 1, typeof most === 'number' && most > 0 ? most : 0)
   const question = { request: stop, deadline, load, prefix: '' }
+  const tries = { tried, retries: 0 }
   budget.earn()
-  for (let retries = 0; ; retries += 1) {
-    const member = pool.take(tried, question) ?? (await pool.wait(tried, question, stop, noLonger))
+  for (;;) {
+    const member =
+      pool.take(tried, question) ??
+      (await lineMemory.holding(1, bytesOfBody(body), pool.isDead, () =>
+        pool.wait(tried, question, stop, noLonger),
+      ))
     let fault: Fault
     let refused: Begun | null = null
     try {
@@ -85,18 +90,9 @@ async function sent(
       else throw error
     }
     tried.add(member)
-    const isOver = stop.aborted || fault.remedy === 'give-up' || retries >= maxRetries
-    if (isOver || !budget.spend()) {
-      if (!isOver) events.retryDenied?.({ model: name })
-      if (refused && !stop.aborted) return refused
-      throw fault
-    }
-    if (!pool.hasOther(tried)) {
-      tried.clear()
-      await pause(clock, Math.max(pauseMs * 2 ** retries * (0.5 + random()), fault.waitMs), stop)
-      if (stop.aborted) throw fault
-    }
-    events.retried?.({ model: name, kind: fault.kind })
+    if (await isTriedAgain(dispatcher, fault, tries, stop)) continue
+    if (refused && !stop.aborted) return refused
+    throw fault
   }
 }
 

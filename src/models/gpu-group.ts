@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Stop } from './abort.ts'
 import { abandoned } from './fault.ts'
+import { TenantParking } from './gpu-parking.ts'
 import { asleep, full, since, type Tenant, type TenantState, type Waiter } from './gpu-turn.ts'
 
 /** A tenant's place in its group. It goes along when the tenant moves to another group. */
@@ -10,11 +11,23 @@ export class Place {
   group: GpuGroup
   lastUse: number
   readonly waiting = new Set<Waiter>()
+  readonly parking: TenantParking
 
-  constructor(tenant: Tenant, group: GpuGroup, now: number) {
+  constructor(tenant: Tenant, group: GpuGroup, clock: Clock) {
     this.tenant = tenant
     this.group = group
-    this.lastUse = now
+    this.lastUse = clock.now()
+    this.parking = new TenantParking(clock, tenant, this.waiting)
+  }
+
+  /** It sleeps until somebody wakes it, and its questions wait for that. */
+  get isShut(): boolean {
+    return this.state === 'asleep' && !this.tenant.settings.wakeOnDemand
+  }
+
+  /** Somebody waits for it, and it may be woken now. */
+  get isDue(): boolean {
+    return this.waiting.size > 0 && !this.parking.isResting && !this.isShut
   }
 }
 
@@ -39,7 +52,7 @@ export class GpuGroup {
   }
 
   add(tenant: Tenant): Place {
-    const place = new Place(tenant, this, this.#clock.now())
+    const place = new Place(tenant, this, this.#clock)
     this.#places.add(place)
     return place
   }
@@ -47,6 +60,7 @@ export class GpuGroup {
   /** For a tenant that nobody asks any more. */
   remove(place: Place): void {
     this.#places.delete(place)
+    place.parking.close()
     if (this.#current === place) this.#current = null
     this.#schedule()
   }
@@ -70,16 +84,20 @@ export class GpuGroup {
   end(): void {
     this.#ended = true
     this.#cancelTimer?.()
+    for (const { parking } of this.#places) parking.close()
   }
 
-  /** null: the question may be asked now. Else resolves when it may; rejects with Fault. The caller counts it. */
-  enter(place: Place, stop: Stop, count: () => void): Promise<void> | null {
+  /**
+   * null: the question may be asked now. Else resolves when it may; rejects with Fault. The caller counts it. `isPatient`: it waits
+   * for a tenant that cannot be awake, too.
+   */
+  enter(place: Place, stop: Stop, count: () => void, isPatient = false): Promise<void> | null {
     if (this.isOpen(place)) {
       count()
       return null
     }
-    const { wakeOnDemand, maxQueue } = place.tenant.settings
-    if (!wakeOnDemand && place.state === 'asleep') return Promise.reject(asleep())
+    const { maxQueue } = place.tenant.settings
+    if (place.isShut && !isPatient) return Promise.reject(asleep())
     if (place.waiting.size >= maxQueue) return Promise.reject(full())
     return new Promise((resolve, reject) => {
       const off = stop.on(() => {
@@ -88,6 +106,7 @@ export class GpuGroup {
       })
       const waiter: Waiter = {
         since: this.#clock.now(),
+        isPatient,
         admit() {
           off()
           count()
@@ -99,6 +118,7 @@ export class GpuGroup {
         },
       }
       place.waiting.add(waiter)
+      if (place.isShut) place.parking.begin()
       this.#schedule()
     })
   }
@@ -183,7 +203,7 @@ export class GpuGroup {
   #longestWaiting(but: Place | null): Place | null {
     let found: Place | null = null
     for (const place of this.#places)
-      if (place !== but && place.waiting.size > 0 && (!found || since(place) < since(found))) found = place
+      if (place !== but && place.isDue && (!found || since(place) < since(found))) found = place
     return found
   }
 
@@ -192,6 +212,7 @@ export class GpuGroup {
   }
 
   #admit(place: Place): void {
+    place.parking.end()
     for (const waiter of place.waiting) {
       place.waiting.delete(waiter)
       waiter.admit()
@@ -211,10 +232,7 @@ export class GpuGroup {
     } else if (next.state === 'awake' || (await this.#woken(next))) {
       this.#current = next
     } else isDone = false
-    if (next && !isDone) {
-      for (const waiter of next.waiting) waiter.refuse(asleep())
-      next.waiting.clear()
-    }
+    if (next && !isDone && !this.#ended) next.parking.rest(() => next.group.reconsider())
     this.#isYielding = false
     if (this.#current) {
       this.#current.lastUse = this.#clock.now()
@@ -251,6 +269,7 @@ export class GpuGroup {
     while (place.tenant.active > 0) await this.#change()
     place.state = await place.tenant.sleep()
     if (place.state === 'asleep') place.tenant.switched('asleep')
+    if (place.isShut) place.parking.begin()
     return place.state === 'asleep'
   }
 

@@ -8,6 +8,7 @@ import type { MemoryOrder, ServerMemory } from './memory.ts'
 import type { ModelConfig } from './model-config.ts'
 import type { InstancePool } from './pool.ts'
 import type { PoolMember } from './pool-member.ts'
+import type { Seat } from './seat.ts'
 
 /** One reading of a model's config, and the servers that it asks. */
 export interface SeatOwner {
@@ -16,27 +17,6 @@ export interface SeatOwner {
   readonly pool: InstancePool
   readonly memory: Backend['memory']
   readonly headers: Record<string, string>
-}
-
-/** A model's hold on the memory of its servers: what it asks is counted, and it waits where they sleep. */
-export interface Seat {
-  readonly state: TenantState
-  /** Waits until the model is awake and may take a question; `leave` must follow. Rejects with Fault. */
-  enter(stop: Stop): Promise<void> | null
-  leave(): void
-  /** For a call that neither waits nor keeps the model awake: whether it may be made now. `giveBack` must follow. */
-  borrow(): boolean
-  giveBack(): void
-  /** Why the last order failed, with the instance; '' where it did not. */
-  readonly failure: string
-  /** Gives the memory back once the questions under way are done. Resolves to false where that failed. */
-  sleep(): Promise<boolean>
-  /** Wakes the model, after its group's others have gone to sleep. Resolves to false where that failed. */
-  wake(): Promise<boolean>
-  /** An instance's answers are trusted again, whatever it said to the known question. */
-  trust(address: string): void
-  /** For when no question is under way or waiting any more. */
-  remove(): void
 }
 
 /** A seat as the tenants see it. */
@@ -71,13 +51,17 @@ export class ModelSeat implements Seat {
     return this.tenant?.state ?? 'awake'
   }
 
+  get parkedSince(): number | null {
+    return this.tenant?.place.parking.since ?? null
+  }
+
   get failure(): string {
     return this.tenant?.failure ?? ''
   }
 
   enter(stop: Stop): Promise<void> | null {
     const { tenant } = this
-    if (tenant) return tenant.place.group.enter(tenant.place, stop, this.#count)
+    if (tenant) return tenant.place.group.enter(tenant.place, stop, this.#count, this.owner.pool.isPatient)
     this.active += 1
     return null
   }
@@ -249,6 +233,11 @@ export class ServersTenant implements Tenant {
   switched(state: 'awake' | 'asleep'): void {
     const names = new Set([...this.#seats].filter(({ sleeps }) => sleeps).map(({ owner }) => owner.model))
     for (const model of names) this.#parts.events.switched?.({ model, state })
+  }
+
+  parked(isParked: boolean): void {
+    const names = new Set([...this.#seats].map(({ owner }) => owner.model))
+    for (const model of names) this.#parts.events.parked?.({ model, isParked })
   }
 
   #latest(): ModelSeat | undefined {

@@ -1,8 +1,9 @@
 import type { Clock } from '../clock.ts'
 import type { ModelEvents } from './events.ts'
 import { GpuGroup } from './gpu-group.ts'
-import { ModelSeat, type Seat, type SeatOwner, ServersTenant } from './gpu-tenant.ts'
+import { ModelSeat, type SeatOwner, ServersTenant } from './gpu-tenant.ts'
 import { ServerMemory } from './memory.ts'
+import type { Seat } from './seat.ts'
 
 /**
  * Whose memory is given back together: tenants, each the servers of the models that ask them. A model joins the tenant that

@@ -24,6 +24,8 @@ export interface Tenant {
   /** Resolves to whether one of the servers may be asked. */
   wake(): Promise<boolean>
   switched(state: 'awake' | 'asleep'): void
+  /** Questions begin to wait while it cannot be awake, or it is awake again. */
+  parked(isParked: boolean): void
 }
 
 /** `unknown`: at the start, or after a failure; taken for awake when another needs the memory. */
@@ -32,6 +34,8 @@ export type TenantState = 'unknown' | 'awake' | 'asleep'
 /** A question that waits for its tenant's turn. */
 export interface Waiter {
   readonly since: number
+  /** It waits for a tenant that cannot be awake, too. */
+  readonly isPatient: boolean
   readonly admit: () => void
   readonly refuse: (fault: Fault) => void
 }

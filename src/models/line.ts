@@ -12,6 +12,8 @@ export interface Line {
 
 /** How a model's line stands, with what is known of the model's pace. */
 export interface ModelLine extends Line {
+  /** Since when no instance can be asked although questions came, on the clock; null: one can, or none came. */
+  readonly parkedSince: number | null
   /** Questions under way: asked and not answered. */
   readonly asked: number
   /** Milliseconds until the last of so many further questions would be answered; 0: nothing is known of the pace. */

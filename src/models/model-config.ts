@@ -103,8 +103,12 @@ export const modelConfig = z.strictObject({
   /** One call's time at one instance. */
   timeout_s: seconds.default(120),
   connect_timeout_s: seconds.default(5),
-  /** How long a question waits where no instance is alive. */
-  wait_for_instance_s: z.number().min(0).max(86_400).default(5),
+  /** How long a question waits where no instance can be asked: as long as its request's deadline allows, or so many seconds. */
+  wait_for_instance: z
+    .union([z.literal('deadline'), z.number().min(0).max(86_400)], {
+      error: "'deadline', or a number of seconds up to 86400",
+    })
+    .default('deadline'),
   /** A longer reply ends the call. */
   max_reply_bytes: z
     .int()

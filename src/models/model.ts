@@ -8,6 +8,7 @@ import { Fault } from './fault.ts'
 import { Flight } from './flight.ts'
 import { LabelScorer } from './label-scoring.ts'
 import { lineMs, type ModelLine } from './line.ts'
+import { bytesOfInput } from './line-memory.ts'
 import type { ModelConfig } from './model-config.ts'
 import type { ModelParts } from './model-parts.ts'
 import type { Answered, AskRequest, RenderedInput } from './models.ts'
@@ -68,11 +69,12 @@ export class Model {
     }
     try {
       if (request.signal.aborted) throw new Fault('cancelled', 'the client has gone')
-      if (request.deadline <= clock.now()) throw this.late()
+      const since = clock.now()
+      if (request.deadline <= since) throw this.late(since)
       let flight = this.#flights.get(key)
       const source = flight && !flight.stop.aborted ? 'joined' : 'call'
       if (!flight || source === 'call') flight = this.#start(key, request, settings, isToKeep)
-      const done = await flight.join(clock, request.deadline, request.signal, () => this.late())
+      const done = await flight.join(clock, request.deadline, request.signal, () => this.late(since))
       return answered(done, source, forget)
     } catch (error) {
       throw askError(error)
@@ -81,10 +83,15 @@ export class Model {
 
   /** How the line stands, and how long answers take. */
   get line(): ModelLine {
-    const { pool } = this.parts.dispatcher
+    const { pool, lineMemory } = this.parts.dispatcher
     const asked = this.#active
+    const parkedSince = this.#parkedSince
+    const { isFull, waitMs, maxWaitMs } = pool.line
     return {
-      ...pool.line,
+      isFull: isFull || (parkedSince !== null && lineMemory.isFull),
+      waitMs,
+      maxWaitMs,
+      parkedSince,
       asked,
       answerMs: (more) =>
         Math.max(this.#sojourn.expected(asked + more), lineMs(pool.members, pool.waiting + more)),
@@ -94,10 +101,17 @@ export class Model {
   /** See Models. */
   enoughMs(ahead: number, more: number): number {
     const { pool } = this.parts.dispatcher
-    if (pool.waiting > 0 || this.config.max_queue === 0) return Number.POSITIVE_INFINITY
+    if (pool.waiting > 0 || this.#parkedSince !== null || this.config.max_queue === 0)
+      return Number.POSITIVE_INFINITY
     let slowest = this.#sojourn.longestMs
     for (const { latencyMs } of pool.members) if (latencyMs > slowest) slowest = latencyMs
     return (Math.max(ahead, this.#active) + more) * slowest
+  }
+
+  /** Questions that wait because no instance can be asked, and since when on the clock; null: none does. */
+  get parked(): { readonly questions: number; readonly since: number } | null {
+    const since = this.#parkedSince
+    return since === null || this.#active === 0 ? null : { questions: this.#active, since }
   }
 
   /** Waits until the model is awake, and counts the question as under way; `leave` must follow. */
@@ -126,6 +140,12 @@ export class Model {
     for (const flight of this.#flights.values()) flight.stop.stop()
   }
 
+  /** Since questions first waited of those who can ask nobody; they may have left. */
+  get #parkedSince(): number | null {
+    const { dispatcher, seat } = this.parts
+    return dispatcher.pool.life.parkedSince ?? seat?.parkedSince ?? null
+  }
+
   #start(
     key: string,
     request: AskRequest,
@@ -136,17 +156,19 @@ export class Model {
       async (stop) => {
         const entered = this.enter(stop)
         const load = this.#active
-        const { clock } = this.parts.dispatcher
-        const began = clock.now()
-        if (entered !== null) await entered
+        const { clock, pool, lineMemory } = this.parts.dispatcher
+        // Time in which nobody could answer says nothing about how long answers take.
+        const aliveMs = () => clock.now() - pool.life.deadMs
+        const began = aliveMs()
+        if (entered !== null) await lineMemory.holding(1, bytesOfInput(request.input), false, () => entered)
         try {
           const done = await this.#call(request, settings, stop)
-          this.#sojourn.observe(load, clock.now() - began)
+          this.#sojourn.observe(load, aliveMs() - began)
           if (isToKeep) this.parts.cache.set(key, done)
           return done
         } catch (error) {
           // It would have taken longer.
-          const ms = clock.now() - began
+          const ms = aliveMs() - began
           if (stop.aborted && ms > this.#sojourn.expected(load)) this.#sojourn.observe(load, ms)
           throw error
         } finally {
@@ -205,13 +227,18 @@ export class Model {
     for (const resolve of this.#whenQuiet.splice(0)) resolve()
   }
 
-  /** What a question fails with whose time is over. */
-  late(): Fault {
-    return this.parts.dispatcher.pool.isDead
-      ? new Fault('judge_unreachable', 'no instance of the model answers')
-      : new Fault('deadline', 'the time for this request is over')
+  /** What a question fails with whose time is over, asked at `since` on the clock. */
+  late(since: number): Fault {
+    const { pool, model, clock } = this.parts.dispatcher
+    if (!pool.isDead) return new Fault('deadline', 'the time for this request is over')
+    const parkedMs = clock.now() - Math.max(since, this.#parkedSince ?? since)
+    return new Fault('judge_unreachable', parkedDetail(model, parkedMs))
   }
 }
+
+/** What is said of a question whose time ended while no instance of its model could be asked. */
+export const parkedDetail = (model: string, ms: number): string =>
+  `no instance of the model '${model}' answers; the question was parked for ${Math.round(ms / 100) / 10} s`
 
 function answered<A extends AskName>(
   done: { answer: AnyAnswer; instance: string; attempts: number; prompt: number; completion: number },

@@ -111,6 +111,10 @@ export interface ModelSnapshot {
   readonly memory: 'awake' | 'asleep' | 'unknown'
   /** Questions in line for an instance. */
   readonly waiting: number
+  /** Questions that wait because no instance can be asked, and since when (milliseconds since the epoch); null: none does. */
+  readonly parked: { readonly questions: number; readonly since: number } | null
+  /** Its questions would wait for an instance as long as they may, and one has lived. */
+  readonly isPatient: boolean
   readonly instances: readonly InstanceSnapshot[]
 }
 

@@ -6,16 +6,17 @@ import { openaiBackend } from './backend-openai.ts'
 import { sglangBackend } from './backend-sglang.ts'
 import { vllmBackend } from './backend-vllm.ts'
 import type { ModelEvents } from './events.ts'
-import type { Seat } from './gpu-tenant.ts'
 import type { GpuTenants } from './gpu-tenants.ts'
 import { Hedge } from './hedge.ts'
 import { watchInstancesFile } from './instances-file.ts'
+import type { LineMemory } from './line-memory.ts'
 import { Membership } from './membership.ts'
 import { Model } from './model.ts'
 import type { ModelConfig } from './model-config.ts'
 import { InstancePool } from './pool.ts'
 import type { Registry } from './registry.ts'
 import { RetryBudget } from './retry-budget.ts'
+import type { Seat } from './seat.ts'
 
 const backends: Record<ModelConfig['backend'], BackendFactory> = {
   vllm: vllmBackend,
@@ -29,6 +30,7 @@ export interface Shared {
   readonly events: ModelEvents
   readonly random: () => number
   readonly cache: AnswerCache
+  readonly lineMemory: LineMemory
   readonly registry: Registry
   readonly env: Readonly<Record<string, string | undefined>>
   readonly tenants: GpuTenants
@@ -55,9 +57,11 @@ export function openModel(name: string, config: ModelConfig, shared: Shared, bef
   const pool = new InstancePool(clock, {
     maxQueue: config.max_queue,
     maxLineMs: (config.max_queue_s ?? Number.POSITIVE_INFINITY) * 1000,
-    waitMs: config.wait_for_instance_s * 1000,
+    waitMs: isPatient(config) ? Number.POSITIVE_INFINITY : Number(config.wait_for_instance) * 1000,
     random,
     affinity: config.balance !== 'least_outstanding',
+    hasLived: before?.model.parts.dispatcher.pool.life.hasLived ?? false,
+    parked: (isParked) => events.parked?.({ model: name, isParked }),
   })
   const places = () => pool.members.reduce((sum, { limit }) => sum + limit, 0)
   const dispatcher = {
@@ -65,6 +69,7 @@ export function openModel(name: string, config: ModelConfig, shared: Shared, bef
     clock,
     events,
     pool,
+    lineMemory: shared.lineMemory,
     budget: new RetryBudget(config.retry.budget, () => Math.max(10, places())),
     hedge:
       config.hedge.budget > 0
@@ -107,6 +112,8 @@ export function openModel(name: string, config: ModelConfig, shared: Shared, bef
     },
   }
 }
+
+const isPatient = ({ wait_for_instance: wait }: ModelConfig): boolean => wait === 'deadline'
 
 /** The servers of a model; where one of them cannot be had, nothing of the model stays behind. */
 function joined(model: Model, { registry, tenants }: Shared, seat: Seat, before?: OpenModel): Membership {

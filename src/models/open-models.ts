@@ -1,8 +1,10 @@
 import type { Clock } from '../clock.ts'
+import { heapShare } from '../heap-share.ts'
 import { answerCache } from './answer-cache.ts'
 import type { ModelEvents } from './events.ts'
 import { Generations } from './generations.ts'
 import { GpuTenants } from './gpu-tenants.ts'
+import { LineMemory } from './line-memory.ts'
 import type { ModelConfig } from './model-config.ts'
 import type { Models } from './models.ts'
 import type { Shared } from './open-model.ts'
@@ -16,9 +18,14 @@ export interface ModelsOptions {
   readonly random?: () => number
   /** Kept answers of all models together. */
   readonly cache?: { readonly bytes: number; readonly ttlMs: number }
+  /** Of memory that questions may take which wait while no instance can be asked; absent: two fifths of the heap. */
+  readonly maxParkedBytes?: number | undefined
   /** Where api_key_env is looked up. */
   readonly env?: Readonly<Record<string, string | undefined>>
 }
+
+/** Of the heap; rows in work, which these questions belong to, have as much. */
+const parkedHeapShare = 0.4
 
 const defaultCache = { bytes: 64 * 1024 * 1024, ttlMs: 3_600_000 }
 
@@ -30,6 +37,7 @@ export function openModels(configs: Readonly<Record<string, ModelConfig>>, optio
     events,
     random,
     env,
+    lineMemory: new LineMemory(options.maxParkedBytes ?? heapShare(parkedHeapShare)),
     registry: new Registry(clock, events),
     cache: answerCache(clock, options.cache ?? defaultCache),
     tenants: new GpuTenants(clock, events),

@@ -6,6 +6,7 @@ import { FairLine, type InLine, type Waiter } from './fair-line.ts'
 import { Fault } from './fault.ts'
 import { KeptRoom } from './kept-room.ts'
 import { type Line, paceOf } from './line.ts'
+import { PoolLife } from './pool-life.ts'
 import type { PoolMember } from './pool-member.ts'
 import { worthwhile } from './slowness.ts'
 
@@ -35,10 +36,9 @@ export class InstancePool {
   readonly #affinity: Affinity | null
   readonly #maxQueue: number
   readonly #maxLineMs: number
-  readonly #waitMs: number
+  /** Whether any instance lives, and what waits meanwhile. */
+  readonly life: PoolLife
   #lastTaken = 0
-  #deadSince: number | null = null
-  #giveUp: (() => void) | null = null
   #reconsider: (() => void) | null = null
   readonly #onChange = () => this.#serve()
 
@@ -50,14 +50,21 @@ export class InstancePool {
       waitMs: number
       random: () => number
       affinity: boolean
+      hasLived?: boolean
+      parked?: (isParked: boolean) => void
     },
   ) {
     this.#clock = clock
     this.#maxQueue = settings.maxQueue
     this.#maxLineMs = settings.maxLineMs
-    this.#waitMs = settings.waitMs
     this.#random = settings.random
     this.#affinity = settings.affinity ? new Affinity() : null
+    this.life = new PoolLife(clock, settings, () => {
+      for (const line of [this.#urgent, this.#waiting]) {
+        for (const waiter of line) waiter.refuse(unreachable())
+        line.clear()
+      }
+    })
     this.#watchLife()
   }
 
@@ -70,7 +77,11 @@ export class InstancePool {
     const { size } = this.#waiting
     const pace = size > 0 ? paceOf(this.members) : 0
     return {
-      isFull: size >= this.#maxQueue && !this.isDead && !this.members.some(({ isFree }) => isFree),
+      // Where questions give up soon, the next ones fail as soon.
+      isFull:
+        size >= this.#maxQueue &&
+        (!this.isDead || this.isPatient) &&
+        !this.members.some(({ isFree }) => isFree),
       waitMs: pace > 0 ? size / pace : 0,
       maxWaitMs: this.#maxLineMs,
     }
@@ -78,7 +89,12 @@ export class InstancePool {
 
   /** No instance is believed to work. */
   get isDead(): boolean {
-    return this.#deadSince !== null
+    return this.life.isDead
+  }
+
+  /** Questions wait for an instance as long as their deadline allows. */
+  get isPatient(): boolean {
+    return this.life.isPatient
   }
 
   add(member: PoolMember): void {
@@ -127,7 +143,7 @@ export class InstancePool {
         reject(new Fault('overloaded', 'too many questions wait for this model', { remedy: 'give-up' }))
         return
       }
-      if (this.#isGivenUp()) {
+      if (this.life.isGivenUp) {
         reject(unreachable())
         return
       }
@@ -154,6 +170,7 @@ export class InstancePool {
         },
       }
       line.add(waiter)
+      this.life.joined()
       // It may be too large for what is free.
       if (this.members.some(({ isFree }) => isFree)) this.#serveLine(line)
       this.#reconsiderLater()
@@ -173,7 +190,7 @@ export class InstancePool {
   }
 
   close(): void {
-    this.#giveUp?.()
+    this.life.end()
     this.#reconsider?.()
     for (const member of this.members) member.changed.delete(this.#onChange)
   }
@@ -263,24 +280,7 @@ export class InstancePool {
   }
 
   #watchLife(): void {
-    if (this.members.some(({ isAlive, isJoining }) => isAlive || isJoining)) {
-      if (this.#deadSince === null) return
-      this.#deadSince = null
-      this.#giveUp?.()
-      this.#giveUp = null
-    } else if (this.#deadSince === null) {
-      this.#deadSince = this.#clock.now()
-      this.#giveUp = this.#clock.after(this.#waitMs, () => {
-        for (const line of [this.#urgent, this.#waiting]) {
-          for (const waiter of line) waiter.refuse(unreachable())
-          line.clear()
-        }
-      })
-    }
-  }
-
-  #isGivenUp(): boolean {
-    return this.#deadSince !== null && this.#clock.now() - this.#deadSince >= this.#waitMs
+    this.life.watch(this.members, this.#waiting.size + this.#urgent.size > 0)
   }
 }
 

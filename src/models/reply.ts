@@ -78,8 +78,14 @@ export function refusal(reply: Reply): Fault {
   const { status } = reply
   const detail = `the server answered ${status}`
   if (status === 429 || status === 503)
-    return new Fault('overloaded', detail, { blame: false, waitMs: retryAfterMs(reply.retryAfter) })
-  if (status >= 500) return new Fault('judge_unreachable', detail, { isAboutContent: true })
+    return new Fault('overloaded', detail, {
+      blame: false,
+      waitMs: retryAfterMs(reply.retryAfter),
+      isAway: true,
+    })
+  // 502 and 504 are a proxy's, whose server is not there.
+  const isAway = status === 502 || status === 504
+  if (status >= 500) return new Fault('judge_unreachable', detail, { isAboutContent: true, isAway })
   if (status === 408) return new Fault('judge_timeout', detail)
   if (status === 400 || status === 413 || status === 422) {
     const room = roomFault(reply.text)

@@ -2,14 +2,19 @@ import type { Model } from './model.ts'
 import type { InstanceSnapshot, ModelSnapshot } from './models.ts'
 
 /** How a model's pool is right now. */
-export function snapshotOf({ config, parts }: Model): ModelSnapshot {
-  const { pool, model } = parts.dispatcher
+export function snapshotOf({ config, parts, parked }: Model): ModelSnapshot {
+  const { pool, model, clock } = parts.dispatcher
   return {
     name: model,
     serves: config.model,
     backend: config.backend,
     memory: parts.seat.state,
     waiting: pool.waiting,
+    parked: parked && {
+      questions: parked.questions,
+      since: Math.round(Date.now() - (clock.now() - parked.since)),
+    },
+    isPatient: pool.isPatient && pool.life.hasLived,
     instances: pool.members.map(
       ({
         address,

@@ -80,6 +80,8 @@ export const gatewayConfig = z.strictObject({
         .int()
         .min(1024)
         .default(1024 * mebi),
+      /** Memory of questions that wait because no instance of their model can be asked; absent: two fifths of the heap. Read at the start only. */
+      max_parked_bytes: z.int().min(0).optional(),
       /** Samples in work over all requests; more are refused with 429, and more in one request with 413. */
       max_samples: z.int().min(1).default(65_536),
       /** Values of one row; one that holds more is `bad_sample` and is not parsed. Names count, numbers an eighth. */

@@ -88,7 +88,7 @@ export async function openPolicy(options: PolicyOptions): Promise<Policy> {
     ...(apiKeyEnv !== undefined && { api_key_env: apiKeyEnv }),
     max_in_flight: concurrency,
     timeout_s: timeoutS,
-    wait_for_instance_s: waitS,
+    wait_for_instance: waitS,
     max_reply_bytes: 64 * 1024 * 1024,
     cache: 'never',
   })

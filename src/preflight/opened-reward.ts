@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../clock.ts'
 import { type Engine, openEngine } from '../engine/engine.ts'
 import type { FunctionHost } from '../functions/function-host.ts'
+import type { ModelConfig } from '../models/model-config.ts'
 import type { Models } from '../models/models.ts'
 import { openModels } from '../models/open-models.ts'
 import type { Plan, PlanStep } from '../plan/plan.ts'
@@ -25,6 +26,7 @@ export interface OpenedReward {
 /** Key of the fences: what is shown is not asked. */
 export const secret = 'preflight'
 const patienceMs = 600_000
+const waitSeconds = 5
 const maxRows = Number.POSITIVE_INFINITY
 
 /** Does not close `functions`. */
@@ -35,7 +37,7 @@ export function openReward(
   env: Readonly<Record<string, string | undefined>>,
 ): OpenedReward {
   const clock = systemClock
-  const models = openModels(Object.fromEntries(resolved.models), { clock, env })
+  const models = openModels(Object.fromEntries([...resolved.models].map(impatient)), { clock, env })
   const engine: Engine = openEngine({ functions, models, clock, secret, maxRows })
   return {
     plan,
@@ -48,6 +50,12 @@ export function openReward(
     close: () => models.close(),
   }
 }
+
+/** Whoever looks before a run wants to know soon that nobody answers. */
+const impatient = ([name, config]: readonly [string, ModelConfig]): [string, ModelConfig] => [
+  name,
+  config.wait_for_instance === 'deadline' ? { ...config, wait_for_instance: waitSeconds } : config,
+]
 
 /** A rule whose condition hangs on a judge is left out with it. */
 function rulesOf(plan: Plan): Plan | null {

@@ -53,7 +53,7 @@ async function watched(t: Test, canary: object, step: object = {}) {
             model: 'judge',
             instances: judges.map(({ server }) => server.url),
             health: { interval_s: 0 },
-            wait_for_instance_s: 1,
+            wait_for_instance: 1,
           },
         },
       },

@@ -145,7 +145,7 @@ async function nodePid(child: ChildProcess, url: string): Promise<number> {
 const hasty = {
   timeout_s: 0.8,
   connect_timeout_s: 0.4,
-  wait_for_instance_s: 0.5,
+  wait_for_instance: 0.5,
   retry: { pause_ms: 30 },
   hedge: { budget: 0.05 },
   breaker: { open_s: 0.5 },

@@ -152,3 +152,56 @@ t.test('a server that does not sleep or wake as told is one line in the log, wit
   ])
   t.end()
 })
+
+t.test(
+  'the log says for which model questions are parked, how many and since when, now and then (M54)',
+  (t) => {
+    const lines: { readonly level: string; readonly fields: object; readonly message: string }[] = []
+    const writer = (level: string) => (fields: object, message: string) =>
+      void lines.push({ level, fields, message })
+    const log = { warn: writer('warn'), info: writer('info') } as unknown as Log
+    const clock = fakeClock()
+    let questions = 0
+    const gateway = {
+      models: () => [
+        { name: 'judge', parked: questions > 0 ? { questions, since: Date.UTC(2026, 0) } : null },
+      ],
+    }
+    const passed: boolean[] = []
+    const { events, end } = openJudgeLog(
+      { models: { parked: ({ isParked }) => passed.push(isParked) } },
+      () => log,
+      () => gateway as unknown as ReturnType<Parameters<typeof openJudgeLog>[2]>,
+      clock,
+    )
+    const parked = (isParked: boolean) => events.models?.parked?.({ model: 'judge', isParked })
+    parked(true)
+    parked(false)
+    clock.advance(60_000)
+    t.equal(lines.length, 0, 'a judge that is back within a second is no news')
+    t.strictSame(passed, [true, false], 'metrics hear of it')
+    questions = 7
+    parked(true)
+    clock.advance(1000)
+    t.match(lines, [
+      { level: 'warn', fields: { model: 'judge', parked: 7, parked_since: '2026-01-01T00:00:00.000Z' } },
+    ])
+    for (let i = 0; i < 1000; i++) {
+      parked(false)
+      parked(true)
+    }
+    t.equal(lines.length, 2, 'one that comes and goes has no line for each')
+    t.match(lines[1], { level: 'info', message: /go on/ })
+    clock.advance(30_000)
+    t.equal(lines.length, 3, 'half a minute later it is told of again')
+    clock.advance(600_000)
+    t.equal(lines.length, 5, 'and each five minutes')
+    questions = 0
+    parked(true)
+    clock.advance(40_000)
+    t.equal(lines.length, 5, 'nobody waits any more')
+    end()
+    t.equal(clock.pending, 0)
+    t.end()
+  },
+)

@@ -7,6 +7,7 @@ import { DuckDBInstance } from '@duckdb/node-api'
 import t from 'tap'
 import { Losses } from '../../src/cli/losses.ts'
 import { runCommand } from '../support/command-line.ts'
+import { completion, scriptedServer } from '../support/scripted-server.ts'
 
 const line = (id: string, response: string, truth = '42') =>
   JSON.stringify({ id, response, ground_truth: truth })
@@ -44,6 +45,43 @@ t.test('a file is scored in the order of its lines, unreadable ones keep their p
     { id: 'b', reward: 0.1 },
     { id: 'c', reward: 0 },
   ])
+})
+
+t.test('a run without its judge waits for it, and says so (M54)', async (t) => {
+  const judge = await scriptedServer((seen) => completion(seen, '1'))
+  t.teardown(() => judge.kill())
+  await judge.kill()
+  const folder = t.testdir({
+    'gateway.json': JSON.stringify({ models: { judge: { model: 'm', instances: [judge.url] } } }),
+    'judged.yaml': 'steps: [{ name: q, function: yes-no-judge, model: judge }]',
+    'in.jsonl': ['a', 'b', 'c']
+      .map((id) => JSON.stringify({ id, prompt: '6 * 7?', response: `${id}: 42`, ground_truth: '42' }))
+      .join('\n'),
+  })
+  const [input, output] = [join(folder, 'in.jsonl'), join(folder, 'out.jsonl')]
+  const stderr: string[] = []
+  const ran = runCommand(
+    ['score', '--config', folder, '--reward', 'judged', '--input', input, '--output', output],
+    {
+      onStderr: (text) => void stderr.push(text),
+    },
+  )
+  while (!stderr.join('').includes('waiting')) await setImmediate()
+  t.match(
+    stderr.join(''),
+    /^waiting for the model 'judge': none of its servers answers; questions wait until their deadline\n$/,
+  )
+  await judge.revive()
+  t.match(await ran, { code: 0, stderr: /\nthe model 'judge' answers again\n3 rows, 0 invalid/ })
+  t.strictSame(
+    results(readFileSync(output, 'utf8')).map(({ id, reward }) => [id, reward]),
+    [
+      ['a', 1],
+      ['b', 1],
+      ['c', 1],
+    ],
+  )
+  t.equal(judge.seen.length, 3)
 })
 
 t.test(

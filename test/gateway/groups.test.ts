@@ -34,7 +34,7 @@ t.test('groups are judged by pairs and by lists', async (t) => {
     t,
     2,
     { policy: noisy, maxModelLen: 400 },
-    { wait_for_instance_s: 0.2, retry: { pause_ms: 10 } },
+    { wait_for_instance: 0.2, retry: { pause_ms: 10 } },
   )
   const other = await testModel(t, 1, { policy: biased })
   const duel = { name: 'duel', function: 'number-duel', model: 'judge', sampling: { temperature: 0 } }

@@ -15,7 +15,7 @@ t.test('whatever happens, a reward is a fact about its sample', async (t) => {
     t,
     2,
     { policy: 'constant', constant: 1, seed },
-    { timeout_s: 0.3, wait_for_instance_s: 0.2 },
+    { timeout_s: 0.3, wait_for_instance: 0.2 },
   )
   const calm = await testModel(t, 1, { policy: 'constant', constant: 1, seed })
   const hanging = await testModel(t, 1)
@@ -23,7 +23,7 @@ t.test('whatever happens, a reward is a fact about its sample', async (t) => {
     t,
     2,
     { policy: 'constant', constant: 1, latencyMedianMs: 10 },
-    { wait_for_instance_s: 2 },
+    { wait_for_instance: 2 },
   )
   const models = { shaky: shaky.config, calm: calm.config, hanging: hanging.config, mortal: mortal.config }
   const gateway = await testGateway(t, {

@@ -6,6 +6,7 @@ import type { GatewayError } from '../../src/errors.ts'
 import { sourcesOf, watchSources } from '../../src/gateway/watch-sources.ts'
 import { fakeClock } from '../support/clock.ts'
 import { outcomesOf, resultOf, sampleOf, testGateway } from '../support/gateway.ts'
+import { failsSoon } from '../support/models.ts'
 import { completion, json, type Script, scriptedServer } from '../support/scripted-server.ts'
 
 t.test('a reload moves a model to other servers without a lost request', async (t) => {
@@ -75,7 +76,13 @@ async function served(t: Test, reload: object, url: string, file = '') {
   const folder = t.testdir({})
   const write = (plus: number, judgeUrl: string) => {
     const put = (name: string, config: object) => writeFileSync(join(folder, name), JSON.stringify(config))
-    const model = { model: 'm', instances: [judgeUrl], health: { interval_s: 0 }, retry: { pause_ms: 1 } }
+    const model = {
+      model: 'm',
+      instances: [judgeUrl],
+      health: { interval_s: 0 },
+      retry: { pause_ms: 1 },
+      ...failsSoon,
+    }
     put('gateway.json', { models: { judge: model }, reload })
     put('ruled.json', { steps: [{ name: 'rule', function: 'echo-rule', options: { plus } }] })
     put('judged.json', { steps: [{ name: 'q', function: 'digit-judge', model: 'judge' }] })

@@ -195,7 +195,7 @@ t.test('in a storm of faults, clients that leave and too much load, no number is
     max_in_flight: 4,
     max_queue: 20,
     timeout_s: 0.1,
-    wait_for_instance_s: 0.1,
+    wait_for_instance: 0.1,
     retry: { pause_ms: 2 },
     breaker: { open_s: 0.02 },
     health: { interval_s: 0 },

@@ -14,7 +14,7 @@ const silent = {
   instances: [],
   allow: ['http://judge-*:8000'],
   health: { interval_s: 0 },
-  wait_for_instance_s: 60,
+  wait_for_instance: 60,
 }
 const rewards = {
   exact: { steps: [{ name: 'exact', function: 'exact-match' }] },

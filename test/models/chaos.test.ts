@@ -169,7 +169,7 @@ t.test(
     const make = () => startSimulatedServer({ model: 'm', latencyMedianMs: 15 })
     const [one, two] = await Promise.all([make(), make()])
     const models = openModels(
-      { judge: configOf([one.url, two.url], { wait_for_instance_s: 0.3, retry: { pause_ms: 10 } }) },
+      { judge: configOf([one.url, two.url], { wait_for_instance: 0.3, retry: { pause_ms: 10 } }) },
       { clock: systemClock },
     )
     t.teardown(async () => {
@@ -215,7 +215,7 @@ for (const seed of seeds.slice(-3)) {
           {
             ...limits,
             timeout_s: 0.2,
-            wait_for_instance_s: 0.2,
+            wait_for_instance: 0.2,
             retry: { max: 3, budget: 0.2, pause_ms: 2 },
             breaker: { failures: 4, open_s: 0.02 },
             hedge: { budget: 0.05 },

@@ -5,7 +5,7 @@ import type { ModelConfig } from '../../src/models/model-config.ts'
 import { openModels } from '../../src/models/open-models.ts'
 import { type SimulatedServer, startSimulatedServer } from '../../src/simulate/index.ts'
 import { fakeClock } from '../support/clock.ts'
-import { configOf, failureOf, probesOff, question, until } from '../support/models.ts'
+import { configOf, failsSoon, failureOf, probesOff, question, until } from '../support/models.ts'
 import { completion, json, scriptedServer } from '../support/scripted-server.ts'
 import { isOwn } from '../support/sleeping.ts'
 
@@ -100,7 +100,7 @@ t.test('a model whose questions never end gives way when the other has waited it
 })
 
 /** Two models of one GPU, `a` and `b`, with a server each, on a clock of the test's; `orders` is all that they were told. */
-async function pair(t: Test, more: object = {}) {
+async function pair(t: Test, more: object = {}, settings: object = {}) {
   const clock = fakeClock()
   const orders: string[] = []
   const held: (() => void)[] = []
@@ -115,7 +115,7 @@ async function pair(t: Test, more: object = {}) {
   const refuses = new Set<string>()
   const servers = await Promise.all(['a', 'b'].map(serverOf))
   const configs = servers.map(({ url }) =>
-    configOf([url], { gpu_group: 'gpu', lifecycle: more, retry: { max: 0 }, ...probesOff }),
+    configOf([url], { gpu_group: 'gpu', lifecycle: more, retry: { max: 0 }, ...probesOff, ...settings }),
   )
   const models = openModels({ a: configs[0] as ModelConfig, b: configs[1] as ModelConfig }, { clock })
   t.teardown(async () => {
@@ -195,7 +195,7 @@ t.test('a model keeps the GPU for a while after its last answer', async (t) => {
 })
 
 t.test('no model wakes beside one that did not fall asleep', async (t) => {
-  const { orders, held, refuses, ask, told } = await pair(t, { linger_ms: 0 })
+  const { orders, held, refuses, ask, told } = await pair(t, { linger_ms: 0 }, failsSoon)
   const first = ask('a')
   await told('a asked')
   orders.length = 0
@@ -211,3 +211,23 @@ t.test('no model wakes beside one that did not fall asleep', async (t) => {
   held.pop()?.()
   t.ok(await later)
 })
+
+t.test(
+  'a model that does not wake keeps its questions, and the GPU is for others meanwhile (M54)',
+  async (t) => {
+    const { clock, orders, held, refuses, ask, told } = await pair(t, { linger_ms: 0 })
+    refuses.add('b wake_up')
+    const parked = ask('b')
+    await told('b wake_up')
+    const first = ask('a')
+    await told('a asked')
+    held.pop()?.()
+    await first
+    refuses.clear()
+    orders.length = 0
+    clock.advance(5000)
+    await told('b asked')
+    held.pop()?.()
+    t.ok(await parked)
+  },
+)

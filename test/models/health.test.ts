@@ -72,7 +72,7 @@ t.test('where no instance lives, questions wait a while for one and then fail', 
   const { ask, server } = await judge(
     t,
     [yes],
-    { retry: { max: 0 }, wait_for_instance_s: 2, breaker: { open_s: 30 } },
+    { retry: { max: 0 }, wait_for_instance: 2, breaker: { open_s: 30 } },
     { clock },
   )
   await server.kill()
@@ -93,7 +93,7 @@ t.test('the patience with a model that is back begins anew', async (t) => {
   const { ask, models, server } = await judge(
     t,
     [broken],
-    { retry: { max: 0 }, max_in_flight: 1, wait_for_instance_s: 2, breaker: { failures: 1, open_s: 1 } },
+    { retry: { max: 0 }, max_in_flight: 1, wait_for_instance: 2, breaker: { failures: 1, open_s: 1 } },
     { clock },
   )
   await failureOf(ask('q1'))
@@ -180,7 +180,7 @@ t.test('good probes do not close the breaker of a server that fails its question
       health: { interval_s: 1 },
       breaker: { failures: 2, open_s: 4 },
       retry: { max: 0 },
-      wait_for_instance_s: 0,
+      wait_for_instance: 0,
     },
     { clock },
   )

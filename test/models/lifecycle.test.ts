@@ -4,7 +4,7 @@ import type { ModelEvents } from '../../src/models/events.ts'
 import { openModels } from '../../src/models/open-models.ts'
 import { startSimulatedServer } from '../../src/simulate/index.ts'
 import { fakeClock } from '../support/clock.ts'
-import { configOf, failureOf, judge, question, until } from '../support/models.ts'
+import { configOf, failsSoon, failureOf, judge, question, until } from '../support/models.ts'
 import { completion, json, type Script } from '../support/scripted-server.ts'
 import { isOwn } from '../support/sleeping.ts'
 
@@ -74,8 +74,11 @@ t.test('at level 2 the weights are read again before the model answers', async (
   ])
 })
 
-t.test('a model that no question may wake fails while it sleeps', async (t) => {
-  const { ask, models } = await judge(t, [sleeper([])], { lifecycle: { wake_on_demand: false } })
+t.test('a model that no question may wake fails while it sleeps, where questions do not wait', async (t) => {
+  const { ask, models } = await judge(t, [sleeper([])], {
+    lifecycle: { wake_on_demand: false },
+    ...failsSoon,
+  })
   await models.sleep('judge')
   t.match(await failureOf(ask('q')), { kind: 'judge_unreachable' })
   await models.wake('judge')
@@ -113,7 +116,7 @@ t.test('sleep waits for the questions under way, and those that come meanwhile w
 t.test('a model that cannot be woken or put to sleep is a failure, not a hang', async (t) => {
   const refuse: Script = (seen, response) =>
     seen.path.startsWith('/v1') ? yes(seen, response) : json(response, {}, 500)
-  const { ask, models, server } = await judge(t, [refuse], { lifecycle: {} })
+  const { ask, models, server } = await judge(t, [refuse], { lifecycle: {}, ...failsSoon })
   t.match(await failureOf(ask('q')), { kind: 'judge_unreachable', retryable: true })
   await t.rejects(models.sleep('judge'), { code: 'RG_MODEL_FAILED' })
   await t.rejects(models.wake('judge'), { code: 'RG_MODEL_FAILED' })
@@ -175,7 +178,7 @@ t.test('counting tokens wakes the model that counts them, and ends with who wait
 t.test('a model that sleeps and wakes goes over to another config', async (t) => {
   const server = await startSimulatedServer({ model: 'm' })
   const make = (timeout: number) => ({
-    judge: configOf([server.url], { lifecycle: {}, timeout_s: timeout, wait_for_instance_s: 1 }),
+    judge: configOf([server.url], { lifecycle: {}, timeout_s: timeout, wait_for_instance: 1 }),
   })
   const old = openModels(make(10), { clock: systemClock })
   const ask = (models: typeof old, text: string) => models.ask(question(text, systemClock.now() + 10_000))

@@ -19,7 +19,7 @@ function gateway(t: Test, servers: Record<string, readonly MortalServer[]>, more
           gpu_group: 'gpu',
           lifecycle: { linger_ms: 0 },
           cache: 'never',
-          wait_for_instance_s: 0,
+          wait_for_instance: 0,
           retry: { max: 0 },
           ...probesOff,
           ...more,

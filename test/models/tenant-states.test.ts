@@ -29,6 +29,7 @@ function tenant(name: string, orders: string[]) {
         open.push((isDone) => resolve(isDone ? 'asleep' : 'unknown')),
       )
     },
+    parked: () => {},
     wake: () => {
       orders.push(`${name} wake`)
       return new Promise<boolean>((resolve) => open.push(resolve))

@@ -13,7 +13,7 @@ const settings = {
   cache: 'never',
   lifecycle: { linger_ms: 0 },
   retry: { max: 0 },
-  wait_for_instance_s: 1,
+  wait_for_instance: 1,
   ...probesOff,
 } as const
 

@@ -39,7 +39,7 @@ t.test('a vLLM server', async (t) => {
       stranger: configOf([generate.url], {
         model: 'not-served',
         health: { interval_s: 10 },
-        wait_for_instance_s: 0,
+        wait_for_instance: 0,
       }),
     },
     { clock: systemClock },

@@ -168,7 +168,7 @@ t.test("judges' questions and a policy's answers are looked at", async (t) => {
 
       const away = { judge: { ...models.judge, instances: ['http://127.0.0.1:9'], max_prompt_tokens: 300 } }
       const estimated = await look(rider, rows.slice(4, 6), {
-        models: { judge: { ...away.judge, wait_for_instance_s: 0 } },
+        models: { judge: { ...away.judge, wait_for_instance: 0 } },
       })
       t.strictSame(namedFindings(estimated), ['prompt-too-long 1', 'judge-not-reached '])
     },
@@ -267,7 +267,7 @@ t.test("judges' questions and a policy's answers are looked at", async (t) => {
     const long = await probe({ policy: () => 'word '.repeat(2000) })
     t.match(namedFindings(long), [/^no-signal/, /^policy-text/, /^policy-cut/])
 
-    const dead = { judge: { ...models.judge, instances: ['http://127.0.0.1:9'], wait_for_instance_s: 0 } }
+    const dead = { judge: { ...models.judge, instances: ['http://127.0.0.1:9'], wait_for_instance: 0 } }
     const gated = {
       gate: 'rule == 1',
       steps: [

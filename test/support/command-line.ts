@@ -13,13 +13,14 @@ export interface RunOptions {
   readonly signal?: AbortSignal
   readonly env?: Readonly<Record<string, string>>
   readonly onStdout?: (text: string) => unknown
+  readonly onStderr?: (text: string) => unknown
   readonly onHangup?: (listener: () => void) => () => void
 }
 
 /** Runs `reward-gateway ...argv` in this process. */
 export async function runCommand(argv: readonly string[], options: RunOptions = {}): Promise<Ran> {
   const { stdin = '', signal = new AbortController().signal, env = {} } = options
-  const [stdout, stderr] = [sink(options.onStdout), sink()]
+  const [stdout, stderr] = [sink(options.onStdout), sink(options.onStderr)]
   const code = await main(argv, {
     stdin: Readable.from([stdin]),
     stdout: stdout.stream,

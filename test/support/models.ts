@@ -11,6 +11,12 @@ type Written = Omit<Parameters<typeof modelConfig.parse>[0] & object, never> | R
 /** For tests whose servers must see questions alone, or whose clock no probe may move. Whoever needs it says so. */
 export const probesOff = { health: { interval_s: 0 } } as const
 
+/**
+ * For tests of how questions fail that no instance can be asked: by default they wait until their deadline. Whoever needs it says
+ * so.
+ */
+export const failsSoon = { wait_for_instance: 0 } as const
+
 /** The config of a model with these instances; what `more` does not say has its default, probes included. */
 export const configOf = (instances: readonly unknown[], more: Written = {}): ModelConfig =>
   modelConfig.parse({ model: 'm', instances, ...more })

@@ -7,6 +7,10 @@ export interface ShownModel {
   readonly backend: string
   readonly memory: string
   readonly waiting: number
+  /** Questions that wait because no instance can be asked. */
+  readonly parked: number
+  /** Since when, as in ISO 8601; null: none does. */
+  readonly parked_since: string | null
   readonly instances: readonly ShownInstance[]
 }
 
@@ -23,13 +27,23 @@ export interface ShownInstance {
 }
 
 /** A pool right now in the words of the API. */
-export function shownModel({ name, serves, backend, memory, waiting, instances }: ModelSnapshot): ShownModel {
+export function shownModel({
+  name,
+  serves,
+  backend,
+  memory,
+  waiting,
+  parked,
+  instances,
+}: ModelSnapshot): ShownModel {
   return {
     name,
     serves,
     backend,
     memory,
     waiting,
+    parked: parked?.questions ?? 0,
+    parked_since: parked ? new Date(parked.since).toISOString() : null,
     instances: instances.map((instance) => ({
       address: instance.address,
       state: instance.state,

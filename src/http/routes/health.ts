@@ -6,10 +6,16 @@ import type { ZodApp } from '../validation.ts'
 const readiness = z.object({
   ready: z.boolean(),
   missing: z.array(z.string()),
+  parked: z
+    .array(z.object({ model: z.string(), questions: z.number(), since: z.string() }))
+    .describe('Models of which no instance can be asked, and the questions that wait for one.'),
   suspects: z.record(z.string(), z.number()).describe('Instances that fail their canaries, by model.'),
 })
 
-/** /livez: the process answers. /readyz: every reward can be scored (each model has a living instance). */
+/**
+ * /livez: the process answers. /readyz: requests may come. Each model has a living instance, or had one and its questions wait
+ * for the next.
+ */
 export function healthRoutes(app: ZodApp, gateway: Gateway, metrics: Metrics): void {
   const tags = ['operation']
   const config = { scope: 'open' } as const
@@ -22,7 +28,8 @@ export function healthRoutes(app: ZodApp, gateway: Gateway, metrics: Metrics): v
       config,
       schema: {
         tags,
-        summary: 'Rewards can be scored; 503 with what is missing otherwise',
+        summary:
+          'Rewards can be scored, now or once a judge that restarts is back; 503 with what is missing otherwise',
         response: { 200: readiness, 503: readiness },
       },
     },
@@ -30,9 +37,15 @@ export function healthRoutes(app: ZodApp, gateway: Gateway, metrics: Metrics): v
       const missing = [...gateway.missing()]
       const suspects: Record<string, number> = {}
       for (const { model } of gateway.suspects()) suspects[model] = (suspects[model] ?? 0) + 1
-      return reply
-        .code(missing.length > 0 ? 503 : 200)
-        .send({ ready: missing.length === 0, missing, suspects })
+      const parked = gateway
+        .models()
+        .flatMap(({ name, parked }) =>
+          parked
+            ? [{ model: name, questions: parked.questions, since: new Date(parked.since).toISOString() }]
+            : [],
+        )
+      const { isReady: ready } = gateway
+      return reply.code(ready ? 200 : 503).send({ ready, missing, parked, suspects })
     },
   )
   app.get('/metrics', { schema: { tags, summary: 'Prometheus metrics' } }, async (_request, reply) => {

@@ -76,6 +76,24 @@ export function exposePools(make: Instruments, models: () => readonly ModelSnaps
   )
   make.read(
     'gauge',
+    'questions_parked',
+    'Questions that wait because no instance of their model can be asked.',
+    ['model'],
+    () => models().map(({ name, parked }) => ({ values: [name], value: parked?.questions ?? 0 })),
+  )
+  make.read(
+    'gauge',
+    'parked_seconds',
+    'Time since questions began to wait because no instance of their model can be asked; 0: none waits.',
+    ['model'],
+    () =>
+      models().map(({ name, parked }) => ({
+        values: [name],
+        value: parked ? Math.max(0, Date.now() - parked.since) / 1000 : 0,
+      })),
+  )
+  make.read(
+    'gauge',
     'upstream_in_flight',
     'Questions of a model under way at an instance.',
     ['model', 'instance'],

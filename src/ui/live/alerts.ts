@@ -17,7 +17,7 @@ export function alertsOf({ missing, suspects, models, runs }: Standing): readonl
       (text): Alert => ({
         level: 'bad',
         title: 'A model cannot be asked',
-        detail: `${text}; samples that need it are invalid.`,
+        detail: missingDetail(text, models),
         subject: text.match(/'(.*)'/)?.[1] ?? '',
       }),
     ),
@@ -45,6 +45,16 @@ export function alertsOf({ missing, suspects, models, runs }: Standing): readonl
   ]
   return all.sort((a, b) => Number(a.level === 'warn') - Number(b.level === 'warn'))
 }
+
+function missingDetail(text: string, models: Standing['models']): string {
+  const model = models.find(({ name }) => text.includes(`'${name}'`))
+  if (model && model.parked > 0) return `${text}; ${parkedText(model)}.`
+  return `${text}; samples that need it wait, or are invalid.`
+}
+
+/** How many questions wait for a model that cannot be asked, and since when. */
+export const parkedText = ({ parked, parked_since: since }: Standing['models'][number]): string =>
+  `${parked} parked since ${since === null ? 'now' : new Date(since).toLocaleTimeString()}`
 
 function ofRun(run: ShownRun): readonly Alert[] {
   const subject = nameOf(run)

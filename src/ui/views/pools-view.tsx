@@ -3,6 +3,7 @@ import type { ShownInstance, ShownModel } from '../../http/inspector/shown-model
 import { Meter } from '../charts/meter.tsx'
 import { SparkLine } from '../charts/spark-line.tsx'
 import { count, duration, percent } from '../format.ts'
+import { parkedText } from '../live/alerts.ts'
 import { useLive } from '../live/store.ts'
 import { DrainDialog, type Order } from '../parts/drain-dialog.tsx'
 import { TableHead } from '../parts/table-head.tsx'
@@ -51,6 +52,7 @@ function Pool(props: {
           {model.serves} · {model.backend}
           {model.memory === 'asleep' && ' · asleep'}
           {model.waiting > 0 && ` · ${count(model.waiting)} questions wait`}
+          {model.parked > 0 && <strong class="bad-text">{` · ${parkedText(model)}`}</strong>}
         </p>
       </div>
       <div class="scroll">
