@@ -151,3 +151,45 @@ t.test('an instance that was added takes no question before a probe has seen it 
   for (let i = 0; i < 20; i += 1) used.add((await ask(`r${i}`)).instance)
   t.ok(used.has(ill.url))
 })
+
+t.test('a storm of reloads loses no question, asks none twice, and leaves no probe behind', async (t) => {
+  const servers = await Promise.all(
+    Array.from({ length: 3 }, () =>
+      counted(t, async (seen, response) => {
+        for (let turn = 0; turn < 30; turn += 1) await new Promise(setImmediate)
+        json(response, completion(seen, 'Yes'))
+      }),
+    ),
+  )
+  const urls = servers.map(({ url }) => url)
+  const config = (round: number) => ({
+    judge: configOf(urls.slice(0, 1 + (round % 3)), {
+      max_in_flight: 4 + (round % 5),
+      timeout_s: 60 + round,
+      breaker: { failures: 3 + (round % 2) },
+      health: { interval_s: 0.02, timeout_s: 5 },
+      cache: 'never',
+    }),
+  })
+  let models = openModels(config(0), { clock: systemClock })
+  const closed: Promise<void>[] = []
+  const asked: Promise<unknown>[] = []
+  for (let round = 1; round <= 40; round += 1) {
+    const earlier = models
+    const own = Array.from({ length: 10 }, (_, i) => asks(earlier, `q${round} ${i}`))
+    asked.push(...own)
+    models = earlier.next(config(round))
+    // As a gateway does, once what it has in work is done.
+    closed.push(Promise.all(own).then(() => earlier.close()))
+    for (let turn = 0; turn < 10; turn += 1) await new Promise(setImmediate)
+  }
+  await Promise.all(asked)
+  await Promise.all(closed)
+  const questions = servers.flatMap(({ seen }) => seen.map(({ body }) => JSON.stringify(body)))
+  t.equal(questions.length, 400, 'as many calls as questions')
+  t.equal(new Set(questions).size, 400)
+  await models.close()
+  const probes = servers.map((server) => server.probes)
+  for (const end = performance.now() + 150; performance.now() < end; ) await new Promise(setImmediate)
+  t.ok(servers.every((server, at) => server.probes <= (probes[at] ?? 0) + 2))
+})
