@@ -3,7 +3,8 @@ import t from 'tap'
 import { readJson } from '../../src/models/reply.ts'
 import { turnsOf } from '../support/turns.ts'
 
-const most = 100
+/** What no honest server sends; an honest reply of the greatest size is parsed in one go, which takes longer. */
+const [most, mostOfHonest] = [100, 300]
 const bytes = 8 * 1024 * 1024
 const fill = (piece: string, part = 1): string => piece.repeat((part * bytes) / piece.length)
 const bad: Readonly<Record<string, string>> = {
@@ -22,16 +23,16 @@ const good: Readonly<Record<string, string>> = {
   'embeddings of 64 texts': `{"data":[${Array.from({ length: 64 }, () => `{"embedding":[${'0.0123456789,'.repeat(8191)}1]}`).join(',')}]}`,
 }
 
-for (const [replies, isGood] of [
-  [bad, false],
-  [good, true],
+for (const [replies, isGood, limit] of [
+  [bad, false, most],
+  [good, true, mostOfHonest],
 ] as const)
   for (const [what, text] of Object.entries(replies))
-    t.test(`a reply of ${what} is ${isGood ? 'read' : 'no answer'}, in less than ${most} ms`, async (t) => {
+    t.test(`a reply of ${what} is ${isGood ? 'read' : 'no answer'}, in less than ${limit} ms`, async (t) => {
       const reply = { status: 200, retryAfter: '', text: Buffer.from(text).toString() }
-      const { ms } = await turnsOf(most, async () => {
+      const { ms } = await turnsOf(limit, async () => {
         if (isGood) t.ok(readJson(reply))
         else t.throws(() => readJson(reply), /the reply is unusable/)
       })
-      t.ok(ms < most, `${ms.toFixed()} ms`)
+      t.ok(ms < limit, `${ms.toFixed()} ms`)
     })
