@@ -123,11 +123,12 @@ export class ServerMemory {
     }
     if (this.state !== 'awake') {
       this.#setOut(endpoint, true)
-      await backend.wake(calls, this.#level, this.#prepared)
+      // Before the order: a probe may see the new name as soon as the server has it.
       if (this.#prepared !== '') {
         this.listedAs = this.#prepared
         endpoint.mark({ listedAs: this.#prepared })
       }
+      await backend.wake(calls, this.#level, this.#prepared)
       // Until it has shown that it judges.
       this.state = 'unknown'
       this.#prove(order, await backend.askKnown(calls, model))

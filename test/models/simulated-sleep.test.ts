@@ -96,7 +96,9 @@ t.test(
     await first.models.sleep('a')
     const second = gateway(t, { a }, { timeout_s: 0.3 })
     await t.rejects(second.models.sleep('a'), { message: /not known whether it sleeps/ })
-    t.match(await failureOf(second.ask('a', 'q2')), { kind: 'judge_unreachable' })
+    t.match(await failureOf(second.ask('a', 'q2', { deadline: systemClock.now() + 1500 })), {
+      kind: 'judge_unreachable',
+    })
     t.equal(a.stats().diedOf, null)
     t.equal(a.stats().isSleeping, true)
     t.ok(await first.ask('a', 'q3'), 'who put it to sleep wakes it')
