@@ -67,6 +67,8 @@ const served: Served = await serveConfigs({
     },
   },
   mixed: config(),
+  // Where every judge is away, questions wait for one until their deadline.
+  hasty: { ...config(), deadline_s: 3 },
   ruled: { steps: [{ name: 'rule', function: 'numeric-match' }] },
   slow: { steps: [{ name: 'judge', function: 'yes-no-judge', model: 'slow' }] },
 })
@@ -132,7 +134,7 @@ t.test('where every judge is ill no row has a number, and a well judge is asked 
   for (const kind of ['500', 'nan'] as const) {
     for (const judge of judges) judge.set({ kind })
     const rows = fresh(6)
-    const { results } = await score(rows)
+    const { results } = await score(rows, 'hasty')
     t.ok(results.every(({ reward, valid, failure }) => reward === null && !valid && failure !== null))
     for (const judge of judges) judge.set()
     // A breaker that opened closes by itself; the same rows are sent again until then, as a trainer does.
