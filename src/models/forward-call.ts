@@ -1,4 +1,4 @@
-import { Readable } from 'node:stream'
+import { pipeline, Readable, Transform } from 'node:stream'
 import type { Trace } from '../tracing/trace.ts'
 import type { Stop } from './abort.ts'
 import type { CallEnd } from './events.ts'
@@ -9,7 +9,7 @@ import type { Model } from './model.ts'
 import type { PoolMember } from './pool-member.ts'
 import { refusal } from './reply.ts'
 import { beginCall, headersWith } from './traced-call.ts'
-import { faultOf } from './transport.ts'
+import { faultOf, tooLong } from './transport.ts'
 
 /** A reply that has begun. `over` resolves when its body was read, broke off or was given up; never rejects. */
 export interface Begun {
@@ -38,7 +38,7 @@ export async function begin(
   stop: Stop,
   trace?: Trace,
 ): Promise<Begun> {
-  const { clock, events, timeoutMs, model: name } = model.parts.dispatcher
+  const { clock, events, timeoutMs, maxReplyBytes, model: name } = model.parts.dispatcher
   const { address, endpoint } = member
   const began = clock.now()
   const span = beginCall(trace, name, address, 'forward')
@@ -64,13 +64,18 @@ export async function begin(
   }
   events.callStarted?.({ model: name, instance: address, ask: 'forward' })
   try {
-    const { statusCode, headers, body } = await endpoint.connections.request({
+    const {
+      statusCode,
+      headers,
+      body: whole,
+    } = await endpoint.connections.request({
       method: 'POST',
       path: endpoint.basePath + message.path,
       headers: headersWith(model.parts.headers, span?.trace ?? trace),
       body: message.body,
       signal: abort.signal,
     })
+    const body = limited(whole, maxReplyBytes)
     const reply = {
       status: statusCode,
       contentType: String(headers['content-type'] ?? 'application/json'),
@@ -78,7 +83,7 @@ export async function begin(
       instance: address,
     }
     if (statusCode >= 500 || statusCode === 429) {
-      const text = await body.text()
+      const text = Buffer.concat(await body.toArray()).toString()
       const fault = refusal({ ...reply, text })
       throw new Refused(fault, { reply: { ...reply, body: Readable.from([text]) }, over: Promise.resolve() })
     }
@@ -86,7 +91,7 @@ export async function begin(
     member.answered()
     return {
       reply: { ...reply, body },
-      over: closing(body, stop, statusCode < 400 ? 'ok' : 'judge_rejected', end),
+      over: closing(whole, stop, statusCode < 400 ? 'ok' : 'judge_rejected', end),
     }
   } catch (error) {
     if (error instanceof Refused) {
@@ -98,6 +103,20 @@ export async function begin(
 }
 
 const none = { prompt: 0, completion: 0 }
+
+/** A body that breaks off beyond so many bytes; whoever ends either of both ends the other. */
+function limited(body: Readable, maxReplyBytes: number): Readable {
+  let bytes = 0
+  const counted = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      bytes += chunk.length
+      if (bytes > maxReplyBytes) done(tooLong())
+      else done(null, chunk)
+    },
+  })
+  // Whoever reads it hears of its errors; an unread one must not end the process.
+  return pipeline(body, counted, () => {})
+}
 
 /** `whole`: the outcome where all of the body comes. */
 function closing(

@@ -118,3 +118,16 @@ t.test('a reply that breaks off breaks off for the client', async (t) => {
   t.strictSame(ends, ['judge_unreachable'])
   t.equal(models.snapshot()[0]?.instances[0]?.inFlight, 0)
 })
+
+t.test('a passed reply longer than max_reply_bytes breaks off, and gives its place back', async (t) => {
+  for (const status of [200, 500]) {
+    const { models } = await judge(
+      t,
+      [(_seen, response) => void response.writeHead(status).end('x'.repeat(100_000))],
+      { max_reply_bytes: 2048, retry: { max: 0 } },
+    )
+    const passed = async () => text((await models.forward('judge', request())).body)
+    await t.rejects(passed(), `status ${status}`)
+    while (models.snapshot()[0]?.instances[0]?.inFlight !== 0) await new Promise(setImmediate)
+  }
+})
