@@ -1,7 +1,8 @@
 import type { Pool } from 'undici'
 import type { Clock } from '../clock.ts'
 import { Breaker, type BreakerSettings } from './breaker.ts'
-import { type Connections, openConnections } from './transport.ts'
+import { Fault } from './fault.ts'
+import { type Connections, type HttpMessage, openConnections, type Reply, send } from './transport.ts'
 
 /** What the members at one address want of its sockets. */
 export interface EndpointSettings {
@@ -43,11 +44,13 @@ export class Endpoint {
   onBegin: (() => void) | null = null
   /** As its /health says; `unknown`: not asked yet. */
   health: 'unknown' | 'ok' | 'failing' = 'ok'
+  readonly #clock: Clock
   readonly #connections: Connections
   readonly #whenQuiet = new Set<() => void>()
 
   constructor(address: string, clock: Clock, settings: EndpointSettings, connections = openConnections) {
     this.address = address
+    this.#clock = clock
     const { origin, pathname } = new URL(address)
     this.basePath = pathname === '/' ? '' : pathname
     this.#connections = connections(origin, settings.connectMs)
@@ -69,6 +72,22 @@ export class Endpoint {
     this.#whenQuiet.add(fn)
     return () => {
       this.#whenQuiet.delete(fn)
+    }
+  }
+
+  /**
+   * The reply to a message beside all lines and breakers, such as a probe's or an order's. Rejects with Fault, at the latest
+   * after `ms`.
+   */
+  async replyTo(message: HttpMessage, ms: number, maxReplyBytes: number): Promise<Reply> {
+    const exchange = send(this.connections, message, { basePath: this.basePath, maxReplyBytes })
+    const cancel = this.#clock.after(ms, () =>
+      exchange.abort(new Fault('judge_timeout', 'no answer in time')),
+    )
+    try {
+      return await exchange.reply
+    } finally {
+      cancel()
     }
   }
 

@@ -1,9 +1,8 @@
 import type { Clock } from '../clock.ts'
 import type { Endpoint } from './endpoint.ts'
-import { Fault } from './fault.ts'
 import type { PoolMember } from './pool-member.ts'
 import { isObject, objectOf, readJson } from './reply.ts'
-import { type Reply, send } from './transport.ts'
+import type { Reply } from './transport.ts'
 
 /** How one member is probed. */
 export interface ProbeSettings {
@@ -101,24 +100,17 @@ function repeat(
 
 /** What `read` makes of the reply; false: there was none, or none that it could read. */
 async function replied<T>(
-  { connections, basePath }: Endpoint,
+  endpoint: Endpoint,
   path: string,
   headers: Record<string, string>,
-  { clock, timeoutMs }: { readonly clock: Clock; readonly timeoutMs: number },
+  { timeoutMs }: { readonly timeoutMs: number },
   read: (reply: Reply) => T,
 ): Promise<T | false> {
-  const exchange = send(
-    connections,
-    { method: 'GET', path, headers, body: null },
-    { basePath, maxReplyBytes: mostReplyBytes },
-  )
-  const cancel = clock.after(timeoutMs, () => exchange.abort(new Fault('judge_timeout', 'no answer')))
+  const message = { method: 'GET', path, headers, body: null } as const
   try {
-    return read(await exchange.reply)
+    return read(await endpoint.replyTo(message, timeoutMs, mostReplyBytes))
   } catch {
     return false
-  } finally {
-    cancel()
   }
 }
 

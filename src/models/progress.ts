@@ -4,7 +4,7 @@ import type { Backend, Translation } from './backend.ts'
 import { Fault } from './fault.ts'
 import type { PoolMember } from './pool-member.ts'
 import { metricsOf, sumOf } from './server-metrics.ts'
-import { type Reply, send } from './transport.ts'
+import type { Reply } from './transport.ts'
 
 /** What the watch of one member needs. */
 export interface ProgressSettings {
@@ -138,8 +138,8 @@ function shortestQuestions(backend: Backend, lastAsk: AskName): readonly Transla
 async function tokensCounted(member: PoolMember, settings: ProgressSettings): Promise<number | null> {
   const { tokenCounters } = settings.backend
   if (tokenCounters.length === 0) return null
-  const { clock, headers } = settings
-  const text = await metricsOf(member.endpoint, { clock, headers, ms: doubtMs / 2 })
+  const { headers } = settings
+  const text = await metricsOf(member.endpoint, { headers, ms: doubtMs / 2 })
   return text === null ? null : sumOf(text, tokenCounters)
 }
 
@@ -148,17 +148,12 @@ async function replied(
   { endpoint }: PoolMember,
   { path, body }: Translation,
   ms: number,
-  { clock, headers }: ProgressSettings,
+  { headers }: ProgressSettings,
 ): Promise<Reply | null> {
-  const { connections, basePath } = endpoint
-  const message = { method: 'POST' as const, path, headers, body }
-  const exchange = send(connections, message, { basePath, maxReplyBytes: mostReplyBytes })
-  const cancel = clock.after(ms, () => exchange.abort(new Fault('judge_timeout', 'no answer')))
+  const message = { method: 'POST', path, headers, body } as const
   try {
-    return await exchange.reply
+    return await endpoint.replyTo(message, ms, mostReplyBytes)
   } catch {
     return null
-  } finally {
-    cancel()
   }
 }

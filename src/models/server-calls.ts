@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts'
 import type { Endpoint } from './endpoint.ts'
 import { Fault } from './fault.ts'
 import { isObject, type JsonObject } from './reply.ts'
-import { type HttpMessage, type Reply, send } from './transport.ts'
+import type { HttpMessage, Reply } from './transport.ts'
 
 /** /server_info of a large SGLang server is the longest of the replies. */
 const mostReplyBytes = 8 * 1024 * 1024
@@ -45,22 +45,8 @@ export function objectIn({ status, text }: Reply): JsonObject | null {
 export function callsTo({ clock, endpoint, headers, timeoutMs }: CalledServer): ServerCalls {
   const until = clock.now() + timeoutMs
   const leftMs = () => Math.max(until - clock.now(), 0)
-  const sent = async (message: Omit<HttpMessage, 'headers'>, ms = leftMs()): Promise<Reply> => {
-    const exchange = send(
-      endpoint.connections,
-      { ...message, headers },
-      {
-        basePath: endpoint.basePath,
-        maxReplyBytes: mostReplyBytes,
-      },
-    )
-    const cancel = clock.after(ms, () => exchange.abort(new Fault('judge_timeout', 'no answer in time')))
-    try {
-      return await exchange.reply
-    } finally {
-      cancel()
-    }
-  }
+  const sent = (message: Omit<HttpMessage, 'headers'>, ms = leftMs()): Promise<Reply> =>
+    endpoint.replyTo({ ...message, headers }, ms, mostReplyBytes)
   const isBroken = (error: unknown): boolean =>
     error instanceof Fault && error.kind === 'judge_unreachable' && !error.isRefused
   const got = (path: string) => ({ method: 'GET', path, body: null }) as const

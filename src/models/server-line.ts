@@ -52,7 +52,7 @@ export function watchServerLine(
 
   const look = async (): Promise<void> => {
     const before = endpoint.inFlight
-    const text = before > 0 ? await metricsOf(endpoint, { clock, headers, ms: everyMs }) : null
+    const text = before > 0 ? await metricsOf(endpoint, { headers, ms: everyMs }) : null
     if (isEnded) return
     const running = text === null ? null : sumOf(text, [names.running])
     const waiting = text === null ? null : sumOf(text, [names.waiting])

@@ -1,29 +1,18 @@
-import type { Clock } from '../clock.ts'
 import type { Endpoint } from './endpoint.ts'
-import { Fault } from './fault.ts'
-import { send } from './transport.ts'
 
 const mostReplyBytes = 16 * 1024 * 1024
 
 /** What a server says of itself at /metrics, in Prometheus' text form; null: nothing in time. */
 export async function metricsOf(
-  { connections, basePath }: Endpoint,
-  {
-    clock,
-    headers,
-    ms,
-  }: { readonly clock: Clock; readonly headers: Record<string, string>; readonly ms: number },
+  endpoint: Endpoint,
+  { headers, ms }: { readonly headers: Record<string, string>; readonly ms: number },
 ): Promise<string | null> {
-  const message = { method: 'GET' as const, path: '/metrics', headers, body: null }
-  const exchange = send(connections, message, { basePath, maxReplyBytes: mostReplyBytes })
-  const cancel = clock.after(ms, () => exchange.abort(new Fault('judge_timeout', 'no answer')))
+  const message = { method: 'GET', path: '/metrics', headers, body: null } as const
   try {
-    const { status, text } = await exchange.reply
+    const { status, text } = await endpoint.replyTo(message, ms, mostReplyBytes)
     return status === 200 ? text : null
   } catch {
     return null
-  } finally {
-    cancel()
   }
 }
 
