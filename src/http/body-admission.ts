@@ -60,6 +60,12 @@ export function admitBodies(app: FastifyInstance, limits: BodyLimits): BodyAdmis
     all.bytes += more.bytes
     all.heapBytes += more.heapBytes
   }
+  const giveBack = (share: Share): void => {
+    all.bytes -= share.bytes
+    all.heapBytes -= share.heapBytes
+    share.bytes = 0
+    share.heapBytes = 0
+  }
   app.addHook('onRequest', (request, reply, done) => {
     const { 'content-length': length, 'transfer-encoding': transfer } = request.headers
     const bytes = Number(length ?? 0)
@@ -71,16 +77,20 @@ export function admitBodies(app: FastifyInstance, limits: BodyLimits): BodyAdmis
       return done(error as GatewayError)
     }
     request.bodyShare = share
-    reply.raw.once('close', () => {
-      all.bytes -= share.bytes
-      all.heapBytes -= share.heapBytes
-    })
+    reply.raw.once('close', () => giveBack(share))
     done()
   })
   return {
     grow(request, bytes, heapBytes = 0) {
       const share = request.bodyShare
-      if (share) grow(share, bytes, Math.max(bytes * heapPerByte, bytes + heapBytes))
+      if (!share) return
+      try {
+        grow(share, bytes, Math.max(bytes * heapPerByte, bytes + heapBytes))
+      } catch (refusal) {
+        // Nobody reads on. Until its reply has gone it would keep out the others, and they each other: none would fit.
+        giveBack(share)
+        throw refusal
+      }
     },
   }
 }

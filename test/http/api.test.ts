@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { request } from 'node:http'
 import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
@@ -310,4 +311,27 @@ t.test('a packed body, or one of unknown length, counts with what it unpacks to,
     let accepted = await send(60_000)
     while (accepted.status !== 200) accepted = await send(60_000)
   }
+
+  await t.test('bodies that come to the limit together leave room for one of them', async (t) => {
+    const text = body(20_000)
+    const calls = Array.from({ length: 8 }, () => {
+      const call = request(`${origin}/v1/score`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...chunked },
+      })
+      call.on('error', () => {})
+      call.write(text.slice(0, 12_000))
+      return call
+    })
+    // Once what one more would bring is refused, all of them have come.
+    while ((await post(body(4000))).status === 200);
+    const replies = calls.map((call) => once(call, 'response'))
+    for (const call of calls) call.end(text.slice(12_000))
+    const statuses = (await Promise.all(replies)).map(([reply]) => reply.resume().statusCode)
+    t.ok(statuses.includes(200), `${statuses}`)
+    t.ok(
+      statuses.every((status) => status === 200 || status === 429),
+      `${statuses}`,
+    )
+  })
 })
