@@ -174,7 +174,8 @@ t.test('a step that only watches never costs a reward (M19)', async (t) => {
     },
   }
   const rule = { name: 'rule', function: 'echo-rule' }
-  const judge = { name: 'watch', function: 'digit-judge', model: 'hanging' }
+  // Once it is asked, the rule has its score.
+  const judge = { name: 'watch', function: 'digit-judge', model: 'hanging', after: 'rule' }
   const gateway = await testGateway(
     t,
     {
@@ -199,7 +200,7 @@ t.test('a step that only watches never costs a reward (M19)', async (t) => {
       },
       unnamed: { steps: [rule, judge], formula: 'rule', deadline_s: 5 },
       short: { steps: [rule, { ...judge, weight: 0, timeout_s: 1 }], deadline_s: 5 },
-      critique: { steps: [rule, { name: 'watch', function: 'critic', model: 'hanging' }], deadline_s: 5 },
+      critique: { steps: [rule, { ...judge, function: 'critic' }], deadline_s: 5 },
       counts: { steps: [rule, judge], deadline_s: 5 },
       group: { steps: [rule, { ...judge, function: 'number-duel', weight: 0 }], deadline_s: 5 },
     },
