@@ -153,6 +153,45 @@ await t.test('when nobody waits any more, the server stops writing', async (t) =
   t.ok(written < tokens)
 })
 
+await t.test('kill -STOP of one of two servers under load costs no row and at most 30 s', async (t) => {
+  const judge = { model: 'tiny-judge', instances: urls, cache: 'never', sampling: { temperature: 0 } }
+  const gateway = await testGateway(t, {
+    judged: {
+      models: { judge },
+      steps: [{ name: 'term', function: 'digit-judge', model: 'judge' }],
+    },
+  })
+  const member = () =>
+    gateway
+      .models()
+      .find(({ name }) => name === 'judge')
+      ?.instances.find(({ address }) => address === two.url)
+  const seconds = async (salt: string, under: () => Promise<void> = async () => undefined) => {
+    const from = performance.now()
+    const rows = Array.from({ length: 1000 }, (_, i) =>
+      sampleOf(`a long answer ${'with words '.repeat(60)}${salt} ${i}`),
+    )
+    const [outcomes] = await Promise.all([outcomesOf(gateway, 'judged', rows), under()])
+    t.equal(outcomes.filter(({ valid }) => valid).length, rows.length, `${salt}: every row is scored`)
+    return (performance.now() - from) / 1000
+  }
+  const well = await seconds('both answer')
+  const answeredBefore = await two.metric('vllm:request_success_total')
+  const stopped = await seconds('one is stopped', async () => {
+    await two.until('vllm:request_success_total', (count) => count > answeredBefore + 8)
+    await two.until('vllm:num_requests_running', (count) => count > 0)
+    two.stop()
+    t.ok((member()?.inFlight ?? 0) > 0, 'its calls are under way')
+  })
+  t.comment(`${well.toFixed(1)} s with both, ${stopped.toFixed(1)} s where one is stopped for ever`)
+  t.ok(stopped <= well + 30)
+  t.not(member()?.state, 'ready')
+  two.goOn()
+  const from = performance.now()
+  while (member()?.state !== 'ready') await new Promise((resolve) => setTimeout(resolve, 100))
+  t.comment(`ready ${((performance.now() - from) / 1000).toFixed(1)} s after it goes on`)
+})
+
 await t.test('kill -9 of one of two servers under load loses no row', async (t) => {
   const gateway = await gatewayOf(t, {
     judged: { function: 'digit-judge', model: 'judge' },

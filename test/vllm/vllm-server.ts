@@ -13,6 +13,10 @@ export interface VllmServer {
   metric(name: string, label?: string): Promise<number>
   /** Resolves when `done` holds of that metric. */
   until(name: string, done: (value: number) => boolean, label?: string): Promise<void>
+  /** SIGSTOP to the whole group: its sockets stay open and nothing answers. */
+  stop(): void
+  /** SIGCONT to the whole group. */
+  goOn(): void
   /** SIGKILL to the whole group; resolves when it has gone. */
   kill(): Promise<void>
 }
@@ -21,7 +25,7 @@ const running = new Set<ChildProcess>()
 
 /** Nothing survives this process, however it ends. */
 function endAll(): void {
-  for (const child of running) killGroup(child)
+  for (const child of running) signalGroup(child, 'SIGKILL')
 }
 process.on('exit', endAll)
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
@@ -77,8 +81,10 @@ export async function startVllm(
     async until(metric, done, label) {
       while (!done(await server.metric(metric, label))) await pause(50)
     },
+    stop: () => signalGroup(child, 'SIGSTOP'),
+    goOn: () => signalGroup(child, 'SIGCONT'),
     async kill() {
-      killGroup(child)
+      signalGroup(child, 'SIGKILL')
       await gone
     },
   }
@@ -99,9 +105,9 @@ const isHealthy = (url: string): Promise<boolean> =>
     () => false,
   )
 
-function killGroup(child: ChildProcess): void {
+function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   try {
-    if (child.pid) process.kill(-child.pid, 'SIGKILL')
+    if (child.pid) process.kill(-child.pid, signal)
   } catch {
     // It has gone already.
   }
