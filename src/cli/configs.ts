@@ -18,10 +18,15 @@ export interface ConfigSources {
 export function configsOf(values: {
   config?: string | undefined
   function?: string | undefined
+  reward?: string | undefined
   options?: string
 }): ConfigSources {
-  const { config, function: name, options = '{}' } = values
+  const { config, function: name, reward, options = '{}' } = values
   if (name !== undefined) {
+    if (reward !== undefined)
+      throw misused(
+        '--function is the only reward; --reward chooses one of a --config: leave one of them out.',
+      )
     const steps = [{ name, function: name, options: optionsIn(options) }]
     return inlineReward(name, steps, ([, , key, ...inner]) =>
       key === 'options' ? `--options ${pathText(inner)}`.trim() : `--function ${name}`,

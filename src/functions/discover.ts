@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs'
 import { basename, extname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Problem } from '../errors.ts'
+import { codeOf, reasonOf } from '../system-error.ts'
 import type { FunctionSource } from './source.ts'
 import { readSource } from './source-text.ts'
 
@@ -67,17 +68,15 @@ function readFor(file: string, problems: Problem[]): ReturnType<typeof readSourc
   try {
     return readSource(file)
   } catch (error) {
-    problems.push({ path: file, message: unreadable(error) })
+    problems.push({ path: file, message: reasonOf(error) })
     return null
   }
 }
 
-const unreadable = (error: unknown): string => `cannot be read: ${(error as NodeJS.ErrnoException).code}`
-
 function unreadableFolder(error: unknown): string {
-  const { code } = error as NodeJS.ErrnoException
+  const code = codeOf(error)
   if (code === 'ENOENT') return 'there is no such folder of reward functions'
-  return code === 'ENOTDIR' ? 'is a file; name the folder that it lies in' : unreadable(error)
+  return code === 'ENOTDIR' ? 'is a file; name the folder that it lies in' : reasonOf(error)
 }
 
 /** `exact-match` for ExactMatch and exact_match. */

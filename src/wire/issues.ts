@@ -38,7 +38,7 @@ export function fieldProblem(
       : issue.code === 'invalid_union'
         ? unionWords(issue)
         : null
-  if (expected === null) return { path, message: issue.message }
+  if (expected === null) return { path, message: sizeWords(issue) ?? issue.message }
   const found = issue.path.reduce<unknown>(
     (inner, key) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, key) : undefined),
     value,
@@ -55,6 +55,22 @@ export function unionWords({ message, errors }: z.core.$ZodIssueInvalidUnion): s
   if (message !== 'Invalid input') return message
   const words = errors.flatMap(([first]) => (first?.code === 'invalid_type' ? wordOf(first.expected) : []))
   return words.length === 0 ? null : [...new Set(words)].join(' or ')
+}
+
+const counted: Readonly<Record<string, string>> = { array: 'items', string: 'characters' }
+
+/** What a size that is out of bounds must be; null: the issue is of another kind, or has words of its own. */
+function sizeWords(issue: z.core.$ZodIssue): string | null {
+  if (issue.code !== 'too_small' && issue.code !== 'too_big') return null
+  if (!/^Too (small|big)/.test(issue.message)) return null
+  const [bound, side] = issue.code === 'too_small' ? [issue.minimum, 'at least'] : [issue.maximum, 'at most']
+  if (issue.origin === 'array' && issue.code === 'too_small' && bound === 1)
+    return 'is empty; give at least one'
+  const of = counted[issue.origin]
+  if (of !== undefined) return `must have ${side} ${bound} ${of}`
+  return issue.inclusive === false
+    ? `must be ${issue.code === 'too_small' ? 'above' : 'below'} ${bound}`
+    : `must be ${side} ${bound}`
 }
 
 const words: Readonly<Record<string, string>> = {

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { GatewayError, type Problem } from '../errors.ts'
 import type { Message, Sample } from '../sample/sample.ts'
 import { eachInSlices } from '../slices.ts'
+import { reasonOf } from '../system-error.ts'
 import { parseJsonText } from './json-text.ts'
 import { readTruth } from './label.ts'
 import type { Truth } from './native-sample.ts'
@@ -63,7 +64,7 @@ async function* linesOf(file: string): AsyncGenerator<readonly string[]> {
     }
     yield [rest]
   } catch (error) {
-    throw invalid(file, [{ path: file, message: `cannot be read: ${(error as NodeJS.ErrnoException).code}` }])
+    throw invalid(file, [{ path: file, message: reasonOf(error) }])
   }
 }
 

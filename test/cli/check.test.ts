@@ -234,7 +234,7 @@ t.test('check tells of arguments, files and rows that it cannot use', async (t) 
   t.match((await check([])).code, { code: 'RG_COMMAND_INVALID' })
   t.match((await check([`${folder}/wired`])).code, {
     code: 'RG_CONFIG_INVALID',
-    problems: [{ path: /none.jsonl$/, message: /cannot be read/ }],
+    problems: [{ path: /none.jsonl$/, message: 'does not exist' }],
   })
   t.match((await check([one, '--wrong'])).code, { code: 'RG_COMMAND_INVALID' })
   t.match((await check([`${folder}/empty`, `${folder}/none.yaml`])).code, {

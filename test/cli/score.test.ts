@@ -181,6 +181,11 @@ t.test('what cannot be done exits 2 and says what is needed', async (t) => {
     ],
     [[...own, 'nowhere'], 2, /nowhere: there is no such folder of reward functions/],
     [[...own, 'package.json'], 2, /package\.json: is a file; name the folder that it lies in/],
+    [
+      ['score', '--function', 'gsm8k-progressive', '--reward', 'other', '--input', '-', '--output', '-'],
+      2,
+      /--function is the only reward/,
+    ],
     [['scor'], 2, /did you mean 'score'/],
   ]
   for (const [argv, code, stderr] of cases) t.match(await runCommand(argv), { code, stderr }, argv.join(' '))

@@ -68,6 +68,13 @@ t.test('a gateway over HTTP', async (t) => {
   await t.test('mistakes of a request are told with code, place and what to do', async (t) => {
     const cases: [string, number, string, RegExp][] = [
       ['{"reward":"one"}', 400, 'RG_REQUEST_INVALID', /samples/],
+      ['{"reward":"one","samples":[]}', 400, 'RG_REQUEST_INVALID', /samples: is empty; give at least one/],
+      [
+        JSON.stringify({ reward: 'one', run: 'r'.repeat(129), samples: [{ response: '1' }] }),
+        400,
+        'RG_REQUEST_INVALID',
+        /run: must have at most 128 characters/,
+      ],
       ['{"reward":"one","samples":[{"response":"x"}],"weight":1}', 400, 'RG_REQUEST_INVALID', /weight/],
       ['{"reward":"onne","samples":[{"response":"x"}]}', 404, 'RG_REWARD_UNKNOWN', /did you mean 'one'/],
       ['{"reward":', 400, 'RG_REQUEST_INVALID', /no JSON/],

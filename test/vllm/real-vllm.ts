@@ -168,7 +168,7 @@ await t.test('kill -STOP of one of two servers under load costs no row and at mo
       ?.instances.find(({ address }) => address === two.url)
   const seconds = async (salt: string, under: () => Promise<void> = async () => undefined) => {
     const from = performance.now()
-    const rows = Array.from({ length: 1000 }, (_, i) =>
+    const rows = Array.from({ length: 4000 }, (_, i) =>
       sampleOf(`a long answer ${'with words '.repeat(60)}${salt} ${i}`),
     )
     const [outcomes] = await Promise.all([outcomesOf(gateway, 'judged', rows), under()])
@@ -179,7 +179,6 @@ await t.test('kill -STOP of one of two servers under load costs no row and at mo
   const answeredBefore = await two.metric('vllm:request_success_total')
   const stopped = await seconds('one is stopped', async () => {
     await two.until('vllm:request_success_total', (count) => count > answeredBefore + 8)
-    await two.until('vllm:num_requests_running', (count) => count > 0)
     two.stop()
     t.ok((member()?.inFlight ?? 0) > 0, 'its calls are under way')
   })
