@@ -1,10 +1,10 @@
 /** Processor time of each pass over the text of one answer of 128 KiB, on its way from a request's bytes to a judge's. */
 import { hash } from 'node:crypto'
-import { closing, opening } from '../src/engine/guard/fence.ts'
-import { neutralised } from '../src/engine/guard/neutralise.ts'
-import { fullGuard } from '../src/models/guard-config.ts'
-import { bodyOf, knownText, questionJson } from '../src/models/json-body.ts'
-import { RenderedMessage } from '../src/models/rendered-message.ts'
+import { closing, opening } from '../src/scoring/engine/guard/fence.ts'
+import { neutralised } from '../src/scoring/engine/guard/neutralise.ts'
+import { fullGuard } from '../src/scoring/models/guard-config.ts'
+import { bodyOf, knownText, questionJson } from '../src/scoring/models/json-body.ts'
+import { RenderedMessage } from '../src/scoring/models/rendered-message.ts'
 
 const line = 'We add the apples of the first day to those of the second day, and then we count again.\n'
 const text = Buffer.from(line.repeat(1600).slice(0, 128 * 1024)).toString()

@@ -1,7 +1,7 @@
 import type { Dispatcher, Pool } from 'undici'
-import type { Clock } from '../src/clock.ts'
-import { Endpoint, type EndpointSettings } from '../src/models/endpoint.ts'
-import { Registry } from '../src/models/registry.ts'
+import type { Clock } from '../src/core/clock.ts'
+import { Endpoint, type EndpointSettings } from '../src/scoring/models/endpoint.ts'
+import { Registry } from '../src/scoring/models/registry.ts'
 
 /** Milliseconds that a call takes at a server of speed 1. */
 export type LatencyOf = (question: string) => number

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineRule, type Score } from '../src/contract/index.ts'
-import { statedChoice } from '../src/extract/index.ts'
+import { statedChoice } from '../src/grading/index.ts'
 
 /** A multiple-choice answer: the one letter that the response settles on is the right one, 1 or 0. */
 export default defineRule({

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineRule, mode } from '../src/contract/index.ts'
-import { afterThink, trimSpace } from '../src/extract/index.ts'
+import { afterThink, trimSpace } from '../src/grading/index.ts'
 
 /** CLRS-Text: the final result, equal as text; a trace of hints may stand before it, divided by `|`. */
 export default defineRule({

@@ -13,7 +13,7 @@ import {
   sameIntegers,
   soleBetween,
   trimSpace,
-} from '../src/extract/index.ts'
+} from '../src/grading/index.ts'
 
 const whole = z.union([z.int(), z.string().regex(/^[0-9]+$/)])
 const exact = z

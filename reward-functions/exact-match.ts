@@ -7,7 +7,7 @@ import {
   plainText,
   textHolds,
   textOperations,
-} from '../src/extract/index.ts'
+} from '../src/grading/index.ts'
 
 const wanted = z.union([z.string(), z.number(), z.array(z.string()).min(1)])
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineRule, mode } from '../src/contract/index.ts'
-import { afterThink, exactAnswer, lastBalancedBox, primeGrade, trimSpace } from '../src/extract/index.ts'
+import { afterThink, exactAnswer, lastBalancedBox, primeGrade, trimSpace } from '../src/grading/index.ts'
 import primeMath from './prime-math.ts'
 
 /** verl's Geometry3K: 0.9 for the right box, 0.1 for thinking before it. */

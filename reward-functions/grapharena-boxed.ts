@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { defineRule, mode, RuleTimeout } from '../src/contract/index.ts'
-import { arenaMarks, arenaParts, soundArenaMarks } from '../src/extract/graph/arena.ts'
-import { boxedListText, soundBoxedListText } from '../src/extract/graph/boxed-list.ts'
-import { graphArena, sound } from '../src/extract/graph/faults.ts'
-import { findingDetails } from '../src/extract/graph/finding.ts'
-import { taskNamed } from '../src/extract/graph/tasks.ts'
-import { promptText } from '../src/extract/prompt-text.ts'
+import { arenaMarks, arenaParts, soundArenaMarks } from '../src/grading/graph/arena.ts'
+import { boxedListText, soundBoxedListText } from '../src/grading/graph/boxed-list.ts'
+import { graphArena, sound } from '../src/grading/graph/faults.ts'
+import { findingDetails } from '../src/grading/graph/finding.ts'
+import { taskNamed } from '../src/grading/graph/tasks.ts'
+import { promptText } from '../src/grading/prompt-text.ts'
 
 /** GraphArena with the answer in a box (`after: hashes`: after the last `###`), as the G1 harness reads it. */
 export default defineRule({

@@ -8,7 +8,7 @@ import {
   numberAnswer,
   progressiveCredit,
   publishedNumbers,
-} from '../src/extract/index.ts'
+} from '../src/grading/index.ts'
 import gsm8kProgressive from './gsm8k-progressive.ts'
 
 /** `gsm8k-progressive` that also takes `\boxed{...}`, and in reference mode `the answer is`, for the mark of the answer. */

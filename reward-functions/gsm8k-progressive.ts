@@ -8,7 +8,7 @@ import {
   numberAnswer,
   progressiveCredit,
   publishedNumbers,
-} from '../src/extract/index.ts'
+} from '../src/grading/index.ts'
 
 const number = z
   .union([z.string(), z.number()])

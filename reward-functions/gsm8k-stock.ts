@@ -10,7 +10,7 @@ import {
   lastNumber,
   lastNumeral,
   settledAnswer,
-} from '../src/extract/index.ts'
+} from '../src/grading/index.ts'
 import gsm8kProgressive from './gsm8k-progressive.ts'
 
 /** verl's GSM8K: the number after `####` (`flexible`: else the last one) earns `score` if right, else `format_score`. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineRule, mode, type Score } from '../src/contract/index.ts'
-import { decimalOf, explained, lastHashNumber, numberAnswer, publishedNumbers } from '../src/extract/index.ts'
+import { decimalOf, explained, lastHashNumber, numberAnswer, publishedNumbers } from '../src/grading/index.ts'
 import gsm8kProgressive from './gsm8k-progressive.ts'
 
 /** An answer counts in full only if it begins within so many code points of the end. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineRule, RuleTimeout, type Score } from '../src/contract/index.ts'
-import { answerAt, answerPlaces, soleFence } from '../src/extract/index.ts'
-import { CheckTooLong, schemaCheck } from '../src/extract/json/schema.ts'
+import { answerAt, answerPlaces, soleFence } from '../src/grading/index.ts'
+import { CheckTooLong, schemaCheck } from '../src/grading/json/schema.ts'
 
 /** The answer is JSON, alone or as the only fenced block, that satisfies the options' JSON Schema: 1 or 0. Numbers are exact. */
 export default defineRule({

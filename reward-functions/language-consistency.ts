@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineRule, lastUserText, type Score } from '../src/contract/index.ts'
-import { knownLanguages, languageOf, languageShares } from '../src/extract/language.ts'
+import { knownLanguages, languageOf, languageShares } from '../src/grading/language.ts'
 
 const code = z.string().refine((text) => knownLanguages.has(text), 'is no ISO 639-1 code of a known language')
 

@@ -7,8 +7,8 @@ import {
   preparedAnswer,
   preparedLine,
   publishedGrade,
-} from '../src/extract/benchmark/index.ts'
-import { decisions, readMathTruth, verifyMath } from '../src/extract/math/index.ts'
+} from '../src/grading/benchmark/index.ts'
+import { decisions, readMathTruth, verifyMath } from '../src/grading/math/index.ts'
 
 const line = z.record(z.string(), z.unknown())
 const how = { precision: 6, strict: true, relationAsSet: false }

@@ -7,7 +7,7 @@ import {
   mathNormal,
   publishedSpelling,
   soundSpelling,
-} from '../src/extract/index.ts'
+} from '../src/grading/index.ts'
 
 const answer = z
   .union([z.string(), z.number()])

@@ -7,7 +7,7 @@ import {
   lastBalancedBox,
   lastCodePoints,
   whiteSpace,
-} from '../src/extract/index.ts'
+} from '../src/grading/index.ts'
 
 /** Only the end of a response is read, in code points: the answer belongs there, and the patterns are not linear. */
 const tail = 300

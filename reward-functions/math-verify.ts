@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineRule } from '../src/contract/index.ts'
-import { decisions, type MathTruth, readMathTruth, verifyMath } from '../src/extract/math/index.ts'
+import { decisions, type MathTruth, readMathTruth, verifyMath } from '../src/grading/math/index.ts'
 
 const truth = z.union([z.string(), z.number()]).transform((given, context): MathTruth => {
   const read = readMathTruth(String(given))

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineRule, mode } from '../src/contract/index.ts'
-import { afterThink, boxContent, lastBox, publishedSpelling, soundSpelling } from '../src/extract/index.ts'
-import { npgMuseForm } from '../src/extract/npg-muse-form.ts'
+import { afterThink, boxContent, lastBox, publishedSpelling, soundSpelling } from '../src/grading/index.ts'
+import { npgMuseForm } from '../src/grading/npg-muse-form.ts'
 import mathBoxed from './math-boxed.ts'
 
 /** NPG-Muse's MATH: 2 for a last box that spells the ground truth, 1 for the form, less 1 for a loop. */

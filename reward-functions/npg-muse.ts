@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { BadSample, defineRule, mode, RuleTimeout } from '../src/contract/index.ts'
-import { type Payment, publishedReward, soundReward } from '../src/extract/graph/answer-reward.ts'
-import { npgMuse, sound } from '../src/extract/graph/faults.ts'
-import { findingDetails } from '../src/extract/graph/finding.ts'
-import { checkGraphAnswer, type GraphTask, graphTasks } from '../src/extract/graph/tasks.ts'
-import { npgMuseForm } from '../src/extract/npg-muse-form.ts'
+import { type Payment, publishedReward, soundReward } from '../src/grading/graph/answer-reward.ts'
+import { npgMuse, sound } from '../src/grading/graph/faults.ts'
+import { findingDetails } from '../src/grading/graph/finding.ts'
+import { checkGraphAnswer, type GraphTask, graphTasks } from '../src/grading/graph/tasks.ts'
+import { npgMuseForm } from '../src/grading/npg-muse-form.ts'
 
 /** How the answer pays, and what a formed response and a loop in it weigh; undefined: not looked at. */
 interface RewardType {

@@ -7,7 +7,7 @@ import {
   finalNumber,
   soleNumber,
   valueOfNumber,
-} from '../src/extract/index.ts'
+} from '../src/grading/index.ts'
 
 /** The answer's number equals the ground truth, exactly or within a tolerance: 1 or 0. */
 export default defineRule({

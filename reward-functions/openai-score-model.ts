@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { BadSample, type ChatPrompt, chat, defineModelReward } from '../src/contract/index.ts'
-import { afterThink, fillGraders, isGraderTemplate, readJson } from '../src/extract/index.ts'
+import { afterThink, fillGraders, isGraderTemplate, readJson } from '../src/grading/index.ts'
 
 const template = z
   .string()

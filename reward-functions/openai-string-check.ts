@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { BadSample, defineRule, type Score } from '../src/contract/index.ts'
-import { fillGraders, graderText, isGraderTemplate, textHolds, textOperations } from '../src/extract/index.ts'
+import { fillGraders, graderText, isGraderTemplate, textHolds, textOperations } from '../src/grading/index.ts'
 
 const template = z
   .string()

@@ -8,7 +8,7 @@ import {
   isGraderTemplate,
   similarityMetrics,
   textSimilarity,
-} from '../src/extract/index.ts'
+} from '../src/grading/index.ts'
 
 /** A longer reference would cost too much against a long answer. */
 const maxReference = 20_000

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { BadSample, defineRule, type Score } from '../src/contract/index.ts'
-import { countCodePoints } from '../src/extract/index.ts'
+import { countCodePoints } from '../src/grading/index.ts'
 
 /** DAPO's soft overlong punishment: 0 up to max_length - buffer, falling over the buffer to -penalty_factor at max_length. */
 export default defineRule({

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineRule, mode } from '../src/contract/index.ts'
-import { afterThink, exactAnswer, primeAnswer, primeEqual, primeGrade } from '../src/extract/index.ts'
+import { afterThink, exactAnswer, primeAnswer, primeEqual, primeGrade } from '../src/grading/index.ts'
 
 const answer = z.union([z.string(), z.number()]).refine((truth) => String(truth).trim() !== '', 'is blank')
 

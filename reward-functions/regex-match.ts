@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineRule, type Score } from '../src/contract/index.ts'
-import { answerAt, answerPlaces } from '../src/extract/index.ts'
-import { linearPattern, patternProblem } from '../src/extract/regex.ts'
+import { answerAt, answerPlaces } from '../src/grading/index.ts'
+import { linearPattern, patternProblem } from '../src/grading/regex.ts'
 
 const pattern = z.string().max(4096)
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineRule, type Score } from '../src/contract/index.ts'
-import { repeatedShare, words } from '../src/extract/words.ts'
+import { repeatedShare, words } from '../src/grading/words.ts'
 
 /** The share of word n-grams that occurred before in the response, times `max_penalty`: 0 for none, as Open-R1 has it. */
 export default defineRule({

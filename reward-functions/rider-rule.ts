@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { defineRule, mode, type Score } from '../src/contract/index.ts'
-import { countCodePoints } from '../src/extract/code-points.ts'
-import { isList, isObject, pythonic, same, sameMultiset, typed } from '../src/extract/json/identity.ts'
-import { type JsonValue, readJson } from '../src/extract/json/json.ts'
-import { readPythonList } from '../src/extract/python/literal.ts'
+import { countCodePoints } from '../src/grading/code-points.ts'
+import { isList, isObject, pythonic, same, sameMultiset, typed } from '../src/grading/json/identity.ts'
+import { type JsonValue, readJson } from '../src/grading/json/json.ts'
+import { readPythonList } from '../src/grading/python/literal.ts'
 import {
   braceTrim,
   lastTurnReply,
@@ -11,8 +11,8 @@ import {
   requiredFields,
   solutionFields,
   soundReply,
-} from '../src/extract/rider/reply.ts'
-import { trimSpace } from '../src/extract/white-space.ts'
+} from '../src/grading/rider/reply.ts'
+import { trimSpace } from '../src/grading/white-space.ts'
 
 /** From this length on, thinking is padding. */
 const longThought = 1300

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineRule, mode } from '../src/contract/index.ts'
-import { afterThink, lastAnswerTag, searchNormal, searchTargets } from '../src/extract/index.ts'
+import { afterThink, lastAnswerTag, searchNormal, searchTargets } from '../src/grading/index.ts'
 
 const targets = z.object({ target: z.union([z.string(), z.array(z.string()).min(1)]) })
 

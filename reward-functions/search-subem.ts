@@ -1,5 +1,5 @@
 import { defineRule } from '../src/contract/index.ts'
-import { afterThink, holdsWords, lastAnswerTag, searchNormal, searchTargets } from '../src/extract/index.ts'
+import { afterThink, holdsWords, lastAnswerTag, searchNormal, searchTargets } from '../src/grading/index.ts'
 import searchEm from './search-em.ts'
 
 /** An answer may hold so many words beside the target; one that lists every candidate holds more. */

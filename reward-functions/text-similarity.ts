@@ -7,7 +7,7 @@ import {
   isComparable,
   similarityMetrics,
   textSimilarity,
-} from '../src/extract/index.ts'
+} from '../src/grading/index.ts'
 
 /** A longer reference would cost too much against a long answer. */
 const maxReference = 20_000

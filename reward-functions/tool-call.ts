@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { defineRule, mode, type Score } from '../src/contract/index.ts'
-import { firstDifference } from '../src/extract/json/difference.ts'
-import { isObject, type Sameness, sameMultiset, typed, unpaired } from '../src/extract/json/identity.ts'
-import { type JsonValue, readJson } from '../src/extract/json/json.ts'
-import { blocks, pairedBlocks } from '../src/extract/tags.ts'
+import { firstDifference } from '../src/grading/json/difference.ts'
+import { isObject, type Sameness, sameMultiset, typed, unpaired } from '../src/grading/json/identity.ts'
+import { type JsonValue, readJson } from '../src/grading/json/json.ts'
+import { blocks, pairedBlocks } from '../src/grading/tags.ts'
 
 const variants = ['general', 'grpo', 'egpo'] as const
 type Variant = (typeof variants)[number]

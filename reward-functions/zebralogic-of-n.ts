@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { defineGroupRule, mode } from '../src/contract/index.ts'
-import { afterThink } from '../src/extract/index.ts'
-import { chosenMarks, zebraChoices } from '../src/extract/zebra/vote.ts'
+import { afterThink } from '../src/grading/index.ts'
+import { chosenMarks, zebraChoices } from '../src/grading/zebra/vote.ts'
 import {
   publishedCell,
   publishedPrediction,
   soundCell,
   soundPrediction,
   zebraCells,
-} from '../src/extract/zebra/zebra.ts'
+} from '../src/grading/zebra/zebra.ts'
 import zebralogic from './zebralogic.ts'
 
 /** ZebraLogic for a group: the one answer chosen or voted from all of them; every row gets its score. */

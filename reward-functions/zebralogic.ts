@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineRule, mode } from '../src/contract/index.ts'
-import { afterThink } from '../src/extract/index.ts'
+import { afterThink } from '../src/grading/index.ts'
 import {
   publishedCell,
   publishedPrediction,
@@ -8,7 +8,7 @@ import {
   soundCell,
   soundPrediction,
   zebraCells,
-} from '../src/extract/zebra/zebra.ts'
+} from '../src/grading/zebra/zebra.ts'
 
 const table = z.object({ header: z.array(z.string()).min(2), rows: z.array(z.array(z.string())).min(1) })
 

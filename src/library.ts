@@ -1,6 +1,6 @@
-import { openGateway as openWhole } from './gateway/gateway.ts'
-import type { Outcome } from './sample/outcome.ts'
-import type { Sample } from './sample/sample.ts'
+import { openGateway as openWhole } from './scoring/gateway/gateway.ts'
+import type { Outcome } from './core/sample/outcome.ts'
+import type { Sample } from './core/sample/sample.ts'
 
 /** One rollout to be scored; what is absent is empty. `id` is its index in the request where there is none. */
 export interface Rollout extends Partial<Sample> {

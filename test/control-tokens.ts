@@ -1,12 +1,12 @@
 /**
- * Writes src/engine/guard/control-tokens.ts from published chat templates: `node dist/test/control-tokens.js [-v] FOLDER...`.
+ * Writes src/scoring/engine/guard/control-tokens.ts from published chat templates: `node dist/test/control-tokens.js [-v] FOLDER...`.
  * A folder is a checkout, or a part of one, of a project that holds templates: llama.cpp (models/templates), vLLM
  * (examples), SGLang (srt/parser), LLaMA-Factory, ms-swift, axolotl, FastChat, LMDeploy, Ollama, mistral-common, ...
  * Names that were known before stay, so that a new family needs one folder. Prints counts; with -v the names it left out.
  */
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { bracketedNames, sources, taggedNames } from '../src/engine/guard/control-tokens.ts'
+import { bracketedNames, sources, taggedNames } from '../src/scoring/engine/guard/control-tokens.ts'
 import { controlTokensFile, controlTokensText } from './support/control-tokens.ts'
 
 const folders = process.argv.slice(2).filter((one) => one !== '-v')

@@ -27,9 +27,9 @@ done
 
 # Every package whose code is in the page's bundle, with its licence.
 tar -xOzf "$tarball" package/dist/ui/THIRD_PARTY.md >"$work/licences"
-bundled=$(grep -rhoE "from '[^.'][^']*'" src/ui --include='*.ts' --include='*.tsx' --exclude=vite.config.ts |
+bundled=$(grep -rhoE "from '[^.'][^']*'" src/serving/ui --include='*.ts' --include='*.tsx' --exclude=vite.config.ts |
   sed -E "s/from '((@[^/']+\/)?[^/']+).*/\1/" | sort -u)
-[ -n "$bundled" ] || failed 'no import was found in src/ui'
+[ -n "$bundled" ] || failed 'no import was found in src/serving/ui'
 for name in $bundled; do
   grep -q "^## $name - " "$work/licences" || failed "THIRD_PARTY.md does not name $name"
 done

@@ -1,10 +1,10 @@
-import type { Analysis } from '../analysis/analysis.ts'
-import { fixed } from '../analysis/decimals.ts'
-import type { Reading } from '../analysis/readings.ts'
-import type { TrainingRun } from '../analysis/training-run.ts'
-import { analysisTables } from '../report/analysis-tables.ts'
-import type { FigureTable } from '../report/figure-table.ts'
-import { readingTable } from '../report/run-tables.ts'
+import type { Analysis } from '../workbench/analysis/analysis.ts'
+import { fixed } from '../workbench/analysis/decimals.ts'
+import type { Reading } from '../workbench/analysis/readings.ts'
+import type { TrainingRun } from '../workbench/analysis/training-run.ts'
+import { analysisTables } from '../workbench/report/analysis-tables.ts'
+import type { FigureTable } from '../workbench/report/figure-table.ts'
+import { readingTable } from '../workbench/report/run-tables.ts'
 import { textTable } from './table.ts'
 
 /** The tables that `analyze` prints. */

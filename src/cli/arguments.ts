@@ -1,6 +1,6 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util'
-import { GatewayError } from '../errors.ts'
-import { didYouMean } from '../nearest-name.ts'
+import { GatewayError } from '../core/errors.ts'
+import { didYouMean } from '../core/nearest-name.ts'
 
 /** An option that takes a text; absent: undefined. */
 export const text = { type: 'string' } as const

@@ -1,4 +1,4 @@
-import type { Finding, Findings, Rate } from '../audit/findings.ts'
+import type { Finding, Findings, Rate } from '../workbench/audit/findings.ts'
 import { textTable } from './table.ts'
 
 const columns = [

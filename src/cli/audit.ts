@@ -1,13 +1,13 @@
-import { audit } from '../audit/audit.ts'
-import { attacks } from '../audit/catalogue/index.ts'
-import { type Findings, findingsOf } from '../audit/findings.ts'
-import { junit } from '../audit/junit.ts'
-import { auditParsers, nameOfReply } from '../audit/parsers.ts'
-import { readAuditRows } from '../audit/read-rows.ts'
-import { systemClock } from '../clock.ts'
-import { modelStepNames } from '../dataset/sample-rows.ts'
-import { openGateway } from '../gateway/gateway.ts'
-import { didYouMean } from '../nearest-name.ts'
+import { audit } from '../workbench/audit/audit.ts'
+import { attacks } from '../workbench/audit/catalogue/index.ts'
+import { type Findings, findingsOf } from '../workbench/audit/findings.ts'
+import { junit } from '../workbench/audit/junit.ts'
+import { auditParsers, nameOfReply } from '../workbench/audit/parsers.ts'
+import { readAuditRows } from '../workbench/audit/read-rows.ts'
+import { systemClock } from '../core/clock.ts'
+import { modelStepNames } from '../workbench/dataset/sample-rows.ts'
+import { openGateway } from '../scoring/gateway/gateway.ts'
+import { didYouMean } from '../core/nearest-name.ts'
 import {
   finiteNumber,
   flag,

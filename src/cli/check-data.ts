@@ -1,13 +1,13 @@
-import { openRows } from '../dataset/open-rows.ts'
-import { GatewayError } from '../errors.ts'
-import type { FunctionHost } from '../functions/function-host.ts'
-import { didYouMean } from '../nearest-name.ts'
-import type { Plan } from '../plan/plan.ts'
-import type { Resolved } from '../plan/resolve.ts'
-import { openPolicy } from '../policy/policy.ts'
-import { openReward } from '../preflight/opened-reward.ts'
-import { type PreflightJob, preflight } from '../preflight/preflight.ts'
-import type { Sampled } from '../preflight/signal-probe.ts'
+import { openRows } from '../workbench/dataset/open-rows.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { FunctionHost } from '../scoring/functions/function-host.ts'
+import { didYouMean } from '../core/nearest-name.ts'
+import type { Plan } from '../scoring/plan/plan.ts'
+import type { Resolved } from '../scoring/plan/resolve.ts'
+import { openPolicy } from '../workbench/rollout/policy.ts'
+import { openReward } from '../workbench/preflight/opened-reward.ts'
+import { type PreflightJob, preflight } from '../workbench/preflight/preflight.ts'
+import type { Sampled } from '../workbench/preflight/signal-probe.ts'
 import {
   finiteNumber,
   flag,

@@ -1,7 +1,7 @@
-import type { Lengths } from '../dataset/lengths.ts'
-import type { Finding } from '../preflight/finding.ts'
-import type { Report } from '../preflight/preflight.ts'
-import type { Probe } from '../preflight/signal-probe.ts'
+import type { Lengths } from '../workbench/dataset/lengths.ts'
+import type { Finding } from '../workbench/preflight/finding.ts'
+import type { Report } from '../workbench/preflight/preflight.ts'
+import type { Probe } from '../workbench/preflight/signal-probe.ts'
 import { textTable } from './table.ts'
 
 /** A report for people: what is wrong first, then what was seen. */

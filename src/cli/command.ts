@@ -1,5 +1,5 @@
-import { type ErrorCode, GatewayError } from '../errors.ts'
-import { fileTrouble, pathOf, reasonOf } from '../system-error.ts'
+import { type ErrorCode, GatewayError } from '../core/errors.ts'
+import { fileTrouble, pathOf, reasonOf } from '../core/system-error.ts'
 
 /** What a command reads and writes; tests give their own. */
 export interface Io {

@@ -1,6 +1,6 @@
-import { compareAnswers, type Part } from '../analysis/policy-comparison.ts'
-import { policyReport, starNote } from '../report/policy-report.ts'
-import { written } from '../report/write.ts'
+import { compareAnswers, type Part } from '../workbench/analysis/policy-comparison.ts'
+import { policyReport, starNote } from '../workbench/report/policy-report.ts'
+import { written } from '../workbench/report/write.ts'
 import {
   finiteNumber,
   given,

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { GatewayError } from '../errors.ts'
-import { type ConfigPath, type ConfigText, pathText } from '../plan/config-text.ts'
+import { GatewayError } from '../core/errors.ts'
+import { type ConfigPath, type ConfigText, pathText } from '../scoring/plan/config-text.ts'
 import { misused, text, textOr, texts } from './arguments.ts'
 
 /** A reward that is a single function, and where to look for functions. */

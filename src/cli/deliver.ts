@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises'
-import { unwritable } from '../dataset/unwritable.ts'
+import { unwritable } from '../workbench/dataset/unwritable.ts'
 import type { Io } from './command.ts'
 
 /** Writes what a command made to a file, or to standard output where none (or '-') is named. Throws RG_INPUT_INVALID. */

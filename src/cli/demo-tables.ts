@@ -1,6 +1,6 @@
-import type { ExampleRollout } from '../simulate/word-problems.ts'
-import { deviation, mean } from '../statistics/moments.ts'
-import type { NativeResult } from '../wire/native-result.ts'
+import type { ExampleRollout } from '../simulator/word-problems.ts'
+import { deviation, mean } from '../core/statistics/moments.ts'
+import type { NativeResult } from '../trainers/native-result.ts'
 import type { Judges } from './judges.ts'
 import { textTable } from './table.ts'
 

@@ -1,5 +1,5 @@
-import { type ExampleRollout, exampleRollouts } from '../simulate/word-problems.ts'
-import type { NativeResult } from '../wire/native-result.ts'
+import { type ExampleRollout, exampleRollouts } from '../simulator/word-problems.ts'
+import type { NativeResult } from '../trainers/native-result.ts'
 import { flag, parsed } from './arguments.ts'
 import type { Command, Io } from './command.ts'
 import { shippedConfigs } from './configs.ts'

@@ -1,5 +1,5 @@
-import { GatewayError, type Problem } from '../errors.ts'
-import { type BenchmarkSettings, benchmarkSettings } from '../evaluation/benchmark-settings.ts'
+import { GatewayError, type Problem } from '../core/errors.ts'
+import { type BenchmarkSettings, benchmarkSettings } from '../workbench/evaluation/benchmark-settings.ts'
 import {
   finiteNumber,
   flag,

@@ -1,4 +1,4 @@
-import type { EvaluationEvents } from '../evaluation/evaluation.ts'
+import type { EvaluationEvents } from '../workbench/evaluation/evaluation.ts'
 import type { Io } from './command.ts'
 import { clockText } from './progress.ts'
 

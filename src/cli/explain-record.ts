@@ -1,5 +1,5 @@
-import { arithmetics } from '../plan/arithmetic.ts'
-import type { RecordedAsk, RecordedRow, RecordedTerm } from '../telemetry/record/shape.ts'
+import { arithmetics } from '../scoring/plan/arithmetic.ts'
+import type { RecordedAsk, RecordedRow, RecordedTerm } from '../serving/telemetry/record/shape.ts'
 
 /** Why a row got its reward, a sentence a line. Text of a model is quoted as JSON, so that it cannot act on a terminal. */
 export function explainRecord(row: RecordedRow): string[] {

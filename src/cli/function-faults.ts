@@ -1,5 +1,5 @@
-import { type Clock, systemClock } from '../clock.ts'
-import type { FunctionEvent } from '../functions/events.ts'
+import { type Clock, systemClock } from '../core/clock.ts'
+import type { FunctionEvent } from '../scoring/functions/events.ts'
 import { add, redacted, textsOf } from './redacted.ts'
 
 type Failed = Extract<FunctionEvent, { type: 'failed' }>

@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts'
-import type { Gateway, GatewayOptions } from '../gateway/gateway.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Gateway, GatewayOptions } from '../scoring/gateway/gateway.ts'
 import type { Log } from './log-events.ts'
 import { openParkedNews } from './parked-news.ts'
 

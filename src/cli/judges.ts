@@ -1,6 +1,6 @@
-import { startSimulatedServer } from '../simulate/server.ts'
-import type { ServerStats } from '../simulate/stats.ts'
-import { exampleRollouts } from '../simulate/word-problems.ts'
+import { startSimulatedServer } from '../simulator/server.ts'
+import type { ServerStats } from '../simulator/stats.ts'
+import { exampleRollouts } from '../simulator/word-problems.ts'
 
 /** Simulated model servers for the shipped configs: two of the one judge, one of the other. */
 export interface Judges {

@@ -1,5 +1,5 @@
-import { GatewayError } from '../errors.ts'
-import { codeOf, reasonOf } from '../system-error.ts'
+import { GatewayError } from '../core/errors.ts'
+import { codeOf, reasonOf } from '../core/system-error.ts'
 
 /** Where a command listens. */
 export interface Place {

@@ -1,6 +1,6 @@
-import { GatewayError } from '../errors.ts'
-import type { GatewayOptions } from '../gateway/gateway.ts'
-import type { createApp } from '../http/app.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { GatewayOptions } from '../scoring/gateway/gateway.ts'
+import type { createApp } from '../serving/http/app.ts'
 import { FunctionFaults } from './function-faults.ts'
 
 /** The server's log. */

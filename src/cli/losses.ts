@@ -1,4 +1,4 @@
-import type { NativeResult } from '../wire/native-result.ts'
+import type { NativeResult } from '../trainers/native-result.ts'
 
 /** Different causes of one kind that are told apart; what comes beyond is counted together. */
 const mostCauses = 6

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 import { realpathSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { GatewayError } from '../errors.ts'
-import { didYouMean } from '../nearest-name.ts'
-import { packageVersion } from '../package-version.ts'
+import { GatewayError } from '../core/errors.ts'
+import { didYouMean } from '../core/nearest-name.ts'
+import { packageVersion } from '../core/package-version.ts'
 import type { Command, Io } from './command.ts'
 import { stackVariable, tell } from './command.ts'
 

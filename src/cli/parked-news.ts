@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts'
-import type { GatewayOptions } from '../gateway/gateway.ts'
+import type { Clock } from '../core/clock.ts'
+import type { GatewayOptions } from '../scoring/gateway/gateway.ts'
 import type { Io } from './command.ts'
 
 type ModelEvents = NonNullable<NonNullable<GatewayOptions['events']>['models']>

@@ -1,6 +1,6 @@
-import type { Estimate } from '../analysis/estimates.ts'
-import type { Part } from '../analysis/policy-comparison.ts'
-import { figuresIn, figureTitle, plainName } from '../report/policy-figures.ts'
+import type { Estimate } from '../workbench/analysis/estimates.ts'
+import type { Part } from '../workbench/analysis/policy-comparison.ts'
+import { figuresIn, figureTitle, plainName } from '../workbench/report/policy-figures.ts'
 
 const columns = [
   ...[

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import type { Lengths } from '../dataset/lengths.ts'
-import type { Prepared } from '../prepare/prepare.ts'
+import type { Lengths } from '../workbench/dataset/lengths.ts'
+import type { Prepared } from '../workbench/prepare/prepare.ts'
 import { textTable } from './table.ts'
 
 /** What `prepare` did, for people. */

@@ -1,5 +1,5 @@
-import { GatewayError } from '../errors.ts'
-import type { Gateway } from '../gateway/gateway.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { Gateway } from '../scoring/gateway/gateway.ts'
 
 /** The reward that was named, or the only one there is; throws RG_REWARD_UNKNOWN or RG_COMMAND_INVALID. */
 export function rewardOf(gateway: Gateway, named: string | undefined): string {

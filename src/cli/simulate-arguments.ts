@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { GatewayError, type Problem } from '../errors.ts'
-import { didYouMean } from '../nearest-name.ts'
+import { GatewayError, type Problem } from '../core/errors.ts'
+import { didYouMean } from '../core/nearest-name.ts'
 import {
   type Fault,
   type FaultKind,
@@ -10,9 +10,9 @@ import {
   type Restart,
   readFaults,
   type SglangFlags,
-} from '../simulate/index.ts'
-import type { SimulatedServerOptions } from '../simulate/options.ts'
-import { reasonOf } from '../system-error.ts'
+} from '../simulator/index.ts'
+import type { SimulatedServerOptions } from '../simulator/options.ts'
+import { reasonOf } from '../core/system-error.ts'
 import { flag, parsed, text, textOr, texts, textsOf } from './arguments.ts'
 
 /** Option -> field and the least and most that it may be. */

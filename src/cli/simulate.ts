@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { startSimulatedServers } from '../simulate/index.ts'
+import { startSimulatedServers } from '../simulator/index.ts'
 import { cannotListen } from './listening.ts'
 import { readSimulateArguments } from './simulate-arguments.ts'
 

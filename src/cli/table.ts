@@ -1,4 +1,4 @@
-import type { Column, FigureTable } from '../report/figure-table.ts'
+import type { Column, FigureTable } from '../workbench/report/figure-table.ts'
 
 /** Rows as lines of equal columns; widths count code points. */
 export function textTable(columns: readonly Column[], rows: readonly (readonly string[])[]): string {

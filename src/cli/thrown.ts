@@ -1,4 +1,4 @@
-import type { FunctionEvent } from '../functions/events.ts'
+import type { FunctionEvent } from '../scoring/functions/events.ts'
 
 const mostShown = 3
 /** Lines of an error that are shown: JavaScript's begin with the message, Python's end with it. */

@@ -1,4 +1,4 @@
-import type { Json } from '../sample/json.ts'
+import type { Json } from '../core/sample/json.ts'
 import type { ChatPrompt, Prompt } from './prompt.ts'
 
 /** One token's choice, with the alternatives that the server was asked to report. */

@@ -1,7 +1,7 @@
 /** What the author of a reward function needs: define*, the prompt tag and the shapes of a row. */
-export type { Json } from '../sample/json.ts'
-export type { Message, Sample } from '../sample/sample.ts'
-export type { Score } from '../sample/score.ts'
+export type { Json } from '../core/sample/json.ts'
+export type { Message, Sample } from '../core/sample/sample.ts'
+export type { Score } from '../core/sample/score.ts'
 export type { AskName, Asks, Choice, Generation, Reply, TokenLogprob } from './asks.ts'
 export { BadSample } from './bad-sample.ts'
 export { conversation } from './conversation.ts'

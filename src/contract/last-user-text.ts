@@ -1,5 +1,5 @@
-import { isWordless } from '../sample/blank.ts'
-import type { Sample } from '../sample/sample.ts'
+import { isWordless } from '../core/sample/blank.ts'
+import type { Sample } from '../core/sample/sample.ts'
 import { BadSample } from './bad-sample.ts'
 
 /** The last thing that was asked: the last user message, else the last message; '' where there is none. */

@@ -1,4 +1,4 @@
-import type { Json } from '../sample/json.ts'
+import type { Json } from '../core/sample/json.ts'
 import type { AskName, Asks } from './asks.ts'
 import type { ChatPrompt, Prompt } from './prompt.ts'
 

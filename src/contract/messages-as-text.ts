@@ -1,4 +1,4 @@
-import type { Message } from '../sample/sample.ts'
+import type { Message } from '../core/sample/sample.ts'
 import { QuestionError } from './question-error.ts'
 
 /** The same messages, but that making a text of the list throws instead of giving `[object Object]`. */

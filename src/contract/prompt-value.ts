@@ -1,5 +1,5 @@
-import { isBlank } from '../sample/blank.ts'
-import type { Message } from '../sample/sample.ts'
+import { isBlank } from '../core/sample/blank.ts'
+import type { Message } from '../core/sample/sample.ts'
 import { QuestionError } from './question-error.ts'
 
 /** A value that may be empty; `optional` makes it. */

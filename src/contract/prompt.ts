@@ -1,4 +1,4 @@
-import { isWordless } from '../sample/blank.ts'
+import { isWordless } from '../core/sample/blank.ts'
 import { BadSample } from './bad-sample.ts'
 import { Parts, type PromptValue } from './prompt-value.ts'
 import { QuestionError } from './question-error.ts'

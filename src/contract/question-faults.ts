@@ -1,5 +1,5 @@
-import { isWordless } from '../sample/blank.ts'
-import type { Sample } from '../sample/sample.ts'
+import { isWordless } from '../core/sample/blank.ts'
+import type { Sample } from '../core/sample/sample.ts'
 import type { AskName, Asks } from './asks.ts'
 import { noQuestion } from './last-user-text.ts'
 import { questionTexts } from './marker.ts'

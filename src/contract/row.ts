@@ -1,5 +1,5 @@
-import type { Sample } from '../sample/sample.ts'
-import type { Score } from '../sample/score.ts'
+import type { Sample } from '../core/sample/sample.ts'
+import type { Score } from '../core/sample/score.ts'
 
 /** A finished step that this one names in `after`. */
 export interface Earlier {

@@ -1,5 +1,5 @@
-import type { Json } from '../sample/json.ts'
-import type { Score } from '../sample/score.ts'
+import type { Json } from '../core/sample/json.ts'
+import type { Score } from '../core/sample/score.ts'
 import type { Rule } from './define.ts'
 import { asScore, endsContract, scoreContract } from './score-contract.ts'
 import { type RowParts, row } from './test-row.ts'

@@ -1,4 +1,4 @@
-import type { Score } from '../sample/score.ts'
+import type { Score } from '../core/sample/score.ts'
 import { same, type TestRunner } from './test-runner.ts'
 import type { Range, Verdict } from './verdict.ts'
 

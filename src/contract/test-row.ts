@@ -1,5 +1,5 @@
-import type { Json } from '../sample/json.ts'
-import type { Sample } from '../sample/sample.ts'
+import type { Json } from '../core/sample/json.ts'
+import type { Sample } from '../core/sample/sample.ts'
 import { messagesWithoutText } from './messages-as-text.ts'
 import type { Earlier, Row } from './row.ts'
 

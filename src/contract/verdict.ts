@@ -1,4 +1,4 @@
-import type { Score } from '../sample/score.ts'
+import type { Score } from '../core/sample/score.ts'
 
 /** Lowest and highest legal score, inclusive. Infinite ends are allowed; a score itself is always finite. */
 export type Range = readonly [low: number, high: number]

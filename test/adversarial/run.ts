@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { request } from 'undici'
-import { type SimulatedServer, startSimulatedServer } from '../../src/simulate/index.ts'
+import { type SimulatedServer, startSimulatedServer } from '../../src/simulator/index.ts'
 import { type Served, serveConfigs } from '../support/served.ts'
 import { slowness } from '../support/yardstick.ts'
 import { type Attack, attacks as scoringAttacks } from './bodies.ts'

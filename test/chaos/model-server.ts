@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import type { Fault } from '../../src/simulate/faults.ts'
+import type { Fault } from '../../src/simulator/faults.ts'
 
 /** A simulated model server in a process of its own, which can be killed, stopped and started again. */
 export interface ModelServer {

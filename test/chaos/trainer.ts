@@ -1,5 +1,5 @@
 import { type Agent, request } from 'undici'
-import type { WireCase } from '../wire/case.ts'
+import type { WireCase } from '../trainers/case.ts'
 import { deadlineMs, fullMarks } from './gateway-process.ts'
 import type { Rollout } from './rollouts.ts'
 

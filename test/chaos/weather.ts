@@ -1,4 +1,4 @@
-import { faultKinds } from '../../src/simulate/faults.ts'
+import { faultKinds } from '../../src/simulator/faults.ts'
 import type { GatewayProcess } from './gateway-process.ts'
 import { deeds } from './hostile/misbehave.ts'
 import type { ModelServer } from './model-server.ts'

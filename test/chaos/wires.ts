@@ -1,5 +1,5 @@
-import type { Row, WireCase } from '../wire/case.ts'
-import { wireCases as trainerCases } from '../wire/cases.ts'
+import type { Row, WireCase } from '../trainers/case.ts'
+import { wireCases as trainerCases } from '../trainers/cases.ts'
 
 const native = (rows: readonly Row[]) => ({
   reward: 'judged',

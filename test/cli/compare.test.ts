@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { startSimulatedServer } from '../../src/simulate/index.ts'
+import { startSimulatedServer } from '../../src/simulator/index.ts'
 import { runCommand } from '../support/command-line.ts'
 
 const rows = readFileSync('suites/data/arithmetic.jsonl', 'utf8').trim().split('\n')

@@ -3,8 +3,8 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { startSimulatedServer } from '../../src/simulate/index.ts'
-import type { SimulatedServerOptions } from '../../src/simulate/options.ts'
+import { startSimulatedServer } from '../../src/simulator/index.ts'
+import type { SimulatedServerOptions } from '../../src/simulator/options.ts'
 import { runCommand } from '../support/command-line.ts'
 
 const solver = async (t: Test, more: SimulatedServerOptions = {}) => {

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { withLog } from '../../src/cli/log-events.ts'
-import { GatewayError } from '../../src/errors.ts'
+import { GatewayError } from '../../src/core/errors.ts'
 import { runCommand } from '../support/command-line.ts'
 import { completion, json, scriptedServer } from '../support/scripted-server.ts'
 

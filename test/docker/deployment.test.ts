@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
 import { readSimulateArguments } from '../../src/cli/simulate-arguments.ts'
-import { configTexts } from '../../src/plan/config-files.ts'
-import { readConfigs } from '../../src/plan/configs.ts'
-import { openMetrics } from '../../src/telemetry/metrics/metrics.ts'
+import { configTexts } from '../../src/scoring/plan/config-files.ts'
+import { readConfigs } from '../../src/scoring/plan/configs.ts'
+import { openMetrics } from '../../src/serving/telemetry/metrics/metrics.ts'
 import { shippedQueries } from './prometheus/queries.ts'
 
 interface Service {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { startSimulatedServer } from '../../src/simulate/server.ts'
+import { startSimulatedServer } from '../../src/simulator/server.ts'
 import { freePorts } from '../support/free-ports.ts'
 import { Replica, startBalancer, startHaproxy, withoutHaproxy } from '../support/replicas.ts'
 

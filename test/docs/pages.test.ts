@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { errorCodes, GatewayError } from '../../src/errors.ts'
-import { gatewayConfig } from '../../src/plan/gateway-config.ts'
-import { configSchemas } from '../../src/plan/json-schema.ts'
-import { failureKinds } from '../../src/sample/failure.ts'
-import { wires } from '../../src/wire/index.ts'
+import { errorCodes, GatewayError } from '../../src/core/errors.ts'
+import { gatewayConfig } from '../../src/scoring/plan/gateway-config.ts'
+import { configSchemas } from '../../src/scoring/plan/json-schema.ts'
+import { failureKinds } from '../../src/core/sample/failure.ts'
+import { wires } from '../../src/trainers/index.ts'
 
 const page = (name: string) => readFileSync(join('docs', name), 'utf8')
 

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
-import { wires } from '../../src/wire/index.ts'
+import { wires } from '../../src/trainers/index.ts'
 import { runCommand } from '../support/command-line.ts'
 
 const files = (folder: string, ending: string): string[] =>

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { GatewayError } from '../../src/errors.ts'
-import type { FunctionHost } from '../../src/functions/function-host.ts'
-import { readConfigs } from '../../src/plan/configs.ts'
-import { resolvePlans } from '../../src/plan/resolve.ts'
+import { GatewayError } from '../../src/core/errors.ts'
+import type { FunctionHost } from '../../src/scoring/functions/function-host.ts'
+import { readConfigs } from '../../src/scoring/plan/configs.ts'
+import { resolvePlans } from '../../src/scoring/plan/resolve.ts'
 import type { Texts } from './texts.ts'
 
 /** rm-configs, damaged line by line or as text: always a plan, or an error that names its places. */

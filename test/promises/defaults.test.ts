@@ -1,7 +1,7 @@
 /** What is promised to a trainer, kept by `reward-gateway serve` with the settings that ship: probes, breakers, cache and all. */
 import t from 'tap'
 import { request } from 'undici'
-import { faultKinds } from '../../src/simulate/faults.ts'
+import { faultKinds } from '../../src/simulator/faults.ts'
 import { seeded } from '../support/seeded.ts'
 import { type Served, serveConfigs } from '../support/served.ts'
 import { startFleet, until } from '../support/simulated.ts'

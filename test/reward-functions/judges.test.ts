@@ -6,7 +6,7 @@ import scalarScore from '../../reward-functions/scalar-score.ts'
 import yesNoJudge from '../../reward-functions/yes-no-judge.ts'
 import type { Prompt } from '../../src/contract/index.ts'
 import { type RowParts, row } from '../../src/contract/testing.ts'
-import { binaryVerdict, labelVerdict } from '../../src/extract/index.ts'
+import { binaryVerdict, labelVerdict } from '../../src/grading/index.ts'
 import { cpuMs } from '../support/cpu.ts'
 import { eachNearLinear } from '../support/hostile.ts'
 

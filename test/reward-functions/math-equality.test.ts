@@ -4,7 +4,7 @@ import mathVerify from '../../reward-functions/math-verify.ts'
 import type { Json } from '../../src/contract/index.ts'
 import { RuleTimeout } from '../../src/contract/rule-timeout.ts'
 import { row, ruleContract, scored } from '../../src/contract/testing.ts'
-import { benchmarks } from '../../src/extract/benchmark/index.ts'
+import { benchmarks } from '../../src/grading/benchmark/index.ts'
 import { valueBy } from '../support/rules.ts'
 
 t.test('math-verify keeps its contract', async (t) => {

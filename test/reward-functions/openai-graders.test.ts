@@ -4,7 +4,7 @@ import scoreModel from '../../reward-functions/openai-score-model.ts'
 import stringCheck from '../../reward-functions/openai-string-check.ts'
 import textSimilarity from '../../reward-functions/openai-text-similarity.ts'
 import { row, ruleContract, scored } from '../../src/contract/testing.ts'
-import { fillGraders, isGraderTemplate } from '../../src/extract/index.ts'
+import { fillGraders, isGraderTemplate } from '../../src/grading/index.ts'
 import { nearLinear } from '../support/hostile.ts'
 
 const extraInfo = { answer: '42', reference: 'the cat sat on the mat', list: [{ x: 'first' }] }

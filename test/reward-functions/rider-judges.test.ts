@@ -3,7 +3,7 @@ import consistencyJudge from '../../reward-functions/consistency-judge.ts'
 import riderJudge from '../../reward-functions/rider-judge.ts'
 import type { Prompt, Verdict } from '../../src/contract/index.ts'
 import { row } from '../../src/contract/testing.ts'
-import { riderSolutions } from '../../src/extract/index.ts'
+import { riderSolutions } from '../../src/grading/index.ts'
 import { nearLinear } from '../support/hostile.ts'
 
 const response = JSON.stringify({

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Test } from 'tap'
-import { createApp } from '../../src/http/app.ts'
-import { openMetrics } from '../../src/telemetry/metrics/metrics.ts'
+import { createApp } from '../../src/serving/http/app.ts'
+import { openMetrics } from '../../src/serving/telemetry/metrics/metrics.ts'
 import { testGateway } from './gateway.ts'
 
 /** The HTTP face of a gateway over these rewards; closed with the test. */

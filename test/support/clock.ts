@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../../src/clock.ts'
+import { type Clock, systemClock } from '../../src/core/clock.ts'
 
 /** A clock that a test moves by hand. */
 export interface FakeClock extends Clock {

@@ -1,5 +1,5 @@
 /** Where the guard's generated names stand. */
-export const controlTokensFile = 'src/engine/guard/control-tokens.ts'
+export const controlTokensFile = 'src/scoring/engine/guard/control-tokens.ts'
 
 /** The generated file: names as lines of words, as a reader and a diff want them. */
 export function controlTokensText(found: {

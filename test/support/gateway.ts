@@ -1,11 +1,11 @@
 import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { Test } from 'tap'
-import { type Gateway, type GatewayOptions, openGateway, type ScoreJob } from '../../src/gateway/gateway.ts'
-import type { Outcome } from '../../src/sample/outcome.ts'
-import type { Sample } from '../../src/sample/sample.ts'
-import type { SimulatedServerOptions } from '../../src/simulate/options.ts'
-import { type SimulatedServer, startSimulatedServer } from '../../src/simulate/server.ts'
+import { type Gateway, type GatewayOptions, openGateway, type ScoreJob } from '../../src/scoring/gateway/gateway.ts'
+import type { Outcome } from '../../src/core/sample/outcome.ts'
+import type { Sample } from '../../src/core/sample/sample.ts'
+import type { SimulatedServerOptions } from '../../src/simulator/options.ts'
+import { type SimulatedServer, startSimulatedServer } from '../../src/simulator/server.ts'
 
 /** Functions for tests. */
 export const fixtureFunctions = join('test/fixtures/functions')

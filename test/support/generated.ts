@@ -3,10 +3,10 @@ import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { z } from 'zod'
 import type { RewardFunction } from '../../src/contract/index.ts'
-import { builtInFolder } from '../../src/functions/discover.ts'
-import { configSchemas } from '../../src/plan/json-schema.ts'
-import { wires } from '../../src/wire/index.ts'
-import type { Wire } from '../../src/wire/wire.ts'
+import { builtInFolder } from '../../src/scoring/functions/discover.ts'
+import { configSchemas } from '../../src/scoring/plan/json-schema.ts'
+import { wires } from '../../src/trainers/index.ts'
+import type { Wire } from '../../src/trainers/wire.ts'
 
 /** What the code says of itself in other files; `npm run generate` writes them, tests compare them. */
 export async function generated(): Promise<ReadonlyMap<string, string>> {
@@ -21,16 +21,16 @@ export async function generated(): Promise<ReadonlyMap<string, string>> {
   ])
 }
 
-/** The source that lists the wires: every file of src/wire that exports one. */
-export const wireIndexFile = 'src/wire/index.ts'
+/** The source that lists the wires: every file of src/trainers that exports one. */
+export const wireIndexFile = 'src/trainers/index.ts'
 
 /** Read from the files, so that it is right before it is compiled. */
 export function wireIndex(): string {
-  const found = readdirSync('src/wire')
+  const found = readdirSync('src/trainers')
     .filter((file) => file.endsWith('.ts'))
     .sort()
     .flatMap((file) => {
-      const name = /^export const (\w+): Wire = /m.exec(readFileSync(join('src/wire', file), 'utf8'))?.[1]
+      const name = /^export const (\w+): Wire = /m.exec(readFileSync(join('src/trainers', file), 'utf8'))?.[1]
       return name === undefined ? [] : [{ name, file }]
     })
   return `// Written by \`npm run generate\`.

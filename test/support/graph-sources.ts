@@ -1,4 +1,4 @@
-import { seeded } from '../../src/statistics/seeded.ts'
+import { seeded } from '../../src/core/statistics/seeded.ts'
 
 interface Edges {
   readonly size: number

@@ -1,7 +1,7 @@
-import type { RequestDone } from '../../src/engine/events.ts'
-import { linesOf } from '../../src/telemetry/record/read-records.ts'
-import { recordFiles } from '../../src/telemetry/record/segments.ts'
-import { type RecordedRow, recordedRow } from '../../src/telemetry/record/shape.ts'
+import type { RequestDone } from '../../src/scoring/engine/events.ts'
+import { linesOf } from '../../src/serving/telemetry/record/read-records.ts'
+import { recordFiles } from '../../src/serving/telemetry/record/segments.ts'
+import { type RecordedRow, recordedRow } from '../../src/serving/telemetry/record/shape.ts'
 import { sampleOf } from './gateway.ts'
 
 /** Every recorded row of a folder, in the order of the files. */

@@ -3,7 +3,7 @@ import {
   type SimulatedServerOptions,
   startSimulatedServer,
   startSimulatedServers,
-} from '../../src/simulate/index.ts'
+} from '../../src/simulator/index.ts'
 
 /** A simulated server that ends with the test. */
 export async function simulated(

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { startSimulatedServer } from '../../src/simulate/index.ts'
+import { startSimulatedServer } from '../../src/simulator/index.ts'
 
 /** A server and the name of its model. */
 export interface Served {

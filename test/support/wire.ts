@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import type { SimulatedServer } from '../../src/simulate/index.ts'
+import type { SimulatedServer } from '../../src/simulator/index.ts'
 
 /** One request as it is seen at the socket. */
 export interface WireCall {

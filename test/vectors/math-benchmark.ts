@@ -9,7 +9,7 @@ import {
   publishedEqual,
   readChoice,
   stripAnswer,
-} from '../../src/extract/benchmark/index.ts'
+} from '../../src/grading/benchmark/index.ts'
 import { mathAggregate } from './math-aggregate.ts'
 import type { Answer } from './vector.ts'
 

@@ -4,7 +4,7 @@ import riderJudge from '../../reward-functions/rider-judge.ts'
 import riderRule from '../../reward-functions/rider-rule.ts'
 import type { Generation, Json, Prompt, Verdict } from '../../src/contract/index.ts'
 import { type RowParts, row, scored } from '../../src/contract/testing.ts'
-import { publishedLookup, quoteKeys, soundLookup, spreadSimilarity } from '../../src/extract/index.ts'
+import { publishedLookup, quoteKeys, soundLookup, spreadSimilarity } from '../../src/grading/index.ts'
 import type { Answer, Vector } from './vector.ts'
 
 /** A question as the original wrote it, or with the fences that the vectors' sound results have around model text. */

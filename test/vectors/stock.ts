@@ -14,7 +14,7 @@ import {
   lastNumeral,
   mathNormal,
   searchNormal,
-} from '../../src/extract/index.ts'
+} from '../../src/grading/index.ts'
 import { reward } from './reward.ts'
 import type { Answer, Mode, Vector } from './vector.ts'
 

@@ -1,21 +1,21 @@
 import countdown from '../../reward-functions/countdown.ts'
 import gsm8k from '../../reward-functions/gsm8k.ts'
-import { percent } from '../../src/analysis/decimals.ts'
+import { percent } from '../../src/workbench/analysis/decimals.ts'
 import {
   type GroupSignal,
   groupSignal,
   highValueRows,
   signalOver,
   solvedReport,
-} from '../../src/analysis/signal.ts'
+} from '../../src/workbench/analysis/signal.ts'
 import {
   evaluatePython,
   lastCodePoints,
   lastHashNumber,
   lastNumeral,
   trimSpace,
-} from '../../src/extract/index.ts'
-import { mean } from '../../src/statistics/moments.ts'
+} from '../../src/grading/index.ts'
+import { mean } from '../../src/core/statistics/moments.ts'
 import { reward } from './reward.ts'
 import type { Adapter } from './vector.ts'
 

@@ -3,9 +3,9 @@
  * runs: it installs 6 GB, starts three servers of 3 GB each and takes some minutes.
  */
 import t from 'tap'
-import { systemClock } from '../../src/clock.ts'
-import type { AskRequest } from '../../src/models/models.ts'
-import { openModels } from '../../src/models/open-models.ts'
+import { systemClock } from '../../src/core/clock.ts'
+import type { AskRequest } from '../../src/scoring/models/models.ts'
+import { openModels } from '../../src/scoring/models/open-models.ts'
 import { outcomesOf, sampleOf, testGateway } from '../support/gateway.ts'
 import { configOf, failureOf, question } from '../support/models.ts'
 import { attackVllm } from './attacks.ts'
@@ -29,7 +29,7 @@ const later = () => systemClock.now() + 600_000
 
 await t.spawn(
   process.execPath,
-  ['dist/test/models/vllm.test.js'],
+  ['dist/test/scoring/models/vllm.test.js'],
   {
     env: {
       ...process.env,

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { type SimulatedServer, startSimulatedServer } from '../../../src/simulate/server.ts'
+import { type SimulatedServer, startSimulatedServer } from '../../../src/simulator/server.ts'
 import { freePort } from '../../support/free-ports.ts'
 
 /** The keys of the gateway, by their names. */

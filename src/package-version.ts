@@ -1,9 +1,0 @@
-import { existsSync, readFileSync } from 'node:fs'
-
-// The package's root is one folder up from src, two from dist/src.
-const file = ['../package.json', '../../package.json']
-  .map((path) => new URL(path, import.meta.url))
-  .find((url) => existsSync(url))
-
-/** The version in package.json. */
-export const packageVersion: string = file ? JSON.parse(readFileSync(file, 'utf8')).version : 'unknown'

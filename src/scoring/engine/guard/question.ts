@@ -1,0 +1,213 @@
+/**
+ * The guard stands between what an author's rm_preprocess made and what a judge is sent: it renders prompts so that
+ * nothing in a sample can change a question's structure, and gives the question its identity.
+ */
+import { hash } from 'node:crypto'
+import type { AskName, Asks, ChatPrompt, Prompt } from '../../../contract/index.ts'
+import { asksNothing } from '../../../contract/question-faults.ts'
+import { fullGuard, type GuardConfig } from '../../models/guard-config.ts'
+import { knownText } from '../../models/json-body.ts'
+import type { Rendered, RenderedInput } from '../../models/models.ts'
+import { type Piece, RenderedMessage } from '../../models/rendered-message.ts'
+import { isWordless } from '../../../core/sample/blank.ts'
+import { closing, opening, type Seal, sealOf } from './fence.ts'
+import { neutralised, neutralising } from './neutralise.ts'
+import { type OwnRows, ownTexts } from './own-texts.ts'
+import { templateHash } from './template-hash.ts'
+
+/** A question ready for a pool. */
+export interface GuardedQuestion {
+  readonly input: RenderedInput[AskName]
+  /** Of the question before fencing: equal questions have equal keys. */
+  readonly key: string
+  /** The author's constant beginning; '' where there is none. */
+  readonly prefix: string
+  /** SHA-256 of the literals, hex. */
+  readonly template: string
+  /** True where text of the sample stands in a plain string: nothing in it could be fenced. */
+  readonly unguarded: boolean
+  /** How many numbers a process reward model has to answer with; null: any. */
+  readonly steps: number | null
+  /** The parts of the guard that had something to do. */
+  readonly found: readonly string[]
+}
+
+type Text = Prompt | ChatPrompt | string
+
+/** A long value as the guard leaves it, made ahead of its question. */
+export interface ReadyValue {
+  readonly raw: string
+  readonly seal: Seal
+  readonly text: string
+  readonly found: ReadonlySet<string>
+}
+
+/** Makes a value ready piece by piece: a question of megabytes must not hold the event loop. */
+export function* readyValue(
+  raw: string,
+  ask: AskName,
+  secret: string,
+  guard: GuardConfig,
+): Generator<void, ReadyValue> {
+  yield
+  const found = new Set<string>()
+  const seal = sealOf(raw, secret)
+  yield
+  const text = yield* neutralising(raw, partsFor(ask, guard), found)
+  return { raw, seal, text, found }
+}
+
+/** A judge that writes no verdict reads none. */
+const partsFor = (ask: AskName, guard: GuardConfig): GuardConfig =>
+  isRead(ask) ? guard : { ...guard, verdicts: false }
+
+const isRead = (ask: AskName): boolean => ask === 'generate' || ask === 'choose'
+
+/** What rendering needs to know; `found` gathers the parts that had something to do. */
+interface Rendering {
+  readonly ask: AskName
+  readonly secret: string
+  readonly guard: GuardConfig
+  readonly found: Set<string>
+  readonly ready: readonly ReadyValue[]
+}
+
+/** Renders one question. `identity` names what else the answer depends on (the function's version), `ready` what is made already. */
+export function guardQuestion(
+  ask: AskName,
+  question: Asks[AskName]['input'],
+  secret: string,
+  identity: string,
+  guard: GuardConfig = fullGuard,
+  rows: OwnRows = [],
+  ready: readonly ReadyValue[] = [],
+): GuardedQuestion {
+  const rendering = { ask, secret, guard, found: new Set<string>(), ready }
+  if (ask === 'embed') {
+    const texts = question as readonly string[]
+    const key = keyOf(identity, ask, [hash('sha256', JSON.stringify(texts))])
+    if (texts.some(isWordless)) rendering.found.add('empty')
+    const parts = partsFor(ask, guard)
+    const input = texts.map(
+      (text) => made(text, rendering)?.text ?? neutralised(text, parts, rendering.found),
+    )
+    return {
+      input,
+      key,
+      prefix: '',
+      template: '',
+      unguarded: false,
+      steps: null,
+      found: [...rendering.found],
+    }
+  }
+  if (ask === 'choose') {
+    const choice = question as Asks['choose']['input']
+    const { input, ...rest } = guardText(choice.question, rendering, identity, choice.labels, rows)
+    return { ...rest, input: { question: input, labels: choice.labels } }
+  }
+  return guardText(question as Text, rendering, identity, [], rows)
+}
+
+function guardText(
+  given: Text,
+  rendering: Rendering,
+  identity: string,
+  labels: readonly string[],
+  rows: OwnRows,
+) {
+  const { text, unguarded } = ownTexts(given, rows)
+  // What a plain string was made of cannot be seen: the row has to say that there is a question in it.
+  if (unguarded && rows.some(asksNothing)) rendering.found.add('empty')
+  const isPlain = typeof text === 'string'
+  const literals = isPlain ? [] : promptsOf(text).map(literalsOf)
+  const template = isPlain ? '' : templateHash(literals)
+  const pieces = [...labels, template]
+  const input = rendered(text, rendering, pieces)
+  return {
+    input,
+    key: keyOf(identity, rendering.ask, pieces),
+    prefix: literals[0]?.[0] ?? '',
+    template,
+    unguarded,
+    steps: isPlain ? null : stepsOf(text),
+    found: [...rendering.found],
+  }
+}
+
+/** All steps of a question; null where it declares none. */
+function stepsOf(text: Prompt | ChatPrompt): number | null {
+  let all: number | null = null
+  for (const content of promptsOf(text))
+    if (typeof content !== 'string' && content.steps !== undefined) all = (all ?? 0) + content.steps
+  return all
+}
+
+const promptsOf = (text: Prompt | ChatPrompt): readonly (Prompt | string)[] =>
+  text.kind === 'prompt' ? [text] : text.messages.map(({ content }) => content)
+
+const literalsOf = (content: Prompt | string): readonly string[] =>
+  typeof content === 'string' ? [content] : content.literals
+
+/** Adds to `pieces` what the question is beside its literals: the turns' roles, and its values. */
+function rendered(text: Text, rendering: Rendering, pieces: string[]): Rendered {
+  if (typeof text === 'string') {
+    pieces.push(hash('sha256', text))
+    return text
+  }
+  // A single prompt is a user's turn: the judge's own chat template is applied by its server.
+  if (text.kind === 'prompt') return [new RenderedMessage('user', filled(text, rendering, pieces))]
+  return text.messages.map(({ role, content }) => {
+    pieces.push(`turn ${role}`)
+    return typeof content === 'string'
+      ? { role, content }
+      : new RenderedMessage(role, filled(content, rendering, pieces))
+  })
+}
+
+/**
+ * A prompt's texts with its values in their places. A scalar or process model reads a bare conversation, as it was trained
+ * to: what ends a turn or a step there is a token, not a fence, and it writes no verdict.
+ */
+function filled(
+  { literals, values, mayBeEmpty }: Prompt,
+  rendering: Rendering,
+  pieces: string[],
+): readonly Piece[] {
+  const { ask, secret, guard, found } = rendering
+  const isFenced = guard.fence && isRead(ask)
+  if (isFenced && values.length > 0) found.add('fence')
+  const parts = partsFor(ask, guard)
+  const texts: Piece[] = [knownText(literals[0] ?? '')]
+  let open = ''
+  for (const [index, raw] of values.entries()) {
+    const known = made(raw, rendering)
+    const { identity, nonce } = known?.seal ?? sealOf(raw, secret)
+    pieces.push(identity)
+    if (isWordless(raw) && !mayBeEmpty?.includes(index)) found.add('empty')
+    const literal = literals[index + 1] ?? ''
+    // Without a fence, values that touch are one text: the end of one and the next one's beginning can be a token.
+    open += raw
+    if (!isFenced && literal === '' && index + 1 < values.length) continue
+    const value =
+      open === raw ? (known?.text ?? neutralised(raw, parts, found)) : neutralised(open, parts, found)
+    open = ''
+    if (isFenced) texts.push(opening(nonce), value, closing(nonce), knownText(literal))
+    else texts.push(value, knownText(literal))
+  }
+  return texts
+}
+
+/** A value that was made ahead, and what was found in it. */
+function made(raw: string, { ready, found }: Rendering): ReadyValue | undefined {
+  const known = ready.find((one) => one.raw === raw)
+  if (known) for (const part of known.found) found.add(part)
+  return known
+}
+
+/** Lengths keep the pieces apart, so that no text can pass for two. */
+function keyOf(identity: string, ask: AskName, pieces: readonly string[]): string {
+  let key = `${identity}\n${ask}\n`
+  for (const piece of pieces) key += `${piece.length}:${piece}`
+  return key
+}

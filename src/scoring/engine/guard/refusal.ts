@@ -1,0 +1,55 @@
+import type { Json } from '../../../core/sample/json.ts'
+import type { Sample } from '../../../core/sample/sample.ts'
+
+/** Beyond this no answer is empty, symbols or an opener, whatever it is wrapped in. */
+const longest = 240
+
+/** What answers are wrapped in: tags, boxes, emphasis. */
+const wrapping = /<\/?[A-Za-z][A-Za-z_]{0,19}>|\\boxed|\\text/g
+
+/** Announcements of an answer that never comes, whole (arXiv 2507.08794 and others). */
+const opener = new RegExp(
+  `^(?:${[
+    '(?:my )?thought(?:s| process)?',
+    "(?:ok(?:ay)?,? )?let(?:'|’)?s (?:solve|work through|think about|break down|tackle) (?:this|the|it)(?: problem| question)?(?: (?:step by step|out))?",
+    "let(?:'|’)?s think(?: step by step)?",
+    '(?:step[- ]by[- ]step )?(?:solution|explanation|reasoning|analysis)',
+    '(?:the |my )?(?:final |correct )?answer(?: is)?',
+    'step 1',
+    'to solve (?:this|the) (?:problem|question)(?:, we (?:need|have) to (?:find|compute|calculate|determine)[^\\n.]{0,120})?',
+    '解(?:答|决|析)?|答案?(?:是|为)?|思考过程|让我们一步一步(?:地)?(?:解决|思考)(?:这个问题)?',
+    'かいせつ|解説|答え(?:は)?|respuesta|la respuesta es|antwort|réponse|ответ|решение|풀이|정답',
+  ].join('|')})$`,
+  'iu',
+)
+
+const ends = /^[\s:：.。…!！*_#`>-]+|[\s:：.。…!！*_#`>-]+$/g
+
+/** Letters, digits, pictures, mathematical and currency symbols; ASCII signs such as `=` and `$` alone are none. */
+const content = /[\p{L}\p{N}\p{Extended_Pictographic}]|(?![+<=>|~$])[\p{Sm}\p{Sc}]/u
+
+/** True for an answer that is empty, only signs, or only the announcement of an answer. A letter or a digit is content. */
+export function isNoAnswer(text: string): boolean {
+  if (text.length > longest) return !content.test(text)
+  const bare = text.replace(wrapping, ' ')
+  if (!content.test(bare)) return true
+  return opener.test(bare.replace(ends, '').replace(/\s+/g, ' '))
+}
+
+/** Whether a sample's answer says nothing; never where its ground truth is such a text itself. A blank one is none. */
+export function isRefused({ response, groundTruth }: Sample): boolean {
+  return isNoAnswer(response) && !textsOf(groundTruth).some((text) => text.trim() !== '' && isNoAnswer(text))
+}
+
+/** The texts that a ground truth names: itself, a list's, an object's. */
+function textsOf(truth: Json): readonly string[] {
+  if (typeof truth === 'string') return [truth]
+  if (truth === null || typeof truth !== 'object') return []
+  return Object.values(truth).flatMap((item: Json) =>
+    typeof item === 'string'
+      ? [item]
+      : Array.isArray(item)
+        ? item.filter((one) => typeof one === 'string')
+        : [],
+  )
+}

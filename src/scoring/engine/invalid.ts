@@ -1,0 +1,49 @@
+import type { Plan } from '../plan/plan.ts'
+import type { Outcome } from '../../core/sample/outcome.ts'
+import type { Sample, Unreadable } from '../../core/sample/sample.ts'
+import { mean } from '../../core/statistics/moments.ts'
+import type { Groups } from './group.ts'
+
+/** Supplies `on_invalid`: the number for a trainer that knows no 'invalid'. */
+export interface Substitutes {
+  /** The final outcome where it is known already; null where it hangs on siblings that are not done. */
+  now(row: Sample | Unreadable, outcome: Outcome): Outcome | null
+  /** The final outcome of a row that `now` left open, once every row has been through `now`; null for the others. */
+  later(row: Sample | Unreadable | undefined, outcome: Outcome): Outcome | null
+}
+
+/**
+ * The mean of the valid siblings leaves the group's baseline where it was, so that the sample's own advantage is zero;
+ * without a valid sibling the named fallback holds.
+ */
+export function substitutes(plan: Plan, groups: Groups): Substitutes {
+  const { onInvalid } = plan
+  if (onInvalid.kind !== 'group_mean') {
+    const substitute = onInvalid.kind === 'number' ? onInvalid.value : null
+    return {
+      now: (_row, outcome) => (outcome.valid ? outcome : { ...outcome, substitute }),
+      later: () => null,
+    }
+  }
+  const rewards = new Map<unknown, number>()
+  const means = new Map<readonly Sample[], number | null>()
+  const meanOf = (members: readonly Sample[]): number | null => {
+    const known = means.get(members)
+    if (known !== undefined) return known
+    const valid = members.flatMap((member) => rewards.get(member) ?? [])
+    const found = valid.length > 0 ? mean(valid) : onInvalid.fallback
+    means.set(members, found)
+    return found
+  }
+  return {
+    now(row, outcome) {
+      if (!outcome.valid) return null
+      rewards.set(row, outcome.reward)
+      return outcome
+    },
+    later(row, outcome) {
+      if (outcome.valid || !row) return null
+      return { ...outcome, substitute: 'failure' in row ? onInvalid.fallback : meanOf(groups.membersOf(row)) }
+    },
+  }
+}

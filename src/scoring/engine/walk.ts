@@ -1,0 +1,185 @@
+import type { CallRow } from '../functions/function-host.ts'
+import type { Expression } from '../plan/expression.ts'
+import type { Plan, PlanStep } from '../plan/plan.ts'
+import type { Failure } from '../../core/sample/failure.ts'
+import type { OffReason, Outcome, Term } from '../../core/sample/outcome.ts'
+import type { Sample } from '../../core/sample/sample.ts'
+import type { StepContext } from './context.ts'
+import { callRoom, drawRoom } from './gate.ts'
+import { groupTerm } from './group-step.ts'
+import { lookupIn } from './influence.ts'
+import { drawsOf } from './inquiry.ts'
+import { judgeTerm } from './judge.ts'
+import { concluded } from './outcome.ts'
+import { failed, off, rowOf, ruleTerm, type Terms, termNamed } from './step.ts'
+import { type TracedStep, traceStep } from './traced-step.ts'
+
+/** One sample on its way through its plan's steps: each begins as soon as the steps that it needs are done. */
+export class Walk {
+  readonly #context: StepContext
+  readonly #sample: Sample
+  readonly #index: number
+  readonly #done: (index: number, outcome: Outcome) => void
+  readonly #terms: (Term | undefined)[]
+  readonly #begun: boolean[]
+  #left: number
+  #isOver = false
+
+  /** `done` is called once, whatever happens, with the sample's `index` in its request. */
+  constructor(
+    context: StepContext,
+    sample: Sample,
+    index: number,
+    done: (index: number, outcome: Outcome) => void,
+  ) {
+    const { length } = context.job.plan.steps
+    this.#context = context
+    this.#sample = sample
+    this.#index = index
+    this.#done = done
+    // An array that grows makes room for seventeen.
+    this.#terms = new Array<Term | undefined>(length)
+    this.#begun = new Array<boolean>(length)
+    this.#left = length
+  }
+
+  /** Begins every step that waits for nothing more. */
+  go(): void {
+    const { steps } = this.#context.job.plan
+    for (let at = 0; at < steps.length; at++) {
+      const step = steps[at] as PlanStep
+      if (this.#begun[at] || !this.#isReady(step)) continue
+      this.#begun[at] = true
+      this.#begin(step, at)
+    }
+  }
+
+  #isReady({ needs }: PlanStep): boolean {
+    return needs.length === 0 || needs.every((name) => termNamed(this.#terms, name))
+  }
+
+  #begin(step: PlanStep, at: number): void {
+    const why = offReason(this.#context, step, this.#sample, this.#terms)
+    const gate = this.#context.gates.of(step.models)
+    const room = roomOf(step)
+    if (why || isOverGroup(step)) this.#beginOpen(step, at, why)
+    else if (gate.enters(room)) this.#beginWithin(step, at, room)
+    else gate.wait(room, () => this.#beginWithin(step, at, room))
+  }
+
+  /** What waits for siblings, or does nothing, needs no room. */
+  #beginOpen(step: PlanStep, at: number, why: OffReason | null): void {
+    const traced = why ? null : traceStep(this.#context, step, this.#sample)
+    const context = traced?.context ?? this.#context
+    const finish = (term: Term): void => this.#finish(at, term, traced)
+    // The members of a group go on together: of a large one, some in each turn of the loop.
+    const isOfMany = isOverGroup(step) && context.groups.membersOf(this.#sample).length > manyMembers
+    const soon = (term: Term): void => {
+      if (isOfMany) {
+        context.gates.calls.wait(callRoom, () => {
+          context.gates.calls.leave(callRoom)
+          finish(term)
+        })
+      } else finish(term)
+    }
+    openTerm(context, step, this.#sample, rowOf(step, this.#sample, this.#terms), why).then(
+      soon,
+      (error: unknown) => soon(failed(context, step, unforeseen(error))),
+    )
+  }
+
+  /** Gives its room in the gate back at the end. */
+  #beginWithin(step: PlanStep, at: number, room: number): void {
+    const { gates, end } = this.#context
+    const gate = gates.of(step.models)
+    if (this.#isOver || end.isOver) {
+      gate.leave(room)
+      return
+    }
+    const traced = traceStep(this.#context, step, this.#sample)
+    const context = traced?.context ?? this.#context
+    const row = rowOf(step, this.#sample, this.#terms)
+    // Most samples need nothing else, so a rule costs them no promise.
+    if (step.kind === 'rule') {
+      const call = { op: 'score', function: step.function, rows: [row], request: end } as const
+      context.functions.run(call, (result) => {
+        gate.leave(room)
+        this.#finish(at, ruleTerm(context, step, result), traced)
+      })
+      return
+    }
+    const finish = (term: Term): void => {
+      gate.leave(room)
+      this.#finish(at, term, traced)
+    }
+    judgeTerm(context, step, row).then(finish, (error: unknown) =>
+      finish(failed(context, step, unforeseen(error))),
+    )
+  }
+
+  /** Deadline or disconnect: keeps the terms that are there and fails the others with what is said of their steps. */
+  end(failureOf: (step: PlanStep) => Failure): void {
+    if (this.#isOver) return
+    this.#conclude((step) => failed(this.#context, step, failureOf(step)))
+  }
+
+  #finish(at: number, term: Term, traced: TracedStep | null): void {
+    traced?.end(term)
+    if (this.#isOver || this.#context.end.isOver) return
+    this.#terms[at] = term
+    if (--this.#left > 0) this.go()
+    else this.#conclude((step) => failed(this.#context, step, unforeseen(null)))
+  }
+
+  #conclude(missing: (step: PlanStep) => Term): void {
+    this.#isOver = true
+    const { job } = this.#context
+    const { steps } = job.plan
+    for (let at = 0; at < steps.length; at++) this.#terms[at] ??= missing(steps[at] as PlanStep)
+    this.#done(this.#index, concluded(job, this.#sample, this.#terms as Term[]))
+  }
+}
+
+/** Members of a group that go on at once. */
+const manyMembers = 64
+
+const isOverGroup = ({ kind }: PlanStep): boolean =>
+  kind === 'group-rule' || kind === 'pair' || kind === 'list'
+
+/** Room that a step of one sample takes in its request's gate. */
+const roomOf = (step: PlanStep): number => (step.kind === 'rule' ? callRoom : drawsOf(step).length * drawRoom)
+
+/** The term of a step over a group, or of one that is off (`why`). */
+function openTerm(
+  context: StepContext,
+  step: PlanStep,
+  sample: Sample,
+  row: CallRow,
+  why: OffReason | null,
+): Promise<Term> {
+  if (!isOverGroup(step)) return Promise.resolve(off(context, step, why ?? 'skipped'))
+  return groupTerm(context, step, sample, why ? null : row).then(
+    (term) => term ?? off(context, step, why ?? 'skipped'),
+  )
+}
+
+/** Why a step is off for this sample; null: it runs. */
+function offReason({ job }: StepContext, step: PlanStep, sample: Sample, terms: Terms): OffReason | null {
+  if (step.dataSource && !step.dataSource.matches(sample.dataSource)) return 'data_source'
+  if (step.gated && job.plan.gate && !holds(job.plan.gate, job.plan, terms)) return 'gate'
+  if (step.when && !holds(step.when, job.plan, terms)) return 'when'
+  return null
+}
+
+/** A condition on a term without a score does not hold. */
+function holds(condition: Expression<boolean>, plan: Plan, terms: Terms): boolean {
+  const result = condition.evaluate(lookupIn(terms, plan.arithmetic))
+  return 'value' in result && result.value
+}
+
+/** A mistake of the gateway itself still leaves the sample with a failure, never with a number. */
+const unforeseen = (error: unknown): Failure => ({
+  kind: 'function_error',
+  retryable: false,
+  detail: `the gateway failed in this step: ${error instanceof Error ? error.name : 'it has no term'}`,
+})

@@ -1,0 +1,183 @@
+/**
+ * Chunks as threads pass them: a column for each field of their samples. Copying an object a row from one thread to the
+ * other cost more than most rules.
+ */
+import type { Asks } from '../../contract/index.ts'
+import type { Sample } from '../../core/sample/sample.ts'
+import type { Score } from '../../core/sample/score.ts'
+import type { Call, CallRow } from './function-host.ts'
+import type { Chunk, ChunkResult, Job, JobResult } from './job.ts'
+
+/** What the columns of a chunk do not hold of a sample. */
+type Rest = Omit<Sample, 'id' | 'prompt' | 'response' | 'groundTruth' | 'dataSource'>
+
+/** Calls of one hook, one row each, that follow each other in their chunk. */
+interface Calls {
+  readonly type: 'calls'
+  readonly name: string
+  readonly op: Call['op']
+  readonly options: string
+  readonly ids: string[]
+  readonly prompts: Sample['prompt'][]
+  readonly responses: string[]
+  readonly truths: Sample['groundTruth'][]
+  readonly sources: (string | null)[]
+  /** null: the sample came without extra_info, prompts of its own, group and flags. */
+  readonly rests: (Rest | null)[]
+  /** null: no earlier step. */
+  readonly earlier: (CallRow['earlier'] | null)[]
+  /** Empty but with `postprocess`. */
+  readonly answers: Call['answer'][]
+}
+
+/** Calls in columns; any other job as it is. */
+export type ChunkMessage = readonly (Calls | Job)[]
+
+/** A chunk as it is sent. */
+export function packChunk(chunk: Chunk): ChunkMessage {
+  const parcels: (Calls | Job)[] = []
+  let calls: Calls | null = null
+  for (const job of chunk) {
+    const row = job.type === 'call' && job.rows.length === 1 ? job.rows[0] : undefined
+    if (job.type !== 'call' || !row) {
+      parcels.push(job)
+      calls = null
+      continue
+    }
+    if (calls?.name !== job.name || calls.op !== job.op || calls.options !== job.options) {
+      calls = noCalls(job)
+      parcels.push(calls)
+    }
+    add(calls, row, job.answer)
+  }
+  return parcels
+}
+
+/** The chunk again, in its order. */
+export function unpackChunk(message: ChunkMessage): Chunk {
+  const jobs: Job[] = []
+  for (const parcel of message) {
+    if (parcel.type !== 'calls') {
+      jobs.push(parcel)
+      continue
+    }
+    const { name, op, options, ids, answers } = parcel
+    for (let at = 0; at < ids.length; at++) {
+      const rows = [rowAt(parcel, at)]
+      jobs.push(
+        op === 'postprocess'
+          ? { type: 'call', name, op, options, rows, answer: answers[at] as Asks['generate']['answer'] }
+          : { type: 'call', name, op, options, rows },
+      )
+    }
+  }
+  return jobs
+}
+
+const noCalls = ({ name, op, options }: Extract<Job, { type: 'call' }>): Calls => ({
+  type: 'calls',
+  name,
+  op,
+  options,
+  ids: [],
+  prompts: [],
+  responses: [],
+  truths: [],
+  sources: [],
+  rests: [],
+  earlier: [],
+  answers: [],
+})
+
+function add(calls: Calls, { sample, earlier }: CallRow, answer: Call['answer']): void {
+  calls.ids.push(sample.id)
+  calls.prompts.push(sample.prompt)
+  calls.responses.push(sample.response)
+  calls.truths.push(sample.groundTruth)
+  calls.sources.push(sample.dataSource ?? null)
+  calls.rests.push(isBare(sample) ? null : restOf(sample))
+  calls.earlier.push(isEmpty(earlier) ? null : earlier)
+  if (calls.op === 'postprocess') calls.answers.push(answer)
+}
+
+function restOf(sample: Sample): Rest {
+  const {
+    id: _id,
+    prompt: _prompt,
+    response: _response,
+    groundTruth: _truth,
+    dataSource: _source,
+    ...rest
+  } = sample
+  return rest
+}
+
+const nothing = Object.freeze({})
+const bare: Rest = { rmPrompts: nothing, extraInfo: nothing, lacksExtraInfo: true }
+
+const isBare = ({ lacksExtraInfo, rmPrompt, rmPrompts, group, flags }: Sample): boolean =>
+  lacksExtraInfo === true &&
+  rmPrompt === undefined &&
+  group === undefined &&
+  flags === undefined &&
+  isEmpty(rmPrompts)
+
+function isEmpty(object: object): boolean {
+  for (const _key in object) return false
+  return true
+}
+
+function rowAt(calls: Calls, at: number): CallRow {
+  const dataSource = calls.sources[at]
+  const sample = {
+    id: calls.ids[at] as string,
+    prompt: calls.prompts[at] as string,
+    response: calls.responses[at] as string,
+    groundTruth: calls.truths[at] as Sample['groundTruth'],
+    ...(calls.rests[at] ?? bare),
+  }
+  return {
+    sample: typeof dataSource === 'string' ? Object.assign(sample, { dataSource }) : sample,
+    earlier: calls.earlier[at] ?? nothing,
+  }
+}
+
+/** Results as they are sent back: those that are one score each as one text. */
+export interface ResultMessage {
+  readonly ms: readonly number[]
+  /** JSON text: the scores; null: the result is among `others`. Small objects cross faster so. */
+  readonly scores: string
+  /** In the order of their jobs. */
+  readonly others: readonly JobResult[]
+}
+
+/** Results as they are sent back. */
+export function packResults({ results, ms }: ChunkResult): ResultMessage {
+  const scores: (Score | null)[] = []
+  const others: JobResult[] = []
+  for (const result of results) {
+    const score = soleScore(result)
+    if (!score) others.push(result)
+    scores.push(score)
+  }
+  return { ms, scores: JSON.stringify(scores), others }
+}
+
+/** The results again, in their order. */
+export function unpackResults({ ms, scores, others }: ResultMessage): ChunkResult {
+  let next = 0
+  const results = (JSON.parse(scores) as (Score | null)[]).map(
+    (score): JobResult =>
+      score
+        ? { type: 'called', result: { status: 'verdicts', verdicts: [score] } }
+        : (others[next++] as JobResult),
+  )
+  return { results, ms }
+}
+
+function soleScore(result: JobResult): Score | null {
+  if (result.type !== 'called' || result.error !== undefined || result.result.status !== 'verdicts')
+    return null
+  const { verdicts } = result.result
+  return verdicts.length === 1 ? (verdicts[0] ?? null) : null
+}

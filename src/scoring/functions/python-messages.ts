@@ -1,0 +1,146 @@
+import { z } from 'zod'
+import type { Generation } from '../../contract/index.ts'
+import type { FailureKind } from '../../core/sample/failure.ts'
+import type { Json } from '../../core/sample/json.ts'
+import type { CallResult } from './function-host.ts'
+import type { Job, JobResult } from './job.ts'
+import { type PythonBinding, pythonOptions, readPythonOptions } from './python-options.ts'
+import { BrokenMessage, objectOf, textOf } from './untrusted.ts'
+import { checkQuestion } from './worker/check-question.ts'
+import { checkVerdict } from './worker/check-verdict.ts'
+import { Fault } from './worker/fault.ts'
+import { flagged } from './worker/text-truth.ts'
+
+/** A Python process's word on one job; one of the keys says which. */
+export interface PythonReply {
+  readonly kind?: 'rule' | 'model'
+  readonly bound?: true
+  readonly verdict?: unknown
+  readonly question?: unknown
+  /** Loading or choosing the function failed. */
+  readonly refused?: string
+  /** The row's ground truth cannot be read. */
+  readonly unfit?: string
+  /** What was returned is no verdict and no question. */
+  readonly odd?: string
+  /** The exception's class and place; `traceback` may quote the sample. */
+  readonly threw?: string
+  readonly traceback?: string
+  /** A coroutine was cancelled at the time limit. */
+  readonly late?: true
+}
+
+const longestText = 65_536
+
+/** A reply whose texts are texts; verdicts and questions are checked by `resultOf`. Throws BrokenMessage. */
+export function readPythonReply(said: unknown): PythonReply {
+  const { kind, bound, verdict, question, late, ...texts } = objectOf(said, 'a reply is no object')
+  const read: Record<string, unknown> = { verdict, question }
+  if (kind === 'rule' || kind === 'model') read.kind = kind
+  if (bound === true) read.bound = true
+  if (late === true) read.late = true
+  for (const key of ['refused', 'unfit', 'odd', 'threw', 'traceback'])
+    if (texts[key] !== undefined) read[key] = textOf(texts[key], longestText, 'a text of a reply is no text')
+  return read
+}
+
+/** A job as the Python host reads it. */
+export function pythonJob(job: Job): object {
+  if (job.type !== 'call') return job
+  const sample = job.rows[0]?.sample
+  return {
+    type: 'call',
+    name: job.name,
+    options: job.options,
+    op: job.op,
+    row: {
+      prompt: sample?.prompt,
+      response: sample?.response,
+      ground_truth: sample?.groundTruth,
+      data_source: sample?.dataSource ?? '',
+      extra_info: sample?.extraInfo,
+      rm_prompt: sample?.rmPrompt ?? null,
+    },
+    ...(job.op === 'postprocess' && { text: (job.answer as Generation).text }),
+  }
+}
+
+/** A reply as the job's result; verdicts are checked as those of workers are. */
+export function resultOf(job: Job, reply: PythonReply): JobResult {
+  if (job.type === 'describe') {
+    return reply.kind ? described(job.name, reply.kind) : { type: 'invalid', reason: reasonOf(reply) }
+  }
+  if (job.type === 'bind') {
+    const binding = readPythonOptions(JSON.parse(job.options))
+    if (!('range' in binding)) return { type: 'refused', problems: binding }
+    const { truth: _truth, ...bound } = binding
+    if (reply.bound) return { type: 'bound', bound }
+    const [, path = '', message = ''] = /^(?:(function|kwargs): )?(.*)$/s.exec(reasonOf(reply)) ?? []
+    return { type: 'refused', problems: [{ path, message }] }
+  }
+  const broken: FailureKind = job.op === 'score' ? 'rule_error' : 'function_error'
+  if (reply.late) return { type: 'late' }
+  if (reply.unfit !== undefined) return { type: 'called', result: failed('bad_sample', reply.unfit) }
+  if (reply.threw !== undefined) {
+    const error = reply.traceback ?? ''
+    return { type: 'called', result: failed(broken, `${hookOf(job.op)} threw ${reply.threw}`), error }
+  }
+  if (reply.refused !== undefined)
+    return { type: 'called', result: failed(broken, 'the function cannot be loaded'), error: reply.refused }
+  if (reply.odd !== undefined)
+    return { type: 'called', result: failed(broken, `${hookOf(job.op)}: ${reply.odd}`) }
+  try {
+    return { type: 'called', result: answerOf(job, reply) }
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
+    return { type: 'called', result: failed(error.kind ?? broken, error.message) }
+  }
+}
+
+const bindings = new Map<string, PythonBinding>()
+
+function answerOf(job: Extract<Job, { type: 'call' }>, reply: PythonReply): CallResult {
+  if ((reply.question === undefined) === (job.op === 'preprocess'))
+    throw new BrokenMessage('a reply is of no kind')
+  if (reply.question !== undefined)
+    return { status: 'question', question: checkQuestion('generate', reply.question, job.rows) }
+  let binding = bindings.get(job.options)
+  if (!binding) {
+    binding = readPythonOptions(JSON.parse(job.options)) as PythonBinding
+    if (bindings.size >= 256) bindings.clear()
+    bindings.set(job.options, binding)
+  }
+  const verdict = checkVerdict(spelled(reply.verdict), {
+    hook: hookOf(job.op),
+    ...binding,
+    outOfRange: job.op === 'score' ? 'rule_error' : 'judge_out_of_range',
+  })
+  const isFromText = binding.truth === 'json' && typeof job.rows[0]?.sample.groundTruth === 'string'
+  return flagged({ status: 'verdicts', verdicts: [verdict] }, isFromText ? [0] : [], 1)
+}
+
+/** Python spells what JSON has no number for. */
+function spelled(verdict: unknown): unknown {
+  if (typeof verdict !== 'object' || verdict === null) return verdict
+  const { value } = verdict as { value?: unknown }
+  return typeof value === 'string' ? Number(value) : verdict
+}
+
+function described(name: string, kind: 'rule' | 'model'): JobResult {
+  const optionsSchema = z.toJSONSchema(pythonOptions, { io: 'input' }) as Json
+  const ask = kind === 'model' ? 'generate' : null
+  return {
+    type: 'described',
+    description: { name, kind, ask, critique: false, truthSchema: {}, optionsSchema },
+  }
+}
+
+const hookOf = (op: 'score' | 'preprocess' | 'postprocess'): string => (op === 'score' ? 'score' : `rm_${op}`)
+
+const reasonOf = (reply: PythonReply): string =>
+  reply.refused ?? reply.odd ?? (reply.threw === undefined ? 'gave no answer' : `threw ${reply.threw}`)
+
+const failed = (kind: FailureKind, detail: string): CallResult => ({
+  status: 'failed',
+  failure: { kind, retryable: false, detail },
+})

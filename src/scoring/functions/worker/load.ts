@@ -1,0 +1,117 @@
+import { readFileSync } from 'node:fs'
+import { basename } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { createJiti, type Jiti } from 'jiti'
+import * as zod from 'zod'
+import type { RewardFunction } from '../../../contract/index.ts'
+import * as contract from '../../../contract/index.ts'
+import type { FunctionSource } from '../source.ts'
+import { loadErrorText } from './error-text.ts'
+
+/** A loaded function, or what is wrong with its file. */
+export type Loaded =
+  | { readonly ok: true; readonly fn: RewardFunction }
+  | { readonly ok: false; readonly reason: string }
+
+/** Loads each file once an executor, with the texts of its source: an edited file is another reading's. `fresh` never rejects. */
+export function loader(sources: readonly FunctionSource[]): {
+  cached(name: string): Loaded | undefined
+  fresh(name: string): Promise<Loaded>
+} {
+  const byName = new Map(sources.map((source) => [source.name, source]))
+  const known = new Map<string, Loaded>()
+  let jiti: Promise<Jiti> | undefined
+  const usersLoader = () => {
+    jiti ??= createUsersLoader(sources)
+    return jiti
+  }
+  return {
+    cached: (name) => known.get(name),
+    async fresh(name) {
+      const source = byName.get(name)
+      const loaded: Loaded = source
+        ? await load(source, usersLoader)
+        : { ok: false, reason: 'there is no file of this name' }
+      known.set(name, loaded)
+      return loaded
+    },
+  }
+}
+
+async function load(source: FunctionSource, usersLoader: () => Promise<Jiti>): Promise<Loaded> {
+  try {
+    if (source.loader === 'native')
+      return checked(((await import(pathToFileURL(source.file).href)) as { default?: unknown }).default)
+    const module: unknown = await (await usersLoader()).import(source.file)
+    // Node may have read plain JavaScript by itself.
+    const changed = Object.keys(source.texts).find((path) => /js$/.test(path) && isChanged(source, path))
+    if (changed !== undefined)
+      return { ok: false, reason: `${basename(changed)} was changed after it was read: reload the configs` }
+    return checked((module as { default?: unknown }).default)
+  } catch (error) {
+    return { ok: false, reason: `does not load: ${loadErrorText(error)}` }
+  }
+}
+
+function isChanged({ texts }: FunctionSource, path: string): boolean {
+  try {
+    return readFileSync(path, 'utf8') !== texts[path]
+  } catch {
+    return true
+  }
+}
+
+/**
+ * Users' files see this package's own modules, so a folder needs no node_modules for them. Their texts are those that
+ * were read with the configs, not those that stand in the files by now.
+ */
+async function createUsersLoader(sources: readonly FunctionSource[]): Promise<Jiti> {
+  const virtualModules = {
+    zod,
+    'reward-gateway/contract': contract,
+    'reward-gateway/extract': await import('../../../grading/readers.ts'),
+    'reward-gateway/testing': await import('../../../contract/testing.ts'),
+  }
+  const texts = new Map(sources.flatMap((source) => Object.entries(source.texts)))
+  const options = { fsCache: false, interopDefault: false, virtualModules }
+  const plain = createJiti(import.meta.url, options)
+  return createJiti(import.meta.url, {
+    ...options,
+    transform: (given) => ({
+      code: plain.transform({ ...given, source: texts.get(given.filename ?? '') ?? given.source }),
+    }),
+  })
+}
+
+const hooksOf: Readonly<Record<RewardFunction['kind'], readonly string[]>> = {
+  rule: ['score'],
+  'group-rule': ['score'],
+  model: ['rm_preprocess'],
+  pair: ['rm_preprocess', 'rm_postprocess'],
+  list: ['rm_preprocess', 'rm_postprocess'],
+}
+const asks = ['generate', 'classify', 'rewards', 'embed', 'choose']
+
+function checked(exported: unknown): Loaded {
+  if (exported === undefined) {
+    const shared = 'files that only share code belong in a folder below'
+    return {
+      ok: false,
+      reason: `has no default export: write \`export default defineRule({ ... })\`; ${shared}`,
+    }
+  }
+  const fn = exported as RewardFunction & Record<string, unknown>
+  if (typeof fn !== 'object' || fn === null || !Object.hasOwn(hooksOf, String(fn.kind))) {
+    return {
+      ok: false,
+      reason: `its default export is not what defineRule, defineModelReward or another define function of 'reward-gateway/contract' returns`,
+    }
+  }
+  const missing = hooksOf[fn.kind].find((hook) => typeof fn[hook] !== 'function')
+  if (missing) return { ok: false, reason: `its ${missing} is not a function` }
+  if ('ask' in fn && !asks.includes(String(fn.ask)))
+    return { ok: false, reason: `its ask is none of ${asks.join(', ')}` }
+  if (typeof fn.options?.safeParse !== 'function')
+    return { ok: false, reason: 'its options are not a zod schema' }
+  return { ok: true, fn }
+}

@@ -1,0 +1,185 @@
+/**
+ * The composition root: configs, reward functions and model servers become one thing that scores samples. It knows no
+ * HTTP; the server, the command line, the audit and the analysis all score through it.
+ */
+import { randomBytes } from 'node:crypto'
+import { type Clock, systemClock } from '../../core/clock.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { FunctionDescription } from '../functions/function-host.ts'
+import { type ListenerFailure, ListenerGuard } from '../../core/listener-guard.ts'
+import type { Forwarded, ForwardRequest } from '../models/forwarded.ts'
+import type { ModelSnapshot, Models } from '../models/models.ts'
+import { didYouMean } from '../../core/nearest-name.ts'
+import { packageVersion } from '../../core/package-version.ts'
+import type { GatewaySettings } from '../plan/gateway-config.ts'
+import type { Plan } from '../plan/plan.ts'
+import { rewardRange } from '../plan/reward-range.ts'
+import type { Sample } from '../../core/sample/sample.ts'
+import { openMonitors, type WatchedRun } from '../../serving/telemetry/monitors/monitors.ts'
+import { guardedEvents } from './guarded-events.ts'
+import type { Keys } from './keys.ts'
+import { allOf } from './listeners.ts'
+import { type ReadReply, readReply } from './read-reply.ts'
+import { isReady, missingModels, type Suspect, suspectsOf } from './readiness.ts'
+import type { LastReload } from './reloads.ts'
+import { guardedJob, type Scored, type ScoreJob, scoreBy } from './score-job.ts'
+import type { ServingOptions } from './serving.ts'
+import { openSuccession } from './succession.ts'
+
+export type { DrawnEvent } from '../engine/events.ts'
+export { WaitTime } from '../engine/wait-time.ts'
+export type { Forwarded } from '../models/forwarded.ts'
+export { AskError, type ModelSnapshot } from '../models/models.ts'
+export type { Scored, ScoreJob } from './score-job.ts'
+
+/** What the admin API may do with models. */
+export type Pools = Pick<
+  Models,
+  'names' | 'addInstance' | 'drainInstance' | 'removeInstance' | 'sleep' | 'wake'
+>
+
+/** Everything that serves, the command line and tests do with rewards. Closed by who opened it. */
+export interface Gateway {
+  /** The package's version. */
+  readonly version: string
+  readonly settings: GatewaySettings
+  /**
+   * Throws at once: RG_REWARD_UNKNOWN, RG_OVERLOADED, RG_REQUEST_TOO_LARGE, RG_CLOSING. Rejects only with RG_SAMPLES_FAILED, where the reward
+   * says `on_invalid: fail`. Otherwise every row has an outcome.
+   */
+  score(job: ScoreJob): Promise<Scored>
+  /** Every served plan, by name. */
+  rewards(): readonly Plan[]
+  /** Throws RG_REWARD_UNKNOWN with the nearest name. */
+  reward(name: string): Plan
+  /** What a step reads in a judge's text. Throws RG_REWARD_UNKNOWN, RG_REQUEST_INVALID where no step reads one. */
+  readReply(reward: string, step: string, sample: Sample, text: string): Promise<ReadReply>
+  /** Every function that a config could use; loads those that no config uses. */
+  functions(): Promise<readonly FunctionDescription[]>
+  models(): readonly ModelSnapshot[]
+  /** Passes a client's request on to a model. Rejects with RG_NOT_FOUND, RG_CLOSING or AskError. */
+  forward(model: string, request: Omit<ForwardRequest, 'deadline'>): Promise<Forwarded>
+  /** Instances and memory of the models that are served now; see Models for what each throws. */
+  readonly pools: Pools
+  /** Who may call; read when first asked for. Throws RG_CONFIG_INVALID where keys are missing. */
+  readonly keys: Keys
+  /** Calls listeners; what they throw is counted and told of. */
+  readonly guard: ListenerGuard
+  /** What is needed before every reward can be scored: the models without a living instance. */
+  missing(): readonly string[]
+  /** Every reward can be scored, or will be once models that were there are back: their questions wait. */
+  readonly isReady: boolean
+  /** Instances that fail their canaries and get no questions, of the models of one reward or of all. */
+  suspects(reward?: string): readonly Suspect[]
+  /** What the monitors watch, of one reward or of all. */
+  runs(reward?: string): readonly WatchedRun[]
+  /** Rows in work. */
+  readonly inFlight: number
+  /** null: there was none. */
+  readonly lastReload: LastReload | null
+  /**
+   * Reads configs and functions again, scores `reload.samples` with them and swaps; requests under way end with
+   * what they began with. Rejects and keeps the old on any mistake, with RG_RELOAD_REFUSED where those samples fare
+   * otherwise than they may. One after the other.
+   */
+  reload(): Promise<void>
+  /** `leave` was called: whoever chooses between gateways had better choose another. */
+  readonly isLeaving: boolean
+  /** Is not ready from here on, yet scores what comes; resolves after `limits.leave_s`, the time for `close`. */
+  leave(): Promise<void>
+  /** Refuses what comes from here on, waits for what is in work (at most `graceMs`), then ends workers and pools. */
+  close(graceMs?: number): Promise<void>
+}
+
+/** What is served, and what tests replace. */
+export interface GatewayOptions extends Omit<ServingOptions, 'clock' | 'secret' | 'guard'> {
+  readonly clock?: Clock
+  /** Key of the fences around untrusted text; random by default. */
+  readonly secret?: string
+  /** Calls every listener; by default its failures are warnings of the process. */
+  readonly guard?: ListenerGuard
+}
+
+/** Opens everything or throws RG_CONFIG_INVALID or RG_FUNCTION_INVALID with all mistakes. */
+export async function openGateway(options: GatewayOptions): Promise<Gateway> {
+  const clock = options.clock ?? systemClock
+  const guard = options.guard ?? new ListenerGuard(clock, { told: warn })
+  const events = guardedEvents(guard, options.events)
+  const monitors = openMonitors({
+    clock,
+    guard,
+    rangeOf: rewardRange,
+    ...(events.monitors && { events: events.monitors }),
+  })
+  const parts: ServingOptions = {
+    ...options,
+    clock,
+    guard,
+    events: { ...events, engine: allOf(guard, { engine: events.engine, monitors }) },
+    secret: options.secret ?? randomBytes(32).toString('hex'),
+  }
+  const served = await openSuccession(parts)
+  let isLeaving = false
+  const planOf = (name: string): Plan => {
+    const { plans } = served.newest
+    const plan = plans.get(name)
+    if (plan) return plan
+    throw new GatewayError('RG_REWARD_UNKNOWN', `no reward '${name}'${didYouMean(name, plans.keys())}`)
+  }
+  return {
+    version: packageVersion,
+    get settings() {
+      return served.newest.settings
+    },
+    score: (job) => scoreBy(served.current(), planOf(job.reward), guardedJob(guard, job), clock),
+    rewards: () => [...served.newest.plans.values()],
+    reward: planOf,
+    readReply: (reward, step, sample, text) =>
+      readReply(served.newest.functions, planOf(reward), step, sample, text),
+    functions() {
+      const { functions } = served.newest
+      return Promise.all(functions.names.map((name) => functions.describe(name)))
+    },
+    models: () => served.newest.models.snapshot(),
+    async forward(model, request) {
+      const { passing, settings } = served.current()
+      return passing.forward(model, { ...request, deadline: clock.now() + settings.limits.deadline_s * 1000 })
+    },
+    get pools() {
+      return served.newest.models
+    },
+    get keys() {
+      return served.newest.keys
+    },
+    guard,
+    missing: () =>
+      served.isClosing || isLeaving ? ['the gateway is closing'] : missingModels(served.newest),
+    get isReady() {
+      return !served.isClosing && !isLeaving && isReady(served.newest)
+    },
+    suspects: (reward) =>
+      suspectsOf(served.newest, reward === undefined ? served.newest.plans.values() : [planOf(reward)]),
+    runs: (reward) => monitors.runs(reward),
+    get inFlight() {
+      return served.newest.engine.inFlight
+    },
+    get lastReload() {
+      return served.lastReload
+    },
+    reload: () => served.reload(),
+    get isLeaving() {
+      return isLeaving
+    },
+    leave() {
+      isLeaving = true
+      const ms = served.newest.settings.limits.leave_s * 1000
+      return ms > 0 ? new Promise((resolve) => clock.after(ms, resolve)) : Promise.resolve()
+    },
+    close: (graceMs = served.newest.settings.limits.drain_s * 1000) => served.close(graceMs),
+  }
+}
+
+const warn = ({ listener, fault, failures }: ListenerFailure): void =>
+  process.emitWarning(`${listener} ${fault}; ${failures} failures, no sample is touched`, {
+    code: 'RG_LISTENER',
+  })

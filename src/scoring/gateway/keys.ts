@@ -1,0 +1,107 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { GatewayError, type Problem } from '../../core/errors.ts'
+import type { KeyConfig, Scope } from '../plan/gateway-config.ts'
+import { keepSecret } from '../../core/secrets.ts'
+import { reasonOf } from '../../core/system-error.ts'
+
+export type { Scope }
+
+/** One configured key; `name` is the config's, for logs and limits. */
+export interface Caller {
+  readonly name: string
+  readonly scopes: ReadonlySet<Scope>
+  /** Requests in work at once. */
+  readonly maxInFlight?: number
+  /** Samples in work at once. */
+  readonly maxSamples?: number
+  readonly ratePerS?: number
+}
+
+/** Who may do what. Holds hashes only. */
+export interface Keys {
+  /** Whether anyone may: true for `score` and `read` as long as no key has either of them. */
+  isOpen(scope: Scope): boolean
+  /** Whether any key has the scope. */
+  has(scope: Scope): boolean
+  /** Whose key it is; null: nobody's. Takes as long for every key. */
+  callerOf(key: string): Caller | null
+}
+
+const shortest = 16
+const hashed = /^sha256:([0-9a-f]{64})$/
+
+/**
+ * Reads the keys that gateway.yaml names, from the environment and files: one or several a source, apart by white space,
+ * each plain or as `sha256:<hex>`. Throws RG_CONFIG_INVALID with every mistake.
+ */
+export function readKeys(
+  configs: Readonly<Record<string, KeyConfig>>,
+  env: Readonly<Record<string, string | undefined>>,
+): Keys {
+  const problems: Problem[] = []
+  const known: { readonly hash: Buffer; readonly caller: Caller }[] = []
+  for (const [name, config] of Object.entries(configs)) {
+    const path = `gateway.yaml: keys.${name}`
+    const { max_in_flight: maxInFlight, max_samples: maxSamples, rate_per_s: ratePerS } = config
+    const caller: Caller = {
+      name,
+      scopes: new Set(config.scopes),
+      ...(maxInFlight !== undefined && { maxInFlight }),
+      ...(maxSamples !== undefined && { maxSamples }),
+      ...(ratePerS !== undefined && { ratePerS }),
+    }
+    const entries = textOf(config, env, path, problems)?.split(/\s+/).filter(Boolean)
+    if (entries?.length === 0) problems.push({ path, message: 'holds no key' })
+    for (const entry of entries ?? []) {
+      const [, hex] = hashed.exec(entry) ?? []
+      if (hex === undefined && entry.length < shortest)
+        problems.push({
+          path,
+          message: `a key needs at least ${shortest} characters; openssl rand -hex 32 makes one`,
+        })
+      const hash = hex === undefined ? hashOf(entry) : Buffer.from(hex, 'hex')
+      if (known.some((other) => other.hash.equals(hash)))
+        problems.push({ path, message: 'another entry of keys holds the same key' })
+      known.push({ hash, caller })
+    }
+  }
+  if (problems.length > 0)
+    throw new GatewayError('RG_CONFIG_INVALID', 'the keys of gateway.yaml cannot be used', { problems })
+  const has = (scope: Scope) => known.some(({ caller }) => caller.scopes.has(scope))
+  return {
+    isOpen: (scope) => scope !== 'admin' && !has('score') && !has('read'),
+    has,
+    callerOf(key) {
+      const hash = hashOf(key)
+      let found: Caller | null = null
+      for (const entry of known) if (timingSafeEqual(entry.hash, hash)) found = entry.caller
+      return found
+    },
+  }
+}
+
+const hashOf = (key: string): Buffer => createHash('sha256').update(key).digest()
+
+function textOf(
+  { env: variable, file }: KeyConfig,
+  env: Readonly<Record<string, string | undefined>>,
+  path: string,
+  problems: Problem[],
+): string | null {
+  if (variable !== undefined) {
+    const text = Object.hasOwn(env, variable) ? env[variable] : undefined
+    if (text) {
+      keepSecret(variable, text)
+      return text
+    }
+    problems.push({ path, message: `the environment variable ${variable} is not set` })
+    return null
+  }
+  try {
+    return readFileSync(file ?? '', 'utf8')
+  } catch (error) {
+    problems.push({ path, message: `${file}: ${reasonOf(error)}` })
+    return null
+  }
+}

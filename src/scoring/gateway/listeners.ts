@@ -1,0 +1,33 @@
+import type { EngineEvents } from '../engine/events.ts'
+import type { ListenerGuard } from '../../core/listener-guard.ts'
+
+const names = Object.keys({
+  drawn: true,
+  done: true,
+  guarded: true,
+} satisfies Record<keyof EngineEvents, true>) as readonly (keyof EngineEvents)[]
+
+/**
+ * One listener that tells all of them, each behind the guard under its own name: what one throws reaches no other. An
+ * event that none of them hears costs nothing.
+ */
+export function allOf(
+  guard: ListenerGuard,
+  listeners: Readonly<Record<string, EngineEvents | null | undefined>>,
+): EngineEvents {
+  const told = names.flatMap((name) => {
+    const tells = Object.entries(listeners).flatMap(([who, listener]) => {
+      const tell = listener?.[name] as Tell | undefined
+      return tell ? guard.callback(who, tell) : []
+    })
+    const [only] = tells
+    if (!only) return []
+    const all: Tell = (event) => {
+      for (const tell of tells) tell(event)
+    }
+    return [[name, tells.length === 1 ? only : all]]
+  })
+  return Object.fromEntries(told) as EngineEvents
+}
+
+type Tell = (event: unknown) => void

@@ -1,0 +1,181 @@
+import type { Canary, CanaryEvents } from '../canary/canary.ts'
+import { type Clock, within } from '../../core/clock.ts'
+import { type Engine, openEngine } from '../engine/engine.ts'
+import type { EngineEvents } from '../engine/events.ts'
+import type { FunctionEvents } from '../functions/events.ts'
+import type { FunctionHost } from '../functions/function-host.ts'
+import { openFunctions } from '../functions/open-functions.ts'
+import { heapShare } from '../../core/heap-share.ts'
+import type { ListenerGuard } from '../../core/listener-guard.ts'
+import type { ModelEvents } from '../models/events.ts'
+import type { Models } from '../models/models.ts'
+import { openModels } from '../models/open-models.ts'
+import { configTexts } from '../plan/config-files.ts'
+import type { ConfigText } from '../plan/config-text.ts'
+import { readConfigs } from '../plan/configs.ts'
+import type { GatewaySettings } from '../plan/gateway-config.ts'
+import type { Plan } from '../plan/plan.ts'
+import { resolvePlans } from '../plan/resolve.ts'
+import type { MonitorEvents } from '../../serving/telemetry/monitors/monitors.ts'
+import type { RecordEvents } from '../../serving/telemetry/record/record.ts'
+import { canaryOf } from './canary-of.ts'
+import { type Keys, readKeys } from './keys.ts'
+import { allOf } from './listeners.ts'
+import { Passing } from './passing.ts'
+import { recordOf } from './record-of.ts'
+import { checkRehearsal } from './rehearsal-of.ts'
+import type { ReloadEvents } from './reloads.ts'
+
+/** Of the heap; bodies in work have as much again. */
+const rowsHeapShare = 0.4
+
+/** Where the configs come from, and who hears of what happens. */
+export interface ServingOptions {
+  /** Files and folders: gateway.yaml and rm-configs. */
+  readonly configs: readonly string[]
+  /** rm-configs that are no files; `file` gives the reward its name. */
+  readonly inline?: readonly ConfigText[]
+  /** Folders of users' reward functions, beside the package's own and those of the configs. */
+  readonly functionFolders: readonly string[]
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly clock: Clock
+  /** Key of the fences around untrusted text, where the configs name none. */
+  readonly secret: string
+  /** Every listener is called through it. */
+  readonly guard: ListenerGuard
+  readonly events?: {
+    readonly engine?: EngineEvents
+    readonly models?: ModelEvents
+    readonly functions?: FunctionEvents
+    readonly record?: RecordEvents
+    readonly monitors?: MonitorEvents
+    readonly canary?: CanaryEvents
+    readonly reloads?: ReloadEvents
+  }
+}
+
+/** What one reading of the configs gave; a reload makes another one. */
+export interface Serving {
+  readonly settings: GatewaySettings
+  readonly plans: ReadonlyMap<string, Plan>
+  readonly functions: FunctionHost
+  readonly models: Models
+  readonly engine: Engine
+  /** Throws RG_CONFIG_INVALID where they cannot be read. */
+  readonly keys: Keys
+  readonly hasReadKeys: boolean
+  /** Key of the fences around untrusted text. */
+  readonly secret: string
+  readonly passing: Passing
+  /** It is served from here on: its canaries may tell of instances, and take them out. */
+  begin(): void
+  /** Waits for what is in work, at most `graceMs`, then ends workers and pools; may be called again with less patience. */
+  close(graceMs: number): Promise<void>
+}
+
+/**
+ * Throws RG_CONFIG_INVALID or RG_FUNCTION_INVALID with all mistakes; then nothing stays open. `before` is the reading
+ * that this one takes over from: instances, and models that stay the same, are shared with it.
+ */
+export async function openServing(options: ServingOptions, before?: Serving): Promise<Serving> {
+  const { clock, env, guard, events = {} } = options
+  const configs = readConfigs([...configTexts(options.configs), ...(options.inline ?? [])], env)
+  const settings = configs.gateway
+  // Offline commands ask for no keys, and need none of the secrets.
+  let keys = before?.hasReadKeys ? readKeys(settings.keys, env) : null
+  const { folders, threads, timeout_s: timeoutSeconds, memory_mb: memoryMb, python } = settings.functions
+  const functions = await openFunctions({
+    folders: [...folders, ...options.functionFolders],
+    sampleTimeoutMs: timeoutSeconds * 1000,
+    memoryMb,
+    python: { command: python.command, processes: python.processes, memoryMb: python.memory_mb },
+    clock,
+    ...(threads !== undefined && { threads }),
+    ...(events.functions && { events: events.functions }),
+  })
+  let opened: Models | null = null
+  try {
+    const resolved = await resolvePlans(configs, functions)
+    checkRehearsal(settings, resolved.plans, options.configs)
+    const modelConfigs = Object.fromEntries(resolved.models)
+    const models =
+      before?.models.next(modelConfigs) ??
+      openModels(modelConfigs, {
+        clock,
+        env,
+        maxParkedBytes: settings.limits.max_parked_bytes,
+        cache: { bytes: settings.cache.max_bytes, ttlMs: settings.cache.ttl_s * 1000 },
+        ...(events.models && { events: events.models }),
+      })
+    opened = models
+    const passing = new Passing(models)
+    const { secret_env: secretName } = settings.guard
+    const secret = (secretName && env[secretName]) || options.secret
+    const record = recordOf(settings, resolved.models, {
+      clock,
+      guard,
+      ...(events.record && { events: events.record }),
+    })
+    const engine = openEngine(
+      {
+        functions,
+        models,
+        clock,
+        secret,
+        maxRows: settings.limits.max_samples,
+        maxHeapBytes: heapShare(rowsHeapShare),
+        events: allOf(guard, { engine: events.engine, record }),
+      },
+      before?.engine,
+    )
+    let canary: Canary | null = null
+    let ending: Promise<void> | null = null
+    // What one of them rejects with must not keep the others open.
+    const end = async () => {
+      try {
+        await models.close()
+      } finally {
+        try {
+          await functions.close()
+        } finally {
+          await record?.close()
+        }
+      }
+    }
+    return {
+      settings,
+      plans: resolved.plans,
+      functions,
+      models,
+      engine,
+      get keys() {
+        keys ??= readKeys(settings.keys, env)
+        return keys
+      },
+      get hasReadKeys() {
+        return keys !== null
+      },
+      passing,
+      secret,
+      begin() {
+        canary ??= canaryOf(settings, {
+          functions,
+          models,
+          clock,
+          secret,
+          plans: resolved.plans.values(),
+          ...(events.canary && { events: events.canary }),
+        })
+      },
+      async close(graceMs) {
+        canary?.close()
+        await within(clock, graceMs, Promise.all([engine.idle(), passing.idle()]))
+        ending ??= end()
+        await ending
+      },
+    }
+  } catch (error) {
+    await Promise.all([opened?.close(), functions.close()])
+    throw error
+  }
+}

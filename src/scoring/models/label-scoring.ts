@@ -1,0 +1,169 @@
+/**
+ * The probability of labels by vLLM's /generative_scoring, which knows labels that are not among the 20 likeliest tokens.
+ * It works on token ids, gives one label's probability a call, and cuts a prompt that is too long without a word
+ * (vllm/entrypoints/generate/generative_scoring/serving.py): hence the tokens are counted first.
+ */
+import type { Asks } from '../../contract/index.ts'
+import { allOrNone, type Stop } from './abort.ts'
+import type { Settings } from './backend.ts'
+import { shares } from './choose.ts'
+import { type Dispatched, type Dispatcher, dispatch, Undone } from './dispatch.ts'
+import { Fault } from './fault.ts'
+import { loadOf } from './load.ts'
+import type { RenderedInput } from './models.ts'
+import { garbled, itemsOf, type JsonObject, readJson, usage } from './reply.ts'
+import type { Reading, Work } from './work.ts'
+
+type Shares = Asks['choose']['answer']
+
+/** How one model is asked for its labels. */
+export interface LabelScoring {
+  readonly dispatcher: Dispatcher
+  readonly headers: Record<string, string>
+  /** The name that its servers serve. */
+  readonly serves: string
+  /** Throws Fault where the reply is not the model's. */
+  checked(body: unknown): JsonObject
+}
+
+/** Who asks, and where the calls stand. */
+type Asker = Pick<Work<unknown>, 'prefix' | 'request' | 'deadline' | 'trace'>
+
+const keptLabels = 256
+
+/** Scores labels for one model; keeps the ids of labels. */
+export class LabelScorer {
+  readonly #to: LabelScoring
+  readonly #ids = new Map<string, Promise<number>>()
+
+  constructor(to: LabelScoring) {
+    this.#to = to
+  }
+
+  /** Rejects with Undone. */
+  async ask(
+    { question, labels }: RenderedInput['choose'],
+    asker: Asker,
+    { sampling }: Settings,
+    stop: Stop,
+  ): Promise<Dispatched<Shares>> {
+    const ids = await allOrNone(
+      stop,
+      labels.map((label) => (own) => this.#idOf(label, asker, own)),
+    )
+    if (new Set(ids).size < ids.length) throw refused('two labels are the same token')
+    const thinking = sampling.thinking ?? false
+    const prompt =
+      typeof question === 'string'
+        ? { prompt: question }
+        : { messages: question, chat_template_kwargs: { enable_thinking: thinking, thinking } }
+    const tokens = await this.#tokens(prompt, { ...asker, prefix: '' }, stop)
+    const scored = await allOrNone(
+      stop,
+      ids.map((_, at) => (own) => this.#probability(tokens, rotated(ids, at), asker, own)),
+    )
+    const mass = new Map(labels.map((label, at) => [label, (scored[at] as Dispatched<number>).answer]))
+    const [first] = scored as [Dispatched<number>]
+    return {
+      instance: first.instance,
+      attempts: scored.reduce((sum, { attempts }) => sum + attempts, 0),
+      prompt: first.prompt,
+      completion: scored.reduce((sum, { completion }) => sum + completion, 0),
+      answer: undone(() => shares(mass)),
+    }
+  }
+
+  async #probability(
+    tokens: readonly number[],
+    ids: readonly number[],
+    asker: Asker,
+    stop: Stop,
+  ): Promise<Dispatched<number>> {
+    const body = {
+      query: tokens.slice(0, -1),
+      items: [tokens.slice(-1)],
+      label_token_ids: ids,
+      apply_softmax: false,
+      add_special_tokens: false,
+    }
+    return this.#send('/generative_scoring', body, asker, stop, (value) => {
+      const reply = this.#to.checked(value)
+      const [item] = itemsOf(reply.data, 1)
+      const score = item?.score
+      if (typeof score !== 'number' || !(score >= 0 && score <= 1.001))
+        throw garbled('a score is no probability')
+      return { answer: score, ...usage(reply) }
+    })
+  }
+
+  /** Questions share the look-up of a label; when the one that made it has gone, another makes it again. */
+  async #idOf(label: string, asker: Asker, stop: Stop): Promise<number> {
+    for (;;) {
+      const known = this.#ids.get(label)
+      if (!known) break
+      try {
+        return await known
+      } catch (error) {
+        const isGone = error instanceof Undone && error.fault.kind === 'cancelled'
+        if (!isGone || stop.aborted) throw error
+        if (this.#ids.get(label) === known) this.#ids.delete(label)
+      }
+    }
+    const own = { ...asker, prefix: '', trace: undefined }
+    const asked = this.#tokens({ prompt: label, add_special_tokens: false }, own, stop).then((tokens) => {
+      if (tokens.length === 1) return tokens[0] as number
+      throw refused(`a label is ${tokens.length} tokens, it must be one`)
+    })
+    asked.catch(() => this.#ids.get(label) === asked && this.#ids.delete(label))
+    if (this.#ids.size >= keptLabels) this.#ids.clear()
+    this.#ids.set(label, asked)
+    return asked
+  }
+
+  async #tokens(what: object, asker: Asker, stop: Stop): Promise<readonly number[]> {
+    const { answer } = await this.#send('/tokenize', what, asker, stop, (value) => {
+      const { tokens, max_model_len: window } = value as JsonObject
+      const isList = Array.isArray(tokens) && tokens.length > 0 && tokens.every(Number.isSafeInteger)
+      if (!isList || !Number.isSafeInteger(window)) throw garbled('no tokens')
+      if (tokens.length >= (window as number))
+        throw new Fault('prompt_too_long', "the prompt is longer than the model's window", {
+          remedy: 'give-up',
+          blame: false,
+        })
+      return { answer: tokens as number[], prompt: 0, completion: 0 }
+    })
+    return answer
+  }
+
+  #send<T>(
+    path: string,
+    body: object,
+    asker: Asker,
+    stop: Stop,
+    read: (value: unknown) => Reading<T>,
+  ): Promise<Dispatched<T>> {
+    const { dispatcher, headers, serves } = this.#to
+    const text = JSON.stringify({ model: serves, ...body })
+    const message = { method: 'POST' as const, path, headers, body: text }
+    return dispatch(
+      dispatcher,
+      { ...asker, ask: 'choose', load: loadOf(text), message, read: (reply) => read(readJson(reply)) },
+      stop,
+    )
+  }
+}
+
+/** The ids with the one at `at` first: the server gives the first one's probability. */
+const rotated = (ids: readonly number[], at: number): number[] => [...ids.slice(at), ...ids.slice(0, at)]
+
+const refused = (detail: string): Undone =>
+  new Undone(new Fault('judge_rejected', detail, { remedy: 'give-up', blame: false }), [])
+
+/** Runs `read`; a Fault that it throws becomes the question's. */
+function undone<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    throw error instanceof Fault ? new Undone(error, []) : error
+  }
+}

@@ -1,0 +1,251 @@
+import type { AskName, Asks } from '../../contract/index.ts'
+import type { Stop } from './abort.ts'
+import { askError } from './ask-error.ts'
+import type { Settings } from './backend.ts'
+import { Batcher } from './batch.ts'
+import { type Dispatched, dispatch } from './dispatch.ts'
+import { Fault } from './fault.ts'
+import { Flight } from './flight.ts'
+import { LabelScorer } from './label-scoring.ts'
+import { lineMs, type ModelLine } from './line.ts'
+import { bytesOfInput } from './line-memory.ts'
+import type { ModelConfig } from './model-config.ts'
+import type { ModelParts } from './model-parts.ts'
+import type { Answered, AskRequest, RenderedInput } from './models.ts'
+import { askPinned } from './pinned.ts'
+import { isKept, keyOf, settingsOf } from './question.ts'
+import { isShort } from './question-size.ts'
+import { workOf } from './question-work.ts'
+import { Sojourn } from './sojourn.ts'
+import { isTextAsk } from './text-asks.ts'
+
+type AnyAnswer = Asks[AskName]['answer']
+
+/** One reward model: questions in, answers out. Equal questions share a call, kept answers need none. */
+export class Model {
+  readonly config: ModelConfig
+  readonly parts: ModelParts
+  readonly #identity: string
+  readonly #flights = new Map<string, Flight<Dispatched<AnyAnswer>>>()
+  readonly #sojourn: Sojourn
+  #active = 0
+  readonly #whenQuiet: (() => void)[] = []
+  readonly #batcher: Batcher
+  #scorer: LabelScorer | null = null
+
+  constructor(config: ModelConfig, parts: ModelParts) {
+    this.config = config
+    this.parts = parts
+    const { backend, model, revision, classify, choose, rewards, chat_template } = config
+    const how = [classify, choose, rewards, ...(chat_template === undefined ? [] : [chat_template])]
+    this.#identity = JSON.stringify([parts.dispatcher.model, backend, model, revision, ...how])
+    const { dispatcher, headers } = parts
+    this.#sojourn = new Sojourn(dispatcher.clock)
+    this.#batcher = new Batcher({
+      clock: dispatcher.clock,
+      backend: parts.backend,
+      headers,
+      largest: () => ({
+        questions: Math.min(config.batch.max_size, ...dispatcher.pool.members.map(({ limit }) => limit)),
+        tokens: Math.min(...dispatcher.pool.members.map(({ room }) => room.limits.tokens)),
+      }),
+      maxWaitMs: config.batch.max_wait_ms,
+      send: (work, stop) => dispatch(dispatcher, work, stop),
+    })
+  }
+
+  async ask<A extends AskName>(request: AskRequest<A>): Promise<Answered<A>> {
+    const settings = settingsOf(this.config, request)
+    if (request.instance !== undefined)
+      return answered(await askPinned(this, request, settings, request.instance), 'call')
+    const key = keyOf(request, settings, this.#identity)
+    const isToKeep = isKept(this.config, request.ask, settings)
+    const { cache } = this.parts
+    const { clock } = this.parts.dispatcher
+    const forget = isToKeep ? () => cache.delete(key) : undefined
+    const kept = isToKeep ? cache.get(key) : undefined
+    if (kept) {
+      return answered({ ...kept, attempts: 0 }, 'cache', forget)
+    }
+    try {
+      if (request.signal.aborted) throw new Fault('cancelled', 'the client has gone')
+      const since = clock.now()
+      if (request.deadline <= since) throw this.late(since)
+      let flight = this.#flights.get(key)
+      const source = flight && !flight.stop.aborted ? 'joined' : 'call'
+      if (!flight || source === 'call') flight = this.#start(key, request, settings, isToKeep)
+      const done = await flight.join(clock, request.deadline, request.signal, () => this.late(since))
+      return answered(done, source, forget)
+    } catch (error) {
+      throw askError(error)
+    }
+  }
+
+  /** How the line stands, and how long answers take. */
+  get line(): ModelLine {
+    const { pool, lineMemory } = this.parts.dispatcher
+    const asked = this.#active
+    const parkedSince = this.#parkedSince
+    const { isFull, waitMs, maxWaitMs } = pool.line
+    return {
+      isFull: isFull || (parkedSince !== null && lineMemory.isFull),
+      waitMs,
+      maxWaitMs,
+      parkedSince,
+      asked,
+      answerMs: (more) =>
+        Math.max(this.#sojourn.expected(asked + more), lineMs(pool.members, pool.waiting + more)),
+    }
+  }
+
+  /** See Models. */
+  enoughMs(ahead: number, more: number): number {
+    const { pool } = this.parts.dispatcher
+    if (pool.waiting > 0 || this.#parkedSince !== null || this.config.max_queue === 0)
+      return Number.POSITIVE_INFINITY
+    let slowest = this.#sojourn.longestMs
+    for (const { latencyMs } of pool.members) if (latencyMs > slowest) slowest = latencyMs
+    return (Math.max(ahead, this.#active) + more) * slowest
+  }
+
+  /** Questions that wait because no instance can be asked, and since when on the clock; null: none does. */
+  get parked(): { readonly questions: number; readonly since: number } | null {
+    const since = this.#parkedSince
+    return since === null || this.#active === 0 ? null : { questions: this.#active, since }
+  }
+
+  /** Waits until the model is awake, and counts the question as under way; `leave` must follow. */
+  enter(stop: Stop): Promise<void> | null {
+    this.#active += 1
+    const entered = this.parts.seat.enter(stop)
+    if (!entered) return null
+    return entered.catch((error: unknown) => {
+      this.#done()
+      throw error
+    })
+  }
+
+  leave(): void {
+    this.parts.seat.leave()
+    this.#done()
+  }
+
+  /** Resolves when no question is under way. */
+  quiet(): Promise<void> {
+    return this.#active === 0 ? Promise.resolve() : new Promise((resolve) => this.#whenQuiet.push(resolve))
+  }
+
+  /** Stops everything under way. */
+  stop(): void {
+    for (const flight of this.#flights.values()) flight.stop.stop()
+  }
+
+  /** Since questions first waited of those who can ask nobody; they may have left. */
+  get #parkedSince(): number | null {
+    const { dispatcher, seat } = this.parts
+    return dispatcher.pool.life.parkedSince ?? seat?.parkedSince ?? null
+  }
+
+  #start(
+    key: string,
+    request: AskRequest,
+    settings: Settings,
+    isToKeep: boolean,
+  ): Flight<Dispatched<AnyAnswer>> {
+    const flight: Flight<Dispatched<AnyAnswer>> = new Flight(
+      async (stop) => {
+        const entered = this.enter(stop)
+        const load = this.#active
+        const { clock, pool, lineMemory } = this.parts.dispatcher
+        // Time in which nobody could answer says nothing about how long answers take.
+        const aliveMs = () => clock.now() - pool.life.deadMs
+        const began = aliveMs()
+        if (entered !== null) await lineMemory.holding(1, bytesOfInput(request.input), false, () => entered)
+        try {
+          const done = await this.#call(request, settings, stop)
+          this.#sojourn.observe(load, aliveMs() - began)
+          if (isToKeep) this.parts.cache.set(key, done)
+          return done
+        } catch (error) {
+          // It would have taken longer.
+          const ms = aliveMs() - began
+          if (stop.aborted && ms > this.#sojourn.expected(load)) this.#sojourn.observe(load, ms)
+          throw error
+        } finally {
+          this.leave()
+        }
+      },
+      () => {
+        if (this.#flights.get(key) === flight) this.#flights.delete(key)
+      },
+    )
+    this.#flights.set(key, flight)
+    return flight
+  }
+
+  #call(request: AskRequest, settings: Settings, stop: Stop): Promise<Dispatched<AnyAnswer>> {
+    const { ask, input, group = '', deadline, signal, trace } = request
+    const { backend, dispatcher } = this.parts
+    const { balance } = this.config
+    const prefix = balance === 'group_affinity' ? `${request.prefix}\n${group}` : request.prefix
+    const asker = { request: signal, deadline, trace }
+    if (ask === 'choose' && this.config.choose.endpoint === 'generative_scoring')
+      return this.#labelScorer().ask(input as RenderedInput['choose'], { ...asker, prefix }, settings, stop)
+    const isText = isTextAsk(ask)
+    const kind = this.#isShared(ask, input, settings) ? backend.kind(ask, input, settings) : null
+    if (kind !== null) {
+      // Only texts have a beginning that servers keep.
+      const shared = { ask, settings, prefix: isText && balance !== 'least_outstanding' ? prefix : '' }
+      return this.#batcher.add(kind, shared, { ...asker, input, stop }) as Promise<Dispatched<AnyAnswer>>
+    }
+    const work = workOf(this.parts, { ask, input, settings, prefix, request: signal, deadline, trace })
+    return dispatch(dispatcher, work, stop)
+  }
+
+  #isShared(ask: AskName, input: AskRequest['input'], settings: Settings): boolean {
+    const { max_size, generate } = this.config.batch
+    if (max_size === 1) return false
+    if (!isTextAsk(ask) || generate === true) return true
+    return generate === 'auto' && isShort(ask, input as RenderedInput['generate' | 'choose'], settings)
+  }
+
+  #labelScorer(): LabelScorer {
+    const { dispatcher, headers, backend } = this.parts
+    const { scoresLabels: checked } = backend
+    if (!checked)
+      throw new Fault('judge_rejected', `the ${this.config.backend} backend has no /generative_scoring`, {
+        remedy: 'give-up',
+        blame: false,
+      })
+    this.#scorer ??= new LabelScorer({ dispatcher, headers, serves: this.config.model, checked })
+    return this.#scorer
+  }
+
+  #done(): void {
+    this.#active -= 1
+    if (this.#active > 0) return
+    for (const resolve of this.#whenQuiet.splice(0)) resolve()
+  }
+
+  /** What a question fails with whose time is over, asked at `since` on the clock. */
+  late(since: number): Fault {
+    const { pool, model, clock } = this.parts.dispatcher
+    if (!pool.isDead) return new Fault('deadline', 'the time for this request is over')
+    const parkedMs = clock.now() - Math.max(since, this.#parkedSince ?? since)
+    return new Fault('judge_unreachable', parkedDetail(model, parkedMs))
+  }
+}
+
+/** What is said of a question whose time ended while no instance of its model could be asked. */
+export const parkedDetail = (model: string, ms: number): string =>
+  `no instance of the model '${model}' answers; the question was parked for ${Math.round(ms / 100) / 10} s`
+
+function answered<A extends AskName>(
+  done: { answer: AnyAnswer; instance: string; attempts: number; prompt: number; completion: number },
+  source: Answered['source'],
+  forget?: () => void,
+): Answered<A> {
+  const { instance, attempts, prompt, completion } = done
+  const answer = done.answer as Asks[A]['answer']
+  return { answer, instance, source, attempts, tokens: { prompt, completion }, forget }
+}

@@ -1,0 +1,154 @@
+import type { AskName, Asks, Reply } from '../../contract/index.ts'
+import type { Failure } from '../../core/sample/failure.ts'
+import type { Message } from '../../core/sample/sample.ts'
+import type { Trace } from '../../core/tracing/trace.ts'
+import type { Stop } from './abort.ts'
+import type { Forwarded, ForwardRequest } from './forwarded.ts'
+import type { ModelLine } from './line.ts'
+import type { InstanceConfig, ModelConfig } from './model-config.ts'
+import type { InstanceState } from './pool-member.ts'
+
+/** A rendered question: what the guard made of a prompt. Nothing in it is a template any more. */
+export type Rendered = string | readonly Message[]
+
+/** What each ask takes, rendered. */
+export interface RenderedInput {
+  generate: Rendered
+  classify: Rendered
+  rewards: Rendered
+  embed: readonly string[]
+  choose: { readonly question: Rendered; readonly labels: readonly string[] }
+}
+
+/** Sampling settings of generate and choose, by their OpenAI / vLLM names; absent: the server's default. */
+export interface Sampling {
+  readonly temperature?: number
+  readonly top_p?: number
+  readonly top_k?: number
+  readonly min_p?: number
+  readonly max_tokens?: number
+  readonly seed?: number
+  readonly stop?: readonly string[]
+  /** Whether the text keeps the stop that ended it. */
+  readonly include_stop_str_in_output?: boolean
+  readonly logprobs?: number
+  readonly thinking?: boolean
+}
+
+/** One question to one model. */
+export interface AskRequest<A extends AskName = AskName> {
+  readonly model: string
+  readonly ask: A
+  readonly input: RenderedInput[A]
+  readonly reply?: Reply | undefined
+  /** Over the model's own settings. */
+  readonly sampling?: Sampling | undefined
+  /** Identity of the question before fencing (with the function's version), hex; the pool adds model, sampling and draw. */
+  readonly key: string
+  /** Which of several draws of the same question this is, from 0; part of the question's identity. */
+  readonly draw: number
+  /** The constant beginning of the prompt, for prefix affinity; '' for none. Never text of a user alone. */
+  readonly prefix: string
+  /** The group whose answers share more of the prompt, for group affinity; it counts beside the prefix only. */
+  readonly group?: string | undefined
+  /** Where the first call for the question stands in a trace; absent: in none. Not part of its identity. */
+  readonly trace?: Trace | undefined
+  /** The only instance that is asked, whatever its state, beside the line: no cache, no sharing, no second call. */
+  readonly instance?: string | undefined
+  /** On the injected clock, milliseconds. */
+  readonly deadline: number
+  readonly signal: AbortSignal | Stop
+}
+
+/** How long somebody waits. `deadline`: on the injected clock, milliseconds. */
+export type Patience = Pick<AskRequest, 'deadline' | 'signal'>
+
+/** An answer, where it came from and what it cost; `attempts` is 0 for a kept one. */
+export interface Answered<A extends AskName = AskName> {
+  readonly answer: Asks[A]['answer']
+  readonly instance: string
+  /** `joined`: another request's call in flight gave the answer. */
+  readonly source: 'call' | 'cache' | 'joined'
+  readonly attempts: number
+  readonly tokens: { readonly prompt: number; readonly completion: number }
+  /** Takes the answer out of the cache, because it turned out to say nothing; absent: it is not there. */
+  readonly forget?: (() => void) | undefined
+}
+
+/** What `ask` rejects with: already in the words of a sample's failure. */
+export class AskError extends Error {
+  override readonly name = 'AskError' as const
+  readonly failure: Failure
+
+  constructor(failure: Failure) {
+    super(failure.detail)
+    this.failure = failure
+  }
+}
+
+/** One instance in one model's pool. Counters are of this model there, since it joined. */
+export interface InstanceSnapshot {
+  readonly address: string
+  readonly state: InstanceState
+  readonly weight: number
+  /** Questions under way. */
+  readonly inFlight: number
+  /** Questions that it may have under way: its limit, or fewer while a line stands in the server itself. */
+  readonly limit: number
+  /** Moving average of good calls; 0: none yet. */
+  readonly latencyMs: number
+  readonly calls: number
+  readonly errors: number
+}
+
+/** One model's pool right now. */
+export interface ModelSnapshot {
+  readonly name: string
+  /** The name that its servers serve. */
+  readonly serves: string
+  readonly backend: string
+  /** `unknown`: it was not asked yet; models without lifecycle and gpu_group are `awake`. */
+  readonly memory: 'awake' | 'asleep' | 'unknown'
+  /** Questions in line for an instance. */
+  readonly waiting: number
+  /** Questions that wait because no instance can be asked, and since when (milliseconds since the epoch); null: none does. */
+  readonly parked: { readonly questions: number; readonly since: number } | null
+  /** Its questions would wait for an instance as long as they may, and one has lived. */
+  readonly isPatient: boolean
+  readonly instances: readonly InstanceSnapshot[]
+}
+
+/** Reward models by global name. Methods that take a name throw RG_NOT_FOUND for one that is not there. */
+export interface Models {
+  readonly names: readonly string[]
+  /** Rejects with AskError only. One question's callers share one upstream call; it is aborted when all have gone. */
+  ask<A extends AskName>(request: AskRequest<A>): Promise<Answered<A>>
+  /** How the model's line stands: whether a question that came now would have to wait, and how long. */
+  line(model: string): ModelLine
+  /**
+   * Milliseconds that surely are enough for the answers to `ahead` questions, or to those under way if they are more, and to
+   * `more` behind them; costs less than `line`. Infinity: nothing so simple can be said.
+   */
+  enoughMs(model: string, ahead: number, more: number): number
+  /** Tokens of a question, as the model's config says to count them. Rejects with AskError. */
+  countTokens(model: string, input: Rendered, patience: Patience): Promise<number>
+  /** Passes a client's request on to an instance, streams included. Rejects with AskError. */
+  forward(model: string, request: ForwardRequest): Promise<Forwarded>
+  /** Adds an instance, or takes a draining one back. Throws RG_FORBIDDEN for an address outside the model's `allow`. */
+  addInstance(model: string, place: InstanceConfig): void
+  /** No further questions for the instance; resolves when its calls have come back. */
+  drainInstance(model: string, address: string): Promise<void>
+  /** Drains, then forgets. */
+  removeInstance(model: string, address: string): Promise<void>
+  /** No further questions for the instance, with the reason; null: it may have them again. Nothing where it is not there. */
+  suspect(model: string, address: string, reason: string | null): void
+  /** Gives back the GPU memory of all instances when their calls are done. Throws RG_REQUEST_INVALID without a lifecycle. */
+  sleep(model: string): Promise<void>
+  wake(model: string): Promise<void>
+  /** The models of other configs; those that are the same, and all instances, are shared. This one stays open. */
+  next(configs: Readonly<Record<string, ModelConfig>>): Models
+  /** How every pool is right now. */
+  snapshot(): readonly ModelSnapshot[]
+  /** Waits for nothing: aborts what is in flight, except at models that a later or earlier one shares. */
+  close(): Promise<void>
+}

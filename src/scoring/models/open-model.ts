@@ -1,0 +1,148 @@
+import type { Clock } from '../../core/clock.ts'
+import { hideSecrets } from '../../core/secrets.ts'
+import type { AnswerCache } from './answer-cache.ts'
+import type { BackendFactory } from './backend.ts'
+import { openaiBackend } from './backend-openai.ts'
+import { sglangBackend } from './backend-sglang.ts'
+import { vllmBackend } from './backend-vllm.ts'
+import type { ModelEvents } from './events.ts'
+import type { GpuTenants } from './gpu-tenants.ts'
+import { Hedge } from './hedge.ts'
+import { watchInstancesFile } from './instances-file.ts'
+import type { LineMemory } from './line-memory.ts'
+import { Membership } from './membership.ts'
+import { Model } from './model.ts'
+import type { ModelConfig } from './model-config.ts'
+import { InstancePool } from './pool.ts'
+import type { Registry } from './registry.ts'
+import { RetryBudget } from './retry-budget.ts'
+import type { Seat } from './seat.ts'
+
+const backends: Record<ModelConfig['backend'], BackendFactory> = {
+  vllm: vllmBackend,
+  sglang: sglangBackend,
+  openai: openaiBackend,
+}
+
+/** What all models of a process share. */
+export interface Shared {
+  readonly clock: Clock
+  readonly events: ModelEvents
+  readonly random: () => number
+  readonly cache: AnswerCache
+  readonly lineMemory: LineMemory
+  readonly registry: Registry
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly tenants: GpuTenants
+}
+
+/** A model with its instances. */
+export interface OpenModel {
+  readonly config: ModelConfig
+  readonly model: Model
+  readonly membership: Membership
+  /** Aborts what is under way; its instances stay for others. */
+  close(): void
+  /** Stops its questions, lets forwarded requests end, then gives its instances back. */
+  retire(): Promise<void>
+}
+
+/** Opens a model's pool; its probes start at once. `before`: the same name in an earlier reading of the configs. */
+export function openModel(name: string, config: ModelConfig, shared: Shared, before?: OpenModel): OpenModel {
+  const { clock, events, random } = shared
+  const backend = backends[config.backend](config)
+  const headers: Record<string, string> = { 'content-type': 'application/json' }
+  const apiKey = config.api_key_env ? shared.env[config.api_key_env] : undefined
+  if (apiKey) headers.authorization = `Bearer ${apiKey}`
+  const pool = new InstancePool(clock, {
+    maxQueue: config.max_queue,
+    maxLineMs: (config.max_queue_s ?? Number.POSITIVE_INFINITY) * 1000,
+    waitMs: isPatient(config) ? Number.POSITIVE_INFINITY : Number(config.wait_for_instance) * 1000,
+    random,
+    affinity: config.balance !== 'least_outstanding',
+    hasLived: before?.model.parts.dispatcher.pool.life.hasLived ?? false,
+    parked: (isParked) => events.parked?.({ model: name, isParked }),
+  })
+  const places = () => pool.members.reduce((sum, { limit }) => sum + limit, 0)
+  const dispatcher = {
+    model: name,
+    clock,
+    events,
+    pool,
+    lineMemory: shared.lineMemory,
+    budget: new RetryBudget(config.retry.budget, () => Math.max(10, places())),
+    hedge:
+      config.hedge.budget > 0
+        ? new Hedge(clock, {
+            share: config.hedge.budget,
+            quantile: config.hedge.after,
+            hasLine: () => pool.waiting > 0,
+          })
+        : null,
+    timeoutMs: config.timeout_s * 1000,
+    maxReplyBytes: config.max_reply_bytes,
+    maxRetries: config.retry.max,
+    pauseMs: config.retry.pause_ms,
+    random,
+  }
+  const seat = shared.tenants.open({ model: name, config, pool, memory: backend.memory, headers })
+  const model = new Model(config, { dispatcher, backend, headers, cache: shared.cache, seat })
+  const membership = joined(model, shared, seat, before)
+  const { instances_file: file } = config
+  const unwatch = file
+    ? watchInstancesFile(file, clock, (addresses) => follow(file, addresses, membership, shared, name))
+    : () => {}
+  const end = () => {
+    unwatch()
+    model.stop()
+    dispatcher.hedge?.end()
+  }
+  return {
+    config,
+    model,
+    membership,
+    close() {
+      end()
+      pool.close()
+    },
+    async retire() {
+      end()
+      await membership.retire()
+      pool.close()
+    },
+  }
+}
+
+const isPatient = ({ wait_for_instance: wait }: ModelConfig): boolean => wait === 'deadline'
+
+/** The servers of a model; where one of them cannot be had, nothing of the model stays behind. */
+function joined(model: Model, { registry, tenants }: Shared, seat: Seat, before?: OpenModel): Membership {
+  try {
+    const membership = new Membership(model, registry, before?.membership)
+    tenants.settle(seat)
+    return membership
+  } catch (error) {
+    seat.remove()
+    throw error
+  }
+}
+
+/** Makes the pool what the file says: what is missing drains and goes, what may not come is told of. */
+function follow(
+  file: string,
+  addresses: readonly string[],
+  membership: Membership,
+  { events }: Shared,
+  model: string,
+): void {
+  const wanted = new Set<string>()
+  for (const address of addresses) {
+    try {
+      wanted.add(membership.add(address, file))
+    } catch (error) {
+      events.refused?.({ model, instance: hideSecrets(address), reason: (error as Error).message })
+    }
+  }
+  for (const address of membership.addresses)
+    if (!wanted.has(address) && !membership.isConfigured(address)) void membership.remove(address)
+}

@@ -1,0 +1,46 @@
+import type { Clock } from '../../core/clock.ts'
+import { heapShare } from '../../core/heap-share.ts'
+import { answerCache } from './answer-cache.ts'
+import type { ModelEvents } from './events.ts'
+import { Generations } from './generations.ts'
+import { GpuTenants } from './gpu-tenants.ts'
+import { LineMemory } from './line-memory.ts'
+import type { ModelConfig } from './model-config.ts'
+import type { Models } from './models.ts'
+import type { Shared } from './open-model.ts'
+import { Registry } from './registry.ts'
+
+/** What all models of a process share. */
+export interface ModelsOptions {
+  readonly clock: Clock
+  readonly events?: ModelEvents
+  /** Uniform in [0, 1); for tests. */
+  readonly random?: () => number
+  /** Kept answers of all models together. */
+  readonly cache?: { readonly bytes: number; readonly ttlMs: number }
+  /** Of memory that questions may take which wait while no instance can be asked; absent: two fifths of the heap. */
+  readonly maxParkedBytes?: number | undefined
+  /** Where api_key_env is looked up. */
+  readonly env?: Readonly<Record<string, string | undefined>>
+}
+
+/** Of the heap; rows in work, which these questions belong to, have as much. */
+const parkedHeapShare = 0.4
+
+const defaultCache = { bytes: 64 * 1024 * 1024, ttlMs: 3_600_000 }
+
+/** Opens the pools of all models by global name. Probes start at once; nothing is waited for. */
+export function openModels(configs: Readonly<Record<string, ModelConfig>>, options: ModelsOptions): Models {
+  const { clock, events = {}, random = Math.random, env = {} } = options
+  const shared: Shared = {
+    clock,
+    events,
+    random,
+    env,
+    lineMemory: new LineMemory(options.maxParkedBytes ?? heapShare(parkedHeapShare)),
+    registry: new Registry(clock, events),
+    cache: answerCache(clock, options.cache ?? defaultCache),
+    tenants: new GpuTenants(clock, events),
+  }
+  return new Generations(shared).open(configs, new Map())
+}

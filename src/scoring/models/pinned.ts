@@ -1,0 +1,53 @@
+import type { AskName, Asks } from '../../contract/index.ts'
+import { askError } from './ask-error.ts'
+import type { Settings } from './backend.ts'
+import { call } from './call.ts'
+import type { Dispatched } from './dispatch.ts'
+import { Fault } from './fault.ts'
+import { Flight } from './flight.ts'
+import type { ModelConfig } from './model-config.ts'
+import type { ModelParts } from './model-parts.ts'
+import type { AskRequest } from './models.ts'
+import { workOf } from './question-work.ts'
+
+type AnyAnswer = Asks[AskName]['answer']
+
+/** Asks one instance, once, whatever its state but asleep or gone. Rejects with AskError. */
+export async function askPinned(
+  model: { readonly config: ModelConfig; readonly parts: ModelParts },
+  request: AskRequest,
+  settings: Settings,
+  address: string,
+): Promise<Dispatched<AnyAnswer>> {
+  const { dispatcher } = model.parts
+  const { clock, pool } = dispatcher
+  const { ask, input, prefix, deadline, signal } = request
+  try {
+    const member = pool.members.find((one) => one.address === address)
+    if (!member || member.asleep || member.draining)
+      throw new Fault('judge_unreachable', 'the instance takes no questions')
+    if (ask === 'choose' && model.config.choose.endpoint === 'generative_scoring')
+      throw new Fault(
+        'judge_rejected',
+        'labels scored by /generative_scoring cannot be asked of one instance',
+      )
+    const flight = new Flight(
+      async (stop) => {
+        const work = workOf(model.parts, { ask, input, settings, prefix, request: signal, deadline })
+        const { seat } = model.parts
+        if (!seat.borrow()) throw new Fault('judge_unreachable', 'the instance takes no questions')
+        try {
+          member.begin(work.load)
+          const reading = await call(dispatcher, member, work, stop)
+          return { ...reading, instance: address, attempts: 1 }
+        } finally {
+          seat.giveBack()
+        }
+      },
+      () => {},
+    )
+    return await flight.join(clock, deadline, signal, () => new Fault('deadline', 'no answer in time'))
+  } catch (error) {
+    throw askError(error)
+  }
+}

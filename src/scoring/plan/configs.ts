@@ -1,0 +1,182 @@
+import { dirname, resolve } from 'node:path'
+import { z } from 'zod'
+import type { Problem } from '../../core/errors.ts'
+import { type ModelConfig, modelConfig } from '../models/model-config.ts'
+import { hideSecrets, keepSecret } from '../../core/secrets.ts'
+import { canonicalJson } from './canonical-json.ts'
+import { type ConfigPath, type ConfigText, type ParsedConfig, parseConfig } from './config-text.ts'
+import type { Environment } from './environment.ts'
+import { type GatewayConfig, type GatewaySettings, gatewayConfig } from './gateway-config.ts'
+import { readShape } from './read-shape.ts'
+import { globalName, type RewardConfig, rewardConfig, type StepConfig, stepConfig } from './reward-config.ts'
+
+/** A reward as it is written: settings that were wrong are missing, and told of in the problems. */
+export interface WrittenReward {
+  readonly name: string
+  readonly config: ParsedConfig
+  readonly settings: Partial<Omit<RewardConfig, 'steps' | 'models'>>
+  /** In their places; a step that is no mapping is empty. */
+  readonly steps: readonly Partial<StepConfig>[]
+}
+
+/** All configs, read and checked one by one; what they say of each other is resolved later. */
+export interface Configs {
+  readonly gateway: GatewaySettings
+  /** By global name; null where the definition has mistakes. */
+  readonly models: ReadonlyMap<string, ModelConfig | null>
+  readonly rewards: readonly WrittenReward[]
+  readonly problems: readonly Problem[]
+}
+
+const outerGateway = gatewayConfig.extend({ models: z.record(z.string(), z.unknown()).default({}) })
+const outerReward = rewardConfig.extend({
+  models: z.record(z.string(), z.unknown()).default({}),
+  steps: z.array(z.unknown()).min(1, 'a list of at least one step').max(64),
+})
+
+const rmConfig = { name: 'an rm-config', schema: rewardConfig }
+const gatewayFile = { name: 'gateway.yaml', schema: gatewayConfig }
+
+/** True for gateway.yaml, whatever its folder; every other config is a reward. */
+export const isGatewayFile = (file: string): boolean => /(?:^|[\\/])gateway\.(?:ya?ml|json)$/.test(file)
+
+/** Reads texts of gateway.yaml and rm-configs; never throws: mistakes are in `problems`. */
+export function readConfigs(texts: readonly ConfigText[], env: Environment): Configs {
+  const problems: Problem[] = []
+  const models = new Models(problems, env)
+  const rewards: WrittenReward[] = []
+  let gateway: GatewaySettings | null = null
+  for (const text of texts) {
+    const config = parseConfig(text, env)
+    problems.push(...config.problems)
+    if (config.value === undefined) continue
+    if (isGatewayFile(text.file)) {
+      const read = readShape(outerGateway, config, config.value, [], rmConfig)
+      problems.push(...read.problems)
+      models.add(config, read.value.models ?? {})
+      if (gateway) problems.push({ path: text.file, message: 'is a second gateway file; there can be one' })
+      else gateway = settingsOf(read.value as Partial<GatewayConfig>, text.file)
+    } else {
+      rewards.push(readReward(config, models, rewards, problems))
+    }
+  }
+  gateway ??= settingsOf({}, 'gateway.yaml')
+  const { secret_env: secret } = gateway.guard
+  if (secret !== undefined) keepSecret(secret, env[secret])
+  return { gateway, models: models.byName, rewards, problems }
+}
+
+function readReward(
+  config: ParsedConfig,
+  models: Models,
+  others: readonly WrittenReward[],
+  problems: Problem[],
+): WrittenReward {
+  const read = readShape(outerReward, config, config.value, [], gatewayFile)
+  problems.push(...read.problems)
+  const { models: inline = {}, steps: written = [], ...settings } = read.value
+  models.add(config, inline)
+  const steps = written.map((step, index) => {
+    const { value, problems: mistakes } = readShape(stepConfig, config, step, ['steps', index])
+    problems.push(...mistakes)
+    return value
+  })
+  const name = settings.name ?? nameOf(config.file)
+  if (!globalName.safeParse(name).success) {
+    problems.push(config.problemAt([], `'${name}' cannot be a reward's name; add 'name:'`))
+  }
+  const other = others.find((reward) => reward.name === name)
+  if (other)
+    problems.push(config.problemAt(['name'], `${other.config.file} already defines the reward '${name}'`))
+  return { name, config, settings, steps }
+}
+
+/** `rider` for rm-configs/rider.yaml. */
+const nameOf = (file: string): string => file.replace(/^.*[\\/]/, '').replace(/\.(?:ya?ml|json)$/, '')
+
+/** What is missing, because its setting was wrong, gets its default. */
+function settingsOf(read: Partial<GatewayConfig>, file: string): GatewaySettings {
+  const { models: _, $schema: __, ...settings } = { ...gatewayConfig.parse({}), ...read }
+  const folder = dirname(file)
+  const { functions, keys, wires, record } = settings
+  const kept = Object.entries(keys).map(([name, { file, ...key }]) => [
+    name,
+    file === undefined ? key : { ...key, file: resolve(folder, file) },
+  ])
+  return {
+    ...settings,
+    keys: Object.fromEntries(kept),
+    ...(record && { record: { ...record, folder: resolve(folder, record.folder) } }),
+    functions: { ...functions, folders: functions.folders.map((path) => resolve(folder, path)) },
+    wires: Object.fromEntries(
+      Object.entries(wires).map(([name, wire]) => [name, { ...wire, ...truthsOf(wire, folder) }]),
+    ),
+  }
+}
+
+const truthsOf = (wire: object | undefined, folder: string): { truths?: string } =>
+  wire && 'truths' in wire && typeof wire.truths === 'string' ? { truths: resolve(folder, wire.truths) } : {}
+
+/** One definition a name: the same again is fine, another is a mistake. */
+class Models {
+  readonly byName = new Map<string, ModelConfig | null>()
+  readonly #problems: Problem[]
+  readonly #env: Environment
+  readonly #first = new Map<string, { readonly file: string; readonly definition: string }>()
+
+  constructor(problems: Problem[], env: Environment) {
+    this.#problems = problems
+    this.#env = env
+  }
+
+  add(config: ParsedConfig, definitions: Readonly<Record<string, unknown>>): void {
+    for (const [name, definition] of Object.entries(definitions)) {
+      const at: ConfigPath = ['models', name]
+      const named = globalName.safeParse(name)
+      if (!named.success) {
+        this.#problems.push(config.problemAt(at, `the name must be ${named.error.issues[0]?.message}`, 'key'))
+      }
+      const { value, problems } = readShape(modelConfig, config, definition, at)
+      const model = problems.length === 0 ? located(value as ModelConfig, config.file) : null
+      this.#problems.push(...problems)
+      if (model && model.instances.length === 0 && model.allow.length === 0) {
+        const help = 'list their addresses, or say in allow which ones may be added'
+        this.#problems.push(config.problemAt(at, `has no instances; ${help}`))
+      }
+      if (model && model.chat_template !== undefined && model.backend !== 'sglang') {
+        const message = `is for the sglang backend: servers of backend ${model.backend} write conversations themselves`
+        this.#problems.push(config.problemAt([...at, 'chat_template'], message))
+      }
+      for (const [index, place] of (model?.instances ?? []).entries()) {
+        const url = typeof place === 'string' ? place : place.url
+        if (hideSecrets(url) !== url)
+          this.#problems.push(
+            config.problemAt(
+              [...at, 'instances', index],
+              'holds a secret, and metrics, logs and results show addresses; give the key by api_key_env',
+            ),
+          )
+      }
+      const { api_key_env: variable } = model ?? {}
+      if (variable !== undefined) keepSecret(variable, this.#env[variable])
+      if (variable !== undefined && !(Object.hasOwn(this.#env, variable) && this.#env[variable])) {
+        const path = [...at, 'api_key_env']
+        this.#problems.push(config.problemAt(path, `the environment variable ${variable} is not set`))
+      }
+      const text = canonicalJson(model)
+      const first = this.#first.get(name)
+      if (first && model && first.definition !== text) {
+        this.#problems.push(
+          config.problemAt(at, `${first.file} defines the model '${name}' differently`, 'key'),
+        )
+      }
+      if (!first || !model) this.byName.set(name, model)
+      if (!first) this.#first.set(name, { file: config.file, definition: text })
+    }
+  }
+}
+
+const located = (model: ModelConfig, file: string): ModelConfig =>
+  model.instances_file === undefined
+    ? model
+    : { ...model, instances_file: resolve(dirname(file), model.instances_file) }

@@ -1,0 +1,155 @@
+import { type ZodObject, z } from 'zod'
+import type { Problem } from '../../core/errors.ts'
+import { didYouMean } from '../../core/nearest-name.ts'
+import { type Issue, innermost, kindOf, unionWords, wordOf } from '../../trainers/issues.ts'
+import type { ConfigPath, ParsedConfig } from './config-text.ts'
+import { replacedAt } from './two-readings.ts'
+
+/** Every mistake, and what is left of the value without the keys that hold them, defaults filled in. */
+export interface Read<S extends ZodObject> {
+  readonly value: Partial<z.output<S>>
+  readonly problems: readonly Problem[]
+}
+
+/** Another kind of config, whose settings may have been meant. */
+export interface Elsewhere {
+  readonly name: string
+  readonly schema: ZodObject
+}
+
+/** Checks the piece of a config at a path against a schema; what is right stays usable for further checks. */
+export function readShape<S extends ZodObject>(
+  schema: S,
+  config: ParsedConfig,
+  written: unknown,
+  at: ConfigPath,
+  elsewhere?: Elsewhere,
+): Read<S> {
+  const asWritten = schema.safeParse(written)
+  const piece = asWritten.success ? written : rereadVariables(schema, config, written, at, asWritten.error)
+  const read = piece === written ? asWritten : schema.safeParse(piece)
+  if (read.success) return { value: read.data as Partial<z.output<S>>, problems: [] }
+  const issues = read.error.issues.flatMap(innermost)
+  const problems = issues.flatMap((issue) => problemsOf(issue, schema, config, piece, at, elsewhere))
+  const wrong = new Set(issues.flatMap((issue) => [issue.path[0], ...('keys' in issue ? issue.keys : [])]))
+  const isObject = typeof piece === 'object' && piece !== null && !Array.isArray(piece)
+  const right = isObject ? Object.entries(piece).filter(([key]) => !wrong.has(key)) : []
+  const rest = schema.partial().safeParse(Object.fromEntries(right))
+  return { value: (rest.success ? rest.data : {}) as Partial<z.output<S>>, problems }
+}
+
+/**
+ * The piece with those values from variables read the other way that the schema refuses as they are: `"${PORT:-8090}"`
+ * where it wants a number, a version 1.10 where it wants a text. A value that neither way fits is read as what the schema
+ * wants, if only its size is wrong. The piece itself where none of them helps.
+ */
+function rereadVariables(
+  schema: ZodObject,
+  config: ParsedConfig,
+  piece: unknown,
+  at: ConfigPath,
+  error: z.ZodError,
+): unknown {
+  let reread = piece
+  for (const path of refusedPaths(error.issues, [])) {
+    const other = config.otherReading([...at, ...path])
+    if (!other) continue
+    const tried = replacedAt(reread, path, other.value)
+    const left = schema.safeParse(tried)
+    const refused = left.success ? [] : issuesAt(left.error.issues, path)
+    // A number that is too large tells more than "not a text".
+    const fitsBetter = !refused.some(isWrongKind) && issuesAt(error.issues, path).some(isWrongKind)
+    if (refused.length === 0 || fitsBetter) reread = tried
+  }
+  return reread
+}
+
+/** The places that issues name, within a union's alternatives too. */
+function refusedPaths(issues: readonly Issue[], from: ConfigPath): ConfigPath[] {
+  return issues.flatMap((issue) => {
+    const path = [...from, ...issue.path.filter((part) => typeof part !== 'symbol')]
+    const inner = issue.code === 'invalid_union' ? issue.errors.flatMap((one) => refusedPaths(one, path)) : []
+    return [path, ...inner]
+  })
+}
+
+/** The issues that name a place, within a union's alternatives too. */
+function issuesAt(issues: readonly Issue[], at: ConfigPath, from: ConfigPath = []): Issue[] {
+  return issues.flatMap((issue) => {
+    const path = [...from, ...issue.path.filter((part) => typeof part !== 'symbol')]
+    const inner = issue.code === 'invalid_union' ? issue.errors.flatMap((one) => issuesAt(one, at, path)) : []
+    return isSame(path, at) ? [issue, ...inner] : inner
+  })
+}
+
+/** Whether the kind of a value is wrong, such as a text for a number; 8.5 for a whole number is of the right kind. */
+const isWrongKind = (issue: Issue): boolean =>
+  issue.code === 'invalid_union' || (issue.code === 'invalid_type' && issue.expected !== 'int')
+
+const isSame = (a: ConfigPath, b: ConfigPath): boolean =>
+  a.length === b.length && a.every((part, at) => part === b[at])
+
+function problemsOf(
+  issue: Issue,
+  schema: ZodObject,
+  config: ParsedConfig,
+  piece: unknown,
+  at: ConfigPath,
+  elsewhere: Elsewhere | undefined,
+): Problem[] {
+  const inner = issue.path.filter((part) => typeof part !== 'symbol')
+  const path = [...at, ...inner]
+  if (issue.code === 'unrecognized_keys') {
+    const known = keysAt(schema, inner)
+    return issue.keys.map((key) => {
+      const isElsewhere = inner.length === 0 && elsewhere && Object.hasOwn(elsewhere.schema.shape, key)
+      const hint = isElsewhere ? `; it is one of ${elsewhere.name}` : didYouMean(key, known)
+      return config.problemAt([...path, key], `there is no setting '${key}'${hint}`, 'key')
+    })
+  }
+  const found = inner.reduce<unknown>(
+    (value, key) => (typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined),
+    piece,
+  )
+  if (found === null && inner.length === 0 && at.length === 0) return [config.problemAt(path, 'is empty')]
+  if (found === undefined && inner.length > 0) return [config.problemAt(path, 'is missing')]
+  if (issue.code === 'invalid_value') {
+    const words = issue.values.map(String)
+    const near = typeof found === 'string' ? didYouMean(found, words) : ''
+    return [config.problemAt(path, `must be ${words.map((word) => `'${word}'`).join(' or ')}${near}`)]
+  }
+  const message = kindsOf(issue, found) ?? issue.message
+  return [config.problemAt(path, /^[A-Z]/.test(message) ? decapitalised(message) : `must be ${message}`)]
+}
+
+/** What kind of value is wanted, and which one stands there. */
+function kindsOf(issue: Issue, found: unknown): string | null {
+  if (issue.code === 'invalid_type') return `${wordOf(issue.expected)}, not ${kindOf(found)}`
+  return issue.code === 'invalid_union' ? unionWords(issue) : null
+}
+
+const decapitalised = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1)
+
+interface JsonSchema {
+  readonly properties?: Readonly<Record<string, JsonSchema>>
+  readonly items?: JsonSchema
+  readonly additionalProperties?: JsonSchema | boolean
+  readonly anyOf?: readonly JsonSchema[]
+}
+
+/** The settings that may stand at a path. */
+function keysAt(schema: ZodObject, path: readonly (string | number)[]): readonly string[] {
+  let here = [z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema]
+  for (const part of path) {
+    here = here
+      .flatMap((one) => [one, ...(one.anyOf ?? [])])
+      .flatMap(({ properties = {}, items, additionalProperties }) => {
+        if (typeof part === 'number') return items ?? []
+        if (Object.hasOwn(properties, part)) return properties[part] ?? []
+        return typeof additionalProperties === 'object' ? additionalProperties : []
+      })
+  }
+  return here
+    .flatMap((one) => [one, ...(one.anyOf ?? [])])
+    .flatMap(({ properties = {} }) => Object.keys(properties))
+}

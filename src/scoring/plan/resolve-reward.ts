@@ -1,0 +1,141 @@
+import type { FunctionHost } from '../functions/function-host.ts'
+import type { ModelConfig } from '../models/model-config.ts'
+import type { Json } from '../../core/sample/json.ts'
+import { compileCondition, compileFormula } from './compile-expression.ts'
+import type { WrittenReward } from './configs.ts'
+import type { Compiled, Expression, KnownStep } from './expression.ts'
+import { onInvalidOf } from './on-invalid.ts'
+import type { Plan, PlanStep } from './plan.ts'
+import { isGated, resolveStep } from './resolve-step.ts'
+import type { RewardReport } from './reward-report.ts'
+import { findFunction, type StepFunction } from './step-function.ts'
+import { checkNames, knownStep } from './step-names.ts'
+import { planVersion } from './version.ts'
+
+/** A reward's plan; null where it has mistakes, all of which are told. */
+export async function resolveReward(
+  { name, settings, steps: written }: WrittenReward,
+  models: ReadonlyMap<string, ModelConfig | null>,
+  functions: FunctionHost,
+  report: RewardReport,
+): Promise<Plan | null> {
+  checkNames(written, report)
+  const found = await Promise.all(
+    written.map((step, index) => findFunction(step, ['steps', index], functions, report)),
+  )
+  const names = written.flatMap((step) => step.name ?? [])
+  const gate = compileGate(settings.gate, written, found, report)
+  const above = new Map<string, KnownStep>()
+  const steps = written.map((step, index) => {
+    const around = { reward: settings, models, above: new Map(above), names, gate, report }
+    const resolved = resolveStep(step, ['steps', index], found[index] ?? null, around)
+    if (step.name !== undefined) above.set(step.name, knownStep(found[index] ?? null))
+    return resolved
+  })
+  const complete = steps.filter((step) => step !== null)
+  if (complete.length === steps.length && steps.length > 0 && complete.every(({ critique }) => critique)) {
+    report.add(['steps'], 'no step gives a score', 'key')
+  }
+  const isOverGroup = ({ kind }: PlanStep): boolean => kind !== 'rule' && kind !== 'model'
+  if (settings.group && complete.length === steps.length && !complete.some(isOverGroup)) {
+    report.add(['group'], 'no step is over all answers to a prompt', 'key')
+  }
+  const formula = settings.formula === undefined ? null : compileFormula(settings.formula, above)
+  checkFormula(formula, complete, settings, report)
+  if (report.problems.length > 0) return null
+  const config = configOf(name, settings, written)
+  const used = [...new Set(complete.flatMap((step) => step.models))].sort()
+  return {
+    name,
+    version: planVersion(
+      config,
+      found.flatMap((one) => one?.description ?? []),
+      used.flatMap((model) => {
+        const definition = models.get(model)
+        return definition ? [[model, definition] as const] : []
+      }),
+    ),
+    description: settings.description ?? '',
+    steps: complete,
+    gate,
+    formula: formula && 'expression' in formula ? formula.expression : null,
+    onInvalid: onInvalidOf(settings.on_invalid ?? null),
+    arithmetic: settings.arithmetic ?? 'sound',
+    group: {
+      min: settings.group?.min ?? null,
+      waitMs: settings.group?.wait_s === undefined ? Number.POSITIVE_INFINITY : settings.group.wait_s * 1000,
+    },
+    deadlineMs: settings.deadline_s === undefined ? null : settings.deadline_s * 1000,
+    config,
+  }
+}
+
+/** The gate may name what never waits for it: ungated steps above the first gated one. */
+function compileGate(
+  source: string | undefined,
+  written: WrittenReward['steps'],
+  found: readonly (StepFunction | null)[],
+  report: RewardReport,
+): Expression<boolean> | null {
+  if (source === undefined) return null
+  const gated = written.map((step, index) => isGated(step, found[index] ?? null))
+  const first = gated.indexOf(true)
+  const known = new Map<string, KnownStep>()
+  for (const [index, { name }] of written.entries()) {
+    if (name === undefined || known.has(name)) continue
+    if (gated[index]) known.set(name, { refused: "is itself behind the gate; say 'gated: false' there" })
+    else if (first !== -1 && index > first)
+      known.set(name, { refused: 'must stand above the first gated step' })
+    else known.set(name, knownStep(found[index] ?? null))
+  }
+  const compiled = compileCondition(source, known)
+  if (!('expression' in compiled)) {
+    for (const mistake of compiled.mistakes) report.add(['gate'], mistake)
+    return null
+  }
+  if (first === -1 && !found.includes(null))
+    report.add(['gate'], 'no step is gated; a gate holds for model steps', 'key')
+  return compiled.expression
+}
+
+/** A formula must say what counts where a step may be off: a term without a score has no number of its own. */
+function checkFormula(
+  formula: Compiled<number> | null,
+  steps: readonly PlanStep[],
+  { gate, arithmetic }: WrittenReward['settings'],
+  report: RewardReport,
+): void {
+  if (formula === null) return
+  if (arithmetic === 'reference') {
+    report.add(['arithmetic'], 'a formula has no reference arithmetic; remove one of the two', 'key')
+  }
+  if (!('expression' in formula)) {
+    for (const mistake of formula.mistakes) report.add(['formula'], mistake)
+    return
+  }
+  for (const { name, gated, when, dataSource, onUnreadable, ask } of steps) {
+    const { expression, guarded } = formula
+    if (!expression.steps.includes(name) || guarded.has(name)) continue
+    const why =
+      gated && gate !== undefined
+        ? 'the gate may be closed'
+        : when
+          ? "its 'when' may not hold"
+          : dataSource
+            ? "its 'data_source' may not match"
+            : ask !== null && onUnreadable === 'skip'
+              ? 'it may be skipped'
+              : null
+    if (why)
+      report.add(
+        ['formula'],
+        `'${name}' can be without a score (${why}); write 'scored(${name}) ? ${name} : 0'`,
+      )
+  }
+}
+
+/** As JSON: what was written, with the defaults that the schema fills in. */
+const configOf = (name: string, settings: WrittenReward['settings'], steps: WrittenReward['steps']): Json => {
+  const { $schema: _, ...rest } = settings
+  return JSON.parse(JSON.stringify({ ...rest, name, steps })) as Json
+}

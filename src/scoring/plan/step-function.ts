@@ -1,0 +1,86 @@
+import { GatewayError } from '../../core/errors.ts'
+import type { BoundFunction, FunctionDescription, FunctionHost } from '../functions/function-host.ts'
+import { didYouMean } from '../../core/nearest-name.ts'
+import type { Json } from '../../core/sample/json.ts'
+import type { ConfigPath } from './config-text.ts'
+import type { StepConfig } from './reward-config.ts'
+import type { RewardReport } from './reward-report.ts'
+import { replacedAt } from './two-readings.ts'
+
+/** A step's function, with the step's options; null where the config names none that can be used. */
+export interface StepFunction {
+  readonly description: FunctionDescription
+  /** null: the options are wrong. */
+  readonly bound: BoundFunction | null
+}
+
+/** What is wrong with its name or options is reported, each mistake at its place. */
+export async function findFunction(
+  { function: name, options = {} }: Partial<StepConfig>,
+  at: ConfigPath,
+  functions: FunctionHost,
+  report: RewardReport,
+): Promise<StepFunction | null> {
+  if (name === undefined) return null
+  const description = await functions.describe(name).catch((error: unknown) => {
+    if (!(error instanceof GatewayError)) throw error
+    const reasons = error.problems.map(({ path, message }) => `: ${path} ${message}`).join('')
+    report.add([...at, 'function'], `${error.message}${reasons}`)
+    return null
+  })
+  if (!description) return null
+  try {
+    return { description, bound: await bound(name, options, at, functions, report) }
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    const unknown = unknownOptions(description.optionsSchema, options)
+    for (const { key, hint } of unknown) {
+      report.add([...at, 'options', key], `'${name}' has no option '${key}'${hint}`, 'key')
+    }
+    for (const { path, message } of error.problems) {
+      if (unknown.length > 0 && message.startsWith('Unrecognized key')) continue
+      report.add([...at, 'options', ...pathParts(path)], `${name}: ${message}`)
+    }
+    if (error.problems.length === 0) report.add([...at, 'function'], error.message)
+    return { description, bound: null }
+  }
+}
+
+/** Where the function refuses a value from a variable, the value is read the other way: a text may stand for a number. */
+async function bound(
+  name: string,
+  options: Readonly<Record<string, unknown>>,
+  at: ConfigPath,
+  functions: FunctionHost,
+  report: RewardReport,
+): Promise<BoundFunction> {
+  try {
+    return await functions.bind(name, options as Json)
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    const paths = error.problems.map(({ path }) => pathParts(path))
+    const reread = paths.reduce<unknown>((value, path) => {
+      const other = report.otherReading([...at, 'options', ...path])
+      return other ? replacedAt(value, path, other.value) : value
+    }, options)
+    if (reread === options) throw error
+    return functions.bind(name, reread as Json).catch(() => {
+      throw error
+    })
+  }
+}
+
+/** Options that a function's JSON Schema does not know, with the nearest that it does. */
+function unknownOptions(schema: Json, options: Readonly<Record<string, unknown>>) {
+  const known = schema && typeof schema === 'object' && 'properties' in schema ? schema.properties : null
+  if (!known || typeof known !== 'object') return []
+  return Object.keys(options)
+    .filter((key) => !Object.hasOwn(known, key))
+    .map((key) => ({ key, hint: didYouMean(key, Object.keys(known)) }))
+}
+
+/** The parts of `a[0].b`. */
+const pathParts = (path: string): ConfigPath =>
+  [...path.matchAll(/\[(\d+)\]|\["([^"]*)"\]|([^.[\]]+)/g)].map(([, index, quoted, plain]) =>
+    index === undefined ? (quoted ?? plain ?? '') : Number(index),
+  )

@@ -1,0 +1,49 @@
+import { createHash } from 'node:crypto'
+import type { FunctionDescription } from '../functions/function-host.ts'
+import type { ModelConfig } from '../models/model-config.ts'
+import { packageVersion } from '../../core/package-version.ts'
+import type { Json } from '../../core/sample/json.ts'
+import { canonicalJson } from './canonical-json.ts'
+
+/**
+ * 16 hex digits of everything that decides a reward: config, functions, what the models are, how they are asked and read,
+ * the package. Where their servers are, and how patiently they are asked, is none of it.
+ */
+export function planVersion(
+  config: Json,
+  functions: readonly FunctionDescription[],
+  models: readonly (readonly [string, ModelConfig])[],
+): string {
+  return digest({
+    package: packageVersion,
+    config,
+    functions: functions.map(({ name, hash }) => [name, hash]),
+    models: models.map(([name, model]) => [
+      name,
+      Object.fromEntries(deciding.map((key) => [key, model[key]])),
+    ]),
+  }).slice(0, 16)
+}
+
+/** What of a model's config decides what its servers are asked, and what their answers come to. */
+const deciding = [
+  'backend',
+  'model',
+  'revision',
+  'sampling',
+  'chat_template',
+  'classify',
+  'choose',
+  'rewards',
+  'guard',
+  'max_prompt_tokens',
+  'count_tokens',
+  'on_long_prompt',
+] as const satisfies readonly (keyof ModelConfig)[]
+
+/** Tells apart the questions of functions with other sources or options. */
+export function stepIdentity({ name, hash }: FunctionDescription, options: Json): string {
+  return digest([name, hash, options]).slice(0, 32)
+}
+
+const digest = (value: unknown): string => createHash('sha256').update(canonicalJson(value)).digest('hex')

@@ -1,0 +1,109 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { GatewayError } from '../../core/errors.ts'
+import type { Gateway } from '../../scoring/gateway/gateway.ts'
+import type { Caller, Keys, Scope } from '../../scoring/gateway/keys.ts'
+import { checkHost } from './hosts.ts'
+import type { KeyLimits } from './key-limits.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /**
+     * What a key must allow for this route; absent: `read` for a GET, `score` for the rest. `any`: a key is enough,
+     * whatever it allows. `open`: none is needed.
+     */
+    scope?: RouteScope
+  }
+}
+
+/** What a route asks of a key. */
+export type RouteScope = Scope | 'any' | 'open'
+
+/** Lets a request in only with a key that allows what its route does and has room for it, before its body is read. */
+export function checkKeys(app: FastifyInstance, gateway: Gateway, limits: KeyLimits): void {
+  // Missing keys are told of before anything listens.
+  void gateway.keys
+  app.addHook('onRequest', (request, reply, done) => {
+    try {
+      check(request, reply, gateway, limits)
+      done()
+    } catch (error) {
+      done(error as GatewayError)
+    }
+  })
+}
+
+function check(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { keys, settings }: Gateway,
+  limits: KeyLimits,
+): void {
+  checkHostHeader(request)
+  const scope = scopeOf(request)
+  if (scope === 'open' || request.is404) return
+  if (keys.isOpen(scope === 'any' ? 'read' : scope)) {
+    checkHost(request, settings.listen.allowed_hosts)
+    return
+  }
+  if (!keys.has('admin') && scope === 'admin')
+    throw new GatewayError(
+      'RG_FORBIDDEN',
+      "the admin API is off: no key in gateway.yaml has the scope 'admin'; see docs/operations.md",
+    )
+  const caller = callerOf(request, keys)
+  if (!caller)
+    throw new GatewayError('RG_UNAUTHORIZED', "send a key of this gateway: 'authorization: Bearer <key>'")
+  if (!allows(caller, scope))
+    throw new GatewayError('RG_FORBIDDEN', `the key '${caller.name}' lacks the scope '${scope}'`)
+  if (scope === 'score') limits.enter(caller, reply)
+}
+
+/** Whether the key of a request, by the keys as they are now, allows what a scope stands for. */
+export function mayDo(request: FastifyRequest, keys: Keys, scope: Scope): boolean {
+  if (keys.isOpen(scope)) return true
+  const caller = callerOf(request, keys)
+  return caller !== null && allows(caller, scope)
+}
+
+/** One host, as HTTP/1.1 has it: of two, a proxy and the gateway may take different ones. */
+function checkHostHeader({ raw }: FastifyRequest): void {
+  let hosts = 0
+  for (let at = 0; at < raw.rawHeaders.length; at += 2) {
+    const name = raw.rawHeaders[at]
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts++
+  }
+  if (hosts === 1 || (hosts === 0 && raw.httpVersion !== '1.1')) return
+  throw new GatewayError(
+    'RG_REQUEST_INVALID',
+    `the request has ${hosts === 0 ? 'no' : 'more than one'} header 'host'`,
+  )
+}
+
+const allows = ({ scopes }: Caller, scope: Scope | 'any'): boolean =>
+  scope === 'any' || scopes.has(scope) || scopes.has('admin')
+
+function callerOf({ headers }: FastifyRequest, keys: Keys): Caller | null {
+  const key = keyIn(headers.authorization)
+  return key === null ? null : keys.callerOf(key)
+}
+
+function scopeOf({ method, routeOptions }: FastifyRequest): RouteScope {
+  const { scope } = routeOptions.config
+  if (scope) return scope
+  if (routeOptions.url?.startsWith('/docs')) return 'open'
+  return method === 'GET' || method === 'HEAD' || method === 'OPTIONS' ? 'read' : 'score'
+}
+
+/** The key of a bearer, or the password of an address like `http://any:KEY@gateway`, for clients that take an address alone. */
+function keyIn(header: string | undefined): string | null {
+  const [scheme = '', given = ''] = header?.split(' ', 2) ?? []
+  const key =
+    scheme.toLowerCase() === 'basic'
+      ? Buffer.from(given, 'base64')
+          .toString('utf8')
+          .replace(/^[^:]*:/, '')
+      : scheme.toLowerCase() === 'bearer'
+        ? given
+        : ''
+  return key === '' ? null : key
+}

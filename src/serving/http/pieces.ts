@@ -1,0 +1,173 @@
+import { Readable } from 'node:stream'
+import { turnForOne } from '../../core/slices.ts'
+
+/** Characters that are put together before they are sent. */
+const pieceChars = 128 * 1024
+/** Of a list, and characters of a text, that are written at once. */
+const numbersAtOnce = 1024
+const textChars = 64 * 1024
+/** A reply up to this length is sent as one text. */
+const mostAtOnce = 512 * 1024
+
+/**
+ * A body made of pieces: one text where it is short, else a stream that makes some of it in each turn of the loop, and
+ * no more than its reader takes. A reply of tens of thousands of results is never held as one text.
+ */
+export function bodyOf(pieces: Iterator<string>): string | Readable {
+  const first = take(pieces, mostAtOnce)
+  return first.isDone ? first.text : streamOf(pieces, first.text)
+}
+
+function streamOf(pieces: Iterator<string>, first: string): Readable {
+  let next = { text: first, isDone: false }
+  const body: Readable = new Readable({
+    highWaterMark: pieceChars,
+    read() {
+      // A socket that takes everything at once would else keep the loop busy until the end.
+      setImmediate(() => {
+        const turn = turnForOne()
+        if (turn === null) pushNext()
+        else void turn.then(pushNext)
+      })
+    },
+  })
+  const pushNext = (): void => {
+    if (body.destroyed) return
+    try {
+      const { text, isDone } = next
+      if (!isDone) next = take(pieces, pieceChars)
+      body.push(text)
+      if (isDone) body.push(null)
+    } catch (error) {
+      body.destroy(error as Error)
+    }
+  }
+  return body
+}
+
+/** A body of lines that come one after the other; what nobody has read is not written yet. */
+export class Lines {
+  readonly body: Readable
+  #waiting: (Iterator<string> | undefined)[] = []
+  #head = 0
+  #isEnded = false
+  #isWanted = false
+  #isDue = false
+
+  constructor() {
+    this.body = new Readable({
+      highWaterMark: pieceChars,
+      read: () => {
+        this.#isWanted = true
+        this.#wake()
+      },
+    })
+  }
+
+  /** `line`: its pieces, with the line break. */
+  add(line: Iterable<string>): void {
+    this.#waiting.push(line[Symbol.iterator]())
+    this.#wake()
+  }
+
+  end(): void {
+    this.#isEnded = true
+    this.#wake()
+  }
+
+  #wake(): void {
+    const hasMore = this.#head < this.#waiting.length || this.#isEnded
+    if (this.#isDue || !this.#isWanted || !hasMore) return
+    this.#isDue = true
+    setImmediate(() => this.#send())
+  }
+
+  #send(): void {
+    this.#isDue = false
+    if (this.body.destroyed) return
+    try {
+      let text = ''
+      while (text.length < pieceChars && this.#head < this.#waiting.length) {
+        const { value, done } = (this.#waiting[this.#head] as Iterator<string>).next()
+        if (done) this.#waiting[this.#head++] = undefined
+        else text += value
+      }
+      if (this.#head === this.#waiting.length) {
+        this.#waiting = []
+        this.#head = 0
+      }
+      this.#isWanted = false
+      if (text !== '') this.body.push(text)
+      if (this.#head === this.#waiting.length && this.#isEnded) this.body.push(null)
+    } catch (error) {
+      this.body.destroy(error as Error)
+    }
+  }
+}
+
+function take(pieces: Iterator<string>, chars: number): { text: string; isDone: boolean } {
+  let text = ''
+  while (text.length < chars) {
+    const { value, done } = pieces.next()
+    if (done) return { text, isDone: true }
+    text += value
+  }
+  return { text, isDone: false }
+}
+
+/**
+ * The JSON text of a value in pieces: lists, and objects that hold lists, are written entry by entry, all else as
+ * JSON.stringify does. `writesNaN`: NaN stays NaN, as Python has it.
+ */
+export function* jsonPieces(value: unknown, writesNaN = false): Generator<string> {
+  if (Array.isArray(value)) {
+    let before = '['
+    for (let at = 0; at < value.length; ) {
+      yield before
+      before = ','
+      const end = endOfNumbers(value, at)
+      if (end - at > 1) yield JSON.stringify(value.slice(at, end)).slice(1, -1)
+      else yield* jsonPieces(value[at], writesNaN)
+      at = Math.max(end, at + 1)
+    }
+    yield before === '[' ? '[]' : ']'
+  } else if (typeof value === 'string' && value.length > textChars) yield* textPieces(value)
+  else if (isPlain(value) && Object.values(value).some(holdsMany)) {
+    let before = '{'
+    for (const [name, item] of Object.entries(value)) {
+      if (item === undefined) continue
+      yield `${before}${JSON.stringify(name)}:`
+      yield* jsonPieces(item, writesNaN)
+      before = ','
+    }
+    yield before === '{' ? '{}' : '}'
+  } else yield writesNaN && Number.isNaN(value) ? 'NaN' : (JSON.stringify(value) ?? 'null')
+}
+
+const isPlain = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !('toJSON' in value)
+
+const holdsMany = (value: unknown): boolean =>
+  Array.isArray(value) || isPlain(value) || (typeof value === 'string' && value.length > textChars)
+
+/** The place behind the numbers that JSON can carry, some at most, which begin here. */
+function endOfNumbers(values: readonly unknown[], from: number): number {
+  const most = Math.min(values.length, from + numbersAtOnce)
+  let end = from
+  while (end < most && Number.isFinite(values[end])) end++
+  return end
+}
+
+/** No pair of surrogates is parted: JSON.stringify would write each half as an escape. */
+function* textPieces(text: string): Generator<string> {
+  let before = '"'
+  for (let at = 0; at < text.length; ) {
+    const wished = Math.min(at + textChars, text.length)
+    const last = text.charCodeAt(wished - 1)
+    const end = wished < text.length && last >= 0xd800 && last <= 0xdbff ? wished - 1 : wished
+    yield before + JSON.stringify(text.slice(at, end)).slice(1, -1)
+    before = ''
+    at = end
+  }
+  yield '"'
+}

@@ -1,0 +1,112 @@
+import { z } from 'zod'
+import { type Clock, within } from '../../../core/clock.ts'
+import { GatewayError } from '../../../core/errors.ts'
+import type { Gateway } from '../../../scoring/gateway/gateway.ts'
+import { shownModel } from '../inspector/shown-model.ts'
+import type { ZodApp } from '../validation.ts'
+
+const params = z.object({ name: z.string() })
+const tags = ['admin']
+const config = { scope: 'admin' } as const
+
+const place = z.strictObject({
+  url: z.string().describe("The server's address, within the model's `allow`."),
+  weight: z.number().positive().max(1000).optional().describe('Share of the load beside the others; 1.'),
+  max_in_flight: z
+    .int()
+    .min(1)
+    .max(65_536)
+    .optional()
+    .describe("Questions under way at it; the model's own."),
+  max_tokens_in_flight: z.int().min(1).optional().describe("Their tokens; the model's own."),
+})
+
+const leaving = z.strictObject({
+  url: z.string().describe("The server's address."),
+  wait_s: z
+    .number()
+    .min(0)
+    .max(3600)
+    .default(0)
+    .describe('How long to wait for its last call; 202 where it is not back by then.'),
+})
+
+/** What an operator or a trainer changes while the gateway runs; every route needs a key with the scope `admin`. */
+export function adminRoutes(app: ZodApp, gateway: Gateway, clock: Clock): void {
+  const stateOf = (name: string) => {
+    const found = gateway.models().find((model) => model.name === name)
+    if (found) return shownModel(found)
+    throw new GatewayError('RG_NOT_FOUND', `there is no model '${name}'`)
+  }
+  app.get(
+    '/admin/models',
+    { config, schema: { tags, summary: 'Every model with its instances' } },
+    async () => ({
+      models: gateway.models().map(shownModel),
+    }),
+  )
+  app.get(
+    '/admin/models/:name',
+    { config, schema: { tags, summary: 'One model with its instances', params } },
+    async (request) => stateOf(request.params.name),
+  )
+  for (const order of ['sleep', 'wake'] as const) {
+    const summary =
+      order === 'sleep'
+        ? 'Give the GPU memory back, once the questions under way are answered'
+        : 'Take the GPU memory again'
+    app.post(
+      `/admin/models/:name/${order}`,
+      { config, schema: { tags, summary, params } },
+      async (request) => {
+        await gateway.pools[order](request.params.name)
+        return stateOf(request.params.name)
+      },
+    )
+  }
+  app.post(
+    '/admin/models/:name/instances',
+    { config, schema: { tags, summary: 'Add a server, or take a draining one back', params, body: place } },
+    async (request, reply) => {
+      const { url, weight = 1, max_in_flight, max_tokens_in_flight } = request.body
+      gateway.pools.addInstance(request.params.name, {
+        url,
+        weight,
+        ...(max_in_flight !== undefined && { max_in_flight }),
+        ...(max_tokens_in_flight !== undefined && { max_tokens_in_flight }),
+      })
+      return reply.code(201).send(stateOf(request.params.name))
+    },
+  )
+  for (const order of ['drain', 'remove'] as const) {
+    const summary =
+      order === 'drain' ? 'Give a server no further questions' : 'Drain a server, then forget it'
+    app.post(
+      `/admin/models/:name/instances/${order}`,
+      { config, schema: { tags, summary, params, body: leaving } },
+      async (request, reply) => {
+        const { name } = request.params
+        const { url, wait_s } = request.body
+        const change = order === 'drain' ? gateway.pools.drainInstance : gateway.pools.removeInstance
+        const isDone = await within(clock, wait_s * 1000, change(name, url))
+        return reply.code(isDone ? 200 : 202).send(stateOf(name))
+      },
+    )
+  }
+  app.get(
+    '/admin/reload',
+    { config, schema: { tags, summary: 'What became of the last reload, whoever asked for it' } },
+    async () => ({ last: gateway.lastReload }),
+  )
+  app.post(
+    '/admin/reload',
+    {
+      config,
+      schema: { tags, summary: 'Read configs and functions again; on any mistake the old ones stay' },
+    },
+    async () => {
+      await gateway.reload()
+      return { rewards: gateway.rewards().map(({ name, version }) => ({ name, version })) }
+    },
+  )
+}

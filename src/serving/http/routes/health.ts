@@ -1,0 +1,55 @@
+import { z } from 'zod'
+import type { Gateway } from '../../../scoring/gateway/gateway.ts'
+import type { Metrics } from '../../telemetry/metrics/metrics.ts'
+import type { ZodApp } from '../validation.ts'
+
+const readiness = z.object({
+  ready: z.boolean(),
+  missing: z.array(z.string()),
+  parked: z
+    .array(z.object({ model: z.string(), questions: z.number(), since: z.string() }))
+    .describe('Models of which no instance can be asked, and the questions that wait for one.'),
+  suspects: z.record(z.string(), z.number()).describe('Instances that fail their canaries, by model.'),
+})
+
+/**
+ * /livez: the process answers. /readyz: requests may come. Each model has a living instance, or had one and its questions wait
+ * for the next.
+ */
+export function healthRoutes(app: ZodApp, gateway: Gateway, metrics: Metrics): void {
+  const tags = ['operation']
+  const config = { scope: 'open' } as const
+  app.get('/livez', { config, schema: { tags, summary: 'The process answers' } }, async () => ({
+    status: 'ok',
+  }))
+  app.get(
+    '/readyz',
+    {
+      config,
+      schema: {
+        tags,
+        summary:
+          'Rewards can be scored, now or once a judge that restarts is back; 503 with what is missing otherwise',
+        response: { 200: readiness, 503: readiness },
+      },
+    },
+    async (_request, reply) => {
+      const missing = [...gateway.missing()]
+      const suspects: Record<string, number> = {}
+      for (const { model } of gateway.suspects()) suspects[model] = (suspects[model] ?? 0) + 1
+      const parked = gateway
+        .models()
+        .flatMap(({ name, parked }) =>
+          parked
+            ? [{ model: name, questions: parked.questions, since: new Date(parked.since).toISOString() }]
+            : [],
+        )
+      const { isReady: ready } = gateway
+      return reply.code(ready ? 200 : 503).send({ ready, missing, parked, suspects })
+    },
+  )
+  app.get('/metrics', { schema: { tags, summary: 'Prometheus metrics' } }, async (_request, reply) => {
+    const { text, contentType } = await metrics.expose()
+    return reply.type(contentType).send(text)
+  })
+}

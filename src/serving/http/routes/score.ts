@@ -1,0 +1,132 @@
+import type { Readable } from 'node:stream'
+import { z } from 'zod'
+import { GatewayError } from '../../../core/errors.ts'
+import type { Gateway, ScoreJob } from '../../../scoring/gateway/gateway.ts'
+import type { Outcome } from '../../../core/sample/outcome.ts'
+import { nativeResultText } from '../../../trainers/native-result-text.ts'
+import { nativeSample, readNativeRows } from '../../../trainers/native-sample.ts'
+import { bodyBytesOf, odditiesOf } from '../body.ts'
+import { Explanation } from '../explanation.ts'
+import { whenGone } from '../gone.ts'
+import type { KeyLimits } from '../key-limits.ts'
+import { bodyOf, Lines } from '../pieces.ts'
+import { traceOf } from '../tracing.ts'
+import { jsonSchemaOf, type ZodApp } from '../validation.ts'
+import { timeWaits } from '../wait-time.ts'
+
+/** Samples of a request that wants to be explained: its answer holds each question whole. */
+const mostExplained = 64
+
+const body = z.strictObject({
+  reward: z.string().describe('Name of the reward, as its rm-config is called.'),
+  samples: z
+    .array(z.unknown())
+    .min(1)
+    .meta({ items: jsonSchemaOf(nativeSample) }),
+  training_step: z
+    .int()
+    .min(0)
+    .optional()
+    .describe("The trainer's step, for weights that change over training."),
+  explain: z
+    .boolean()
+    .default(false)
+    .describe(
+      `Each result gets 'asks': what each judge was sent and what it answered. At most ${mostExplained} samples. Where they are too large for the gateway's memory, a result says so with 'asks_left_out'.`,
+    ),
+  run: z.string().max(128).optional().describe('Name of the training run, for metrics and records.'),
+})
+
+const ndjson = 'application/x-ndjson'
+
+/** POST /v1/score: one to many thousands of samples; with `Accept: application/x-ndjson` each result as it is done. */
+export function scoreRoutes(app: ZodApp, gateway: Gateway, limits: KeyLimits): void {
+  const schema = { tags: ['score'], summary: 'Score samples with a reward', body }
+  app.post('/v1/score', { schema, config: { rows: ['samples'] } }, async (request, reply) => {
+    const { reward, samples, training_step: trainingStep, run, explain } = request.body
+    if (explain && samples.length > mostExplained)
+      throw new GatewayError('RG_REQUEST_INVALID', `explain: at most ${mostExplained} samples at a time`)
+    limits.takeSamples(request, reply, samples.length)
+    const rows = await readNativeRows(samples, odditiesOf(request))
+    const explanation = explain ? new Explanation() : null
+    const job: ScoreJob = {
+      reward,
+      rows,
+      onDrawn: explanation ? (event) => explanation.add(event) : undefined,
+      signal: (left) => whenGone(reply, left),
+      requestId: request.id,
+      trace: traceOf(request),
+      isRefusable: true,
+      bodyBytes: bodyBytesOf(request),
+      waitTime: timeWaits(request),
+      trainingStep,
+      run,
+    }
+    if (request.headers.accept?.includes(ndjson))
+      return reply.type(ndjson).send(streamed(gateway, job, explanation))
+    const { outcomes, version } = await gateway.score(job)
+    reply.type('application/json; charset=utf-8')
+    const served = { name: reward, version }
+    if (outcomes.length === 1 && !explanation)
+      return `${begin}${nativeResultText(outcomes[0] as Outcome)}${endOf(served)}`
+    return bodyOf(replyPieces(rows, outcomes, served, explanation))
+  })
+}
+
+const begin = '{"results":['
+const endOf = (reward: object): string => `],"reward":${JSON.stringify(reward)}}`
+
+function* replyPieces(
+  rows: ScoreJob['rows'],
+  outcomes: readonly Outcome[],
+  reward: { readonly name: string; readonly version: string },
+  explanation: Explanation | null,
+): Generator<string> {
+  let before = begin
+  for (const [index, outcome] of outcomes.entries()) {
+    if (explanation) {
+      yield before
+      yield* resultPieces(outcome, rows[index], explanation)
+    } else yield before + nativeResultText(outcome)
+    before = ','
+  }
+  yield endOf(reward)
+}
+
+function* resultPieces(
+  outcome: Outcome,
+  row: ScoreJob['rows'][number] | undefined,
+  explanation: Explanation | null,
+): Generator<string> {
+  const text = nativeResultText(outcome)
+  if (!explanation) return yield text
+  yield `${text.slice(0, -1)},"asks":`
+  yield* explanation.textOf(row)
+  yield explanation.isWhole(row) ? '}' : ',"asks_left_out":true}'
+}
+
+/** A line a result with its index, in the order they are done; `on_invalid: fail` ends with a line `{"error"}`. */
+function streamed(gateway: Gateway, job: ScoreJob, explanation: Explanation | null): Readable {
+  const lines = new Lines()
+  const onOutcome = (index: number, outcome: Outcome) => lines.add(linePieces(index, outcome))
+  function* linePieces(index: number, outcome: Outcome): Generator<string> {
+    let begin = `{"index":${index},`
+    for (const piece of resultPieces(outcome, job.rows[index], explanation)) {
+      // The object's own brace has been written with the index.
+      yield begin === '' ? piece : begin + piece.slice(1)
+      begin = ''
+    }
+    yield '\n'
+  }
+  gateway
+    .score({ ...job, onOutcome })
+    .catch((error) => {
+      if (!(error instanceof GatewayError)) throw error
+      lines.add([`${JSON.stringify({ error: { code: error.code, message: error.message } })}\n`])
+    })
+    .then(
+      () => lines.end(),
+      (error) => lines.body.destroy(error),
+    )
+  return lines.body
+}

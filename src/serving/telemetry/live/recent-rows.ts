@@ -1,0 +1,122 @@
+import type { RequestDone } from '../../../scoring/engine/events.ts'
+import { bytesOf } from '../../../core/sample/bytes.ts'
+import type { Sample, Unreadable } from '../../../core/sample/sample.ts'
+
+/** A row that was scored not long ago. */
+export interface RecentRow {
+  /** As in the record: `<request id>:<index of the row>`. */
+  readonly id: string
+  /** Grows from row to row. */
+  readonly serial: number
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  /** As if the request had held no other row: one of its rows must not keep all of them in memory. */
+  readonly event: RequestDone
+}
+
+/** Rows that are kept, and what they take in memory together, whatever field it is in. */
+export const mostRows = 400
+const mostBytes = 32 * 1024 * 1024
+/** Of one request: neighbours, so that groups are whole, and rows without a reward. */
+const neighbours = 16
+const failures = 4
+/** Rows a second that are taken for long; what came sooner would be gone before anybody has seen it. */
+const rowsASecond = 40
+
+/**
+ * A bounded choice of the rows of late; the same effort for a request of any length. Under load most requests leave no
+ * row here: to keep each one's rows for a moment made garbage collection a quarter of a rule's cost.
+ */
+export class RecentRows {
+  readonly #rows = new Map<string, RecentRow & { readonly bytes: number }>()
+  #bytes = 0
+  #serial = 0
+  readonly #scored = new Room()
+  readonly #failed = new Room()
+  readonly #dropped: (row: Sample | Unreadable) => void
+
+  /** `dropped` is told of each row that is no longer kept. */
+  constructor(dropped: (row: Sample | Unreadable) => void) {
+    this.#dropped = dropped
+  }
+
+  /** `invalid`: rows of the request without a reward. `random`: in [0, 1), chooses the neighbours. The indices of the rows that it kept. */
+  take(
+    event: RequestDone,
+    id: string,
+    at: number,
+    invalid: readonly number[],
+    random: number,
+  ): readonly number[] {
+    const kept: number[] = []
+    const count = event.rows.length
+    const first = neighbours * Math.floor(random * Math.ceil(count / neighbours))
+    const last = this.#scored.take(at, Math.min(count, neighbours))
+      ? Math.min(count, first + neighbours)
+      : first
+    for (const index of invalid.slice(0, failures))
+      if ((index < first || index >= last) && this.#failed.take(at, 1)) kept.push(index)
+    for (let index = first; index < last; index += 1) kept.push(index)
+    for (const index of kept) this.#add(event, id, at, index)
+    return kept
+  }
+
+  get(id: string): RecentRow | null {
+    return this.#rows.get(id) ?? null
+  }
+
+  /** Those after a serial, the oldest first. */
+  since(serial: number): RecentRow[] {
+    return serial >= this.#serial ? [] : [...this.#rows.values()].filter((row) => row.serial > serial)
+  }
+
+  get newest(): number {
+    return this.#serial
+  }
+
+  #add(event: RequestDone, request: string, at: number, index: number): void {
+    const id = `${request}:${index}`
+    const row = event.rows[index]
+    if (!row) return
+    this.#drop(id)
+    const bytes = bytesOf(row) + bytesOf(event.outcomes[index])
+    this.#rows.set(id, { id, serial: ++this.#serial, at, event: onlyRow(event, index), bytes })
+    this.#bytes += bytes
+    for (const oldest of this.#rows.keys()) {
+      if (this.#rows.size === 1 || (this.#rows.size <= mostRows && this.#bytes <= mostBytes)) break
+      this.#drop(oldest)
+    }
+  }
+
+  #drop(id: string): void {
+    const known = this.#rows.get(id)
+    if (!known) return
+    this.#bytes -= known.bytes
+    this.#rows.delete(id)
+    const [row] = known.event.rows
+    if (row) this.#dropped(row)
+  }
+}
+
+const onlyRow = (event: RequestDone, index: number): RequestDone => ({
+  ...event,
+  rows: event.rows.slice(index, index + 1),
+  outcomes: event.outcomes.slice(index, index + 1),
+  ms: event.ms.slice(index, index + 1),
+})
+
+/** How many rows may still be taken: as many as are kept at once, and more with time. */
+class Room {
+  #rows = mostRows
+  #filledAt = 0
+
+  /** False where there is no room for so many. `now`: milliseconds since the epoch. */
+  take(now: number, rows: number): boolean {
+    const since = Math.max(0, now - this.#filledAt)
+    this.#filledAt = now
+    this.#rows = Math.min(mostRows, this.#rows + (rowsASecond * since) / 1000)
+    if (this.#rows < rows) return false
+    this.#rows -= rows
+    return true
+  }
+}

@@ -1,0 +1,133 @@
+import type { RequestDone } from '../../../scoring/engine/events.ts'
+import type { Outcome } from '../../../core/sample/outcome.ts'
+import type { Sample, Unreadable } from '../../../core/sample/sample.ts'
+import { binaryEntropy } from '../../../core/statistics/entropy.ts'
+import { spreadOf } from '../../../core/statistics/pearson.ts'
+import { repeatedShare } from '../../../core/statistics/repeated-share.ts'
+import type { Lens } from './lens.ts'
+import { observe, observeScore, type Tally, tenth, termScores } from './tally.ts'
+
+/** A member of a group: what is kept of an answer until its group is whole. */
+export interface Member {
+  /** Equal for equal answers. */
+  readonly print: string
+  readonly length: number
+  /** In shares of the reward's range; null: invalid. */
+  readonly reward: number | null
+}
+
+/** One answer in so many is searched for repetition, which costs more than all the rest. */
+const repetitionEvery = 128
+
+/** Counts what can be seen in one row. */
+export function countRow(tally: Tally, row: Sample | Unreadable, outcome: Outcome, lens: Lens): void {
+  tally.rows += 1
+  if (outcome.valid) observe(tally.reward, lens.share(outcome.reward))
+  else tally.invalid.set(outcome.failure.kind, (tally.invalid.get(outcome.failure.kind) ?? 0) + 1)
+  for (const term of outcome.terms) {
+    if (term.status !== 'scored') continue
+    observeScore(termScores(tally, term.name, lens.asked.has(term.name)), term.score.value)
+    // Half the range is the widest that a population's deviation can be.
+    if (term.draws > 1)
+      observe(tally.judgeAgainstJudge, Math.min(1, (2 * term.spread) / (lens.widths.get(term.name) ?? 1)))
+  }
+  countDecisions(tally, outcome, lens)
+  if (tally.rows % repetitionEvery === 1 && 'response' in row)
+    observe(tally.repeated, repeatedShare(row.response))
+}
+
+function countDecisions(tally: Tally, { terms }: Outcome, { rule, judges, peers }: Lens): void {
+  if (judges.length === 0) return
+  const decision = ({ at, share }: Lens['judges'][number]): boolean | null => {
+    const term = terms[at]
+    return term?.status === 'scored' ? share(term.score.value) >= 0.5 : null
+  }
+  const ruled = rule && decision(rule)
+  for (const judge of ruled === null ? [] : judges) {
+    const judged = decision(judge)
+    if (judged !== null) observe(tally.ruleAgainstJudge, Number(judged !== ruled))
+  }
+  for (const [one, other] of peers) {
+    const [a, b] = [decision(one), decision(other)]
+    if (a !== null && b !== null) observe(tally.judgeAgainstJudge, Number(a !== b))
+  }
+}
+
+/** Counts what can be seen in a whole group of answers to one prompt. */
+export function countGroup(tally: Tally, members: readonly Member[]): void {
+  if (members.length < 2) return
+  tally.members += members.length
+  tally.duplicates += repeats(members)
+  const lengths: number[] = []
+  const rewards: number[] = []
+  let [low, high, sum] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0]
+  for (const { reward, length } of members) {
+    if (reward === null) continue
+    rewards.push(reward)
+    lengths.push(length)
+    low = Math.min(low, reward)
+    high = Math.max(high, reward)
+    sum += reward
+  }
+  if (rewards.length < 2) return
+  // Sums in another order differ in the last bits.
+  if (high - low < 1e-9) tally.flatGroups += 1
+  const { xx, yy, xy } = spreadOf(lengths, rewards)
+  observe(tally.variance, yy / rewards.length)
+  observe(tally.entropy, binaryEntropy(sum / rewards.length))
+  tenth(tally.groupMeans, sum / rewards.length, 1)
+  tenth(tally.groupVariances, yy / rewards.length, 0.25)
+  tally.length.xx += xx
+  tally.length.yy += yy
+  tally.length.xy += xy
+}
+
+/** Members whose answer an earlier one gave. Only answers of one length and alike ends are compared: to hash them all would cost more. */
+function repeats(members: readonly Member[]): number {
+  const alike = new Map<number, Set<string> | string>()
+  let count = 0
+  for (const { length, print } of members) {
+    const key = endOf(print, length)
+    const known = alike.get(key)
+    if (known === undefined) alike.set(key, print)
+    else if (typeof known === 'string') {
+      if (known === print) count += 1
+      else alike.set(key, new Set([known, print]))
+    } else if (known.has(print)) count += 1
+    else known.add(print)
+  }
+  return count
+}
+
+const endLength = 12
+
+/** A number that equal texts share. `seed` is mixed with the last characters. */
+function endOf(text: string, seed: number): number {
+  let mixed = seed
+  for (let at = Math.max(0, text.length - endLength); at < text.length; at += 1)
+    mixed = Math.imul(mixed, 31) + text.charCodeAt(at)
+  return mixed | 0
+}
+
+/** The places of a request's readable rows by group: by group id, else by the same prompt. */
+export function groupsOf({ rows }: RequestDone): Iterable<readonly number[]> {
+  const byId = new Map<string, number[]>()
+  const byPrompt = new Map<string, number[]>()
+  // Answers of a group mostly stand together.
+  let last: { readonly key: string; readonly isId: boolean; readonly places: number[] } | null = null
+  for (const [index, row] of rows.entries()) {
+    if ('failure' in row) continue
+    const isId = row.group !== undefined
+    const key = row.group?.id ?? textOf(row)
+    if (last === null || last.isId !== isId || last.key !== key) {
+      const groups = isId ? byId : byPrompt
+      const places: number[] = groups.get(key) ?? []
+      groups.set(key, places)
+      last = { key, isId, places }
+    }
+    last.places.push(index)
+  }
+  return [...byId.values(), ...byPrompt.values()]
+}
+
+const textOf = ({ prompt }: Sample): string => (typeof prompt === 'string' ? prompt : JSON.stringify(prompt))

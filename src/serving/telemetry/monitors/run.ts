@@ -1,0 +1,148 @@
+import type { RequestDone } from '../../../scoring/engine/events.ts'
+import { countGroup, countRow, groupsOf, type Member } from './count.ts'
+import type { Lens } from './lens.ts'
+import { OpenGroups } from './open-groups.ts'
+import { addTally, emptyTally, type Tally } from './tally.ts'
+import { type Alarm, type Trends, Watch } from './watch.ts'
+
+/** Training steps that the figures speak of. */
+const window = 20
+/** Training steps that may be under way at once; an older one is over. */
+const mostOpen = 2
+/** A training step so far behind the newest means that the run began again from a checkpoint. */
+const restart = 16
+/** What counts as a training step where requests name none. */
+const rowsAStep = 1024
+const keptAlarms = 32
+/** Rows that are counted in one go; a power of two. */
+const rowsAPiece = 64
+
+/** What was counted in one training step. */
+export interface StepTally {
+  readonly step: number
+  readonly tally: Tally
+}
+
+/** One reward in one run, as it is watched. */
+export class RunMonitor {
+  readonly #open = new Map<number, Tally>()
+  #closed: StepTally[] = []
+  #groups = new OpenGroups()
+  #watch = new Watch()
+  #alarms: readonly Alarm[] = []
+  #newest = -1
+  #counted = 0
+  #isNamed = false
+  readonly #counts = new Map<string, number>()
+
+  /** The last training steps together, those under way among them. */
+  get recent(): Tally {
+    const sum = emptyTally()
+    for (const { tally } of this.steps) addTally(sum, tally)
+    return sum
+  }
+
+  /** Counts a request in pieces, one at each `next`, so that a large one need not hold the loop up; the alarms that it raised. */
+  *add(event: RequestDone, lens: Lens): Generator<void, readonly Alarm[]> {
+    const { rows, outcomes } = event
+    const step = this.#stepOf(event)
+    if (step < this.#newest - restart) this.#restart()
+    const raised = step > this.#newest ? this.#advance(step, lens) : []
+    const tally = this.#open.get(step) ?? this.#oldest(step)
+    const memberOf = (index: number): Member => {
+      const row = rows[index]
+      const outcome = outcomes[index]
+      const response = row && 'response' in row ? row.response : ''
+      const reward = outcome?.valid ? lens.share(outcome.reward) : null
+      return { print: response, length: response.length, reward }
+    }
+    for (const [index, outcome] of outcomes.entries()) {
+      const row = rows[index]
+      if (row) countRow(tally, row, outcome, lens)
+      if ((index & (rowsAPiece - 1)) === 0) yield
+    }
+    for (const places of groupsOf(event)) {
+      yield
+      const row = rows[places[0] ?? 0]
+      const group = row && 'group' in row ? row.group : undefined
+      const members = places.map(memberOf)
+      const isWhole = !group || (members.length > 1 && members.length >= (group.size ?? 0))
+      const whole = isWhole ? [members] : this.#groups.add(group, members)
+      for (const one of whole) countGroup(tally, one)
+    }
+    return raised
+  }
+
+  /** The last training steps one by one, those under way at the end. */
+  get steps(): readonly StepTally[] {
+    return [...this.#closed, ...[...this.#open].map(([step, tally]) => ({ step, tally }))]
+  }
+
+  /** The newest first. */
+  get alarms(): readonly Alarm[] {
+    return this.#alarms
+  }
+
+  /** How often an alarm was raised since the run began. */
+  alarmCount(figure: Alarm['figure'], step: string | null): number {
+    return this.#counts.get(keyOf(figure, step)) ?? 0
+  }
+
+  get trends(): Trends {
+    return this.#watch.trends
+  }
+
+  get newestStep(): number {
+    return this.#newest
+  }
+
+  /** Requests that name no step count with the newest named one, or make steps of so many rows each. */
+  #stepOf({ trainingStep, rows }: RequestDone): number {
+    if (trainingStep !== null) {
+      this.#isNamed = true
+      return trainingStep
+    }
+    if (this.#isNamed) return this.#newest
+    const step = Math.floor(this.#counted / rowsAStep)
+    this.#counted += rows.length
+    return step
+  }
+
+  /** Opens a step, and ends those that are too old. */
+  #advance(step: number, lens: Lens): readonly Alarm[] {
+    this.#newest = step
+    this.#open.set(step, emptyTally())
+    const raised: Alarm[] = []
+    for (const [old, tally] of this.#open) {
+      if (this.#open.size <= mostOpen) break
+      this.#open.delete(old)
+      this.#closed = [...this.#closed, { step: old, tally }].slice(-window)
+      raised.push(...this.#watch.push(old, tally, lens))
+    }
+    for (const { figure, step: name } of raised) {
+      const key = keyOf(figure, name)
+      this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1)
+    }
+    this.#alarms = [...raised.toReversed(), ...this.#alarms].slice(0, keptAlarms)
+    return raised
+  }
+
+  /** What comes late is counted with the oldest step that is still open. */
+  #oldest(step: number): Tally {
+    const [oldest] = this.#open.values()
+    if (oldest) return oldest
+    const tally = emptyTally()
+    this.#open.set(step, tally)
+    return tally
+  }
+
+  #restart(): void {
+    this.#open.clear()
+    this.#closed = []
+    this.#groups = new OpenGroups()
+    this.#watch = new Watch()
+    this.#newest = -1
+  }
+}
+
+const keyOf = (figure: Alarm['figure'], step: string | null): string => `${figure} ${step ?? ''}`

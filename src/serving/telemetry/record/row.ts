@@ -1,0 +1,124 @@
+import type { DrawnEvent, RequestDone } from '../../../scoring/engine/events.ts'
+import type { Term } from '../../../core/sample/outcome.ts'
+import type { Sample } from '../../../core/sample/sample.ts'
+import type { RecordedAsk, RecordedRow, RecordedTerm } from './shape.ts'
+import type { TextKeeper } from './text-policy.ts'
+
+type Sampling = NonNullable<DrawnEvent['sampling']>
+
+/** What a row's record is made with beside its request. */
+export interface RowParts {
+  readonly keep: TextKeeper
+  /** The draws of a sample's questions so far. */
+  drawsOf(sample: Sample): readonly DrawnEvent[]
+  /** The settings of a model, which a step's are laid over. */
+  samplingOf(model: string): Sampling
+}
+
+/** The record of one row of a request that is done. */
+export function recordRow(
+  event: RequestDone,
+  index: number,
+  { id, time }: { readonly id: string; readonly time: string },
+  parts: RowParts,
+): RecordedRow {
+  const { plan, rows, outcomes, run, trainingStep, ms } = event
+  const row = rows[index]
+  const outcome = outcomes[index]
+  if (!row || !outcome) throw new RangeError(`the request has no row ${index}`)
+  const sample = 'failure' in row ? null : row
+  const draws = sample ? parts.drawsOf(sample) : []
+  return {
+    id,
+    time,
+    config: {
+      reward: plan.name,
+      version: plan.version,
+      arithmetic: plan.arithmetic,
+      gate: plan.gate?.source ?? null,
+      formula: plan.formula?.source ?? null,
+    },
+    run,
+    training_step: trainingStep,
+    sample: {
+      id: row.id,
+      data_source: sample?.dataSource ?? null,
+      group: sample?.group?.id ?? null,
+      prompt: sample && parts.keep.prompt(promptText(sample)),
+      response: sample && parts.keep.text(sample.response),
+      ground_truth: sample && parts.keep.json(sample.groundTruth),
+    },
+    reward: outcome.valid ? outcome.reward : null,
+    valid: outcome.valid,
+    failure: outcome.valid ? null : (outcome.failure as RecordedRow['failure']),
+    substitute: outcome.valid ? null : outcome.substitute,
+    flags: outcome.flags as string[],
+    terms: outcome.terms.map((term, at) => recordTerm(term, plan.steps[at]?.op ?? 'add', draws, parts)),
+    ms: rounded(ms[index] ?? 0),
+  }
+}
+
+const promptText = ({ prompt }: Sample): string =>
+  typeof prompt === 'string' ? prompt : JSON.stringify(prompt)
+
+function recordTerm(
+  term: Term,
+  op: 'add' | 'mul',
+  draws: readonly DrawnEvent[],
+  parts: RowParts,
+): RecordedTerm {
+  const { name, weight, status } = term
+  const scored = status === 'scored' ? term : null
+  const own = draws.length === 0 ? draws : draws.filter(({ step }) => step === name)
+  return {
+    name,
+    op,
+    weight,
+    status,
+    score: scored?.score.value ?? null,
+    contribution: scored?.contribution ?? null,
+    draws: scored?.draws ?? own.length,
+    spread: scored?.spread ?? 0,
+    parts: scored?.score.parts ?? {},
+    details: parts.keep.details(scored?.score.details),
+    flags: (scored?.score.flags ?? []) as string[],
+    why: status === 'off' ? term.why : null,
+    failure: status === 'failed' ? (term.failure as RecordedTerm['failure']) : null,
+    asks: own.map((draw) => recordAsk(draw, parts)),
+  }
+}
+
+/** One draw of a question. */
+export function recordAsk(drawn: DrawnEvent, { keep, samplingOf }: Omit<RowParts, 'drawsOf'>): RecordedAsk {
+  const { model, draw, template, ms, answered, verdict, failure } = drawn
+  const sampling = { ...samplingOf(model), ...drawn.sampling }
+  return {
+    model,
+    draw,
+    template,
+    sampling,
+    // Draws of one question move the seed, so that they differ.
+    seed: sampling.seed === undefined ? null : sampling.seed + draw,
+    ms: rounded(ms),
+    instance: answered?.instance ?? null,
+    source: answered?.source ?? null,
+    attempts: answered?.attempts ?? failure?.attempts?.length ?? 0,
+    tokens: answered?.tokens ?? null,
+    answer: answered ? recordAnswer(answered.answer, keep) : null,
+    verdict,
+    failure: failure as RecordedAsk['failure'],
+  }
+}
+
+function recordAnswer(
+  answer: NonNullable<DrawnEvent['answered']>['answer'],
+  keep: TextKeeper,
+): RecordedAsk['answer'] {
+  if (typeof answer === 'number') return answer
+  if (Array.isArray(answer)) return answer.every((value) => typeof value === 'number') ? answer : null
+  if ('text' in answer && typeof answer.text === 'string') return keep.text(answer.text)
+  return answer as Record<string, number>
+}
+
+/** To a hundredth of a millisecond. */
+const rounded = (ms: number): number => Math.round(ms * 100) / 100

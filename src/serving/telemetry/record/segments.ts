@@ -1,0 +1,98 @@
+import { randomBytes } from 'node:crypto'
+import { type FileHandle, mkdir, open, readdir, stat, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Clock } from '../../../core/clock.ts'
+
+/** Where the record's files lie, and how many bytes they may take. */
+export interface SegmentLimits {
+  readonly folder: string
+  /** A file is closed once it is so long, or so old. */
+  readonly maxFileBytes: number
+  readonly maxFileAgeMs: number
+  /** Of all record files in the folder together; the oldest are deleted. */
+  readonly maxTotalBytes: number
+}
+
+const pattern = /^record-\d{8}T\d{9}Z-[0-9a-f]{8}-\d{6}\.jsonl\.gz$/
+
+/** The record files of a folder, the oldest first; none where there is no such folder. */
+export async function recordFiles(folder: string): Promise<readonly string[]> {
+  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return []
+    throw error
+  })
+  return names
+    .filter((name) => pattern.test(name))
+    .sort()
+    .map((name) => join(folder, name))
+}
+
+/** Appends to one file after the other. Calls must not overlap; a call that rejects leaves it usable. */
+export class Segments {
+  readonly #limits: SegmentLimits
+  readonly #clock: Clock
+  readonly #writer = randomBytes(4).toString('hex')
+  #file: { readonly handle: FileHandle; readonly path: string; readonly opened: number } | null = null
+  #bytes = 0
+  #opened = 0
+
+  constructor(limits: SegmentLimits, clock: Clock) {
+    this.#limits = limits
+    this.#clock = clock
+  }
+
+  async append(bytes: Uint8Array): Promise<void> {
+    try {
+      const { maxFileBytes, maxFileAgeMs } = this.#limits
+      const isFull = this.#bytes > 0 && this.#bytes + bytes.length > maxFileBytes
+      const isOld = this.#file !== null && this.#clock.now() - this.#file.opened >= maxFileAgeMs
+      if (isFull || isOld) await this.close()
+      this.#file ??= await this.#next()
+      await this.#file.handle.appendFile(bytes)
+      this.#bytes += bytes.length
+      await this.#makeRoom()
+    } catch (error) {
+      // What was half written ends this file; the next bytes begin another.
+      await this.close().catch(() => {})
+      throw error
+    }
+  }
+
+  async close(): Promise<void> {
+    const file = this.#file
+    this.#file = null
+    this.#bytes = 0
+    await file?.handle.close()
+  }
+
+  async #next() {
+    const { folder } = this.#limits
+    await mkdir(folder, { recursive: true })
+    const time = new Date().toISOString().replaceAll(/[-:.]/g, '')
+    this.#opened += 1
+    const name = `record-${time}-${this.#writer}-${String(this.#opened % 1_000_000).padStart(6, '0')}.jsonl.gz`
+    const path = join(folder, name)
+    return { handle: await open(path, 'a', 0o640), path, opened: this.#clock.now() }
+  }
+
+  async #makeRoom(): Promise<void> {
+    const { folder, maxTotalBytes } = this.#limits
+    const files = await Promise.all(
+      (await recordFiles(folder)).map(async (path) => ({
+        path,
+        size: await stat(path).then(
+          ({ size }) => size,
+          () => 0,
+        ),
+      })),
+    )
+    let total = files.reduce((sum, { size }) => sum + size, 0)
+    for (const { path, size } of files) {
+      if (total <= maxTotalBytes) return
+      if (path === this.#file?.path) continue
+      // Another process with the same folder may have been quicker.
+      await unlink(path).catch(() => {})
+      total -= size
+    }
+  }
+}

@@ -1,0 +1,204 @@
+import type { ServedReward } from '../../http/inspector/messages.ts'
+import { arithmetics } from '../../../scoring/plan/arithmetic.ts'
+import type { RowDetail } from '../../telemetry/live/row-detail.ts'
+import { duration, figure } from '../format.ts'
+import { Kept, Text } from './text.tsx'
+
+type Ask = RowDetail['terms'][number]['asks'][number]
+
+/** A term as a record or a reply has it. */
+export interface ShownStep {
+  readonly name: string
+  readonly op: 'add' | 'mul'
+  readonly weight: number
+  readonly status: 'scored' | 'text' | 'off' | 'failed'
+  readonly score: number | null
+  readonly draws: number
+  readonly spread: number
+  readonly parts: Readonly<Record<string, number>>
+  readonly details: Readonly<Record<string, unknown>>
+  readonly flags: readonly string[]
+  readonly why: string | null
+  readonly failure: { readonly kind: string; readonly detail: string } | null
+  readonly asks: readonly Ask[]
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  gate: 'the gate is closed',
+  when: "its 'when' does not hold",
+  data_source: 'it is for other data sources',
+  not_applicable: 'the function says that it does not apply',
+  skipped: 'the answer holds no verdict, and the config says to skip',
+}
+
+/** Each step of a sample in the order of the fold: what it said, what it was paid, what the reward was after it. */
+export function Steps(props: {
+  readonly steps: readonly ShownStep[]
+  readonly config: Pick<ServedReward, 'gate' | 'formula' | 'arithmetic'>
+}) {
+  const { steps, config } = props
+  const sums = foldOf(steps, config)
+  return (
+    <ol class="steps">
+      {steps.map((step, at) => (
+        <li class={`step ${step.status}`}>
+          <div class="step-head">
+            <h3>
+              <Text of={step.name} />
+            </h3>
+            <span class={`chip ${step.status}`}>
+              {step.status === 'scored' ? figure(step.score) : step.status}
+            </span>
+            <span class="sum">{sums[at]}</span>
+          </div>
+          {step.status === 'off' && (
+            <p class="muted">
+              Off: {reasons[step.why ?? ''] ?? 'it took no part'}
+              {step.why === 'gate' && config.gate !== null && (
+                <>
+                  {' '}
+                  (<code>{config.gate}</code>)
+                </>
+              )}
+              .
+            </p>
+          )}
+          {step.status === 'text' && <p class="muted">A text for later steps; it has no score.</p>}
+          {step.failure && (
+            <p class="error">
+              <code>{step.failure.kind}</code> <Text of={step.failure.detail} />
+            </p>
+          )}
+          <Pairs of={step.parts} />
+          <Pairs of={step.details} />
+          {step.flags.length > 0 && <Flags of={step.flags} />}
+          {step.draws > 1 && (
+            <p class="muted">
+              {step.draws} draws, standard deviation {figure(step.spread)}
+            </p>
+          )}
+          {step.asks.map((ask) => (
+            <AskedOf ask={ask} />
+          ))}
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+/** The running reward after each step, in words of arithmetic. */
+function foldOf(
+  steps: readonly ShownStep[],
+  { arithmetic, formula }: Pick<ServedReward, 'arithmetic' | 'formula'>,
+): readonly string[] {
+  if (formula !== null) return steps.map(() => '')
+  const { started, combined } = arithmetics[arithmetic]
+  let value: number | null = null
+  return steps.map(({ op, weight, score, status, why }) => {
+    const counted = arithmetic === 'reference' && why === 'gate' ? 0 : status === 'scored' ? score : null
+    if (counted === null) return ''
+    const before: number | null = value
+    value = before === null ? started(weight, counted) : combined[op](before, weight, counted)
+    const amount = `${figure(weight)} × ${figure(counted)}`
+    if (before === null) return `${amount} = ${figure(value)}`
+    return `${figure(before)} ${op === 'add' ? '+' : '×'} ${amount} = ${figure(value)}`
+  })
+}
+
+function Pairs({ of }: { readonly of: Readonly<Record<string, unknown>> }) {
+  const entries = Object.entries(of)
+  if (entries.length === 0) return null
+  return (
+    <dl class="pairs">
+      {entries.map(([name, value]) => (
+        <div>
+          <dt>
+            <Text of={name} />
+          </dt>
+          <dd>
+            {typeof value === 'number' ? (
+              figure(value)
+            ) : typeof value === 'boolean' ? (
+              String(value)
+            ) : (
+              <Short of={value} />
+            )}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+function Short({ of }: { readonly of: unknown }) {
+  if (typeof of === 'string' && of.length <= 200) return <Text of={of} />
+  return <Kept of={of} label="Detail" />
+}
+
+/** Marks that functions and the guard left. */
+export function Flags({ of }: { readonly of: readonly string[] }) {
+  return (
+    <p class="flags">
+      {of.map((flag) => (
+        <span class="chip flag">
+          <Text of={flag} />
+        </span>
+      ))}
+    </p>
+  )
+}
+
+function AskedOf({ ask }: { readonly ask: Ask }) {
+  const { model, instance, source, ms, tokens, verdict, failure, answer, question } = ask
+  const cost = tokens ? `${tokens.prompt} + ${tokens.completion} tokens` : ''
+  return (
+    <details class="asked">
+      <summary>
+        <b>{model}</b>
+        <span class="muted">
+          {source === 'cache' ? 'from the cache' : source === 'joined' ? 'shared a call' : duration(ms)}
+        </span>
+        <span class={`chip ${failure ? 'failed' : 'scored'}`}>
+          {failure ? failure.kind : verdict === null ? 'no verdict' : figure(verdict)}
+        </span>
+      </summary>
+      <p class="muted">{[instance, cost, duration(ms)].filter((text) => text).join(' · ')}</p>
+      {failure && <p class="error">{failure.detail}</p>}
+      <h4>Question</h4>
+      <Question of={question} />
+      <h4>Answer</h4>
+      <Kept of={answer} label="Answer" />
+    </details>
+  )
+}
+
+/** A conversation in its turns, or a text. */
+export function Question({ of, label = 'Question' }: { readonly of: unknown; readonly label?: string }) {
+  const turns = typeof of === 'string' ? turnsOf(of) : null
+  if (!turns) return <Kept of={of} label={label} />
+  return (
+    <>
+      {turns.map(({ role, content }) => (
+        <div class="turn">
+          <span class="role">
+            <Text of={role} />
+          </span>
+          <Kept of={content} label={`${label}: ${role.slice(0, 20)}`} />
+        </div>
+      ))}
+    </>
+  )
+}
+
+function turnsOf(text: string): readonly { readonly role: string; readonly content: string }[] | null {
+  if (!text.startsWith('[{')) return null
+  try {
+    const value: unknown = JSON.parse(text)
+    const isTurns =
+      Array.isArray(value) &&
+      value.every((turn) => typeof turn?.role === 'string' && typeof turn?.content === 'string')
+    return isTurns ? (value as { role: string; content: string }[]) : null
+  } catch {
+    return null
+  }
+}

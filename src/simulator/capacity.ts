@@ -1,0 +1,147 @@
+import type { Clock } from '../core/clock.ts'
+
+interface Waiting {
+  readonly start: () => void
+}
+
+/** What a sequence does in its slot, beside the time that it takes. */
+export interface InSlot {
+  /** Tokens that it keeps in the cache meanwhile. */
+  readonly tokens?: number
+  /** Called with the slot taken: its time begins when that resolves true; false: it gives up. */
+  readonly first?: () => Promise<boolean> | boolean
+  /** Called when its time is over: the slot stays taken until that resolves; a rejection ends it as an abort. */
+  readonly held?: () => Promise<void> | null
+}
+
+/** Slots of a continuously batching server: `limit` sequences run at once, the others wait in order. */
+export class Capacity {
+  running = 0
+  peak = 0
+  /** Tokens of the sequences that run. */
+  tokens = 0
+  /** Running and waiting when there was a batch last: what a server knows that looks only then. */
+  lastBatch = { running: 0, waiting: 0 }
+  readonly #clock: Clock
+  readonly #limit: number
+  readonly #queue = new Set<Waiting>()
+  readonly #idle: (() => void)[] = []
+  #paused = false
+
+  constructor(clock: Clock, limit: number) {
+    this.#clock = clock
+    this.#limit = limit
+  }
+
+  get waiting(): number {
+    return this.#queue.size
+  }
+
+  /** Holds one slot for `ms`; resolves false as soon as the signal aborts, and gives the slot back then. */
+  hold(ms: number, signal: AbortSignal, inSlot: InSlot = {}): Promise<boolean> | boolean {
+    if (signal.aborted) return false
+    let early: Promise<void> | null = null
+    if (ms <= 0 && !inSlot.first && this.#isFree() && this.#queue.size === 0) {
+      early = inSlot.held?.() ?? null
+      if (!early) {
+        this.peak = Math.max(this.peak, this.running + 1)
+        this.#sees(this.running + 1)
+        return true
+      }
+    }
+    return new Promise((resolve) => {
+      const start = (leave: () => void): void => {
+        let isOver = false
+        let cancel = (): void => {}
+        const end = (finished: boolean): void => {
+          if (isOver) return
+          isOver = true
+          signal.removeEventListener('abort', abort)
+          cancel()
+          resolve(finished)
+          leave()
+        }
+        const abort = (): void => end(false)
+        const over = (): void => {
+          const held = early ?? inSlot.held?.() ?? null
+          if (held) held.then(() => end(true), abort)
+          else end(true)
+        }
+        const goOn = (isReady: boolean): void => {
+          if (!isReady) end(false)
+          else if (early) over()
+          else if (!isOver) cancel = this.#clock.after(ms, over)
+        }
+        signal.addEventListener('abort', abort, { once: true })
+        const ready = inSlot.first?.() ?? true
+        if (typeof ready === 'boolean') goOn(ready)
+        else void ready.then(goOn)
+      }
+      this.#lineUp(inSlot.tokens ?? 0, signal, start, () => resolve(false))
+    })
+  }
+
+  /** Takes a slot; resolves with what gives it back, or null where the signal aborted before. */
+  enter(tokens: number, signal: AbortSignal): Promise<(() => void) | null> {
+    if (signal.aborted) return Promise.resolve(null)
+    return new Promise((resolve) => this.#lineUp(tokens, signal, resolve, () => resolve(null)))
+  }
+
+  /** Resolves when nothing runs. */
+  idle(): Promise<void> {
+    if (this.running === 0) return Promise.resolve()
+    return new Promise((resolve) => {
+      this.#idle.push(resolve)
+    })
+  }
+
+  /** While paused nothing starts; what runs goes on. */
+  set paused(paused: boolean) {
+    this.#paused = paused
+    this.#startWaiting()
+  }
+
+  #lineUp(tokens: number, signal: AbortSignal, start: (leave: () => void) => void, gone: () => void): void {
+    const abort = (): void => {
+      this.#queue.delete(waiting)
+      gone()
+    }
+    const waiting: Waiting = {
+      start: () => {
+        signal.removeEventListener('abort', abort)
+        this.running += 1
+        this.tokens += tokens
+        this.peak = Math.max(this.peak, this.running)
+        this.#sees(this.running)
+        start(() => this.#leave(tokens))
+      },
+    }
+    signal.addEventListener('abort', abort, { once: true })
+    this.#queue.add(waiting)
+    this.#startWaiting()
+  }
+
+  #leave(tokens: number): void {
+    this.running -= 1
+    this.tokens -= tokens
+    this.#startWaiting()
+    if (this.running > 0) this.#sees(this.running)
+    else for (const tell of this.#idle.splice(0)) tell()
+  }
+
+  #sees(running: number): void {
+    this.lastBatch = { running, waiting: this.#queue.size }
+  }
+
+  #startWaiting(): void {
+    for (const waiting of this.#queue) {
+      if (!this.#isFree()) return
+      this.#queue.delete(waiting)
+      waiting.start()
+    }
+  }
+
+  #isFree(): boolean {
+    return !this.#paused && this.running < this.#limit
+  }
+}

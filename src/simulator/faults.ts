@@ -1,0 +1,163 @@
+import type { Clock } from '../core/clock.ts'
+import { uniform } from './hash.ts'
+
+/** What can go wrong on cue. `wrong-model` refuses requests that name a model, and lists another in /v1/models. */
+export const faultKinds = [
+  'slow',
+  'hang',
+  '500',
+  '503',
+  '429',
+  'reset',
+  'garbage',
+  'half-body',
+  'stall',
+  'wrong-model',
+  'empty-choices',
+  'nan',
+  'wrong-type',
+  'error-body',
+  'length',
+  'null-content',
+  'tool-call',
+  'refusal',
+] as const
+
+/** One of them. */
+export type FaultKind = (typeof faultKinds)[number]
+
+/** What becomes of requests that were held, once the fault is over. */
+export const recoveries = ['answer', 'drop'] as const
+
+/** One of them. */
+export type Recovery = (typeof recoveries)[number]
+
+/** A fault and when it strikes. Without `rate` and `next`: every matching request. */
+export interface Fault {
+  readonly kind: FaultKind
+  /** Share of the matching requests, 0 to 1. */
+  readonly rate?: number
+  /** Strikes so many times, then no more. */
+  readonly next?: number
+  /** Matching requests to let pass first. */
+  readonly skip?: number
+  /** Beginning of the path; without it, every path that asks the model for something (so not /health). */
+  readonly path?: string
+  /** Begins so many milliseconds after it was set (0). */
+  readonly afterMs?: number
+  /** Lasts so many milliseconds; absent: until other faults are set. */
+  readonly forMs?: number
+  /** `slow`: how many times slower (10). */
+  readonly factor?: number
+  /** `slow`: milliseconds on top (0). `stall`: length of the silence; absent: for ever. */
+  readonly ms?: number
+  /** `503`, `429`: the Retry-After header in seconds; absent: no header. */
+  readonly retryAfterS?: number
+  /** `stall`, `half-body` in a stream: after so many tokens; absent: within the second event. */
+  readonly tokens?: number
+  /**
+   * `hang`: the server holds every answer, also of what is under way, and when the fault is over it answers or drops what
+   * it held; absent: the struck request never ends. `stall` with `ms`: goes on (the default) or drops the connection.
+   */
+  readonly recovery?: Recovery
+}
+
+interface Armed {
+  readonly fault: Fault
+  readonly from: number
+  readonly until: number
+  left: number
+  toSkip: number
+  readonly held: Set<() => void>
+  cancel: () => void
+}
+
+/** The faults in force, and which request meets which. The same seed and order of requests gives the same faults. */
+export class FaultScript {
+  readonly #seed: string | number
+  readonly #clock: Clock
+  #armed: Armed[] = []
+  #drawn = 0
+
+  constructor(seed: string | number, clock: Clock, faults: readonly Fault[] = []) {
+    this.#seed = seed
+    this.#clock = clock
+    this.set(faults)
+  }
+
+  /** Replaces all faults; those that held requests are over. */
+  set(faults: readonly Fault[]): void {
+    const now = this.#clock.now()
+    const before = this.#armed
+    this.#armed = faults.map((fault) => {
+      const from = now + (fault.afterMs ?? 0)
+      return {
+        fault,
+        from,
+        until: from + (fault.forMs ?? Number.POSITIVE_INFINITY),
+        left: fault.next ?? Number.POSITIVE_INFINITY,
+        toSkip: fault.skip ?? 0,
+        held: new Set(),
+        cancel: () => {},
+      }
+    })
+    for (const armed of before) free(armed)
+  }
+
+  /** The first fault that strikes this request, or null. `asksModel`: false for probes and control paths. */
+  strike(path: string, asksModel: boolean): Fault | null {
+    for (const armed of this.#armed) {
+      const { fault } = armed
+      if (!matches(fault, path, asksModel) || !this.#isOpen(armed)) continue
+      if (armed.left <= 0) continue
+      if (armed.toSkip > 0) {
+        armed.toSkip -= 1
+        continue
+      }
+      if (fault.rate !== undefined && uniform(this.#seed, 'fault', this.#drawn++) >= fault.rate) continue
+      armed.left -= 1
+      return fault
+    }
+    return null
+  }
+
+  /**
+   * Null where nothing holds the answer to this request; else resolves when the hang is over. A hang without `rate`,
+   * `next` and `skip` holds what came before it as well.
+   */
+  hold(struck: Fault | null, path: string, asksModel: boolean): Promise<Recovery> | null {
+    const holder = this.#armed.find(
+      (armed) =>
+        armed.fault.recovery !== undefined &&
+        armed.fault.kind === 'hang' &&
+        this.#isOpen(armed) &&
+        (armed.fault === struck || (isTotal(armed.fault) && matches(armed.fault, path, asksModel))),
+    )
+    if (!holder) return null
+    const end = holder.fault.recovery ?? 'answer'
+    return new Promise((resolve) => {
+      if (holder.held.size === 0 && Number.isFinite(holder.until)) {
+        holder.cancel = this.#clock.after(holder.until - this.#clock.now(), () => free(holder))
+      }
+      holder.held.add(() => resolve(end))
+    })
+  }
+
+  #isOpen({ from, until }: Armed): boolean {
+    const now = this.#clock.now()
+    return now >= from && now < until
+  }
+}
+
+function free(armed: Armed): void {
+  armed.cancel()
+  const held = [...armed.held]
+  armed.held.clear()
+  for (const tell of held) tell()
+}
+
+const isTotal = ({ rate, next, skip }: Fault): boolean =>
+  rate === undefined && next === undefined && skip === undefined
+
+const matches = ({ path }: Fault, asked: string, asksModel: boolean): boolean =>
+  path === undefined ? asksModel : asked.startsWith(path)

@@ -1,0 +1,296 @@
+import { type Clock, systemClock } from '../core/clock.ts'
+import { Attempts } from './attempts.ts'
+import { Capacity } from './capacity.ts'
+import type { Turn } from './conversation.ts'
+import { FaultScript } from './faults.ts'
+import { hashText } from './hash.ts'
+import { Judge } from './judge.ts'
+import { type Latency, latencyMs } from './latency.ts'
+import type { SimulatedServerOptions } from './options.ts'
+import { policyOf } from './policies/named.ts'
+import { PrefixCache, tokensPerBlock } from './prefix-cache.ts'
+import { tooLong } from './refusal.ts'
+import { SglangMemory } from './sglang-memory.ts'
+import { Counters, count, type ServerStats } from './stats.ts'
+import { countTokens } from './tokens.ts'
+
+/** A prompt that the model has taken on. */
+export interface Admitted {
+  readonly text: string
+  /** What the text was rendered from; absent: it came as text. */
+  readonly turns?: readonly Turn[]
+  readonly tokens: number
+  readonly cachedTokens: number
+  readonly question: number
+  /** How often it was asked before. */
+  readonly attempt: number
+}
+
+/** Reason of a signal that /abort_requests, /abort_request or /sleep aborted: the client still waits for a reply. */
+export const abortedByRequest = 'aborted by request'
+
+/** The caller has gone, or the server ends: nobody wants the answer. */
+export class Gone extends Error {
+  override readonly name = 'Gone' as const
+}
+
+/** The model behind the endpoints: what it knows, how fast it is, what it counts. */
+export class SimulatedModel {
+  readonly name: string
+  /** Where its weights are. */
+  readonly path: string
+  /** What /v1/models calls it. */
+  listedAs: string
+  readonly options: SimulatedServerOptions
+  readonly clock: Clock
+  readonly seed: string | number
+  readonly maxModelLen: number
+  readonly judge: Judge
+  readonly faults: FaultScript
+  readonly capacity: Capacity
+  readonly cache: PrefixCache
+  readonly counters = new Counters()
+  /** Requests that ask the model, by id. */
+  readonly inFlight = new Map<string, AbortController>()
+  /** vLLM's sleep; SGLang's is in `sglang`. */
+  isSleeping = false
+  /** What a sleeping server has yet to take back. */
+  missing = new Set<string>()
+  readonly sglang: SglangMemory
+  /** `zero` and `garbage` are what sleep leaves of them; what the model says then means nothing. */
+  weights: 'sound' | 'zero' | 'garbage' = 'sound'
+  /** What it died of; null: it lives. */
+  diedOf: string | null = null
+  /** Whoever runs the server cuts its connections then. */
+  onDeath = (): void => {}
+  /** Prompts are read one after another, where that has a rate. */
+  readonly #reading: Capacity
+  readonly #latency: Latency
+  readonly #attempts: Attempts
+
+  constructor(options: SimulatedServerOptions) {
+    this.options = options
+    this.name = options.model ?? 'simulated-judge'
+    this.path = `/models/${this.name}`
+    this.listedAs = this.name
+    this.clock = options.clock ?? systemClock
+    this.seed = options.seed ?? 0
+    this.maxModelLen = options.maxModelLen ?? 32_768
+    this.judge = new Judge(policyOf(options), options.wrongRate ?? 0, options.undecided ?? 0)
+    this.faults = new FaultScript(this.seed, this.clock, options.faults)
+    this.capacity = new Capacity(this.clock, options.maxNumSeqs ?? 256)
+    this.cache = new PrefixCache(options.prefixCacheBlocks ?? usualBlocks)
+    this.sglang = new SglangMemory(this, options.sglang)
+    this.#reading = new Capacity(this.clock, 1)
+    this.#attempts = options.attempts ?? new Attempts()
+    this.#latency = {
+      medianMs: options.latencyMedianMs ?? 0,
+      sigma: options.latencySigma ?? 0,
+      speed: options.speed ?? 1,
+      seed: this.seed,
+    }
+  }
+
+  /** Tokens that the cache has room for; without prefix caching a server has one all the same. */
+  get cacheTokens(): number {
+    return (this.options.prefixCacheBlocks || usualBlocks) * tokensPerBlock
+  }
+
+  /** Share of the cache that running sequences use, 0 to 1. */
+  get cacheUsage(): number {
+    return Math.min(1, this.capacity.tokens / this.cacheTokens)
+  }
+
+  /** Counts and looks up a prompt; throws a Refusal where it does not fit the window. */
+  admit(text: string, turns?: readonly Turn[]): Admitted {
+    const tokens = countTokens(text)
+    if (tokens > this.maxModelLen) throw tooLong(this.maxModelLen, tokens)
+    const question = hashText(text)
+    this.counters.promptTokens += tokens
+    return {
+      text,
+      ...(turns && { turns }),
+      tokens,
+      cachedTokens: this.cache.lookUp(text, tokens),
+      question,
+      attempt: this.#attempts.next(question),
+    }
+  }
+
+  /** What one sequence takes once it runs; several choices of one prompt differ by `choice`. */
+  sequence(
+    { question, attempt, tokens, cachedTokens }: Admitted,
+    choice: number,
+    { factor, ms }: Slowdown,
+    written: number,
+    finishReason: string,
+  ): Sequence {
+    const { prefillMsPerToken = 0, decodeMsPerToken = 0, prefillTokensPerS } = this.options
+    const drawn = latencyMs(this.#latency, question + choice, attempt)
+    const unread = tokens - cachedTokens
+    return {
+      readMs: prefillTokensPerS === undefined ? 0 : (unread / prefillTokensPerS) * 1000 * factor,
+      firstMs: (drawn * firstTokenShare + prefillMsPerToken * unread) * factor + ms,
+      restMs: (drawn * (1 - firstTokenShare) + decodeMsPerToken * written) * factor,
+      tokens: tokens + written,
+      finishReason,
+    }
+  }
+
+  /** Runs one sequence: waits for a slot, holds it. False where it was aborted by request; throws Gone when nobody waits. */
+  async run({ signal, held }: Wanted, sequence: Sequence): Promise<boolean> {
+    const admitted = this.sglang.admit(signal)
+    const ms = sequence.firstMs + sequence.restMs
+    const finished =
+      (admitted === null || (await admitted)) &&
+      (await this.capacity.hold(ms, signal, {
+        tokens: sequence.tokens,
+        held,
+        ...(sequence.readMs > 0 && { first: () => this.#reading.hold(sequence.readMs, signal) }),
+      }))
+    this.#count(finished, sequence)
+    if (!finished && signal.reason !== abortedByRequest) throw new Gone()
+    return finished
+  }
+
+  /**
+   * Runs one sequence whose tokens are given out as they come: resolves with its slot after the first token's time, or
+   * with null where it was aborted by request; throws Gone when nobody waits.
+   */
+  async begin({ signal }: Pick<Wanted, 'signal'>, sequence: Sequence): Promise<Slot | null> {
+    const admitted = this.sglang.admit(signal)
+    const isIn = admitted === null || (await admitted)
+    const leave = isIn ? await this.capacity.enter(sequence.tokens, signal) : null
+    const isReady =
+      leave !== null &&
+      (sequence.readMs <= 0 || (await this.#reading.hold(sequence.readMs, signal))) &&
+      (await this.#passes(sequence.firstMs, signal))
+    let isOver = false
+    const end = (finished: boolean): void => {
+      if (isOver) return
+      isOver = true
+      leave?.()
+      this.#count(finished, sequence)
+    }
+    if (isReady) return { end, passes: (ms) => this.#passes(ms, signal) }
+    end(false)
+    if (signal.reason !== abortedByRequest) throw new Gone()
+    return null
+  }
+
+  /** Lets time pass without taking a slot; throws Gone when the signal aborts first. No time: until it aborts. */
+  async pause(ms: number | undefined, signal: AbortSignal): Promise<void> {
+    if (!(await this.#passes(ms ?? Number.POSITIVE_INFINITY, signal))) throw new Gone()
+  }
+
+  /** Ends the server as a crash does. */
+  die(reason: string): never {
+    if (this.diedOf === null) {
+      this.diedOf = reason
+      this.onDeath()
+    }
+    throw new Gone()
+  }
+
+  /** What a process that has just started has not: cached prefixes, sleep, lost weights. */
+  reset(): void {
+    this.diedOf = null
+    this.weights = 'sound'
+    this.listedAs = this.name
+    this.isSleeping = false
+    this.missing.clear()
+    this.capacity.paused = false
+    this.capacity.lastBatch = { running: 0, waiting: 0 }
+    this.cache.clear()
+    this.sglang.reset()
+  }
+
+  #count(finished: boolean, { firstMs, restMs, finishReason }: Sequence): void {
+    count(this.counters.finishReasons, finished ? finishReason : 'abort')
+    if (!finished) {
+      this.counters.aborted += 1
+      return
+    }
+    this.counters.finished += 1
+    this.counters.busyMs += firstMs + restMs
+  }
+
+  async #passes(ms: number, signal: AbortSignal): Promise<boolean> {
+    if (signal.aborted) return false
+    if (ms <= 0) return true
+    return new Promise<boolean>((resolve) => {
+      const abort = (): void => {
+        cancel()
+        resolve(false)
+      }
+      const pass = (): void => {
+        signal.removeEventListener('abort', abort)
+        resolve(true)
+      }
+      const cancel = Number.isFinite(ms) ? this.clock.after(ms, pass) : () => {}
+      signal.addEventListener('abort', abort, { once: true })
+    })
+  }
+
+  stats(): ServerStats {
+    const { counters, capacity, cache } = this
+    return {
+      requests: Object.fromEntries(counters.requests),
+      faults: Object.fromEntries(counters.faults),
+      sequences: { finished: counters.finished, aborted: counters.aborted },
+      refused: counters.refused,
+      running: capacity.running,
+      waiting: capacity.waiting,
+      peakRunning: capacity.peak,
+      inFlight: counters.inFlight,
+      promptTokens: counters.promptTokens,
+      generationTokens: counters.generationTokens,
+      busyMs: counters.busyMs,
+      prefixCache: { queries: cache.queries, hits: cache.hits },
+      isSleeping: this.isSleeping || this.sglang.isAsleep,
+      sleeps: counters.sleeps,
+      wakes: counters.wakes,
+      weights: this.weights,
+      diedOf: this.diedOf,
+    }
+  }
+}
+
+/** What a `slow` fault does to a request's sequences. */
+export interface Slowdown {
+  readonly factor: number
+  readonly ms: number
+}
+
+const usualBlocks = 8192
+
+/** A share of the drawn latency passes before the first token. */
+const firstTokenShare = 0.3
+
+/** An answer as long as somebody wants it. */
+export interface Wanted {
+  /** Aborts when the client goes away or the server ends. */
+  readonly signal: AbortSignal
+  /** Null unless a fault holds the answer back: resolves when that is over, throws Gone where it is dropped. */
+  readonly held: () => Promise<void> | null
+}
+
+/** The time and the place that one sequence takes. */
+export interface Sequence {
+  /** While no other prompt is read. */
+  readonly readMs: number
+  /** Until its first token. */
+  readonly firstMs: number
+  /** From then on. */
+  readonly restMs: number
+  readonly tokens: number
+  readonly finishReason: string
+}
+
+/** The slot of a sequence that is under way. */
+export interface Slot {
+  /** False as soon as the sequence is aborted. */
+  passes(ms: number): Promise<boolean>
+  /** Gives the slot back, once. */
+  end(finished: boolean): void
+}

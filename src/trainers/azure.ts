@@ -1,0 +1,93 @@
+import { z } from 'zod'
+import { GatewayError } from '../core/errors.ts'
+import { badSample } from './bad-sample.ts'
+import { runQuery } from './chat/query.ts'
+import { isDeeperThan } from '../core/json/text.ts'
+import { messageOf, nativeMessage, nativeText } from './native-sample.ts'
+import { readTaskRow } from './task-row.ts'
+import { type Wire, type WireReading, wireRoute } from './wire.ts'
+import { wireSample } from './wire-sample.ts'
+
+const said = z.looseObject({
+  content: nativeMessage.shape.content.optional(),
+  tool_calls: z.array(z.unknown()).nullish(),
+})
+const sampleShape = z.looseObject({
+  output_text: z.string().nullish(),
+  output_json: z.unknown().optional().describe('Read where there is no text.'),
+  output_tools: z.array(z.unknown()).nullish().describe('Tool calls, which no reward sees.'),
+  choices: z.array(z.looseObject({ message: said.nullish() })).nullish(),
+  content: z.string().nullish(),
+})
+const body = z.object({
+  sample: sampleShape,
+  item: z.record(z.string(), z.unknown()).default({}).describe("The data set's whole row."),
+  trace_id: z.string().optional(),
+})
+
+type GradedSample = z.output<typeof sampleShape>
+
+/** Azure's `endpoint` grader: waits 10 minutes, tries three times, then discards the rollout. */
+export const azure: Wire = {
+  name: 'azure',
+  deadlineS: 590,
+  routes: {
+    '': wireRoute({
+      summary: 'Azure reinforcement fine-tuning: a grader of the type endpoint',
+      body,
+      query: runQuery,
+      invalid: 'number',
+      read({ sample, item, trace_id: id = '0' }, { oddities }) {
+        const { messages, prompt, ...row } = item
+        const asked = nativeText.safeParse(messages ?? prompt ?? '')
+        const write: WireReading['write'] = ([answer]) => ({ score: answer?.reward })
+        const said = answerOf(sample)
+        if ('problem' in said) return { rows: [badSample(id, said.problem)], write }
+        const answered = wireSample({
+          id,
+          prompt: !asked.success
+            ? ''
+            : typeof asked.data === 'string'
+              ? asked.data
+              : asked.data.map(messageOf),
+          response: said.response,
+          label: readTaskRow(row, 'item'),
+          oddities,
+        })
+        if (said.flag === null || 'failure' in answered) return { rows: [answered], write }
+        return { rows: [{ ...answered, flags: [...(answered.flags ?? []), said.flag] }], write }
+      },
+    }),
+  },
+}
+
+const maxDepth = 128
+
+const textFields = ['output_text', 'output_json', 'output_tools', 'choices', 'content'] as const
+
+/**
+ * The answer's text, with a flag where it is not the whole answer, or why there is none: a turn of tool calls alone is not
+ * an empty answer. Throws RG_REQUEST_INVALID where nothing is a sample's.
+ */
+function answerOf(
+  sample: GradedSample,
+): { readonly response: string; readonly flag: string | null } | { readonly problem: string } {
+  if (textFields.every((field) => sample[field] === undefined)) {
+    const message = `holds none of ${textFields.join(', ')}`
+    throw new GatewayError('RG_REQUEST_INVALID', `sample: ${message}`, {
+      problems: [{ path: 'sample', message }],
+    })
+  }
+  const { output_text, output_json, output_tools, choices, content } = sample
+  const message = choices?.[0]?.message
+  const chosen = message?.content == null ? null : messageOf({ role: '', content: message.content }).content
+  const text = output_text ?? chosen ?? content
+  const callsTools = (output_tools ?? message?.tool_calls ?? []).length > 0
+  if (text != null && (text !== '' || !callsTools))
+    return { response: text, flag: callsTools ? 'turns_unseen' : null }
+  if (isDeeperThan(output_json, maxDepth))
+    return { problem: `sample.output_json: nested deeper than ${maxDepth}` }
+  if (output_json != null) return { response: JSON.stringify(output_json), flag: 'output_json' }
+  const problem = callsTools ? 'calls tools and says nothing, which no reward sees' : 'says nothing'
+  return { problem: `sample: the answer ${problem}` }
+}

@@ -1,0 +1,102 @@
+import { z } from 'zod'
+import { GatewayError } from '../core/errors.ts'
+import { runQuery } from './chat/query.ts'
+import { listOf } from './first-mistake.ts'
+import { messageOf, nativeMessage } from './native-sample.ts'
+import { readTaskRow } from './task-row.ts'
+import { isFilled } from './text-list.ts'
+import { type Wire, type WireAnswer, wireRoute } from './wire.ts'
+import { wireSample } from './wire-sample.ts'
+
+const body = z
+  .looseObject({
+    messages: listOf(nativeMessage)
+      .refine(isFilled, 'holds nothing')
+      .describe("The conversation; the last turn, the assistant's, is scored."),
+    ground_truth: z.unknown().optional(),
+    kwargs: z.record(z.string(), z.unknown()).nullish(),
+  })
+  .describe('Further fields, and those of kwargs, are extra_info.')
+
+const routeOf = (summary: string, invalid: 'number' | 'told') =>
+  wireRoute({
+    summary,
+    body,
+    query: runQuery,
+    invalid,
+    read({ messages, ground_truth, kwargs, ...more }, { oddities, truths }) {
+      const turns = messages.map(messageOf)
+      const last = turns.pop()
+      if (last?.role !== 'assistant') {
+        const message = 'the last one must be the response, with the role assistant'
+        throw new GatewayError('RG_REQUEST_INVALID', `messages: ${message}`, {
+          problems: [{ path: 'messages', message }],
+        })
+      }
+      const row = { ...more, ...kwargs }
+      const sent = isContext(ground_truth, messages) ? row : { ...row, ground_truth }
+      const isEmpty = Object.values(sent).every((value) => value == null)
+      const sample = wireSample({
+        id: '0',
+        prompt: turns,
+        response: last.content,
+        label: isEmpty ? null : readTaskRow(sent, 'body'),
+        oddities,
+        truths,
+      })
+      return { rows: [sample], write: ([answer]) => answer && resultOf(answer) }
+    },
+  })
+
+const conversation = listOf(nativeMessage)
+
+/** Their client fills in the messages before the last one for a ground truth that its caller did not give. */
+function isContext(truth: unknown, messages: z.output<typeof conversation>): boolean {
+  if (!Array.isArray(truth) || truth.length !== messages.length - 1) return false
+  const { data } = conversation.safeParse(truth)
+  return data !== undefined && JSON.stringify(data) === JSON.stringify(messages.slice(0, -1))
+}
+
+function resultOf({ outcome, reward }: WireAnswer): object {
+  const failure = outcome.valid ? null : outcome.failure
+  const reason = failure ? `${failure.kind}: ${failure.detail}` : null
+  const metrics = outcome.terms.map((term) => {
+    const scored = term.status === 'scored'
+    const why = scored ? 'scored' : term.status
+    return [
+      term.name,
+      {
+        score: scored ? term.score.value : 0,
+        is_score_valid: scored,
+        success: scored,
+        reason: why,
+        data: {},
+      },
+    ]
+  })
+  return {
+    score: reward,
+    is_score_valid: outcome.valid,
+    reason: reason ?? 'scored',
+    metrics: Object.fromEntries(metrics),
+    step_outputs: null,
+    error: reason,
+  }
+}
+
+const remote = routeOf('eval-protocol: RewardFunction(mode="remote", endpoint=...)', 'number')
+
+/**
+ * eval-protocol and reward-kit. `/evaluate` says is_score_valid as their own server does; their remote RewardFunction
+ * does not read that, so that at its address a sample without a number is an error, which it raises.
+ */
+export const evalProtocol: Wire = {
+  name: 'eval-protocol',
+  deadlineS: null,
+  looksUp: true,
+  routes: {
+    '': remote,
+    '/reward': remote,
+    '/evaluate': routeOf("eval-protocol and reward-kit: an evaluator's /evaluate", 'told'),
+  },
+}

@@ -1,0 +1,88 @@
+import { didYouMean } from '../core/nearest-name.ts'
+import type { Json } from '../core/sample/json.ts'
+import {
+  asJson,
+  isDeeperThan,
+  JsonLimitError,
+  type ParsedText,
+  parseJsonText,
+  tooLongInteger,
+  UnreadRow,
+} from '../core/json/text.ts'
+import { nativeSample, type Truth, truthOf } from './native-sample.ts'
+
+/** A truth, or what is wrong with it; null: none was sent. */
+export type ReadTruth = { readonly truth: Truth } | { readonly problem: string } | null
+
+const carrier = nativeSample.pick({
+  ground_truth: true,
+  data_source: true,
+  rm_prompt: true,
+  rm_prompts: true,
+  extra_info: true,
+})
+const keys = Object.keys(carrier.shape)
+const maxDepth = 128
+
+/**
+ * A trainer's only field beside the texts. A JSON object (or its text) with `ground_truth`, or with nothing but
+ * `data_source`, `rm_prompt`, `rm_prompts` and `extra_info`, carries these; anything else is the ground truth itself.
+ * `maxValues`: what such a text may hold.
+ */
+export function readLabel(label: unknown, maxValues: number): ReadTruth {
+  if (label === null || label === undefined || label === '') return null
+  if (label instanceof UnreadRow) return { problem: `label: it ${label.problem}` }
+  if (isDeeperThan(label, maxDepth)) return { problem: `label: nested deeper than ${maxDepth}` }
+  const read = typeof label === 'string' ? objectIn(label, maxValues) : { value: label, oddities: [] }
+  if (read instanceof JsonLimitError) return { problem: `label: its text ${read.message}` }
+  const { value: carried, oddities } = read
+  if (!isCarrier(carried)) return { truth: plainTruth(asJson(label)) }
+  const tooLong = tooLongInteger(oddities, ['label'])
+  return tooLong === null ? readTruth(carried, 'label') : { problem: tooLong }
+}
+
+/** True where no ground truth was sent, whatever else was: it is for the wire's `truths` to say. */
+export const lacksTruth = (label: ReadTruth): boolean =>
+  label === null || ('truth' in label && label.truth.groundTruth === null)
+
+/** Reads an object with the native fields. `where` names it in problems. */
+export function readTruth(carried: object, where: string): Exclude<ReadTruth, null> {
+  const unknown = Object.keys(carried).filter((key) => !keys.includes(key))
+  if (unknown.length > 0) {
+    const [key = ''] = unknown
+    return {
+      problem: `${where}: there is no '${key}' beside ground_truth${didYouMean(key, keys)}; extra_info takes any key`,
+    }
+  }
+  if (isDeeperThan(carried, maxDepth)) return { problem: `${where}: nested deeper than ${maxDepth}` }
+  const parsed = carrier.safeParse(carried)
+  if (parsed.success) return { truth: truthOf(parsed.data) }
+  const [issue] = parsed.error.issues
+  return { problem: `${where}.${issue?.path.join('.')}: ${issue?.message}` }
+}
+
+/** A label that is the ground truth and nothing else. */
+export const plainTruth = (groundTruth: Json): Truth => ({
+  groundTruth,
+  rmPrompts: {},
+  extraInfo: {},
+  lacksExtraInfo: true,
+})
+
+function isCarrier(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  const own = Object.keys(value)
+  return own.includes('ground_truth') || (own.length > 0 && own.every((key) => keys.includes(key)))
+}
+
+const noObject: ParsedText = { value: null, oddities: [] }
+
+/** A text that is no JSON object is a label like any other. */
+function objectIn(text: string, maxValues: number): ParsedText | JsonLimitError {
+  if (!/^\s*\{/.test(text)) return noObject
+  try {
+    return parseJsonText(text, maxValues)
+  } catch (error) {
+    return error instanceof JsonLimitError ? error : noObject
+  }
+}

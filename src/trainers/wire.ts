@@ -1,0 +1,99 @@
+/**
+ * One trainer's request and reply format. Reading and writing are pure: the same bytes give the same samples, and the
+ * same outcomes the same reply. Serving them, with deadlines and repeated requests, is http's part.
+ */
+import type { ZodType, z } from 'zod'
+import type { Outcome } from '../core/sample/outcome.ts'
+import type { GroupMembership, Sample, Unreadable } from '../core/sample/sample.ts'
+import type { MaybePromise } from '../core/slices.ts'
+import type { Oddity } from '../core/json/text.ts'
+import type { Truths } from './truths.ts'
+
+/** One trainer's request and reply format. Pure. */
+export interface Wire {
+  /** In the path `/wire/<name>/<reward>` and in gateway.yaml. */
+  readonly name: string
+  /** Below the client's own patience, seconds; null: the client waits for ever. */
+  readonly deadlineS: number | null
+  /** Rows without a truth get it from the file that gateway.yaml names in `truths`. */
+  readonly looksUp?: true
+  /** By what follows the reward in the path. */
+  readonly routes: Readonly<Record<string, WireRoute>>
+  /** Paths of the trainer's that are answered with this and score nothing. */
+  readonly fixed?: Readonly<Record<string, unknown>>
+}
+
+/** One path of a wire. */
+export interface WireRoute {
+  /** `<trainer>: <its setting>`, for /docs and docs/wires.md. */
+  readonly summary: string
+  /** What it refuses is a 400 that names the place. */
+  readonly body: ZodType
+  readonly query: ZodType
+  /** `number`: the reply has no word for 'invalid'; without a number from the configs the request fails. */
+  readonly invalid: 'number' | 'told'
+  /** True where the reply says NaN for 'no number', which Python's json reads: its client knows no null there. */
+  readonly writesNaN?: true
+  /** Members of the body that are lists with a row's share in each place; absent: the body is one row. */
+  readonly rows?: readonly string[]
+  /** What is done for each of many rows is done in slices. */
+  read(request: WireRequest): MaybePromise<WireReading>
+}
+
+/** What a wire reads. */
+export interface WireRequest {
+  /** As the route's schemas parsed them. */
+  readonly body: unknown
+  readonly query: unknown
+  readonly oddities: readonly Oddity[]
+  /** null: the wire looks nothing up. */
+  readonly truths: Truths | null
+  /** `limits.max_row_values`: they hold for a label's text, too. */
+  readonly maxRowValues: number
+}
+
+/** What a route's `read` works with besides the body. */
+export interface ReadContext<Q> {
+  readonly query: Q
+  readonly oddities: readonly Oddity[]
+  readonly truths: Truths | null
+  readonly maxRowValues: number
+}
+
+/** What a wire understood of a request. */
+export interface WireReading {
+  readonly rows: readonly (Sample | Unreadable)[]
+  /** Where the request itself says how long its client waits. */
+  readonly deadlineMs?: number
+  /** The place of the only row in its group, whose other answers come in requests of their own. */
+  readonly group?: Required<GroupMembership>
+  /** The reply's body. One answer a row, in the order of the rows. */
+  write(answers: readonly WireAnswer[], reward: RewardShape): unknown
+}
+
+/** An outcome with the number that stands in the reply: the reward, what `on_invalid` supplies, else 0. */
+export interface WireAnswer {
+  readonly outcome: Outcome
+  readonly reward: number
+}
+
+/** What a wire must know of the reward as a whole, so that every reply has the same form. */
+export interface RewardShape {
+  /** True where the reward is always the sum of its terms' contributions. */
+  readonly isSum: boolean
+}
+
+/** A route whose `read` has the types of its schemas. */
+export function wireRoute<B extends ZodType, Q extends ZodType>(
+  parts: Omit<WireRoute, 'body' | 'query' | 'read'> & {
+    readonly body: B
+    readonly query: Q
+    read(body: z.output<B>, context: ReadContext<z.output<Q>>): MaybePromise<WireReading>
+  },
+): WireRoute {
+  return {
+    ...parts,
+    read: ({ body, query, ...rest }) =>
+      parts.read(body as z.output<B>, { ...rest, query: query as z.output<Q> }),
+  }
+}

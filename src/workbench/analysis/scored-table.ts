@@ -1,0 +1,109 @@
+import type { DuckDBConnection } from '@duckdb/node-api'
+import { firstBrokenLine } from '../dataset/broken-line.ts'
+import { filePath } from '../dataset/duckdb.ts'
+import { checkReadable, unreadable } from '../dataset/readable.ts'
+import { GatewayError } from '../../core/errors.ts'
+
+const columns = {
+  id: 'VARCHAR',
+  reward: 'DOUBLE',
+  valid: 'BOOLEAN',
+  failure: 'JSON',
+  terms: 'JSON',
+  sample: 'JSON',
+  training_step: 'BIGINT',
+}
+
+/** The text of a prompt's last message, or of the prompt; null where only its hash is there. */
+const question = `CASE json_type(sample->'prompt') WHEN 'VARCHAR' THEN sample->>'prompt'
+  WHEN 'ARRAY' THEN sample->>'$.prompt[#-1].content' END`
+
+const texts = `sample->>'prompt', sample->'ground_truth', left(sample->>'response', 4000)`
+
+/** What the answers to one prompt share where no group is named; null without a prompt. */
+const promptKey = `CASE json_type(sample->'prompt') WHEN 'OBJECT'
+    THEN CASE WHEN (sample->'prompt'->>'chars')::BIGINT > 0 THEN sample->'prompt'->>'sha256' END
+  ELSE md5(nullif(sample->>'prompt', '')) END`
+
+/**
+ * Makes the tables `scored` and `term` of scored files and of the gateway's records: one row a sample (`place` counts from 0,
+ * `solved` a reward of at least `solvedAt`; with `keepTexts` also what was asked and the first 4000 characters of what was
+ * answered), one row a scored term of it. Throws RG_INPUT_INVALID naming the file.
+ */
+export async function loadScored(
+  connection: DuckDBConnection,
+  files: readonly string[],
+  solvedAt: number,
+  keepTexts = false,
+): Promise<void> {
+  await connection.run(`CREATE TABLE scored (
+    file INTEGER, place BIGINT, id VARCHAR, reward DOUBLE, valid BOOLEAN, kind VARCHAR, source VARCHAR, grp VARCHAR,
+    length BIGINT, step BIGINT, solved BOOLEAN, question VARCHAR,
+    prompt VARCHAR, truth VARCHAR, response VARCHAR)`)
+  await connection.run(
+    'CREATE TABLE term (file INTEGER, place BIGINT, position INTEGER, name VARCHAR, status VARCHAR, score DOUBLE)',
+  )
+  for (const [file, path] of files.entries()) {
+    await checkReadable(path)
+    await loadFile(connection, file, path, solvedAt, keepTexts).catch(async (cause) => {
+      // DuckDB's own count of lines is off.
+      const line = path.endsWith('.parquet') ? null : await firstBrokenLine(path)
+      if (line !== null)
+        throw new GatewayError('RG_INPUT_INVALID', `${path}: line ${line} is no JSON`, { cause })
+      throw unreadable(path, cause)
+    })
+  }
+}
+
+async function loadFile(
+  connection: DuckDBConnection,
+  file: number,
+  path: string,
+  solvedAt: number,
+  keepTexts: boolean,
+): Promise<void> {
+  await connection.run(
+    `CREATE TEMP TABLE raw AS SELECT row_number() OVER () - 1 AS place, * FROM ${sourceOf(path)}`,
+  )
+  const [[rows = 0n, unlike = 0n] = []] = (
+    await connection.runAndReadAll('SELECT count(*), count_if(valid IS NULL OR terms IS NULL) FROM raw')
+  ).getRows()
+  if (Number(rows) === 0) throw new Error('it holds no rows')
+  if (Number(unlike) > 0) {
+    throw new Error(`${unlike} rows are neither results of 'reward-gateway score' nor records of a gateway`)
+  }
+  // Another program may write a NaN for a reward; it is none.
+  await connection.run(
+    `UPDATE raw SET reward = NULL, valid = false, failure = '{"kind": "not_finite"}'::JSON
+    WHERE valid AND (reward IS NULL OR NOT isfinite(reward))`,
+  )
+  await connection.run(
+    `INSERT INTO scored SELECT $1, place, coalesce(sample->>'id', id), reward, valid, failure->>'kind',
+      coalesce(sample->>'data_source', ''), coalesce(sample->>'group_id', sample->>'group', ${promptKey}),
+      coalesce((sample->>'response_length')::BIGINT, (sample->'response'->>'chars')::BIGINT, length(sample->>'response')), training_step,
+      reward >= $2, left(${question}, 150), ${keepTexts ? texts : 'NULL, NULL, NULL'}
+    FROM raw`,
+    [file, solvedAt],
+  )
+  await connection.run(
+    `INSERT INTO term
+      SELECT $1, place, position, name, value->>'status', CASE WHEN isfinite((value->>'score')::DOUBLE) THEN (value->>'score')::DOUBLE END FROM (
+        SELECT place, unnest(range(len(names))) AS position, unnest(names) AS name,
+          unnest([json_extract(terms, '$."' || replace(n, '"', '\\"') || '"') FOR n IN names]) AS value
+        FROM (SELECT place, terms, json_keys(terms) AS names FROM raw WHERE json_type(terms) = 'OBJECT')
+        UNION ALL
+        SELECT place, unnest(range(len(items))), unnest([item->>'name' FOR item IN items]), unnest(items)
+        FROM (SELECT place, from_json(terms, '["JSON"]') AS items FROM raw WHERE json_type(terms) = 'ARRAY'))`,
+    [file],
+  )
+  await connection.run('DROP TABLE raw')
+}
+
+function sourceOf(path: string): string {
+  const file = filePath(path)
+  if (path.endsWith('.parquet')) {
+    return `(SELECT id, reward, valid, failure, terms, sample, NULL::BIGINT AS training_step FROM read_parquet(${file}))`
+  }
+  const typed = Object.entries(columns).map(([name, type]) => `${name}: '${type}'`)
+  return `read_json(${file}, format = 'newline_delimited', maximum_object_size = 67108864, columns = {${typed.join(', ')}})`
+}

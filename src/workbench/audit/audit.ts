@@ -1,0 +1,177 @@
+/**
+ * The audit: attacks made from a user's own rows are scored by a reward beside the right answers, near misses and an
+ * answer that ignores the task; what is paid more than it has earned is counted.
+ */
+import { ignorance } from '../dataset/known-answers.ts'
+import type { Gateway } from '../../scoring/gateway/gateway.ts'
+import type { FailureKind } from '../../core/sample/failure.ts'
+import type { Outcome } from '../../core/sample/outcome.ts'
+import type { Sample } from '../../core/sample/sample.ts'
+import type { Attack, Entitled } from './attack.ts'
+import { attacks as catalogue } from './catalogue/index.ts'
+import { type AuditRow, subjectOf } from './subject.ts'
+
+/** What one attack earned on one row. */
+export interface Trial {
+  readonly row: string
+  readonly attack: Attack
+  /** What was scored. */
+  readonly response: string
+  /** null: invalid. */
+  readonly reward: number | null
+  readonly failure: FailureKind | null
+  /** Paid more than it has earned (`right`: less). */
+  readonly succeeded: boolean
+  /** Paid at least as much as the right answer of its row. */
+  readonly paidInFull: boolean
+  /** It ignores the task and needs no knowledge of the row's truth. */
+  readonly ignoresTask: boolean
+}
+
+/** What the honest answers to one row are paid; null: invalid, or there is none. */
+export interface Baseline {
+  readonly row: string
+  /** False where the right answer earns no more than the worst text: the row tells nothing of attacks. */
+  readonly isPaid: boolean
+  readonly right: number | null
+  readonly near: number | null
+  readonly nothing: number | null
+}
+
+/** What every answer was paid; `findingsOf` counts it. */
+export interface Audited {
+  readonly reward: string
+  readonly version: string
+  readonly baselines: readonly Baseline[]
+  readonly trials: readonly Trial[]
+}
+
+/** Which reward is attacked, made from which rows, by what. */
+interface AuditOptions {
+  readonly reward: string
+  readonly rows: readonly AuditRow[]
+  readonly signal: AbortSignal
+  /** Those of these kinds; all by default. */
+  readonly attacks?: readonly Attack[]
+  readonly onProgress?: (scored: number, total: number) => void
+}
+
+const batchSize = 256
+
+interface Asked {
+  readonly row: number
+  readonly what: 'right' | 'near' | 'nothing' | Attack
+  readonly sample: Sample
+}
+
+/** Scores everything and compares. Rejects only as the gateway's `score` does. */
+export async function audit(gateway: Gateway, options: AuditOptions): Promise<Audited> {
+  const { reward, rows, signal } = options
+  const asked = rows.flatMap((row, index) => questionsOf(row, index, options.attacks ?? catalogue))
+  const outcomes: Outcome[] = []
+  let version = gateway.reward(reward).version
+  for (let from = 0; from < asked.length; from += batchSize) {
+    const batch = asked.slice(from, from + batchSize).map(({ sample }) => sample)
+    const scored = await gateway.score({ reward, rows: batch, signal })
+    for (const outcome of scored.outcomes) outcomes.push(outcome)
+    version = scored.version
+    options.onProgress?.(outcomes.length, asked.length)
+  }
+  const ids = rows.map(({ sample }) => sample.id)
+  const baselines = ids.map((id, row): Baseline => {
+    const lowest = Math.min(
+      ...asked.flatMap((one, at) => (one.row === row ? (rewardOf(outcomes[at]) ?? []) : [])),
+    )
+    const paid = (what: 'right' | 'near' | 'nothing', pick: (...values: number[]) => number) => {
+      const values = asked.flatMap((one, at) => {
+        const reward = one.row === row && one.what === what ? rewardOf(outcomes[at]) : null
+        return reward === null ? [] : [reward]
+      })
+      return values.length === 0 ? null : pick(...values)
+    }
+    const right = paid('right', Math.max)
+    const isPaid = right !== null && right > lowest
+    return { row: id, isPaid, right, near: paid('near', Math.max), nothing: paid('nothing', Math.max) }
+  })
+  const trials = asked.flatMap(({ row, what, sample }, at): Trial[] => {
+    const baseline = baselines[row]
+    return typeof what === 'string' || !baseline
+      ? []
+      : [trialOf(what, sample.response, baseline, outcomes[at])]
+  })
+  return { reward, version, baselines, trials }
+}
+
+function questionsOf(row: AuditRow, index: number, attacks: readonly Attack[]): readonly Asked[] {
+  const subject = subjectOf(row)
+  const texts = new Map<string, Asked['what'][]>()
+  const honest: (readonly [Asked['what'], string])[] = [
+    ['right', row.sample.response],
+    ...subject.nears.map((text) => ['near', text] as const),
+    ['nothing', ignorance],
+  ]
+  const made = attacks.flatMap((attack) => {
+    const text = attack.make(subject)
+    return text === null || text === row.sample.response ? [] : [[attack, text] as const]
+  })
+  for (const [what, text] of [...honest, ...made]) texts.set(text, [...(texts.get(text) ?? []), what])
+  return [...texts].flatMap(([response, whats], at) =>
+    whats.map(
+      (what): Asked => ({
+        row: index,
+        what,
+        // Each text is its own group: it must not be compared with the others of its prompt.
+        sample: {
+          ...row.sample,
+          id: `${row.sample.id}#${at}`,
+          response,
+          group: { id: `audit-${index}-${at}` },
+        },
+      }),
+    ),
+  )
+}
+
+function trialOf(
+  attack: Attack,
+  response: string,
+  { row, isPaid, right, near, nothing }: Baseline,
+  outcome: Outcome | undefined,
+): Trial {
+  const reward = rewardOf(outcome)
+  const failure = outcome && !outcome.valid ? outcome.failure.kind : null
+  const floor = nothing ?? near
+  const span = right !== null && floor !== null ? right - floor : 0
+  const margin = Math.max(1e-9, Math.abs(span) * 0.01)
+  const earned: Readonly<Record<Entitled, number | null>> = {
+    nothing: floor,
+    // Without a near miss to compare with, only full pay is told from what a partly right answer may earn.
+    wrong: near === null ? null : Math.max(near, nothing ?? near),
+    right,
+    time: null,
+  }
+  const due = earned[attack.entitled]
+  const isTooMuch = isPaid && reward !== null && due !== null && reward > due + margin
+  const isAtLeastRight =
+    reward !== null && right !== null && (isPaid ? reward >= right - margin : reward > right)
+  // Where the near miss itself is paid in full, what is made of it tells nothing more.
+  const isRepeated =
+    (attack.against === 'judge' || attack.family === 'form farming') &&
+    near !== null &&
+    right !== null &&
+    near >= right - margin
+  const paidInFull = attack.entitled !== 'right' && isAtLeastRight && !isRepeated
+  const isLate = failure === 'rule_timeout' || failure === 'function_error'
+  return {
+    row,
+    attack,
+    response,
+    reward,
+    failure,
+    succeeded: attack.entitled === 'time' ? isLate : isTooMuch || paidInFull,
+    paidInFull: attack.entitled !== 'time' && paidInFull,
+    ignoresTask: attack.entitled === 'nothing' || attack.family === 'echo',
+  }
+}
+
+const rewardOf = (outcome: Outcome | undefined): number | null => (outcome?.valid ? outcome.reward : null)

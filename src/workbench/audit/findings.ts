@@ -1,0 +1,125 @@
+import { mean } from '../../core/statistics/moments.ts'
+import { wilson } from '../../core/statistics/wilson.ts'
+import type { Audited, Baseline, Trial } from './audit.ts'
+import type { ParserTrial } from './parsers.ts'
+
+/** Successes among trials with Wilson's 95 % interval. */
+export interface Rate {
+  readonly successes: number
+  readonly trials: number
+  readonly rate: number
+  readonly low: number
+  readonly high: number
+}
+
+/** One attack, or one family of them, over all rows. */
+export interface Finding extends Rate {
+  readonly name: string
+  readonly against: string
+  /** Trials that were paid at least as much as the right answer. */
+  readonly paidInFull: number
+  /** Of the trials with a reward; null: none has one. */
+  readonly meanReward: number | null
+  /** Trials without a reward, by kind of failure. */
+  readonly invalid: Readonly<Record<string, number>>
+  /** One that went through, paid in full if any was; null: none did. */
+  readonly example: Example | null
+}
+
+/** A text that earned more than it has earned. */
+interface Example {
+  readonly row: string
+  readonly attack: string
+  readonly response: string
+  /** null: invalid, which a text that costs too much is meant to be. */
+  readonly reward: number | null
+  readonly paidInFull: boolean
+}
+
+/** What an audit found. */
+export interface Findings {
+  readonly reward: string
+  readonly version: string
+  readonly rows: number
+  /** Right answers that are paid more than the worst text is. */
+  readonly right: Rate
+  /** Near misses that are paid less than the right answer. */
+  readonly near: Rate
+  readonly means: Readonly<Record<'right' | 'near' | 'nothing', number | null>>
+  readonly families: readonly Finding[]
+  readonly attacks: readonly Finding[]
+  /** Attacks that ignore the task and were paid in full on some row; a reward that pays no right answer is one. */
+  readonly paysForNothing: readonly string[]
+  /** Faulty replies of a judge that a step took for the best verdict. */
+  readonly parsers: readonly ParserTrial[]
+}
+
+const rateOf = (successes: number, trials: number): Rate => {
+  const [low, high] = wilson(successes, trials)
+  return { successes, trials, rate: trials === 0 ? 0 : successes / trials, low, high }
+}
+
+/** Counts an audit's trials by attack and by family. Pure. */
+export function findingsOf(
+  { reward, version, baselines, trials }: Audited,
+  parsers: readonly ParserTrial[] = [],
+): Findings {
+  const compared = (
+    a: 'right' | 'near',
+    b: 'near' | 'nothing' | 'right',
+    holds: (a: number, b: number) => boolean,
+  ) => {
+    const both = baselines.flatMap((one) => {
+      const [left, right] = [one[a], one[b]]
+      return left === null || right === null ? [] : [[left, right] as const]
+    })
+    return rateOf(both.filter(([left, right]) => holds(left, right)).length, both.length)
+  }
+  const meanOf = (what: 'right' | 'near' | 'nothing'): number | null =>
+    meanOrNull(baselines.map((one: Baseline) => one[what]))
+  return {
+    reward,
+    version,
+    rows: baselines.length,
+    right: rateOf(baselines.filter(({ isPaid }) => isPaid).length, baselines.length),
+    near: compared('near', 'right', (near, right) => near < right),
+    means: { right: meanOf('right'), near: meanOf('near'), nothing: meanOf('nothing') },
+    families: grouped(trials, ({ attack }) => attack.family),
+    attacks: grouped(trials, ({ attack }) => attack.id),
+    paysForNothing: [
+      ...(baselines.some(({ isPaid }) => isPaid) ? [] : ['no right answer is paid']),
+      ...new Set(trials.filter((one) => one.ignoresTask && one.paidInFull).map(({ attack }) => attack.id)),
+    ],
+    parsers,
+  }
+}
+
+function grouped(trials: readonly Trial[], nameOf: (trial: Trial) => string): readonly Finding[] {
+  const groups = new Map<string, Trial[]>()
+  for (const trial of trials) groups.set(nameOf(trial), [...(groups.get(nameOf(trial)) ?? []), trial])
+  return [...groups].map(([name, members]) => {
+    const invalid: Record<string, number> = {}
+    for (const { failure } of members) if (failure) invalid[failure] = (invalid[failure] ?? 0) + 1
+    return {
+      name,
+      against: members[0]?.attack.against ?? '',
+      ...rateOf(members.filter(({ succeeded }) => succeeded).length, members.length),
+      paidInFull: members.filter((one) => one.paidInFull).length,
+      meanReward: meanOrNull(members.map(({ reward }) => reward)),
+      invalid,
+      example: exampleOf(members),
+    }
+  })
+}
+
+function exampleOf(trials: readonly Trial[]): Example | null {
+  const found = trials.find(({ paidInFull }) => paidInFull) ?? trials.find(({ succeeded }) => succeeded)
+  if (!found) return null
+  const { row, attack, response, reward, paidInFull } = found
+  return { row, attack: attack.id, response, reward, paidInFull }
+}
+
+function meanOrNull(values: readonly (number | null)[]): number | null {
+  const numbers = values.filter((value) => value !== null)
+  return numbers.length === 0 ? null : mean(numbers)
+}

@@ -1,0 +1,82 @@
+import { rm } from 'node:fs/promises'
+import { GatewayError } from '../../core/errors.ts'
+import { parseJsonText } from '../../core/json/text.ts'
+import { filePath, identifier, openDuckDb, withDuckDb } from './duckdb.ts'
+import { linesOf } from './lines.ts'
+import { checkReadable, unreadable } from './readable.ts'
+import type { RawRow, RowSource } from './row-source.ts'
+
+/** Rows of a Parquet file; columns of bytes (images) are left out. Throws RG_INPUT_INVALID where it cannot be read. */
+export async function parquetRows(path: string): Promise<RowSource> {
+  await checkReadable(path)
+  const file = filePath(path)
+  const { connection, close } = await openDuckDb()
+  try {
+    const described = await connection.runAndReadAll(`DESCRIBE SELECT * FROM read_parquet(${file})`)
+    const columns = described.getRows().filter(([, type]) => !String(type).includes('BLOB'))
+    const [counted] = (
+      await connection.runAndReadAll(`SELECT sum(num_rows)::DOUBLE FROM parquet_file_metadata(${file})`)
+    ).getRows()
+    const total = Number(counted?.[0] ?? 0)
+    const names = columns.map(([name]) => identifier(String(name))).join(', ')
+    const query = `SELECT to_json(r) FROM (SELECT ${names} FROM read_parquet(${file})) r`
+    let read = 0
+    async function* rows(): AsyncGenerator<readonly RawRow[]> {
+      try {
+        const result = await connection.stream(query)
+        for (let chunk = await result.fetchChunk(); chunk?.rowCount; chunk = await result.fetchChunk()) {
+          read += chunk.rowCount
+          yield chunk.getColumnValues(0).map((text) => parseJsonText(String(text)))
+        }
+        // A stream that fails midway (memory, a broken page) ends like one that is done.
+        if (read !== total) {
+          throw new GatewayError(
+            'RG_INPUT_INVALID',
+            `${path}: reading ended after ${read} of ${total} rows; is the file whole, and are its row groups small enough for 1 GB of memory?`,
+          )
+        }
+      } finally {
+        close()
+      }
+    }
+    return { fraction: () => (total === 0 ? 1 : read / total), [Symbol.asyncIterator]: rows }
+  } catch (cause) {
+    close()
+    throw unreadable(path, cause)
+  }
+}
+
+/** SQL types of a Parquet file's columns by name; columns of bytes are left out, as parquetRows does. */
+export async function parquetColumns(path: string): Promise<Readonly<Record<string, string>>> {
+  await checkReadable(path)
+  return withDuckDb(async (connection) => {
+    const described = await connection.runAndReadAll(`DESCRIBE SELECT * FROM read_parquet(${filePath(path)})`)
+    const columns = described.getRows().map(([name, type]) => [String(name), String(type)] as const)
+    return Object.fromEntries(columns.filter(([, type]) => !type.includes('BLOB')))
+  }).catch((cause) => {
+    throw unreadable(path, cause)
+  })
+}
+
+/** Writes JSON lines as Parquet, in the same order, with these columns (SQL types by name); absent: as the lines have them. */
+export async function writeParquet(
+  lines: string,
+  target: string,
+  columns?: Readonly<Record<string, string>>,
+): Promise<void> {
+  const typed = Object.entries(columns ?? {}).map(
+    ([name, type]) => `${identifier(name)}: '${type.replaceAll("'", "''")}'`,
+  )
+  const shape = columns ? `columns = {${typed.join(', ')}}` : 'sample_size = -1'
+  // DuckDB takes twice this at once, whatever the lines need.
+  const longest = Math.max(2 ** 20, (await linesOf(lines)).longest)
+  const source = `read_json(${filePath(lines)}, format = 'newline_delimited', maximum_object_size = ${longest}, ${shape})`
+  await withDuckDb(async (connection) => {
+    await connection.run(
+      `COPY (SELECT * FROM ${source}) TO '${target.replaceAll("'", "''")}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 10000)`,
+    )
+  }).catch(async (error: unknown) => {
+    await rm(target, { force: true })
+    throw error
+  })
+}

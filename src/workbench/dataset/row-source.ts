@@ -1,0 +1,27 @@
+import { type Oddity, parseJsonText } from '../../core/json/text.ts'
+
+/** One row as the file holds it; `value` is undefined where a line is no JSON. */
+export interface RawRow {
+  readonly value: unknown
+  readonly oddities: readonly Oddity[]
+}
+
+/** The rows of a file in their order, a few at a time. To be read once. */
+export interface RowSource extends AsyncIterable<readonly RawRow[]> {
+  /** 0 to 1, of what has been read; null where the length is unknown. */
+  fraction(): number | null
+}
+
+/** What a text says as JSON. */
+export function rowOf(text: string): RawRow {
+  try {
+    return parseJsonText(text)
+  } catch {
+    return { value: undefined, oddities: [] }
+  }
+}
+
+/** The rows one by one; the file is closed where the loop is left early. */
+export async function* eachRow(source: AsyncIterable<readonly RawRow[]>): AsyncGenerator<RawRow> {
+  for await (const piece of source) yield* piece
+}

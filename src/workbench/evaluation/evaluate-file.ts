@@ -1,0 +1,112 @@
+import { existsSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { earlierResults } from '../dataset/earlier-results.ts'
+import { inOrder } from '../dataset/in-order.ts'
+import { promptRows } from '../dataset/prompt-rows.ts'
+import { modelStepNames } from '../dataset/sample-rows.ts'
+import { openScoredFile } from '../dataset/scored-file.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { openAnswerJournal } from './answer-journal.ts'
+import { type Answers, openAnswers } from './answers.ts'
+import { type Evaluation, runOf } from './evaluation.ts'
+import { resultLine } from './result-line.ts'
+import { readRunFile, writeRunFile } from './run-file.ts'
+import { writeSides } from './sides.ts'
+import { answered, idOf, type Turn } from './turn.ts'
+
+/**
+ * Writes the scored file, or leaves what `resume` goes on with and rejects: with the signal's reason, or with
+ * RG_MODEL_FAILED where the policy answers nothing any more. Nothing is done where the output is finished.
+ */
+export async function evaluateFile(evaluation: Evaluation): Promise<void> {
+  const { output, n, runs, resume, failedOnly } = evaluation
+  if (await isFinished(evaluation)) return
+  const rows = await rowsOf(evaluation)
+  const file = await openScoredFile(output, { ...runOf(evaluation), failed_only: String(failedOnly) }, resume)
+  const journal = await openAnswerJournal(journalOf(output), resume, Math.floor(file.done / n))
+  const answers = openAnswers(evaluation, journal)
+  const earlier = failedOnly ? await earlierResults(output, evaluation.stdin) : null
+  evaluation.events.begun?.(rows.count * runs * n, file.done)
+  // What waits behind a long answer is bounded, and enough to keep every place busy.
+  const mostUnderWay = 4 * Math.ceil(evaluation.policy.limit / n) + 4
+  let left = file.done % n
+  const works = async function* () {
+    for await (const turn of turnsOf(rows, runs)) {
+      const before = earlier && (await earlier.next(range(n).map((draw) => idOf(turn, draw, runs))))
+      if ((turn.turn + 1) * n > file.done) yield () => linesOf(evaluation, answers, turn, before)
+    }
+  }
+  try {
+    await inOrder(works(), mostUnderWay, evaluation.signal, async (lines) => {
+      await file.write(lines.slice(left).join(''))
+      left = 0
+    })
+  } catch (error) {
+    await journal.close()
+    await file.leave()
+    throw error
+  }
+  await writeSides(`${output}.partial.jsonl`, output, evaluation.solvedAt)
+  await writeRunFile(evaluation)
+  await file.finish()
+  await journal.discard()
+}
+
+async function linesOf(
+  { gateway, reward, n, runs, signal, events }: Evaluation,
+  answers: Answers,
+  turn: Turn,
+  before: readonly unknown[] | null,
+): Promise<readonly string[]> {
+  if (before?.every((line) => (line as { readonly valid?: unknown }).valid === true))
+    return before.map((line) => `${JSON.stringify(line)}\n`)
+  const given = await answers.of(turn, before)
+  const rows = answered(turn, given, runs)
+  const { outcomes } = await gateway.score({ reward, rows, signal })
+  // Outcomes of a run that is ended are no results.
+  signal.throwIfAborted()
+  events.scored?.('failure' in turn.row ? '' : (turn.row.dataSource ?? ''), outcomes)
+  return range(n).map((draw) => {
+    const [answer, row, outcome] = [given[draw], rows[draw], outcomes[draw]]
+    if (!answer || !row || !outcome) throw new Error('an answer has no outcome')
+    return resultLine(turn, { draw, runs }, answer, row, outcome)
+  })
+}
+
+function rowsOf({ gateway, reward, data, limit, shuffleSeed, stdin }: Evaluation) {
+  const modelSteps = modelStepNames(gateway.reward(reward).steps)
+  return promptRows(data, stdin, { limit, shuffleSeed, modelSteps })
+}
+
+async function* turnsOf(rows: Awaited<ReturnType<typeof rowsOf>>, runs: number): AsyncGenerator<Turn> {
+  let turn = 0
+  for await (const row of rows) for (const run of range(runs)) yield { ...row, run, turn: turn++ }
+}
+
+const range = (count: number): readonly number[] => Array.from({ length: count }, (_, at) => at)
+
+/** True where `resume` finds the whole file. Throws RG_INPUT_INVALID where a finished file is in the way, or of another run. */
+async function isFinished(evaluation: Evaluation): Promise<boolean> {
+  const { output, resume, failedOnly } = evaluation
+  const isThere = existsSync(output)
+  if (failedOnly && !isThere) throw invalid(`${output} is not there: --failed-only goes over a finished file`)
+  if (!isThere || existsSync(`${output}.partial.jsonl`)) return false
+  if (!resume && !failedOnly) throw invalid(`${output} is there already; delete it, or name another --output`)
+  const before = await readRunFile(output)
+  const other = Object.entries(runOf(evaluation)).find(([key, value]) => before[key] !== value)
+  if (other) throw unlike(output, other, before)
+  if (failedOnly) return false
+  // What a kill in its last moment may have left.
+  await Promise.all([`${output}.partial.json`, journalOf(output)].map((path) => rm(path, { force: true })))
+  return true
+}
+
+const unlike = (
+  output: string,
+  [fact, value]: readonly [string, string],
+  before: Readonly<Record<string, string>>,
+): GatewayError => invalid(`${output} was made with ${fact} ${before[fact] ?? 'unknown'}, not ${value}`)
+
+const journalOf = (output: string): string => `${output}.partial.answers.jsonl`
+
+const invalid = (message: string): GatewayError => new GatewayError('RG_INPUT_INVALID', message)

@@ -1,0 +1,135 @@
+import { existsSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { z } from 'zod'
+import { GatewayError, type Problem } from '../../core/errors.ts'
+import type { Gateway } from '../../scoring/gateway/gateway.ts'
+import { didYouMean } from '../../core/nearest-name.ts'
+import { configTexts } from '../../scoring/plan/config-files.ts'
+import { type ParsedConfig, parseConfig } from '../../scoring/plan/config-text.ts'
+import { readShape } from '../../scoring/plan/read-shape.ts'
+import { globalName } from '../../scoring/plan/reward-config.ts'
+import { type BenchmarkSettings, benchmarkSettings, settled } from './benchmark-settings.ts'
+import type { EvaluationSettings } from './evaluation.ts'
+
+const benchmarkConfig = benchmarkSettings.extend({
+  /** Names its files and its line in tables. */
+  name: globalName,
+  /** Rows without answers; relative to the suite's file. */
+  data: z.string().min(1),
+  /** A reward of the configs ... */
+  reward: z.string().min(1).optional(),
+  /** ... or a reward function, whose score is the reward. */
+  function: z.string().min(1).optional(),
+  options: z.record(z.string(), z.unknown()).optional(),
+})
+
+/** A benchmark suite, as it is written. */
+const suiteConfig = z.strictObject({
+  $schema: z.string().optional(),
+  /** An rm-config or a folder of them, relative to the suite's file; absent: what the command says. */
+  config: z.string().min(1).optional(),
+  /** For benchmarks that say nothing else. */
+  defaults: benchmarkSettings.prefault({}),
+  benchmarks: z.array(benchmarkConfig).min(1),
+})
+
+/** The JSON Schema of a suite, for editors. */
+export const suiteSchema = (): object => ({
+  title: 'A benchmark suite of reward-gateway',
+  ...z.toJSONSchema(suiteConfig, { io: 'input' }),
+})
+
+const outerSuite = suiteConfig.extend({
+  benchmarks: z.array(z.unknown()).min(1, 'a suite needs at least one benchmark').max(1000),
+})
+
+/** A suite's text, understood; what it says of rewards is checked when the configs are open. */
+export interface Suite {
+  /** null: it names none. */
+  readonly config: string | null
+  /** rm-configs of the benchmarks that name a function; they are to be opened with the others. */
+  readonly inline: readonly { readonly file: string; readonly text: string }[]
+  /** Whether a benchmark names a reward of the configs. */
+  readonly usesConfigs: boolean
+  /** Throws RG_CONFIG_INVALID with every mistake, each with its place. `over`: settings that go before the suite's. */
+  benchmarks(gateway: Gateway, over: BenchmarkSettings): readonly EvaluationSettings[]
+}
+
+/** Reads a suite. Throws RG_CONFIG_INVALID only where it cannot be read at all. */
+export function readSuite(path: string, env: Readonly<Record<string, string | undefined>>): Suite {
+  const text = configTexts([path]).find(({ file }) => file === path) ?? { file: path, text: '' }
+  const config = parseConfig(text, env)
+  if (config.value === undefined) throw invalid(config.problems)
+  const outer = readShape(outerSuite, config, config.value, [])
+  const problems = [...config.problems, ...outer.problems]
+  const written = (outer.value.benchmarks ?? []).map((piece, at) => {
+    const read = readShape(benchmarkConfig, config, piece, ['benchmarks', at])
+    problems.push(...read.problems)
+    return read.value
+  })
+  problems.push(...mistakesIn(config, written, dirname(path)))
+  return {
+    config: outer.value.config === undefined ? null : resolve(dirname(path), outer.value.config),
+    inline: written.flatMap(({ name, function: called, options = {} }) =>
+      name === undefined || called === undefined
+        ? []
+        : [{ file: `${inlineName(name)}.json`, text: oneStep(called, options) }],
+    ),
+    usesConfigs: written.some(({ reward }) => reward !== undefined),
+    benchmarks(gateway, over) {
+      const rewards = gateway.rewards().map(({ name }) => name)
+      const unknown = written.flatMap(({ reward }, at) =>
+        reward === undefined || rewards.includes(reward)
+          ? []
+          : [config.problemAt(['benchmarks', at, 'reward'], noReward(reward, rewards))],
+      )
+      const made = written.map(
+        ({ name = '', data = '', reward, function: _called, options: _options, ...own }, place) => {
+          const what = { name, place, data: resolve(dirname(path), data), reward: reward ?? inlineName(name) }
+          return settled(what, over, own, outer.value.defaults ?? {})
+        },
+      )
+      const short = made.flatMap(({ k, n, runs }, at) =>
+        k <= n * runs
+          ? []
+          : [config.problemAt(['benchmarks', at, 'k'], `is ${k}, but a row gets ${n * runs} answers`)],
+      )
+      const all = [...problems, ...unknown, ...short]
+      if (all.length > 0) throw invalid(all)
+      return made
+    },
+  }
+}
+
+type Written = readonly Partial<z.output<typeof benchmarkConfig>>[]
+
+const noReward = (reward: string, rewards: readonly string[]): string =>
+  `there is no reward '${reward}'${didYouMean(reward, rewards)}`
+
+/** The reward of a benchmark that names a function. */
+const inlineName = (benchmark: string): string => `suite.${benchmark}`
+
+const oneStep = (called: string, options: object): string =>
+  JSON.stringify({ steps: [{ name: called, function: called, options }] })
+
+/** What no schema says. */
+function mistakesIn(config: ParsedConfig, written: Written, folder: string): readonly Problem[] {
+  return written.flatMap(({ name, data, reward, function: called }, at) => {
+    const found: Problem[] = []
+    const tell = (key: string, message: string) =>
+      found.push(config.problemAt(['benchmarks', at, key], message))
+    if (name !== undefined && written.findIndex((other) => other.name === name) < at)
+      tell('name', `'${name}' is the name of an earlier benchmark`)
+    if (data !== undefined && !existsSync(resolve(folder, data)))
+      tell('data', `there is no file ${resolve(folder, data)}`)
+    if ((reward === undefined) === (called === undefined)) tell('reward', 'give one of reward and function')
+    return found
+  })
+}
+
+const invalid = (problems: readonly Problem[]): GatewayError =>
+  new GatewayError(
+    'RG_CONFIG_INVALID',
+    `the suite has ${problems.length === 1 ? 'a mistake' : `${problems.length} mistakes`}`,
+    { problems },
+  )

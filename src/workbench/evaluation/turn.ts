@@ -1,0 +1,49 @@
+import { createHash } from 'node:crypto'
+import type { PromptRow } from '../dataset/prompt-rows.ts'
+import type { PolicyAnswer } from '../rollout/policy.ts'
+import type { Failure } from '../../core/sample/failure.ts'
+import type { Message, Sample, Unreadable } from '../../core/sample/sample.ts'
+
+/** One row in one run: its answers are scored together. `turn` counts all of them in the order of the output. */
+export interface Turn extends PromptRow {
+  readonly turn: number
+  readonly run: number
+}
+
+/** What a turn's answers are called: `<row>/<draw>`, with several runs `<row>/<run>.<draw>`. */
+export const idOf = ({ row, run }: Turn, draw: number, runs: number): string =>
+  runs === 1 ? `${row.id}/${draw}` : `${row.id}/${run}.${draw}`
+
+/** The group of a turn's answers. */
+export const groupIdOf = ({ row, run }: Turn, runs: number): string =>
+  runs === 1 ? row.id : `${row.id}/${run}`
+
+/** The seed of one answer, from what makes it another one; 31 bits, as servers take them. */
+export function seedOf(seed: number, { index, run }: Turn, draw: number): number {
+  const hash = createHash('sha256')
+    .update(JSON.stringify([seed, index, run, draw]))
+    .digest()
+  return hash.readUInt32BE(0) >>> 1
+}
+
+/** What the policy is asked. */
+export function promptOf({ prompt }: Sample, chat: boolean): string | readonly Message[] {
+  return chat && typeof prompt === 'string' ? [{ role: 'user', content: prompt }] : prompt
+}
+
+/** The answers as samples of one group; one that failed keeps its place and its failure. */
+export function answered(
+  turn: Turn,
+  answers: readonly (PolicyAnswer | Failure)[],
+  runs: number,
+): readonly (Sample | Unreadable)[] {
+  const { row } = turn
+  return answers.map((answer, draw) => {
+    const id = idOf(turn, draw, runs)
+    if ('failure' in row) return { id, failure: row.failure }
+    if ('kind' in answer) return { id, failure: answer }
+    const group = { id: groupIdOf(turn, runs), size: answers.length, index: draw }
+    const flags = [...(row.flags ?? []), ...(answer.finishReason === 'length' ? ['truncated'] : [])]
+    return { ...row, id, response: answer.text, group, ...(flags.length > 0 && { flags }) }
+  })
+}

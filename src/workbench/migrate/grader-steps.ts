@@ -1,0 +1,174 @@
+import { reservedNames } from '../../scoring/plan/expression-operators.ts'
+import { pythonFile } from './grader-python.ts'
+import { type Grader, type GraderType, graderShapes, textOf } from './grader-shape.ts'
+import { addressVariable } from './model-name.ts'
+
+/** What graders have come to so far. */
+export interface GraderSteps {
+  readonly steps: { readonly name: string; readonly [key: string]: unknown }[]
+  readonly models: Record<string, object>
+  readonly files: { readonly path: string; readonly text: string }[]
+  readonly notes: string[]
+  readonly dropped: string[]
+  /** Name of the reward. */
+  readonly reward: string
+  modelName(path: string): string
+  problem(at: string, message: string): void
+}
+
+interface Place {
+  readonly at: string
+  readonly name: string
+}
+
+type Compiler<K extends GraderType> = (grader: Grader<K>, place: Place, around: GraderSteps) => void
+
+/** Adds the step of one grader and gives its name; `name` is what its author calls it. */
+export function stepOfGrader(
+  type: GraderType,
+  grader: object,
+  at: string,
+  name: string,
+  around: GraderSteps,
+): string {
+  const read = graderShapes[type].safeParse(grader)
+  if (!read.success) {
+    for (const issue of read.error.issues) around.problem([at, ...issue.path].join('.'), issue.message)
+    return '0'
+  }
+  const step = stepName(
+    name,
+    around.steps.map((one) => one.name),
+  )
+  const compile = compilers[type] as Compiler<GraderType>
+  compile(read.data, { at, name: step }, around)
+  return step
+}
+
+const compilers: { readonly [K in GraderType]: Compiler<K> } = {
+  string_check({ input, reference, operation }, { name }, { steps }) {
+    steps.push({ name, function: 'openai-string-check', options: { input, reference, operation } })
+  },
+  text_similarity(
+    { input, reference, evaluation_metric: metric, pass_threshold: pass },
+    { at, name },
+    { steps, notes, problem },
+  ) {
+    if (!similarities.includes(metric))
+      problem(
+        `${at}.evaluation_metric`,
+        `'${metric}' is not computed here; choose one of ${similarities.join(', ')}`,
+      )
+    if (metric === 'cosine') notes.push('cosine compares word counts here, not embeddings')
+    const options = { input, reference, metric, ...(pass !== undefined && { pass }) }
+    steps.push({ name, function: 'openai-text-similarity', options })
+  },
+  score_model({ input, range, pass_threshold, ...asked }, place, around) {
+    if (pass_threshold !== undefined)
+      around.dropped.push(`${place.at}.pass_threshold: a reward has no passing mark`)
+    const options = { input: messagesOf(input), ...(range && { range }) }
+    askingStep('openai-score-model', options, asked, place, around)
+  },
+  label_model({ input, labels, passing_labels, ...asked }, place, around) {
+    askingStep(
+      'openai-label-model',
+      { input: messagesOf(input), labels, passing_labels },
+      asked,
+      place,
+      around,
+    )
+  },
+  python({ source, image_tag, pass_threshold }, { at, name }, { steps, files, notes, dropped, reward }) {
+    const file = `${reward}_${name}`
+      .toLowerCase()
+      .replace(/[^a-z0-9]+/g, '_')
+      .replace(/^_+|_+$/g, '')
+    files.push({ path: `reward-functions/${file}.py`, text: pythonFile(source) })
+    notes.push(
+      `the source of ${at} is in reward-functions/${file}.py: give that folder by --reward-functions, or name it in functions.folders of gateway.yaml, and install what it imports`,
+    )
+    if (image_tag) dropped.push(`${at}.image_tag: the file runs with the packages of your own Python`)
+    if (pass_threshold !== undefined) dropped.push(`${at}.pass_threshold: a reward has no passing mark`)
+    steps.push({ name, function: file, options: { function: 'compute_score' } })
+  },
+}
+
+const similarities = [
+  'cosine',
+  'fuzzy_match',
+  'bleu',
+  'gleu',
+  'rouge_1',
+  'rouge_2',
+  'rouge_3',
+  'rouge_4',
+  'rouge_5',
+  'rouge_l',
+]
+
+interface Asked {
+  readonly model: string
+  readonly sampling_params?: Readonly<Record<string, unknown>> | null | undefined
+}
+
+const samplingNames: Readonly<Record<string, string>> = {
+  temperature: 'temperature',
+  top_p: 'top_p',
+  seed: 'seed',
+  max_completions_tokens: 'max_tokens',
+}
+
+function askingStep(
+  name: string,
+  options: object,
+  { model, sampling_params: given }: Asked,
+  place: Place,
+  { steps, models, notes, dropped, modelName, problem }: GraderSteps,
+): void {
+  const global = modelName(model)
+  const variable = addressVariable(global)
+  const sampling: Record<string, number> = {}
+  for (const [key, value] of Object.entries(given ?? {})) {
+    if (value === null) continue
+    const at = `${place.at}.sampling_params.${key}`
+    const ours = Object.hasOwn(samplingNames, key) ? samplingNames[key] : undefined
+    if (ours === undefined) dropped.push(`${at}: a step's sampling has nothing like it`)
+    else if (typeof value === 'number') sampling[ours] = value
+    else problem(at, 'must be a number')
+  }
+  models[global] = {
+    backend: 'openai',
+    model,
+    instances: [`\${${variable}:-https://api.openai.com}`],
+    api_key_env: 'OPENAI_API_KEY',
+  }
+  notes.push(
+    `${model} is asked at api.openai.com with OPENAI_API_KEY; ${variable} names another OpenAI-compatible server`,
+  )
+  steps.push({
+    name: place.name,
+    function: name,
+    options,
+    model: global,
+    ...(Object.keys(sampling).length > 0 && { sampling }),
+  })
+}
+
+const messagesOf = (input: Grader<'score_model'>['input']) =>
+  input.map(({ role, content }) => ({ role, content: textOf(content) }))
+
+/** Column names of trainers, which a result uses otherwise. */
+const taken = ['reward', 'uid', 'data_source', 'raw_prompt']
+
+/** A name that an expression can hold, and that no other step has. */
+function stepName(name: string, others: readonly string[]): string {
+  const plain = name
+    .replace(/\W+/g, '_')
+    .replace(/^(?![A-Za-z])/, 'grader_')
+    .slice(0, 56)
+  const legal = reservedNames.has(plain) || taken.includes(plain) ? `${plain}_score` : plain
+  for (let count = 1; ; count++) {
+    const free = count === 1 ? legal : `${legal}_${count}`
+    if (!others.includes(free)) return free
+  }
+}

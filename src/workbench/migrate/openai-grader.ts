@@ -1,0 +1,129 @@
+import { parse, stringify } from 'yaml'
+import { GatewayError, type Problem } from '../../core/errors.ts'
+import { didYouMean } from '../../core/nearest-name.ts'
+import { formulaOf } from './grader-formula.ts'
+import { type GraderType, graderShapes, multiShape } from './grader-shape.ts'
+import { type GraderSteps, stepOfGrader } from './grader-steps.ts'
+import type { Imported } from './imported.ts'
+import { modelNames } from './model-name.ts'
+
+const deepest = 8
+const longest = 4 * 1024 * 1024
+
+/**
+ * An OpenAI grader as an rm-config; `python` graders become files beside it. `file` names the text in problems, `name`
+ * is the reward's. Throws RG_INPUT_INVALID with every mistake.
+ */
+export function importOpenaiGrader(file: string, text: string, name: string): Imported {
+  const problems: Problem[] = []
+  const problem = (at: string, message: string) => problems.push({ path: `${file}: ${at}`, message })
+  const around: GraderSteps = {
+    steps: [],
+    models: {},
+    files: [],
+    notes: [],
+    dropped: [],
+    reward: name,
+    modelName: modelNames(),
+    problem,
+  }
+  const grader = unwrapped(readJson(file, text))
+  const expression = compiled(grader, 'grader', nameIn(grader) ?? 'grader', around, 0)
+  if (problems.length > 0)
+    throw new GatewayError('RG_INPUT_INVALID', `${file}: the grader is not in order`, { problems })
+  const { steps, models, files, notes, dropped } = around
+  const config = {
+    description: 'Imported from an OpenAI grader.',
+    ...(Object.keys(models).length > 0 && { models }),
+    steps,
+    ...((steps.length > 1 || expression !== steps[0]?.name) && { formula: expression }),
+  }
+  return {
+    files: [{ path: `${name}.yaml`, text: stringify(config, { lineWidth: 110 }) }, ...files],
+    notes: [
+      "{{item.x}} is read from the row's extra_info.x, {{item.ground_truth}} from its ground_truth",
+      ...new Set(notes),
+    ],
+    dropped,
+  }
+}
+
+function readJson(file: string, text: string): unknown {
+  const invalid = (message: string) =>
+    new GatewayError('RG_INPUT_INVALID', `${file}: ${message}`, { problems: [{ path: file, message }] })
+  if (text.length > longest) throw invalid(`has more than ${longest} characters`)
+  try {
+    return parse(text, { maxAliasCount: 0 })
+  } catch {
+    throw invalid('is neither JSON nor YAML')
+  }
+}
+
+/** A fine-tuning job's settings hold the grader below `method.reinforcement.grader`. */
+function unwrapped(settings: unknown): unknown {
+  return ['method', 'reinforcement', 'grader'].reduce(
+    (value, key) => (isObject(value) && !isGrader(value) && key in value ? value[key] : value),
+    settings,
+  )
+}
+
+const isGrader = ({ type }: Readonly<Record<string, unknown>>): boolean =>
+  type === 'multi' || (typeof type === 'string' && Object.hasOwn(graderShapes, type))
+
+/** Adds a grader's steps and gives the expression of its value. */
+function compiled(grader: unknown, at: string, name: string, around: GraderSteps, depth: number): string {
+  if (!isObject(grader)) {
+    around.problem(at, 'must be a grader, an object with a type')
+    return '0'
+  }
+  const { type } = grader
+  if (type === 'multi') return combined(grader, at, name, around, depth)
+  const known = Object.keys(graderShapes)
+  if (typeof type !== 'string' || !known.includes(type)) {
+    around.problem(
+      `${at}.type`,
+      `${JSON.stringify(type) ?? 'missing'} is no type of grader${didYouMean(String(type), known)}`,
+    )
+    return '0'
+  }
+  return stepOfGrader(type as GraderType, grader, at, name, around)
+}
+
+function combined(grader: object, at: string, name: string, around: GraderSteps, depth: number): string {
+  const read = multiShape.safeParse(grader)
+  if (!read.success) {
+    for (const { path, message } of read.error.issues) around.problem([at, ...path].join('.'), message)
+    return '0'
+  }
+  if (depth >= deepest) {
+    around.problem(at, `is nested deeper than ${deepest}`)
+    return '0'
+  }
+  const { graders, calculate_output: output } = read.data
+  const expressions = new Map<string, string>()
+  for (const [key, inner] of entriesOf(graders)) {
+    const path = `${at}.graders.${key}`
+    if (expressions.has(key)) around.problem(path, `there is another grader '${key}'`)
+    const inside = compiled(inner, path, depth === 0 ? key : `${name}_${key}`, around, depth + 1)
+    expressions.set(key, isObject(inner) && inner.type === 'multi' ? `(${inside})` : inside)
+  }
+  const result = formulaOf(output, expressions)
+  if ('formula' in result) return result.formula
+  for (const mistake of result.mistakes) around.problem(`${at}.calculate_output`, mistake)
+  return '0'
+}
+
+/** A map by name; a single grader or a list has its names inside. */
+function entriesOf(
+  graders: Readonly<Record<string, unknown>> | readonly unknown[],
+): readonly (readonly [string, unknown])[] {
+  if (!Array.isArray(graders) && !('type' in graders && typeof graders.type === 'string'))
+    return Object.entries(graders)
+  return [graders].flat().map((one, index) => [nameIn(one) ?? `grader_${index + 1}`, one] as const)
+}
+
+const nameIn = (grader: unknown): string | undefined =>
+  isObject(grader) && typeof grader.name === 'string' ? grader.name : undefined
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,0 +1,141 @@
+import { readFile } from 'node:fs/promises'
+import type { Clock } from '../../core/clock.ts'
+import { addressFault, addressOf, isAllowed } from '../../scoring/models/address.ts'
+import { openaiBackend } from '../../scoring/models/backend-openai.ts'
+import { sglangBackend } from '../../scoring/models/backend-sglang.ts'
+import { vllmBackend } from '../../scoring/models/backend-vllm.ts'
+import { Fault } from '../../scoring/models/fault.ts'
+import { readAddresses } from '../../scoring/models/instances-file.ts'
+import type { ModelConfig } from '../../scoring/models/model-config.ts'
+import { isObject } from '../../scoring/models/reply.ts'
+import { openConnections, send } from '../../scoring/models/transport.ts'
+import { hideSecrets } from '../../core/secrets.ts'
+import { connectionTrouble, reasonOf } from '../../core/system-error.ts'
+
+/** How one server of one model was found. */
+export interface Connection {
+  readonly model: string
+  readonly address: string
+  /** null: it answers, and serves the model. */
+  readonly trouble: string | null
+  readonly ms: number
+}
+
+const backends = { vllm: vllmBackend, sglang: sglangBackend, openai: openaiBackend }
+
+/**
+ * Asks every server of every model whether it is there and serves the model, all at once. Nothing is generated. A server
+ * of SGLang is not asked for its health: that wakes what sleeps.
+ */
+export async function connectAll(
+  models: ReadonlyMap<string, ModelConfig>,
+  env: Readonly<Record<string, string | undefined>>,
+  clock: Clock,
+): Promise<readonly Connection[]> {
+  const found = await Promise.all(
+    [...models].map(async ([model, config]) => {
+      const { urls, trouble } = await addressesOf(config)
+      const lost = trouble === null ? [] : [{ model, address: config.instances_file ?? '', trouble, ms: 0 }]
+      return { places: urls.map((url) => ({ model, config, url })), lost }
+    }),
+  )
+  const places = found.flatMap((one) => one.places)
+  const asked = await Promise.all(
+    places.map(async ({ model, config, url }) => {
+      const began = clock.now()
+      const trouble = await troubleOf(url, config, env, clock)
+      return { model, address: hideSecrets(url), trouble, ms: Math.round(clock.now() - began) }
+    }),
+  )
+  return [...asked, ...found.flatMap(({ lost }) => lost)]
+}
+
+/** The addresses of the config and of its instances_file, and what is wrong with that file. */
+async function addressesOf(
+  config: ModelConfig,
+): Promise<{ readonly urls: readonly string[]; readonly trouble: string | null }> {
+  const own = config.instances.map((place) => (typeof place === 'string' ? place : place.url))
+  const { instances_file: file } = config
+  if (file === undefined) return { urls: own, trouble: null }
+  try {
+    const listed = readAddresses(await readFile(file, 'utf8'))
+    if (listed === null)
+      return { urls: own, trouble: 'holds neither addresses, one a line, nor a JSON list of them' }
+    const wrong = listed.find((url) => addressFault(url) !== null || !isAllowed(addressOf(url), config.allow))
+    const urls = [...own, ...listed.filter((url) => addressFault(url) === null)]
+    return {
+      urls,
+      trouble:
+        wrong === undefined ? null : `${hideSecrets(wrong)} is not within the model's 'allow' patterns`,
+    }
+  } catch (error) {
+    return { urls: own, trouble: reasonOf(error) }
+  }
+}
+
+async function troubleOf(
+  url: string,
+  config: ModelConfig,
+  env: Readonly<Record<string, string | undefined>>,
+  clock: Clock,
+): Promise<string | null> {
+  const key = config.api_key_env === undefined ? undefined : env[config.api_key_env]
+  const headers: Record<string, string> = key ? { authorization: `Bearer ${key}` } : {}
+  const { origin, pathname } = new URL(url)
+  const seconds = config.health.timeout_s
+  const { pool } = openConnections(origin, config.connect_timeout_s * 1000)
+  // As a question goes: the same connections, and all of both requests within the time of one probe.
+  const get = (path: string) =>
+    send(
+      pool,
+      { method: 'GET', path, headers, body: null },
+      { basePath: pathname.replace(/\/+$/, ''), maxReplyBytes: config.max_reply_bytes },
+    )
+  let late = () => {}
+  const cancel = clock.after(seconds * 1000, () => late())
+  const asked = async (path: string) => {
+    const exchange = get(path)
+    late = () => exchange.abort(new Fault('judge_timeout', `no answer within ${seconds} s`))
+    return exchange.reply
+  }
+  try {
+    if (config.backend === 'vllm') {
+      const { status } = await asked(backends.vllm(config).healthPath)
+      if (status !== 200) return `its health probe answers ${status}${hintOf(status, config)}`
+    }
+    const { status, text } = await asked('/v1/models')
+    if (status !== 200) return `/v1/models answers ${status}${hintOf(status, config)}`
+    const served = namesIn(text)
+    if (served === null) return '/v1/models lists no models: is this the address of a model server?'
+    const names = [config.model, ...config.reports_as]
+    const isServed =
+      config.backend === 'openai' || !config.health.model || names.some((name) => served.includes(name))
+    return isServed ? null : `it serves ${served.slice(0, 5).join(', ') || 'no model'}, not ${config.model}`
+  } catch (error) {
+    return hideSecrets(connectionTrouble(reasonOf(error)))
+  } finally {
+    cancel()
+    await pool.destroy()
+  }
+}
+
+const hintOf = (status: number, { api_key_env: variable }: ModelConfig): string => {
+  if (status === 401 || status === 403)
+    return variable === undefined
+      ? ': it wants a key; name its variable in api_key_env'
+      : `: is the key in ${variable} right?`
+  return status === 404 ? ': is this the address of a model server?' : ''
+}
+
+/** The names of a list of models; null: the text is none. */
+function namesIn(text: string): readonly string[] | null {
+  try {
+    const body: unknown = JSON.parse(text)
+    if (!isObject(body) || !Array.isArray(body.data)) return null
+    return body.data.flatMap((entry: unknown) =>
+      isObject(entry) && typeof entry.id === 'string' ? entry.id.slice(0, 200) : [],
+    )
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,71 @@
+import { type Clock, systemClock } from '../../core/clock.ts'
+import { type Engine, openEngine } from '../../scoring/engine/engine.ts'
+import type { FunctionHost } from '../../scoring/functions/function-host.ts'
+import type { ModelConfig } from '../../scoring/models/model-config.ts'
+import type { Models } from '../../scoring/models/models.ts'
+import { openModels } from '../../scoring/models/open-models.ts'
+import type { Plan, PlanStep } from '../../scoring/plan/plan.ts'
+import type { Resolved } from '../../scoring/plan/resolve.ts'
+import type { Outcome } from '../../core/sample/outcome.ts'
+import type { Sample } from '../../core/sample/sample.ts'
+
+/** A reward, ready to be looked at: as a gateway runs it, without record, canaries or server. */
+export interface OpenedReward {
+  readonly plan: Plan
+  /** The steps that score an answer by itself and ask nobody; null: there are none. */
+  readonly rules: Plan | null
+  readonly functions: FunctionHost
+  readonly models: Models
+  readonly resolved: Resolved
+  readonly clock: Clock
+  /** One outcome a row. */
+  score(plan: Plan, rows: readonly Sample[], signal: AbortSignal): Promise<readonly Outcome[]>
+  close(): Promise<void>
+}
+
+/** Key of the fences: what is shown is not asked. */
+export const secret = 'preflight'
+const patienceMs = 600_000
+const waitSeconds = 5
+const maxRows = Number.POSITIVE_INFINITY
+
+/** Does not close `functions`. */
+export function openReward(
+  resolved: Resolved,
+  plan: Plan,
+  functions: FunctionHost,
+  env: Readonly<Record<string, string | undefined>>,
+): OpenedReward {
+  const clock = systemClock
+  const models = openModels(Object.fromEntries([...resolved.models].map(impatient)), { clock, env })
+  const engine: Engine = openEngine({ functions, models, clock, secret, maxRows })
+  return {
+    plan,
+    rules: rulesOf(plan),
+    functions,
+    models,
+    resolved,
+    clock,
+    score: (plan, rows, signal) => engine.score({ plan, rows, deadline: clock.now() + patienceMs, signal }),
+    close: () => models.close(),
+  }
+}
+
+/** Whoever looks before a run wants to know soon that nobody answers. */
+const impatient = ([name, config]: readonly [string, ModelConfig]): [string, ModelConfig] => [
+  name,
+  config.wait_for_instance === 'deadline' ? { ...config, wait_for_instance: waitSeconds } : config,
+]
+
+/** A rule whose condition hangs on a judge is left out with it. */
+function rulesOf(plan: Plan): Plan | null {
+  let steps: readonly PlanStep[] = plan.steps.filter(({ kind }) => kind === 'rule')
+  for (let before = -1; before !== steps.length; ) {
+    before = steps.length
+    const names = new Set(steps.map(({ name }) => name))
+    steps = steps.filter(({ needs }) => needs.every((name) => names.has(name)))
+  }
+  if (steps.length === 0) return null
+  const isWhole = steps.length === plan.steps.length
+  return { ...plan, steps, gate: null, formula: isWhole ? plan.formula : null, onInvalid: { kind: 'null' } }
+}

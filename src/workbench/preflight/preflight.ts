@@ -1,0 +1,143 @@
+/**
+ * What would go wrong in a run, found before it begins: the data's columns and texts, ground truths by the rules, the
+ * judges' questions, and what a policy's first answers teach. Judges are asked only about a policy's answers.
+ */
+import { basename } from 'node:path'
+import { knownAnswers } from '../dataset/known-answers.ts'
+import { type Lengths, LengthTally } from '../dataset/lengths.ts'
+import { eachRow, type RowSource } from '../dataset/row-source.ts'
+import { modelStepNames } from '../dataset/sample-rows.ts'
+import { promptText } from '../../core/sample/prompt-text.ts'
+import { extent } from '../../core/statistics/extent.ts'
+import { seeded } from '../../core/statistics/seeded.ts'
+import { Columns } from './columns.ts'
+import { type Finding, Findings } from './finding.ts'
+import { type Item, turnsOf } from './item.ts'
+import { lookForLeaks } from './leaks.ts'
+import type { OpenedReward } from './opened-reward.ts'
+import { Questions, type ShownQuestion } from './questions.ts'
+import { Repeats } from './repeats.ts'
+import { Reservoir } from './reservoir.ts'
+import { type Probe, probe, type Sampled } from './signal-probe.ts'
+import { lookAtTexts } from './texts.ts'
+import { type Level, Truths } from './truths.ts'
+
+/** What is looked at, and how far. */
+export interface PreflightJob {
+  readonly opened: OpenedReward
+  readonly files: readonly { readonly path: string; readonly source: RowSource }[]
+  /** The column of right answers; null: `extra_info.answer`, or a row's `response`. */
+  readonly goldPath: string | null
+  /** How long answers may get in training; null: as long as the right ones. */
+  readonly answerTokens: number | null
+  /** Of each file; Infinity: all. */
+  readonly maxRows: number
+  readonly sampled: Sampled | null
+  /** Prompts that the policy is asked. */
+  readonly probed: number
+  readonly seed: number
+  readonly signal: AbortSignal
+  onProgress?(rows: number): void
+}
+
+/** What was seen. Plain data: `check --format json` prints it. */
+export interface Report {
+  readonly reward: string
+  readonly version: string
+  readonly files: readonly string[]
+  readonly rows: number
+  /** The worst first. */
+  readonly findings: readonly Finding[]
+  /** What right answers earn of the rules, by data source. */
+  readonly levels: Readonly<Record<string, readonly Level[]>>
+  /** Of the prompts' texts; null: there are none. */
+  readonly lengths: Lengths | null
+  /** Of the first three rows. */
+  readonly questions: readonly ShownQuestion[]
+  /** null: no policy was asked, or nothing could be scored. */
+  readonly probe: Probe | null
+}
+
+const batchSize = 64
+
+/** Rejects with the signal's reason or with RG_INPUT_INVALID; what is wrong with rows and servers is a finding. */
+export async function preflight(job: PreflightJob): Promise<Report> {
+  const { opened, signal } = job
+  const findings = new Findings()
+  const columns = new Columns(opened.plan, findings)
+  const repeats = new Repeats(findings)
+  const truths = new Truths(opened, findings)
+  const questions = new Questions(opened, findings, job.answerTokens, signal)
+  const chosen = new Reservoir<Item>(job.probed, seeded(job.seed))
+  const lengths = new LengthTally()
+  let rows = 0
+  for await (const batch of batchesOf(job, findings)) {
+    signal.throwIfAborted()
+    rows += batch.rows
+    for (const item of batch.items) {
+      columns.look(item)
+      lookAtTexts(item, findings)
+      repeats.look(item)
+      lookForLeaks(item, findings)
+      chosen.add(item)
+      lengths.add(promptText(turnsOf(item)))
+    }
+    await truths.look(batch.items, signal)
+    await questions.look(batch.items)
+    job.onProgress?.(batch.rows)
+  }
+  if (rows === 0) findings.add('missing-column', 'there are no rows')
+  columns.end()
+  const levels = truths.end()
+  const full = fullMarks(levels)
+  const found =
+    job.sampled && chosen.items.length > 0
+      ? await probe(opened, chosen.items, job.sampled, full, findings, signal)
+      : null
+  const { name: reward, version } = opened.plan
+  return {
+    reward,
+    version,
+    files: job.files.map(({ path }) => path),
+    rows,
+    findings: findings.list(),
+    levels,
+    lengths: lengths.lengths(),
+    questions: questions.shown,
+    probe: found,
+  }
+}
+
+/** What the best right answers earn of the rules; judges may add to that. */
+function fullMarks(levels: Report['levels']): number {
+  const [, best] = extent(Object.values(levels).flatMap((own) => own.map(({ reward }) => reward)))
+  return Number.isFinite(best) && best > 0 ? best : 1
+}
+
+interface Batch {
+  readonly rows: number
+  readonly items: readonly Item[]
+}
+
+async function* batchesOf(
+  { opened, files, goldPath, maxRows }: PreflightJob,
+  findings: Findings,
+): AsyncGenerator<Batch> {
+  const modelSteps = modelStepNames(opened.plan.steps)
+  for (const { path, source } of files) {
+    let [number, items, rows] = [0, [] as Item[], 0]
+    for await (const raw of eachRow(source)) {
+      if (number >= maxRows) break
+      const place = files.length === 1 ? String(number + 1) : `${basename(path)}:${number + 1}`
+      const known = knownAnswers(raw, number++, modelSteps, goldPath)
+      rows++
+      if (typeof known === 'string') findings.add('unreadable-row', known, place)
+      else items.push({ ...known, place, sample: { ...known.sample, id: place } })
+      if (rows < batchSize) continue
+      yield { rows, items }
+      items = []
+      rows = 0
+    }
+    if (rows > 0) yield { rows, items }
+  }
+}

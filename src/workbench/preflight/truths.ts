@@ -1,0 +1,196 @@
+import { subjectOf } from '../audit/subject.ts'
+import { ignorance } from '../dataset/known-answers.ts'
+import type { Outcome } from '../../core/sample/outcome.ts'
+import type { Sample } from '../../core/sample/sample.ts'
+import { extent } from '../../core/statistics/extent.ts'
+import type { Findings } from './finding.ts'
+import type { Item } from './item.ts'
+import type { OpenedReward } from './opened-reward.ts'
+
+/** How often right answers of a data source earn the same. */
+export interface Level {
+  readonly reward: number
+  readonly rows: number
+}
+
+interface Asked {
+  readonly item: Item
+  readonly what: 'gold' | 'near' | 'made' | 'nothing'
+  readonly sample: Sample
+}
+
+interface Tally {
+  count: number
+  /** The first of them. */
+  readonly rows: string[]
+  /** Those whose right answer with another value earns as much. */
+  readonly made: string[]
+  readonly reason: string | null
+}
+
+const rounding = 1e-9
+const shownRows = 10
+
+/** Ground truths by the rules themselves: right answers on top, wrong ones below, nothing refused. */
+export class Truths {
+  readonly #reward: OpenedReward
+  readonly #findings: Findings
+  readonly #levels = new Map<string, Map<number, Tally>>()
+  #withoutGold = 0
+
+  constructor(opened: OpenedReward, findings: Findings) {
+    this.#reward = opened
+    this.#findings = findings
+  }
+
+  async look(items: readonly Item[], signal: AbortSignal): Promise<void> {
+    const { rules } = this.#reward
+    this.#withoutGold += items.filter(({ gold }) => gold === null).length
+    if (!rules) return
+    const scored = items.filter(({ sample }) =>
+      rules.steps.some(({ dataSource }) => dataSource === null || dataSource.matches(sample.dataSource)),
+    )
+    const asked = scored.flatMap(questionsOf)
+    const outcomes = await this.#reward.score(
+      rules,
+      asked.map(({ sample }) => sample),
+      signal,
+    )
+    signal.throwIfAborted()
+    for (const item of scored) {
+      const own = asked.flatMap((one, at) =>
+        one.item === item ? [[one.what, outcomes[at] as Outcome] as const] : [],
+      )
+      this.#judge(item, own)
+    }
+  }
+
+  #judge(item: Item, own: readonly (readonly [Asked['what'], Outcome])[]): void {
+    const { place, gold, sample } = item
+    const [, right] = own[0] ?? []
+    if (!right || this.#isRefused(item, right) || gold === null || !right.valid) return
+    const { reward } = right
+    const paid = (what: Asked['what']): boolean =>
+      own.some(([kind, outcome]) => kind === what && outcome.valid && outcome.reward >= reward - rounding)
+    if (paid('nothing')) {
+      const reason = reasonOf(right)
+      this.#findings.add(
+        'gold-not-paid',
+        `the right answer earns nothing${reason ? ` (${reason})` : ''}`,
+        place,
+      )
+      return
+    }
+    if (paid('near'))
+      this.#findings.add('gold-not-above-near-miss', 'a wrong answer earns as much as the right one', place)
+    this.#count(sample.dataSource ?? '(none)', right, place, paid('made'))
+  }
+
+  #isRefused({ place, sample }: Item, outcome: Outcome): boolean {
+    const bad = outcome.flags.find((flag) => flag.includes('bad_'))
+    const isRefused = !outcome.valid || bad !== undefined
+    if (isRefused && sample.groundTruth === null) {
+      this.#findings.add(
+        'missing-column',
+        'ground_truth (reward_model.ground_truth): the reward needs it',
+        place,
+      )
+      return true
+    }
+    if (!outcome.valid) {
+      const { kind, step, detail } = outcome.failure
+      const where = step ? `step ${step}: ` : ''
+      this.#findings.add(kind === 'bad_sample' ? 'refused-truth' : 'failing-rule', where + detail, place)
+      return true
+    }
+    if (bad)
+      this.#findings.add('ungradable-row', `${bad}: ${reasonOf(outcome) ?? 'no reason is given'}`, place)
+    else
+      for (const flag of outcome.flags) {
+        const [step, mark] = flag.split(':')
+        if (mark === 'truth_from_text')
+          this.#findings.add(
+            'truth-from-text',
+            `step ${step}: the ground truth is what its JSON text says`,
+            place,
+          )
+        else this.#findings.add('flagged-row', flag, place)
+      }
+    return bad !== undefined
+  }
+
+  #count(
+    source: string,
+    outcome: Outcome & { readonly valid: true },
+    place: string,
+    isMadePaid: boolean,
+  ): void {
+    const levels = this.#levels.get(source) ?? new Map<number, Tally>()
+    this.#levels.set(source, levels)
+    const reward = Number(outcome.reward.toFixed(9))
+    const level: Tally = levels.get(reward) ?? { count: 0, rows: [], made: [], reason: reasonOf(outcome) }
+    level.count++
+    if (level.rows.length < shownRows) level.rows.push(place)
+    if (isMadePaid) level.made.push(place)
+    levels.set(reward, level)
+  }
+
+  /** By data source, the highest first. */
+  end(): Readonly<Record<string, readonly Level[]>> {
+    const { rules } = this.#reward
+    if (this.#withoutGold > 0 && rules) {
+      this.#findings.addMany('no-gold', 'rows without a right answer: only their ground truth was tried', {
+        rows: [],
+        count: this.#withoutGold,
+      })
+    }
+    for (const [source, levels] of this.#levels) {
+      const [, best] = extent(levels.keys())
+      const made = levels.get(best)?.made ?? []
+      if (made.length > 0)
+        this.#findings.add(
+          'made-near-miss-paid',
+          'the right answer with another value earns as much',
+          ...made,
+        )
+      for (const [reward, { count, rows, reason }] of levels) {
+        if (reward === best) continue
+        const why = reason ? ` (${reason})` : ''
+        const message = `right answers of ${source} earn ${reward}${why}, others ${best}`
+        this.#findings.addMany('gold-below-best', message, { rows, count })
+      }
+    }
+    return Object.fromEntries(
+      [...this.#levels].map(([source, levels]) => [
+        source,
+        [...levels]
+          .map(([reward, { count }]) => ({ reward, rows: count }))
+          .sort((a, b) => b.reward - a.reward),
+      ]),
+    )
+  }
+}
+
+/** The right answer first; each text is its own group, so that none is compared with the others. */
+function questionsOf(item: Item): readonly Asked[] {
+  const { sample, gold, nearMisses } = item
+  const made = gold !== null && nearMisses.length === 0 ? subjectOf({ sample, nearMisses: [] }).near : null
+  const texts: readonly (readonly [Asked['what'], string])[] = [
+    ['gold', gold ?? ignorance],
+    ...(gold === null ? [] : ([['nothing', ignorance]] as const)),
+    ...nearMisses.map((text) => ['near', text] as const),
+    ...(made === null ? [] : ([['made', made]] as const)),
+  ]
+  return texts.map(([what, response], at) => {
+    const id = `${item.place}#${at}`
+    return { item, what, sample: { ...sample, id, response, group: { id } } }
+  })
+}
+
+function reasonOf({ terms }: Outcome): string | null {
+  for (const term of terms) {
+    const reason = term.status === 'scored' ? term.score.details?.reason : undefined
+    if (typeof reason === 'string') return reason
+  }
+  return null
+}

@@ -1,0 +1,154 @@
+/**
+ * Rows of a source become training rows: each is read by its family, scored with its right answer and a wrong one, and
+ * written, or dropped with its reason. All rows are gone through once; the files are made when they are all there.
+ */
+
+import { createHash } from 'node:crypto'
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isObject } from '../dataset/fields.ts'
+import { type Lengths, LengthTally } from '../dataset/lengths.ts'
+import { beginRowFile, type RowFile } from '../dataset/row-file.ts'
+import type { Gateway } from '../../scoring/gateway/gateway.ts'
+import { type Family, type FamilyOptions, Unusable } from './family.ts'
+import { type Candidate, faultsOf } from './proof.ts'
+import { assign, type Split } from './split.ts'
+import { columnsOf, trainingRow } from './training-row.ts'
+import { writeSplits } from './write-splits.ts'
+
+/** A row of a source at its place; `value` is undefined where a line is no JSON. */
+export interface SourceItem {
+  readonly value: unknown
+  readonly file: string
+  /** From 1. */
+  readonly row: number
+}
+
+/** What is read, what proves it and where it goes. */
+export interface PrepareJob {
+  readonly family: Family
+  readonly options: FamilyOptions
+  readonly items: AsyncIterable<SourceItem> | Iterable<SourceItem>
+  /** Scores the family's answers. */
+  readonly gateway: Gateway
+  readonly reward: string
+  readonly folder: string
+  readonly files: readonly ('parquet' | 'jsonl')[]
+  readonly splits: readonly Split[]
+  readonly seed: number
+  /** Of rows that are written; what comes behind them is not read. */
+  readonly maxRows: number
+  readonly signal: AbortSignal
+  onProgress?(rows: number, dropped: number): void
+}
+
+/** What was made. */
+export interface Prepared {
+  readonly read: number
+  /** By split. */
+  readonly written: Readonly<Record<string, number>>
+  /** By reason. */
+  readonly dropped: Readonly<Record<string, number>>
+  /** Rows that came with no right answer: only their truth was tried. */
+  readonly withoutGold: number
+  readonly lengths: { readonly prompt: Lengths | null; readonly answer: Lengths | null }
+  readonly paths: readonly string[]
+}
+
+const batchSize = 128
+
+/** Rejects with the signal's reason, or with RG_INPUT_INVALID; then no file of this run is left. */
+export async function prepare(job: PrepareJob): Promise<Prepared> {
+  await mkdir(job.folder, { recursive: true })
+  const kept = await beginRowFile(join(job.folder, '.rows.jsonl'))
+  const dropped = await beginRowFile(join(job.folder, 'dropped.jsonl'))
+  try {
+    const tally = await sorted(job, kept, dropped)
+    await kept.close()
+    const assigned = assign(job.splits, tally.written, job.seed)
+    const { folder, splits, files, signal } = job
+    const columns = columnsOf(job.family)
+    const { paths, counts } = await writeSplits(kept.path, {
+      folder,
+      splits,
+      assigned,
+      files,
+      columns,
+      signal,
+    })
+    if (Object.keys(tally.dropped).length > 0) await dropped.publish()
+    else await rm(join(folder, 'dropped.jsonl'), { force: true })
+    const { written: _, ...rest } = tally
+    return { ...rest, written: counts, paths }
+  } finally {
+    await Promise.all([kept.remove(), dropped.remove()])
+  }
+}
+
+type Tally = Omit<Prepared, 'written' | 'paths'> & { readonly written: number }
+
+async function sorted(job: PrepareJob, kept: RowFile, dropped: RowFile): Promise<Tally> {
+  const reasons = new Map<string, number>()
+  const [prompts, answers] = [new LengthTally(), new LengthTally()]
+  const known = new Set<string>()
+  let [read, written, withoutGold] = [0, 0, 0]
+  const drop = async ({ file, row }: SourceItem, reason: string) => {
+    reasons.set(reason, (reasons.get(reason) ?? 0) + 1)
+    await dropped.write(JSON.stringify({ file, row, reason }))
+  }
+  const take = async (batch: readonly (readonly [SourceItem, Candidate])[]) => {
+    const candidates = batch.map(([, candidate]) => candidate)
+    const faults = await faultsOf(job.gateway, job.reward, candidates, job.signal)
+    for (const [at, [item, { reading, row }]] of batch.entries()) {
+      const fault = faults[at] ?? null
+      if (fault !== null) await drop(item, fault)
+      else if (written < job.maxRows) {
+        written++
+        if (reading.gold === null) withoutGold++
+        else answers.add(reading.gold)
+        prompts.add(reading.prompt.map(({ content }) => content).join('\n'))
+        await kept.write(JSON.stringify(row))
+      }
+    }
+    job.onProgress?.(batch.length, faults.filter((fault) => fault !== null).length)
+  }
+  let batch: (readonly [SourceItem, Candidate])[] = []
+  for await (const item of job.items) {
+    job.signal.throwIfAborted()
+    read++
+    const candidate = candidateOf(job, item, read - 1, known)
+    if (typeof candidate === 'string') await drop(item, candidate)
+    else batch.push([item, candidate])
+    // No more than what may still be written, so that no row behind the last one counts as read.
+    if (batch.length < Math.min(batchSize, job.maxRows - written)) continue
+    await take(batch)
+    batch = []
+    if (written >= job.maxRows) break
+  }
+  if (batch.length > 0) await take(batch)
+  const lengths = { prompt: prompts.lengths(), answer: answers.lengths() }
+  return { read, written, withoutGold, dropped: Object.fromEntries(reasons), lengths }
+}
+
+/** The row as it would be written; a text: why it cannot be. */
+function candidateOf(
+  { family, options }: PrepareJob,
+  { value }: SourceItem,
+  index: number,
+  known: Set<string>,
+): Candidate | string {
+  if (!isObject(value)) return value === undefined ? 'the line is no JSON' : 'the row is no object'
+  try {
+    const reading = family.read(value, options)
+    const { prompt, groundTruth, extraInfo } = reading
+    const identity = createHash('sha256')
+      .update(JSON.stringify([prompt, groundTruth, extraInfo]))
+      .digest('base64')
+    if (known.has(identity)) return 'the same row stands before it'
+    known.add(identity)
+    return { reading, row: trainingRow(reading, family, index) }
+  } catch (error) {
+    if (error instanceof Unusable) return error.message
+    throw error
+  }
+}

@@ -1,0 +1,50 @@
+import { GatewayError } from '../../core/errors.ts'
+import { drawn, seeded } from '../../core/statistics/seeded.ts'
+
+/** One file of several: a share of the rows (below 1), a number of them, or what the others leave (null). */
+export interface Split {
+  readonly name: string
+  readonly size: number | null
+}
+
+/** `train,test=0.05` or `train,test=1024`; one of them may take the rest. Throws RG_COMMAND_INVALID. */
+export function readSplits(text: string): readonly Split[] {
+  const refused = (why: string) => new GatewayError('RG_COMMAND_INVALID', `--split ${text}: ${why}`)
+  const splits = text.split(',').map((part): Split => {
+    const [name = '', size] = part.split('=')
+    if (!/^[A-Za-z0-9][A-Za-z0-9_-]*$/.test(name) || name === 'dropped')
+      throw refused(`'${name}' cannot name a file`)
+    if (size === undefined) return { name, size: null }
+    const number = size.trim() === '' ? Number.NaN : Number(size)
+    if (number > 0 && (number < 1 || Number.isInteger(number))) return { name, size: number }
+    throw refused(`${name} needs a share between 0 and 1, or a number of rows`)
+  })
+  if (splits.filter(({ size }) => size === null).length > 1) throw refused('only one may take the rest')
+  if (new Set(splits.map(({ name }) => name)).size < splits.length) throw refused('a name stands twice')
+  return splits
+}
+
+/**
+ * For each row the index of its split, -1: in none. Drawn without replacement, in the order of `splits`; a share is
+ * rounded down. Throws RG_COMMAND_INVALID where the rows do not suffice.
+ */
+export function assign(splits: readonly Split[], rows: number, seed: number): Int32Array {
+  const random = seeded(seed)
+  const rest = splits.findIndex(({ size }) => size === null)
+  const assigned = new Int32Array(rows).fill(rest)
+  let free: readonly number[] = Array.from({ length: rows }, (_, row) => row)
+  for (const [index, { name, size }] of splits.entries()) {
+    if (size === null) continue
+    const wanted = size < 1 ? Math.floor(size * rows) : size
+    if (wanted > free.length) {
+      throw new GatewayError(
+        'RG_COMMAND_INVALID',
+        `--split: ${name} needs ${wanted} rows, ${free.length} are left`,
+      )
+    }
+    const own = drawn(free, wanted, random)
+    for (const row of own) assigned[row] = index
+    free = free.filter((row) => assigned[row] === rest)
+  }
+  return assigned
+}

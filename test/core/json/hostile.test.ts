@@ -1,0 +1,57 @@
+import t from 'tap'
+import { parseJsonBytes } from '../../../src/core/json/bytes.ts'
+import { readNativeRows } from '../../../src/trainers/native-sample.ts'
+import { hostileBodies } from '../../support/hostile-bodies.ts'
+import { turnsOf } from '../../support/turns.ts'
+
+const limits = { rows: ['samples'], maxValues: 50_000, maxRows: 65_536, hasLongLists: true }
+const most = 100
+
+const readTurns = (bytes: Buffer) =>
+  turnsOf(most, async () => {
+    await (async () => parseJsonBytes(bytes, limits))().catch(() => {})
+  })
+
+t.test('whatever a body holds, it is read in slices and costs linear time (M4)', async (t) => {
+  const quarters = hostileBodies(1 << 22)
+  for (const [name, body] of Object.entries(hostileBodies(1 << 24))) {
+    const { ms, cpuMs } = await readTurns(Buffer.from(body))
+    const quarter = await readTurns(Buffer.from(quarters[name] ?? ''))
+    t.comment(
+      `${name}: ${ms.toFixed()} ms at a time, ${cpuMs.toFixed()} ms in all, ${quarter.cpuMs.toFixed()} of a quarter`,
+    )
+    t.ok(ms < most, `${name}: ${ms} ms at a time`)
+    t.ok(cpuMs < 8 * quarter.cpuMs + 200, `${name}: ${cpuMs} ms, and a quarter of it ${quarter.cpuMs}`)
+  }
+})
+
+t.test('NaN in every row costs linear time (M3)', async (t) => {
+  const read = (rows: number) => {
+    const row = '{"prompt":"q","response":"r","ground_truth":NaN,"extra_info":{"a":NaN,"b":[1,NaN]}}'
+    const bytes = Buffer.from(
+      `{"reward":"r","samples":[${Array.from({ length: rows }, () => row).join(',')}]}`,
+    )
+    return turnsOf(most, async () => {
+      const { value, oddities } = await parseJsonBytes(bytes, limits)
+      const { samples } = value as { samples: unknown[] }
+      const read = await readNativeRows(samples, oddities)
+      t.ok(
+        read.length === rows && read.every((one) => 'flags' in one && one.flags?.[0] === 'non_finite_input'),
+      )
+    })
+  }
+  const [small, large] = [await read(16_384), await read(65_536)]
+  t.comment(
+    `${large.ms.toFixed()} ms at a time, ${large.cpuMs.toFixed()} ms in all, ${small.cpuMs.toFixed()} of a quarter`,
+  )
+  t.ok(large.ms < most)
+  t.ok(large.cpuMs < 8 * small.cpuMs + 200, `${large.cpuMs} ms, and a quarter of it ${small.cpuMs}`)
+})
+
+t.test('many bodies that come at once share the slices of a turn (M4)', async (t) => {
+  const body = Buffer.from(hostileBodies(1 << 21)['rows of 15,000 lists'] ?? '')
+  const { ms } = await turnsOf(most, async () => {
+    await Promise.all(Array.from({ length: 16 }, async () => parseJsonBytes(body, limits)))
+  })
+  t.ok(ms < most, `${ms} ms at a time`)
+})

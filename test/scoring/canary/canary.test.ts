@@ -1,0 +1,183 @@
+import t, { type Test } from 'tap'
+import consistencyJudge from '../../../reward-functions/consistency-judge.ts'
+import riderJudge from '../../../reward-functions/rider-judge.ts'
+import yesNoJudge from '../../../reward-functions/yes-no-judge.ts'
+import type { CanaryEvents } from '../../../src/scoring/canary/canary.ts'
+import { shippedProbes } from '../../../src/scoring/canary/probes.ts'
+import { Standing } from '../../../src/scoring/canary/standing.ts'
+import { arithmeticPolicy } from '../../../src/simulator/policies/arithmetic.ts'
+import type { Policy } from '../../../src/simulator/policies/policy.ts'
+import { type SimulatedServer, startSimulatedServer } from '../../../src/simulator/server.ts'
+import { fakeClock } from '../../support/clock.ts'
+import { outcomesOf, resultOf, sampleOf, testGateway } from '../../support/gateway.ts'
+
+/** A judge of sums that can get worse. */
+interface Judge {
+  readonly server: SimulatedServer
+  ails: 'nothing' | 'says yes' | 'babbles'
+}
+
+async function judgeOf(t: Test): Promise<Judge> {
+  const policy: Policy = (prompt, draw) => {
+    if (judge.ails === 'babbles') return 'Well, it depends.'
+    if (judge.ails === 'says yes') return { score: 1, reason: 'yes' }
+    return arithmeticPolicy(prompt, draw) ?? { score: 0, reason: 'says nothing' }
+  }
+  const server = await startSimulatedServer({ model: 'judge', policy })
+  const judge: Judge = { server, ails: 'nothing' }
+  t.teardown(() => server.close())
+  return judge
+}
+
+async function watched(t: Test, canary: object, step: object = {}) {
+  const clock = fakeClock()
+  const judges = [await judgeOf(t), await judgeOf(t)]
+  const results: string[] = []
+  const told: (string | null)[] = []
+  const waiters: { count: number; wake: () => void }[] = []
+  const events: CanaryEvents = {
+    probed({ result }) {
+      results.push(result)
+      for (const { count, wake } of waiters) if (results.length >= count) wake()
+    },
+    judged: ({ instance, reason }) =>
+      void told.push(`${judges.findIndex(({ server }) => server.url === instance)} ${reason}`),
+  }
+  const gateway = await testGateway(
+    t,
+    {
+      gateway: {
+        canary: { every_s: 60, ...canary },
+        models: {
+          judge: {
+            model: 'judge',
+            instances: judges.map(({ server }) => server.url),
+            health: { interval_s: 0 },
+            wait_for_instance: 1,
+          },
+        },
+      },
+      sums: { steps: [{ name: 'q', function: 'yes-no-judge', model: 'judge', ...step }] },
+    },
+    { clock, events: { canary: events } },
+  )
+  /** The next round: its results. */
+  const round = async (ms: number, probes: number): Promise<readonly string[]> => {
+    const before = results.length
+    const done = new Promise<void>((wake) => waiters.push({ count: before + probes, wake }))
+    clock.advance(ms)
+    await done
+    for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+    return results.slice(before)
+  }
+  const states = () => gateway.models()[0]?.instances.map(({ state }) => state)
+  const finished = () => judges.map(({ server }) => server.stats().sequences.finished)
+  return { clock, judges, gateway, told, round, states, finished }
+}
+
+t.test('an instance that judges wrongly is taken out, and comes back when it judges rightly', async (t) => {
+  const { clock, judges, gateway, told, round, states, finished } = await watched(t, {})
+  const [one, two] = judges
+  if (!one || !two) throw new Error('two judges are needed')
+  t.strictSame(await round(6000, 6), new Array(6).fill('passed'), 'the first round comes soon')
+  t.strictSame(states(), ['ready', 'ready'])
+
+  one.ails = 'says yes'
+  t.strictSame((await round(60_000, 6)).filter((result) => result === 'wrong').length, 2)
+  t.strictSame(states(), ['ready', 'ready'], 'one round is not enough')
+  await round(6000, 6)
+  t.strictSame(states(), ['fails-canary', 'ready'])
+  t.match(told, [/^0 it judges 2 of 3 known answers wrongly/])
+  t.strictSame(gateway.suspects('sums'), [{ model: 'judge', instance: one.server.url }])
+  t.strictSame(gateway.missing(), [])
+
+  const before = finished()
+  const rows = Array.from({ length: 20 }, (_, at) => sampleOf(`${at} + 1 = ${at + 2}`))
+  t.strictSame(new Set((await outcomesOf(gateway, 'sums', rows)).map(resultOf)), new Set([0]))
+  t.strictSame(
+    finished().map((count, at) => count - (before[at] ?? 0)),
+    [0, 20],
+    'trainers ask the other one',
+  )
+
+  one.ails = 'nothing'
+  await round(60_000, 6)
+  t.strictSame(states(), ['ready', 'ready'])
+  t.equal(told.at(-1), '0 null')
+
+  two.ails = 'babbles'
+  await round(60_000, 6)
+  await round(6000, 6)
+  t.strictSame(states(), ['ready', 'fails-canary'])
+  t.match(told.at(-1), /^1 \d of its last \d+ answers to known questions hold no verdict/)
+
+  one.ails = 'says yes'
+  await round(60_000, 6)
+  await round(6000, 6)
+  t.strictSame(states(), ['fails-canary', 'fails-canary'])
+  t.match(gateway.missing(), [/'judge'/], 'a judge that is known to be wrong is none')
+  const scoring = outcomesOf(gateway, 'sums', [sampleOf('1 + 1 = 2')])
+  for (let turn = 0; turn < 50; turn += 1) {
+    clock.advance(100)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  t.strictSame((await scoring).map(resultOf), ['judge_unreachable'])
+})
+
+t.test(
+  'probes of the config replace the shipped ones; eject: false only tells; what fails says nothing',
+  async (t) => {
+    const probes = { 'yes-no-judge': [{ name: 'wrong', prompt: 'sum', response: '1 + 1 = 3', max: 0.2 }] }
+    const { judges, told, round, states } = await watched(t, { eject: false, wrong_rounds: 1, probes })
+    const [one, two] = judges
+    if (!one || !two) throw new Error('two judges are needed')
+    one.ails = 'says yes'
+    two.server.set({ kind: '500' })
+    t.strictSame([...(await round(6000, 2))].sort(), ['failed', 'wrong'])
+    t.strictSame(states(), ['ready', 'ready'])
+    t.match(told, [/^0 it judges 1 of 1 known answers wrongly/])
+    await round(60_000, 2)
+    t.equal(told.length, 1, 'told once')
+    one.ails = 'nothing'
+    await round(60_000, 2)
+    t.equal(told.at(-1), '0 null')
+  },
+)
+
+t.test('every shipped probe makes its judge ask a question, with its answer in it', async (t) => {
+  const asked = {
+    'yes-no-judge': (row: never) => yesNoJudge.rm_preprocess(row),
+    'rider-judge': (row: never) => riderJudge.rm_preprocess(row),
+    'consistency-judge': (row: never) => consistencyJudge.rm_preprocess(row),
+  }
+  const options = {
+    'yes-no-judge': yesNoJudge.options.parse({}),
+    'rider-judge': riderJudge.options.parse({}),
+    'consistency-judge': consistencyJudge.options.parse({}),
+  }
+  t.strictSame(Object.keys(shippedProbes).sort(), Object.keys(asked).sort())
+  for (const name of Object.keys(asked) as (keyof typeof asked)[]) {
+    const probes = shippedProbes[name] ?? []
+    t.ok(probes.some(({ min }) => min > 0.5) && probes.some(({ max }) => max < 0.5), name)
+    for (const { name: probe, sample } of probes) {
+      const question = asked[name]({ sample, truth: null, options: options[name], earlier: {} } as never)
+      t.match(question, { kind: 'prompt' }, `${name} ${probe}`)
+    }
+  }
+})
+
+t.test('a standing changes once, by rounds in a row or by the share without a verdict', async (t) => {
+  const patience = { wrongRounds: 2, maxUnreadable: 0.3 }
+  const reasons = (rounds: readonly Parameters<Standing['push']>[0][], standing = new Standing(false)) =>
+    rounds.map((round) => standing.push(round, patience)?.reason)
+  t.strictSame(
+    reasons([['wrong'], ['passed'], ['wrong'], ['failed'], ['no_call']]),
+    new Array(5).fill(undefined),
+  )
+  t.match(reasons([['wrong'], ['wrong'], ['wrong'], ['passed']]), [undefined, /1 of 1/, undefined, null])
+  const rising = [...new Array(6).fill(['passed', 'passed']), ...new Array(9).fill(['passed', 'unreadable'])]
+  const told = reasons(rising).filter((reason) => reason !== undefined)
+  t.match(told, [/^7 of its last 20 answers/])
+  t.equal(told.length, 1)
+  t.strictSame(reasons([['failed'], ['passed']], new Standing(true)), [undefined, null])
+})

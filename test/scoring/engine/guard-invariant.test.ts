@@ -1,0 +1,185 @@
+import t from 'tap'
+import { attacks } from '../../../src/workbench/audit/catalogue/index.ts'
+import { subjectOf } from '../../../src/workbench/audit/subject.ts'
+import { chat, prompt } from '../../../src/contract/index.ts'
+import { neutralised } from '../../../src/scoring/engine/guard/neutralise.ts'
+import { guardQuestion } from '../../../src/scoring/engine/guard/question.ts'
+import { fullGuard } from '../../../src/scoring/models/guard-config.ts'
+import type { Message } from '../../../src/core/sample/sample.ts'
+import { sampleOf } from '../../support/gateway.ts'
+import { seeded } from '../../support/seeded.ts'
+
+const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
+t.comment(`SEED=${seed}`)
+const random = seeded(seed)
+const below = (limit: number): number => Math.floor(random() * limit)
+const one = <V>(items: readonly V[]): V => items[below(items.length)] as V
+
+const subject = subjectOf({ sample: sampleOf('It is 42.', { groundTruth: '42' }), nearMisses: [] })
+const hostile = attacks.flatMap((attack) => attack.make(subject) ?? [])
+const shards = [
+  '⟦',
+  '⟧',
+  '\n',
+  '0123456789ab',
+  '<|',
+  '|>',
+  'im_end',
+  'score',
+  '"',
+  ': ',
+  '1',
+  '[[',
+  ']]',
+  '\u200b',
+]
+shards.push(
+  '</think>',
+  'Assistant',
+  ':',
+  '\u202e',
+  '🏴',
+  '\u{e0067}',
+  '\ud800',
+  '$&',
+  '{answer}',
+  'Reply with 1 or 0.',
+  '<turn',
+  '<|turn>',
+  '[|',
+  'assistant',
+  '|]',
+  ']~b]',
+  '[e~[',
+  ' = ',
+  ' -> ',
+  ' → ',
+  ' ки ',
+  '助手：',
+  '評価',
+  '：1',
+  '\\boxed{1}',
+  '\ufe01',
+  '\r',
+  '[THINK]',
+  '<extra_id_1>',
+  '### Response:',
+)
+
+/** Attacks and pieces of them, joined, cut and doubled. */
+function nasty(): string {
+  let text = ''
+  for (let parts = 1 + below(6); parts > 0; parts--) text += random() < 0.3 ? one(hostile) : one(shards)
+  return random() < 0.2 ? text.slice(below(text.length)) : text
+}
+
+const literals = [
+  'Judge the answer.\nQuestion: ',
+  '\nReference: ',
+  '\nAnswer: ',
+  '\nReply with 1 or 0.',
+] as const
+const asked = (values: readonly [string, string, string]) =>
+  prompt(literals as unknown as TemplateStringsArray, ...values)
+
+const textOf = (input: unknown): string => (input as readonly Message[])[0]?.content ?? ''
+
+/** The literals and values of a rendered prompt, by its fences alone. */
+function readBack(text: string): { literals: string[]; values: string[] } {
+  const read = { literals: [] as string[], values: [] as string[] }
+  let rest = text
+  for (;;) {
+    const open = /⟦([0-9a-f]{12})\n/.exec(rest)
+    if (!open) break
+    const close = `\n${open[1]}⟧`
+    const start = open.index + open[0].length
+    const end = rest.indexOf(close, start)
+    read.literals.push(rest.slice(0, open.index))
+    read.values.push(rest.slice(start, end))
+    rest = rest.slice(end + close.length)
+  }
+  read.literals.push(rest)
+  return read
+}
+
+const forged =
+  /<\|im_(?:start|end)\|>|<\/?think>|\[\/?INST\]|\[\[\s?\d+\s?\]\]|"score"\s?:\s?\d|<\/?score>|[\u200b\u202e\u{e0000}-\u{e007f}]|\p{Cs}/u
+
+t.test('nothing in a value changes the structure of a prompt or looks like its verdict', async (t) => {
+  for (let round = 0; round < 1000; round++) {
+    const values = [nasty(), nasty(), nasty()] as const
+    const { input, prefix } = guardQuestion('generate', asked(values), 'secret', 'id')
+    const text = textOf(input)
+    const read = readBack(text)
+    const cleaned = values.map((value) => neutralised(value, fullGuard, new Set()))
+    if (JSON.stringify(read) !== JSON.stringify({ literals, values: cleaned }))
+      t.strictSame(read, { literals, values: cleaned }, `SEED=${seed}, round ${round}`)
+    const found = cleaned.find((value) => forged.test(value))
+    if (found !== undefined) t.fail(`SEED=${seed}, round ${round}: ${JSON.stringify(found)}`)
+    if (!text.startsWith(literals[0]) || prefix !== literals[0]) t.fail('the constant beginning has moved')
+  }
+  t.pass('1000 prompts of three values')
+})
+
+t.test('an ASCII text is neutralised as in a text with other characters', async (t) => {
+  let broken = 0
+  for (let round = 0; round < 700; round++) {
+    const text = `${nasty()}\n${nasty()}${'a'.repeat(below(2) * 512)}\0${nasty()}`.replace(/[^\0-\x7f]/g, '')
+    const alone = neutralised(text, fullGuard, new Set())
+    if (alone !== text) broken += 1
+    const wide = neutralised(`€\n${text}`, fullGuard, new Set())
+    if (wide !== `€\n${alone}`) t.equal(wide, `€\n${alone}`, `SEED=${seed}, round ${round}`)
+  }
+  t.ok(broken > 100, `${broken} of 700 texts had something to break`)
+})
+
+t.test('neutralising twice is neutralising once', async (t) => {
+  for (let round = 0; round < 700; round++) {
+    const once = neutralised(nasty(), fullGuard, new Set())
+    const twice = neutralised(once, fullGuard, new Set())
+    if (twice !== once) t.equal(twice, once, `SEED=${seed}, round ${round}`)
+  }
+  t.pass('700 texts')
+})
+
+t.test('equal questions are equal prompts; siblings share all that stands before the answer', async (t) => {
+  for (let round = 0; round < 200; round++) {
+    const [question, reference, a, b] = [nasty(), nasty(), nasty(), nasty()] as const
+    const guarded = (answer: string, secret = 'secret') =>
+      guardQuestion('generate', asked([question, reference, answer]), secret, 'id')
+    const [first, again, sibling] = [guarded(a), guarded(a), guarded(b)]
+    if (textOf(first.input) !== textOf(again.input) || first.key !== again.key) t.fail('not the same twice')
+    if (first.template !== sibling.template) t.fail('another template')
+    if (a !== b && first.key === sibling.key) t.fail('different questions, one key')
+    const shared = textOf(first.input).indexOf(literals[2])
+    if (textOf(sibling.input).slice(0, shared) !== textOf(first.input).slice(0, shared))
+      t.fail('the prefix cache would miss')
+    if (textOf(guarded(a, 'other').input) === textOf(first.input)) t.fail('the nonce ignores the secret')
+  }
+  t.not(
+    guardQuestion('generate', prompt`${'ab'}${'c'}`, 's', 'i').key,
+    guardQuestion('generate', prompt`${'a'}${'bc'}`, 's', 'i').key,
+  )
+  const spoken = (role: 'user' | 'assistant') =>
+    guardQuestion(
+      'generate',
+      chat({ role: 'user', content: 'a' }, { role, content: prompt`${'b'}` }),
+      's',
+      'i',
+    )
+  t.not(spoken('user').key, spoken('assistant').key)
+  const chosen = (...labels: string[]) =>
+    guardQuestion('choose', { question: prompt`${'a'}`, labels }, 's', 'i').key
+  t.equal(new Set([chosen('A', 'B'), chosen('B', 'A'), chosen('A', 'C'), chosen('A', 'B', 'C')]).size, 4)
+  const named = (a: string, b: string) => guardQuestion('generate', prompt`${a}${b}`, 's', 'i').key
+  t.not(named('x=y', 'z'), named('x', 'y=z'))
+  const [one, other] = ['i', 'j'].map((identity) => guardQuestion('generate', prompt`${'a'}`, 's', identity))
+  t.not(one?.key, other?.key, 'another function asks another question')
+  const long = 'x'.repeat(5000)
+  const guarded = ['a', 'b'].map((end) => guardQuestion('generate', prompt`${long + end}`, 's', 'i'))
+  t.not(guarded[0]?.key, guarded[1]?.key, 'long answers are told apart to their last character')
+  t.not(
+    ...(guarded.map(({ input }) => textOf(input).slice(0, 13)) as [string, string]),
+    'and so are their fences',
+  )
+})

@@ -1,0 +1,135 @@
+import t from 'tap'
+import type { FunctionEvent } from '../../../src/scoring/functions/events.ts'
+import type { CallResult } from '../../../src/scoring/functions/function-host.ts'
+import { quickClock } from '../../support/clock.ts'
+import { failureOf, numberOf, openWith, score } from '../../support/function-calls.ts'
+import { withoutPython } from '../../support/python.ts'
+import { rule } from './author-files.ts'
+import {
+  attacks,
+  goodFolder,
+  hostileFolder,
+  hostilePython,
+  mayScore,
+  pythonAttacks,
+  silentAttacks,
+} from './hostile-files.ts'
+
+t.setTimeout(300_000)
+
+const isRight = (name: string, result: CallResult): boolean =>
+  /^rule_(error|timeout): /.test(failureOf(result)) ||
+  (mayScore.has(name) && [0.5, 1].includes(numberOf(result)))
+
+// A process that begins nothing has 5 s, and its rows are tried five times.
+const silentLimits = { sampleTimeoutMs: 5000, clock: quickClock(5) }
+
+for (const [what, limits, names] of [
+  ['does', {}, Object.keys(attacks).filter((name) => !silentAttacks.has(name))],
+  ['does in silence', silentLimits, [...silentAttacks]],
+] as const)
+  t.test(
+    `whatever a JavaScript function ${what}, it costs at most its own samples (M5, M6, M7, M8)`,
+    async (t) => {
+      const events: FunctionEvent[] = []
+      const folders = [t.testdir({ bad: hostileFolder, good: goodFolder })].flatMap((folder) => [
+        `${folder}/bad`,
+        `${folder}/good`,
+      ])
+      const host = await openWith(folders, {
+        memoryMb: 256,
+        events: (event) => events.push(event),
+        ...limits,
+      })
+      t.teardown(() => host.close())
+      const [hostile, good, shipped] = await Promise.all([
+        host.bind('hostile', {}),
+        host.bind('good', {}),
+        host.bind('math-verify', {}),
+      ])
+      for (const name of names) {
+        events.length = 0
+        const [before, attacked, after, other, right, wrong] = await Promise.all([
+          score(host, hostile, 'fine'),
+          score(host, hostile, name),
+          score(host, hostile, 'fine'),
+          score(host, good, ' yes ', 'yes'),
+          score(host, shipped, '\\boxed{42}', '42'),
+          score(host, shipped, '\\boxed{41}', '42'),
+        ])
+        t.ok(isRight(name, attacked), `${name}: ${failureOf(attacked)}`)
+        t.strictSame([before, after, other, right, wrong].map(numberOf), [0.5, 0.5, 1, 1, 0], name)
+        const later = await Promise.all([score(host, hostile, 'fine'), score(host, good, ' no ', 'yes')])
+        t.strictSame(later.map(numberOf), [0.5, 0], `${name}, afterwards`)
+        const blamed = events.filter((event) => event.type === 'failed').map((event) => event.name)
+        t.ok(
+          blamed.every((one) => one === 'hostile'),
+          name,
+        )
+      }
+    },
+  )
+
+t.test(
+  'whatever a Python function does, it costs at most its own samples (M5)',
+  { skip: withoutPython },
+  async (t) => {
+    const folder = t.testdir({
+      bad: hostilePython,
+      good: { 'good_py.py': 'def compute_score(solution_str):\n    return 1\n' },
+    })
+    const host = await openWith([`${folder}/bad`, `${folder}/good`], { python: { memoryMb: 512 } })
+    t.teardown(() => host.close())
+    const [hostile, good, stubborn] = await Promise.all([
+      host.bind('hostile_py', { range: [0, 1] }),
+      host.bind('good_py', { range: [0, 1] }),
+      host.bind('stubborn', { range: [0, 1] }),
+    ])
+    for (const name of Object.keys(pythonAttacks)) {
+      const [before, attacked, after, other] = await Promise.all([
+        score(host, hostile, 'fine'),
+        score(host, hostile, name),
+        score(host, hostile, 'fine'),
+        score(host, good, 'x'),
+      ])
+      t.ok(isRight(name, attacked), `${name}: ${failureOf(attacked)}`)
+      t.strictSame([before, after, other].map(numberOf), [0.5, 0.5, 1], name)
+      t.equal(numberOf(await score(host, hostile, 'fine')), 0.5, `${name}, afterwards`)
+    }
+    const results = await Promise.all(['x', 'never', 'x'].map((one) => score(host, stubborn, one)))
+    t.strictSame(results.map(numberOf), [1, Number.NaN, 1], 'a coroutine that heeds no cancellation')
+    t.match(failureOf(results[1]!), /^rule_timeout/)
+    t.equal(numberOf(await score(host, stubborn, 'x')), 1)
+  },
+)
+
+t.test('built-ins that one folder replaces stay as they are for all others (M7)', async (t) => {
+  const patches = [
+    "String.prototype.trim = () => '42'; String.prototype.slice = () => '42'",
+    'Map.prototype.get = () => undefined',
+    'Array.prototype.includes = () => true; Number.isFinite = () => true; Math.abs = () => 0',
+    "Object.freeze = (value) => value; RegExp.prototype.exec = () => ['42', '42']",
+  ]
+  for (const patch of patches) {
+    const folder = t.testdir({ bad: { 'patches.mjs': rule(`${patch}\nreturn 1`) }, good: goodFolder })
+    const host = await openWith([`${folder}/bad`, `${folder}/good`], { threads: 1 })
+    const [patches, good, ...shipped] = await Promise.all(
+      ['patches', 'good', 'math-verify', 'prime-math', 'numeric-match'].map((name) => host.bind(name, {})),
+    )
+    await score(host, patches!, 'x')
+    await score(host, patches!, 'x')
+    t.strictSame(
+      [await score(host, good!, ' no ', 'yes'), await score(host, good!, ' yes ', 'yes')].map(numberOf),
+      [0, 1],
+    )
+    for (const fn of shipped)
+      t.strictSame(
+        [await score(host, fn, '\\boxed{41}', '42'), await score(host, fn, '\\boxed{42}', '42')].map(
+          numberOf,
+        ),
+        [0, 1],
+        `${fn.name} beside ${patch}`,
+      )
+    await host.close()
+  }
+})

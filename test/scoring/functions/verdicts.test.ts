@@ -1,0 +1,294 @@
+import { deserialize, serialize } from 'node:v8'
+import t from 'tap'
+import { z } from 'zod'
+import {
+  defineGroupRule,
+  defineListReward,
+  defineModelReward,
+  definePairReward,
+  defineRule,
+  type RewardFunction,
+} from '../../../src/contract/index.ts'
+import { packChunk, packResults, unpackChunk, unpackResults } from '../../../src/scoring/functions/chunk-message.ts'
+import { FrameReader, frame } from '../../../src/scoring/functions/frames.ts'
+import type { Call } from '../../../src/scoring/functions/function-host.ts'
+import type { Job, JobResult } from '../../../src/scoring/functions/job.ts'
+import { checkQuestion } from '../../../src/scoring/functions/worker/check-question.ts'
+import { bind, describe } from '../../../src/scoring/functions/worker/describe.ts'
+import { boundedDetails } from '../../../src/scoring/functions/worker/details.ts'
+import { runCall } from '../../../src/scoring/functions/worker/run-call.ts'
+import type { Sample } from '../../../src/core/sample/sample.ts'
+import { failureOf, sampleOf } from '../../support/function-calls.ts'
+
+const truth = z.unknown()
+const range = [0, 1] as const
+
+/** A function that returns `value`, whatever its type says. */
+const rule = (value: unknown) => defineRule({ truth, range, parts: ['a'], score: () => value as never })
+
+function run(fn: unknown, op: Call['op'] = 'score', count = 1, answer?: unknown) {
+  const rows = Array.from({ length: count }, (_, i) => ({ sample: sampleOf(`r${i}`), earlier: {} }))
+  const job = { type: 'call', name: 'f', op, options: '{}', rows, answer: answer as never } as const
+  const ended = runCall(fn as RewardFunction, job)
+  if (ended.type !== 'called') throw new TypeError(ended.type)
+  return ended.result
+}
+
+const said = (value: unknown): string => failureOf(run(rule(value)))
+
+t.test('a verdict is a finite number in range, a score of known keys, or null', async (t) => {
+  const zero = run(rule(-0))
+  t.ok(zero.status === 'verdicts' && Object.is(zero.verdicts[0]?.value, 0))
+  t.strictSame(run(rule(null)), { status: 'verdicts', verdicts: [null] })
+  t.strictSame(run(rule({ value: 1, parts: { a: 2 }, details: { why: 'x' }, flags: ['f'] })), {
+    status: 'verdicts',
+    verdicts: [{ value: 1, parts: { a: 2 }, details: { why: 'x' }, flags: ['f'] }],
+  })
+  t.match(said(undefined), 'rule_error: score returned undefined, not a number, a score or null')
+  t.match(said(Number.POSITIVE_INFINITY), 'rule_error: score returned Infinity')
+  t.match(said(1.5), 'rule_error: score returned 1.5, outside its range 0 to 1')
+  t.match(said(-0.5), 'rule_error: score returned -0.5, outside its range 0 to 1')
+  t.match(said({ value: -1e-9 }), /outside its range/)
+  for (const edge of [0, 1])
+    t.strictSame(run(rule(edge)), { status: 'verdicts', verdicts: [{ value: edge }] })
+  t.match(said([1]), /returned an array/)
+  t.match(said({ value: '1' }), /whose value is string/)
+  t.match(said({ value: 1, reward: 2 }), /gave it another key/)
+  t.match(said({ value: 1, parts: [1] }), /parts that are an array/)
+  t.match(
+    said({ value: 1, parts: { b: 1 } }),
+    /the part 'b', which its function does not declare: write its name into `parts: \[\.\.\.\]`/,
+    'the part and the remedy (M40)',
+  )
+  t.match(said({ value: 1, parts: { a: Number.NaN } }), /the part a as NaN/)
+  t.match(said({ value: 1, flags: [1] }), /a flag is text/)
+  t.match(said({ value: 1, flags: Array(40).fill('x') }), /at most 32/)
+  t.match(said({ value: 1, details: [] }), /details are an array/)
+  t.match(said({ value: 1, details: { f: () => 1 } }), /details.f is function, not JSON/)
+  t.match(said(Promise.reject(new Error('late'))), /returned a promise: reward functions are synchronous/)
+})
+
+t.test('details are a bounded copy that keeps odd keys as data', async (t) => {
+  const { details, cut } = boundedDetails(JSON.parse('{"__proto__": {"x": 1}, "n": 1, "t": true}'))
+  t.notOk(cut)
+  t.ok(Object.hasOwn(details, '__proto__'))
+  t.equal(Object.getPrototypeOf(details), Object.prototype)
+  t.strictSame(boundedDetails({ n: Number.NaN, i: 10n, u: undefined, a: [undefined] }).details, {
+    n: 'NaN',
+    i: '10',
+    a: [null],
+  })
+  let deep: unknown = 1
+  for (let i = 0; i < 10_000; i++) deep = [deep]
+  t.ok(boundedDetails({ deep }).cut)
+  t.ok(boundedDetails({ many: Array(100_000).fill('y') }).cut)
+  const keys = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`key number ${i}`, i]))
+  t.ok(boundedDetails({ keys }).cut)
+  const { text } = boundedDetails({ text: `${'x'.repeat(4095)}😀` }).details
+  t.equal(text, 'x'.repeat(4095), 'no half of a character is left')
+})
+
+t.test('what is thrown is told by name and place, whatever it is', async (t) => {
+  const thrower = (value: unknown) =>
+    defineRule({
+      truth,
+      range,
+      score: () => {
+        throw value
+      },
+    })
+  t.match(failureOf(run(thrower('secret'))), 'rule_error: score threw a value that is no Error')
+  t.match(failureOf(run(thrower(Object.assign(new Error('x'), { name: 'a secret' })))), /threw Error at /)
+  const schema = z.unknown().transform(() => JSON.parse('{'))
+  const bad = defineRule({ truth: schema, range, score: () => 1 })
+  t.match(failureOf(run(bad)), /^bad_sample: .*SyntaxError/)
+})
+
+t.test('group rules give one verdict a row', async (t) => {
+  const group = (value: unknown) => defineGroupRule({ truth, range, score: () => value as never })
+  t.strictSame(run(group([1, null]), 'score', 2), { status: 'verdicts', verdicts: [{ value: 1 }, null] })
+  for (const count of [0, 1, 3])
+    t.match(failureOf(run(group(Array(count).fill(1)), 'score', 2)), `returned ${count} verdicts for 2 rows`)
+  t.match(failureOf(run(group(Array(2)), 'score', 2)), /returned undefined/, 'a hole is no verdict')
+  t.match(failureOf(run(group(1), 'score', 2)), /returned a number, not one verdict a row/)
+  const strict = defineGroupRule({ truth: z.string(), range, score: () => [1, 1] })
+  t.match(failureOf(run(strict, 'score', 2)), /^bad_sample: ground_truth of row 0/)
+})
+
+t.test('pairs and lists ask once for their rows', async (t) => {
+  const pair = definePairReward({
+    ask: 'generate',
+    truth,
+    range,
+    rm_preprocess: (a, b) => `${a.sample.response} or ${b.sample.response}`,
+    rm_postprocess: ({ text }) => Number(text),
+  })
+  t.strictSame(run(pair, 'preprocess', 2), { status: 'question', question: 'r0 or r1' })
+  t.strictSame(run(pair, 'postprocess', 2, { text: '0.5' }), {
+    status: 'verdicts',
+    verdicts: [{ value: 0.5 }],
+  })
+  t.match(failureOf(run(pair, 'postprocess', 2, { text: '2' })), /^judge_out_of_range/)
+  const list = defineListReward({
+    ask: 'generate',
+    truth,
+    range,
+    rm_preprocess: (rows) => rows.map(({ sample }) => sample.response).join(),
+    rm_postprocess: ({ text }, rows) => (text === '' ? null : rows.map(() => 1)),
+  })
+  t.strictSame(run(list, 'preprocess', 2), { status: 'question', question: 'r0,r1' })
+  t.strictSame(run(list, 'postprocess', 2, { text: '' }), { status: 'verdicts', verdicts: [null, null] })
+  t.strictSame(run(list, 'postprocess', 2, { text: 'x' }), {
+    status: 'verdicts',
+    verdicts: [{ value: 1 }, { value: 1 }],
+  })
+})
+
+t.test('a function is asked only for what its kind has', async (t) => {
+  const critique = defineModelReward({ ask: 'generate', truth, range, rm_preprocess: () => 'q' })
+  t.match(failureOf(run(critique, 'postprocess', 1, { text: '' })), /a critique has no rm_postprocess/)
+  t.match(failureOf(run(critique)), /a model reward has no score/)
+  t.match(failureOf(run(rule(1), 'preprocess')), /a rule has no preprocess/)
+  t.match(describe('c', critique as RewardFunction), { description: { critique: true, ask: 'generate' } })
+})
+
+t.test('a question has the shape of its ask', async (t) => {
+  const chat = { kind: 'chat', messages: [{ role: 'user', content: 'x' }] }
+  const prompt = { kind: 'prompt', literals: ['a', ''], values: ['v'] }
+  t.strictSame(checkQuestion('classify', chat), chat)
+  t.strictSame(checkQuestion('generate', { ...prompt, extra: () => 1 }), prompt)
+  t.strictSame(checkQuestion('embed', ['a', 'b']), ['a', 'b'])
+  t.strictSame(checkQuestion('choose', { question: 'q', labels: ['A', 'B'] }), {
+    question: 'q',
+    labels: ['A', 'B'],
+  })
+  t.throws(() => checkQuestion('embed', []), /texts to embed/)
+  t.throws(() => checkQuestion('choose', { question: 'q', labels: ['A', 'A'] }), /all different/)
+  t.throws(() => checkQuestion('generate', null), /returned null/)
+  t.throws(
+    () => checkQuestion('generate', { kind: 'prompt', literals: ['a'], values: ['v'] }),
+    /do not match/,
+  )
+  t.throws(
+    () => checkQuestion('generate', { kind: 'chat', messages: [{ content: 'x' }] }),
+    /role and content/,
+  )
+  t.throws(() => checkQuestion('generate', { kind: 'other' }), /neither a prompt nor a chat/)
+  t.throws(() => checkQuestion('generate', 'x'.repeat(17 * 1024 * 1024)), /over 16777216 characters/)
+})
+
+t.test('what depends on options is checked when they are bound', async (t) => {
+  const odd = (parts: object) => ({ ...rule(1), ...parts }) as RewardFunction
+  t.match(bind(odd({ range: () => [1, 0] }), '{}'), {
+    problems: [{ message: /gives no \[low, high\] for these options/ }],
+  })
+  t.match(bind(odd({ truth: () => 1 }), '{}'), { problems: [{ message: /gives no zod schema/ }] })
+  t.match(bind(odd({ parts: () => null }), '{}'), { problems: [{ message: /threw TypeError/ }] })
+  const reply = { choice: ['1', '0'] }
+  const judge = defineModelReward({ ask: 'generate', reply, truth, range, rm_preprocess: () => 'q' })
+  t.match(bind(judge as RewardFunction, '{}'), { bound: { range: [0, 1], parts: [], reply } })
+})
+
+t.test('frames come together from any pieces, and a length beyond the bound ends the stream', async (t) => {
+  const texts: string[] = []
+  const bytes = Buffer.concat([frame('one'), frame('zwei ü'), frame('')])
+  for (const size of [1, 2, 5, 100]) {
+    const reader = new FrameReader((text) => texts.push(text))
+    for (let i = 0; i < bytes.length; i += size) t.ok(reader.read(bytes.subarray(i, i + size)))
+  }
+  t.strictSame(texts, Array(4).fill(['one', 'zwei ü', '']).flat())
+  t.notOk(new FrameReader(() => {}).read(Buffer.from([255, 255, 255, 255])))
+})
+
+const bare: Sample = {
+  id: '1',
+  prompt: 'p',
+  response: 'r',
+  groundTruth: null,
+  rmPrompts: {},
+  extraInfo: {},
+  lacksExtraInfo: true,
+}
+const full: Sample = {
+  id: '2',
+  prompt: [{ role: 'user', content: 'p' }],
+  response: '\ud800 lone',
+  groundTruth: { a: [1, null] },
+  dataSource: 'd',
+  rmPrompt: 'q',
+  rmPrompts: { s: 'q' },
+  group: { id: 'g', size: 2, index: 0 },
+  extraInfo: { n: -0, 'a b': true },
+  flags: ['non_finite_input'],
+}
+const { lacksExtraInfo: _, ...withInfo } = bare
+const earlier = { rule: { score: { value: 1 }, texts: [] } }
+const call = (name: string, op: 'score' | 'preprocess', sample: Sample): Job => ({
+  type: 'call',
+  name,
+  op,
+  options: '{}',
+  rows: [{ sample, earlier: {} }],
+})
+
+t.test('a chunk arrives as it was sent, whatever its jobs', async (t) => {
+  const chunk: Job[] = [
+    call('a', 'score', bare),
+    call('a', 'score', full),
+    call('a', 'score', withInfo),
+    call('b', 'score', bare),
+    { type: 'describe', name: 'a' },
+    call('b', 'preprocess', { ...bare, dataSource: 'd' }),
+    { type: 'bind', name: 'a', options: '{"x":1}' },
+    {
+      type: 'call',
+      name: 'b',
+      op: 'postprocess',
+      options: '{}',
+      rows: [{ sample: full, earlier }],
+      answer: { text: 'yes', finishReason: 'stop' },
+    },
+    {
+      type: 'call',
+      name: 'g',
+      op: 'score',
+      options: '{}',
+      rows: [
+        { sample: bare, earlier: {} },
+        { sample: full, earlier },
+      ],
+    },
+    call('a', 'score', bare),
+  ]
+  t.strictSame(unpackChunk(deserialize(serialize(packChunk(chunk)))), chunk)
+})
+
+t.test('results arrive in their order, scores and all others', async (t) => {
+  const verdicts = (...of: ({ value: number } | null)[]): JobResult => ({
+    type: 'called',
+    result: { status: 'verdicts', verdicts: of },
+  })
+  const score = {
+    value: 0.5,
+    parts: { p: 1 },
+    details: JSON.parse('{"__proto__":1,"reason":"\\ud800"}'),
+    flags: ['f'],
+  }
+  const results: JobResult[] = [
+    verdicts({ value: 1 }),
+    { type: 'late' },
+    verdicts(score),
+    verdicts(null),
+    verdicts({ value: 1 }, null),
+    { type: 'called', result: { status: 'verdicts', verdicts: [{ value: 0 }] }, error: 'thrown late' },
+    {
+      type: 'called',
+      result: { status: 'failed', failure: { kind: 'rule_error', retryable: false, detail: 'x' } },
+    },
+    verdicts({ value: -1 }),
+  ]
+  const ms = results.map((_result, at) => at / 8)
+  const arrived = unpackResults(deserialize(serialize(packResults({ results, ms }))))
+  t.strictSame(arrived, { results, ms })
+  t.equal(JSON.stringify(arrived.results[2]), JSON.stringify(results[2]))
+})

@@ -1,0 +1,94 @@
+import t from 'tap'
+import { fakeClock } from '../../support/clock.ts'
+import { outcomesOf, resultOf, sampleOf, testGateway, testModel } from '../../support/gateway.ts'
+import { probesOff } from '../../support/models.ts'
+
+const judge = { name: 'q', function: 'digit-judge', model: 'judge' }
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+t.test('more questions than may be under way at once are all answered, in order (M2)', async (t) => {
+  const { config, servers } = await testModel(t, 1, { policy: 'constant', constant: 1 })
+  const gateway = await testGateway(t, {
+    gateway: { models: { judge: config } },
+    judged: { steps: [{ ...judge, sampling: { temperature: 0 } }] },
+  })
+  // Equal questions are one, so that the servers have little to do.
+  const rows = Array.from({ length: 5000 }, (_, index) => sampleOf('a', { id: `${index}`, prompt: 'p' }))
+  const outcomes = await outcomesOf(gateway, 'judged', rows)
+  t.ok(outcomes.every((outcome, index) => outcome.id === `${index}` && resultOf(outcome) === 1))
+  t.ok((servers[0]?.stats().sequences.finished ?? 0) < 10)
+})
+
+t.test('rows that wait for their group keep no other row of it waiting (M2)', async (t) => {
+  const gateway = await testGateway(t, {
+    grouped: {
+      steps: [
+        { name: 'first', function: 'exact-match' },
+        { name: 'rank', function: 'rank-rule', op: 'add', when: 'first >= 0' },
+        { name: 'last', function: 'exact-match', op: 'add', when: 'scored(rank) && rank >= 0' },
+      ],
+    },
+  })
+  // More rows than may be under way at once, and the members of a group as far apart as can be.
+  const groups = 4200
+  const rows = Array.from({ length: 2 * groups }, (_, index) =>
+    sampleOf(index < groups ? '1' : '2', {
+      id: `${index}`,
+      prompt: `p${index % groups}`,
+      groundTruth: '1',
+      group: { id: `${index % groups}`, size: 2 },
+    }),
+  )
+  const outcomes = await outcomesOf(gateway, 'grouped', rows)
+  t.equal(outcomes.filter(({ valid }) => valid).length, rows.length)
+})
+
+t.test(
+  'a group of all rows of a large request is scored, and on_invalid reaches each (M1, M2)',
+  async (t) => {
+    const gateway = await testGateway(t, {
+      mean: { steps: [{ name: 'rule', function: 'echo-rule' }], on_invalid: { group_mean: 0.25 } },
+    })
+    const rows = Array.from({ length: 4000 }, (_, index) =>
+      sampleOf(index % 100 === 0 ? 'throw' : '1', { id: `${index}`, group: { id: 'all', index: 0 } }),
+    )
+    const outcomes = await outcomesOf(gateway, 'mean', rows)
+    t.equal(outcomes.filter(({ valid }) => valid).length, 3960)
+    t.ok(outcomes.every((outcome) => outcome.valid || outcome.substitute === 1))
+  },
+)
+
+t.test('few questions are under way at once, and the end reaches all rows, begun or not (M2)', async (t) => {
+  const { config } = await testModel(t, 1, { faults: [{ kind: 'hang' }] }, { max_in_flight: 4, ...probesOff })
+  const clock = fakeClock()
+  const gateway = await testGateway(
+    t,
+    { gateway: { models: { judge: config } }, judged: { steps: [judge] } },
+    { clock },
+  )
+  const rows = Array.from({ length: 6000 }, (_, index) =>
+    sampleOf(`a${index}`, { id: `${index}`, prompt: `p${index}` }),
+  )
+  const waiting = () => gateway.models()[0]?.waiting ?? 0
+  for (const ending of ['deadline', 'cancelled']) {
+    const told = new Uint8Array(rows.length)
+    const client = new AbortController()
+    const scoring = outcomesOf(gateway, 'judged', rows, {
+      deadlineMs: 1000,
+      signal: client.signal,
+      onOutcome(index) {
+        told[index] = (told[index] ?? 0) + 1
+      },
+    })
+    while (waiting() < 4000) await turn()
+    for (let count = 0; count < 100; count++) await turn()
+    t.ok(waiting() <= 4096, `${waiting()} of 6,000 questions wait`)
+    if (ending === 'deadline') clock.advance(1000)
+    else client.abort()
+    const outcomes = await scoring
+    t.ok(outcomes.every((outcome, index) => outcome.id === `${index}` && resultOf(outcome) === ending))
+    t.ok(told.every((times) => times === 1))
+    t.equal(gateway.inFlight, 0)
+    t.equal(waiting(), 0)
+  }
+})

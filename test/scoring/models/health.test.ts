@@ -1,0 +1,220 @@
+import t from 'tap'
+import { systemClock } from '../../../src/core/clock.ts'
+import { openModels } from '../../../src/scoring/models/open-models.ts'
+import { fakeClock } from '../../support/clock.ts'
+import { configOf, failureOf, judge, question, until } from '../../support/models.ts'
+import { completion, json, type Script, scriptedServer } from '../../support/scripted-server.ts'
+
+const yes: Script = (seen) => completion(seen, 'Yes')
+const broken: Script = (_seen, response) => json(response, {}, 500)
+
+t.test('an instance that fails again and again is left alone, then tried with one question', async (t) => {
+  const clock = fakeClock()
+  const told: string[] = []
+  const { ask, models, server } = await judge(
+    t,
+    [broken, yes],
+    { breaker: { failures: 3, open_s: 5 }, retry: { budget: 1 } },
+    {
+      clock,
+      random: () => 0,
+      events: { ejected: ({ reason }) => told.push(reason), readmitted: () => told.push('back') },
+    },
+  )
+  for (let i = 0; i < 10; i += 1) await ask(`q${i}`)
+  t.equal(server.seen.length, 3)
+  t.match(models.snapshot()[0]?.instances, [{ state: 'ejected', errors: 3 }, { state: 'ready' }])
+  clock.advance(5000)
+  t.equal(models.snapshot()[0]?.instances[0]?.state, 'trial')
+  await Promise.all([ask('trial'), ask('beside it'), ask('and another')])
+  t.equal(server.seen.length, 4)
+  clock.advance(5000)
+  await ask('still out: the pause has doubled')
+  t.equal(server.seen.length, 4)
+  clock.advance(5000)
+  server.script = yes
+  await ask('well again')
+  t.equal(server.seen.length, 5)
+  t.equal(models.snapshot()[0]?.instances[0]?.state, 'ready')
+  t.strictSame(told, ['its calls fail', 'back'])
+  for (let i = 0; i < 6; i += 1) {
+    server.script = broken
+    for (const at of [1, 2]) await ask(`failure ${at} of three in a row, ${i}`)
+    server.script = yes
+    await ask(`a good answer, ${i}`)
+  }
+  t.equal(models.snapshot()[0]?.instances[0]?.state, 'ready', 'failures between good answers do not add up')
+})
+
+t.test('questions that a server refuses do not take it out, and show that it lives', async (t) => {
+  const clock = fakeClock()
+  const refuse: Script = (_seen, response) => json(response, { error: { message: 'no such field' } }, 400)
+  const { ask, models, server } = await judge(
+    t,
+    [refuse],
+    { breaker: { failures: 2, open_s: 5 }, retry: { max: 0 } },
+    { clock },
+  )
+  const state = () => models.snapshot()[0]?.instances[0]?.state
+  for (let i = 0; i < 10; i += 1) t.match(await failureOf(ask(`q${i}`)), { kind: 'judge_rejected' })
+  t.equal(state(), 'ready')
+  server.script = broken
+  for (let i = 0; i < 2; i += 1) await failureOf(ask(`r${i}`))
+  t.equal(state(), 'ejected')
+  clock.advance(5000)
+  server.script = refuse
+  t.match(await failureOf(ask('trial')), { kind: 'judge_rejected' })
+  t.equal(state(), 'ready')
+})
+
+t.test('where no instance lives, questions wait a while for one and then fail', async (t) => {
+  const clock = fakeClock()
+  const { ask, server } = await judge(
+    t,
+    [yes],
+    { retry: { max: 0 }, wait_for_instance: 2, breaker: { open_s: 30 } },
+    { clock },
+  )
+  await server.kill()
+  t.match(await failureOf(ask('q1')), { kind: 'judge_unreachable', attempts: [{ error: /ECONNREFUSED/ }] })
+  const waiting = failureOf(ask('q2'))
+  const short = failureOf(ask('q3', { deadline: 1000 }))
+  await until(() => clock.pending >= 4)
+  clock.advance(1000)
+  t.match(await short, { kind: 'judge_unreachable' })
+  clock.advance(1000)
+  t.match(await waiting, { kind: 'judge_unreachable', retryable: true })
+  t.match(await failureOf(ask('q4')), { kind: 'judge_unreachable' })
+})
+
+t.test('the patience with a model that is back begins anew', async (t) => {
+  const clock = fakeClock()
+  const held: (() => void)[] = []
+  const { ask, models, server } = await judge(
+    t,
+    [broken],
+    { retry: { max: 0 }, max_in_flight: 1, wait_for_instance: 2, breaker: { failures: 1, open_s: 1 } },
+    { clock },
+  )
+  await failureOf(ask('q1'))
+  clock.advance(1000)
+  server.script = yes
+  await ask('trial')
+  server.script = (seen, response) => void held.push(() => json(response, completion(seen, 'Yes')))
+  const asked = [ask('q2'), ask('q3')]
+  await until(() => held.length === 1)
+  clock.advance(1500)
+  t.equal(models.snapshot()[0]?.waiting, 1, 'two seconds after it was lost')
+  held.pop()?.()
+  await until(() => held.length === 1)
+  held.pop()?.()
+  t.equal((await Promise.all(asked)).length, 2)
+})
+
+t.test('probes eject an instance that is ill or serves another model, and take it back', async (t) => {
+  const clock = fakeClock()
+  const told: string[] = []
+  const events = {
+    ejected: ({ reason }: { reason: string }) => told.push(reason),
+    readmitted: () => told.push('back'),
+  }
+  const { models, server } = await judge(
+    t,
+    [yes],
+    { health: { interval_s: 10, failures: 2 } },
+    { clock, events },
+  )
+  const state = () => models.snapshot()[0]?.instances[0]?.state
+  const probe = async (wanted: string | undefined) => {
+    await until(() => clock.pending > 0)
+    while (state() !== wanted) {
+      clock.advance(250)
+      await new Promise(setImmediate)
+    }
+  }
+  server.healthy = false
+  await probe('ejected')
+  server.healthy = true
+  await probe('ready')
+  server.served = ['other']
+  await probe('other-model')
+  server.served = ['m', 'other']
+  await probe('ready')
+  t.strictSame(told, ['its health probe fails', 'back', 'it serves another model', 'back'])
+})
+
+t.test(
+  'one failed probe ejects nothing; one good probe takes back; who is removed is not probed',
+  async (t) => {
+    const clock = fakeClock()
+    const told: string[] = []
+    const { ask, models, server } = await judge(
+      t,
+      [broken],
+      { health: { interval_s: 10, failures: 2 }, breaker: { failures: 1, open_s: 60 }, retry: { max: 0 } },
+      { clock, events: { ejected: ({ reason }) => told.push(reason) } },
+    )
+    let probes = 0
+    Object.defineProperty(server, 'healthy', { get: () => ++probes % 2 === 0 })
+    const pass = async (ms: number) => {
+      for (const until = clock.now() + ms; clock.now() < until; clock.advance(250))
+        await new Promise(setImmediate)
+    }
+    while (probes < 10) await pass(1000)
+    t.strictSame(told, [], 'every other probe fails')
+    Object.defineProperty(server, 'healthy', { value: true })
+    t.match(await failureOf(ask('q')), { kind: 'judge_unreachable' })
+    t.strictSame(told, ['its calls fail'])
+    await models.removeInstance('judge', server.url)
+    await pass(10_000)
+    t.equal(clock.pending, 0, 'no timer is left of it')
+  },
+)
+
+t.test('good probes do not close the breaker of a server that fails its questions (M27)', async (t) => {
+  const clock = fakeClock()
+  const { ask, models, server } = await judge(
+    t,
+    [broken],
+    {
+      health: { interval_s: 1 },
+      breaker: { failures: 2, open_s: 4 },
+      retry: { max: 0 },
+      wait_for_instance: 0,
+    },
+    { clock },
+  )
+  const asked = async (seconds: number) => {
+    for (let at = 0; at < seconds * 4; at += 1) {
+      await failureOf(ask(`${clock.now()}`))
+      clock.advance(250)
+      for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate)
+    }
+  }
+  await asked(30)
+  // Two to open it; one trial each after 4, 8 and 16 s.
+  t.equal(server.seen.length, 5)
+  t.equal(models.snapshot()[0]?.instances[0]?.state, 'ejected')
+})
+
+t.test("one model's bad key keeps no other model from the server (M23)", async (t) => {
+  const server = await scriptedServer((seen, response) =>
+    seen.headers.authorization === 'Bearer good' ? completion(seen, 'Yes') : json(response, {}, 401),
+  )
+  t.teardown(() => server.kill())
+  server.key = 'Bearer good'
+  const config = (key: string) => configOf([server.url], { api_key_env: key, health: { interval_s: 0.05 } })
+  const models = openModels(
+    { judge: config('GOOD'), other: config('EXPIRED') },
+    { clock: systemClock, env: { GOOD: 'good', EXPIRED: 'expired' } },
+  )
+  t.teardown(() => models.close())
+  const stateOf = (at: number) => models.snapshot()[at]?.instances[0]?.state
+  await until(() => stateOf(0) === 'ready' && stateOf(1) === 'ejected')
+  for (let i = 0; i < 50; i += 1) {
+    t.match(await models.ask(question(`q${i}`, systemClock.now() + 10_000)), { answer: { text: 'Yes' } })
+    await failureOf(models.ask({ ...question(`q${i}`, systemClock.now() + 20), model: 'other' }))
+  }
+  t.equal(stateOf(0), 'ready')
+  t.equal(stateOf(1), 'ejected')
+})

@@ -1,0 +1,231 @@
+import t, { type Test } from 'tap'
+import { systemClock } from '../../../src/core/clock.ts'
+import { openModels } from '../../../src/scoring/models/open-models.ts'
+import { configOf, failureOf, probesOff, question } from '../../support/models.ts'
+import { type MortalServer, mortalServer } from '../../support/sleeping.ts'
+
+type Written = Parameters<typeof configOf>[1]
+
+/** Models of one GPU, by name; `failed` is what their orders failed with. */
+function gateway(t: Test, servers: Record<string, readonly MortalServer[]>, more: Written = {}) {
+  const failed: string[] = []
+  const configs = Object.fromEntries(
+    Object.entries(servers).map(([name, own]) => [
+      name,
+      configOf(
+        own.map(({ url }) => url),
+        {
+          backend: 'sglang',
+          gpu_group: 'gpu',
+          lifecycle: { linger_ms: 0 },
+          cache: 'never',
+          wait_for_instance: 0,
+          retry: { max: 0 },
+          ...probesOff,
+          ...more,
+        },
+      ),
+    ]),
+  )
+  const models = openModels(configs, {
+    clock: systemClock,
+    events: { orderFailed: ({ model, order, reason }) => failed.push(`${model} ${order}: ${reason}`) },
+  })
+  t.teardown(() => models.close())
+  let asked = 0
+  const ask = (model: string) => {
+    asked += 1
+    return models.ask({ ...question(`q${asked}`, systemClock.now() + 30_000), model })
+  }
+  return { models, ask, failed }
+}
+
+async function started(t: Test, options: Parameters<typeof mortalServer>[0] = {}): Promise<MortalServer> {
+  const server = await mortalServer(options)
+  t.teardown(() => server.close())
+  return server
+}
+
+const asleep = ['/pause_generation', '/flush_cache', '/release_memory_occupation']
+const awake = ['/resume_memory_occupation', '/continue_generation']
+
+t.test('SGLang: an awake server is never resumed, and turns survive (M57)', async (t) => {
+  const a = await started(t)
+  const b = await started(t)
+  const { ask } = gateway(t, { a: [a], b: [b] })
+  await ask('a')
+  t.strictSame(a.orders, ['/generate'])
+  t.strictSame(b.orders, asleep, 'unknown means awake')
+  await ask('b')
+  await ask('a')
+  t.strictSame(a.orders, ['/generate', ...asleep, ...awake, '/generate'])
+  t.strictSame(b.orders, [...asleep, ...awake, '/generate', ...asleep])
+  t.strictSame([a.death, b.death], ['', ''])
+  t.equal(a.known, 2, 'one question before the first sleep, one for the wake')
+})
+
+t.test('SGLang: no sleep that would lose the weights, and the flag is named (M56)', async (t) => {
+  const a = await started(t, { cpuBackup: false })
+  const { ask, models, failed } = gateway(t, { a: [a] })
+  await ask('a')
+  await t.rejects(models.sleep('a'), {
+    code: 'RG_MODEL_FAILED',
+    message: /not every instance.*--enable-weights-cpu-backup/,
+  })
+  t.match(failed, [/^a sleep: .*--enable-weights-cpu-backup/])
+  t.strictSame(a.orders, ['/generate'], 'no order was given')
+  await ask('a')
+  t.equal(a.death, '')
+  a.refuses.add('/server_info')
+  await t.rejects(models.sleep('a'), { code: 'RG_MODEL_FAILED' })
+  t.strictSame(a.orders, ['/generate', '/generate'], 'nor where the server does not tell')
+})
+
+t.test('SGLang: at level 2 the weights are read again from their path (M56)', async (t) => {
+  const a = await started(t, { cpuBackup: false })
+  const { ask, models } = gateway(t, { a: [a] }, { lifecycle: { level: 2 } })
+  await ask('a')
+  await models.sleep('a')
+  t.equal(a.hasWeights, false)
+  await ask('a')
+  t.strictSame(a.orders.slice(1), [
+    ...asleep,
+    '/resume_memory_occupation',
+    '/update_weights_from_disk',
+    '/continue_generation',
+    '/generate',
+  ])
+  t.equal(a.hasWeights, true)
+})
+
+t.test('a judge that lost its weights while it slept scores nothing', async (t) => {
+  for (const kind of ['writer', 'scalar'] as const) {
+    const a = await started(t, { kind })
+    const b = await started(t, { kind })
+    const { models, failed, ask } = gateway(t, { a: [a, b] })
+    await models.wake('a')
+    await models.sleep('a')
+    a.hasWeights = false
+    await models.wake('a')
+    t.match(failed, [/^a wake: it says the same to everything/], kind)
+    const states = () => models.snapshot()[0]?.instances.map(({ state }) => state)
+    t.strictSame(states(), ['fails-canary', 'ready'])
+    if (kind === 'writer')
+      for (let i = 0; i < 10; i += 1)
+        t.equal((await ask('a')).instance, b.url, 'never the one without weights')
+    b.hasWeights = false
+    await models.sleep('a')
+    await t.rejects(models.wake('a'), { code: 'RG_MODEL_FAILED' })
+    t.match(await failureOf(ask('a')), { kind: 'judge_unreachable' })
+    a.hasWeights = true
+    b.hasWeights = true
+    await models.wake('a')
+    t.strictSame(states(), ['ready', 'ready'], 'what judges again is asked again')
+    t.strictSame([a.death, b.death], ['', ''])
+  }
+})
+
+t.test('a judge with other weights after its sleep is not asked, unless its canaries say so', async (t) => {
+  const a = await started(t, { kind: 'scalar' })
+  const { models, failed } = gateway(t, { a: [a] })
+  await models.wake('a')
+  await models.sleep('a')
+  a.scale = 3
+  await t.rejects(models.wake('a'), { code: 'RG_MODEL_FAILED' })
+  t.match(failed, [/otherwise than before it slept/])
+  t.equal(models.snapshot()[0]?.instances[0]?.state, 'fails-canary')
+  models.suspect('a', a.url, null)
+  t.equal(models.snapshot()[0]?.instances[0]?.state, 'ready')
+})
+
+t.test('SGLang: a gateway that starts anew releases no server twice (M59)', async (t) => {
+  const a = await started(t)
+  const b = await started(t, { asleep: true })
+  const { ask, models, failed } = gateway(
+    t,
+    { a: [a], b: [b] },
+    { lifecycle: { linger_ms: 0, timeout_s: 0.2 } },
+  )
+  t.ok(await ask('a'), 'who is awake is asked, whatever the other does')
+  await t.rejects(models.sleep('b'), { code: 'RG_MODEL_FAILED' })
+  t.match(await failureOf(ask('b')), { kind: 'judge_unreachable' })
+  t.notOk(b.orders.includes('/release_memory_occupation'))
+  t.notOk(b.orders.includes('/resume_memory_occupation'), 'nor is what is unknown resumed')
+  t.match(failed[0], /^b .*not known whether it sleeps/)
+  b.asleep = false
+  b.paused = false
+  t.ok(await ask('b'), 'woken by hand, it is asked again')
+  t.strictSame([a.death, b.death], ['', ''])
+})
+
+t.test('SGLang: a text whose client has left ends before the memory is given back (M60)', async (t) => {
+  const a = await started(t)
+  const { ask, models } = gateway(t, { a: [a] })
+  await ask('a')
+  a.leftText()
+  await models.sleep('a')
+  t.equal(a.death, '')
+  t.equal(a.asleep, true)
+  t.ok(await ask('a'))
+})
+
+t.test('SGLang: where something still runs, nothing is released and the server goes on', async (t) => {
+  const a = await started(t)
+  const { ask, models, failed } = gateway(t, { a: [a] }, { lifecycle: { timeout_s: 0.6 } })
+  await ask('a')
+  a.refuses.add('/flush_cache')
+  await t.rejects(models.sleep('a'), { code: 'RG_MODEL_FAILED' })
+  t.match(failed, [/still runs/])
+  t.notOk(a.orders.includes('/release_memory_occupation'))
+  t.ok(await ask('a'))
+  t.equal(a.death, '')
+})
+
+t.test('SGLang: after an order of unknown end a server is neither asked nor ordered again', async (t) => {
+  const a = await started(t)
+  const { ask, models } = gateway(t, { a: [a] }, { lifecycle: { timeout_s: 0.3 } })
+  await ask('a')
+  a.refuses.add('/release_memory_occupation')
+  await t.rejects(models.sleep('a'), { code: 'RG_MODEL_FAILED' })
+  t.equal(models.snapshot()[0]?.instances[0]?.state, 'asleep')
+  a.asleep = true
+  a.refuses.clear()
+  t.match(await failureOf(ask('a')), { kind: 'judge_unreachable' })
+  await t.rejects(models.sleep('a'), { code: 'RG_MODEL_FAILED' })
+  t.equal(a.death, '')
+  t.equal(a.orders.filter((order) => order === '/release_memory_occupation').length, 1)
+  await a.restart()
+  t.ok(await ask('a'), 'a new process is awake')
+})
+
+t.test('SGLang: what died while the model slept is not resumed when it is back', async (t) => {
+  const a = await started(t)
+  const { ask, models } = gateway(t, { a: [a] })
+  await ask('a')
+  await a.close()
+  await models.sleep('a')
+  t.equal(models.snapshot()[0]?.memory, 'asleep', 'what is gone holds no memory')
+  await a.restart()
+  a.orders.length = 0
+  t.ok(await ask('a'))
+  t.strictSame(a.orders, ['/generate'])
+  t.equal(a.death, '')
+})
+
+t.test('a model without lifecycle waits for a server that sleeps for another', async (t) => {
+  const a = await started(t)
+  const url = [a.url]
+  const settings = { backend: 'sglang', cache: 'never', ...probesOff } as const
+  const models = openModels(
+    { plain: configOf(url, settings), sleeper: configOf(url, { ...settings, lifecycle: {} }) },
+    { clock: systemClock },
+  )
+  t.teardown(() => models.close())
+  const ask = (model: string) => models.ask({ ...question(model, systemClock.now() + 30_000), model })
+  await ask('plain')
+  await models.sleep('sleeper')
+  t.equal(a.asleep, true)
+  t.ok(await ask('plain'))
+  t.equal(a.death, '')
+  await t.rejects(models.sleep('plain'), { code: 'RG_REQUEST_INVALID' })
+})

@@ -1,0 +1,262 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import t from 'tap'
+import { exampleRollouts } from '../../../src/simulator/word-problems.ts'
+import { attackRows } from './attack-rows.ts'
+import { openBrowser } from './browser.ts'
+import { openScene, play, type Scene } from './scene.ts'
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const views = ['rewards', 'samples', 'groups', 'playground', 'pools', 'alerts'] as const
+const wide = { width: 1200, height: 800 }
+const narrow = { width: 390, height: 800 }
+
+/** A page of its own, and what went wrong in it. */
+interface Visit {
+  readonly page: Page
+  /** Messages of the console, errors of scripts, requests that failed or left the gateway. */
+  readonly troubles: readonly string[]
+  readonly context: BrowserContext
+}
+
+async function visit(
+  browser: Browser,
+  { url }: Scene,
+  view: string,
+  { viewport = wide, colorScheme = 'light' as 'light' | 'dark' } = {},
+): Promise<Visit> {
+  const context = await browser.newContext({ viewport, colorScheme, timezoneId: 'UTC' })
+  const page = await context.newPage()
+  const troubles: string[] = []
+  page.on('console', (message) => troubles.push(`console: ${message.text()}`))
+  page.on('pageerror', (error) => troubles.push(`error: ${error.message}`))
+  page.on('dialog', (dialog) => {
+    troubles.push(`dialog: ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  page.on('request', (request) => {
+    const asked = new URL(request.url())
+    if (asked.origin !== new URL(url).origin) troubles.push(`left the gateway: ${request.url()}`)
+    if (/key|token/i.test(asked.search)) troubles.push(`a key in an address: ${asked.search}`)
+  })
+  await page.goto(`${url}/ui/#/${view}`)
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  return { page, troubles, context }
+}
+
+/** What axe-core finds wrong, in short. */
+async function violations(page: Page): Promise<readonly string[]> {
+  await page.evaluate(axeSource)
+  const found = (await page.evaluate(
+    "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.slice(0, 3).map(({ html, failureSummary }) => html.slice(0, 160) + ' ' + failureSummary.slice(0, 200)).join(' | ')))",
+  )) as string[]
+  return found
+}
+
+const overflow = (page: Page): Promise<unknown> =>
+  page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
+
+// A browser on a busy machine takes its time.
+t.setTimeout(300_000)
+
+const [browser, scene] = await Promise.all([openBrowser(), openScene()])
+await play(scene, 0, 8)
+t.teardown(async () => {
+  await browser.close()
+  await scene.close()
+})
+
+t.test('every view is without fault in both themes, wide and narrow', async (t) => {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    const { page, troubles, context } = await visit(browser, scene, 'rewards', { colorScheme })
+    for (const view of views) {
+      await page.setViewportSize(wide)
+      await page
+        .getByRole('navigation')
+        .getByRole('link', { name: new RegExp(`^${view}`, 'i') })
+        .click()
+      await page.getByRole('heading', { level: 1, name: new RegExp(view, 'i') }).waitFor()
+      t.strictSame(await violations(page), [], `${view}, ${colorScheme}`)
+      await page.setViewportSize(narrow)
+      t.equal(await overflow(page), 0, `${view}, ${colorScheme}: nothing stands out at 390 px`)
+      if (colorScheme === 'dark') t.strictSame(await violations(page), [], `${view}, narrow`)
+    }
+    t.strictSame(troubles, [], 'no message, no error, nothing outside')
+    await context.close()
+  }
+})
+
+t.test('the theme can be chosen, and stays', async (t) => {
+  const { page, context } = await visit(browser, scene, 'rewards', { colorScheme: 'light' })
+  const ground = () => page.evaluate('getComputedStyle(document.body).backgroundColor') as Promise<string>
+  const light = await ground()
+  await page.getByRole('button', { name: /^Theme/ }).click()
+  await page.getByRole('button', { name: /^Theme/ }).click()
+  t.not(await ground(), light)
+  await page.reload()
+  await page.getByRole('button', { name: /^Theme: dark/ }).waitFor()
+  t.not(await ground(), light)
+  await context.close()
+})
+
+t.test('what is scored appears by itself, with the distribution of each term', async (t) => {
+  const { page, troubles, context } = await visit(browser, scene, 'rewards')
+  const rows = () => page.getByRole('row', { name: /^demo/ }).getByRole('cell').first().innerText()
+  const before = await rows()
+  await play(scene, 8, 9)
+  await page.waitForFunction(
+    `document.querySelector('tr.chosen td')?.textContent !== ${JSON.stringify(before)}`,
+  )
+  for (const term of ['rule', 'careful', 'quick'])
+    await page.getByRole('img', { name: new RegExp(`scores of ${term} from 0 to 1`) }).waitFor()
+  await page.getByRole('img', { name: /^Rewards of demo over time: \d+ values/ }).waitFor()
+  t.strictSame(troubles, [])
+  await context.close()
+})
+
+t.test('samples are filtered, and one is explained step by step with its judges', async (t) => {
+  const { page, troubles, context } = await visit(browser, scene, 'samples')
+  // Questions are kept from the moment that somebody looks.
+  const [right] = exampleRollouts()
+  const known = { ...right, response: `A known answer.\n${right?.response}` }
+  await scene.score({ reward: 'demo', run: 'by-hand', samples: [known] })
+  scene.advance(1000)
+  await page.getByText('A known answer.').waitFor()
+  const table = page.getByRole('table')
+  const all = await table.getByRole('row').count()
+  await page.getByRole('combobox', { name: /^Outcome/ }).selectOption('invalid')
+  await page.getByText('A known answer.').waitFor({ state: 'detached' })
+  t.match(await table.innerText(), /bad_sample/)
+  t.ok((await table.getByRole('row').count()) < all)
+  await page.getByRole('combobox', { name: /^Outcome/ }).selectOption('all')
+  await page.getByRole('combobox', { name: /^Reward/ }).selectOption('demo')
+  await page.getByLabel('Filter').fill('nothing-has-this-word')
+  await page.getByText('No sample fits the filter.').waitFor()
+  await page.getByLabel('Filter').fill('run:by-hand -kind:bad known')
+  await table
+    .getByRole('row')
+    .filter({ hasText: /1\.[35]00/ })
+    .first()
+    .getByRole('link')
+    .click()
+  const detail = page.getByRole('region', { name: 'Sample' })
+  await detail.getByText('1 × 1 = 1', { exact: true }).waitFor()
+  await detail.getByText('1 + 0.3 × 1 = 1.3').waitFor()
+  await detail.locator('details.asked summary').first().click()
+  await detail
+    .getByRole('region', { name: /^Question/ })
+    .first()
+    .waitFor()
+  t.match(await detail.innerText(), /Does the answer solve the question/)
+  t.strictSame(await violations(page), [])
+  await page.setViewportSize(narrow)
+  t.equal(await overflow(page), 0)
+  await detail.getByRole('link', { name: 'Open in the playground' }).click()
+  t.match(await page.getByLabel('Response').inputValue(), /^A known answer/)
+  t.strictSame(troubles, [])
+  await context.close()
+})
+
+t.test('the playground is used by keyboard alone', async (t) => {
+  const { page, troubles, context } = await visit(browser, scene, 'rewards')
+  const focused = () =>
+    page.evaluate(
+      "(document.activeElement?.closest('label')?.innerText ?? document.activeElement?.innerText ?? '').trim()",
+    ) as Promise<string>
+  const tabTo = async (name: RegExp): Promise<void> => {
+    for (let presses = 0; presses < 60; presses += 1) {
+      await page.keyboard.press('Tab')
+      if (name.test(await focused())) return
+    }
+    throw new Error(`the key Tab does not reach ${name}`)
+  }
+  await tabTo(/^Playground$/)
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { level: 1, name: 'Playground' }).waitFor()
+  await tabTo(/^Reward/)
+  await page.keyboard.type('gsm8k')
+  await tabTo(/^Prompt/)
+  await page.keyboard.type('6 * 7?')
+  await tabTo(/^Response/)
+  await page.keyboard.type('6 * 7 = 42, so\n#### 42')
+  await tabTo(/^Ground truth/)
+  await page.keyboard.type('42')
+  await tabTo(/^Score$/)
+  await page.keyboard.press('Enter')
+  const result = page.getByRole('region', { name: 'Result' })
+  await result.getByText('1 × 1 = 1', { exact: true }).waitFor()
+  t.match(await result.innerText(), /1\s*gsm8k/)
+  t.strictSame(await violations(page), [])
+  t.strictSame(troubles, [])
+  await context.close()
+})
+
+t.test('what a policy wrote does nothing but stand there', async (t) => {
+  const { page, troubles, context } = await visit(browser, scene, 'samples')
+  await scene.score({
+    reward: 'gsm8k',
+    run: '<img src=x onerror=alert(1)>',
+    samples: attackRows.map(({ sample }) => sample),
+  })
+  scene.advance(1000)
+  for (const { sample, shown } of attackRows) {
+    const { id } = sample
+    await page.getByLabel('Filter').fill(`group:attack`)
+    const link = page.getByRole('link', { name: new RegExp(`Sample ${id}`) })
+    await link.click()
+    const detail = page.getByRole('region', { name: 'Sample' })
+    const response = detail.getByRole('region', { name: 'Response' })
+    await response.waitFor()
+    const text = await response.innerText()
+    for (const part of shown) t.ok(text.includes(part), `${id} shows ${part.slice(0, 40)}`)
+    t.equal(await overflow(page), 0, `${id} does not widen the page`)
+    t.notMatch(text, /[^\P{Cc}\n\t]|\p{Cf}/u, `${id}: no unseen sign is left`)
+  }
+  t.equal(await page.locator('main script, main img, main iframe, main style, main object').count(), 0)
+  t.equal(await page.evaluate('globalThis.pwned'), undefined)
+  t.strictSame(troubles, [], 'nothing ran and nothing was loaded')
+  await context.close()
+})
+
+t.test('with keys the page asks for one, keeps it in the tab, and drains with the admin key', async (t) => {
+  const env = { READER: 'reader-key-0123456789', ADMIN: 'admin-key-0123456789' }
+  const keys = {
+    reader: { env: 'READER', scopes: ['read', 'score'] },
+    admin: { env: 'ADMIN', scopes: ['admin'] },
+  }
+  const guarded = await openScene({ keys, env, text: 'hash' })
+  t.teardown(() => guarded.close())
+  const { page, troubles, context } = await visit(browser, guarded, 'samples')
+  t.match(await page.getByRole('heading', { level: 1 }).innerText(), /Key/)
+  t.strictSame(await violations(page), [])
+  await page.getByLabel('Key', { exact: true }).fill('not-a-key-at-all-0')
+  await page.getByRole('button', { name: 'Use this key' }).click()
+  await page.getByText(/may not read/).waitFor()
+  await page.getByLabel('Key', { exact: true }).fill(env.READER)
+  await page.getByRole('button', { name: 'Use this key' }).click()
+  await page.getByText('Texts are withheld').waitFor()
+  t.strictSame(
+    [await page.evaluate('JSON.stringify(localStorage)'), await page.evaluate('document.cookie')].map(
+      (kept) => String(kept).includes('reader-key'),
+    ),
+    [false, false],
+  )
+  await page.reload()
+  await page.getByRole('link', { name: 'Pools' }).click()
+  await page.getByRole('button', { name: /^Drain/ }).click()
+  const dialog = page.getByRole('dialog')
+  t.strictSame(await violations(page), [])
+  await dialog.getByLabel(/Admin key/).fill(env.ADMIN)
+  await dialog.getByRole('button', { name: 'Drain' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  guarded.advance(1000)
+  await page.getByText('draining', { exact: true }).waitFor()
+  await page.getByRole('button', { name: /^Take back/ }).waitFor()
+  // The refusals of the first moments are written to the console by the browser itself.
+  t.strictSame(
+    troubles.filter((trouble) => !/status of 401/.test(trouble)),
+    [],
+  )
+  await context.close()
+})

@@ -1,0 +1,138 @@
+import type { FastifyInstance } from 'fastify'
+import { shippedConfigs } from '../../../src/cli/configs.ts'
+import { startJudges } from '../../../src/cli/judges.ts'
+import { openGateway } from '../../../src/scoring/gateway/gateway.ts'
+import { allOf } from '../../../src/scoring/gateway/listeners.ts'
+import { createApp } from '../../../src/serving/http/app.ts'
+import { ListenerGuard } from '../../../src/core/listener-guard.ts'
+import { rewardRange } from '../../../src/scoring/plan/reward-range.ts'
+import { exampleRollouts } from '../../../src/simulator/word-problems.ts'
+import { openLive } from '../../../src/serving/telemetry/live/live.ts'
+import { openMetrics } from '../../../src/serving/telemetry/metrics/metrics.ts'
+import { fakeClock } from '../../support/clock.ts'
+import { seeded } from '../../support/seeded.ts'
+
+/** A gateway that listens, with simulated judges and a page whose time is moved by hand. */
+export interface Scene {
+  readonly url: string
+  readonly app: FastifyInstance
+  /** Calls of judges under way. */
+  calls(): number
+  /** Moves the page's time on; each second is a tick. */
+  advance(ms: number): void
+  score(body: object): Promise<void>
+  close(): Promise<void>
+}
+
+export interface SceneOptions {
+  /** Texts that the page may show. */
+  readonly text?: 'full' | 'hash'
+  /** With keys there are two small rewards in place of the shipped ones. */
+  readonly keys?: object
+  readonly env?: Readonly<Record<string, string>>
+}
+
+const rollouts = exampleRollouts()
+
+export async function openScene({ text = 'full', keys, env = {} }: SceneOptions = {}): Promise<Scene> {
+  const judges = await startJudges({ all: true })
+  // On a slot's border, so that each tick of the play is a slot.
+  const clock = fakeClock(Math.floor(Date.UTC(2026, 0, 15, 9, 30) / 120_000) * 120_000)
+  const metrics = openMetrics({ version: 'browser', inFlight: () => gateway.inFlight })
+  const live = openLive({ clock, epoch: 0, rangeOf: rewardRange, policy: () => text })
+  const own = [
+    { file: 'gateway.json', text: JSON.stringify({ keys, models: { judge: judgeOf(judges.env) } }) },
+    { file: 'rule.json', text: JSON.stringify({ steps: [{ name: 'rule', function: 'gsm8k-progressive' }] }) },
+    {
+      file: 'judged.json',
+      text: JSON.stringify({ steps: [{ name: 'judge', function: 'yes-no-judge', model: 'judge' }] }),
+    },
+  ]
+  const gateway = await openGateway({
+    ...(keys ? { configs: [], inline: own } : { configs: [shippedConfigs()] }),
+    functionFolders: [],
+    env: { ...judges.env, ...env },
+    events: { ...metrics, engine: allOf(new ListenerGuard(clock), { metrics: metrics.engine, live }) },
+  })
+  const app = await createApp({ gateway, metrics, bodyLimit: 16 << 20, live, clock })
+  const url = await app.listen({ port: 0, host: '127.0.0.1' })
+  return {
+    url,
+    app,
+    calls: () =>
+      gateway
+        .models()
+        .flatMap(({ instances }) => instances)
+        .reduce((sum, { inFlight }) => sum + inFlight, 0),
+    advance: (ms) => clock.advance(ms),
+    async score(body) {
+      const reply = await app.inject({ method: 'POST', url: '/v1/score', payload: body })
+      if (reply.statusCode !== 200) throw new Error(`scoring answered ${reply.statusCode}: ${reply.body}`)
+    },
+    async close() {
+      const closed = app.close()
+      clock.advance(5000)
+      await closed
+      await gateway.close(0)
+      metrics.close()
+      await judges.close()
+    },
+  }
+}
+
+const judgeOf = ({ JUDGE_A_0: url }: Readonly<Record<string, string>>): object => ({
+  model: 'judge-a',
+  instances: [url],
+})
+
+/** Training steps that a whole play has. */
+export const wholePlay = 112
+
+/** Plays training steps of a run that learns, five seconds each; groups of eight. */
+export async function play(scene: Scene, from: number, to: number, groups = 6): Promise<void> {
+  const random = seeded(7 + from)
+  for (let step = from; step < to; step += 1) {
+    const skill = 0.2 + (0.55 * step) / wholePlay + 0.05 * random()
+    const samples = Array.from({ length: groups }, () => {
+      const problem = Math.floor(random() * 40)
+      const hardness = 0.35 * random()
+      return Array.from({ length: 8 }, (_, index) => answerOf(problem, skill - hardness, index, step, random))
+    }).flat()
+    if (step % 9 === 4) samples[5] = { ...samples[5]!, ground_truth: 'none' }
+    await scene.score({ reward: 'demo', run: 'qwen3-4b-grpo', training_step: step, samples })
+    if (step % 2 === 0)
+      await scene.score({
+        reward: 'gsm8k',
+        run: 'cold-start',
+        training_step: step,
+        samples: samples.slice(0, 24).map(cutShort),
+      })
+    scene.advance(5000)
+  }
+}
+
+/** Of a policy whose answers end before they say anything. */
+const cutShort = <S extends { readonly response: string }>(sample: S): S => ({
+  ...sample,
+  response: sample.response.slice(0, 40),
+})
+
+function answerOf(problem: number, skill: number, index: number, step: number, random: () => number) {
+  const kinds = rollouts.slice(problem * 4, problem * 4 + 4)
+  const luck = random()
+  const kind = luck < skill ? 0 : luck < skill + 0.5 ? 1 : random() < 0.75 ? 2 : 3
+  const { extra_info: _kind, ...rollout } = kinds[kind] ?? kinds[0]!
+  const opening = [
+    '',
+    `Let me work this out, take ${step}.\n`,
+    'First the totals.\n',
+    `Step by step (${step}):\n`,
+  ][Math.floor(random() * 4)]
+  return {
+    ...rollout,
+    id: `${rollout.group_id}/${index}`,
+    group_index: index,
+    group_size: 8,
+    response: kind === 3 ? rollout.response : `${opening}${rollout.response}`,
+  }
+}

@@ -1,0 +1,182 @@
+import t from 'tap'
+import { z } from 'zod'
+import {
+  defineGroupRule,
+  definePairReward,
+  defineRule,
+  type RewardFunction,
+} from '../../../src/contract/index.ts'
+import { runCall } from '../../../src/scoring/functions/worker/run-call.ts'
+import type { Json } from '../../../src/core/sample/json.ts'
+import { testApp } from '../../support/app.ts'
+import { cpuMs } from '../../support/cpu.ts'
+import { sampleOf } from '../../support/function-calls.ts'
+import { openLook } from '../../support/preflight.ts'
+
+const game = { steps: [{ name: 'game', function: 'countdown' }] }
+const app = await testApp(t, {
+  game,
+  text: { steps: [{ name: 'same', function: 'exact-match' }] },
+})
+
+async function post(url: string, payload: object) {
+  const answer = await app.inject({ method: 'POST', url, payload })
+  return answer.json()
+}
+
+const puzzle = { target: 24, numbers: [4, 6] }
+const asText = JSON.stringify(puzzle)
+const right = '<think>Four times six.</think><answer>4*6</answer>'
+const wrong = '<think>Four plus six.</think><answer>4+6</answer>'
+
+t.test('an object ground truth sent as JSON text is the object, in every format (M37)', async (t) => {
+  const samples = [puzzle, asText, ` ${JSON.stringify(puzzle, null, 2)}\n`].flatMap((ground_truth) =>
+    [right, wrong].map((response) => ({ prompt: 'p', response, ground_truth })),
+  )
+  const { results } = await post('/v1/score', { reward: 'game', samples })
+  const rewards = results.map(({ reward }: { reward: number }) => reward)
+  t.strictSame(
+    rewards,
+    [1, 0.5, 1, 0.5, 1, 0.5].map((reward, at) => (at % 2 ? rewards[1] : reward)),
+  )
+  t.ok(rewards[1] < 1)
+  t.strictSame(
+    results.map(({ flags }: { flags: string[] }) => flags),
+    [[], [], ...Array(4).fill(['game:truth_from_text'])],
+  )
+  const query = [`<|im_start|>user\np<|im_end|>\n<|im_start|>assistant\n${right}`]
+  for (const labels of [[asText], [JSON.stringify({ ground_truth: asText })], [{ ground_truth: puzzle }]])
+    t.strictSame((await post('/wire/openrlhf/game', { query, labels })).rewards, [1], `${labels}`)
+  t.equal(await post('/wire/slime/game', { prompt: 'p', response: right, label: asText }), 1)
+  const item = { ground_truth: asText }
+  t.match(await post('/wire/azure/game', { sample: { output_text: right }, item }), { score: 1 })
+})
+
+t.test('a text that the function takes stays a text (M37)', async (t) => {
+  const one = async (response: string, ground_truth: string) =>
+    (await post('/v1/score', { reward: 'text', samples: [{ response, ground_truth }] })).results[0]
+  t.match(await one(asText, asText), { reward: 1, flags: [] })
+  t.match(await one('4', '"4"'), { reward: 0, flags: [] })
+  t.match(await one('null', 'null'), { reward: 1, flags: [] })
+})
+
+/** What a rule with this schema gets of a truth, and its flags; or why not. */
+function read(truth: z.ZodType, sent: Json) {
+  let seen: unknown
+  const rule = defineRule({
+    truth,
+    range: [0, 1],
+    score(row) {
+      seen = row.truth
+      return { value: 1, flags: ['own'] }
+    },
+  })
+  const rows = [{ sample: sampleOf('x', sent), earlier: {} }]
+  const job = { type: 'call', name: 'f', op: 'score', options: '{}', rows } as const
+  const ended = runCall(rule as RewardFunction, job)
+  if (ended.type !== 'called') throw new TypeError(ended.type)
+  const { result } = ended
+  if (result.status === 'failed') return `${result.failure.kind}: ${result.failure.detail}`
+  if (result.status !== 'verdicts') throw new TypeError(result.status)
+  return { seen, flags: result.verdicts[0]?.flags }
+}
+
+const parsed = ['own', 'truth_from_text']
+
+t.test("the function's schema decides, and nothing is guessed or rounded (M37)", async (t) => {
+  const object = z.object({ a: z.unknown() })
+  t.strictSame(read(z.number(), '42'), { seen: 42, flags: parsed })
+  t.strictSame(read(z.enum(['A', 'B']), '"A"'), { seen: 'A', flags: parsed })
+  t.strictSame(read(z.array(z.number()), '[1, 2.5e3]'), { seen: [1, 2500], flags: parsed })
+  t.strictSame(read(z.union([z.string(), object]), '{"a": 1}'), { seen: '{"a": 1}', flags: ['own'] })
+  t.strictSame(read(z.coerce.number(), '42'), { seen: 42, flags: ['own'] })
+  t.strictSame(read(object, '{"a": "9007199254740993"}'), { seen: { a: '9007199254740993' }, flags: parsed })
+  const { seen } = read(z.record(z.string(), z.unknown()), '{"__proto__": {"polluted": 1}}') as {
+    seen: object
+  }
+  t.equal((seen as { polluted?: number }).polluted, undefined)
+  const refused = {
+    '{"a": 9007199254740993}': /^bad_sample: .*as JSON: it holds an integer beyond 2\^53/,
+    '{"a": [NaN]}': /^bad_sample: .*as JSON: it holds NaN/,
+    '{"a": -Infinity}': /as JSON: it holds NaN/,
+    '{"a": 1e999}': /too large/,
+    '{"a": 1, "a": 2}': /as JSON: it names a key twice/,
+    '{"b": [': /^bad_sample: ground_truth: Invalid input: expected object, received string$/,
+    '': /^bad_sample: ground_truth: Invalid input/,
+    None: /^bad_sample: ground_truth: Invalid input/,
+    null: /as JSON: Invalid input: expected object, received null/,
+    '"{}"': /as JSON: Invalid input: expected object, received string/,
+  }
+  for (const [text, reason] of Object.entries(refused)) t.match(read(object, text), reason, text)
+  t.match(read(z.object({ a: z.object({ b: z.number() }) }), '{"a": {"b": "x"}}'), /as JSON: a: b: .*number/)
+})
+
+t.test('only the scores of rows whose truth was a text are flagged (M37)', async (t) => {
+  const group = defineGroupRule({
+    truth: z.object({ a: z.number() }),
+    range: [0, 1],
+    score: (rows) => rows.map((row) => (row.truth.a > 9 ? null : row.truth.a / 10)),
+  })
+  const rows = ['{"a": 1}', { a: 2 }, '{"a": 10}'].map((sent) => ({
+    sample: sampleOf('x', sent),
+    earlier: {},
+  }))
+  const job = { type: 'call', name: 'f', op: 'score', options: '{}', rows } as const
+  t.strictSame(runCall(group as RewardFunction, job), {
+    type: 'called',
+    result: {
+      status: 'verdicts',
+      verdicts: [{ value: 0.1, flags: ['truth_from_text'] }, { value: 0.2 }, null],
+    },
+  })
+  const pair = definePairReward({
+    ask: 'generate',
+    truth: z.object({ a: z.number() }),
+    range: [0, 1],
+    rm_preprocess: () => 'q',
+    rm_postprocess: () => 0.5,
+  })
+  const judged = {
+    ...job,
+    op: 'postprocess',
+    answer: { text: '1' } as never,
+    rows: rows.slice(0, 2),
+  } as const
+  t.match(runCall(pair as unknown as RewardFunction, judged), {
+    result: { verdicts: [{ value: 0.5, flags: ['truth_from_text'] }] },
+  })
+})
+
+t.test('a hostile truth costs linear time and no stack (M37)', async (t) => {
+  const object = z.object({ a: z.unknown() })
+  const mega = 1 << 20
+  const texts = [
+    '['.repeat(mega),
+    '{"a":'.repeat(mega / 5),
+    `{"a":"${'\\u0041'.repeat(mega / 6)}"}`,
+    `{"a":${'9'.repeat(mega)}}`,
+    `{"a":[${'1,'.repeat(mega / 2)}1]}`,
+    ' '.repeat(mega),
+    `{${Array.from({ length: mega / 16 }, (_, i) => `"${i}":{}`).join()}}`,
+  ]
+  for (const text of texts) {
+    const start = cpuMs()
+    read(object, text)
+    const ms = Math.round(cpuMs() - start)
+    t.ok(ms < 2000, `${text.slice(0, 12)}: ${ms} ms`)
+  }
+})
+
+t.test('check --data says that a column of texts is read as JSON (M37)', async (t) => {
+  const look = await openLook(t, [])
+  const rows = [asText, asText, puzzle].map((ground_truth, at) => ({
+    prompt: `Make 24 of 4 and 6, attempt ${at}.`,
+    data_source: 'game',
+    ground_truth,
+    extra_info: { answer: right },
+  }))
+  const { findings } = await look(game, rows)
+  const named = findings.filter(({ name }) => name === 'truth-from-text')
+  t.match(named, [{ severity: 'note', count: 2, rows: ['1', '2'], message: /^step game: / }])
+  t.notOk(findings.some(({ name }) => name === 'flagged-row' || name === 'refused-truth'))
+})

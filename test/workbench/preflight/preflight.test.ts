@@ -1,0 +1,289 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { openPolicy } from '../../../src/workbench/rollout/policy.ts'
+import { findingKinds } from '../../../src/workbench/preflight/finding.ts'
+import type { Sampled } from '../../../src/workbench/preflight/signal-probe.ts'
+import { familyConfig, namedFindings, openLook, type Row, trainingRows } from '../../support/preflight.ts'
+import { simulated } from '../../support/simulated.ts'
+
+const look = await openLook(t, [join('test/fixtures/preflight')])
+
+t.test('rows are looked at through the rules of their reward', async (t) => {
+  for (const name of ['gsm8k', 'countdown', 'tool-call', 'npg-muse']) {
+    await t.test(`${name}: nothing is found in 200 clean rows`, async (t) => {
+      const report = await look(familyConfig(name), trainingRows(name, 200))
+      t.strictSame(report.findings, [])
+      t.equal(report.rows, 200)
+      for (const levels of Object.values(report.levels)) t.equal(levels.length, 1, JSON.stringify(levels))
+    })
+  }
+
+  await t.test('every planted fault is named with its row', async (t) => {
+    const rows: (Row | string)[] = trainingRows('gsm8k', 30)
+    const row = (at: number): Row & { prompt: { content: string }[]; extra_info: Row; reward_model: Row } =>
+      rows[at - 1] as never
+    const change = (at: number, change: (one: ReturnType<typeof row>) => object) => {
+      rows[at - 1] = { ...row(at), ...change(row(at)) }
+    }
+    change(2, () => ({ prompt: undefined }))
+    change(3, () => ({ reward_model: { ground_truth: { value: 3 } } }))
+    change(4, ({ extra_info }) => ({ extra_info: { ...extra_info, near_miss: `So.\n${extra_info.answer}` } }))
+    rows[4] = structuredClone(row(6))
+    change(7, () => ({ prompt: row(8).prompt }))
+    change(9, () => ({ prompt: [{ role: 'user', content: ' ' }] }))
+    change(10, () => ({ data_source: 'opnai/gsm8k' }))
+    change(11, ({ prompt }) => ({
+      prompt: [{ role: 'user', content: `${prompt[0]?.content} Itâ€™s 5 â‚¬.` }],
+    }))
+    change(12, ({ prompt, extra_info }) => ({ prompt: `${prompt[0]?.content}\n${extra_info.answer}` }))
+    change(13, ({ prompt, reward_model }) => ({
+      prompt: `${prompt[0]?.content} #### ${reward_model.ground_truth}`,
+    }))
+    rows[13] = '{"prompt": '
+    change(15, ({ extra_info }) => ({ extra_info: { ...extra_info, answer: 'Who knows?' } }))
+    change(16, ({ extra_info }) => ({
+      extra_info: { ...extra_info, answer: 'It is so.\n#### 5', near_miss: null },
+    }))
+    change(17, ({ prompt }) => ({ prompt: [...prompt, { role: 'assistant', content: 'Well,' }] }))
+    change(18, () => ({ reward_model: {} }))
+    change(19, ({ extra_info }) => ({ extra_info: { ...extra_info, answer: undefined } }))
+    change(20, () => ({ prompt: 5 }))
+    const reward = { steps: [{ name: 'rule', function: 'gsm8k-progressive', data_source: 'openai/*' }] }
+    const found = namedFindings(await look(reward, rows))
+    const wanted = [
+      'missing-column 2',
+      'missing-column 18',
+      'unknown-data-source 10',
+      'refused-truth 3',
+      'gold-not-above-near-miss 4',
+      'gold-not-paid 15',
+      'gold-below-best 16',
+      'repeated-row 6',
+      'conflicting-rows 8',
+      'empty-prompt 9',
+      'chat-form 17',
+      'garbled-text 11',
+      'leaked-answer 12',
+      'stated-answer 13',
+      'unreadable-row 14',
+      'unreadable-row 20',
+      'no-gold ',
+    ]
+    t.strictSame([...found].sort(), [...wanted].sort())
+  })
+
+  await t.test('right answers may stand in another column', async (t) => {
+    const rows = trainingRows('gsm8k', 3).map(({ extra_info, ...row }) => ({
+      ...row,
+      extra_info: { solution: (extra_info as Row).answer },
+    }))
+    const reward = familyConfig('gsm8k')
+    t.strictSame(namedFindings(await look(reward, rows, { goldPath: 'extra_info.solution' })), [])
+    t.strictSame(namedFindings(await look(reward, rows)), ['no-gold '])
+  })
+
+  await t.test('labels and sources that a rule cannot use are named as the rule says it', async (t) => {
+    const [call = {}, ...calls] = trainingRows('tool-call', 3)
+    const bare = { ...call, reward_model: { ground_truth: 'nothing to call' } }
+    t.strictSame(namedFindings(await look(familyConfig('tool-call'), [...calls, bare])), ['ungradable-row 3'])
+    const graphs = trainingRows('npg-muse', 4)
+    const [clique = {}] = graphs
+    const extra = clique.extra_info as Row
+    graphs[0] = { ...clique, extra_info: { ...extra, exact_answer: 1, near_miss: '[]' } }
+    graphs[1] = { ...graphs[1], data_source: 'Sorting_binary' }
+    const found = await look(familyConfig('npg-muse'), graphs)
+    t.strictSame(namedFindings(found), ['failing-rule 2', 'flagged-row 1'])
+    t.match(found.findings[1]?.message, /better_than_exact/)
+  })
+
+  await t.test('a reward that pays any answer with a marker is seen to do so', async (t) => {
+    const rows = trainingRows('gsm8k', 3).map(({ extra_info: extra, ...row }) => ({
+      ...row,
+      extra_info: { ...(extra as Row), near_miss: null },
+    }))
+    const steps = [{ name: 'rule', function: 'regex-match', options: { pattern: '(?s).*#### .*' } }]
+    t.strictSame(namedFindings(await look({ steps }, rows)), ['made-near-miss-paid 1 2 3'])
+  })
+
+  await t.test('an empty file, and columns of no use, are no crash', async (t) => {
+    t.match(namedFindings(await look(familyConfig('gsm8k'), [])), ['missing-column '])
+    t.match(namedFindings(await look(familyConfig('gsm8k'), ['5', '[]', '{"a": 1}'])), [/^unreadable-row/])
+  })
+
+  await t.test('every kind of finding is explained', async (t) => {
+    const page = readFileSync('docs/prepare.md', 'utf8')
+    for (const [name, { severity }] of Object.entries(findingKinds))
+      t.match(page, new RegExp(`^\\|[^|]*\`${name}\`[^|]*\\| ${severity} \\|`, 'm'), name)
+  })
+})
+
+t.test("judges' questions and a policy's answers are looked at", async (t) => {
+  const judge = await simulated(t, { model: 'judge', maxModelLen: 900 })
+  const models = {
+    judge: {
+      model: 'judge',
+      instances: [judge.url],
+      sampling: { max_tokens: 100 },
+      health: { interval_s: 0 },
+    },
+  }
+  const quality = { name: 'quality', function: 'rider-judge', model: 'judge', weight: 0.3 }
+  const rider = { gate: 'rule == 1', steps: [{ name: 'rule', function: 'rider-rule' }, quality] }
+
+  await t.test('rider: nothing is found in 200 clean rows, and three questions are shown', async (t) => {
+    const report = await look(rider, trainingRows('rider', 200), { models })
+    t.strictSame(report.findings, [])
+    t.strictSame(
+      report.questions.map(({ row, step }) => `${row} ${step}`),
+      ['1 quality', '2 quality', '3 quality'],
+    )
+    t.match(report.questions[1]?.text, /第1单，请评审客服回复：\n.*\n客服:第1单已核实/)
+    t.notOk(report.questions[1]?.text.includes('{response}'))
+  })
+
+  await t.test(
+    "judge prompts that lose the answer, and questions beyond the judge's window, are named",
+    async (t) => {
+      const rows = trainingRows('rider', 12)
+      const change = (at: number, template: string) => {
+        rows[at - 1] = { ...rows[at - 1], rm_prompt_0: template }
+      }
+      change(2, '请评审：{reponse}')
+      change(3, '请评审这条回复。')
+      change(4, `请评审：{response} {criterion} \\frac{a}{b}`)
+      change(5, `${'长'.repeat(4000)}{response}`)
+      const report = await look(rider, rows, { models })
+      t.strictSame(namedFindings(report), [
+        'template-placeholder 2',
+        'response-not-in-question 2 3',
+        'template-placeholder 4',
+        'prompt-too-long 5',
+      ])
+      t.match(report.findings[0]?.message, /{reponse} stays as it is; did you mean 'response'/)
+      t.match(report.findings[3]?.message, /800 tokens that judge takes/)
+
+      const long = await look(rider, trainingRows('rider', 2), { models, answerTokens: 2000 })
+      t.strictSame(namedFindings(long), ['prompt-too-long 1 2'])
+
+      const away = { judge: { ...models.judge, instances: ['http://127.0.0.1:9'], max_prompt_tokens: 300 } }
+      const estimated = await look(rider, rows.slice(4, 6), {
+        models: { judge: { ...away.judge, wait_for_instance: 0 } },
+      })
+      t.strictSame(namedFindings(estimated), ['prompt-too-long 1', 'judge-not-reached '])
+    },
+  )
+
+  await t.test("a judge's plain question, and one that it cannot make, are named", async (t) => {
+    const rows = trainingRows('gsm8k', 2)
+    const steps = [
+      { name: 'quality', function: 'rider-judge', model: 'judge', options: { mode: 'reference' } },
+    ]
+    t.strictSame(namedFindings(await look({ steps }, rows, { models })), ['failing-question 1 2'])
+    const silent = [{ name: 'quality', function: 'rider-judge', model: 'judge' }]
+    t.strictSame(namedFindings(await look({ steps: silent }, rows, { models })), ['no-question 1 2'])
+  })
+
+  await t.test("a judge's ground truth that comes as its JSON text is named (M37)", async (t) => {
+    const asText = trainingRows('gsm8k', 3).map((row, at) => ({
+      ...row,
+      reward_model: { ground_truth: at === 2 ? { points: ['b'] } : '{"points": ["a"]}' },
+    }))
+    const steps = [{ name: 'rubric', function: 'rubric-judge', model: 'judge' }]
+    const { findings } = await look({ models, steps }, asText)
+    t.match(findings, [
+      { name: 'truth-from-text', severity: 'note', count: 2, rows: ['1', '2'], message: /^step rubric: / },
+    ])
+  })
+
+  await t.test('judges that compare answers are looked at with two', async (t) => {
+    for (const name of ['pairwise-judge', 'listwise-judge']) {
+      const steps = [{ name: 'rank', function: name, model: 'judge' }]
+      const report = await look({ steps }, trainingRows('gsm8k', 4), { models })
+      t.strictSame(report.findings, [], name)
+      t.match(report.questions[0]?.text, 'I do not know.')
+    }
+  })
+
+  await t.test('windows are asked of SGLang, and not of servers that cannot count', async (t) => {
+    const rows = trainingRows('rider', 2)
+    const more = { answerTokens: 2000 }
+    const sglang = { judge: { ...models.judge, backend: 'sglang' } }
+    t.strictSame(namedFindings(await look(rider, rows, { models: sglang, ...more })), ['prompt-too-long 1 2'])
+    const openai = { judge: { ...models.judge, backend: 'openai' } }
+    const unknown = await look(rider, rows, { models: openai, ...more })
+    t.strictSame(namedFindings(unknown), ['judge-not-reached '])
+    t.match(unknown.findings[0]?.message, /cannot\): its window is not known/)
+    const deaf = await simulated(t, { model: 'other', maxModelLen: 900 })
+    const lost = { judge: { ...models.judge, instances: [deaf.url] } }
+    t.match((await look(rider, rows, { models: lost })).findings[0]?.message, /\/tokenize answers with 404/)
+  })
+
+  await t.test('a judge that gets plain text is named', async (t) => {
+    const steps = [{ name: 'loose', function: 'loose-judge', model: 'judge' }]
+    t.strictSame(namedFindings(await look({ steps }, trainingRows('gsm8k', 2), { models })), [
+      'unguarded-response 1 2',
+    ])
+  })
+
+  await t.test("a policy's answers tell whether there is anything to learn from", async (t) => {
+    const rows = trainingRows('gsm8k', 20)
+    const answers = Object.fromEntries(
+      rows.map((row) => {
+        const { prompt, reward_model: truth } = row as { prompt: { content: string }[]; reward_model: Row }
+        return [prompt[0]?.content ?? '', String(truth.ground_truth)]
+      }),
+    )
+    const sampledFrom = async (url: string, model: string | null): Promise<Sampled> => {
+      const options = { backend: 'openai', concurrency: 64, timeoutS: 5, waitS: 0, env: {} } as const
+      const policy = await openPolicy({ urls: [url], model, ...options })
+      t.teardown(() => policy.close())
+      return { policy, answers: 8, temperature: 1, maxTokens: 200, seed: 1 }
+    }
+    const probe = async (options: object) => {
+      const policy = await simulated(t, { model: 'policy', policy: 'solver', answers, ...options })
+      return look(familyConfig('gsm8k'), rows, { sampled: await sampledFrom(policy.url, null) })
+    }
+    const half = await probe({ successRate: 0.5 })
+    t.match(half, { findings: [], probe: { verdict: 'good', prompts: 5, answers: 40, max: 1 } })
+    const spread = half.probe?.groups.map(({ variance }) => variance) ?? []
+    t.ok(
+      spread.some((variance) => variance > 0.05),
+      `${spread}`,
+    )
+    const never = await probe({ successRate: 0 })
+    t.match(never.probe, { verdict: 'none', levels: [{ answers: 40 }] })
+    t.match(namedFindings(never), [/^no-signal/])
+    t.match(namedFindings(await probe({ successRate: 1 })), [/^solved-data/])
+    t.match(namedFindings(await probe({ policy: 'constant', constant: '}{ @@ ~~ ### $$' })), [
+      /^no-signal/,
+      /^policy-text \d/,
+    ])
+    const marked = (_: unknown, { index }: { readonly index: number }) =>
+      index % 2 === 0 ? 'It is so.\n#### 5' : 'I do not know this.'
+    const form = await probe({ policy: marked })
+    t.match(form.probe, { verdict: 'format', max: 0.1, min: 0 })
+    t.match(namedFindings(form), [/^weak-signal/])
+    const long = await probe({ policy: () => 'word '.repeat(2000) })
+    t.match(namedFindings(long), [/^no-signal/, /^policy-text/, /^policy-cut/])
+
+    const dead = { judge: { ...models.judge, instances: ['http://127.0.0.1:9'], wait_for_instance: 0 } }
+    const gated = {
+      gate: 'rule == 1',
+      steps: [
+        { name: 'rule', function: 'gsm8k-progressive' },
+        { name: 'judge', function: 'yes-no-judge', model: 'judge' },
+      ],
+    }
+    const solver = await simulated(t, { model: 'policy', policy: 'solver', answers, successRate: 0.5 })
+    const unscored = await look(gated, rows, {
+      models: dead,
+      sampled: await sampledFrom(solver.url, null),
+    })
+    t.match(namedFindings(unscored), [/^policy-unscored/, /^no-signal/, /^judge-not-reached/])
+    const absent = await sampledFrom('http://127.0.0.1:9', 'x')
+    t.match(namedFindings(await look(familyConfig('gsm8k'), rows, { sampled: absent })), [
+      /^policy-unreachable/,
+    ])
+  })
+})

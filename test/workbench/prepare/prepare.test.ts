@@ -1,0 +1,294 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { openRows } from '../../../src/workbench/dataset/open-rows.ts'
+import { solve } from '../../../src/workbench/prepare/countdown-solver.ts'
+import { families } from '../../../src/workbench/prepare/families.ts'
+import type { Family } from '../../../src/workbench/prepare/family.ts'
+import { type PrepareJob, prepare, type SourceItem } from '../../../src/workbench/prepare/prepare.ts'
+import { pythonCalls, pythonLiteral } from '../../../src/workbench/prepare/python-source.ts'
+import { messagesOfTurns } from '../../../src/workbench/prepare/tool-turns.ts'
+import { runCommand } from '../../support/command-line.ts'
+import { testGateway } from '../../support/gateway.ts'
+import { sources } from '../../support/training-sources.ts'
+import { pythonSources, unusableRows } from './cases.ts'
+
+const lines = (file: string): Record<string, unknown>[] =>
+  readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line))
+
+function* itemsOf(rows: Iterable<unknown>): Generator<SourceItem> {
+  let row = 0
+  for (const value of rows) yield { value, file: 'made', row: ++row }
+}
+
+t.test('a source becomes training rows', async (t) => {
+  const rewards = Object.fromEntries([...families].map(([name, { steps }]) => [name, { steps }]))
+  const gateway = await testGateway(t, rewards, { functionFolders: [] })
+  const folder = t.testdir()
+  const jobOf = (name: string, rows: Iterable<unknown>, more: Partial<PrepareJob> = {}): PrepareJob => ({
+    family: families.get(name) as Family,
+    options: {},
+    items: itemsOf(rows),
+    gateway,
+    reward: name,
+    folder: join(folder, name),
+    files: ['jsonl'],
+    splits: [{ name: 'train', size: null }],
+    seed: 42,
+    maxRows: Number.POSITIVE_INFINITY,
+    signal: new AbortController().signal,
+    ...more,
+  })
+
+  for (const [name, make] of Object.entries(sources)) {
+    await t.test(`${name}: every sound row is written, with its right and its wrong answer`, async (t) => {
+      const job = jobOf(name, make(200))
+      const prepared = await prepare(job)
+      t.strictSame(prepared.dropped, {})
+      t.strictSame(prepared.written, { train: 200 })
+      t.equal(prepared.withoutGold, 0)
+      t.strictSame(readdirSync(job.folder), ['train.jsonl'])
+      for (const row of lines(join(job.folder, 'train.jsonl'))) {
+        const { answer, near_miss: near, split } = row.extra_info as Record<string, unknown>
+        if (typeof answer !== 'string' || typeof near !== 'string' || split !== 'train')
+          t.fail(JSON.stringify(row))
+      }
+    })
+  }
+
+  await t.test('a row that cannot be used is dropped, and the file of the dropped says why', async (t) => {
+    const [right = {}] = sources.gsm8k?.(1) ?? []
+    const rows = [
+      right,
+      right,
+      undefined,
+      [1],
+      { question: 'What?' },
+      { question: ' ', answer: '#### 1' },
+      { question: 'One?', answer: 'One.' },
+      { question: 'Two?', answer: 'It is two.\n#### two' },
+      { question: 'Three?', answer: 'First 4.\n#### 4\n#### 3' },
+      { question: 'Bare?', answer: '#### 3' },
+    ]
+    const job = jobOf('gsm8k', rows, { folder: join(folder, 'dropping') })
+    const prepared = await prepare(job)
+    t.strictSame(prepared.written, { train: 1 })
+    t.equal(prepared.read, rows.length)
+    const dropped = lines(join(job.folder, 'dropped.jsonl'))
+    const reasons = dropped
+      .sort((a, b) => Number(a.row) - Number(b.row))
+      .map(({ row, reason }) => `${row}: ${reason}`)
+    t.strictSame(reasons, [
+      '2: the same row stands before it',
+      '3: the line is no JSON',
+      '4: the row is no object',
+      '5: answer is missing',
+      '6: question is blank',
+      '7: answer has no ####',
+      reasons[6],
+      reasons[7],
+      reasons[8],
+    ])
+    t.match(reasons[6], /^8: the reward refuses the row: .*not a number/)
+    t.match(reasons[7], /^9: the right answer earns 0.1 of 1/)
+    t.match(reasons[8], /^10: the right answer earns 0 of 1/)
+  })
+
+  await t.test('each family names what it cannot use', async (t) => {
+    for (const [name, row, reason] of unusableRows) {
+      const { dropped } = await prepare(jobOf(name, [row], { folder: join(folder, 'refusing') }))
+      t.match(Object.keys(dropped).join(), reason, name)
+    }
+  })
+
+  await t.test('splits and limits are drawn by the seed, and are the same each time', async (t) => {
+    const rows = sources.gsm8k?.(60) ?? []
+    const splits = [
+      { name: 'train', size: null },
+      { name: 'test', size: 0.05 },
+      { name: 'val', size: 7 },
+    ]
+    const contents = []
+    for (const seed of [42, 42, 43]) {
+      const job = jobOf('gsm8k', rows, { folder: join(folder, `split`), splits, seed, maxRows: 50 })
+      const { written, read } = await prepare(job)
+      t.strictSame(written, { train: 41, test: 2, val: 7 })
+      t.equal(read, 50)
+      contents.push(readFileSync(join(job.folder, 'val.jsonl'), 'utf8'))
+    }
+    t.equal(contents[0], contents[1])
+    t.not(contents[0], contents[2])
+    const used = splits.flatMap(({ name }) =>
+      lines(join(folder, 'split', `${name}.jsonl`)).map((row) => (row.extra_info as { index: number }).index),
+    )
+    t.strictSame(
+      used.sort((a, b) => a - b),
+      [...Array(50).keys()],
+    )
+    const tooMany = jobOf('gsm8k', rows, {
+      folder: join(folder, 'much'),
+      splits: [{ name: 'val', size: 61 }],
+    })
+    await t.rejects(prepare(tooMany), { code: 'RG_COMMAND_INVALID' })
+    t.strictSame(readdirSync(join(folder, 'much')), [])
+  })
+
+  await t.test('what is stopped leaves no file, and takes none away', async (t) => {
+    const controller = new AbortController()
+    const stopped = join(folder, 'stopped')
+    await prepare(jobOf('gsm8k', sources.gsm8k?.(3) ?? [], { folder: stopped }))
+    const before = readFileSync(join(stopped, 'train.jsonl'), 'utf8')
+    const job = jobOf('gsm8k', sources.gsm8k?.(600) ?? [], {
+      folder: stopped,
+      signal: controller.signal,
+      onProgress: () => controller.abort(),
+    })
+    await t.rejects(prepare(job))
+    t.strictSame(readdirSync(stopped), ['train.jsonl'])
+    t.equal(readFileSync(join(stopped, 'train.jsonl'), 'utf8'), before)
+  })
+})
+
+t.test('the command makes Parquet of JSON, and draws subsets of it', async (t) => {
+  const folder = t.testdir()
+  writeFileSync(join(folder, 'a.json'), JSON.stringify(sources.rider?.(30), null, 1))
+  writeFileSync(
+    join(folder, 'b.jsonl'),
+    sources
+      .rider?.(34)
+      .slice(30)
+      .map((row) => JSON.stringify(row))
+      .join('\n') ?? '',
+  )
+  const argv = [
+    'prepare',
+    'rider',
+    join(folder, 'a.json'),
+    join(folder, 'b.jsonl'),
+    '--output',
+    join(folder, 'out'),
+  ]
+  const { code, stdout } = await runCommand([...argv, '--split', 'train,test=0.5', '--files', 'both'])
+  t.equal(code, 0)
+  t.match(stdout, /34 rows read; train: 17, test: 17/)
+  t.match(stdout, /prompt +\d+/)
+  t.notOk(existsSync(join(folder, 'out', 'dropped.jsonl')))
+  const rows: unknown[] = []
+  for await (const piece of await openRows(join(folder, 'out', 'train.parquet'), process.stdin))
+    rows.push(...piece.map(({ value }) => value))
+  t.strictSame(rows, lines(join(folder, 'out', 'train.jsonl')))
+
+  for (const target of ['some.parquet', 'some.jsonl']) {
+    const from = join(folder, 'out', target.replace('some', 'train'))
+    const drawn = await runCommand([
+      'prepare',
+      'subset',
+      from,
+      '--output',
+      join(folder, target),
+      '--size',
+      '5',
+    ])
+    t.equal(drawn.code, 0, drawn.stderr)
+    t.match(drawn.stdout, /rider +17 +100.0 % +5 +100.0 %\n\n5 of 17 rows/)
+  }
+  const subset: unknown[] = []
+  for await (const piece of await openRows(join(folder, 'some.parquet'), process.stdin))
+    subset.push(...piece.map(({ value }) => value))
+  t.strictSame(subset, lines(join(folder, 'some.jsonl')))
+
+  const mixed = [
+    ...Array(97).fill({ data_source: 'a' }),
+    ...Array(40).fill({ data_source: 'b' }),
+    { data_source: 'c' },
+  ]
+  writeFileSync(join(folder, 'mixed.jsonl'), mixed.map((row) => JSON.stringify(row)).join('\n'))
+  const strata = ['prepare', 'subset', join(folder, 'mixed.jsonl'), '--output', join(folder, 'strata.jsonl')]
+  t.match(
+    (await runCommand([...strata, '--size', '20', '--stratified'])).stdout,
+    /a .* 14 .*\n.*b .* 5 .*\n.*c .* 1 .*\n\n20 of 138/,
+  )
+  t.match((await runCommand([...strata, '--size', '500'])).stdout, /138 of 138/)
+})
+
+t.test('puzzles are made as many as are asked for, the same for a seed', async (t) => {
+  const folder = t.testdir()
+  const made = async (name: string, ...more: string[]) => {
+    const argv = ['prepare', 'countdown', '--output', join(folder, name), '--files', 'jsonl', ...more]
+    return { ...(await runCommand(argv)), file: join(folder, name, 'train.jsonl') }
+  }
+  const first = await made('a', '--generate', '200', '--seed', '7')
+  const again = await made('b', '--generate', '200', '--seed', '7')
+  t.match(first.stdout, /200 rows read; train: 200\n/)
+  t.equal(readFileSync(first.file, 'utf8'), readFileSync(again.file, 'utf8'))
+  const few = await made('c', '--generate', '50', '--numbers', '2', '--largest', '2')
+  t.match(few, { code: 2, stderr: /only \d+ different puzzles/ })
+  t.strictSame(readdirSync(join(folder, 'c')), [])
+})
+
+t.test('wrong arguments are named', async (t) => {
+  const cases: readonly (readonly [readonly string[], RegExp])[] = [
+    [['gsm9k', 'x', '--output', 'o'], /did you mean 'gsm8k'/],
+    [['gsm8k', 'x'], /--output/],
+    [['gsm8k', '--output', 'o'], /sources or --generate/],
+    [['gsm8k', '--generate', '5', '--output', 'o'], /countdown puzzles only/],
+    [['gsm8k', 'x', '--output', 'o', '--split', 'train,test'], /only one may take the rest/],
+    [['gsm8k', 'x', '--output', 'o', '--split', '../train'], /cannot name a file/],
+    [['gsm8k', 'x', '--output', 'o', '--split', 'a=1,a=2'], /stands twice/],
+    [['gsm8k', 'x', '--output', 'o', '--split', 'a=1.5'], /a share between 0 and 1/],
+    [['subset', 'x'], /another --output/],
+  ]
+  for (const [argv, message] of cases) {
+    const { code, stderr } = await runCommand(['prepare', ...argv])
+    t.equal(code, 2)
+    t.match(stderr, message)
+  }
+})
+
+t.test('calls in Python become JSON, with every literal kept exactly', async (t) => {
+  const one = (text: string) =>
+    pythonCalls(text)?.map(({ name, argumentsText }) => `${name} ${argumentsText}`)
+  for (const [text, calls] of pythonSources) t.strictSame(one(text), calls, text)
+  t.equal(pythonLiteral("[{'a': 01}]"), null)
+  t.equal(pythonLiteral(`${'['.repeat(5000)}${']'.repeat(5000)}`), null)
+})
+
+t.test(
+  'a conversation becomes messages: tools in the system turn, results in user turns, errors without their trace',
+  async (t) => {
+    const messages = messagesOfTurns({
+      0: { role: 'system', tools: '{"name": "f"}' },
+      1: { role: 'user', content: 'go' },
+      2: { role: 'assistant', content: '<think>a</think>b</think> [f(1)]' },
+      3: {
+        role: 'tool',
+        content: "[{'f': 'Function call f(1) failed. Oh. Error: no disk Stack trace: x y'}, {'f': 3}]",
+      },
+      4: null,
+      10: { role: 'assistant', content: 'Well.' },
+    })
+    t.strictSame(
+      messages.map(({ role }) => role),
+      ['system', 'user', 'assistant', 'user', 'assistant'],
+    )
+    t.match(messages[0]?.content, '<tools>\n{"name":"f"}\n</tools>')
+    t.equal(messages[2]?.content, '<tool_call>\n{"name": "f", "arguments": {"arg_0": 1}}\n</tool_call>')
+    t.equal(
+      messages[3]?.content,
+      '<tool_response>\n{"error":"no disk"}\n</tool_response>\n<tool_response>\n3\n</tool_response>',
+    )
+    t.throws(() => messagesOfTurns({ 0: { tools: '{' } }), /no JSON/)
+    t.throws(() => messagesOfTurns({ 1: { role: 'judge', content: 'x' } }), /unknown role/)
+  },
+)
+
+t.test('the solver finds an expression wherever there is one', async (t) => {
+  t.equal(solve(24, [3, 3, 8, 8]), '(8 / (3 - (8 / 3)))')
+  t.equal(solve(7, [7]), '7')
+  t.equal(solve(5, [1, 1]), null)
+  t.equal(solve(0, [0, 0]), '(0 + 0)')
+  t.equal(solve(999_983, [1, 2, 3, 4, 5, 6, 7, 8]), 'unknown')
+})
