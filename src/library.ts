@@ -1,6 +1,6 @@
-import { openGateway as openWhole } from './scoring/gateway/gateway.ts'
 import type { Outcome } from './core/sample/outcome.ts'
 import type { Sample } from './core/sample/sample.ts'
+import { openObservedGateway } from './serving/observed-gateway.ts'
 
 /** One rollout to be scored; what is absent is empty. `id` is its index in the request where there is none. */
 export interface Rollout extends Partial<Sample> {
@@ -65,7 +65,7 @@ export interface Gateway {
 /** Opens workers and models, or rejects with RG_CONFIG_INVALID or RG_FUNCTION_INVALID and all mistakes as `problems`. */
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const { functionFolders = [], env = process.env } = options
-  const whole = await openWhole({ configs: options.configs, functionFolders, env })
+  const whole = await openObservedGateway({ configs: options.configs, functionFolders, env })
   return {
     get rewards() {
       return whole.rewards().map(({ name }) => name)

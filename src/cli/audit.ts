@@ -1,13 +1,13 @@
+import { systemClock } from '../core/clock.ts'
+import { didYouMean } from '../core/nearest-name.ts'
+import { openObservedGateway } from '../serving/observed-gateway.ts'
 import { audit } from '../workbench/audit/audit.ts'
 import { attacks } from '../workbench/audit/catalogue/index.ts'
 import { type Findings, findingsOf } from '../workbench/audit/findings.ts'
 import { junit } from '../workbench/audit/junit.ts'
 import { auditParsers, nameOfReply } from '../workbench/audit/parsers.ts'
 import { readAuditRows } from '../workbench/audit/read-rows.ts'
-import { systemClock } from '../core/clock.ts'
 import { modelStepNames } from '../workbench/dataset/sample-rows.ts'
-import { openGateway } from '../scoring/gateway/gateway.ts'
-import { didYouMean } from '../core/nearest-name.ts'
 import {
   finiteNumber,
   flag,
@@ -73,7 +73,7 @@ export const command: Command = {
     const kinds: readonly string[] = values.against.split(',').map((kind) => oneOf('against', kind, against))
     const most = wholeNumber('rows', values.rows, 1, 100_000)
     const news = tellWaiting(io, systemClock)
-    const gateway = await openGateway({
+    const gateway = await openObservedGateway({
       ...configsOf({ ...values, config }),
       functionFolders: values['reward-functions'],
       env: io.env,

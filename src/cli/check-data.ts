@@ -1,13 +1,13 @@
-import { openRows } from '../workbench/dataset/open-rows.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { FunctionHost } from '../scoring/functions/function-host.ts'
 import { didYouMean } from '../core/nearest-name.ts'
+import type { FunctionHost } from '../scoring/functions/function-host.ts'
 import type { Plan } from '../scoring/plan/plan.ts'
 import type { Resolved } from '../scoring/plan/resolve.ts'
-import { openPolicy } from '../workbench/rollout/policy.ts'
+import { openRows } from '../workbench/dataset/open-rows.ts'
 import { openReward } from '../workbench/preflight/opened-reward.ts'
 import { type PreflightJob, preflight } from '../workbench/preflight/preflight.ts'
 import type { Sampled } from '../workbench/preflight/signal-probe.ts'
+import { openPolicy } from '../workbench/rollout/policy.ts'
 import {
   finiteNumber,
   flag,

@@ -1,5 +1,5 @@
-import type { ExampleRollout } from '../simulator/word-problems.ts'
 import { deviation, mean } from '../core/statistics/moments.ts'
+import type { ExampleRollout } from '../simulator/word-problems.ts'
 import type { NativeResult } from '../trainers/native-result.ts'
 import type { Judges } from './judges.ts'
 import { textTable } from './table.ts'

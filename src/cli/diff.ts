@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { openObservedGateway } from '../serving/observed-gateway.ts'
 import { type Difference, differences } from '../workbench/analysis/differences.ts'
-import { openGateway } from '../scoring/gateway/gateway.ts'
 import { figureColumn, numberText, shareText } from '../workbench/report/figure-table.ts'
 import { misused, oneOf, parsed, text, textOr, texts } from './arguments.ts'
 import type { Command, Io } from './command.ts'
@@ -66,7 +66,7 @@ async function score(
   functionFolders: readonly string[],
   io: Io,
 ): Promise<void> {
-  const gateway = await openGateway({ configs: [config], functionFolders, env: io.env })
+  const gateway = await openObservedGateway({ configs: [config], functionFolders, env: io.env })
   try {
     const reward = rewardOf(gateway, undefined)
     const job = {

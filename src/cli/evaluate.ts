@@ -1,16 +1,17 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { answeredPrompts } from '../workbench/analysis/answered-prompts.ts'
-import { compareAnswers } from '../workbench/analysis/policy-comparison.ts'
 import { systemClock } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
+import type { Gateway } from '../scoring/gateway/gateway.ts'
+import { openObservedGateway } from '../serving/observed-gateway.ts'
+import { answeredPrompts } from '../workbench/analysis/answered-prompts.ts'
+import { compareAnswers } from '../workbench/analysis/policy-comparison.ts'
 import { settled } from '../workbench/evaluation/benchmark-settings.ts'
 import { evaluateFile } from '../workbench/evaluation/evaluate-file.ts'
 import type { EvaluationSettings } from '../workbench/evaluation/evaluation.ts'
 import { readSuite, type Suite } from '../workbench/evaluation/suite.ts'
-import { type Gateway, openGateway } from '../scoring/gateway/gateway.ts'
-import { openPolicy, type Policy } from '../workbench/rollout/policy.ts'
 import { evaluationTable } from '../workbench/report/policy-tables.ts'
+import { openPolicy, type Policy } from '../workbench/rollout/policy.ts'
 import type { Command, Io } from './command.ts'
 import { type ConfigSources, configsOf } from './configs.ts'
 import { type EvaluateArguments, readEvaluateArguments } from './evaluate-arguments.ts'
@@ -48,7 +49,7 @@ export const command: Command = {
     const given = readEvaluateArguments(argv, usage)
     const suite = given.suite === undefined ? null : readSuite(given.suite, io.env)
     const news = tellWaiting(io, systemClock)
-    const gateway = await openGateway({
+    const gateway = await openObservedGateway({
       ...sourcesOf(given, suite),
       functionFolders: given['reward-functions'],
       env: io.env,

@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
 import { GatewayError } from '../core/errors.ts'
+import { didYouMean } from '../core/nearest-name.ts'
+import { reasonOf } from '../core/system-error.ts'
 import type { Imported } from '../workbench/migrate/imported.ts'
 import { importOpenaiGrader } from '../workbench/migrate/openai-grader.ts'
 import { importVerlConfig } from '../workbench/migrate/verl-config.ts'
-import { didYouMean } from '../core/nearest-name.ts'
-import { reasonOf } from '../core/system-error.ts'
 import { flag, misused, parsed, text, textOr } from './arguments.ts'
 import type { Command, Io } from './command.ts'
 

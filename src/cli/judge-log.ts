@@ -1,9 +1,8 @@
 import type { Clock } from '../core/clock.ts'
-import type { Gateway, GatewayOptions } from '../scoring/gateway/gateway.ts'
+import type { Gateway } from '../scoring/gateway/gateway.ts'
+import type { ObservedEvents } from '../serving/observed-gateway.ts'
 import type { Log } from './log-events.ts'
 import { openParkedNews } from './parked-news.ts'
-
-type Events = NonNullable<GatewayOptions['events']>
 
 /** A server that comes and goes gets a line this often at most. */
 const pauseMs = 30_000
@@ -16,7 +15,7 @@ const mostKept = 10_000
 
 /** Listeners that write the log. */
 interface JudgeLog {
-  readonly events: Events
+  readonly events: ObservedEvents
   /** Lines that wait are not written any more. */
   end(): void
 }
@@ -40,7 +39,7 @@ interface Told {
  * The first probe of a server that is not there is such a change, so a start says what is missing.
  */
 export function openJudgeLog(
-  events: Events,
+  events: ObservedEvents,
   log: () => Log | null,
   gateway: () => Pick<Gateway, 'models'> | null,
   clock: Clock,

@@ -1,12 +1,10 @@
 import { GatewayError } from '../core/errors.ts'
-import type { GatewayOptions } from '../scoring/gateway/gateway.ts'
 import type { createApp } from '../serving/http/app.ts'
+import type { ObservedEvents } from '../serving/observed-gateway.ts'
 import { FunctionFaults } from './function-faults.ts'
 
 /** The server's log. */
 export type Log = Awaited<ReturnType<typeof createApp>>['log']
-
-type Events = NonNullable<GatewayOptions['events']>
 
 const flushMs = 10_000
 
@@ -18,10 +16,10 @@ const slowLines = 5
  * gets a line, without its texts; undefined: none does.
  */
 export function withLog(
-  events: Events,
+  events: ObservedEvents,
   log: () => Log | null,
   slowSeconds: () => number | undefined = () => undefined,
-): Events {
+): ObservedEvents {
   const faults = new FunctionFaults((line) => log()?.warn(line, 'a reward function fails'))
   // What was counted in a minute's window is told although nothing else fails.
   setInterval(() => faults.flush(), flushMs).unref()
@@ -77,7 +75,7 @@ const reasonOf = (refusal: unknown): object =>
     ? { code: refusal.code, reason: refusal.message, problems: refusal.problems }
     : { err: refusal }
 
-type Done = Parameters<NonNullable<NonNullable<Events['engine']>['done']>>[0]
+type Done = Parameters<NonNullable<NonNullable<ObservedEvents['engine']>['done']>>[0]
 
 /** The slowest samples of a request that took longer than `limit` milliseconds, slowest first. */
 function slowOnes({ plan, requestId, run, outcomes, ms }: Done, limit: number): object[] {

@@ -1,10 +1,10 @@
 import { readdirSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { GatewayError } from '../core/errors.ts'
+import { reasonOf } from '../core/system-error.ts'
 import { answeredPrompts } from '../workbench/analysis/answered-prompts.ts'
 import type { BenchmarkAnswers, ComparisonOptions } from '../workbench/analysis/policy-comparison.ts'
-import { GatewayError } from '../core/errors.ts'
 import { type RunFacts, readRunFile } from '../workbench/evaluation/run-file.ts'
-import { reasonOf } from '../core/system-error.ts'
 import { misused } from './arguments.ts'
 import type { Io } from './command.ts'
 

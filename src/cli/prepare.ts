@@ -1,9 +1,9 @@
 import { systemClock } from '../core/clock.ts'
-import { openRows } from '../workbench/dataset/open-rows.ts'
-import { eachRow } from '../workbench/dataset/row-source.ts'
-import { openGateway } from '../scoring/gateway/gateway.ts'
 import { didYouMean } from '../core/nearest-name.ts'
 import { pathText } from '../scoring/plan/config-text.ts'
+import { openObservedGateway } from '../serving/observed-gateway.ts'
+import { openRows } from '../workbench/dataset/open-rows.ts'
+import { eachRow } from '../workbench/dataset/row-source.ts'
 import { type PuzzleSettings, puzzles } from '../workbench/prepare/countdown-puzzles.ts'
 import { families } from '../workbench/prepare/families.ts'
 import type { Family } from '../workbench/prepare/family.ts'
@@ -68,7 +68,7 @@ export const command: Command = {
       throw misused('sources or --generate are needed.', usage)
     const { 'data-source': dataSource, 'reward-type': rewardType } = values
     const news = tellWaiting(io, systemClock)
-    const gateway = await openGateway({
+    const gateway = await openObservedGateway({
       ...rewardOf(family, values),
       functionFolders: values['reward-functions'],
       env: io.env,

@@ -1,6 +1,6 @@
 import { systemClock } from '../core/clock.ts'
+import { openObservedGateway } from '../serving/observed-gateway.ts'
 import { keeps } from '../workbench/dataset/kept.ts'
-import { openGateway } from '../scoring/gateway/gateway.ts'
 import { finiteNumber, flag, misused, oneOf, parsed, text, textOr, wholeNumber } from './arguments.ts'
 import type { Command } from './command.ts'
 import { configsOf, functionOptions } from './configs.ts'
@@ -54,7 +54,7 @@ export const command: Command = {
     let calls = 0
     const thrown = new Thrown()
     const news = tellWaiting(io, systemClock)
-    const gateway = await openGateway({
+    const gateway = await openObservedGateway({
       ...configsOf(values),
       functionFolders: values['reward-functions'],
       env: io.env,

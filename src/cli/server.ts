@@ -1,22 +1,28 @@
 import { systemClock } from '../core/clock.ts'
-import { type Gateway, type GatewayOptions, openGateway } from '../scoring/gateway/gateway.ts'
-import { guardedEvents } from '../scoring/gateway/guarded-events.ts'
-import { allOf } from '../scoring/gateway/listeners.ts'
-import { shownText } from '../scoring/gateway/shown-text.ts'
-import { sourcesOf, watchSources } from '../scoring/gateway/watch-sources.ts'
-import { createApp } from '../serving/http/app.ts'
 import { ListenerGuard } from '../core/listener-guard.ts'
 import { packageVersion } from '../core/package-version.ts'
-import { rewardRange } from '../scoring/plan/reward-range.ts'
 import { hideSecrets } from '../core/secrets.ts'
+import { guardedEvents } from '../scoring/gateway/guarded-events.ts'
+import { allOf } from '../scoring/gateway/listeners.ts'
+import { sourcesOf, watchSources } from '../scoring/gateway/watch-sources.ts'
+import { rewardRange } from '../scoring/plan/reward-range.ts'
+import { createApp } from '../serving/http/app.ts'
+import {
+  type ObservedEvents,
+  type ObservedGateway,
+  type ObservedOptions,
+  observedRooms,
+  openObservedGateway,
+} from '../serving/observed-gateway.ts'
 import { openLive } from '../serving/telemetry/live/live.ts'
+import { shownText } from '../serving/telemetry/live/shown-text.ts'
 import { openMetrics } from '../serving/telemetry/metrics/metrics.ts'
 import { openJudgeLog } from './judge-log.ts'
 import { cannotListen } from './listening.ts'
 import { type Log, withLog } from './log-events.ts'
 
 /** What `serve` and `demo` say of a server. */
-interface ServerOptions extends Omit<GatewayOptions, 'events'> {
+interface ServerOptions extends Omit<ObservedOptions, 'events'> {
   /** Over the configs' own `listen`. */
   readonly host?: string
   readonly port?: number
@@ -47,7 +53,7 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
     runs: () => gateway.runs(),
   })
   let log: Log | null = null
-  let opened: Gateway | null = null
+  let opened: ObservedGateway | null = null
   const clock = options.clock ?? systemClock
   const guard = new ListenerGuard(clock, {
     failed: metrics.listenerFailed,
@@ -69,7 +75,11 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
     : () => {}
   const judges = openJudgeLog(
     withLog(
-      guardedEvents(guard, { ...metrics, engine: allOf(guard, { metrics: metrics.engine, live }) }),
+      guardedEvents<ObservedEvents>(
+        guard,
+        { ...metrics, engine: allOf(guard, { metrics: metrics.engine, live }) },
+        observedRooms,
+      ),
       () => log,
       () => opened?.settings.log.slow_sample_s,
     ),
@@ -77,7 +87,7 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
     () => opened,
     clock,
   )
-  const opening = openGateway({
+  const opening = openObservedGateway({
     ...options,
     guard,
     events: judges.events,

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { GatewayError, type Problem } from '../core/errors.ts'
 import { didYouMean } from '../core/nearest-name.ts'
+import { reasonOf } from '../core/system-error.ts'
 import {
   type Fault,
   type FaultKind,
@@ -12,7 +13,6 @@ import {
   type SglangFlags,
 } from '../simulator/index.ts'
 import type { SimulatedServerOptions } from '../simulator/options.ts'
-import { reasonOf } from '../core/system-error.ts'
 import { flag, parsed, text, textOr, texts, textsOf } from './arguments.ts'
 
 /** Option -> field and the least and most that it may be. */

@@ -1,5 +1,3 @@
-import { didYouMean } from '../core/nearest-name.ts'
-import type { Json } from '../core/sample/json.ts'
 import {
   asJson,
   isDeeperThan,
@@ -9,6 +7,8 @@ import {
   tooLongInteger,
   UnreadRow,
 } from '../core/json/text.ts'
+import { didYouMean } from '../core/nearest-name.ts'
+import type { Json } from '../core/sample/json.ts'
 import { nativeSample, type Truth, truthOf } from './native-sample.ts'
 
 /** A truth, or what is wrong with it; null: none was sent. */

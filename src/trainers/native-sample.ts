@@ -1,10 +1,10 @@
 import { z } from 'zod'
+import { asJson, isDeeperThan, type Oddity, tooLongInteger, UnreadRow } from '../core/json/text.ts'
 import type { GroupMembership, Message, Sample, Unreadable } from '../core/sample/sample.ts'
 import { type MaybePromise, mapInSlices } from '../core/slices.ts'
 import { badSample } from './bad-sample.ts'
 import { listOf } from './first-mistake.ts'
 import { fieldProblem, innermost } from './issues.ts'
-import { asJson, isDeeperThan, type Oddity, tooLongInteger, UnreadRow } from '../core/json/text.ts'
 import { odditiesByRow } from './oddities-by-row.ts'
 import { isPlainRow, type PlainRow } from './plain-row.ts'
 

@@ -1,6 +1,6 @@
+import { type Oddity, tooLongInteger } from '../core/json/text.ts'
 import type { Sample, Unreadable } from '../core/sample/sample.ts'
 import { badSample } from './bad-sample.ts'
-import { type Oddity, tooLongInteger } from '../core/json/text.ts'
 import { lacksTruth, plainTruth, type ReadTruth } from './label.ts'
 import type { Truth } from './native-sample.ts'
 import type { Truths } from './truths.ts'

@@ -3,10 +3,10 @@
  * same outcomes the same reply. Serving them, with deadlines and repeated requests, is http's part.
  */
 import type { ZodType, z } from 'zod'
+import type { Oddity } from '../core/json/text.ts'
 import type { Outcome } from '../core/sample/outcome.ts'
 import type { GroupMembership, Sample, Unreadable } from '../core/sample/sample.ts'
 import type { MaybePromise } from '../core/slices.ts'
-import type { Oddity } from '../core/json/text.ts'
 import type { Truths } from './truths.ts'
 
 /** One trainer's request and reply format. Pure. */

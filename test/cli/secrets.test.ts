@@ -1,8 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables of configs look so
 import { join } from 'node:path'
 import t from 'tap'
-import { createApp } from '../../src/serving/http/app.ts'
 import { hideSecrets, isSecretName } from '../../src/core/secrets.ts'
+import { createApp } from '../../src/serving/http/app.ts'
 import { openMetrics } from '../../src/serving/telemetry/metrics/metrics.ts'
 import { runCommand } from '../support/command-line.ts'
 import { testGateway } from '../support/gateway.ts'

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { errorCodes, GatewayError } from '../../src/core/errors.ts'
+import { failureKinds } from '../../src/core/sample/failure.ts'
 import { gatewayConfig } from '../../src/scoring/plan/gateway-config.ts'
 import { configSchemas } from '../../src/scoring/plan/json-schema.ts'
-import { failureKinds } from '../../src/core/sample/failure.ts'
 import { wires } from '../../src/trainers/index.ts'
 
 const page = (name: string) => readFileSync(join('docs', name), 'utf8')

@@ -5,8 +5,8 @@
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { openFunctions } from '../../src/scoring/functions/open-functions.ts'
-import { openGateway } from '../../src/scoring/gateway/gateway.ts'
 import { createApp } from '../../src/serving/http/app.ts'
+import { openObservedGateway } from '../../src/serving/observed-gateway.ts'
 import { openMetrics } from '../../src/serving/telemetry/metrics/metrics.ts'
 import { seeded } from '../support/seeded.ts'
 import { fuzzConfigs } from './configs.ts'
@@ -35,7 +35,7 @@ const configs = await fuzzConfigs('rm-configs', host, texts(), Math.round(count 
 await host.close()
 
 const rule = { steps: [{ name: 'rule', function: 'numeric-match' }], on_invalid: 0 }
-const gateway = await openGateway({
+const gateway = await openObservedGateway({
   configs: [],
   inline: [{ file: 'judged.json', text: JSON.stringify(rule) }],
   functionFolders: [],

@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
-import { openGateway } from '../../src/scoring/gateway/gateway.ts'
 import { parseConfig } from '../../src/scoring/plan/config-text.ts'
 import { isGatewayFile } from '../../src/scoring/plan/configs.ts'
 import { configSchemas } from '../../src/scoring/plan/json-schema.ts'
+import { openObservedGateway } from '../../src/serving/observed-gateway.ts'
 import { startSimulatedServer } from '../../src/simulator/server.ts'
 import { readNativeSample } from '../../src/trainers/native-sample.ts'
 import { outcomesOf } from '../support/gateway.ts'
@@ -38,7 +38,7 @@ t.test('every shipped config fits its JSON Schema and names it for editors', asy
 t.test('every shipped config is served, and scores', async (t) => {
   const embedder = await startSimulatedServer({ model: 'embedder' })
   t.teardown(() => embedder.close())
-  const gateway = await openGateway({
+  const gateway = await openObservedGateway({
     configs: [folder],
     functionFolders: [],
     env: { EMBEDDER_0: embedder.url },

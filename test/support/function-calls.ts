@@ -1,7 +1,12 @@
-import type { BoundFunction, Call, CallResult, FunctionHost } from '../../src/scoring/functions/function-host.ts'
-import { openFunctions } from '../../src/scoring/functions/open-functions.ts'
 import type { Json } from '../../src/core/sample/json.ts'
 import type { Sample } from '../../src/core/sample/sample.ts'
+import type {
+  BoundFunction,
+  Call,
+  CallResult,
+  FunctionHost,
+} from '../../src/scoring/functions/function-host.ts'
+import { openFunctions } from '../../src/scoring/functions/open-functions.ts'
 
 /** A sample with a response; the rest is empty. */
 export function sampleOf(response: string, groundTruth: Json = null): Sample {

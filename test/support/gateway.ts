@@ -1,9 +1,14 @@
 import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { Test } from 'tap'
-import { type Gateway, type GatewayOptions, openGateway, type ScoreJob } from '../../src/scoring/gateway/gateway.ts'
 import type { Outcome } from '../../src/core/sample/outcome.ts'
 import type { Sample } from '../../src/core/sample/sample.ts'
+import type { ScoreJob } from '../../src/scoring/gateway/gateway.ts'
+import {
+  type ObservedGateway,
+  type ObservedOptions,
+  openObservedGateway,
+} from '../../src/serving/observed-gateway.ts'
 import type { SimulatedServerOptions } from '../../src/simulator/options.ts'
 import { type SimulatedServer, startSimulatedServer } from '../../src/simulator/server.ts'
 
@@ -18,9 +23,9 @@ const fixtureNames = readdirSync(fixtureFunctions).map((file) => basename(file, 
 export async function testGateway(
   t: Test,
   rewards: Readonly<Record<string, object>>,
-  options: Partial<GatewayOptions> = {},
-  more: NonNullable<GatewayOptions['inline']> = [],
-): Promise<Gateway> {
+  options: Partial<ObservedOptions> = {},
+  more: NonNullable<ObservedOptions['inline']> = [],
+): Promise<ObservedGateway> {
   const inline = Object.entries(rewards).map(([name, config]) => ({
     file: `${name}.json`,
     text: JSON.stringify(config),
@@ -29,7 +34,7 @@ export async function testGateway(
   const onDisk = (options.configs?.length ?? 0) > 0
   const isFixture =
     onDisk || inline.some(({ text }) => fixtureNames.some((name) => text.includes(`"${name}"`)))
-  const gateway = await openGateway({
+  const gateway = await openObservedGateway({
     configs: [],
     inline,
     functionFolders: isFixture ? [fixtureFunctions] : [],
@@ -75,7 +80,7 @@ export const sampleOf = (response: string, parts: Partial<Sample> = {}): Sample 
 
 /** The outcomes of these rows. */
 export async function outcomesOf(
-  gateway: Gateway,
+  gateway: Pick<ObservedGateway, 'score'>,
   reward: string,
   rows: ScoreJob['rows'],
   job: Partial<ScoreJob> = {},

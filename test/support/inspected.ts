@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import type { Test } from 'tap'
-import type { Gateway } from '../../src/scoring/gateway/gateway.ts'
-import { allOf } from '../../src/scoring/gateway/listeners.ts'
-import { shownText } from '../../src/scoring/gateway/shown-text.ts'
-import { createApp } from '../../src/serving/http/app.ts'
 import { ListenerGuard } from '../../src/core/listener-guard.ts'
+import { allOf } from '../../src/scoring/gateway/listeners.ts'
 import { rewardRange } from '../../src/scoring/plan/reward-range.ts'
+import { createApp } from '../../src/serving/http/app.ts'
+import type { ObservedGateway } from '../../src/serving/observed-gateway.ts'
 import { openLive } from '../../src/serving/telemetry/live/live.ts'
+import { shownText } from '../../src/serving/telemetry/live/shown-text.ts'
 import { openMetrics } from '../../src/serving/telemetry/metrics/metrics.ts'
 import type { TextPolicy } from '../../src/serving/telemetry/record/text-policy.ts'
 import { type FakeClock, fakeClock } from './clock.ts'
@@ -15,7 +15,7 @@ import { testGateway } from './gateway.ts'
 /** An app with the inspector, whose clock a test moves by hand; closed with the test. */
 export interface Inspected {
   readonly app: FastifyInstance
-  readonly gateway: Gateway
+  readonly gateway: ObservedGateway
   readonly clock: FakeClock
   /** The same gateway behind another app, with this folder as the page and a clock of its own. */
   another(page: string): Promise<{ readonly app: FastifyInstance; readonly clock: FakeClock }>

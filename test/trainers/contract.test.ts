@@ -61,7 +61,10 @@ async function post({ path, read }: WireCase, body: unknown, count: number, rewa
 t.test('every wire has a case that the tests below, chaos and fuzzing ask by', async (t) => {
   const asked = Object.values(wireCases).map(({ path }) => path.split('/')[2])
   for (const { name } of wires)
-    t.ok(asked.includes(name), `${name}: write test/trainers/cases/${name}.ts, which says how its client asks`)
+    t.ok(
+      asked.includes(name),
+      `${name}: write test/trainers/cases/${name}.ts, which says how its client asks`,
+    )
 })
 
 for (const [name, wire] of Object.entries(wireCases)) {

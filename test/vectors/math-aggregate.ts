@@ -1,6 +1,6 @@
-import { publishedEqual, stripAnswer } from '../../src/grading/benchmark/index.ts'
 import { mean } from '../../src/core/statistics/moments.ts'
 import { majorityAnswer, passAtK, passesAmongFirst } from '../../src/core/statistics/pass-at-k.ts'
+import { publishedEqual, stripAnswer } from '../../src/grading/benchmark/index.ts'
 import type { Answer } from './vector.ts'
 
 interface Sampled {

@@ -1,5 +1,13 @@
 import countdown from '../../reward-functions/countdown.ts'
 import gsm8k from '../../reward-functions/gsm8k.ts'
+import { mean } from '../../src/core/statistics/moments.ts'
+import {
+  evaluatePython,
+  lastCodePoints,
+  lastHashNumber,
+  lastNumeral,
+  trimSpace,
+} from '../../src/grading/index.ts'
 import { percent } from '../../src/workbench/analysis/decimals.ts'
 import {
   type GroupSignal,
@@ -8,14 +16,6 @@ import {
   signalOver,
   solvedReport,
 } from '../../src/workbench/analysis/signal.ts'
-import {
-  evaluatePython,
-  lastCodePoints,
-  lastHashNumber,
-  lastNumeral,
-  trimSpace,
-} from '../../src/grading/index.ts'
-import { mean } from '../../src/core/statistics/moments.ts'
 import { reward } from './reward.ts'
 import type { Adapter } from './vector.ts'
 

@@ -4,13 +4,7 @@
  */
 import type { Json } from '../sample/json.ts'
 import { eighthsOf } from './eighths.ts'
-import {
-  heapBytesPerEighth,
-  type JsonLimits,
-  noJsonLimits,
-  type Oddity,
-  valueEighths,
-} from './limits.ts'
+import { heapBytesPerEighth, type JsonLimits, noJsonLimits, type Oddity, valueEighths } from './limits.ts'
 import { JsonReader } from './reader.ts'
 
 export { JsonLimitError, type Oddity, UnreadRow } from './limits.ts'

@@ -1,8 +1,8 @@
 import type { Clock } from '../../core/clock.ts'
-import { type EngineParts, openEngine } from '../engine/engine.ts'
 import type { Problem } from '../../core/errors.ts'
-import type { Plan } from '../plan/plan.ts'
 import type { Outcome } from '../../core/sample/outcome.ts'
+import { type EngineParts, openEngine } from '../engine/engine.ts'
+import type { Plan } from '../plan/plan.ts'
 import type { Probe } from './probes.ts'
 
 /** Configs that could score: those that are served, or those that were read to follow them. */

@@ -1,7 +1,7 @@
+import type { Term } from '../../core/sample/outcome.ts'
 import type { CallRow } from '../functions/function-host.ts'
 import { Stop, whenAborted } from '../models/abort.ts'
 import type { PlanStep } from '../plan/plan.ts'
-import type { Term } from '../../core/sample/outcome.ts'
 import type { Joining, StepContext } from './context.ts'
 import { incomplete } from './group.ts'
 

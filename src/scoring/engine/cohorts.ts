@@ -5,8 +5,8 @@
  */
 import { hash } from 'node:crypto'
 import type { Clock } from '../../core/clock.ts'
-import type { PlanStep } from '../plan/plan.ts'
 import type { Sample } from '../../core/sample/sample.ts'
+import type { PlanStep } from '../plan/plan.ts'
 import { Cohort, type CohortRun, Place } from './cohort.ts'
 import type { Cohorts, Joining } from './context.ts'
 import { incomplete } from './group.ts'

@@ -1,7 +1,7 @@
-import { arithmetics } from '../plan/arithmetic.ts'
-import type { Plan } from '../plan/plan.ts'
 import type { Failure } from '../../core/sample/failure.ts'
 import type { Term } from '../../core/sample/outcome.ts'
+import { arithmetics } from '../plan/arithmetic.ts'
+import type { Plan } from '../plan/plan.ts'
 import { decisiveFailure, lookupIn, reachOf } from './influence.ts'
 
 /** What a sample's terms come to. `terms` are those given, with each one's contribution. */

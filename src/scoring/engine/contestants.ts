@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
+import { eachInSlices } from '../../core/slices.ts'
 import type { CallRow } from '../functions/function-host.ts'
 import { canonicalJson } from '../plan/canonical-json.ts'
-import { eachInSlices } from '../../core/slices.ts'
 
 /** A group's different answers, and which one each of its rows is. */
 export interface Contestants {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
-import { Stop, whenAborted } from '../models/abort.ts'
 import type { Failure } from '../../core/sample/failure.ts'
+import { Stop, whenAborted } from '../models/abort.ts'
 
 /** Aborted when a client goes away; or what subscribes to that, and calls back at most once. */
 export type Client = AbortSignal | ((left: () => void) => void)

@@ -1,5 +1,5 @@
-import type { Plan, PlanStep } from '../plan/plan.ts'
 import type { Outcome } from '../../core/sample/outcome.ts'
+import type { Plan, PlanStep } from '../plan/plan.ts'
 
 type Steps = Plan['steps']
 

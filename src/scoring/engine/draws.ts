@@ -1,6 +1,6 @@
-import type { Votes } from '../plan/plan.ts'
 import type { Score } from '../../core/sample/score.ts'
 import { deviation, mean } from '../../core/statistics/moments.ts'
+import type { Votes } from '../plan/plan.ts'
 
 /** One score made of several, and the population standard deviation of their values. */
 export interface Aggregate {

@@ -4,14 +4,14 @@
  * reward, or the failure that left it without one.
  */
 import type { Clock } from '../../core/clock.ts'
-import type { FunctionHost } from '../functions/function-host.ts'
-import { parkedDetail } from '../models/model.ts'
-import type { Models } from '../models/models.ts'
-import type { PlanStep } from '../plan/plan.ts'
 import type { Failure } from '../../core/sample/failure.ts'
 import type { Outcome } from '../../core/sample/outcome.ts'
 import type { Sample, Unreadable } from '../../core/sample/sample.ts'
 import { eachInSlices, inSlices } from '../../core/slices.ts'
+import type { FunctionHost } from '../functions/function-host.ts'
+import { parkedDetail } from '../models/model.ts'
+import type { Models } from '../models/models.ts'
+import type { PlanStep } from '../plan/plan.ts'
 import { asksParked, heapOfRows, openAdmission, refuseLate } from './admission.ts'
 import { openCohorts } from './cohorts.ts'
 import type { Cohorts, StepContext } from './context.ts'

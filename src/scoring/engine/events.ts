@@ -1,8 +1,8 @@
-import type { Answered, RenderedInput, Sampling } from '../models/models.ts'
-import type { Plan } from '../plan/plan.ts'
 import type { Failure } from '../../core/sample/failure.ts'
 import type { Outcome } from '../../core/sample/outcome.ts'
 import type { Sample, Unreadable } from '../../core/sample/sample.ts'
+import type { Answered, RenderedInput, Sampling } from '../models/models.ts'
+import type { Plan } from '../plan/plan.ts'
 
 /** One draw of a question: the answer and the verdict that was read in it, or why there is none. */
 export interface DrawnEvent {

@@ -3,10 +3,11 @@
  * a score of that step: a step of weight 0, one that the formula does not look at, or one that decides nothing for this
  * sample cannot take its reward away.
  */
+
+import type { Term } from '../../core/sample/outcome.ts'
 import { arithmetics } from '../plan/arithmetic.ts'
 import type { Evaluated, Expression, Lookup } from '../plan/expression.ts'
 import type { Plan, PlanStep } from '../plan/plan.ts'
-import type { Term } from '../../core/sample/outcome.ts'
 
 /** What of a plan decides which terms count. */
 export type Influencing = Pick<Plan, 'steps' | 'gate' | 'formula' | 'arithmetic'>

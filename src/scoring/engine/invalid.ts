@@ -1,7 +1,7 @@
-import type { Plan } from '../plan/plan.ts'
 import type { Outcome } from '../../core/sample/outcome.ts'
 import type { Sample, Unreadable } from '../../core/sample/sample.ts'
 import { mean } from '../../core/statistics/moments.ts'
+import type { Plan } from '../plan/plan.ts'
 import type { Groups } from './group.ts'
 
 /** Supplies `on_invalid`: the number for a trainer that knows no 'invalid'. */

@@ -1,7 +1,7 @@
-import type { Plan } from '../plan/plan.ts'
 import type { Outcome } from '../../core/sample/outcome.ts'
 import type { Sample, Unreadable } from '../../core/sample/sample.ts'
 import type { Trace } from '../../core/tracing/trace.ts'
+import type { Plan } from '../plan/plan.ts'
 import type { Client } from './deadline.ts'
 import type { DrawnEvent } from './events.ts'
 import type { WaitTime } from './wait-time.ts'

@@ -1,6 +1,6 @@
+import type { Term } from '../../core/sample/outcome.ts'
 import type { CallRow } from '../functions/function-host.ts'
 import type { PlanStep } from '../plan/plan.ts'
-import type { Term } from '../../core/sample/outcome.ts'
 import type { StepContext } from './context.ts'
 import type { Draw, Drawn } from './draw.ts'
 import { callRoom, drawRoom } from './gate.ts'

@@ -1,6 +1,6 @@
-import type { Plan, PlanStep } from '../plan/plan.ts'
 import type { Failure } from '../../core/sample/failure.ts'
 import type { Sample } from '../../core/sample/sample.ts'
+import type { Plan, PlanStep } from '../plan/plan.ts'
 import { openCohorts } from './cohorts.ts'
 import type { StepContext } from './context.ts'
 import type { Drawn } from './draw.ts'

@@ -1,6 +1,6 @@
-import type { PairSettings } from '../plan/plan.ts'
 import { fittedStrengths, winProbability } from '../../core/statistics/bradley-terry.ts'
 import { mean } from '../../core/statistics/moments.ts'
+import type { PairSettings } from '../plan/plan.ts'
 import type { Pair } from './pairs.ts'
 
 /** A comparison that was made: the probability that the first is better. */

@@ -1,6 +1,6 @@
-import type { PlanStep } from '../plan/plan.ts'
 import type { Term } from '../../core/sample/outcome.ts'
 import type { Sample } from '../../core/sample/sample.ts'
+import type { PlanStep } from '../plan/plan.ts'
 import type { StepContext } from './context.ts'
 
 /** A step of one sample with a span of its own. */

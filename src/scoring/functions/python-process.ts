@@ -18,7 +18,10 @@ export interface PythonSettings {
 }
 
 const folder = fileURLToPath(
-  new URL(import.meta.url.endsWith('.ts') ? './python' : '../../../../src/scoring/functions/python', import.meta.url),
+  new URL(
+    import.meta.url.endsWith('.ts') ? './python' : '../../../../src/scoring/functions/python',
+    import.meta.url,
+  ),
 )
 const bootstrap = `import sys; sys.path.insert(0, ${JSON.stringify(folder)})
 from reward_gateway_host.main import main

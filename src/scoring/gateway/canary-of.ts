@@ -1,9 +1,9 @@
+import type { Json } from '../../core/sample/json.ts'
+import type { Sample } from '../../core/sample/sample.ts'
 import { type Canary, type CanaryParts, openCanary } from '../canary/canary.ts'
 import type { Probe } from '../canary/probes.ts'
 import type { KnownSample } from '../plan/canary-config.ts'
 import type { GatewaySettings } from '../plan/gateway-config.ts'
-import type { Json } from '../../core/sample/json.ts'
-import type { Sample } from '../../core/sample/sample.ts'
 
 /** The canaries that the settings ask for; null: none. */
 export function canaryOf({ canary }: GatewaySettings, parts: CanaryParts): Canary | null {

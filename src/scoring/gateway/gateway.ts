@@ -5,20 +5,17 @@
 import { randomBytes } from 'node:crypto'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { FunctionDescription } from '../functions/function-host.ts'
 import { type ListenerFailure, ListenerGuard } from '../../core/listener-guard.ts'
-import type { Forwarded, ForwardRequest } from '../models/forwarded.ts'
-import type { ModelSnapshot, Models } from '../models/models.ts'
 import { didYouMean } from '../../core/nearest-name.ts'
 import { packageVersion } from '../../core/package-version.ts'
+import type { Sample } from '../../core/sample/sample.ts'
+import type { FunctionDescription } from '../functions/function-host.ts'
+import type { Forwarded, ForwardRequest } from '../models/forwarded.ts'
+import type { ModelSnapshot, Models } from '../models/models.ts'
 import type { GatewaySettings } from '../plan/gateway-config.ts'
 import type { Plan } from '../plan/plan.ts'
-import { rewardRange } from '../plan/reward-range.ts'
-import type { Sample } from '../../core/sample/sample.ts'
-import { openMonitors, type WatchedRun } from '../../serving/telemetry/monitors/monitors.ts'
-import { guardedEvents } from './guarded-events.ts'
+import { gatewayRooms, guardedEvents } from './guarded-events.ts'
 import type { Keys } from './keys.ts'
-import { allOf } from './listeners.ts'
 import { type ReadReply, readReply } from './read-reply.ts'
 import { isReady, missingModels, type Suspect, suspectsOf } from './readiness.ts'
 import type { LastReload } from './reloads.ts'
@@ -71,8 +68,6 @@ export interface Gateway {
   readonly isReady: boolean
   /** Instances that fail their canaries and get no questions, of the models of one reward or of all. */
   suspects(reward?: string): readonly Suspect[]
-  /** What the monitors watch, of one reward or of all. */
-  runs(reward?: string): readonly WatchedRun[]
   /** Rows in work. */
   readonly inFlight: number
   /** null: there was none. */
@@ -103,19 +98,12 @@ export interface GatewayOptions extends Omit<ServingOptions, 'clock' | 'secret' 
 /** Opens everything or throws RG_CONFIG_INVALID or RG_FUNCTION_INVALID with all mistakes. */
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const clock = options.clock ?? systemClock
-  const guard = options.guard ?? new ListenerGuard(clock, { told: warn })
-  const events = guardedEvents(guard, options.events)
-  const monitors = openMonitors({
-    clock,
-    guard,
-    rangeOf: rewardRange,
-    ...(events.monitors && { events: events.monitors }),
-  })
+  const guard = options.guard ?? warningGuard(clock)
   const parts: ServingOptions = {
     ...options,
     clock,
     guard,
-    events: { ...events, engine: allOf(guard, { engine: events.engine, monitors }) },
+    events: guardedEvents(guard, options.events ?? {}, gatewayRooms),
     secret: options.secret ?? randomBytes(32).toString('hex'),
   }
   const served = await openSuccession(parts)
@@ -159,7 +147,6 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     },
     suspects: (reward) =>
       suspectsOf(served.newest, reward === undefined ? served.newest.plans.values() : [planOf(reward)]),
-    runs: (reward) => monitors.runs(reward),
     get inFlight() {
       return served.newest.engine.inFlight
     },
@@ -178,6 +165,9 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     close: (graceMs = served.newest.settings.limits.drain_s * 1000) => served.close(graceMs),
   }
 }
+
+/** Calls listeners; their failures are warnings of the process. */
+export const warningGuard = (clock: Clock): ListenerGuard => new ListenerGuard(clock, { told: warn })
 
 const warn = ({ listener, fault, failures }: ListenerFailure): void =>
   process.emitWarning(`${listener} ${fault}; ${failures} failures, no sample is touched`, {

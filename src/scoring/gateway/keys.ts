@@ -1,9 +1,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { GatewayError, type Problem } from '../../core/errors.ts'
-import type { KeyConfig, Scope } from '../plan/gateway-config.ts'
 import { keepSecret } from '../../core/secrets.ts'
 import { reasonOf } from '../../core/system-error.ts'
+import type { KeyConfig, Scope } from '../plan/gateway-config.ts'
 
 export type { Scope }
 

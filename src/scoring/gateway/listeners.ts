@@ -1,5 +1,5 @@
-import type { EngineEvents } from '../engine/events.ts'
 import type { ListenerGuard } from '../../core/listener-guard.ts'
+import type { EngineEvents } from '../engine/events.ts'
 
 const names = Object.keys({
   drawn: true,

@@ -1,12 +1,12 @@
-import { withoutThoughts } from '../engine/guard/thoughts.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { FunctionHost } from '../functions/function-host.ts'
-import { fullGuard } from '../models/guard-config.ts'
 import { didYouMean } from '../../core/nearest-name.ts'
-import type { Plan } from '../plan/plan.ts'
 import type { Failure } from '../../core/sample/failure.ts'
 import type { Sample } from '../../core/sample/sample.ts'
 import type { Score } from '../../core/sample/score.ts'
+import { withoutThoughts } from '../engine/guard/thoughts.ts'
+import type { FunctionHost } from '../functions/function-host.ts'
+import { fullGuard } from '../models/guard-config.ts'
+import type { Plan } from '../plan/plan.ts'
 
 /** What a step reads in a judge's text; all null: it found no verdict. */
 export interface ReadReply {

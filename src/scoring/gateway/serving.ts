@@ -1,13 +1,14 @@
-import type { Canary, CanaryEvents } from '../canary/canary.ts'
 import { type Clock, within } from '../../core/clock.ts'
+import { heapShare } from '../../core/heap-share.ts'
+import type { ListenerGuard } from '../../core/listener-guard.ts'
+import type { Canary, CanaryEvents } from '../canary/canary.ts'
 import { type Engine, openEngine } from '../engine/engine.ts'
 import type { EngineEvents } from '../engine/events.ts'
 import type { FunctionEvents } from '../functions/events.ts'
 import type { FunctionHost } from '../functions/function-host.ts'
 import { openFunctions } from '../functions/open-functions.ts'
-import { heapShare } from '../../core/heap-share.ts'
-import type { ListenerGuard } from '../../core/listener-guard.ts'
 import type { ModelEvents } from '../models/events.ts'
+import type { ModelConfig } from '../models/model-config.ts'
 import type { Models } from '../models/models.ts'
 import { openModels } from '../models/open-models.ts'
 import { configTexts } from '../plan/config-files.ts'
@@ -16,18 +17,23 @@ import { readConfigs } from '../plan/configs.ts'
 import type { GatewaySettings } from '../plan/gateway-config.ts'
 import type { Plan } from '../plan/plan.ts'
 import { resolvePlans } from '../plan/resolve.ts'
-import type { MonitorEvents } from '../../serving/telemetry/monitors/monitors.ts'
-import type { RecordEvents } from '../../serving/telemetry/record/record.ts'
 import { canaryOf } from './canary-of.ts'
 import { type Keys, readKeys } from './keys.ts'
 import { allOf } from './listeners.ts'
 import { Passing } from './passing.ts'
-import { recordOf } from './record-of.ts'
 import { checkRehearsal } from './rehearsal-of.ts'
 import type { ReloadEvents } from './reloads.ts'
 
 /** Of the heap; bodies in work have as much again. */
 const rowsHeapShare = 0.4
+
+/** Listens to the scoring of one reading of the configs. */
+export interface Attached {
+  /** By the names under which their failures are counted. */
+  readonly listeners: Readonly<Record<string, EngineEvents>>
+  /** Called once everything of the reading is scored. */
+  close(): Promise<void>
+}
 
 /** Where the configs come from, and who hears of what happens. */
 export interface ServingOptions {
@@ -43,12 +49,12 @@ export interface ServingOptions {
   readonly secret: string
   /** Every listener is called through it. */
   readonly guard: ListenerGuard
+  /** Opens what listens to a reading of the configs by its settings, for example a record; null: nothing does. */
+  readonly attach?: (settings: GatewaySettings, models: ReadonlyMap<string, ModelConfig>) => Attached | null
   readonly events?: {
     readonly engine?: EngineEvents
     readonly models?: ModelEvents
     readonly functions?: FunctionEvents
-    readonly record?: RecordEvents
-    readonly monitors?: MonitorEvents
     readonly canary?: CanaryEvents
     readonly reloads?: ReloadEvents
   }
@@ -111,11 +117,7 @@ export async function openServing(options: ServingOptions, before?: Serving): Pr
     const passing = new Passing(models)
     const { secret_env: secretName } = settings.guard
     const secret = (secretName && env[secretName]) || options.secret
-    const record = recordOf(settings, resolved.models, {
-      clock,
-      guard,
-      ...(events.record && { events: events.record }),
-    })
+    const attached = options.attach?.(settings, resolved.models) ?? null
     const engine = openEngine(
       {
         functions,
@@ -124,7 +126,7 @@ export async function openServing(options: ServingOptions, before?: Serving): Pr
         secret,
         maxRows: settings.limits.max_samples,
         maxHeapBytes: heapShare(rowsHeapShare),
-        events: allOf(guard, { engine: events.engine, record }),
+        events: allOf(guard, { engine: events.engine, ...attached?.listeners }),
       },
       before?.engine,
     )
@@ -138,7 +140,7 @@ export async function openServing(options: ServingOptions, before?: Serving): Pr
         try {
           await functions.close()
         } finally {
-          await record?.close()
+          await attached?.close()
         }
       }
     }

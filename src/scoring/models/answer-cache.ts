@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import type { Clock } from '../../core/clock.ts'
 import type { AskName, Asks } from '../../contract/index.ts'
+import type { Clock } from '../../core/clock.ts'
 
 /** An answer that was given, with the tokens that it cost. */
 export interface KeptAnswer {

@@ -1,5 +1,5 @@
-import type { Clock } from '../../core/clock.ts'
 import type { AskName } from '../../contract/index.ts'
+import type { Clock } from '../../core/clock.ts'
 import type { Trace } from '../../core/tracing/trace.ts'
 import { Stop } from './abort.ts'
 import type { Backend, Settings } from './backend.ts'

@@ -1,5 +1,5 @@
-import type { Clock } from '../../core/clock.ts'
 import type { AskName } from '../../contract/index.ts'
+import type { Clock } from '../../core/clock.ts'
 import { Breaker, type BreakerSettings } from './breaker.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { Fault } from './fault.ts'

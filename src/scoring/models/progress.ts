@@ -1,5 +1,5 @@
-import type { Clock } from '../../core/clock.ts'
 import type { AskName } from '../../contract/index.ts'
+import type { Clock } from '../../core/clock.ts'
 import type { Backend, Translation } from './backend.ts'
 import { Fault } from './fault.ts'
 import type { PoolMember } from './pool-member.ts'

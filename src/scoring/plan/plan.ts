@@ -3,10 +3,10 @@
  * works with plans alone; nothing in one changes while it is served.
  */
 import type { AskName, FunctionKind } from '../../contract/index.ts'
+import type { Json } from '../../core/sample/json.ts'
 import type { BoundFunction } from '../functions/function-host.ts'
 import type { GuardConfig } from '../models/guard-config.ts'
 import type { Sampling } from '../models/models.ts'
-import type { Json } from '../../core/sample/json.ts'
 import type { Expression } from './expression.ts'
 
 /** One reward, ready to run. */

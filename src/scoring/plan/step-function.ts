@@ -1,7 +1,7 @@
 import { GatewayError } from '../../core/errors.ts'
-import type { BoundFunction, FunctionDescription, FunctionHost } from '../functions/function-host.ts'
 import { didYouMean } from '../../core/nearest-name.ts'
 import type { Json } from '../../core/sample/json.ts'
+import type { BoundFunction, FunctionDescription, FunctionHost } from '../functions/function-host.ts'
 import type { ConfigPath } from './config-text.ts'
 import type { StepConfig } from './reward-config.ts'
 import type { RewardReport } from './reward-report.ts'

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import type { FunctionDescription } from '../functions/function-host.ts'
-import type { ModelConfig } from '../models/model-config.ts'
 import { packageVersion } from '../../core/package-version.ts'
 import type { Json } from '../../core/sample/json.ts'
+import type { FunctionDescription } from '../functions/function-host.ts'
+import type { ModelConfig } from '../models/model-config.ts'
 import { canonicalJson } from './canonical-json.ts'
 
 /**

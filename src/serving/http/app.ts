@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { type Clock, systemClock } from '../../core/clock.ts'
-import type { Gateway } from '../../scoring/gateway/gateway.ts'
 import { heapShare } from '../../core/heap-share.ts'
+import type { ObservedGateway } from '../observed-gateway.ts'
 import type { Live } from '../telemetry/live/live.ts'
 import type { Metrics } from '../telemetry/metrics/metrics.ts'
 import { checkKeys } from './auth.ts'
@@ -27,7 +27,7 @@ import { measureWaits, overheadMs } from './wait-time.ts'
 
 /** What an app serves, and its limits. */
 export interface AppOptions {
-  readonly gateway: Gateway
+  readonly gateway: ObservedGateway
   readonly metrics: Metrics
   readonly logger?:
     | FastifyBaseLogger

@@ -1,5 +1,5 @@
-import type { DrawnEvent } from '../../scoring/gateway/gateway.ts'
 import type { Sample, Unreadable } from '../../core/sample/sample.ts'
+import type { DrawnEvent } from '../../scoring/gateway/gateway.ts'
 import { shownAsk } from '../telemetry/live/shown-ask.ts'
 import { Draws } from '../telemetry/record/draws.ts'
 import { textKeeper } from '../telemetry/record/text-policy.ts'

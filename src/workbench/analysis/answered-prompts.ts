@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
+import { GatewayError } from '../../core/errors.ts'
 import { type Fields, isObject } from '../dataset/fields.ts'
 import { openRows } from '../dataset/open-rows.ts'
 import { eachRow } from '../dataset/row-source.ts'
-import { GatewayError } from '../../core/errors.ts'
 
 /** One scored answer. null: there is none, or the file does not say. */
 export interface ScoredAnswer {

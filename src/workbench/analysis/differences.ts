@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { withDuckDb } from '../dataset/duckdb.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { withDuckDb } from '../dataset/duckdb.ts'
 import { rowsOf } from './query.ts'
 import { loadScored } from './scored-table.ts'
 

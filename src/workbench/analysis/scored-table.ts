@@ -1,8 +1,8 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
+import { GatewayError } from '../../core/errors.ts'
 import { firstBrokenLine } from '../dataset/broken-line.ts'
 import { filePath } from '../dataset/duckdb.ts'
 import { checkReadable, unreadable } from '../dataset/readable.ts'
-import { GatewayError } from '../../core/errors.ts'
 
 const columns = {
   id: 'VARCHAR',

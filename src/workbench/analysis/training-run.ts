@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
-import { unreadable } from '../dataset/readable.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { unreadable } from '../dataset/readable.ts'
 import { metricsOfRun, type NamedMetrics, readTrainingLogPieces, type Series } from './training-log.ts'
 import { type TrainingSummary, trainingSummary } from './training-summary.ts'
 

@@ -2,11 +2,12 @@
  * The audit: attacks made from a user's own rows are scored by a reward beside the right answers, near misses and an
  * answer that ignores the task; what is paid more than it has earned is counted.
  */
-import { ignorance } from '../dataset/known-answers.ts'
-import type { Gateway } from '../../scoring/gateway/gateway.ts'
+
 import type { FailureKind } from '../../core/sample/failure.ts'
 import type { Outcome } from '../../core/sample/outcome.ts'
 import type { Sample } from '../../core/sample/sample.ts'
+import type { Gateway } from '../../scoring/gateway/gateway.ts'
+import { ignorance } from '../dataset/known-answers.ts'
 import type { Attack, Entitled } from './attack.ts'
 import { attacks as catalogue } from './catalogue/index.ts'
 import { type AuditRow, subjectOf } from './subject.ts'

@@ -1,7 +1,7 @@
+import { GatewayError } from '../../core/errors.ts'
 import { knownAnswers } from '../dataset/known-answers.ts'
 import { openRows } from '../dataset/open-rows.ts'
 import { eachRow } from '../dataset/row-source.ts'
-import { GatewayError } from '../../core/errors.ts'
 import type { AuditRow } from './subject.ts'
 
 /** The first `limit` rows of a file. Throws RG_INPUT_INVALID for one that cannot be read or has no right answer. */

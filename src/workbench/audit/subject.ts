@@ -1,6 +1,6 @@
-import type { KnownAnswers } from '../dataset/known-answers.ts'
 import type { Json } from '../../core/sample/json.ts'
 import { promptText } from '../../core/sample/prompt-text.ts'
+import type { KnownAnswers } from '../dataset/known-answers.ts'
 import type { Subject } from './attack.ts'
 
 /** A row of the user whose sample's response is a right answer, and wrong ones where they are given. */

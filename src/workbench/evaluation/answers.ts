@@ -1,6 +1,6 @@
 import { GatewayError } from '../../core/errors.ts'
-import type { PolicyAnswer } from '../rollout/policy.ts'
 import type { Failure } from '../../core/sample/failure.ts'
+import type { PolicyAnswer } from '../rollout/policy.ts'
 import type { AnswerJournal } from './answer-journal.ts'
 import type { Evaluation } from './evaluation.ts'
 import { answerOfLine } from './result-line.ts'

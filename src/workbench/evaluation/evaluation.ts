@@ -3,10 +3,11 @@
  * would. Answers are kept as they come and results are written in the order of the rows, so that a run that was ended
  * at any moment goes on to the same file.
  */
+
+import type { Outcome } from '../../core/sample/outcome.ts'
 import type { Gateway } from '../../scoring/gateway/gateway.ts'
 import type { Sampling } from '../../scoring/models/models.ts'
 import type { Policy } from '../rollout/policy.ts'
-import type { Outcome } from '../../core/sample/outcome.ts'
 
 /** How a data set is answered. */
 export interface EvaluationSettings {

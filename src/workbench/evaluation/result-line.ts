@@ -1,9 +1,9 @@
-import { keptOf } from '../dataset/kept.ts'
-import type { PolicyAnswer } from '../rollout/policy.ts'
 import type { Failure } from '../../core/sample/failure.ts'
 import type { Outcome } from '../../core/sample/outcome.ts'
 import type { Sample, Unreadable } from '../../core/sample/sample.ts'
 import { writeNativeResult } from '../../trainers/native-result.ts'
+import { keptOf } from '../dataset/kept.ts'
+import type { PolicyAnswer } from '../rollout/policy.ts'
 import { groupIdOf, type Turn } from './turn.ts'
 
 /** A line of the scored file: the result as /v1/score writes it, and beside it the sample with where it stood. */

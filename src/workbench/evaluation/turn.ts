@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import type { PromptRow } from '../dataset/prompt-rows.ts'
-import type { PolicyAnswer } from '../rollout/policy.ts'
 import type { Failure } from '../../core/sample/failure.ts'
 import type { Message, Sample, Unreadable } from '../../core/sample/sample.ts'
+import type { PromptRow } from '../dataset/prompt-rows.ts'
+import type { PolicyAnswer } from '../rollout/policy.ts'
 
 /** One row in one run: its answers are scored together. `turn` counts all of them in the order of the output. */
 export interface Turn extends PromptRow {

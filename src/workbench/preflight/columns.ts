@@ -1,6 +1,6 @@
-import { isObject } from '../dataset/fields.ts'
 import { nearestName } from '../../core/nearest-name.ts'
 import type { Plan } from '../../scoring/plan/plan.ts'
+import { isObject } from '../dataset/fields.ts'
 import type { Findings } from './finding.ts'
 import type { Item } from './item.ts'
 

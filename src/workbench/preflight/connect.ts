@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Clock } from '../../core/clock.ts'
+import { hideSecrets } from '../../core/secrets.ts'
+import { connectionTrouble, reasonOf } from '../../core/system-error.ts'
 import { addressFault, addressOf, isAllowed } from '../../scoring/models/address.ts'
 import { openaiBackend } from '../../scoring/models/backend-openai.ts'
 import { sglangBackend } from '../../scoring/models/backend-sglang.ts'
@@ -9,8 +11,6 @@ import { readAddresses } from '../../scoring/models/instances-file.ts'
 import type { ModelConfig } from '../../scoring/models/model-config.ts'
 import { isObject } from '../../scoring/models/reply.ts'
 import { openConnections, send } from '../../scoring/models/transport.ts'
-import { hideSecrets } from '../../core/secrets.ts'
-import { connectionTrouble, reasonOf } from '../../core/system-error.ts'
 
 /** How one server of one model was found. */
 export interface Connection {

@@ -1,9 +1,9 @@
 import { lastUserText } from '../../contract/index.ts'
 import { marker, questionTexts, withMarker } from '../../contract/marker.ts'
+import type { Sample } from '../../core/sample/sample.ts'
 import { withOwnTexts } from '../../scoring/engine/guard/own-texts.ts'
 import type { CallRow, FunctionHost } from '../../scoring/functions/function-host.ts'
 import type { PlanStep } from '../../scoring/plan/plan.ts'
-import type { Sample } from '../../core/sample/sample.ts'
 
 /** Where a marker in the response came out of rm_preprocess. */
 type MarkerFound =

@@ -1,4 +1,6 @@
 import { type Clock, systemClock } from '../../core/clock.ts'
+import type { Outcome } from '../../core/sample/outcome.ts'
+import type { Sample } from '../../core/sample/sample.ts'
 import { type Engine, openEngine } from '../../scoring/engine/engine.ts'
 import type { FunctionHost } from '../../scoring/functions/function-host.ts'
 import type { ModelConfig } from '../../scoring/models/model-config.ts'
@@ -6,8 +8,6 @@ import type { Models } from '../../scoring/models/models.ts'
 import { openModels } from '../../scoring/models/open-models.ts'
 import type { Plan, PlanStep } from '../../scoring/plan/plan.ts'
 import type { Resolved } from '../../scoring/plan/resolve.ts'
-import type { Outcome } from '../../core/sample/outcome.ts'
-import type { Sample } from '../../core/sample/sample.ts'
 
 /** A reward, ready to be looked at: as a gateway runs it, without record, canaries or server. */
 export interface OpenedReward {

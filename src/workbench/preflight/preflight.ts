@@ -3,13 +3,13 @@
  * judges' questions, and what a policy's first answers teach. Judges are asked only about a policy's answers.
  */
 import { basename } from 'node:path'
+import { promptText } from '../../core/sample/prompt-text.ts'
+import { extent } from '../../core/statistics/extent.ts'
+import { seeded } from '../../core/statistics/seeded.ts'
 import { knownAnswers } from '../dataset/known-answers.ts'
 import { type Lengths, LengthTally } from '../dataset/lengths.ts'
 import { eachRow, type RowSource } from '../dataset/row-source.ts'
 import { modelStepNames } from '../dataset/sample-rows.ts'
-import { promptText } from '../../core/sample/prompt-text.ts'
-import { extent } from '../../core/statistics/extent.ts'
-import { seeded } from '../../core/statistics/seeded.ts'
 import { Columns } from './columns.ts'
 import { type Finding, Findings } from './finding.ts'
 import { type Item, turnsOf } from './item.ts'

@@ -1,11 +1,11 @@
 import type { Prompt } from '../../contract/index.ts'
 import { questionTexts } from '../../contract/marker.ts'
+import { didYouMean } from '../../core/nearest-name.ts'
 import { askOf } from '../../scoring/engine/draw.ts'
 import { guardQuestion } from '../../scoring/engine/guard/question.ts'
 import type { CallRow } from '../../scoring/functions/function-host.ts'
 import { fullGuard } from '../../scoring/models/guard-config.ts'
 import type { Rendered } from '../../scoring/models/models.ts'
-import { didYouMean } from '../../core/nearest-name.ts'
 import type { PlanStep } from '../../scoring/plan/plan.ts'
 import { secret } from './opened-reward.ts'
 

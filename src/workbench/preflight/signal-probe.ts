@@ -1,10 +1,11 @@
 /** The learning signal before a run: do several answers of the policy to one prompt earn different rewards? */
-import type { Policy, PolicyAnswer } from '../rollout/policy.ts'
+
 import type { Failure } from '../../core/sample/failure.ts'
 import type { Outcome } from '../../core/sample/outcome.ts'
 import type { Sample } from '../../core/sample/sample.ts'
 import { extent } from '../../core/statistics/extent.ts'
 import { mean, variance } from '../../core/statistics/moments.ts'
+import type { Policy, PolicyAnswer } from '../rollout/policy.ts'
 import type { Findings } from './finding.ts'
 import type { Item } from './item.ts'
 import type { OpenedReward } from './opened-reward.ts'

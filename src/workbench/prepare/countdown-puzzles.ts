@@ -1,6 +1,6 @@
-import type { Fields } from '../dataset/fields.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { seeded } from '../../core/statistics/seeded.ts'
+import type { Fields } from '../dataset/fields.ts'
 
 /** What puzzles are made of. */
 export interface PuzzleSettings {

@@ -1,6 +1,6 @@
-import { type Fields, isObject } from '../dataset/fields.ts'
 import type { Json } from '../../core/sample/json.ts'
 import type { Message } from '../../core/sample/sample.ts'
+import { type Fields, isObject } from '../dataset/fields.ts'
 
 /** One row of a source, understood. */
 export interface Reading {

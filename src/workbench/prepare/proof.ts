@@ -1,10 +1,11 @@
 /** Every row is scored before it is written, by the engine that will score it in training. */
-import { ignorance } from '../dataset/known-answers.ts'
-import { samplesOf } from '../dataset/sample-rows.ts'
-import type { Gateway } from '../../scoring/gateway/gateway.ts'
+
 import type { Json } from '../../core/sample/json.ts'
 import type { Outcome } from '../../core/sample/outcome.ts'
 import type { Sample, Unreadable } from '../../core/sample/sample.ts'
+import type { Gateway } from '../../scoring/gateway/gateway.ts'
+import { ignorance } from '../dataset/known-answers.ts'
+import { samplesOf } from '../dataset/sample-rows.ts'
 import type { Reading } from './family.ts'
 
 /** A row on its way to a file. */

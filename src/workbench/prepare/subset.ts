@@ -1,7 +1,7 @@
+import { drawn, seeded } from '../../core/statistics/seeded.ts'
 import { isObject } from '../dataset/fields.ts'
 import { beginRowFile } from '../dataset/row-file.ts'
 import { eachRow, type RowSource } from '../dataset/row-source.ts'
-import { drawn, seeded } from '../../core/statistics/seeded.ts'
 
 /** What is drawn from, how much and where it goes. */
 interface SubsetJob {

@@ -1,5 +1,5 @@
-import type { Fields } from '../dataset/fields.ts'
 import type { Message } from '../../core/sample/sample.ts'
+import type { Fields } from '../dataset/fields.ts'
 import { type Family, messagesOf, Unusable } from './family.ts'
 import { messagesOfTurns } from './tool-turns.ts'
 

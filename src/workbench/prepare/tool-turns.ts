@@ -1,5 +1,5 @@
-import { type Fields, isObject } from '../dataset/fields.ts'
 import type { Message } from '../../core/sample/sample.ts'
+import { type Fields, isObject } from '../dataset/fields.ts'
 import { Unusable } from './family.ts'
 import { pythonCalls, pythonLiteral } from './python-source.ts'
 

@@ -4,12 +4,12 @@
  */
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
+import type { Failure } from '../../core/sample/failure.ts'
+import { keepSecret } from '../../core/secrets.ts'
 import { addressFault, addressOf } from '../../scoring/models/address.ts'
 import { modelConfig } from '../../scoring/models/model-config.ts'
 import { AskError, type Rendered, type Sampling } from '../../scoring/models/models.ts'
 import { openModels } from '../../scoring/models/open-models.ts'
-import type { Failure } from '../../core/sample/failure.ts'
-import { keepSecret } from '../../core/secrets.ts'
 import { servedModel } from './served-model.ts'
 
 /** What the command line says of the policy's servers. */

@@ -1,9 +1,9 @@
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { connectionTrouble } from '../../core/system-error.ts'
 import { Fault } from '../../scoring/models/fault.ts'
 import { isObject, readJson } from '../../scoring/models/reply.ts'
 import { openConnections, send } from '../../scoring/models/transport.ts'
-import { connectionTrouble } from '../../core/system-error.ts'
 
 const patienceMs = 10_000
 const longestList = 4 * 1024 * 1024

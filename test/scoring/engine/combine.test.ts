@@ -1,11 +1,11 @@
 import t from 'tap'
+import type { OffReason, Term } from '../../../src/core/sample/outcome.ts'
+import type { Sample } from '../../../src/core/sample/sample.ts'
 import { combine } from '../../../src/scoring/engine/combine.ts'
 import { lookupIn } from '../../../src/scoring/engine/influence.ts'
 import { rowOf } from '../../../src/scoring/engine/step.ts'
 import type { Expression } from '../../../src/scoring/plan/expression.ts'
 import type { Plan, PlanStep } from '../../../src/scoring/plan/plan.ts'
-import type { OffReason, Term } from '../../../src/core/sample/outcome.ts'
-import type { Sample } from '../../../src/core/sample/sample.ts'
 import { seeded } from '../../support/seeded.ts'
 
 const scored = (name: string, value: number, weight = 1, parts?: Record<string, number>): Term => ({

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { drained } from '../../../src/core/slices.ts'
 import type { Drawn } from '../../../src/scoring/engine/draw.ts'
 import { drawsToSettle } from '../../../src/scoring/engine/early-stop.ts'
 import { drawAll, opinionOf } from '../../../src/scoring/engine/opinion.ts'
@@ -6,7 +7,6 @@ import { comparisonsOf, pairsOf } from '../../../src/scoring/engine/pairs.ts'
 import { mixed } from '../../../src/scoring/engine/soft.ts'
 import { type Match, standingsOf as standingsWork } from '../../../src/scoring/engine/standings.ts'
 import type { Votes } from '../../../src/scoring/plan/plan.ts'
-import { drained } from '../../../src/core/slices.ts'
 import { kendallTau } from '../../support/kendall.ts'
 import { seeded } from '../../support/seeded.ts'
 

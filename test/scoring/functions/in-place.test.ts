@@ -1,11 +1,11 @@
 import t from 'tap'
 import type { FunctionKind } from '../../../src/contract/index.ts'
+import type { Json } from '../../../src/core/sample/json.ts'
 import { discover } from '../../../src/scoring/functions/discover.ts'
 import type { Call, CallRow } from '../../../src/scoring/functions/function-host.ts'
 import { inPlace, inPlaceFunctions, inPlaceLimit } from '../../../src/scoring/functions/in-place.ts'
 import type { JobRunner } from '../../../src/scoring/functions/job.ts'
 import { freeze } from '../../../src/scoring/functions/worker/freeze.ts'
-import type { Json } from '../../../src/core/sample/json.ts'
 import { numberOf, openWith } from '../../support/function-calls.ts'
 
 const rowOf = (prompt: string, response: string, groundTruth: Json = null): CallRow =>

@@ -9,7 +9,13 @@ import {
   defineRule,
   type RewardFunction,
 } from '../../../src/contract/index.ts'
-import { packChunk, packResults, unpackChunk, unpackResults } from '../../../src/scoring/functions/chunk-message.ts'
+import type { Sample } from '../../../src/core/sample/sample.ts'
+import {
+  packChunk,
+  packResults,
+  unpackChunk,
+  unpackResults,
+} from '../../../src/scoring/functions/chunk-message.ts'
 import { FrameReader, frame } from '../../../src/scoring/functions/frames.ts'
 import type { Call } from '../../../src/scoring/functions/function-host.ts'
 import type { Job, JobResult } from '../../../src/scoring/functions/job.ts'
@@ -17,7 +23,6 @@ import { checkQuestion } from '../../../src/scoring/functions/worker/check-quest
 import { bind, describe } from '../../../src/scoring/functions/worker/describe.ts'
 import { boundedDetails } from '../../../src/scoring/functions/worker/details.ts'
 import { runCall } from '../../../src/scoring/functions/worker/run-call.ts'
-import type { Sample } from '../../../src/core/sample/sample.ts'
 import { failureOf, sampleOf } from '../../support/function-calls.ts'
 
 const truth = z.unknown()

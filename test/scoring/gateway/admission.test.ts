@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
-import type { Gateway } from '../../../src/scoring/gateway/gateway.ts'
 import type { Outcome } from '../../../src/core/sample/outcome.ts'
+import type { Gateway } from '../../../src/scoring/gateway/gateway.ts'
 import { type FakeClock, fakeClock } from '../../support/clock.ts'
 import { resultOf, sampleOf, testGateway } from '../../support/gateway.ts'
 import { completion, json, type ScriptedServer, scriptedServer } from '../../support/scripted-server.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { openGateway } from '../../../src/index.ts'
 import { ListenerGuard } from '../../../src/core/listener-guard.ts'
+import { openGateway } from '../../../src/index.ts'
 import { openMetrics } from '../../../src/serving/telemetry/metrics/metrics.ts'
 import { fakeClock } from '../../support/clock.ts'
 import { outcomesOf, resultOf, sampleOf, testGateway, testModel } from '../../support/gateway.ts'

@@ -1,7 +1,7 @@
 import t from 'tap'
+import { ListenerGuard } from '../../../src/core/listener-guard.ts'
 import type { EngineEvents } from '../../../src/scoring/engine/events.ts'
 import { allOf } from '../../../src/scoring/gateway/listeners.ts'
-import { ListenerGuard } from '../../../src/core/listener-guard.ts'
 import { writeNativeResult } from '../../../src/trainers/native-result.ts'
 import { nativeSample, readNativeRows } from '../../../src/trainers/native-sample.ts'
 import { fakeClock } from '../../support/clock.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { systemClock } from '../../../src/core/clock.ts'
 import type { AskName, Asks } from '../../../src/contract/index.ts'
+import { systemClock } from '../../../src/core/clock.ts'
 import { answerCache } from '../../../src/scoring/models/answer-cache.ts'
 import type { AskRequest } from '../../../src/scoring/models/models.ts'
 import { fakeClock } from '../../support/clock.ts'

@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { Term } from '../../../src/core/sample/outcome.ts'
 import { combine } from '../../../src/scoring/engine/combine.ts'
 import { compileCondition, compileFormula } from '../../../src/scoring/plan/compile-expression.ts'
 import type { KnownStep, Lookup } from '../../../src/scoring/plan/expression.ts'
@@ -6,7 +7,6 @@ import type { Plan, PlanStep } from '../../../src/scoring/plan/plan.ts'
 import { rewardRange } from '../../../src/scoring/plan/reward-range.ts'
 import { sourcePattern } from '../../../src/scoring/plan/source-pattern.ts'
 import { weightOf } from '../../../src/scoring/plan/weight.ts'
-import type { Term } from '../../../src/core/sample/outcome.ts'
 import { cpuMs } from '../../support/cpu.ts'
 import { seeded } from '../../support/seeded.ts'
 

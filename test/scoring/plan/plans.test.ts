@@ -1,12 +1,12 @@
 import t from 'tap'
 import type { GatewayError } from '../../../src/core/errors.ts'
+import type { Json } from '../../../src/core/sample/json.ts'
 import type { FunctionDescription, FunctionHost } from '../../../src/scoring/functions/function-host.ts'
 import { modelConfig } from '../../../src/scoring/models/model-config.ts'
 import { readConfigs } from '../../../src/scoring/plan/configs.ts'
 import { explainPlan } from '../../../src/scoring/plan/explain.ts'
 import { resolvePlans } from '../../../src/scoring/plan/resolve.ts'
 import { planVersion, stepIdentity } from '../../../src/scoring/plan/version.ts'
-import type { Json } from '../../../src/core/sample/json.ts'
 import { openWith } from '../../support/function-calls.ts'
 
 const critic = `import { z } from 'zod'

@@ -1,14 +1,14 @@
 import type { FastifyInstance } from 'fastify'
 import { shippedConfigs } from '../../../src/cli/configs.ts'
 import { startJudges } from '../../../src/cli/judges.ts'
-import { openGateway } from '../../../src/scoring/gateway/gateway.ts'
-import { allOf } from '../../../src/scoring/gateway/listeners.ts'
-import { createApp } from '../../../src/serving/http/app.ts'
 import { ListenerGuard } from '../../../src/core/listener-guard.ts'
+import { allOf } from '../../../src/scoring/gateway/listeners.ts'
 import { rewardRange } from '../../../src/scoring/plan/reward-range.ts'
-import { exampleRollouts } from '../../../src/simulator/word-problems.ts'
+import { createApp } from '../../../src/serving/http/app.ts'
+import { openObservedGateway } from '../../../src/serving/observed-gateway.ts'
 import { openLive } from '../../../src/serving/telemetry/live/live.ts'
 import { openMetrics } from '../../../src/serving/telemetry/metrics/metrics.ts'
+import { exampleRollouts } from '../../../src/simulator/word-problems.ts'
 import { fakeClock } from '../../support/clock.ts'
 import { seeded } from '../../support/seeded.ts'
 
@@ -48,7 +48,7 @@ export async function openScene({ text = 'full', keys, env = {} }: SceneOptions 
       text: JSON.stringify({ steps: [{ name: 'judge', function: 'yes-no-judge', model: 'judge' }] }),
     },
   ]
-  const gateway = await openGateway({
+  const gateway = await openObservedGateway({
     ...(keys ? { configs: [], inline: own } : { configs: [shippedConfigs()] }),
     functionFolders: [],
     env: { ...judges.env, ...env },

@@ -2,7 +2,12 @@ import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { testApp } from '../../support/app.ts'
 import { until } from '../../support/models.ts'
-import { completion, type Script, type ScriptedServer, scriptedServer } from '../../support/scripted-server.ts'
+import {
+  completion,
+  type Script,
+  type ScriptedServer,
+  scriptedServer,
+} from '../../support/scripted-server.ts'
 
 /** Says 1 of odd answers, 0 of even ones, and A of two. */
 const judging: Script = (seen) => {

@@ -6,8 +6,8 @@ import {
   defineRule,
   type RewardFunction,
 } from '../../../src/contract/index.ts'
-import { runCall } from '../../../src/scoring/functions/worker/run-call.ts'
 import type { Json } from '../../../src/core/sample/json.ts'
+import { runCall } from '../../../src/scoring/functions/worker/run-call.ts'
 import { testApp } from '../../support/app.ts'
 import { cpuMs } from '../../support/cpu.ts'
 import { sampleOf } from '../../support/function-calls.ts'

@@ -1,7 +1,7 @@
 import t from 'tap'
-import type { RequestDone } from '../../../src/scoring/engine/events.ts'
 import { ListenerGuard } from '../../../src/core/listener-guard.ts'
 import type { Outcome, Term } from '../../../src/core/sample/outcome.ts'
+import type { RequestDone } from '../../../src/scoring/engine/events.ts'
 import { historyOf } from '../../../src/serving/telemetry/monitors/history.ts'
 import { openMonitors } from '../../../src/serving/telemetry/monitors/monitors.ts'
 import { statsOf } from '../../../src/serving/telemetry/monitors/stats.ts'

@@ -2,11 +2,15 @@ import { createHash } from 'node:crypto'
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import type { RequestDone } from '../../../src/scoring/engine/events.ts'
 import { ListenerGuard } from '../../../src/core/listener-guard.ts'
 import type { Sample } from '../../../src/core/sample/sample.ts'
+import type { RequestDone } from '../../../src/scoring/engine/events.ts'
 import { mostRows, RecentRows } from '../../../src/serving/telemetry/live/recent-rows.ts'
-import { openRecord, type RecordParts, type RecordSettings } from '../../../src/serving/telemetry/record/record.ts'
+import {
+  openRecord,
+  type RecordParts,
+  type RecordSettings,
+} from '../../../src/serving/telemetry/record/record.ts'
 import { recordFiles } from '../../../src/serving/telemetry/record/segments.ts'
 import { fakeClock } from '../../support/clock.ts'
 import { outcomesOf, sampleOf, testGateway, testModel } from '../../support/gateway.ts'

@@ -2,9 +2,22 @@ import t from 'tap'
 import { fixed, percent } from '../../../src/workbench/analysis/decimals.ts'
 import { graphArenaOrders, leaderboard } from '../../../src/workbench/analysis/leaderboard.ts'
 import { publishedSummary, readPublishedLog } from '../../../src/workbench/analysis/published-log.ts'
-import { groupSignal, highValueRows, signalOver, solvedReport } from '../../../src/workbench/analysis/signal.ts'
-import { metricsOfRun, readTrainingLog, readTrainingLogPieces } from '../../../src/workbench/analysis/training-log.ts'
-import { movingAverage, rewardAndAccuracy, trainingSummary } from '../../../src/workbench/analysis/training-summary.ts'
+import {
+  groupSignal,
+  highValueRows,
+  signalOver,
+  solvedReport,
+} from '../../../src/workbench/analysis/signal.ts'
+import {
+  metricsOfRun,
+  readTrainingLog,
+  readTrainingLogPieces,
+} from '../../../src/workbench/analysis/training-log.ts'
+import {
+  movingAverage,
+  rewardAndAccuracy,
+  trainingSummary,
+} from '../../../src/workbench/analysis/training-summary.ts'
 
 t.test('a group teaches where its answers differ', async (t) => {
   t.strictSame(groupSignal([1, 0, 0, 1]), { mean: 0.5, variance: 0.25, entropy: 1 })

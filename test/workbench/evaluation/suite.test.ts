@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
 import type { GatewayError } from '../../../src/core/errors.ts'
-import { readSuite, suiteSchema } from '../../../src/workbench/evaluation/suite.ts'
 import { openGateway } from '../../../src/scoring/gateway/gateway.ts'
 import { parseConfig } from '../../../src/scoring/plan/config-text.ts'
+import { readSuite, suiteSchema } from '../../../src/workbench/evaluation/suite.ts'
 
 const shipped = ['arithmetic', 'npg-muse'].map((name) => join('suites', `${name}.yaml`))
 const gateway = await openGateway({

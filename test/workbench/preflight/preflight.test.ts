@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { openPolicy } from '../../../src/workbench/rollout/policy.ts'
 import { findingKinds } from '../../../src/workbench/preflight/finding.ts'
 import type { Sampled } from '../../../src/workbench/preflight/signal-probe.ts'
+import { openPolicy } from '../../../src/workbench/rollout/policy.ts'
 import { familyConfig, namedFindings, openLook, type Row, trainingRows } from '../../support/preflight.ts'
 import { simulated } from '../../support/simulated.ts'
 

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
-import { openPolicy, type Policy, type PolicyOptions } from '../../../src/workbench/rollout/policy.ts'
 import { startSimulatedServer } from '../../../src/simulator/index.ts'
 import type { SimulatedServerOptions } from '../../../src/simulator/options.ts'
+import { openPolicy, type Policy, type PolicyOptions } from '../../../src/workbench/rollout/policy.ts'
 
 const solver: SimulatedServerOptions = {
   model: 'actor',

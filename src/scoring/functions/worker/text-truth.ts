@@ -1,6 +1,6 @@
 import type { ZodType } from 'zod'
-import { type JsonValue, readJson } from '../../../grading/json/json.ts'
 import type { Json } from '../../../core/sample/json.ts'
+import { type JsonValue, readJson } from '../../../grading/json/json.ts'
 import type { CallResult } from '../function-host.ts'
 
 /** What the text of a ground truth says, as the schema parsed it, or why that is not the truth either. */

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/clock.ts'
-import type { Gateway } from '../../../scoring/gateway/gateway.ts'
+import type { ObservedGateway } from '../../observed-gateway.ts'
 import type { Live } from '../../telemetry/live/live.ts'
 import { scoredView, servedMark, servedView, standingView } from './view.ts'
 
@@ -28,7 +28,7 @@ const tickMs = 1000
 const aliveTicks = 15
 
 /** Ticks only while somebody listens. */
-export function openFeed(gateway: Gateway, live: Live, clock: Clock): Feed {
+export function openFeed(gateway: ObservedGateway, live: Live, clock: Clock): Feed {
   const listeners = new Set<Listener>()
   let cancel: (() => void) | null = null
   let unwatch: (() => void) | null = null

@@ -1,5 +1,5 @@
-import type { Gateway } from '../../../scoring/gateway/gateway.ts'
 import { withoutSecrets } from '../../../core/secrets.ts'
+import type { ObservedGateway } from '../../observed-gateway.ts'
 import type { Live } from '../../telemetry/live/live.ts'
 import { shownReward } from '../../telemetry/live/shown-series.ts'
 import { historyOf } from '../../telemetry/monitors/history.ts'
@@ -7,14 +7,14 @@ import { statsOf } from '../../telemetry/monitors/stats.ts'
 import type { Scored, Served, ServedReward, Standing } from './messages.ts'
 import { shownModel } from './shown-model.ts'
 
-type Plan = ReturnType<Gateway['rewards']>[number]
+type Plan = ReturnType<ObservedGateway['rewards']>[number]
 
 /** Rows of the first message and of later ones. */
 const rowsAtFirst = 400
 const rowsATick = 48
 
 /** What the page knows for as long as the configs stay as they are. */
-export function servedView(gateway: Gateway, live: Live): Served {
+export function servedView(gateway: ObservedGateway, live: Live): Served {
   return {
     version: gateway.version,
     text: live.policy,
@@ -24,11 +24,11 @@ export function servedView(gateway: Gateway, live: Live): Served {
 }
 
 /** Equal as long as the same configs are served. */
-export const servedMark = (gateway: Gateway, live: Live): string =>
+export const servedMark = (gateway: ObservedGateway, live: Live): string =>
   [live.policy, ...gateway.rewards().map(({ name, version }) => `${name} ${version}`)].join('\n')
 
 /** How everything stands: pools, runs with their figures, alarms. */
-export function standingView(gateway: Gateway): Standing {
+export function standingView(gateway: ObservedGateway): Standing {
   return {
     in_flight: gateway.inFlight,
     models: gateway.models().map(shownModel),

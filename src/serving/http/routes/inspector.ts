@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Clock } from '../../../core/clock.ts'
 import { GatewayError } from '../../../core/errors.ts'
-import type { Gateway } from '../../../scoring/gateway/gateway.ts'
+import type { ObservedGateway } from '../../observed-gateway.ts'
 import type { Live } from '../../telemetry/live/live.ts'
 import { mayDo } from '../auth.ts'
 import { mostListeners, openFeed } from '../inspector/feed.ts'
@@ -34,7 +34,11 @@ const policy = [
 const hide = { hide: true }
 
 /** /ui: the page, and what it reads. The page holds nothing and needs no key; all that it reads needs one that may read. */
-export function inspectorRoutes(app: ZodApp, gateway: Gateway, { live, clock, page }: InspectorParts): void {
+export function inspectorRoutes(
+  app: ZodApp,
+  gateway: ObservedGateway,
+  { live, clock, page }: InspectorParts,
+): void {
   const feed = openFeed(gateway, live, clock)
   app.addHook('preClose', (done) => {
     feed.close()

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import type { Gateway } from '../../../scoring/gateway/gateway.ts'
 import { hideSecrets, withoutSecrets } from '../../../core/secrets.ts'
+import type { ObservedGateway } from '../../observed-gateway.ts'
 import { runStats, statsOf } from '../../telemetry/monitors/stats.ts'
 import type { ZodApp } from '../validation.ts'
 
 /** What is served: rewards with their resolved configs, and reward functions with their schemas. */
-export function rewardRoutes(app: ZodApp, gateway: Gateway): void {
+export function rewardRoutes(app: ZodApp, gateway: ObservedGateway): void {
   const tags = ['rewards']
   app.get('/v1/rewards', { schema: { tags, summary: 'Every reward that is served' } }, async () => ({
     rewards: gateway

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../core/clock.ts'
-import type { Scored } from '../../../scoring/gateway/gateway.ts'
 import { bytesOf } from '../../../core/sample/bytes.ts'
 import { eachInSlices } from '../../../core/slices.ts'
+import type { Scored } from '../../../scoring/gateway/gateway.ts'
 
 /** Trainers send a request again when its answer was late or lost: it joins the work or gets the same answer. */
 export interface Repeats {

@@ -1,8 +1,8 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Clock } from '../../../core/clock.ts'
 import { GatewayError } from '../../../core/errors.ts'
-import type { Gateway } from '../../../scoring/gateway/gateway.ts'
 import type { MaybePromise } from '../../../core/slices.ts'
+import type { Gateway } from '../../../scoring/gateway/gateway.ts'
 import { openWireTruths, type Truths } from '../../../trainers/truths.ts'
 import { openRepeats, type Repeats } from './repeats.ts'
 

@@ -4,8 +4,8 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../../core/clock.ts'
-import type { EngineEvents, RequestDone } from '../../../scoring/engine/events.ts'
 import { eachInSlices } from '../../../core/slices.ts'
+import type { EngineEvents, RequestDone } from '../../../scoring/engine/events.ts'
 import { Draws } from '../record/draws.ts'
 import type { TextPolicy } from '../record/text-policy.ts'
 import { RecentRows } from './recent-rows.ts'

@@ -1,6 +1,6 @@
-import type { RequestDone } from '../../../scoring/engine/events.ts'
 import { bytesOf } from '../../../core/sample/bytes.ts'
 import type { Sample, Unreadable } from '../../../core/sample/sample.ts'
+import type { RequestDone } from '../../../scoring/engine/events.ts'
 
 /** A row that was scored not long ago. */
 export interface RecentRow {

@@ -1,6 +1,6 @@
-import type { RequestDone } from '../../../scoring/engine/events.ts'
 import type { FailureKind } from '../../../core/sample/failure.ts'
 import type { Outcome } from '../../../core/sample/outcome.ts'
+import type { RequestDone } from '../../../scoring/engine/events.ts'
 import { Series } from './series.ts'
 
 type Plan = RequestDone['plan']

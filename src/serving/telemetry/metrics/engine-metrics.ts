@@ -1,5 +1,5 @@
-import type { EngineEvents } from '../../../scoring/engine/events.ts'
 import { eachInSlices } from '../../../core/slices.ts'
+import type { EngineEvents } from '../../../scoring/engine/events.ts'
 import { type Instruments, scoreBuckets, secondBuckets } from './instruments.ts'
 
 const statuses = ['scored', 'text', 'off', 'failed'] as const

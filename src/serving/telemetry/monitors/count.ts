@@ -1,9 +1,9 @@
-import type { RequestDone } from '../../../scoring/engine/events.ts'
 import type { Outcome } from '../../../core/sample/outcome.ts'
 import type { Sample, Unreadable } from '../../../core/sample/sample.ts'
 import { binaryEntropy } from '../../../core/statistics/entropy.ts'
 import { spreadOf } from '../../../core/statistics/pearson.ts'
 import { repeatedShare } from '../../../core/statistics/repeated-share.ts'
+import type { RequestDone } from '../../../scoring/engine/events.ts'
 import type { Lens } from './lens.ts'
 import { observe, observeScore, type Tally, tenth, termScores } from './tally.ts'
 

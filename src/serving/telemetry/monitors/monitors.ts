@@ -4,10 +4,10 @@
  * the steps of a run, the groups under way.
  */
 import type { Clock } from '../../../core/clock.ts'
-import type { EngineEvents, RequestDone } from '../../../scoring/engine/events.ts'
 import type { ListenerGuard } from '../../../core/listener-guard.ts'
 import { bytesOf } from '../../../core/sample/bytes.ts'
 import { inSlices } from '../../../core/slices.ts'
+import type { EngineEvents, RequestDone } from '../../../scoring/engine/events.ts'
 import { type Lens, lensOf } from './lens.ts'
 import { RunMonitor } from './run.ts'
 import type { Alarm } from './watch.ts'

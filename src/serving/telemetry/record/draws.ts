@@ -1,6 +1,6 @@
-import type { DrawnEvent } from '../../../scoring/engine/events.ts'
 import { bytesOf } from '../../../core/sample/bytes.ts'
 import type { Sample } from '../../../core/sample/sample.ts'
+import type { DrawnEvent } from '../../../scoring/engine/events.ts'
 
 interface Kept {
   readonly events: DrawnEvent[]

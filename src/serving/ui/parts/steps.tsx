@@ -1,5 +1,5 @@
-import type { ServedReward } from '../../http/inspector/messages.ts'
 import { arithmetics } from '../../../scoring/plan/arithmetic.ts'
+import type { ServedReward } from '../../http/inspector/messages.ts'
 import type { RowDetail } from '../../telemetry/live/row-detail.ts'
 import { duration, figure } from '../format.ts'
 import { Kept, Text } from './text.tsx'

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
+import type { NativeResult } from '../../../trainers/native-result.ts'
 import type { ServedReward } from '../../http/inspector/messages.ts'
 import type { ShownAsk } from '../../telemetry/live/shown-ask.ts'
-import type { NativeResult } from '../../../trainers/native-result.ts'
 import { duration, figure } from '../format.ts'
 import { post, Refused } from '../live/session.ts'
 import { useLive } from '../live/store.ts'

@@ -1,5 +1,5 @@
-import type { GatewaySettings } from '../plan/gateway-config.ts'
-import type { TextPolicy } from '../../serving/telemetry/record/text-policy.ts'
+import type { GatewaySettings } from '../../../scoring/plan/gateway-config.ts'
+import type { TextPolicy } from '../record/text-policy.ts'
 
 const strictness: readonly TextPolicy[] = ['full', 'hash', 'none']
 

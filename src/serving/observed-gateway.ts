@@ -1,0 +1,64 @@
+import { systemClock } from '../core/clock.ts'
+import { type Gateway, type GatewayOptions, openGateway, warningGuard } from '../scoring/gateway/gateway.ts'
+import { gatewayRooms, guardedEvents } from '../scoring/gateway/guarded-events.ts'
+import { allOf } from '../scoring/gateway/listeners.ts'
+import type { Attached } from '../scoring/gateway/serving.ts'
+import type { Sampling } from '../scoring/models/models.ts'
+import type { GatewaySettings } from '../scoring/plan/gateway-config.ts'
+import { rewardRange } from '../scoring/plan/reward-range.ts'
+import { type MonitorEvents, openMonitors, type WatchedRun } from './telemetry/monitors/monitors.ts'
+import { openRecord, type RecordEvents, type RecordParts } from './telemetry/record/record.ts'
+
+/** What happens in a gateway, and in what watches it. */
+export interface ObservedEvents extends NonNullable<GatewayOptions['events']> {
+  readonly record?: RecordEvents
+  readonly monitors?: MonitorEvents
+}
+
+/** The rooms that tell an observed gateway's listeners of what happens. */
+export const observedRooms: readonly (keyof ObservedEvents)[] = [...gatewayRooms, 'record', 'monitors']
+
+/** A gateway with what watches its scoring: the record that its configs ask for, and the monitors of training runs. */
+export interface ObservedGateway extends Gateway {
+  /** What the monitors watch, of one reward or of all. */
+  runs(reward?: string): readonly WatchedRun[]
+}
+
+/** As a gateway's, with the listeners of record and monitors. */
+export interface ObservedOptions extends Omit<GatewayOptions, 'events' | 'attach'> {
+  readonly events?: ObservedEvents
+}
+
+/** Opens everything or throws RG_CONFIG_INVALID or RG_FUNCTION_INVALID with all mistakes. */
+export async function openObservedGateway(options: ObservedOptions): Promise<ObservedGateway> {
+  const clock = options.clock ?? systemClock
+  const guard = options.guard ?? warningGuard(clock)
+  const { record, monitors: alarms, ...events } = guardedEvents(guard, options.events ?? {}, observedRooms)
+  const monitors = openMonitors({ clock, guard, rangeOf: rewardRange, ...(alarms && { events: alarms }) })
+  const parts = { clock, guard, ...(record && { events: record }) }
+  const gateway = await openGateway({
+    ...options,
+    clock,
+    guard,
+    events: { ...events, engine: allOf(guard, { engine: events.engine, monitors }) },
+    attach: (settings, models) =>
+      recordOf(settings, {
+        ...parts,
+        samplingOf: (model) => (models.get(model)?.sampling ?? {}) as Sampling,
+      }),
+  })
+  return Object.assign(gateway, { runs: (reward?: string) => monitors.runs(reward) })
+}
+
+/** The record that the settings ask for; null: none. */
+function recordOf({ record }: GatewaySettings, parts: RecordParts): Attached | null {
+  if (!record) return null
+  const { folder, text, share, max_file_bytes, max_file_age_s, max_total_bytes } = record
+  const limits = {
+    maxFileBytes: max_file_bytes,
+    maxFileAgeMs: max_file_age_s * 1000,
+    maxTotalBytes: max_total_bytes,
+  }
+  const recorder = openRecord({ folder, text, share, ...limits }, parts)
+  return { listeners: { record: recorder }, close: () => recorder.close() }
+}
