@@ -55,9 +55,9 @@ cat >reach.mjs <<'JS'
 import { readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 const root = 'node_modules/reward-gateway/dist/src'
-const open = { 'index.d.ts': /^(index|library|errors)\.d\.ts$|^sample\//, 'contract/index.d.ts': /^(contract|sample)\// }
+const open = { 'index.d.ts': /^(index|library)\.d\.ts$|^core\/(errors\.|sample\/)/, 'contract/index.d.ts': /^(contract|core\/sample)\// }
 open['contract/testing.d.ts'] = open['contract/index.d.ts']
-open['extract/readers.d.ts'] = /^extract\//
+open['grading/readers.d.ts'] = /^grading\//
 for (const [entry, allowed] of Object.entries(open)) {
   const files = new Set([entry])
   for (const file of files) {
@@ -72,7 +72,7 @@ JS
 node reach.mjs || failed 'the public types reach what is not public'
 cat >use.ts <<'TS'
 import { defineRule } from 'reward-gateway/contract'
-import { lastNumber } from 'reward-gateway/extract'
+import { lastNumber } from 'reward-gateway/grading'
 import { ruleContract } from 'reward-gateway/testing'
 import { type Gateway, openGateway } from 'reward-gateway'
 import { z } from 'zod'

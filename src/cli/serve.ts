@@ -1,7 +1,6 @@
 import { flag, given, misused, oneOf, parsed, text, textOr, texts, wholeNumber } from './arguments.ts'
 import type { Command } from './command.ts'
 import { configsOf } from './configs.ts'
-import { startJudges } from './judges.ts'
 import { openServer, type RunningServer } from './server.ts'
 
 const usage = `reward-gateway serve [--config PATH] [--reward-functions DIR]... [--host HOST] [--port PORT]
@@ -42,7 +41,7 @@ export const command: Command = {
           () => {},
         ),
     )
-    const judges = values.simulate ? await startJudges({ all: true }) : null
+    const judges = values.simulate ? await (await import('./judges.ts')).startJudges({ all: true }) : null
     try {
       opening = openServer({
         ...configsOf(values),

@@ -1,5 +1,5 @@
 /**
- * `reward-gateway/extract`: readers of model text for authors of reward functions. Pure; none throws, and hostile text costs
+ * `reward-gateway/grading`: readers of model text for authors of reward functions. Pure; none throws, and hostile text costs
  * none of them more than n log n. What only this package's own functions read with stands in index.ts.
  */
 export { type AnswerPlace, answerAt, answerPlaces, type PlacedAnswer } from './answer-place.ts'

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { withLog } from '../../src/cli/log-events.ts'
@@ -189,4 +189,31 @@ t.test('a refused reload says every mistake with its place, and is counted', asy
     { level: 'info', told: /reloaded/ },
   ])
   t.strictSame(counted, [refusal, null])
+})
+
+t.test('serve loads nothing of the workbench, and the simulator only with --simulate', async (t) => {
+  const folder = t.testdir({ 'one.yaml': 'steps: [{ name: rule, function: gsm8k-progressive }]', loaded: {} })
+  const loaded = join(folder, 'loaded')
+  const child = spawn(
+    process.execPath,
+    ['dist/src/cli/main.js', 'serve', '--config', join(folder, 'one.yaml'), '--port', '0'],
+    { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, NODE_V8_COVERAGE: loaded } },
+  )
+  t.teardown(() => child.kill('SIGKILL'))
+  const exited = once(child, 'exit')
+  let written = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    written += text
+  })
+  while (!/at http:/.test(written)) await once(child.stdout, 'data')
+  child.kill('SIGTERM')
+  await exited
+  const wings = new Set(
+    readdirSync(loaded).flatMap((file) => {
+      const { result } = JSON.parse(readFileSync(join(loaded, file), 'utf8'))
+      return (result as { url: string }[]).flatMap(({ url }) => /\/dist\/src\/(\w+)\//.exec(url)?.[1] ?? [])
+    }),
+  )
+  t.ok(wings.has('serving') && wings.has('scoring'), 'what is served is loaded')
+  t.notOk(wings.has('workbench') || wings.has('simulator'), [...wings].join(' '))
 })

@@ -34,6 +34,7 @@ export default defineRule({ truth: z.object({ n: z.number() }), range: [0, 1], s
 `,
   'judge.ts': `import { z } from 'zod'
 import { defineModelReward, prompt } from 'reward-gateway/contract'
+import 'reward-gateway/grading'
 import 'reward-gateway/extract'
 export default defineModelReward({
   ask: 'generate', truth: z.unknown(), range: [0, 1],

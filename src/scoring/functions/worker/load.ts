@@ -66,10 +66,13 @@ function isChanged({ texts }: FunctionSource, path: string): boolean {
  * were read with the configs, not those that stand in the files by now.
  */
 async function createUsersLoader(sources: readonly FunctionSource[]): Promise<Jiti> {
+  const readers = await import('../../../grading/readers.ts')
   const virtualModules = {
     zod,
     'reward-gateway/contract': contract,
-    'reward-gateway/extract': await import('../../../grading/readers.ts'),
+    'reward-gateway/grading': readers,
+    // The name until 0.1.
+    'reward-gateway/extract': readers,
     'reward-gateway/testing': await import('../../../contract/testing.ts'),
   }
   const texts = new Map(sources.flatMap((source) => Object.entries(source.texts)))
