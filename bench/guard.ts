@@ -1,10 +1,10 @@
 /** Processor time of the guard for a judge's question about an answer of 2 KB: rendering, identity, refusal and echoes. */
 import { prompt } from '../src/contract/index.ts'
+import type { Sample } from '../src/core/sample/sample.ts'
 import { echoesOf } from '../src/scoring/engine/guard/echoes.ts'
 import { guardQuestion } from '../src/scoring/engine/guard/question.ts'
 import { isRefused } from '../src/scoring/engine/guard/refusal.ts'
 import { fullGuard } from '../src/scoring/models/guard-config.ts'
-import type { Sample } from '../src/core/sample/sample.ts'
 
 const rounds = 5000
 const repeats = 5

@@ -1,7 +1,7 @@
 import type { Dispatcher, Pool } from 'undici'
 import type { Clock } from '../src/core/clock.ts'
 import { Endpoint, type EndpointSettings } from '../src/scoring/models/endpoint.ts'
-import { Registry } from '../src/scoring/models/registry.ts'
+import { EndpointRegistry } from '../src/scoring/models/endpoint-registry.ts'
 
 /** Milliseconds that a call takes at a server of speed 1. */
 export type LatencyOf = (question: string) => number
@@ -41,7 +41,7 @@ const completion = (model: string): string =>
   JSON.stringify({ model, choices: [{ text: '1', finish_reason: 'stop' }] })
 
 /** Instances whose servers exist only on the clock; `speeds` by address. */
-export class VirtualServers extends Registry {
+export class VirtualServers extends EndpointRegistry {
   readonly #clock: Clock
   readonly #latencyOf: LatencyOf
   readonly #speeds: ReadonlyMap<string, number>

@@ -1,5 +1,5 @@
 import { type Endpoint, readNumberField } from './call.ts'
-import { type Fault, type FaultKind, faultKinds, type Recovery, recoveries } from './faults.ts'
+import { type FaultKind, faultKinds, type InjectedFault, type Recovery, recoveries } from './faults.ts'
 import type { SimulatedModel } from './model.ts'
 import type { SimulatedProcess } from './process.ts'
 import { badRequest } from './refusal.ts'
@@ -40,7 +40,7 @@ const order = (method: 'GET' | 'POST', path: string, endpoint: Endpoint): Route 
 const numbers = ['rate', 'next', 'skip', 'afterMs', 'forMs', 'factor', 'ms', 'retryAfterS', 'tokens'] as const
 
 /** Faults from JSON; throws a Refusal (400) that names what is wrong. */
-export function readFaults(value: unknown): Fault[] {
+export function readFaults(value: unknown): InjectedFault[] {
   if (!Array.isArray(value)) throw badRequest('faults must be a list', 'faults')
   return (value as readonly unknown[]).map((item, index) => {
     const fault = (item ?? {}) as Record<string, unknown>
@@ -59,6 +59,6 @@ export function readFaults(value: unknown): Fault[] {
     if (fault.recovery !== undefined && !recoveries.includes(fault.recovery as Recovery)) {
       throw badRequest(`${at}.recovery must be one of ${recoveries.join(', ')}`, `${at}.recovery`)
     }
-    return fault as unknown as Fault
+    return fault as unknown as InjectedFault
   })
 }

@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http'
 import type { Reply, ReplyEvent } from './call.ts'
 import { corrupt } from './corruption.ts'
-import type { Fault } from './faults.ts'
+import type { InjectedFault } from './faults.ts'
 import { Refusal, unknownModel } from './refusal.ts'
 
 /** Faults that need no model: the reply is known before it is asked. */
-export function immediateRefusal(fault: Fault | null, requested: unknown): Refusal | null {
+export function immediateRefusal(fault: InjectedFault | null, requested: unknown): Refusal | null {
   switch (fault?.kind) {
     case '500':
       return new Refusal(500, 'InternalServerError', 'EngineCore encountered an issue.')
@@ -22,7 +22,7 @@ export function immediateRefusal(fault: Fault | null, requested: unknown): Refus
 
 /** How a reply goes out. */
 export interface Manner {
-  readonly fault: Fault | null
+  readonly fault: InjectedFault | null
   /** Null unless a hang holds the rest back; throws Gone where it is dropped. */
   readonly held: () => Promise<void> | null
   /** Throws Gone when nobody waits any more; no time: until then. */
@@ -51,14 +51,14 @@ export async function deliver(response: ServerResponse, reply: Reply, manner: Ma
 
 const garbage = '<html><body>\u0000\u0001 {"choices": [[[ \ufffd'
 
-const breaksOff = (fault: Fault | null): fault is Fault =>
+const breaksOff = (fault: InjectedFault | null): fault is InjectedFault =>
   fault?.kind === 'half-body' || fault?.kind === 'stall'
 
 /** Sends the head of something, then closes the connection or is silent. Whether the rest is to follow. */
 async function breakOff(
   response: ServerResponse,
   head: string,
-  { kind, ms, recovery }: Fault,
+  { kind, ms, recovery }: InjectedFault,
   { pause }: Manner,
 ): Promise<boolean> {
   await new Promise<void>((resolve) => {

@@ -33,7 +33,7 @@ export const recoveries = ['answer', 'drop'] as const
 export type Recovery = (typeof recoveries)[number]
 
 /** A fault and when it strikes. Without `rate` and `next`: every matching request. */
-export interface Fault {
+export interface InjectedFault {
   readonly kind: FaultKind
   /** Share of the matching requests, 0 to 1. */
   readonly rate?: number
@@ -63,7 +63,7 @@ export interface Fault {
 }
 
 interface Armed {
-  readonly fault: Fault
+  readonly fault: InjectedFault
   readonly from: number
   readonly until: number
   left: number
@@ -79,14 +79,14 @@ export class FaultScript {
   #armed: Armed[] = []
   #drawn = 0
 
-  constructor(seed: string | number, clock: Clock, faults: readonly Fault[] = []) {
+  constructor(seed: string | number, clock: Clock, faults: readonly InjectedFault[] = []) {
     this.#seed = seed
     this.#clock = clock
     this.set(faults)
   }
 
   /** Replaces all faults; those that held requests are over. */
-  set(faults: readonly Fault[]): void {
+  set(faults: readonly InjectedFault[]): void {
     const now = this.#clock.now()
     const before = this.#armed
     this.#armed = faults.map((fault) => {
@@ -105,7 +105,7 @@ export class FaultScript {
   }
 
   /** The first fault that strikes this request, or null. `asksModel`: false for probes and control paths. */
-  strike(path: string, asksModel: boolean): Fault | null {
+  strike(path: string, asksModel: boolean): InjectedFault | null {
     for (const armed of this.#armed) {
       const { fault } = armed
       if (!matches(fault, path, asksModel) || !this.#isOpen(armed)) continue
@@ -125,7 +125,7 @@ export class FaultScript {
    * Null where nothing holds the answer to this request; else resolves when the hang is over. A hang without `rate`,
    * `next` and `skip` holds what came before it as well.
    */
-  hold(struck: Fault | null, path: string, asksModel: boolean): Promise<Recovery> | null {
+  hold(struck: InjectedFault | null, path: string, asksModel: boolean): Promise<Recovery> | null {
     const holder = this.#armed.find(
       (armed) =>
         armed.fault.recovery !== undefined &&
@@ -156,8 +156,8 @@ function free(armed: Armed): void {
   for (const tell of held) tell()
 }
 
-const isTotal = ({ rate, next, skip }: Fault): boolean =>
+const isTotal = ({ rate, next, skip }: InjectedFault): boolean =>
   rate === undefined && next === undefined && skip === undefined
 
-const matches = ({ path }: Fault, asked: string, asksModel: boolean): boolean =>
+const matches = ({ path }: InjectedFault, asked: string, asksModel: boolean): boolean =>
   path === undefined ? asksModel : asked.startsWith(path)

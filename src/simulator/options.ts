@@ -1,6 +1,6 @@
 import type { Clock } from '../core/clock.ts'
 import type { Attempts } from './attempts.ts'
-import type { Fault } from './faults.ts'
+import type { InjectedFault } from './faults.ts'
 import type { PolicyOptions } from './policies/named.ts'
 import type { SglangFlags } from './sglang-memory.ts'
 
@@ -56,7 +56,7 @@ export interface SimulatedServerOptions extends PolicyOptions {
   readonly stepTag?: string
   /** Milliseconds that falling asleep and waking take (0). */
   readonly sleepMs?: number
-  readonly faults?: readonly Fault[]
+  readonly faults?: readonly InjectedFault[]
   /** Each begins so long after the start. */
   readonly restarts?: readonly (Restart & { readonly afterMs: number })[]
   /** Serves the paths under /simulate/. */

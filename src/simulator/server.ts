@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import type { Call, Reply } from './call.ts'
 import { controlRoutes } from './control.ts'
 import { deliver, immediateRefusal, usual } from './delivery.ts'
-import type { Fault } from './faults.ts'
+import type { InjectedFault } from './faults.ts'
 import { Gone, SimulatedModel } from './model.ts'
 import type { Restart, SimulatedServerOptions } from './options.ts'
 import { type ProcessState, SimulatedProcess } from './process.ts'
@@ -26,7 +26,7 @@ export interface SimulatedServer {
   readonly state: ProcessState
   stats(): ServerStats
   /** Replaces all faults; without any, the server is well again. */
-  set(...faults: readonly Fault[]): void
+  set(...faults: readonly InjectedFault[]): void
   /** Cuts all connections, refuses new ones for a time, loads for a time, and is back without memory of what was. */
   restart(how?: Restart): void
   /** Dies as by kill -9: refuses connections until it is restarted. */

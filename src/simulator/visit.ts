@@ -1,4 +1,4 @@
-import type { Fault } from './faults.ts'
+import type { InjectedFault } from './faults.ts'
 import { Gone, type SimulatedModel } from './model.ts'
 
 /** One request's stay: what it is held by, and when the model learns that its client has gone. */
@@ -31,7 +31,7 @@ export class Visit {
   }
 
   /** Null unless a hang holds the answer; resolves when none does any more, throws Gone where the answer is dropped. */
-  held(fault: Fault | null, path: string, asksModel: boolean): Promise<void> | null {
+  held(fault: InjectedFault | null, path: string, asksModel: boolean): Promise<void> | null {
     const hold = this.#model.faults.hold(fault, path, asksModel)
     if (!hold) return null
     return hold.then((end) => {

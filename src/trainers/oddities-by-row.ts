@@ -1,8 +1,10 @@
-import type { Oddity } from '../core/json/limits.ts'
+import type { NonJsonLiteral } from '../core/json/limits.ts'
 
 /** Oddities by the row that holds them: the second step of their paths, whichever list it is in. */
-export function odditiesByRow(oddities: readonly Oddity[]): ReadonlyMap<number, readonly Oddity[]> {
-  const byRow = new Map<number, Oddity[]>()
+export function odditiesByRow(
+  oddities: readonly NonJsonLiteral[],
+): ReadonlyMap<number, readonly NonJsonLiteral[]> {
+  const byRow = new Map<number, NonJsonLiteral[]>()
   for (const oddity of oddities) {
     const [, row] = oddity.path
     if (typeof row !== 'number') continue

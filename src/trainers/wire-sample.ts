@@ -1,9 +1,9 @@
 import { type Oddity, tooLongInteger } from '../core/json/text.ts'
 import type { Sample, Unreadable } from '../core/sample/sample.ts'
 import { badSample } from './bad-sample.ts'
+import type { GroundTruthIndex } from './ground-truth-index.ts'
 import { lacksTruth, plainTruth, type ReadTruth } from './label.ts'
 import type { Truth } from './native-sample.ts'
-import type { Truths } from './truths.ts'
 
 /** A trainer's row before its label is understood. */
 export interface WireRow {
@@ -14,7 +14,7 @@ export interface WireRow {
   /** Those of this row. */
   readonly oddities: readonly Oddity[]
   /** Asked where the row brought no truth along. */
-  readonly truths?: Truths | null
+  readonly truths?: GroundTruthIndex | null
 }
 
 /** The sample of one row of a wire; an Unreadable where its truth has a mistake, is rounded or is not found. */

@@ -7,7 +7,7 @@ import type { Oddity } from '../core/json/text.ts'
 import type { Outcome } from '../core/sample/outcome.ts'
 import type { GroupMembership, Sample, Unreadable } from '../core/sample/sample.ts'
 import type { MaybePromise } from '../core/slices.ts'
-import type { Truths } from './truths.ts'
+import type { GroundTruthIndex } from './ground-truth-index.ts'
 
 /** One trainer's request and reply format. Pure. */
 export interface Wire {
@@ -47,7 +47,7 @@ export interface WireRequest {
   readonly query: unknown
   readonly oddities: readonly Oddity[]
   /** null: the wire looks nothing up. */
-  readonly truths: Truths | null
+  readonly truths: GroundTruthIndex | null
   /** `limits.max_row_values`: they hold for a label's text, too. */
   readonly maxRowValues: number
 }
@@ -56,7 +56,7 @@ export interface WireRequest {
 export interface ReadContext<Q> {
   readonly query: Q
   readonly oddities: readonly Oddity[]
-  readonly truths: Truths | null
+  readonly truths: GroundTruthIndex | null
   readonly maxRowValues: number
 }
 

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import type { Fault } from '../../src/simulator/faults.ts'
+import type { InjectedFault } from '../../src/simulator/faults.ts'
 
 /** A simulated model server in a process of its own, which can be killed, stopped and started again. */
 export interface ModelServer {
   readonly address: string
-  faults(faults: readonly Fault[]): Promise<void>
+  faults(faults: readonly InjectedFault[]): Promise<void>
   kill(): void
   pause(): void
   /** Makes it well again, whatever became of it. */
@@ -21,7 +21,7 @@ export async function startModelServer(model: string, port: number, policy: stri
   let isFaulty = false
   const end = () => child?.kill('SIGKILL')
   process.once('exit', end)
-  const faults = async (list: readonly Fault[]) => {
+  const faults = async (list: readonly InjectedFault[]) => {
     // Who is dead or stopped has trouble enough.
     if (isKilled || isPaused) return
     isFaulty = list.length > 0

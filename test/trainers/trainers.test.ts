@@ -8,8 +8,8 @@ import { combine } from '../../src/scoring/engine/combine.ts'
 import type { Plan } from '../../src/scoring/plan/plan.ts'
 import { shapeOf } from '../../src/serving/http/wires/wire-reward.ts'
 import { separate } from '../../src/trainers/chat/separate.ts'
+import type { GroundTruthIndex } from '../../src/trainers/ground-truth-index.ts'
 import { nemoGym } from '../../src/trainers/nemo-gym.ts'
-import type { Truths } from '../../src/trainers/truths.ts'
 import { cpuMs } from '../support/cpu.ts'
 import { seeded } from '../support/seeded.ts'
 
@@ -72,7 +72,7 @@ t.test('an earlier turn of the policy is prompt where the prompt is sent or know
     const sent = parts(separate(written, { ...nothing, ...named, prompt: several }))
     t.equal(sent.response, '6', template)
     t.equal(sent.asked, 'And <b>3 + 3</b>?', template)
-    const known: Truths = {
+    const known: GroundTruthIndex = {
       file: 'truths.jsonl',
       find: (prompt) =>
         lastUserText({ prompt }).startsWith('And')

@@ -1,5 +1,5 @@
 /** A literal that JSON or a double cannot carry, at its place in the parsed value. */
-export interface Oddity {
+export interface NonJsonLiteral {
   /** Ends early where names on the way are very long. */
   readonly path: Path
   /** `NaN`, `Infinity`, `-Infinity`, or the first digits of an integer. */
@@ -54,7 +54,7 @@ export interface ScanEvents {
   /** The bytes of a literal that JSON cannot carry; `null` stands for it. */
   literal(from: number, to: number, isInList: boolean): void
   /** The first such literal of its kind in a row, or in a member of the root. */
-  oddity(oddity: Oddity): void
+  oddity(oddity: NonJsonLiteral): void
   /** The elements of this list come in parts; `from` is behind its bracket. */
   listOpened(from: number, path: Path): void
   /** So many elements; one where the list is empty. */

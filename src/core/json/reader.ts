@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { eighthsOf } from './eighths.ts'
 import {
   type JsonLimits,
-  type Oddity,
+  type NonJsonLiteral,
   type Path,
   type ScanEvents,
   UnreadRow,
@@ -53,7 +53,7 @@ export class JsonReader implements ScanEvents {
   readonly #scan: JsonScan
   readonly #apart: Apart[] = []
   readonly #longTexts: LongText[] = []
-  readonly #oddities: Oddity[] = []
+  readonly #oddities: NonJsonLiteral[] = []
   #outside: Substitution[] = []
   #inPart: Substitution[] = []
   #list: { readonly from: number; readonly path: Path; readonly items: unknown[] } | null = null
@@ -77,7 +77,7 @@ export class JsonReader implements ScanEvents {
   }
 
   /** At most one of each kind in a row, or in a member of the root that holds no rows: the first. */
-  get oddities(): readonly Oddity[] {
+  get oddities(): readonly NonJsonLiteral[] {
     return this.#oddities
   }
 
@@ -101,7 +101,7 @@ export class JsonReader implements ScanEvents {
     this.#substitute({ from, to, text: 'null' }, isInList)
   }
 
-  oddity(oddity: Oddity): void {
+  oddity(oddity: NonJsonLiteral): void {
     this.#oddities.push(oddity)
   }
 

@@ -4,17 +4,23 @@
  */
 import type { Json } from '../sample/json.ts'
 import { eighthsOf } from './eighths.ts'
-import { heapBytesPerEighth, type JsonLimits, noJsonLimits, type Oddity, valueEighths } from './limits.ts'
+import {
+  heapBytesPerEighth,
+  type JsonLimits,
+  type NonJsonLiteral,
+  noJsonLimits,
+  valueEighths,
+} from './limits.ts'
 import { JsonReader } from './reader.ts'
 
-export { JsonLimitError, type Oddity, UnreadRow } from './limits.ts'
+export { JsonLimitError, type NonJsonLiteral as Oddity, UnreadRow } from './limits.ts'
 
 /** A text's value, with what strict JSON does not have. */
 export interface ParsedText {
   /** Non-finite literals and too long integers stand as null. */
   readonly value: unknown
   /** The first of its kind in each row, and in each member of the root that holds no rows. */
-  readonly oddities: readonly Oddity[]
+  readonly oddities: readonly NonJsonLiteral[]
 }
 
 /** As ParsedText, with an estimate of the heap that the value takes, bytes; rather too much. */
@@ -57,7 +63,10 @@ export function parseSmall(
 }
 
 /** What is wrong where an integer was too long, its place below `where`; null: none was. */
-export function tooLongInteger(oddities: readonly Oddity[], where: readonly string[] = []): string | null {
+export function tooLongInteger(
+  oddities: readonly NonJsonLiteral[],
+  where: readonly string[] = [],
+): string | null {
   const tooLong = oddities.find(({ literal }) => /^-?\d+$/.test(literal))
   if (!tooLong) return null
   return `${[...where, ...tooLong.path].join('.')}: an integer beyond 2^53 would be rounded; send it as a string`

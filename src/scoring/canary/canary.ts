@@ -6,8 +6,8 @@
 import type { EngineParts } from '../engine/engine.ts'
 import { probe } from '../engine/probe.ts'
 import type { Plan, PlanStep } from '../plan/plan.ts'
+import { InstanceVerdict, type ProbeResult, resultOf, type Tolerance } from './instance-verdict.ts'
 import { type Probe, shippedProbes } from './probes.ts'
-import { type ProbeResult, resultOf, Standing, type Tolerance } from './standing.ts'
 
 /** How often instances are asked, and when one is out or back. */
 export interface CanarySettings extends Tolerance {
@@ -64,7 +64,7 @@ export function openCanary(settings: CanarySettings, parts: CanaryParts): Canary
   const targets = targetsOf(parts.plans, settings)
   const standings = new Map<
     string,
-    { readonly model: string; readonly instance: string; readonly standing: Standing }
+    { readonly model: string; readonly instance: string; readonly standing: InstanceVerdict }
   >()
   const ended = new AbortController()
   let cancel = () => {}
@@ -88,7 +88,7 @@ export function openCanary(settings: CanarySettings, parts: CanaryParts): Canary
     for (const target of targets) if (target.model === model) round.push(...(await ask(target, instance)))
     if (ended.signal.aborted) return
     const key = `${model}\n${instance}`
-    const { standing } = standings.get(key) ?? { standing: new Standing(isSuspect) }
+    const { standing } = standings.get(key) ?? { standing: new InstanceVerdict(isSuspect) }
     standings.set(key, { model, instance, standing })
     const verdict = standing.push(round, settings)
     if (!verdict) return

@@ -121,7 +121,7 @@ export function heapOfRows({ steps }: Pick<Plan, 'steps'>, rows: number, bodyByt
  * their questions would wait longer than the model's config allows, or where their answers would come too late for
  * `patienceMs`. A model of which nothing is asked takes whatever comes.
  */
-export function refuseLate(
+export function rejectIfQueueTooLong(
   models: Pick<Models, 'line' | 'enoughMs'>,
   demand: Pick<Demand, 'of' | 'perRow'>,
   { plan, rows, trainingStep }: Pick<Job, 'plan' | 'rows' | 'trainingStep'>,

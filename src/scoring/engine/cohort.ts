@@ -1,6 +1,6 @@
 import type { Term } from '../../core/sample/outcome.ts'
 import type { CallRow } from '../functions/function-host.ts'
-import { Stop, whenAborted } from '../models/abort.ts'
+import { CancelToken, whenAborted } from '../models/abort.ts'
 import type { PlanStep } from '../plan/plan.ts'
 import type { Joining, StepContext } from './context.ts'
 import { incomplete } from './group.ts'
@@ -62,7 +62,7 @@ export class Cohort {
   readonly #run: CohortRun
   /** Emptied when their terms are there. */
   readonly #members = new Map<string, Member>()
-  readonly #leaving = new Stop()
+  readonly #leaving = new CancelToken()
   #waiting = 0
   #end: (hasTerms: Promise<boolean>) => void = () => {}
   #stopWaiting: () => void = () => {}

@@ -8,14 +8,14 @@ import type { Clock } from '../../core/clock.ts'
 import type { Sample } from '../../core/sample/sample.ts'
 import type { PlanStep } from '../plan/plan.ts'
 import { Cohort, type CohortRun, Place } from './cohort.ts'
-import type { Cohorts, Joining } from './context.ts'
+import type { CrossRequestGroups, Joining } from './context.ts'
 import { incomplete } from './group.ts'
 
 /** Finished groups whose terms are kept for retries, for as long as a group is waited for. */
 const mostKept = 1024
 
 /** `run` makes the terms of one group's members, in their order; each member's request gets its own. */
-export function openCohorts(clock: Clock, run: CohortRun): Cohorts {
+export function openCohorts(clock: Clock, run: CohortRun): CrossRequestGroups {
   /** By what a group is known by: its generations, oldest first. */
   const generations = new Map<string, Cohort[]>()
   /** With their key and the time of their end, oldest first. */

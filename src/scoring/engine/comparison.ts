@@ -3,11 +3,11 @@ import type { Term } from '../../core/sample/outcome.ts'
 import { mean } from '../../core/statistics/moments.ts'
 import type { CallRow } from '../functions/function-host.ts'
 import type { PlanStep } from '../plan/plan.ts'
+import { aggregateVotes, drawAll } from './aggregate.ts'
 import type { StepContext } from './context.ts'
-import { drawsOf, inquiryOf } from './inquiry.ts'
-import { drawAll, opinionOf } from './opinion.ts'
+import { drawsOf, inquiryOf } from './judge-query.ts'
 import type { Pair } from './pairs.ts'
-import type { Match } from './standings.ts'
+import type { Match } from './ranking.ts'
 
 /** A comparison that was tried. */
 export type Comparison =
@@ -89,7 +89,7 @@ async function preferred(context: StepContext, step: PlanStep, rows: readonly Ca
     draws.map((draw) => () => inquiry.draw(draw)),
     1,
   )
-  const opinion = opinionOf(step, drawn, 0, draws.length)
+  const opinion = aggregateVotes(step, drawn, 0, draws.length)
   return opinion.status === 'scored' ? { ...opinion, noticed: inquiry.noticed() } : opinion
 }
 

@@ -7,7 +7,7 @@ import type { PlanStep } from '../plan/plan.ts'
 import type { Expiry } from './deadline.ts'
 import type { EngineEvents } from './events.ts'
 import type { Gates } from './gate.ts'
-import type { Groups, incomplete } from './group.ts'
+import type { incomplete, RequestGroups } from './group.ts'
 import type { Job } from './job.ts'
 
 /** What every step of a request's samples works with. */
@@ -22,9 +22,9 @@ export interface StepContext {
   readonly end: Expiry
   /** What the request may have under way at once. */
   readonly gates: Gates
-  readonly groups: Groups
+  readonly groups: RequestGroups
   /** Groups whose members come in requests of their own. */
-  readonly cohorts: Cohorts
+  readonly cohorts: CrossRequestGroups
   /** Keeps functions and models open, beside the request, until the returned function is called. */
   hold(): () => void
 }
@@ -37,7 +37,7 @@ export interface Joining {
 }
 
 /** Groups whose members come in requests of their own. */
-export interface Cohorts {
+export interface CrossRequestGroups {
   /**
    * Resolves with the member's term (null: it takes no part) once `size` members are there, or `least` when the time is
    * over; else with `incomplete`. A retry, the same answer under the same index, gets what the first try got; without a

@@ -1,14 +1,14 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Failure } from '../../core/sample/failure.ts'
-import { Stop, whenAborted } from '../models/abort.ts'
+import { CancelToken, whenAborted } from '../models/abort.ts'
 
 /** Aborted when a client goes away; or what subscribes to that, and calls back at most once. */
-export type Client = AbortSignal | ((left: () => void) => void)
+export type CancelSource = AbortSignal | ((left: () => void) => void)
 
 /** The end of a request's patience: its deadline or, once a question was asked, the moment its client goes away. */
 export interface Expiry {
   /** Aborted at the end; upstream calls hang on it. */
-  readonly signal: AbortSignal | Stop
+  readonly signal: AbortSignal | CancelToken
   /** True from the end on: nobody waits any more, and what comes then is too late. */
   readonly isOver: boolean
   dispose(): void
@@ -17,14 +17,14 @@ export interface Expiry {
 // A class: a getter in an object literal made V8 keep a shape for each request, and with it the request.
 /** Calls `end` once, never synchronously, with what to tell of everything unfinished, unless disposed before; then aborts the signal. */
 export class RequestExpiry implements Expiry {
-  readonly #client: Client
+  readonly #client: CancelSource
   readonly #end: (failure: Failure) => void
   readonly #cancel: () => void
-  #stop: Stop | undefined
+  #stop: CancelToken | undefined
   #unsubscribe: (() => void) | undefined
   #isOver = false
 
-  constructor(clock: Clock, deadline: number, client: Client, end: (failure: Failure) => void) {
+  constructor(clock: Clock, deadline: number, client: CancelSource, end: (failure: Failure) => void) {
     this.#client = client
     this.#end = end
     this.#cancel = clock.after(Math.max(0, deadline - clock.now()), () =>
@@ -33,9 +33,9 @@ export class RequestExpiry implements Expiry {
   }
 
   // Made when the first question is asked: rules need none.
-  get signal(): Stop {
+  get signal(): CancelToken {
     if (this.#stop) return this.#stop
-    this.#stop = new Stop()
+    this.#stop = new CancelToken()
     if (this.#isOver) this.#stop.stop()
     else if (typeof this.#client === 'function') this.#client(this.#left)
     else this.#unsubscribe = whenAborted(this.#client, this.#left)

@@ -12,9 +12,9 @@ import type { FunctionHost } from '../functions/function-host.ts'
 import { parkedDetail } from '../models/model.ts'
 import type { Models } from '../models/models.ts'
 import type { PlanStep } from '../plan/plan.ts'
-import { asksParked, heapOfRows, openAdmission, refuseLate } from './admission.ts'
+import { asksParked, heapOfRows, openAdmission, rejectIfQueueTooLong } from './admission.ts'
 import { openCohorts } from './cohorts.ts'
-import type { Cohorts, StepContext } from './context.ts'
+import type { CrossRequestGroups, StepContext } from './context.ts'
 import { RequestExpiry } from './deadline.ts'
 import { Demand } from './demand.ts'
 import type { EngineEvents } from './events.ts'
@@ -24,7 +24,7 @@ import { groupTerms } from './group-step.ts'
 import { substitutes } from './invalid.ts'
 import type { Job } from './job.ts'
 import { unscored } from './outcome.ts'
-import { Walk } from './walk.ts'
+import { SampleRun } from './sample-run.ts'
 
 /** Scores jobs; one for each reading of the configs. */
 export interface Engine {
@@ -35,7 +35,7 @@ export interface Engine {
   /** Resolves once no row is in work. */
   idle(): Promise<void>
   /** Groups whose answers come in requests of their own. */
-  readonly cohorts: Cohorts
+  readonly cohorts: CrossRequestGroups
 }
 
 /** What an engine works with; it closes none of it. */
@@ -68,7 +68,7 @@ export function openEngine(parts: EngineParts, before?: Pick<Engine, 'cohorts'>)
     },
     idle: () => admission.idle(),
     score(job) {
-      if (job.isRefusable) refuseLate(parts.models, demand, job, job.deadline - parts.clock.now())
+      if (job.isRefusable) rejectIfQueueTooLong(parts.models, demand, job, job.deadline - parts.clock.now())
       const { length } = job.rows
       const heapBytes = job.isRefusable ? heapOfRows(job.plan, length, job.bodyBytes ?? 0) : 0
       const isParked = job.isRefusable === true && asksParked(parts.models, job.plan)
@@ -79,13 +79,13 @@ export function openEngine(parts: EngineParts, before?: Pick<Engine, 'cohorts'>)
 }
 
 function scoreRows(
-  parts: EngineParts & { readonly cohorts: Cohorts; readonly demand: Demand; hold(): () => void },
+  parts: EngineParts & { readonly cohorts: CrossRequestGroups; readonly demand: Demand; hold(): () => void },
   job: Job,
 ): Promise<readonly Outcome[]> {
   const { plan, rows } = job
   if (rows.length === 0) return Promise.resolve([])
   return new Promise((resolve, reject) => {
-    const walks = new Array<Walk | undefined>(rows.length)
+    const walks = new Array<SampleRun | undefined>(rows.length)
     let failure: Failure | null = null
     const groups = gatherGroups(rows)
     const substituted = substitutes(plan, groups)
@@ -122,7 +122,7 @@ function scoreRows(
       const row = rows[index] as Sample | Unreadable
       const walk = walks[index]
       if (walk) walk.end(whyOf)
-      else if (isSample(row)) new Walk(context, row, index, take).end(whyOf)
+      else if (isSample(row)) new SampleRun(context, row, index, take).end(whyOf)
       else if (!outcomes[index]) take(index, unscored(plan, row.id, row.failure))
     }
     const end = new RequestExpiry(parts.clock, job.deadline, job.signal, (why) => {
@@ -153,7 +153,7 @@ function scoreRows(
       const index = next++
       const row = rows[index] as Sample | Unreadable
       if (isSample(row)) {
-        const walk = new Walk(context, row, index, take)
+        const walk = new SampleRun(context, row, index, take)
         walks[index] = walk
         walk.go()
       } else take(index, unscored(plan, row.id, row.failure))

@@ -3,14 +3,14 @@ import type { Term } from '../../core/sample/outcome.ts'
 import type { Sample } from '../../core/sample/sample.ts'
 import type { CallRow } from '../functions/function-host.ts'
 import type { PlanStep } from '../plan/plan.ts'
-import { contestantsOf } from './contestants.ts'
 import type { StepContext } from './context.ts'
+import { distinctAnswers } from './distinct-answers.ts'
 import { callRoom } from './gate.ts'
 import { incomplete } from './group.ts'
 import { listTerms } from './list-step.ts'
 import { pairTerms } from './pair-step.ts'
 import { comparisonsOf } from './pairs.ts'
-import { failed, off, scored } from './step.ts'
+import { failedTerm, scoredTerm, skippedTerm } from './step.ts'
 
 /** A step over all answers to one prompt. null where this sample takes no part (`row` is null). Never rejects. */
 export async function groupTerm(
@@ -20,7 +20,7 @@ export async function groupTerm(
   row: CallRow | null,
 ): Promise<Term | null> {
   const { groups, clock, job } = context
-  if (row && !groups.isNamed(sample)) return failed(context, step, unnamed)
+  if (row && !groups.isNamed(sample)) return failedTerm(context, step, unnamed)
   const { min, waitMs } = job.plan.group
   const isCompared = step.kind === 'pair' || step.kind === 'list'
   const size = groups.sizeOf(sample)
@@ -32,7 +32,7 @@ export async function groupTerm(
     job.waitTime?.begin(clock.now())
     const held = await context.cohorts.join(step, { context, sample, row }, { size, least, waitMs })
     job.waitTime?.end(clock.now())
-    return held === incomplete ? failed(context, step, tooFew(least)) : held
+    return held === incomplete ? failedTerm(context, step, tooFew(least)) : held
   }
   const term = await groups.together(
     step.name,
@@ -41,7 +41,7 @@ export async function groupTerm(
     async (rows: readonly CallRow[]) => (isLate() ? [] : groupTerms(context, step, rows)),
     { least, after: (end) => (mayBeLate ? clock.after(waitMs, end) : () => {}) },
   )
-  return term === incomplete ? failed(context, step, tooFew(least)) : term
+  return term === incomplete ? failedTerm(context, step, tooFew(least)) : term
 }
 
 /** One term a row, in the order of the rows. Never rejects. */
@@ -53,11 +53,11 @@ export async function groupTerms(
   if (step.kind === 'group-rule')
     return context.gates.calls.through(callRoom, () => groupRuleTerms(context, step, rows))
   // The others of a complete group are off: there is nothing to compare with.
-  if (rows.length < 2) return rows.map(() => off(context, step, 'not_applicable'))
-  const among = await contestantsOf(rows, mostContestants)
+  if (rows.length < 2) return rows.map(() => skippedTerm(context, step, 'not_applicable'))
+  const among = await distinctAnswers(rows, mostContestants)
   const reason = tooMany(step, among.count)
   if (reason !== null) {
-    const term = failed(context, step, reason)
+    const term = failedTerm(context, step, reason)
     return rows.map(() => term)
   }
   const own = await (step.kind === 'pair' ? pairTerms : listTerms)(context, step, among.rows)
@@ -90,11 +90,11 @@ async function groupRuleTerms(
       result.status === 'failed'
         ? result.failure
         : ({ kind: 'function_error', retryable: false, detail: 'a group rule asked a question' } as const)
-    return rows.map(() => failed(context, step, failure))
+    return rows.map(() => failedTerm(context, step, failure))
   }
   return rows.map((_row, index) => {
     const score = result.verdicts[index]
-    return score ? scored(context, step, score) : off(context, step, 'not_applicable')
+    return score ? scoredTerm(context, step, score) : skippedTerm(context, step, 'not_applicable')
   })
 }
 

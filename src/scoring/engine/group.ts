@@ -1,7 +1,7 @@
 import type { Sample, Unreadable } from '../../core/sample/sample.ts'
 
 /** Which samples of a request belong together: by group id, else by the same prompt and ground truth. */
-export interface Groups {
+export interface RequestGroups {
   /** Whether a sample says of which group it is. One that does not is alone. */
   isNamed(sample: Sample): boolean
   /** The members of a sample's group in the order of the request, itself or its twin among them; a retry is no member. */
@@ -40,7 +40,7 @@ interface Gathering {
 }
 
 /** The groups of a request's rows; one that cannot be read is in none. */
-export function gatherGroups(rows: readonly (Sample | Unreadable)[]): Groups {
+export function gatherGroups(rows: readonly (Sample | Unreadable)[]): RequestGroups {
   // Most plans have no group step: groups are found when first asked for.
   let groups: Map<Sample, Group> | undefined
   const gatherings = new Map<string, Map<Group, Gathering>>()

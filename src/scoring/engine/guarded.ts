@@ -3,19 +3,19 @@ import type { Term } from '../../core/sample/outcome.ts'
 import { workInSlices } from '../../core/slices.ts'
 import type { CallRow } from '../functions/function-host.ts'
 import { fullGuard, type GuardConfig } from '../models/guard-config.ts'
-import { madeOnce } from '../models/made-once.ts'
+import { memoizeByObject } from '../models/memoize.ts'
 import type { PlanStep } from '../plan/plan.ts'
 import type { StepContext } from './context.ts'
 import { valuesOf } from './cut-question.ts'
-import { askOf } from './draw.ts'
 import { echoesOf } from './guard/echoes.ts'
 import { withOwnTexts } from './guard/own-texts.ts'
 import { type GuardedQuestion, guardQuestion, type ReadyValue, readyValue } from './guard/question.ts'
 import { isRefused } from './guard/refusal.ts'
-import { scored } from './step.ts'
+import { scoredTerm } from './step.ts'
+import { askOf } from './vote.ts'
 
 /** What the guards of a step's models say of it: answers that say nothing are refused, echoes are marked. */
-const guardsOf = madeOnce(({ guards }: PlanStep) => {
+const guardsOf = memoizeByObject(({ guards }: PlanStep) => {
   const all = [...guards.values()]
   return { refuse: all.every(({ refuse }) => refuse), echoes: all.some(({ echoes }) => echoes) }
 })
@@ -25,7 +25,7 @@ export function refusedTerm(context: StepContext, step: PlanStep, { sample }: Ca
   const [low] = step.function.range
   if (!guardsOf(step).refuse || step.critique || !Number.isFinite(low) || !isRefused(sample)) return null
   told(context, step, ['refused'])
-  return scored(context, step, { value: low, flags: ['refused'] })
+  return scoredTerm(context, step, { value: low, flags: ['refused'] })
 }
 
 /** What a step asks its models. */

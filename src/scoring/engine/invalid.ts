@@ -2,7 +2,7 @@ import type { Outcome } from '../../core/sample/outcome.ts'
 import type { Sample, Unreadable } from '../../core/sample/sample.ts'
 import { mean } from '../../core/statistics/moments.ts'
 import type { Plan } from '../plan/plan.ts'
-import type { Groups } from './group.ts'
+import type { RequestGroups } from './group.ts'
 
 /** Supplies `on_invalid`: the number for a trainer that knows no 'invalid'. */
 export interface Substitutes {
@@ -16,7 +16,7 @@ export interface Substitutes {
  * The mean of the valid siblings leaves the group's baseline where it was, so that the sample's own advantage is zero;
  * without a valid sibling the named fallback holds.
  */
-export function substitutes(plan: Plan, groups: Groups): Substitutes {
+export function substitutes(plan: Plan, groups: RequestGroups): Substitutes {
   const { onInvalid } = plan
   if (onInvalid.kind !== 'group_mean') {
     const substitute = onInvalid.kind === 'number' ? onInvalid.value : null

@@ -2,7 +2,7 @@ import type { Outcome } from '../../core/sample/outcome.ts'
 import type { Sample, Unreadable } from '../../core/sample/sample.ts'
 import type { Trace } from '../../core/tracing/trace.ts'
 import type { Plan } from '../plan/plan.ts'
-import type { Client } from './deadline.ts'
+import type { CancelSource } from './deadline.ts'
 import type { DrawnEvent } from './events.ts'
 import type { WaitTime } from './wait-time.ts'
 
@@ -10,7 +10,7 @@ import type { WaitTime } from './wait-time.ts'
 export interface ScoreRequest {
   readonly rows: readonly (Sample | Unreadable)[]
   /** Aborted when nobody waits any more; a function is called with the first question, if there is one, and tells of it. */
-  readonly signal: Client
+  readonly signal: CancelSource
   readonly run?: string | undefined
   readonly trainingStep?: number | undefined
   /** Names the request in the record; absent: nobody named it. */

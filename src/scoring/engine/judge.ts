@@ -1,23 +1,23 @@
 import type { Term } from '../../core/sample/outcome.ts'
 import type { CallRow } from '../functions/function-host.ts'
 import type { PlanStep } from '../plan/plan.ts'
+import { aggregateVotes, drawAll, termOf } from './aggregate.ts'
 import type { StepContext } from './context.ts'
 import { echoFlags, refusedTerm } from './guarded.ts'
-import { drawsOf, inquiryOf } from './inquiry.ts'
-import { drawAll, opinionOf, termOf } from './opinion.ts'
-import { failed, off, scored, spoke } from './step.ts'
+import { drawsOf, inquiryOf } from './judge-query.ts'
+import { failedTerm, scoredTerm, skippedTerm, textTerm } from './step.ts'
 
 /** A model reward's term: question, guard, pool, verdict; once for each draw of each model. Never rejects. */
 export async function judgeTerm(context: StepContext, step: PlanStep, row: CallRow): Promise<Term> {
   const refused = refusedTerm(context, step, row)
   if (refused) return refused
   const asked = await context.functions.call({ op: 'preprocess', function: step.function, rows: [row] })
-  if (asked.status === 'failed') return failed(context, step, asked.failure)
+  if (asked.status === 'failed') return failedTerm(context, step, asked.failure)
   if (asked.status === 'verdicts') {
     const [score = null] = asked.verdicts
     return score
-      ? scored(context, step, { ...score, flags: [...(score.flags ?? []), 'no_call'] })
-      : off(context, step, 'not_applicable')
+      ? scoredTerm(context, step, { ...score, flags: [...(score.flags ?? []), 'no_call'] })
+      : skippedTerm(context, step, 'not_applicable')
   }
   const inquiry = inquiryOf(context, step, [row], asked.question)
   const draws = drawsOf(step)
@@ -28,8 +28,8 @@ export async function judgeTerm(context: StepContext, step: PlanStep, row: CallR
   )
   const texts = drawn.flatMap((one) => (one.status === 'text' ? [one.text] : []))
   const noticed = inquiry.noticed()
-  if (texts.length > 0) return spoke(context, step, texts)
-  return termOf(context, step, opinionOf(step, drawn, 0, draws.length), [
+  if (texts.length > 0) return textTerm(context, step, texts)
+  return termOf(context, step, aggregateVotes(step, drawn, 0, draws.length), [
     ...noticed,
     ...echoFlags(context, step, row),
   ])

@@ -1,12 +1,12 @@
 import type { Term } from '../../core/sample/outcome.ts'
 import type { CallRow } from '../functions/function-host.ts'
 import type { PlanStep } from '../plan/plan.ts'
+import { aggregateVotes, drawAll, termOf } from './aggregate.ts'
 import type { StepContext } from './context.ts'
-import type { Draw, Drawn } from './draw.ts'
 import { callRoom, drawRoom } from './gate.ts'
 import { echoFlags } from './guarded.ts'
-import { drawsOf, type Inquiry, inquiryOf, refusedAmong } from './inquiry.ts'
-import { drawAll, opinionOf, termOf } from './opinion.ts'
+import { drawsOf, inquiryOf, type JudgeQuery, refusedAmong } from './judge-query.ts'
+import type { Vote, VoteResult } from './vote.ts'
 
 /** One term a contestant, of one question about all; each draw shows them in another order. Never rejects. */
 export async function listTerms(
@@ -19,8 +19,8 @@ export async function listTerms(
   )
   const shown = contestants.filter((_row, index) => !refused[index])
   const orders = Array.from({ length: step.votes.n }, (_, draw) => turned(shown, draw, step.votes.n))
-  const asked = new Map<number, Promise<Inquiry | Drawn>>()
-  const inquire = (draw: Draw): Promise<Inquiry | Drawn> => {
+  const asked = new Map<number, Promise<JudgeQuery | VoteResult>>()
+  const inquire = (draw: Vote): Promise<JudgeQuery | VoteResult> => {
     const known = asked.get(draw.draw) ?? question(context, step, orders[draw.draw] ?? shown, draw)
     asked.set(draw.draw, known)
     return known
@@ -43,7 +43,7 @@ export async function listTerms(
   return contestants.map(
     (row, index) =>
       refused[index] ??
-      termOf(context, step, opinionOf(step, drawn, columns.get(row) ?? -1, draws.length), [
+      termOf(context, step, aggregateVotes(step, drawn, columns.get(row) ?? -1, draws.length), [
         ...flags,
         ...echoFlags(context, step, row),
       ]),
@@ -55,8 +55,8 @@ async function question(
   context: StepContext,
   step: PlanStep,
   rows: readonly CallRow[],
-  { model }: Draw,
-): Promise<Inquiry | Drawn> {
+  { model }: Vote,
+): Promise<JudgeQuery | VoteResult> {
   const asked = await context.functions.call({ op: 'preprocess', function: step.function, rows })
   if (asked.status === 'question') return inquiryOf(context, step, rows, asked.question)
   const failure =
@@ -73,7 +73,7 @@ function turned<T>(items: readonly T[], draw: number, draws: number): readonly T
 }
 
 /** Its verdicts in the order of `shown`. */
-function turnedBack(drawn: Drawn, order: readonly CallRow[], shown: readonly CallRow[]): Drawn {
+function turnedBack(drawn: VoteResult, order: readonly CallRow[], shown: readonly CallRow[]): VoteResult {
   if (drawn.status !== 'read') return drawn
   const places = new Map(order.map((row, place) => [row, place]))
   return { ...drawn, verdicts: shown.map((row) => drawn.verdicts[places.get(row) ?? -1] ?? null) }

@@ -8,10 +8,10 @@ import { type Comparison, compared, type Panel, panelMean } from './comparison.t
 import type { StepContext } from './context.ts'
 import { callRoom, drawRoom } from './gate.ts'
 import { echoFlags } from './guarded.ts'
-import { drawsOf, refusedAmong } from './inquiry.ts'
+import { drawsOf, refusedAmong } from './judge-query.ts'
 import { type Pair, pairsOf } from './pairs.ts'
-import { probabilityOf, type Standing, standingsOf } from './standings.ts'
-import { failed, off, scored } from './step.ts'
+import { probabilityOf, type Ranking, standingsOf } from './ranking.ts'
+import { failedTerm, scoredTerm, skippedTerm } from './step.ts'
 
 /** One term a contestant, in their order: how it stands in comparison with the others. Never rejects. */
 export async function pairTerms(
@@ -26,7 +26,7 @@ export async function pairTerms(
   const [low, high] = step.function.range
   // All answers of the group are equal.
   const tie = { value: (low + high) / 2, flags: ['no_call'] }
-  if (contestants.length === 1) return [refused[0] ?? scored(context, step, tie)]
+  if (contestants.length === 1) return [refused[0] ?? scoredTerm(context, step, tie)]
   const pairs = pairsOf(contestants.length, step.pairs)
   const room = drawsOf(step).length * (step.pairs.swap ? 2 : 1) * drawRoom
   const tried = await gates.of(step.models).all(pairs.length, room, async (index): Promise<Comparison> => {
@@ -54,14 +54,14 @@ function termOf(
   row: CallRow,
   own: readonly Comparison[],
   index: number,
-  standing: Standing | null,
+  standing: Ranking | null,
 ): Term {
   const made = own.filter((one) => one.status === 'made')
   if (!standing) {
     const missing = own.filter((one) => one.status === 'missing')
     const failure = missing.find((one) => one.failure)?.failure
-    if (made.length === 0 && missing.length > 0 && !failure) return off(context, step, 'skipped')
-    return failed(context, step, made.length === 0 && failure ? failure : apart)
+    if (made.length === 0 && missing.length > 0 && !failure) return skippedTerm(context, step, 'skipped')
+    return failedTerm(context, step, made.length === 0 && failure ? failure : apart)
   }
   const [low, high] = step.function.range
   const probabilities = made.flatMap((match) => probabilityOf(index, match))
@@ -84,7 +84,7 @@ function termOf(
     },
     ...(flags.size > 0 && { flags: [...flags] }),
   }
-  return scored(context, step, score, made.length, deviation(probabilities))
+  return scoredTerm(context, step, score, made.length, deviation(probabilities))
 }
 
 /** By model: the probability that this one is better. */

@@ -3,12 +3,12 @@ import type { Sample } from '../../core/sample/sample.ts'
 import type { Plan, PlanStep } from '../plan/plan.ts'
 import { openCohorts } from './cohorts.ts'
 import type { StepContext } from './context.ts'
-import type { Drawn } from './draw.ts'
 import type { EngineParts } from './engine.ts'
 import { Gates } from './gate.ts'
 import { gatherGroups } from './group.ts'
-import { inquiryOf } from './inquiry.ts'
+import { inquiryOf } from './judge-query.ts'
 import { rowOf } from './step.ts'
+import type { VoteResult } from './vote.ts'
 
 /** What one instance said of a known sample; `no_call`: the function asks nothing about it. */
 export type Probed =
@@ -54,7 +54,7 @@ export async function probe(
   return readingOf(await inquiryOf(context, step, [row], asked.question).draw({ model, draw: 0, instance }))
 }
 
-function readingOf(drawn: Drawn): Probed {
+function readingOf(drawn: VoteResult): Probed {
   if (drawn.status === 'failed') return { status: 'failed', failure: drawn.failure }
   const [verdict = null] = drawn.status === 'read' ? drawn.verdicts : []
   return verdict ? { status: 'verdict', value: verdict.value } : { status: 'unreadable' }

@@ -1,7 +1,7 @@
 import type { Asks } from '../../contract/index.ts'
 import type { Failure } from '../../core/sample/failure.ts'
 import type { CallRow } from '../functions/function-host.ts'
-import { allOrNone, type Stop } from '../models/abort.ts'
+import { allOrNone, type CancelToken } from '../models/abort.ts'
 import { AskError, type Rendered } from '../models/models.ts'
 import type { PlanStep, PromptBudget } from '../plan/plan.ts'
 import type { StepContext } from './context.ts'
@@ -127,7 +127,7 @@ async function tokensOf(
   model: string,
   { maxTokens }: PromptBudget,
   text: Rendered,
-  signal: Stop | AbortSignal = context.end.signal,
+  signal: CancelToken | AbortSignal = context.end.signal,
 ): Promise<number> {
   const bytes = bytesOf(text)
   if (bytes <= maxTokens) return bytes

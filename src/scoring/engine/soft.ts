@@ -14,7 +14,7 @@ const mostTotal = 1.01
  * The mean of the scores by their probability, of value and parts. Replies without a verdict are left out; null where
  * they are the likelier half, and where the probabilities are no distribution.
  */
-export function mixed(possibilities: readonly Possibility[]): Score | null {
+export function expectedScore(possibilities: readonly Possibility[]): Score | null {
   const whole = possibilities.reduce((sum, { probability }) => sum + probability, 0)
   if (!(whole <= mostTotal) || possibilities.some(({ probability }) => probability < 0)) return null
   const readable = possibilities.flatMap(({ score, probability }) => (score ? [{ score, probability }] : []))

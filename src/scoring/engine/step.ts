@@ -15,9 +15,9 @@ export const termNamed = (terms: Terms, name: string): Term | undefined =>
 
 /** A rule's term, of what its function said. */
 export function ruleTerm(context: StepContext, step: PlanStep, result: CallResult): Term {
-  if (result.status === 'failed') return failed(context, step, result.failure)
+  if (result.status === 'failed') return failedTerm(context, step, result.failure)
   const score = result.status === 'verdicts' ? result.verdicts[0] : null
-  return score ? scored(context, step, score) : off(context, step, 'not_applicable')
+  return score ? scoredTerm(context, step, score) : skippedTerm(context, step, 'not_applicable')
 }
 
 /** A row as an author's code sees it: the sample with this step's judge prompt, and the steps named in `after`. */
@@ -48,7 +48,13 @@ export const originOf = ({ sample }: CallRow): Sample => origins.get(sample) ?? 
 const textsOf = (term: Term | undefined): readonly string[] => (term?.status === 'text' ? term.texts : [])
 
 /** `draws` and `spread` tell how many verdicts the score was made of, and their population standard deviation. */
-export const scored = (context: StepContext, step: PlanStep, score: Score, draws = 1, spread = 0): Term => ({
+export const scoredTerm = (
+  context: StepContext,
+  step: PlanStep,
+  score: Score,
+  draws = 1,
+  spread = 0,
+): Term => ({
   name: step.name,
   weight: step.weight(context.job.trainingStep),
   status: 'scored',
@@ -59,7 +65,7 @@ export const scored = (context: StepContext, step: PlanStep, score: Score, draws
 })
 
 /** The term of a step that took no part. */
-export const off = (context: StepContext, step: PlanStep, why: OffReason): Term => ({
+export const skippedTerm = (context: StepContext, step: PlanStep, why: OffReason): Term => ({
   name: step.name,
   weight: step.weight(context.job.trainingStep),
   status: 'off',
@@ -67,7 +73,7 @@ export const off = (context: StepContext, step: PlanStep, why: OffReason): Term 
 })
 
 /** The term of a step without a score; the failure gets the step's name. */
-export const failed = (context: StepContext, step: PlanStep, failure: Failure): Term => ({
+export const failedTerm = (context: StepContext, step: PlanStep, failure: Failure): Term => ({
   name: step.name,
   weight: step.weight(context.job.trainingStep),
   status: 'failed',
@@ -75,7 +81,7 @@ export const failed = (context: StepContext, step: PlanStep, failure: Failure): 
 })
 
 /** The term of a critique: texts for later steps, no score. */
-export const spoke = (context: StepContext, step: PlanStep, texts: readonly string[]): Term => ({
+export const textTerm = (context: StepContext, step: PlanStep, texts: readonly string[]): Term => ({
   name: step.name,
   weight: step.weight(context.job.trainingStep),
   status: 'text',

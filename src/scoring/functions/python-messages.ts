@@ -8,7 +8,7 @@ import { type PythonBinding, pythonOptions, readPythonOptions } from './python-o
 import { BrokenMessage, objectOf, textOf } from './untrusted.ts'
 import { checkQuestion } from './worker/check-question.ts'
 import { checkVerdict } from './worker/check-verdict.ts'
-import { Fault } from './worker/fault.ts'
+import { ContractViolation } from './worker/contract-violation.ts'
 import { flagged } from './worker/text-truth.ts'
 
 /** A Python process's word on one job; one of the keys says which. */
@@ -92,7 +92,7 @@ export function resultOf(job: Job, reply: PythonReply): JobResult {
   try {
     return { type: 'called', result: answerOf(job, reply) }
   } catch (error) {
-    if (!(error instanceof Fault)) throw error
+    if (!(error instanceof ContractViolation)) throw error
     return { type: 'called', result: failed(error.kind ?? broken, error.message) }
   }
 }

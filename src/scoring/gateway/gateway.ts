@@ -18,10 +18,10 @@ import { gatewayRooms, guardedEvents } from './guarded-events.ts'
 import type { Keys } from './keys.ts'
 import { type ReadReply, readReply } from './read-reply.ts'
 import { isReady, missingModels, type Suspect, suspectsOf } from './readiness.ts'
+import { openReloader } from './reloader.ts'
 import type { LastReload } from './reloads.ts'
+import type { RuntimeOptions } from './runtime.ts'
 import { guardedJob, type Scored, type ScoreJob, scoreBy } from './score-job.ts'
-import type { ServingOptions } from './serving.ts'
-import { openSuccession } from './succession.ts'
 
 export type { DrawnEvent } from '../engine/events.ts'
 export { WaitTime } from '../engine/wait-time.ts'
@@ -87,7 +87,7 @@ export interface Gateway {
 }
 
 /** What is served, and what tests replace. */
-export interface GatewayOptions extends Omit<ServingOptions, 'clock' | 'secret' | 'guard'> {
+export interface GatewayOptions extends Omit<RuntimeOptions, 'clock' | 'secret' | 'guard'> {
   readonly clock?: Clock
   /** Key of the fences around untrusted text; random by default. */
   readonly secret?: string
@@ -99,14 +99,14 @@ export interface GatewayOptions extends Omit<ServingOptions, 'clock' | 'secret' 
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const clock = options.clock ?? systemClock
   const guard = options.guard ?? warningGuard(clock)
-  const parts: ServingOptions = {
+  const parts: RuntimeOptions = {
     ...options,
     clock,
     guard,
     events: guardedEvents(guard, options.events ?? {}, gatewayRooms),
     secret: options.secret ?? randomBytes(32).toString('hex'),
   }
-  const served = await openSuccession(parts)
+  const served = await openReloader(parts)
   let isLeaving = false
   const planOf = (name: string): Plan => {
     const { plans } = served.newest

@@ -1,7 +1,7 @@
 import type { ListenerGuard } from '../../core/listener-guard.ts'
-import type { ServingOptions } from './serving.ts'
+import type { RuntimeOptions } from './runtime.ts'
 
-type Events = NonNullable<ServingOptions['events']>
+type Events = NonNullable<RuntimeOptions['events']>
 
 /** The rooms that tell a gateway's listeners of what happens. */
 export const gatewayRooms = Object.keys({

@@ -1,6 +1,6 @@
 import type { InstanceSnapshot, ModelSnapshot } from '../models/models.ts'
 import type { Plan } from '../plan/plan.ts'
-import type { Serving } from './serving.ts'
+import type { Runtime } from './runtime.ts'
 
 /** One instance of a model, by its address. */
 export interface Suspect {
@@ -9,7 +9,7 @@ export interface Suspect {
 }
 
 /** Instances of these plans' models that fail their canaries. */
-export function suspectsOf({ models }: Serving, plans: Iterable<Plan>): readonly Suspect[] {
+export function suspectsOf({ models }: Runtime, plans: Iterable<Plan>): readonly Suspect[] {
   return neededBy(plans, models.snapshot()).flatMap(({ name, instances }) =>
     instances
       .filter(({ state }) => state === 'fails-canary')
@@ -18,17 +18,17 @@ export function suspectsOf({ models }: Serving, plans: Iterable<Plan>): readonly
 }
 
 /** What is needed before every plan can be scored, in words: models without a living instance. */
-export const missingModels = (serving: Serving): readonly string[] =>
+export const missingModels = (serving: Runtime): readonly string[] =>
   withoutInstance(serving).map(({ name }) => `model '${name}' has no instance that answers`)
 
 /**
  * Whether requests had better come here: each model has a living instance, or had one and its questions wait for the next.
  * Where a judge restarts, it is away for every gateway at once: one that says no would only lose the requests that it can hold.
  */
-export const isReady = (serving: Serving): boolean =>
+export const isReady = (serving: Runtime): boolean =>
   withoutInstance(serving).every(({ isPatient }) => isPatient)
 
-function withoutInstance({ plans, models }: Serving): readonly ModelSnapshot[] {
+function withoutInstance({ plans, models }: Runtime): readonly ModelSnapshot[] {
   return neededBy(plans.values(), models.snapshot()).filter(({ instances }) => !instances.some(isUsable))
 }
 

@@ -5,7 +5,7 @@ import type { Outcome } from '../../core/sample/outcome.ts'
 import type { ScoreRequest } from '../engine/job.ts'
 import { type OnInvalidSetting, onInvalidOf } from '../plan/on-invalid.ts'
 import type { Plan } from '../plan/plan.ts'
-import type { Serving } from './serving.ts'
+import type { Runtime } from './runtime.ts'
 
 /** Rows to be scored by one reward. */
 export interface ScoreJob extends ScoreRequest {
@@ -42,7 +42,7 @@ export function guardedJob(guard: ListenerGuard, job: ScoreJob): ScoreJob {
 
 /** Scores with what is served. Throws at once what the engine throws at once: a reply that streams has then not begun. */
 export function scoreBy(
-  { settings, engine }: Serving,
+  { settings, engine }: Runtime,
   plan: Plan,
   job: ScoreJob,
   clock: Clock,

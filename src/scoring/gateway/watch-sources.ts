@@ -2,7 +2,7 @@ import { readdir, stat } from 'node:fs/promises'
 import { dirname, extname, join } from 'node:path'
 import type { Clock } from '../../core/clock.ts'
 import type { GatewaySettings } from '../plan/gateway-config.ts'
-import type { ServingOptions } from './serving.ts'
+import type { RuntimeOptions } from './runtime.ts'
 
 const intervalMs = 1000
 const deepest = 8
@@ -11,7 +11,7 @@ const gatewayNames = ['gateway.yaml', 'gateway.yml', 'gateway.json']
 
 /** Every file and folder that a reload would read: configs, functions and keys; `settings`: as read last, if they were. */
 export function sourcesOf(
-  { configs, functionFolders }: Pick<ServingOptions, 'configs' | 'functionFolders'>,
+  { configs, functionFolders }: Pick<RuntimeOptions, 'configs' | 'functionFolders'>,
   settings: Pick<GatewaySettings, 'functions' | 'keys'> | null,
 ): readonly string[] {
   const besides = configs

@@ -1,8 +1,8 @@
 const listeners = new WeakMap<AbortSignal, Set<() => void>>()
 
 /** Runs `fn` when `signal` aborts, at once if it has; the returned function takes it back. */
-export function whenAborted(signal: AbortSignal | Stop, fn: () => void): () => void {
-  if (signal instanceof Stop) return signal.on(fn)
+export function whenAborted(signal: AbortSignal | CancelToken, fn: () => void): () => void {
+  if (signal instanceof CancelToken) return signal.on(fn)
   if (signal.aborted) {
     fn()
     return () => {}
@@ -30,7 +30,7 @@ function runAll(all: Set<() => void>): void {
 }
 
 /** What stops a request's questions, or one question's work. An AbortController costs as much as a question. */
-export class Stop {
+export class CancelToken {
   aborted = false
   #waiting: Set<() => void> | null = null
 
@@ -56,10 +56,10 @@ export class Stop {
 
 /** The results of pieces of one work, in order. The first that fails stops the others, and it rejects with that. */
 export async function allOrNone<T>(
-  signal: AbortSignal | Stop,
-  pieces: readonly ((stop: Stop) => Promise<T>)[],
+  signal: AbortSignal | CancelToken,
+  pieces: readonly ((stop: CancelToken) => Promise<T>)[],
 ): Promise<T[]> {
-  const own = new Stop()
+  const own = new CancelToken()
   const off = whenAborted(signal, () => own.stop())
   try {
     return await Promise.all(pieces.map((piece) => piece(own)))

@@ -1,6 +1,6 @@
-import { Undone } from './dispatch.ts'
-import { Fault } from './fault.ts'
+import { AllAttemptsFailed } from './dispatch.ts'
 import { AskError } from './models.ts'
+import { UpstreamError } from './upstream-error.ts'
 
 const retryable: ReadonlySet<string> = new Set([
   'judge_unreachable',
@@ -12,9 +12,9 @@ const retryable: ReadonlySet<string> = new Set([
 
 /** A question's failure from what its calls failed with. Anything but a Fault is a mistake here, and thrown on. */
 export function askError(error: unknown): AskError {
-  const fault = error instanceof Undone ? error.fault : error
-  if (!(fault instanceof Fault)) throw error
+  const fault = error instanceof AllAttemptsFailed ? error.fault : error
+  if (!(fault instanceof UpstreamError)) throw error
   const failure = { kind: fault.kind, retryable: retryable.has(fault.kind), detail: fault.message }
-  const attempts = error instanceof Undone ? error.attempts : []
+  const attempts = error instanceof AllAttemptsFailed ? error.attempts : []
   return new AskError(attempts.length > 0 ? { ...failure, attempts } : failure)
 }

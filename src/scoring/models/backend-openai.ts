@@ -1,14 +1,14 @@
 import type { AskName, Asks, Reply } from '../../contract/index.ts'
 import type { Backend, Translation } from './backend.ts'
-import { Fault } from './fault.ts'
 import type { ModelConfig } from './model-config.ts'
 import type { RenderedInput } from './models.ts'
 import { samplingMembers } from './openai-form.ts'
 import { openaiTexts } from './openai-texts.ts'
 import { readVectors } from './pooling-form.ts'
-import { garbled, type JsonObject, objectOf } from './reply.ts'
+import { type JsonObject, malformedReply, objectOf } from './reply.ts'
 import { isTextAsk, textAsks } from './text-asks.ts'
-import type { Reading } from './work.ts'
+import { UpstreamError } from './upstream-error.ts'
+import type { ParsedReply } from './upstream-request.ts'
 
 /** Any OpenAI-compatible server. It has no scalar models, and takes a JSON schema but no choice or regex. */
 export function openaiBackend(config: ModelConfig): Backend {
@@ -19,8 +19,8 @@ export function openaiBackend(config: ModelConfig): Backend {
   const checked = (value: unknown): JsonObject => {
     const body = objectOf(value)
     const { model } = body
-    if (typeof model !== 'string') throw garbled('it names no model')
-    if (!names.some((name) => model.includes(name))) throw garbled('it comes from another model')
+    if (typeof model !== 'string') throw malformedReply('it names no model')
+    if (!names.some((name) => model.includes(name))) throw malformedReply('it comes from another model')
     return body
   }
 
@@ -58,8 +58,8 @@ export function openaiBackend(config: ModelConfig): Backend {
     read<A extends AskName>(ask: A, value: unknown, input: RenderedInput[A]) {
       if (isTextAsk(ask)) return texts.read(ask, value, input)
       const [reading] = readVectors(checked(value), [(input as readonly string[]).length])
-      if (reading instanceof Fault) throw reading
-      return reading as Reading<Asks[A]['answer']>
+      if (reading instanceof UpstreamError) throw reading
+      return reading as ParsedReply<Asks[A]['answer']>
     },
     kind(ask, input, settings) {
       if (isTextAsk(ask)) return texts.kind(ask, input, settings)
@@ -75,8 +75,8 @@ export function openaiBackend(config: ModelConfig): Backend {
   }
 }
 
-const unknownAsk = (ask: AskName): Fault =>
-  new Fault('judge_rejected', `the openai backend has no models for '${ask}'`, { remedy: 'give-up' })
+const unknownAsk = (ask: AskName): UpstreamError =>
+  new UpstreamError('judge_rejected', `the openai backend has no models for '${ask}'`, { remedy: 'give-up' })
 
 /** Where a reply cannot be forced into its form, the author's parser still decides what it says. */
 const responseFormat = (reply: Reply | undefined): string =>

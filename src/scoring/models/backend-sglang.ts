@@ -1,17 +1,17 @@
 import type { AskName, Asks } from '../../contract/index.ts'
 import type { Backend, Translation } from './backend.ts'
 import { chatText } from './chat-template.ts'
-import { Fault } from './fault.ts'
 import type { ModelConfig } from './model-config.ts'
 import type { Rendered, RenderedInput } from './models.ts'
 import { samplingMembers } from './openai-form.ts'
 import { openaiTexts } from './openai-texts.ts'
 import { readVectors } from './pooling-form.ts'
-import { garbled, objectOf } from './reply.ts'
+import { malformedReply, objectOf } from './reply.ts'
 import { sglangMemory } from './sglang-memory.ts'
 import { chatForm, nativeTexts, readRewards } from './sglang-native.ts'
 import { isTextAsk, textAsks } from './text-asks.ts'
-import type { Reading } from './work.ts'
+import { UpstreamError } from './upstream-error.ts'
+import type { ParsedReply } from './upstream-request.ts'
 
 /**
  * SGLang's server. Plain prompts go to its native /generate, conversations to its OpenAI form, the texts of reward
@@ -42,7 +42,7 @@ export function sglangBackend(config: ModelConfig): Backend {
   const plain = (question: Rendered): string => {
     if (typeof question === 'string') return question
     if (write) return write(question)
-    throw new Fault(
+    throw new UpstreamError(
       'judge_rejected',
       "SGLang's reward models take plain text: the model's chat_template has to say how a conversation is written",
       { remedy: 'give-up', blame: false },
@@ -78,8 +78,8 @@ export function sglangBackend(config: ModelConfig): Backend {
     read<A extends AskName>(ask: A, value: unknown, input: RenderedInput[A]) {
       if (isTextAsk(ask)) return texts.read(ask, value, input)
       const [reading] = readPooled(ask, value, [input])
-      if (reading instanceof Fault) throw reading
-      return reading as Reading<Asks[A]['answer']>
+      if (reading instanceof UpstreamError) throw reading
+      return reading as ParsedReply<Asks[A]['answer']>
     },
     kind(ask, input, settings) {
       if (isTextAsk(ask)) return texts.kind(ask, input, settings)
@@ -100,7 +100,7 @@ export function sglangBackend(config: ModelConfig): Backend {
       }),
       read(value) {
         const { count } = objectOf(value)
-        if (!Number.isSafeInteger(count)) throw garbled('no count of tokens')
+        if (!Number.isSafeInteger(count)) throw malformedReply('no count of tokens')
         return count as number
       },
     },

@@ -1,16 +1,16 @@
 import type { AskName, Asks } from '../../contract/index.ts'
 import type { Backend, Translation } from './backend.ts'
-import { Fault } from './fault.ts'
 import type { Counts } from './items.ts'
 import type { ModelConfig } from './model-config.ts'
 import type { Rendered, RenderedInput } from './models.ts'
 import { samplingMembers, structuredOutputs } from './openai-form.ts'
 import { openaiTexts } from './openai-texts.ts'
 import { classItem, readData, readVectors, stepItem } from './pooling-form.ts'
-import { garbled, isObject, type JsonObject, objectOf } from './reply.ts'
+import { isObject, type JsonObject, malformedReply, objectOf } from './reply.ts'
 import { isTextAsk, textAsks } from './text-asks.ts'
+import { UpstreamError } from './upstream-error.ts'
+import type { ParsedReply } from './upstream-request.ts'
 import { vllmMemory } from './vllm-memory.ts'
-import type { Reading } from './work.ts'
 
 /** vLLM's server: its OpenAI endpoints; /classify, /pooling and /score of its pooling runner; /tokenize. */
 export function vllmBackend(config: ModelConfig): Backend {
@@ -19,8 +19,8 @@ export function vllmBackend(config: ModelConfig): Backend {
 
   const checked = (value: unknown): JsonObject => {
     const body = objectOf(value)
-    if (typeof body.model !== 'string') throw garbled('it names no model')
-    if (!names.has(body.model)) throw garbled('it comes from another model')
+    if (typeof body.model !== 'string') throw malformedReply('it names no model')
+    if (!names.has(body.model)) throw malformedReply('it comes from another model')
     return body
   }
 
@@ -58,7 +58,7 @@ export function vllmBackend(config: ModelConfig): Backend {
   const compared = (input: Rendered): readonly [string, string] => {
     const [last, before] = typeof input === 'string' ? [] : [input.at(-1), input.at(-2)]
     if (!last || !before)
-      throw new Fault('judge_rejected', '/score compares two messages: the question holds fewer', {
+      throw new UpstreamError('judge_rejected', '/score compares two messages: the question holds fewer', {
         remedy: 'give-up',
       })
     return [before.content, last.content]
@@ -83,8 +83,8 @@ export function vllmBackend(config: ModelConfig): Backend {
     read<A extends AskName>(ask: A, value: unknown, input: RenderedInput[A]) {
       if (isTextAsk(ask)) return texts.read(ask, value, input)
       const [reading] = readPooled(ask, value, [countOf(ask, input)])
-      if (reading instanceof Fault) throw reading
-      return reading as Reading<Asks[A]['answer']>
+      if (reading instanceof UpstreamError) throw reading
+      return reading as ParsedReply<Asks[A]['answer']>
     },
     kind(ask, input, settings) {
       if (isTextAsk(ask)) return texts.kind(ask, input, settings)
@@ -108,7 +108,7 @@ export function vllmBackend(config: ModelConfig): Backend {
       }),
       read(body) {
         const count = isObject(body) ? body.count : null
-        if (!Number.isSafeInteger(count)) throw garbled('no count of tokens')
+        if (!Number.isSafeInteger(count)) throw malformedReply('no count of tokens')
         return count as number
       },
     },

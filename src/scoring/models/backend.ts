@@ -1,10 +1,10 @@
 import type { AskName, Asks, Reply } from '../../contract/index.ts'
-import type { Fault } from './fault.ts'
 import type { MemoryBackend } from './memory.ts'
 import type { ModelConfig } from './model-config.ts'
 import type { Rendered, RenderedInput, Sampling } from './models.ts'
 import type { JsonObject } from './reply.ts'
-import type { Reading } from './work.ts'
+import type { UpstreamError } from './upstream-error.ts'
+import type { ParsedReply } from './upstream-request.ts'
 
 /** What a question asks beside its text. `draw` moves the seed, where one is set. */
 export interface Settings {
@@ -24,7 +24,7 @@ export interface Backend {
   /** Throws Fault where this kind of server cannot be asked so. */
   translate<A extends AskName>(ask: A, input: RenderedInput[A], settings: Settings): Translation
   /** The answer, checked in every part. Throws Fault. */
-  read<A extends AskName>(ask: A, body: unknown, input: RenderedInput[A]): Reading<Asks[A]['answer']>
+  read<A extends AskName>(ask: A, body: unknown, input: RenderedInput[A]): ParsedReply<Asks[A]['answer']>
   /** Equal for questions that may share a request; null: this one may not. Throws Fault where it cannot be asked. */
   kind<A extends AskName>(ask: A, input: RenderedInput[A], settings: Settings): string | null
   /** Of questions of one kind. */
@@ -38,7 +38,7 @@ export interface Backend {
     ask: A,
     body: unknown,
     inputs: readonly RenderedInput[A][],
-  ): readonly (Reading<unknown> | Fault)[]
+  ): readonly (ParsedReply<unknown> | UpstreamError)[]
   /** Where a GET without credentials answers 200 while the server works; '' where there is no such path. */
   readonly healthPath: string
   /** Where a GET with credentials lists the served models. */

@@ -1,18 +1,18 @@
 import type { AskName } from '../../contract/index.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Trace } from '../../core/tracing/trace.ts'
-import { Stop } from './abort.ts'
+import { CancelToken } from './abort.ts'
 import type { Backend, Settings } from './backend.ts'
-import { type Dispatched, Undone } from './dispatch.ts'
-import { abandoned, Fault } from './fault.ts'
+import { batchInImmediate } from './batch-in-immediate.ts'
+import { AllAttemptsFailed, type Dispatched } from './dispatch.ts'
 import { type Load, loadOf } from './load.ts'
 import type { RenderedInput } from './models.ts'
 import { mostGenerated, tokensOf } from './question-size.ts'
-import { workOf } from './question-work.ts'
+import { buildRequest } from './question-work.ts'
 import { readJson } from './reply.ts'
 import { isTextAsk } from './text-asks.ts'
-import { afterTurn } from './turn.ts'
-import type { Reading, Work } from './work.ts'
+import { abandoned, UpstreamError } from './upstream-error.ts'
+import type { ParsedReply, UpstreamRequest } from './upstream-request.ts'
 
 /** What the questions of a request have in common. */
 interface Shared {
@@ -25,7 +25,7 @@ interface Item {
   readonly input: RenderedInput[AskName]
   readonly request: object
   readonly deadline: number
-  readonly stop: Stop
+  readonly stop: CancelToken
   readonly trace: Trace | undefined
   resolve(done: Dispatched<unknown>): void
   reject(error: unknown): void
@@ -49,7 +49,7 @@ interface BatcherParts {
   largest(): Load
   /** How long a question waits for others while a request is under way; where none is, it goes at once. */
   readonly maxWaitMs: number
-  send<T>(work: Work<T>, stop: Stop): Promise<Dispatched<T>>
+  send<T>(work: UpstreamRequest<T>, stop: CancelToken): Promise<Dispatched<T>>
 }
 
 /** Collects questions that can share a request. */
@@ -91,7 +91,7 @@ export class Batcher {
     const isIdle = this.#underWay === 0
     const cancelTimer = isIdle ? () => {} : this.#parts.clock.after(this.#parts.maxWaitMs, send)
     const batch: Batch = { shared, items: [], largest: this.#parts.largest(), tokens: 0, cancelTimer }
-    if (isIdle) afterTurn(send)
+    if (isIdle) batchInImmediate(send)
     this.#open.set(key, batch)
     return batch
   }
@@ -101,7 +101,7 @@ export class Batcher {
     cancelTimer()
     const waiting: Item[] = []
     for (const item of items)
-      if (item.stop.aborted) item.reject(new Undone(abandoned(), []))
+      if (item.stop.aborted) item.reject(new AllAttemptsFailed(abandoned(), []))
       else waiting.push(item)
     if (waiting.length === 0) return
     this.#underWay += 1
@@ -118,7 +118,7 @@ export class Batcher {
   /** As if nothing could be shared. Never rejects. */
   async #runOne(shared: Shared, { input, request, deadline, stop, trace, ...item }: Item): Promise<void> {
     try {
-      const work = workOf(this.#parts, { ...shared, input, request, deadline, trace })
+      const work = buildRequest(this.#parts, { ...shared, input, request, deadline, trace })
       item.resolve(await this.#parts.send<unknown>(work, stop))
     } catch (error) {
       item.reject(error)
@@ -132,7 +132,7 @@ export class Batcher {
     try {
       const inputs = items.map(({ input }) => input)
       const { path, body } = backend.translateAll(ask, inputs, settings)
-      const done = await this.#parts.send<readonly (Reading<unknown> | Fault)[]>(
+      const done = await this.#parts.send<readonly (ParsedReply<unknown> | UpstreamError)[]>(
         {
           ask,
           prefix,
@@ -148,8 +148,8 @@ export class Batcher {
       )
       for (const [at, own] of done.answer.entries()) {
         const item = items[at] as Item
-        if (!(own instanceof Fault)) item.resolve({ ...done, ...own })
-        else if (own.remedy === 'give-up') item.reject(new Undone(own, []))
+        if (!(own instanceof UpstreamError)) item.resolve({ ...done, ...own })
+        else if (own.remedy === 'give-up') item.reject(new AllAttemptsFailed(own, []))
         else void this.#run(shared, [item])
       }
     } catch (error) {
@@ -169,7 +169,7 @@ function requestOf(items: readonly Item[]): object {
 
 /** What is asked for again after a failure, apart from each other; nobody, once each was told. */
 function partsOf(items: readonly Item[], ask: AskName, error: unknown): (readonly Item[])[] {
-  if (error instanceof Undone) {
+  if (error instanceof AllAttemptsFailed) {
     const half = Math.ceil(items.length / 2)
     if (error.fault.isAboutContent) return [items.slice(0, half), items.slice(half)]
     // One text without an end keeps the others waiting.
@@ -180,23 +180,25 @@ function partsOf(items: readonly Item[], ask: AskName, error: unknown): (readonl
 }
 
 /** A reply of which nothing can be used is the instance's fault, not the items'. */
-function all(answer: readonly (Reading<unknown> | Fault)[]): Reading<readonly (Reading<unknown> | Fault)[]> {
+function all(
+  answer: readonly (ParsedReply<unknown> | UpstreamError)[],
+): ParsedReply<readonly (ParsedReply<unknown> | UpstreamError)[]> {
   let prompt = 0
   let completion = 0
   let good = 0
   for (const own of answer) {
-    if (own instanceof Fault) continue
+    if (own instanceof UpstreamError) continue
     good += 1
     prompt += own.prompt
     completion += own.completion
   }
-  if (good === 0) throw answer[0] as Fault
+  if (good === 0) throw answer[0] as UpstreamError
   return { answer, prompt, completion }
 }
 
 /** Stops when every item has. */
-function sharedStop(items: readonly Item[]): Stop {
-  const shared = new Stop()
+function sharedStop(items: readonly Item[]): CancelToken {
+  const shared = new CancelToken()
   let left = items.length
   for (const { stop } of items)
     stop.on(() => {

@@ -1,17 +1,17 @@
 import type { Clock } from '../../core/clock.ts'
-import type { Stop } from './abort.ts'
+import type { CancelToken } from './abort.ts'
 import type { ModelEvents } from './events.ts'
-import { abandoned, Fault } from './fault.ts'
 import type { InstancePool } from './pool.ts'
 import type { PoolMember } from './pool-member.ts'
 import { beginCall, tokenFacts, traced } from './traced-call.ts'
 import { send } from './transport.ts'
-import type { Reading, Work } from './work.ts'
+import { abandoned, UpstreamError } from './upstream-error.ts'
+import type { ParsedReply, UpstreamRequest } from './upstream-request.ts'
 
 const noTokens = { prompt: 0, completion: 0 }
 
-const hung = (): Fault =>
-  new Fault('judge_timeout', 'the server makes no progress', { blame: false, isHang: true })
+const hung = (): UpstreamError =>
+  new UpstreamError('judge_timeout', 'the server makes no progress', { blame: false, isHang: true })
 
 /** One call to an instance whose place is taken; gives the place back. Rejects with Fault. */
 export async function call<T>(
@@ -24,9 +24,9 @@ export async function call<T>(
     readonly maxReplyBytes: number
   },
   member: PoolMember,
-  work: Work<T>,
-  stop: Stop,
-): Promise<Reading<T>> {
+  work: UpstreamRequest<T>,
+  stop: CancelToken,
+): Promise<ParsedReply<T>> {
   const { clock, events, model } = to
   const { ask } = work
   const { address, endpoint } = member
@@ -40,19 +40,22 @@ export async function call<T>(
     maxReplyBytes: to.maxReplyBytes,
   })
   const cancelTimer = clock.after(to.timeoutMs, () =>
-    exchange.abort(new Fault('judge_timeout', `no answer within ${to.timeoutMs / 1000} s`)),
+    exchange.abort(new UpstreamError('judge_timeout', `no answer within ${to.timeoutMs / 1000} s`)),
   )
   const off = stop.on(() => exchange.abort(abandoned()))
   const untrack = to.pool.whenHung(member, () => exchange.abort(hung()))
   let tokens = noTokens
-  let outcome: 'ok' | 'abandoned' | Fault['kind'] = 'ok'
+  let outcome: 'ok' | 'abandoned' | UpstreamError['kind'] = 'ok'
   try {
     const reading = work.read(await exchange.reply)
     tokens = reading
     member.succeeded(clock.now() - started)
     return reading
   } catch (error) {
-    const fault = error instanceof Fault ? error : new Fault('judge_unreachable', 'the reply cannot be read')
+    const fault =
+      error instanceof UpstreamError
+        ? error
+        : new UpstreamError('judge_unreachable', 'the reply cannot be read')
     outcome = stop.aborted ? 'abandoned' : fault.kind
     if (stop.aborted) member.abandoned(clock.now() - started)
     else member.failed(fault)

@@ -1,10 +1,10 @@
 import type { Generation, TokenLogprob } from '../../contract/index.ts'
 import type { Settings } from './backend.ts'
-import { Fault } from './fault.ts'
 import { mostMass } from './logprobs.ts'
-import { madeOnce } from './made-once.ts'
+import { memoizeByObject } from './memoize.ts'
 import type { Sampling } from './models.ts'
-import { garbled } from './reply.ts'
+import { malformedReply } from './reply.ts'
+import { UpstreamError } from './upstream-error.ts'
 
 /** Labels with less of the probability than this together were not what the model was about to say. */
 const leastMass = 0.01
@@ -22,7 +22,7 @@ const alternatives = 20
 /** How much of the labels' probability may hide behind a list that is shorter than what was asked for. */
 const mostHidden = 0.1
 
-const oneToken = madeOnce(
+const oneToken = memoizeByObject(
   (sampling: Sampling): Sampling => ({
     ...sampling,
     temperature: 0,
@@ -35,15 +35,16 @@ const oneToken = madeOnce(
 /** Probability of each label from the first token's alternatives; sums to 1. Throws Fault where no label is likely. */
 export function readChoice(labels: readonly string[], { logprobs }: Generation): Record<string, number> {
   const [first] = logprobs ?? []
-  if (!first) throw garbled('no logprobs')
-  if (isForeign(first)) throw garbled('the token and its alternatives are of no one distribution')
+  if (!first) throw malformedReply('no logprobs')
+  if (isForeign(first)) throw malformedReply('the token and its alternatives are of no one distribution')
   const mass = new Map<string, number>(labels.map((label) => [label, 0]))
   for (const { token, logprob } of first.top) {
     const label = labelOf(token, labels)
     if (label !== null) mass.set(label, (mass.get(label) ?? 0) + Math.exp(logprob))
   }
   const known = shares(mass)
-  if (hidden(mass, first.top) > mostHidden) throw garbled('too few alternatives to know every label by')
+  if (hidden(mass, first.top) > mostHidden)
+    throw malformedReply('too few alternatives to know every label by')
   return known
 }
 
@@ -77,9 +78,9 @@ function hidden(mass: ReadonlyMap<string, number>, top: readonly { readonly logp
 export function shares(mass: ReadonlyMap<string, number>): Record<string, number> {
   let total = 0
   for (const share of mass.values()) total += share
-  if (total > mostMass) throw garbled('the probabilities of labels add up to more than 1')
+  if (total > mostMass) throw malformedReply('the probabilities of labels add up to more than 1')
   if (!(total >= leastMass))
-    throw new Fault('judge_unparseable', 'none of the labels is a likely answer', {
+    throw new UpstreamError('judge_unparseable', 'none of the labels is a likely answer', {
       remedy: 'give-up',
       blame: false,
     })

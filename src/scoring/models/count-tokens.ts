@@ -1,18 +1,18 @@
-import type { Stop } from './abort.ts'
+import type { CancelToken } from './abort.ts'
 import { askError } from './ask-error.ts'
 import { dispatch } from './dispatch.ts'
-import { Flight } from './flight.ts'
 import { estimatedTokens, loadOf } from './load.ts'
 import type { Model } from './model.ts'
-import type { Patience, Rendered } from './models.ts'
+import type { Rendered, WaitLimits } from './models.ts'
 import { readJson } from './reply.ts'
-import type { Work } from './work.ts'
+import { SingleFlight } from './single-flight.ts'
+import type { UpstreamRequest } from './upstream-request.ts'
 
 /** What a chat template adds to a message, at most, in tokens. */
 const messageOverhead = 16
 
 /** Tokens of a rendered question: the server's count, or a quarter of its bytes. Rejects with AskError. */
-export async function countTokens(model: Model, input: Rendered, patience: Patience): Promise<number> {
+export async function countTokens(model: Model, input: Rendered, patience: WaitLimits): Promise<number> {
   const { deadline, signal } = patience
   const texts = typeof input === 'string' ? [input] : input.map(({ content }) => content)
   const overhead = typeof input === 'string' ? 1 : messageOverhead * texts.length
@@ -23,7 +23,7 @@ export async function countTokens(model: Model, input: Rendered, patience: Patie
   if (bytes + overhead <= max_prompt_tokens) return bytes + overhead
   const { clock } = model.parts.dispatcher
   const since = clock.now()
-  const flight = new Flight(
+  const flight = new SingleFlight(
     (stop) => counted(model, input, patience, stop),
     () => {},
   )
@@ -38,13 +38,13 @@ export async function countTokens(model: Model, input: Rendered, patience: Patie
 async function counted(
   model: Model,
   input: Rendered,
-  { deadline, signal }: Patience,
-  stop: Stop,
+  { deadline, signal }: WaitLimits,
+  stop: CancelToken,
 ): Promise<number> {
   const { backend, dispatcher, headers } = model.parts
   const { translate, read } = backend.tokens as NonNullable<typeof backend.tokens>
   const { path, body } = translate(input)
-  const work: Work<number> = {
+  const work: UpstreamRequest<number> = {
     ask: 'generate',
     prefix: '',
     request: signal,

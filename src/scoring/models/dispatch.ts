@@ -1,19 +1,19 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Attempt } from '../../core/sample/failure.ts'
-import { Stop } from './abort.ts'
+import { CancelToken } from './abort.ts'
 import { call } from './call.ts'
 import type { ModelEvents } from './events.ts'
-import { abandoned, Fault } from './fault.ts'
 import type { Hedge } from './hedge.ts'
 import { bytesOfBody, type LineMemory } from './line-memory.ts'
 import type { Asking, InstancePool } from './pool.ts'
 import type { PoolMember } from './pool-member.ts'
 import { isTriedAgain } from './retry.ts'
 import type { RetryBudget } from './retry-budget.ts'
-import type { Reading, Work } from './work.ts'
+import { abandoned, UpstreamError } from './upstream-error.ts'
+import type { ParsedReply, UpstreamRequest } from './upstream-request.ts'
 
 /** An answer with where it came from. */
-export interface Dispatched<T> extends Reading<T> {
+export interface Dispatched<T> extends ParsedReply<T> {
   readonly instance: string
   /** Calls made for it. */
   readonly attempts: number
@@ -37,12 +37,12 @@ export interface Dispatcher {
 }
 
 /** A question that no instance answered, with every call made for it. */
-export class Undone extends Error {
+export class AllAttemptsFailed extends Error {
   override readonly name = 'Undone' as const
-  readonly fault: Fault
+  readonly fault: UpstreamError
   readonly attempts: readonly Attempt[]
 
-  constructor(fault: Fault, attempts: readonly Attempt[]) {
+  constructor(fault: UpstreamError, attempts: readonly Attempt[]) {
     super(fault.message)
     this.fault = fault
     this.attempts = attempts
@@ -53,21 +53,25 @@ export class Undone extends Error {
 const mostHedges = 2
 
 /** Calls made for one question. */
-interface Journey {
+interface AttemptLog {
   readonly attempts: Attempt[]
   readonly tried: Set<PoolMember>
   retries: number
 }
 
 /** Sends the work to one instance after the other until one answers. Rejects with Undone. */
-export async function dispatch<T>(to: Dispatcher, work: Work<T>, stop: Stop): Promise<Dispatched<T>> {
+export async function dispatch<T>(
+  to: Dispatcher,
+  work: UpstreamRequest<T>,
+  stop: CancelToken,
+): Promise<Dispatched<T>> {
   const { pool, budget } = to
-  const journey: Journey = { attempts: [], tried: new Set(), retries: 0 }
+  const journey: AttemptLog = { attempts: [], tried: new Set(), retries: 0 }
   const { attempts, tried } = journey
   budget.earn()
   to.hedge?.earn()
   for (;;) {
-    let fault: Fault
+    let fault: UpstreamError
     try {
       const member = pool.take(tried, work) ?? (await queued(to, tried, work, stop))
       // The last who waited may have gone between the place's coming and this.
@@ -79,18 +83,18 @@ export async function dispatch<T>(to: Dispatcher, work: Work<T>, stop: Stop): Pr
         ? hedged(to, member, work, stop, journey)
         : plain(to, member, work, stop, journey))
     } catch (error) {
-      if (!(error instanceof Fault)) throw error
+      if (!(error instanceof UpstreamError)) throw error
       fault = error
     }
-    if (!(await isTriedAgain(to, fault, journey, stop))) throw new Undone(fault, attempts)
+    if (!(await isTriedAgain(to, fault, journey, stop))) throw new AllAttemptsFailed(fault, attempts)
   }
 }
 
 async function queued(
   to: Dispatcher,
   tried: ReadonlySet<PoolMember>,
-  work: Work<unknown>,
-  stop: Stop,
+  work: UpstreamRequest<unknown>,
+  stop: CancelToken,
 ): Promise<PoolMember> {
   const since = to.clock.now()
   const { message, load } = work
@@ -105,9 +109,9 @@ async function queued(
 async function plain<T>(
   to: Dispatcher,
   member: PoolMember,
-  work: Work<T>,
-  stop: Stop,
-  { attempts, tried }: Journey,
+  work: UpstreamRequest<T>,
+  stop: CancelToken,
+  { attempts, tried }: AttemptLog,
 ): Promise<Dispatched<T>> {
   const { address } = member
   const began = to.clock.now()
@@ -126,14 +130,14 @@ async function plain<T>(
 function hedged<T>(
   to: Dispatcher,
   first: PoolMember,
-  work: Work<T>,
-  stop: Stop,
-  journey: Journey,
+  work: UpstreamRequest<T>,
+  stop: CancelToken,
+  journey: AttemptLog,
 ): Promise<Dispatched<T>> {
   const hedge = to.hedge as Hedge
   const began = to.clock.now()
   return new Promise((resolve, reject) => {
-    const stops: Stop[] = []
+    const stops: CancelToken[] = []
     let untrack = () => {}
     let running = 0
     let calls = journey.attempts.length
@@ -142,7 +146,7 @@ function hedged<T>(
       off()
       for (const own of stops) own.stop()
     }
-    const run = (member: PoolMember, own: Stop) => {
+    const run = (member: PoolMember, own: CancelToken) => {
       running += 1
       calls += 1
       plain(to, member, work, own, journey).then(
@@ -159,8 +163,8 @@ function hedged<T>(
         },
       )
     }
-    const begin = (): Stop => {
-      const own = new Stop()
+    const begin = (): CancelToken => {
+      const own = new CancelToken()
       stops.push(own)
       return own
     }
@@ -171,7 +175,7 @@ function hedged<T>(
     const watch = (late: PoolMember) => {
       untrack = hedge.track(late, began, () => {
         const own = begin()
-        secondPlace(to, late, work, own).then(
+        acquireHedgeInstance(to, late, work, own).then(
           (second) => {
             // The answer may have come between the place's coming and this.
             if (!second || own.aborted) {
@@ -192,11 +196,11 @@ function hedged<T>(
 }
 
 /** A place at another instance than `first`, before others in line; null: there is none. */
-async function secondPlace(
+async function acquireHedgeInstance(
   to: Dispatcher,
   first: PoolMember,
   { request, deadline, load }: Asking,
-  stop: Stop,
+  stop: CancelToken,
 ): Promise<PoolMember | null> {
   const avoid = new Set([first])
   if (!to.pool.hasOther(avoid)) return null

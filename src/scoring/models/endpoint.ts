@@ -1,8 +1,8 @@
 import type { Pool } from 'undici'
 import type { Clock } from '../../core/clock.ts'
 import { Breaker, type BreakerSettings } from './breaker.ts'
-import { Fault } from './fault.ts'
 import { type Connections, type HttpMessage, openConnections, type Reply, send } from './transport.ts'
+import { UpstreamError } from './upstream-error.ts'
 
 /** What the members at one address want of its sockets. */
 export interface EndpointSettings {
@@ -82,7 +82,7 @@ export class Endpoint {
   async replyTo(message: HttpMessage, ms: number, maxReplyBytes: number): Promise<Reply> {
     const exchange = send(this.connections, message, { basePath: this.basePath, maxReplyBytes })
     const cancel = this.#clock.after(ms, () =>
-      exchange.abort(new Fault('judge_timeout', 'no answer in time')),
+      exchange.abort(new UpstreamError('judge_timeout', 'no answer in time')),
     )
     try {
       return await exchange.reply

@@ -1,5 +1,5 @@
-import { Fault } from './fault.ts'
-import { garbled } from './reply.ts'
+import { malformedReply } from './reply.ts'
+import { UpstreamError } from './upstream-error.ts'
 
 /**
  * Why a model stopped, where its text counts: at its end (`stop`) or at its token limit (`length`). vLLM also says
@@ -8,7 +8,7 @@ import { garbled } from './reply.ts'
  */
 export function checkFinished(reason: unknown): 'stop' | 'length' {
   if (reason === 'stop' || reason === 'length') return reason
-  if (typeof reason !== 'string') throw garbled('no finish_reason')
+  if (typeof reason !== 'string') throw malformedReply('no finish_reason')
   throw noAnswer(reason)
 }
 
@@ -26,12 +26,12 @@ const ofThisText: ReadonlyMap<string, string> = new Map([
 ])
 
 /** What a reply fails with that is no answer, for a `finish_reason` or what takes its place. */
-export function noAnswer(reason: string): Fault {
+export function noAnswer(reason: string): UpstreamError {
   const own = ownDoing.get(reason)
-  if (own !== undefined) return new Fault('judge_rejected', own, { remedy: 'give-up', blame: false })
+  if (own !== undefined) return new UpstreamError('judge_rejected', own, { remedy: 'give-up', blame: false })
   const text = ofThisText.get(reason)
-  if (text !== undefined) return new Fault('judge_unparseable', text, { blame: false })
+  if (text !== undefined) return new UpstreamError('judge_unparseable', text, { blame: false })
   // A server that stops ends its work so; the text is a fragment. Its own words stay out of messages.
   const named = reason === 'abort' || reason === 'error' ? `'${reason}'` : 'an unknown finish_reason'
-  return garbled(`the server ended the text with ${named}`)
+  return malformedReply(`the server ended the text with ${named}`)
 }

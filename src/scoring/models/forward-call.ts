@@ -1,8 +1,7 @@
 import { pipeline, Readable, Transform } from 'node:stream'
 import type { Trace } from '../../core/tracing/trace.ts'
-import type { Stop } from './abort.ts'
+import type { CancelToken } from './abort.ts'
 import type { CallEnd } from './events.ts'
-import { abandoned, Fault } from './fault.ts'
 import type { Forwarded } from './forwarded.ts'
 import type { Load } from './load.ts'
 import type { Model } from './model.ts'
@@ -10,6 +9,7 @@ import type { PoolMember } from './pool-member.ts'
 import { refusal } from './reply.ts'
 import { beginCall, headersWith } from './traced-call.ts'
 import { faultOf, tooLong } from './transport.ts'
+import { abandoned, UpstreamError } from './upstream-error.ts'
 
 /** A reply that has begun. `over` resolves when its body was read, broke off or was given up; never rejects. */
 export interface Begun {
@@ -20,10 +20,10 @@ export interface Begun {
 /** A reply that says the server is ill or full: another may do better, else this is what the client gets. */
 export class Refused extends Error {
   override readonly name = 'Refused' as const
-  readonly fault: Fault
+  readonly fault: UpstreamError
   readonly begun: Begun
 
-  constructor(fault: Fault, begun: Begun) {
+  constructor(fault: UpstreamError, begun: Begun) {
     super(fault.message)
     this.fault = fault
     this.begun = begun
@@ -35,7 +35,7 @@ export async function begin(
   model: Model,
   member: PoolMember,
   message: { readonly path: string; readonly body: string; readonly load: Load },
-  stop: Stop,
+  stop: CancelToken,
   trace?: Trace,
 ): Promise<Begun> {
   const { clock, events, timeoutMs, maxReplyBytes, model: name } = model.parts.dispatcher
@@ -43,10 +43,10 @@ export async function begin(
   const began = clock.now()
   const span = beginCall(trace, name, address, 'forward')
   const abort = new AbortController()
-  let timedOut: Fault | null = null
+  let timedOut: UpstreamError | null = null
   const off = stop.on(() => abort.abort())
   const cancelTimer = clock.after(timeoutMs, () => {
-    timedOut = new Fault('judge_timeout', `no reply began within ${timeoutMs / 1000} s`)
+    timedOut = new UpstreamError('judge_timeout', `no reply began within ${timeoutMs / 1000} s`)
     abort.abort()
   })
   const end = (outcome: CallEnd['outcome']) => {
@@ -57,7 +57,7 @@ export async function begin(
     span?.end(outcome === 'ok' ? null : outcome)
     events.callEnded?.({ model: name, instance: address, ask: 'forward', ms, outcome, tokens: none })
   }
-  const failed = (fault: Fault): Fault => {
+  const failed = (fault: UpstreamError): UpstreamError => {
     if (!stop.aborted) member.failed(fault)
     end(stop.aborted ? 'abandoned' : fault.kind)
     return stop.aborted ? abandoned() : fault
@@ -121,7 +121,7 @@ function limited(body: Readable, maxReplyBytes: number): Readable {
 /** `whole`: the outcome where all of the body comes. */
 function closing(
   body: Readable,
-  stop: Stop,
+  stop: CancelToken,
   whole: CallEnd['outcome'],
   end: (outcome: CallEnd['outcome']) => void,
 ): Promise<void> {

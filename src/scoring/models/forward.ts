@@ -1,5 +1,4 @@
-import { Stop, whenAborted } from './abort.ts'
-import { Fault } from './fault.ts'
+import { CancelToken, whenAborted } from './abort.ts'
 import { type Begun, begin, Refused } from './forward-call.ts'
 import type { Forwarded, ForwardRequest } from './forwarded.ts'
 import { bytesOfBody } from './line-memory.ts'
@@ -7,6 +6,7 @@ import { loadOf } from './load.ts'
 import type { Model } from './model.ts'
 import type { PoolMember } from './pool-member.ts'
 import { isTriedAgain } from './retry.ts'
+import { UpstreamError } from './upstream-error.ts'
 
 /**
  * Passes a request on under the pool's limits; retried only before a reply began. What the last server says of it, an
@@ -16,9 +16,9 @@ export async function forward(model: Model, request: ForwardRequest): Promise<Fo
   const { clock } = model.parts.dispatcher
   const { isFull, waitMs, maxWaitMs } = model.line
   if (isFull || waitMs > Math.min(maxWaitMs, request.deadline - clock.now()))
-    throw new Fault('overloaded', 'too many questions wait for this model', { remedy: 'give-up' })
+    throw new UpstreamError('overloaded', 'too many questions wait for this model', { remedy: 'give-up' })
   const body = bodyOf(request, model.config.model)
-  const stop = new Stop()
+  const stop = new CancelToken()
   let isLate = false
   const off = whenAborted(request.signal, () => stop.stop())
   const cancelTimer = clock.after(Math.max(request.deadline - clock.now(), 0), () => {
@@ -30,7 +30,8 @@ export async function forward(model: Model, request: ForwardRequest): Promise<Fo
     cancelTimer()
   }
   const since = clock.now()
-  const gone = (): Fault => (isLate ? model.late(since) : new Fault('cancelled', 'the client has gone'))
+  const gone = (): UpstreamError =>
+    isLate ? model.late(since) : new UpstreamError('cancelled', 'the client has gone')
   try {
     await model.enter(stop)
   } catch (error) {
@@ -55,7 +56,7 @@ function bodyOf({ body }: ForwardRequest, model: string): string {
   try {
     return JSON.stringify({ ...body, model })
   } catch {
-    throw new Fault('judge_rejected', 'the body nests too deeply', { remedy: 'give-up' })
+    throw new UpstreamError('judge_rejected', 'the body nests too deeply', { remedy: 'give-up' })
   }
 }
 
@@ -63,7 +64,7 @@ async function sent(
   model: Model,
   { path, body: { max_tokens: most }, deadline, trace }: ForwardRequest,
   body: string,
-  stop: Stop,
+  stop: CancelToken,
 ): Promise<Begun> {
   const { dispatcher } = model.parts
   const { pool, budget, lineMemory } = dispatcher
@@ -78,7 +79,7 @@ async function sent(
       (await lineMemory.holding(1, bytesOfBody(body), pool.isDead, () =>
         pool.wait(tried, question, stop, noLonger),
       ))
-    let fault: Fault
+    let fault: UpstreamError
     let refused: Begun | null = null
     try {
       return await begin(model, member, { path, body, load }, stop, trace)
@@ -86,7 +87,7 @@ async function sent(
       if (error instanceof Refused) {
         fault = error.fault
         refused = error.begun
-      } else if (error instanceof Fault) fault = error
+      } else if (error instanceof UpstreamError) fault = error
       else throw error
     }
     tried.add(member)
@@ -96,4 +97,5 @@ async function sent(
   }
 }
 
-const noLonger = (): Fault => new Fault('cancelled', 'nobody waits for the reply', { remedy: 'give-up' })
+const noLonger = (): UpstreamError =>
+  new UpstreamError('cancelled', 'nobody waits for the reply', { remedy: 'give-up' })

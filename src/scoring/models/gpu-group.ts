@@ -1,19 +1,19 @@
 import type { Clock } from '../../core/clock.ts'
-import type { Stop } from './abort.ts'
-import { abandoned } from './fault.ts'
+import type { CancelToken } from './abort.ts'
 import { TenantParking } from './gpu-parking.ts'
-import { asleep, full, since, type Tenant, type TenantState, type Waiter } from './gpu-turn.ts'
+import { asleep, full, type Rival, since, type TenantState, type Waiter } from './gpu-turn.ts'
+import { abandoned } from './upstream-error.ts'
 
 /** A tenant's place in its group. It goes along when the tenant moves to another group. */
-export class Place {
-  readonly tenant: Tenant
+export class GpuSlot {
+  readonly tenant: Rival
   state: TenantState = 'unknown'
   group: GpuGroup
   lastUse: number
   readonly waiting = new Set<Waiter>()
   readonly parking: TenantParking
 
-  constructor(tenant: Tenant, group: GpuGroup, clock: Clock) {
+  constructor(tenant: Rival, group: GpuGroup, clock: Clock) {
     this.tenant = tenant
     this.group = group
     this.lastUse = clock.now()
@@ -34,8 +34,8 @@ export class Place {
 /** Tenants that are never awake together. One has the GPU; the others' questions wait for their turn, all at once. */
 export class GpuGroup {
   readonly #clock: Clock
-  readonly #places = new Set<Place>()
-  #current: Place | null = null
+  readonly #places = new Set<GpuSlot>()
+  #current: GpuSlot | null = null
   /** Gets no further questions: another's turn has come. */
   #isYielding = false
   #isSwitching = false
@@ -51,14 +51,14 @@ export class GpuGroup {
     return this.#places.size === 0
   }
 
-  add(tenant: Tenant): Place {
-    const place = new Place(tenant, this, this.#clock)
+  add(tenant: Rival): GpuSlot {
+    const place = new GpuSlot(tenant, this, this.#clock)
     this.#places.add(place)
     return place
   }
 
   /** For a tenant that nobody asks any more. */
-  remove(place: Place): void {
+  remove(place: GpuSlot): void {
     this.#places.delete(place)
     place.parking.close()
     if (this.#current === place) this.#current = null
@@ -66,7 +66,7 @@ export class GpuGroup {
   }
 
   /** Takes a place to another group once the questions under way are done; later ones wait for it. */
-  async move(place: Place, to: GpuGroup): Promise<void> {
+  async move(place: GpuSlot, to: GpuGroup): Promise<void> {
     await this.#hold(() => place.tenant.active === 0)
     this.#places.delete(place)
     if (this.#current === place) this.#current = null
@@ -91,7 +91,7 @@ export class GpuGroup {
    * null: the question may be asked now. Else resolves when it may; rejects with Fault. The caller counts it. `isPatient`: it waits
    * for a tenant that cannot be awake, too.
    */
-  enter(place: Place, stop: Stop, count: () => void, isPatient = false): Promise<void> | null {
+  enter(place: GpuSlot, stop: CancelToken, count: () => void, isPatient = false): Promise<void> | null {
     if (this.isOpen(place)) {
       count()
       return null
@@ -124,12 +124,12 @@ export class GpuGroup {
   }
 
   /** Whether a question may be asked now. */
-  isOpen(place: Place): boolean {
+  isOpen(place: GpuSlot): boolean {
     return place === this.#current && !this.#isYielding && !this.#isSwitching
   }
 
   /** A question is done. `isUse`: it keeps the tenant awake. */
-  left(place: Place, isUse: boolean): void {
+  left(place: GpuSlot, isUse: boolean): void {
     if (isUse) place.lastUse = this.#clock.now()
     if (place.tenant.active > 0) return
     this.#schedule()
@@ -142,7 +142,7 @@ export class GpuGroup {
   }
 
   /** Gives the memory back once the questions under way are done. Resolves to false where that failed. */
-  async sleep(place: Place): Promise<boolean> {
+  async sleep(place: GpuSlot): Promise<boolean> {
     await this.#hold(() => place.tenant.active === 0)
     if (place.state !== 'asleep') return this.#switchTo(null, [place])
     this.#release()
@@ -150,7 +150,7 @@ export class GpuGroup {
   }
 
   /** Wakes the tenant, after the others have gone to sleep. Resolves to false where that failed. */
-  async wake(place: Place): Promise<boolean> {
+  async wake(place: GpuSlot): Promise<boolean> {
     await this.#hold(() => place === this.#current || (this.#current?.tenant.active ?? 0) === 0)
     if (place !== this.#current) return this.#switchTo(place)
     this.#release()
@@ -158,7 +158,7 @@ export class GpuGroup {
   }
 
   /** Brings servers that came to a tenant into its state. */
-  async align(place: Place): Promise<void> {
+  async align(place: GpuSlot): Promise<void> {
     await this.#hold(() => true)
     if (place.state === 'awake') await place.tenant.wake()
     else if (place.state === 'asleep') place.state = await place.tenant.sleep()
@@ -200,8 +200,8 @@ export class GpuGroup {
     else this.#at(freeAt)
   }
 
-  #longestWaiting(but: Place | null): Place | null {
-    let found: Place | null = null
+  #longestWaiting(but: GpuSlot | null): GpuSlot | null {
+    let found: GpuSlot | null = null
     for (const place of this.#places)
       if (place !== but && place.isDue && (!found || since(place) < since(found))) found = place
     return found
@@ -211,7 +211,7 @@ export class GpuGroup {
     this.#cancelTimer = this.#clock.after(Math.max(time - this.#clock.now(), 0), () => this.#schedule())
   }
 
-  #admit(place: Place): void {
+  #admit(place: GpuSlot): void {
     place.parking.end()
     for (const waiter of place.waiting) {
       place.waiting.delete(waiter)
@@ -220,7 +220,7 @@ export class GpuGroup {
   }
 
   /** Puts all others (or only `sleepers`) to sleep, then wakes `next`. */
-  async #switchTo(next: Place | null, sleepers?: readonly Place[]): Promise<boolean> {
+  async #switchTo(next: GpuSlot | null, sleepers?: readonly GpuSlot[]): Promise<boolean> {
     this.#cancelTimer?.()
     this.#isSwitching = true
     const before = this.#current
@@ -243,27 +243,27 @@ export class GpuGroup {
   }
 
   /** Finds out how an unknown tenant is: one that is awake is not woken, and needs nobody's sleep. */
-  async #found(place: Place): Promise<boolean> {
+  async #found(place: GpuSlot): Promise<boolean> {
     const state = await place.tenant.find()
     if (state === null) return false
     place.state = state
     return true
   }
 
-  async #allAsleep(places: Iterable<Place>, but: Place | null): Promise<boolean> {
+  async #allAsleep(places: Iterable<GpuSlot>, but: GpuSlot | null): Promise<boolean> {
     let isDone = true
     for (const place of places) if (place !== but) isDone = (await this.#putToSleep(place)) && isDone
     return isDone
   }
 
-  async #woken(place: Place): Promise<boolean> {
+  async #woken(place: GpuSlot): Promise<boolean> {
     const isDone = await place.tenant.wake()
     place.state = isDone ? 'awake' : 'unknown'
     if (isDone) place.tenant.switched('awake')
     return isDone
   }
 
-  async #putToSleep(place: Place): Promise<boolean> {
+  async #putToSleep(place: GpuSlot): Promise<boolean> {
     if (place.state === 'asleep') return true
     // Nobody is admitted meanwhile.
     while (place.tenant.active > 0) await this.#change()

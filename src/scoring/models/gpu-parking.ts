@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.ts'
-import { asleep, type Tenant, type Waiter } from './gpu-turn.ts'
+import { asleep, type Rival, type Waiter } from './gpu-turn.ts'
 
 /** Before a tenant that did not wake up is woken again. */
 const restMs = 5000
@@ -7,12 +7,12 @@ const restMs = 5000
 /** The questions of a tenant that wait although it cannot be awake: it may not be woken, or did not wake up. */
 export class TenantParking {
   readonly #clock: Clock
-  readonly #tenant: Tenant
+  readonly #tenant: Rival
   readonly #waiting: Set<Waiter>
   #since: number | null = null
   #cancelRest: (() => void) | null = null
 
-  constructor(clock: Clock, tenant: Tenant, waiting: Set<Waiter>) {
+  constructor(clock: Clock, tenant: Rival, waiting: Set<Waiter>) {
     this.#clock = clock
     this.#tenant = tenant
     this.#waiting = waiting

@@ -1,9 +1,9 @@
 import type { Clock } from '../../core/clock.ts'
-import type { Stop } from './abort.ts'
+import type { CancelToken } from './abort.ts'
 import type { Backend } from './backend.ts'
 import type { ModelEvents } from './events.ts'
-import type { GpuGroup, Place } from './gpu-group.ts'
-import type { Tenant, TenantSettings, TenantState } from './gpu-turn.ts'
+import type { GpuGroup, GpuSlot } from './gpu-group.ts'
+import type { Rival, TenantSettings, TenantState } from './gpu-turn.ts'
 import type { MemoryOrder, ServerMemory } from './memory.ts'
 import type { ModelConfig } from './model-config.ts'
 import type { InstancePool } from './pool.ts'
@@ -59,7 +59,7 @@ export class ModelSeat implements Seat {
     return this.tenant?.failure ?? ''
   }
 
-  enter(stop: Stop): Promise<void> | null {
+  enter(stop: CancelToken): Promise<void> | null {
     const { tenant } = this
     if (tenant) return tenant.place.group.enter(tenant.place, stop, this.#count, this.owner.pool.isPatient)
     this.active += 1
@@ -114,8 +114,8 @@ export interface TenantParts {
 }
 
 /** The servers of the models that share them. */
-export class ServersTenant implements Tenant {
-  readonly place: Place
+export class ServersTenant implements Rival {
+  readonly place: GpuSlot
   failure = ''
   readonly #parts: TenantParts
   readonly #seats = new Set<ModelSeat>()

@@ -1,4 +1,4 @@
-import { Fault } from './fault.ts'
+import { UpstreamError } from './upstream-error.ts'
 
 /** How long a tenant keeps its GPU, and who may have it. */
 export interface TenantSettings {
@@ -12,7 +12,7 @@ export interface TenantSettings {
 }
 
 /** A set of servers whose memory is given back and taken together, as its group sees it. */
-export interface Tenant {
+export interface Rival {
   /** Read anew for each decision: a reload changes it without a switch. */
   readonly settings: TenantSettings
   /** Questions under way, canaries too, of all models that ask these servers. */
@@ -37,7 +37,7 @@ export interface Waiter {
   /** It waits for a tenant that cannot be awake, too. */
   readonly isPatient: boolean
   readonly admit: () => void
-  readonly refuse: (fault: Fault) => void
+  readonly refuse: (fault: UpstreamError) => void
 }
 
 /** When the first of those that wait for it came; Infinity: nobody does. */
@@ -47,9 +47,15 @@ export const since = ({ waiting }: { readonly waiting: ReadonlySet<Waiter> }): n
 }
 
 /** What a question fails with for which there is no room in its line. */
-export const full = (): Fault =>
-  new Fault('overloaded', 'too many questions wait for this model', { remedy: 'give-up', blame: false })
+export const full = (): UpstreamError =>
+  new UpstreamError('overloaded', 'too many questions wait for this model', {
+    remedy: 'give-up',
+    blame: false,
+  })
 
 /** What a question fails with whose model may not or cannot be woken. */
-export const asleep = (): Fault =>
-  new Fault('judge_unreachable', 'the model sleeps, or cannot be woken', { remedy: 'give-up', blame: false })
+export const asleep = (): UpstreamError =>
+  new UpstreamError('judge_unreachable', 'the model sleeps, or cannot be woken', {
+    remedy: 'give-up',
+    blame: false,
+  })

@@ -1,6 +1,6 @@
-import { type Fault, orFault } from './fault.ts'
 import { checkNoError, itemsOf, type JsonObject } from './reply.ts'
-import type { Reading } from './work.ts'
+import { orFault, type UpstreamError } from './upstream-error.ts'
+import type { ParsedReply } from './upstream-request.ts'
 
 /** Reads one entry of a list, which belongs to the question at `at`. Throws Fault. */
 export type ReadItem = (item: JsonObject, at: number) => unknown
@@ -14,7 +14,7 @@ export function readItems(
   tokens: { readonly prompt: number; readonly completion: number },
   counts: Counts,
   read: ReadItem,
-): (Reading<unknown> | Fault)[] {
+): (ParsedReply<unknown> | UpstreamError)[] {
   const total = counts.reduce<number>((sum, count) => sum + (count === 'one' ? 1 : count), 0)
   const items = itemsOf(list, total)
   const prompt = Math.round(tokens.prompt / counts.length)

@@ -4,15 +4,15 @@
  * (vllm/entrypoints/generate/generative_scoring/serving.py): hence the tokens are counted first.
  */
 import type { Asks } from '../../contract/index.ts'
-import { allOrNone, type Stop } from './abort.ts'
+import { allOrNone, type CancelToken } from './abort.ts'
 import type { Settings } from './backend.ts'
 import { shares } from './choose.ts'
-import { type Dispatched, type Dispatcher, dispatch, Undone } from './dispatch.ts'
-import { Fault } from './fault.ts'
+import { AllAttemptsFailed, type Dispatched, type Dispatcher, dispatch } from './dispatch.ts'
 import { loadOf } from './load.ts'
 import type { RenderedInput } from './models.ts'
-import { garbled, itemsOf, type JsonObject, readJson, usage } from './reply.ts'
-import type { Reading, Work } from './work.ts'
+import { itemsOf, type JsonObject, malformedReply, readJson, usage } from './reply.ts'
+import { UpstreamError } from './upstream-error.ts'
+import type { ParsedReply, UpstreamRequest } from './upstream-request.ts'
 
 type Shares = Asks['choose']['answer']
 
@@ -27,7 +27,7 @@ export interface LabelScoring {
 }
 
 /** Who asks, and where the calls stand. */
-type Asker = Pick<Work<unknown>, 'prefix' | 'request' | 'deadline' | 'trace'>
+type Asker = Pick<UpstreamRequest<unknown>, 'prefix' | 'request' | 'deadline' | 'trace'>
 
 const keptLabels = 256
 
@@ -45,7 +45,7 @@ export class LabelScorer {
     { question, labels }: RenderedInput['choose'],
     asker: Asker,
     { sampling }: Settings,
-    stop: Stop,
+    stop: CancelToken,
   ): Promise<Dispatched<Shares>> {
     const ids = await allOrNone(
       stop,
@@ -77,7 +77,7 @@ export class LabelScorer {
     tokens: readonly number[],
     ids: readonly number[],
     asker: Asker,
-    stop: Stop,
+    stop: CancelToken,
   ): Promise<Dispatched<number>> {
     const body = {
       query: tokens.slice(0, -1),
@@ -91,20 +91,20 @@ export class LabelScorer {
       const [item] = itemsOf(reply.data, 1)
       const score = item?.score
       if (typeof score !== 'number' || !(score >= 0 && score <= 1.001))
-        throw garbled('a score is no probability')
+        throw malformedReply('a score is no probability')
       return { answer: score, ...usage(reply) }
     })
   }
 
   /** Questions share the look-up of a label; when the one that made it has gone, another makes it again. */
-  async #idOf(label: string, asker: Asker, stop: Stop): Promise<number> {
+  async #idOf(label: string, asker: Asker, stop: CancelToken): Promise<number> {
     for (;;) {
       const known = this.#ids.get(label)
       if (!known) break
       try {
         return await known
       } catch (error) {
-        const isGone = error instanceof Undone && error.fault.kind === 'cancelled'
+        const isGone = error instanceof AllAttemptsFailed && error.fault.kind === 'cancelled'
         if (!isGone || stop.aborted) throw error
         if (this.#ids.get(label) === known) this.#ids.delete(label)
       }
@@ -120,13 +120,13 @@ export class LabelScorer {
     return asked
   }
 
-  async #tokens(what: object, asker: Asker, stop: Stop): Promise<readonly number[]> {
+  async #tokens(what: object, asker: Asker, stop: CancelToken): Promise<readonly number[]> {
     const { answer } = await this.#send('/tokenize', what, asker, stop, (value) => {
       const { tokens, max_model_len: window } = value as JsonObject
       const isList = Array.isArray(tokens) && tokens.length > 0 && tokens.every(Number.isSafeInteger)
-      if (!isList || !Number.isSafeInteger(window)) throw garbled('no tokens')
+      if (!isList || !Number.isSafeInteger(window)) throw malformedReply('no tokens')
       if (tokens.length >= (window as number))
-        throw new Fault('prompt_too_long', "the prompt is longer than the model's window", {
+        throw new UpstreamError('prompt_too_long', "the prompt is longer than the model's window", {
           remedy: 'give-up',
           blame: false,
         })
@@ -139,8 +139,8 @@ export class LabelScorer {
     path: string,
     body: object,
     asker: Asker,
-    stop: Stop,
-    read: (value: unknown) => Reading<T>,
+    stop: CancelToken,
+    read: (value: unknown) => ParsedReply<T>,
   ): Promise<Dispatched<T>> {
     const { dispatcher, headers, serves } = this.#to
     const text = JSON.stringify({ model: serves, ...body })
@@ -156,14 +156,14 @@ export class LabelScorer {
 /** The ids with the one at `at` first: the server gives the first one's probability. */
 const rotated = (ids: readonly number[], at: number): number[] => [...ids.slice(at), ...ids.slice(0, at)]
 
-const refused = (detail: string): Undone =>
-  new Undone(new Fault('judge_rejected', detail, { remedy: 'give-up', blame: false }), [])
+const refused = (detail: string): AllAttemptsFailed =>
+  new AllAttemptsFailed(new UpstreamError('judge_rejected', detail, { remedy: 'give-up', blame: false }), [])
 
 /** Runs `read`; a Fault that it throws becomes the question's. */
 function undone<T>(read: () => T): T {
   try {
     return read()
   } catch (error) {
-    throw error instanceof Fault ? new Undone(error, []) : error
+    throw error instanceof UpstreamError ? new AllAttemptsFailed(error, []) : error
   }
 }

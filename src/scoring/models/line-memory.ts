@@ -1,6 +1,6 @@
-import { Fault } from './fault.ts'
 import type { RenderedInput } from './models.ts'
 import { RenderedMessage } from './rendered-message.ts'
+import { UpstreamError } from './upstream-error.ts'
 
 /** Measured: what stays of a question while it waits, beside its texts. */
 export const questionBytes = 12_288
@@ -35,10 +35,14 @@ export class LineMemory {
   ): Promise<T> {
     const bytes = questions * questionBytes + textBytes
     if (isParked && this.#bytes + bytes > this.#maxBytes)
-      throw new Fault('overloaded', 'no instance answers, and the memory for questions that wait is full', {
-        remedy: 'give-up',
-        blame: false,
-      })
+      throw new UpstreamError(
+        'overloaded',
+        'no instance answers, and the memory for questions that wait is full',
+        {
+          remedy: 'give-up',
+          blame: false,
+        },
+      )
     this.#bytes += bytes
     try {
       return await work()

@@ -1,4 +1,4 @@
-import { garbled } from './reply.ts'
+import { malformedReply } from './reply.ts'
 
 /** A logarithm of a probability may be so much above 0 by rounding. */
 const roundedUp = 1e-3
@@ -19,8 +19,8 @@ interface Alternative {
 
 /** `value`, if it is the logarithm of a probability. Throws Fault; servers can be set up to give logits in its place. */
 export function checkedLogprob(value: unknown): number {
-  if (typeof value !== 'number' || !Number.isFinite(value)) throw garbled('a logprob is not a number')
-  if (value > roundedUp) throw garbled('a logprob is above 0; does the server report logits?')
+  if (typeof value !== 'number' || !Number.isFinite(value)) throw malformedReply('a logprob is not a number')
+  if (value > roundedUp) throw malformedReply('a logprob is above 0; does the server report logits?')
   return value
 }
 
@@ -33,9 +33,9 @@ export function checkedAlternatives<A extends Alternative>(alternatives: readonl
     mass += Math.exp(logprob)
     if (token === '' || token.includes('\ufffd')) continue
     const count = (counts.get(token) ?? 0) + 1
-    if (count > mostAlike) throw garbled('one token stands many times among the alternatives')
+    if (count > mostAlike) throw malformedReply('one token stands many times among the alternatives')
     counts.set(token, count)
   }
-  if (mass > mostMass) throw garbled('the probabilities of alternatives add up to more than 1')
+  if (mass > mostMass) throw malformedReply('the probabilities of alternatives add up to more than 1')
   return alternatives
 }

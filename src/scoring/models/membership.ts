@@ -1,20 +1,20 @@
 import { GatewayError } from '../../core/errors.ts'
 import { addressOf, isAllowed } from './address.ts'
+import type { EndpointRegistry, MemberOwner } from './endpoint-registry.ts'
 import type { Model } from './model.ts'
 import type { InstanceConfig } from './model-config.ts'
 import type { PoolMember } from './pool-member.ts'
-import type { MemberOwner, Registry } from './registry.ts'
 
 /** Which servers serve one model: those of its config, and what came and went since. */
 export class Membership {
   readonly #model: Model
-  readonly #registry: Registry
+  readonly #registry: EndpointRegistry
   readonly #owner: MemberOwner
   /** Addresses that no config names. `file`: the instances_file that lists it; undefined: an operator added it. */
   readonly #added = new Map<string, { readonly place: InstanceConfig; readonly file: string | undefined }>()
 
   /** `before`: that of an earlier reading of the configs; what was added there stays, and what drains goes on to. */
-  constructor(model: Model, registry: Registry, before?: Membership) {
+  constructor(model: Model, registry: EndpointRegistry, before?: Membership) {
     this.#model = model
     this.#registry = registry
     const { config, parts } = model

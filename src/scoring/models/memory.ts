@@ -1,8 +1,8 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Endpoint } from './endpoint.ts'
-import { Fault } from './fault.ts'
 import { doubtAbout, type KnownAnswer } from './known-question.ts'
 import { type CalledServer, callsTo, type ServerCalls } from './server-calls.ts'
+import { UpstreamError } from './upstream-error.ts'
 
 /** An order that was not carried out. `asItWas`: nothing was changed, so the server goes on as before. */
 export class OrderFailed extends Error {
@@ -148,7 +148,7 @@ export class ServerMemory {
     }
     if (!backend.isFragile) return
     const answer = await backend.askKnown(calls, model).catch((error: unknown) => {
-      if (error instanceof Fault && error.isRefused) throw error
+      if (error instanceof UpstreamError && error.isRefused) throw error
       return null
     })
     if (!answer)
@@ -203,8 +203,8 @@ export class ServerMemory {
     try {
       return await work(callsTo(order))
     } catch (error) {
-      if (!(error instanceof OrderFailed || error instanceof Fault)) throw error
-      const isGone = error instanceof Fault && error.isRefused
+      if (!(error instanceof OrderFailed || error instanceof UpstreamError)) throw error
+      const isGone = error instanceof UpstreamError && error.isRefused
       const isAsItWas = error instanceof OrderFailed && error.asItWas && this.state === 'awake'
       if (!isAsItWas) {
         // Whoever starts there after one that has gone is awake; what became of one that lives is not known.

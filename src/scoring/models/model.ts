@@ -1,13 +1,10 @@
 import type { AskName, Asks } from '../../contract/index.ts'
-import type { Stop } from './abort.ts'
+import type { CancelToken } from './abort.ts'
 import { askError } from './ask-error.ts'
 import type { Settings } from './backend.ts'
 import { Batcher } from './batch.ts'
 import { type Dispatched, dispatch } from './dispatch.ts'
-import { Fault } from './fault.ts'
-import { Flight } from './flight.ts'
 import { LabelScorer } from './label-scoring.ts'
-import { lineMs, type ModelLine } from './line.ts'
 import { bytesOfInput } from './line-memory.ts'
 import type { ModelConfig } from './model-config.ts'
 import type { ModelParts } from './model-parts.ts'
@@ -15,9 +12,12 @@ import type { Answered, AskRequest, RenderedInput } from './models.ts'
 import { askPinned } from './pinned.ts'
 import { isKept, keyOf, settingsOf } from './question.ts'
 import { isShort } from './question-size.ts'
-import { workOf } from './question-work.ts'
+import { buildRequest } from './question-work.ts'
+import { lineMs, type ModelLine } from './queue-status.ts'
+import { SingleFlight } from './single-flight.ts'
 import { Sojourn } from './sojourn.ts'
 import { isTextAsk } from './text-asks.ts'
+import { UpstreamError } from './upstream-error.ts'
 
 type AnyAnswer = Asks[AskName]['answer']
 
@@ -26,7 +26,7 @@ export class Model {
   readonly config: ModelConfig
   readonly parts: ModelParts
   readonly #identity: string
-  readonly #flights = new Map<string, Flight<Dispatched<AnyAnswer>>>()
+  readonly #flights = new Map<string, SingleFlight<Dispatched<AnyAnswer>>>()
   readonly #sojourn: Sojourn
   #active = 0
   readonly #whenQuiet: (() => void)[] = []
@@ -68,7 +68,7 @@ export class Model {
       return answered({ ...kept, attempts: 0 }, 'cache', forget)
     }
     try {
-      if (request.signal.aborted) throw new Fault('cancelled', 'the client has gone')
+      if (request.signal.aborted) throw new UpstreamError('cancelled', 'the client has gone')
       const since = clock.now()
       if (request.deadline <= since) throw this.late(since)
       let flight = this.#flights.get(key)
@@ -115,7 +115,7 @@ export class Model {
   }
 
   /** Waits until the model is awake, and counts the question as under way; `leave` must follow. */
-  enter(stop: Stop): Promise<void> | null {
+  enter(stop: CancelToken): Promise<void> | null {
     this.#active += 1
     const entered = this.parts.seat.enter(stop)
     if (!entered) return null
@@ -151,8 +151,8 @@ export class Model {
     request: AskRequest,
     settings: Settings,
     isToKeep: boolean,
-  ): Flight<Dispatched<AnyAnswer>> {
-    const flight: Flight<Dispatched<AnyAnswer>> = new Flight(
+  ): SingleFlight<Dispatched<AnyAnswer>> {
+    const flight: SingleFlight<Dispatched<AnyAnswer>> = new SingleFlight(
       async (stop) => {
         const entered = this.enter(stop)
         const load = this.#active
@@ -183,7 +183,7 @@ export class Model {
     return flight
   }
 
-  #call(request: AskRequest, settings: Settings, stop: Stop): Promise<Dispatched<AnyAnswer>> {
+  #call(request: AskRequest, settings: Settings, stop: CancelToken): Promise<Dispatched<AnyAnswer>> {
     const { ask, input, group = '', deadline, signal, trace } = request
     const { backend, dispatcher } = this.parts
     const { balance } = this.config
@@ -198,7 +198,7 @@ export class Model {
       const shared = { ask, settings, prefix: isText && balance !== 'least_outstanding' ? prefix : '' }
       return this.#batcher.add(kind, shared, { ...asker, input, stop }) as Promise<Dispatched<AnyAnswer>>
     }
-    const work = workOf(this.parts, { ask, input, settings, prefix, request: signal, deadline, trace })
+    const work = buildRequest(this.parts, { ask, input, settings, prefix, request: signal, deadline, trace })
     return dispatch(dispatcher, work, stop)
   }
 
@@ -213,10 +213,14 @@ export class Model {
     const { dispatcher, headers, backend } = this.parts
     const { scoresLabels: checked } = backend
     if (!checked)
-      throw new Fault('judge_rejected', `the ${this.config.backend} backend has no /generative_scoring`, {
-        remedy: 'give-up',
-        blame: false,
-      })
+      throw new UpstreamError(
+        'judge_rejected',
+        `the ${this.config.backend} backend has no /generative_scoring`,
+        {
+          remedy: 'give-up',
+          blame: false,
+        },
+      )
     this.#scorer ??= new LabelScorer({ dispatcher, headers, serves: this.config.model, checked })
     return this.#scorer
   }
@@ -228,11 +232,11 @@ export class Model {
   }
 
   /** What a question fails with whose time is over, asked at `since` on the clock. */
-  late(since: number): Fault {
+  late(since: number): UpstreamError {
     const { pool, model, clock } = this.parts.dispatcher
-    if (!pool.isDead) return new Fault('deadline', 'the time for this request is over')
+    if (!pool.isDead) return new UpstreamError('deadline', 'the time for this request is over')
     const parkedMs = clock.now() - Math.max(since, this.#parkedSince ?? since)
-    return new Fault('judge_unreachable', parkedDetail(model, parkedMs))
+    return new UpstreamError('judge_unreachable', parkedDetail(model, parkedMs))
   }
 }
 

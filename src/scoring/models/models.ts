@@ -2,11 +2,11 @@ import type { AskName, Asks, Reply } from '../../contract/index.ts'
 import type { Failure } from '../../core/sample/failure.ts'
 import type { Message } from '../../core/sample/sample.ts'
 import type { Trace } from '../../core/tracing/trace.ts'
-import type { Stop } from './abort.ts'
+import type { CancelToken } from './abort.ts'
 import type { Forwarded, ForwardRequest } from './forwarded.ts'
-import type { ModelLine } from './line.ts'
 import type { InstanceConfig, ModelConfig } from './model-config.ts'
 import type { InstanceState } from './pool-member.ts'
+import type { ModelLine } from './queue-status.ts'
 
 /** A rendered question: what the guard made of a prompt. Nothing in it is a template any more. */
 export type Rendered = string | readonly Message[]
@@ -57,11 +57,11 @@ export interface AskRequest<A extends AskName = AskName> {
   readonly instance?: string | undefined
   /** On the injected clock, milliseconds. */
   readonly deadline: number
-  readonly signal: AbortSignal | Stop
+  readonly signal: AbortSignal | CancelToken
 }
 
 /** How long somebody waits. `deadline`: on the injected clock, milliseconds. */
-export type Patience = Pick<AskRequest, 'deadline' | 'signal'>
+export type WaitLimits = Pick<AskRequest, 'deadline' | 'signal'>
 
 /** An answer, where it came from and what it cost; `attempts` is 0 for a kept one. */
 export interface Answered<A extends AskName = AskName> {
@@ -131,7 +131,7 @@ export interface Models {
    */
   enoughMs(model: string, ahead: number, more: number): number
   /** Tokens of a question, as the model's config says to count them. Rejects with AskError. */
-  countTokens(model: string, input: Rendered, patience: Patience): Promise<number>
+  countTokens(model: string, input: Rendered, patience: WaitLimits): Promise<number>
   /** Passes a client's request on to an instance, streams included. Rejects with AskError. */
   forward(model: string, request: ForwardRequest): Promise<Forwarded>
   /** Adds an instance, or takes a draining one back. Throws RG_FORBIDDEN for an address outside the model's `allow`. */

@@ -5,6 +5,7 @@ import type { BackendFactory } from './backend.ts'
 import { openaiBackend } from './backend-openai.ts'
 import { sglangBackend } from './backend-sglang.ts'
 import { vllmBackend } from './backend-vllm.ts'
+import type { EndpointRegistry } from './endpoint-registry.ts'
 import type { ModelEvents } from './events.ts'
 import type { GpuTenants } from './gpu-tenants.ts'
 import { Hedge } from './hedge.ts'
@@ -14,7 +15,6 @@ import { Membership } from './membership.ts'
 import { Model } from './model.ts'
 import type { ModelConfig } from './model-config.ts'
 import { InstancePool } from './pool.ts'
-import type { Registry } from './registry.ts'
 import { RetryBudget } from './retry-budget.ts'
 import type { Seat } from './seat.ts'
 
@@ -31,7 +31,7 @@ export interface Shared {
   readonly random: () => number
   readonly cache: AnswerCache
   readonly lineMemory: LineMemory
-  readonly registry: Registry
+  readonly registry: EndpointRegistry
   readonly env: Readonly<Record<string, string | undefined>>
   readonly tenants: GpuTenants
 }

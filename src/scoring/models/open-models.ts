@@ -1,14 +1,14 @@
 import type { Clock } from '../../core/clock.ts'
 import { heapShare } from '../../core/heap-share.ts'
 import { answerCache } from './answer-cache.ts'
+import { EndpointRegistry } from './endpoint-registry.ts'
 import type { ModelEvents } from './events.ts'
-import { Generations } from './generations.ts'
 import { GpuTenants } from './gpu-tenants.ts'
 import { LineMemory } from './line-memory.ts'
 import type { ModelConfig } from './model-config.ts'
+import { ModelRegistry } from './model-registry.ts'
 import type { Models } from './models.ts'
 import type { Shared } from './open-model.ts'
-import { Registry } from './registry.ts'
 
 /** What all models of a process share. */
 export interface ModelsOptions {
@@ -38,9 +38,9 @@ export function openModels(configs: Readonly<Record<string, ModelConfig>>, optio
     random,
     env,
     lineMemory: new LineMemory(options.maxParkedBytes ?? heapShare(parkedHeapShare)),
-    registry: new Registry(clock, events),
+    registry: new EndpointRegistry(clock, events),
     cache: answerCache(clock, options.cache ?? defaultCache),
     tenants: new GpuTenants(clock, events),
   }
-  return new Generations(shared).open(configs, new Map())
+  return new ModelRegistry(shared).open(configs, new Map())
 }

@@ -1,16 +1,16 @@
 import type { Generation, Reply, TokenLogprob } from '../../contract/index.ts'
 import { checkFinished, noAnswer } from './finish-reason.ts'
 import { checkedAlternatives, checkedLogprob } from './logprobs.ts'
-import { madeOnce } from './made-once.ts'
+import { memoizeByObject } from './memoize.ts'
 import type { Rendered, Sampling } from './models.ts'
-import { checkNoError, garbled, isObject, type JsonObject, usage } from './reply.ts'
-import type { Reading } from './work.ts'
+import { checkNoError, isObject, type JsonObject, malformedReply, usage } from './reply.ts'
+import type { ParsedReply } from './upstream-request.ts'
 
 /** Servers give a completion of a plain prompt 16 tokens where none are named: too few for any verdict. */
 export const completionTokens = 1024
 
-const chatMembers = madeOnce((sampling: Sampling) => membersOf(sampling, 0, true))
-const plainMembers = madeOnce((sampling: Sampling) => membersOf(sampling, 0, false))
+const chatMembers = memoizeByObject((sampling: Sampling) => membersOf(sampling, 0, true))
+const plainMembers = memoizeByObject((sampling: Sampling) => membersOf(sampling, 0, false))
 
 /** Settings as the members of a request's JSON, each with a comma before it. Chat and plain prompts differ in logprobs. */
 export function samplingMembers(sampling: Sampling, seedOffset: number, chat: boolean): string {
@@ -34,18 +34,19 @@ function membersOf(sampling: Sampling, seedOffset: number, chat: boolean): strin
 /** `structured_outputs`, vLLM's form since 0.11 (the guided_* fields are gone since 0.12). */
 export const structuredOutputs = (reply: Reply | undefined): string => (reply ? formOf(reply) : '')
 
-const formOf = madeOnce((reply: Reply): string => {
+const formOf = memoizeByObject((reply: Reply): string => {
   const form = 'schema' in reply ? { json: reply.schema } : reply
   return `,"structured_outputs":${JSON.stringify(form)}`
 })
 
 /** The only choice of a reply, in chat or completion form. */
-export function readGeneration(body: JsonObject, input: Rendered): Reading<Generation> {
+export function readGeneration(body: JsonObject, input: Rendered): ParsedReply<Generation> {
   const { choices } = body
-  if (!Array.isArray(choices) || choices.length !== 1) throw garbled('not one choice')
+  if (!Array.isArray(choices) || choices.length !== 1) throw malformedReply('not one choice')
   const [choice] = choices as unknown[]
-  if (!isObject(choice)) throw garbled('a choice is not an object')
-  if (choice.index !== undefined && choice.index !== 0) throw garbled('the only choice is not the first')
+  if (!isObject(choice)) throw malformedReply('a choice is not an object')
+  if (choice.index !== undefined && choice.index !== 0)
+    throw malformedReply('the only choice is not the first')
   return { answer: generationOf(choice, typeof input !== 'string'), ...usage(body) }
 }
 
@@ -55,7 +56,7 @@ export function generationOf(choice: JsonObject, isChat: boolean): Generation {
   const finishReason = checkFinished(choice.finish_reason)
   if (isFiltered(choice.content_filter_results)) throw noAnswer('content_filter')
   const text = isChat ? textOf(choice.message) : choice.text
-  if (typeof text !== 'string') throw garbled('no text')
+  if (typeof text !== 'string') throw malformedReply('no text')
   const logprobs = isChat ? chatLogprobs(choice.logprobs) : completionLogprobs(choice.logprobs)
   return logprobs ? { text, finishReason, logprobs } : { text, finishReason }
 }
@@ -83,16 +84,16 @@ const isFiltered = (results: unknown): boolean =>
 function chatLogprobs(value: unknown): TokenLogprob[] | null {
   if (!isObject(value) || !Array.isArray(value.content)) return null
   return value.content.map((entry: unknown) => {
-    if (!isObject(entry)) throw garbled('a logprob is not an object')
+    if (!isObject(entry)) throw malformedReply('a logprob is not an object')
     const top = Array.isArray(entry.top_logprobs) ? entry.top_logprobs : []
     return { ...tokenOf(entry), top: checkedAlternatives(top.map(tokenOf)) }
   })
 }
 
 function tokenOf(entry: unknown): { token: string; logprob: number } {
-  if (!isObject(entry)) throw garbled('a logprob is not an object')
+  if (!isObject(entry)) throw malformedReply('a logprob is not an object')
   const { token, logprob } = entry
-  if (typeof token !== 'string') throw garbled('a token is not a text')
+  if (typeof token !== 'string') throw malformedReply('a token is not a text')
   return { token, logprob: checkedLogprob(logprob) }
 }
 
@@ -100,7 +101,7 @@ function completionLogprobs(value: unknown): TokenLogprob[] | null {
   if (!isObject(value)) return null
   const { tokens, token_logprobs: logprobs, top_logprobs: tops } = value
   if (!Array.isArray(tokens) || !Array.isArray(logprobs) || tokens.length !== logprobs.length)
-    throw garbled('logprobs do not match the tokens')
+    throw malformedReply('logprobs do not match the tokens')
   return tokens.map((token: unknown, at) => {
     const top: unknown = Array.isArray(tops) ? tops[at] : null
     const entries = isObject(top) ? Object.entries(top) : []

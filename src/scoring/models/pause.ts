@@ -1,8 +1,8 @@
 import type { Clock } from '../../core/clock.ts'
-import type { Stop } from './abort.ts'
+import type { CancelToken } from './abort.ts'
 
 /** Resolves after `ms`, or at the stop. */
-export function pause(clock: Clock, ms: number, stop: Stop): Promise<void> {
+export function pause(clock: Clock, ms: number, stop: CancelToken): Promise<void> {
   return new Promise((resolve) => {
     const cancel = clock.after(ms, () => {
       off()

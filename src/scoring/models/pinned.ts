@@ -3,12 +3,12 @@ import { askError } from './ask-error.ts'
 import type { Settings } from './backend.ts'
 import { call } from './call.ts'
 import type { Dispatched } from './dispatch.ts'
-import { Fault } from './fault.ts'
-import { Flight } from './flight.ts'
 import type { ModelConfig } from './model-config.ts'
 import type { ModelParts } from './model-parts.ts'
 import type { AskRequest } from './models.ts'
-import { workOf } from './question-work.ts'
+import { buildRequest } from './question-work.ts'
+import { SingleFlight } from './single-flight.ts'
+import { UpstreamError } from './upstream-error.ts'
 
 type AnyAnswer = Asks[AskName]['answer']
 
@@ -25,17 +25,17 @@ export async function askPinned(
   try {
     const member = pool.members.find((one) => one.address === address)
     if (!member || member.asleep || member.draining)
-      throw new Fault('judge_unreachable', 'the instance takes no questions')
+      throw new UpstreamError('judge_unreachable', 'the instance takes no questions')
     if (ask === 'choose' && model.config.choose.endpoint === 'generative_scoring')
-      throw new Fault(
+      throw new UpstreamError(
         'judge_rejected',
         'labels scored by /generative_scoring cannot be asked of one instance',
       )
-    const flight = new Flight(
+    const flight = new SingleFlight(
       async (stop) => {
-        const work = workOf(model.parts, { ask, input, settings, prefix, request: signal, deadline })
+        const work = buildRequest(model.parts, { ask, input, settings, prefix, request: signal, deadline })
         const { seat } = model.parts
-        if (!seat.borrow()) throw new Fault('judge_unreachable', 'the instance takes no questions')
+        if (!seat.borrow()) throw new UpstreamError('judge_unreachable', 'the instance takes no questions')
         try {
           member.begin(work.load)
           const reading = await call(dispatcher, member, work, stop)
@@ -46,7 +46,12 @@ export async function askPinned(
       },
       () => {},
     )
-    return await flight.join(clock, deadline, signal, () => new Fault('deadline', 'no answer in time'))
+    return await flight.join(
+      clock,
+      deadline,
+      signal,
+      () => new UpstreamError('deadline', 'no answer in time'),
+    )
   } catch (error) {
     throw askError(error)
   }

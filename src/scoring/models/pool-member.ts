@@ -2,10 +2,10 @@ import type { AskName } from '../../contract/index.ts'
 import type { Clock } from '../../core/clock.ts'
 import { Breaker, type BreakerSettings } from './breaker.ts'
 import type { Endpoint } from './endpoint.ts'
-import type { Fault } from './fault.ts'
 import { LatencyWindow } from './latency-window.ts'
 import type { Load } from './load.ts'
 import { Room } from './room.ts'
+import type { UpstreamError } from './upstream-error.ts'
 
 /**
  * `joining`: no probe has seen it yet. `trial`: it failed, and one question tries it again. `other-model`: it answers, but
@@ -216,7 +216,7 @@ export class PoolMember {
   }
 
   /** Counts a failed call, and leaves the member alone where that is due. */
-  failed(fault: Fault): void {
+  failed(fault: UpstreamError): void {
     this.errors += 1
     if (fault.waitMs > 0) this.rest(fault.waitMs)
     if (fault.kind === 'cancelled' || fault.isHang) return

@@ -1,14 +1,14 @@
 import type { Clock } from '../../core/clock.ts'
-import type { Stop } from './abort.ts'
+import type { CancelToken } from './abort.ts'
 import { Affinity, preferred } from './affinity.ts'
 import { leastOutstanding } from './balance.ts'
 import { FairLine, type InLine, type Waiter } from './fair-line.ts'
-import { Fault } from './fault.ts'
 import { KeptRoom } from './kept-room.ts'
-import { type Line, paceOf } from './line.ts'
 import { PoolLife } from './pool-life.ts'
 import type { PoolMember } from './pool-member.ts'
-import { worthwhile } from './slowness.ts'
+import { type QueueStatus, throughputOf } from './queue-status.ts'
+import { slowInstanceFilter } from './slow-instances.ts'
+import { UpstreamError } from './upstream-error.ts'
 
 /** A question that asks for a place. `prefix`, where it is not '', is the beginning that it shares with others. */
 export interface Asking extends InLine {
@@ -18,7 +18,7 @@ export interface Asking extends InLine {
 interface Waiting extends Waiter {
   readonly question: Asking
   readonly give: (member: PoolMember) => void
-  readonly refuse: (fault: Fault) => void
+  readonly refuse: (fault: UpstreamError) => void
 }
 
 /** The instances of one model: who asks gets the lease of one of them, or waits in line. */
@@ -73,9 +73,9 @@ export class InstancePool {
   }
 
   /** How the line stands. */
-  get line(): Line {
+  get line(): QueueStatus {
     const { size } = this.#waiting
-    const pace = size > 0 ? paceOf(this.members) : 0
+    const pace = size > 0 ? throughputOf(this.members) : 0
     return {
       // Where questions give up soon, the next ones fail as soon.
       isFull:
@@ -133,14 +133,16 @@ export class InstancePool {
   wait(
     avoid: ReadonlySet<PoolMember> | null,
     question: Asking,
-    stop: Stop,
-    stopped: () => Fault,
+    stop: CancelToken,
+    stopped: () => UpstreamError,
     isUrgent = false,
   ): Promise<PoolMember> {
     const line = isUrgent ? this.#urgent : this.#waiting
     return new Promise((resolve, reject) => {
       if (line.size >= this.#maxQueue) {
-        reject(new Fault('overloaded', 'too many questions wait for this model', { remedy: 'give-up' }))
+        reject(
+          new UpstreamError('overloaded', 'too many questions wait for this model', { remedy: 'give-up' }),
+        )
         return
       }
       if (this.life.isGivenUp) {
@@ -263,7 +265,7 @@ export class InstancePool {
   #worthwhile(): (member: PoolMember) => boolean {
     const now = this.#clock.now()
     const stoodMs = this.#waiting.size > 0 ? now - this.#lastTaken : 0
-    return worthwhile(this.members, { waiting: this.#waiting.size, stoodMs }, now)
+    return slowInstanceFilter(this.members, { waiting: this.#waiting.size, stoodMs }, now)
   }
 
   /** A line that stands although a slow instance is free looks again when that one would have answered. */
@@ -284,5 +286,5 @@ export class InstancePool {
   }
 }
 
-const unreachable = (): Fault =>
-  new Fault('judge_unreachable', 'no instance of the model answers', { remedy: 'give-up' })
+const unreachable = (): UpstreamError =>
+  new UpstreamError('judge_unreachable', 'no instance of the model answers', { remedy: 'give-up' })

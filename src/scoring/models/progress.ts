@@ -1,10 +1,10 @@
 import type { AskName } from '../../contract/index.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Backend, Translation } from './backend.ts'
-import { Fault } from './fault.ts'
 import type { PoolMember } from './pool-member.ts'
 import { metricsOf, sumOf } from './server-metrics.ts'
 import type { Reply } from './transport.ts'
+import { UpstreamError } from './upstream-error.ts'
 
 /** What the watch of one member needs. */
 export interface ProgressSettings {
@@ -128,7 +128,7 @@ function shortestQuestions(backend: Backend, lastAsk: AskName): readonly Transla
       return [backend.translate(ask, input as never, settings)]
     } catch (error) {
       // This kind of server cannot be asked so.
-      if (error instanceof Fault) return []
+      if (error instanceof UpstreamError) return []
       throw error
     }
   })

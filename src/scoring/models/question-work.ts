@@ -5,7 +5,7 @@ import { loadOf } from './load.ts'
 import type { RenderedInput } from './models.ts'
 import { mostGenerated } from './question-size.ts'
 import { readJson } from './reply.ts'
-import type { Work } from './work.ts'
+import type { UpstreamRequest } from './upstream-request.ts'
 
 /** A question as it is put to an instance. */
 interface Question<A extends AskName> {
@@ -19,10 +19,10 @@ interface Question<A extends AskName> {
 }
 
 /** The work of a question that shares its request with no other. Throws Fault where this kind of server cannot be asked so. */
-export function workOf<A extends AskName>(
+export function buildRequest<A extends AskName>(
   { backend, headers }: { readonly backend: Backend; readonly headers: Record<string, string> },
   { ask, input, settings, prefix, request, deadline, trace }: Question<A>,
-): Work<Asks[A]['answer']> {
+): UpstreamRequest<Asks[A]['answer']> {
   const { path, body } = backend.translate(ask, input, settings)
   return {
     ask,

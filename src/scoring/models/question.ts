@@ -1,11 +1,11 @@
 import type { AskName } from '../../contract/index.ts'
 import type { Settings } from './backend.ts'
-import { madeOnce } from './made-once.ts'
+import { memoizeByObject } from './memoize.ts'
 import type { ModelConfig } from './model-config.ts'
 import type { AskRequest, Sampling } from './models.ts'
 
-const mergedWith = madeOnce((config: ModelConfig) =>
-  madeOnce((sampling: Sampling): Sampling => ({ ...(config.sampling as Sampling), ...sampling })),
+const mergedWith = memoizeByObject((config: ModelConfig) =>
+  memoizeByObject((sampling: Sampling): Sampling => ({ ...(config.sampling as Sampling), ...sampling })),
 )
 const none: Sampling = {}
 
@@ -17,7 +17,7 @@ export const settingsOf = (config: ModelConfig, { sampling = none, reply, draw }
 })
 
 /** The JSON of what many questions share. */
-const textOf = madeOnce((shared: object) => JSON.stringify(shared))
+const textOf = memoizeByObject((shared: object) => JSON.stringify(shared))
 
 /** Equal for questions that one answer serves. `identity`: the model, its weights and how it is asked. */
 export const keyOf = (

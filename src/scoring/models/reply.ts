@@ -1,7 +1,7 @@
-import { Fault } from './fault.ts'
 import { hasRepeatedKey } from './repeated-keys.ts'
 import { namesIn } from './reply-values.ts'
 import type { Reply } from './transport.ts'
+import { UpstreamError } from './upstream-error.ts'
 
 /** Any JSON object, unchecked. */
 export type JsonObject = { readonly [key: string]: unknown }
@@ -11,14 +11,14 @@ export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** A reply that is not what its server promises: another instance may do better. */
-export const garbled = (what: string): Fault =>
-  new Fault('judge_unreachable', `the reply is unusable: ${what}`, { isAboutContent: true })
+export const malformedReply = (what: string): UpstreamError =>
+  new UpstreamError('judge_unreachable', `the reply is unusable: ${what}`, { isAboutContent: true })
 
 /** The JSON of a reply with status 200. Throws Fault. */
 export function readJson(reply: Reply): unknown {
   if (reply.status !== 200) throw refusal(reply)
   const names = namesIn(reply.text)
-  if (names === null) throw garbled('it holds more values than any answer')
+  if (names === null) throw malformedReply('it holds more values than any answer')
   let value: unknown
   let isRepeated: boolean
   try {
@@ -26,9 +26,9 @@ export function readJson(reply: Reply): unknown {
     isRepeated = hasRepeatedKey(reply.text, value, names)
   } catch {
     // A RangeError tells of thousands of lists within each other.
-    throw garbled('not JSON, or nested too deeply')
+    throw malformedReply('not JSON, or nested too deeply')
   }
-  if (isRepeated) throw garbled('an object names a key twice')
+  if (isRepeated) throw malformedReply('an object names a key twice')
   if (isObject(value)) checkNoError(value)
   return value
 }
@@ -36,12 +36,12 @@ export function readJson(reply: Reply): unknown {
 /** Throws Fault where an object tells of an error, whatever else it holds. */
 export function checkNoError({ error, object }: JsonObject): void {
   const says = error !== undefined && error !== null && error !== false && error !== ''
-  if (says || object === 'error') throw garbled('an error with status 200')
+  if (says || object === 'error') throw malformedReply('an error with status 200')
 }
 
 /** `value`, if it is a JSON object. Throws Fault. */
 export function objectOf(value: unknown): JsonObject {
-  if (!isObject(value)) throw garbled('not a JSON object')
+  if (!isObject(value)) throw malformedReply('not a JSON object')
   return value
 }
 
@@ -61,45 +61,46 @@ export const isNumbers = (value: unknown): value is number[] =>
 
 /** The entries of a list, by their `index` in the order of what was asked. Throws Fault. */
 export function itemsOf(list: unknown, count: number): JsonObject[] {
-  if (!Array.isArray(list) || list.length !== count) throw garbled(`not ${count} entries`)
+  if (!Array.isArray(list) || list.length !== count) throw malformedReply(`not ${count} entries`)
   const ordered: JsonObject[] = []
   for (const entry of list as unknown[]) {
     const { index } = objectOf(entry)
     if (!Number.isInteger(index) || (index as number) < 0 || (index as number) >= count)
-      throw garbled('an entry has no place')
-    if (ordered[index as number]) throw garbled('two entries have one place')
+      throw malformedReply('an entry has no place')
+    if (ordered[index as number]) throw malformedReply('two entries have one place')
     ordered[index as number] = entry as JsonObject
   }
   return ordered
 }
 
 /** The Fault of a reply whose status is not 200. Never holds the server's own words: they may quote the prompt. */
-export function refusal(reply: Reply): Fault {
+export function refusal(reply: Reply): UpstreamError {
   const { status } = reply
   const detail = `the server answered ${status}`
   if (status === 429 || status === 503)
-    return new Fault('overloaded', detail, {
+    return new UpstreamError('overloaded', detail, {
       blame: false,
       waitMs: retryAfterMs(reply.retryAfter),
       isAway: true,
     })
   // 502 and 504 are a proxy's, whose server is not there.
   const isAway = status === 502 || status === 504
-  if (status >= 500) return new Fault('judge_unreachable', detail, { isAboutContent: true, isAway })
-  if (status === 408) return new Fault('judge_timeout', detail)
+  if (status >= 500) return new UpstreamError('judge_unreachable', detail, { isAboutContent: true, isAway })
+  if (status === 408) return new UpstreamError('judge_timeout', detail)
   if (status === 400 || status === 413 || status === 422) {
     const room = roomFault(reply.text)
     if (room) return room
     if (isTooLong(reply.text))
-      return new Fault('prompt_too_long', "the prompt is longer than the model's window", {
+      return new UpstreamError('prompt_too_long', "the prompt is longer than the model's window", {
         remedy: 'give-up',
         isAboutContent: true,
       })
-    return new Fault('judge_rejected', detail, { remedy: 'give-up', isAboutContent: true })
+    return new UpstreamError('judge_rejected', detail, { remedy: 'give-up', isAboutContent: true })
   }
-  if (status === 404) return new Fault('judge_rejected', `${detail}: does it serve this model and this path?`)
-  if (status < 400) return garbled(`status ${status}`)
-  return new Fault('judge_rejected', detail, { remedy: 'give-up' })
+  if (status === 404)
+    return new UpstreamError('judge_rejected', `${detail}: does it serve this model and this path?`)
+  if (status < 400) return malformedReply(`status ${status}`)
+  return new UpstreamError('judge_rejected', detail, { remedy: 'give-up' })
 }
 
 /** Milliseconds that a Retry-After of seconds asks for, at most a minute; a date counts as a second. */
@@ -134,12 +135,12 @@ const requests = [
 ]
 
 /** Where a reply may be longer than the prompt is, it is the reply that does not fit; null: nothing is said of that. */
-function roomFault(text: string): Fault | null {
+function roomFault(text: string): UpstreamError | null {
   const head = text.slice(0, 4096)
   for (const request of requests) {
     const { window, prompt, reply } = request.exec(head)?.groups ?? {}
     if (Number(reply) <= Number(prompt) || reply === undefined) continue
-    return new Fault(
+    return new UpstreamError(
       'judge_rejected',
       `max_tokens ${reply} does not fit into the model's window of ${window} tokens beside a prompt of ${prompt}`,
       { remedy: 'give-up', blame: false, isAboutContent: Number(reply) < Number(window) },

@@ -1,11 +1,11 @@
 import type { Clock } from '../../core/clock.ts'
-import type { Stop } from './abort.ts'
+import type { CancelToken } from './abort.ts'
 import type { ModelEvents } from './events.ts'
-import type { Fault } from './fault.ts'
 import { pause } from './pause.ts'
 import type { InstancePool } from './pool.ts'
 import type { PoolMember } from './pool-member.ts'
 import type { RetryBudget } from './retry-budget.ts'
+import type { UpstreamError } from './upstream-error.ts'
 
 /** What the further calls of one model's questions hang on. */
 interface Retrying {
@@ -32,7 +32,12 @@ interface Tries {
  * the model's questions wait for one, a server that was not there costs none of the further calls. A server that was there and
  * failed at the question costs one, so that a question which brings servers down is not asked for ever.
  */
-export async function isTriedAgain(to: Retrying, fault: Fault, tries: Tries, stop: Stop): Promise<boolean> {
+export async function isTriedAgain(
+  to: Retrying,
+  fault: UpstreamError,
+  tries: Tries,
+  stop: CancelToken,
+): Promise<boolean> {
   const { pool, budget, events, model } = to
   const { tried } = tries
   if (tried.size === 0 || fault.remedy === 'give-up' || stop.aborted) return false

@@ -1,4 +1,4 @@
-import type { Stop } from './abort.ts'
+import type { CancelToken } from './abort.ts'
 import type { TenantState } from './gpu-turn.ts'
 
 /** A model's hold on the memory of its servers: what it asks is counted, and it waits where they sleep. */
@@ -7,7 +7,7 @@ export interface Seat {
   /** Since when questions wait while it cannot be awake, on the clock; null: none does. */
   readonly parkedSince: number | null
   /** Waits until the model is awake and may take a question; `leave` must follow. Rejects with Fault. */
-  enter(stop: Stop): Promise<void> | null
+  enter(stop: CancelToken): Promise<void> | null
   leave(): void
   /** For a call that neither waits nor keeps the model awake: whether it may be made now. `giveBack` must follow. */
   borrow(): boolean

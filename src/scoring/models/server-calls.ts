@@ -1,8 +1,8 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Endpoint } from './endpoint.ts'
-import { Fault } from './fault.ts'
 import { isObject, type JsonObject } from './reply.ts'
 import type { HttpMessage, Reply } from './transport.ts'
+import { UpstreamError } from './upstream-error.ts'
 
 /** /server_info of a large SGLang server is the longest of the replies. */
 const mostReplyBytes = 8 * 1024 * 1024
@@ -48,7 +48,7 @@ export function callsTo({ clock, endpoint, headers, timeoutMs }: CalledServer): 
   const sent = (message: Omit<HttpMessage, 'headers'>, ms = leftMs()): Promise<Reply> =>
     endpoint.replyTo({ ...message, headers }, ms, mostReplyBytes)
   const isBroken = (error: unknown): boolean =>
-    error instanceof Fault && error.kind === 'judge_unreachable' && !error.isRefused
+    error instanceof UpstreamError && error.kind === 'judge_unreachable' && !error.isRefused
   const got = (path: string) => ({ method: 'GET', path, body: null }) as const
   return {
     get leftMs() {
@@ -68,7 +68,7 @@ export function callsTo({ clock, endpoint, headers, timeoutMs }: CalledServer): 
         if (!isBroken(error)) throw error
         if (!once) return sent(message, ms)
         await sent(got('/v1/models')).catch((other: unknown) => {
-          if (other instanceof Fault && other.isRefused) throw other
+          if (other instanceof UpstreamError && other.isRefused) throw other
         })
         throw error
       }

@@ -1,12 +1,20 @@
 import type { Generation, Reply, TokenLogprob } from '../../contract/index.ts'
 import type { Settings, Translation } from './backend.ts'
-import { Fault, orFault } from './fault.ts'
 import { checkFinished } from './finish-reason.ts'
 import { checkedAlternatives, checkedLogprob } from './logprobs.ts'
 import { completionTokens } from './openai-form.ts'
-import { checkNoError, garbled, isNumbers, isObject, type JsonObject, objectOf, usage } from './reply.ts'
+import {
+  checkNoError,
+  isNumbers,
+  isObject,
+  type JsonObject,
+  malformedReply,
+  objectOf,
+  usage,
+} from './reply.ts'
 import type { TextForm } from './text-asks.ts'
-import type { Reading } from './work.ts'
+import { orFault, UpstreamError } from './upstream-error.ts'
+import type { ParsedReply } from './upstream-request.ts'
 
 /** Plain prompts by /generate, which takes one text or a list and answers with one object or a list. */
 export const nativeTexts: TextForm = {
@@ -16,7 +24,7 @@ export const nativeTexts: TextForm = {
   translateAll: (questions, settings) => generate(questions as readonly string[], settings),
   readAll(body, questions) {
     if (!Array.isArray(body) || body.length !== questions.length)
-      throw garbled(`not ${questions.length} entries`)
+      throw malformedReply(`not ${questions.length} entries`)
     return body.map((entry: unknown) => orFault(() => readNative(entry)))
   },
 }
@@ -64,11 +72,11 @@ const regexOf = (reply: Exclude<Reply, { schema: unknown }>): string =>
     : `(${reply.choice.map((label) => label.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|')})`
 
 /** What /generate answers: `{text, meta_info: {finish_reason: {type}, prompt_tokens, ...}}`. */
-function readNative(value: unknown): Reading<Generation> {
+function readNative(value: unknown): ParsedReply<Generation> {
   const body = objectOf(value)
   checkNoError(body)
   const { text, meta_info: info } = body
-  if (typeof text !== 'string' || !isObject(info)) throw garbled('no text')
+  if (typeof text !== 'string' || !isObject(info)) throw malformedReply('no text')
   checkNoError(info)
   const finishReason = checkFinished(typeOf(info.finish_reason))
   const { output_token_logprobs: tokens, output_top_logprobs: tops } = info
@@ -85,28 +93,32 @@ function tokenAt(entry: unknown, tops: unknown, at: number): TokenLogprob {
   const top: unknown = Array.isArray(tops) ? tops[at] : null
   if (!Array.isArray(top)) return { ...tokenOf(entry), top: [] }
   const ids = top.flatMap((one: unknown) => (Array.isArray(one) && Number.isInteger(one[1]) ? [one[1]] : []))
-  if (new Set(ids).size < ids.length) throw garbled('one token stands twice among the alternatives')
+  if (new Set(ids).size < ids.length) throw malformedReply('one token stands twice among the alternatives')
   return { ...tokenOf(entry), top: checkedAlternatives(top.map(tokenOf)) }
 }
 
 /** `[logprob, token id, text]`. */
 function tokenOf(entry: unknown): { token: string; logprob: number } {
   const [logprob, , token] = Array.isArray(entry) ? (entry as unknown[]) : []
-  if (typeof token !== 'string') throw garbled('a token is not a text')
+  if (typeof token !== 'string') throw malformedReply('a token is not a text')
   return { token, logprob: checkedLogprob(logprob) }
 }
 
 /** What /classify answers: a list, or one object for one text, of `{embedding: [score, ...], meta_info}`. */
-export function readRewards(value: unknown, count: number, isScalar: boolean): (Reading<unknown> | Fault)[] {
+export function readRewards(
+  value: unknown,
+  count: number,
+  isScalar: boolean,
+): (ParsedReply<unknown> | UpstreamError)[] {
   const entries: unknown[] = Array.isArray(value) ? value : [value]
-  if (entries.length !== count) throw garbled(`not ${count} entries`)
+  if (entries.length !== count) throw malformedReply(`not ${count} entries`)
   return entries.map((entry) => {
     const fault = isObject(entry) ? errorOf(entry) : null
     if (fault) return fault
     if (!isObject(entry) || !isNumbers(entry.embedding) || entry.embedding.length === 0)
-      return garbled('a score is not a number')
+      return malformedReply('a score is not a number')
     if (isScalar && entry.embedding.length !== 1)
-      return new Fault('judge_rejected', 'the model gives several numbers, not one score', {
+      return new UpstreamError('judge_rejected', 'the model gives several numbers, not one score', {
         remedy: 'give-up',
         blame: false,
       })
@@ -116,7 +128,7 @@ export function readRewards(value: unknown, count: number, isScalar: boolean): (
 }
 
 /** What is wrong with an entry that says so itself, whatever number it holds. */
-function errorOf(entry: JsonObject): Fault | null {
+function errorOf(entry: JsonObject): UpstreamError | null {
   const done = orFault(() => {
     checkNoError(entry)
     const { meta_info: info } = entry
@@ -126,5 +138,5 @@ function errorOf(entry: JsonObject): Fault | null {
     if (ended !== undefined && ended !== null) checkFinished(ended)
     return null
   })
-  return done instanceof Fault ? done : null
+  return done instanceof UpstreamError ? done : null
 }

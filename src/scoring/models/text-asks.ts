@@ -1,21 +1,21 @@
 import type { AskName, Asks, Generation } from '../../contract/index.ts'
 import type { Backend, Settings, Translation } from './backend.ts'
 import { choiceSettings, readChoice } from './choose.ts'
-import { Fault, orFault } from './fault.ts'
 import type { Rendered, RenderedInput } from './models.ts'
-import type { Reading } from './work.ts'
+import { orFault, UpstreamError } from './upstream-error.ts'
+import type { ParsedReply } from './upstream-request.ts'
 
 /** How one kind of server is asked for texts: for one, or for several in one request. */
 export interface TextForm {
   translate(question: Rendered, settings: Settings): Translation
   /** Throws Fault. */
-  read(body: unknown, question: Rendered): Reading<Generation>
+  read(body: unknown, question: Rendered): ParsedReply<Generation>
   /** Equal for questions that may share a request; null: this one may not. */
   kind(question: Rendered, settings: Settings): string | null
   /** Of questions of one kind. */
   translateAll(questions: readonly Rendered[], settings: Settings): Translation
   /** Throws Fault where the reply as a whole is unusable. */
-  readAll(body: unknown, questions: readonly Rendered[]): readonly (Reading<unknown> | Fault)[]
+  readAll(body: unknown, questions: readonly Rendered[]): readonly (ParsedReply<unknown> | UpstreamError)[]
 }
 
 /** Whether a server answers it with text that it generates. */
@@ -30,7 +30,7 @@ export function textAsks(form: TextForm): TextAsks {
     translate: (ask, input, settings) => form.translate(questionOf(ask, input), own(ask, settings)),
     read<A extends AskName>(ask: A, body: unknown, input: RenderedInput[A]) {
       const reading = form.read(body, questionOf(ask, input))
-      return answered(ask, input, reading) as Reading<Asks[A]['answer']>
+      return answered(ask, input, reading) as ParsedReply<Asks[A]['answer']>
     },
     kind: (ask, input, settings) => form.kind(questionOf(ask, input), own(ask, settings)),
     translateAll: (ask, inputs, settings) =>
@@ -41,9 +41,9 @@ export function textAsks(form: TextForm): TextAsks {
     readAll(ask, body, inputs) {
       const questions = inputs.map((input) => questionOf(ask, input))
       return form.readAll(body, questions).map((reading, at) => {
-        if (ask !== 'choose' || reading instanceof Fault) return reading
+        if (ask !== 'choose' || reading instanceof UpstreamError) return reading
         return orFault(() =>
-          answered(ask, inputs[at] as RenderedInput['choose'], reading as Reading<Generation>),
+          answered(ask, inputs[at] as RenderedInput['choose'], reading as ParsedReply<Generation>),
         )
       })
     },
@@ -59,8 +59,8 @@ const own = (ask: AskName, settings: Settings): Settings =>
 const answered = (
   ask: AskName,
   input: RenderedInput[AskName],
-  reading: Reading<Generation>,
-): Reading<unknown> =>
+  reading: ParsedReply<Generation>,
+): ParsedReply<unknown> =>
   ask === 'choose'
     ? { ...reading, answer: readChoice((input as RenderedInput['choose']).labels, reading.answer) }
     : reading

@@ -1,6 +1,6 @@
 import { buildConnector, type Dispatcher, Pool } from 'undici'
-import { Fault } from './fault.ts'
-import { afterTurn } from './turn.ts'
+import { batchInImmediate } from './batch-in-immediate.ts'
+import { UpstreamError } from './upstream-error.ts'
 
 /** Bytes to one server. */
 export interface HttpMessage {
@@ -21,7 +21,7 @@ export interface Reply {
 export interface Exchange {
   readonly reply: Promise<Reply>
   /** Closes the connection; `reply` rejects with `fault` at once. */
-  abort(fault: Fault): void
+  abort(fault: UpstreamError): void
 }
 
 /** The sockets of one address. */
@@ -49,7 +49,8 @@ export function openConnections(origin: string, connectMs: number): Connections 
 }
 
 /** What a reply fails with that is longer than its model allows. */
-export const tooLong = (): Fault => new Fault('judge_rejected', 'the reply is larger than max_reply_bytes')
+export const tooLong = (): UpstreamError =>
+  new UpstreamError('judge_rejected', 'the reply is larger than max_reply_bytes')
 
 const codeOf = (error: Error): string => {
   const { code } = error as NodeJS.ErrnoException
@@ -57,10 +58,10 @@ const codeOf = (error: Error): string => {
 }
 
 /** What a message fails with. */
-export const faultOf = (error: Error): Fault => {
-  if (error instanceof Fault) return error
+export const faultOf = (error: Error): UpstreamError => {
+  if (error instanceof UpstreamError) return error
   const code = codeOf(error)
-  return new Fault('judge_unreachable', `the connection failed: ${code}`, {
+  return new UpstreamError('judge_unreachable', `the connection failed: ${code}`, {
     isConnection: true,
     isRefused: code === 'ECONNREFUSED',
   })
@@ -72,7 +73,7 @@ const header = (value: string | string[] | undefined): string =>
 let underWay = 0
 
 /** What is alone has nothing to be worked on together with. */
-const soon = (fn: () => void): void => (underWay === 0 ? fn() : afterTurn(fn))
+const soon = (fn: () => void): void => (underWay === 0 ? fn() : batchInImmediate(fn))
 
 /** Sends a message and reads the whole reply, of at most `maxReplyBytes`. `basePath` goes before its path. */
 export function send(
@@ -86,8 +87,8 @@ export function send(
     isUnderWay = false
   }
   let controller: Dispatcher.DispatchController | null = null
-  let fault: Fault | null = null
-  let rejectReply: (fault: Fault) => void = () => {}
+  let fault: UpstreamError | null = null
+  let rejectReply: (fault: UpstreamError) => void = () => {}
   const reply = new Promise<Reply>((resolve, reject) => {
     rejectReply = reject
     let status = 0

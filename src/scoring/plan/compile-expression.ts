@@ -1,6 +1,6 @@
 import type { Compiled, Expression, KnownSteps, Lookup } from './expression.ts'
 import { parseExpression } from './expression-parser.ts'
-import { compilePart, Fault, type Notes } from './expression-part.ts'
+import { compilePart, type Notes, NoValueError } from './expression-part.ts'
 
 /** For a gate or `when`: must be true or false. */
 export function compileCondition(source: string, known: KnownSteps): Compiled<boolean> {
@@ -45,7 +45,7 @@ function expressionOf<V extends number | boolean>(
       try {
         return { value: run(lookup) }
       } catch (error) {
-        if (error instanceof Fault) return { error: error.message }
+        if (error instanceof NoValueError) return { error: error.message }
         throw error
       }
     },

@@ -16,7 +16,7 @@ export type Part =
   | { readonly type: 'boolean'; run(lookup: Lookup): boolean }
 
 /** Why an expression has no value for one sample. */
-export class Fault extends Error {}
+export class NoValueError extends Error {}
 
 /** Closures instead of evaluation: nothing in an expression can reach an object of the program. */
 export function compilePart(node: jsep.Expression, known: KnownSteps, notes: Notes): Part {
@@ -54,7 +54,7 @@ export function compilePart(node: jsep.Expression, known: KnownSteps, notes: Not
       type: 'number',
       run(lookup) {
         const value = lookup(step, part)
-        if (value === null) throw new Fault(`${name} has no score`)
+        if (value === null) throw new NoValueError(`${name} has no score`)
         return value
       },
     }
@@ -169,6 +169,6 @@ export function compilePart(node: jsep.Expression, known: KnownSteps, notes: Not
 }
 
 function finite(value: number, what: string): number {
-  if (!Number.isFinite(value)) throw new Fault(`${what} gives no finite number`)
+  if (!Number.isFinite(value)) throw new NoValueError(`${what} gives no finite number`)
   return value
 }

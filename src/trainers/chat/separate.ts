@@ -1,5 +1,5 @@
 import type { Sample } from '../../core/sample/sample.ts'
-import type { Truths } from '../truths.ts'
+import type { GroundTruthIndex } from '../ground-truth-index.ts'
 import { afterFillers, closed, cutsOf, templateOf, turnsOf } from './conversation.ts'
 import { type ChatTemplate, chatTemplates } from './templates.ts'
 
@@ -12,7 +12,7 @@ export interface Known {
   readonly prompt?: string | undefined
   /** A template's name, or `none`: the text is all response. */
   readonly template?: string | undefined
-  readonly truths: Truths | null
+  readonly truths: GroundTruthIndex | null
 }
 
 const mostTurns = 64

@@ -6,11 +6,11 @@ import { addressFault, addressOf, isAllowed } from '../../scoring/models/address
 import { openaiBackend } from '../../scoring/models/backend-openai.ts'
 import { sglangBackend } from '../../scoring/models/backend-sglang.ts'
 import { vllmBackend } from '../../scoring/models/backend-vllm.ts'
-import { Fault } from '../../scoring/models/fault.ts'
 import { readAddresses } from '../../scoring/models/instances-file.ts'
 import type { ModelConfig } from '../../scoring/models/model-config.ts'
 import { isObject } from '../../scoring/models/reply.ts'
 import { openConnections, send } from '../../scoring/models/transport.ts'
+import { UpstreamError } from '../../scoring/models/upstream-error.ts'
 
 /** How one server of one model was found. */
 export interface Connection {
@@ -95,7 +95,7 @@ async function troubleOf(
   const cancel = clock.after(seconds * 1000, () => late())
   const asked = async (path: string) => {
     const exchange = get(path)
-    late = () => exchange.abort(new Fault('judge_timeout', `no answer within ${seconds} s`))
+    late = () => exchange.abort(new UpstreamError('judge_timeout', `no answer within ${seconds} s`))
     return exchange.reply
   }
   try {

@@ -1,9 +1,9 @@
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { connectionTrouble } from '../../core/system-error.ts'
-import { Fault } from '../../scoring/models/fault.ts'
 import { isObject, readJson } from '../../scoring/models/reply.ts'
 import { openConnections, send } from '../../scoring/models/transport.ts'
+import { UpstreamError } from '../../scoring/models/upstream-error.ts'
 
 const patienceMs = 10_000
 const longestList = 4 * 1024 * 1024
@@ -39,14 +39,14 @@ async function modelsAt(
     maxReplyBytes: longestList,
   })
   const cancel = clock.after(patienceMs, () =>
-    exchange.abort(new Fault('judge_timeout', `no answer within ${patienceMs / 1000} s`)),
+    exchange.abort(new UpstreamError('judge_timeout', `no answer within ${patienceMs / 1000} s`)),
   )
   try {
     const body = readJson(await exchange.reply)
     const list = isObject(body) && Array.isArray(body.data) ? (body.data as readonly unknown[]) : []
     return list.flatMap((one) => (isObject(one) && typeof one.id === 'string' ? [one.id] : []))
   } catch (error) {
-    if (!(error instanceof Fault)) throw error
+    if (!(error instanceof UpstreamError)) throw error
     throw new GatewayError('RG_MODEL_FAILED', `${address}/v1/models: ${connectionTrouble(error.message)}`, {
       cause: error,
     })

@@ -3,8 +3,8 @@ import consistencyJudge from '../../../reward-functions/consistency-judge.ts'
 import riderJudge from '../../../reward-functions/rider-judge.ts'
 import yesNoJudge from '../../../reward-functions/yes-no-judge.ts'
 import type { CanaryEvents } from '../../../src/scoring/canary/canary.ts'
+import { InstanceVerdict } from '../../../src/scoring/canary/instance-verdict.ts'
 import { shippedProbes } from '../../../src/scoring/canary/probes.ts'
-import { Standing } from '../../../src/scoring/canary/standing.ts'
 import { arithmeticPolicy } from '../../../src/simulator/policies/arithmetic.ts'
 import type { Policy } from '../../../src/simulator/policies/policy.ts'
 import { type SimulatedServer, startSimulatedServer } from '../../../src/simulator/server.ts'
@@ -168,8 +168,10 @@ t.test('every shipped probe makes its judge ask a question, with its answer in i
 
 t.test('a standing changes once, by rounds in a row or by the share without a verdict', async (t) => {
   const patience = { wrongRounds: 2, maxUnreadable: 0.3 }
-  const reasons = (rounds: readonly Parameters<Standing['push']>[0][], standing = new Standing(false)) =>
-    rounds.map((round) => standing.push(round, patience)?.reason)
+  const reasons = (
+    rounds: readonly Parameters<InstanceVerdict['push']>[0][],
+    standing = new InstanceVerdict(false),
+  ) => rounds.map((round) => standing.push(round, patience)?.reason)
   t.strictSame(
     reasons([['wrong'], ['passed'], ['wrong'], ['failed'], ['no_call']]),
     new Array(5).fill(undefined),
@@ -179,5 +181,5 @@ t.test('a standing changes once, by rounds in a row or by the share without a ve
   const told = reasons(rising).filter((reason) => reason !== undefined)
   t.match(told, [/^7 of its last 20 answers/])
   t.equal(told.length, 1)
-  t.strictSame(reasons([['failed'], ['passed']], new Standing(true)), [undefined, null])
+  t.strictSame(reasons([['failed'], ['passed']], new InstanceVerdict(true)), [undefined, null])
 })

@@ -1,11 +1,11 @@
 import t from 'tap'
 import { drained } from '../../../src/core/slices.ts'
-import type { Drawn } from '../../../src/scoring/engine/draw.ts'
+import { aggregateVotes, drawAll } from '../../../src/scoring/engine/aggregate.ts'
 import { drawsToSettle } from '../../../src/scoring/engine/early-stop.ts'
-import { drawAll, opinionOf } from '../../../src/scoring/engine/opinion.ts'
 import { comparisonsOf, pairsOf } from '../../../src/scoring/engine/pairs.ts'
-import { mixed } from '../../../src/scoring/engine/soft.ts'
-import { type Match, standingsOf as standingsWork } from '../../../src/scoring/engine/standings.ts'
+import { type Match, standingsOf as standingsWork } from '../../../src/scoring/engine/ranking.ts'
+import { expectedScore } from '../../../src/scoring/engine/soft.ts'
+import type { VoteResult } from '../../../src/scoring/engine/vote.ts'
 import type { Votes } from '../../../src/scoring/plan/plan.ts'
 import { kendallTau } from '../../support/kendall.ts'
 import { seeded } from '../../support/seeded.ts'
@@ -96,7 +96,7 @@ type Fate = number | null | 'failed'
 
 const failure = { kind: 'judge_unreachable', retryable: true, detail: '' } as const
 
-const drawnOf = (fate: Fate): Drawn =>
+const drawnOf = (fate: Fate): VoteResult =>
   fate === 'failed'
     ? { model: 'm', status: 'failed', failure }
     : { model: 'm', status: 'read', verdicts: [fate === null ? null : { value: fate }] }
@@ -108,7 +108,7 @@ async function judged(fates: readonly Fate[], votes: Votes) {
     made += 1
     return drawnOf(fate)
   })
-  const opinion = opinionOf(step, await drawAll(step, draws, 1), 0, fates.length)
+  const opinion = aggregateVotes(step, await drawAll(step, draws, 1), 0, fates.length)
   return { made, value: opinion.status === 'scored' ? opinion.score.value : opinion.status }
 }
 
@@ -144,7 +144,7 @@ t.test('no failed draw stands for a number, and no few draws for many', async (t
   })
   for (const onUnreadable of ['fail', 'skip', 0.25] as const) {
     const said = (fates: readonly Fate[], of: Votes) =>
-      opinionOf({ votes: of, onUnreadable, models: ['m'] }, fates.map(drawnOf), 0, fates.length)
+      aggregateVotes({ votes: of, onUnreadable, models: ['m'] }, fates.map(drawnOf), 0, fates.length)
     t.match(said(['failed'], votes(1)), { status: 'failed', failure }, `${onUnreadable}`)
     t.match(said(['failed', null], votes(2, 'mean', 2)), { status: 'failed', failure }, `${onUnreadable}`)
   }
@@ -160,12 +160,12 @@ t.test('a soft score counts what is readable, where that is the likelier half', 
     probability,
     score: value === null ? null : { value, parts: { p: 2 * value } },
   })
-  t.equal(mixed([reply('1', 0.5, 1), reply('?', 0.5, null)]), null)
-  t.match(mixed([reply('1', 0.3, 1), reply('0', 0.3, 0), reply('?', 0.4, null)]), {
+  t.equal(expectedScore([reply('1', 0.5, 1), reply('?', 0.5, null)]), null)
+  t.match(expectedScore([reply('1', 0.3, 1), reply('0', 0.3, 0), reply('?', 0.4, null)]), {
     value: 0.5,
     parts: { p: 1 },
   })
-  t.equal(mixed([]), null)
+  t.equal(expectedScore([]), null)
 })
 
 t.test('no draw is asked for that could turn out unneeded', async (t) => {

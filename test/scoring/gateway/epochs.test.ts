@@ -4,7 +4,7 @@ import type { Sample } from '../../../src/core/sample/sample.ts'
 import { openCohorts } from '../../../src/scoring/engine/cohorts.ts'
 import type { StepContext } from '../../../src/scoring/engine/context.ts'
 import { incomplete } from '../../../src/scoring/engine/group.ts'
-import { Stop } from '../../../src/scoring/models/abort.ts'
+import { CancelToken } from '../../../src/scoring/models/abort.ts'
 import type { PlanStep } from '../../../src/scoring/plan/plan.ts'
 import type { Policy } from '../../../src/simulator/policies/policy.ts'
 import { testApp } from '../../support/app.ts'
@@ -45,7 +45,7 @@ async function train(
 
   /** Sends an answer once; resolves with what came, or null where the client was gone. */
   const send = async (sample: Sample, isLost: boolean, isReward: boolean): Promise<Told | symbol | null> => {
-    const signal = new Stop()
+    const signal = new CancelToken()
     const row: Sample = { ...sample }
     const context = {
       job: { plan: { name: 'r', version: 'v' }, deadline: 1e9 },
@@ -128,7 +128,7 @@ t.test('a reply that was lost after all is given again when nobody else comes (M
   })
   const context = {
     job: { plan: { name: 'r', version: 'v' }, deadline: 1e9 },
-    end: { signal: new Stop() },
+    end: { signal: new CancelToken() },
     hold: () => () => {},
   }
   const sample = sampleOf(answers[1] as string, { prompt: 'p', group: { id: 'g', index: 1, size } })

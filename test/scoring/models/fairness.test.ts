@@ -1,9 +1,9 @@
 import t from 'tap'
-import { Stop } from '../../../src/scoring/models/abort.ts'
+import { CancelToken } from '../../../src/scoring/models/abort.ts'
 import { Endpoint } from '../../../src/scoring/models/endpoint.ts'
-import { abandoned } from '../../../src/scoring/models/fault.ts'
 import { InstancePool } from '../../../src/scoring/models/pool.ts'
 import { PoolMember } from '../../../src/scoring/models/pool-member.ts'
+import { abandoned } from '../../../src/scoring/models/upstream-error.ts'
 import { type FakeClock, fakeClock } from '../../support/clock.ts'
 import { seeded } from '../../support/seeded.ts'
 
@@ -59,12 +59,13 @@ async function served(
   const done: Promise<{ ms: number; late: number }>[] = []
   let left = requests.length
   const begin = async ({ at, count, tokens, ms, deadlineMs = 3_600_000 }: Request) => {
-    const request = new Stop()
+    const request = new CancelToken()
     const deadline = at + deadlineMs
     let late = 0
     const one = async () => {
       const question = { request, deadline, load: { questions: 1, tokens }, prefix: '' }
-      const member = pool.take(null, question) ?? (await pool.wait(null, question, new Stop(), abandoned))
+      const member =
+        pool.take(null, question) ?? (await pool.wait(null, question, new CancelToken(), abandoned))
       const began = clock.now()
       await new Promise<void>((resolve) => clock.after(ms(), resolve))
       member.succeeded(clock.now() - began)
@@ -181,11 +182,11 @@ t.test('room that was kept for who has gone is free for others at once', async (
   const of = (tokens: number) => ({ request: {}, deadline: 1e6, load: { questions: 1, tokens }, prefix: '' })
   const first = of(6000)
   const member = pool.take(null, first)
-  const gone = new Stop()
+  const gone = new CancelToken()
   const large = pool.wait(null, of(9000), gone, abandoned)
   const other = of(3000)
   t.equal(pool.take(null, other), null, 'it would keep the large one waiting')
-  const given = pool.wait(null, other, new Stop(), abandoned)
+  const given = pool.wait(null, other, new CancelToken(), abandoned)
   gone.stop()
   await t.rejects(large)
   t.equal(await given, member)
@@ -227,17 +228,17 @@ t.test('whatever joins, leaves and comes back, places are counted and nobody is 
     const clock = fakeClock()
     const limits = { limit: 8, tokenLimit: 10_000 }
     const pool = servers(clock, 3, limits, seed)
-    const requests = Array.from({ length: 5 }, () => new Stop())
+    const requests = Array.from({ length: 5 }, () => new CancelToken())
     let settled = 0
     let answered = 0
     const count = 300
     for (let at = 0; at < count; at += 1) {
-      const stop = new Stop()
+      const stop = new CancelToken()
       const load = {
         questions: 1 + Math.floor(random() ** 4 * 12),
         tokens: Math.ceil(random() ** 4 * 15_000),
       }
-      const request = requests[Math.floor(random() * 5)] as Stop
+      const request = requests[Math.floor(random() * 5)] as CancelToken
       const avoid = random() < 0.2 ? new Set(pool.members.slice(0, 1 + Math.floor(random() * 2))) : null
       const question = { request, deadline: 1000 + random() * 60_000, load, prefix: '' }
       const ask = async () => {

@@ -3,7 +3,7 @@ import { Hedge } from '../../../src/scoring/models/hedge.ts'
 import type { AskRequest } from '../../../src/scoring/models/models.ts'
 import { openModels } from '../../../src/scoring/models/open-models.ts'
 import type { PoolMember } from '../../../src/scoring/models/pool-member.ts'
-import { worthwhile } from '../../../src/scoring/models/slowness.ts'
+import { slowInstanceFilter } from '../../../src/scoring/models/slow-instances.ts'
 import { fakeClock } from '../../support/clock.ts'
 import { configOf, judge, probesOff, question, until } from '../../support/models.ts'
 import {
@@ -235,28 +235,28 @@ t.test('a slow instance is asked only where no other would answer sooner', async
   const quick = member(200)
   const slow = member(1000)
   const members = [quick, member(210), slow]
-  t.notOk(worthwhile(members, line(0), 0)(slow), 'nobody waits')
-  t.ok(worthwhile(members, line(0), 0)(quick))
-  t.notOk(worthwhile(members, line(50), 0)(slow), '51 places later is 0.7 s')
-  t.ok(worthwhile(members, line(100), 0)(slow), '101 places later is 1.2 s')
-  t.ok(worthwhile(members, line(1, 1000), 0)(slow), 'the line stands still')
+  t.notOk(slowInstanceFilter(members, line(0), 0)(slow), 'nobody waits')
+  t.ok(slowInstanceFilter(members, line(0), 0)(quick))
+  t.notOk(slowInstanceFilter(members, line(50), 0)(slow), '51 places later is 0.7 s')
+  t.ok(slowInstanceFilter(members, line(100), 0)(slow), '101 places later is 1.2 s')
+  t.ok(slowInstanceFilter(members, line(1, 1000), 0)(slow), 'the line stands still')
 })
 
 t.test('what is not known, not much slower or alone is always worth asking', async (t) => {
   const unknown = member(0)
-  t.ok(worthwhile([unknown], line(0), 0)(unknown))
-  t.ok(worthwhile([member(200), unknown], line(0), 0)(unknown))
+  t.ok(slowInstanceFilter([unknown], line(0), 0)(unknown))
+  t.ok(slowInstanceFilter([member(200), unknown], line(0), 0)(unknown))
   const near = member(390)
-  t.ok(worthwhile([member(200), near], line(0), 0)(near))
+  t.ok(slowInstanceFilter([member(200), near], line(0), 0)(near))
   const jittery = member(90)
-  t.ok(worthwhile([member(2), jittery], line(0), 0)(jittery), 'below 100 ms a difference is chance')
+  t.ok(slowInstanceFilter([member(2), jittery], line(0), 0)(jittery), 'below 100 ms a difference is chance')
   const alone = member(1000)
-  t.ok(worthwhile([member(200, { isAlive: false }), alone], line(0), 0)(alone))
+  t.ok(slowInstanceFilter([member(200, { isAlive: false }), alone], line(0), 0)(alone))
 })
 
 t.test('an instance that was slow is tried again after a while', async (t) => {
   const slow = member(1000, { inFlight: 0, lastBegan: 500 })
   const members = [member(200), slow]
-  t.notOk(worthwhile(members, line(0), 10_500)(slow))
-  t.ok(worthwhile(members, line(0), 10_501)(slow))
+  t.notOk(slowInstanceFilter(members, line(0), 10_500)(slow))
+  t.ok(slowInstanceFilter(members, line(0), 10_501)(slow))
 })

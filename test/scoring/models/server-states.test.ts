@@ -1,7 +1,7 @@
 import t from 'tap'
 import { Endpoint } from '../../../src/scoring/models/endpoint.ts'
-import { Fault } from '../../../src/scoring/models/fault.ts'
 import { type InstanceState, PoolMember } from '../../../src/scoring/models/pool-member.ts'
+import { UpstreamError } from '../../../src/scoring/models/upstream-error.ts'
 import { fakeClock } from '../../support/clock.ts'
 
 const breaker = { failures: 2, openMs: 1000 }
@@ -19,8 +19,8 @@ function server() {
   )
   endpoint.health = 'unknown'
   member.probe = 'unknown'
-  const broken = new Fault('judge_unreachable', 'the server answered 500')
-  const refused = new Fault('judge_unreachable', 'refused', { isConnection: true, isRefused: true })
+  const broken = new UpstreamError('judge_unreachable', 'the server answered 500')
+  const refused = new UpstreamError('judge_unreachable', 'refused', { isConnection: true, isRefused: true })
   const events = {
     // The prober.
     'probes pass': () => {

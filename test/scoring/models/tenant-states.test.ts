@@ -1,14 +1,14 @@
 import t from 'tap'
-import { Stop } from '../../../src/scoring/models/abort.ts'
-import { GpuGroup, type Place } from '../../../src/scoring/models/gpu-group.ts'
-import type { Tenant, TenantSettings, TenantState } from '../../../src/scoring/models/gpu-turn.ts'
+import { CancelToken } from '../../../src/scoring/models/abort.ts'
+import { GpuGroup, type GpuSlot } from '../../../src/scoring/models/gpu-group.ts'
+import type { Rival, TenantSettings, TenantState } from '../../../src/scoring/models/gpu-turn.ts'
 import { fakeClock } from '../../support/clock.ts'
 import { until } from '../../support/models.ts'
 
 /** A tenant whose orders are carried out when the test says so. */
 function tenant(name: string, orders: string[]) {
   const open: ((isDone: boolean) => void)[] = []
-  const self: Tenant & {
+  const self: Rival & {
     settings: TenantSettings
     active: number
     is: TenantState | null
@@ -65,11 +65,11 @@ async function after(state: State, event: Event): Promise<{ state: TenantState; 
   const place = group.add(one)
   const second = group.add(other)
   second.state = 'asleep'
-  const ask = (to: Place, who: typeof one) =>
-    group.enter(to, new Stop(), () => {
+  const ask = (to: GpuSlot, who: typeof one) =>
+    group.enter(to, new CancelToken(), () => {
       who.active += 1
     })
-  const leave = (to: Place, who: typeof one) => {
+  const leave = (to: GpuSlot, who: typeof one) => {
     who.active -= 1
     group.left(to, true)
   }
@@ -209,11 +209,11 @@ t.test(
     const count = () => {
       one.active += 1
     }
-    await group.enter(place, new Stop(), count)
+    await group.enter(place, new CancelToken(), count)
     one.active -= 1
     group.left(place, true)
     clock.advance(900)
-    t.equal(group.enter(place, new Stop(), count), null)
+    t.equal(group.enter(place, new CancelToken(), count), null)
     clock.advance(10_000)
     t.strictSame(orders, ['one find'])
     one.active -= 1

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { createApp } from '../../../src/serving/http/app.ts'
 import { openMetrics } from '../../../src/serving/telemetry/metrics/metrics.ts'
-import { openTruths } from '../../../src/trainers/truths.ts'
+import { openGroundTruthIndex } from '../../../src/trainers/ground-truth-index.ts'
 import { rmPromptColumns } from '../../../src/workbench/dataset/rm-prompt-columns.ts'
 import { cpuMs } from '../../support/cpu.ts'
 import { testGateway } from '../../support/gateway.ts'
@@ -133,7 +133,7 @@ t.test('truths are read while the gateway answers other requests', async (t) => 
   )
   const path = join(t.testdir({ 'many.jsonl': lines.join('\n') }), 'many.jsonl')
   const { ms } = await turnsOf(100, async () => {
-    const truths = await openTruths(path)
+    const truths = await openGroundTruthIndex(path)
     t.match(truths.find('Question 59999?'), { groundTruth: '59999' })
   })
   t.ok(ms < 100, `${ms.toFixed()} ms at a time`)
@@ -151,7 +151,7 @@ t.test('mistakes of a truths file are told by line', async (t) => {
   ]
   const path = join(t.testdir({ 'bad.jsonl': lines.join('\n'), 'empty.jsonl': '\n' }), 'bad.jsonl')
   try {
-    await openTruths(path)
+    await openGroundTruthIndex(path)
     t.fail('must throw')
   } catch (error) {
     const { code, problems } = error as { code: string; problems: { path: string; message: string }[] }
@@ -162,8 +162,8 @@ t.test('mistakes of a truths file are told by line', async (t) => {
     )
     t.match(problems.at(-1)?.message, /line 6 has another truth/)
   }
-  await t.rejects(openTruths(path.replace('bad', 'empty')), { code: 'RG_CONFIG_INVALID' })
-  await t.rejects(openTruths(path.replace('bad', 'none')), { code: 'RG_CONFIG_INVALID' })
+  await t.rejects(openGroundTruthIndex(path.replace('bad', 'empty')), { code: 'RG_CONFIG_INVALID' })
+  await t.rejects(openGroundTruthIndex(path.replace('bad', 'none')), { code: 'RG_CONFIG_INVALID' })
 })
 
 t.test('columns of judge prompts become prompts of steps', async (t) => {

@@ -2,7 +2,7 @@ import { isRole } from '../../../contract/conversation.ts'
 import type { AskName, Asks, ChatPrompt, Choice, Prompt } from '../../../contract/index.ts'
 import { questionFault } from '../../../contract/question-faults.ts'
 import type { CallRow } from '../function-host.ts'
-import { Fault, nameOf, refusePromise } from './fault.ts'
+import { ContractViolation, nameOf, refusePromise } from './contract-violation.ts'
 
 type Text = Prompt | ChatPrompt | string
 type Question = Asks[AskName]['input']
@@ -13,7 +13,7 @@ const lengthLimit = 16 * 1024 * 1024
 export function checkQuestion(ask: AskName, value: unknown, rows: readonly CallRow[] = []): Question {
   const question = copied(ask, value)
   const fault = questionFault(ask, question, rows)
-  if (fault) throw new Fault(fault.detail, fault.isOfRow ? 'bad_sample' : null)
+  if (fault) throw new ContractViolation(fault.detail, fault.isOfRow ? 'bad_sample' : null)
   return question
 }
 
@@ -80,8 +80,9 @@ function places(value: unknown): number[] {
 
 function counted(text: string, left: { length: number }): string {
   left.length -= text.length
-  if (left.length < 0) throw new Fault(`rm_preprocess asked a question of over ${lengthLimit} characters`)
+  if (left.length < 0)
+    throw new ContractViolation(`rm_preprocess asked a question of over ${lengthLimit} characters`)
   return text
 }
 
-const wrong = (what: string): Fault => new Fault(`rm_preprocess returned ${what}`)
+const wrong = (what: string): ContractViolation => new ContractViolation(`rm_preprocess returned ${what}`)

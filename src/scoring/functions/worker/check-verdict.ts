@@ -1,8 +1,8 @@
 import type { Range } from '../../../contract/index.ts'
 import type { FailureKind } from '../../../core/sample/failure.ts'
 import type { Score } from '../../../core/sample/score.ts'
+import { ContractViolation, nameOf, refusePromise } from './contract-violation.ts'
 import { boundedDetails } from './details.ts'
-import { Fault, nameOf, refusePromise } from './fault.ts'
 import { isPlain } from './freeze.ts'
 
 /** What a hook's verdicts must keep to. */
@@ -26,13 +26,13 @@ export function checkVerdict(verdict: unknown, limits: VerdictLimits): Score | n
   if (typeof verdict === 'number') return { value: inRange(verdict, limits) }
   refusePromise(verdict, limits.hook)
   if (typeof verdict !== 'object' || !isPlain(verdict)) {
-    throw new Fault(`${limits.hook} returned ${nameOf(verdict)}, not a number, a score or null`)
+    throw new ContractViolation(`${limits.hook} returned ${nameOf(verdict)}, not a number, a score or null`)
   }
   const { value, parts, details, flags } = verdict as Partial<Record<keyof Score, unknown>>
   if (Object.keys(verdict).some(isOddKey))
-    throw new Fault(`a score has ${scoreKeys.join(', ')}; ${limits.hook} gave it another key`)
+    throw new ContractViolation(`a score has ${scoreKeys.join(', ')}; ${limits.hook} gave it another key`)
   if (typeof value !== 'number')
-    throw new Fault(`${limits.hook} returned a score whose value is ${nameOf(value)}`)
+    throw new ContractViolation(`${limits.hook} returned a score whose value is ${nameOf(value)}`)
   const bounded = details === undefined ? undefined : boundedDetails(details)
   const said = flags === undefined ? [] : checkFlags(flags)
   if (bounded?.cut) said.push('details_cut')
@@ -47,30 +47,30 @@ export function checkVerdict(verdict: unknown, limits: VerdictLimits): Score | n
 export function checkVerdicts(verdicts: unknown, count: number, limits: VerdictLimits): (Score | null)[] {
   refusePromise(verdicts, limits.hook)
   if (!Array.isArray(verdicts))
-    throw new Fault(`${limits.hook} returned ${nameOf(verdicts)}, not one verdict a row`)
+    throw new ContractViolation(`${limits.hook} returned ${nameOf(verdicts)}, not one verdict a row`)
   if (verdicts.length !== count) {
-    throw new Fault(`${limits.hook} returned ${verdicts.length} verdicts for ${count} rows`)
+    throw new ContractViolation(`${limits.hook} returned ${verdicts.length} verdicts for ${count} rows`)
   }
   return Array.from(verdicts, (verdict) => checkVerdict(verdict, limits))
 }
 
 function inRange(value: number, { hook, range: [low, high], outOfRange }: VerdictLimits): number {
-  if (!Number.isFinite(value)) throw new Fault(`${hook} returned ${value}`, outOfRange)
+  if (!Number.isFinite(value)) throw new ContractViolation(`${hook} returned ${value}`, outOfRange)
   if (value < low || value > high) {
-    throw new Fault(`${hook} returned ${value}, outside its range ${low} to ${high}`, outOfRange)
+    throw new ContractViolation(`${hook} returned ${value}, outside its range ${low} to ${high}`, outOfRange)
   }
   return value + 0
 }
 
 function checkParts(parts: unknown, { hook, parts: declared }: VerdictLimits): Record<string, number> {
   if (typeof parts !== 'object' || parts === null || !isPlain(parts)) {
-    throw new Fault(`${hook} returned parts that are ${nameOf(parts)}`)
+    throw new ContractViolation(`${hook} returned parts that are ${nameOf(parts)}`)
   }
   const checked: [string, number][] = []
   for (const [name, value] of Object.entries(parts)) {
-    if (!declared.includes(name)) throw new Fault(undeclared(hook, name, declared))
+    if (!declared.includes(name)) throw new ContractViolation(undeclared(hook, name, declared))
     if (typeof value !== 'number' || !Number.isFinite(value)) {
-      throw new Fault(`${hook} reported the part ${name} as ${nameOf(value)}`)
+      throw new ContractViolation(`${hook} reported the part ${name} as ${nameOf(value)}`)
     }
     checked.push([name, value])
   }
@@ -86,10 +86,10 @@ function undeclared(hook: string, name: string, declared: readonly string[]): st
 
 function checkFlags(flags: unknown): string[] {
   if (!Array.isArray(flags) || flags.length > flagCount)
-    throw new Fault(`flags are at most ${flagCount} words`)
+    throw new ContractViolation(`flags are at most ${flagCount} words`)
   for (const flag of flags) {
     if (typeof flag !== 'string' || flag.length > flagLength) {
-      throw new Fault(`a flag is text of at most ${flagLength} characters`)
+      throw new ContractViolation(`a flag is text of at most ${flagLength} characters`)
     }
   }
   return [...flags]

@@ -1,5 +1,5 @@
 import type { Json } from '../../../core/sample/json.ts'
-import { Fault, nameOf } from './fault.ts'
+import { ContractViolation, nameOf } from './contract-violation.ts'
 import { isPlain } from './freeze.ts'
 
 const stringLength = 4096
@@ -9,7 +9,7 @@ const depthLimit = 16
 /** A bounded copy: `cut` is true where something long or deep was left out, because a response can be both. */
 export function boundedDetails(details: unknown): { details: Record<string, Json>; cut: boolean } {
   if (typeof details !== 'object' || details === null || !isPlain(details)) {
-    throw new Fault(`details are ${nameOf(details)}, not an object`)
+    throw new ContractViolation(`details are ${nameOf(details)}, not an object`)
   }
   const left = { size: budget, cut: false }
   return { details: copy(details, 'details', null, 0, left) as Record<string, Json>, cut: left.cut }
@@ -29,7 +29,7 @@ function copy(value: unknown, path: string, key: string | null, depth: number, l
   if (typeof value === 'string') return cutTo(value, left)
   const place = key === null ? path : `${path}.${key.slice(0, 60)}`
   if (typeof value !== 'object' || !(Array.isArray(value) || isPlain(value))) {
-    throw new Fault(`${place} is ${nameOf(value)}, not JSON`)
+    throw new ContractViolation(`${place} is ${nameOf(value)}, not JSON`)
   }
   if (depth === depthLimit) {
     left.cut = true

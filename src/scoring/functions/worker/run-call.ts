@@ -14,9 +14,9 @@ import type { CallResult, CallRow } from '../function-host.ts'
 import type { Job, JobResult } from '../job.ts'
 import { checkQuestion } from './check-question.ts'
 import { checkVerdict, checkVerdicts, type VerdictLimits } from './check-verdict.ts'
+import { ContractViolation } from './contract-violation.ts'
 import { problemsOf } from './describe.ts'
 import { errorPlace, errorText } from './error-text.ts'
-import { Fault } from './fault.ts'
 import { freeze } from './freeze.ts'
 import { flagged, type TextTruth, textTruth } from './text-truth.ts'
 
@@ -52,7 +52,7 @@ export function runCall(fn: RewardFunction, job: CallJob, isOwn = false): JobRes
     return { type: 'called', result: flagged(answerOf(fn, job, rows, binding), fromText, length) }
   } catch (error) {
     if (error instanceof BadSample) return unfit(error)
-    const fault = error instanceof Fault
+    const fault = error instanceof ContractViolation
     const thrown = error instanceof RuleTimeout ? 'rule_timeout' : general
     const kind = (fault ? error.kind : null) ?? thrown
     const place = fault ? '' : `${hook} ${errorPlace(error)}`
@@ -117,7 +117,7 @@ function rowOf(
     parsed = binding.truth.safeParse(sample.groundTruth)
     if (!parsed.success) said = textTruth(binding.truth, sample.groundTruth)
   } catch (error) {
-    throw new Fault(`ground_truth${where}: its schema ${errorPlace(error)}`, 'bad_sample')
+    throw new ContractViolation(`ground_truth${where}: its schema ${errorPlace(error)}`, 'bad_sample')
   }
   if (parsed.success) truth = parsed.data
   else if (said && 'truth' in said) {
@@ -129,7 +129,7 @@ function rowOf(
     )
     if (sample.groundTruth === null) reasons.unshift('the row has none')
     if (said) reasons.push(`as JSON: ${said.problem}`)
-    throw new Fault(`ground_truth${where}: ${reasons.join('; ').slice(0, 500)}`, 'bad_sample')
+    throw new ContractViolation(`ground_truth${where}: ${reasons.join('; ').slice(0, 500)}`, 'bad_sample')
   }
   const { options } = binding
   if (isOwn) return { sample, truth, options, earlier }
@@ -146,7 +146,7 @@ function answerOf(fn: RewardFunction, job: CallJob, rows: readonly Row[], bindin
   const [row, other] = rows as [Row, Row]
   const { scored, judged } = binding
   if (fn.kind === 'rule' || fn.kind === 'group-rule') {
-    if (job.op !== 'score') throw new Fault(`a ${fn.kind} has no ${job.op}`)
+    if (job.op !== 'score') throw new ContractViolation(`a ${fn.kind} has no ${job.op}`)
     return fn.kind === 'rule'
       ? verdicts([checkVerdict(fn.score(row), scored)])
       : verdicts(checkVerdicts(fn.score(rows), rows.length, scored))
@@ -170,11 +170,11 @@ function answerOf(fn: RewardFunction, job: CallJob, rows: readonly Row[], bindin
         const listed = fn.rm_postprocess(answer, rows)
         return verdicts(listed === null ? rows.map(() => null) : checkVerdicts(listed, rows.length, judged))
       }
-      if (!fn.rm_postprocess) throw new Fault('a critique has no rm_postprocess')
+      if (!fn.rm_postprocess) throw new ContractViolation('a critique has no rm_postprocess')
       return verdicts([checkVerdict(fn.rm_postprocess(answer, row), judged)])
     }
     default:
-      throw new Fault(`a ${fn.kind} reward has no ${job.op}`)
+      throw new ContractViolation(`a ${fn.kind} reward has no ${job.op}`)
   }
 }
 

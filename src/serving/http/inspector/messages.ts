@@ -40,7 +40,7 @@ export interface ServedStep {
 }
 
 /** `event: standing`: how pools and runs stand. */
-export interface Standing {
+export interface PoolStatus {
   readonly in_flight: number
   readonly models: readonly ShownModel[]
   readonly runs: readonly ShownRun[]

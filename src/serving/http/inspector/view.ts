@@ -4,7 +4,7 @@ import type { Live } from '../../telemetry/live/live.ts'
 import { shownReward } from '../../telemetry/live/shown-series.ts'
 import { historyOf } from '../../telemetry/monitors/history.ts'
 import { statsOf } from '../../telemetry/monitors/stats.ts'
-import type { Scored, Served, ServedReward, Standing } from './messages.ts'
+import type { PoolStatus, Scored, Served, ServedReward } from './messages.ts'
 import { shownModel } from './shown-model.ts'
 
 type Plan = ReturnType<ObservedGateway['rewards']>[number]
@@ -28,7 +28,7 @@ export const servedMark = (gateway: ObservedGateway, live: Live): string =>
   [live.policy, ...gateway.rewards().map(({ name, version }) => `${name} ${version}`)].join('\n')
 
 /** How everything stands: pools, runs with their figures, alarms. */
-export function standingView(gateway: ObservedGateway): Standing {
+export function standingView(gateway: ObservedGateway): PoolStatus {
   return {
     in_flight: gateway.inFlight,
     models: gateway.models().map(shownModel),

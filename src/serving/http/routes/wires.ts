@@ -4,7 +4,7 @@ import type { Clock } from '../../../core/clock.ts'
 import { turnForOne, workInSlices } from '../../../core/slices.ts'
 import type { Gateway } from '../../../scoring/gateway/gateway.ts'
 import { wires } from '../../../trainers/index.ts'
-import { settle } from '../../../trainers/settle.ts'
+import { applyInvalidPolicy } from '../../../trainers/invalid-policy.ts'
 import type { Wire, WireRoute } from '../../../trainers/wire.ts'
 import type { WireSettings } from '../../../trainers/wire-settings.ts'
 import type { RequestMetrics } from '../../telemetry/metrics/request-metrics.ts'
@@ -105,7 +105,8 @@ async function answer(
   // All who sent the same are answered when it is done.
   const turn = isRepeat ? turnForOne() : null
   if (turn !== null) await turn
-  const write = () => reading.write(settle(wire.name, route.invalid, outcomes, onInvalid), shapeOf(plan))
+  const write = () =>
+    reading.write(applyInvalidPolicy(wire.name, route.invalid, outcomes, onInvalid), shapeOf(plan))
   // All who waited for one large request are answered when it is done.
   const written = outcomes.length > atOnce ? await workInSlices(later(write)) : write()
   // Some clients refuse any other type, and a bare number is JSON too.

@@ -3,13 +3,13 @@ import type { Clock } from '../../../core/clock.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import type { MaybePromise } from '../../../core/slices.ts'
 import type { Gateway } from '../../../scoring/gateway/gateway.ts'
-import { openWireTruths, type Truths } from '../../../trainers/truths.ts'
+import { type GroundTruthIndex, openWireTruths } from '../../../trainers/ground-truth-index.ts'
 import { openRepeats, type Repeats } from './repeats.ts'
 
 /** What the wires hold for one reading of the configs. */
 export interface WireState {
   /** By the wire's name; those that look prompts up. */
-  readonly truths: ReadonlyMap<string, Truths>
+  readonly truths: ReadonlyMap<string, GroundTruthIndex>
   readonly repeats: Repeats
 }
 

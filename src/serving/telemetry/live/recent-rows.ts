@@ -31,8 +31,8 @@ export class RecentRows {
   readonly #rows = new Map<string, RecentRow & { readonly bytes: number }>()
   #bytes = 0
   #serial = 0
-  readonly #scored = new Room()
-  readonly #failed = new Room()
+  readonly #scored = new TokenBucket()
+  readonly #failed = new TokenBucket()
   readonly #dropped: (row: Sample | Unreadable) => void
 
   /** `dropped` is told of each row that is no longer kept. */
@@ -106,7 +106,7 @@ const onlyRow = (event: RequestDone, index: number): RequestDone => ({
 })
 
 /** How many rows may still be taken: as many as are kept at once, and more with time. */
-class Room {
+class TokenBucket {
   #rows = mostRows
   #filledAt = 0
 

@@ -4,8 +4,8 @@ import { binaryEntropy } from '../../../core/statistics/entropy.ts'
 import { spreadOf } from '../../../core/statistics/pearson.ts'
 import { repeatedShare } from '../../../core/statistics/repeated-share.ts'
 import type { RequestDone } from '../../../scoring/engine/events.ts'
-import type { Lens } from './lens.ts'
-import { observe, observeScore, type Tally, tenth, termScores } from './tally.ts'
+import type { PlanScaling } from './plan-scaling.ts'
+import { observe, observeScore, type StepStats, tenth, termScores } from './step-stats.ts'
 
 /** A member of a group: what is kept of an answer until its group is whole. */
 export interface Member {
@@ -20,7 +20,12 @@ export interface Member {
 const repetitionEvery = 128
 
 /** Counts what can be seen in one row. */
-export function countRow(tally: Tally, row: Sample | Unreadable, outcome: Outcome, lens: Lens): void {
+export function countRow(
+  tally: StepStats,
+  row: Sample | Unreadable,
+  outcome: Outcome,
+  lens: PlanScaling,
+): void {
   tally.rows += 1
   if (outcome.valid) observe(tally.reward, lens.share(outcome.reward))
   else tally.invalid.set(outcome.failure.kind, (tally.invalid.get(outcome.failure.kind) ?? 0) + 1)
@@ -36,9 +41,9 @@ export function countRow(tally: Tally, row: Sample | Unreadable, outcome: Outcom
     observe(tally.repeated, repeatedShare(row.response))
 }
 
-function countDecisions(tally: Tally, { terms }: Outcome, { rule, judges, peers }: Lens): void {
+function countDecisions(tally: StepStats, { terms }: Outcome, { rule, judges, peers }: PlanScaling): void {
   if (judges.length === 0) return
-  const decision = ({ at, share }: Lens['judges'][number]): boolean | null => {
+  const decision = ({ at, share }: PlanScaling['judges'][number]): boolean | null => {
     const term = terms[at]
     return term?.status === 'scored' ? share(term.score.value) >= 0.5 : null
   }
@@ -54,7 +59,7 @@ function countDecisions(tally: Tally, { terms }: Outcome, { rule, judges, peers 
 }
 
 /** Counts what can be seen in a whole group of answers to one prompt. */
-export function countGroup(tally: Tally, members: readonly Member[]): void {
+export function countGroup(tally: StepStats, members: readonly Member[]): void {
   if (members.length < 2) return
   tally.members += members.length
   tally.duplicates += repeats(members)

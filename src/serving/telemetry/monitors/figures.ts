@@ -1,5 +1,5 @@
 import { correlationOf } from '../../../core/statistics/pearson.ts'
-import { isConstant, meanOf, type Tally } from './tally.ts'
+import { isConstant, meanOf, type StepStats } from './step-stats.ts'
 
 /** A figure of the monitors: what it says, and when it is out of bounds. docs/monitoring.md tells what to do then. */
 export interface Figure {
@@ -9,7 +9,7 @@ export interface Figure {
   readonly low?: number
   readonly high?: number
   /** null: nothing to reckon it from. */
-  read(tally: Tally): number | null
+  read(tally: StepStats): number | null
 }
 
 const share = (part: number, whole: number): number | null => (whole === 0 ? null : part / whole)
@@ -100,7 +100,7 @@ type Standing = 'ok' | 'low' | 'high' | 'unknown'
 const least = 256
 
 /** How a figure stands. */
-export function standingOf({ low, high }: Figure, value: number | null, { rows }: Tally): Standing {
+export function standingOf({ low, high }: Figure, value: number | null, { rows }: StepStats): Standing {
   if (value === null || rows < least) return 'unknown'
   if (low !== undefined && value < low) return 'low'
   return high !== undefined && value > high ? 'high' : 'ok'

@@ -1,5 +1,5 @@
 import type { WatchedRun } from './monitors.ts'
-import { meanOf, type Tally } from './tally.ts'
+import { meanOf, type StepStats } from './step-stats.ts'
 
 /** One training step of a run in figures; null: nothing to reckon it from. */
 export interface StepFigures {
@@ -32,7 +32,7 @@ export function historyOf({ monitor }: WatchedRun): RunHistory {
   }
 }
 
-const figuresOf = ({ rows, invalid, reward, variance, flatGroups, terms }: Tally) => ({
+const figuresOf = ({ rows, invalid, reward, variance, flatGroups, terms }: StepStats) => ({
   rows,
   invalid: [...invalid.values()].reduce((sum, count) => sum + count, 0),
   reward: meanOf(reward),

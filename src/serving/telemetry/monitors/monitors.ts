@@ -8,9 +8,9 @@ import type { ListenerGuard } from '../../../core/listener-guard.ts'
 import { bytesOf } from '../../../core/sample/bytes.ts'
 import { inSlices } from '../../../core/slices.ts'
 import type { EngineEvents, RequestDone } from '../../../scoring/engine/events.ts'
-import { type Lens, lensOf } from './lens.ts'
+import { type PlanScaling, scalingOf } from './plan-scaling.ts'
 import { RunMonitor } from './run.ts'
-import type { Alarm } from './watch.ts'
+import type { Alarm } from './trend-detector.ts'
 
 /** What the monitors tell when it happens. */
 export interface MonitorEvents {
@@ -55,16 +55,16 @@ const unweighed = 32
 /** Counts what is done a little later, so that scoring goes first. */
 export function openMonitors({ clock, guard, events = {}, rangeOf }: MonitorParts): Monitors {
   const rewards = new Map<string, Map<string, { monitor: RunMonitor; last: number }>>()
-  const lenses = new WeakMap<RequestDone['plan'], Lens>()
+  const lenses = new WeakMap<RequestDone['plan'], PlanScaling>()
   const waiting: { readonly event: RequestDone; readonly bytes: number }[] = []
   let rows = 0
   let bytes = 0
   let isDue = false
 
-  const lens = (plan: RequestDone['plan']): Lens => {
+  const lens = (plan: RequestDone['plan']): PlanScaling => {
     let known = lenses.get(plan)
     if (!known) {
-      known = lensOf(plan, rangeOf(plan))
+      known = scalingOf(plan, rangeOf(plan))
       lenses.set(plan, known)
     }
     return known

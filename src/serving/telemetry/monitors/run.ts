@@ -1,9 +1,9 @@
 import type { RequestDone } from '../../../scoring/engine/events.ts'
 import { countGroup, countRow, groupsOf, type Member } from './count.ts'
-import type { Lens } from './lens.ts'
 import { OpenGroups } from './open-groups.ts'
-import { addTally, emptyTally, type Tally } from './tally.ts'
-import { type Alarm, type Trends, Watch } from './watch.ts'
+import type { PlanScaling } from './plan-scaling.ts'
+import { addTally, emptyTally, type StepStats } from './step-stats.ts'
+import { type Alarm, TrendDetector, type Trends } from './trend-detector.ts'
 
 /** Training steps that the figures speak of. */
 const window = 20
@@ -20,15 +20,15 @@ const rowsAPiece = 64
 /** What was counted in one training step. */
 export interface StepTally {
   readonly step: number
-  readonly tally: Tally
+  readonly tally: StepStats
 }
 
 /** One reward in one run, as it is watched. */
 export class RunMonitor {
-  readonly #open = new Map<number, Tally>()
+  readonly #open = new Map<number, StepStats>()
   #closed: StepTally[] = []
   #groups = new OpenGroups()
-  #watch = new Watch()
+  #watch = new TrendDetector()
   #alarms: readonly Alarm[] = []
   #newest = -1
   #counted = 0
@@ -36,14 +36,14 @@ export class RunMonitor {
   readonly #counts = new Map<string, number>()
 
   /** The last training steps together, those under way among them. */
-  get recent(): Tally {
+  get recent(): StepStats {
     const sum = emptyTally()
     for (const { tally } of this.steps) addTally(sum, tally)
     return sum
   }
 
   /** Counts a request in pieces, one at each `next`, so that a large one need not hold the loop up; the alarms that it raised. */
-  *add(event: RequestDone, lens: Lens): Generator<void, readonly Alarm[]> {
+  *add(event: RequestDone, lens: PlanScaling): Generator<void, readonly Alarm[]> {
     const { rows, outcomes } = event
     const step = this.#stepOf(event)
     if (step < this.#newest - restart) this.#restart()
@@ -109,7 +109,7 @@ export class RunMonitor {
   }
 
   /** Opens a step, and ends those that are too old. */
-  #advance(step: number, lens: Lens): readonly Alarm[] {
+  #advance(step: number, lens: PlanScaling): readonly Alarm[] {
     this.#newest = step
     this.#open.set(step, emptyTally())
     const raised: Alarm[] = []
@@ -128,7 +128,7 @@ export class RunMonitor {
   }
 
   /** What comes late is counted with the oldest step that is still open. */
-  #oldest(step: number): Tally {
+  #oldest(step: number): StepStats {
     const [oldest] = this.#open.values()
     if (oldest) return oldest
     const tally = emptyTally()
@@ -140,7 +140,7 @@ export class RunMonitor {
     this.#open.clear()
     this.#closed = []
     this.#groups = new OpenGroups()
-    this.#watch = new Watch()
+    this.#watch = new TrendDetector()
     this.#newest = -1
   }
 }

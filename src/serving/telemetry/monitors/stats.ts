@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { figures, standingOf } from './figures.ts'
 import type { WatchedRun } from './monitors.ts'
-import { isConstant, meanOf } from './tally.ts'
-import type { Trends } from './watch.ts'
+import { isConstant, meanOf } from './step-stats.ts'
+import type { Trends } from './trend-detector.ts'
 
 const nullable = z.number().nullable()
 

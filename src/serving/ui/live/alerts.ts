@@ -1,4 +1,4 @@
-import type { ShownRun, Standing } from '../../http/inspector/messages.ts'
+import type { PoolStatus, ShownRun } from '../../http/inspector/messages.ts'
 import { figure as written } from '../format.ts'
 
 /** Something that somebody should look at. */
@@ -11,7 +11,7 @@ interface Alert {
 }
 
 /** What is wrong now, the worst first. */
-export function alertsOf({ missing, suspects, models, runs }: Standing): readonly Alert[] {
+export function alertsOf({ missing, suspects, models, runs }: PoolStatus): readonly Alert[] {
   const all: Alert[] = [
     ...missing.map(
       (text): Alert => ({
@@ -46,14 +46,14 @@ export function alertsOf({ missing, suspects, models, runs }: Standing): readonl
   return all.sort((a, b) => Number(a.level === 'warn') - Number(b.level === 'warn'))
 }
 
-function missingDetail(text: string, models: Standing['models']): string {
+function missingDetail(text: string, models: PoolStatus['models']): string {
   const model = models.find(({ name }) => text.includes(`'${name}'`))
   if (model && model.parked > 0) return `${text}; ${parkedText(model)}.`
   return `${text}; samples that need it wait, or are invalid.`
 }
 
 /** How many questions wait for a model that cannot be asked, and since when. */
-export const parkedText = ({ parked, parked_since: since }: Standing['models'][number]): string =>
+export const parkedText = ({ parked, parked_since: since }: PoolStatus['models'][number]): string =>
   `${parked} parked since ${since === null ? 'now' : new Date(since).toLocaleTimeString()}`
 
 function ofRun(run: ShownRun): readonly Alert[] {

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { Access, Scored, Served, Standing } from '../../http/inspector/messages.ts'
+import type { Access, PoolStatus, Scored, Served } from '../../http/inspector/messages.ts'
 import type { RowSummary } from '../../telemetry/live/row-summary.ts'
 import { readEvents } from './event-reader.ts'
 import { type KnownReward, merged } from './series.ts'
@@ -18,7 +18,7 @@ export interface LiveState {
   trouble: string
   access: Access | null
   served: Served | null
-  standing: Standing | null
+  standing: PoolStatus | null
   readonly rewards: Map<string, KnownReward>
   /** The newest first. */
   rows: readonly RowSummary[]
@@ -67,7 +67,7 @@ const heard: Readonly<Record<string, (data: never) => void>> = {
     const rewards = [...data.rewards].sort((a, b) => (a.name < b.name ? -1 : 1))
     state.served = { ...data, rewards }
   },
-  standing(data: Standing) {
+  standing(data: PoolStatus) {
     state.standing = data
     for (const model of data.models) {
       for (const { address, latency_ms, in_flight } of model.instances) {

@@ -4,18 +4,18 @@ import type { Asking } from './pool.ts'
 import type { HttpMessage, Reply } from './transport.ts'
 
 /** An answer with what it cost. */
-export interface Reading<T> {
+export interface ParsedReply<T> {
   readonly answer: T
   readonly prompt: number
   readonly completion: number
 }
 
 /** A message, and how to read its reply. */
-export interface Work<T> extends Asking {
+export interface UpstreamRequest<T> extends Asking {
   readonly ask: AskName
   readonly message: HttpMessage
   /** Where its calls stand in a trace; absent: in none. */
   readonly trace?: Trace | undefined
   /** Throws Fault. */
-  read(reply: Reply): Reading<T>
+  read(reply: Reply): ParsedReply<T>
 }

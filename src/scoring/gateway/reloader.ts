@@ -1,14 +1,14 @@
 import { GatewayError } from '../../core/errors.ts'
-import { rehearsed } from './rehearsal-of.ts'
+import { checkReload } from './check-reload.ts'
 import { type LastReload, reloadEnded } from './reloads.ts'
-import { openServing, type Serving, type ServingOptions } from './serving.ts'
+import { openRuntime, type Runtime, type RuntimeOptions } from './runtime.ts'
 
 /** What is served: one reading of the configs after the other, each while those before it drain. */
-export interface Succession {
+export interface Reloader {
   /** What new requests are served by. Throws RG_CLOSING after `close`. */
-  current(): Serving
+  current(): Runtime
   /** The newest, closing or not. */
-  readonly newest: Serving
+  readonly newest: Runtime
   readonly isClosing: boolean
   /** null: there was none. */
   readonly lastReload: LastReload | null
@@ -18,25 +18,25 @@ export interface Succession {
 }
 
 /** Opens the first reading or throws RG_CONFIG_INVALID or RG_FUNCTION_INVALID with all mistakes. */
-export async function openSuccession(parts: ServingOptions): Promise<Succession> {
+export async function openReloader(parts: RuntimeOptions): Promise<Reloader> {
   const { clock, guard, events } = parts
-  let serving = await openServing(parts)
+  let serving = await openRuntime(parts)
   serving.begin()
   let isClosing = false
   let reloading: Promise<unknown> = Promise.resolve()
-  const draining = new Set<Serving>()
+  const draining = new Set<Runtime>()
   const ending = new AbortController()
   let lastReload: LastReload | null = null
-  const current = (): Serving => {
+  const current = (): Runtime => {
     if (isClosing)
       throw new GatewayError('RG_CLOSING', 'the gateway is closing; send this to another one, or later')
     return serving
   }
   const succeed = async (): Promise<void> => {
     const old = current()
-    const next = await openServing(parts, old)
+    const next = await openRuntime(parts, old)
     try {
-      await rehearsed(next, old, { clock, signal: ending.signal })
+      await checkReload(next, old, { clock, signal: ending.signal })
     } catch (error) {
       await next.close(0)
       throw error

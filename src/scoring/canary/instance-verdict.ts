@@ -22,7 +22,7 @@ export interface Tolerance {
 const answers = { most: 20, least: 5 }
 
 /** What the probes say about one instance of one model. */
-export class Standing {
+export class InstanceVerdict {
   #isSuspect: boolean
   #wrongRounds = 0
   #unreadable: boolean[] = []

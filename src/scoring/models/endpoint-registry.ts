@@ -47,7 +47,7 @@ interface EndpointEntry {
  * The addresses of a process and the models at each: one set of sockets for an address, one pool member for a model there. Both
  * outlive reloads: a new reading of the configs changes their settings, and what nobody uses any more is closed.
  */
-export class Registry {
+export class EndpointRegistry {
   readonly #clock: Clock
   readonly #events: ModelEvents
   readonly #endpoints = new Map<string, EndpointEntry>()

@@ -1,7 +1,7 @@
 import type { PoolMember } from './pool-member.ts'
 
 /** What a question would find that came now. */
-export interface Line {
+export interface QueueStatus {
   /** No place is free, and as many wait as may. */
   readonly isFull: boolean
   /** Until it had a place, milliseconds, at the pace of late; 0: at once, or nothing is known of the pace. */
@@ -11,7 +11,7 @@ export interface Line {
 }
 
 /** How a model's line stands, with what is known of the model's pace. */
-export interface ModelLine extends Line {
+export interface ModelLine extends QueueStatus {
   /** Since when no instance can be asked although questions came, on the clock; null: one can, or none came. */
   readonly parkedSince: number | null
   /** Questions under way: asked and not answered. */
@@ -21,7 +21,7 @@ export interface ModelLine extends Line {
 }
 
 /** Answers a millisecond that come from the places which these members hold, as long as their latest calls took. */
-export function paceOf(members: readonly PoolMember[]): number {
+export function throughputOf(members: readonly PoolMember[]): number {
   let pace = 0
   // Places and not limits: models that share a server share its answers.
   for (const { inFlight, latencyMs } of members) if (latencyMs > 0) pace += inFlight / latencyMs

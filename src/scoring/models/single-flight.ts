@@ -1,21 +1,26 @@
 import type { Clock } from '../../core/clock.ts'
-import { Stop, whenAborted } from './abort.ts'
-import { Fault } from './fault.ts'
+import { CancelToken, whenAborted } from './abort.ts'
+import { UpstreamError } from './upstream-error.ts'
 
 /** One piece of work that several callers wait for; it is stopped when the last of them has gone. */
-export class Flight<T> {
-  readonly stop = new Stop()
+export class SingleFlight<T> {
+  readonly stop = new CancelToken()
   readonly #work: Promise<T>
   #callers = 0
 
   /** `over` is told when the work has ended, either way. */
-  constructor(work: (stop: Stop) => Promise<T>, over: () => void) {
+  constructor(work: (stop: CancelToken) => Promise<T>, over: () => void) {
     this.#work = work(this.stop)
     this.#work.then(over, over)
   }
 
   /** Rejects as the work does, with `late()` at the deadline, or with Fault `cancelled` when the caller has gone. */
-  join(clock: Clock, deadline: number, signal: AbortSignal | Stop, late: () => Fault): Promise<T> {
+  join(
+    clock: Clock,
+    deadline: number,
+    signal: AbortSignal | CancelToken,
+    late: () => UpstreamError,
+  ): Promise<T> {
     return new Promise((resolve, reject) => {
       let isOver = false
       const over = (): boolean => {
@@ -25,7 +30,7 @@ export class Flight<T> {
         off()
         return true
       }
-      const leave = (fault: Fault) => {
+      const leave = (fault: UpstreamError) => {
         if (!over()) return
         reject(fault)
         this.#callers -= 1
@@ -34,7 +39,7 @@ export class Flight<T> {
       this.#callers += 1
       let off = () => {}
       const cancelTimer = clock.after(Math.max(deadline - clock.now(), 0), () => leave(late()))
-      off = whenAborted(signal, () => leave(new Fault('cancelled', 'the client has gone')))
+      off = whenAborted(signal, () => leave(new UpstreamError('cancelled', 'the client has gone')))
       this.#work.then(
         (value) => {
           if (over()) resolve(value)

@@ -1,7 +1,7 @@
 import { type Drift, DriftDetector } from '../../../core/statistics/drift.ts'
 import { correlationOf, pearson, spreadOf } from '../../../core/statistics/pearson.ts'
-import type { Lens } from './lens.ts'
-import { type Mean, meanOf, type Tally } from './tally.ts'
+import type { PlanScaling } from './plan-scaling.ts'
+import { type Mean, meanOf, type StepStats } from './step-stats.ts'
 
 /** What a run is warned of when it happens. */
 export interface Alarm {
@@ -31,7 +31,7 @@ const rising = 0.5
 const flat = 0.2
 
 /** Looks at training steps that are over, one after the other. */
-export class Watch {
+export class TrendDetector {
   readonly #detectors = new Map<string | null, DriftDetector>()
   readonly #rewards: number[] = []
   readonly #accuracies: (number | null)[] = []
@@ -42,7 +42,7 @@ export class Watch {
   }
 
   /** A training step that is over; the alarms that it raises. */
-  push(step: number, tally: Tally, lens: Lens): readonly Alarm[] {
+  push(step: number, tally: StepStats, lens: PlanScaling): readonly Alarm[] {
     const alarms: Alarm[] = []
     const drift = (name: string | null, { n, sum }: Mean, width: number) => {
       if (n === 0) return
@@ -64,7 +64,7 @@ export class Watch {
     return alarms
   }
 
-  #follow(tally: Tally, { rule, ruleName }: Lens): void {
+  #follow(tally: StepStats, { rule, ruleName }: PlanScaling): void {
     const reward = meanOf(tally.reward)
     const own = ruleName === null ? undefined : tally.terms.get(ruleName)
     const score = own ? meanOf(own) : null

@@ -3,7 +3,7 @@ import type { Forwarded, ForwardRequest } from '../models/forwarded.ts'
 import type { Models } from '../models/models.ts'
 
 /** Requests that are passed on to models, counted until their replies end, so that a reload or an end can wait. */
-export class Passing {
+export class ForwardTracker {
   readonly #models: Models
   #active = 0
   #waiting: (() => void)[] = []

@@ -9,13 +9,13 @@ import { type OpenModel, openModel, type Shared } from './open-model.ts'
 import { snapshotOf } from './snapshot.ts'
 
 /** An open model, and how many readings of the configs use it. */
-interface Held {
+interface SharedModel {
   readonly open: OpenModel
   users: number
 }
 
 /** The models of one reading of the configs after the other: a reload shares what stays the same with what drains. */
-export class Generations {
+export class ModelRegistry {
   readonly #shared: Shared
   #alive = 0
 
@@ -24,8 +24,8 @@ export class Generations {
   }
 
   /** The models of these configs; `before` are those of an earlier reading that is still open. */
-  open(configs: Readonly<Record<string, ModelConfig>>, before: ReadonlyMap<string, Held>): Models {
-    const own = new Map<string, Held>()
+  open(configs: Readonly<Record<string, ModelConfig>>, before: ReadonlyMap<string, SharedModel>): Models {
+    const own = new Map<string, SharedModel>()
     this.#alive += 1
     try {
       for (const [name, config] of Object.entries(configs)) {
@@ -50,7 +50,7 @@ export class Generations {
     }
   }
 
-  async #close(own: ReadonlyMap<string, Held>): Promise<void> {
+  async #close(own: ReadonlyMap<string, SharedModel>): Promise<void> {
     this.#alive -= 1
     const isLast = this.#alive === 0
     const retired: Promise<void>[] = []
@@ -68,7 +68,7 @@ export class Generations {
 }
 
 /** What can be asked of open models, by their names. */
-function asked(own: ReadonlyMap<string, Held>): Omit<Models, 'next' | 'close'> {
+function asked(own: ReadonlyMap<string, SharedModel>): Omit<Models, 'next' | 'close'> {
   const named = (name: string): OpenModel => {
     const found = own.get(name)
     if (found) return found.open

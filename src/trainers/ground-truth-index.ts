@@ -10,7 +10,7 @@ import type { Truth } from './native-sample.ts'
 import type { WireSettings } from './wire-settings.ts'
 
 /** Ground truth and extra_info by prompt, for trainers that send neither. */
-export interface Truths {
+export interface GroundTruthIndex {
   readonly file: string
   /** Prompts are equal where their turns are, but for system turns and outer white space. */
   find(prompt: Sample['prompt']): Truth | undefined
@@ -24,7 +24,7 @@ const mostProblems = 20
  * Reads lines of JSON: `prompt` (text or messages) beside the native fields of a sample. Requests are answered meanwhile.
  * Rejects with RG_CONFIG_INVALID for every unreadable line, and where one prompt has two truths.
  */
-export async function openTruths(file: string): Promise<Truths> {
+export async function openGroundTruthIndex(file: string): Promise<GroundTruthIndex> {
   const byPrompt = new Map<string, { readonly truth: Truth; readonly line: number }>()
   const problems: Problem[] = []
   let line = 0
@@ -71,10 +71,10 @@ async function* linesOf(file: string): AsyncGenerator<readonly string[]> {
 /** The truths of every wire that names a file, by the wire's name. Rejects with RG_CONFIG_INVALID for the first that cannot be read. */
 export async function openWireTruths(
   wires: Readonly<Record<string, WireSettings | undefined>>,
-): Promise<ReadonlyMap<string, Truths>> {
-  const truths = new Map<string, Truths>()
+): Promise<ReadonlyMap<string, GroundTruthIndex>> {
+  const truths = new Map<string, GroundTruthIndex>()
   for (const [name, wire] of Object.entries(wires))
-    if (wire?.truths !== undefined) truths.set(name, await openTruths(wire.truths))
+    if (wire?.truths !== undefined) truths.set(name, await openGroundTruthIndex(wire.truths))
   return truths
 }
 

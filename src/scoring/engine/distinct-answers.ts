@@ -16,7 +16,7 @@ export interface Contestants {
  * Equal answers are one contestant, so that they get one score and are not compared with each other. The order follows
  * from what the answers are, never from where they stood in a request. More than `most` different answers are counted and not put in order.
  */
-export async function contestantsOf(rows: readonly CallRow[], most: number): Promise<Contestants> {
+export async function distinctAnswers(rows: readonly CallRow[], most: number): Promise<Contestants> {
   const keys = new Array<string>(rows.length)
   await eachInSlices(rows.length, (index) => {
     keys[index] = keyOf(rows[index] as CallRow)

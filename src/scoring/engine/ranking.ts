@@ -9,7 +9,7 @@ export interface Match extends Pair {
 }
 
 /** How one of the compared stands. `share`: of wins, 0 to 1; `strength`: Bradley-Terry's, else null. */
-export interface Standing {
+export interface Ranking {
   readonly share: number
   readonly strength: number | null
 }
@@ -23,9 +23,9 @@ export function* standingsOf(
   count: number,
   matches: readonly Match[],
   aggregate: PairSettings['aggregate'],
-): Generator<void, readonly (Standing | null)[]> {
+): Generator<void, readonly (Ranking | null)[]> {
   const among = largestPart(count, matches)
-  const standings = new Array<Standing | null>(count).fill(null)
+  const standings = new Array<Ranking | null>(count).fill(null)
   if (among.length < 2) return standings
   const strengths = aggregate === 'bradley_terry' ? yield* strengthsOf(among, matches) : null
   const wins = strengths ? [] : sharesOf(count, matches)

@@ -4,7 +4,7 @@ import type { FailureKind } from '../../core/sample/failure.ts'
 export type Remedy = 'retry' | 'give-up'
 
 /** One call's failure, in the words of a sample's failure. `blame`: it counts against the instance. */
-export class Fault extends Error {
+export class UpstreamError extends Error {
   override readonly name = 'Fault' as const
   readonly kind: FailureKind
   readonly remedy: Remedy
@@ -50,15 +50,15 @@ export class Fault extends Error {
 }
 
 /** What a call fails with that nobody waits for any more. */
-export const abandoned = (): Fault =>
-  new Fault('cancelled', 'nobody waits for the answer', { remedy: 'give-up', blame: false })
+export const abandoned = (): UpstreamError =>
+  new UpstreamError('cancelled', 'nobody waits for the answer', { remedy: 'give-up', blame: false })
 
 /** What `read` returns, or the Fault that it throws. */
-export function orFault<T>(read: () => T): T | Fault {
+export function orFault<T>(read: () => T): T | UpstreamError {
   try {
     return read()
   } catch (error) {
-    if (error instanceof Fault) return error
+    if (error instanceof UpstreamError) return error
     throw error
   }
 }

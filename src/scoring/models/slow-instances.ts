@@ -13,7 +13,7 @@ const retryAfterLatencies = 10
  * Which members are worth asking: with `waiting` questions in a line that has stood for `stoodMs`, a slow one is where it
  * answers before a place at a quick one is free and used, or when the line has stood for its whole latency.
  */
-export function worthwhile(
+export function slowInstanceFilter(
   members: readonly PoolMember[],
   line: { readonly waiting: number; readonly stoodMs: number },
   now: number,

@@ -9,7 +9,7 @@ const mostProblems = 10
  * The number of each outcome in a reply. `onInvalid` is the wire's own setting and goes before the reward's; where
  * neither names a number and the reply has no word for 'invalid', throws RG_SAMPLES_FAILED.
  */
-export function settle(
+export function applyInvalidPolicy(
   wire: string,
   invalid: WireRoute['invalid'],
   outcomes: readonly Outcome[],

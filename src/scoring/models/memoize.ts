@@ -1,5 +1,5 @@
 /** `make`, called once for each object and kept as long as that is; what it makes is never undefined. */
-export function madeOnce<K extends object, V>(make: (key: K) => V): (key: K) => V {
+export function memoizeByObject<K extends object, V>(make: (key: K) => V): (key: K) => V {
   const made = new WeakMap<K, V>()
   return (key) => {
     let value = made.get(key)

@@ -8,14 +8,14 @@ import type { StepContext } from './context.ts'
 import { callRoom, drawRoom } from './gate.ts'
 import { groupTerm } from './group-step.ts'
 import { lookupIn } from './influence.ts'
-import { drawsOf } from './inquiry.ts'
 import { judgeTerm } from './judge.ts'
+import { drawsOf } from './judge-query.ts'
 import { concluded } from './outcome.ts'
-import { failed, off, rowOf, ruleTerm, type Terms, termNamed } from './step.ts'
+import { failedTerm, rowOf, ruleTerm, skippedTerm, type Terms, termNamed } from './step.ts'
 import { type TracedStep, traceStep } from './traced-step.ts'
 
 /** One sample on its way through its plan's steps: each begins as soon as the steps that it needs are done. */
-export class Walk {
+export class SampleRun {
   readonly #context: StepContext
   readonly #sample: Sample
   readonly #index: number
@@ -84,7 +84,7 @@ export class Walk {
     }
     openTerm(context, step, this.#sample, rowOf(step, this.#sample, this.#terms), why).then(
       soon,
-      (error: unknown) => soon(failed(context, step, unforeseen(error))),
+      (error: unknown) => soon(failedTerm(context, step, unforeseen(error))),
     )
   }
 
@@ -113,14 +113,14 @@ export class Walk {
       this.#finish(at, term, traced)
     }
     judgeTerm(context, step, row).then(finish, (error: unknown) =>
-      finish(failed(context, step, unforeseen(error))),
+      finish(failedTerm(context, step, unforeseen(error))),
     )
   }
 
   /** Deadline or disconnect: keeps the terms that are there and fails the others with what is said of their steps. */
   end(failureOf: (step: PlanStep) => Failure): void {
     if (this.#isOver) return
-    this.#conclude((step) => failed(this.#context, step, failureOf(step)))
+    this.#conclude((step) => failedTerm(this.#context, step, failureOf(step)))
   }
 
   #finish(at: number, term: Term, traced: TracedStep | null): void {
@@ -128,7 +128,7 @@ export class Walk {
     if (this.#isOver || this.#context.end.isOver) return
     this.#terms[at] = term
     if (--this.#left > 0) this.go()
-    else this.#conclude((step) => failed(this.#context, step, unforeseen(null)))
+    else this.#conclude((step) => failedTerm(this.#context, step, unforeseen(null)))
   }
 
   #conclude(missing: (step: PlanStep) => Term): void {
@@ -157,9 +157,9 @@ function openTerm(
   row: CallRow,
   why: OffReason | null,
 ): Promise<Term> {
-  if (!isOverGroup(step)) return Promise.resolve(off(context, step, why ?? 'skipped'))
+  if (!isOverGroup(step)) return Promise.resolve(skippedTerm(context, step, why ?? 'skipped'))
   return groupTerm(context, step, sample, why ? null : row).then(
-    (term) => term ?? off(context, step, why ?? 'skipped'),
+    (term) => term ?? skippedTerm(context, step, why ?? 'skipped'),
   )
 }
 

@@ -8,7 +8,7 @@ const turnMs = 10
  * Runs `fn`, which must not throw, after the events of this turn of the loop, together with all that came before it.
  * Answers that arrive together are worked on together: alternating with the reading of sockets costs more.
  */
-export function afterTurn(fn: () => void): void {
+export function batchInImmediate(fn: () => void): void {
   waiting.push(fn)
   due()
 }

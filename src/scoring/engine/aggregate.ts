@@ -4,13 +4,13 @@ import type { Score } from '../../core/sample/score.ts'
 import { mean } from '../../core/statistics/moments.ts'
 import type { PlanStep } from '../plan/plan.ts'
 import type { StepContext } from './context.ts'
-import { type Drawn, unparseable } from './draw.ts'
 import { aggregated } from './draws.ts'
 import { drawsToSettle } from './early-stop.ts'
-import { failed, off, scored } from './step.ts'
+import { failedTerm, scoredTerm, skippedTerm } from './step.ts'
+import { unparseable, type VoteResult } from './vote.ts'
 
 /** What all draws of a question together say of one of its rows. */
-export type Opinion =
+export type Aggregate =
   | { readonly status: 'scored'; readonly score: Score; readonly draws: number; readonly spread: number }
   | { readonly status: 'skipped' }
   | { readonly status: 'failed'; readonly failure: Failure }
@@ -23,13 +23,13 @@ type Judging = Pick<PlanStep, 'votes' | 'onUnreadable' | 'models'>
  */
 export async function drawAll(
   step: Judging,
-  draws: readonly (() => Promise<Drawn> | Drawn)[],
+  draws: readonly (() => Promise<VoteResult> | VoteResult)[],
   columns: number,
-): Promise<readonly Drawn[]> {
+): Promise<readonly VoteResult[]> {
   // Most steps draw once: there is nothing to settle.
   const [only] = draws
   if (draws.length === 1 && only) return [await only()]
-  const drawn: Drawn[] = []
+  const drawn: VoteResult[] = []
   const { votes } = step
   for (;;) {
     const left = draws.length - drawn.length
@@ -45,7 +45,12 @@ export async function drawAll(
 }
 
 /** `asked`: the draws that `votes` allows, made or not. */
-export function opinionOf(step: Judging, drawn: readonly Drawn[], column: number, asked: number): Opinion {
+export function aggregateVotes(
+  step: Judging,
+  drawn: readonly VoteResult[],
+  column: number,
+  asked: number,
+): Aggregate {
   const scores = scoresOf(step, drawn, column)
   const verdict = aggregated(
     scores.map(({ score }) => score),
@@ -69,14 +74,14 @@ export function opinionOf(step: Judging, drawn: readonly Drawn[], column: number
 export function termOf(
   context: StepContext,
   step: PlanStep,
-  opinion: Opinion,
+  opinion: Aggregate,
   flags: readonly string[],
 ): Term {
-  if (opinion.status === 'failed') return failed(context, step, opinion.failure)
-  if (opinion.status === 'skipped') return off(context, step, 'skipped')
+  if (opinion.status === 'failed') return failedTerm(context, step, opinion.failure)
+  if (opinion.status === 'skipped') return skippedTerm(context, step, 'skipped')
   const { score, draws, spread } = opinion
   const all = [...new Set([...(score.flags ?? []), ...flags])]
-  return scored(context, step, { ...score, flags: all }, draws, spread)
+  return scoredTerm(context, step, { ...score, flags: all }, draws, spread)
 }
 
 interface Said {
@@ -85,7 +90,7 @@ interface Said {
 }
 
 /** The valid verdicts on a row, in the order of the draws. */
-function scoresOf({ onUnreadable }: Judging, drawn: readonly Drawn[], column: number): readonly Said[] {
+function scoresOf({ onUnreadable }: Judging, drawn: readonly VoteResult[], column: number): readonly Said[] {
   return drawn.flatMap((one): readonly Said[] => {
     if (one.status !== 'read') return []
     const { model } = one

@@ -12,7 +12,7 @@ export interface Decider {
 }
 
 /** How a plan's outcomes are looked at. */
-export interface Lens {
+export interface PlanScaling {
   /** A reward in shares of the reward's range, 0 to 1; as it is, where the range is not known or not finite. */
   share(reward: number): number
   /** The first rule: what the run's accuracy is read from. */
@@ -29,7 +29,7 @@ export interface Lens {
 }
 
 /** `range`: what the reward of the plan lies in; null: not known. */
-export function lensOf({ steps }: Plan, range: Range | null): Lens {
+export function scalingOf({ steps }: Plan, range: Range | null): PlanScaling {
   const deciders = steps.flatMap((step, at) => {
     const { kind, ask, critique, function: fn } = step
     if (critique || !isBounded(fn.range)) return []

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { didYouMean } from '../../core/nearest-name.ts'
-import { rehearse, type Stage } from '../canary/rehearsal.ts'
+import { type CheckTarget, reloadCheck } from '../canary/reload-check.ts'
 import type { GatewaySettings } from '../plan/gateway-config.ts'
 import type { Plan } from '../plan/plan.ts'
 import { probeOf } from './canary-of.ts'
@@ -30,9 +30,9 @@ export function checkRehearsal(
 }
 
 /** Rejects with RG_RELOAD_REFUSED where the samples of the configs that were read fare otherwise than they allow. */
-export async function rehearsed(
-  next: Stage & { readonly settings: GatewaySettings },
-  served: Stage,
+export async function checkReload(
+  next: CheckTarget & { readonly settings: GatewaySettings },
+  served: CheckTarget,
   at: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<void> {
   const { reload } = next.settings
@@ -53,7 +53,7 @@ export async function rehearsed(
     ]),
   )
   const settings = { samples, maxChange: reload.max_change ?? null, timeoutMs: reload.timeout_s * 1000 }
-  const problems = await rehearse(settings, next, served, at)
+  const problems = await reloadCheck(settings, next, served, at)
   if (problems.length === 0) return
   const count = [...samples.values()].reduce((sum, list) => sum + list.length, 0)
   throw new GatewayError(

@@ -1,7 +1,7 @@
 import type { FailureKind } from '../../../core/sample/failure.ts'
 
 /** Thrown by the checks on what an author's code returned. The message is public: it never quotes the sample. */
-export class Fault extends Error {
+export class ContractViolation extends Error {
   readonly kind: FailureKind | null
 
   /** `kind` null: the general kind of the call (rule_error or function_error). */
@@ -24,5 +24,5 @@ export function nameOf(value: unknown): string {
 export function refusePromise(value: unknown, hook: string): void {
   if (nameOf(value) !== 'a promise') return
   Promise.resolve(value).catch(() => {})
-  throw new Fault(`${hook} returned a promise: reward functions are synchronous`)
+  throw new ContractViolation(`${hook} returned a promise: reward functions are synchronous`)
 }

@@ -18,10 +18,10 @@ import type { GatewaySettings } from '../plan/gateway-config.ts'
 import type { Plan } from '../plan/plan.ts'
 import { resolvePlans } from '../plan/resolve.ts'
 import { canaryOf } from './canary-of.ts'
+import { checkRehearsal } from './check-reload.ts'
+import { ForwardTracker } from './forward-tracker.ts'
 import { type Keys, readKeys } from './keys.ts'
 import { allOf } from './listeners.ts'
-import { Passing } from './passing.ts'
-import { checkRehearsal } from './rehearsal-of.ts'
 import type { ReloadEvents } from './reloads.ts'
 
 /** Of the heap; bodies in work have as much again. */
@@ -36,7 +36,7 @@ export interface Attached {
 }
 
 /** Where the configs come from, and who hears of what happens. */
-export interface ServingOptions {
+export interface RuntimeOptions {
   /** Files and folders: gateway.yaml and rm-configs. */
   readonly configs: readonly string[]
   /** rm-configs that are no files; `file` gives the reward its name. */
@@ -61,7 +61,7 @@ export interface ServingOptions {
 }
 
 /** What one reading of the configs gave; a reload makes another one. */
-export interface Serving {
+export interface Runtime {
   readonly settings: GatewaySettings
   readonly plans: ReadonlyMap<string, Plan>
   readonly functions: FunctionHost
@@ -72,7 +72,7 @@ export interface Serving {
   readonly hasReadKeys: boolean
   /** Key of the fences around untrusted text. */
   readonly secret: string
-  readonly passing: Passing
+  readonly passing: ForwardTracker
   /** It is served from here on: its canaries may tell of instances, and take them out. */
   begin(): void
   /** Waits for what is in work, at most `graceMs`, then ends workers and pools; may be called again with less patience. */
@@ -83,7 +83,7 @@ export interface Serving {
  * Throws RG_CONFIG_INVALID or RG_FUNCTION_INVALID with all mistakes; then nothing stays open. `before` is the reading
  * that this one takes over from: instances, and models that stay the same, are shared with it.
  */
-export async function openServing(options: ServingOptions, before?: Serving): Promise<Serving> {
+export async function openRuntime(options: RuntimeOptions, before?: Runtime): Promise<Runtime> {
   const { clock, env, guard, events = {} } = options
   const configs = readConfigs([...configTexts(options.configs), ...(options.inline ?? [])], env)
   const settings = configs.gateway
@@ -114,7 +114,7 @@ export async function openServing(options: ServingOptions, before?: Serving): Pr
         ...(events.models && { events: events.models }),
       })
     opened = models
-    const passing = new Passing(models)
+    const passing = new ForwardTracker(models)
     const { secret_env: secretName } = settings.guard
     const secret = (secretName && env[secretName]) || options.secret
     const attached = options.attach?.(settings, resolved.models) ?? null

@@ -6,7 +6,7 @@ import type { Plan } from '../plan/plan.ts'
 import type { Probe } from './probes.ts'
 
 /** Configs that could score: those that are served, or those that were read to follow them. */
-export type Stage = Pick<EngineParts, 'functions' | 'models' | 'secret'> & {
+export type CheckTarget = Pick<EngineParts, 'functions' | 'models' | 'secret'> & {
   readonly plans: ReadonlyMap<string, Plan>
 }
 
@@ -23,14 +23,14 @@ export interface RehearsalSettings {
  * What is wrong with the rewards that `next` gives to known samples: none where there should be one, out of bounds, or
  * too far from what `served` gives. Both score beside all requests, unseen by listeners. Never rejects.
  */
-export async function rehearse(
+export async function reloadCheck(
   { samples, maxChange, timeoutMs }: RehearsalSettings,
-  next: Stage,
-  served: Stage,
+  next: CheckTarget,
+  served: CheckTarget,
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<readonly Problem[]> {
   const deadline = clock.now() + timeoutMs
-  const score = async (stage: Stage, reward: string, probes: readonly Probe[]) => {
+  const score = async (stage: CheckTarget, reward: string, probes: readonly Probe[]) => {
     const plan = stage.plans.get(reward)
     if (!plan) return null
     const engine = openEngine({ ...stage, clock, maxRows: probes.length })

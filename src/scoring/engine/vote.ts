@@ -9,7 +9,7 @@ import type { StepContext } from './context.ts'
 import type { DrawnEvent } from './events.ts'
 import type { GuardedQuestion } from './guard/question.ts'
 import { withoutThoughts } from './guard/thoughts.ts'
-import { mixed } from './soft.ts'
+import { expectedScore } from './soft.ts'
 import { originOf } from './step.ts'
 
 /** What was read in an answer: a verdict for each row of its question; null: unreadable, as `unreadable` says. */
@@ -18,10 +18,13 @@ type Read =
   | { readonly status: 'failed'; readonly failure: Failure }
 
 /** What one draw of one model gave: verdicts, or one text for later steps. */
-export type Drawn = { readonly model: string } & (Read | { readonly status: 'text'; readonly text: string })
+export type VoteResult = { readonly model: string } & (
+  | Read
+  | { readonly status: 'text'; readonly text: string }
+)
 
 /** Which of several answers to one question this is. */
-export interface Draw {
+export interface Vote {
   readonly model: string
   readonly draw: number
   /** The only instance that is asked; absent: any. */
@@ -29,17 +32,17 @@ export interface Draw {
 }
 
 /** One question to one model, and what the author's rm_postprocess reads in the answer. Never rejects. */
-export async function drawOne(
+export async function castVote(
   context: StepContext,
   step: PlanStep,
   rows: readonly CallRow[],
   question: GuardedQuestion,
-  { model, draw, instance }: Draw,
-): Promise<Drawn> {
+  { model, draw, instance }: Vote,
+): Promise<VoteResult> {
   const began = context.clock.now()
   const answered = await ask(context, step, rows, question, { model, draw, instance })
   const ms = context.clock.now() - began
-  const drawn: Drawn =
+  const drawn: VoteResult =
     'failure' in answered
       ? { model, status: 'failed', failure: answered.failure }
       : { model, ...(await readDraw(context, step, rows, question, model, answered)) }
@@ -67,7 +70,7 @@ export async function drawOne(
 }
 
 /** A list has many verdicts; they are in its rows' outcomes. */
-function toldOf(drawn: Drawn): { readonly verdict: number | null; readonly failure: Failure | null } {
+function toldOf(drawn: VoteResult): { readonly verdict: number | null; readonly failure: Failure | null } {
   if (drawn.status === 'failed') return { verdict: null, failure: drawn.failure }
   if (drawn.status === 'text') return { verdict: null, failure: null }
   const { verdicts } = drawn
@@ -136,7 +139,7 @@ async function expected(
   const failure = reads.find((one) => one.status === 'failed')
   if (failure) return failure
   const verdicts = Array.from({ length: verdictCount(step, rows) }, (_, column) =>
-    mixed(
+    expectedScore(
       reads.map((one, index) => ({
         label: labels[index] ?? '',
         score: one.status === 'read' ? (one.verdicts[column] ?? null) : null,
@@ -199,7 +202,7 @@ async function ask(
   step: PlanStep,
   rows: readonly CallRow[],
   question: GuardedQuestion,
-  { model, draw, instance }: Draw,
+  { model, draw, instance }: Vote,
 ): Promise<Answered | { readonly failure: Failure }> {
   const started = context.clock.now()
   const group = rows[0]?.sample.group

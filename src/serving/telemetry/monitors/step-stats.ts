@@ -15,7 +15,7 @@ export interface Scores extends Mean {
 }
 
 /** Everything that is counted of a stretch of scored rows; two stretches are added field by field. */
-export interface Tally {
+export interface StepStats {
   rows: number
   readonly invalid: Map<FailureKind, number>
   /** Of the reward, in shares of its range. */
@@ -45,7 +45,7 @@ const tenths = 10
 const noMean = (): Mean => ({ n: 0, sum: 0 })
 
 /** Of nothing yet. */
-export const emptyTally = (): Tally => ({
+export const emptyTally = (): StepStats => ({
   rows: 0,
   invalid: new Map(),
   reward: noMean(),
@@ -76,7 +76,7 @@ export function tenth(counts: number[], value: number, high: number): void {
 }
 
 /** The scores of a step, made when first asked for. */
-export function termScores({ terms }: Tally, name: string, isJudge: boolean): Scores {
+export function termScores({ terms }: StepStats, name: string, isJudge: boolean): Scores {
   let scores = terms.get(name)
   if (!scores) {
     scores = { ...noMean(), low: Number.POSITIVE_INFINITY, high: Number.NEGATIVE_INFINITY, isJudge }
@@ -102,7 +102,7 @@ const means = ['reward', 'variance', 'entropy', 'repeated', 'ruleAgainstJudge', 
 const counts = ['rows', 'flatGroups', 'members', 'duplicates'] as const
 
 /** Adds `more` to `tally`. */
-export function addTally(tally: Tally, more: Tally): void {
+export function addTally(tally: StepStats, more: StepStats): void {
   for (const name of counts) tally[name] += more[name]
   for (const name of means) addMean(tally[name], more[name])
   for (const name of ['groupMeans', 'groupVariances'] as const)

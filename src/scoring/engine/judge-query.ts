@@ -3,18 +3,18 @@ import type { Term } from '../../core/sample/outcome.ts'
 import type { Score } from '../../core/sample/score.ts'
 import { turnFor } from '../../core/slices.ts'
 import type { CallRow } from '../functions/function-host.ts'
-import { madeOnce } from '../models/made-once.ts'
+import { memoizeByObject } from '../models/memoize.ts'
 import type { PlanStep } from '../plan/plan.ts'
 import type { StepContext } from './context.ts'
-import { type Draw, type Drawn, drawOne } from './draw.ts'
 import { questionsOf, refusedTerm } from './guarded.ts'
 import { type Fitted, fitted, overflows } from './prompt-budget.ts'
-import { scored } from './step.ts'
+import { scoredTerm } from './step.ts'
+import { castVote, type Vote, type VoteResult } from './vote.ts'
 
 /** A question about some rows, on its way to a step's models. */
-export interface Inquiry {
+export interface JudgeQuery {
   /** Never rejects. */
-  draw(draw: Draw): Promise<Drawn> | Drawn
+  draw(draw: Vote): Promise<VoteResult> | VoteResult
   /** Flags for what was noticed about the question while it was made ready for those models that were asked. Call it once. */
   noticed(): readonly string[]
 }
@@ -25,7 +25,7 @@ export function inquiryOf(
   step: PlanStep,
   rows: readonly CallRow[],
   question: Asks[AskName]['input'],
-): Inquiry {
+): JudgeQuery {
   const made: { readonly model: string; readonly fitting: Fitted | Promise<Fitted> }[] = []
   const questions = questionsOf(context, step, rows, question)
   let isCut = false
@@ -37,13 +37,13 @@ export function inquiryOf(
     made.push({ model, fitting })
     return fitting
   }
-  const drawn = (fitting: Fitted, draw: Draw): Promise<Drawn> | Drawn => {
+  const drawn = (fitting: Fitted, draw: Vote): Promise<VoteResult> | VoteResult => {
     const { model } = draw
     if (fitting.status === 'failed') return { model, status: 'failed', failure: fitting.failure }
     if (fitting.status === 'refused')
       return { model, status: 'read', verdicts: rows.map(() => refusedBy(step)) }
     isCut ||= fitting.isCut
-    const ask = () => drawOne(context, step, rows, fitting.question, draw)
+    const ask = () => castVote(context, step, rows, fitting.question, draw)
     // To write it for a server is one piece of work.
     return turnFor(questions.chars)?.then(ask) ?? ask()
   }
@@ -57,7 +57,7 @@ export function inquiryOf(
 }
 
 /** The draws of a step over one question: each model's first, then each model's second, ... */
-export const drawsOf = madeOnce(({ models, votes }: PlanStep): readonly Draw[] =>
+export const drawsOf = memoizeByObject(({ models, votes }: PlanStep): readonly Vote[] =>
   Array.from({ length: votes.n }, (_, draw) => models.map((model) => ({ model, draw }))).flat(),
 )
 
@@ -66,7 +66,7 @@ export async function refusedAmong(context: StepContext, step: PlanStep, row: Ca
   const refused = refusedTerm(context, step, row)
   const hasLow = Number.isFinite(step.function.range[0])
   if (refused || !hasLow || !(await overflows(context, step, row))) return refused
-  return scored(context, step, refusedBy(step))
+  return scoredTerm(context, step, refusedBy(step))
 }
 
 /** The verdict on an answer that no judge is shown. */
