@@ -4,7 +4,7 @@ import type { Sample } from '../src/core/sample/sample.ts'
 import { echoesOf } from '../src/scoring/engine/guard/echoes.ts'
 import { guardQuestion } from '../src/scoring/engine/guard/question.ts'
 import { isRefused } from '../src/scoring/engine/guard/refusal.ts'
-import { fullGuard } from '../src/scoring/models/guard-config.ts'
+import { fullGuard } from '../src/scoring/models/api/guard-config.ts'
 
 const rounds = 5000
 const repeats = 5

@@ -1,7 +1,7 @@
 import type { Dispatcher, Pool } from 'undici'
 import type { Clock } from '../src/core/clock.ts'
-import { Endpoint, type EndpointSettings } from '../src/scoring/models/endpoint.ts'
-import { EndpointRegistry } from '../src/scoring/models/endpoint-registry.ts'
+import { EndpointRegistry } from '../src/scoring/models/pool/endpoint-registry.ts'
+import { Endpoint, type EndpointSettings } from '../src/scoring/models/transport/endpoint.ts'
 
 /** Milliseconds that a call takes at a server of speed 1. */
 export type LatencyOf = (question: string) => number

@@ -4,7 +4,7 @@
  * judges rightly again.
  */
 import type { EngineParts } from '../engine/engine.ts'
-import { probe } from '../engine/probe.ts'
+import { probe } from '../engine/judge/probe.ts'
 import type { Plan, PlanStep } from '../plan/plan.ts'
 import { InstanceVerdict, type ProbeResult, resultOf, type Tolerance } from './instance-verdict.ts'
 import { type Probe, shippedProbes } from './probes.ts'

@@ -1,4 +1,4 @@
-import type { Probed } from '../engine/probe.ts'
+import type { Probed } from '../engine/judge/probe.ts'
 import type { Probe } from './probes.ts'
 
 /** How one probe went. `no_call` and `failed` say nothing about the instance's judgement. */

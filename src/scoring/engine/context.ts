@@ -7,7 +7,7 @@ import type { PlanStep } from '../plan/plan.ts'
 import type { Expiry } from './deadline.ts'
 import type { EngineEvents } from './events.ts'
 import type { Gates } from './gate.ts'
-import type { incomplete, RequestGroups } from './group.ts'
+import type { incomplete, RequestGroups } from './groups/group.ts'
 import type { Job } from './job.ts'
 
 /** What every step of a request's samples works with. */

@@ -2,7 +2,7 @@ import type { Outcome } from '../../core/sample/outcome.ts'
 import type { Sample, Unreadable } from '../../core/sample/sample.ts'
 import { mean } from '../../core/statistics/moments.ts'
 import type { Plan } from '../plan/plan.ts'
-import type { RequestGroups } from './group.ts'
+import type { RequestGroups } from './groups/group.ts'
 
 /** Supplies `on_invalid`: the number for a trainer that knows no 'invalid'. */
 export interface Substitutes {

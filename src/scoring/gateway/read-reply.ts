@@ -5,7 +5,7 @@ import type { Sample } from '../../core/sample/sample.ts'
 import type { Score } from '../../core/sample/score.ts'
 import { withoutThoughts } from '../engine/guard/thoughts.ts'
 import type { FunctionHost } from '../functions/function-host.ts'
-import { fullGuard } from '../models/guard-config.ts'
+import { fullGuard } from '../models/api/guard-config.ts'
 import type { Plan } from '../plan/plan.ts'
 
 /** What a step reads in a judge's text; all null: it found no verdict. */

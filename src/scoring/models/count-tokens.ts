@@ -1,12 +1,12 @@
-import type { CancelToken } from './abort.ts'
-import { askError } from './ask-error.ts'
-import { dispatch } from './dispatch.ts'
-import { estimatedTokens, loadOf } from './load.ts'
+import { askError } from './dispatch/ask-error.ts'
+import { dispatch } from './dispatch/dispatch.ts'
+import { SingleFlight } from './dispatch/single-flight.ts'
+import type { UpstreamRequest } from './dispatch/upstream-request.ts'
 import type { Model } from './model.ts'
 import type { Rendered, WaitLimits } from './models.ts'
-import { readJson } from './reply.ts'
-import { SingleFlight } from './single-flight.ts'
-import type { UpstreamRequest } from './upstream-request.ts'
+import { estimatedTokens, loadOf } from './pool/load.ts'
+import type { CancelToken } from './transport/abort.ts'
+import { readJson } from './transport/reply.ts'
 
 /** What a chat template adds to a message, at most, in tokens. */
 const messageOverhead = 16

@@ -4,15 +4,15 @@
  * (vllm/entrypoints/generate/generative_scoring/serving.py): hence the tokens are counted first.
  */
 import type { Asks } from '../../contract/index.ts'
-import { allOrNone, type CancelToken } from './abort.ts'
-import type { Settings } from './backend.ts'
-import { shares } from './choose.ts'
-import { AllAttemptsFailed, type Dispatched, type Dispatcher, dispatch } from './dispatch.ts'
-import { loadOf } from './load.ts'
+import type { Settings } from './backends/backend.ts'
+import { shares } from './backends/choose.ts'
+import { AllAttemptsFailed, type Dispatched, type Dispatcher, dispatch } from './dispatch/dispatch.ts'
+import type { ParsedReply, UpstreamRequest } from './dispatch/upstream-request.ts'
 import type { RenderedInput } from './models.ts'
-import { itemsOf, type JsonObject, malformedReply, readJson, usage } from './reply.ts'
-import { UpstreamError } from './upstream-error.ts'
-import type { ParsedReply, UpstreamRequest } from './upstream-request.ts'
+import { loadOf } from './pool/load.ts'
+import { allOrNone, type CancelToken } from './transport/abort.ts'
+import { itemsOf, type JsonObject, malformedReply, readJson, usage } from './transport/reply.ts'
+import { UpstreamError } from './transport/upstream-error.ts'
 
 type Shares = Asks['choose']['answer']
 

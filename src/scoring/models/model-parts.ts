@@ -1,7 +1,7 @@
-import type { AnswerCache } from './answer-cache.ts'
-import type { Backend } from './backend.ts'
-import type { Dispatcher } from './dispatch.ts'
-import type { Seat } from './seat.ts'
+import type { Backend } from './backends/backend.ts'
+import type { AnswerCache } from './dispatch/answer-cache.ts'
+import type { Dispatcher } from './dispatch/dispatch.ts'
+import type { Seat } from './memory/seat.ts'
 
 /** What a model is made of. `seat`: its hold on its servers' GPU memory. */
 export interface ModelParts {

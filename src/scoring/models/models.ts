@@ -2,11 +2,11 @@ import type { AskName, Asks, Reply } from '../../contract/index.ts'
 import type { Failure } from '../../core/sample/failure.ts'
 import type { Message } from '../../core/sample/sample.ts'
 import type { Trace } from '../../core/tracing/trace.ts'
-import type { CancelToken } from './abort.ts'
-import type { Forwarded, ForwardRequest } from './forwarded.ts'
-import type { InstanceConfig, ModelConfig } from './model-config.ts'
-import type { InstanceState } from './pool-member.ts'
-import type { ModelLine } from './queue-status.ts'
+import type { InstanceConfig, ModelConfig } from './api/model-config.ts'
+import type { Forwarded, ForwardRequest } from './dispatch/forwarded.ts'
+import type { InstanceState } from './pool/pool-member.ts'
+import type { ModelLine } from './pool/queue-status.ts'
+import type { CancelToken } from './transport/abort.ts'
 
 /** A rendered question: what the guard made of a prompt. Nothing in it is a template any more. */
 export type Rendered = string | readonly Message[]

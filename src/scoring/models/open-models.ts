@@ -1,14 +1,14 @@
 import type { Clock } from '../../core/clock.ts'
 import { heapShare } from '../../core/heap-share.ts'
-import { answerCache } from './answer-cache.ts'
-import { EndpointRegistry } from './endpoint-registry.ts'
-import type { ModelEvents } from './events.ts'
-import { GpuTenants } from './gpu-tenants.ts'
-import { LineMemory } from './line-memory.ts'
-import type { ModelConfig } from './model-config.ts'
+import type { ModelEvents } from './api/events.ts'
+import type { ModelConfig } from './api/model-config.ts'
+import { answerCache } from './dispatch/answer-cache.ts'
+import { GpuTenants } from './memory/gpu-tenants.ts'
 import { ModelRegistry } from './model-registry.ts'
 import type { Models } from './models.ts'
 import type { Shared } from './open-model.ts'
+import { EndpointRegistry } from './pool/endpoint-registry.ts'
+import { LineMemory } from './pool/line-memory.ts'
 
 /** What all models of a process share. */
 export interface ModelsOptions {

@@ -1,14 +1,14 @@
 import type { AskName, Asks } from '../../contract/index.ts'
-import { askError } from './ask-error.ts'
-import type { Settings } from './backend.ts'
-import { call } from './call.ts'
-import type { Dispatched } from './dispatch.ts'
-import type { ModelConfig } from './model-config.ts'
+import type { ModelConfig } from './api/model-config.ts'
+import type { Settings } from './backends/backend.ts'
+import { askError } from './dispatch/ask-error.ts'
+import { call } from './dispatch/call.ts'
+import type { Dispatched } from './dispatch/dispatch.ts'
+import { SingleFlight } from './dispatch/single-flight.ts'
 import type { ModelParts } from './model-parts.ts'
 import type { AskRequest } from './models.ts'
 import { buildRequest } from './question-work.ts'
-import { SingleFlight } from './single-flight.ts'
-import { UpstreamError } from './upstream-error.ts'
+import { UpstreamError } from './transport/upstream-error.ts'
 
 type AnyAnswer = Asks[AskName]['answer']
 

@@ -1,11 +1,11 @@
 import type { AskName, Asks } from '../../contract/index.ts'
 import type { Trace } from '../../core/tracing/trace.ts'
-import type { Backend, Settings } from './backend.ts'
-import { loadOf } from './load.ts'
+import type { Backend, Settings } from './backends/backend.ts'
+import type { UpstreamRequest } from './dispatch/upstream-request.ts'
 import type { RenderedInput } from './models.ts'
-import { mostGenerated } from './question-size.ts'
-import { readJson } from './reply.ts'
-import type { UpstreamRequest } from './upstream-request.ts'
+import { loadOf } from './pool/load.ts'
+import { mostGenerated } from './pool/question-size.ts'
+import { readJson } from './transport/reply.ts'
 
 /** A question as it is put to an instance. */
 interface Question<A extends AskName> {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { modelConfig } from '../models/model-config.ts'
+import { modelConfig } from '../models/api/model-config.ts'
 import { canaryConfig } from './canary-config.ts'
 import { recordConfig } from './record-config.ts'
 import { reloadConfig } from './reload-config.ts'

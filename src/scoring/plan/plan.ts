@@ -5,7 +5,7 @@
 import type { AskName, FunctionKind } from '../../contract/index.ts'
 import type { Json } from '../../core/sample/json.ts'
 import type { BoundFunction } from '../functions/function-host.ts'
-import type { GuardConfig } from '../models/guard-config.ts'
+import type { GuardConfig } from '../models/api/guard-config.ts'
 import type { Sampling } from '../models/models.ts'
 import type { Expression } from './expression.ts'
 

@@ -1,6 +1,6 @@
 import type { Json } from '../../core/sample/json.ts'
 import type { FunctionHost } from '../functions/function-host.ts'
-import type { ModelConfig } from '../models/model-config.ts'
+import type { ModelConfig } from '../models/api/model-config.ts'
 import { compileCondition, compileFormula } from './compile-expression.ts'
 import type { WrittenReward } from './configs.ts'
 import type { Compiled, Expression, KnownStep } from './expression.ts'

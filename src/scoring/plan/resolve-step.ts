@@ -1,6 +1,6 @@
 import { didYouMean } from '../../core/nearest-name.ts'
-import { fullGuard } from '../models/guard-config.ts'
-import type { ModelConfig } from '../models/model-config.ts'
+import { fullGuard } from '../models/api/guard-config.ts'
+import type { ModelConfig } from '../models/api/model-config.ts'
 import { compileCondition } from './compile-expression.ts'
 import type { ConfigPath } from './config-text.ts'
 import type { Expression, KnownStep } from './expression.ts'

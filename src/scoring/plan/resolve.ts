@@ -1,6 +1,6 @@
 import { GatewayError, type Problem } from '../../core/errors.ts'
 import type { FunctionHost } from '../functions/function-host.ts'
-import type { ModelConfig } from '../models/model-config.ts'
+import type { ModelConfig } from '../models/api/model-config.ts'
 import type { Configs } from './configs.ts'
 import type { GatewaySettings } from './gateway-config.ts'
 import type { Plan } from './plan.ts'

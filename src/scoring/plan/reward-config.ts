@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { modelConfig, samplingConfig } from '../models/model-config.ts'
+import { modelConfig, samplingConfig } from '../models/api/model-config.ts'
 import { onInvalidSetting } from './on-invalid.ts'
 
 const seconds = z.number().positive().max(86_400)

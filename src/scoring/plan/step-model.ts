@@ -1,7 +1,7 @@
 import type { AskName } from '../../contract/index.ts'
 import { didYouMean } from '../../core/nearest-name.ts'
 import type { BoundFunction, FunctionDescription } from '../functions/function-host.ts'
-import type { ModelConfig } from '../models/model-config.ts'
+import type { ModelConfig } from '../models/api/model-config.ts'
 import type { ConfigPath } from './config-text.ts'
 import type { PlanStep } from './plan.ts'
 import type { StepConfig } from './reward-config.ts'

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { packageVersion } from '../../core/package-version.ts'
 import type { Json } from '../../core/sample/json.ts'
 import type { FunctionDescription } from '../functions/function-host.ts'
-import type { ModelConfig } from '../models/model-config.ts'
+import type { ModelConfig } from '../models/api/model-config.ts'
 import { canonicalJson } from './canonical-json.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { samplingConfig } from '../../scoring/models/model-config.ts'
+import { samplingConfig } from '../../scoring/models/api/model-config.ts'
 import type { EvaluationSettings } from './evaluation.ts'
 
 /** How a benchmark is answered; what is absent is said by a wider place, in the end by `settled`. */

@@ -1,5 +1,5 @@
 import { promptText } from '../../core/sample/prompt-text.ts'
-import type { Forwarded } from '../../scoring/models/forwarded.ts'
+import type { Forwarded } from '../../scoring/models/dispatch/forwarded.ts'
 import { AskError, type Rendered } from '../../scoring/models/models.ts'
 import type { Findings } from './finding.ts'
 import type { OpenedReward } from './opened-reward.ts'

@@ -1,9 +1,9 @@
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { connectionTrouble } from '../../core/system-error.ts'
-import { isObject, readJson } from '../../scoring/models/reply.ts'
-import { openConnections, send } from '../../scoring/models/transport.ts'
-import { UpstreamError } from '../../scoring/models/upstream-error.ts'
+import { isObject, readJson } from '../../scoring/models/transport/reply.ts'
+import { openConnections, send } from '../../scoring/models/transport/transport.ts'
+import { UpstreamError } from '../../scoring/models/transport/upstream-error.ts'
 
 const patienceMs = 10_000
 const longestList = 4 * 1024 * 1024

@@ -1,7 +1,6 @@
 import t from 'tap'
 import { chat, prompt } from '../../../src/contract/index.ts'
 import { drained } from '../../../src/core/slices.ts'
-import { cutTo, isResponseOf, valuesOf, withoutMiddle } from '../../../src/scoring/engine/cut-question.ts'
 import { echoesOf } from '../../../src/scoring/engine/guard/echoes.ts'
 import { withoutInvisible } from '../../../src/scoring/engine/guard/invisible.ts'
 import { neutralised } from '../../../src/scoring/engine/guard/neutralise.ts'
@@ -10,7 +9,13 @@ import { isNoAnswer, isRefused } from '../../../src/scoring/engine/guard/refusal
 import { withoutThoughts } from '../../../src/scoring/engine/guard/thoughts.ts'
 import { mayStartTurn, turn } from '../../../src/scoring/engine/guard/tokens.ts'
 import { bareLine, bareStarts } from '../../../src/scoring/engine/guard/verdicts.ts'
-import { fullGuard } from '../../../src/scoring/models/guard-config.ts'
+import {
+  cutTo,
+  isResponseOf,
+  valuesOf,
+  withoutMiddle,
+} from '../../../src/scoring/engine/judge/cut-question.ts'
+import { fullGuard } from '../../../src/scoring/models/api/guard-config.ts'
 import { cpuMs } from '../../support/cpu.ts'
 import { sampleOf } from '../../support/gateway.ts'
 import { nearLinear } from '../../support/hostile.ts'

@@ -1,6 +1,6 @@
 /** A judge's reply is input: whatever it holds, it is read soon, and what no honest server sends is no answer. */
 import t from 'tap'
-import { readJson } from '../../../src/scoring/models/reply.ts'
+import { readJson } from '../../../src/scoring/models/transport/reply.ts'
 import { turnsOf } from '../../support/turns.ts'
 
 /** What no honest server sends; an honest reply of the greatest size is parsed in one go, which takes longer. */

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { Endpoint } from '../../../src/scoring/models/endpoint.ts'
-import { type InstanceState, PoolMember } from '../../../src/scoring/models/pool-member.ts'
-import { UpstreamError } from '../../../src/scoring/models/upstream-error.ts'
+import { type InstanceState, PoolMember } from '../../../src/scoring/models/pool/pool-member.ts'
+import { Endpoint } from '../../../src/scoring/models/transport/endpoint.ts'
+import { UpstreamError } from '../../../src/scoring/models/transport/upstream-error.ts'
 import { fakeClock } from '../../support/clock.ts'
 
 const breaker = { failures: 2, openMs: 1000 }

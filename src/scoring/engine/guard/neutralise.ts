@@ -1,5 +1,5 @@
 import { drained } from '../../../core/slices.ts'
-import type { GuardConfig } from '../../models/guard-config.ts'
+import type { GuardConfig } from '../../models/api/guard-config.ts'
 import { isAscii } from './ascii.ts'
 import { withoutInvisible } from './invisible.ts'
 import { withoutLookAlikes } from './look-alikes.ts'

@@ -1,6 +1,6 @@
 import type { AskName, Asks, ChatPrompt, Prompt } from '../../../contract/index.ts'
 import type { CallRow } from '../../functions/function-host.ts'
-import { fullGuard } from '../../models/guard-config.ts'
+import { fullGuard } from '../../models/api/guard-config.ts'
 import { holds } from './echoes.ts'
 import { neutralised } from './neutralise.ts'
 

@@ -1,6 +1,6 @@
-import type { ModelEvents } from '../../../scoring/models/events.ts'
+import type { ModelEvents } from '../../../scoring/models/api/events.ts'
 import type { ModelSnapshot } from '../../../scoring/models/models.ts'
-import type { InstanceState } from '../../../scoring/models/pool-member.ts'
+import type { InstanceState } from '../../../scoring/models/pool/pool-member.ts'
 import { type Instruments, secondBuckets } from './instruments.ts'
 
 /** What happens at the models, counted. */

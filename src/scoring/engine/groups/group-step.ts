@@ -1,0 +1,111 @@
+import type { Failure } from '../../../core/sample/failure.ts'
+import type { Term } from '../../../core/sample/outcome.ts'
+import type { Sample } from '../../../core/sample/sample.ts'
+import type { CallRow } from '../../functions/function-host.ts'
+import type { PlanStep } from '../../plan/plan.ts'
+import type { StepContext } from '../context.ts'
+import { callRoom } from '../gate.ts'
+import { failedTerm, scoredTerm, skippedTerm } from '../step.ts'
+import { distinctAnswers } from './distinct-answers.ts'
+import { incomplete } from './group.ts'
+import { listTerms } from './list-step.ts'
+import { pairTerms } from './pair-step.ts'
+import { comparisonsOf } from './pairs.ts'
+
+/** A step over all answers to one prompt. null where this sample takes no part (`row` is null). Never rejects. */
+export async function groupTerm(
+  context: StepContext,
+  step: PlanStep,
+  sample: Sample,
+  row: CallRow | null,
+): Promise<Term | null> {
+  const { groups, clock, job } = context
+  if (row && !groups.isNamed(sample)) return failedTerm(context, step, unnamed)
+  const { min, waitMs } = job.plan.group
+  const isCompared = step.kind === 'pair' || step.kind === 'list'
+  const size = groups.sizeOf(sample)
+  const least = Math.max(min ?? size, isCompared ? 2 : 1)
+  // The waiting may end when the request has long ended; then nobody is to be asked.
+  const mayBeLate = Number.isFinite(waitMs)
+  const isLate = (): boolean => mayBeLate && context.end.signal.aborted
+  if (mayBeLate && size > groups.membersOf(sample).length) {
+    job.waitTime?.begin(clock.now())
+    const held = await context.cohorts.join(step, { context, sample, row }, { size, least, waitMs })
+    job.waitTime?.end(clock.now())
+    return held === incomplete ? failedTerm(context, step, tooFew(least)) : held
+  }
+  const term = await groups.together(
+    step.name,
+    sample,
+    row,
+    async (rows: readonly CallRow[]) => (isLate() ? [] : groupTerms(context, step, rows)),
+    { least, after: (end) => (mayBeLate ? clock.after(waitMs, end) : () => {}) },
+  )
+  return term === incomplete ? failedTerm(context, step, tooFew(least)) : term
+}
+
+/** One term a row, in the order of the rows. Never rejects. */
+export async function groupTerms(
+  context: StepContext,
+  step: PlanStep,
+  rows: readonly CallRow[],
+): Promise<readonly Term[]> {
+  if (step.kind === 'group-rule')
+    return context.gates.calls.through(callRoom, () => groupRuleTerms(context, step, rows))
+  // The others of a complete group are off: there is nothing to compare with.
+  if (rows.length < 2) return rows.map(() => skippedTerm(context, step, 'not_applicable'))
+  const among = await distinctAnswers(rows, mostContestants)
+  const reason = tooMany(step, among.count)
+  if (reason !== null) {
+    const term = failedTerm(context, step, reason)
+    return rows.map(() => term)
+  }
+  const own = await (step.kind === 'pair' ? pairTerms : listTerms)(context, step, among.rows)
+  return among.places.map((place) => own[place] as Term)
+}
+
+const mostContestants = 1024
+const mostComparisons = 8192
+
+/** A group of thousands is rather a prompt that was not sent; its comparisons would fill the memory. */
+function tooMany({ kind, pairs }: PlanStep, count: number): Failure | null {
+  const comparisons = kind === 'pair' ? comparisonsOf(count, pairs) : 0
+  const reason =
+    count > mostContestants
+      ? `the group has ${count} different answers; ${mostContestants} can be compared`
+      : comparisons > mostComparisons
+        ? `the group's ${count} answers make ${comparisons} comparisons of at most ${mostComparisons}; use pairs.scheme circular`
+        : null
+  return reason === null ? null : { kind: 'bad_sample', retryable: false, detail: reason }
+}
+
+async function groupRuleTerms(
+  context: StepContext,
+  step: PlanStep,
+  rows: readonly CallRow[],
+): Promise<readonly Term[]> {
+  const result = await context.functions.call({ op: 'score', function: step.function, rows })
+  if (result.status !== 'verdicts') {
+    const failure =
+      result.status === 'failed'
+        ? result.failure
+        : ({ kind: 'function_error', retryable: false, detail: 'a group rule asked a question' } as const)
+    return rows.map(() => failedTerm(context, step, failure))
+  }
+  return rows.map((_row, index) => {
+    const score = result.verdicts[index]
+    return score ? scoredTerm(context, step, score) : skippedTerm(context, step, 'not_applicable')
+  })
+}
+
+const unnamed: Failure = {
+  kind: 'bad_sample',
+  retryable: false,
+  detail: 'the step compares the answers of a group: send group_id, or a prompt with text in it',
+}
+
+const tooFew = (least: number): Failure => ({
+  kind: 'group_incomplete',
+  retryable: true,
+  detail: `fewer than ${least} answers of the group were there in time`,
+})

@@ -1,0 +1,80 @@
+import type { Term } from '../../../core/sample/outcome.ts'
+import type { CallRow } from '../../functions/function-host.ts'
+import type { PlanStep } from '../../plan/plan.ts'
+import type { StepContext } from '../context.ts'
+import { callRoom, drawRoom } from '../gate.ts'
+import { aggregateVotes, drawAll, termOf } from '../judge/aggregate.ts'
+import { echoFlags } from '../judge/guarded.ts'
+import { drawsOf, inquiryOf, type JudgeQuery, refusedAmong } from '../judge/judge-query.ts'
+import type { Vote, VoteResult } from '../judge/vote.ts'
+
+/** One term a contestant, of one question about all; each draw shows them in another order. Never rejects. */
+export async function listTerms(
+  context: StepContext,
+  step: PlanStep,
+  contestants: readonly CallRow[],
+): Promise<readonly Term[]> {
+  const refused = await context.gates.calls.all(contestants.length, callRoom, (index) =>
+    refusedAmong(context, step, contestants[index] as CallRow),
+  )
+  const shown = contestants.filter((_row, index) => !refused[index])
+  const orders = Array.from({ length: step.votes.n }, (_, draw) => turned(shown, draw, step.votes.n))
+  const asked = new Map<number, Promise<JudgeQuery | VoteResult>>()
+  const inquire = (draw: Vote): Promise<JudgeQuery | VoteResult> => {
+    const known = asked.get(draw.draw) ?? question(context, step, orders[draw.draw] ?? shown, draw)
+    asked.set(draw.draw, known)
+    return known
+  }
+  const draws = shown.length === 0 ? [] : drawsOf(step)
+  const drawn = await context.gates.of(step.models).through(Math.max(1, draws.length) * drawRoom, () =>
+    drawAll(
+      step,
+      draws.map((draw) => async () => {
+        const inquiry = await inquire(draw)
+        if ('status' in inquiry) return { ...inquiry, model: draw.model }
+        return turnedBack(await inquiry.draw(draw), orders[draw.draw] ?? shown, shown)
+      }),
+      shown.length,
+    ),
+  )
+  const inquiries = await Promise.all(asked.values())
+  const flags = [...new Set(inquiries.flatMap((one) => ('status' in one ? [] : one.noticed())))]
+  const columns = new Map(shown.map((row, column) => [row, column]))
+  return contestants.map(
+    (row, index) =>
+      refused[index] ??
+      termOf(context, step, aggregateVotes(step, drawn, columns.get(row) ?? -1, draws.length), [
+        ...flags,
+        ...echoFlags(context, step, row),
+      ]),
+  )
+}
+
+/** The question over the rows in this order, or what takes its answer's place. */
+async function question(
+  context: StepContext,
+  step: PlanStep,
+  rows: readonly CallRow[],
+  { model }: Vote,
+): Promise<JudgeQuery | VoteResult> {
+  const asked = await context.functions.call({ op: 'preprocess', function: step.function, rows })
+  if (asked.status === 'question') return inquiryOf(context, step, rows, asked.question)
+  const failure =
+    asked.status === 'failed'
+      ? asked.failure
+      : ({ kind: 'function_error', retryable: false, detail: 'rm_preprocess asked no question' } as const)
+  return { model, status: 'failed', failure }
+}
+
+/** Turned by a share of the ring, so that over all draws each answer stands in every part of the list. */
+function turned<T>(items: readonly T[], draw: number, draws: number): readonly T[] {
+  const by = Math.floor((draw * items.length) / draws)
+  return [...items.slice(by), ...items.slice(0, by)]
+}
+
+/** Its verdicts in the order of `shown`. */
+function turnedBack(drawn: VoteResult, order: readonly CallRow[], shown: readonly CallRow[]): VoteResult {
+  if (drawn.status !== 'read') return drawn
+  const places = new Map(order.map((row, place) => [row, place]))
+  return { ...drawn, verdicts: shown.map((row) => drawn.verdicts[places.get(row) ?? -1] ?? null) }
+}

@@ -1,0 +1,135 @@
+import type { AskName, Asks } from '../../../contract/index.ts'
+import type { Term } from '../../../core/sample/outcome.ts'
+import { workInSlices } from '../../../core/slices.ts'
+import type { CallRow } from '../../functions/function-host.ts'
+import { fullGuard, type GuardConfig } from '../../models/api/guard-config.ts'
+import { memoizeByObject } from '../../models/transport/memoize.ts'
+import type { PlanStep } from '../../plan/plan.ts'
+import type { StepContext } from '../context.ts'
+import { echoesOf } from '../guard/echoes.ts'
+import { withOwnTexts } from '../guard/own-texts.ts'
+import { type GuardedQuestion, guardQuestion, type ReadyValue, readyValue } from '../guard/question.ts'
+import { isRefused } from '../guard/refusal.ts'
+import { scoredTerm } from '../step.ts'
+import { valuesOf } from './cut-question.ts'
+import { askOf } from './vote.ts'
+
+/** What the guards of a step's models say of it: answers that say nothing are refused, echoes are marked. */
+const guardsOf = memoizeByObject(({ guards }: PlanStep) => {
+  const all = [...guards.values()]
+  return { refuse: all.every(({ refuse }) => refuse), echoes: all.some(({ echoes }) => echoes) }
+})
+
+/** The low end of the range for an answer that says nothing; null where a question has to be asked. */
+export function refusedTerm(context: StepContext, step: PlanStep, { sample }: CallRow): Term | null {
+  const [low] = step.function.range
+  if (!guardsOf(step).refuse || step.critique || !Number.isFinite(low) || !isRefused(sample)) return null
+  told(context, step, ['refused'])
+  return scoredTerm(context, step, { value: low, flags: ['refused'] })
+}
+
+/** What a step asks its models. */
+export interface Questions {
+  /** Makes long values of the step's own question ready for a model, in slices; null: there is nothing to wait for. */
+  ready(model: string): Promise<void> | null
+  /** Characters of the step's own question, where it may be long; else 0. */
+  readonly chars: number
+  /** As the guard of the model renders it. Another question than the step's own: one that was cut to fit. */
+  of(model: string, asked?: Asks[AskName]['input']): GuardedQuestion
+  /** Flags for what the guard had to do with the questions rendered so far; tells of it. Call it once. */
+  noticed(): readonly string[]
+}
+
+/** Parts of the guard that change what they find. */
+const changing: readonly string[] = ['invisible', 'tokens', 'verdicts']
+
+/** One question, rendered once for each different guard of the step's models. */
+export function questionsOf(
+  context: StepContext,
+  step: PlanStep,
+  rows: readonly CallRow[],
+  asked: Asks[AskName]['input'],
+): Questions {
+  const rendered: {
+    readonly guard: GuardConfig
+    readonly text: unknown
+    readonly question: GuardedQuestion
+  }[] = []
+  const values: {
+    readonly guard: GuardConfig
+    readonly ready: ReadyValue[]
+    readonly rest: Promise<void> | null
+  }[] = []
+  const ask = askOf(step)
+  const render = (guard: GuardConfig, text: Asks[AskName]['input']): GuardedQuestion => {
+    const input = step.soft
+      ? { question: text as Asks['choose']['input']['question'], labels: step.soft }
+      : text
+    const ready = values.find((one) => one.guard === guard)?.ready
+    const question = guardQuestion(ask, input, context.secret, step.identity, guard, rows, ready)
+    rendered.push({ guard, text, question })
+    return question
+  }
+  const guardOf = (model: string): GuardConfig => step.guards.get(model) ?? fullGuard
+  return {
+    chars: hasLong(asked) ? valuesOf(asked).reduce((sum, { length }) => sum + length, 0) : 0,
+    ready(model) {
+      if (!hasLong(asked)) return null
+      const guard = guardOf(model)
+      const known = values.find((one) => one.guard === guard)
+      if (known) return known.rest
+      const own = valuesOf(withOwnTexts(asked, rows)).filter(isLong)
+      const ready: ReadyValue[] = []
+      const rest = workInSlices(makeReady(own, ready, ask, context.secret, guard)) ?? null
+      values.push({ guard, ready, rest })
+      return rest
+    },
+    of(model, text = asked) {
+      const guard = guardOf(model)
+      const known = rendered.find((one) => one.guard === guard && one.text === text)
+      return known?.question ?? render(guard, text)
+    },
+    noticed() {
+      const found = rendered.map(({ question }) => question.found)
+      const parts = found.length === 1 ? (found[0] ?? []) : [...new Set(found.flat())]
+      if (parts.length > 0) told(context, step, parts)
+      const flags: string[] = []
+      if (rendered.some(({ question }) => question.unguarded)) flags.push('unguarded')
+      if (parts.some((part) => changing.includes(part))) flags.push('neutralised')
+      if (parts.includes('empty')) flags.push('empty_value')
+      return flags
+    },
+  }
+}
+
+/** A shorter value takes a fraction of a millisecond, whatever it is. */
+const longValue = 4096
+
+const isLong = ({ length }: string): boolean => length > longValue
+
+/** Whether a question may have such a value; most have none, and that costs them nothing. */
+function hasLong(asked: Asks[AskName]['input']): boolean {
+  if (typeof asked === 'string') return false
+  return !('kind' in asked && asked.kind === 'prompt') || asked.values.some(isLong)
+}
+
+function* makeReady(
+  values: readonly string[],
+  ready: ReadyValue[],
+  ask: AskName,
+  secret: string,
+  guard: GuardConfig,
+): Generator<void, void> {
+  for (const value of values) ready.push(yield* readyValue(value, ask, secret, guard))
+}
+
+/** Flags for an answer that repeats its prompt or its reference; tells of it. */
+export function echoFlags(context: StepContext, step: PlanStep, { sample }: CallRow): readonly string[] {
+  const echoes = guardsOf(step).echoes ? echoesOf(sample) : []
+  if (echoes.length > 0) told(context, step, echoes)
+  return echoes
+}
+
+function told({ events, job }: StepContext, { name }: PlanStep, parts: readonly string[]): void {
+  events?.guarded?.({ reward: job.plan.name, step: name, parts })
+}

@@ -1,0 +1,161 @@
+import type { Asks } from '../../../contract/index.ts'
+import type { Failure } from '../../../core/sample/failure.ts'
+import type { CallRow } from '../../functions/function-host.ts'
+import { AskError, type Rendered } from '../../models/models.ts'
+import { allOrNone, type CancelToken } from '../../models/transport/abort.ts'
+import type { PlanStep, PromptBudget } from '../../plan/plan.ts'
+import type { StepContext } from '../context.ts'
+import type { GuardedQuestion } from '../guard/question.ts'
+import { cutTo, isResponseOf, valuesOf } from './cut-question.ts'
+import type { Questions } from './guarded.ts'
+
+type Question = Asks[keyof Asks]['input']
+
+/** A question that a model's window holds; or the answer alone overflows it (`refused`); or there is none. */
+export type Fitted =
+  | { readonly status: 'fits'; readonly question: GuardedQuestion; readonly isCut: boolean }
+  | { readonly status: 'refused' }
+  | { readonly status: 'failed'; readonly failure: Failure }
+
+/** Tokens of a byte, at most; and fewer tokens than this share of the bytes are never believed. */
+const leastShare = 1 / 16
+
+const cuts = 4
+
+/** Makes a question ready for a model; at once where that has no budget. Rejects never. */
+export function fitted(
+  context: StepContext,
+  step: PlanStep,
+  model: string,
+  rows: readonly CallRow[],
+  question: Question,
+  questions: Pick<Questions, 'of'>,
+): Fitted | Promise<Fitted> {
+  const budget = step.budgets.get(model)
+  if (!budget) return { status: 'fits', question: questions.of(model), isCut: false }
+  return withinBudget(context, step, model, budget, rows, question, questions)
+}
+
+async function withinBudget(
+  context: StepContext,
+  step: PlanStep,
+  model: string,
+  budget: PromptBudget,
+  rows: readonly CallRow[],
+  question: Question,
+  questions: Pick<Questions, 'of'>,
+): Promise<Fitted> {
+  const guarded = questions.of(model)
+  try {
+    const tokens = await longest(context, model, budget, textsOf(guarded))
+    if (tokens <= budget.maxTokens) return { status: 'fits', question: guarded, isCut: false }
+    if (budget.onLong === 'truncate_middle') {
+      const isAnswer = (value: string): boolean => rows.some((row) => isResponseOf(row, value))
+      const length = valuesOf(question)
+        .filter(isAnswer)
+        .reduce((sum, value) => sum + Buffer.byteLength(value), 0)
+      const cutBy = (bytes: number): GuardedQuestion | null =>
+        bytes >= length ? null : questions.of(model, cutTo(question, isAnswer, length - bytes))
+      const cut = await shortened(context, model, budget, guarded, tokens, cutBy)
+      return cut ? { status: 'fits', question: cut, isCut: true } : tooLong
+    }
+    const isSingle = step.kind === 'model' && !step.critique && Number.isFinite(step.function.range[0])
+    const own = valuesOf(question).filter((value) => rows.some((row) => isResponseOf(row, value)))
+    const answers = own.length > 0 ? own : rows.map(({ sample }) => sample.response)
+    const alone = isSingle ? await tokensOf(context, model, budget, answers.join('')) : 0
+    return alone > budget.maxTokens ? { status: 'refused' } : tooLong
+  } catch (error) {
+    if (error instanceof AskError) return { status: 'failed', failure: error.failure }
+    throw error
+  }
+}
+
+/** Whether an answer alone is longer than what one of the step's models takes, and is not to be cut. */
+export async function overflows(context: StepContext, step: PlanStep, { sample }: CallRow): Promise<boolean> {
+  for (const [model, budget] of step.budgets) {
+    if (budget.onLong === 'truncate_middle') continue
+    const tokens = await tokensOf(context, model, budget, sample.response)
+    if (tokens > budget.maxTokens) return true
+  }
+  return false
+}
+
+/** The question with as much cut out as it takes, and a little more each time; null where that is too much. */
+async function shortened(
+  context: StepContext,
+  model: string,
+  budget: PromptBudget,
+  question: GuardedQuestion,
+  tokens: number,
+  cutBy: (bytes: number) => GuardedQuestion | null,
+): Promise<GuardedQuestion | null> {
+  const bytesOfToken = Math.max(1, largest(textsOf(question).map(bytesOf)) / tokens)
+  let excess = tokens - budget.maxTokens
+  let bytes = 0
+  for (let round = 0; round < cuts; round++) {
+    bytes += Math.ceil(excess * bytesOfToken * (1 + round / 4)) + 8
+    const cut = cutBy(bytes)
+    if (!cut) return null
+    const found = await longest(context, model, budget, textsOf(cut))
+    if (found <= budget.maxTokens) return cut
+    excess = found - budget.maxTokens
+  }
+  return null
+}
+
+/** Texts to embed are counted each on its own. */
+async function longest(
+  context: StepContext,
+  model: string,
+  budget: PromptBudget,
+  texts: readonly Rendered[],
+): Promise<number> {
+  const counts = await allOrNone(
+    context.end.signal,
+    texts.map((text) => (stop) => tokensOf(context, model, budget, text, stop)),
+  )
+  return largest(counts)
+}
+
+/** Of numbers from 0 on; there may be more of them than a call takes arguments. */
+const largest = (values: readonly number[]): number =>
+  values.reduce((most, value) => Math.max(most, value), 0)
+
+/** Tokens of a text; as many as its bytes where these fit already, and a low estimate where that is far too many. */
+async function tokensOf(
+  context: StepContext,
+  model: string,
+  { maxTokens }: PromptBudget,
+  text: Rendered,
+  signal: CancelToken | AbortSignal = context.end.signal,
+): Promise<number> {
+  const bytes = bytesOf(text)
+  if (bytes <= maxTokens) return bytes
+  const least = Math.floor(bytes * leastShare)
+  if (least > maxTokens) return Math.ceil(bytes / 4)
+  return context.models.countTokens(model, text, {
+    deadline: context.job.deadline,
+    signal,
+  })
+}
+
+/** Bytes of a text, with room for what a chat template adds to a message. */
+const bytesOf = (text: Rendered): number =>
+  typeof text === 'string'
+    ? Buffer.byteLength(text)
+    : text.reduce((sum, { content }) => sum + Buffer.byteLength(content) + 16, 0)
+
+function textsOf({ input }: GuardedQuestion): readonly Rendered[] {
+  if (typeof input === 'string') return [input]
+  if ('labels' in input) return [input.question]
+  return input.every((item) => typeof item === 'string') ? input : [input as Rendered]
+}
+
+const tooLong: Fitted = {
+  status: 'failed',
+  failure: {
+    kind: 'prompt_too_long',
+    retryable: false,
+    detail: "the prompt is longer than the model's max_prompt_tokens",
+  },
+}

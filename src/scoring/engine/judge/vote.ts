@@ -1,0 +1,237 @@
+import type { AskName, Generation } from '../../../contract/index.ts'
+import type { Failure } from '../../../core/sample/failure.ts'
+import type { Score } from '../../../core/sample/score.ts'
+import type { CallRow } from '../../functions/function-host.ts'
+import { fullGuard } from '../../models/api/guard-config.ts'
+import { type Answered, AskError } from '../../models/models.ts'
+import type { PlanStep } from '../../plan/plan.ts'
+import type { StepContext } from '../context.ts'
+import type { DrawnEvent } from '../events.ts'
+import type { GuardedQuestion } from '../guard/question.ts'
+import { withoutThoughts } from '../guard/thoughts.ts'
+import { originOf } from '../step.ts'
+import { expectedScore } from './soft.ts'
+
+/** What was read in an answer: a verdict for each row of its question; null: unreadable, as `unreadable` says. */
+type Read =
+  | { readonly status: 'read'; readonly verdicts: readonly (Score | null)[]; readonly unreadable?: Failure }
+  | { readonly status: 'failed'; readonly failure: Failure }
+
+/** What one draw of one model gave: verdicts, or one text for later steps. */
+export type VoteResult = { readonly model: string } & (
+  | Read
+  | { readonly status: 'text'; readonly text: string }
+)
+
+/** Which of several answers to one question this is. */
+export interface Vote {
+  readonly model: string
+  readonly draw: number
+  /** The only instance that is asked; absent: any. */
+  readonly instance?: string | undefined
+}
+
+/** One question to one model, and what the author's rm_postprocess reads in the answer. Never rejects. */
+export async function castVote(
+  context: StepContext,
+  step: PlanStep,
+  rows: readonly CallRow[],
+  question: GuardedQuestion,
+  { model, draw, instance }: Vote,
+): Promise<VoteResult> {
+  const began = context.clock.now()
+  const answered = await ask(context, step, rows, question, { model, draw, instance })
+  const ms = context.clock.now() - began
+  const drawn: VoteResult =
+    'failure' in answered
+      ? { model, status: 'failed', failure: answered.failure }
+      : { model, ...(await readDraw(context, step, rows, question, model, answered)) }
+  const told = toldOf(drawn)
+  // A judge that was unwell may be well again, and another may say more.
+  if (told.failure && !('failure' in answered)) answered.forget?.()
+  const { events, job } = context
+  if (events?.drawn || job.onDrawn) {
+    const event: DrawnEvent = {
+      step: step.name,
+      samples: rows.map(originOf),
+      model,
+      draw,
+      template: question.template,
+      question: question.input,
+      sampling: step.sampling ?? null,
+      ms,
+      answered: 'failure' in answered ? null : answered,
+      ...told,
+    }
+    events?.drawn?.(event)
+    job.onDrawn?.(event)
+  }
+  return drawn
+}
+
+/** A list has many verdicts; they are in its rows' outcomes. */
+function toldOf(drawn: VoteResult): { readonly verdict: number | null; readonly failure: Failure | null } {
+  if (drawn.status === 'failed') return { verdict: null, failure: drawn.failure }
+  if (drawn.status === 'text') return { verdict: null, failure: null }
+  const { verdicts } = drawn
+  const isUnreadable = verdicts.every((verdict) => verdict === null)
+  return {
+    verdict: verdicts.length === 1 ? (verdicts[0]?.value ?? null) : null,
+    failure: isUnreadable ? (drawn.unreadable ?? unparseable) : null,
+  }
+}
+
+/** What the author's rm_postprocess reads in an answer. Never rejects. */
+function readDraw(
+  context: StepContext,
+  step: PlanStep,
+  rows: readonly CallRow[],
+  { steps }: GuardedQuestion,
+  model: string,
+  { answer }: Answered,
+): Promise<Read> | Read | { readonly status: 'text'; readonly text: string } {
+  if (steps !== null && Array.isArray(answer) && answer.length !== steps)
+    return otherSteps(answer.length, steps)
+  if (step.critique) return critiqueOf(answer as Generation)
+  if (step.soft) return expected(context, step, rows, answer as Probabilities)
+  if (step.ask === 'generate' && (answer as Generation).finishReason === 'length') return cutOff
+  const cuts = step.ask === 'generate' && (step.guards.get(model) ?? fullGuard).thoughts
+  const said = cuts ? withoutThoughts(answer as Generation) : answer
+  if (said !== null) return read(context, step, rows, said)
+  const count = verdictCount(step, rows)
+  return { status: 'read', verdicts: Array<null>(count).fill(null), unreadable: unfinished }
+}
+
+/** A critique may be cut, but a model that only thought has said nothing of the answer. */
+function critiqueOf({
+  text,
+  finishReason,
+}: Generation): Read | { readonly status: 'text'; readonly text: string } {
+  if (text.trim() !== '') return { status: 'text', text }
+  return finishReason === 'length' ? cutOff : { status: 'failed', failure: saidNothing }
+}
+
+type Probabilities = Readonly<Record<string, number>>
+
+/** What rm_postprocess reads in an answer. */
+async function read(
+  context: StepContext,
+  step: PlanStep,
+  rows: readonly CallRow[],
+  answer: Answered['answer'],
+): Promise<Read> {
+  const result = await context.functions.call({ op: 'postprocess', function: step.function, rows, answer })
+  if (result.status === 'verdicts') return { status: 'read', verdicts: result.verdicts }
+  return { status: 'failed', failure: result.status === 'failed' ? result.failure : noVerdicts }
+}
+
+/** Every reply that the function allows is read; its verdict counts by its probability. */
+async function expected(
+  context: StepContext,
+  step: PlanStep,
+  rows: readonly CallRow[],
+  probabilities: Probabilities,
+): Promise<Read> {
+  const labels = step.soft ?? []
+  const reads = await Promise.all(
+    labels.map((text) => read(context, step, rows, { text, finishReason: 'stop' })),
+  )
+  const failure = reads.find((one) => one.status === 'failed')
+  if (failure) return failure
+  const verdicts = Array.from({ length: verdictCount(step, rows) }, (_, column) =>
+    expectedScore(
+      reads.map((one, index) => ({
+        label: labels[index] ?? '',
+        score: one.status === 'read' ? (one.verdicts[column] ?? null) : null,
+        probability: probabilities[labels[index] ?? ''] ?? 0,
+      })),
+    ),
+  )
+  return { status: 'read', verdicts }
+}
+
+/** A pair has one verdict: how probable it is that the first is better. */
+const verdictCount = ({ kind }: PlanStep, rows: readonly CallRow[]): number =>
+  kind === 'list' ? rows.length : 1
+
+const cutOff: Read = {
+  status: 'failed',
+  failure: {
+    kind: 'judge_truncated',
+    retryable: false,
+    detail: 'the judge ran into its token limit; raise max_tokens',
+  },
+}
+
+const otherSteps = (found: number, asked: number): Read => ({
+  status: 'failed',
+  failure: {
+    kind: 'judge_unparseable',
+    retryable: false,
+    detail: `the model gave ${found} numbers for ${asked} steps: is the mark of steps(texts, mark) the model's own?`,
+  },
+})
+
+const unfinished: Failure = {
+  kind: 'judge_unparseable',
+  retryable: true,
+  detail: 'the judge did not end its thoughts',
+}
+
+const saidNothing: Failure = {
+  kind: 'judge_unparseable',
+  retryable: true,
+  detail: 'the judge said nothing',
+}
+
+/** Of an answer without a verdict. */
+export const unparseable: Failure = {
+  kind: 'judge_unparseable',
+  retryable: true,
+  detail: 'rm_postprocess found no verdict in the answer',
+}
+
+const noVerdicts: Failure = {
+  kind: 'function_error',
+  retryable: false,
+  detail: 'rm_postprocess gave no verdict',
+}
+
+async function ask(
+  context: StepContext,
+  step: PlanStep,
+  rows: readonly CallRow[],
+  question: GuardedQuestion,
+  { model, draw, instance }: Vote,
+): Promise<Answered | { readonly failure: Failure }> {
+  const started = context.clock.now()
+  const group = rows[0]?.sample.group
+  const { trace, waitTime } = context.job
+  waitTime?.begin(started)
+  try {
+    return await context.models.ask<AskName>({
+      model,
+      ask: askOf(step),
+      input: question.input,
+      reply: step.soft ? undefined : step.function.reply,
+      sampling: step.sampling,
+      key: question.key,
+      draw,
+      instance,
+      prefix: question.prefix,
+      group: group?.id,
+      trace,
+      deadline: Math.min(context.job.deadline, started + step.timeoutMs),
+      signal: context.end.signal,
+    })
+  } catch (error) {
+    if (error instanceof AskError) return { failure: error.failure }
+    throw error
+  } finally {
+    waitTime?.end(context.clock.now())
+  }
+}
+
+/** What a step asks of its models: a soft one the probabilities of its replies. */
+export const askOf = ({ ask, soft }: Pick<PlanStep, 'ask' | 'soft'>): AskName =>
+  soft ? 'choose' : (ask ?? 'generate')

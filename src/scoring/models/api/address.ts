@@ -1,0 +1,43 @@
+import { GatewayError } from '../../../core/errors.ts'
+
+/** What an instance's address must be and this one is not, told without the address itself; null: it is right. */
+export function addressFault(text: string): string | null {
+  const url = URL.parse(text)
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
+    return 'an http:// or https:// address of a model server'
+  if (url.username !== '' || url.password !== '')
+    return "an address without user and password, since metrics, logs and results show it; name the key's variable in api_key_env"
+  if (text.includes('?')) return "an address without '?': every path is asked below it"
+  return text.includes('#') ? "an address without '#'" : null
+}
+
+/** An instance's address in its one form: scheme, host, port and path, no slash at the end. Throws RG_REQUEST_INVALID. */
+export function addressOf(text: string): string {
+  const fault = addressFault(text)
+  const url = fault === null ? URL.parse(text) : null
+  if (url === null)
+    throw new GatewayError('RG_REQUEST_INVALID', `the address of an instance must be ${fault}`)
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
+}
+
+/** Whether an address fits one of the patterns; `*` is any text without a dot, colon or slash. */
+export function isAllowed(address: string, patterns: readonly string[]): boolean {
+  return patterns.some((pattern) => fits(address, pattern.replace(/\/+$/, '')))
+}
+
+/** In one pass over both: a pattern of an operator, an address of anyone. */
+function fits(address: string, pattern: string): boolean {
+  const pieces = pattern.split('*')
+  let at = 0
+  for (const [index, piece] of pieces.entries()) {
+    if (index === 0) {
+      if (!address.startsWith(piece)) return false
+      at = piece.length
+      continue
+    }
+    const end = index === pieces.length - 1 && piece === '' ? address.length : address.indexOf(piece, at)
+    if (end < 0 || /[.:/]/.test(address.slice(at, end))) return false
+    at = end + piece.length
+  }
+  return at === address.length
+}

@@ -1,0 +1,85 @@
+import type { AskName, Asks, Reply } from '../../../contract/index.ts'
+import type { ModelConfig } from '../api/model-config.ts'
+import type { ParsedReply } from '../dispatch/upstream-request.ts'
+import type { RenderedInput } from '../models.ts'
+import { type JsonObject, malformedReply, objectOf } from '../transport/reply.ts'
+import { UpstreamError } from '../transport/upstream-error.ts'
+import type { Backend, Translation } from './backend.ts'
+import { samplingMembers } from './openai-form.ts'
+import { openaiTexts } from './openai-texts.ts'
+import { readVectors } from './pooling-form.ts'
+import { isTextAsk, textAsks } from './text-asks.ts'
+
+/** Any OpenAI-compatible server. It has no scalar models, and takes a JSON schema but no choice or regex. */
+export function openaiBackend(config: ModelConfig): Backend {
+  const model = `{"model":${JSON.stringify(config.model)}`
+  // Such servers answer with a dated name, or without the provider's prefix.
+  const names = [config.model, config.model.slice(config.model.lastIndexOf('/') + 1), ...config.reports_as]
+
+  const checked = (value: unknown): JsonObject => {
+    const body = objectOf(value)
+    const { model } = body
+    if (typeof model !== 'string') throw malformedReply('it names no model')
+    if (!names.some((name) => model.includes(name))) throw malformedReply('it comes from another model')
+    return body
+  }
+
+  const texts = textAsks(
+    openaiTexts({
+      model: config.model,
+      members({ sampling, reply, draw }, isChat) {
+        const { thinking: _thinking, top_k: _topK, min_p: _minP, ...known } = sampling
+        return samplingMembers(known, draw, isChat) + (isChat ? responseFormat(reply) : '')
+      },
+      chatBatchPath: null,
+      checked,
+    }),
+  )
+
+  const embed = (texts: readonly unknown[]): Translation => ({
+    path: '/v1/embeddings',
+    body: `${model},"input":${JSON.stringify(texts)}}`,
+  })
+
+  return {
+    healthPath: '',
+    modelsPath: '/v1/models',
+    namesModels: false,
+    tokenCounters: [],
+    line: null,
+    memory: null,
+    scoresLabels: null,
+    tokens: null,
+    translate(ask, input, settings) {
+      if (isTextAsk(ask)) return texts.translate(ask, input, settings)
+      if (ask === 'embed') return embed(input as readonly string[])
+      throw unknownAsk(ask)
+    },
+    read<A extends AskName>(ask: A, value: unknown, input: RenderedInput[A]) {
+      if (isTextAsk(ask)) return texts.read(ask, value, input)
+      const [reading] = readVectors(checked(value), [(input as readonly string[]).length])
+      if (reading instanceof UpstreamError) throw reading
+      return reading as ParsedReply<Asks[A]['answer']>
+    },
+    kind(ask, input, settings) {
+      if (isTextAsk(ask)) return texts.kind(ask, input, settings)
+      return ask === 'embed' ? '' : null
+    },
+    translateAll: (ask, inputs, settings) =>
+      isTextAsk(ask) ? texts.translateAll(ask, inputs, settings) : embed(inputs.flat()),
+    readAll(ask, value, inputs) {
+      if (isTextAsk(ask)) return texts.readAll(ask, value, inputs)
+      const counts = (inputs as readonly (readonly string[])[]).map(({ length }) => length)
+      return readVectors(checked(value), counts)
+    },
+  }
+}
+
+const unknownAsk = (ask: AskName): UpstreamError =>
+  new UpstreamError('judge_rejected', `the openai backend has no models for '${ask}'`, { remedy: 'give-up' })
+
+/** Where a reply cannot be forced into its form, the author's parser still decides what it says. */
+const responseFormat = (reply: Reply | undefined): string =>
+  reply && 'schema' in reply
+    ? `,"response_format":${JSON.stringify({ type: 'json_schema', json_schema: { name: 'verdict', schema: reply.schema, strict: true } })}`
+    : ''

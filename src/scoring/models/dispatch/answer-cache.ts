@@ -1,0 +1,58 @@
+import { LRUCache } from 'lru-cache'
+import type { AskName, Asks } from '../../../contract/index.ts'
+import type { Clock } from '../../../core/clock.ts'
+
+/** An answer that was given, with the tokens that it cost. */
+export interface KeptAnswer {
+  readonly answer: Asks[AskName]['answer']
+  readonly instance: string
+  readonly prompt: number
+  readonly completion: number
+}
+
+/** Answers by key. `bytes`: what it holds now. */
+export interface AnswerCache {
+  get(key: string): KeptAnswer | undefined
+  set(key: string, kept: KeptAnswer): void
+  delete(key: string): void
+  readonly bytes: number
+}
+
+/** Answers by their question's key; bounded by bytes and age, the least used go first. Failures never come here. */
+export function answerCache(clock: Clock, limits: { bytes: number; ttlMs: number }): AnswerCache {
+  const kept = new LRUCache<string, KeptAnswer>({
+    // With 0 it would have no bound at all; nothing fits into 1.
+    maxSize: Math.max(1, limits.bytes),
+    ttl: limits.ttlMs,
+    // An entry of the largest size would push out everything else.
+    maxEntrySize: Math.max(1, Math.floor(limits.bytes / 16)),
+    sizeCalculation: (entry, key) => entryOverhead + 2 * key.length + sizeOf(entry.answer),
+    perf: { now: () => clock.now() },
+    ttlResolution: 0,
+  })
+  return {
+    get: (key) => kept.get(key),
+    set(key, entry) {
+      kept.set(key, entry)
+    },
+    delete: (key) => void kept.delete(key),
+    get bytes() {
+      return kept.calculatedSize
+    },
+  }
+}
+
+const entryOverhead = 256
+
+/** Bytes of an answer in memory, roughly and never too few by much. */
+function sizeOf(answer: Asks[AskName]['answer']): number {
+  if (typeof answer === 'number') return 8
+  if ('text' in answer && typeof answer.text === 'string') {
+    const { logprobs } = answer as Asks['generate']['answer']
+    const tokens = logprobs?.reduce((sum, { top }) => sum + 64 * (1 + top.length), 0) ?? 0
+    return 2 * answer.text.length + tokens
+  }
+  if (Array.isArray(answer))
+    return answer.reduce((sum: number, row) => sum + (Array.isArray(row) ? 8 * row.length : 8), 0)
+  return 64 * Object.keys(answer).length
+}

@@ -1,0 +1,71 @@
+import type { Clock } from '../../../core/clock.ts'
+import type { ModelEvents } from '../api/events.ts'
+import type { InstancePool } from '../pool/pool.ts'
+import type { PoolMember } from '../pool/pool-member.ts'
+import type { CancelToken } from '../transport/abort.ts'
+import { send } from '../transport/transport.ts'
+import { abandoned, UpstreamError } from '../transport/upstream-error.ts'
+import { beginCall, tokenFacts, traced } from './traced-call.ts'
+import type { ParsedReply, UpstreamRequest } from './upstream-request.ts'
+
+const noTokens = { prompt: 0, completion: 0 }
+
+const hung = (): UpstreamError =>
+  new UpstreamError('judge_timeout', 'the server makes no progress', { blame: false, isHang: true })
+
+/** One call to an instance whose place is taken; gives the place back. Rejects with Fault. */
+export async function call<T>(
+  to: {
+    readonly model: string
+    readonly clock: Clock
+    readonly events: ModelEvents
+    readonly pool: InstancePool
+    readonly timeoutMs: number
+    readonly maxReplyBytes: number
+  },
+  member: PoolMember,
+  work: UpstreamRequest<T>,
+  stop: CancelToken,
+): Promise<ParsedReply<T>> {
+  const { clock, events, model } = to
+  const { ask } = work
+  const { address, endpoint } = member
+  const started = clock.now()
+  member.lastAsk = ask
+  events.callStarted?.({ model, instance: address, ask })
+  const span = beginCall(work.trace, model, address, ask)
+  const message = traced(work.message, span?.trace ?? work.trace)
+  const exchange = send(endpoint.connections, message, {
+    basePath: endpoint.basePath,
+    maxReplyBytes: to.maxReplyBytes,
+  })
+  const cancelTimer = clock.after(to.timeoutMs, () =>
+    exchange.abort(new UpstreamError('judge_timeout', `no answer within ${to.timeoutMs / 1000} s`)),
+  )
+  const off = stop.on(() => exchange.abort(abandoned()))
+  const untrack = to.pool.whenHung(member, () => exchange.abort(hung()))
+  let tokens = noTokens
+  let outcome: 'ok' | 'abandoned' | UpstreamError['kind'] = 'ok'
+  try {
+    const reading = work.read(await exchange.reply)
+    tokens = reading
+    member.succeeded(clock.now() - started)
+    return reading
+  } catch (error) {
+    const fault =
+      error instanceof UpstreamError
+        ? error
+        : new UpstreamError('judge_unreachable', 'the reply cannot be read')
+    outcome = stop.aborted ? 'abandoned' : fault.kind
+    if (stop.aborted) member.abandoned(clock.now() - started)
+    else member.failed(fault)
+    throw fault
+  } finally {
+    cancelTimer()
+    off()
+    untrack()
+    member.end(work.load)
+    span?.end(outcome === 'ok' ? null : outcome, tokenFacts(tokens))
+    events.callEnded?.({ model, instance: address, ask, ms: clock.now() - started, outcome, tokens })
+  }
+}

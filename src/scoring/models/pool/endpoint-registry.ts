@@ -1,0 +1,284 @@
+import type { Clock } from '../../../core/clock.ts'
+import { addressOf } from '../api/address.ts'
+import type { ModelEvents } from '../api/events.ts'
+import type { InstanceConfig, ModelConfig } from '../api/model-config.ts'
+import type { Backend } from '../backends/backend.ts'
+import { Endpoint, type EndpointSettings } from '../transport/endpoint.ts'
+import { type ProbeSettings, watchEndpoint, watchMember } from './health.ts'
+import { type MemberSettings, PoolMember } from './pool-member.ts'
+import { type ProgressSettings, watchProgress } from './progress.ts'
+import { type LineMetrics, watchServerLine } from './server-line.ts'
+
+/** A model of one reading of the configs, as its servers are asked. */
+export interface MemberOwner {
+  readonly model: string
+  readonly config: ModelConfig
+  readonly headers: Record<string, string>
+  readonly backend: Backend
+}
+
+interface Wanted extends MemberSettings {
+  readonly connectMs: number
+  /** null: it is not probed. */
+  readonly probe: ProbeSettings | null
+  /** null: the server's own line is not looked at. */
+  readonly line: LineMetrics | null
+  /** null: it is not watched. */
+  readonly progress: Omit<ProgressSettings, 'p99'> | null
+}
+
+interface MemberEntry {
+  readonly member: PoolMember
+  /** By who uses it; what the last of them says is in force. */
+  readonly wanted: Map<MemberOwner, Wanted>
+  inForce: Wanted
+  endProbe: () => void
+  endWatch: () => void
+}
+
+interface EndpointEntry {
+  readonly endpoint: Endpoint
+  readonly members: Map<string, MemberEntry>
+  endProbe: (() => void) | null
+  endLine: (() => void) | null
+}
+
+/**
+ * The addresses of a process and the models at each: one set of sockets for an address, one pool member for a model there. Both
+ * outlive reloads: a new reading of the configs changes their settings, and what nobody uses any more is closed.
+ */
+export class EndpointRegistry {
+  readonly #clock: Clock
+  readonly #events: ModelEvents
+  readonly #endpoints = new Map<string, EndpointEntry>()
+
+  constructor(clock: Clock, events: ModelEvents) {
+    this.#clock = clock
+    this.#events = events
+  }
+
+  /** The member that serves the owner's model at the place, with the settings of this owner; `release` must follow. */
+  memberOf(owner: MemberOwner, place: InstanceConfig): PoolMember {
+    const url = typeof place === 'string' ? place : place.url
+    const address = addressOf(url)
+    const wanted = this.#wantedBy(owner, place)
+    const held = this.#endpoints.get(address) ?? this.#opened(address, wanted)
+    const key = keyOf(owner)
+    let entry = held.members.get(key)
+    if (entry) {
+      entry.wanted.delete(owner)
+      entry.wanted.set(owner, wanted)
+    } else {
+      entry = this.#joined(held, owner, wanted)
+      held.members.set(key, entry)
+    }
+    this.#apply(held, entry, key)
+    return entry.member
+  }
+
+  /** The owner uses it no more: closed with its last user, and its address with its last member. */
+  async release(owner: MemberOwner, member: PoolMember): Promise<void> {
+    const { address } = member
+    const held = this.#endpoints.get(address)
+    const entry = held?.members.get(keyOf(owner))
+    if (!held || !entry || entry.member !== member) return
+    entry.wanted.delete(owner)
+    if (entry.wanted.size > 0) {
+      this.#apply(held, entry, keyOf(owner))
+      return
+    }
+    held.members.delete(keyOf(owner))
+    entry.endProbe()
+    entry.endWatch()
+    member.close()
+    if (held.members.size > 0) {
+      this.#merge(held)
+      return
+    }
+    this.#endpoints.delete(address)
+    held.endProbe?.()
+    held.endLine?.()
+    await held.endpoint.close()
+  }
+
+  async close(): Promise<void> {
+    const all = [...this.#endpoints.values()]
+    this.#endpoints.clear()
+    await Promise.all(
+      all.map(({ endpoint, members, endProbe, endLine }) => {
+        endProbe?.()
+        endLine?.()
+        for (const entry of members.values()) {
+          entry.endProbe()
+          entry.endWatch()
+          entry.member.close()
+        }
+        return endpoint.close()
+      }),
+    )
+  }
+
+  /** Opens the sockets of an address. */
+  protected connect(address: string, settings: EndpointSettings): Endpoint {
+    return new Endpoint(address, this.#clock, settings)
+  }
+
+  #opened(address: string, { connectMs, breaker, probe }: Wanted): EndpointEntry {
+    const held = {
+      endpoint: this.connect(address, { connectMs, breaker }),
+      members: new Map(),
+      endProbe: null,
+      endLine: null,
+    }
+    if (probe && probe.healthPath !== '') held.endpoint.health = 'unknown'
+    this.#endpoints.set(address, held)
+    return held
+  }
+
+  #joined({ endpoint }: EndpointEntry, owner: MemberOwner, wanted: Wanted): MemberEntry {
+    const { model } = owner
+    const instance = endpoint.address
+    const member = new PoolMember(endpoint, this.#clock, wanted, (reason) => {
+      if (reason === null) this.#events.readmitted?.({ model, instance })
+      else this.#events.ejected?.({ model, instance, reason })
+    })
+    return {
+      member,
+      wanted: new Map([[owner, wanted]]),
+      inForce: wanted,
+      endProbe: probed(member, wanted.probe),
+      endWatch: this.#watched(member, keyOf(owner), wanted),
+    }
+  }
+
+  #watched(member: PoolMember, key: string, { progress }: Wanted): () => void {
+    if (progress === null) return () => {}
+    const p99 = () => member.latencies.quantile(0.99) ?? this.#p99Of(key)
+    return watchProgress(member, { ...progress, p99 })
+  }
+
+  /** What 99 % of a model's latest answers took at most, at its slowest server; null: unknown. */
+  #p99Of(key: string): number | null {
+    let slowest: number | null = null
+    for (const { members } of this.#endpoints.values()) {
+      const ms = members.get(key)?.member.latencies.quantile(0.99) ?? null
+      if (ms !== null) slowest = Math.max(slowest ?? 0, ms)
+    }
+    return slowest
+  }
+
+  /** Puts the settings of the member's last owner in force. */
+  #apply(held: EndpointEntry, entry: MemberEntry, key: string): void {
+    const { member } = entry
+    const wanted = [...entry.wanted.values()].at(-1)
+    if (wanted && wanted !== entry.inForce) {
+      const isSameProbe = JSON.stringify(probeFacts(wanted)) === JSON.stringify(probeFacts(entry.inForce))
+      entry.inForce = wanted
+      member.set(wanted)
+      if (!isSameProbe) {
+        entry.endProbe()
+        // What is known of it holds until the new probe knows better.
+        const { probe } = member
+        entry.endProbe = probed(member, wanted.probe)
+        entry.endWatch()
+        entry.endWatch = this.#watched(member, key, wanted)
+        member.mark({ probe: wanted.probe === null ? 'ok' : probe })
+      }
+    }
+    this.#merge(held)
+  }
+
+  /** An address is as patient as the most patient of its members, and asked for its health as often as the most eager wants. */
+  #merge(held: EndpointEntry): void {
+    const all = [...held.members.values()].map(({ inForce }) => inForce)
+    const { endpoint } = held
+    endpoint.set({
+      connectMs: Math.max(...all.map(({ connectMs }) => connectMs)),
+      breaker: {
+        failures: Math.max(...all.map(({ breaker }) => breaker.failures)),
+        openMs: Math.min(...all.map(({ breaker }) => breaker.openMs)),
+      },
+    })
+    const line = all.find((one) => one.line !== null)?.line
+    held.endLine?.()
+    held.endLine = line ? watchServerLine(endpoint, this.#clock, line) : null
+    const isProbed = healthProbes(held).length > 0
+    if (isProbed && held.endProbe === null)
+      held.endProbe = watchEndpoint(endpoint, () => {
+        const probes = healthProbes(held)
+        return {
+          clock: this.#clock,
+          healthPath: probes[0]?.healthPath ?? '/health',
+          intervalMs: Math.min(...probes.map(({ intervalMs }) => intervalMs)),
+          timeoutMs: Math.max(...probes.map(({ timeoutMs }) => timeoutMs)),
+          failures: Math.max(...probes.map(({ failures }) => failures)),
+        }
+      })
+    else if (!isProbed && held.endProbe !== null) {
+      held.endProbe()
+      held.endProbe = null
+      endpoint.setHealth('ok')
+    }
+  }
+
+  #wantedBy({ config, headers, backend }: MemberOwner, place: InstanceConfig): Wanted {
+    const own = typeof place === 'string' ? null : place
+    const { interval_s, timeout_s, failures, model: isNamed, server_line } = config.health
+    const { healthPath, modelsPath, namesModels } = backend
+    const names = isNamed && namesModels ? new Set([config.model, ...config.reports_as]) : null
+    const isAsked = names !== null || healthPath === ''
+    const { stalled_after_s: stalledSeconds } = config.health
+    return {
+      progress:
+        interval_s === 0 || stalledSeconds === 0
+          ? null
+          : {
+              clock: this.#clock,
+              backend,
+              headers,
+              stalledMs: stalledSeconds * 1000,
+              timeoutMs: config.timeout_s * 1000,
+            },
+      limits: {
+        questions: own?.max_in_flight ?? config.max_in_flight,
+        tokens: own?.max_tokens_in_flight ?? config.max_tokens_in_flight ?? Number.POSITIVE_INFINITY,
+      },
+      line: interval_s === 0 || !server_line || !backend.line ? null : { headers, names: backend.line },
+      weight: own?.weight ?? 1,
+      breaker: { failures: config.breaker.failures, openMs: config.breaker.open_s * 1000 },
+      connectMs: config.connect_timeout_s * 1000,
+      probe:
+        interval_s === 0
+          ? null
+          : {
+              clock: this.#clock,
+              headers,
+              healthPath,
+              modelsPath: isAsked ? modelsPath : '',
+              names,
+              intervalMs: interval_s * 1000,
+              timeoutMs: timeout_s * 1000,
+              failures,
+            },
+    }
+  }
+}
+
+const healthProbes = ({ members }: EndpointEntry): readonly ProbeSettings[] =>
+  [...members.values()].flatMap(({ inForce: { probe } }) => (probe && probe.healthPath !== '' ? [probe] : []))
+
+function probed(member: PoolMember, probe: ProbeSettings | null): () => void {
+  if (probe && probe.modelsPath !== '') return watchMember(member, probe)
+  member.probe = 'ok'
+  return () => {}
+}
+
+/** What differs where a probe has to begin anew. */
+const probeFacts = ({ probe, progress }: Wanted): unknown => [
+  probe && { ...probe, clock: null, names: probe.names && [...probe.names] },
+  progress && [progress.stalledMs, progress.timeoutMs],
+]
+
+/** A model whose servers are asked for something else, or with another key, is another one to them. */
+const keyOf = ({ model, config, headers }: MemberOwner): string =>
+  JSON.stringify([model, config.backend, config.model, config.reports_as, headers])

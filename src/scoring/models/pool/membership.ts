@@ -1,0 +1,128 @@
+import { GatewayError } from '../../../core/errors.ts'
+import { addressOf, isAllowed } from '../api/address.ts'
+import type { InstanceConfig } from '../api/model-config.ts'
+import type { Model } from '../model.ts'
+import type { EndpointRegistry, MemberOwner } from './endpoint-registry.ts'
+import type { PoolMember } from './pool-member.ts'
+
+/** Which servers serve one model: those of its config, and what came and went since. */
+export class Membership {
+  readonly #model: Model
+  readonly #registry: EndpointRegistry
+  readonly #owner: MemberOwner
+  /** Addresses that no config names. `file`: the instances_file that lists it; undefined: an operator added it. */
+  readonly #added = new Map<string, { readonly place: InstanceConfig; readonly file: string | undefined }>()
+
+  /** `before`: that of an earlier reading of the configs; what was added there stays, and what drains goes on to. */
+  constructor(model: Model, registry: EndpointRegistry, before?: Membership) {
+    this.#model = model
+    this.#registry = registry
+    const { config, parts } = model
+    const { headers, dispatcher, backend } = parts
+    this.#owner = { model: dispatcher.model, config, headers, backend }
+    for (const place of config.instances) this.#join(place)
+    for (const [address, { place, file }] of before === undefined ? [] : before.#added) {
+      const isKept = file === undefined || file === config.instances_file
+      if (isKept && !this.#find(address) && isAllowed(address, config.allow)) {
+        this.#added.set(address, { place, file })
+        this.#join(place)
+      }
+    }
+  }
+
+  /**
+   * Adds an instance, or takes a draining one back; its address. `file`: the instances_file that lists it. Throws RG_FORBIDDEN
+   * for one outside `allow`.
+   */
+  add(place: InstanceConfig, file?: string): string {
+    const address = addressOf(urlOf(place))
+    if (!this.isConfigured(address)) {
+      if (!isAllowed(address, this.#model.config.allow))
+        throw new GatewayError('RG_FORBIDDEN', `${address} is not within the model's 'allow' patterns`)
+      this.#added.set(address, { place, file })
+    }
+    const member = this.#find(address) ?? this.#join(place)
+    if (member.draining) member.mark({ draining: false })
+    return address
+  }
+
+  /** Whether the config itself names the address. */
+  isConfigured(address: string): boolean {
+    return this.#model.config.instances.some((own) => addressOf(urlOf(own)) === address)
+  }
+
+  /** Gives the instance no further questions; resolves when its last call for this model has come back. */
+  async drain(url: string): Promise<void> {
+    const member = this.#known(url)
+    member.mark({ draining: true })
+    // Taken back and drained again since it was told of, it may have calls under way.
+    do await idle(member)
+    while (member.draining && member.inFlight > 0)
+  }
+
+  /** Keeps questions from an instance that answers wrongly, or (null) gives it questions again. */
+  suspect(address: string, reason: string | null): void {
+    // Canaries know more of a judge than the known question that is asked after a sleep.
+    if (reason === null) this.#model.parts.seat.trust(address)
+    this.#find(address)?.mark({ failsCanary: reason })
+  }
+
+  /** Drains the instance, then forgets it. One that was added again meanwhile stays. */
+  async remove(url: string): Promise<void> {
+    const member = this.#known(url)
+    this.#added.delete(member.address)
+    await this.drain(url)
+    if (member.draining && member.inFlight === 0) await this.#leave(member)
+  }
+
+  get addresses(): string[] {
+    return this.#model.parts.dispatcher.pool.members.map(({ address }) => address)
+  }
+
+  /** Gives all instances back once the model's questions are answered. */
+  async retire(): Promise<void> {
+    await this.#model.quiet()
+    this.#model.parts.seat.remove()
+    const { members } = this.#model.parts.dispatcher.pool
+    await Promise.all([...members].map((member) => this.#leave(member)))
+  }
+
+  #find(address: string): PoolMember | undefined {
+    return this.#model.parts.dispatcher.pool.members.find((member) => member.address === address)
+  }
+
+  #known(url: string): PoolMember {
+    const member = this.#find(addressOf(url))
+    if (!member) throw new GatewayError('RG_NOT_FOUND', `${url} is no instance of this model`)
+    return member
+  }
+
+  #join(place: InstanceConfig): PoolMember {
+    const member = this.#registry.memberOf(this.#owner, place)
+    this.#model.parts.dispatcher.pool.add(member)
+    return member
+  }
+
+  async #leave(member: PoolMember): Promise<void> {
+    const { pool } = this.#model.parts.dispatcher
+    // An admin, the file and a reload may all have waited for its last call.
+    if (!pool.members.includes(member)) return
+    pool.remove(member)
+    await this.#registry.release(this.#owner, member)
+  }
+}
+
+const urlOf = (place: InstanceConfig): string => (typeof place === 'string' ? place : place.url)
+
+/** Resolves when none of the model's calls is under way at the member, or it takes questions again. */
+function idle(member: PoolMember): Promise<void> {
+  return new Promise((resolve) => {
+    const check = () => {
+      if (member.inFlight > 0 && member.draining) return
+      member.changed.delete(check)
+      resolve()
+    }
+    member.changed.add(check)
+    check()
+  })
+}

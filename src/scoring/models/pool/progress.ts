@@ -1,0 +1,159 @@
+import type { AskName } from '../../../contract/index.ts'
+import type { Clock } from '../../../core/clock.ts'
+import type { Backend, Translation } from '../backends/backend.ts'
+import type { Reply } from '../transport/transport.ts'
+import { UpstreamError } from '../transport/upstream-error.ts'
+import type { PoolMember } from './pool-member.ts'
+import { metricsOf, sumOf } from './server-metrics.ts'
+
+/** What the watch of one member needs. */
+export interface ProgressSettings {
+  readonly clock: Clock
+  readonly backend: Backend
+  readonly headers: Record<string, string>
+  /** Without progress for so long it is suspect; one that does not count its tokens not before three times `p99`. */
+  readonly stalledMs: number
+  /** One call's time; half of it stands for `p99`, times three, where that is unknown. */
+  readonly timeoutMs: number
+  /** What 99 % of the latest answers took at most, at this server or else at others of its model; null: unknown. */
+  p99(): number | null
+}
+
+/** The time that a server has for a question of one token before it is suspect, milliseconds. */
+const doubtMs = 3000
+/** Between questions to a suspect server. */
+const recoveryMs = 1000
+const p99Factor = 3
+/** Where nothing is known of a model's answers, and its server does not count its tokens. */
+const mostPatienceMs = 60_000
+const mostReplyBytes = 16 * 1024 * 1024
+
+/**
+ * Finds a server that hangs while its /health answers. A member with calls open and none finished for too long is asked for one
+ * token, and its counters of tokens are read twice: where neither moves, it is suspect, until such a question is answered. A
+ * slow server that goes on is never suspect. Runs until ended.
+ */
+export function watchProgress(member: PoolMember, settings: ProgressSettings): () => void {
+  const { clock } = settings
+  let isEnded = false
+  let isWatching = false
+  let cancel = () => {}
+  const later = (ms: number, fn: () => void) => {
+    cancel = clock.after(Math.max(ms, 1), fn)
+  }
+
+  const look = (): void => {
+    if (isEnded) return
+    isWatching = member.inFlight > 0 || member.suspect
+    if (!isWatching) return
+    const doubtAt = member.progressAt + settings.stalledMs - doubtMs
+    if (clock.now() < doubtAt || member.asleep) later(Math.max(doubtAt - clock.now(), doubtMs), look)
+    else void doubt()
+  }
+
+  const doubt = async (): Promise<void> => {
+    const since = member.progressAt
+    const counted = await tokensCounted(member, settings)
+    if (counted === null) {
+      const p99 = settings.p99()
+      const patienceMs = p99 === null ? Math.min(settings.timeoutMs / 2, mostPatienceMs) : p99Factor * p99
+      const leftMs = since + patienceMs - doubtMs - clock.now()
+      if (leftMs > 0) {
+        if (!isEnded) later(leftMs, look)
+        return
+      }
+    }
+    const hasAnswered = await answers(member, settings)
+    const hasMoved = hasAnswered || (counted !== null && (await tokensCounted(member, settings)) !== counted)
+    if (isEnded) return
+    if (hasMoved) member.progressed()
+    // What was finished or put to sleep meanwhile says more.
+    else if (member.progressAt === since && member.inFlight > 0 && !member.asleep) {
+      member.mark({ suspect: true })
+      later(recoveryMs, () => void recover())
+      return
+    }
+    look()
+  }
+
+  const recover = async (): Promise<void> => {
+    const hasAnswered = !member.asleep && (await answers(member, settings))
+    if (isEnded) return
+    if (!hasAnswered) {
+      later(recoveryMs, () => void recover())
+      return
+    }
+    member.progressed()
+    member.mark({ suspect: false })
+    look()
+  }
+
+  member.onBegin = () => {
+    if (isWatching) return
+    isWatching = true
+    later(settings.stalledMs - doubtMs, look)
+  }
+  if (member.suspect) void recover()
+  else look()
+  return () => {
+    isEnded = true
+    member.onBegin = null
+    cancel()
+  }
+}
+
+/** Whether it answers a question of one token in time. */
+async function answers(member: PoolMember, settings: ProgressSettings): Promise<boolean> {
+  const { backend } = settings
+  const until = settings.clock.now() + doubtMs
+  for (const question of shortestQuestions(backend, member.lastAsk)) {
+    const leftMs = until - settings.clock.now()
+    if (leftMs <= 0) return false
+    const reply = await replied(member, question, leftMs, settings)
+    if (reply === null) return false
+    if (reply.status === 200) return true
+  }
+  return false
+}
+
+/** Questions that cost one token, in every form that this kind of server may take. */
+function shortestQuestions(backend: Backend, lastAsk: AskName): readonly Translation[] {
+  const settings = { sampling: { max_tokens: 1, temperature: 0 }, reply: undefined, draw: 0 }
+  const ask = lastAsk === 'choose' ? 'generate' : lastAsk
+  const user = { role: 'user', content: 'Hi' } as const
+  const inputs =
+    ask === 'embed' ? [['Hi']] : [[user], 'Hi', [user, { role: 'assistant', content: 'Hi' } as const]]
+  return inputs.flatMap((input) => {
+    try {
+      return [backend.translate(ask, input as never, settings)]
+    } catch (error) {
+      // This kind of server cannot be asked so.
+      if (error instanceof UpstreamError) return []
+      throw error
+    }
+  })
+}
+
+/** The tokens that the server says it has read and written so far; null: it does not say. */
+async function tokensCounted(member: PoolMember, settings: ProgressSettings): Promise<number | null> {
+  const { tokenCounters } = settings.backend
+  if (tokenCounters.length === 0) return null
+  const { headers } = settings
+  const text = await metricsOf(member.endpoint, { headers, ms: doubtMs / 2 })
+  return text === null ? null : sumOf(text, tokenCounters)
+}
+
+/** null: there was no whole reply in time. */
+async function replied(
+  { endpoint }: PoolMember,
+  { path, body }: Translation,
+  ms: number,
+  { headers }: ProgressSettings,
+): Promise<Reply | null> {
+  const message = { method: 'POST', path, headers, body } as const
+  try {
+    return await endpoint.replyTo(message, ms, mostReplyBytes)
+  } catch {
+    return null
+  }
+}

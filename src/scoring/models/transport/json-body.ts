@@ -1,0 +1,88 @@
+import type { Message } from '../../../core/sample/sample.ts'
+import { type KnownText, type Piece, RenderedMessage } from '../api/rendered-message.ts'
+import type { Rendered } from '../models.ts'
+
+/** Longer texts are written part by part: a text beyond a page of the heap costs more to allocate than to write. */
+const partLength = 8192
+
+/** Bodies of at most this many characters are one text. */
+const textLength = 16_384
+
+/** A body of JSON texts that follow each other, as it is sent. */
+export function bodyOf(parts: readonly string[]): string | Buffer {
+  let length = 0
+  for (const part of parts) length += part.length
+  return length <= textLength ? parts.join('') : bytesOf(parts)
+}
+
+/** The JSON of a question, in parts. */
+export function questionJson(input: Rendered): readonly string[] {
+  const parts: string[] = []
+  if (typeof input === 'string') quote(input, '"', '"', parts)
+  else
+    for (const [index, message] of input.entries())
+      writeMessage(message, index === 0 ? '[' : ',', index === input.length - 1 ? ']' : '', parts)
+  return parts.length > 0 ? parts : ['[]']
+}
+
+function writeMessage(message: Message, before: string, after: string, parts: string[]): void {
+  parts.push(`${before}{"role":${JSON.stringify(message.role)},"content":"`)
+  for (const piece of RenderedMessage.piecesOf(message))
+    if (typeof piece === 'string') quote(piece, '', '', parts)
+    else parts.push(piece.json)
+  parts.push(`"}${after}`)
+}
+
+function quote(text: string, before: string, after: string, parts: string[]): void {
+  if (before) parts.push(before)
+  // A pair of surrogates that is parted here is written as its two escapes.
+  for (let at = 0; at < text.length; at += partLength) parts.push(inside(text.slice(at, at + partLength)))
+  if (after) parts.push(after)
+}
+
+let known = new Map<string, KnownText>()
+const mostKnown = 1024
+/** Characters of a text that is kept. */
+const longestKnown = 8192
+
+/** A few are written as escapes: one that is not doubles the bytes of all that it is joined with. */
+const wide = /[\u0100-\uffff]/g
+const fewWide = 16
+
+/** A text that many questions have, such as an author's literal: its JSON is kept, unless it is very long. */
+export function knownText(text: string): Piece {
+  const found = known.get(text)
+  if (found) return found
+  if (text.length > longestKnown) return text
+  const json = inside(text)
+  const isNarrowed = (text.match(wide)?.length ?? 0) <= fewWide
+  const made = { text, json: isNarrowed ? json.replace(wide, escaped) : json }
+  if (known.size >= mostKnown) known = new Map()
+  known.set(text, made)
+  return made
+}
+
+const inside = (text: string): string => JSON.stringify(text).slice(1, -1)
+
+const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+
+const scratchLength = 1 << 20
+let scratch = Buffer.allocUnsafeSlow(scratchLength)
+
+/** The parts' UTF-8, in a buffer of its own. */
+function bytesOf(parts: readonly string[]): Buffer {
+  let end = 0
+  for (const part of parts) {
+    if (scratch.length - end < part.length * 3) grow(end, part.length * 3)
+    end += scratch.write(part, end)
+  }
+  const bytes = Buffer.from(scratch.subarray(0, end))
+  if (scratch.length > scratchLength) scratch = Buffer.allocUnsafeSlow(scratchLength)
+  return bytes
+}
+
+function grow(used: number, needed: number): void {
+  const larger = Buffer.allocUnsafeSlow(Math.max(scratch.length * 2, used + needed))
+  scratch.copy(larger, 0, 0, used)
+  scratch = larger
+}
