@@ -3,8 +3,8 @@ import { hash } from 'node:crypto'
 import { closing, opening } from '../src/scoring/engine/guard/fence.ts'
 import { neutralised } from '../src/scoring/engine/guard/neutralise.ts'
 import { fullGuard } from '../src/scoring/models/api/guard-config.ts'
+import { bodyOf, knownText, questionJson } from '../src/scoring/models/api/json-body.ts'
 import { RenderedMessage } from '../src/scoring/models/api/rendered-message.ts'
-import { bodyOf, knownText, questionJson } from '../src/scoring/models/transport/json-body.ts'
 
 const line = 'We add the apples of the first day to those of the second day, and then we count again.\n'
 const text = Buffer.from(line.repeat(1600).slice(0, 128 * 1024)).toString()

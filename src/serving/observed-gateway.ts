@@ -3,7 +3,7 @@ import { type Gateway, type GatewayOptions, openGateway, warningGuard } from '..
 import { gatewayRooms, guardedEvents } from '../scoring/gateway/guarded-events.ts'
 import { allOf } from '../scoring/gateway/listeners.ts'
 import type { Attached } from '../scoring/gateway/runtime.ts'
-import type { Sampling } from '../scoring/models/models.ts'
+import type { Sampling } from '../scoring/models/api/ask.ts'
 import type { GatewaySettings } from '../scoring/plan/gateway-config.ts'
 import { rewardRange } from '../scoring/plan/reward-range.ts'
 import { type MonitorEvents, openMonitors, type WatchedRun } from './telemetry/monitors/monitors.ts'

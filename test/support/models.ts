@@ -1,8 +1,9 @@
 import type { Test } from 'tap'
 import { systemClock } from '../../src/core/clock.ts'
 import type { Failure } from '../../src/core/sample/failure.ts'
+import type { AskError, AskRequest } from '../../src/scoring/models/api/ask.ts'
 import { type ModelConfig, modelConfig } from '../../src/scoring/models/api/model-config.ts'
-import type { AskError, AskRequest, Models } from '../../src/scoring/models/models.ts'
+import type { Models } from '../../src/scoring/models/models.ts'
 import { type ModelsOptions, openModels } from '../../src/scoring/models/open-models.ts'
 import { type Script, type ScriptedServer, scriptedServer } from './scripted-server.ts'
 

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../core/errors.ts'
+import { questionBytes } from '../models/api/ask.ts'
 import type { Models } from '../models/models.ts'
-import { questionBytes } from '../models/pool/line-memory.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { Demand } from './demand.ts'
 import { gateKey, mostQuestions } from './gate.ts'

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Failure } from '../../core/sample/failure.ts'
-import { CancelToken, whenAborted } from '../models/transport/abort.ts'
+import { CancelToken, whenAborted } from '../models/api/cancel-token.ts'
 
 /** Aborted when a client goes away; or what subscribes to that, and calls back at most once. */
 export type CancelSource = AbortSignal | ((left: () => void) => void)

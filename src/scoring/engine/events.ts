@@ -1,7 +1,7 @@
 import type { Failure } from '../../core/sample/failure.ts'
 import type { Outcome } from '../../core/sample/outcome.ts'
 import type { Sample, Unreadable } from '../../core/sample/sample.ts'
-import type { Answered, RenderedInput, Sampling } from '../models/models.ts'
+import type { Answered, RenderedInput, Sampling } from '../models/api/ask.ts'
 import type { Plan } from '../plan/plan.ts'
 
 /** One draw of a question: the answer and the verdict that was read in it, or why there is none. */

@@ -1,5 +1,5 @@
 import { finished } from 'node:stream'
-import type { Forwarded, ForwardRequest } from '../models/dispatch/forwarded.ts'
+import type { Forwarded, ForwardRequest } from '../models/api/forwarded.ts'
 import type { Models } from '../models/models.ts'
 
 /** Requests that are passed on to models, counted until their replies end, so that a reload or an end can wait. */

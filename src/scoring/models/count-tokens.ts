@@ -1,11 +1,11 @@
+import type { Rendered, WaitLimits } from './api/ask.ts'
+import type { CancelToken } from './api/cancel-token.ts'
 import { askError } from './dispatch/ask-error.ts'
 import { dispatch } from './dispatch/dispatch.ts'
 import { SingleFlight } from './dispatch/single-flight.ts'
 import type { UpstreamRequest } from './dispatch/upstream-request.ts'
 import type { Model } from './model.ts'
-import type { Rendered, WaitLimits } from './models.ts'
 import { estimatedTokens, loadOf } from './pool/load.ts'
-import type { CancelToken } from './transport/abort.ts'
 import { readJson } from './transport/reply.ts'
 
 /** What a chat template adds to a message, at most, in tokens. */

@@ -4,13 +4,14 @@
  * (vllm/entrypoints/generate/generative_scoring/serving.py): hence the tokens are counted first.
  */
 import type { Asks } from '../../contract/index.ts'
+import type { RenderedInput } from './api/ask.ts'
+import { allOrNone, type CancelToken } from './api/cancel-token.ts'
 import type { Settings } from './backends/backend.ts'
 import { shares } from './backends/choose.ts'
 import { AllAttemptsFailed, type Dispatched, type Dispatcher, dispatch } from './dispatch/dispatch.ts'
-import type { ParsedReply, UpstreamRequest } from './dispatch/upstream-request.ts'
-import type { RenderedInput } from './models.ts'
+import type { UpstreamRequest } from './dispatch/upstream-request.ts'
 import { loadOf } from './pool/load.ts'
-import { allOrNone, type CancelToken } from './transport/abort.ts'
+import type { ParsedReply } from './transport/reply.ts'
 import { itemsOf, type JsonObject, malformedReply, readJson, usage } from './transport/reply.ts'
 import { UpstreamError } from './transport/upstream-error.ts'
 

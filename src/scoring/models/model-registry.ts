@@ -1,10 +1,11 @@
 import { GatewayError } from '../../core/errors.ts'
 import { didYouMean } from '../../core/nearest-name.ts'
+import { AskError } from './api/ask.ts'
 import type { ModelConfig } from './api/model-config.ts'
 import { countTokens } from './count-tokens.ts'
 import { askError } from './dispatch/ask-error.ts'
-import { forward } from './dispatch/forward.ts'
-import { AskError, type Models } from './models.ts'
+import { forward } from './forward.ts'
+import type { Models } from './models.ts'
 import { type OpenModel, openModel, type Shared } from './open-model.ts'
 import { snapshotOf } from './snapshot.ts'
 

@@ -1,4 +1,5 @@
 import type { AskName, Asks } from '../../contract/index.ts'
+import type { AskRequest } from './api/ask.ts'
 import type { ModelConfig } from './api/model-config.ts'
 import type { Settings } from './backends/backend.ts'
 import { askError } from './dispatch/ask-error.ts'
@@ -6,7 +7,6 @@ import { call } from './dispatch/call.ts'
 import type { Dispatched } from './dispatch/dispatch.ts'
 import { SingleFlight } from './dispatch/single-flight.ts'
 import type { ModelParts } from './model-parts.ts'
-import type { AskRequest } from './models.ts'
 import { buildRequest } from './question-work.ts'
 import { UpstreamError } from './transport/upstream-error.ts'
 

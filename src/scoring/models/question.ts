@@ -1,8 +1,8 @@
 import type { AskName } from '../../contract/index.ts'
+import { memoizeByObject } from '../../core/memoize.ts'
+import type { AskRequest, Sampling } from './api/ask.ts'
 import type { ModelConfig } from './api/model-config.ts'
 import type { Settings } from './backends/backend.ts'
-import type { AskRequest, Sampling } from './models.ts'
-import { memoizeByObject } from './transport/memoize.ts'
 
 const mergedWith = memoizeByObject((config: ModelConfig) =>
   memoizeByObject((sampling: Sampling): Sampling => ({ ...(config.sampling as Sampling), ...sampling })),

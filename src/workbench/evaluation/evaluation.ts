@@ -6,7 +6,7 @@
 
 import type { Outcome } from '../../core/sample/outcome.ts'
 import type { Gateway } from '../../scoring/gateway/gateway.ts'
-import type { Sampling } from '../../scoring/models/models.ts'
+import type { Sampling } from '../../scoring/models/api/ask.ts'
 import type { Policy } from '../rollout/policy.ts'
 
 /** How a data set is answered. */

@@ -1,6 +1,6 @@
 import { promptText } from '../../core/sample/prompt-text.ts'
-import type { Forwarded } from '../../scoring/models/dispatch/forwarded.ts'
-import { AskError, type Rendered } from '../../scoring/models/models.ts'
+import { AskError, type Rendered } from '../../scoring/models/api/ask.ts'
+import type { Forwarded } from '../../scoring/models/api/forwarded.ts'
 import type { Findings } from './finding.ts'
 import type { OpenedReward } from './opened-reward.ts'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
+import { CancelToken } from '../../../src/scoring/models/api/cancel-token.ts'
 import { InstancePool } from '../../../src/scoring/models/pool/pool.ts'
 import { PoolMember } from '../../../src/scoring/models/pool/pool-member.ts'
-import { CancelToken } from '../../../src/scoring/models/transport/abort.ts'
 import { Endpoint } from '../../../src/scoring/models/transport/endpoint.ts'
 import { abandoned } from '../../../src/scoring/models/transport/upstream-error.ts'
 import { type FakeClock, fakeClock } from '../../support/clock.ts'

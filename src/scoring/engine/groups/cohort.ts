@@ -1,6 +1,6 @@
 import type { Term } from '../../../core/sample/outcome.ts'
 import type { CallRow } from '../../functions/function-host.ts'
-import { CancelToken, whenAborted } from '../../models/transport/abort.ts'
+import { CancelToken, whenAborted } from '../../models/api/cancel-token.ts'
 import type { PlanStep } from '../../plan/plan.ts'
 import type { Joining, StepContext } from '../context.ts'
 import { incomplete } from './group.ts'

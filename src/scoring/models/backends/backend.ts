@@ -1,8 +1,7 @@
 import type { AskName, Asks, Reply } from '../../../contract/index.ts'
+import type { Rendered, RenderedInput, Sampling } from '../api/ask.ts'
 import type { ModelConfig } from '../api/model-config.ts'
-import type { ParsedReply } from '../dispatch/upstream-request.ts'
-import type { Rendered, RenderedInput, Sampling } from '../models.ts'
-import type { JsonObject } from '../transport/reply.ts'
+import type { JsonObject, ParsedReply } from '../transport/reply.ts'
 import type { UpstreamError } from '../transport/upstream-error.ts'
 import type { MemoryBackend } from './memory.ts'
 

@@ -1,6 +1,6 @@
 import type { Generation, TokenLogprob } from '../../../contract/index.ts'
-import type { Sampling } from '../models.ts'
-import { memoizeByObject } from '../transport/memoize.ts'
+import { memoizeByObject } from '../../../core/memoize.ts'
+import type { Sampling } from '../api/ask.ts'
 import { malformedReply } from '../transport/reply.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
 import type { Settings } from './backend.ts'

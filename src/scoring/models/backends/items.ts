@@ -1,4 +1,4 @@
-import type { ParsedReply } from '../dispatch/upstream-request.ts'
+import type { ParsedReply } from '../transport/reply.ts'
 import { checkNoError, itemsOf, type JsonObject } from '../transport/reply.ts'
 import { orFault, type UpstreamError } from '../transport/upstream-error.ts'
 

@@ -1,8 +1,8 @@
 import type { Generation, Reply, TokenLogprob } from '../../../contract/index.ts'
-import type { ParsedReply } from '../dispatch/upstream-request.ts'
-import type { Rendered, Sampling } from '../models.ts'
+import { memoizeByObject } from '../../../core/memoize.ts'
+import type { Rendered, Sampling } from '../api/ask.ts'
 import { checkFinished, noAnswer } from '../transport/finish-reason.ts'
-import { memoizeByObject } from '../transport/memoize.ts'
+import type { ParsedReply } from '../transport/reply.ts'
 import { checkNoError, isObject, type JsonObject, malformedReply, usage } from '../transport/reply.ts'
 import { checkedAlternatives, checkedLogprob } from './logprobs.ts'
 

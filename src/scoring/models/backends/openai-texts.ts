@@ -1,5 +1,5 @@
-import type { Rendered } from '../models.ts'
-import { bodyOf, questionJson } from '../transport/json-body.ts'
+import type { Rendered } from '../api/ask.ts'
+import { bodyOf, questionJson } from '../api/json-body.ts'
 import { type JsonObject, usage } from '../transport/reply.ts'
 import type { Settings } from './backend.ts'
 import { readItems } from './items.ts'

@@ -1,4 +1,4 @@
-import type { ParsedReply } from '../dispatch/upstream-request.ts'
+import type { ParsedReply } from '../transport/reply.ts'
 import { isNumbers, type JsonObject, malformedReply, usage } from '../transport/reply.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
 import { type Counts, type ReadItem, readItems } from './items.ts'

@@ -1,6 +1,6 @@
 import type { Generation, Reply, TokenLogprob } from '../../../contract/index.ts'
-import type { ParsedReply } from '../dispatch/upstream-request.ts'
 import { checkFinished } from '../transport/finish-reason.ts'
+import type { ParsedReply } from '../transport/reply.ts'
 import {
   checkNoError,
   isNumbers,

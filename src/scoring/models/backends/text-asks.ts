@@ -1,6 +1,6 @@
 import type { AskName, Asks, Generation } from '../../../contract/index.ts'
-import type { ParsedReply } from '../dispatch/upstream-request.ts'
-import type { Rendered, RenderedInput } from '../models.ts'
+import type { Rendered, RenderedInput } from '../api/ask.ts'
+import type { ParsedReply } from '../transport/reply.ts'
 import { orFault, UpstreamError } from '../transport/upstream-error.ts'
 import type { Backend, Settings, Translation } from './backend.ts'
 import { choiceSettings, readChoice } from './choose.ts'

@@ -1,4 +1,4 @@
-import { AskError } from '../models.ts'
+import { AskError } from '../api/ask.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
 import { AllAttemptsFailed } from './dispatch.ts'
 

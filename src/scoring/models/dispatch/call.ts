@@ -1,12 +1,13 @@
 import type { Clock } from '../../../core/clock.ts'
+import type { CancelToken } from '../api/cancel-token.ts'
 import type { ModelEvents } from '../api/events.ts'
 import type { InstancePool } from '../pool/pool.ts'
 import type { PoolMember } from '../pool/pool-member.ts'
-import type { CancelToken } from '../transport/abort.ts'
+import type { ParsedReply } from '../transport/reply.ts'
 import { send } from '../transport/transport.ts'
 import { abandoned, UpstreamError } from '../transport/upstream-error.ts'
 import { beginCall, tokenFacts, traced } from './traced-call.ts'
-import type { ParsedReply, UpstreamRequest } from './upstream-request.ts'
+import type { UpstreamRequest } from './upstream-request.ts'
 
 const noTokens = { prompt: 0, completion: 0 }
 

@@ -1,16 +1,17 @@
 import type { Clock } from '../../../core/clock.ts'
 import type { Attempt } from '../../../core/sample/failure.ts'
+import { CancelToken } from '../api/cancel-token.ts'
 import type { ModelEvents } from '../api/events.ts'
 import { bytesOfBody, type LineMemory } from '../pool/line-memory.ts'
 import type { Asking, InstancePool } from '../pool/pool.ts'
 import type { PoolMember } from '../pool/pool-member.ts'
-import { CancelToken } from '../transport/abort.ts'
+import type { ParsedReply } from '../transport/reply.ts'
 import { abandoned, UpstreamError } from '../transport/upstream-error.ts'
 import { call } from './call.ts'
 import type { Hedge } from './hedge.ts'
 import { isTriedAgain } from './retry.ts'
 import type { RetryBudget } from './retry-budget.ts'
-import type { ParsedReply, UpstreamRequest } from './upstream-request.ts'
+import type { UpstreamRequest } from './upstream-request.ts'
 
 /** An answer with where it came from. */
 export interface Dispatched<T> extends ParsedReply<T> {

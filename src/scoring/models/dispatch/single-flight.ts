@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/clock.ts'
-import { CancelToken, whenAborted } from '../transport/abort.ts'
+import { CancelToken, whenAborted } from '../api/cancel-token.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
 
 /** One piece of work that several callers wait for; it is stopped when the last of them has gone. */

@@ -1,14 +1,8 @@
 import type { AskName } from '../../../contract/index.ts'
 import type { Trace } from '../../../core/tracing/trace.ts'
 import type { Asking } from '../pool/pool.ts'
+import type { ParsedReply } from '../transport/reply.ts'
 import type { HttpMessage, Reply } from '../transport/transport.ts'
-
-/** An answer with what it cost. */
-export interface ParsedReply<T> {
-  readonly answer: T
-  readonly prompt: number
-  readonly completion: number
-}
 
 /** A message, and how to read its reply. */
 export interface UpstreamRequest<T> extends Asking {

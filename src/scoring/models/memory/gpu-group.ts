@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/clock.ts'
-import type { CancelToken } from '../transport/abort.ts'
+import type { CancelToken } from '../api/cancel-token.ts'
 import { abandoned } from '../transport/upstream-error.ts'
 import { TenantParking } from './gpu-parking.ts'
 import { asleep, full, type Rival, since, type TenantState, type Waiter } from './gpu-turn.ts'

@@ -1,4 +1,4 @@
-import type { CancelToken } from '../transport/abort.ts'
+import type { CancelToken } from '../api/cancel-token.ts'
 import type { TenantState } from './gpu-turn.ts'
 
 /** A model's hold on the memory of its servers: what it asks is counted, and it waits where they sleep. */

@@ -1,9 +1,6 @@
+import { questionBytes, type RenderedInput } from '../api/ask.ts'
 import { RenderedMessage } from '../api/rendered-message.ts'
-import type { RenderedInput } from '../models.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
-
-/** Measured: what stays of a question while it waits, beside its texts. */
-export const questionBytes = 12_288
 
 /** The memory that waiting questions take, over all models of a process. */
 export class LineMemory {

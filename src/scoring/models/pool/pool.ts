@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/clock.ts'
-import type { CancelToken } from '../transport/abort.ts'
+import type { CancelToken } from '../api/cancel-token.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
 import { Affinity, preferred } from './affinity.ts'
 import { leastOutstanding } from './balance.ts'

@@ -1,6 +1,6 @@
 import type { AskName } from '../../../contract/index.ts'
+import type { RenderedInput } from '../api/ask.ts'
 import type { Settings } from '../backends/backend.ts'
-import type { RenderedInput } from '../models.ts'
 import { estimatedTokens } from './load.ts'
 
 /** Tokens that may be written for a question; 0: nobody bounds them, or none are. */

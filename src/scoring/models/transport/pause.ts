@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/clock.ts'
-import type { CancelToken } from './abort.ts'
+import type { CancelToken } from '../api/cancel-token.ts'
 
 /** Resolves after `ms`, or at the stop. */
 export function pause(clock: Clock, ms: number, stop: CancelToken): Promise<void> {

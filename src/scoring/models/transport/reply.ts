@@ -3,6 +3,13 @@ import { namesIn } from './reply-values.ts'
 import type { Reply } from './transport.ts'
 import { UpstreamError } from './upstream-error.ts'
 
+/** An answer with what it cost. */
+export interface ParsedReply<T> {
+  readonly answer: T
+  readonly prompt: number
+  readonly completion: number
+}
+
 /** Any JSON object, unchecked. */
 export type JsonObject = { readonly [key: string]: unknown }
 

@@ -1,6 +1,6 @@
 import type { Message } from '../../../core/sample/sample.ts'
-import { type KnownText, type Piece, RenderedMessage } from '../api/rendered-message.ts'
-import type { Rendered } from '../models.ts'
+import type { Rendered } from './ask.ts'
+import { type KnownText, type Piece, RenderedMessage } from './rendered-message.ts'
 
 /** Longer texts are written part by part: a text beyond a page of the heap costs more to allocate than to write. */
 const partLength = 8192

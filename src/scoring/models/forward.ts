@@ -1,12 +1,12 @@
-import type { Model } from '../model.ts'
-import { bytesOfBody } from '../pool/line-memory.ts'
-import { loadOf } from '../pool/load.ts'
-import type { PoolMember } from '../pool/pool-member.ts'
-import { CancelToken, whenAborted } from '../transport/abort.ts'
-import { UpstreamError } from '../transport/upstream-error.ts'
+import { CancelToken, whenAborted } from './api/cancel-token.ts'
+import type { Forwarded, ForwardRequest } from './api/forwarded.ts'
+import { isTriedAgain } from './dispatch/retry.ts'
 import { type Begun, begin, Refused } from './forward-call.ts'
-import type { Forwarded, ForwardRequest } from './forwarded.ts'
-import { isTriedAgain } from './retry.ts'
+import type { Model } from './model.ts'
+import { bytesOfBody } from './pool/line-memory.ts'
+import { loadOf } from './pool/load.ts'
+import type { PoolMember } from './pool/pool-member.ts'
+import { UpstreamError } from './transport/upstream-error.ts'
 
 /**
  * Passes a request on under the pool's limits; retried only before a reply began. What the last server says of it, an

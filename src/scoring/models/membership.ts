@@ -1,9 +1,9 @@
-import { GatewayError } from '../../../core/errors.ts'
-import { addressOf, isAllowed } from '../api/address.ts'
-import type { InstanceConfig } from '../api/model-config.ts'
-import type { Model } from '../model.ts'
-import type { EndpointRegistry, MemberOwner } from './endpoint-registry.ts'
-import type { PoolMember } from './pool-member.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { addressOf, isAllowed } from './api/address.ts'
+import type { InstanceConfig } from './api/model-config.ts'
+import type { Model } from './model.ts'
+import type { EndpointRegistry, MemberOwner } from './pool/endpoint-registry.ts'
+import type { PoolMember } from './pool/pool-member.ts'
 
 /** Which servers serve one model: those of its config, and what came and went since. */
 export class Membership {
