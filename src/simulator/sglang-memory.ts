@@ -10,6 +10,8 @@ export interface SglangFlags {
   readonly enableWeightsCpuBackup?: boolean
   /** SGLANG_ENABLE_HEALTH_ENDPOINT_GENERATION (true): /health writes a token. */
   readonly healthGeneration?: boolean
+  /** `--random-seed`: absent: drawn at each start. */
+  readonly randomSeed?: number
   /** SGLANG_REQUEST_STATE_WAIT_TIMEOUT (4000): how often it looks whether a client is still there. */
   readonly clientCheckMs?: number
 }
@@ -32,14 +34,19 @@ const allTags = ['kv_cache', 'weights']
  * released twice, released while something runs, asked while asleep.
  */
 export class SglangMemory {
-  readonly flags: Required<SglangFlags>
+  readonly flags: Required<Omit<SglangFlags, 'randomSeed'>>
+  /** As /server_info tells it. */
+  randomSeed = 0
   readonly released = new Set<string>()
   isPaused = false
   readonly #model: Engine
+  readonly #givenSeed: number | undefined
   readonly #gate = new Set<(isOpen: boolean) => void>()
 
   constructor(model: Engine, flags: SglangFlags = {}) {
     this.#model = model
+    this.#givenSeed = flags.randomSeed
+    this.#start()
     this.flags = {
       enableMemorySaver: true,
       enableWeightsCpuBackup: false,
@@ -99,7 +106,12 @@ export class SglangMemory {
   reset(): void {
     this.released.clear()
     this.isPaused = false
+    this.#start()
     this.#open(false)
+  }
+
+  #start(): void {
+    this.randomSeed = this.#givenSeed ?? Math.floor(Math.random() * 2 ** 30)
   }
 
   /**

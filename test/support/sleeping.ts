@@ -40,10 +40,17 @@ export interface MortalServer {
 
 /** Speaks as much of SGLang as sleeping needs. `kind`: what /model_info says it is. */
 export async function mortalServer(
-  options: { kind?: 'writer' | 'scalar'; cpuBackup?: boolean; asleep?: boolean } = {},
+  options: {
+    kind?: 'writer' | 'scalar'
+    cpuBackup?: boolean
+    asleep?: boolean
+    /** As --random-seed sets it; else each process has its own. */
+    seed?: number
+  } = {},
 ): Promise<MortalServer> {
   const sockets = new Set<Socket>()
   let running = 0
+  let processes = 1
   const waiting: (() => void)[] = []
   const die = (why: string) => {
     if (self.death === '') self.death = why
@@ -112,7 +119,11 @@ export async function mortalServer(
     if (path === '/v1/models') return reply({ data: [{ id: 'm' }] })
     if (path === '/health') return answer(path, {}, () => reply({}))
     if (path === '/server_info')
-      return reply({ enable_memory_saver: true, enable_weights_cpu_backup: self.cpuBackup })
+      return reply({
+        enable_memory_saver: true,
+        enable_weights_cpu_backup: self.cpuBackup,
+        random_seed: options.seed ?? processes,
+      })
     if (path === '/model_info')
       return reply({ model_path: '/models/m', is_generation: options.kind !== 'scalar' })
     if (path === '/generate' || path === '/classify') return answer(path, body, reply)
@@ -182,6 +193,7 @@ export async function mortalServer(
     },
     async restart() {
       await self.close()
+      processes += 1
       self.death = ''
       self.asleep = false
       self.paused = false

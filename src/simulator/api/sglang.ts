@@ -60,6 +60,7 @@ export const serverInfo: Endpoint = ({ model }) => ({
     is_embedding: model.options.runner === 'pooling',
     max_running_requests: model.options.maxNumSeqs ?? 256,
     enable_metrics: true,
+    random_seed: model.sglang.randomSeed,
     enable_memory_saver: model.sglang.flags.enableMemorySaver,
     enable_weights_cpu_backup: model.sglang.flags.enableWeightsCpuBackup,
     weight_version: 'default',

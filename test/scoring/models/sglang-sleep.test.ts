@@ -1,14 +1,15 @@
 import t, { type Test } from 'tap'
 import { systemClock } from '../../../src/core/clock.ts'
 import { openModels } from '../../../src/scoring/models/open-models.ts'
-import { configOf, failureOf, probesOff, question } from '../../support/models.ts'
+import { configOf, failureOf, probesOff, question, until } from '../../support/models.ts'
 import { type MortalServer, mortalServer } from '../../support/sleeping.ts'
 
 type Written = Parameters<typeof configOf>[1]
 
-/** Models of one GPU, by name; `failed` is what their orders failed with. */
+/** Models of one GPU, by name; `failed` is what their orders failed with, `out` why servers were taken out. */
 function gateway(t: Test, servers: Record<string, readonly MortalServer[]>, more: Written = {}) {
   const failed: string[] = []
+  const out: string[] = []
   const configs = Object.fromEntries(
     Object.entries(servers).map(([name, own]) => [
       name,
@@ -29,7 +30,10 @@ function gateway(t: Test, servers: Record<string, readonly MortalServer[]>, more
   )
   const models = openModels(configs, {
     clock: systemClock,
-    events: { orderFailed: ({ model, order, reason }) => failed.push(`${model} ${order}: ${reason}`) },
+    events: {
+      orderFailed: ({ model, order, reason }) => failed.push(`${model} ${order}: ${reason}`),
+      ejected: ({ reason }) => out.push(reason),
+    },
   })
   t.teardown(() => models.close())
   let asked = 0
@@ -37,7 +41,7 @@ function gateway(t: Test, servers: Record<string, readonly MortalServer[]>, more
     asked += 1
     return models.ask({ ...question(`q${asked}`, systemClock.now() + 30_000), model })
   }
-  return { models, ask, failed }
+  return { models, ask, failed, out }
 }
 
 async function started(t: Test, options: Parameters<typeof mortalServer>[0] = {}): Promise<MortalServer> {
@@ -210,6 +214,56 @@ t.test('SGLang: what died while the model slept is not resumed when it is back',
   t.ok(await ask('a'))
   t.strictSame(a.orders, ['/generate'])
   t.equal(a.death, '')
+})
+
+t.test('SGLang: a server that others started anew while its model slept is never resumed', async (t) => {
+  for (const level of [1, 2]) {
+    const a = await started(t)
+    const { ask, models, failed } = gateway(t, { a: [a] }, { lifecycle: { level } })
+    await ask('a')
+    await models.sleep('a')
+    await a.restart()
+    a.orders.length = 0
+    t.ok(await ask('a'), `level ${level}`)
+    t.strictSame(a.orders, ['/generate'], 'it says that it is another process')
+    t.equal(a.death, '')
+    await models.sleep('a')
+    t.ok(await ask('a'), 'it sleeps and wakes as the one before it')
+    t.strictSame([a.death, failed], ['', []])
+  }
+})
+
+t.test('SGLang: one whose processes are all alike is not resumed either, once it was seen gone', async (t) => {
+  const a = await started(t, { seed: 7 })
+  const { ask, models, failed, out } = gateway(
+    t,
+    { a: [a] },
+    { health: { interval_s: 0.02 }, wait_for_instance: 'deadline' },
+  )
+  await ask('a')
+  await models.sleep('a')
+  await a.close()
+  await until(() => out.length > 0)
+  t.strictSame(out, ['its health probe fails'], 'its list of models was asked for while it slept')
+  await a.restart()
+  a.orders.length = 0
+  t.ok(await ask('a'))
+  t.strictSame(a.orders, ['/generate'])
+  t.strictSame([a.death, failed], ['', []])
+})
+
+t.test('SGLang: a process that comes with other weights is compared with itself', async (t) => {
+  const a = await started(t, { kind: 'scalar' })
+  const { models, failed } = gateway(t, { a: [a] })
+  await models.wake('a')
+  await models.sleep('a')
+  await a.restart()
+  a.scale = 3
+  await models.wake('a')
+  await models.sleep('a')
+  await models.wake('a')
+  t.strictSame([a.death, failed], ['', []])
+  t.equal(models.snapshot()[0]?.instances[0]?.state, 'ready')
 })
 
 t.test('a model without lifecycle waits for a server that sleeps for another', async (t) => {

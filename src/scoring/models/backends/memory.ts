@@ -21,6 +21,8 @@ export interface MemoryBackend {
   readonly isFragile: boolean
   /** Whether it sleeps; null: it does not say. */
   isAsleep(server: ServerCalls): Promise<boolean | null>
+  /** What tells the process that runs there from one that is started later; '': it says nothing of the kind. */
+  processOf(server: ServerCalls): Promise<string>
   /** The path from which a later wake reads the weights; '': it needs none. Rejects with OrderFailed where the server would lose its weights. */
   prepare(server: ServerCalls, level: number): Promise<string>
   sleep(server: ServerCalls, level: number): Promise<void>
@@ -52,6 +54,8 @@ export class ServerMemory {
   #knownModel = ''
   #prepared = ''
   #level = 1
+  /** What its process said of itself before it was put to sleep; '': nothing. */
+  #process = ''
   #turn: Promise<unknown> = Promise.resolve()
 
   /** Finds out how it is and changes nothing there. Resolves to whether it can be asked, or woken. */
@@ -84,13 +88,32 @@ export class ServerMemory {
 
   /** Lays what is known over an endpoint that was opened later. */
   mark(endpoint: Endpoint): void {
+    this.#attend(endpoint)
     const { isOut: asleep, doubt, listedAs } = this
     const isNew = endpoint.asleep !== asleep || endpoint.doubt !== doubt || endpoint.listedAs !== listedAs
     if (isNew) endpoint.mark({ asleep, doubt, listedAs })
   }
 
+  /** Its process has gone. Whoever is found there next is another one, which is awake, and may have other weights. */
+  #gone(): void {
+    if (this.state === 'asleep') this.state = 'unknown'
+    this.#known = null
+  }
+
+  #attend(endpoint: Endpoint): void {
+    endpoint.onGone = () => this.#gone()
+  }
+
+  /** Looks whether the process that was put to sleep is still the one that runs there, where an order to another one kills it. */
+  async #recognize({ backend }: MemoryOrder, calls: ServerCalls): Promise<void> {
+    if (this.state !== 'asleep' || !backend.isFragile || this.#process === '') return
+    const process = await backend.processOf(calls)
+    if (process !== '' && process !== this.#process) this.#gone()
+  }
+
   async #sleep(order: MemoryOrder, calls: ServerCalls): Promise<boolean> {
     const { endpoint, backend, level } = order
+    await this.#recognize(order, calls)
     if (this.state === 'unknown') await this.#learn(order, calls)
     if (this.state === 'asleep') {
       this.#setOut(endpoint, true)
@@ -106,6 +129,7 @@ export class ServerMemory {
       if (!(await isIdle(endpoint, order.clock, calls.leftMs)))
         throw new OrderFailed('calls are under way at it', true)
       this.#level = level
+      this.#process = await backend.processOf(calls)
       await backend.sleep(calls, level)
     } catch (error) {
       if (error instanceof OrderFailed && error.asItWas) this.#setOut(endpoint, wasOut)
@@ -117,6 +141,7 @@ export class ServerMemory {
 
   async #wake(order: MemoryOrder, calls: ServerCalls): Promise<boolean> {
     const { endpoint, backend, model } = order
+    await this.#recognize(order, calls)
     if (this.state === 'unknown') {
       this.#level = order.level
       await this.#learn(order, calls)
@@ -200,6 +225,7 @@ export class ServerMemory {
     order: MemoryOrder,
     work: (calls: ServerCalls) => Promise<boolean>,
   ): Promise<boolean> {
+    this.#attend(order.endpoint)
     try {
       return await work(callsTo(order))
     } catch (error) {

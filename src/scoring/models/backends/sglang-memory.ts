@@ -17,8 +17,14 @@ export const sglangMemory: MemoryBackend = {
   isFragile: true,
   isAsleep: async () => null,
 
+  // Drawn at each start, unless --random-seed sets it.
+  async processOf(server) {
+    const seed = (await serverInfo(server))?.random_seed
+    return typeof seed === 'number' ? String(seed) : ''
+  },
+
   async prepare(server, level) {
-    const info = await first(server, ['/server_info', '/get_server_info'])
+    const info = await serverInfo(server)
     if (!info) throw new OrderFailed('it does not tell its options: /server_info gives none', true)
     const { enable_memory_saver: saves, enable_weights_cpu_backup: keeps } = info
     if (saves === false) throw new OrderFailed('it runs without --enable-memory-saver', true)
@@ -57,6 +63,8 @@ export const sglangMemory: MemoryBackend = {
     return isWriter ? written(server) : numbers(server, model)
   },
 }
+
+const serverInfo = (server: ServerCalls) => first(server, ['/server_info', '/get_server_info'])
 
 /** The object of the first of several paths that gives one: newer names first. */
 async function first(server: ServerCalls, paths: readonly string[]): Promise<JsonObject | null> {

@@ -14,6 +14,7 @@ export const vllmMemory: MemoryBackend = {
     const said = objectIn(await server.get('/is_sleeping'))
     return said && typeof said.is_sleeping === 'boolean' ? said.is_sleeping : null
   },
+  processOf: async () => '',
   prepare: async () => '',
   sleep: (server, level) => ordered(server, `/sleep?level=${level}`),
   async wake(server, level) {

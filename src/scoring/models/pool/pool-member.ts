@@ -221,6 +221,7 @@ export class PoolMember {
     if (fault.waitMs > 0) this.rest(fault.waitMs)
     if (fault.kind === 'cancelled' || fault.isHang) return
     if (fault.isConnection) {
+      if (fault.isRefused) this.endpoint.onGone?.()
       this.endpoint.breaker.failed(fault.isRefused)
       return
     }

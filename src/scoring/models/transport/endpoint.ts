@@ -42,6 +42,8 @@ export class Endpoint {
   mostInFlight = Number.POSITIVE_INFINITY
   /** Called at the beginning of a call where none was under way. */
   onBegin: (() => void) | null = null
+  /** Set by the owner of its GPU memory, who hears that nothing listens there: the process has gone. */
+  onGone: (() => void) | null = null
   /** As its /health says; `unknown`: not asked yet. */
   health: 'unknown' | 'ok' | 'failing' = 'ok'
   readonly #clock: Clock
@@ -86,6 +88,9 @@ export class Endpoint {
     )
     try {
       return await exchange.reply
+    } catch (error) {
+      if (error instanceof Fault && error.isRefused) this.onGone?.()
+      throw error
     } finally {
       cancel()
     }
