@@ -63,6 +63,7 @@ export class GpuGroup {
     place.parking.close()
     if (this.#current === place) this.#current = null
     this.#schedule()
+    this.#tell()
   }
 
   /** Takes a place to another group once the questions under way are done; later ones wait for it. */

@@ -177,7 +177,11 @@ export class ServersTenant implements Rival {
     seat.tenant = null
     this.#seats.delete(seat)
     if (this.isEmpty) this.place.group.remove(this.place)
-    else this.changed()
+    else {
+      this.changed()
+      // Its calls count no more, and somebody may wait for the last one.
+      this.left(false)
+    }
   }
 
   left(isUse: boolean): void {
