@@ -17,6 +17,8 @@ export interface MortalServer {
   death: string
   /** Paths of what it was sent, but for its own questions of the gateway. */
   readonly orders: string[]
+  /** Paths of what was only looked at. */
+  readonly looks: string[]
   /** Known questions that it answered. */
   known: number
   asleep: boolean
@@ -114,6 +116,7 @@ export async function mortalServer(
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value))
     }
     if (!isOwn({ path, body }) && method === 'POST') self.orders.push(path)
+    if (method === 'GET') self.looks.push(path)
     if (method === 'POST') self.onOrder(path)
     if (self.refuses.has(path)) return reply({ error: 'no' }, 400)
     if (path === '/v1/models') return reply({ data: [{ id: 'm' }] })
@@ -178,6 +181,7 @@ export async function mortalServer(
     url: `http://127.0.0.1:${port}`,
     death: '',
     orders: [],
+    looks: [],
     known: 0,
     asleep: options.asleep ?? false,
     paused: options.asleep ?? false,

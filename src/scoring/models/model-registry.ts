@@ -43,7 +43,10 @@ export class ModelRegistry {
     let closing: Promise<void> | null = null
     return {
       ...asked(own),
-      next: (later) => this.open(later, own),
+      next: (later) => {
+        this.#shared.tenants.retry()
+        return this.open(later, own)
+      },
       close: () => {
         closing ??= this.#close(own)
         return closing

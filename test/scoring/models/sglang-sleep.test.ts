@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { systemClock } from '../../../src/core/clock.ts'
 import { openModels } from '../../../src/scoring/models/open-models.ts'
+import { fakeClock } from '../../support/clock.ts'
 import { configOf, failureOf, probesOff, question, until } from '../../support/models.ts'
 import { type MortalServer, mortalServer } from '../../support/sleeping.ts'
 
@@ -264,6 +265,58 @@ t.test('SGLang: a process that comes with other weights is compared with itself'
   await models.wake('a')
   t.strictSame([a.death, failed], ['', []])
   t.equal(models.snapshot()[0]?.instances[0]?.state, 'ready')
+})
+
+t.test('SGLang: a sleep that would lose the weights is tried and told once a process', async (t) => {
+  const a = await started(t, { cpuBackup: false })
+  const clock = fakeClock()
+  const lifecycle = { sleep_after_idle_s: 5, linger_ms: 0 }
+  const soon = { cache: 'never', wait_for_instance: 0, retry: { max: 0 }, ...probesOff } as const
+  const config = { a: configOf([a.url], { backend: 'sglang', lifecycle, ...soon }) }
+  const failed: string[] = []
+  let models = openModels(config, { clock, events: { orderFailed: ({ reason }) => failed.push(reason) } })
+  t.teardown(() => models.close())
+  let asked = 0
+  const ask = () => models.ask({ ...question(`q${asked++}`, clock.now() + 60_000), model: 'a' })
+  const looks = () => a.looks.filter((path) => path === '/server_info').length
+  /** Idle times pass; each order ends before the next is due. */
+  const idle = async () => {
+    for (let i = 0; i < 5; i += 1) {
+      clock.advance(5001)
+      for (let turn = 0; turn < 200; turn += 1) await new Promise(setImmediate)
+    }
+  }
+  await ask()
+  await idle()
+  t.equal(failed.length, 1, 'told once')
+  t.match(failed, [/--enable-weights-cpu-backup/])
+  t.equal(looks(), 1, 'tried once')
+  t.ok(await ask())
+  await idle()
+  t.strictSame([failed.length, looks()], [1, 1], 'a question in between changes nothing')
+
+  await t.rejects(models.sleep('a'), { message: /--enable-weights-cpu-backup/ })
+  t.equal(looks(), 2, 'an operator is always obeyed')
+  await t.rejects(models.sleep('a'), { message: /--enable-weights-cpu-backup/ })
+  t.equal(failed.length, 3, 'and told')
+
+  const next = models.next(config)
+  const before = models
+  models = next
+  await before.close()
+  await idle()
+  t.strictSame([failed.length, looks()], [4, 4], 'a reload tries once more')
+
+  await a.close()
+  t.match(await failureOf(ask()), { kind: 'judge_unreachable' })
+  await a.restart()
+  a.cpuBackup = true
+  clock.advance(60_000)
+  t.ok(await ask())
+  await idle()
+  t.equal(failed.length, 4)
+  t.equal(a.asleep, true, 'a new process that can sleep does')
+  t.equal(a.death, '')
 })
 
 t.test('a model without lifecycle waits for a server that sleeps for another', async (t) => {

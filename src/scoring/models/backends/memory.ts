@@ -4,14 +4,19 @@ import { UpstreamError } from '../transport/upstream-error.ts'
 import { doubtAbout, type KnownAnswer } from './known-question.ts'
 import { type CalledServer, callsTo, type ServerCalls } from './server-calls.ts'
 
-/** An order that was not carried out. `asItWas`: nothing was changed, so the server goes on as before. */
+/**
+ * An order that was not carried out. `asItWas`: nothing was changed, so the server goes on as before. `isFinal`: so it is for as
+ * long as its process runs.
+ */
 export class OrderFailed extends Error {
   override readonly name = 'OrderFailed' as const
   readonly asItWas: boolean
+  readonly isFinal: boolean
 
-  constructor(reason: string, asItWas: boolean) {
+  constructor(reason: string, asItWas: boolean, isFinal = false) {
     super(reason)
     this.asItWas = asItWas
+    this.isFinal = isFinal
   }
 }
 
@@ -37,8 +42,8 @@ export interface MemoryOrder extends CalledServer {
   /** The served name. */
   readonly model: string
   readonly level: number
-  /** Why an order failed, or the server's answers are not trusted. */
-  failed(order: 'sleep' | 'wake', reason: string): void
+  /** Why an order failed, or the server's answers are not trusted. `isNews`: it was not told before. */
+  failed(order: 'sleep' | 'wake', reason: string, isNews: boolean): void
 }
 
 /** One server's GPU memory. It outlives the pools that the server belongs to: what sleeps says so to nobody. */
@@ -56,6 +61,8 @@ export class ServerMemory {
   #level = 1
   /** What its process said of itself before it was put to sleep; '': nothing. */
   #process = ''
+  /** Why its process cannot sleep at a level, whoever tells it to. */
+  #refusal: { readonly level: number; readonly error: OrderFailed } | null = null
   #turn: Promise<unknown> = Promise.resolve()
 
   /** Finds out how it is and changes nothing there. Resolves to whether it can be asked, or woken. */
@@ -86,6 +93,11 @@ export class ServerMemory {
     return this.#inTurn(() => this.#ordered('wake', order, (calls) => this.#wake(order, calls)))
   }
 
+  /** The next order to sleep is tried although the server has refused one for good: somebody may have seen to that. */
+  retry(): void {
+    this.#refusal = null
+  }
+
   /** Lays what is known over an endpoint that was opened later. */
   mark(endpoint: Endpoint): void {
     this.#attend(endpoint)
@@ -98,6 +110,7 @@ export class ServerMemory {
   #gone(): void {
     if (this.state === 'asleep') this.state = 'unknown'
     this.#known = null
+    this.#refusal = null
   }
 
   #attend(endpoint: Endpoint): void {
@@ -119,6 +132,7 @@ export class ServerMemory {
       this.#setOut(endpoint, true)
       return true
     }
+    if (this.#refusal?.level === level) throw this.#refusal.error
     this.#prepared = await backend.prepare(calls, level)
     if (this.state === 'awake' && this.doubt === '' && !this.#knownOf(order.model))
       this.#keep(order, await backend.askKnown(calls, order.model))
@@ -206,7 +220,7 @@ export class ServerMemory {
     const before = this.#knownOf(order.model)
     const doubt = answer ? doubtAbout(answer, before) : before ? 'it answers no known question any more' : ''
     this.#doubt(order, doubt)
-    if (doubt !== '') order.failed('wake', doubt)
+    if (doubt !== '') order.failed('wake', doubt, true)
     else this.#keep(order, answer)
   }
 
@@ -238,7 +252,9 @@ export class ServerMemory {
         this.#setOut(order.endpoint, !(isGone && name === 'wake'))
       }
       if (isGone && name === 'sleep') return true
-      order.failed(name, error.message)
+      const isNews = error !== this.#refusal?.error
+      if (error instanceof OrderFailed && error.isFinal) this.#refusal = { level: order.level, error }
+      order.failed(name, error.message, isNews)
       return false
     }
   }

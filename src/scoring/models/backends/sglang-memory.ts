@@ -27,10 +27,11 @@ export const sglangMemory: MemoryBackend = {
     const info = await serverInfo(server)
     if (!info) throw new OrderFailed('it does not tell its options: /server_info gives none', true)
     const { enable_memory_saver: saves, enable_weights_cpu_backup: keeps } = info
-    if (saves === false) throw new OrderFailed('it runs without --enable-memory-saver', true)
+    if (saves === false) throw new OrderFailed('it runs without --enable-memory-saver', true, true)
     if (level === 1 && keeps !== true)
       throw new OrderFailed(
         'its weights would be lost: level 1 needs SGLang started with --enable-weights-cpu-backup',
+        true,
         true,
       )
     if (level === 1) return ''

@@ -84,6 +84,7 @@ export class ModelSeat implements Seat {
   }
 
   async sleep(): Promise<boolean> {
+    this.tenant?.retry()
     return this.tenant ? this.tenant.place.group.sleep(this.tenant.place) : false
   }
 
@@ -208,6 +209,11 @@ export class ServersTenant implements Rival {
     return group === undefined ? this.#parts.ownGroup : `group ${group}`
   }
 
+  /** What a server has refused for good is tried once more. */
+  retry(): void {
+    for (const [server] of this.#orders()) server.retry()
+  }
+
   async find(): Promise<TenantState | null> {
     this.failure = ''
     const orders = this.#orders()
@@ -273,8 +279,9 @@ export class ServersTenant implements Rival {
             model: config.model,
             level: config.lifecycle?.level ?? 1,
             timeoutMs: (config.lifecycle?.timeout_s ?? 120) * 1000,
-            failed: (order, reason) => {
+            failed: (order, reason, isNews) => {
               this.failure = `${endpoint.address}: ${reason}`
+              if (!isNews) return
               this.#parts.events.orderFailed?.({ model, instance: endpoint.address, order, reason })
             },
           },

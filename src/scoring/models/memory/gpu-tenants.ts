@@ -44,6 +44,11 @@ export class GpuTenants {
     }
   }
 
+  /** The configs are read anew: what servers have refused for good is tried once more. */
+  retry(): void {
+    for (const server of this.#servers.values()) server.retry()
+  }
+
   end(): void {
     for (const group of this.#groups.values()) group.end()
   }
