@@ -2,7 +2,7 @@ import t from 'tap'
 import { systemClock } from '../../../src/core/clock.ts'
 import { openModels } from '../../../src/scoring/models/open-models.ts'
 import { fakeClock } from '../../support/clock.ts'
-import { configOf, failureOf, judge, question, until } from '../../support/models.ts'
+import { configOf, failsSoon, failureOf, judge, question, until } from '../../support/models.ts'
 import { completion, json, type Script, scriptedServer } from '../../support/scripted-server.ts'
 
 const yes: Script = (seen) => completion(seen, 'Yes')
@@ -44,6 +44,139 @@ t.test('an instance that fails again and again is left alone, then tried with on
     await ask(`a good answer, ${i}`)
   }
   t.equal(models.snapshot()[0]?.instances[0]?.state, 'ready', 'failures between good answers do not add up')
+})
+
+const unavailable =
+  (retryAfter = ''): Script =>
+  (_seen, response) =>
+    void response.writeHead(503, retryAfter === '' ? {} : { 'retry-after': retryAfter }).end()
+
+t.test('a server that answers nothing but 503 is left alone, then tried with one question', async (t) => {
+  const clock = fakeClock()
+  const { ask, models, server } = await judge(
+    t,
+    [unavailable(), yes],
+    { breaker: { failures: 3, open_s: 5 }, retry: { budget: 1 } },
+    { clock, random: () => 0 },
+  )
+  const state = () => models.snapshot()[0]?.instances[0]?.state
+  for (let i = 0; i < 20; i += 1) await ask(`at once ${i}`)
+  t.equal(state(), 'ready', 'so many at once may be too many')
+  t.equal(server.seen.length, 20)
+  clock.advance(1000)
+  await ask('a second later')
+  t.equal(state(), 'ejected')
+  for (let i = 0; i < 20; i += 1) await ask(`elsewhere ${i}`)
+  t.equal(server.seen.length, 21, 'its questions go to others at once')
+  clock.advance(5000)
+  await Promise.all([ask('trial'), ask('beside it')])
+  t.equal(server.seen.length, 22)
+  t.equal(state(), 'ejected', 'one 503 more is no answer')
+  clock.advance(10_000)
+  server.script = unavailable('1')
+  await ask('second trial')
+  t.equal(state(), 'ejected', 'whatever it says of the time')
+  clock.advance(20_000)
+  server.script = yes
+  await ask('well again')
+  t.equal(state(), 'ready')
+})
+
+t.test('questions wait for a server that answers nothing but 503, and lose no call to it', async (t) => {
+  const clock = fakeClock()
+  const { ask, models, server } = await judge(
+    t,
+    [unavailable()],
+    { breaker: { failures: 2, open_s: 5 }, retry: { max: 0 } },
+    { clock, random: () => 0 },
+  )
+  t.match(await failureOf(ask('first')), { kind: 'overloaded' })
+  clock.advance(1000)
+  const asked = [1, 2, 3].map((at) => ask(`parked ${at}`, { deadline: 1_000_000 }))
+  await until(() => models.snapshot()[0]?.parked?.questions === 3)
+  for (let i = 0; i < 5; i += 1) {
+    const { length } = server.seen
+    clock.advance(60_000)
+    await until(() => server.seen.length > length && models.snapshot()[0]?.instances[0]?.state === 'ejected')
+  }
+  server.script = yes
+  clock.advance(60_000)
+  for (const { answer } of await Promise.all(asked)) t.equal(answer.text, 'Yes')
+})
+
+t.test('a server that has too much to do is not one that works no more', async (t) => {
+  const clock = fakeClock()
+  let calls = 0
+  const everyTenth: Script = (seen, response) => {
+    calls += 1
+    return calls % 10 === 0 ? completion(seen, 'Yes') : unavailable()(seen, response)
+  }
+  const { ask, models, server } = await judge(
+    t,
+    [everyTenth, yes],
+    { breaker: { failures: 5, open_s: 5 }, retry: { budget: 1 } },
+    { clock, random: () => 0 },
+  )
+  const state = () => models.snapshot()[0]?.instances[0]?.state
+  for (let i = 0; i < 40; i += 1) {
+    await ask(`some are answered ${i}`)
+    clock.advance(100)
+    t.equal(state(), 'ready')
+  }
+  server.script = unavailable('2')
+  for (let i = 0; i < 10; i += 1) {
+    await ask(`it says when ${i}`)
+    clock.advance(2000)
+    t.equal(state(), 'ready', 'it is left alone for as long as it says')
+  }
+})
+
+t.test('a server is given the time of two of its answers before 503 counts as its end', async (t) => {
+  const clock = fakeClock()
+  const slow: Script = (seen) => {
+    clock.advance(3000)
+    return completion(seen, 'Yes')
+  }
+  const { ask, models, server } = await judge(
+    t,
+    [slow],
+    { breaker: { failures: 2, open_s: 5 }, retry: { max: 0 }, timeout_s: 100, ...failsSoon },
+    { clock, random: () => 0 },
+  )
+  const state = () => models.snapshot()[0]?.instances[0]?.state
+  await ask('slow')
+  server.script = unavailable()
+  const refuse = async (name: string) => t.match(await failureOf(ask(name)), { kind: 'overloaded' })
+  await refuse('first')
+  clock.advance(5900)
+  await refuse('while others may be at work')
+  t.equal(state(), 'ready')
+  clock.advance(100)
+  await refuse('no more')
+  t.equal(state(), 'ejected')
+})
+
+t.test('a refused connection makes the next probe come within a second', async (t) => {
+  const clock = fakeClock()
+  const { ask, models, server } = await judge(
+    t,
+    [yes],
+    {
+      health: { interval_s: 3600 },
+      breaker: { open_s: 3600 },
+      retry: { max: 0 },
+      ...failsSoon,
+    },
+    { clock },
+  )
+  const state = () => models.snapshot()[0]?.instances[0]?.state
+  await server.kill()
+  t.match(await failureOf(ask('refused')), { kind: 'judge_unreachable' })
+  t.equal(state(), 'ejected')
+  await server.revive()
+  clock.advance(1000)
+  for (let turn = 0; turn < 2000 && state() !== 'ready'; turn += 1) await new Promise(setImmediate)
+  t.equal(state(), 'ready')
 })
 
 t.test('questions that a server refuses do not take it out, and show that it lives', async (t) => {

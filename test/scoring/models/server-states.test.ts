@@ -20,6 +20,10 @@ function server() {
   endpoint.health = 'unknown'
   member.probe = 'unknown'
   const broken = new UpstreamError('judge_unreachable', 'the server answered 500')
+  const unavailable = new UpstreamError('overloaded', 'the server answered 503', {
+    blame: false,
+    isUnavailable: true,
+  })
   const refused = new UpstreamError('judge_unreachable', 'refused', { isConnection: true, isRefused: true })
   const events = {
     // The prober.
@@ -38,6 +42,12 @@ function server() {
       member.failed(broken)
     },
     'connection refused': () => member.failed(refused),
+    'one 503': () => member.failed(unavailable),
+    'nothing but 503': () => {
+      member.failed(unavailable)
+      clock.advance(1000)
+      member.failed(unavailable)
+    },
     'pause over': () => clock.advance(1000),
     // The watch of its progress.
     stalls: () => member.mark({ suspect: true }),
@@ -78,6 +88,7 @@ const usual = {
   'other model': 'other-model',
   'calls fail': 'ejected',
   'connection refused': 'ejected',
+  'nothing but 503': 'ejected',
   stalls: 'suspect',
   'canary fails': 'fails-canary',
   sleeps: 'asleep',
@@ -90,8 +101,15 @@ const table: Readonly<Record<keyof typeof ways, Readonly<Partial<Record<Event, I
   ready: usual,
   ejected: { ...usual, 'call answered': 'ready', 'pause over': 'trial' },
   // A good probe shows that connections work; it does not show that questions are answered.
-  'ejected: refused': { ...usual, 'probes pass': 'ready', 'call answered': 'ready', 'pause over': 'trial' },
-  trial: { ...usual, 'call answered': 'ready' },
+  // So does a 503; on trial it is no answer.
+  'ejected: refused': {
+    ...usual,
+    'probes pass': 'ready',
+    'call answered': 'ready',
+    'one 503': 'ready',
+    'pause over': 'trial',
+  },
+  trial: { ...usual, 'call answered': 'ready', 'one 503': 'ejected' },
   'other-model': { 'probes pass': 'ready', 'key refused': 'ejected', sleeps: 'asleep', drained: 'draining' },
   suspect: {
     'goes on': 'ready',

@@ -234,24 +234,27 @@ t.test('SGLang: a server that others started anew while its model slept is never
   }
 })
 
-t.test('SGLang: one whose processes are all alike is not resumed either, once it was seen gone', async (t) => {
-  const a = await started(t, { seed: 7 })
-  const { ask, models, failed, out } = gateway(
-    t,
-    { a: [a] },
-    { health: { interval_s: 0.02 }, wait_for_instance: 'deadline' },
-  )
-  await ask('a')
-  await models.sleep('a')
-  await a.close()
-  await until(() => out.length > 0)
-  t.strictSame(out, ['its health probe fails'], 'its list of models was asked for while it slept')
-  await a.restart()
-  a.orders.length = 0
-  t.ok(await ask('a'))
-  t.strictSame(a.orders, ['/generate'])
-  t.strictSame([a.death, failed], ['', []])
-})
+t.test(
+  'SGLang: one whose processes are all alike is not resumed either, once it was seen gone',
+  async (t) => {
+    const a = await started(t, { seed: 7 })
+    const { ask, models, failed, out } = gateway(
+      t,
+      { a: [a] },
+      { health: { interval_s: 0.02 }, wait_for_instance: 'deadline' },
+    )
+    await ask('a')
+    await models.sleep('a')
+    await a.close()
+    await until(() => out.length > 0)
+    t.strictSame(out, ['its health probe fails'], 'its list of models was asked for while it slept')
+    await a.restart()
+    a.orders.length = 0
+    t.ok(await ask('a'))
+    t.strictSame(a.orders, ['/generate'])
+    t.strictSame([a.death, failed], ['', []])
+  },
+)
 
 t.test('SGLang: a process that comes with other weights is compared with itself', async (t) => {
   const a = await started(t, { kind: 'scalar' })

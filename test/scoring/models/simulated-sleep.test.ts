@@ -78,20 +78,23 @@ const unlessGone = (error: { failure?: { kind: string } }) => {
 }
 
 for (const randomSeed of [undefined, 7])
-  t.test(`a simulated SGLang that others start anew while it sleeps is not resumed (seed ${randomSeed})`, async (t) => {
-    const a = await simulated(t, { enableWeightsCpuBackup: true, ...(randomSeed && { randomSeed }) })
-    const { ask, models, failed, out } = gateway(t, { a }, { level: 1 })
-    await ask('a', 'before')
-    await models.sleep('a')
-    a.kill()
-    if (randomSeed) await until(() => out.length > 0)
-    a.restart()
-    await until(() => a.state === 'ready')
-    t.ok(await ask('a', 'after'))
-    t.equal(a.stats().diedOf, null)
-    t.equal(a.stats().requests['/resume_memory_occupation'], undefined)
-    t.strictSame(failed, [])
-  })
+  t.test(
+    `a simulated SGLang that others start anew while it sleeps is not resumed (seed ${randomSeed})`,
+    async (t) => {
+      const a = await simulated(t, { enableWeightsCpuBackup: true, ...(randomSeed && { randomSeed }) })
+      const { ask, models, failed, out } = gateway(t, { a }, { level: 1 })
+      await ask('a', 'before')
+      await models.sleep('a')
+      a.kill()
+      if (randomSeed) await until(() => out.length > 0)
+      a.restart()
+      await until(() => a.state === 'ready')
+      t.ok(await ask('a', 'after'))
+      t.equal(a.stats().diedOf, null)
+      t.equal(a.stats().requests['/resume_memory_occupation'], undefined)
+      t.strictSame(failed, [])
+    },
+  )
 
 t.test('a simulated SGLang without the copy of its weights is not put to sleep at level 1', async (t) => {
   const a = await simulated(t, {})

@@ -35,7 +35,7 @@ export function watchEndpoint(
   settings: () => Omit<ProbeSettings, 'headers' | 'modelsPath' | 'names'>,
 ): () => void {
   let failures = 0
-  return repeat(async () => {
+  const looks = repeat(async () => {
     // Its one token would touch memory that is gone.
     if (endpoint.asleep) return false
     const { healthPath, ...how } = settings()
@@ -52,6 +52,12 @@ export function watchEndpoint(
       return endpoint.health !== 'ok' || endpoint.breaker.state !== 'closed' || failures > 0
     }
   }, settings)
+  // The next look may be ten seconds away, and a server that is back is seen by it.
+  endpoint.onBroken = looks.hurry
+  return () => {
+    endpoint.onBroken = null
+    looks.end()
+  }
 }
 
 /** Asks for the models that are served at a member's address, with the model's credentials, until ended. */
@@ -74,27 +80,43 @@ export function watchMember(member: PoolMember, settings: ProbeSettings): () => 
       }
     },
     () => settings,
-  )
+  ).end
 }
 
-/** Looks now and again until ended; `look` gives what is to be done with what it saw, which says whether to look soon again. */
+/**
+ * Looks now and again until `end`; `look` gives what is to be done with what it saw, which says whether to look soon again.
+ * `hurry` has the next look come as soon as that.
+ */
 function repeat(
   look: () => Promise<false | (() => boolean)>,
   settings: () => { readonly clock: Clock; readonly intervalMs: number },
-): () => void {
+): { end(): void; hurry(): void } {
   let isEnded = false
+  let nextAt: number | null = null
   let cancel = () => {}
-  const run = async (): Promise<void> => {
-    const apply = await look()
-    if (isEnded) return
-    const isUrgent = apply ? apply() : false
+  const next = (isUrgent: boolean): void => {
     const { clock, intervalMs } = settings()
-    cancel = clock.after(isUrgent ? Math.min(recoveryMs, intervalMs) : intervalMs, () => void run())
+    const ms = isUrgent ? Math.min(recoveryMs, intervalMs) : intervalMs
+    nextAt = clock.now() + ms
+    cancel = clock.after(ms, () => void run())
+  }
+  const run = async (): Promise<void> => {
+    nextAt = null
+    const apply = await look()
+    if (!isEnded) next(apply ? apply() : false)
   }
   void run()
-  return () => {
-    isEnded = true
-    cancel()
+  return {
+    end() {
+      isEnded = true
+      cancel()
+    },
+    hurry() {
+      // A look under way says itself how soon the next one comes.
+      if (isEnded || nextAt === null || nextAt <= settings().clock.now() + recoveryMs) return
+      cancel()
+      next(true)
+    },
   }
 }
 

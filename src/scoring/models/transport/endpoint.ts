@@ -42,6 +42,8 @@ export class Endpoint {
   mostInFlight = Number.POSITIVE_INFINITY
   /** Called at the beginning of a call where none was under way. */
   onBegin: (() => void) | null = null
+  /** Called when the breaker of its connection opens. */
+  onBroken: (() => void) | null = null
   /** Set by the owner of its GPU memory, who hears that nothing listens there: the process has gone. */
   onGone: (() => void) | null = null
   /** As its /health says; `unknown`: not asked yet. */
@@ -56,7 +58,10 @@ export class Endpoint {
     const { origin, pathname } = new URL(address)
     this.basePath = pathname === '/' ? '' : pathname
     this.#connections = connections(origin, settings.connectMs)
-    this.breaker = new Breaker(clock, settings.breaker, () => this.tell())
+    this.breaker = new Breaker(clock, settings.breaker, (state) => {
+      this.tell()
+      if (state === 'open') this.onBroken?.()
+    })
   }
 
   get connections(): Pool {

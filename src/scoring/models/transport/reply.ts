@@ -88,6 +88,7 @@ export function refusal(reply: Reply): UpstreamError {
     return new UpstreamError('overloaded', detail, {
       blame: false,
       waitMs: retryAfterMs(reply.retryAfter),
+      isUnavailable: status === 503,
       isAway: true,
     })
   // 502 and 504 are a proxy's, whose server is not there.

@@ -19,6 +19,8 @@ export class UpstreamError extends Error {
   readonly isRefused: boolean
   /** The server hangs: the call was given up to be made elsewhere. */
   readonly isHang: boolean
+  /** 503: the server takes no question now. */
+  readonly isUnavailable: boolean
   /** Nobody was there to answer: it says nothing about the question. */
   readonly isAway: boolean
 
@@ -33,6 +35,7 @@ export class UpstreamError extends Error {
       isConnection?: boolean
       isRefused?: boolean
       isHang?: boolean
+      isUnavailable?: boolean
       isAway?: boolean
     } = {},
   ) {
@@ -45,6 +48,7 @@ export class UpstreamError extends Error {
     this.isConnection = options.isConnection ?? false
     this.isHang = options.isHang ?? false
     this.isRefused = options.isRefused ?? false
+    this.isUnavailable = options.isUnavailable ?? false
     this.isAway = options.isAway ?? (this.isConnection || this.isHang || kind === 'judge_timeout')
   }
 }
