@@ -33,6 +33,7 @@ endsChildren()
 const reports: RunReport[] = []
 const failures: string[] = []
 let peakRss = 0
+let mostParked = 0
 let next = from
 
 await Promise.all(Array.from({ length: lanes }, (_, lane) => worker(firstPort + lane * 20)))
@@ -50,6 +51,8 @@ for (const { weather } of reports)
       .join(' ')
     counts.set(kind, (counts.get(kind) ?? 0) + 1)
   }
+// In a long campaign some judge is away while it is asked.
+if (runs >= 500 && mostParked === 0) tell('no question was ever parked')
 process.stdout.write(
   `${JSON.stringify(
     {
@@ -59,6 +62,7 @@ process.stdout.write(
       requests: { answered: end('answered'), refused: end('refused'), lost: end('lost') },
       slowestMs: Math.round(slowest),
       peakRssMib: Math.round(peakRss),
+      mostParked,
       violations: failures.length,
       troubles: Object.fromEntries([...counts].sort(([, a], [, b]) => b - a)),
     },
@@ -111,6 +115,7 @@ async function block(first: number, end: number, port: number): Promise<void> {
   if (calls > asked * 2 * 1.25 + 100)
     tell(`seeds ${first} to ${end - 1}: ${calls} calls for at most ${asked * 2} questions`)
   peakRss = Math.max(peakRss, gateway.rssMib())
+  mostParked = Math.max(mostParked, stage.parked)
   const code = await stage.close()
   if (code !== 0) tell(`seeds ${first} to ${end - 1}: SIGTERM ended the gateway with ${code}`)
 }

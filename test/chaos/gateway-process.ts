@@ -145,7 +145,6 @@ async function nodePid(child: ChildProcess, url: string): Promise<number> {
 const hasty = {
   timeout_s: 0.8,
   connect_timeout_s: 0.4,
-  wait_for_instance: 0.5,
   retry: { pause_ms: 30 },
   hedge: { budget: 0.05 },
   breaker: { open_s: 0.5 },
@@ -164,6 +163,8 @@ function gatewayConfig(port: number, models: Settings['models'], isAsShipped: bo
           instances,
           sampling: { temperature: 0, max_tokens: 16 },
           ...(!isAsShipped && hasty),
+          // The questions of one judge wait for it as long as they may, those of the other fail soon.
+          ...(!isAsShipped && { wait_for_instance: model === 'judge-a' ? 'deadline' : 0.5 }),
           batch: { generate: model === 'judge-b', max_size: 8 },
         },
       ]),

@@ -8,6 +8,8 @@ export interface ModelServer {
   faults(faults: readonly InjectedFault[]): Promise<void>
   kill(): void
   pause(): void
+  /** Has its process end and another one begin, which listens after so many milliseconds; resolves when it answers. */
+  restart(downMs: number): Promise<void>
   /** Makes it well again, whatever became of it. */
   recover(): Promise<void>
   close(): Promise<void>
@@ -54,6 +56,22 @@ export async function startModelServer(model: string, port: number, policy: stri
     pause() {
       isPaused = true
       child?.kill('SIGSTOP')
+    },
+    async restart(downMs) {
+      if (isKilled || isPaused) return
+      const signal = AbortSignal.timeout(3000)
+      const body = JSON.stringify({ downMs })
+      await fetch(`${url}/simulate/restart`, { method: 'POST', body, signal }).catch(() => {})
+      const isBack = () =>
+        fetch(`${url}/v1/models`, { signal: AbortSignal.timeout(500) }).then(
+          ({ ok }) => ok,
+          () => false,
+        )
+      // What strikes it meanwhile may keep it away for longer.
+      for (let tries = 0; tries < 40 && !isKilled && !isPaused; tries++) {
+        await new Promise((resolve) => setTimeout(resolve, 50))
+        if (await isBack()) return
+      }
     },
     async recover() {
       if (isPaused) child?.kill('SIGCONT')

@@ -155,7 +155,7 @@ async function sameBytes(
 
 /** Nothing stays in flight once nobody waits. */
 async function leftOver({ gateway }: Scene): Promise<string[]> {
-  const gauges = ['samples_in_flight', 'upstream_in_flight', 'upstream_waiting'].map(
+  const gauges = ['samples_in_flight', 'upstream_in_flight', 'upstream_waiting', 'questions_parked'].map(
     (name) => `reward_gateway_${name}`,
   )
   for (let tries = 0; ; tries++) {

@@ -36,6 +36,7 @@ export async function openStage(
     servers,
     links,
     origin,
+    parked: 0,
     async close() {
       const code = await gateway.close()
       await Promise.all(servers.map((server) => server.close()))

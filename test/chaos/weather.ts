@@ -9,6 +9,8 @@ export interface Scene {
   readonly gateway: GatewayProcess
   readonly servers: readonly ModelServer[]
   readonly links: Links
+  /** Questions that were parked at once, at most. */
+  parked: number
 }
 
 /** One fault at one time of a run. */
@@ -51,6 +53,17 @@ function troubleOf(random: () => number, servers: number): Trouble {
     isOnTrainer,
     strike,
   })
+  if (drawn < 0.04) {
+    const downMs = 150 + Math.floor(random() * 450)
+    const both = index < servers / 2 ? [0, 1] : [2, 3]
+    return trouble(`judge away, servers ${both.join(' and ')}, for ${downMs} ms`, async (scene) => {
+      const away = Promise.all(both.map((one) => scene.servers[one]?.restart(downMs)))
+      await new Promise((resolve) => setTimeout(resolve, downMs / 2))
+      const parked = await scene.gateway.metric('reward_gateway_questions_parked').catch(() => 0)
+      scene.parked = Math.max(scene.parked, parked)
+      await away
+    })
+  }
   if (drawn < 0.4) {
     const [kind, rate] = [pick(serverFaults), random() < 0.5 ? 1 : random()]
     return trouble(`server ${index} ${kind} at ${rate.toFixed(2)}`, ({ servers }) =>
