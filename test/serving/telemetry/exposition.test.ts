@@ -243,6 +243,27 @@ t.test('every figure has its row in docs/monitoring.md and its bounds in an aler
   }
 })
 
+t.test('each alert has a test in which it fires, and one in which it does not', async (t) => {
+  const { tests } = parse(readFileSync('docker/prometheus/alerts.test.yaml', 'utf8')) as {
+    tests: { alert_rule_test: { alertname: string; exp_alerts: unknown[] }[] }[]
+  }
+  const cases = tests.flatMap(({ alert_rule_test }) => alert_rule_test)
+  const names = rules.map(({ alert }) => alert)
+  t.ok(names.length >= 20)
+  for (const name of names) {
+    const own = cases.filter(({ alertname }) => alertname === name)
+    t.ok(
+      own.some(({ exp_alerts }) => exp_alerts.length > 0),
+      `${name} fires`,
+    )
+    t.ok(
+      own.some(({ exp_alerts }) => exp_alerts.length === 0),
+      `${name} does not`,
+    )
+  }
+  for (const { alertname } of cases) t.ok(names.includes(alertname), `${alertname} is an alert`)
+})
+
 t.test('promtool accepts the rules, where there is one', async (t) => {
   try {
     execFileSync('promtool', ['--version'], { stdio: 'ignore' })
