@@ -22,10 +22,6 @@ export type InstanceState =
   | 'suspect'
   | 'asleep'
 
-/** For so long a server may answer nothing but 503, between these: twice the time of its usual answer. */
-const leastPatienceMs = 1000
-const mostPatienceMs = 10_000
-
 /** What a config says of one model at one address. */
 export interface MemberSettings {
   /** What may be under way. */
@@ -75,8 +71,6 @@ export class PoolMember {
   #outBecause: string | null = null
   #restsUntil = Number.NEGATIVE_INFINITY
   #wake: (() => void) | null = null
-  /** Since when it answers nothing but 503 without Retry-After, and how many of them. */
-  #unavailable: { readonly since: number; count: number } | null = null
   /** `told` hears why it takes no questions any more, and null when it takes them again. */
   constructor(
     endpoint: Endpoint,
@@ -212,7 +206,6 @@ export class PoolMember {
   /** It began to reply; nothing is known of how long its answers take. */
   answered(): void {
     this.progressed()
-    this.#unavailable = null
     this.breaker.succeeded()
     this.endpoint.breaker.succeeded()
   }
@@ -227,22 +220,14 @@ export class PoolMember {
     this.errors += 1
     if (fault.waitMs > 0) this.rest(fault.waitMs)
     if (fault.kind === 'cancelled' || fault.isHang) return
-    if (fault.isConnection) {
-      if (fault.isRefused) this.endpoint.onGone?.()
-      this.endpoint.breaker.failed(fault.isRefused)
-      return
-    }
+    if (fault.isConnection) return this.endpoint.failed(fault.isRefused)
     // It answered, if not to our liking; a call without an answer says nothing of the connection.
     if (fault.kind !== 'judge_timeout') {
       this.progressed()
       this.endpoint.breaker.succeeded()
     }
-    if (fault.isUnavailable) {
-      this.#refused(fault.waitMs)
-      return
-    }
-    if (fault.kind !== 'judge_timeout') this.#unavailable = null
-    if (fault.blame) this.breaker.failed()
+    if (fault.isUnavailable) this.breaker.refused(fault.waitMs, 2 * this.latencyMs)
+    else if (fault.blame) this.breaker.failed()
     else this.breaker.succeeded()
   }
 
@@ -287,24 +272,6 @@ export class PoolMember {
     this.breaker.end()
     this.#wake?.()
     this.endpoint.members.delete(this)
-  }
-
-  /**
-   * A server that has too much to do says 503, too; it says so to some questions and answers others, or tells by Retry-After
-   * how long to leave it alone. Nothing but 503 while others would have been answered is a server that is out of work.
-   */
-  #refused(waitMs: number): void {
-    if (this.breaker.state !== 'closed') {
-      this.breaker.failed()
-      return
-    }
-    if (waitMs > 0) return
-    const now = this.#clock.now()
-    this.#unavailable ??= { since: now, count: 0 }
-    this.#unavailable.count += 1
-    const patienceMs = Math.min(Math.max(2 * this.latencyMs, leastPatienceMs), mostPatienceMs)
-    const isEnough = this.#unavailable.count >= this.#settings.breaker.failures
-    if (isEnough && now - this.#unavailable.since >= patienceMs) this.breaker.open()
   }
 
   #isProbed(): boolean {

@@ -12,6 +12,9 @@ export interface BreakerSettings {
 }
 
 const longestOpenMs = 60_000
+/** For so long, between these, a server may answer nothing but 503. */
+const leastPatienceMs = 1000
+const mostPatienceMs = 10_000
 
 /** Stops questions to a server that fails; lets one through from time to time until one comes back. */
 export class Breaker {
@@ -19,6 +22,8 @@ export class Breaker {
   /** They count from the next failure on. */
   settings: BreakerSettings
   #failures = 0
+  /** Since when nothing but 503 came, and how many. */
+  #refusals: { readonly since: number; count: number } | null = null
   #opened = 0
   #cancel: (() => void) | null = null
   readonly #clock: Clock
@@ -32,18 +37,39 @@ export class Breaker {
 
   succeeded(): void {
     this.#failures = 0
+    this.#refusals = null
     if (this.state !== 'closed') this.close()
   }
 
   /** `atOnce`: one failure is enough. */
   failed(atOnce = false): void {
     this.#failures += 1
+    this.#refusals = null
     const isEnough = atOnce || this.#failures >= this.settings.failures
     if (this.state === 'half-open' || (this.state === 'closed' && isEnough)) this.open()
   }
 
+  /**
+   * The server took no question: it answered 503. One that has too much to do does so too, but answers some, or tells by
+   * Retry-After (`waitMs`) how long to leave it alone. Nothing but 503 for `patienceMs`, in which it would have answered others,
+   * is a server that is out of work.
+   */
+  refused(waitMs: number, patienceMs: number): void {
+    if (this.state !== 'closed') {
+      this.failed()
+      return
+    }
+    if (waitMs > 0) return
+    const now = this.#clock.now()
+    this.#refusals ??= { since: now, count: 0 }
+    this.#refusals.count += 1
+    const ms = Math.min(Math.max(patienceMs, leastPatienceMs), mostPatienceMs)
+    if (this.#refusals.count >= this.settings.failures && now - this.#refusals.since >= ms) this.open()
+  }
+
   open(): void {
     this.#cancel?.()
+    this.#refusals = null
     const ms = Math.min(this.settings.openMs * 2 ** Math.min(this.#opened, 16), longestOpenMs)
     this.#opened += 1
     this.#cancel = this.#clock.after(ms, () => this.#enter('half-open'))

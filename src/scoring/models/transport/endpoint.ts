@@ -133,6 +133,12 @@ export class Endpoint {
     if (isMore) this.tell()
   }
 
+  /** A connection of a call has failed. `isRefused`: nothing listens there. */
+  failed(isRefused: boolean): void {
+    if (isRefused) this.onGone?.()
+    this.breaker.failed(isRefused)
+  }
+
   setHealth(health: 'ok' | 'failing'): void {
     if (this.health === health) return
     this.health = health
