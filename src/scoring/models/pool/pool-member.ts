@@ -220,7 +220,7 @@ export class PoolMember {
     this.errors += 1
     if (fault.waitMs > 0) this.rest(fault.waitMs)
     if (fault.kind === 'cancelled' || fault.isHang) return
-    if (fault.isConnection) return this.endpoint.failed(fault.isRefused)
+    if (fault.isConnection) return void this.endpoint.failed(fault.isRefused)
     // It answered, if not to our liking; a call without an answer says nothing of the connection.
     if (fault.kind !== 'judge_timeout') {
       this.progressed()
