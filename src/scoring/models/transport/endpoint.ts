@@ -83,7 +83,7 @@ export class Endpoint {
   }
 
   /**
-   * The reply to a message beside all lines and breakers, such as a probe's or an order's. Rejects with Fault, at the latest
+   * The reply to a message beside all lines and breakers, such as a probe's or an order's. Rejects with UpstreamError, at the latest
    * after `ms`.
    */
   async replyTo(message: HttpMessage, ms: number, maxReplyBytes: number): Promise<Reply> {
@@ -94,7 +94,7 @@ export class Endpoint {
     try {
       return await exchange.reply
     } catch (error) {
-      if (error instanceof Fault && error.isRefused) this.onGone?.()
+      if (error instanceof UpstreamError && error.isRefused) this.onGone?.()
       throw error
     } finally {
       cancel()
