@@ -349,6 +349,9 @@ const texts: readonly Attack[] = [
   },
 ]
 
+/** As many fields as `limits.max_row_values` lets a row have. */
+const manyFields = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`field ${index}`, index]))
+
 /** The trainers' formats. */
 const trainers: readonly Attack[] = [
   ...['null', 'NaN', '"1"', '{"ground_truth":"1"}'].map((label) => ({
@@ -382,6 +385,50 @@ const trainers: readonly Attack[] = [
       if (text.length > 10_000) throw new Error(`${text.length} bytes`)
       firstIs('bad_sample')(text)
     },
+  },
+  {
+    name: 'NeMo Gym: a row with 20,000 fields',
+    path: '/wire/nemo-gym/rule/verify',
+    body: () =>
+      Buffer.from(
+        JSON.stringify({
+          responses_create_params: { input: 'q' },
+          response: { output: [{ role: 'assistant', content: '1' }] },
+          expected_answer: '1',
+          ...manyFields,
+        }),
+      ),
+  },
+  {
+    name: 'eval-protocol: a row with 20,000 fields',
+    path: '/wire/eval-protocol/rule',
+    body: () =>
+      Buffer.from(
+        JSON.stringify({
+          messages: [
+            { role: 'user', content: 'q' },
+            { role: 'assistant', content: '1' },
+          ],
+          ground_truth: '1',
+          ...manyFields,
+        }),
+      ),
+  },
+  {
+    name: 'Azure: a row with 20,000 fields',
+    path: '/wire/azure/rule',
+    body: () => Buffer.from(JSON.stringify({ sample: { output_text: '1' }, item: { answer: '1', ...manyFields } })),
+  },
+  {
+    name: 'slime: a label with 20,000 fields',
+    path: '/wire/slime/rule',
+    body: () =>
+      Buffer.from(JSON.stringify({ prompt: 'q', response: '1', label: { ground_truth: '1', extra_info: manyFields } })),
+  },
+  {
+    name: 'a row with an extra_info of 20,000 fields',
+    path: '/v1/score',
+    body: () => rows(1, () => ({ ...right, extra_info: manyFields })),
   },
   {
     name: 'OpenRLHF: 16 MiB of empty queries',
@@ -455,6 +502,75 @@ const crowds: readonly Attack[] = [
     mostBlockMs: 300,
     body: () => rows(1, () => ({ ...right, prompt: 'a'.repeat(300_000) })),
     check: allEarn(1, 1),
+  },
+  {
+    name: '4 bodies of 16 MiB of pairs of long answers, compared',
+    path: '/v1/score',
+    atOnce: 4,
+    body: () =>
+      rows(
+        2,
+        (index) => ({ prompt: 'q', response: `{n} ${index}${'a'.repeat(8e6)}`, group_id: 1, group_size: 2 }),
+        'ranked',
+      ),
+    statuses: [200, 429],
+    check: (text) => {
+      if (results(text).length !== 2) throw new Error('rows are missing')
+    },
+  },
+  {
+    name: '4 bodies of 16 MiB of 8 pairs of long answers, compared',
+    path: '/v1/score',
+    atOnce: 4,
+    body: () =>
+      rows(
+        16,
+        (index) => ({
+          prompt: 'p'.repeat(500_000),
+          response: `{n} ${index}${'a'.repeat(500_000)}`,
+          group_id: index >> 1,
+          group_size: 2,
+        }),
+        'ranked',
+      ),
+    statuses: [200, 429],
+    check: (text) => {
+      if (results(text).length !== 16) throw new Error('rows are missing')
+    },
+  },
+  {
+    name: `${mostRows} rows of messages, mean of siblings`,
+    path: '/v1/score',
+    body: () =>
+      rows(
+        mostRows,
+        (index) => ({
+          prompt: [{ role: 'user', content: `question ${index >> 3}` }],
+          response: index % 8 === 0 ? 'nothing' : '\\boxed{1}',
+          ground_truth: '1',
+        }),
+        'mean',
+      ),
+    check: (text) => {
+      if (results(text).length !== mostRows) throw new Error('rows are missing')
+    },
+  },
+  {
+    name: `64 rows of messages of 200 kB, mean of siblings`,
+    path: '/v1/score',
+    body: () =>
+      rows(
+        64,
+        (index) => ({
+          prompt: [{ role: 'user', content: `question ${index >> 3}${' \u00ab'.repeat(60_000)}` }],
+          response: index % 8 === 0 ? 'nothing' : '\\boxed{1}',
+          ground_truth: '1',
+        }),
+        'mean',
+      ),
+    check: (text) => {
+      if (results(text).length !== 64) throw new Error('rows are missing')
+    },
   },
   {
     name: `${mostRows} rows in one group, compared`,

@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto'
-import { eachInSlices } from '../../../core/slices.ts'
 import type { CallRow } from '../../functions/function-host.ts'
-import { canonicalJson } from '../../plan/canonical-json.ts'
+import { eachInSlices, workInSlices } from '../../../core/slices.ts'
+import { rowKeys } from './row-key.ts'
 
 /** A group's different answers, and which one each of its rows is. */
 export interface Contestants {
@@ -17,10 +16,7 @@ export interface Contestants {
  * from what the answers are, never from where they stood in a request. More than `most` different answers are counted and not put in order.
  */
 export async function distinctAnswers(rows: readonly CallRow[], most: number): Promise<Contestants> {
-  const keys = new Array<string>(rows.length)
-  await eachInSlices(rows.length, (index) => {
-    keys[index] = keyOf(rows[index] as CallRow)
-  })
+  const keys = await workInSlices(rowKeys(rows))
   const chosen = new Map<string, CallRow>()
   await eachInSlices(rows.length, (index) => {
     const row = rows[index] as CallRow
@@ -36,14 +32,6 @@ export async function distinctAnswers(rows: readonly CallRow[], most: number): P
     rows: order.map((key) => chosen.get(key) as CallRow),
     places: keys.map((key) => places.get(key) ?? 0),
   }
-}
-
-/** Of all that a question may be made of; the id and the place in the group are none of it. */
-function keyOf({ sample, earlier }: CallRow): string {
-  const { id: _id, group: _group, flags: _flags, ...rest } = sample
-  return createHash('sha256')
-    .update(canonicalJson({ ...rest, earlier }))
-    .digest('hex')
 }
 
 /** Tells equal rows apart, whatever order they came in. */

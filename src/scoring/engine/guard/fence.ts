@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { KnownText } from '../../models/api/rendered-message.ts'
+import { longHash } from '../long-hash.ts'
 
 /** What a question's value is known by, and what its fence is made of. */
 export interface Seal {
@@ -17,13 +18,18 @@ const nonceLength = 12
  * One SHA-256 of a value, keyed by the secret, serves both. The nonce hangs on the value alone, so equal questions stay
  * equal and what stands before a value stays cacheable; the identity shares no bit with it.
  */
-export function sealOf(value: string, secret: string): Seal {
-  const digest = hash('sha256', `${secret}\n${value}`)
-  return {
-    identity: value.length <= shortLength ? `=${value}` : `#${digest.slice(nonceLength)}`,
-    nonce: digest.slice(0, nonceLength),
-  }
+export const sealOf = (value: string, secret: string): Seal =>
+  sealBy(value, hash('sha256', `${secret}\n${value}`))
+
+/** The same seal, of a value of any length, in pieces. */
+export function* sealing(value: string, secret: string): Generator<void, Seal> {
+  return sealBy(value, yield* longHash(`${secret}\n`, value, 'utf8'))
 }
+
+const sealBy = (value: string, digest: string): Seal => ({
+  identity: value.length <= shortLength ? `=${value}` : `#${digest.slice(nonceLength)}`,
+  nonce: digest.slice(0, nonceLength),
+})
 
 /** What stands before a fenced value. The brackets are escapes in JSON: one wide character doubles a text's bytes. */
 export const opening = (nonce: string): KnownText => ({

@@ -5,12 +5,12 @@
 import { hash } from 'node:crypto'
 import type { AskName, Asks, ChatPrompt, Prompt } from '../../../contract/index.ts'
 import { asksNothing } from '../../../contract/question-faults.ts'
-import { isWordless } from '../../../core/sample/blank.ts'
-import type { Rendered, RenderedInput } from '../../models/api/ask.ts'
 import { fullGuard, type GuardConfig } from '../../models/api/guard-config.ts'
 import { knownText } from '../../models/api/json-body.ts'
 import { type Piece, RenderedMessage } from '../../models/api/rendered-message.ts'
-import { closing, opening, type Seal, sealOf } from './fence.ts'
+import { isWordless } from '../../../core/sample/blank.ts'
+import { closing, opening, type Seal, sealing, sealOf } from './fence.ts'
+import type { Rendered, RenderedInput } from '../../models/api/ask.ts'
 import { neutralised, neutralising } from './neutralise.ts'
 import { type OwnRows, ownTexts } from './own-texts.ts'
 import { templateHash } from './template-hash.ts'
@@ -51,7 +51,7 @@ export function* readyValue(
 ): Generator<void, ReadyValue> {
   yield
   const found = new Set<string>()
-  const seal = sealOf(raw, secret)
+  const seal = yield* sealing(raw, secret)
   yield
   const text = yield* neutralising(raw, partsFor(ask, guard), found)
   return { raw, seal, text, found }
