@@ -12,7 +12,7 @@ const textLength = 16_384
 export function bodyOf(parts: readonly string[]): string | Buffer {
   let length = 0
   for (const part of parts) length += part.length
-  return length <= textLength ? parts.join('') : bytesOf(parts)
+  return length <= textLength ? parts.join('') : length > scratchLength ? longBytesOf(parts) : bytesOf(parts)
 }
 
 /** The JSON of a question, in parts. */
@@ -78,6 +78,16 @@ function bytesOf(parts: readonly string[]): Buffer {
   }
   const bytes = Buffer.from(scratch.subarray(0, end))
   if (scratch.length > scratchLength) scratch = Buffer.allocUnsafeSlow(scratchLength)
+  return bytes
+}
+
+/** As `bytesOf`: megabytes are written to where they stay, since to move them costs more than to count them. */
+function longBytesOf(parts: readonly string[]): Buffer {
+  let length = 0
+  for (const part of parts) length += Buffer.byteLength(part)
+  const bytes = Buffer.allocUnsafeSlow(length)
+  let end = 0
+  for (const part of parts) end += bytes.write(part, end)
   return bytes
 }
 
