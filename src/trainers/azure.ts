@@ -38,7 +38,7 @@ export const azure: Wire = {
       query: runQuery,
       invalid: 'number',
       read({ sample, item, trace_id: id = '0' }, { oddities }) {
-        const { messages, prompt, ...row } = item
+        const { messages, prompt } = item
         const asked = nativeText.safeParse(messages ?? prompt ?? '')
         const write: WireReading['write'] = ([answer]) => ({ score: answer?.reward })
         const said = answerOf(sample)
@@ -51,7 +51,7 @@ export const azure: Wire = {
               ? asked.data
               : asked.data.map(messageOf),
           response: said.response,
-          label: readTaskRow(row, 'item'),
+          label: readTaskRow(item, 'item', ['messages', 'prompt']),
           oddities,
         })
         if (said.flag === null || 'failure' in answered) return { rows: [answered], write }

@@ -3,7 +3,7 @@ import { GatewayError } from '../core/errors.ts'
 import { runQuery } from './chat/query.ts'
 import { listOf } from './first-mistake.ts'
 import { messageOf, nativeMessage } from './native-sample.ts'
-import { readTaskRow } from './task-row.ts'
+import { laidOver, readTaskRow } from './task-row.ts'
 import { isFilled } from './text-list.ts'
 import { type Wire, type WireAnswer, wireRoute } from './wire.ts'
 import { wireSample } from './wire-sample.ts'
@@ -24,7 +24,8 @@ const routeOf = (summary: string, invalid: 'number' | 'told') =>
     body,
     query: runQuery,
     invalid,
-    read({ messages, ground_truth, kwargs, ...more }, { oddities, truths }) {
+    read(body, { oddities, truths }) {
+      const { messages, ground_truth, kwargs } = body
       const turns = messages.map(messageOf)
       const last = turns.pop()
       if (last?.role !== 'assistant') {
@@ -33,8 +34,8 @@ const routeOf = (summary: string, invalid: 'number' | 'told') =>
           problems: [{ path: 'messages', message }],
         })
       }
-      const row = { ...more, ...kwargs }
-      const sent = isContext(ground_truth, messages) ? row : { ...row, ground_truth }
+      const sent = laidOver([body, kwargs ?? {}], ['messages', 'ground_truth', 'kwargs'], 1)
+      if (!isContext(ground_truth, messages)) sent.ground_truth = ground_truth
       const isEmpty = Object.values(sent).every((value) => value == null)
       const sample = wireSample({
         id: '0',

@@ -10,6 +10,7 @@ import {
 import { didYouMean } from '../core/nearest-name.ts'
 import type { Json } from '../core/sample/json.ts'
 import { nativeSample, type Truth, truthOf } from './native-sample.ts'
+import { isRecord } from './plain-row.ts'
 
 /** A truth, or what is wrong with it; null: none was sent. */
 export type ReadTruth = { readonly truth: Truth } | { readonly problem: string } | null
@@ -21,6 +22,7 @@ const carrier = nativeSample.pick({
   rm_prompts: true,
   extra_info: true,
 })
+const lean = carrier.omit({ extra_info: true })
 const keys = Object.keys(carrier.shape)
 const maxDepth = 128
 
@@ -55,10 +57,18 @@ export function readTruth(carried: object, where: string): Exclude<ReadTruth, nu
     }
   }
   if (isDeeperThan(carried, maxDepth)) return { problem: `${where}: nested deeper than ${maxDepth}` }
-  const parsed = carrier.safeParse(carried)
+  const parsed = parsedTruth(carried)
   if (parsed.success) return { truth: truthOf(parsed.data) }
   const [issue] = parsed.error.issues
   return { problem: `${where}.${issue?.path.join('.')}: ${issue?.message}` }
+}
+
+/** A record that the schema would only copy, field by field, is taken as it is. */
+function parsedTruth(carried: { readonly extra_info?: unknown }) {
+  const { extra_info, ...rest } = carried
+  if (!isRecord(extra_info)) return carrier.safeParse(carried)
+  const parsed = lean.safeParse(rest)
+  return parsed.success ? { ...parsed, data: { ...parsed.data, extra_info } } : parsed
 }
 
 /** A label that is the ground truth and nothing else. */

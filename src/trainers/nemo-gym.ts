@@ -5,7 +5,7 @@ import type { GroupMembership, Message } from '../core/sample/sample.ts'
 import { runQuery } from './chat/query.ts'
 import { listOf } from './first-mistake.ts'
 import { metricsOf } from './metrics.ts'
-import { readTaskRow } from './task-row.ts'
+import { laidOver, readTaskRow } from './task-row.ts'
 import { type RewardShape, type Wire, type WireAnswer, type WireRoute, wireRoute } from './wire.ts'
 import { wireSample } from './wire-sample.ts'
 
@@ -52,13 +52,13 @@ export const nemoGymRoutes = (
     query: groupQuery,
     invalid,
     read(body, { oddities, query: { group_size: size } }) {
-      const { responses_create_params: asked, response, ...row } = body
-      const group = size === undefined ? undefined : groupOf(row, size)
+      const { responses_create_params: asked, response } = body
+      const group = size === undefined ? undefined : groupOf(body, size)
       const sample = wireSample({
         id: '0',
         prompt: promptOf(asked),
         response: textsOf(response.output).join('\n'),
-        label: readTaskRow(row, 'row'),
+        label: readTaskRow(body, 'row', ['responses_create_params', 'response']),
         oddities,
       })
       const member = group && !('failure' in sample) ? { ...sample, group } : sample
@@ -77,22 +77,20 @@ export const nemoGym: Wire = {
   deadlineS: null,
   fixed: { '/seed_session': {} },
   routes: nemoGymRoutes('told', (body, { outcome, reward }, shape) => {
-    const echoed = { ...metricsOf(outcome), ...body }
+    const echoed = laidOver([metricsOf(outcome), body], [])
     if (outcome.valid) {
-      return {
-        ...echoed,
+      return Object.assign(echoed, {
         reward,
         reward_components: componentsOf({ outcome, reward }, shape),
         mask_sample: false,
         failure_kind: null,
         failure_reason: null,
         ...noFailure,
-      }
+      })
     }
     const { kind, detail } = outcome.failure
     const { instance_config: config } = body
-    return {
-      ...echoed,
+    return Object.assign(echoed, {
       reward: 0,
       reward_components: Object.fromEntries(
         Object.keys(componentsOf({ outcome, reward: 0 }, shape)).map((name) => [name, 0]),
@@ -105,7 +103,7 @@ export const nemoGym: Wire = {
       _ng_failure_class: kinds[kind],
       // The same row would fail again, whatever the policy answers.
       ...(kind === 'bad_sample' && { _ng_failure_terminal: true }),
-    }
+    })
   }),
 }
 

@@ -54,6 +54,6 @@ function isPlainField(key: string, value: unknown): boolean {
 const isWhole = (value: unknown, least: number): boolean =>
   Number.isSafeInteger(value) && (value as number) >= least
 
-/** The schema drops `__proto__`. */
-const isRecord = (value: unknown): boolean =>
+/** True for what a schema of records takes and would leave as it is: it drops `__proto__`. */
+export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !Object.hasOwn(value, '__proto__')

@@ -420,6 +420,20 @@ const trainers: readonly Attack[] = [
     body: () => Buffer.from(JSON.stringify({ sample: { output_text: '1' }, item: { answer: '1', ...manyFields } })),
   },
   {
+    name: 'NeMo Gym: 20 rows with 20,000 fields at once',
+    path: '/wire/nemo-gym/rule/verify',
+    atOnce: 20,
+    body: () =>
+      Buffer.from(
+        JSON.stringify({
+          responses_create_params: { input: 'q {n}' },
+          response: { output: [{ role: 'assistant', content: '1' }] },
+          expected_answer: '1',
+          ...manyFields,
+        }),
+      ),
+  },
+  {
     name: 'slime: a label with 20,000 fields',
     path: '/wire/slime/rule',
     body: () =>

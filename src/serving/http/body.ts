@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import { createGunzip } from 'node:zlib'
 import type { FastifyInstance, FastifyRequest, RequestPayload } from 'fastify'
 import { GatewayError } from '../../core/errors.ts'
+import { eachInSlices, turnFor, turnForOne } from '../../core/slices.ts'
 import { parseJsonBytes } from '../../core/json/bytes.ts'
-import { JsonLimitError, type Oddity } from '../../core/json/text.ts'
-import { eachInSlices, turnForOne } from '../../core/slices.ts'
+import { JsonLimitError, type NonJsonLiteral } from '../../core/json/text.ts'
 import type { BodyAdmission } from './body-admission.ts'
 import { bytesOf, type Payload } from './body-bytes.ts'
 
@@ -62,6 +62,8 @@ export function readBodies(app: FastifyInstance, { bytes: limit, values, admissi
           taken,
         )
         if (oddities.length > 0) odditiesByRequest.set(request, oddities)
+        // Its schema, and its route's first look at it, are one piece of work each.
+        if (bytes.length > longBytes) await turnFor(bytes.length)
         return value
       } catch (cause) {
         throw refusalOf(cause, maxRows)
@@ -77,6 +79,9 @@ export function readBodies(app: FastifyInstance, { bytes: limit, values, admissi
     done(null, unpacked(payload))
   })
 }
+
+/** A longer body may hold tens of thousands of values. */
+const longBytes = 100_000
 
 /** What a question takes beside its texts is counted with as much. */
 const fewBytes = 16_384

@@ -132,17 +132,35 @@ export function* jsonPieces(value: unknown, writesNaN = false): Generator<string
     }
     yield before === '[' ? '[]' : ']'
   } else if (typeof value === 'string' && value.length > textChars) yield* textPieces(value)
-  else if (isPlain(value) && Object.values(value).some(holdsMany)) {
-    let before = '{'
-    for (const [name, item] of Object.entries(value)) {
-      if (item === undefined) continue
-      yield `${before}${JSON.stringify(name)}:`
-      yield* jsonPieces(item, writesNaN)
-      before = ','
-    }
-    yield before === '{' ? '{}' : '}'
-  } else yield writesNaN && Number.isNaN(value) ? 'NaN' : (JSON.stringify(value) ?? 'null')
+  else if (isPlain(value) && Object.values(value).some(holdsMany)) yield* memberPieces(value, writesNaN)
+  else yield leafJson(value, writesNaN)
 }
+
+/** Members that hold little are written together: a piece for each costs more than to write it. */
+function* memberPieces(value: Readonly<Record<string, unknown>>, writesNaN: boolean): Generator<string> {
+  let text = ''
+  let before = '{'
+  for (const name of Object.keys(value)) {
+    const item = value[name]
+    if (item === undefined) continue
+    text += `${before}${JSON.stringify(name)}:`
+    before = ','
+    if (!holdsMany(item)) text += leafJson(item, writesNaN)
+    else {
+      yield text
+      text = ''
+      yield* jsonPieces(item, writesNaN)
+    }
+    if (text.length > textChars) {
+      yield text
+      text = ''
+    }
+  }
+  yield before === '{' ? '{}' : `${text}}`
+}
+
+const leafJson = (value: unknown, writesNaN: boolean): string =>
+  writesNaN && Number.isNaN(value) ? 'NaN' : (JSON.stringify(value) ?? 'null')
 
 const isPlain = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !('toJSON' in value)

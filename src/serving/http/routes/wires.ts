@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Clock } from '../../../core/clock.ts'
-import { turnForOne, workInSlices } from '../../../core/slices.ts'
 import type { Gateway } from '../../../scoring/gateway/gateway.ts'
+import { turnFor, turnForOne, workInSlices } from '../../../core/slices.ts'
 import { wires } from '../../../trainers/index.ts'
 import { applyInvalidPolicy } from '../../../trainers/invalid-policy.ts'
 import type { Wire, WireRoute } from '../../../trainers/wire.ts'
@@ -102,8 +102,8 @@ async function answer(
   const scored = grouped.holdsGroups ? score(gone) : repeats.join(key, gone, score)
   if (isRepeat) repeated(wire.name)
   const { outcomes } = await scored
-  // All who sent the same are answered when it is done.
-  const turn = isRepeat ? turnForOne() : null
+  // All who sent the same are answered when it is done; a reply may send a long row back.
+  const turn = isRepeat ? turnForOne() : turnFor(bodyBytesOf(request))
   if (turn !== null) await turn
   const write = () =>
     reading.write(applyInvalidPolicy(wire.name, route.invalid, outcomes, onInvalid), shapeOf(plan))
