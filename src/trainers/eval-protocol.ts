@@ -24,8 +24,8 @@ const routeOf = (summary: string, invalid: 'number' | 'told') =>
     body,
     query: runQuery,
     invalid,
-    read(body, { oddities, truths }) {
-      const { messages, ground_truth, kwargs } = body
+    read(sent, { oddities, truths }) {
+      const { messages, ground_truth, kwargs } = sent
       const turns = messages.map(messageOf)
       const last = turns.pop()
       if (last?.role !== 'assistant') {
@@ -34,14 +34,17 @@ const routeOf = (summary: string, invalid: 'number' | 'told') =>
           problems: [{ path: 'messages', message }],
         })
       }
-      const sent = laidOver([body, kwargs ?? {}], ['messages', 'ground_truth', 'kwargs'], 1)
-      if (!isContext(ground_truth, messages)) sent.ground_truth = ground_truth
-      const isEmpty = Object.values(sent).every((value) => value == null)
+      const isTold = !isContext(ground_truth, messages)
+      const without = isTold ? ['messages', 'kwargs'] : ['messages', 'kwargs', 'ground_truth']
+      const { row, others }: { row: Readonly<Record<string, unknown>>; others: readonly string[] } = kwargs
+        ? { row: laidOver([sent, kwargs, isTold ? { ground_truth } : {}], without, 1), others: [] }
+        : { row: sent, others: without }
+      const isEmpty = Object.keys(row).every((name) => others.includes(name) || row[name] == null)
       const sample = wireSample({
         id: '0',
         prompt: turns,
         response: last.content,
-        label: isEmpty ? null : readTaskRow(sent, 'body'),
+        label: isEmpty ? null : readTaskRow(row, 'body', others),
         oddities,
         truths,
       })

@@ -10,7 +10,7 @@ const named = ['data_source', 'rm_prompt', 'rm_prompts', 'extra_info', 'reward_m
 /**
  * A data set's row as it stands: the ground truth under one of its usual names (verl's `reward_model.ground_truth`
  * included), `data_source`, `rm_prompt` and `rm_prompts` under theirs. Every other field, and the ground truth's, is
- * extra_info, laid under the row's own `extra_info`; those in `without` are not the row's.
+ * extra_info, laid under the row's own `extra_info`; those in `without` are none of its fields.
  */
 export function readTaskRow(
   row: Readonly<Record<string, unknown>>,
@@ -18,7 +18,7 @@ export function readTaskRow(
   without: readonly string[] = [],
 ): ReadTruth {
   const { data_source, rm_prompt, rm_prompts, extra_info, reward_model } = row
-  const name = truthNames.find((one) => row[one] != null)
+  const name = truthNames.find((one) => row[one] != null && !without.includes(one))
   const verl = isObject(reward_model) ? reward_model.ground_truth : undefined
   const truth = name === undefined ? verl : row[name]
   return readTruth(

@@ -349,8 +349,11 @@ const texts: readonly Attack[] = [
   },
 ]
 
-/** As many fields as `limits.max_row_values` lets a row have. */
-const manyFields = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`field ${index}`, index]))
+const fields = (count: number): Readonly<Record<string, number>> =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`field ${index}`, index]))
+
+/** As many as `limits.max_row_values` lets a row have: each counts for its name, and an eighth for its number. */
+const manyFields = fields(44_000)
 
 /** The trainers' formats. */
 const trainers: readonly Attack[] = [
@@ -387,7 +390,7 @@ const trainers: readonly Attack[] = [
     },
   },
   {
-    name: 'NeMo Gym: a row with 20,000 fields',
+    name: 'NeMo Gym: a row with 44,000 fields',
     path: '/wire/nemo-gym/rule/verify',
     body: () =>
       Buffer.from(
@@ -400,7 +403,7 @@ const trainers: readonly Attack[] = [
       ),
   },
   {
-    name: 'eval-protocol: a row with 20,000 fields',
+    name: 'eval-protocol: a row with 44,000 fields',
     path: '/wire/eval-protocol/rule',
     body: () =>
       Buffer.from(
@@ -415,7 +418,7 @@ const trainers: readonly Attack[] = [
       ),
   },
   {
-    name: 'Azure: a row with 20,000 fields',
+    name: 'Azure: a row with 44,000 fields',
     path: '/wire/azure/rule',
     body: () => Buffer.from(JSON.stringify({ sample: { output_text: '1' }, item: { answer: '1', ...manyFields } })),
   },
@@ -429,18 +432,18 @@ const trainers: readonly Attack[] = [
           responses_create_params: { input: 'q {n}' },
           response: { output: [{ role: 'assistant', content: '1' }] },
           expected_answer: '1',
-          ...manyFields,
+          ...fields(20_000),
         }),
       ),
   },
   {
-    name: 'slime: a label with 20,000 fields',
+    name: 'slime: a label with 44,000 fields',
     path: '/wire/slime/rule',
     body: () =>
       Buffer.from(JSON.stringify({ prompt: 'q', response: '1', label: { ground_truth: '1', extra_info: manyFields } })),
   },
   {
-    name: 'a row with an extra_info of 20,000 fields',
+    name: 'a row with an extra_info of 44,000 fields',
     path: '/v1/score',
     body: () => rows(1, () => ({ ...right, extra_info: manyFields })),
   },

@@ -132,15 +132,24 @@ export function* jsonPieces(value: unknown, writesNaN = false): Generator<string
     }
     yield before === '[' ? '[]' : ']'
   } else if (typeof value === 'string' && value.length > textChars) yield* textPieces(value)
-  else if (isPlain(value) && Object.values(value).some(holdsMany)) yield* memberPieces(value, writesNaN)
-  else yield leafJson(value, writesNaN)
+  else if (!isPlain(value)) yield leafJson(value, writesNaN)
+  else {
+    // To list the names of thousands takes longer than to look their values up.
+    const names = Object.keys(value)
+    if (names.some((name) => holdsMany(value[name]))) yield* memberPieces(value, names, writesNaN)
+    else yield leafJson(value, writesNaN)
+  }
 }
 
 /** Members that hold little are written together: a piece for each costs more than to write it. */
-function* memberPieces(value: Readonly<Record<string, unknown>>, writesNaN: boolean): Generator<string> {
+function* memberPieces(
+  value: Readonly<Record<string, unknown>>,
+  names: readonly string[],
+  writesNaN: boolean,
+): Generator<string> {
   let text = ''
   let before = '{'
-  for (const name of Object.keys(value)) {
+  for (const name of names) {
     const item = value[name]
     if (item === undefined) continue
     text += `${before}${JSON.stringify(name)}:`

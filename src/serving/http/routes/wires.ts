@@ -64,6 +64,9 @@ async function answer(
   const configured: Readonly<Record<string, WireSettings | undefined>> = gateway.settings.wires
   const { deadline_s, on_invalid: onInvalid } = configured[wire.name] ?? {}
   const plan = gateway.reward(reward)
+  // A schema takes long over a long row, too.
+  const read = turnFor(bodyBytesOf(request))
+  if (read !== null) await read
   const reading = await route.read({
     body,
     query,
