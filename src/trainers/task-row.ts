@@ -45,8 +45,8 @@ export function laidOver(
   const leftOut = new Set(without)
   const all: Record<string, unknown> = {}
   for (const [index, object] of objects.entries())
+    // The schemas drop it, too.
     for (const name of Object.keys(object))
-      // The schemas drop it, too.
       if (name !== '__proto__' && !(index < from && leftOut.has(name))) all[name] = object[name]
   return all
 }

@@ -420,7 +420,8 @@ const trainers: readonly Attack[] = [
   {
     name: 'Azure: a row with 44,000 fields',
     path: '/wire/azure/rule',
-    body: () => Buffer.from(JSON.stringify({ sample: { output_text: '1' }, item: { answer: '1', ...manyFields } })),
+    body: () =>
+      Buffer.from(JSON.stringify({ sample: { output_text: '1' }, item: { answer: '1', ...manyFields } })),
   },
   {
     name: 'NeMo Gym: 20 rows with 20,000 fields at once',
@@ -440,7 +441,9 @@ const trainers: readonly Attack[] = [
     name: 'slime: a label with 44,000 fields',
     path: '/wire/slime/rule',
     body: () =>
-      Buffer.from(JSON.stringify({ prompt: 'q', response: '1', label: { ground_truth: '1', extra_info: manyFields } })),
+      Buffer.from(
+        JSON.stringify({ prompt: 'q', response: '1', label: { ground_truth: '1', extra_info: manyFields } }),
+      ),
   },
   {
     name: 'a row with an extra_info of 44,000 fields',

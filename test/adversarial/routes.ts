@@ -41,8 +41,6 @@ export async function routeAttacks(url: string, headers: Attack['headers']): Pro
           name: `POST ${path}: ${name}`,
           path,
           body: make,
-          // It reads every config and function anew, in one go; only a key of the scope `admin` may ask for it.
-          ...(path === '/admin/reload' && { mostBlockMs: 300 }),
           statuses: answered.filter((status) => name !== '17 MiB' || status !== 200),
         })),
   )

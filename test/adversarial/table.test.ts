@@ -20,7 +20,14 @@ const core: ReadonlySet<string> = new Set([
   'a prompt of 16 MiB',
   '256 MiB gzipped',
   'POST /v1/chat/completions: 16 MiB of lists',
-  'POST /admin/reload: 16 MiB of members',
+  'POST /admin/reload: one text of 16 MiB',
+  '4 bodies of 16 MiB of pairs of long answers, compared',
+  '4 bodies of 16 MiB of 8 pairs of long answers, compared',
+  'NeMo Gym: a row with 44,000 fields',
+  'NeMo Gym: 20 rows with 20,000 fields at once',
+  'eval-protocol: a row with 44,000 fields',
+  'Azure: a row with 44,000 fields',
+  '65536 rows of messages, mean of siblings',
   'OpenRLHF: 65,536 queries, labels NaN',
 ])
 

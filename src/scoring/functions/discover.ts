@@ -2,9 +2,10 @@ import { readdirSync } from 'node:fs'
 import { basename, extname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Problem } from '../../core/errors.ts'
+import { type MaybePromise, workInSlices } from '../../core/slices.ts'
 import { codeOf, reasonOf } from '../../core/system-error.ts'
 import type { FunctionSource } from './source.ts'
-import { readSource } from './source-text.ts'
+import { type ReadTexts, readSource } from './source-text.ts'
 
 const endings = new Set(['.ts', '.js', '.mjs', '.py'])
 const notFunctions = /\.(?:d|test)\.[a-z]+$|^(?:_.*|test_.*|conftest)\.py$/
@@ -14,12 +15,25 @@ const pythonCase = /^[a-z0-9]+(?:[-_][a-z0-9]+)*$/
 /** The package's own functions: next to `src`, or next to `dist/src` once built. */
 export const builtInFolder: string = fileURLToPath(new URL('../../../reward-functions', import.meta.url))
 
-/** Finds the files; loads none. Folders below a folder are not searched: shared code of functions lives there. */
-export function discover(folders: readonly string[]): { sources: FunctionSource[]; problems: Problem[] } {
+interface Discovered {
+  readonly sources: FunctionSource[]
+  readonly problems: Problem[]
+}
+
+/**
+ * Finds the files and reads them, in slices; loads none. Folders below a folder are not searched: shared code of functions
+ * lives there.
+ */
+export const discover = (folders: readonly string[]): MaybePromise<Discovered> =>
+  workInSlices(discovering(folders))
+
+function* discovering(folders: readonly string[]): Generator<void, Discovered> {
   const byName = new Map<string, FunctionSource>()
   const problems: Problem[] = []
   for (const folder of new Set([builtInFolder, ...folders.map((folder) => resolve(folder))])) {
+    const known: ReadTexts = new Map()
     for (const file of filesOf(folder, problems)) {
+      yield
       const name = basename(file, extname(file))
       const other = byName.get(name)
       const isPython = file.endsWith('.py')
@@ -34,7 +48,7 @@ export function discover(folders: readonly string[]): { sources: FunctionSource[
           message: `'${name}' is also the name of ${other.file}; rename one of the two`,
         })
       } else {
-        const read = readFor(file, problems)
+        const read = readFor(file, known, problems)
         const loader = isPython ? 'python' : folder === builtInFolder ? 'native' : 'jiti'
         if (read !== null)
           byName.set(name, {
@@ -64,9 +78,9 @@ function filesOf(folder: string, problems: Problem[]): string[] {
   }
 }
 
-function readFor(file: string, problems: Problem[]): ReturnType<typeof readSource> | null {
+function readFor(file: string, known: ReadTexts, problems: Problem[]): ReturnType<typeof readSource> | null {
   try {
-    return readSource(file)
+    return readSource(file, known)
   } catch (error) {
     problems.push({ path: file, message: reasonOf(error) })
     return null

@@ -37,7 +37,7 @@ export interface FunctionHostOptions {
  * package's functions load when they are first asked for: most rewards use two of forty.
  */
 export async function openFunctions(options: FunctionHostOptions): Promise<FunctionHost> {
-  const { sources, problems } = discover(options.folders)
+  const { sources, problems } = await discover(options.folders)
   const events = options.events ?? (() => {})
   const pools = openPools(options, sources, events)
   const functions = new Map(

@@ -47,11 +47,23 @@ const pythonImports = (root: string): ImportsOf =>
     }
   }
 
+/** Texts that were read already, by path; functions of one folder import the same files. */
+export type ReadTexts = Map<string, ReadText>
+
+interface ReadText {
+  readonly bytes: Buffer
+  readonly text: string
+  readonly imports: readonly string[]
+}
+
 /**
  * The texts of a source file and of the files that it imports from beside it, and their SHA-256, hex, in order of first
  * mention. Throws where the file itself cannot be read.
  */
-export function readSource(file: string): { readonly hash: string; readonly texts: SourceTexts } {
+export function readSource(
+  file: string,
+  known: ReadTexts = new Map(),
+): { readonly hash: string; readonly texts: SourceTexts } {
   const isPython = file.endsWith('.py')
   const importsOf = isPython ? pythonImports(dirname(file)) : scriptImports
   const hash = createHash('sha256')
@@ -59,14 +71,22 @@ export function readSource(file: string): { readonly hash: string; readonly text
   const waiting = [file]
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
     if (Object.hasOwn(texts, next)) continue
-    const bytes = readFileSync(next)
-    const text = bytes.toString(isPython ? 'latin1' : 'utf8')
-    texts[next] = text
-    hash.update(`${bytes.length}\n`).update(bytes)
-    for (const candidates of importsOf(next, text)) {
-      const found = candidates.find((path) => existsSync(path))
-      if (found) waiting.push(found)
-    }
+    const read = known.get(next) ?? readText(next, isPython ? 'latin1' : 'utf8', importsOf)
+    known.set(next, read)
+    texts[next] = read.text
+    hash.update(`${read.bytes.length}\n`).update(read.bytes)
+    waiting.push(...read.imports)
   }
   return { hash: hash.digest('hex'), texts }
+}
+
+function readText(file: string, encoding: 'latin1' | 'utf8', importsOf: ImportsOf): ReadText {
+  const bytes = readFileSync(file)
+  const text = bytes.toString(encoding)
+  const imports: string[] = []
+  for (const candidates of importsOf(file, text)) {
+    const found = candidates.find((path) => existsSync(path))
+    if (found !== undefined) imports.push(found)
+  }
+  return { bytes, text, imports }
 }

@@ -76,7 +76,7 @@ t.test(
 
 t.test('a call with any text that is too long for the main thread goes to another', async (t) => {
   const elsewhere: JobRunner = { run: (_job, end) => end({ status: 'overloaded' }), close: async () => {} }
-  const runner = inPlace(discover([]).sources, elsewhere)
+  const runner = inPlace((await discover([])).sources, elsewhere)
   const status = (row: CallRow, answer?: Call['answer']) =>
     new Promise((resolve) => {
       const op = answer === undefined ? 'preprocess' : 'postprocess'
