@@ -44,8 +44,8 @@ export function laidOver(
 ): Record<string, unknown> {
   const leftOut = new Set(without)
   const all: Record<string, unknown> = {}
+  // The schemas drop it, too.
   for (const [index, object] of objects.entries())
-    // The schemas drop it, too.
     for (const name of Object.keys(object))
       if (name !== '__proto__' && !(index < from && leftOut.has(name))) all[name] = object[name]
   return all

@@ -108,6 +108,7 @@ function scoreRows(
       const { run = '', trainingStep = null, requestId = null } = job
       parts.events?.done?.({ plan, requestId, run, trainingStep, rows, outcomes, ms })
     }
+    const conclude = () => void eachInSlices(rows.length, finishLate, close)?.catch(reject)
     const rowDone = parts.demand.admit(plan.steps, rows.length)
     const holds = Number.isFinite(plan.group.waitMs)
     const take = (index: number, outcome: Outcome) => {
@@ -116,7 +117,10 @@ function scoreRows(
       if (holds) cohorts.concluded(rows[index] as Sample, outcome.valid)
       const final = substituted.now(rows[index] as Sample | Unreadable, outcome)
       if (final) finish(index, final)
-      if (--left === 0) eachInSlices(rows.length, finishLate, close)?.catch(reject)
+      if (--left > 0) return
+      const ready = substituted.ready()
+      if (ready === null) conclude()
+      else ready.then(conclude, reject)
     }
     const endOne = (index: number, whyOf: (step: PlanStep) => Failure) => {
       const row = rows[index] as Sample | Unreadable

@@ -8,6 +8,8 @@ import type { RequestGroups } from './groups/group.ts'
 export interface Substitutes {
   /** The final outcome where it is known already; null where it hangs on siblings that are not done. */
   now(row: Sample | Unreadable, outcome: Outcome): Outcome | null
+  /** Makes `later` ready, once every row has been through `now`; null: it is. */
+  ready(): Promise<void> | null
   /** The final outcome of a row that `now` left open, once every row has been through `now`; null for the others. */
   later(row: Sample | Unreadable | undefined, outcome: Outcome): Outcome | null
 }
@@ -22,6 +24,7 @@ export function substitutes(plan: Plan, groups: RequestGroups): Substitutes {
     const substitute = onInvalid.kind === 'number' ? onInvalid.value : null
     return {
       now: (_row, outcome) => (outcome.valid ? outcome : { ...outcome, substitute }),
+      ready: () => null,
       later: () => null,
     }
   }
@@ -35,12 +38,17 @@ export function substitutes(plan: Plan, groups: RequestGroups): Substitutes {
     means.set(members, found)
     return found
   }
+  let isAsked = false
   return {
     now(row, outcome) {
-      if (!outcome.valid) return null
+      if (!outcome.valid) {
+        isAsked = true
+        return null
+      }
       rewards.set(row, outcome.reward)
       return outcome
     },
+    ready: () => (isAsked ? groups.find() : null),
     later(row, outcome) {
       if (outcome.valid || !row) return null
       return { ...outcome, substitute: 'failure' in row ? onInvalid.fallback : meanOf(groups.membersOf(row)) }

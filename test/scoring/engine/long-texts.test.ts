@@ -1,9 +1,9 @@
 /** Long texts are hashed in pieces: what that gives hangs on the text alone, and not on where it was cut. */
 import t from 'tap'
-import { distinctAnswers } from '../../../src/scoring/engine/groups/distinct-answers.ts'
-import { sealing, sealOf } from '../../../src/scoring/engine/guard/fence.ts'
 import type { Sample } from '../../../src/core/sample/sample.ts'
 import { drained } from '../../../src/core/slices.ts'
+import { distinctAnswers } from '../../../src/scoring/engine/groups/distinct-answers.ts'
+import { sealing, sealOf } from '../../../src/scoring/engine/guard/fence.ts'
 import { sampleOf } from '../../support/gateway.ts'
 import { seeded } from '../../support/seeded.ts'
 

@@ -1,5 +1,5 @@
-import type { CallRow } from '../../functions/function-host.ts'
 import { eachInSlices, workInSlices } from '../../../core/slices.ts'
+import type { CallRow } from '../../functions/function-host.ts'
 import { rowKeys } from './row-key.ts'
 
 /** A group's different answers, and which one each of its rows is. */

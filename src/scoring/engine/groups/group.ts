@@ -1,7 +1,10 @@
 import type { Sample, Unreadable } from '../../../core/sample/sample.ts'
+import { inSlices } from '../../../core/slices.ts'
 
 /** Which samples of a request belong together: by group id, else by the same prompt and ground truth. */
 export interface RequestGroups {
+  /** Finds the groups of many rows in slices, ahead of the first question after one; null: they are found. */
+  find(): Promise<void> | null
   /** Whether a sample says of which group it is. One that does not is alone. */
   isNamed(sample: Sample): boolean
   /** The members of a sample's group in the order of the request, itself or its twin among them; a retry is no member. */
@@ -41,15 +44,11 @@ interface Gathering {
 
 /** The groups of a request's rows; one that cannot be read is in none. */
 export function gatherGroups(rows: readonly (Sample | Unreadable)[]): RequestGroups {
-  // Most plans have no group step: groups are found when first asked for.
-  let groups: Map<Sample, Group> | undefined
+  const finding = new Finding(rows)
   const gatherings = new Map<string, Map<Group, Gathering>>()
-  const groupOf = (sample: Sample): Group => {
-    // By the sample: a key may be a prompt of megabytes.
-    groups ??= grouped(rows)
-    return groups.get(sample) ?? new Group()
-  }
+  const groupOf = (sample: Sample): Group => finding.all().get(sample) ?? new Group()
   return {
+    find: () => inSlices(() => finding.next()),
     isNamed: (sample) => groupOf(sample).size > 0,
     membersOf: (sample) => groupOf(sample).members,
     sizeOf: (sample) => groupOf(sample).size,
@@ -148,19 +147,39 @@ function releaser(end: Promise<unknown>): () => Promise<void> {
   return () => (isOver ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve)))
 }
 
-function grouped(rows: readonly (Sample | Unreadable)[]): Map<Sample, Group> {
-  const groups = new Map<string, Group>()
-  const bySample = new Map<Sample, Group>()
-  for (const sample of rows) {
-    if ('failure' in sample) continue
-    const key = keyOf(sample)
-    if (key === null) continue
-    const group = groups.get(key) ?? new Group()
-    groups.set(key, group)
-    group.add(sample)
-    bySample.set(sample, group)
+/** Most plans have no group step: groups are found when first asked for. */
+class Finding {
+  readonly #rows: readonly (Sample | Unreadable)[]
+  readonly #byKey = new Map<string, Group>()
+  // A key may be a prompt of megabytes.
+  readonly #bySample = new Map<Sample, Group>()
+  #next = 0
+
+  constructor(rows: readonly (Sample | Unreadable)[]) {
+    this.#rows = rows
   }
-  return bySample
+
+  all(): ReadonlyMap<Sample, Group> {
+    while (this.next());
+    return this.#bySample
+  }
+
+  /** Takes one row; false: there is none left. */
+  next(): boolean {
+    const sample = this.#rows[this.#next]
+    if (sample === undefined) return false
+    this.#next += 1
+    const key = 'failure' in sample ? null : keyOf(sample)
+    if (key !== null) this.#add(sample as Sample, key)
+    return true
+  }
+
+  #add(sample: Sample, key: string): void {
+    const group = this.#byKey.get(key) ?? new Group()
+    this.#byKey.set(key, group)
+    group.add(sample)
+    this.#bySample.set(sample, group)
+  }
 }
 
 /** Answers with one prompt and different truths are to different problems, which images or tables told apart. */

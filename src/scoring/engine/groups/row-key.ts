@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
+import { bytesOf } from '../../../core/sample/bytes.ts'
 import type { CallRow } from '../../functions/function-host.ts'
 import { canonicalJson } from '../../plan/canonical-json.ts'
-import { bytesOf } from '../../../core/sample/bytes.ts'
 import { longHash } from '../long-hash.ts'
 
 /** Bytes of rows whose keys are made between two yields. */
