@@ -114,13 +114,17 @@ function endOf(text: string, seed: number): number {
   return mixed | 0
 }
 
-/** The places of a request's readable rows by group: by group id, else by the same prompt. */
-export function groupsOf({ rows }: RequestDone): Iterable<readonly number[]> {
+/** The places of a request's readable rows by group: by group id, else by the same prompt. Yields after so many rows. */
+export function* groupsOf(
+  { rows }: RequestDone,
+  rowsAPiece: number,
+): Generator<void, Iterable<readonly number[]>> {
   const byId = new Map<string, number[]>()
   const byPrompt = new Map<string, number[]>()
   // Answers of a group mostly stand together.
   let last: { readonly key: string; readonly isId: boolean; readonly places: number[] } | null = null
   for (const [index, row] of rows.entries()) {
+    if (index % rowsAPiece === rowsAPiece - 1) yield
     if ('failure' in row) continue
     const isId = row.group !== undefined
     const key = row.group?.id ?? textOf(row)

@@ -61,7 +61,7 @@ export class RunMonitor {
       if (row) countRow(tally, row, outcome, lens)
       if ((index & (rowsAPiece - 1)) === 0) yield
     }
-    for (const places of groupsOf(event)) {
+    for (const places of yield* groupsOf(event, rowsAPiece)) {
       yield
       const row = rows[places[0] ?? 0]
       const group = row && 'group' in row ? row.group : undefined
