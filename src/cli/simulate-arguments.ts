@@ -3,9 +3,9 @@ import { GatewayError, type Problem } from '../core/errors.ts'
 import { didYouMean } from '../core/nearest-name.ts'
 import { reasonOf } from '../core/system-error.ts'
 import {
-  type Fault,
   type FaultKind,
   faultKinds,
+  type InjectedFault,
   type PolicyName,
   policyNames,
   type Restart,
@@ -115,7 +115,7 @@ function readFault(
   number: (name: string, given: string, low: number, high: number) => number,
   oneOf: (name: string, given: string, known: readonly FaultKind[]) => FaultKind,
   wrong: (name: string, message: string) => void,
-): Fault {
+): InjectedFault {
   if (given.startsWith('{')) {
     try {
       const [fault] = readFaults([JSON.parse(given)])

@@ -1,7 +1,7 @@
 /** Simulated model servers: the double for vLLM and SGLang in the demo, tests, benchmarks and chaos runs. */
 export { Attempts } from './attempts.ts'
 export { readFaults } from './control.ts'
-export { type FaultKind, faultKinds, type InjectedFault as Fault, type Recovery } from './faults.ts'
+export { type FaultKind, faultKinds, type InjectedFault, type Recovery } from './faults.ts'
 export { startSimulatedServers } from './fleet.ts'
 export { JudgePrompt } from './judge-prompt.ts'
 export type { Restart, SimulatedServerOptions } from './options.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { asJson, isDeeperThan, type Oddity, tooLongInteger, UnreadRow } from '../core/json/text.ts'
+import { asJson, isDeeperThan, type NonJsonLiteral, tooLongInteger, UnreadRow } from '../core/json/text.ts'
 import type { GroupMembership, Message, Sample, Unreadable } from '../core/sample/sample.ts'
 import { type MaybePromise, mapInSlices } from '../core/slices.ts'
 import { badSample } from './bad-sample.ts'
@@ -47,7 +47,7 @@ const maxDepth = 128
 /** Reads the `samples` of a request, in slices; an unreadable row keeps its place and does not touch the others. */
 export function readNativeRows(
   rows: readonly unknown[],
-  oddities: readonly Oddity[],
+  oddities: readonly NonJsonLiteral[],
 ): MaybePromise<readonly (Sample | Unreadable)[]> {
   if (oddities.length === 0) return mapInSlices(rows, (row, index) => readNativeSample(row, index))
   const byRow = odditiesByRow(oddities.filter(({ path }) => path[0] === 'samples'))
@@ -65,7 +65,7 @@ export function readNativeRows(
 export function readNativeSample(
   row: unknown,
   index: number,
-  oddities: readonly Oddity[] = [],
+  oddities: readonly NonJsonLiteral[] = [],
 ): Sample | Unreadable {
   const bad = (detail: string): Unreadable => badSample(idOf(row, index), detail)
   if (row instanceof UnreadRow) return bad(`the row ${row.problem}`)

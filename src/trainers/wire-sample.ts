@@ -1,4 +1,4 @@
-import { type Oddity, tooLongInteger } from '../core/json/text.ts'
+import { type NonJsonLiteral, tooLongInteger } from '../core/json/text.ts'
 import type { Sample, Unreadable } from '../core/sample/sample.ts'
 import { badSample } from './bad-sample.ts'
 import type { GroundTruthIndex } from './ground-truth-index.ts'
@@ -12,7 +12,7 @@ export interface WireRow {
   readonly response: string
   readonly label: ReadTruth
   /** Those of this row. */
-  readonly oddities: readonly Oddity[]
+  readonly oddities: readonly NonJsonLiteral[]
   /** Asked where the row brought no truth along. */
   readonly truths?: GroundTruthIndex | null
 }

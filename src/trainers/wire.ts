@@ -3,7 +3,7 @@
  * same outcomes the same reply. Serving them, with deadlines and repeated requests, is http's part.
  */
 import type { ZodType, z } from 'zod'
-import type { Oddity } from '../core/json/text.ts'
+import type { NonJsonLiteral } from '../core/json/text.ts'
 import type { Outcome } from '../core/sample/outcome.ts'
 import type { GroupMembership, Sample, Unreadable } from '../core/sample/sample.ts'
 import type { MaybePromise } from '../core/slices.ts'
@@ -45,7 +45,7 @@ export interface WireRequest {
   /** As the route's schemas parsed them. */
   readonly body: unknown
   readonly query: unknown
-  readonly oddities: readonly Oddity[]
+  readonly oddities: readonly NonJsonLiteral[]
   /** null: the wire looks nothing up. */
   readonly truths: GroundTruthIndex | null
   /** `limits.max_row_values`: they hold for a label's text, too. */
@@ -55,7 +55,7 @@ export interface WireRequest {
 /** What a route's `read` works with besides the body. */
 export interface ReadContext<Q> {
   readonly query: Q
-  readonly oddities: readonly Oddity[]
+  readonly oddities: readonly NonJsonLiteral[]
   readonly truths: GroundTruthIndex | null
   readonly maxRowValues: number
 }

@@ -13,7 +13,7 @@ import {
 } from './limits.ts'
 import { JsonReader } from './reader.ts'
 
-export { JsonLimitError, type NonJsonLiteral as Oddity, UnreadRow } from './limits.ts'
+export { JsonLimitError, type NonJsonLiteral, UnreadRow } from './limits.ts'
 
 /** A text's value, with what strict JSON does not have. */
 export interface ParsedText {

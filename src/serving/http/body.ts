@@ -11,7 +11,8 @@ import { bytesOf, type Payload } from './body-bytes.ts'
 const odditiesByRequest = new WeakMap<FastifyRequest, readonly NonJsonLiteral[]>()
 
 /** What JSON could not carry in this request's body: NaN and its like, and too long integers. */
-export const odditiesOf = (request: FastifyRequest): readonly NonJsonLiteral[] => odditiesByRequest.get(request) ?? []
+export const odditiesOf = (request: FastifyRequest): readonly NonJsonLiteral[] =>
+  odditiesByRequest.get(request) ?? []
 
 const lengths = new WeakMap<FastifyRequest, number>()
 

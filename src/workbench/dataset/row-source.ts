@@ -1,9 +1,9 @@
-import { type Oddity, parseJsonText } from '../../core/json/text.ts'
+import { type NonJsonLiteral, parseJsonText } from '../../core/json/text.ts'
 
 /** One row as the file holds it; `value` is undefined where a line is no JSON. */
 export interface RawRow {
   readonly value: unknown
-  readonly oddities: readonly Oddity[]
+  readonly oddities: readonly NonJsonLiteral[]
 }
 
 /** The rows of a file in their order, a few at a time. To be read once. */
