@@ -30,7 +30,7 @@ export class Refused extends Error {
   }
 }
 
-/** One request to an instance whose place is taken; gives the place back. Rejects with Fault or Refused. */
+/** One request to an instance whose place is taken; gives the place back. Rejects with UpstreamError or Refused. */
 export async function begin(
   model: Model,
   member: PoolMember,

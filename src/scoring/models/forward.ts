@@ -10,7 +10,7 @@ import { UpstreamError } from './transport/upstream-error.ts'
 
 /**
  * Passes a request on under the pool's limits; retried only before a reply began. What the last server says of it, an
- * error too, is passed on. Rejects with Fault where none said anything.
+ * error too, is passed on. Rejects with UpstreamError where none said anything.
  */
 export async function forward(model: Model, request: ForwardRequest): Promise<Forwarded> {
   const { clock } = model.parts.dispatcher

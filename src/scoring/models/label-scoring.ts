@@ -23,7 +23,7 @@ export interface LabelScoring {
   readonly headers: Record<string, string>
   /** The name that its servers serve. */
   readonly serves: string
-  /** Throws Fault where the reply is not the model's. */
+  /** Throws UpstreamError where the reply is not the model's. */
   checked(body: unknown): JsonObject
 }
 
@@ -41,7 +41,7 @@ export class LabelScorer {
     this.#to = to
   }
 
-  /** Rejects with Undone. */
+  /** Rejects with AllAttemptsFailed. */
   async ask(
     { question, labels }: RenderedInput['choose'],
     asker: Asker,
@@ -160,7 +160,7 @@ const rotated = (ids: readonly number[], at: number): number[] => [...ids.slice(
 const refused = (detail: string): AllAttemptsFailed =>
   new AllAttemptsFailed(new UpstreamError('judge_rejected', detail, { remedy: 'give-up', blame: false }), [])
 
-/** Runs `read`; a Fault that it throws becomes the question's. */
+/** Runs `read`; a UpstreamError that it throws becomes the question's. */
 function undone<T>(read: () => T): T {
   try {
     return read()

@@ -18,7 +18,7 @@ interface Question<A extends AskName> {
   readonly trace?: Trace | undefined
 }
 
-/** The work of a question that shares its request with no other. Throws Fault where this kind of server cannot be asked so. */
+/** The work of a question that shares its request with no other. Throws UpstreamError where this kind of server cannot be asked so. */
 export function buildRequest<A extends AskName>(
   { backend, headers }: { readonly backend: Backend; readonly headers: Record<string, string> },
   { ask, input, settings, prefix, request, deadline, trace }: Question<A>,

@@ -9,7 +9,7 @@ type Question = Asks[AskName]['input']
 
 const lengthLimit = 16 * 1024 * 1024
 
-/** A checked copy of what rm_preprocess returned about the rows, in the shape of its ask; throws a Fault. */
+/** A checked copy of what rm_preprocess returned about the rows, in the shape of its ask; throws a ContractViolation. */
 export function checkQuestion(ask: AskName, value: unknown, rows: readonly CallRow[] = []): Question {
   const question = copied(ask, value)
   const fault = questionFault(ask, question, rows)

@@ -20,7 +20,7 @@ const isOddKey = (key: string): boolean => !scoreKeys.includes(key)
 const flagCount = 32
 const flagLength = 200
 
-/** A checked copy of a verdict; throws a Fault. Nothing is clamped. */
+/** A checked copy of a verdict; throws a ContractViolation. Nothing is clamped. */
 export function checkVerdict(verdict: unknown, limits: VerdictLimits): Score | null {
   if (verdict === null) return null
   if (typeof verdict === 'number') return { value: inRange(verdict, limits) }

@@ -20,11 +20,11 @@ export interface Translation {
 
 /** The translator between asks and one kind of server. Bodies come parsed, from replies with status 200. */
 export interface Backend {
-  /** Throws Fault where this kind of server cannot be asked so. */
+  /** Throws UpstreamError where this kind of server cannot be asked so. */
   translate<A extends AskName>(ask: A, input: RenderedInput[A], settings: Settings): Translation
-  /** The answer, checked in every part. Throws Fault. */
+  /** The answer, checked in every part. Throws UpstreamError. */
   read<A extends AskName>(ask: A, body: unknown, input: RenderedInput[A]): ParsedReply<Asks[A]['answer']>
-  /** Equal for questions that may share a request; null: this one may not. Throws Fault where it cannot be asked. */
+  /** Equal for questions that may share a request; null: this one may not. Throws UpstreamError where it cannot be asked. */
   kind<A extends AskName>(ask: A, input: RenderedInput[A], settings: Settings): string | null
   /** Of questions of one kind. */
   translateAll<A extends AskName>(
@@ -32,7 +32,7 @@ export interface Backend {
     inputs: readonly RenderedInput[A][],
     settings: Settings,
   ): Translation
-  /** One answer or Fault an input, in their order. Throws Fault where the reply as a whole is unusable. */
+  /** One answer or UpstreamError an input, in their order. Throws UpstreamError where the reply as a whole is unusable. */
   readAll<A extends AskName>(
     ask: A,
     body: unknown,
@@ -48,7 +48,7 @@ export interface Backend {
   readonly line: { readonly running: string; readonly waiting: string } | null
   /** Whether that list names the model that is asked for. */
   readonly namesModels: boolean
-  /** A reply of this model, as an object; throws Fault for another's. null: it has no /generative_scoring. */
+  /** A reply of this model, as an object; throws UpstreamError for another's. null: it has no /generative_scoring. */
   readonly scoresLabels: ((body: unknown) => JsonObject) | null
   /** null: this kind of server cannot count tokens. */
   readonly tokens: { translate(input: Rendered): Translation; read(body: unknown): number } | null

@@ -32,7 +32,7 @@ const oneToken = memoizeByObject(
   }),
 )
 
-/** Probability of each label from the first token's alternatives; sums to 1. Throws Fault where no label is likely. */
+/** Probability of each label from the first token's alternatives; sums to 1. Throws UpstreamError where no label is likely. */
 export function readChoice(labels: readonly string[], { logprobs }: Generation): Record<string, number> {
   const [first] = logprobs ?? []
   if (!first) throw malformedReply('no logprobs')
@@ -74,7 +74,7 @@ function hidden(mass: ReadonlyMap<string, number>, top: readonly { readonly logp
   return bound / (known + bound)
 }
 
-/** The labels' probabilities as shares of their sum. Throws Fault where together they are unlikely, or more than certain. */
+/** The labels' probabilities as shares of their sum. Throws UpstreamError where together they are unlikely, or more than certain. */
 export function shares(mass: ReadonlyMap<string, number>): Record<string, number> {
   let total = 0
   for (const share of mass.values()) total += share

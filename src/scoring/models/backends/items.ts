@@ -2,7 +2,7 @@ import type { ParsedReply } from '../transport/reply.ts'
 import { checkNoError, itemsOf, type JsonObject } from '../transport/reply.ts'
 import { orFault, type UpstreamError } from '../transport/upstream-error.ts'
 
-/** Reads one entry of a list, which belongs to the question at `at`. Throws Fault. */
+/** Reads one entry of a list, which belongs to the question at `at`. Throws UpstreamError. */
 export type ReadItem = (item: JsonObject, at: number) => unknown
 
 /** How many entries of the list each question has; `one`: an entry that is the answer itself. */

@@ -17,14 +17,14 @@ interface Alternative {
   readonly logprob: number
 }
 
-/** `value`, if it is the logarithm of a probability. Throws Fault; servers can be set up to give logits in its place. */
+/** `value`, if it is the logarithm of a probability. Throws UpstreamError; servers can be set up to give logits in its place. */
 export function checkedLogprob(value: unknown): number {
   if (typeof value !== 'number' || !Number.isFinite(value)) throw malformedReply('a logprob is not a number')
   if (value > roundedUp) throw malformedReply('a logprob is above 0; does the server report logits?')
   return value
 }
 
-/** `alternatives`, if they can be a part of one distribution. Throws Fault. */
+/** `alternatives`, if they can be a part of one distribution. Throws UpstreamError. */
 export function checkedAlternatives<A extends Alternative>(alternatives: readonly A[]): readonly A[] {
   if (alternatives.length < 2) return alternatives
   let mass = 0

@@ -20,7 +20,7 @@ export class OrderFailed extends Error {
   }
 }
 
-/** How one kind of server gives its GPU memory back and takes it again. Rejects with Fault or OrderFailed. */
+/** How one kind of server gives its GPU memory back and takes it again. Rejects with UpstreamError or OrderFailed. */
 export interface MemoryBackend {
   /** Whether an order that changes nothing kills the server: then only what is known to be awake is put to sleep, and only what was put to sleep is woken. */
   readonly isFragile: boolean

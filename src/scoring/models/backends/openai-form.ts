@@ -50,7 +50,7 @@ export function readGeneration(body: JsonObject, input: Rendered): ParsedReply<G
   return { answer: generationOf(choice, typeof input !== 'string'), ...usage(body) }
 }
 
-/** A choice in chat or completion form, which must be a whole answer in words. Throws Fault. */
+/** A choice in chat or completion form, which must be a whole answer in words. Throws UpstreamError. */
 export function generationOf(choice: JsonObject, isChat: boolean): Generation {
   checkNoError(choice)
   const finishReason = checkFinished(choice.finish_reason)
@@ -61,7 +61,7 @@ export function generationOf(choice: JsonObject, isChat: boolean): Generation {
   return logprobs ? { text, finishReason, logprobs } : { text, finishReason }
 }
 
-/** A model that only thought, until its tokens were spent, has null for its content. Throws Fault where it did not answer. */
+/** A model that only thought, until its tokens were spent, has null for its content. Throws UpstreamError where it did not answer. */
 function textOf(message: unknown): unknown {
   if (!isObject(message)) return undefined
   checkNoError(message)

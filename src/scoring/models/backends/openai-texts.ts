@@ -13,7 +13,7 @@ export interface OpenaiServer {
   members(settings: Settings, isChat: boolean): string
   /** Where a list of conversations goes; null: the server has no such endpoint. */
   readonly chatBatchPath: string | null
-  /** Throws Fault where the reply is not the model's. */
+  /** Throws UpstreamError where the reply is not the model's. */
   checked(body: unknown): JsonObject
 }
 

@@ -57,7 +57,7 @@ export const readData = (
   read: ReadItem,
 ): (ParsedReply<unknown> | UpstreamError)[] => readItems(body.data, usage(body), counts, read)
 
-/** The embeddings of each question's texts. Throws Fault where they come from spaces of several dimensions. */
+/** The embeddings of each question's texts. Throws UpstreamError where they come from spaces of several dimensions. */
 export function readVectors(body: JsonObject, counts: Counts): (ParsedReply<unknown> | UpstreamError)[] {
   let dimensions: number | null = null
   return readData(body, counts, (item, at) => {

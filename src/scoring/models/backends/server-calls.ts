@@ -7,7 +7,7 @@ import { UpstreamError } from '../transport/upstream-error.ts'
 /** /server_info of a large SGLang server is the longest of the replies. */
 const mostReplyBytes = 8 * 1024 * 1024
 
-/** Requests to one server beside its line and breaker. They reject with Fault. */
+/** Requests to one server beside its line and breaker. They reject with UpstreamError. */
 export interface ServerCalls {
   get(path: string): Promise<Reply>
   /**

@@ -8,13 +8,13 @@ import { choiceSettings, readChoice } from './choose.ts'
 /** How one kind of server is asked for texts: for one, or for several in one request. */
 export interface TextForm {
   translate(question: Rendered, settings: Settings): Translation
-  /** Throws Fault. */
+  /** Throws UpstreamError. */
   read(body: unknown, question: Rendered): ParsedReply<Generation>
   /** Equal for questions that may share a request; null: this one may not. */
   kind(question: Rendered, settings: Settings): string | null
   /** Of questions of one kind. */
   translateAll(questions: readonly Rendered[], settings: Settings): Translation
-  /** Throws Fault where the reply as a whole is unusable. */
+  /** Throws UpstreamError where the reply as a whole is unusable. */
   readAll(body: unknown, questions: readonly Rendered[]): readonly (ParsedReply<unknown> | UpstreamError)[]
 }
 

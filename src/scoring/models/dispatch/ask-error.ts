@@ -10,7 +10,7 @@ const retryable: ReadonlySet<string> = new Set([
   'cancelled',
 ])
 
-/** A question's failure from what its calls failed with. Anything but a Fault is a mistake here, and thrown on. */
+/** A question's failure from what its calls failed with. Anything but a UpstreamError is a mistake here, and thrown on. */
 export function askError(error: unknown): AskError {
   const fault = error instanceof AllAttemptsFailed ? error.fault : error
   if (!(fault instanceof UpstreamError)) throw error

@@ -14,7 +14,7 @@ const noTokens = { prompt: 0, completion: 0 }
 const hung = (): UpstreamError =>
   new UpstreamError('judge_timeout', 'the server makes no progress', { blame: false, isHang: true })
 
-/** One call to an instance whose place is taken; gives the place back. Rejects with Fault. */
+/** One call to an instance whose place is taken; gives the place back. Rejects with UpstreamError. */
 export async function call<T>(
   to: {
     readonly model: string

@@ -39,7 +39,7 @@ export interface Dispatcher {
 
 /** A question that no instance answered, with every call made for it. */
 export class AllAttemptsFailed extends Error {
-  override readonly name = 'Undone' as const
+  override readonly name = 'AllAttemptsFailed' as const
   readonly fault: UpstreamError
   readonly attempts: readonly Attempt[]
 
@@ -60,7 +60,7 @@ interface AttemptLog {
   retries: number
 }
 
-/** Sends the work to one instance after the other until one answers. Rejects with Undone. */
+/** Sends the work to one instance after the other until one answers. Rejects with AllAttemptsFailed. */
 export async function dispatch<T>(
   to: Dispatcher,
   work: UpstreamRequest<T>,

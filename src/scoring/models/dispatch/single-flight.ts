@@ -14,7 +14,7 @@ export class SingleFlight<T> {
     this.#work.then(over, over)
   }
 
-  /** Rejects as the work does, with `late()` at the deadline, or with Fault `cancelled` when the caller has gone. */
+  /** Rejects as the work does, with `late()` at the deadline, or with UpstreamError `cancelled` when the caller has gone. */
   join(
     clock: Clock,
     deadline: number,

@@ -10,6 +10,6 @@ export interface UpstreamRequest<T> extends Asking {
   readonly message: HttpMessage
   /** Where its calls stand in a trace; absent: in none. */
   readonly trace?: Trace | undefined
-  /** Throws Fault. */
+  /** Throws UpstreamError. */
   read(reply: Reply): ParsedReply<T>
 }

@@ -89,7 +89,7 @@ export class GpuGroup {
   }
 
   /**
-   * null: the question may be asked now. Else resolves when it may; rejects with Fault. The caller counts it. `isPatient`: it waits
+   * null: the question may be asked now. Else resolves when it may; rejects with UpstreamError. The caller counts it. `isPatient`: it waits
    * for a tenant that cannot be awake, too.
    */
   enter(place: GpuSlot, stop: CancelToken, count: () => void, isPatient = false): Promise<void> | null {

@@ -6,7 +6,7 @@ export interface Seat {
   readonly state: TenantState
   /** Since when questions wait while it cannot be awake, on the clock; null: none does. */
   readonly parkedSince: number | null
-  /** Waits until the model is awake and may take a question; `leave` must follow. Rejects with Fault. */
+  /** Waits until the model is awake and may take a question; `leave` must follow. Rejects with UpstreamError. */
   enter(stop: CancelToken): Promise<void> | null
   leave(): void
   /** For a call that neither waits nor keeps the model awake: whether it may be made now. `giveBack` must follow. */

@@ -136,7 +136,7 @@ async function replied<T>(
   }
 }
 
-/** `listedAs`: another name of the model there; '' for none. Throws Fault where the reply lists no models. */
+/** `listedAs`: another name of the model there; '' for none. Throws UpstreamError where the reply lists no models. */
 function served(
   reply: Reply,
   names: ReadonlySet<string>,

@@ -21,7 +21,7 @@ export class LineMemory {
   }
 
   /**
-   * Counts these questions with their texts for as long as `work` takes. Rejects with Fault `overloaded` where they are parked
+   * Counts these questions with their texts for as long as `work` takes. Rejects with UpstreamError `overloaded` where they are parked
    * (no instance can be asked) and do not fit; a line that moves is bounded by what is let in.
    */
   async holding<T>(

@@ -129,7 +129,7 @@ export class InstancePool {
     return this.#taken(avoid, question, this.#worthwhile())
   }
 
-  /** Like `take`, in line with others, or before all who are not urgent. Rejects with Fault. */
+  /** Like `take`, in line with others, or before all who are not urgent. Rejects with UpstreamError. */
   wait(
     avoid: ReadonlySet<PoolMember> | null,
     question: Asking,

@@ -4,7 +4,7 @@ import { UpstreamError } from './upstream-error.ts'
 /**
  * Why a model stopped, where its text counts: at its end (`stop`) or at its token limit (`length`). vLLM also says
  * `abort`, `error`, `repetition` and `tool_calls`, SGLang `abort`, OpenAI's API `content_filter`, `tool_calls` and
- * `function_call`; what a server says next year is no end either. Throws Fault.
+ * `function_call`; what a server says next year is no end either. Throws UpstreamError.
  */
 export function checkFinished(reason: unknown): 'stop' | 'length' {
   if (reason === 'stop' || reason === 'length') return reason

@@ -21,7 +21,7 @@ export const isObject = (value: unknown): value is JsonObject =>
 export const malformedReply = (what: string): UpstreamError =>
   new UpstreamError('judge_unreachable', `the reply is unusable: ${what}`, { isAboutContent: true })
 
-/** The JSON of a reply with status 200. Throws Fault. */
+/** The JSON of a reply with status 200. Throws UpstreamError. */
 export function readJson(reply: Reply): unknown {
   if (reply.status !== 200) throw refusal(reply)
   const names = namesIn(reply.text)
@@ -40,13 +40,13 @@ export function readJson(reply: Reply): unknown {
   return value
 }
 
-/** Throws Fault where an object tells of an error, whatever else it holds. */
+/** Throws UpstreamError where an object tells of an error, whatever else it holds. */
 export function checkNoError({ error, object }: JsonObject): void {
   const says = error !== undefined && error !== null && error !== false && error !== ''
   if (says || object === 'error') throw malformedReply('an error with status 200')
 }
 
-/** `value`, if it is a JSON object. Throws Fault. */
+/** `value`, if it is a JSON object. Throws UpstreamError. */
 export function objectOf(value: unknown): JsonObject {
   if (!isObject(value)) throw malformedReply('not a JSON object')
   return value
@@ -66,7 +66,7 @@ export function usage(body: JsonObject): { prompt: number; completion: number } 
 export const isNumbers = (value: unknown): value is number[] =>
   Array.isArray(value) && value.every((entry) => typeof entry === 'number' && Number.isFinite(entry))
 
-/** The entries of a list, by their `index` in the order of what was asked. Throws Fault. */
+/** The entries of a list, by their `index` in the order of what was asked. Throws UpstreamError. */
 export function itemsOf(list: unknown, count: number): JsonObject[] {
   if (!Array.isArray(list) || list.length !== count) throw malformedReply(`not ${count} entries`)
   const ordered: JsonObject[] = []
@@ -80,7 +80,7 @@ export function itemsOf(list: unknown, count: number): JsonObject[] {
   return ordered
 }
 
-/** The Fault of a reply whose status is not 200. Never holds the server's own words: they may quote the prompt. */
+/** The UpstreamError of a reply whose status is not 200. Never holds the server's own words: they may quote the prompt. */
 export function refusal(reply: Reply): UpstreamError {
   const { status } = reply
   const detail = `the server answered ${status}`

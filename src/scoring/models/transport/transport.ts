@@ -17,7 +17,7 @@ export interface Reply {
   readonly text: string
 }
 
-/** A message under way. `reply` rejects with Fault only. */
+/** A message under way. `reply` rejects with UpstreamError only. */
 export interface Exchange {
   readonly reply: Promise<Reply>
   /** Closes the connection; `reply` rejects with `fault` at once. */

@@ -5,7 +5,7 @@ export type Remedy = 'retry' | 'give-up'
 
 /** One call's failure, in the words of a sample's failure. `blame`: it counts against the instance. */
 export class UpstreamError extends Error {
-  override readonly name = 'Fault' as const
+  override readonly name = 'UpstreamError' as const
   readonly kind: FailureKind
   readonly remedy: Remedy
   readonly blame: boolean
@@ -57,7 +57,7 @@ export class UpstreamError extends Error {
 export const abandoned = (): UpstreamError =>
   new UpstreamError('cancelled', 'nobody waits for the answer', { remedy: 'give-up', blame: false })
 
-/** What `read` returns, or the Fault that it throws. */
+/** What `read` returns, or the UpstreamError that it throws. */
 export function orFault<T>(read: () => T): T | UpstreamError {
   try {
     return read()
