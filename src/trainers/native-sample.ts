@@ -105,7 +105,9 @@ function sampleOf(data: NativeSample | PlainRow, index: number): Sample {
     id: String(data.id ?? index),
     prompt: typeof prompt === 'string' ? prompt : prompt.map(messageOf),
     response: typeof response === 'string' ? response : response.map((m) => messageOf(m).content).join('\n'),
-    ...noTruth,
+    groundTruth: null,
+    rmPrompts: noTruth.rmPrompts,
+    extraInfo: noTruth.extraInfo,
   }
   addTruth(sample, data)
   const group = groupOf(data)

@@ -1,4 +1,6 @@
 import { GatewayError } from '../../core/errors.ts'
+import { questionBytes } from '../models/pool/line-memory.ts'
+import { memoizeByObject } from '../../core/memoize.ts'
 import { questionBytes } from '../models/api/ask.ts'
 import type { Models } from '../models/models.ts'
 import type { Plan } from '../plan/plan.ts'
@@ -84,8 +86,8 @@ const becauseParked = (share: number): string =>
   share < 1 ? ' while no instance of their model answers' : ''
 
 /** Whether rows of this plan would ask a model whose questions are parked. */
-export const asksParked = (models: Pick<Models, 'line'>, { steps }: Plan): boolean =>
-  steps.some((step) => step.models.some((name) => models.line(name).parkedSince !== null))
+export const asksParked = (models: Pick<Models, 'isParked'>, { steps }: Plan): boolean =>
+  steps.some((step) => step.models.some(models.isParked))
 
 /** The share of its time in which a request must be done by what is known; the rest is for what is not. */
 const surely = 0.8
@@ -103,18 +105,25 @@ const rowBytes = 2048
 
 /** An estimate of the heap that rows take while they are scored; `bodyBytes`: what they came in, which questions repeat. */
 export function heapOfRows({ steps }: Pick<Plan, 'steps'>, rows: number, bodyBytes: number): number {
+  const perGate = questionsByGate(steps)
   let asked = 0
-  // Each has a gate of its own.
+  let questions = 0
+  for (const perRow of perGate) {
+    asked += perRow
+    questions += Math.min(rows * perRow, mostQuestions)
+  }
+  return rows * rowBytes + questions * questionBytes + asked * bodyBytes
+}
+
+/** Questions of a row, for each gate: steps that ask the same models share one. */
+const questionsByGate = madeOnce((steps: Plan['steps']): readonly number[] => {
   const perGate = new Map<string, number>()
   for (const { models } of steps) {
-    asked += models.length
     const gate = gateKey(models)
     perGate.set(gate, (perGate.get(gate) ?? 0) + models.length)
   }
-  let questions = 0
-  for (const perRow of perGate.values()) questions += Math.min(rows * perRow, mostQuestions)
-  return rows * rowBytes + questions * questionBytes + asked * bodyBytes
-}
+  return [...perGate.values()]
+})
 
 /**
  * Throws RG_OVERLOADED, with when to come again, where a model that these rows may ask has a full line, or one in which

@@ -131,7 +131,8 @@ export class Gate {
 }
 
 /** Equal for steps that share a gate: those that ask the same models. */
-export const gateKey = (models: readonly string[]): string => models.join('\n')
+export const gateKey = (models: readonly string[]): string =>
+  models.length === 1 ? (models[0] as string) : models.join('\n')
 
 /** One request's gates: questions that wait for one model leave rules, and questions to other models, their room. */
 export class Gates {

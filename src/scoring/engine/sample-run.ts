@@ -5,7 +5,7 @@ import type { CallRow } from '../functions/function-host.ts'
 import type { Expression } from '../plan/expression.ts'
 import type { Plan, PlanStep } from '../plan/plan.ts'
 import type { StepContext } from './context.ts'
-import { callRoom, drawRoom } from './gate.ts'
+import { callRoom, drawRoom, type Gate } from './gate.ts'
 import { groupTerm } from './groups/group-step.ts'
 import { lookupIn } from './influence.ts'
 import { judgeTerm } from './judge/judge.ts'
@@ -63,8 +63,8 @@ export class SampleRun {
     const gate = this.#context.gates.of(step.models)
     const room = roomOf(step)
     if (why || isOverGroup(step)) this.#beginOpen(step, at, why)
-    else if (gate.enters(room)) this.#beginWithin(step, at, room)
-    else gate.wait(room, () => this.#beginWithin(step, at, room))
+    else if (gate.enters(room)) this.#beginWithin(step, at, gate, room)
+    else gate.wait(room, () => this.#beginWithin(step, at, gate, room))
   }
 
   /** What waits for siblings, or does nothing, needs no room. */
@@ -89,10 +89,8 @@ export class SampleRun {
   }
 
   /** Gives its room in the gate back at the end. */
-  #beginWithin(step: PlanStep, at: number, room: number): void {
-    const { gates, end } = this.#context
-    const gate = gates.of(step.models)
-    if (this.#isOver || end.isOver) {
+  #beginWithin(step: PlanStep, at: number, gate: Gate, room: number): void {
+    if (this.#isOver || this.#context.end.isOver) {
       gate.leave(room)
       return
     }
@@ -101,7 +99,7 @@ export class SampleRun {
     const row = rowOf(step, this.#sample, this.#terms)
     // Most samples need nothing else, so a rule costs them no promise.
     if (step.kind === 'rule') {
-      const call = { op: 'score', function: step.function, rows: [row], request: end } as const
+      const call = { op: 'score', function: step.function, rows: [row], request: this.#context.end } as const
       context.functions.run(call, (result) => {
         gate.leave(room)
         this.#finish(at, ruleTerm(context, step, result), traced)

@@ -1,9 +1,10 @@
+import type { Call, CallResult, CallRow } from '../functions/function-host.ts'
+import type { PlanStep } from '../plan/plan.ts'
 import type { Failure } from '../../core/sample/failure.ts'
 import type { OffReason, Term } from '../../core/sample/outcome.ts'
 import type { Sample } from '../../core/sample/sample.ts'
 import type { Score } from '../../core/sample/score.ts'
-import type { CallResult, CallRow } from '../functions/function-host.ts'
-import type { PlanStep } from '../plan/plan.ts'
+import type { MaybePromise } from '../../core/slices.ts'
 import type { StepContext } from './context.ts'
 
 /** In step order, with a hole where a step is not done; a plan has few steps. */
@@ -12,6 +13,22 @@ export type Terms = readonly (Term | undefined)[]
 /** undefined: no such step, or it is not done. */
 export const termNamed = (terms: Terms, name: string): Term | undefined =>
   terms.find((term) => term?.name === name)
+
+/** What a call comes to: itself where the function ran at once, as the small ones of the package do. */
+export function called({ functions }: StepContext, call: Call): MaybePromise<CallResult> {
+  let result: CallResult | undefined
+  let resolve: ((result: CallResult) => void) | undefined
+  functions.run(call, (done) => {
+    if (resolve) resolve(done)
+    else result = done
+  })
+  return (
+    result ??
+    new Promise((later) => {
+      resolve = later
+    })
+  )
+}
 
 /** A rule's term, of what its function said. */
 export function ruleTerm(context: StepContext, step: PlanStep, result: CallResult): Term {

@@ -100,6 +100,7 @@ function asked(own: ReadonlyMap<string, SharedModel>): Omit<Models, 'next' | 'cl
       return Promise.reject(new AskError(failure))
     },
     line: (model) => named(model).model.line,
+    isParked: (model) => named(model).model.isParked,
     enoughMs: (model, ahead, more) => named(model).model.enoughMs(ahead, more),
     countTokens: async (model, input, patience) => countTokens(named(model).model, input, patience),
     async forward(model, request) {

@@ -98,6 +98,11 @@ export class Model {
     }
   }
 
+  /** Questions wait because no instance can be asked, or waited when last one came; see ModelLine. */
+  get isParked(): boolean {
+    return this.#parkedSince !== null
+  }
+
   /** See Models. */
   enoughMs(ahead: number, more: number): number {
     const { pool } = this.parts.dispatcher

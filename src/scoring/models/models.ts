@@ -44,6 +44,8 @@ export interface Models {
   ask<A extends AskName>(request: AskRequest<A>): Promise<Answered<A>>
   /** How the model's line stands: whether a question that came now would have to wait, and how long. */
   line(model: string): ModelLine
+  /** Questions of the model wait because no instance of it can be asked; costs less than `line`. */
+  isParked(model: string): boolean
   /**
    * Milliseconds that surely are enough for the answers to `ahead` questions, or to those under way if they are more, and to
    * `more` behind them; costs less than `line`. Infinity: nothing so simple can be said.

@@ -13,6 +13,7 @@ import { endConnections } from './closing.ts'
 import { serveDocs } from './docs.ts'
 import { answerErrors, answerFrameworkError } from './errors.ts'
 import { openKeyLimits } from './key-limits.ts'
+import { knowRoutes, patternOf } from './route-config.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { healthRoutes } from './routes/health.ts'
 import { inspectorRoutes } from './routes/inspector.ts'
@@ -83,6 +84,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   // A logger a request cost more than its validation; what is logged names the request itself.
   app.setChildLoggerFactory((logger) => logger)
+  knowRoutes(app)
   useZod(app)
   answerErrors(app)
   traceRequests(app, guard)
@@ -101,7 +103,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   })
   readBodies(app, { bytes: bodyLimit, values: () => gateway.settings.limits, admission })
   app.addHook('onResponse', (request, reply, done) => {
-    const route = request.routeOptions.url ?? 'none'
+    const route = patternOf(request) || 'none'
     const { elapsedTime: ms, statusCode: status } = reply
     const overhead = overheadMs(request, ms, clock.now())
     requests.answered(route, status, ms / 1000, overhead === null ? null : overhead / 1000)

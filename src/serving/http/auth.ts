@@ -4,6 +4,7 @@ import type { Gateway } from '../../scoring/gateway/gateway.ts'
 import type { Caller, Keys, Scope } from '../../scoring/gateway/keys.ts'
 import { checkHost } from './hosts.ts'
 import type { KeyLimits } from './key-limits.ts'
+import { patternOf } from './route-config.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -87,10 +88,10 @@ function callerOf({ headers }: FastifyRequest, keys: Keys): Caller | null {
   return key === null ? null : keys.callerOf(key)
 }
 
-function scopeOf({ method, routeOptions }: FastifyRequest): RouteScope {
-  const { scope } = routeOptions.config
-  if (scope) return scope
-  if (routeOptions.url?.startsWith('/docs')) return 'open'
+function scopeOf(request: FastifyRequest): RouteScope {
+  const { method, routeConfig } = request
+  if (routeConfig?.scope) return routeConfig.scope
+  if (patternOf(request).startsWith('/docs')) return 'open'
   return method === 'GET' || method === 'HEAD' || method === 'OPTIONS' ? 'read' : 'score'
 }
 

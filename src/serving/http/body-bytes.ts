@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../../core/errors.ts'
-import { eachInSlices, turnForOne } from '../../core/slices.ts'
+import { eachInSlices, type MaybePromise, turnForOne } from '../../core/slices.ts'
 import { codeOf } from '../../core/system-error.ts'
 
 /** A body on its way, unpacked where it came packed. */
@@ -112,7 +112,7 @@ class Chunks {
   }
 }
 
-async function joined(chunks: readonly Buffer[], length: number): Promise<Buffer> {
+function joined(chunks: readonly Buffer[], length: number): MaybePromise<Buffer> {
   if (length <= copyBytes) return Buffer.concat(chunks, length)
   const whole = Buffer.allocUnsafe(length)
   let at = 0
@@ -121,8 +121,7 @@ async function joined(chunks: readonly Buffer[], length: number): Promise<Buffer
     whole.set(chunk, at)
     at += chunk.length
   })
-  if (copying !== null) await copying
-  return whole
+  return copying === null ? whole : copying.then(() => whole)
 }
 
 const tooLarge = (limit: number): GatewayError =>

@@ -52,16 +52,14 @@ export function readBodies(app: FastifyInstance, { bytes: limit, values, admissi
       const turn = turnForOne()
       if (turn !== null) await turn
       if (bytes.length > fewBytes) lengths.set(request, bytes.length)
-      const { repeats, rows = [] } = request.routeOptions.config
+      const { repeats, rows = [] } = request.routeConfig ?? {}
       if (repeats) digests.set(request, await digest(bytes))
       const { max_row_values: maxValues, max_samples: maxRows } = values()
       const taken = (heapBytes: number) => admission.grow(request, bytes.length, heapBytes)
       try {
-        const { value, oddities } = await parseJsonBytes(
-          bytes,
-          { rows, maxValues, maxRows, hasLongLists: true },
-          taken,
-        )
+        const limits = { rows, maxValues, maxRows, hasLongLists: true }
+        const parsing = parseJsonBytes(bytes, limits, taken)
+        const { value, oddities } = parsing instanceof Promise ? await parsing : parsing
         if (oddities.length > 0) odditiesByRequest.set(request, oddities)
         // Its schema, and its route's first look at it, are one piece of work each.
         if (bytes.length > longBytes) await turnFor(bytes.length)

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { patternOf } from './route-config.ts'
 
 const always = {
   'x-content-type-options': 'nosniff',
@@ -13,10 +14,12 @@ export const nothingLoads = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
 }
 
+const pages = /^\/(?:docs|ui)(?:\/|$)/
+
 /** Tells browsers to take replies for what they say they are; pages say themselves what they load. */
 export function secureReplies(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
-    reply.headers(/^\/(?:docs|ui)(?:\/|$)/.test(request.routeOptions.url ?? '') ? always : nothingLoads)
+    reply.headers(pages.test(patternOf(request)) ? always : nothingLoads)
     done()
   })
 }

@@ -59,8 +59,11 @@ export function aggregateVotes(
   )
   if (verdict) {
     const { score, spread } = verdict
-    const panel = step.models.length > 1 ? { details: { ...score.details, panel: panelOf(scores) } } : {}
-    return { status: 'scored', score: { ...score, ...panel }, draws: scores.length, spread }
+    const shown =
+      step.models.length > 1
+        ? { ...score, details: { ...score.details, panel: panelOf(scores) } }
+        : score
+    return { status: 'scored', score: shown, draws: scores.length, spread }
   }
   const failure = drawn.find((one) => one.status === 'failed')
   if (failure) return failure
@@ -80,7 +83,8 @@ export function termOf(
   if (opinion.status === 'failed') return failedTerm(context, step, opinion.failure)
   if (opinion.status === 'skipped') return skippedTerm(context, step, 'skipped')
   const { score, draws, spread } = opinion
-  const all = [...new Set([...(score.flags ?? []), ...flags])]
+  const own = score.flags ?? []
+  const all = own.length + flags.length > 1 ? [...new Set([...own, ...flags])] : [...own, ...flags]
   return scoredTerm(context, step, { ...score, flags: all }, draws, spread)
 }
 
@@ -91,15 +95,16 @@ interface Said {
 
 /** The valid verdicts on a row, in the order of the draws. */
 function scoresOf({ onUnreadable }: Judging, drawn: readonly VoteResult[], column: number): readonly Said[] {
-  return drawn.flatMap((one): readonly Said[] => {
-    if (one.status !== 'read') return []
+  const said: Said[] = []
+  for (const one of drawn) {
+    if (one.status !== 'read') continue
     const { model } = one
     const score = one.verdicts[column]
-    if (score) return [{ model, score }]
-    return typeof onUnreadable === 'number'
-      ? [{ model, score: { value: onUnreadable, flags: ['unreadable'] } }]
-      : []
-  })
+    if (score) said.push({ model, score })
+    else if (typeof onUnreadable === 'number')
+      said.push({ model, score: { value: onUnreadable, flags: ['unreadable'] } })
+  }
+  return said
 }
 
 /** Each model's mean. */

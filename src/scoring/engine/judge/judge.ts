@@ -6,12 +6,15 @@ import { failedTerm, scoredTerm, skippedTerm, textTerm } from '../step.ts'
 import { aggregateVotes, drawAll, termOf } from './aggregate.ts'
 import { echoFlags, refusedTerm } from './guarded.ts'
 import { drawsOf, inquiryOf } from './judge-query.ts'
+import { drawAll, aggregateVotes, termOf } from './aggregate.ts'
+import { called, failed, off, scored, textTerm } from '../step.ts'
 
 /** A model reward's term: question, guard, pool, verdict; once for each draw of each model. Never rejects. */
 export async function judgeTerm(context: StepContext, step: PlanStep, row: CallRow): Promise<Term> {
   const refused = refusedTerm(context, step, row)
   if (refused) return refused
-  const asked = await context.functions.call({ op: 'preprocess', function: step.function, rows: [row] })
+  const calling = called(context, { op: 'preprocess', function: step.function, rows: [row] })
+  const asked = calling instanceof Promise ? await calling : calling
   if (asked.status === 'failed') return failedTerm(context, step, asked.failure)
   if (asked.status === 'verdicts') {
     const [score = null] = asked.verdicts
@@ -21,16 +24,23 @@ export async function judgeTerm(context: StepContext, step: PlanStep, row: CallR
   }
   const inquiry = inquiryOf(context, step, [row], asked.question)
   const draws = drawsOf(step)
-  const drawn = await drawAll(
-    step,
-    draws.map((draw) => () => inquiry.draw(draw)),
-    1,
-  )
-  const texts = drawn.flatMap((one) => (one.status === 'text' ? [one.text] : []))
+  const [only] = draws
+  const drawn =
+    draws.length === 1 && only
+      ? [await inquiry.draw(only)]
+      : await drawAll(
+          step,
+          draws.map((draw) => () => inquiry.draw(draw)),
+          1,
+        )
   const noticed = inquiry.noticed()
-  if (texts.length > 0) return textTerm(context, step, texts)
-  return termOf(context, step, aggregateVotes(step, drawn, 0, draws.length), [
-    ...noticed,
-    ...echoFlags(context, step, row),
-  ])
+  if (drawn.some(({ status }) => status === 'text'))
+    return textTerm(
+      context,
+      step,
+      drawn.flatMap((one) => (one.status === 'text' ? [one.text] : [])),
+    )
+  const echoes = echoFlags(context, step, row)
+  const flags = echoes.length > 0 ? [...noticed, ...echoes] : noticed
+  return termOf(context, step, aggregateVotes(step, drawn, 0, draws.length), flags)
 }

@@ -1,27 +1,28 @@
 import type { AskName, Generation } from '../../../contract/index.ts'
+import type { CallResult, CallRow } from '../../functions/function-host.ts'
+import { fullGuard } from '../../models/api/guard-config.ts'
+import { type Answered, AskError } from '../../models/models.ts'
+import type { PlanStep } from '../../plan/plan.ts'
 import type { Failure } from '../../../core/sample/failure.ts'
 import type { Score } from '../../../core/sample/score.ts'
-import type { CallRow } from '../../functions/function-host.ts'
-import { type Answered, AskError } from '../../models/api/ask.ts'
-import { fullGuard } from '../../models/api/guard-config.ts'
-import type { PlanStep } from '../../plan/plan.ts'
+import type { MaybePromise } from '../../../core/slices.ts'
 import type { StepContext } from '../context.ts'
 import type { DrawnEvent } from '../events.ts'
 import type { GuardedQuestion } from '../guard/question.ts'
 import { withoutThoughts } from '../guard/thoughts.ts'
-import { originOf } from '../step.ts'
-import { expectedScore } from './soft.ts'
+import { mixed } from './soft.ts'
+import { called, originOf } from '../step.ts'
+import { type Answered, AskError } from '../../models/api/ask.ts'
 
 /** What was read in an answer: a verdict for each row of its question; null: unreadable, as `unreadable` says. */
 type Read =
-  | { readonly status: 'read'; readonly verdicts: readonly (Score | null)[]; readonly unreadable?: Failure }
+  | { readonly status: 'read'; readonly verdicts: readonly (Score | null)[]; readonly unreadable?: Failure | undefined }
   | { readonly status: 'failed'; readonly failure: Failure }
 
 /** What one draw of one model gave: verdicts, or one text for later steps. */
-export type VoteResult = { readonly model: string } & (
-  | Read
-  | { readonly status: 'text'; readonly text: string }
-)
+export type VoteResult = { readonly model: string } & Said
+
+type Said = Read | { readonly status: 'text'; readonly text: string }
 
 /** Which of several answers to one question this is. */
 export interface Vote {
@@ -42,10 +43,12 @@ export async function castVote(
   const began = context.clock.now()
   const answered = await ask(context, step, rows, question, { model, draw, instance })
   const ms = context.clock.now() - began
-  const drawn: VoteResult =
-    'failure' in answered
-      ? { model, status: 'failed', failure: answered.failure }
-      : { model, ...(await readDraw(context, step, rows, question, model, answered)) }
+  let drawn: VoteResult
+  if ('failure' in answered) drawn = { model, status: 'failed', failure: answered.failure }
+  else {
+    const reading = readDraw(context, step, rows, question, model, answered)
+    drawn = drawnOf(model, reading instanceof Promise ? await reading : reading)
+  }
   const told = toldOf(drawn)
   // A judge that was unwell may be well again, and another may say more.
   if (told.failure && !('failure' in answered)) answered.forget?.()
@@ -69,6 +72,11 @@ export async function castVote(
   return drawn
 }
 
+const drawnOf = (model: string, said: Said): Drawn =>
+  said.status === 'read'
+    ? { model, status: 'read', verdicts: said.verdicts, unreadable: said.unreadable }
+    : { model, ...said }
+
 /** A list has many verdicts; they are in its rows' outcomes. */
 function toldOf(drawn: VoteResult): { readonly verdict: number | null; readonly failure: Failure | null } {
   if (drawn.status === 'failed') return { verdict: null, failure: drawn.failure }
@@ -89,7 +97,7 @@ function readDraw(
   { steps }: GuardedQuestion,
   model: string,
   { answer }: Answered,
-): Promise<Read> | Read | { readonly status: 'text'; readonly text: string } {
+): MaybePromise<Said> {
   if (steps !== null && Array.isArray(answer) && answer.length !== steps)
     return otherSteps(answer.length, steps)
   if (step.critique) return critiqueOf(answer as Generation)
@@ -114,13 +122,17 @@ function critiqueOf({
 type Probabilities = Readonly<Record<string, number>>
 
 /** What rm_postprocess reads in an answer. */
-async function read(
+function read(
   context: StepContext,
   step: PlanStep,
   rows: readonly CallRow[],
   answer: Answered['answer'],
-): Promise<Read> {
-  const result = await context.functions.call({ op: 'postprocess', function: step.function, rows, answer })
+): MaybePromise<Read> {
+  const result = called(context, { op: 'postprocess', function: step.function, rows, answer })
+  return result instanceof Promise ? result.then(readIn) : readIn(result)
+}
+
+function readIn(result: CallResult): Read {
   if (result.status === 'verdicts') return { status: 'read', verdicts: result.verdicts }
   return { status: 'failed', failure: result.status === 'failed' ? result.failure : noVerdicts }
 }

@@ -32,6 +32,8 @@ function runAll(all: Set<() => void>): void {
 /** What stops a request's questions, or one question's work. An AbortController costs as much as a question. */
 export class CancelToken {
   aborted = false
+  /** Most have one at a time, which needs no set. */
+  #only: (() => void) | null = null
   #waiting: Set<() => void> | null = null
 
   /** Runs `fn` at the stop, at once if it was; the returned function takes it back. */
@@ -40,16 +42,24 @@ export class CancelToken {
       fn()
       return () => {}
     }
-    this.#waiting ??= new Set()
-    this.#waiting.add(fn)
+    if (this.#waiting) this.#waiting.add(fn)
+    else if (this.#only === null) this.#only = fn
+    else {
+      this.#waiting = new Set([this.#only, fn])
+      this.#only = null
+    }
     return () => {
-      this.#waiting?.delete(fn)
+      if (this.#only === fn) this.#only = null
+      else this.#waiting?.delete(fn)
     }
   }
 
   stop(): void {
     if (this.aborted) return
     this.aborted = true
+    const only = this.#only
+    this.#only = null
+    only?.()
     if (this.#waiting) runAll(this.#waiting)
   }
 }

@@ -47,7 +47,8 @@ export function scoreRoutes(app: ZodApp, gateway: Gateway, limits: KeyLimits): v
     if (explain && samples.length > mostExplained)
       throw new GatewayError('RG_REQUEST_INVALID', `explain: at most ${mostExplained} samples at a time`)
     limits.takeSamples(request, reply, samples.length)
-    const rows = await readNativeRows(samples, odditiesOf(request))
+    const reading = readNativeRows(samples, odditiesOf(request))
+    const rows = reading instanceof Promise ? await reading : reading
     const explanation = explain ? new Explanation() : null
     const job: ScoreJob = {
       reward,

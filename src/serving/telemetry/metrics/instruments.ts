@@ -92,13 +92,19 @@ interface Branch<S> {
   series?: S
 }
 
+interface Seen<S> {
+  readonly values: readonly string[]
+  readonly series: S
+}
+
 /** The series of one metric by their label values. */
 class Family<S> {
   readonly #labels: readonly string[]
   readonly #make: () => S
-  readonly #series: { readonly values: readonly string[]; readonly series: S }[] = []
+  readonly #series: Seen<S>[] = []
   readonly #root: Branch<S> = { below: new Map() }
-  #last: { readonly values: readonly string[]; readonly series: S } | null = null
+  #last: Seen<S> | null = null
+  #before: Seen<S> | null = null
 
   constructor(labels: readonly string[], make: () => S) {
     this.#labels = labels
@@ -106,11 +112,14 @@ class Family<S> {
   }
 
   of(values: readonly string[]): S {
-    // Samples come in batches of one reward.
-    if (this.#last && isSame(this.#last.values, values)) return this.#last.series
-    const series = this.#find(values)
-    this.#last = { values, series }
-    return series
+    // Samples come in batches of one reward; and what has two sides, such as tokens read and written, takes turns.
+    const last = this.#last
+    if (last && isSame(last.values, values)) return last.series
+    let seen = this.#before
+    if (!seen || !isSame(seen.values, values)) seen = { values, series: this.#find(values) }
+    this.#before = last
+    this.#last = seen
+    return seen.series
   }
 
   #find(values: readonly string[]): S {

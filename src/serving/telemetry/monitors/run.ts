@@ -1,9 +1,9 @@
 import type { RequestDone } from '../../../scoring/engine/events.ts'
 import { countGroup, countRow, groupsOf, type Member } from './count.ts'
-import { OpenGroups } from './open-groups.ts'
 import type { PlanScaling } from './plan-scaling.ts'
+import { OpenGroups } from './open-groups.ts'
 import { addTally, emptyTally, type StepStats } from './step-stats.ts'
-import { type Alarm, TrendDetector, type Trends } from './trend-detector.ts'
+import { type Alarm, type Trends, TrendDetector } from './trend-detector.ts'
 
 /** Training steps that the figures speak of. */
 const window = 20
@@ -61,6 +61,9 @@ export class RunMonitor {
       if (row) countRow(tally, row, outcome, lens)
       if ((index & (rowsAPiece - 1)) === 0) yield
     }
+    // A row that comes alone, and names no group, has nobody to be compared with.
+    const [first] = rows
+    if (rows.length === 1 && !(first && 'group' in first && first.group)) return raised
     for (const places of yield* groupsOf(event, rowsAPiece)) {
       yield
       const row = rows[places[0] ?? 0]
