@@ -1,8 +1,10 @@
+import { hash } from 'node:crypto'
 import type { AskName, Asks } from '../../contract/index.ts'
-import type { Answered, AskRequest, RenderedInput } from './api/ask.ts'
 import type { CancelToken } from './api/cancel-token.ts'
-import type { ModelConfig } from './api/model-config.ts'
+import { askError } from './dispatch/ask-error.ts'
 import type { Settings } from './backends/backend.ts'
+import type { Answered, AskRequest, RenderedInput } from './api/ask.ts'
+import type { ModelConfig } from './api/model-config.ts'
 import { isTextAsk } from './backends/text-asks.ts'
 import { Batcher } from './batch.ts'
 import { askError } from './dispatch/ask-error.ts'
@@ -38,7 +40,9 @@ export class Model {
     this.parts = parts
     const { backend, model, revision, classify, choose, rewards, chat_template } = config
     const how = [classify, choose, rewards, ...(chat_template === undefined ? [] : [chat_template])]
-    this.#identity = JSON.stringify([parts.dispatcher.model, backend, model, revision, ...how])
+    // It is part of each question's key: a short text is looked up sooner.
+    const identity = JSON.stringify([parts.dispatcher.model, backend, model, revision, ...how])
+    this.#identity = hash('sha256', identity)
     const { dispatcher, headers } = parts
     this.#sojourn = new Sojourn(dispatcher.clock)
     this.#batcher = new Batcher({

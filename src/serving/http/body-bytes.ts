@@ -113,6 +113,9 @@ class Chunks {
 }
 
 function joined(chunks: readonly Buffer[], length: number): MaybePromise<Buffer> {
+  const [only] = chunks
+  // A chunk belongs to whom its stream gave it.
+  if (chunks.length === 1 && only) return only
   if (length <= copyBytes) return Buffer.concat(chunks, length)
   const whole = Buffer.allocUnsafe(length)
   let at = 0

@@ -171,11 +171,11 @@ export class PoolMember {
   }
 
   /** Takes a place; `end` or `giveBack` with the same load must follow. */
-  begin(load: Load): void {
+  begin(load: Load, now = this.#clock.now()): void {
     const wasIdle = this.inFlight === 0
     this.room.enter(load)
     this.calls += 1
-    this.lastBegan = this.#clock.now()
+    this.lastBegan = now
     this.endpoint.begin(load.questions)
     if (!wasIdle) return
     this.progressAt = this.lastBegan

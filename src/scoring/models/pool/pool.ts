@@ -126,7 +126,8 @@ export class InstancePool {
 
   /** An instance with room for it, counted as taken; null: one must wait. Those in `avoid` only if no other lives. */
   take(avoid: ReadonlySet<PoolMember> | null, question: Asking): PoolMember | null {
-    return this.#taken(avoid, question, this.#worthwhile())
+    const now = this.#clock.now()
+    return this.#taken(avoid, question, this.#worthwhile(now), now)
   }
 
   /** Like `take`, in line with others, or before all who are not urgent. Rejects with UpstreamError. */
@@ -201,6 +202,7 @@ export class InstancePool {
     avoid: ReadonlySet<PoolMember> | null,
     { prefix, load }: Asking,
     isWorth: (member: PoolMember) => boolean,
+    now: number,
   ): PoolMember | null {
     const avoided = this.#avoided(avoid)
     const usable = (member: PoolMember) =>
@@ -209,8 +211,8 @@ export class InstancePool {
       this.#affinity && prefix !== '' ? preferred(this.#affinity.orderOf(prefix, this.members), usable) : null
     const member = near ?? leastOutstanding(this.members, usable, this.#random)
     if (!member) return null
-    this.#lastTaken = this.#clock.now()
-    member.begin(load)
+    this.#lastTaken = now
+    member.begin(load, now)
     return member
   }
 
@@ -231,7 +233,7 @@ export class InstancePool {
 
   #serveLine(line: FairLine<Waiting>): void {
     while (line.size > 0) {
-      const isWorth = this.#worthwhile()
+      const isWorth = this.#worthwhile(this.#clock.now())
       const isUsable = (member: PoolMember) => member.isFree && isWorth(member)
       if (!this.members.some(isUsable)) return
       const isOpen = (avoid: ReadonlySet<PoolMember> | null) => {
@@ -245,7 +247,7 @@ export class InstancePool {
   }
 
   #isGiven(waiter: Waiting, isWorth: (member: PoolMember) => boolean): boolean {
-    const member = this.#taken(waiter.avoid, waiter.question, isWorth)
+    const member = this.#taken(waiter.avoid, waiter.question, isWorth, this.#clock.now())
     if (!member) {
       const avoided = this.#avoided(waiter.avoid)
       const isUsable = (one: PoolMember) => one.isFree && isWorth(one) && !avoided?.has(one)
@@ -262,8 +264,7 @@ export class InstancePool {
     return avoid !== null && avoid.size > 0 && this.hasOther(avoid) ? avoid : null
   }
 
-  #worthwhile(): (member: PoolMember) => boolean {
-    const now = this.#clock.now()
+  #worthwhile(now: number): (member: PoolMember) => boolean {
     const stoodMs = this.#waiting.size > 0 ? now - this.#lastTaken : 0
     return slowInstanceFilter(this.members, { waiting: this.#waiting.size, stoodMs }, now)
   }

@@ -1,6 +1,6 @@
 import { buildConnector, type Dispatcher, Pool } from 'undici'
-import { batchInImmediate } from './batch-in-immediate.ts'
 import { UpstreamError } from './upstream-error.ts'
+import { batchInImmediate } from './batch-in-immediate.ts'
 
 /** Bytes to one server. */
 export interface HttpMessage {
@@ -49,8 +49,7 @@ export function openConnections(origin: string, connectMs: number): Connections 
 }
 
 /** What a reply fails with that is longer than its model allows. */
-export const tooLong = (): UpstreamError =>
-  new UpstreamError('judge_rejected', 'the reply is larger than max_reply_bytes')
+export const tooLong = (): UpstreamError => new UpstreamError('judge_rejected', 'the reply is larger than max_reply_bytes')
 
 const codeOf = (error: Error): string => {
   const { code } = error as NodeJS.ErrnoException
@@ -67,8 +66,15 @@ export const faultOf = (error: Error): UpstreamError => {
   })
 }
 
-const header = (value: string | string[] | undefined): string =>
-  Array.isArray(value) ? (value[0] ?? '') : (value ?? '')
+/** The first value of a header among names and values in turn; '' where there is none. */
+function headerOf(name: string, headers: readonly Buffer[]): string {
+  for (let at = 0; at + 1 < headers.length; at += 2) {
+    const given = headers[at]
+    if (given?.length === name.length && given.toString('latin1').toLowerCase() === name)
+      return (headers[at + 1] as Buffer).toString()
+  }
+  return ''
+}
 
 let underWay = 0
 
@@ -86,13 +92,16 @@ export function send(
   return sending
 }
 
-/** A class: an object of functions, each with its own variables, costs as much as undici's own request. */
+/**
+ * A class, since an object of functions, each with its own variables, costs more; and by undici's older handlers, which its 7
+ * keeps: for the newer ones it makes a controller, and an object of all headers, of which only those of a failure are read.
+ */
 class Sending implements Exchange, Dispatcher.DispatchHandler {
   readonly reply: Promise<Reply>
   readonly #maxReplyBytes: number
   #resolve: (reply: Reply) => void = () => {}
   #reject: (fault: UpstreamError) => void = () => {}
-  #controller: Dispatcher.DispatchController | null = null
+  #cut: ((reason: Error) => void) | null = null
   #fault: UpstreamError | null = null
   #isUnderWay = false
   #status = 0
@@ -116,50 +125,45 @@ class Sending implements Exchange, Dispatcher.DispatchHandler {
     try {
       pool.dispatch(message, this)
     } catch (error) {
-      this.onResponseError(null, error as Error)
+      this.onError(error as Error)
     }
   }
 
-  abort(reason: Fault): void {
+  abort(reason: UpstreamError): void {
     if (this.#fault) return
     this.#fault = reason
     this.#reject(reason)
-    this.#controller?.abort(reason)
+    this.#cut?.(reason)
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller
-    if (this.#fault) controller.abort(this.#fault)
+  onConnect(abort: (reason?: Error) => void): void {
+    this.#cut = abort
+    if (this.#fault) abort(this.#fault)
   }
 
-  onResponseStart(
-    _controller: Dispatcher.DispatchController,
-    status: number,
-    headers: Record<string, string | string[] | undefined>,
-  ): void {
-    if (status < 200) return
+  onHeaders(status: number, headers: Buffer[]): boolean {
+    if (status < 200) return true
     this.#status = status
-    this.#retryAfter = header(headers['retry-after'])
+    if (status !== 200) this.#retryAfter = headerOf('retry-after', headers)
+    return true
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  onData(chunk: Buffer): boolean {
     this.#bytes += chunk.length
-    if (this.#bytes > this.#maxReplyBytes) {
-      controller.abort(tooLong())
-      return
-    }
-    if (!this.#first) this.#first = chunk
+    if (this.#bytes > this.#maxReplyBytes) this.#cut?.(tooLong())
+    else if (!this.#first) this.#first = chunk
     else if (this.#rest) this.#rest.push(chunk)
     else this.#rest = [this.#first, chunk]
+    return true
   }
 
-  onResponseEnd(): void {
+  onComplete(): void {
     const text = this.#rest ? Buffer.concat(this.#rest).toString() : (this.#first?.toString() ?? '')
     this.#over()
     soon(() => this.#resolve({ status: this.#status, retryAfter: this.#retryAfter, text }))
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
+  onError(error: Error): void {
     this.#over()
     this.#reject(faultOf(error))
   }
