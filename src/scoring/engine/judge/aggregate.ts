@@ -60,9 +60,7 @@ export function aggregateVotes(
   if (verdict) {
     const { score, spread } = verdict
     const shown =
-      step.models.length > 1
-        ? { ...score, details: { ...score.details, panel: panelOf(scores) } }
-        : score
+      step.models.length > 1 ? { ...score, details: { ...score.details, panel: panelOf(scores) } } : score
     return { status: 'scored', score: shown, draws: scores.length, spread }
   }
   const failure = drawn.find((one) => one.status === 'failed')

@@ -16,7 +16,11 @@ import { type Answered, AskError } from '../../models/api/ask.ts'
 
 /** What was read in an answer: a verdict for each row of its question; null: unreadable, as `unreadable` says. */
 type Read =
-  | { readonly status: 'read'; readonly verdicts: readonly (Score | null)[]; readonly unreadable?: Failure | undefined }
+  | {
+      readonly status: 'read'
+      readonly verdicts: readonly (Score | null)[]
+      readonly unreadable?: Failure | undefined
+    }
   | { readonly status: 'failed'; readonly failure: Failure }
 
 /** What one draw of one model gave: verdicts, or one text for later steps. */
