@@ -19,7 +19,7 @@ const togetherBytes = 65_536
 const copyBytes = 4_194_304
 
 /**
- * The bytes of a body, in memory of their own. `came` hears how many have come so far; what it throws ends the reading.
+ * The bytes of a body. `came` hears how many have come so far; what it throws ends the reading.
  * Rejects with RG_REQUEST_TOO_LARGE beyond `limit`, and with RG_REQUEST_INVALID where fewer or more come than announced.
  */
 export async function bytesOf(

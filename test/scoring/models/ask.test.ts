@@ -274,3 +274,13 @@ t.test('a pair of surrogates that two parts divide stays a pair', async (t) => {
     'more than the buffer that parts are gathered in',
   )
 })
+
+t.test('each character of a question is written as JSON.stringify writes it', async (t) => {
+  const units = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(code))
+  const texts = [...units, ...units.map((unit) => `a\n${unit}\n`), '', '\u{1f600}', 'é\n"\\']
+  const wrong = texts.filter((text) => questionJson(text).join('') !== JSON.stringify(text))
+  t.same(
+    wrong.map((text) => JSON.stringify(text)),
+    [],
+  )
+})
