@@ -1,5 +1,4 @@
 import { GatewayError } from '../../core/errors.ts'
-import { questionBytes } from '../models/pool/line-memory.ts'
 import { memoizeByObject } from '../../core/memoize.ts'
 import { questionBytes } from '../models/api/ask.ts'
 import type { Models } from '../models/models.ts'
@@ -116,7 +115,7 @@ export function heapOfRows({ steps }: Pick<Plan, 'steps'>, rows: number, bodyByt
 }
 
 /** Questions of a row, for each gate: steps that ask the same models share one. */
-const questionsByGate = madeOnce((steps: Plan['steps']): readonly number[] => {
+const questionsByGate = memoizeByObject((steps: Plan['steps']): readonly number[] => {
   const perGate = new Map<string, number>()
   for (const { models } of steps) {
     const gate = gateKey(models)

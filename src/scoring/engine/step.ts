@@ -1,10 +1,10 @@
-import type { Call, CallResult, CallRow } from '../functions/function-host.ts'
-import type { PlanStep } from '../plan/plan.ts'
 import type { Failure } from '../../core/sample/failure.ts'
 import type { OffReason, Term } from '../../core/sample/outcome.ts'
 import type { Sample } from '../../core/sample/sample.ts'
 import type { Score } from '../../core/sample/score.ts'
 import type { MaybePromise } from '../../core/slices.ts'
+import type { Call, CallResult, CallRow } from '../functions/function-host.ts'
+import type { PlanStep } from '../plan/plan.ts'
 import type { StepContext } from './context.ts'
 
 /** In step order, with a hole where a step is not done; a plan has few steps. */

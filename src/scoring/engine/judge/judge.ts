@@ -2,12 +2,10 @@ import type { Term } from '../../../core/sample/outcome.ts'
 import type { CallRow } from '../../functions/function-host.ts'
 import type { PlanStep } from '../../plan/plan.ts'
 import type { StepContext } from '../context.ts'
-import { failedTerm, scoredTerm, skippedTerm, textTerm } from '../step.ts'
+import { called, failedTerm, scoredTerm, skippedTerm, textTerm } from '../step.ts'
 import { aggregateVotes, drawAll, termOf } from './aggregate.ts'
 import { echoFlags, refusedTerm } from './guarded.ts'
 import { drawsOf, inquiryOf } from './judge-query.ts'
-import { drawAll, aggregateVotes, termOf } from './aggregate.ts'
-import { called, failed, off, scored, textTerm } from '../step.ts'
 
 /** A model reward's term: question, guard, pool, verdict; once for each draw of each model. Never rejects. */
 export async function judgeTerm(context: StepContext, step: PlanStep, row: CallRow): Promise<Term> {

@@ -1,18 +1,17 @@
 import type { AskName, Generation } from '../../../contract/index.ts'
-import type { CallResult, CallRow } from '../../functions/function-host.ts'
-import { fullGuard } from '../../models/api/guard-config.ts'
-import { type Answered, AskError } from '../../models/models.ts'
-import type { PlanStep } from '../../plan/plan.ts'
 import type { Failure } from '../../../core/sample/failure.ts'
 import type { Score } from '../../../core/sample/score.ts'
 import type { MaybePromise } from '../../../core/slices.ts'
+import type { CallResult, CallRow } from '../../functions/function-host.ts'
+import { type Answered, AskError } from '../../models/api/ask.ts'
+import { fullGuard } from '../../models/api/guard-config.ts'
+import type { PlanStep } from '../../plan/plan.ts'
 import type { StepContext } from '../context.ts'
 import type { DrawnEvent } from '../events.ts'
 import type { GuardedQuestion } from '../guard/question.ts'
 import { withoutThoughts } from '../guard/thoughts.ts'
-import { mixed } from './soft.ts'
 import { called, originOf } from '../step.ts'
-import { type Answered, AskError } from '../../models/api/ask.ts'
+import { expectedScore } from './soft.ts'
 
 /** What was read in an answer: a verdict for each row of its question; null: unreadable, as `unreadable` says. */
 type Read =
@@ -76,7 +75,7 @@ export async function castVote(
   return drawn
 }
 
-const drawnOf = (model: string, said: Said): Drawn =>
+const drawnOf = (model: string, said: Said): VoteResult =>
   said.status === 'read'
     ? { model, status: 'read', verdicts: said.verdicts, unreadable: said.unreadable }
     : { model, ...said }

@@ -45,7 +45,8 @@ export function readGeneration(body: JsonObject, input: Rendered): ParsedReply<G
   if (!Array.isArray(choices) || choices.length !== 1) throw malformedReply('not one choice')
   const [choice] = choices as unknown[]
   if (!isObject(choice)) throw malformedReply('a choice is not an object')
-  if (choice.index !== undefined && choice.index !== 0) throw malformedReply('the only choice is not the first')
+  if (choice.index !== undefined && choice.index !== 0)
+    throw malformedReply('the only choice is not the first')
   const answer = generationOf(choice, typeof input !== 'string')
   const { prompt, completion } = usage(body)
   return { answer, prompt, completion }

@@ -1,6 +1,6 @@
 import { buildConnector, type Dispatcher, Pool } from 'undici'
-import { UpstreamError } from './upstream-error.ts'
 import { batchInImmediate } from './batch-in-immediate.ts'
+import { UpstreamError } from './upstream-error.ts'
 
 /** Bytes to one server. */
 export interface HttpMessage {
@@ -49,7 +49,8 @@ export function openConnections(origin: string, connectMs: number): Connections 
 }
 
 /** What a reply fails with that is longer than its model allows. */
-export const tooLong = (): UpstreamError => new UpstreamError('judge_rejected', 'the reply is larger than max_reply_bytes')
+export const tooLong = (): UpstreamError =>
+  new UpstreamError('judge_rejected', 'the reply is larger than max_reply_bytes')
 
 const codeOf = (error: Error): string => {
   const { code } = error as NodeJS.ErrnoException

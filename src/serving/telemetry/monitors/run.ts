@@ -1,9 +1,9 @@
 import type { RequestDone } from '../../../scoring/engine/events.ts'
 import { countGroup, countRow, groupsOf, type Member } from './count.ts'
-import type { PlanScaling } from './plan-scaling.ts'
 import { OpenGroups } from './open-groups.ts'
+import type { PlanScaling } from './plan-scaling.ts'
 import { addTally, emptyTally, type StepStats } from './step-stats.ts'
-import { type Alarm, type Trends, TrendDetector } from './trend-detector.ts'
+import { type Alarm, TrendDetector, type Trends } from './trend-detector.ts'
 
 /** Training steps that the figures speak of. */
 const window = 20
