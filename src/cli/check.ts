@@ -65,7 +65,7 @@ export const command: Command = {
     })
     try {
       const resolved = await resolvePlans(configs, functions)
-      await openWireTruths(configs.gateway.wires)
+      await openWireTruths(configs.gateway.trainers)
       if (values.data.length > 0) return await checkData(resolved, functions, values, io)
       await explain(resolved, sample, functions, io)
       return values.connect ? await connect(resolved, io) : 0

@@ -112,7 +112,7 @@ t.test('every address on the page of wires is served, and every path of a wire i
 })
 
 t.test('the settings of wires are on their page, and each wire can be set', async (t) => {
-  const { wires: schema } = gatewayConfig.shape
+  const { trainers: schema } = gatewayConfig.shape
   const shapes = Object.entries(schema.unwrap().shape)
   t.strictSame(shapes.map(([name]) => name).sort(), wires.map(({ name }) => name).sort())
   const settings = new Set(shapes.flatMap(([, shape]) => Object.keys(shape.unwrap().shape)))
