@@ -54,7 +54,7 @@ const step = reward.properties?.steps?.items as Schema
 t.test('every key of the configs is on its page, and no other', async (t) => {
   const markdown = page('configuration.md')
   const sections: [string, string[]][] = [
-    ['gateway.yaml', keys(gateway, ['models', 'wires'])],
+    ['gateway.yaml', keys(gateway, ['models', 'trainers'])],
     ['A model', keys(model, ['sampling'])],
     ['Sampling', keys(model.properties?.sampling ?? {})],
     ['A reward', keys(reward, ['models', 'steps'])],
