@@ -52,18 +52,21 @@ export function fixConfig(text: string, takes: TakesOption): FixedConfig {
     ...renamings.filter((one) => !isMoved(one)).map((one) => [one]),
     renamings.filter((one) => isMoved(one)),
   ]
-  return together.reduce((fixed, some) => renamed(fixed, some, takes), {
-    text,
-    fixes: [],
-    left: [],
-  } as FixedConfig)
+  let fixed: FixedConfig = { text, fixes: [], left: [] }
+  let nodes = ConfigNodes.of(text)
+  for (const some of together) {
+    const found = nodes
+      ? some.flatMap((one) => oldSettings(one, nodes as ConfigNodes, fixed.text, takes))
+      : []
+    if (!nodes || found.length === 0) continue
+    fixed = renamed(fixed, nodes, found)
+    nodes = ConfigNodes.of(fixed.text)
+  }
+  return fixed
 }
 
-function renamed(before: FixedConfig, some: readonly Renaming[], takes: TakesOption): FixedConfig {
+function renamed(before: FixedConfig, nodes: ConfigNodes, found: readonly OldSetting[]): FixedConfig {
   const { text } = before
-  const nodes = ConfigNodes.of(text)
-  const found = nodes ? some.flatMap((one) => oldSettings(one, nodes, text, takes)) : []
-  if (!nodes || found.length === 0) return before
   const results = found.every(({ renaming }) => isMoved(renaming))
     ? moveSettings(nodes, text, found)
     : renameInPlace(nodes, found)

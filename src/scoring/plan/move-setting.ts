@@ -49,7 +49,8 @@ function movesOf({ root }: ConfigNodes, text: string, moving: readonly Moving[])
   if (settings.some((one) => one === null)) return unusual
   const written = settings.filter((one) => one !== null)
   const gone = removed(map, moving, text)
-  const added = there ? addedTo(there, written, text) : addedBehind(root, old, to, written, text)
+  const added =
+    other && there ? addedTo(other, there, written, text) : addedBehind(root, old, to, written, text)
   if (!gone || !added) return unusual
   const emptied = map.items.length === moving.length && !map.flow
   const after = text.indexOf(':', old.key.range?.[1] ?? 0) + 1
@@ -61,7 +62,7 @@ function movesOf({ root }: ConfigNodes, text: string, moving: readonly Moving[])
     made.items.push(...pairs)
     root.items.push(new Pair(new Scalar(to), made))
   }
-  return [...gone, added, ...(emptied ? [{ start: after, end: after, text: ' {}' }] : [])]
+  return [...gone, ...added, ...(emptied ? [{ start: after, end: after, text: ' {}' }] : [])]
 }
 
 const sectionAt = (root: YAMLMap, name: string): Section | undefined =>
@@ -131,15 +132,37 @@ const endOf = (key: unknown, value: unknown): number =>
   ((value as Node | null)?.range ?? (key as Node).range)?.[1] ?? 0
 
 /** Puts settings before those of a section. */
-function addedTo(map: YAMLMap, settings: readonly Setting[], text: string): Edit | null {
+function addedTo(
+  { key }: Section,
+  map: YAMLMap,
+  settings: readonly Setting[],
+  text: string,
+): readonly Edit[] | null {
   const start = startOf(map.items[0]?.key)
-  const line = linesAbove(text, start)
-  if (!startsLine(text, start)) {
-    if (!map.flow) return null
-    return { start, end: start, text: settings.map((one) => `${one.text}, `).join('') }
+  if (startsLine(text, start)) {
+    const line = linesAbove(text, start)
+    const lines = linesOf(settings, indentOf(text, start), map.flow ? ',' : '', true)
+    return [{ start: line, end: line, text: joined(lines, text) }]
   }
-  const lines = linesOf(settings, text.slice(lineStart(text, start), start), map.flow ? ',' : '', true)
-  return { start: line, end: line, text: joined(lines, text) }
+  if (!map.flow) return null
+  const added = { start, end: start, text: settings.map((one) => `${one.text}, `).join('') }
+  const comments = commentsOf(settings)
+  if (comments.length === 0) return [added]
+  const [at] = key.range ?? [0]
+  if (!startsLine(text, at)) return null
+  const line = lineStart(text, at)
+  const indent = indentOf(text, at)
+  return [
+    {
+      start: line,
+      end: line,
+      text: joined(
+        comments.map((one) => indent + one),
+        text,
+      ),
+    },
+    added,
+  ]
 }
 
 /** Makes a section with settings behind another one. */
@@ -149,47 +172,38 @@ function addedBehind(
   name: string,
   settings: readonly Setting[],
   text: string,
-): Edit | null {
+): readonly Edit[] | null {
   const [start, keyEnd] = old.key.range ?? [0, 0]
   const end = endOf(old.key, old.value)
   const key = quotedAs(name, old.key)
-  const isOwnLine = startsLine(text, start)
-  const indent = isOwnLine ? text.slice(lineStart(text, start), start) : ''
-  const colon = /^\s*:\s*/.exec(text.slice(keyEnd))?.[0].includes(' ') === false ? ':' : ': '
-  const inner = settings.map((one) => one.text).join(', ')
+  const indent = startsLine(text, start) ? indentOf(text, start) : null
+  const comments = commentsOf(settings)
+  const inner = `{ ${settings.map((one) => one.text).join(', ')} }`
   const isFlow = isMap(old.value) && old.value.flow
+  const isLong = isFlow && text.slice(start, end).includes('\n')
+  const itemStart = isMap(old.value) ? startOf(old.value.items[0]?.key) : 0
+  const deeper = isLong && startsLine(text, itemStart) ? indentOf(text, itemStart) : `${indent ?? ''}  `
   if (root.flow) {
-    if (isOwnLine && text.slice(start, end).includes('\n')) {
-      const items = isMap(old.value) ? old.value.items : []
-      const itemStart = startOf(items[0]?.key)
-      const deeper = startsLine(text, itemStart)
-        ? text.slice(lineStart(text, itemStart), itemStart)
-        : `${indent}  `
-      const lines = linesOf(settings, deeper, ',', false)
-      return {
-        start: end,
-        end,
-        text: `,${breakOf(text)}${indent}${key}: {${breakOf(text)}${joined(lines, text)}${indent}}`,
-      }
-    }
-    const gap = isOwnLine ? `${breakOf(text)}${indent}` : ' '
-    return { start: end, end, text: `,${gap}${key}${colon}{ ${inner} }` }
+    if (comments.length > 0 && !(isLong && indent !== null)) return null
+    const gap = indent === null ? ' ' : breakOf(text) + indent
+    const colon = /^\s*:\s/.test(text.slice(keyEnd, keyEnd + 99)) ? ': ' : ':'
+    const lines = linesOf(settings, deeper, ',', false)
+    const value = isLong && indent !== null ? `{${breakOf(text)}${joined(lines, text)}${indent}}` : inner
+    return [{ start: end, end, text: `,${gap}${key}${colon}${value}` }]
   }
+  if (indent === null) return null
   const last = lineEnd(text, isFlow ? end : Math.max(end - 1, start))
   const at = nextLine(text, last)
-  const gap = at === last ? breakOf(text) : ''
-  const block = isFlow ? [`${key}: { ${inner} }`] : [`${key}:`, ...linesOf(settings, '  ', '', false)]
-  return {
-    start: at,
-    end: at,
-    text:
-      gap +
-      joined(
-        block.map((line) => indent + line),
-        text,
-      ),
-  }
+  const lines = isFlow
+    ? [...comments, `${key}: ${inner}`].map((line) => indent + line)
+    : [`${indent}${key}:`, ...linesOf(settings, deeper, '', false)]
+  return [{ start: at, end: at, text: (text[at - 1] === '\n' ? '' : breakOf(text)) + joined(lines, text) }]
 }
+
+const commentsOf = (settings: readonly Setting[]): readonly string[] =>
+  settings.flatMap(({ above, behind }) => [...above, ...(behind === '' ? [] : [behind])])
+
+const indentOf = (text: string, at: number): string => text.slice(lineStart(text, at), at)
 
 /** Settings as lines; `separator` between them, and behind the last one where more follows. */
 const linesOf = (
