@@ -1,4 +1,3 @@
-<<<<<<< HEAD:src/scoring/engine/judge/vote.ts
 import type { AskName, Generation } from '../../../contract/index.ts'
 import type { Failure } from '../../../core/sample/failure.ts'
 import type { Score } from '../../../core/sample/score.ts'
@@ -12,22 +11,7 @@ import type { DrawnEvent } from '../events.ts'
 import type { GuardedQuestion } from '../guard/question.ts'
 import { withoutThoughts } from '../guard/thoughts.ts'
 import { called, originOf } from '../step.ts'
-import { expectedScore } from './soft.ts'
-=======
-import type { AskName, Generation } from '../../contract/index.ts'
-import type { Failure } from '../../core/sample/failure.ts'
-import type { Score } from '../../core/sample/score.ts'
-import type { CallRow } from '../functions/function-host.ts'
-import { fullGuard } from '../models/guard-config.ts'
-import { type Answered, AskError } from '../models/models.ts'
-import type { PlanStep } from '../plan/plan.ts'
-import type { StepContext } from './context.ts'
-import type { DrawnEvent } from './events.ts'
 import { expectedScore } from './expected-score.ts'
-import type { GuardedQuestion } from './guard/question.ts'
-import { withoutThoughts } from './guard/thoughts.ts'
-import { originOf } from './step.ts'
->>>>>>> 6645ae9 (feat(config)!: settings and modes carry the field's names):src/scoring/engine/vote.ts
 
 /** What was read in an answer: a verdict for each row of its question; null: unreadable, as `unreadable` says. */
 type Read =
