@@ -20,7 +20,7 @@ const [port = '8496'] = process.argv.slice(2)
 const rule = new URL('../dist/reward-functions/gsm8k-progressive.js', import.meta.url).href
 const worker = new Worker(
   `const { parentPort } = require('node:worker_threads')
-  const options = { mode: 'reference', variant: 'graded' }
+  const options = { mode: 'published', variant: 'graded' }
   import('${rule}').then(({ default: { score } }) => {
     parentPort.on('message', ([responses, truths]) => {
       parentPort.postMessage(

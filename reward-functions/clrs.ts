@@ -8,7 +8,7 @@ export default defineRule({
   options: z.strictObject({ mode }),
   range: [0, 1],
   score({ sample: { response }, truth, options: { mode } }) {
-    const answer = resultOf(mode === 'sound' ? (afterThink(response) ?? '') : response)
+    const answer = resultOf(mode === 'strict' ? (afterThink(response) ?? '') : response)
     const isRight = answer !== '' && answer === resultOf(truth)
     return { value: Number(isRight), details: { extracted: answer.slice(0, 500) } }
   },

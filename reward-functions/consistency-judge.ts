@@ -42,13 +42,13 @@ export default defineModelReward({
     if (typeof Response === 'string' && typeof Thought === 'string' && typeof ResponseSolution === 'string') {
       const meanings = { ResponseSolutionName: solutionMeanings(ResponseSolution, catalog, mode) }
       const values = { Response, Thought, ResponseSolution }
-      return mode === 'reference' ? fillInTurn(template, values, meanings) : fill(template, values, meanings)
+      return mode === 'published' ? fillInTurn(template, values, meanings) : fill(template, values, meanings)
     }
-    if (mode === 'reference') throw new TypeError('the reply lacks a text in one of its fields')
+    if (mode === 'published') throw new TypeError('the reply lacks a text in one of its fields')
     return 0
   },
   rm_postprocess({ text }, { options: { mode } }) {
-    return mode === 'reference' ? publishedScore(text) : soundScore(text)
+    return mode === 'published' ? publishedScore(text) : strictScore(text)
   },
 })
 
@@ -83,7 +83,7 @@ function publishedScore(text: string): number {
   return typeof verdict === 'string' ? 0 : publishedMean(verdict)
 }
 
-function soundScore(text: string): Verdict {
+function strictScore(text: string): Verdict {
   const region = afterThink(text)
   const marks = region === null ? null : readMarks(soleObject(region), [thoughtKey, solutionKey])
   const thought = marks?.get(thoughtKey)

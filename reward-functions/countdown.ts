@@ -33,12 +33,12 @@ interface Solution {
 /** The number game: thinking and an answer 0.2, an expression of exactly the given numbers 0.3, the target as its value 0.5. */
 export default defineRule({
   options: z.strictObject({ mode }),
-  truth: ({ mode }): z.ZodType<unknown> => (mode === 'sound' ? puzzle : z.unknown()),
+  truth: ({ mode }): z.ZodType<unknown> => (mode === 'strict' ? puzzle : z.unknown()),
   range: [0, 1],
   parts: ['format', 'numbers', 'value'],
   score({ sample: { response }, truth, options: { mode } }): Score {
     const solution =
-      mode === 'sound' ? soundSolution(response, puzzle.parse(truth)) : publishedSolution(response, truth)
+      mode === 'strict' ? strictSolution(response, puzzle.parse(truth)) : publishedSolution(response, truth)
     const { thinks, answers, usesNumbers = false, hitsTarget = false, reason } = solution
     const parts = {
       format: (thinks ? 0.1 : 0) + (answers ? 0.1 : 0),
@@ -52,7 +52,7 @@ export default defineRule({
 const noFormat = { thinks: false, answers: false }
 
 /** One thought, one answer, a written expression of exactly the numbers, exact value. */
-function soundSolution(response: string, { target, numbers }: z.infer<typeof puzzle>): Solution {
+function strictSolution(response: string, { target, numbers }: z.infer<typeof puzzle>): Solution {
   const end = response.indexOf('</think>')
   const thought = trimSpace(response.slice(0, Math.max(end, 0)))
   if (end < 0 || response.indexOf('</think>', end + 1) >= 0) return { ...noFormat, reason: 'no_thinking' }

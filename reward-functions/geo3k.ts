@@ -12,7 +12,7 @@ export default defineRule({
   score({ sample: { response }, truth, options: { mode } }) {
     const wanted = truth === null ? 'None' : String(truth)
     const shaped = isShaped(response)
-    if (mode === 'reference') {
+    if (mode === 'published') {
       const extracted = boxed(response) ?? 'None'
       return verdict(primeGrade(extracted, wanted, true), shaped, extracted)
     }

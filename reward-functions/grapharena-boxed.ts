@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { defineRule, mode, RuleTimeout } from '../src/contract/index.ts'
-import { arenaMarks, arenaParts, soundArenaMarks } from '../src/grading/graph/arena.ts'
-import { boxedListText, soundBoxedListText } from '../src/grading/graph/boxed-list.ts'
-import { graphArena, sound } from '../src/grading/graph/faults.ts'
+import { arenaMarks, arenaParts, strictArenaMarks } from '../src/grading/graph/arena.ts'
+import { boxedListText, strictBoxedListText } from '../src/grading/graph/boxed-list.ts'
+import { graphArena, strict } from '../src/grading/graph/faults.ts'
 import { findingDetails } from '../src/grading/graph/finding.ts'
 import { taskNamed } from '../src/grading/graph/tasks.ts'
 import { promptText } from '../src/grading/prompt-text.ts'
@@ -20,11 +20,11 @@ export default defineRule({
     const task = taskNamed(dataSource)
     const { graph = {}, ends, exact_answer: label } = extraInfo
     const asksForList = promptText(prompt).includes('[')
-    const text = (mode === 'sound' ? soundBoxedListText : boxedListText)(response, after, asksForList)
+    const text = (mode === 'strict' ? strictBoxedListText : boxedListText)(response, after, asksForList)
     const problem = { graph, ends, problemText: undefined, given: 'graph' } as const
-    const finding = task.check(problem, text, mode === 'sound' ? sound : graphArena)
+    const finding = task.check(problem, text, mode === 'strict' ? strict : graphArena)
     if (finding.status === 'budget_spent') throw new RuleTimeout(finding.reason)
-    const marks = (mode === 'sound' ? soundArenaMarks : arenaMarks)(task, finding, label)
+    const marks = (mode === 'strict' ? strictArenaMarks : arenaMarks)(task, finding, label)
     const details = { ...findingDetails(finding), extracted: text.slice(0, 500) }
     return { value: Number(marks.isAccurate), parts: marks.parts, details, flags: marks.flags }
   },

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineRule, mode, RuleTimeout } from '../src/contract/index.ts'
-import { arenaMarks, arenaParts, soundArenaMarks } from '../src/grading/graph/arena.ts'
-import { graphArena, sound } from '../src/grading/graph/faults.ts'
+import { arenaMarks, arenaParts, strictArenaMarks } from '../src/grading/graph/arena.ts'
+import { graphArena, strict } from '../src/grading/graph/faults.ts'
 import { findingDetails } from '../src/grading/graph/finding.ts'
 import { checkGraphAnswer, taskNamed } from '../src/grading/graph/tasks.ts'
 
@@ -15,9 +15,9 @@ export default defineRule({
     const task = taskNamed(dataSource)
     const { graph = {}, ends, exact_answer: label } = extraInfo
     const problem = { graph, ends, problemText: undefined, given: 'graph' } as const
-    const finding = checkGraphAnswer(task, problem, response, mode === 'sound' ? sound : graphArena)
+    const finding = checkGraphAnswer(task, problem, response, mode === 'strict' ? strict : graphArena)
     if (finding.status === 'budget_spent') throw new RuleTimeout(finding.reason)
-    const marks = (mode === 'sound' ? soundArenaMarks : arenaMarks)(task, finding, label)
+    const marks = (mode === 'strict' ? strictArenaMarks : arenaMarks)(task, finding, label)
     return {
       value: Number(marks.isAccurate),
       parts: marks.parts,

@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { defineRule, mode, type Score } from '../src/contract/index.ts'
 import { type AnswerMark, afterHashes } from '../src/grading/graph/boxed-list.ts'
 import { lastLooseNumeral, wizTasks } from '../src/grading/graph/wiz-answer.ts'
-import { revisedWizVerdict, soundWizVerdict } from '../src/grading/graph/wiz-verdict.ts'
-import { afterThink, graphWizNormal, slicedBox, soundBoxContent, trimSpace } from '../src/grading/index.ts'
+import { revisedWizVerdict, strictWizVerdict } from '../src/grading/graph/wiz-verdict.ts'
+import { afterThink, graphWizNormal, slicedBox, strictBoxContent, trimSpace } from '../src/grading/index.ts'
 import { latexText } from '../src/grading/latex/latex-text.ts'
 import { promptText } from '../src/grading/prompt-text.ts'
 
@@ -16,10 +16,10 @@ export default defineRule({
   }),
   range: [0, 1],
   score({ sample: { prompt, response, dataSource = '' }, truth, options: { mode, after } }) {
-    const answer = (mode === 'sound' ? soundAnswer : publishedAnswer)(response, after)
+    const answer = (mode === 'strict' ? strictAnswer : publishedAnswer)(response, after)
     if (answer === null || answer === '') return { value: 0, details: { reason: 'no answer' } }
-    if (mode === 'sound')
-      return graded(soundWizVerdict(dataSource, truth, answer, promptText(prompt)), answer)
+    if (mode === 'strict')
+      return graded(strictWizVerdict(dataSource, truth, answer, promptText(prompt)), answer)
     const gold = trimSpace(truth.replaceAll('###', ''))
     if (gold === '') return graded(false, answer)
     const isRight = revisedWizVerdict(dataSource, gold, answer, promptText(prompt))
@@ -34,9 +34,9 @@ function graded(isRight: boolean, answer: string | number): Score {
   }
 }
 
-function soundAnswer(response: string, after: AnswerMark): string | null {
+function strictAnswer(response: string, after: AnswerMark): string | null {
   const text = afterThink(response) ?? ''
-  const found = after === 'box' ? soundBoxContent(text) : afterHashes(text)
+  const found = after === 'box' ? strictBoxContent(text) : afterHashes(text)
   return found === null ? null : latexText(found)
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineRule, mode } from '../src/contract/index.ts'
 import { afterHashes } from '../src/grading/graph/boxed-list.ts'
-import { publishedWizVerdict, soundWizVerdict } from '../src/grading/graph/wiz-verdict.ts'
+import { publishedWizVerdict, strictWizVerdict } from '../src/grading/graph/wiz-verdict.ts'
 import { afterThink } from '../src/grading/index.ts'
 import { promptText } from '../src/grading/prompt-text.ts'
 
@@ -11,10 +11,10 @@ export default defineRule({
   options: z.strictObject({ mode }),
   range: [0, 1],
   score({ sample: { prompt, response, dataSource = '' }, truth, options: { mode } }) {
-    if (mode === 'reference') return Number(publishedWizVerdict(dataSource, truth, response) ?? false)
+    if (mode === 'published') return Number(publishedWizVerdict(dataSource, truth, response) ?? false)
     const answer = afterHashes(afterThink(response) ?? '')
     if (answer === null) return { value: 0, details: { reason: 'no ### after the thinking' } }
-    const isRight = soundWizVerdict(dataSource, truth, answer, promptText(prompt))
+    const isRight = strictWizVerdict(dataSource, truth, answer, promptText(prompt))
     return { value: Number(isRight), details: { extracted: answer.trim().slice(0, 500) } }
   },
 })

@@ -11,17 +11,17 @@ import {
 } from '../src/grading/index.ts'
 import gsm8kProgressive from './gsm8k-progressive.ts'
 
-/** `gsm8k-progressive` that also takes `\boxed{...}`, and in reference mode `the answer is`, for the mark of the answer. */
+/** `gsm8k-progressive` that also takes `\boxed{...}`, and in published mode `the answer is`, for the mark of the answer. */
 export default defineRule({
   options: z.strictObject({ mode }),
   truth: ({ mode }) => gsm8kProgressive.truth({ mode, variant: 'graded' }),
   range: [0, 1],
   score({ sample: { response }, truth, options: { mode } }) {
-    const sound = mode === 'sound'
-    const answer = sound
+    const strict = mode === 'strict'
+    const answer = strict
       ? numberAnswer(response, true)
       : publishedNumbers(firstStatedNumber(response), lastLooseNumber(response, false))
-    const wanted = sound ? decimalOf(truth) : truth
+    const wanted = strict ? decimalOf(truth) : truth
     const isRight = (given: string): boolean => given === wanted
     return { value: progressiveCredit(answer, isRight), details: explained(answer, isRight) }
   },

@@ -23,15 +23,15 @@ export default defineRule({
     mode,
     variant: z.enum(['graded', 'flexible']).default('graded'),
   }),
-  truth: ({ mode }): z.ZodType<unknown> => (mode === 'sound' ? number : z.unknown()),
+  truth: ({ mode }): z.ZodType<unknown> => (mode === 'strict' ? number : z.unknown()),
   range: [0, 1],
   score({ sample: { response }, truth, options: { mode, variant } }) {
-    const sound = mode === 'sound'
+    const strict = mode === 'strict'
     const graded = variant === 'graded'
-    const answer = sound
+    const answer = strict
       ? numberAnswer(response)
       : publishedNumbers(graded ? firstHashNumber(response) : null, lastLooseNumber(response, true))
-    const wanted = sound ? decimalOf(truth) : truth
+    const wanted = strict ? decimalOf(truth) : truth
     const isRight = (given: string): boolean => given === wanted
     const credit = progressiveCredit(answer, isRight)
     return {

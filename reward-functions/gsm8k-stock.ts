@@ -26,10 +26,10 @@ export default defineRule({
   range: ({ format_score, score }) => [Math.min(0, format_score, score), Math.max(0, format_score, score)],
   parts: ['correctness'],
   score({ sample: { response }, truth, options: { mode, method, format_score, score } }) {
-    const sound = mode === 'sound'
-    const extracted = sound ? soundNumber(response, method) : published[method](response)
+    const strict = mode === 'strict'
+    const extracted = strict ? strictNumber(response, method) : published[method](response)
     if (extracted === null) return { value: 0, parts: { correctness: 0 }, details: { reason: 'no_number' } }
-    const right = extracted === (sound ? decimalOf(truth) : truth)
+    const right = extracted === (strict ? decimalOf(truth) : truth)
     const details = right ? { extracted } : { extracted, reason: 'unequal' }
     return { value: right ? score : format_score, parts: { correctness: Number(right) }, details }
   },
@@ -39,7 +39,7 @@ export default defineRule({
 const published = { strict: firstHashNumber, flexible: lastNumeral, last: lastHashNumber }
 
 /** The number that all markers after the thinking agree on; `flexible`: the last number where nothing is marked. */
-function soundNumber(response: string, method: string): string | null {
+function strictNumber(response: string, method: string): string | null {
   const answer = afterThink(compatible(response))
   if (answer === null) return null
   const markers = answerMarkers(answer)

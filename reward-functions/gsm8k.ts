@@ -12,13 +12,13 @@ export default defineRule({
   truth: ({ mode }) => gsm8kProgressive.truth({ mode, variant: 'graded' }),
   range: [0, 1.1],
   score({ sample: { response, dataSource }, truth, options: { mode } }): Score {
-    const reference = mode === 'reference'
-    if (reference && dataSource !== 'gsm8k') return { value: 0, details: { reason: 'other_data_source' } }
-    const answer = reference ? publishedNumbers(lastHashNumber(response), null) : numberAnswer(response)
-    const isRight = (given: string): boolean => given === (reference ? truth : decimalOf(truth))
+    const published = mode === 'published'
+    if (published && dataSource !== 'gsm8k') return { value: 0, details: { reason: 'other_data_source' } }
+    const answer = published ? publishedNumbers(lastHashNumber(response), null) : numberAnswer(response)
+    const isRight = (given: string): boolean => given === (published ? truth : decimalOf(truth))
     const details = explained(answer, isRight)
     const { marked, tail = 0 } = answer
-    if (marked === undefined) return { value: reference && response.includes('####') ? 0.05 : 0, details }
+    if (marked === undefined) return { value: published && response.includes('####') ? 0.05 : 0, details }
     if (marked === null || !isRight(marked)) return { value: 0.1, details }
     return tail > window
       ? { value: 0.1, details: { ...details, reason: 'too_early' } }

@@ -31,7 +31,7 @@ export default defineRule({
   range: [0, 1],
   parts: decisions,
   score({ sample: { response }, truth, options: { benchmark, mode } }) {
-    if (mode === 'reference') {
+    if (mode === 'published') {
       const grade = publishedGrade(response, truth.prepared, benchmark)
       if (grade === null) throw new RuleTimeout('the answer is too long for the published grader')
       return { value: grade.correct ? 1 : 0, details: { extracted: grade.extracted.slice(0, 500) } }

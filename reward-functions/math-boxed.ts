@@ -6,7 +6,7 @@ import {
   lastBox,
   mathNormal,
   publishedSpelling,
-  soundSpelling,
+  strictSpelling,
 } from '../src/grading/index.ts'
 
 const answer = z
@@ -17,17 +17,17 @@ const answer = z
 /** verl's MATH: the last `\boxed{}` spells the ground truth, after MATH's normalisation. */
 export default defineRule({
   options: z.strictObject({ mode }),
-  truth: ({ mode }): z.ZodType<unknown> => (mode === 'sound' ? answer : z.unknown()),
+  truth: ({ mode }): z.ZodType<unknown> => (mode === 'strict' ? answer : z.unknown()),
   range: [0, 1],
   parts: ['correctness'],
   score({ sample: { response }, truth, options: { mode } }) {
-    const reference = mode === 'reference'
-    const text = reference ? response : afterThink(response)
+    const published = mode === 'published'
+    const text = published ? response : afterThink(response)
     const box = text === null ? null : lastBox(text)
     const extracted = box === null ? null : boxContent(box)
     if (extracted === null) return { value: 0, parts: { correctness: 0 }, details: { reason: 'no_box' } }
     const right =
-      typeof truth === 'string' && (reference ? publishedSpelling : soundSpelling)(extracted, truth)
+      typeof truth === 'string' && (published ? publishedSpelling : strictSpelling)(extracted, truth)
     const details = right ? { extracted } : { extracted, reason: 'unequal' }
     return { value: Number(right), parts: { correctness: Number(right) }, details }
   },

@@ -27,17 +27,17 @@ export default defineRule({
     /** Where the box is looked for: from 100 before the last of four indices. */
     pause_tokens_index: z.array(z.int()).length(4).nullable().default(null),
   }),
-  truth: ({ mode }): z.ZodType<unknown> => (mode === 'sound' ? answer : z.string()),
+  truth: ({ mode }): z.ZodType<unknown> => (mode === 'strict' ? answer : z.string()),
   range: [-1, 1],
   parts: ['correctness'],
   score({ sample, truth, options }) {
     const { mode, strict_box_verify: boxed } = options
-    const response = mode === 'sound' ? afterThink(sample.response) : sample.response
+    const response = mode === 'strict' ? afterThink(sample.response) : sample.response
     const end = response === null ? '' : lastCodePoints(response, tail)
     const found = boxed
       ? boxIn(end, options.pause_tokens_index)
       : (Array.from(end.matchAll(stated)).at(-1)?.[1] ?? null)
-    return mode === 'sound' ? soundScore(found, String(truth)) : publishedScore(found, String(truth), boxed)
+    return mode === 'strict' ? strictScore(found, String(truth)) : publishedScore(found, String(truth), boxed)
   },
 })
 
@@ -54,7 +54,7 @@ function publishedScore(found: string | null, truth: string, boxed: boolean): Sc
   return verdict(extracted, extracted === (boxed ? truth : dapoNormal(truth)))
 }
 
-function soundScore(found: string | null, truth: string): Score {
+function strictScore(found: string | null, truth: string): Score {
   const extracted = found === null || countCodePoints(found) > tail ? null : dapoNormal(found, true)
   return verdict(extracted, extracted !== null && extracted !== '' && extracted === dapoNormal(truth, true))
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineRule, mode } from '../src/contract/index.ts'
-import { afterThink, slicedBox, soundBoxContent, trimSpace } from '../src/grading/index.ts'
+import { afterThink, slicedBox, strictBoxContent, trimSpace } from '../src/grading/index.ts'
 import { latexText } from '../src/grading/latex/latex-text.ts'
 
 /** Node classification and link prediction: the label in the last box, in any case. */
@@ -9,15 +9,15 @@ export default defineRule({
   options: z.strictObject({ mode }),
   range: [0, 1],
   score({ sample: { response }, truth, options: { mode } }) {
-    const answer = (mode === 'sound' ? soundLabel : publishedLabel)(response)
+    const answer = (mode === 'strict' ? strictLabel : publishedLabel)(response)
     if (answer === null) return { value: 0, details: { reason: 'no closed box' } }
     const isRight = trimSpace(answer).toLowerCase() === trimSpace(truth).toLowerCase()
     return { value: Number(isRight), details: { extracted: answer.slice(0, 500) } }
   },
 })
 
-function soundLabel(response: string): string | null {
-  const box = soundBoxContent(afterThink(response) ?? '')
+function strictLabel(response: string): string | null {
+  const box = strictBoxContent(afterThink(response) ?? '')
   return box === null ? null : latexText(box)
 }
 

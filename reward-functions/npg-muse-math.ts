@@ -1,22 +1,22 @@
 import { z } from 'zod'
 import { defineRule, mode } from '../src/contract/index.ts'
-import { afterThink, boxContent, lastBox, publishedSpelling, soundSpelling } from '../src/grading/index.ts'
+import { afterThink, boxContent, lastBox, publishedSpelling, strictSpelling } from '../src/grading/index.ts'
 import { npgMuseForm } from '../src/grading/npg-muse-form.ts'
 import mathBoxed from './math-boxed.ts'
 
 /** NPG-Muse's MATH: 2 for a last box that spells the ground truth, 1 for the form, less 1 for a loop. */
 export default defineRule({
   options: z.strictObject({ mode }),
-  truth: ({ mode }) => (mode === 'sound' ? mathBoxed.truth({ mode }) : z.string()),
+  truth: ({ mode }) => (mode === 'strict' ? mathBoxed.truth({ mode }) : z.string()),
   range: [-1, 3],
   parts: ['outcome_score', 'format_score', 'repeat_score'],
   score({ sample: { response }, truth, options: { mode } }) {
     const { isFormed, loops } = npgMuseForm[mode]
-    const text = mode === 'sound' ? afterThink(response) : response
+    const text = mode === 'strict' ? afterThink(response) : response
     const box = text === null ? null : lastBox(text)
     const extracted = box === null ? null : boxContent(box)
     const isRight =
-      extracted !== null && (mode === 'sound' ? soundSpelling : publishedSpelling)(extracted, String(truth))
+      extracted !== null && (mode === 'strict' ? strictSpelling : publishedSpelling)(extracted, String(truth))
     const parts = {
       outcome_score: Number(isRight),
       format_score: Number(isFormed(response)),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { BadSample, defineRule, mode, RuleTimeout } from '../src/contract/index.ts'
-import { type Payment, publishedReward, soundReward } from '../src/grading/graph/answer-reward.ts'
-import { npgMuse, sound } from '../src/grading/graph/faults.ts'
+import { type Payment, publishedReward, strictReward } from '../src/grading/graph/answer-reward.ts'
+import { npgMuse, strict } from '../src/grading/graph/faults.ts'
 import { findingDetails } from '../src/grading/graph/finding.ts'
 import { checkGraphAnswer, type GraphTask, graphTasks } from '../src/grading/graph/tasks.ts'
 import { npgMuseForm } from '../src/grading/npg-muse-form.ts'
@@ -22,18 +22,18 @@ const rewardTypes: ReadonlyMap<string, RewardType> = new Map<string, RewardType>
 ])
 
 const modes = {
-  sound: { faults: sound, reward: soundReward, ...npgMuseForm.sound },
-  reference: { faults: npgMuse, reward: publishedReward, ...npgMuseForm.reference },
+  strict: { faults: strict, reward: strictReward, ...npgMuseForm.strict },
+  published: { faults: npgMuse, reward: publishedReward, ...npgMuseForm.published },
 }
 
 /** NPG-Muse's graph tasks: data_source says `<task>[_easy|_hard]_<reward type>`, extra_info holds the problem. */
 export default defineRule({
   truth: z.unknown(),
   options: z.strictObject({ mode }),
-  range: ({ mode }) => (mode === 'sound' ? [-2, 3] : [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]),
+  range: ({ mode }) => (mode === 'strict' ? [-2, 3] : [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]),
   parts: ['answer_accuracy', 'format_accuracy', 'repeat_proportion'],
   score({ sample: { response, dataSource = '', extraInfo, lacksExtraInfo }, options }) {
-    if (lacksExtraInfo && options.mode === 'reference')
+    if (lacksExtraInfo && options.mode === 'published')
       throw new BadSample('extra_info is missing; it holds the problem')
     const { task, type } = parsedSource(dataSource)
     const mode = modes[options.mode]
@@ -43,7 +43,7 @@ export default defineRule({
     const answer = mode.reward(finding, label, task, type.payment)
     const parts: Record<string, number> = { answer_accuracy: Number(answer.isRight) }
     // The original's plain `binary` reports the reward itself.
-    if (options.mode === 'reference' && type.format === undefined) parts.answer_accuracy = answer.value
+    if (options.mode === 'published' && type.format === undefined) parts.answer_accuracy = answer.value
     let { value } = answer
     if (type.format !== undefined) {
       parts.format_accuracy = Number(mode.isFormed(response))

@@ -7,18 +7,18 @@ const answer = z.union([z.string(), z.number()]).refine((truth) => String(truth)
 /** verl's PRIME mathematics: the answer that a response states is the ground truth. */
 export default defineRule({
   options: z.strictObject({ mode }),
-  truth: ({ mode }): z.ZodType<unknown> => (mode === 'sound' ? answer : z.unknown()),
+  truth: ({ mode }): z.ZodType<unknown> => (mode === 'strict' ? answer : z.unknown()),
   range: [0, 1],
   parts: ['correctness', 'format'],
   score({ sample: { response }, truth, options: { mode } }) {
-    const region = mode === 'sound' ? afterThink(response) : response
+    const region = mode === 'strict' ? afterThink(response) : response
     if (region === null) {
       return { value: 0, parts: { correctness: 0, format: 0 }, details: { reason: 'thinking_unclosed' } }
     }
     const extracted = primeAnswer(region)
     const wanted = truth === null ? 'None' : String(truth)
-    const graded = mode === 'sound' ? exactAnswer(extracted, wanted) : primeGrade(extracted, wanted, false)
-    const right = graded || (mode === 'reference' && roughlyEqual(extracted, wanted))
+    const graded = mode === 'strict' ? exactAnswer(extracted, wanted) : primeGrade(extracted, wanted, false)
+    const right = graded || (mode === 'published' && roughlyEqual(extracted, wanted))
     const stepwise = region.includes('Step 2:') && region.includes('\\box')
     const parts = { correctness: Number(right), format: Number(graded || stepwise) }
     return { value: Number(right), parts, details: right ? { extracted } : { extracted, reason: 'unequal' } }

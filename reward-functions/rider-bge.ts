@@ -3,7 +3,7 @@ import { defineModelReward, mode } from '../src/contract/index.ts'
 import { cosine, spreadSimilarity } from '../src/grading/embedding-similarity.ts'
 import { isList, isObject } from '../src/grading/json/identity.ts'
 import { type JsonValue, readJson } from '../src/grading/json/json.ts'
-import { braceTrim, lastTurnReply, numberFields, soundReply } from '../src/grading/rider/reply.ts'
+import { braceTrim, lastTurnReply, numberFields, strictReply } from '../src/grading/rider/reply.ts'
 
 /** How close a delivery-support agent's reply is to the wanted one: embedding similarity above a floor for its form. */
 export default defineModelReward({
@@ -12,7 +12,7 @@ export default defineModelReward({
     z.string().transform((text, context): JsonValue => {
       const target = readJson(text)?.value
       if (target === undefined) context.addIssue('the target is not JSON')
-      else if (mode === 'sound' && textOf(target) === null)
+      else if (mode === 'strict' && textOf(target) === null)
         context.addIssue('the target has no text in Response')
       return target ?? null
     }),
@@ -25,8 +25,8 @@ export default defineModelReward({
   parts: ['similarity'],
   rm_preprocess({ sample: { response }, truth, options: { mode } }) {
     if (!isObject(truth) || !truth.has('Response')) return 0
-    if (mode === 'sound') {
-      const reply = textOf(soundReply(response))
+    if (mode === 'strict') {
+      const reply = textOf(strictReply(response))
       return reply === null ? 0 : [reply, textOf(truth) ?? '']
     }
     const trimmed = braceTrim(response)

@@ -43,11 +43,11 @@ export default defineModelReward({
     const reply = replyOf(sample.response, mode)
     const response = reply?.get('Response')
     if (typeof response === 'string') return fill(sample.rmPrompt ?? template, { response })
-    if (mode === 'reference') throw new TypeError('the reply has no text in Response')
+    if (mode === 'published') throw new TypeError('the reply has no text in Response')
     return 0
   },
   rm_postprocess({ text }, { options: { mode } }) {
-    return mode === 'reference' ? publishedScore(text) : soundScore(text)
+    return mode === 'published' ? publishedScore(text) : strictScore(text)
   },
 })
 
@@ -62,7 +62,7 @@ function publishedScore(text: string): number {
   return publishedMean(verdict)
 }
 
-function soundScore(text: string): Verdict {
+function strictScore(text: string): Verdict {
   const region = afterThink(text)
   if (region === null) return null
   const marks = readMarks(soleObject(region), [...dimensions, wrongPlan, accurate, harmful])

@@ -10,7 +10,7 @@ import {
   numberFields,
   requiredFields,
   solutionFields,
-  soundReply,
+  strictReply,
 } from '../src/grading/rider/reply.ts'
 import { trimSpace } from '../src/grading/white-space.ts'
 
@@ -26,7 +26,7 @@ export default defineRule({
   truth: ({ mode }) =>
     z.string().transform((text, context): JsonValue => {
       const target = readJson(text)?.value
-      const fault = target === undefined ? 'is not JSON' : mode === 'sound' ? faultOf(target) : null
+      const fault = target === undefined ? 'is not JSON' : mode === 'strict' ? faultOf(target) : null
       if (fault !== null) context.addIssue(`the target ${fault}`)
       return target ?? null
     }),
@@ -36,7 +36,7 @@ export default defineRule({
   score({ sample, truth, options: { mode } }) {
     const response: unknown = sample.response
     if (typeof response !== 'string') return nothing('not_text')
-    const marks = mode === 'reference' ? publishedMarks(response, truth) : soundMarks(response, truth)
+    const marks = mode === 'published' ? publishedMarks(response, truth) : strictMarks(response, truth)
     if (typeof marks === 'string') return nothing(marks)
     const value = marks.thought * marks.response * marks.solution
     const low = (['response', 'thought', 'solution'] as const).find((part) => marks[part] < 1)
@@ -108,8 +108,8 @@ function faultOf(target: JsonValue): string | null {
   return texts.length > 0 ? `has no text in ${texts.join(', ')}` : null
 }
 
-function soundMarks(response: string, target: JsonValue): Marks | string {
-  const reply = soundReply(response)
+function strictMarks(response: string, target: JsonValue): Marks | string {
+  const reply = strictReply(response)
   if (!reply || !isObject(target)) return 'no_reply'
   if ([...requiredFields, 'Thought'].some((field) => !reply.has(field))) return 'missing_field'
   const texts = ['Thought', 'Response', ...solutionFields].map((field) => reply.get(field))

@@ -14,17 +14,17 @@ export default defineRule({
     format_score: z.number().default(0),
     score: z.number().default(1),
   }),
-  truth: ({ mode }): z.ZodType<unknown> => (mode === 'sound' ? targets : z.unknown()),
+  truth: ({ mode }): z.ZodType<unknown> => (mode === 'strict' ? targets : z.unknown()),
   range: ({ format_score, score }) => [Math.min(0, format_score, score), Math.max(0, format_score, score)],
   parts: ['correctness'],
   score({ sample: { response }, truth, options: { mode, format_score, score } }) {
-    const sound = mode === 'sound'
-    const region = sound ? afterThink(response) : response
+    const strict = mode === 'strict'
+    const region = strict ? afterThink(response) : response
     const extracted = region === null ? null : lastAnswerTag(region)
     if (extracted === null) return { value: 0, parts: { correctness: 0 }, details: { reason: 'no_answer' } }
-    const answer = searchNormal(extracted, sound)
-    const wordless = sound && answer === ''
-    const right = !wordless && searchTargets(truth).some((target) => searchNormal(target, sound) === answer)
+    const answer = searchNormal(extracted, strict)
+    const wordless = strict && answer === ''
+    const right = !wordless && searchTargets(truth).some((target) => searchNormal(target, strict) === answer)
     const parts = { correctness: Number(right) }
     if (!right) return { value: format_score, parts, details: { extracted, reason: 'unequal' } }
     const sprayed = [/<answer>/g, /<\/answer>/g].some((tag) => (response.match(tag)?.length ?? 0) > manyTags)

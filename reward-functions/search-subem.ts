@@ -12,14 +12,14 @@ export default defineRule({
   range: (options) => searchEm.range(options),
   parts: ['correctness'],
   score({ sample: { response }, truth, options: { mode, format_score, score } }) {
-    const sound = mode === 'sound'
-    const region = sound ? afterThink(response) : response
+    const strict = mode === 'strict'
+    const region = strict ? afterThink(response) : response
     const extracted = region === null ? null : lastAnswerTag(region)
     if (extracted === null) return { value: 0, parts: { correctness: 0 }, details: { reason: 'no_answer' } }
-    const answer = searchNormal(extracted, sound)
+    const answer = searchNormal(extracted, strict)
     const right = searchTargets(truth).some((target) => {
-      const wanted = searchNormal(target, sound)
-      return sound ? holdsWords(answer, wanted, extraWords) : answer.includes(wanted)
+      const wanted = searchNormal(target, strict)
+      return strict ? holdsWords(answer, wanted, extraWords) : answer.includes(wanted)
     })
     const details = right ? { extracted } : { extracted, reason: 'unequal' }
     return { value: right ? score : format_score, parts: { correctness: Number(right) }, details }

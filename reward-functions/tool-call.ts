@@ -30,18 +30,18 @@ export default defineRule({
   range: ({ variant }) => [0, variant === 'general' ? 1.1 : 1],
   parts: ['format', 'correctness'],
   score({ sample, truth, options: { mode, variant } }) {
-    const reference = mode === 'reference'
+    const published = mode === 'published'
     const response: unknown = sample.response
-    if (typeof response !== 'string') return scoreOfNoText(response, variant, reference)
-    const given = reference ? publishedAnswer(response, variant) : soundAnswer(response, variant)
+    if (typeof response !== 'string') return scoreOfNoText(response, variant, published)
+    const given = published ? publishedAnswer(response, variant) : strictAnswer(response, variant)
     if (!('calls' in given)) return verdict(variant, given.format, false, { reason: given.reason })
-    const wanted = reference ? publishedCalls(truth) : soundCalls(truth)
+    const wanted = published ? publishedCalls(truth) : strictCalls(truth)
     if (!('calls' in wanted)) {
       const reason = `ground truth: ${wanted.reason}`
-      const low = verdict(variant, reference && given.format, false, { reason })
+      const low = verdict(variant, published && given.format, false, { reason })
       return { ...low, flags: ['bad_ground_truth'] }
     }
-    const sameness = reference ? setsOfSets : typed
+    const sameness = published ? setsOfSets : typed
     if (sameMultiset(given.calls, wanted.calls, sameness)) return verdict(variant, given.format, true, {})
     return verdict(variant, given.format, false, {
       reason: 'unequal',
@@ -61,11 +61,11 @@ function verdict(
 }
 
 /** The original looks the tags up as elements of a list, and throws for what is neither text nor list. */
-function scoreOfNoText(response: unknown, variant: Variant, reference: boolean): Score {
-  if (reference && variant === 'general' && !Array.isArray(response)) {
+function scoreOfNoText(response: unknown, variant: Variant, published: boolean): Score {
+  if (published && variant === 'general' && !Array.isArray(response)) {
     throw new TypeError('the response is not a text')
   }
-  const format = reference && Array.isArray(response) && response.includes(open) && response.includes(close)
+  const format = published && Array.isArray(response) && response.includes(open) && response.includes(close)
   return verdict(variant, format, false, { reason: 'not_text' })
 }
 
@@ -88,7 +88,7 @@ function publishedCalls(text: unknown): Reading {
   return { format, calls }
 }
 
-function soundAnswer(response: string, variant: Variant): Reading {
+function strictAnswer(response: string, variant: Variant): Reading {
   const end = response.indexOf('</think>')
   if (response.indexOf('</think>', end + 1) > end) return { format: false, reason: 'thinking_repeated' }
   if (response.lastIndexOf('<think>') > end) return { format: false, reason: 'thinking_unclosed' }
@@ -96,11 +96,11 @@ function soundAnswer(response: string, variant: Variant): Reading {
     const thinking = response.slice(0, Math.max(end, 0)).trim()
     if (thinking.replaceAll('<think>', '').trim() === '') return { format: false, reason: 'no_thinking' }
   }
-  return soundCalls(end < 0 ? response : response.slice(end + '</think>'.length))
+  return strictCalls(end < 0 ? response : response.slice(end + '</think>'.length))
 }
 
 /** Tags in pairs, strict JSON between them, and nothing but calls. */
-function soundCalls(text: unknown): Reading {
+function strictCalls(text: unknown): Reading {
   if (typeof text !== 'string') return { format: false, reason: 'not_text' }
   const found = pairedBlocks(text, open, close)
   if (found === null) return { format: false, reason: 'tags_unbalanced' }

@@ -14,7 +14,7 @@ Answer:
 /** A judge that replies 1 or 0; any other reply holds no verdict. The question is the row's `rm_prompt`, else its prompt. */
 export default defineModelReward({
   ask: 'generate',
-  reply: ({ mode }) => (mode === 'sound' ? { choice: ['1', '0'] } : undefined),
+  reply: ({ mode }) => (mode === 'strict' ? { choice: ['1', '0'] } : undefined),
   options: z.strictObject({
     mode,
     /** With `{question}` and `{answer}`. */
@@ -23,11 +23,11 @@ export default defineModelReward({
   truth: z.unknown(),
   range: [0, 1],
   rm_preprocess({ sample, options: { mode, template } }) {
-    if (mode === 'sound' && trimSpace(sample.response) === '') return 0
+    if (mode === 'strict' && trimSpace(sample.response) === '') return 0
     return fill(template, { question: questionText(sample), answer: sample.response })
   },
   rm_postprocess({ text }, { options: { mode } }) {
-    if (mode === 'reference') return Number(text.includes('1') && !text.includes('0'))
+    if (mode === 'published') return Number(text.includes('1') && !text.includes('0'))
     return binaryVerdict(text)
   },
 })

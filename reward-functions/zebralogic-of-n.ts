@@ -5,21 +5,21 @@ import { chosenMarks, zebraChoices } from '../src/grading/zebra/vote.ts'
 import {
   publishedCell,
   publishedPrediction,
-  soundCell,
-  soundPrediction,
+  strictCell,
+  strictPrediction,
   zebraCells,
 } from '../src/grading/zebra/zebra.ts'
 import zebralogic from './zebralogic.ts'
 
 /** ZebraLogic for a group: the one answer chosen or voted from all of them; every row gets its score. */
 export default defineGroupRule({
-  truth: zebralogic.truth({ mode: 'sound' }),
+  truth: zebralogic.truth({ mode: 'strict' }),
   options: z.strictObject({
     mode,
     choice: z.enum(zebraChoices).default('majority'),
   }),
   range: [0, 1],
-  parts: zebralogic.parts({ mode: 'sound' }),
+  parts: zebralogic.parts({ mode: 'strict' }),
   score(rows) {
     const [first] = rows
     if (!first) return []
@@ -27,12 +27,12 @@ export default defineGroupRule({
     const cells = zebraCells(first.truth.header, first.truth.rows)
     const predictions = rows
       .map(({ sample: { response } }) =>
-        mode === 'sound' ? soundPrediction(afterThink(response) ?? '') : publishedPrediction(response),
+        mode === 'strict' ? strictPrediction(afterThink(response) ?? '') : publishedPrediction(response),
       )
       .filter((prediction) => prediction !== null)
     const [one, ...more] = predictions
     const marks = one
-      ? chosenMarks(choice, cells, [one, ...more], mode === 'sound' ? soundCell : publishedCell)
+      ? chosenMarks(choice, cells, [one, ...more], mode === 'strict' ? strictCell : publishedCell)
       : { right: 0, reasoningLength: 0 }
     const parts = {
       parsed: Number(one !== undefined),

@@ -5,8 +5,8 @@ import {
   publishedCell,
   publishedPrediction,
   rightCells,
-  soundCell,
-  soundPrediction,
+  strictCell,
+  strictPrediction,
   zebraCells,
 } from '../src/grading/zebra/zebra.ts'
 
@@ -27,9 +27,9 @@ export default defineRule({
   score({ sample: { response }, truth: { header, rows }, options: { mode } }) {
     const cells = zebraCells(header, rows)
     const prediction =
-      mode === 'sound' ? soundPrediction(afterThink(response) ?? '') : publishedPrediction(response)
+      mode === 'strict' ? strictPrediction(afterThink(response) ?? '') : publishedPrediction(response)
     const right = prediction
-      ? rightCells(cells, prediction.solution, mode === 'sound' ? soundCell : publishedCell)
+      ? rightCells(cells, prediction.solution, mode === 'strict' ? strictCell : publishedCell)
       : 0
     return {
       value: Number(prediction !== null && right === cells.length),

@@ -58,7 +58,7 @@ export interface Gateway {
   missing(): readonly string[]
   /** Reads configs and functions again. Rejects on any mistake, and the old ones stay; jobs under way end with them. */
   reload(): Promise<void>
-  /** Refuses what comes from here on, waits at most `graceMs` (`limits.drain_s`) for what is under way, and ends all threads. */
+  /** Refuses what comes from here on, waits at most `graceMs` (`shutdown.grace_s`) for what is under way, and ends all threads. */
   close(graceMs?: number): Promise<void>
 }
 

@@ -17,9 +17,10 @@ import { connectAll } from '../workbench/preflight/connect.ts'
 import { refusesMessages, traceMarker } from '../workbench/preflight/marker.ts'
 import { flag, misused, parsed, text, texts } from './arguments.ts'
 import { checkData, dataOptions } from './check-data.ts'
+import { fixConfigs } from './check-fix.ts'
 import type { Command, Io } from './command.ts'
 
-const usage = `reward-gateway check FILE|DIR... [--reward-functions DIR] [--input FILE.jsonl] [--connect]
+const usage = `reward-gateway check FILE|DIR... [--fix] [--reward-functions DIR] [--input FILE.jsonl] [--connect]
 reward-gateway check FILE|DIR... --data FILE... [--reward NAME] [--rows N] [--gold COLUMN]
                      [--answer-tokens N] [--strict] [--format text|json]
                      [--policy URL [--policy-model NAME] [--policy-key-env NAME] [--prompts 5] [--answers 8]
@@ -28,7 +29,8 @@ reward-gateway check FILE|DIR... --data FILE... [--reward NAME] [--rows N] [--go
 Says in plain words what configs would do, or every mistake in them with its place; then the exit code is 1.
 A marker is sent through each judge's rm_preprocess: where it comes out as text of the author, a response could speak
 to the judge. --connect asks each model server whether it is there and serves its model; the exit code is 1 where one
-is not. --input: the marker travels in this file's first row, for functions that need a certain form of row.
+is not. --fix first rewrites these files, or the configs of these folders, where settings have old names; comments
+and layout stay. --input: the marker travels in this file's first row, for functions that need a certain form of row.
 
 --data looks at training rows before GPU hours are spent: columns, texts, every ground truth, right answers (in
 extra_info.answer, or in --gold) above wrong ones, the questions that judges would be asked and whether these fit. Judges
@@ -47,6 +49,7 @@ export const command: Command = {
         'reward-functions': texts,
         input: text,
         connect: flag,
+        fix: flag,
         ...dataOptions,
       },
       'files',
@@ -55,8 +58,9 @@ export const command: Command = {
     if (values.policy !== undefined && values.data.length === 0)
       throw misused('--policy needs --data.', usage)
     const sample = values.input === undefined ? plainSample : await firstSample(values.input, io)
-    const configs = readConfigs(configTexts(positionals), io.env)
-    const { folders, timeout_s, memory_mb, python } = configs.gateway.functions
+    const read = configTexts(positionals)
+    const written = readConfigs(read, io.env)
+    const { folders, timeout_s, memory_mb, python } = written.gateway.functions
     const functions = await openFunctions({
       folders: [...folders, ...values['reward-functions']],
       sampleTimeoutMs: timeout_s * 1000,
@@ -64,8 +68,11 @@ export const command: Command = {
       python: { command: python.command, processes: 1, memoryMb: python.memory_mb },
     })
     try {
+      const configs = values.fix
+        ? readConfigs(await fixConfigs(read, positionals, functions, io), io.env)
+        : written
       const resolved = await resolvePlans(configs, functions)
-      await openWireTruths(configs.gateway.wires)
+      await openWireTruths(configs.gateway.trainers)
       if (values.data.length > 0) return await checkData(resolved, functions, values, io)
       await explain(resolved, sample, functions, io)
       return values.connect ? await connect(resolved, io) : 0

@@ -15,7 +15,7 @@ export function explainRecord(row: RecordedRow): string[] {
     `  response ${kept(sample.response)}`,
     `  ground truth ${kept(sample.ground_truth)}`,
     ...(config.gate === null ? [] : [`  gate: ${config.gate}`]),
-    ...(arithmetic === 'reference' ? ['  float32, and a closed gate counts as score 0'] : []),
+    ...(arithmetic === 'published' ? ['  float32, and a closed gate counts as score 0'] : []),
     ...folded(row),
     ...(row.flags.length > 0 ? [`flags: ${row.flags.map(quoted).join(', ')}`] : []),
     failure
@@ -33,7 +33,7 @@ function folded({ terms, config }: RecordedRow): string[] {
   let value: number | null = null
   const lines = terms.flatMap((term, at) => {
     const lead = `${at + 1}. ${term.name}: `
-    const score = config.arithmetic === 'reference' && term.why === 'gate' ? 0 : term.score
+    const score = config.arithmetic === 'published' && term.why === 'gate' ? 0 : term.score
     const before: number | null = value
     if (score !== null) {
       value = before === null ? started(term.weight, score) : combined[term.op](before, term.weight, score)

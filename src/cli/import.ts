@@ -9,12 +9,12 @@ import { importVerlConfig } from '../workbench/migrate/verl-config.ts'
 import { flag, misused, parsed, text, textOr } from './arguments.ts'
 import type { Command, Io } from './command.ts'
 
-const usage = `reward-gateway import verl-config FILE [--rule NAME] [--reference] [--output DIR] [--name NAME] [--force]
+const usage = `reward-gateway import verl-config FILE [--rule NAME] [--published] [--output DIR] [--name NAME] [--force]
 reward-gateway import openai-grader FILE [--output DIR] [--name NAME] [--force]
 
 Turns settings that people already have into an rm-config, and says what could not be carried over.
 verl-config: reward_model.* settings with lists, from a YAML file or the overrides of a launch script. --rule is the rule
-beside the models (rider-rule); --reference computes as the original does, faults included.
+beside the models (rider-rule); --published computes as the original does, faults included.
 openai-grader: the JSON of a grader; the source of a python grader is written out as a .py file.
 Files are written into --output (here by default), called like the file or --name; none is replaced without --force.`
 
@@ -29,7 +29,7 @@ export const command: Command = {
       argv,
       {
         rule: text,
-        reference: flag,
+        published: flag,
         output: textOr('.'),
         name: text,
         force: flag,
@@ -45,11 +45,11 @@ export const command: Command = {
     const name = values.name ?? basename(file, extname(file)).replace(/[^A-Za-z0-9._-]+/g, '-')
     if (!/^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/.test(name) || name === 'gateway')
       throw refused(`'${name}' cannot be a reward's name; give one by --name`)
-    const { rule, reference } = values
+    const { rule, published } = values
     const settings = textOf(file)
     const imported =
       source === 'verl-config'
-        ? importVerlConfig(file, settings, { name, reference, ...(rule !== undefined && { rule }) })
+        ? importVerlConfig(file, settings, { name, published, ...(rule !== undefined && { rule }) })
         : importOpenaiGrader(file, settings, name)
     write(imported, values.output, values.force, io)
     return 0

@@ -4,8 +4,8 @@ import { trimSpace } from './white-space.ts'
 
 /** What NPG-Muse asks of a response's form, in either mode: whether it is formed, and whether it loops. */
 export const npgMuseForm = {
-  sound: { isFormed: isThoughtThenAnswer, loops: hasLoop },
-  reference: { isFormed: opensThinking, loops: hasSampledLoop },
+  strict: { isFormed: isThoughtThenAnswer, loops: hasLoop },
+  published: { isFormed: opensThinking, loops: hasSampledLoop },
 } as const
 
 /** Whether a response opens with `<think>` and a newline. */

@@ -74,7 +74,8 @@ export async function openWireTruths(
 ): Promise<ReadonlyMap<string, GroundTruthIndex>> {
   const truths = new Map<string, GroundTruthIndex>()
   for (const [name, wire] of Object.entries(wires))
-    if (wire?.truths !== undefined) truths.set(name, await openGroundTruthIndex(wire.truths))
+    if (wire?.ground_truth_file !== undefined)
+      truths.set(name, await openGroundTruthIndex(wire.ground_truth_file))
   return truths
 }
 

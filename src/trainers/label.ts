@@ -43,7 +43,7 @@ export function readLabel(label: unknown, maxValues: number): ReadTruth {
   return tooLong === null ? readTruth(carried, 'label') : { problem: tooLong }
 }
 
-/** True where no ground truth was sent, whatever else was: it is for the wire's `truths` to say. */
+/** True where no ground truth was sent, whatever else was: it is for the wire's `ground_truth_file` to say. */
 export const lacksTruth = (label: ReadTruth): boolean =>
   label === null || ('truth' in label && label.truth.groundTruth === null)
 

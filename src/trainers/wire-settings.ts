@@ -3,5 +3,5 @@ export interface WireSettings {
   readonly deadline_s?: number | undefined
   readonly on_invalid?: number | 'fail' | 'group_mean' | { readonly group_mean: number | null } | undefined
   /** An absolute path. */
-  readonly truths?: string | undefined
+  readonly ground_truth_file?: string | undefined
 }

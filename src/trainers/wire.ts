@@ -15,7 +15,7 @@ export interface Wire {
   readonly name: string
   /** Below the client's own patience, seconds; null: the client waits for ever. */
   readonly deadlineS: number | null
-  /** Rows without a truth get it from the file that gateway.yaml names in `truths`. */
+  /** Rows without a truth get it from the file that gateway.yaml names in `ground_truth_file`. */
   readonly looksUp?: true
   /** By what follows the reward in the path. */
   readonly routes: Readonly<Record<string, WireRoute>>

@@ -61,9 +61,7 @@ export async function openTarget(): Promise<Target> {
       mean: { on_invalid: 'group_mean', steps: [{ name: 'rule', function: 'numeric-match' }] },
       judged: { steps: [{ name: 'judge', function: 'yes-no-judge', model: 'judge' }] },
       ranked: {
-        steps: [
-          { name: 'ranked', function: 'pairwise-judge', model: 'judge', pairs: { scheme: 'circular' } },
-        ],
+        steps: [{ name: 'ranked', function: 'pairwise-judge', model: 'judge', pairs: { scheme: 'ring' } }],
       },
     },
     { ADVERSARIAL_KEY: key },

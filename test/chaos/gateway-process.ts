@@ -154,7 +154,8 @@ const hasty = {
 function gatewayConfig(port: number, models: Settings['models'], isAsShipped: boolean): object {
   return {
     listen: { port },
-    limits: { deadline_s: deadlineMs / 1000, drain_s: 5 },
+    limits: { deadline_s: deadlineMs / 1000 },
+    shutdown: { grace_s: 5 },
     models: Object.fromEntries(
       Object.entries(models).map(([model, instances]) => [
         model,
@@ -171,8 +172,8 @@ function gatewayConfig(port: number, models: Settings['models'], isAsShipped: bo
     ),
     functions: { folders: [join(process.cwd(), 'test/chaos/hostile')], timeout_s: 1 },
     record: { folder: 'records', text: 'hash' },
-    wires: {
-      'llama-factory': { truths: 'truths.jsonl' },
+    trainers: {
+      'llama-factory': { ground_truth_file: 'truths.jsonl' },
       ...Object.fromEntries(['slime', 'axolotl', 'azure'].map((wire) => [wire, { on_invalid: 'fail' }])),
     },
   }

@@ -228,7 +228,7 @@ t.test('check tells of arguments, files and rows that it cannot use', async (t) 
     'one.yaml': 'steps: [{ name: r, function: countdown }]\n',
     'text.jsonl': 'no json\n',
     'row.jsonl': '{"response": 1}\n',
-    wired: { 'gateway.yaml': 'wires: { slime: { truths: none.jsonl } }\n' },
+    wired: { 'gateway.yaml': 'trainers: { slime: { ground_truth_file: none.jsonl } }\n' },
   })
   const one = `${folder}/one.yaml`
   t.match((await check([])).code, { code: 'RG_COMMAND_INVALID' })

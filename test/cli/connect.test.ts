@@ -21,7 +21,7 @@ t.test('check --connect asks each server and names model, address and reason (M4
           model: 'm',
           instances: [good.url, { url: other.url }, sick.url, dead, 'http://no-such-host.invalid:1'],
         },
-        fine: { model: 'x', reports_as: ['n'], instances: [`${good.url}/`] },
+        fine: { model: 'x', served_model_aliases: ['n'], instances: [`${good.url}/`] },
         sg: { model: 'm', backend: 'sglang', instances: [sick.url] },
       },
     }),

@@ -120,7 +120,7 @@ t.test('settings that people have become configs that check takes', async (t) =>
     join(folder, 'cloud.yaml'),
     '--output',
     output,
-    '--reference',
+    '--published',
     '--rule',
     'gsm8k-stock',
   )

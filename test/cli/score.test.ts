@@ -145,7 +145,7 @@ t.test('standard streams, options and a config of one reward work', async (t) =>
     '--function',
     'gsm8k-progressive',
     '--options',
-    '{"mode":"reference"}',
+    '{"mode":"published"}',
     '--input',
     '-',
     '--output',

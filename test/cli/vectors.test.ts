@@ -42,7 +42,7 @@ t.test('what differs is named with both answers', async (t) => {
   const folder = t.testdir({
     'gsm8k-progressive': {
       'compute_score.jsonl': `${score('a', { expected: 0.5 })}\n${score('b', { error: 'type' })}\n`,
-      'hacks.jsonl': score('c', { reference_score: 1, sound_score: 0 }),
+      'hacks.jsonl': score('c', { published_score: 1, strict_score: 0 }),
     },
   })
   t.strictSame(runFile(join(folder, 'gsm8k-progressive/compute_score.jsonl')).differing, [
@@ -52,7 +52,7 @@ t.test('what differs is named with both answers', async (t) => {
   t.strictSame(runFile(join(folder, 'gsm8k-progressive/hacks.jsonl')), {
     passed: 0,
     total: 1,
-    differing: ['c (sound): found 1, wanted 0'],
+    differing: ['c (strict): found 1, wanted 0'],
   })
 })
 

@@ -98,10 +98,10 @@ t.test(
     const cluster = readConfigs(configTexts(['docker/kubernetes/config']), {}).gateway
     const deployment = parse(read('kubernetes/deployment.yaml'))
     const grace = deployment.spec.template.spec.terminationGracePeriodSeconds
-    const { leave_s: leaving, drain_s: draining } = cluster.limits
+    const { pre_stop_s: leaving, grace_s: draining } = cluster.shutdown
     t.ok(leaving >= 5 && grace > leaving + draining, 'a pod is not ended before it has left and is drained')
     const { stop_grace_period: patience } = compose.services['gateway-demo'] as { stop_grace_period?: string }
-    t.ok(Number.parseInt(patience ?? '', 10) > rewards.gateway.limits.drain_s, 'nor a container')
+    t.ok(Number.parseInt(patience ?? '', 10) > rewards.gateway.shutdown.grace_s, 'nor a container')
   },
 )
 

@@ -45,7 +45,7 @@ t.test('two replicas behind one address', async (t) => {
   const model = { model: 'm', instances: [judge.url], cache: 'never', health: { interval_s: 0 } }
   const folder = t.testdir({
     // HAProxy asks twice a second and believes the second no.
-    'gateway.json': JSON.stringify({ models: { judge: model }, limits: { leave_s: 2 } }),
+    'gateway.json': JSON.stringify({ models: { judge: model }, shutdown: { pre_stop_s: 2 } }),
     'judged.json': JSON.stringify({ steps: [{ name: 'q', function: 'digit-judge', model: 'judge' }] }),
     'ranked.json': JSON.stringify({
       group: { wait_s: 60 },

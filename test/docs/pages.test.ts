@@ -54,7 +54,7 @@ const step = reward.properties?.steps?.items as Schema
 t.test('every key of the configs is on its page, and no other', async (t) => {
   const markdown = page('configuration.md')
   const sections: [string, string[]][] = [
-    ['gateway.yaml', keys(gateway, ['models', 'wires'])],
+    ['gateway.yaml', keys(gateway, ['models', 'trainers'])],
     ['A model', keys(model, ['sampling'])],
     ['Sampling', keys(model.properties?.sampling ?? {})],
     ['A reward', keys(reward, ['models', 'steps'])],
@@ -112,7 +112,7 @@ t.test('every address on the page of wires is served, and every path of a wire i
 })
 
 t.test('the settings of wires are on their page, and each wire can be set', async (t) => {
-  const { wires: schema } = gatewayConfig.shape
+  const { trainers: schema } = gatewayConfig.shape
   const shapes = Object.entries(schema.unwrap().shape)
   t.strictSame(shapes.map(([name]) => name).sort(), wires.map(({ name }) => name).sort())
   const settings = new Set(shapes.flatMap(([, shape]) => Object.keys(shape.unwrap().shape)))

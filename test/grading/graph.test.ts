@@ -1,5 +1,5 @@
 import t from 'tap'
-import { graphArena, npgMuse, sound } from '../../src/grading/graph/faults.ts'
+import { graphArena, npgMuse, strict } from '../../src/grading/graph/faults.ts'
 import type { Finding } from '../../src/grading/graph/finding.ts'
 import { Graph } from '../../src/grading/graph/graph.ts'
 import { areIsomorphic } from '../../src/grading/graph/isomorphism.ts'
@@ -18,7 +18,7 @@ const graph = ring(['Ann', 'Bob', 'Cid', 'Dee', 'Eve'])
 const found = (
   task: string,
   response: string,
-  { faults = sound, value = graph as unknown, problemText = undefined as unknown } = {},
+  { faults = strict, value = graph as unknown, problemText = undefined as unknown } = {},
 ): string | number => {
   const problem = { graph: value, problemText, given: 'text' } as const
   const finding: Finding = checkGraphAnswer(taskNamed(task), problem, response, faults)

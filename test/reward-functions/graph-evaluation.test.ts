@@ -9,7 +9,7 @@ import type { Rule } from '../../src/contract/index.ts'
 import { type RowParts, ruleContract, scored } from '../../src/contract/testing.ts'
 import { nearLinear } from '../support/hostile.ts'
 
-const reference = { mode: 'reference' }
+const publishedMode = { mode: 'published' }
 const thought = '<think>\nstep by step\n</think>\n'
 
 /** Four people in a ring, the first joined to the third. */
@@ -52,9 +52,9 @@ t.test('grapharena', async (t) => {
   t.throws(() => value(grapharena, arena('Colouring', '')), /data_source must begin/)
 })
 
-t.test('grapharena in reference mode', async (t) => {
+t.test('grapharena in published mode', async (t) => {
   const published = (task: string, response: string, rest = {}) =>
-    scored(grapharena, { ...arena(task, response, rest), options: reference })
+    scored(grapharena, { ...arena(task, response, rest), options: publishedMode })
   t.equal(published('Distance', '[Bob, Ann, Dee] [Zoe]')?.value, 1, 'earlier lists are tried')
   t.equal(published('Distance', '[Bob, Zoe, Ann, Dee]')?.value, 1, 'unknown names are skipped')
   t.equal(published('MVC', '[Ann, Zoe, Cid]')?.value, 1)
@@ -77,7 +77,7 @@ t.test('a tour is as long as the weights of the links say', async (t) => {
       { source: 0, target: 2, weight: 7 },
     ],
   }
-  for (const options of [{}, reference]) {
+  for (const options of [{}, publishedMode]) {
     const tour = (response: string, links = airports.links) =>
       scored(grapharena, {
         ...arena('TSP', response, { graph: { ...airports, links }, exact_answer: 18 }),
@@ -101,7 +101,7 @@ t.test('grapharena-boxed', async (t) => {
     },
   })
   const published = (response: string, after = 'box') =>
-    value(grapharenaBoxed, { ...arena('Distance', response), options: { ...reference, after } })
+    value(grapharenaBoxed, { ...arena('Distance', response), options: { ...publishedMode, after } })
   t.equal(published('The final answer is: Bob, Ann, Dee.'), 1, 'a spoken answer counts without a box')
   t.equal(published('\\boxed Bob, Ann, Dee$'), 1)
   t.equal(published('\\fbox{Bob, Ann, Dee}'), 0, 'a frame loses its first letter')
@@ -153,9 +153,9 @@ t.test('graphwiz', async (t) => {
   t.throws(() => value(graphwiz, wiz('colour', 'no', '### no')), /data_source must be one of/)
 })
 
-t.test('graphwiz in reference mode reads substrings', async (t) => {
+t.test('graphwiz in published mode reads substrings', async (t) => {
   const published = (task: string, truth: string, response: string) =>
-    value(graphwiz, wiz(task, truth, response, { options: reference }))
+    value(graphwiz, wiz(task, truth, response, { options: publishedMode }))
   t.equal(published('cycle', '### No', '### There is nothing'), 1)
   t.equal(published('cycle', '### No', 'so no'), 1)
   t.equal(published('cycle', '### No', 'so yes'), 0)
@@ -181,7 +181,7 @@ t.test('graphwiz-revised', async (t) => {
   t.equal(value(graphwizRevised, wiz('topology', '', '\\boxed{[0, 3, 1, 2]}')), 1)
   t.equal(value(graphwizRevised, wiz('flow', '### 3', 'so ### 3.', { options: { after: 'hashes' } })), 1)
   const published = (task: string, truth: string, response: string, after = 'box') =>
-    scored(graphwizRevised, wiz(task, truth, response, { options: { ...reference, after } }))
+    scored(graphwizRevised, wiz(task, truth, response, { options: { ...publishedMode, after } }))
   t.equal(published('cycle', '### YES', '\\boxed{{Yes}}')?.value, 1)
   t.match(published('flow', '### 3', '\\boxed{x = 9/3}'), { value: 1, details: { extracted: 3 } })
   t.equal(published('topology', '[0]', '\\boxed{0, 1, 0, 1, 2}')?.value, 1, 'nodes may be repeated')
@@ -213,9 +213,9 @@ t.test('node-link', async (t) => {
       'a box in the thinking': label('<think>\\boxed{Rule_Learning}</think>'),
     },
   })
-  t.equal(value(nodeLink, label('\\boxed{\\text{Rule\\_Learning}}', reference)), 1)
-  t.equal(value(nodeLink, label('\\boxed{\\textbf{Rule_Learning}}', reference)), 0, '`bf` stays')
-  t.equal(value(nodeLink, label('<think>\\boxed{Rule_Learning}', reference)), 1)
+  t.equal(value(nodeLink, label('\\boxed{\\text{Rule\\_Learning}}', publishedMode)), 1)
+  t.equal(value(nodeLink, label('\\boxed{\\textbf{Rule_Learning}}', publishedMode)), 0, '`bf` stays')
+  t.equal(value(nodeLink, label('<think>\\boxed{Rule_Learning}', publishedMode)), 1)
 })
 
 t.test('clrs', async (t) => {
@@ -233,17 +233,17 @@ t.test('clrs', async (t) => {
       'the result as a hint': result('[0 1 2] | [0 2 1]'),
     },
   })
-  t.equal(value(clrs, result('[0 1 2]', reference)), 1)
+  t.equal(value(clrs, result('[0 1 2]', publishedMode)), 1)
 })
 
 t.test('hostile text costs little', async (t) => {
   const box = (text: string): string => `\\boxed{${text}}`
   nearLinear(t, (text) => value(graphwiz, wiz('flow', '1', `### ${text}`)))
   nearLinear(t, (text) => value(graphwiz, wiz('topology', '1', `### ${text}`)))
-  nearLinear(t, (text) => value(graphwiz, wiz('cycle', 'no', text, { options: reference })))
-  nearLinear(t, (text) => value(graphwizRevised, wiz('flow', '1', box(text), { options: reference })))
+  nearLinear(t, (text) => value(graphwiz, wiz('cycle', 'no', text, { options: publishedMode })))
+  nearLinear(t, (text) => value(graphwizRevised, wiz('flow', '1', box(text), { options: publishedMode })))
   nearLinear(t, (text) => value(nodeLink, { response: box(text), groundTruth: 'a' }))
   nearLinear(t, (text) =>
-    value(grapharenaBoxed, { ...arena('MIS', `answer is ${text}`), options: reference }),
+    value(grapharenaBoxed, { ...arena('MIS', `answer is ${text}`), options: publishedMode }),
   )
 })

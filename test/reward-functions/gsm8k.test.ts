@@ -44,8 +44,8 @@ t.test('gsm8k: equal values are equal, and only the last 300 code points may hol
   t.equal(marked(`${work}#### 41`, 42), 0.1)
 })
 
-t.test('gsm8k: reference mode keeps the faults of the original', async (t) => {
-  const mode = 'reference'
+t.test('gsm8k: published mode keeps the faults of the original', async (t) => {
+  const mode = 'published'
   const published = (response: string, dataSource = 'gsm8k', groundTruth = '18'): unknown =>
     scored(gsm8k, { response, groundTruth, dataSource, options: { mode } })?.value
   t.equal(published('#### 1,8'), 1.1)
@@ -93,15 +93,15 @@ t.test('gsm8k-boxed: a box counts where no marker does', async (t) => {
   t.throws(() => row(gsm8kBoxed, { groundTruth: 'x' }))
 })
 
-t.test('gsm8k-boxed: reference mode also reads sentences, the first one first', async (t) => {
-  const reference = { mode: 'reference' }
-  t.equal(boxed('subtotal is **42', reference), 1)
-  t.equal(boxed('####\n42', reference), 1)
-  t.equal(boxed('\\boxed{42}', reference), 1)
-  t.equal(boxed('The answer is 9. Therefore the answer is 42.', reference), 0.8)
-  t.equal(boxed('result = 9', reference), 0.1)
-  t.equal(boxed('9', reference), 0.05)
-  t.equal(boxed('.', reference), 0)
+t.test('gsm8k-boxed: published mode also reads sentences, the first one first', async (t) => {
+  const published = { mode: 'published' }
+  t.equal(boxed('subtotal is **42', published), 1)
+  t.equal(boxed('####\n42', published), 1)
+  t.equal(boxed('\\boxed{42}', published), 1)
+  t.equal(boxed('The answer is 9. Therefore the answer is 42.', published), 0.8)
+  t.equal(boxed('result = 9', published), 0.1)
+  t.equal(boxed('9', published), 0.05)
+  t.equal(boxed('.', published), 0)
 })
 
 t.test('gsm8k-progressive keeps its contract', async (t) => {
@@ -165,19 +165,19 @@ t.test('gsm8k-progressive: the flexible variant pays for the right number and no
   t.equal(progressive(`${work}The answer is 42.`, '42', flexible), 1)
   t.equal(progressive(`${work}#### 42`, '42', flexible), 1)
   t.equal(progressive(`${work}#### 41`, '42', flexible), 0)
-  t.equal(progressive('so #### 1 or 18.0', '18', { ...flexible, mode: 'reference' }), 1)
+  t.equal(progressive('so #### 1 or 18.0', '18', { ...flexible, mode: 'published' }), 1)
 })
 
-t.test('gsm8k-progressive: reference mode keeps the faults of the original', async (t) => {
-  const reference = { mode: 'reference' }
-  t.equal(progressive('#### 18\n#### 17', '18', reference), 1, 'the first marker counts')
-  t.equal(progressive('#### 9\nor 18', '18', reference), 0.8, 'a wrong answer may hedge')
-  t.equal(progressive('#### 1,8', '18', reference), 1)
-  t.equal(progressive('#### ,', '18', reference), 0.1)
-  t.equal(progressive('1', '18', reference), 0.05)
-  t.equal(progressive('-.', '18', reference), 0)
-  t.equal(progressive('', '18', reference), 0)
-  t.equal(progressive('#### 18', 18, reference), 0.1, 'a truth that is no text never matches')
+t.test('gsm8k-progressive: published mode keeps the faults of the original', async (t) => {
+  const published = { mode: 'published' }
+  t.equal(progressive('#### 18\n#### 17', '18', published), 1, 'the first marker counts')
+  t.equal(progressive('#### 9\nor 18', '18', published), 0.8, 'a wrong answer may hedge')
+  t.equal(progressive('#### 1,8', '18', published), 1)
+  t.equal(progressive('#### ,', '18', published), 0.1)
+  t.equal(progressive('1', '18', published), 0.05)
+  t.equal(progressive('-.', '18', published), 0)
+  t.equal(progressive('', '18', published), 0)
+  t.equal(progressive('#### 18', 18, published), 0.1, 'a truth that is no text never matches')
 })
 
 t.test('gsm8k-progressive: a score says what was read and why it is low', async (t) => {
@@ -212,7 +212,7 @@ t.test('gsm8k-progressive: whatever is written, only the right number earns 0.8 
 t.test('gsm8k-progressive: a row without a number is rejected, not scored', async (t) => {
   t.throws(() => row(gsm8kProgressive, { groundTruth: 'none' }))
   t.throws(() => row(gsm8kProgressive, { groundTruth: null }))
-  t.throws(() => row(gsm8kProgressive, { groundTruth: '42', options: { mod: 'sound' } }))
+  t.throws(() => row(gsm8kProgressive, { groundTruth: '42', options: { mod: 'strict' } }))
 })
 
 t.test('gsm8k-stock keeps its contract', async (t) => {
@@ -231,17 +231,17 @@ t.test('gsm8k-stock keeps its contract', async (t) => {
 t.test(
   'gsm8k-stock: strict reads the mark, flexible the last number, and the original as they stand',
   async (t) => {
-    const reference = { mode: 'reference' }
+    const published = { mode: 'published' }
     t.equal(stock('#### $1,042.00', 1042), 1, 'equal values are equal')
     t.equal(stock('The answer is 42.', '42'), 0)
     t.equal(stock('The answer is 42.', '42', { method: 'flexible' }), 1)
     t.equal(stock('No number', '42', { method: 'flexible' }), 0)
     t.equal(stock('#### 41', '42', { format_score: 0.1, score: 2 }), 0.1)
     t.equal(stock('#### 42', '42', { format_score: 0.1, score: 2 }), 2)
-    t.equal(stock('#### 42\n#### 41', '42', reference), 1, 'the original takes the first')
-    t.equal(stock('#### 42.', '42', reference), 0, 'and the text as it stands')
-    t.equal(stock('so 42 .', '42', { ...reference, method: 'flexible' }), 1)
-    t.equal(stock('...', '42', { ...reference, method: 'flexible' }), 0)
+    t.equal(stock('#### 42\n#### 41', '42', published), 1, 'the original takes the first')
+    t.equal(stock('#### 42.', '42', published), 0, 'and the text as it stands')
+    t.equal(stock('so 42 .', '42', { ...published, method: 'flexible' }), 1)
+    t.equal(stock('...', '42', { ...published, method: 'flexible' }), 0)
     t.throws(() => row(gsm8kStock, { groundTruth: 'none' }))
   },
 )

@@ -8,7 +8,7 @@ import { row, ruleContract, scored } from '../../src/contract/testing.ts'
 import { eachNearLinear } from '../support/hostile.ts'
 import { modes, valueBy } from '../support/rules.ts'
 
-const reference = { mode: 'reference' }
+const published = { mode: 'published' }
 const paris = { target: ['Paris', 'City of Light'] }
 
 type Options = { [name: string]: Json }
@@ -116,16 +116,16 @@ t.test('search-em wants the target and nothing else', async (t) => {
     },
   })
   t.equal(em('C', { target: 'C++' }), 0)
-  t.equal(em('C', { target: 'C++' }, reference), 1)
-  t.equal(em('the', { target: 'an' }, reference), 1)
+  t.equal(em('C', { target: 'C++' }, published), 1)
+  t.equal(em('the', { target: 'an' }, published), 1)
   t.equal(em('Rome', paris, { format_score: 0.1, score: 2 }), 0.1)
   t.equal(em('Paris', paris, { format_score: 0.1, score: 2 }), 2)
   t.equal(em('the', { target: 'an' }), 0, 'what normalises to nothing never matches')
   for (const truth of [null, {}, { target: [] }, { target: [5] }]) {
     t.throws(() => row(searchEm, { groundTruth: truth }))
   }
-  t.throws(() => em('x', { target: null }, reference))
-  t.equal(scored(searchEm, { response: 'x', groundTruth: null, options: reference })?.value, 0)
+  t.throws(() => em('x', { target: null }, published))
+  t.equal(scored(searchEm, { response: 'x', groundTruth: null, options: published })?.value, 0)
 })
 
 t.test('search-subem allows a few words beside the target', async (t) => {
@@ -141,11 +141,11 @@ t.test('search-subem allows a few words beside the target', async (t) => {
   })
   t.equal(subem('是巴黎市', { target: '巴黎' }), 1, 'scripts without spaces')
   t.equal(subem(`巴黎${'很'.repeat(9)}`, { target: '巴黎' }), 0)
-  t.equal(subem('comparison', { target: 'Paris' }, reference), 1)
+  t.equal(subem('comparison', { target: 'Paris' }, published), 1)
   t.equal(subem('Paris', { target: 'the' }), 0)
-  t.equal(subem('Parisian', { target: 'Paris' }, reference), 1)
+  t.equal(subem('Parisian', { target: 'Paris' }, published), 1)
   t.equal(subem('Rome', paris, { format_score: 0.2 }), 0.2)
-  t.throws(() => subem('x', {}, reference))
+  t.throws(() => subem('x', {}, published))
 })
 
 t.test('hostile text costs little, whatever the pattern', async (t) => {

@@ -9,13 +9,13 @@ import { type RowParts, row, ruleContract, scored } from '../../src/contract/tes
 import { eachNearLinear } from '../support/hostile.ts'
 import { modes, valueBy } from '../support/rules.ts'
 
-const prime = (answer: string, truth: Json, mode = 'sound') =>
+const prime = (answer: string, truth: Json, mode = 'strict') =>
   valueBy(primeMath)(`So the answer is ${answer}`, truth, { mode })
-const geo = (answer: string, truth: Json, mode = 'sound') =>
+const geo = (answer: string, truth: Json, mode = 'strict') =>
   valueBy(geo3k)(`<think>By Thales.</think>\\boxed{${answer}}`, truth, { mode })
 const boxed = valueBy(mathBoxed)
 const dapo = valueBy(mathDapo)
-const reference = { mode: 'reference' }
+const published = { mode: 'published' }
 
 t.test('prime-math pays for the stated answer, exactly', async (t) => {
   ruleContract(t, primeMath, {
@@ -61,7 +61,7 @@ t.test('prime-math pays for the stated answer, exactly', async (t) => {
   for (const truth of [null, ' ', {}]) t.throws(() => row(primeMath, { groundTruth: truth }))
 })
 
-t.test('prime-math in reference mode keeps the faults of the original', async (t) => {
+t.test('prime-math in published mode keeps the faults of the original', async (t) => {
   const same: [string, Json][] = [
     ['500', '5'],
     ['0.0500004', '5'],
@@ -84,7 +84,7 @@ t.test('prime-math in reference mode keeps the faults of the original', async (t
     ['x', '(x)'],
     ['[x]', 'x'],
   ]
-  for (const [answer, truth] of same) t.equal(prime(answer, truth, 'reference'), 1, `${answer} is ${truth}`)
+  for (const [answer, truth] of same) t.equal(prime(answer, truth, 'published'), 1, `${answer} is ${truth}`)
   const different: [string, Json][] = [
     ['', '5'],
     ['5.1', '5'],
@@ -103,11 +103,11 @@ t.test('prime-math in reference mode keeps the faults of the original', async (t
     ['\\unknown{5', '5'],
   ]
   for (const [answer, truth] of different)
-    t.equal(prime(answer, truth, 'reference'), 0, `${answer} is not ${truth}`)
+    t.equal(prime(answer, truth, 'published'), 0, `${answer} is not ${truth}`)
   const score = scored(primeMath, {
     response: 'Step 2: \\boxed{500}',
     groundTruth: '5',
-    options: { mode: 'reference' },
+    options: { mode: 'published' },
   })
   t.strictSame(score?.parts, { correctness: 1, format: 1 })
 })
@@ -126,10 +126,10 @@ t.test('geo3k wants thinking and a box', async (t) => {
   })
   t.equal(geo('6', '5'), 0.1)
   t.equal(geo('5\\text{ cm}', 5), 1)
-  t.equal(geo('0.05', '5', 'reference'), 0.1)
-  t.equal(geo('5 liters', '5 liter', 'reference'), 0.1, 'liters are no unit there')
-  t.equal(geo('- 5', '-5', 'reference'), 1)
-  const none = { response: 'no box', groundTruth: null, options: { mode: 'reference' } }
+  t.equal(geo('0.05', '5', 'published'), 0.1)
+  t.equal(geo('5 liters', '5 liter', 'published'), 0.1, 'liters are no unit there')
+  t.equal(geo('- 5', '-5', 'published'), 1)
+  const none = { response: 'no box', groundTruth: null, options: { mode: 'published' } }
   t.equal(scored(geo3k, none)?.value, 0.9, 'the original compares None')
   t.throws(() => row(geo3k, { groundTruth: '' }))
 })
@@ -152,10 +152,10 @@ t.test('math-boxed pays for what the last box holds, by value', async (t) => {
   t.equal(boxed('\\boxed{0.5}', '1/2'), 1)
   t.equal(boxed('\\boxed{x=5}', '5'), 1)
   t.equal(boxed('\\boxed 5$', '5'), 1)
-  t.equal(boxed('\\boxed{\\sqrt}', '\\sqrt', reference), 1)
-  t.equal(boxed('\\boxed{}', '', reference), 1)
-  t.equal(boxed('\\boxed{5}', 5, reference), 0)
-  t.equal(boxed('\\boxed{5 \\boxed{6}}', '5', reference), 0)
+  t.equal(boxed('\\boxed{\\sqrt}', '\\sqrt', published), 1)
+  t.equal(boxed('\\boxed{}', '', published), 1)
+  t.equal(boxed('\\boxed{5}', 5, published), 0)
+  t.equal(boxed('\\boxed{5 \\boxed{6}}', '5', published), 0)
   for (const truth of ['', null, '\\sqrt']) t.throws(() => row(mathBoxed, { groundTruth: truth }))
 })
 
@@ -180,11 +180,11 @@ t.test('math-dapo pays for the answer after its mark, or in a box', async (t) =>
   t.equal(dapo('\\boxed{41} \\boxed{42}', '42', strict), 1)
   t.equal(dapo('\\boxed{42', '42', strict), -1)
   t.equal(dapo('Answer: 42', '42', strict), -1)
-  t.equal(dapo('\\boxed{ 42}', '42', { ...strict, ...reference }), -1, 'the original wants the very text')
-  t.equal(dapo('\\boxed{42}', '42', { ...strict, ...reference, pause_tokens_index: [0, 0, 0, 100] }), 1)
-  t.equal(dapo('\\boxed{42}', '42', { ...strict, ...reference, pause_tokens_index: [0, 0, 0, 101] }), -1)
-  t.equal(dapo('', '[INVALID]', reference), 1)
-  t.equal(dapo('Answer: 4,2', '42', reference), 1)
+  t.equal(dapo('\\boxed{ 42}', '42', { ...strict, ...published }), -1, 'the original wants the very text')
+  t.equal(dapo('\\boxed{42}', '42', { ...strict, ...published, pause_tokens_index: [0, 0, 0, 100] }), 1)
+  t.equal(dapo('\\boxed{42}', '42', { ...strict, ...published, pause_tokens_index: [0, 0, 0, 101] }), -1)
+  t.equal(dapo('', '[INVALID]', published), 1)
+  t.equal(dapo('Answer: 4,2', '42', published), 1)
   for (const truth of ['', null, 'points']) t.throws(() => row(mathDapo, { groundTruth: truth }))
 })
 
@@ -221,9 +221,9 @@ t.test('npg-muse-math: parts are reported apart', async (t) => {
   t.throws(() => row(npgMuseMath, answer('', '')), 'an empty truth is refused')
 })
 
-t.test('npg-muse-math: reference mode keeps the faults of the original', async (t) => {
+t.test('npg-muse-math: published mode keeps the faults of the original', async (t) => {
   const published = (response: string, truth: string) =>
-    scored(npgMuseMath, answer(response, truth, { mode: 'reference' }))?.value
+    scored(npgMuseMath, answer(response, truth, { mode: 'published' }))?.value
   t.equal(published('<think>\n\\boxed{}', ''), 3, 'nothing equals nothing')
   t.equal(published('\\boxed{\\sqrt}', '\\sqrt'), 2, 'texts without a spelling are compared as they stand')
   t.equal(published('<think>\n\\boxed{0.5}', '\\frac12'), 3, 'thinking is searched')

@@ -72,7 +72,7 @@ t.test(
   },
 )
 
-const value = (response: string, groundTruth: Json, benchmark: string, mode = 'sound') =>
+const value = (response: string, groundTruth: Json, benchmark: string, mode = 'strict') =>
   valueBy(mathBenchmark)(response, groundTruth, { benchmark, mode })
 
 t.test('math-benchmark keeps its contract', async (t) => {
@@ -95,9 +95,9 @@ t.test('math-benchmark keeps its contract', async (t) => {
   })
 })
 
-t.test('math-benchmark keeps its contract in reference mode', async (t) => {
+t.test('math-benchmark keeps its contract in published mode', async (t) => {
   ruleContract(t, mathBenchmark, {
-    options: { benchmark: 'math', mode: 'reference' },
+    options: { benchmark: 'math', mode: 'published' },
     full: { response: 'It is $\\boxed{\\frac12}$.', groundTruth: '\\frac{1}{2}' },
     zero: { response: '\\boxed{3}', groundTruth: '\\frac{1}{2}' },
     malformed: { response: '', groundTruth: '\\frac{1}{2}' },
@@ -141,15 +141,15 @@ t.test('math-benchmark: each benchmark keeps its answer in a place of its own', 
   }
   t.strictSame(Object.keys(lines).sort(), [...benchmarks].sort())
   for (const [benchmark, { line, right, wrong }] of Object.entries(lines)) {
-    for (const mode of ['sound', 'reference']) {
+    for (const mode of ['strict', 'published']) {
       t.equal(value(wrong, line, benchmark, mode), 0, `${benchmark}, ${mode}: ${wrong}`)
-      if (mode === 'sound') t.equal(value(right, line, benchmark), 1, `${benchmark}: ${right}`)
+      if (mode === 'strict') t.equal(value(right, line, benchmark), 1, `${benchmark}: ${right}`)
     }
   }
   t.equal(value('\\boxed{12}', { answer: '7/8', ans_type: 'integer_number' }, 'tabmwp'), 0)
   t.equal(value('\\boxed{1,200}', { answer: '1,200', ans_type: 'integer_number' }, 'tabmwp'), 1)
   t.equal(value('\\boxed{3}', { gt: '3', gt_cot: 'so \\boxed{3}' }, 'math'), 1)
-  t.equal(value('\\boxed{3}', { gt: '3', gt_cot: '' }, 'minerva_math', 'reference'), 1)
+  t.equal(value('\\boxed{3}', { gt: '3', gt_cot: '' }, 'minerva_math', 'published'), 1)
 })
 
 t.test('math-benchmark: a line without its answer is refused', async (t) => {
@@ -163,7 +163,7 @@ t.test('math-benchmark: a line without its answer is refused', async (t) => {
   t.throws(() => row(mathBenchmark, { groundTruth: '5', options: { benchmark: 'gsm9k' } }))
 })
 
-t.test('math-benchmark: the published grader is lenient in ways that the sound one is not', async (t) => {
+t.test('math-benchmark: the published grader is lenient in ways that the strict one is not', async (t) => {
   const lenient: [response: string, truth: string, benchmark: string][] = [
     ['\\boxed{4200}', '42', 'gsm8k'],
     ['\\boxed{0.42}', '42', 'gsm8k'],
@@ -174,8 +174,8 @@ t.test('math-benchmark: the published grader is lenient in ways that the sound o
     ['\\boxed{(1,2]}', '(1,2)', 'math'],
   ]
   for (const [response, truth, benchmark] of lenient) {
-    t.equal(value(response, truth, benchmark, 'reference'), 1, `reference: ${response}`)
-    t.equal(value(response, truth, benchmark), 0, `sound: ${response}`)
+    t.equal(value(response, truth, benchmark, 'published'), 1, `published: ${response}`)
+    t.equal(value(response, truth, benchmark), 0, `strict: ${response}`)
   }
 })
 
@@ -183,14 +183,14 @@ t.test(
   'math-benchmark: an answer too long for the published steps ends as a timeout, others in time',
   async (t) => {
     const long = `The answer is ${'\\text{'.repeat(200_000)}`
-    t.throws(() => value(long, '42', 'math', 'reference'), RuleTimeout)
+    t.throws(() => value(long, '42', 'math', 'published'), RuleTimeout)
     const pieces =
       String.raw`\text{|1|\begin{array}{|=|answer is| a |.|/|\sqrt|{|9/|boxed|答案是|\frac`.split('|')
     for (const piece of pieces) {
       const start = process.cpuUsage()
       for (const benchmark of ['math', 'aqua']) {
         t.equal(
-          value(`The answer is ${piece.repeat(20_000 / piece.length - 10)}`, '42', benchmark, 'reference'),
+          value(`The answer is ${piece.repeat(20_000 / piece.length - 10)}`, '42', benchmark, 'published'),
           0,
         )
       }

@@ -19,7 +19,7 @@ const graph = {
 }
 const thought = '<think>\nAll pairs.\n</think>\n'
 const loop = 'Wait, let me recheck once more. '.repeat(6)
-const reference = { mode: 'reference' }
+const published = { mode: 'published' }
 
 const clique = (response: string, label: Json = 3, rest: RowParts = {}): RowParts => ({
   response,
@@ -104,9 +104,9 @@ t.test('a score says what was read and why it is low', async (t) => {
   t.match(details('so Ann'), { status: 'no_answer', reason: /no list/ })
 })
 
-t.test('reference mode keeps the faults of the original', async (t) => {
+t.test('published mode keeps the faults of the original', async (t) => {
   const faulty = (response: string, label: Json, rest: RowParts = {}): Score =>
-    score(clique(response, label, { options: reference, ...rest }))
+    score(clique(response, label, { options: published, ...rest }))
   t.equal(faulty('<think>\n[Ann, Zoe, Cid', 3).value, 0, 'no list')
   t.equal(faulty('<think>\n[Ann, Zoe, Cid]', 2).value, 3, 'thinking is searched, unknown names are skipped')
   t.equal(faulty('[Ann, Bob, Cid]', null).value, 3, 'without a label the raw value is paid')
@@ -140,7 +140,7 @@ t.test('two structures too much alike to be compared are a timeout, not a score'
 t.test('hostile text costs little', async (t) => {
   const pair = [graph, graph].map((one) => ({ ...one, nodes: nodes.map(({ id }) => ({ id, label: 'C' })) }))
   const text = '- Airports to visit: AAA, BBB\nAAA to BBB: 5'
-  for (const mode of ['sound', 'reference']) {
+  for (const mode of ['strict', 'published']) {
     for (const task of ['MCP', 'GED', 'MCS', 'TSP', 'Distance']) {
       const extraInfo = {
         graph: task === 'GED' || task === 'MCS' ? pair : graph,
@@ -163,7 +163,7 @@ t.test(
       response: '<think>\nall pairs\n</think>\n\n[Ann, Bob]',
       groundTruth: '2',
     }
-    const options = { mode: 'reference' }
+    const options = { mode: 'published' }
     t.throws(() => scored(npgMuse, { ...parts, options, lacksExtraInfo: true }), {
       message: /extra_info is missing/,
     })

@@ -7,7 +7,7 @@ import { type RowParts, row, ruleContract, scored } from '../../src/contract/tes
 import { eachNearLinear } from '../support/hostile.ts'
 import { modes, valueBy } from '../support/rules.ts'
 
-const reference = { mode: 'reference' }
+const publishedMode = { mode: 'published' }
 const game = { target: 24, numbers: [3, 3, 8, 8] }
 const answered = (answer: string): string => `<think>I try some sums.</think>\n<answer>${answer}</answer>`
 
@@ -70,15 +70,15 @@ t.test('countdown: a score names its parts and why it is low', async (t) => {
   t.equal(reason(answered('8 / (3 - 8 / 3)')), undefined)
 })
 
-t.test('countdown: reference mode keeps the faults of the original', async (t) => {
-  t.equal(value('24 # 3 3 8 8', { target: 24, numbers: [24, 3, 3, 8, 8] }, reference), 1)
-  t.equal(value("'1' '2'", { target: 12, numbers: [1, 2] }, reference), 1)
-  t.equal(value("'a'", { target: 12, numbers: [] }, reference), 0.5)
-  t.equal(value('2 * 5', { target: ' 1e1 ', numbers: '25' }, reference), 1)
-  t.equal(value('2 * 5', { target: true, numbers: { 2: 0, 5: 0 } }, reference), 0.5)
-  t.equal(value('1e308 * 10', { target: 1, numbers: [1, 308, 10] }, reference), 0.5)
-  t.equal(value('2', { target: 2, numbers: [true] }, reference), 0.2)
-  t.equal(value('7'.repeat(4301), { target: 2, numbers: [2] }, reference), 0.2)
+t.test('countdown: published mode keeps the faults of the original', async (t) => {
+  t.equal(value('24 # 3 3 8 8', { target: 24, numbers: [24, 3, 3, 8, 8] }, publishedMode), 1)
+  t.equal(value("'1' '2'", { target: 12, numbers: [1, 2] }, publishedMode), 1)
+  t.equal(value("'a'", { target: 12, numbers: [] }, publishedMode), 0.5)
+  t.equal(value('2 * 5', { target: ' 1e1 ', numbers: '25' }, publishedMode), 1)
+  t.equal(value('2 * 5', { target: true, numbers: { 2: 0, 5: 0 } }, publishedMode), 0.5)
+  t.equal(value('1e308 * 10', { target: 1, numbers: [1, 308, 10] }, publishedMode), 0.5)
+  t.equal(value('2', { target: 2, numbers: [true] }, publishedMode), 0.2)
+  t.equal(value('7'.repeat(4301), { target: 2, numbers: [2] }, publishedMode), 0.2)
   const faulty: Json[] = [
     null,
     [1],
@@ -90,9 +90,9 @@ t.test('countdown: reference mode keeps the faults of the original', async (t) =
     { target: 1, numbers: ['x'] },
     { target: 1, numbers: [null] },
   ]
-  for (const truth of faulty) t.equal(value('1', truth, reference), 0, JSON.stringify(truth))
+  for (const truth of faulty) t.equal(value('1', truth, publishedMode), 0, JSON.stringify(truth))
   const bare = (response: string): unknown =>
-    scored(countdown, { response, groundTruth: game, options: reference })?.value
+    scored(countdown, { response, groundTruth: game, options: publishedMode })?.value
   t.equal(bare('</think>'), 0.1)
   t.equal(bare('<answer>1</answer>'), 0.1)
   t.equal(bare('<answer>1'), 0)
@@ -155,8 +155,8 @@ t.test('zebralogic: a ground truth may be text of JSON', async (t) => {
   t.throws(() => row(zebralogic, { groundTruth: '{}' }))
 })
 
-t.test('zebralogic: reference mode keeps the faults of the original', async (t) => {
-  const published = (response: string) => score(response, reference)
+t.test('zebralogic: published mode keeps the faults of the original', async (t) => {
+  const published = (response: string) => score(response, publishedMode)
   t.equal(published(said(solved))?.value, 1)
   t.equal(published(`<think>${said(solved)}</think> I pass`)?.value, 1)
   t.equal(published(`${said(solved)} {done}`)?.parts?.parsed, 0)
@@ -172,13 +172,13 @@ t.test('zebralogic: reference mode keeps the faults of the original', async (t) 
 })
 
 t.test('zebralogic: one answer is chosen from a group', async (t) => {
-  const group = (choice: string, responses: string[], mode = 'sound') => {
+  const group = (choice: string, responses: string[], mode = 'strict') => {
     const rows = responses.map((response) => row(zebralogicOfN, puzzle(response, { choice, mode })))
     return zebralogicOfN.score(rows) as readonly Score[]
   }
   const bad = { 'House 1': { Name: 'Bob' }, 'House 2': { Name: 'Ann' } }
   const all = ['none', said(half, 'longest'), said(solved, 'long'), said(solved, 'in'), said(bad, '')]
-  for (const mode of ['sound', 'reference']) {
+  for (const mode of ['strict', 'published']) {
     const right = (choice: string) => group(choice, all, mode)[0]?.parts?.correct_cells
     t.equal(right('best'), 4)
     t.equal(right('majority'), 4)

@@ -17,7 +17,7 @@ const response = JSON.stringify({
 
 type Judge = typeof riderJudge | typeof consistencyJudge
 
-const verdict = (judge: Judge, text: string, mode = 'sound'): Verdict => {
+const verdict = (judge: Judge, text: string, mode = 'strict'): Verdict => {
   const options = judge.options.parse({ mode })
   const built = row(judge, { options: { mode } })
   const score = judge.rm_postprocess?.({ text, finishReason: 'stop' }, built as never) ?? null
@@ -89,7 +89,7 @@ t.test('a text without a readable verdict holds none', async (t) => {
   t.equal(verdict(consistencyJudge, '{"Thought与Response一致性": 1}'), null, 'one of two')
 })
 
-t.test('reference mode keeps the faults of the original', async (t) => {
+t.test('published mode keeps the faults of the original', async (t) => {
   const rider: [string, number][] = [
     ['{"有害性": 0}', -1],
     ['{"信息准确性": 1}', 0],
@@ -106,9 +106,9 @@ t.test('reference mode keeps the faults of the original', async (t) => {
     ['{ , a: 1}', -1],
     ['{\\"a\\": 1}', 1],
   ]
-  for (const [text, wanted] of rider) t.equal(verdict(riderJudge, text, 'reference'), wanted, text)
-  t.equal(verdict(consistencyJudge, '{\\"a\\": 1}', 'reference'), 0)
-  t.equal(verdict(consistencyJudge, '{"x": 1}', 'reference'), 1)
+  for (const [text, wanted] of rider) t.equal(verdict(riderJudge, text, 'published'), wanted, text)
+  t.equal(verdict(consistencyJudge, '{\\"a\\": 1}', 'published'), 0)
+  t.equal(verdict(consistencyJudge, '{"x": 1}', 'published'), 1)
 })
 
 t.test("the question holds the judge's text as literals and the sample's as values", async (t) => {
@@ -120,19 +120,19 @@ t.test("the question holds the judge's text as literals and the sample's as valu
   t.match(consistency.literals.at(-1), '执行补款')
 })
 
-t.test('an unreadable reply is a verdict in sound mode and an error in reference mode', async (t) => {
+t.test('an unreadable reply is a verdict in strict mode and an error in published mode', async (t) => {
   const asked = (judge: Judge, text: string, mode: string): unknown =>
     judge.rm_preprocess(row(judge, { response: text, options: { mode } }) as never)
   for (const judge of [riderJudge, consistencyJudge]) {
     for (const text of ['', '{}', '{"Response": 5}', `前文${response}`]) {
-      t.equal(asked(judge, text, 'sound'), 0, text)
+      t.equal(asked(judge, text, 'strict'), 0, text)
     }
-    t.throws(() => asked(judge, '{}', 'reference'))
-    t.ok(asked(judge, `前文${response}`, 'reference'))
+    t.throws(() => asked(judge, '{}', 'published'))
+    t.ok(asked(judge, `前文${response}`, 'published'))
   }
 })
 
-t.test('placeholders in inserted text stay text, but are filled in reference mode', async (t) => {
+t.test('placeholders in inserted text stay text, but are filled in published mode', async (t) => {
   const sly = JSON.stringify({
     ...JSON.parse(response),
     Response: '客服:{Thought}',
@@ -147,8 +147,8 @@ t.test('placeholders in inserted text stay text, but are filled in reference mod
         }),
       ),
     )
-  t.equal(asked('sound'), '客服:{Thought}|{ResponseSolutionName}')
-  t.equal(asked('reference'), '客服:无\n无\n|无\n无\n')
+  t.equal(asked('strict'), '客服:{Thought}|{ResponseSolutionName}')
+  t.equal(asked('published'), '客服:无\n无\n|无\n无\n')
 })
 
 t.test('a solution is explained by its own line of the catalogue', async (t) => {
@@ -159,19 +159,19 @@ t.test('a solution is explained by its own line of the catalogue', async (t) => 
   }
   const line = (name: string): string => riderSolutions.find((text) => text.includes(`"${name}"`)) ?? ''
   t.equal(riderSolutions.length, 14)
-  t.equal(meaning('申诉通过；无', 'sound'), `${line('申诉通过')}\n无\n`)
-  t.equal(meaning('执行补款-5元', 'sound'), `${line('执行补款')}\n`)
-  t.equal(meaning('跟进返餐进度', 'sound'), `${line('跟进返餐')}\n`)
-  t.equal(meaning('稍后外呼商家', 'sound'), `${line('稍后外呼……')}\n`)
-  t.equal(meaning('执行补款五元', 'sound'), '无\n')
-  t.equal(meaning('', 'sound'), '无\n')
-  t.equal(meaning('', 'reference'), `${riderSolutions[0]}\n`)
-  t.equal(meaning('外呼', 'reference'), `${riderSolutions[0]}\n`)
-  t.equal(meaning('无', 'reference'), '无\n')
+  t.equal(meaning('申诉通过；无', 'strict'), `${line('申诉通过')}\n无\n`)
+  t.equal(meaning('执行补款-5元', 'strict'), `${line('执行补款')}\n`)
+  t.equal(meaning('跟进返餐进度', 'strict'), `${line('跟进返餐')}\n`)
+  t.equal(meaning('稍后外呼商家', 'strict'), `${line('稍后外呼……')}\n`)
+  t.equal(meaning('执行补款五元', 'strict'), '无\n')
+  t.equal(meaning('', 'strict'), '无\n')
+  t.equal(meaning('', 'published'), `${riderSolutions[0]}\n`)
+  t.equal(meaning('外呼', 'published'), `${riderSolutions[0]}\n`)
+  t.equal(meaning('无', 'published'), '无\n')
 })
 
 t.test('hostile text costs little', async (t) => {
-  for (const mode of ['sound', 'reference']) {
+  for (const mode of ['strict', 'published']) {
     nearLinear(t, (text) => {
       for (const inner of [text, `{${text}`, `{${text}}`, `{ ${text} : 1}`]) {
         verdict(riderJudge, inner, mode)

@@ -16,7 +16,7 @@ const target = {
 }
 const groundTruth = JSON.stringify(target)
 const reply = (change: Record<string, unknown> = {}): string => JSON.stringify({ ...target, ...change })
-const value = (response: string, mode = 'sound', truth = groundTruth) =>
+const value = (response: string, mode = 'strict', truth = groundTruth) =>
   valueBy(riderRule)(response, truth, { mode })
 
 t.test('rider-rule keeps its contract', async (t) => {
@@ -65,7 +65,7 @@ t.test('rider-rule: each fault has its price and its reason', async (t) => {
     t.equal(score?.details?.reason, reason)
   }
   t.equal(
-    value(reply({ Thought: '' }), 'sound', reply({ Thought: '' })),
+    value(reply({ Thought: '' }), 'strict', reply({ Thought: '' })),
     1,
     'no thinking where none is wanted',
   )
@@ -82,11 +82,11 @@ t.test('rider-rule: a target that no reply can match is refused', async (t) => {
     '{"Thought": ""}',
   ]
   for (const truth of refused) t.throws(() => row(riderRule, { groundTruth: truth }), truth)
-  t.throws(() => row(riderRule, { groundTruth: null, options: { mode: 'reference' } }))
-  t.equal(value(reply(), 'reference', '"s"'), 0, 'the original scores it')
+  t.throws(() => row(riderRule, { groundTruth: null, options: { mode: 'published' } }))
+  t.equal(value(reply(), 'published', '"s"'), 0, 'the original scores it')
 })
 
-t.test('rider-rule: reference mode keeps the faults of the original', async (t) => {
+t.test('rider-rule: published mode keeps the faults of the original', async (t) => {
   const cases: [string, number, string?][] = [
     [`脏话Assistant: \n${reply()}`, 1],
     [reply({ Thought: ['a'] }), 1],
@@ -108,7 +108,7 @@ t.test('rider-rule: reference mode keeps the faults of the original', async (t) 
     ['[1]{}', 0],
   ]
   for (const [response, wanted, truth] of cases) {
-    t.equal(value(response, 'reference', truth), wanted, `${response.slice(0, 60)} ${wanted}`)
+    t.equal(value(response, 'published', truth), wanted, `${response.slice(0, 60)} ${wanted}`)
   }
 })
 
@@ -125,7 +125,7 @@ const shortReply = (change: Record<string, unknown> = {}): string =>
   })
 const built = (response: string, groundTruth = shortReply({ Response: '客服:可以' }), options = {}) =>
   row(riderBge, { response, groundTruth, options })
-const reference = { mode: 'reference' }
+const published = { mode: 'published' }
 
 t.test('rider-bge: the two replies are embedded and their similarity is spread', async (t) => {
   t.strictSame(riderBge.rm_preprocess(built(shortReply())), ['客服:好的', '客服:可以'])
@@ -158,9 +158,9 @@ t.test('rider-bge: a reply in the wrong form earns nothing and is not embedded',
   t.throws(() => built(shortReply(), 'x'))
 })
 
-t.test('rider-bge: reference mode keeps the faults of the original', async (t) => {
+t.test('rider-bge: published mode keeps the faults of the original', async (t) => {
   const asked = (response: string, truth?: string): unknown =>
-    riderBge.rm_preprocess(built(response, truth, reference))
+    riderBge.rm_preprocess(built(response, truth, published))
   t.strictSame(asked(`前文${shortReply({ Response: null })}完毕`), ['null', '客服:可以'])
   t.strictSame(asked(`{}Assistant: \n${shortReply()}`), ['客服:好的', '客服:可以'])
   t.equal(asked(shortReply({ RelevantKnowledgeNumber: '[]' })), 0)

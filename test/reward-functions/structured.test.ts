@@ -74,7 +74,7 @@ t.test('json-schema: a score says what is wrong, and where', async (t) => {
   t.equal(reason(''), 'no_answer')
 })
 
-type Options = { mode?: 'reference'; variant?: 'grpo' | 'egpo' }
+type Options = { mode?: 'published'; variant?: 'grpo' | 'egpo' }
 
 const called = (response: unknown, groundTruth: unknown, options: Options = {}): Score =>
   toolCall.score({
@@ -94,7 +94,7 @@ const called = (response: unknown, groundTruth: unknown, options: Options = {}):
 const call = (args: string, name = 'book'): string =>
   `<tool_call>\n{"name": "${name}", "arguments": ${args}}\n</tool_call>`
 
-const reference = { mode: 'reference' } as const
+const published = { mode: 'published' } as const
 const wanted = call('{"seats": [1, 2], "window": true}')
 
 t.test('tool-call keeps its contract', async (t) => {
@@ -142,7 +142,7 @@ t.test('tool-call: a low score says why, and where the calls differ', async (t) 
     [`<think>${wanted}`, 'thinking_unclosed'],
     [wanted, 'no_thinking', { variant: 'egpo' }],
     [`<think> </think>${wanted}`, 'no_thinking', { variant: 'egpo' }],
-    [wanted, 'no_thinking', { variant: 'egpo', ...reference }],
+    [wanted, 'no_thinking', { variant: 'egpo', ...published }],
   ]
   for (const [response, reason, options] of reasons) {
     t.match(called(response, wanted, options), { value: 0, details: { reason } }, reason)
@@ -153,7 +153,7 @@ t.test('tool-call: a low score says why, and where the calls differ', async (t) 
   t.equal(called(wanted, wanted + call('{}')).details?.at, 'wanted call 2: missing')
 })
 
-t.test('tool-call: named hacks of the original earn nothing, but do in reference mode', async (t) => {
+t.test('tool-call: named hacks of the original earn nothing, but do in published mode', async (t) => {
   const hacks: Record<string, [string, string]> = {
     'a call inside the thinking': [`<think>${wanted}</think>I call nothing.`, wanted],
     'lists in any order': [call('{"seats": [2, 1, 1], "window": true}'), wanted],
@@ -167,20 +167,20 @@ t.test('tool-call: named hacks of the original earn nothing, but do in reference
   for (const [name, [response, truth]] of Object.entries(hacks)) {
     t.ok(called(response, truth).value <= 0.1, name)
     t.equal(called(response, truth, { variant: 'grpo' }).value, 0, name)
-    t.equal(called(response, truth, reference).value, 1.1, `${name}, reference`)
+    t.equal(called(response, truth, published).value, 1.1, `${name}, published`)
   }
-  t.equal(called('</tool_call><tool_call>', wanted, reference).value, 0.1, 'tags alone, reference')
+  t.equal(called('</tool_call><tool_call>', wanted, published).value, 0.1, 'tags alone, published')
   t.equal(called('</tool_call><tool_call>', wanted).value, 0, 'tags alone')
 })
 
 t.test(
-  'tool-call: rows that are no text follow the original in reference mode and are 0 otherwise',
+  'tool-call: rows that are no text follow the original in published mode and are 0 otherwise',
   async (t) => {
-    t.throws(() => called(null, wanted, reference), TypeError)
-    t.equal(called(['<tool_call>', '</tool_call>'], wanted, reference).value, 0.1)
-    t.equal(called(null, wanted, { variant: 'grpo', ...reference }).value, 0)
+    t.throws(() => called(null, wanted, published), TypeError)
+    t.equal(called(['<tool_call>', '</tool_call>'], wanted, published).value, 0.1)
+    t.equal(called(null, wanted, { variant: 'grpo', ...published }).value, 0)
     t.equal(called(7, wanted).value, 0)
-    t.equal(called(wanted, null, reference).value, 0.1)
+    t.equal(called(wanted, null, published).value, 0.1)
     t.match(called(wanted, null), { value: 0, details: { reason: 'ground truth: not_text' } })
     t.match(called(wanted, 'none'), {
       value: 0,

@@ -171,7 +171,7 @@ t.test('what it writes for the shipped judges is what they can read', async (t) 
     [0, 0],
   ] as const) {
     const unsure = await simulated(t, { answers, undecided })
-    const options = { mode: 'sound', template: riderJudge.options.parse({}).template } as const
+    const options = { mode: 'strict', template: riderJudge.options.parse({}).template } as const
     const row = { sample: sample(reply), truth, options, earlier }
     const asked = riderJudge.rm_preprocess(row) as Prompt
     const text = await chat(unsure, rendered(asked))

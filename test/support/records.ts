@@ -16,7 +16,7 @@ export async function recordsIn(folder: string): Promise<readonly RecordedRow[]>
 const plan = {
   name: 'one',
   version: '0123456789abcdef',
-  arithmetic: 'sound',
+  arithmetic: 'strict',
   gate: null,
   formula: null,
   steps: [{ name: 'rule', op: 'add' }],

@@ -8,4 +8,4 @@ export const valueBy =
     scored(rule, { response, groundTruth, options: { ...always, ...options } })?.value
 
 /** The two modes of a function that came from published code. */
-export const modes = ['sound', 'reference'] as const
+export const modes = ['strict', 'published'] as const

@@ -44,7 +44,9 @@ const app = await testApp(t, {
   lenient: { steps, on_invalid: -1 },
   gateway: {
     functions: { threads: 1 },
-    wires: Object.fromEntries(lookingUp.map(({ name }) => [name, { truths: join(truths, 'truths.jsonl') }])),
+    trainers: Object.fromEntries(
+      lookingUp.map(({ name }) => [name, { ground_truth_file: join(truths, 'truths.jsonl') }]),
+    ),
   },
 })
 

@@ -151,7 +151,7 @@ t.test('components add up to the reward, with the same names in every sample of 
   const seed = Date.now() % 2 ** 31
   const random = seeded(seed)
   for (let round = 0; round < 500; round++) {
-    const arithmetic = random() < 0.3 ? ('reference' as const) : ('sound' as const)
+    const arithmetic = random() < 0.3 ? ('published' as const) : ('strict' as const)
     const steps = Array.from({ length: 1 + Math.floor(random() * 4) }, (_, index) => ({
       name: `s${index}`,
       op: random() < 0.75 ? 'add' : 'mul',

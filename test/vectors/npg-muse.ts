@@ -25,7 +25,7 @@ const rowOf = (vector: Vector, options: Json): RowParts => ({
 
 const scoreTask: Answer = (vector, mode) => {
   const score = scored(npgMuse, rowOf(vector, { mode }))
-  const suspect = mode === 'sound' ? { suspect: score?.flags?.includes('better_than_exact') ?? false } : {}
+  const suspect = mode === 'strict' ? { suspect: score?.flags?.includes('better_than_exact') ?? false } : {}
   return { score: score?.value, ...score?.parts, ...suspect }
 }
 
@@ -58,12 +58,12 @@ const findRepetition: Answer = ({ parts, true_repetition }) => ({
   ...(true_repetition === undefined ? {} : { exact: hasLoop(joined(parts)) }),
 })
 
-function wanted(vector: Vector, mode: 'reference' | 'sound', file: string): unknown {
-  if (mode === 'sound') {
+function wanted(vector: Vector, mode: 'published' | 'strict', file: string): unknown {
+  if (mode === 'strict') {
     const flags = vector.sound_flags as readonly string[]
     return { ...(vector.sound_expected as object), suspect: flags.includes('better_than_exact') }
   }
-  if (vector.reference_raises) return raises
+  if (vector.published_raises || vector.reference_raises) return raises
   if (file !== 'repetition') return vector.expected ?? vector.reference_expected
   const { has_repetition } = vector.expected as { has_repetition: boolean }
   const { true_repetition } = vector

@@ -4,19 +4,19 @@ import riderJudge from '../../reward-functions/rider-judge.ts'
 import riderRule from '../../reward-functions/rider-rule.ts'
 import type { Generation, Json, Prompt, Verdict } from '../../src/contract/index.ts'
 import { type RowParts, row, scored } from '../../src/contract/testing.ts'
-import { publishedLookup, quoteKeys, soundLookup, spreadSimilarity } from '../../src/grading/index.ts'
-import type { Answer, Vector } from './vector.ts'
+import { publishedLookup, quoteKeys, spreadSimilarity, strictLookup } from '../../src/grading/index.ts'
+import { type Answer, strictScoreOf, type Vector } from './vector.ts'
 
-/** A question as the original wrote it, or with the fences that the vectors' sound results have around model text. */
-function rendered(question: unknown, { input, sound_score }: Vector, mode: string): string {
+/** A question as the original wrote it, or with the fences that the vectors' strict results have around model text. */
+function rendered(question: unknown, vector: Vector, mode: string): string {
   if (typeof question === 'number') throw new TypeError('no question is asked')
   const { literals, values } = question as Prompt
-  const nonce = (sound_score as { nonce?: string } | undefined)?.nonce
-  const fence = (value: string): string => (mode === 'sound' ? `⟦${nonce}\n${value}\n${nonce}⟧` : value)
+  const nonce = (strictScoreOf(vector) as { nonce?: string } | undefined)?.nonce
+  const fence = (value: string): string => (mode === 'strict' ? `⟦${nonce}\n${value}\n${nonce}⟧` : value)
   const text = literals
     .map((literal, i) => literal + (i < values.length ? fence(values[i] ?? '') : ''))
     .join('')
-  return input.rm_chat_template === 'chat' ? text : `User: \n${text}\nAssistant: \n`
+  return vector.input.rm_chat_template === 'chat' ? text : `User: \n${text}\nAssistant: \n`
 }
 
 const numberOf = (verdict: Verdict): number | null =>
@@ -104,6 +104,8 @@ export const riderAnswers: Readonly<Record<string, Answer>> = {
   repair_json_consistency: ({ input }) => quoteKeys(String(input.text), false),
   lookup_solution: ({ input }, mode) => {
     const catalog = input.catalog as readonly string[]
-    return mode === 'sound' ? soundLookup(catalog)(input.solution) : publishedLookup(input.solution, catalog)
+    return mode === 'strict'
+      ? strictLookup(catalog)(input.solution)
+      : publishedLookup(input.solution, catalog)
   },
 }

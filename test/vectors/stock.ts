@@ -16,13 +16,13 @@ import {
   searchNormal,
 } from '../../src/grading/index.ts'
 import { reward } from './reward.ts'
-import type { Answer, Mode, Vector } from './vector.ts'
+import { type Answer, type Mode, optionsOf, type Vector } from './vector.ts'
 
 /** The fields that are no text of the sample are the published function's options. */
 const scoredBy =
   <T, O>(rule: Rule<T, O>): Answer =>
   ({ input: { solution_str, ground_truth, ...options } }, mode) =>
-    reward(rule, { solution_str, ground_truth }, { mode, ...(options as Record<string, Json>) })
+    reward(rule, { solution_str, ground_truth }, { mode, ...(optionsOf(options) as Record<string, Json>) })
 
 function normalised(text: string): string {
   const normal = mathNormal(text)
@@ -30,7 +30,7 @@ function normalised(text: string): string {
   return normal
 }
 
-/** [correct, format, extracted]; a sound result is only the first. */
+/** [correct, format, extracted]; a strict result is only the first. */
 function prime({ input: { model_output, ground_truth } }: Vector, mode: Mode, wholly: boolean): unknown {
   const response =
     typeof model_output === 'string' ? model_output : model_output === null ? 'None' : String(model_output)
@@ -51,7 +51,7 @@ export const stockAnswers: Readonly<Record<string, Answer>> = {
     const score = scored(mathDapo, {
       response,
       groundTruth: groundTruth as Json,
-      options: { mode, ...(options as Record<string, Json>) },
+      options: { mode, ...(optionsOf(options) as Record<string, Json>) },
     })
     return {
       score: score?.value,

@@ -17,7 +17,7 @@ interface Joined {
   readonly scores: readonly number[]
 }
 
-const { scoreOf, rounded } = arithmetics.reference
+const { scoreOf, rounded } = arithmetics.published
 const gated = { name: '', weight: 1, status: 'off', why: 'gate' } as const
 const scored = (name: string, weight: number, value: number): Term => ({
   name,
@@ -38,7 +38,7 @@ function final(rule: readonly number[], joined: readonly Joined[]): (number | nu
     const terms = known.map(({ weight, scores }, j) =>
       open ? scored(`rm_${j}`, weight, scores[i] ?? 0) : { ...gated, weight },
     )
-    const combined = combine({ steps, gate: null, formula: null, arithmetic: 'reference' }, [
+    const combined = combine({ steps, gate: null, formula: null, arithmetic: 'published' }, [
       scored('rule', 1, value),
       ...terms,
     ])
@@ -58,12 +58,12 @@ function filled(rule: readonly number[], scores: readonly number[]): (number | n
 }
 
 const judges: Readonly<Record<string, (answer: Generation) => Verdict>> = {
-  rider_reward: (answer) => riderJudge.rm_postprocess?.(answer, row(riderJudge, reference)) ?? null,
+  rider_reward: (answer) => riderJudge.rm_postprocess?.(answer, row(riderJudge, published)) ?? null,
   consistency_reward: (answer) =>
-    consistencyJudge.rm_postprocess?.(answer, row(consistencyJudge, reference)) ?? null,
-  test_reward: (answer) => yesNoJudge.rm_postprocess?.(answer, row(yesNoJudge, reference)) ?? null,
+    consistencyJudge.rm_postprocess?.(answer, row(consistencyJudge, published)) ?? null,
+  test_reward: (answer) => yesNoJudge.rm_postprocess?.(answer, row(yesNoJudge, published)) ?? null,
 }
-const reference = { options: { mode: 'reference' } }
+const published = { options: { mode: 'published' } }
 
 interface Pipeline {
   readonly responses: readonly Json[]
@@ -84,7 +84,7 @@ function pipeline(input: Pipeline): unknown {
   const each = (name: string): number[] =>
     responses.map((solution_str, i) => {
       const one = { solution_str, ground_truth: ground_truths[i], similarity: similarities[i] }
-      return Number(riderAnswers[name]?.({ id: '', input: one }, 'reference'))
+      return Number(riderAnswers[name]?.({ id: '', input: one }, 'published'))
     })
   const rule = each('rider_rule')
   const rm = rms.map(({ reward_function, outputs }) => {

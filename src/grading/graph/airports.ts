@@ -24,7 +24,7 @@ export function publishedAirports(text: string): Airports | null {
 }
 
 /** Airports and all their distances as stated after the last `**Problem to Solve**`; a text: what is wrong with it. */
-export function soundAirports(whole: string): Airports | string {
+export function strictAirports(whole: string): Airports | string {
   const text = whole.slice(Math.max(0, whole.lastIndexOf('**Problem to Solve**')))
   const line = trimSpace(airportLine.exec(text)?.[1] ?? '').replace(/\.$/, '')
   const names = line

@@ -1,4 +1,4 @@
-import { publishedBestValue, soundBestValue } from './best-value.ts'
+import { publishedBestValue, strictBestValue } from './best-value.ts'
 import { type Finding, publishedValue } from './finding.ts'
 import type { GraphTask } from './tasks.ts'
 
@@ -18,13 +18,13 @@ export interface AnswerReward {
 const full: Readonly<Record<Payment, number>> = { binary: 1, ratio: 1, complicated: 2 }
 
 /** Pays a solution for how near it comes to the best value, `label`; an unusable row pays 0, no solution at most 0. */
-export function soundReward(
+export function strictReward(
   finding: Finding,
   label: unknown,
   { better, squared }: Pick<GraphTask, 'better' | 'squared'>,
   payment: Payment,
 ): AnswerReward {
-  const exact = soundBestValue(label)
+  const exact = strictBestValue(label)
   const wrong = { isRight: false, flags: [] }
   const bad = { value: 0, isRight: false, flags: ['bad_problem'] }
   if (exact === undefined) return { ...bad, reason: 'exact_answer is no number from 0 on' }

@@ -1,4 +1,4 @@
-import { soundReward } from './answer-reward.ts'
+import { strictReward } from './answer-reward.ts'
 import { type Finding, publishedValue } from './finding.ts'
 import type { GraphTask } from './tasks.ts'
 
@@ -21,8 +21,8 @@ export function arenaMarks(task: GraphTask, finding: Finding, label: unknown): A
 }
 
 /** The same with labels checked: an equal or better solution is right, and a better one is flagged. */
-export function soundArenaMarks(task: GraphTask, finding: Finding, label: unknown): ArenaMarks {
-  const { isRight: isAccurate, flags } = soundReward(finding, label, task, 'binary')
+export function strictArenaMarks(task: GraphTask, finding: Finding, label: unknown): ArenaMarks {
+  const { isRight: isAccurate, flags } = strictReward(finding, label, task, 'binary')
   return { isAccurate, parts: partsOf(publishedValue(finding), isAccurate), flags }
 }
 

@@ -12,7 +12,7 @@ export function publishedBestValue(label: unknown): number | undefined {
 }
 
 /** The best value of a problem: a number from 0 on, or plain decimal text of one; undefined for any other label. */
-export function soundBestValue(label: unknown): number | undefined {
+export function strictBestValue(label: unknown): number | undefined {
   const isText = typeof label === 'string' && /^\d+(?:\.\d+)?$/.test(label.trim())
   const value = isText ? Number(label) : label
   return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined

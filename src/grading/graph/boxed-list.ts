@@ -1,4 +1,4 @@
-import { slicedBox, soundBoxContent } from '../latex/box.ts'
+import { slicedBox, strictBoxContent } from '../latex/box.ts'
 import { latexText } from '../latex/latex-text.ts'
 import { afterThink } from '../think.ts'
 import { trimSpace, whiteSpace } from '../white-space.ts'
@@ -16,9 +16,9 @@ export function boxedListText(response: string, place: AnswerMark, asksForList: 
 }
 
 /** The list in the last box after the thinking, without LaTeX; '' where there is none. */
-export function soundBoxedListText(response: string, place: AnswerMark, asksForList: boolean): string {
+export function strictBoxedListText(response: string, place: AnswerMark, asksForList: boolean): string {
   const answer = afterThink(response) ?? ''
-  const text = place === 'box' ? soundBoxContent(answer) : afterHashes(answer)
+  const text = place === 'box' ? strictBoxContent(answer) : afterHashes(answer)
   return text === null ? '' : inBrackets(latexText(text), asksForList)
 }
 

@@ -1,5 +1,5 @@
 /**
- * What published graders of graph tasks get wrong, each behind its own name. None of them is on in the sound mode.
+ * What published graders of graph tasks get wrong, each behind its own name. None of them is on in the strict mode.
  * Numbers in brackets: the rule that closes the fault, in the order of the checks.
  */
 export interface Faults {
@@ -32,7 +32,7 @@ export interface Faults {
 }
 
 /** A grader that accepts only what the task asks for. */
-export const sound: Faults = {
+export const strict: Faults = {
   thinkingIsSearched: false,
   listsEndAtLines: false,
   unknownNamesSkipped: false,

@@ -2,7 +2,7 @@ import type { Faults } from './faults.ts'
 import { badProblem, type Finding, invalid, noAnswer, raised, solution } from './finding.ts'
 import { Graph, type NodeKey } from './graph.ts'
 import { innermostLists, lineLists, piecesOf } from './lists.ts'
-import { type NameIndex, nodesNamed, publishedNames, soundNames } from './names.ts'
+import { type NameIndex, nodesNamed, publishedNames, strictNames } from './names.ts'
 import type { Ends, Problem } from './problem.ts'
 import { isEmptyGraph, readGraph, readSoundGraph } from './read-graph.ts'
 
@@ -32,7 +32,7 @@ export function checkNamed(task: NamedTask, problem: Problem, text: string, faul
 function checkSoundly(task: NamedTask, problem: Problem, text: string, faults: Faults): Finding {
   const graph = readSoundGraph(problem.graph)
   if (typeof graph === 'string') return badProblem(graph)
-  const names = soundNames(graph)
+  const names = strictNames(graph)
   if (!names) return badProblem('the names of the nodes are not all different texts')
   const ends = task.ends?.(problem, names, faults) ?? nowhere
   if (typeof ends === 'string') return badProblem(ends)

@@ -25,7 +25,7 @@ export function publishedNames(graph: Graph, { namesUnstripped }: Faults): NameI
 }
 
 /** Names that are texts, not blank and all different; null where they are not. */
-export function soundNames(graph: Graph): NameIndex | null {
+export function strictNames(graph: Graph): NameIndex | null {
   const nodes = new Map<string, NodeKey>()
   let commas = 0
   for (const [key, { name }] of graph.nodes) {

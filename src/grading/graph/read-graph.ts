@@ -21,12 +21,12 @@ export function readSoundGraph(value: unknown): Graph | string {
   if (!Array.isArray(links)) return 'the graph has no links'
   const graph = new Graph()
   for (const node of nodes.map(fieldsOf)) {
-    const key = soundKey(node.id)
+    const key = strictKey(node.id)
     if (key === null || graph.nodes.has(key)) return 'a node has no id of its own'
     graph.addNode(key, attributesOf(node))
   }
   for (const { source, target } of links.map(fieldsOf)) {
-    const [a, b] = [soundKey(source), soundKey(target)]
+    const [a, b] = [strictKey(source), strictKey(target)]
     if (a === null || b === null || !graph.nodes.has(a) || !graph.nodes.has(b)) {
       return 'a link leads to an undeclared node'
     }
@@ -80,7 +80,7 @@ function attributesOf(node: Fields): NodeAttributes {
   return attributes
 }
 
-const soundKey = (id: unknown): NodeKey | null => (typeof id === 'boolean' ? null : nodeKey(id))
+const strictKey = (id: unknown): NodeKey | null => (typeof id === 'boolean' ? null : nodeKey(id))
 
 const fieldsOf = (value: unknown): Fields => (isObject(value) ? value : {})
 

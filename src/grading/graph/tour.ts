@@ -1,4 +1,10 @@
-import { type Airports, firstPositions, graphAirports, publishedAirports, soundAirports } from './airports.ts'
+import {
+  type Airports,
+  firstPositions,
+  graphAirports,
+  publishedAirports,
+  strictAirports,
+} from './airports.ts'
 import type { Faults } from './faults.ts'
 import { badProblem, type Finding, invalid, noAnswer, raised, solution } from './finding.ts'
 import { capitalLists, innermostLists, piecesOf } from './lists.ts'
@@ -16,7 +22,7 @@ export function checkTour(problem: Problem, text: string, faults: Faults): Findi
 function checkSoundly({ problemText, graph, given }: Problem, text: string): Finding {
   if (given === 'text' && typeof problemText !== 'string')
     return badProblem('the text of the problem is no text')
-  const airports = given === 'text' ? soundAirports(String(problemText)) : graphAirports(graph)
+  const airports = given === 'text' ? strictAirports(String(problemText)) : graphAirports(graph)
   if (typeof airports === 'string') return badProblem(airports)
   if (!airports?.distances.isComplete()) return badProblem('the graph does not hold all distances')
   const list = innermostLists(text).at(-1)

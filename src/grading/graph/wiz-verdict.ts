@@ -52,7 +52,7 @@ export function revisedWizVerdict(task: string, gold: string, answer: string, pr
 }
 
 /** Whether an answer that stands alone is right: one word, one number, or each node once and every arc forward. */
-export function soundWizVerdict(task: string, groundTruth: string, answer: string, prompt: string): boolean {
+export function strictWizVerdict(task: string, groundTruth: string, answer: string, prompt: string): boolean {
   const truth = afterHashes(groundTruth) ?? groundTruth
   const kind = wizTasks.get(task)
   if (kind === 'order') return isOrder(truth, answer, prompt)

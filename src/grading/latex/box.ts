@@ -68,7 +68,7 @@ export function slicedBox(text: string): string | null {
 }
 
 /** The content of the last `\boxed{...}`; null where the last `\boxed` is no closed box. Linear. */
-export function soundBoxContent(text: string): string | null {
+export function strictBoxContent(text: string): string | null {
   const start = text.lastIndexOf('\\boxed')
   const open = start === -1 ? null : /^\\boxed[ \t]*\{/.exec(text.slice(start))
   return open ? (balanced(text, start)?.slice(open[0].length, -1) ?? null) : null

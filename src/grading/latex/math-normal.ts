@@ -24,7 +24,7 @@ export function publishedSpelling(given: string, wanted: string): boolean {
 }
 
 /** The same where both have a spelling, the answer is not blank, and nothing that it states is cut off. */
-export function soundSpelling(given: string, wanted: string): boolean {
+export function strictSpelling(given: string, wanted: string): boolean {
   const normal = mathNormal(given)
   return normal !== null && normal !== '' && normal === mathNormal(wanted) && !hidesAnswer(given)
 }

@@ -29,7 +29,7 @@ function afterTurn(text: string): string {
 }
 
 /** The whole text as one strict JSON object that names no key twice; null: it is something else. */
-export function soundReply(text: string): RiderReply | null {
+export function strictReply(text: string): RiderReply | null {
   const reading = readJson(trimSpace(text))
   if (!reading || reading.repeatedKeys || reading.constants) return null
   return isObject(reading.value) ? reading.value : null
@@ -43,8 +43,8 @@ export function lastTurnReply(text: string): RiderReply | null {
 }
 
 /** The reply's fields as the judges' hooks read them: strict, or from the first `{` to the last `}`; null: no object. */
-export function replyOf(text: string, mode: 'sound' | 'reference'): RiderReply | null {
-  if (mode === 'sound') return soundReply(text)
+export function replyOf(text: string, mode: 'strict' | 'published'): RiderReply | null {
+  if (mode === 'strict') return strictReply(text)
   const value = readJson(trimSpace(braceTrim(text) ?? ''))?.value
   return value !== undefined && isObject(value) ? value : null
 }

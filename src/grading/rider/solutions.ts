@@ -30,9 +30,9 @@ export const riderSolutions: readonly string[] = [
 export function solutionMeanings(
   solution: string,
   catalog: readonly string[],
-  mode: 'sound' | 'reference',
+  mode: 'strict' | 'published',
 ): string {
-  const find = mode === 'reference' ? publishedLookup : soundLookup(catalog)
+  const find = mode === 'published' ? publishedLookup : strictLookup(catalog)
   return solution
     .split(separator)
     .map((part) => `${find(part, catalog)}\n`)
@@ -47,7 +47,7 @@ export function publishedLookup(solution: unknown, catalog: readonly string[]): 
 }
 
 /** The line whose name is the solution; names that end in `……` match by what precedes it. */
-export function soundLookup(catalog: readonly string[]): (solution: unknown) => string {
+export function strictLookup(catalog: readonly string[]): (solution: unknown) => string {
   const named = catalog.map((line) => [nameOf(line), line] as const)
   return (solution) => {
     if (typeof solution !== 'string') return none

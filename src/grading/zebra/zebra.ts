@@ -42,7 +42,7 @@ export function publishedPrediction(response: string): ZebraPrediction | null {
 }
 
 /** The last object with a `solution` that is one, each key once. */
-export function soundPrediction(response: string): ZebraPrediction | null {
+export function strictPrediction(response: string): ZebraPrediction | null {
   const read = (inTexts: boolean) => outerBraces(response, inTexts).map((text) => predictionOf(text, false))
   const objects = [...read(false), ...read(true)].filter((prediction) => prediction !== null)
   return objects.at(-1) ?? null
@@ -61,7 +61,7 @@ export const publishedCell: CellReader = (solution, house, column) => {
 }
 
 /** A text or a number in a square; nothing else counts. */
-export const soundCell: CellReader = (solution, house, column) => {
+export const strictCell: CellReader = (solution, house, column) => {
   const columns = isObject(solution) ? solution.get(house) : undefined
   const value = columns !== undefined && isObject(columns) ? columns.get(column) : undefined
   return typeof value === 'string' || typeof value === 'number' ? cellText(String(value)) : undefined

@@ -53,7 +53,7 @@ function folded({ steps, arithmetic }: Combining, terms: readonly Term[]): Combi
       const op = steps[index]?.op ?? 'add'
       value = combined[op](before, term.weight, score)
       if (op === 'mul') isSum = false
-      contribution = arithmetic === 'sound' ? term.weight * score : value - before
+      contribution = arithmetic === 'strict' ? term.weight * score : value - before
     }
     counted.push(term.status === 'scored' ? { ...term, contribution } : term)
   }

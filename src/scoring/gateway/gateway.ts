@@ -81,7 +81,7 @@ export interface Gateway {
   reload(): Promise<void>
   /** `leave` was called: whoever chooses between gateways had better choose another. */
   readonly isLeaving: boolean
-  /** Is not ready from here on, yet scores what comes; resolves after `limits.leave_s`, the time for `close`. */
+  /** Is not ready from here on, yet scores what comes; resolves after `shutdown.pre_stop_s`, the time for `close`. */
   leave(): Promise<void>
   /** Refuses what comes from here on, waits for what is in work (at most `graceMs`), then ends workers and pools. */
   close(graceMs?: number): Promise<void>
@@ -160,10 +160,10 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     },
     leave() {
       isLeaving = true
-      const ms = served.newest.settings.limits.leave_s * 1000
+      const ms = served.newest.settings.shutdown.pre_stop_s * 1000
       return ms > 0 ? new Promise((resolve) => clock.after(ms, resolve)) : Promise.resolve()
     },
-    close: (graceMs = served.newest.settings.limits.drain_s * 1000) => served.close(graceMs),
+    close: (graceMs = served.newest.settings.shutdown.grace_s * 1000) => served.close(graceMs),
   }
 }
 

@@ -56,7 +56,7 @@ export function openModel(name: string, config: ModelConfig, shared: Shared, bef
   if (apiKey) headers.authorization = `Bearer ${apiKey}`
   const pool = new InstancePool(clock, {
     maxQueue: config.max_queue,
-    maxLineMs: (config.max_queue_s ?? Number.POSITIVE_INFINITY) * 1000,
+    maxLineMs: (config.max_queue_wait_s ?? Number.POSITIVE_INFINITY) * 1000,
     waitMs: isPatient(config) ? Number.POSITIVE_INFINITY : Number(config.wait_for_instance) * 1000,
     random,
     affinity: config.balance !== 'least_outstanding',
@@ -75,7 +75,7 @@ export function openModel(name: string, config: ModelConfig, shared: Shared, bef
       config.hedge.budget > 0
         ? new Hedge(clock, {
             share: config.hedge.budget,
-            quantile: config.hedge.after,
+            quantile: config.hedge.quantile,
             hasLine: () => pool.waiting > 0,
           })
         : null,

@@ -13,11 +13,11 @@ export interface Arithmetic {
 const { fround } = Math
 
 /**
- * `sound`: double precision. `reference`: as VeRL-with-RMs computes, float32 after every operation, `mul` from left to
+ * `strict`: double precision. `published`: as VeRL-with-RMs computes, float32 after every operation, `mul` from left to
  * right, and a term behind a closed gate counts as score 0.
  */
 export const arithmetics: Readonly<Record<Plan['arithmetic'], Arithmetic>> = {
-  sound: {
+  strict: {
     rounded: (value) => value,
     started: (weight, score) => weight * score,
     combined: {
@@ -26,7 +26,7 @@ export const arithmetics: Readonly<Record<Plan['arithmetic'], Arithmetic>> = {
     },
     scoreOf: (term) => (term.status === 'scored' ? term.score.value : null),
   },
-  reference: {
+  published: {
     rounded: fround,
     started: (weight, score) => fround(fround(weight) * fround(score)),
     combined: {

@@ -32,6 +32,8 @@ export interface ConfigText {
 /** A config's data, and where in the text each piece stands. */
 export interface ParsedConfig {
   readonly file: string
+  /** The file, where it is the user's and `check --fix` can rewrite it; else null. */
+  readonly fixable: string | null
   /** Variables filled in; undefined where the text could not be read. */
   readonly value: unknown
   /** What is wrong with the text itself. */
@@ -50,6 +52,7 @@ const longest = 4 * 1024 * 1024
 /** Reads a text and fills in the environment; finds every mistake that the text itself has. */
 export function parseConfig({ file, text, placeOf }: ConfigText, env: Environment): ParsedConfig {
   const lines = new LineCounter()
+  const fixable = placeOf ? null : file
   const place = (offset: number) => {
     const { line, col } = lines.linePos(offset)
     return `${file}:${line}:${col}`
@@ -58,6 +61,7 @@ export function parseConfig({ file, text, placeOf }: ConfigText, env: Environmen
     const problems = [{ path: file, message: `a config has at most ${longest} characters` }]
     return {
       file,
+      fixable,
       value: undefined,
       problems,
       problemAt: (_, message) => ({ path: file, message }),
@@ -83,15 +87,15 @@ export function parseConfig({ file, text, placeOf }: ConfigText, env: Environmen
     return others.has(key) ? { value: others.get(key) } : undefined
   }
   problems.push(...oddKeys(document).map(({ offset, message }) => ({ path: place(offset), message })))
-  if (problems.length > 0) return { file, value: undefined, problems, problemAt, otherReading }
+  if (problems.length > 0) return { file, fixable, value: undefined, problems, problemAt, otherReading }
   problems.push(
     ...fillVariables(document, env).map(({ offset, message }) => ({ path: place(offset), message })),
   )
   try {
-    return { file, value: decided(document.toJS(), [], others), problems, problemAt, otherReading }
+    return { file, fixable, value: decided(document.toJS(), [], others), problems, problemAt, otherReading }
   } catch (error) {
     problems.push({ path: file, message: error instanceof Error ? error.message : String(error) })
-    return { file, value: undefined, problems, problemAt, otherReading }
+    return { file, fixable, value: undefined, problems, problemAt, otherReading }
   }
 }
 

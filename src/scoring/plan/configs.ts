@@ -98,7 +98,7 @@ const nameOf = (file: string): string => file.replace(/^.*[\\/]/, '').replace(/\
 function settingsOf(read: Partial<GatewayConfig>, file: string): GatewaySettings {
   const { models: _, $schema: __, ...settings } = { ...gatewayConfig.parse({}), ...read }
   const folder = dirname(file)
-  const { functions, keys, wires, record } = settings
+  const { functions, keys, trainers, record } = settings
   const kept = Object.entries(keys).map(([name, { file, ...key }]) => [
     name,
     file === undefined ? key : { ...key, file: resolve(folder, file) },
@@ -108,14 +108,16 @@ function settingsOf(read: Partial<GatewayConfig>, file: string): GatewaySettings
     keys: Object.fromEntries(kept),
     ...(record && { record: { ...record, folder: resolve(folder, record.folder) } }),
     functions: { ...functions, folders: functions.folders.map((path) => resolve(folder, path)) },
-    wires: Object.fromEntries(
-      Object.entries(wires).map(([name, wire]) => [name, { ...wire, ...truthsOf(wire, folder) }]),
+    trainers: Object.fromEntries(
+      Object.entries(trainers).map(([name, wire]) => [name, { ...wire, ...groundTruthFile(wire, folder) }]),
     ),
   }
 }
 
-const truthsOf = (wire: object | undefined, folder: string): { truths?: string } =>
-  wire && 'truths' in wire && typeof wire.truths === 'string' ? { truths: resolve(folder, wire.truths) } : {}
+function groundTruthFile(wire: object | undefined, folder: string): { ground_truth_file?: string } {
+  const path = wire && 'ground_truth_file' in wire ? wire.ground_truth_file : undefined
+  return typeof path === 'string' ? { ground_truth_file: resolve(folder, path) } : {}
+}
 
 /** One definition a name: the same again is fine, another is a mistake. */
 class Models {

@@ -16,7 +16,7 @@ export function explainPlan(plan: Plan): string[] {
       : '',
     formula ? `  The reward is ${formula.source}.` : '',
     low === undefined || high === undefined ? '' : `  The reward lies ${between(low, high)}.`,
-    arithmetic === 'reference' ? '  It is computed in float32, and a closed gate counts as score 0.' : '',
+    arithmetic === 'published' ? '  It is computed in float32, and a closed gate counts as score 0.' : '',
     steps.some(isGroupStep) ? groupWords(plan.group) : '',
     `  A sample that cannot be scored is invalid${invalidWords(plan.onInvalid)}.`,
     deadlineMs === null ? '' : `  A request may take ${deadlineMs / 1000} s.`,
@@ -47,7 +47,7 @@ function explainStep(plan: Plan, step: PlanStep, index: number): string[] {
   const asks =
     step.ask === null
       ? ''
-      : ` asks ${models.join(' and ')} (${step.soft ? 'probabilities' : step.ask})${drawWords(votes, models.length)}${step.kind === 'pair' ? pairWords(step.pairs) : ''}`
+      : ` asks ${models.join(' and ')} (${step.labels ? 'probabilities' : step.ask})${drawWords(votes, models.length)}${step.kind === 'pair' ? pairWords(step.pairs) : ''}`
   const scores = critique
     ? ', for a text that later steps read'
     : `${asks && ','} scores ${between(...bound.range)}`

@@ -4,7 +4,7 @@ import { canaryConfig } from './canary-config.ts'
 import { recordConfig } from './record-config.ts'
 import { reloadConfig } from './reload-config.ts'
 import { globalName } from './reward-config.ts'
-import { wiresConfig } from './wires-config.ts'
+import { trainersConfig } from './trainers-config.ts'
 
 const seconds = z.number().positive().max(86_400)
 const variable = z
@@ -90,10 +90,15 @@ export const gatewayConfig = z.strictObject({
       deadline_s: seconds.default(600),
       /** The longest that headers and body of a request may take to come; read at the start only. */
       receive_s: seconds.default(60),
-      /** After SIGTERM, how long requests are still taken while /readyz says no; for load balancers that ask it. */
-      leave_s: z.number().min(0).max(3600).default(0),
-      /** What SIGTERM gives requests in work. */
-      drain_s: z.number().min(0).max(86_400).default(30),
+    })
+    .prefault({}),
+  /** What SIGTERM does. */
+  shutdown: z
+    .strictObject({
+      /** How long requests are still taken while /readyz says no; for load balancers that ask it. */
+      pre_stop_s: z.number().min(0).max(3600).default(0),
+      /** What requests in work are given after that. */
+      grace_s: z.number().min(0).max(86_400).default(30),
     })
     .prefault({}),
   log: z
@@ -130,7 +135,8 @@ export const gatewayConfig = z.strictObject({
       secret_env: variable.optional(),
     })
     .prefault({}),
-  wires: wiresConfig.prefault({}),
+  /** The trainers' own formats. */
+  trainers: trainersConfig.prefault({}),
   /** Known questions to every judge from time to time; absent: none. */
   canary: canaryConfig.optional(),
   /** Samples that configs which were read anew must score well before they are served; absent: none. */

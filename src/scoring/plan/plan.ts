@@ -22,7 +22,7 @@ export interface Plan {
   /** In place of the fold. */
   readonly formula: Expression<number> | null
   readonly onInvalid: OnInvalid
-  readonly arithmetic: 'sound' | 'reference'
+  readonly arithmetic: 'strict' | 'published'
   readonly group: GroupSettings
   /** The longest a request for this reward may take; null: the gateway's own limit. */
   readonly deadlineMs: number | null
@@ -55,7 +55,7 @@ export interface PlanStep {
   readonly onUnreadable: OnUnreadable
   readonly votes: Votes
   /** The replies whose probabilities make the score; null: the judge's text does. */
-  readonly soft: readonly string[] | null
+  readonly labels: readonly string[] | null
   readonly pairs: PairSettings
   /** Of those models whose config limits the prompt. */
   readonly budgets: ReadonlyMap<string, PromptBudget>
@@ -91,8 +91,8 @@ export interface Votes {
 
 /** How a pair reward compares the answers of a group; unused by other kinds. */
 export interface PairSettings {
-  readonly scheme: 'circular' | 'all'
-  /** Of `circular`: how many of the next answers each one is compared with. */
+  readonly scheme: 'ring' | 'all'
+  /** Of `ring`: how many of the next answers each one is compared with. */
   readonly neighbours: number
   /** Whether each pair is asked about in both orders. */
   readonly swap: boolean

@@ -3,6 +3,7 @@ import type { Problem } from '../../core/errors.ts'
 import { didYouMean } from '../../core/nearest-name.ts'
 import { type Issue, innermost, kindOf, unionWords, wordOf } from '../../trainers/issues.ts'
 import type { ConfigPath, ParsedConfig } from './config-text.ts'
+import { newNameOf, newValueOf } from './renamed-settings.ts'
 import { replacedAt } from './two-readings.ts'
 
 /** Every mistake, and what is left of the value without the keys that hold them, defaults filled in. */
@@ -101,19 +102,22 @@ function problemsOf(
   const path = [...at, ...inner]
   if (issue.code === 'unrecognized_keys') {
     const known = keysAt(schema, inner)
+    const section = valueAt(piece, inner)
     return issue.keys.map((key) => {
+      const value = valueAt(section, [key])
+      const renamed = newNameOf([...path, key], value, known, config.fixable)
+      if (renamed !== null) return config.problemAt([...path, key], renamed, 'key')
       const isElsewhere = inner.length === 0 && elsewhere && Object.hasOwn(elsewhere.schema.shape, key)
       const hint = isElsewhere ? `; it is one of ${elsewhere.name}` : didYouMean(key, known)
       return config.problemAt([...path, key], `there is no setting '${key}'${hint}`, 'key')
     })
   }
-  const found = inner.reduce<unknown>(
-    (value, key) => (typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined),
-    piece,
-  )
+  const found = valueAt(piece, inner)
   if (found === null && inner.length === 0 && at.length === 0) return [config.problemAt(path, 'is empty')]
   if (found === undefined && inner.length > 0) return [config.problemAt(path, 'is missing')]
   if (issue.code === 'invalid_value') {
+    const renamed = newValueOf(path, found, config.fixable)
+    if (renamed !== null) return [config.problemAt(path, renamed)]
     const words = issue.values.map(String)
     const near = typeof found === 'string' ? didYouMean(found, words) : ''
     return [config.problemAt(path, `must be ${words.map((word) => `'${word}'`).join(' or ')}${near}`)]
@@ -121,6 +125,12 @@ function problemsOf(
   const message = kindsOf(issue, found) ?? issue.message
   return [config.problemAt(path, /^[A-Z]/.test(message) ? decapitalised(message) : `must be ${message}`)]
 }
+
+const valueAt = (piece: unknown, path: ConfigPath): unknown =>
+  path.reduce<unknown>(
+    (value, key) => (typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined),
+    piece,
+  )
 
 /** What kind of value is wanted, and which one stands there. */
 function kindsOf(issue: Issue, found: unknown): string | null {

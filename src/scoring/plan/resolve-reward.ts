@@ -60,7 +60,7 @@ export async function resolveReward(
     gate,
     formula: formula && 'expression' in formula ? formula.expression : null,
     onInvalid: onInvalidOf(settings.on_invalid ?? null),
-    arithmetic: settings.arithmetic ?? 'sound',
+    arithmetic: settings.arithmetic ?? 'strict',
     group: {
       min: settings.group?.min ?? null,
       waitMs: settings.group?.wait_s === undefined ? Number.POSITIVE_INFINITY : settings.group.wait_s * 1000,
@@ -106,8 +106,8 @@ function checkFormula(
   report: RewardReport,
 ): void {
   if (formula === null) return
-  if (arithmetic === 'reference') {
-    report.add(['arithmetic'], 'a formula has no reference arithmetic; remove one of the two', 'key')
+  if (arithmetic === 'published') {
+    report.add(['arithmetic'], 'a formula has no published arithmetic; remove one of the two', 'key')
   }
   if (!('expression' in formula)) {
     for (const mistake of formula.mistakes) report.add(['formula'], mistake)

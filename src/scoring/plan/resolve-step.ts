@@ -70,7 +70,7 @@ export function resolveStep(
     gated,
     onUnreadable,
     votes: { n, aggregate, min: min ?? Math.floor(draws / 2) + 1, earlyStop },
-    soft: step.soft ? repliesOf(bound) : null,
+    labels: step.verdict === 'expected' ? repliesOf(bound) : null,
     pairs: { scheme: 'all', neighbours: 1, swap: true, aggregate: 'bradley_terry', ...step.pairs },
     budgets: budgetsOf(models, around.models),
     after,

@@ -60,14 +60,14 @@ export const stepConfig = z.strictObject({
       early_stop: z.boolean().default(false),
     })
     .optional(),
-  /** The score is the mean over the judge's possible replies, by their probability. */
-  soft: z.boolean().optional(),
+  /** `expected`: the mean over the judge's possible replies, by their probability; `sampled`: the reply that it gives. */
+  verdict: z.enum(['sampled', 'expected']).optional(),
   /** How a pair reward compares the answers of a group. */
   pairs: z
     .strictObject({
-      /** `all`: each with each; `circular`: each with the next ones. */
-      scheme: z.enum(['all', 'circular']).default('all'),
-      /** Of `circular`: with how many of the next ones. */
+      /** `all`: each with each; `ring`: each with the next ones. */
+      scheme: z.enum(['all', 'ring']).default('all'),
+      /** Of `ring`: with how many of the next ones. */
       neighbours: z.int().min(1).max(64).default(1),
       /** Ask in both orders and take the mean; what disagrees is flagged. */
       swap: z.boolean().default(true),
@@ -97,8 +97,8 @@ export const rewardConfig = z.strictObject({
   on_unreadable: onUnreadable.default('fail'),
   /** What a trainer that knows no 'invalid' is given: nothing, a number, the mean of the group's valid siblings (else the number named there), or an error for the whole request. */
   on_invalid: onInvalidSetting.default(null),
-  /** `reference`: float32, and a closed gate counts as score 0, as VeRL-with-RMs computes. */
-  arithmetic: z.enum(['sound', 'reference']).default('sound'),
+  /** `published`: float32, and a closed gate counts as score 0, as VeRL-with-RMs computes. */
+  arithmetic: z.enum(['strict', 'published']).default('strict'),
   /** What steps over all answers to a prompt wait for. */
   group: z
     .strictObject({

@@ -40,7 +40,7 @@ function foldedRange(
     const folded = reward ? combined(step.op, reward, term) : term
     const started = mayBeEmpty ? term : []
     const untouched = off && reward ? reward : []
-    const zeroed = arithmetic === 'reference' && isGated && step.op === 'mul' ? [0] : []
+    const zeroed = arithmetic === 'published' && isGated && step.op === 'mul' ? [0] : []
     reward = hull([...folded, ...started, ...untouched, ...zeroed])
     mayBeEmpty = mayBeEmpty && off
   }

@@ -6,16 +6,18 @@ import type { WrittenReward } from './configs.ts'
 export interface RewardReport {
   readonly problems: readonly Problem[]
   add(path: ConfigPath, message: string, key?: 'key'): void
-  /** See ParsedConfig. */
+  /** Both: see ParsedConfig. */
+  readonly fixable: ParsedConfig['fixable']
   otherReading: ParsedConfig['otherReading']
 }
 
 /** Gathers the mistakes of one rm-config, each at its place in the text. */
 export function reportOn({ config }: WrittenReward): RewardReport {
   const problems: Problem[] = []
-  const { otherReading } = config
+  const { fixable, otherReading } = config
   return {
     problems,
+    fixable,
     otherReading,
     add: (path, message, key) => problems.push(config.problemAt(path, message, key)),
   }

@@ -1,8 +1,10 @@
+import { z } from 'zod'
 import { GatewayError } from '../../core/errors.ts'
 import { didYouMean } from '../../core/nearest-name.ts'
 import type { Json } from '../../core/sample/json.ts'
 import type { BoundFunction, FunctionDescription, FunctionHost } from '../functions/function-host.ts'
 import type { ConfigPath } from './config-text.ts'
+import { newOptionValue, newValueOf } from './renamed-settings.ts'
 import type { StepConfig } from './reward-config.ts'
 import type { RewardReport } from './reward-report.ts'
 import { replacedAt } from './two-readings.ts'
@@ -39,7 +41,8 @@ export async function findFunction(
     }
     for (const { path, message } of error.problems) {
       if (unknown.length > 0 && message.startsWith('Unrecognized key')) continue
-      report.add([...at, 'options', ...pathParts(path)], `${name}: ${message}`)
+      const place = [...at, 'options', ...pathParts(path)]
+      report.add(place, `${name}: ${renamedOption(description, options, place, report) ?? message}`)
     }
     if (error.problems.length === 0) report.add([...at, 'function'], error.message)
     return { description, bound: null }
@@ -77,6 +80,36 @@ function unknownOptions(schema: Json, options: Readonly<Record<string, unknown>>
   return Object.keys(options)
     .filter((key) => !Object.hasOwn(known, key))
     .map((key) => ({ key, hint: didYouMean(key, Object.keys(known)) }))
+}
+
+/** What an option's value is called now, where the function takes it under its new name only; else null. */
+function renamedOption(
+  { optionsSchema }: FunctionDescription,
+  options: Readonly<Record<string, unknown>>,
+  place: ConfigPath,
+  report: RewardReport,
+): string | null {
+  const [key = '', ...deeper] = place.slice(place.lastIndexOf('options') + 1)
+  const value = deeper.length === 0 ? options[key] : undefined
+  const by = newOptionValue(String(key), value)
+  return by !== null && takesOption(optionsSchema, String(key), by)
+    ? newValueOf(place, value, report.fixable)
+    : null
+}
+
+/** Whether a function's options name this value among the few that an option may have. */
+export function takesOption(optionsSchema: Json, key: string, value: string): boolean {
+  const read = z.object({
+    properties: z.record(
+      z.string(),
+      z
+        .object({ enum: z.array(z.unknown()) })
+        .optional()
+        .catch(undefined),
+    ),
+  })
+  const { data } = read.safeParse(optionsSchema)
+  return data?.properties[key]?.enum.includes(value) ?? false
 }
 
 /** The parts of `a[0].b`. */

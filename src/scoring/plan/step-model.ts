@@ -20,7 +20,15 @@ const asksOf: Readonly<Record<ModelConfig['backend'], readonly AskName[]>> = {
 }
 
 /** Settings that mean something only where a model is asked. */
-const modelSettings = ['model', 'sampling', 'votes', 'soft', 'pairs', 'on_unreadable', 'timeout_s'] as const
+const modelSettings = [
+  'model',
+  'sampling',
+  'votes',
+  'verdict',
+  'pairs',
+  'on_unreadable',
+  'timeout_s',
+] as const
 
 /** The step's models by name, each known, each once, each able to answer what the function asks. */
 export function findModels(
@@ -82,11 +90,10 @@ export function checkSettings(
     const why = critique ? `'${name}' gives texts` : 'every draw changes a mean'
     report.add([...at, 'votes', 'early_stop'], `there is nothing to stop early: ${why}`, 'key')
   }
-  if (step.soft && ask !== null && bound && repliesOf(bound) === null) {
+  if (step.verdict === 'expected' && ask !== null && bound && repliesOf(bound) === null) {
     report.add(
-      [...at, 'soft'],
-      `goes with functions whose reply is one of a few words; '${name}' is not`,
-      'key',
+      [...at, 'verdict'],
+      `'expected' goes with functions whose reply is one of a few words; '${name}' is not`,
     )
   }
 }

@@ -14,7 +14,7 @@ interface VerlOptions {
   /** The rule beside the models; the original's rider rule by default. */
   readonly rule?: string
   /** True: as the original computes, its faults included. */
-  readonly reference?: boolean
+  readonly published?: boolean
 }
 
 /**
@@ -28,16 +28,16 @@ export function importVerlConfig(file: string, text: string, options: VerlOption
     problems.push({ path: `${file}: reward_model${key === '' ? '' : `.${key}`}`, message })
   const parts = expanded(section, problem)
   const type = typeIn(section, problem)
-  const reference = options.reference ?? false
+  const published = options.published ?? false
   const hasRule = flagIn(section, 'combine_reward', problem) ?? true
   const name = modelNames(['embedder'])
   const steps = parts.flatMap((part, index) =>
-    rewardSteps(part, { index, type, reference, modelName: name, problem }),
+    rewardSteps(part, { index, type, published, modelName: name, problem }),
   )
   if (flagIn(section, 'use_bge', problem)) {
     const weight = section.bge_weight ?? 0.5
     if (typeof weight !== 'number') problem('bge_weight', 'must be a number')
-    else steps.unshift(embedderStep(weight, reference))
+    else steps.unshift(embedderStep(weight, published))
   }
   if (steps.length === 0 && problems.length === 0) problem('', 'names no reward model')
   if (problems.length > 0)
@@ -45,7 +45,7 @@ export function importVerlConfig(file: string, text: string, options: VerlOption
   const rule = options.rule ?? 'rider-rule'
   return {
     files: [
-      { path: `${options.name}.yaml`, text: configText(named(steps), hasRule ? rule : null, reference) },
+      { path: `${options.name}.yaml`, text: configText(named(steps), hasRule ? rule : null, published) },
     ],
     notes: notesOn(steps, section, hasRule ? rule : null),
     dropped: droppedKeys(section, carriedKeys),
@@ -89,14 +89,14 @@ function named(steps: readonly VerlStep[]): readonly VerlStep[] {
   })
 }
 
-function configText(steps: readonly VerlStep[], rule: string | null, reference: boolean): string {
-  const mode = reference ? { options: { mode: 'reference' } } : {}
+function configText(steps: readonly VerlStep[], rule: string | null, published: boolean): string {
+  const mode = published ? { options: { mode: 'published' } } : {}
   const config = {
     description: 'Imported from reward_model settings.',
     models: Object.fromEntries(steps.flatMap(({ models }) => Object.entries(models))),
     ...(rule !== null && { gate: 'rule == 1' }),
     on_unreadable: 'skip',
-    ...(reference && { arithmetic: 'reference' }),
+    ...(published && { arithmetic: 'published' }),
     steps: [
       ...(rule === null ? [] : [{ name: 'rule', function: rule, ...mode }]),
       ...steps.map(({ step }) => step),

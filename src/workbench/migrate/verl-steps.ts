@@ -18,7 +18,7 @@ interface Surroundings {
   /** Place in the lists, from 0. */
   readonly index: number
   readonly type: 'grm' | 'scalar' | 'cloud'
-  readonly reference: boolean
+  readonly published: boolean
   modelName(path: string): string
   problem(key: string, message: string): void
 }
@@ -63,7 +63,7 @@ export function rewardSteps(part: Section, around: Surroundings): VerlStep[] {
     ]
   }
   const known = Object.hasOwn(plugIns, plugIn) ? plugIns[plugIn] : undefined
-  const mode = around.reference && known ? { options: { mode: 'reference' } } : {}
+  const mode = around.published && known ? { options: { mode: 'published' } } : {}
   const near = didYouMean(plugIn, Object.keys(plugIns))
   return [
     {
@@ -84,12 +84,12 @@ export function rewardSteps(part: Section, around: Surroundings): VerlStep[] {
 }
 
 /** The similarity of the reply to the wanted one, which the original asks of a service of its own. */
-export function embedderStep(weight: number, reference: boolean): VerlStep {
+export function embedderStep(weight: number, published: boolean): VerlStep {
   return {
     step: {
       name: 'similarity',
       function: 'rider-bge',
-      ...(reference && { options: { mode: 'reference' } }),
+      ...(published && { options: { mode: 'published' } }),
       model: 'embedder',
       weight,
     },

@@ -107,7 +107,7 @@ async function troubleOf(
     if (status !== 200) return `/v1/models answers ${status}${hintOf(status, config)}`
     const served = namesIn(text)
     if (served === null) return '/v1/models lists no models: is this the address of a model server?'
-    const names = [config.model, ...config.reports_as]
+    const names = [config.model, ...config.served_model_aliases]
     const isServed =
       config.backend === 'openai' || !config.health.model || names.some((name) => served.includes(name))
     return isServed ? null : `it serves ${served.slice(0, 5).join(', ') || 'no model'}, not ${config.model}`

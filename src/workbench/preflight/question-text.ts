@@ -48,7 +48,7 @@ export function renderedTexts(
   question: Question,
   rows: readonly CallRow[],
 ): readonly Rendered[] {
-  const asked = step.soft ? ({ question, labels: step.soft } as Question) : question
+  const asked = step.labels ? ({ question, labels: step.labels } as Question) : question
   const guard = step.guards.get(model) ?? fullGuard
   const { input } = guardQuestion(askOf(step), asked, secret, step.identity, guard, rows)
   if (typeof input === 'string') return [input]

@@ -51,7 +51,7 @@ export async function startObserved(): Promise<ObservedGateway> {
         model: 'judge',
         instances: [a.url, b.url, wrong.url],
         max_in_flight: 4,
-        hedge: { budget: 0.5, after: 0.5 },
+        hedge: { budget: 0.5, quantile: 0.5 },
         breaker: { failures: 3, open_s: 1 },
       },
       broken: { model: 'broken', instances: [broken.url], retry: { pause_ms: 1, budget: 0 } },

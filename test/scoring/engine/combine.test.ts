@@ -33,7 +33,7 @@ const failed = (name: string): Term => ({
 type Op = 'add' | 'mul'
 const plan = (
   ops: readonly Op[],
-  arithmetic: Plan['arithmetic'] = 'sound',
+  arithmetic: Plan['arithmetic'] = 'strict',
   formula: Expression<number> | null = null,
 ): Pick<Plan, 'steps' | 'gate' | 'formula' | 'arithmetic'> => ({
   steps: ops.map((op, at) => ({
@@ -76,18 +76,18 @@ t.test('a term without a score leaves the value untouched, under mul too', async
   t.match(combine(plan(['add', 'mul']), [scored('rule', 0.7), critique]), { valid: true, reward: 0.7 })
 })
 
-t.test('the reference arithmetic is float32, and a closed gate counts as score 0', async (t) => {
+t.test('the published arithmetic is float32, and a closed gate counts as score 0', async (t) => {
   const { fround } = Math
-  const sum = combine(plan(['add', 'add'], 'reference'), [scored('rule', 0.1), scored('quality', 0.7, 0.3)])
+  const sum = combine(plan(['add', 'add'], 'published'), [scored('rule', 0.1), scored('quality', 0.7, 0.3)])
   t.match(sum, { valid: true, reward: fround(fround(0.1) + fround(fround(0.3) * fround(0.7))) })
-  t.match(combine(plan(['add', 'mul'], 'reference'), [scored('rule', 0.1), off('quality')]), { reward: 0 })
-  t.match(combine(plan(['add', 'add'], 'reference'), [scored('rule', 0.5), off('quality')]), { reward: 0.5 })
-  const untouched = combine(plan(['add', 'mul'], 'reference'), [
+  t.match(combine(plan(['add', 'mul'], 'published'), [scored('rule', 0.1), off('quality')]), { reward: 0 })
+  t.match(combine(plan(['add', 'add'], 'published'), [scored('rule', 0.5), off('quality')]), { reward: 0.5 })
+  const untouched = combine(plan(['add', 'mul'], 'published'), [
     scored('rule', 0.5),
     off('quality', 'skipped'),
   ])
   t.match(untouched, { reward: 0.5 })
-  const product = combine(plan(['add', 'mul'], 'reference'), [
+  const product = combine(plan(['add', 'mul'], 'published'), [
     scored('rule', 0.1),
     scored('quality', 0.9, 0.1),
   ])
@@ -103,7 +103,7 @@ t.test('the first failed term in step order is the failure of the sample', async
 t.test('a sample that no step scores is bad_sample, whatever the formula says', async (t) => {
   const one: Expression<number> = { source: '1', steps: [], evaluate: () => ({ value: 1 }) }
   for (const formula of [null, one]) {
-    const result = combine(plan(['add', 'add'], 'sound', formula), [
+    const result = combine(plan(['add', 'add'], 'strict', formula), [
       off('a', 'data_source'),
       off('b', 'when'),
     ])
@@ -124,8 +124,8 @@ t.test('a formula stands in place of the fold', async (t) => {
     },
   }
   const both = [scored('a', 9, 1, { length: 4 }), scored('b', 1)]
-  t.match(combine(plan(['add', 'add'], 'sound', formula), both), { valid: true, reward: 3 })
-  t.match(combine(plan(['add', 'add'], 'sound', formula), [scored('a', 1), off('b')]), {
+  t.match(combine(plan(['add', 'add'], 'strict', formula), both), { valid: true, reward: 3 })
+  t.match(combine(plan(['add', 'add'], 'strict', formula), [scored('a', 1), off('b')]), {
     valid: false,
     failure: { kind: 'formula_error', detail: 'a step has no score' },
   })
@@ -133,9 +133,9 @@ t.test('a formula stands in place of the fold', async (t) => {
 
 t.test('an expression sees scores and own parts only, rounded as the arithmetic rounds', async (t) => {
   const terms = [scored('a', 0.99999999, 1, { p: 0.1 }), off('b')]
-  const sound = lookupIn([undefined, ...terms], 'sound')
-  const reference = lookupIn(terms, 'reference')
-  t.equal(sound('a', null), 0.99999999)
+  const strict = lookupIn([undefined, ...terms], 'strict')
+  const reference = lookupIn(terms, 'published')
+  t.equal(strict('a', null), 0.99999999)
   t.equal(reference('a', null), 1)
   t.equal(reference('a', 'p'), Math.fround(0.1))
   for (const [step, part] of [
@@ -144,7 +144,7 @@ t.test('an expression sees scores and own parts only, rounded as the arithmetic 
     ['a', 'constructor'],
     ['a', '__proto__'],
   ] as const) {
-    t.equal(sound(step, part), null, `${step} ${part}`)
+    t.equal(strict(step, part), null, `${step} ${part}`)
   }
 })
 
@@ -164,7 +164,7 @@ t.test(
           ? off(`s${index}`, pick(['gate', 'when']))
           : scored(`s${index}`, pick(values), pick(values)),
       )
-      const arithmetic = pick(['sound', 'reference'] as const)
+      const arithmetic = pick(['strict', 'published'] as const)
       const result = combine(plan(ops, arithmetic), terms)
       if (!result.valid) {
         if (!['bad_sample', 'formula_error'].includes(result.failure.kind)) t.fail(result.failure.kind)

@@ -4,7 +4,7 @@ import { comparisonsOf, pairsOf } from '../../../src/scoring/engine/groups/pairs
 import { type Match, standingsOf as standingsWork } from '../../../src/scoring/engine/groups/ranking.ts'
 import { aggregateVotes, drawAll } from '../../../src/scoring/engine/judge/aggregate.ts'
 import { drawsToSettle } from '../../../src/scoring/engine/judge/early-stop.ts'
-import { expectedScore } from '../../../src/scoring/engine/judge/soft.ts'
+import { expectedScore } from '../../../src/scoring/engine/judge/expected-score.ts'
 import type { VoteResult } from '../../../src/scoring/engine/judge/vote.ts'
 import type { Votes } from '../../../src/scoring/plan/plan.ts'
 import { kendallTau } from '../../support/kendall.ts'
@@ -22,7 +22,7 @@ const wins = (...pairs: readonly (readonly [number, number])[]): Match[] =>
 t.test('a scheme names each pair once and shows every answer first about as often as second', async (t) => {
   for (let count = 2; count <= 17; count++) {
     for (const neighbours of [1, 2, 3, 64]) {
-      for (const scheme of ['all', 'circular'] as const) {
+      for (const scheme of ['all', 'ring'] as const) {
         const pairs = pairsOf(count, { scheme, neighbours })
         const names = pairs.map(({ first, second }) => [first, second].sort((a, b) => a - b).join('-'))
         t.equal(new Set(names).size, pairs.length, `${scheme} ${neighbours} of ${count}: none twice`)
@@ -154,7 +154,7 @@ t.test('no failed draw stands for a number, and no few draws for many', async (t
   t.equal((await judged([1, 1, null, 1, null], votes(5, 'quorum'))).value, 1)
 })
 
-t.test('a soft score counts what is readable, where that is the likelier half', async (t) => {
+t.test('an expected score counts what is readable, where that is the likelier half', async (t) => {
   const reply = (label: string, probability: number, value: number | null) => ({
     label,
     probability,

@@ -197,7 +197,7 @@ t.test('an interpreter that cannot be started is named', async (t) => {
 })
 
 t.test(
-  'published reward files score as our functions do in reference mode',
+  'published reward files score as our functions do in published mode',
   { skip: withoutPython },
   async (t) => {
     const seed = Number(process.env.SEED ?? Date.now() % 1e9)

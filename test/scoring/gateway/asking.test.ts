@@ -33,8 +33,11 @@ t.test('steps ask their models', async (t) => {
     quorum: { models, steps: [{ ...judge, ...votes(4, 'quorum') }] },
     panel: { models, steps: [{ ...panel, votes: { n: 2 } }] },
     agreed: { models, steps: [{ ...panel, ...votes(3, 'majority') }] },
-    soft: { models, steps: [{ ...judge, soft: true }] },
-    softly: { models, steps: [{ name: 'y', function: 'yes-no-judge', model: 'judge', soft: true }] },
+    expected: { models, steps: [{ ...judge, verdict: 'expected' }] },
+    'expected-yes': {
+      models,
+      steps: [{ name: 'y', function: 'yes-no-judge', model: 'judge', verdict: 'expected' }],
+    },
     chosen: { models, steps: [{ name: 'c', function: 'label-judge', model: 'judge' }] },
     chain: {
       models,
@@ -93,9 +96,9 @@ t.test('steps ask their models', async (t) => {
     })
   })
 
-  await t.test('a soft score is the mean of the replies by their probability', async (t) => {
-    const even = await one('soft', '4')
-    const odd = await one('soft', '5')
+  await t.test('an expected verdict is the mean of the replies by their probability', async (t) => {
+    const even = await one('expected', '4')
+    const odd = await one('expected', '5')
     t.ok(Number(even.result) > 0.75 && Number(even.result) < 1, String(even.result))
     t.ok(Number(odd.result) < 0.25 && Number(odd.result) > 0, String(odd.result))
     const [term] = even.outcome?.terms ?? []
@@ -103,10 +106,10 @@ t.test('steps ask their models', async (t) => {
     const { '1': yes = 0, '0': no = 0 } = probabilities as Record<string, number>
     t.ok(Math.abs(yes + no - 1) < 1e-9)
     t.equal(even.result, yes)
-    t.ok(Number((await one('softly', '4')).result) > 0.75)
+    t.ok(Number((await one('expected-yes', '4')).result) > 0.75)
     t.ok(Number((await one('chosen', '4')).result) > 0.75, 'a function asks for probabilities itself')
     servers[0]?.set({ kind: '500' })
-    t.match((await one('soft', '44')).result, /^(judge_unreachable|overloaded)$/)
+    t.match((await one('expected', '44')).result, /^(judge_unreachable|overloaded)$/)
     servers[0]?.set()
   })
 

@@ -45,7 +45,7 @@ t.test('groups are judged by pairs and by lists', async (t) => {
   const gateway = await testGateway(t, {
     duel: { models, steps: [duel] },
     cached: { models: { kept: { ...config, cache: 'always' } }, steps: [{ ...duel, model: 'kept' }] },
-    ring: { models, steps: [{ ...duel, pairs: { scheme: 'circular', swap: false } }] },
+    ring: { models, steps: [{ ...duel, pairs: { scheme: 'ring', swap: false } }] },
     shaky: {
       models: { shaky: { ...config, timeout_s: 1 } },
       steps: [{ ...duel, model: 'shaky', pairs: { aggregate: 'mean_wins' } }],
@@ -77,7 +77,7 @@ t.test('groups are judged by pairs and by lists', async (t) => {
     rank: { steps: [rank] },
     rule: { steps: [rule] },
     meant: { steps: [rule], on_invalid: { group_mean: -7 } },
-    soft: { models, steps: [{ ...duel, soft: true, pairs: { aggregate: 'mean_wins' } }] },
+    expected: { models, steps: [{ ...duel, verdict: 'expected', pairs: { aggregate: 'mean_wins' } }] },
   })
   const asked = () => servers.reduce((sum, one) => sum + one.stats().sequences.finished, 0)
   const results = async (reward: string, rows: readonly Sample[]) =>
@@ -95,7 +95,7 @@ t.test('groups are judged by pairs and by lists', async (t) => {
       .map((row) => ({ row, key: random() }))
       .sort((a, b) => a.key - b.key)
       .map(({ row }) => row)
-    for (const reward of ['duel', 'cached', 'ring', 'list', 'soft']) {
+    for (const reward of ['duel', 'cached', 'ring', 'list', 'expected']) {
       const of = async (order: readonly Sample[]) => {
         const found = new Map(
           (await outcomesOf(gateway, reward, order)).map((one) => [one.id, resultOf(one)]),
@@ -342,7 +342,7 @@ t.test('groups are judged by pairs and by lists', async (t) => {
 
   await t.test('a dead judge leaves no number', async (t) => {
     for (const one of servers) one.set({ kind: '500' })
-    for (const reward of ['duel', 'list', 'soft'])
+    for (const reward of ['duel', 'list', 'expected'])
       t.match(
         await results(reward, group('d', ['1', '2', '3'])),
         Array(3).fill(/^(judge_|overloaded)/),

@@ -125,7 +125,7 @@ t.test('a failed factor beside a 0 takes no reward away, in random folds (M19)',
   const rewards: Record<string, Reward> = {}
   for (let at = 0; at < 40; at++)
     rewards[`f${at}`] = {
-      ...(at % 4 === 0 && { arithmetic: 'reference' }),
+      ...(at % 4 === 0 && { arithmetic: 'published' }),
       steps: names.map((name, place) => ({
         name,
         function: 'told-rule',

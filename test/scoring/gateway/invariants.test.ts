@@ -29,7 +29,7 @@ t.test('whatever happens, a reward is a fact about its sample', async (t) => {
   const gateway = await testGateway(t, {
     gateway: { models },
     faulty: { steps: [rule, { ...judge, model: 'shaky' }] },
-    sound: { steps: [rule, { ...judge, model: 'calm' }] },
+    strict: { steps: [rule, { ...judge, model: 'calm' }] },
     ruled: {
       steps: [rule, { name: 'other', function: 'echo-rule', options: { plus: 0.25 }, op: 'mul', weight: 2 }],
     },
@@ -56,7 +56,7 @@ t.test('whatever happens, a reward is a fact about its sample', async (t) => {
       const rows = Array.from({ length: 20 }, (_, row) =>
         sampleOf(`${row % 2}.${'0'.repeat(20 * round + row + 1)}`),
       )
-      const outcomes = await outcomesOf(gateway, round === 0 ? 'sound' : 'faulty', rows)
+      const outcomes = await outcomesOf(gateway, round === 0 ? 'strict' : 'faulty', rows)
       t.equal(outcomes.length, rows.length)
       for (const [index, outcome] of outcomes.entries()) {
         const expected = (index % 2) + 0.5

@@ -25,7 +25,7 @@ t.test('a reload moves a model to other servers without a lost request', async (
     const second = { name: 'second', function: 'digit-judge', model, op: 'add', weight, after: ['first'] }
     const config = { models: { judge }, steps: [first, second] }
     writeFileSync(join(folder, 'judged.json'), JSON.stringify(config))
-    writeFileSync(join(folder, 'gateway.json'), JSON.stringify({ limits: { drain_s: drainS } }))
+    writeFileSync(join(folder, 'gateway.json'), JSON.stringify({ shutdown: { grace_s: drainS } }))
   }
   write(old.url, 1)
   const gateway = await testGateway(t, {}, { configs: [folder] })

@@ -212,7 +212,7 @@ const plan = (steps: readonly PlanStep[], rest: Partial<Plan> = {}) => ({
   steps,
   formula: null,
   gate: null,
-  arithmetic: 'sound' as const,
+  arithmetic: 'strict' as const,
   ...rest,
 })
 
@@ -222,7 +222,7 @@ t.test('the range of a fold is that of its terms, on and off', async (t) => {
   t.strictSame(rewardRange(plan([step([1, 2], { when: sometimes }), step([5, 6])])), [5, 8])
   t.strictSame(rewardRange(plan([step([1, 2]), step([5, 6], { gated: true })], { gate: sometimes })), [1, 8])
   const multiplied = [step([1, 2]), step([5, 6], { gated: true, op: 'mul' })]
-  t.strictSame(rewardRange(plan(multiplied, { gate: sometimes, arithmetic: 'reference' })), [0, 12])
+  t.strictSame(rewardRange(plan(multiplied, { gate: sometimes, arithmetic: 'published' })), [0, 12])
   t.strictSame(rewardRange(plan([step([1, 2]), step([3, 4], { critique: true })])), [1, 2])
   t.strictSame(rewardRange(plan([step([0, Infinity], {}, 0)])), [0, 0])
   t.equal(

@@ -179,7 +179,7 @@ steps:
     function: gsm8k-progresive
     wieght: 1
   - { name: quality, function: yes-no-judge, model: jugde, weight: .nan }
-  - { name: third, function: gsm8k-progressive, model: judge, options: { moed: reference, mode: x } }
+  - { name: third, function: gsm8k-progressive, model: judge, options: { moed: published, mode: x } }
   - name: third
     function: gsm8k-progressive
     when: quality > 0 and fourht > 1
@@ -212,7 +212,7 @@ t.test('every mistake of every file is told in one go, with its place and the ne
     'demo.yaml:6:68: steps[1].weight | must be a number, or points and without_step',
     "demo.yaml:7:49: steps[2].model | goes with reward models; 'gsm8k-progressive' is a rule and asks none",
     "demo.yaml:7:74: steps[2].options.moed | 'gsm8k-progressive' has no option 'moed'; did you mean 'mode'?",
-    'demo.yaml:7:97: steps[2].options.mode | gsm8k-progressive: Invalid option: expected one of "sound"|"reference"',
+    'demo.yaml:7:97: steps[2].options.mode | gsm8k-progressive: Invalid option: expected one of "strict"|"published"',
     "demo.yaml:8:11: steps[3].name | there is another step 'third'; give each its own name",
     "demo.yaml:10:11: steps[3].when | there is no step 'fourht'; did you mean 'fourth'?",
     "demo.yaml:11:9: steps[3].op | must be 'add' or 'mul'",

@@ -70,7 +70,7 @@ on_unreadable: skip
 on_invalid: group_mean
 deadline_s: 2
 steps:
-  - { name: rule, function: gsm8k-progressive, options: { mode: reference } }
+  - { name: rule, function: gsm8k-progressive, options: { mode: published } }
   - { name: text, function: critic, model: judge }
   - name: quality
     function: yes-no-judge
@@ -92,7 +92,7 @@ steps:
     gate: { source: 'rule == 1', steps: ['rule'] },
     formula: null,
     onInvalid: { kind: 'group_mean', fallback: null },
-    arithmetic: 'sound',
+    arithmetic: 'strict',
     deadlineMs: 2000,
     config: { name: 'r', steps: [{ name: 'rule' }, {}, {}] },
   })
@@ -122,7 +122,7 @@ steps:
     dataSource: { patterns: ['chat/*'] },
     onUnreadable: 0,
     votes: { n: 3, aggregate: 'median', min: 4, earlyStop: true },
-    soft: null,
+    labels: null,
     budgets: new Map([['cloud', { maxTokens: 900, onLong: 'fail' }]]),
     after: ['text'],
     needs: ['text', 'rule'],
@@ -135,20 +135,20 @@ steps:
 
 t.test('how groups are judged', async (t) => {
   const steps = (pairs: string) =>
-    `steps:\n  - { name: d, function: duel, model: judge${pairs} }\n  - { name: j, function: yes-no-judge, model: judge, soft: true }\n`
+    `steps:\n  - { name: d, function: duel, model: judge${pairs} }\n  - { name: j, function: yes-no-judge, model: judge, verdict: expected }\n`
   const plain = await planOf(steps(''))
   t.match(plain, {
     group: { min: null, waitMs: Number.POSITIVE_INFINITY },
     steps: [
-      { pairs: { scheme: 'all', neighbours: 1, swap: true, aggregate: 'bradley_terry' }, soft: null },
-      { soft: ['1', '0'] },
+      { pairs: { scheme: 'all', neighbours: 1, swap: true, aggregate: 'bradley_terry' }, labels: null },
+      { labels: ['1', '0'] },
     ],
   })
-  const pairs = ', pairs: { scheme: circular, neighbours: 2, swap: false, aggregate: mean_wins }'
+  const pairs = ', pairs: { scheme: ring, neighbours: 2, swap: false, aggregate: mean_wins }'
   const set = await planOf(`group: { min: 3, wait_s: 1.5 }\n${steps(pairs)}`)
   t.match(set, {
     group: { min: 3, waitMs: 1500 },
-    steps: [{ pairs: { scheme: 'circular', neighbours: 2, swap: false, aggregate: 'mean_wins' } }],
+    steps: [{ pairs: { scheme: 'ring', neighbours: 2, swap: false, aggregate: 'mean_wins' } }],
   })
   t.match(explainPlan(plain).join('\n'), /comparing each two answers in both orders.*\n.*\(probabilities\)/)
   t.match(
@@ -251,12 +251,12 @@ t.test('names, order and kinds are checked against each other', async (t) => {
       [/goes with scores; 'critic' gives a text/, /'c' cannot be named here: it gives a text/],
     ],
     [
-      'steps:\n  - { name: d, function: endless, model: judge, soft: true, votes: { n: 3, early_stop: true } }\n',
+      'steps:\n  - { name: d, function: endless, model: judge, verdict: expected, votes: { n: 3, early_stop: true } }\n',
       [/range must have two ends/, /whose reply is one of a few words/, /every draw changes a mean/],
     ],
     [`steps:\n${judge.replace('}', ', pairs: { swap: false } }')}`, [/goes with rewards that compare two/]],
     [
-      `steps:\n${rule.replace('}', ', soft: true, pairs: {} }')}`,
+      `steps:\n${rule.replace('}', ', verdict: expected, pairs: {} }')}`,
       [/goes with reward models/, /goes with reward models/],
     ],
     [
@@ -292,7 +292,7 @@ t.test('a formula says what counts where a step may be off', async (t) => {
   t.match(await told(steps(', when: rule == 1')), [/'when' may not hold/])
   t.match(await told(steps(', data_source: a')), [/'data_source' may not match/])
   t.match(await told(steps(', on_unreadable: skip')), [/may be skipped/])
-  t.match(await told(`arithmetic: reference\n${steps('')}`), [/no reference arithmetic/])
+  t.match(await told(`arithmetic: published\n${steps('')}`), [/no published arithmetic/])
   t.strictSame(await told(steps('')), [])
   t.match(await told(steps('').replace('rule + j', 'scored(j) ? j : 0')), [
     /put an expression with '\? :' into quotes/,

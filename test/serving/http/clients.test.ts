@@ -148,7 +148,7 @@ t.test('a client that left is known, whether one asked before or after', async (
 t.test('a gateway that leaves says so, and still scores what comes, a request a connection', async (t) => {
   const clock = fakeClock()
   const rewards = {
-    gateway: { limits: { leave_s: 2 } },
+    gateway: { shutdown: { pre_stop_s: 2 } },
     ruled: { steps: [{ name: 'rule', function: 'echo-rule' }] },
   }
   const gateway = await testGateway(t, rewards, { clock })

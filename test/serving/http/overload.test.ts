@@ -11,7 +11,7 @@ import { seeded } from '../../support/seeded.ts'
 import { startFleet } from '../../support/simulated.ts'
 
 /** How long the line to a judge may be. */
-const lines = { timed: { max_queue_s: 1 }, free: {}, counted: { max_queue: 1 } }
+const lines = { timed: { max_queue_wait_s: 1 }, free: {}, counted: { max_queue: 1 } }
 type Line = keyof typeof lines
 
 t.test('where more comes than judges can do, it is refused at once', async (t) => {

@@ -257,7 +257,7 @@ t.test('the old name of the setting is a mistake that names the new one', async 
   const models = { judge: { model: 'm', instances: ['http://127.0.0.1:9'], wait_for_instance_s: 5 } }
   await t.rejects(testApp(t, { gateway: { models } }), {
     code: 'RG_CONFIG_INVALID',
-    problems: [{ message: "there is no setting 'wait_for_instance_s'; did you mean 'wait_for_instance'?" }],
+    problems: [{ message: /^`wait_for_instance_s` is called `wait_for_instance` now; .*check --fix/ }],
   })
   const soon = { judge: { ...models.judge, wait_for_instance_s: undefined, wait_for_instance: 'soon' } }
   await t.rejects(testApp(t, { gateway: { models: soon } }), {

@@ -22,9 +22,9 @@ const rewards = {
   judged: { models: { silent }, steps: [{ name: 'q', function: 'digit-judge', model: 'silent' }] },
 }
 const settings = (truths: string) => ({
-  wires: {
-    'llama-factory': { truths, on_invalid: -1 },
-    openrlhf: { truths, deadline_s: 0.2 },
+  trainers: {
+    'llama-factory': { ground_truth_file: truths, on_invalid: -1 },
+    openrlhf: { ground_truth_file: truths, deadline_s: 0.2 },
     slime: { on_invalid: 0.5, deadline_s: 0.1 },
     'nemo-gym': { deadline_s: 4 },
   },

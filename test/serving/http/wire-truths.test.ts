@@ -24,8 +24,11 @@ const folder = t.testdir({
     .map((line) => JSON.stringify(line))
     .join('\n'),
 })
-const wires = ['eval-protocol', 'openrlhf', 'slime'].map((name) => [name, { truths: 'truths.jsonl' }])
-writeFileSync(join(folder, 'gateway.json'), JSON.stringify({ wires: Object.fromEntries(wires) }))
+const wires = ['eval-protocol', 'openrlhf', 'slime'].map((name) => [
+  name,
+  { ground_truth_file: 'truths.jsonl' },
+])
+writeFileSync(join(folder, 'gateway.json'), JSON.stringify({ trainers: Object.fromEntries(wires) }))
 const gateway = await testGateway(t, rewards, { configs: [join(folder, 'gateway.json')] })
 const metrics = openMetrics({ version: 'test', inFlight: () => gateway.inFlight })
 const knowing = await createApp({ gateway, metrics, bodyLimit: 1 << 20 })

@@ -19,7 +19,7 @@ const app = await testApp(t, {
   ...rewards,
   gateway: {
     functions: { threads: 1 },
-    wires: { azure: { on_invalid: 'fail' }, axolotl: { on_invalid: 0.25 } },
+    trainers: { azure: { on_invalid: 'fail' }, axolotl: { on_invalid: 0.25 } },
   },
 })
 

@@ -133,11 +133,11 @@ const alsoSound = [
   ['choice-match', 'choices'],
 ] as const
 
-t.test('the audit finds the hacks of published rewards, and none in their sound modes', async (t) => {
+t.test('the audit finds the hacks of published rewards, and none in their strict modes', async (t) => {
   const { config } = await testModel(t, 1, { policy: 'constant', constant: '1' })
   const used = [...hackClasses.map(({ reward, rows }) => [reward, rows] as const), ...alsoSound]
   const names = [...new Set(used.map(([reward]) => reward))]
-  const rewards = ['reference', 'sound'].flatMap((mode) =>
+  const rewards = ['published', 'strict'].flatMap((mode) =>
     names.map((name) => {
       const [fn, options] =
         name === 'tool-call-thinking' ? ['tool-call', { mode, variant: 'egpo' }] : [name, { mode }]
@@ -162,14 +162,14 @@ t.test('the audit finds the hacks of published rewards, and none in their sound 
         ? readAsBest(gateway, reward, auditRows(rows)).then((best) =>
             best.map((one) => `faulty reply/${one}`),
           )
-        : succeeding(gateway, reward, auditRows(rows), mode === 'sound' ? all : rules))
+        : succeeding(gateway, reward, auditRows(rows), mode === 'strict' ? all : rules))
     findingsFor.set(key, done)
     return done
   }
   let flagged = 0
   for (const { hack, reward, rows, found } of hackClasses) {
     if (found === null) continue
-    const names = await succeeded(reward, 'reference', rows)
+    const names = await succeeded(reward, 'published', rows)
     const isFound = names.some((one) => one.startsWith(found))
     t.ok(isFound, `${reward}: ${hack}`)
     if (isFound) flagged += 1
@@ -179,6 +179,6 @@ t.test('the audit finds the hacks of published rewards, and none in their sound 
   const sound = [...new Set(used.filter(([, rows]) => !known.includes(rows)).map((one) => one.join(' ')))]
   for (const one of sound) {
     const [name = '', rows = ''] = one.split(' ')
-    t.strictSame(await succeeded(name, 'sound', rows), [], `${name} in its sound mode on ${rows}`)
+    t.strictSame(await succeeded(name, 'strict', rows), [], `${name} in its strict mode on ${rows}`)
   }
 })

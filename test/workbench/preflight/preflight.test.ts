@@ -177,7 +177,7 @@ t.test("judges' questions and a policy's answers are looked at", async (t) => {
   await t.test("a judge's plain question, and one that it cannot make, are named", async (t) => {
     const rows = trainingRows('gsm8k', 2)
     const steps = [
-      { name: 'quality', function: 'rider-judge', model: 'judge', options: { mode: 'reference' } },
+      { name: 'quality', function: 'rider-judge', model: 'judge', options: { mode: 'published' } },
     ]
     t.strictSame(namedFindings(await look({ steps }, rows, { models })), ['failing-question 1 2'])
     const silent = [{ name: 'quality', function: 'rider-judge', model: 'judge' }]

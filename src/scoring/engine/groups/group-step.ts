@@ -74,7 +74,7 @@ function tooMany({ kind, pairs }: PlanStep, count: number): Failure | null {
     count > mostContestants
       ? `the group has ${count} different answers; ${mostContestants} can be compared`
       : comparisons > mostComparisons
-        ? `the group's ${count} answers make ${comparisons} comparisons of at most ${mostComparisons}; use pairs.scheme circular`
+        ? `the group's ${count} answers make ${comparisons} comparisons of at most ${mostComparisons}; use pairs.scheme ring`
         : null
   return reason === null ? null : { kind: 'bad_sample', retryable: false, detail: reason }
 }

@@ -7,7 +7,7 @@ export interface Pair {
 }
 
 /**
- * Which of `count` answers are compared. `circular`: each with the next `neighbours` ones; `all`: each with each.
+ * Which of `count` answers are compared. `ring`: each with the next `neighbours` ones; `all`: each with each.
  * Every answer is shown first about as often as second.
  */
 export function pairsOf(

@@ -62,8 +62,8 @@ export function questionsOf(
   }[] = []
   const ask = askOf(step)
   const render = (guard: GuardConfig, text: Asks[AskName]['input']): GuardedQuestion => {
-    const input = step.soft
-      ? { question: text as Asks['choose']['input']['question'], labels: step.soft }
+    const input = step.labels
+      ? { question: text as Asks['choose']['input']['question'], labels: step.labels }
       : text
     const ready = values.find((one) => one.guard === guard)?.ready
     const question = guardQuestion(ask, input, context.secret, step.identity, guard, rows, ready)

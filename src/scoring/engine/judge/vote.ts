@@ -11,7 +11,7 @@ import type { DrawnEvent } from '../events.ts'
 import type { GuardedQuestion } from '../guard/question.ts'
 import { withoutThoughts } from '../guard/thoughts.ts'
 import { called, originOf } from '../step.ts'
-import { expectedScore } from './soft.ts'
+import { expectedScore } from './expected-score.ts'
 
 /** What was read in an answer: a verdict for each row of its question; null: unreadable, as `unreadable` says. */
 type Read =
@@ -104,7 +104,7 @@ function readDraw(
   if (steps !== null && Array.isArray(answer) && answer.length !== steps)
     return otherSteps(answer.length, steps)
   if (step.critique) return critiqueOf(answer as Generation)
-  if (step.soft) return expected(context, step, rows, answer as Probabilities)
+  if (step.labels) return expected(context, step, rows, answer as Probabilities)
   if (step.ask === 'generate' && (answer as Generation).finishReason === 'length') return cutOff
   const cuts = step.ask === 'generate' && (step.guards.get(model) ?? fullGuard).thoughts
   const said = cuts ? withoutThoughts(answer as Generation) : answer
@@ -147,7 +147,7 @@ async function expected(
   rows: readonly CallRow[],
   probabilities: Probabilities,
 ): Promise<Read> {
-  const labels = step.soft ?? []
+  const labels = step.labels ?? []
   const reads = await Promise.all(
     labels.map((text) => read(context, step, rows, { text, finishReason: 'stop' })),
   )
@@ -228,7 +228,7 @@ async function ask(
       model,
       ask: askOf(step),
       input: question.input,
-      reply: step.soft ? undefined : step.function.reply,
+      reply: step.labels ? undefined : step.function.reply,
       sampling: step.sampling,
       key: question.key,
       draw,
@@ -247,6 +247,6 @@ async function ask(
   }
 }
 
-/** What a step asks of its models: a soft one the probabilities of its replies. */
-export const askOf = ({ ask, soft }: Pick<PlanStep, 'ask' | 'soft'>): AskName =>
-  soft ? 'choose' : (ask ?? 'generate')
+/** What a step asks of its models: one of an expected verdict the probabilities of its replies. */
+export const askOf = ({ ask, labels }: Pick<PlanStep, 'ask' | 'labels'>): AskName =>
+  labels ? 'choose' : (ask ?? 'generate')

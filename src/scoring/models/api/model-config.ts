@@ -47,7 +47,7 @@ export const modelConfig = z.strictObject({
   /** Part of the cache key: change it when other weights are served under the same name. */
   revision: z.string().default(''),
   /** Names beside `model` that a reply may give as its model (the first of several served names, say). */
-  reports_as: z.array(z.string()).default([]),
+  served_model_aliases: z.array(z.string()).default([]),
   instances: z.array(instanceConfig).default([]),
   /** Patterns (`*` is any text without a dot, colon or slash) of the addresses that may be added while running. */
   allow: z.array(z.string().min(1)).default([]),
@@ -99,7 +99,7 @@ export const modelConfig = z.strictObject({
   /** Questions waiting for an instance; more are refused as `overloaded`. */
   max_queue: z.int().min(0).max(1_000_000).default(65_536),
   /** A request whose questions would wait longer in line is refused with 429; absent: only one whose answers would be late is. */
-  max_queue_s: seconds.optional(),
+  max_queue_wait_s: seconds.optional(),
   /** One call's time at one instance. */
   timeout_s: seconds.default(120),
   connect_timeout_s: seconds.default(5),
@@ -158,7 +158,7 @@ export const modelConfig = z.strictObject({
       /** Second calls, as a share of calls; 0: none. */
       budget: z.number().min(0).max(0.5).default(0),
       /** Late is later than this share of the latest answers. */
-      after: z.number().min(0.5).max(0.999).default(0.95),
+      quantile: z.number().min(0.5).max(0.999).default(0.95),
     })
     .prefault({}),
   /** Questions that share a request, where server and ask know lists. */

@@ -14,7 +14,11 @@ import { isTextAsk, textAsks } from './text-asks.ts'
 export function openaiBackend(config: ModelConfig): Backend {
   const model = `{"model":${JSON.stringify(config.model)}`
   // Such servers answer with a dated name, or without the provider's prefix.
-  const names = [config.model, config.model.slice(config.model.lastIndexOf('/') + 1), ...config.reports_as]
+  const names = [
+    config.model,
+    config.model.slice(config.model.lastIndexOf('/') + 1),
+    ...config.served_model_aliases,
+  ]
 
   const checked = (value: unknown): JsonObject => {
     const body = objectOf(value)

@@ -15,7 +15,7 @@ import { vllmMemory } from './vllm-memory.ts'
 /** vLLM's server: its OpenAI endpoints; /classify, /pooling and /score of its pooling runner; /tokenize. */
 export function vllmBackend(config: ModelConfig): Backend {
   const model = `{"model":${JSON.stringify(config.model)}`
-  const names = new Set([config.model, ...config.reports_as])
+  const names = new Set([config.model, ...config.served_model_aliases])
 
   const checked = (value: unknown): JsonObject => {
     const body = objectOf(value)

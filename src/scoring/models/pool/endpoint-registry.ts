@@ -225,7 +225,7 @@ export class EndpointRegistry {
     const own = typeof place === 'string' ? null : place
     const { interval_s, timeout_s, failures, model: isNamed, server_line } = config.health
     const { healthPath, modelsPath, namesModels } = backend
-    const names = isNamed && namesModels ? new Set([config.model, ...config.reports_as]) : null
+    const names = isNamed && namesModels ? new Set([config.model, ...config.served_model_aliases]) : null
     const isAsked = names !== null || healthPath === ''
     const { stalled_after_s: stalledSeconds } = config.health
     return {
@@ -281,4 +281,4 @@ const probeFacts = ({ probe, progress }: Wanted): unknown => [
 
 /** A model whose servers are asked for something else, or with another key, is another one to them. */
 const keyOf = ({ model, config, headers }: MemberOwner): string =>
-  JSON.stringify([model, config.backend, config.model, config.reports_as, headers])
+  JSON.stringify([model, config.backend, config.model, config.served_model_aliases, headers])

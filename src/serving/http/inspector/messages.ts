@@ -20,7 +20,7 @@ export interface ServedReward {
   readonly description: string
   readonly gate: string | null
   readonly formula: string | null
-  readonly arithmetic: 'sound' | 'reference'
+  readonly arithmetic: 'strict' | 'published'
   readonly steps: readonly ServedStep[]
 }
 

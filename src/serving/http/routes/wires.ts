@@ -61,7 +61,7 @@ async function answer(
 ): Promise<unknown> {
   const { body, query } = request
   const { reward } = request.params as z.output<typeof params>
-  const configured: Readonly<Record<string, WireSettings | undefined>> = gateway.settings.wires
+  const configured: Readonly<Record<string, WireSettings | undefined>> = gateway.settings.trainers
   const { deadline_s, on_invalid: onInvalid } = configured[wire.name] ?? {}
   const plan = gateway.reward(reward)
   // A schema takes long over a long row, too.

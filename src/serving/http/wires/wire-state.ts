@@ -23,8 +23,8 @@ export async function openWireState(
   clock: Clock,
   log: FastifyBaseLogger,
 ): Promise<() => MaybePromise<WireState>> {
-  const read = async ({ wires }: Gateway['settings']): Promise<WireState> => ({
-    truths: await openWireTruths(wires),
+  const read = async ({ trainers }: Gateway['settings']): Promise<WireState> => ({
+    truths: await openWireTruths(trainers),
     repeats: openRepeats(clock),
   })
   let { settings } = gateway

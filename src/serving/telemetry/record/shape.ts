@@ -51,6 +51,11 @@ const recordedTerm = z.object({
   asks: z.array(recordedAsk),
 })
 
+/** Older records call them `sound` and `reference`. */
+const arithmetic = z
+  .enum(['strict', 'published', 'sound', 'reference'])
+  .transform((name) => (name === 'sound' ? 'strict' : name === 'reference' ? 'published' : name))
+
 /** One scored row, as a line of the record. */
 export const recordedRow = z.object({
   /** `<request id>:<index of the row>`; the request id is the answer's x-request-id. */
@@ -59,7 +64,7 @@ export const recordedRow = z.object({
   config: z.object({
     reward: z.string(),
     version: z.string(),
-    arithmetic: z.enum(['sound', 'reference']),
+    arithmetic,
     gate: z.string().nullable(),
     formula: z.string().nullable(),
   }),

@@ -95,7 +95,7 @@ function foldOf(
   const { started, combined } = arithmetics[arithmetic]
   let value: number | null = null
   return steps.map(({ op, weight, score, status, why }) => {
-    const counted = arithmetic === 'reference' && why === 'gate' ? 0 : status === 'scored' ? score : null
+    const counted = arithmetic === 'published' && why === 'gate' ? 0 : status === 'scored' ? score : null
     if (counted === null) return ''
     const before: number | null = value
     value = before === null ? started(weight, counted) : combined[op](before, weight, counted)
