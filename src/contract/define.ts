@@ -1,10 +1,91 @@
-import { type ZodType, z } from 'zod'
-import type { AskName, Asks, Reply } from './asks.ts'
-import type { Row } from './row.ts'
-import type { Range, Verdict } from './verdict.ts'
+import type { Score } from '../core/sample/score.ts'
+import { z, type ZodType } from 'zod'
+import type { Json } from '../core/sample/json.ts'
+import type { ChatPrompt, Prompt } from './prompt.ts'
+import type { Sample } from '../core/sample/sample.ts'
+
+/** Lowest and highest legal score, inclusive. Infinite ends are allowed; a score itself is always finite. */
+export type Range = readonly [low: number, high: number]
+
+/** What a function says of a row. null from a rule: does not apply here; from rm_postprocess: no readable verdict. */
+export type Verdict = number | Score | null
+
+/** Thrown by a rule whose step budget is spent: the sample fails as `rule_timeout`, it is never scored. */
+export class RuleTimeout extends Error {
+  override readonly name = 'RuleTimeout' as const
+}
+
+/** An option: `reference` behaves as the published code that it came from, faults included; `sound` has none of them. */
+export const mode = z.enum(['sound', 'reference']).default('sound')
+
+/** One of the two. */
+export type Mode = z.infer<typeof mode>
+
+/** One token's choice, with the alternatives that the server was asked to report. */
+export interface TokenLogprob {
+  readonly token: string
+  readonly logprob: number
+  readonly top: readonly { readonly token: string; readonly logprob: number }[]
+}
+
+/** A judge's whole text. `finishReason` is the server's word: 'stop', 'length', ... */
+export interface Generation {
+  readonly text: string
+  readonly finishReason: string
+  readonly logprobs?: readonly TokenLogprob[]
+}
+
+/** A question whose answer is one of `labels`. */
+export interface Choice {
+  readonly question: Prompt | ChatPrompt | string
+  readonly labels: readonly string[]
+}
+
+/** What a model reward asks of its model, and what comes back. A plain string is legal and flagged `unguarded`. */
+export interface Asks {
+  /** A judge's text. */
+  generate: { input: Prompt | ChatPrompt | string; answer: Generation }
+  /** A scalar (Bradley-Terry) reward model's number. */
+  classify: { input: Prompt | ChatPrompt | string; answer: number }
+  /** A process reward model: one number a step of the response. */
+  rewards: { input: Prompt | ChatPrompt | string; answer: readonly number[] }
+  /** One vector a text, in the order of the texts. */
+  embed: { input: readonly string[]; answer: readonly (readonly number[])[] }
+  /** Probability of each label; sums to 1. */
+  choose: { input: Choice; answer: Readonly<Record<string, number>> }
+}
+
+/** What a model can be asked for. */
+export type AskName = keyof Asks
+
+/** Structured output: one of these texts, a text of this pattern (the server's dialect), or JSON of this JSON Schema. */
+export type Reply =
+  | { readonly choice: readonly string[] }
+  | { readonly regex: string }
+  | { readonly schema: { readonly [key: string]: Json } }
+
+/** A finished step that this one names in `after`. */
+export interface Earlier {
+  /** null: the step gave a text, or has no score for this row. */
+  readonly score: Score | null
+  /** The judge's texts, one a draw. */
+  readonly texts: readonly string[]
+}
+
+/** What a reward function is called with; frozen, parsed, the same for every draw. */
+export interface Row<T = unknown, O = unknown> {
+  /** The rollout; all of its text is untrusted. */
+  readonly sample: Sample
+  /** The ground truth as the function's `truth` parsed it. */
+  readonly truth: T
+  /** The step's options, defaults filled in. */
+  readonly options: O
+  /** By step name. */
+  readonly earlier: Readonly<Record<string, Earlier>>
+}
 
 /** What every reward function declares, beside its hooks. */
-export interface Declaration<T, O> {
+interface Declaration<T, O> {
   /** Parses the ground truth; a row that it refuses is `bad_sample`, never 0. `z.unknown()` where none is needed. */
   readonly truth: ZodType<T> | ((options: O) => ZodType<T>)
   /** Parses a step's `options`; a `z.strictObject` with defaults refuses misspelt ones. Absent: there are none. */
@@ -16,7 +97,7 @@ export interface Declaration<T, O> {
 }
 
 /** A declaration with its defaults filled in; what the gateway works with. */
-export interface Definition<K extends string, T, O> {
+interface Definition<K extends string, T, O> {
   readonly kind: K
   readonly options: ZodType<O>
   truth(options: O): ZodType<T>

@@ -2,30 +2,5 @@
 export type { Json } from '../core/sample/json.ts'
 export type { Message, Sample } from '../core/sample/sample.ts'
 export type { Score } from '../core/sample/score.ts'
-export type { AskName, Asks, Choice, Generation, Reply, TokenLogprob } from './asks.ts'
-export { BadSample } from './bad-sample.ts'
-export { conversation } from './conversation.ts'
-export type {
-  FunctionKind,
-  GroupRule,
-  ListReward,
-  ModelReward,
-  PairReward,
-  RewardFunction,
-  Rule,
-} from './define.ts'
-export {
-  defineGroupRule,
-  defineListReward,
-  defineModelReward,
-  definePairReward,
-  defineRule,
-} from './define.ts'
-export { lastUserText, questionText } from './last-user-text.ts'
-export { type Mode, mode } from './mode.ts'
-export { type ChatPrompt, chat, fill, type Prompt, prompt, steps } from './prompt.ts'
-export { type Optional, optional, type PromptValue } from './prompt-value.ts'
-export { QuestionError } from './question-error.ts'
-export type { Earlier, Row } from './row.ts'
-export { RuleTimeout } from './rule-timeout.ts'
-export type { Range, Verdict } from './verdict.ts'
+export { type AskName, type Asks, type Choice, defineGroupRule, defineListReward, defineModelReward, definePairReward, defineRule, type Earlier, type FunctionKind, type Generation, type GroupRule, type ListReward, type Mode, mode, type ModelReward, type PairReward, type Range, type Reply, type RewardFunction, type Row, type Rule, RuleTimeout, type TokenLogprob, type Verdict } from './define.ts'
+export { BadSample, chat, type ChatPrompt, conversation, fill, lastUserText, type Optional, optional, type Prompt, prompt, type PromptValue, QuestionError, questionText, steps } from './prompt.ts'

@@ -1,7 +1,120 @@
-import { isWordless } from '../core/sample/blank.ts'
-import { BadSample } from './bad-sample.ts'
-import { Parts, type PromptValue } from './prompt-value.ts'
-import { QuestionError } from './question-error.ts'
+import { isBlank, isWordless } from '../core/sample/blank.ts'
+import type { Message, Sample } from '../core/sample/sample.ts'
+
+/** Thrown where a row lacks what its function needs. The message is public: it names the field and holds none of its text. */
+export class BadSample extends Error {}
+
+/** Thrown where an author's question is made of what is no text. The message is public: it names the mistake and quotes no sample. */
+export class QuestionError extends TypeError {
+  override readonly name = 'QuestionError' as const
+
+  /** `maker`: the function that the author called; the stack begins with the author's own line. */
+  constructor(message: string, maker?: (...given: never[]) => unknown) {
+    super(message)
+    if (maker) Error.captureStackTrace(this, maker)
+  }
+}
+
+/** A value that may be empty; `optional` makes it. */
+export interface Optional {
+  readonly kind: 'optional'
+  readonly value: string | readonly Message[]
+}
+
+/** What can stand in a prompt's place for a value. Messages are shown turn by turn. */
+export type PromptValue = string | number | boolean | bigint | readonly Message[] | Optional
+
+/**
+ * A value that may be empty. Every other one that is empty is flagged `empty_value`, and fails the sample where the row
+ * has no question: no text in its prompt, and no `rm_prompt`.
+ */
+export function optional(value: string | readonly Message[]): Optional {
+  if (typeof value !== 'string' && !isMessages(value))
+    throw new QuestionError(refusal('optional(...)', value), optional)
+  return { kind: 'optional', value }
+}
+
+/** Gathers a prompt's literals and values, as many of each as its values turn out to be. */
+class Parts {
+  readonly literals: string[] = ['']
+  readonly values: string[] = []
+  readonly mayBeEmpty: number[] = []
+
+  literal(text: string): void {
+    this.literals[this.literals.length - 1] += text
+  }
+
+  /** Throws where the value is none; `place` says which, `maker` whose call it was. */
+  value(value: unknown, place: string, maker: (...given: never[]) => unknown): void {
+    if (typeof value === 'string') this.#add(value, false)
+    else if (isSimple(value)) this.#add(String(value), false)
+    else if (isMessages(value)) this.#addMessages(value, false)
+    else if (isOptional(value)) {
+      if (typeof value.value === 'string') this.#add(value.value, true)
+      else this.#addMessages(value.value, true)
+    } else throw new QuestionError(refusal(place, value), maker)
+  }
+
+  #add(value: string, isOptional: boolean): void {
+    if (isOptional) this.mayBeEmpty.push(this.values.length)
+    this.values.push(value)
+    this.literals.push('')
+  }
+
+  /** One message is its text. Several have their roles before them, as literals, so that no content can imitate one. */
+  #addMessages(messages: readonly Message[], isOptional: boolean): void {
+    const [only] = messages
+    if (messages.length <= 1 || messages.every(({ content }) => isBlank(content))) {
+      this.#add(only?.content ?? '', isOptional)
+      return
+    }
+    for (const [at, { role, content }] of messages.entries()) {
+      this.literal(`${at === 0 ? '' : '\n'}[${roleName.test(role) ? role : 'turn'}]\n`)
+      this.#add(content, true)
+    }
+  }
+}
+
+const roleName = /^[a-z][a-z_-]{0,31}$/i
+
+const isSimple = (value: unknown): boolean =>
+  (typeof value === 'number' && Number.isFinite(value)) ||
+  typeof value === 'boolean' ||
+  typeof value === 'bigint'
+
+function isMessages(value: unknown): value is readonly Message[] {
+  return (
+    Array.isArray(value) &&
+    value.every(
+      (one: Partial<Message> | null | undefined) =>
+        typeof one === 'object' && typeof one?.role === 'string' && typeof one.content === 'string',
+    )
+  )
+}
+
+const isOptional = (value: unknown): value is Optional =>
+  typeof value === 'object' && (value as Partial<Optional> | null)?.kind === 'optional'
+
+/** What is wrong with a value, and what to write instead; without any of its content. */
+function refusal(place: string, value: unknown): string {
+  const remedy =
+    value === undefined || value === null
+      ? 'check the field, or write what the judge shall read in its place'
+      : Array.isArray(value)
+        ? 'join its texts, or give messages of role and content (lastUserText(sample) is the last question)'
+        : 'give a text: one of its fields, or JSON.stringify of it'
+  return `${place} is ${kindOf(value)}: ${remedy}`
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'an array that is no list of messages'
+  if (typeof value === 'number') return String(value)
+  if (typeof value === 'undefined') return 'undefined'
+  if (typeof value === 'object' && (value as { kind?: unknown }).kind === 'prompt')
+    return 'another prompt (write all of it as one)'
+  return `${typeof value === 'object' ? 'an' : 'a'} ${typeof value}`
+}
 
 /** A judge's question: the author's literals around untrusted values. `literals` has one entry more than `values`. */
 export interface Prompt {
@@ -140,4 +253,54 @@ function slotsOf(template: string): Slots {
   if (slots.size >= slotsKept) slots.clear()
   slots.set(template, made)
   return made
+}
+
+/** The last thing that was asked: the last user message, else the last message; '' where there is none. */
+export function lastUserText({ prompt }: Pick<Sample, 'prompt'>): string {
+  if (typeof prompt === 'string') return prompt
+  return (prompt.findLast(({ role }) => role === 'user') ?? prompt.at(-1))?.content ?? ''
+}
+
+/**
+ * What a judge is asked about: the row's `rm_prompt`, else the last user's text of its prompt. Where neither has any,
+ * the row is a BadSample: a verdict on an answer to nothing would be no verdict.
+ */
+export function questionText(sample: Pick<Sample, 'prompt' | 'rmPrompt'>): string {
+  const text = [sample.rmPrompt ?? '', lastUserText(sample)].find((one) => !isWordless(one))
+  if (text === undefined) throw new BadSample(noQuestion)
+  return text
+}
+
+/** Of a row that asks nothing; for people. */
+export const noQuestion =
+  'prompt: it has no text, and the row has no rm_prompt, so a judge would be asked about nothing; send the prompt or rm_prompt (docs/wires.md names the trainers that send none)'
+
+/** Chat templates set roles between control tokens as they stand. */
+export const isRole = (role: string): boolean => /^[a-z][\w-]{0,63}$/i.test(role)
+
+/**
+ * The prompt's turns as a scalar or process reward model reads them, each content a guarded value; a text is one turn of
+ * the user. A prompt without any text is a BadSample.
+ */
+export function conversation({ prompt: given }: Pick<Sample, 'prompt'>): ChatPrompt['messages'] {
+  const turns = typeof given === 'string' ? [{ role: 'user', content: given }] : given
+  if (turns.every(({ content }) => isWordless(content))) throw new BadSample(noQuestion)
+  if (!turns.every(({ role }) => isRole(role)))
+    throw new BadSample('prompt: the role of a message is no word')
+  return turns.map(({ role, content }) => ({
+    role,
+    content: isWordless(content) ? prompt`${optional(content)}` : prompt`${content}`,
+  }))
+}
+
+/** The same messages, but that making a text of the list throws instead of giving `[object Object]`. */
+export function messagesWithoutText(messages: readonly Message[]): readonly Message[] {
+  return Object.defineProperty([...messages], Symbol.toPrimitive, { value: refuse })
+}
+
+function refuse(): never {
+  throw new QuestionError(
+    'sample.prompt is a list of messages and no text: put it into prompt`...` as it is, or use lastUserText(sample)',
+    refuse,
+  )
 }

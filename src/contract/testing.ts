@@ -1,5 +1,257 @@
+import type { Json } from '../core/sample/json.ts'
+import type { Sample } from '../core/sample/sample.ts'
+import { BadSample, lastUserText, messagesWithoutText } from './prompt.ts'
+import type { AskName, Asks, Earlier, ModelReward, Range, Row, Rule, Verdict } from './define.ts'
+import type { Score } from '../core/sample/score.ts'
+import { marker, questionFault, questionTexts, withMarker } from './question-faults.ts'
+
+/** What a contract test needs of a test runner: tap's `t`, or `node:assert/strict` in any other runner. */
+export type TestRunner = Ok &
+  (
+    | { strictSame(found: unknown, wanted: unknown, title: string): unknown }
+    | { deepStrictEqual(found: unknown, wanted: unknown, title: string): unknown }
+  )
+
+interface Ok {
+  ok(holds: unknown, title: string): unknown
+}
+
+/** Both runners in one form. */
+export const same = (t: TestRunner, found: unknown, wanted: unknown, title: string): unknown =>
+  'strictSame' in t ? t.strictSame(found, wanted, title) : t.deepStrictEqual(found, wanted, title)
+
+/** What a test says of a row; the rest is empty. */
+export interface RowParts extends Partial<Omit<Sample, 'prompt'>> {
+  readonly prompt?: Sample['prompt']
+  /** As a step's `options` in an rm-config. */
+  readonly options?: Json
+  readonly earlier?: Readonly<Record<string, Earlier>>
+}
+
+/** A frozen row as a worker would build it; throws where the function refuses the ground truth or the options. */
+export function row<T, O>(
+  fn: {
+    options: { parse(value: unknown): O }
+    truth(options: O): { parse(value: unknown): T }
+  },
+  { options: given = {}, earlier = {}, ...sample }: RowParts = {},
+): Row<T, O> {
+  const options = fn.options.parse(given)
+  const filled: Sample = {
+    id: 'test',
+    prompt: '',
+    response: '',
+    groundTruth: null,
+    rmPrompts: {},
+    extraInfo: {},
+    ...sample,
+  }
+  const { prompt } = filled
+  const asked = typeof prompt === 'string' ? prompt : messagesWithoutText(prompt)
+  return freeze({
+    sample: { ...filled, prompt: asked },
+    truth: fn.truth(options).parse(filled.groundTruth),
+    options,
+    earlier,
+  })
+}
+
+function freeze<V>(value: V): V {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value)
+    Object.values(value).forEach(freeze)
+  }
+  return value
+}
+
+/** The verdict as a score, a number having no parts; null stays. */
+export const asScore = (verdict: Verdict): Score | null =>
+  typeof verdict === 'number' ? { value: verdict } : verdict
+
+/** Holds a score to the range and the parts that its function declares; gives its value, NaN for none. */
+export function scoreContract(
+  t: TestRunner,
+  title: string,
+  score: Score | null,
+  { range: [low, high], parts }: { readonly range: Range; readonly parts: readonly string[] },
+): number {
+  const value = score?.value ?? Number.NaN
+  t.ok(value >= low && value <= high, `${title}: ${value} lies in the range`)
+  const reported = score?.parts ?? {}
+  const undeclared = Object.keys(reported).filter((name) => !parts.includes(name))
+  same(t, undeclared, [], `${title}: reports declared parts only${undeclared.map((one) => `, not ${one}`)}`)
+  t.ok(Object.values(reported).every(Number.isFinite), `${title}: its parts are finite`)
+  return value
+}
+
+/** Holds the best and the worst case to the ends of the range, as far as these are finite. */
+export function endsContract(
+  t: TestRunner,
+  [low, high]: Range,
+  { full, zero, within = 0 }: { readonly full: number; readonly zero: number; readonly within?: number },
+): void {
+  if (Number.isFinite(high))
+    t.ok(high - full <= within, `full: scored ${full}, and the range ends at ${high}`)
+  if (Number.isFinite(low)) t.ok(zero - low <= within, `zero: scored ${zero}, and the range begins at ${low}`)
+}
+
+/** Rows that a rule's author names, so that the rest can be checked. */
+export interface RuleCases {
+  /** Options of the cases below; a case may have its own. */
+  readonly options?: Json
+  /** How near `full` and `zero` come to the ends of the range, where a rule only approaches them; 0 if absent. */
+  readonly within?: number
+  /** Reaches the high end of the range. */
+  readonly full: RowParts
+  /** Reaches the low end of the range. */
+  readonly zero: RowParts
+  /** Holds no answer: neither throws nor reaches the high end. */
+  readonly malformed: RowParts
+  /** Responses that would earn without being good, by what they try; each must score less than `full`. At least one. */
+  readonly hacks: Readonly<Record<string, RowParts>>
+}
+
+/** What the rule says of such a row, a number as a score without parts; null: it does not apply. */
+export const scored = <T, O>(rule: Rule<T, O>, parts: RowParts): Score | null =>
+  asScore(rule.score(row(rule, parts)))
+
+/** Holds a rule to its contract: range reached and kept, declared parts, the same twice, and hacks that do not pay. */
+export function ruleContract<T, O>(t: TestRunner, rule: Rule<T, O>, cases: RuleCases): void {
+  const check = (title: string, parts: RowParts): number => {
+    const built = { ...(cases.options === undefined ? {} : { options: cases.options }), ...parts }
+    const options = rule.options.parse(built.options ?? {})
+    const score = scored(rule, built)
+    t.ok(score !== null, `${title}: applies`)
+    same(t, scored(rule, built), score, `${title}: the same twice`)
+    return scoreContract(t, title, score, { range: rule.range(options), parts: rule.parts(options) })
+  }
+  const full = check('full', cases.full)
+  const zero = check('zero', cases.zero)
+  endsContract(t, rule.range(rule.options.parse(cases.options ?? {})), { ...cases, full, zero })
+  t.ok(check('malformed', cases.malformed) < full, 'malformed: earns less than full')
+  const hacks = Object.entries(cases.hacks)
+  t.ok(hacks.length > 0, 'at least one hack is named')
+  for (const [name, hack] of hacks) t.ok(check(name, hack) < full, `${name}: earns less than full`)
+}
+
+/** What a model answers in a test; of a `generate` judge its text is enough. */
+export type TestAnswer<A extends AskName> = Asks[A]['answer'] | (A extends 'generate' ? string : never)
+
+/** Answers that a judge's author names, so that the rest can be checked. */
+export interface JudgeCases<A extends AskName> {
+  /** The step's options. */
+  readonly options?: Json
+  /** As of `ruleContract`. */
+  readonly within?: number
+  /** A row about which the model is asked. */
+  readonly asked: RowParts
+  /** The verdict that reaches the high end of the range, and the low end. */
+  readonly full: TestAnswer<A>
+  readonly zero: TestAnswer<A>
+  /** Answers that hold no verdict, by what is odd about them; a `generate` judge names at least one. */
+  readonly unreadable?: Readonly<Record<string, TestAnswer<A>>>
+}
+
+/**
+ * Holds a judge to its contract: a question that guards the response and is the same twice, verdicts in the range, no
+ * verdict where none can be read, and one in each reply that it allows.
+ */
+export function judgeContract<A extends AskName, T, O>(
+  t: TestRunner,
+  judge: ModelReward<A, T, O>,
+  cases: JudgeCases<A>,
+): void {
+  const parts = { ...(cases.options === undefined ? {} : { options: cases.options }), ...cases.asked }
+  const asked = row(judge, parts)
+  const { options } = asked
+  askContract(t, judge, parts)
+  const limits = { range: judge.range(options), parts: judge.parts(options) }
+  t.ok(judge.rm_postprocess, 'rm_postprocess reads the answer')
+  const read = (answer: TestAnswer<A>) => {
+    const whole = typeof answer === 'string' ? { text: answer, finishReason: 'stop' } : answer
+    return asScore(judge.rm_postprocess?.(whole as Asks[A]['answer'], asked) ?? null)
+  }
+  const check = (title: string, answer: TestAnswer<A>): number => {
+    const score = read(answer)
+    t.ok(score !== null, `${title}: is a verdict`)
+    same(t, read(answer), score, `${title}: the same twice`)
+    return scoreContract(t, title, score, limits)
+  }
+  const [full, zero] = [check('full', cases.full), check('zero', cases.zero)]
+  endsContract(t, limits.range, { ...cases, full, zero })
+  const reply = typeof judge.reply === 'function' ? judge.reply(options) : judge.reply
+  const choices = reply && 'choice' in reply ? reply.choice : []
+  for (const choice of choices) check(`the reply '${choice}'`, choice as TestAnswer<A>)
+  const unreadable = Object.entries(cases.unreadable ?? {})
+  if (judge.ask === 'generate') t.ok(unreadable.length > 0, 'at least one unreadable answer is named')
+  for (const [name, answer] of unreadable) {
+    const score = read(answer)
+    t.ok(score === null, `${name}: is no verdict${score === null ? '' : `, but ${score.value}`}`)
+  }
+}
+
+function askContract<A extends AskName, T, O>(
+  t: TestRunner,
+  judge: ModelReward<A, T, O>,
+  parts: RowParts,
+): void {
+  const marked = row(judge, { ...parts, response: withMarker(parts.response ?? '') })
+  const question = judge.rm_preprocess(marked)
+  same(t, judge.rm_preprocess(marked), question, 'the question: the same twice')
+  t.ok(typeof question !== 'number', 'the question: `asked` leads to one')
+  if (typeof question === 'number') return
+  const { trusted, untrusted } = questionTexts(question)
+  const has = (text: string) => text.includes(marker)
+  t.ok([...trusted, ...untrusted].some(has), 'the question: holds the response')
+  t.ok(!trusted.some(has), 'the question: guards the response (put it into prompt`...`)')
+  const fault = questionFault(judge.ask, question, [marked])
+  t.ok(fault === null, `the question: asks about something${fault ? `, but ${fault.detail}` : ''}`)
+  promptContract(t, judge, parts)
+}
+
+const someQuestion = 'What is two and two?'
+
+/** Trainers send a prompt as a text or as messages: the question is about it either way. */
+function promptContract<A extends AskName, T, O>(
+  t: TestRunner,
+  judge: ModelReward<A, T, O>,
+  parts: RowParts,
+): void {
+  const given = lastUserText({ prompt: parts.prompt ?? '' })
+  const text = `${given.trim() === '' ? someQuestion : given} ${marker}`
+  const turns = [
+    { role: 'system', content: 'Be brief.' },
+    { role: 'user', content: text },
+  ]
+  const asText = asking(judge, { ...parts, prompt: text })
+  if (asText === null || asText instanceof Error) return
+  const asMessages = asking(judge, { ...parts, prompt: turns })
+  const wrong = asMessages instanceof Error ? asMessages.message : null
+  t.ok(wrong === null, `a prompt of messages: leads to a question${wrong === null ? '' : `, but ${wrong}`}`)
+  if (asMessages === null || asMessages instanceof Error) return
+  t.ok(
+    asMessages.includes(marker) || !asText.includes(marker),
+    'a prompt of messages: the question holds what is asked (lastUserText(sample), or the messages in prompt`...`)',
+  )
+}
+
+/** All that a question about such a row says; null: none is asked, or the row is refused. An error: it cannot be. */
+function asking<A extends AskName, T, O>(
+  judge: ModelReward<A, T, O>,
+  parts: RowParts,
+): string | Error | null {
+  try {
+    const asked = row(judge, parts)
+    const question = judge.rm_preprocess(asked)
+    if (typeof question === 'number') return null
+    const fault = questionFault(judge.ask, question, [asked])
+    if (fault) return new Error(fault.detail)
+    const { trusted, untrusted } = questionTexts(question)
+    return [...trusted, ...untrusted].join('\n')
+  } catch (error) {
+    if (error instanceof BadSample) return null
+    return error instanceof Error ? error : new Error('something was thrown that is no Error')
+  }
+}
+
 /** Contract tests of rules and judges, and rows to call any function with. Knows no test runner. */
-export { type JudgeCases, judgeContract, type TestAnswer } from './judge-contract.ts'
-export { type RuleCases, ruleContract, scored } from './rule-contract.ts'
-export { type RowParts, row } from './test-row.ts'
-export type { TestRunner } from './test-runner.ts'

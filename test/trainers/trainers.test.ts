@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { lastUserText } from '../../src/contract/last-user-text.ts'
+import { lastUserText } from '../../src/contract/prompt.ts'
 import { failureKinds } from '../../src/core/sample/failure.ts'
 import type { Outcome, Term } from '../../src/core/sample/outcome.ts'
 import { combine } from '../../src/scoring/engine/combine.ts'

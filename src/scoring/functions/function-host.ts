@@ -1,5 +1,5 @@
 import type { AskName, Asks, FunctionKind, Range, Reply } from '../../contract/index.ts'
-import type { Earlier } from '../../contract/row.ts'
+import type { Earlier } from '../../contract/define.ts'
 import type { Failure } from '../../core/sample/failure.ts'
 import type { Json } from '../../core/sample/json.ts'
 import type { Sample } from '../../core/sample/sample.ts'

@@ -1,4 +1,4 @@
-import { isRole } from '../../../contract/conversation.ts'
+import { isRole } from '../../../contract/prompt.ts'
 import type { AskName, Asks, ChatPrompt, Choice, Prompt } from '../../../contract/index.ts'
 import { questionFault } from '../../../contract/question-faults.ts'
 import type { CallRow } from '../function-host.ts'
