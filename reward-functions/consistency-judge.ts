@@ -1,10 +1,15 @@
 import { z } from 'zod'
 import { defineModelReward, fill, mode, type Prompt, type Verdict } from '../src/contract/index.ts'
-import { publishedMean, publishedVerdict } from '../src/grading/rider/published-marks.ts'
-import { replyOf } from '../src/grading/rider/reply.ts'
-import { riderSolutions, solutionMeanings } from '../src/grading/rider/solutions.ts'
-import { readMarks, soleObject } from '../src/grading/rider/verdict-object.ts'
-import { afterThink } from '../src/grading/think.ts'
+import {
+  publishedMean,
+  publishedVerdict,
+  readMarks,
+  replyOf,
+  riderSolutions,
+  soleObject,
+  solutionMeanings,
+} from '../src/grading/rider.ts'
+import { afterThink } from '../src/grading/tags.ts'
 
 const thoughtKey = 'Thought与Response一致性'
 const solutionKey = 'Response与ResponseSolution一致性'

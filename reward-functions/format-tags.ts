@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineRule, type Score } from '../src/contract/index.ts'
-import { tagFormat } from '../src/grading/tag-format.ts'
+import { tagFormat } from '../src/grading/tags.ts'
 
 const tag = z.stringFormat('a tag name', /^[A-Za-z][\w-]{0,63}$/)
 

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { defineRule, mode, RuleTimeout } from '../src/contract/index.ts'
 import { arenaMarks, arenaParts, soundArenaMarks } from '../src/grading/graph/arena.ts'
-import { graphArena, sound } from '../src/grading/graph/faults.ts'
-import { findingDetails } from '../src/grading/graph/finding.ts'
+import { findingDetails, graphArena, sound } from '../src/grading/graph/finding.ts'
 import { checkGraphAnswer, taskNamed } from '../src/grading/graph/tasks.ts'
 
 /** GraphArena: data_source opens with the task; extra_info holds graph, ends (two node ids) and exact_answer. */

@@ -1,11 +1,22 @@
 import { z } from 'zod'
 import { defineRule, mode, type Score } from '../src/contract/index.ts'
-import { type AnswerMark, afterHashes } from '../src/grading/graph/boxed-list.ts'
-import { lastLooseNumeral, wizTasks } from '../src/grading/graph/wiz-answer.ts'
-import { revisedWizVerdict, soundWizVerdict } from '../src/grading/graph/wiz-verdict.ts'
-import { afterThink, graphWizNormal, slicedBox, soundBoxContent, trimSpace } from '../src/grading/index.ts'
-import { latexText } from '../src/grading/latex/latex-text.ts'
-import { promptText } from '../src/grading/prompt-text.ts'
+import {
+  type AnswerMark,
+  afterHashes,
+  lastLooseNumeral,
+  revisedWizVerdict,
+  soundWizVerdict,
+  wizTasks,
+} from '../src/grading/graph/wiz.ts'
+import {
+  afterThink,
+  graphWizNormal,
+  promptText,
+  slicedBox,
+  soundBoxContent,
+  trimSpace,
+} from '../src/grading/index.ts'
+import { latexText } from '../src/grading/latex.ts'
 
 /** GraphWiz-Revised: the answer in the last box (`after: hashes`: after the last `###`); data_source is the task. */
 export default defineRule({

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { defineRule, mode } from '../src/contract/index.ts'
 import { RuleTimeout } from '../src/contract/define.ts'
+import { defineRule, mode } from '../src/contract/index.ts'
 import {
   answerField,
   benchmarks,

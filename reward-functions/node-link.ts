@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineRule, mode } from '../src/contract/index.ts'
 import { afterThink, slicedBox, soundBoxContent, trimSpace } from '../src/grading/index.ts'
-import { latexText } from '../src/grading/latex/latex-text.ts'
+import { latexText } from '../src/grading/latex.ts'
 
 /** Node classification and link prediction: the label in the last box, in any case. */
 export default defineRule({

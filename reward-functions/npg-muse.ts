@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { BadSample, defineRule, mode, RuleTimeout } from '../src/contract/index.ts'
-import { type Payment, publishedReward, soundReward } from '../src/grading/graph/answer-reward.ts'
-import { npgMuse, sound } from '../src/grading/graph/faults.ts'
-import { findingDetails } from '../src/grading/graph/finding.ts'
+import { type Payment, publishedReward, soundReward } from '../src/grading/graph/arena.ts'
+import { findingDetails, npgMuse, sound } from '../src/grading/graph/finding.ts'
 import { checkGraphAnswer, type GraphTask, graphTasks } from '../src/grading/graph/tasks.ts'
 import { npgMuseForm } from '../src/grading/npg-muse-form.ts'
 

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { defineModelReward, mode } from '../src/contract/index.ts'
-import { cosine, spreadSimilarity } from '../src/grading/embedding-similarity.ts'
 import { isList, isObject } from '../src/grading/json/identity.ts'
 import { type JsonValue, readJson } from '../src/grading/json/json.ts'
-import { braceTrim, lastTurnReply, numberFields, soundReply } from '../src/grading/rider/reply.ts'
+import { braceTrim, lastTurnReply, numberFields, soundReply } from '../src/grading/rider.ts'
+import { cosine, spreadSimilarity } from '../src/grading/similarity.ts'
 
 /** How close a delivery-support agent's reply is to the wanted one: embedding similarity above a floor for its form. */
 export default defineModelReward({

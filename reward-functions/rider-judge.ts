@@ -1,9 +1,7 @@
 import { z } from 'zod'
 import { defineModelReward, fill, mode, type Verdict } from '../src/contract/index.ts'
-import { publishedMean, publishedVerdict } from '../src/grading/rider/published-marks.ts'
-import { replyOf } from '../src/grading/rider/reply.ts'
-import { readMarks, soleObject } from '../src/grading/rider/verdict-object.ts'
-import { afterThink } from '../src/grading/think.ts'
+import { publishedMean, publishedVerdict, readMarks, replyOf, soleObject } from '../src/grading/rider.ts'
+import { afterThink } from '../src/grading/tags.ts'
 
 const dimensions = ['维度一', '维度二', '维度三', '维度四', '维度五']
 const wrongPlan = '方案/信息错误'

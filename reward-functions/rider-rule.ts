@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { defineRule, mode, type Score } from '../src/contract/index.ts'
-import { countCodePoints } from '../src/grading/code-points.ts'
+import { countCodePoints, trimSpace } from '../src/grading/characters.ts'
 import { isList, isObject, pythonic, same, sameMultiset, typed } from '../src/grading/json/identity.ts'
 import { type JsonValue, readJson } from '../src/grading/json/json.ts'
-import { readPythonList } from '../src/grading/python/literal.ts'
+import { readPythonList } from '../src/grading/python.ts'
 import {
   braceTrim,
   lastTurnReply,
@@ -11,8 +11,7 @@ import {
   requiredFields,
   solutionFields,
   soundReply,
-} from '../src/grading/rider/reply.ts'
-import { trimSpace } from '../src/grading/white-space.ts'
+} from '../src/grading/rider.ts'
 
 /** From this length on, thinking is padding. */
 const longThought = 1300

@@ -1,7 +1,13 @@
 import { z } from 'zod'
 import { defineRule, mode, type Score } from '../src/contract/index.ts'
-import { firstDifference } from '../src/grading/json/difference.ts'
-import { isObject, type Sameness, sameMultiset, typed, unpaired } from '../src/grading/json/identity.ts'
+import {
+  firstDifference,
+  isObject,
+  type Sameness,
+  sameMultiset,
+  typed,
+  unpaired,
+} from '../src/grading/json/identity.ts'
 import { type JsonValue, readJson } from '../src/grading/json/json.ts'
 import { blocks, pairedBlocks } from '../src/grading/tags.ts'
 

@@ -1,14 +1,15 @@
 import { z } from 'zod'
 import { defineGroupRule, mode } from '../src/contract/index.ts'
 import { afterThink } from '../src/grading/index.ts'
-import { chosenMarks, zebraChoices } from '../src/grading/zebra/vote.ts'
 import {
+  chosenMarks,
   publishedCell,
   publishedPrediction,
   soundCell,
   soundPrediction,
   zebraCells,
-} from '../src/grading/zebra/zebra.ts'
+  zebraChoices,
+} from '../src/grading/zebra.ts'
 import zebralogic from './zebralogic.ts'
 
 /** ZebraLogic for a group: the one answer chosen or voted from all of them; every row gets its score. */

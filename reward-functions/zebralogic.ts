@@ -8,7 +8,7 @@ import {
   soundCell,
   soundPrediction,
   zebraCells,
-} from '../src/grading/zebra/zebra.ts'
+} from '../src/grading/zebra.ts'
 
 const table = z.object({ header: z.array(z.string()).min(2), rows: z.array(z.array(z.string())).min(1) })
 

@@ -9,7 +9,7 @@ import t from 'tap'
 const wings: Record<string, { knows: readonly string[]; rooms: Record<string, readonly string[]> }> = {
   core: { knows: [], rooms: { json: ['sample'], sample: [], statistics: [], tracing: [] } },
   contract: { knows: ['core'], rooms: {} },
-  grading: { knows: [], rooms: {} },
+  grading: { knows: ['core'], rooms: {} },
   trainers: { knows: ['core'], rooms: {} },
   scoring: {
     knows: ['core', 'contract', 'grading', 'trainers'],

@@ -1,8 +1,6 @@
-import type { Score } from '../core/sample/score.ts'
-import { z, type ZodType } from 'zod'
-import type { Json } from '../core/sample/json.ts'
+import { type ZodType, z } from 'zod'
+import type { Json, Sample, Score } from '../core/sample/sample.ts'
 import type { ChatPrompt, Prompt } from './prompt.ts'
-import type { Sample } from '../core/sample/sample.ts'
 
 /** Lowest and highest legal score, inclusive. Infinite ends are allowed; a score itself is always finite. */
 export type Range = readonly [low: number, high: number]

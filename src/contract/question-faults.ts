@@ -1,8 +1,7 @@
-import type { Json } from '../core/sample/json.ts'
+import { isWordless } from '../core/sample/blank.ts'
+import type { Json, Sample } from '../core/sample/sample.ts'
 import type { AskName, Asks, Row } from './define.ts'
 import { type ChatPrompt, emptyPlaces, noQuestion, type Prompt } from './prompt.ts'
-import { isWordless } from '../core/sample/blank.ts'
-import type { Sample } from '../core/sample/sample.ts'
 
 /** A word that no author writes: where it comes out of rm_preprocess, a response could speak. */
 export const marker = 'marker7f3a9c'

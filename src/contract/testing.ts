@@ -1,8 +1,6 @@
-import type { Json } from '../core/sample/json.ts'
-import type { Sample } from '../core/sample/sample.ts'
-import { BadSample, lastUserText, messagesWithoutText } from './prompt.ts'
+import type { Json, Sample, Score } from '../core/sample/sample.ts'
 import type { AskName, Asks, Earlier, ModelReward, Range, Row, Rule, Verdict } from './define.ts'
-import type { Score } from '../core/sample/score.ts'
+import { BadSample, lastUserText, messagesWithoutText } from './prompt.ts'
 import { marker, questionFault, questionTexts, withMarker } from './question-faults.ts'
 
 /** What a contract test needs of a test runner: tap's `t`, or `node:assert/strict` in any other runner. */

@@ -1,7 +1,6 @@
-import { boxContents } from './latex/box.ts'
-import { blocks, isNested, soleBetween } from './tags.ts'
-import { afterThink } from './think.ts'
-import { trimSpace } from './white-space.ts'
+import { trimSpace } from './characters.ts'
+import { boxContents } from './latex.ts'
+import { afterThink, blocks, isNested, soleBetween } from './tags.ts'
 
 /** Where a response may state its answer, after its thinking; `whole` is all of it. */
 export const answerPlaces = ['whole', 'tag', 'boxed', 'hashes', 'last_line'] as const

@@ -1,4 +1,4 @@
-import { afterThink } from './think.ts'
+import { afterThink } from './tags.ts'
 
 interface Graded {
   readonly response: string

@@ -1,6 +1,5 @@
-import { hasLoop } from './repetition/repetition.ts'
-import { hasSampledLoop } from './repetition/sampled.ts'
-import { trimSpace } from './white-space.ts'
+import { trimSpace } from './characters.ts'
+import { hasLoop, hasSampledLoop } from './repetition.ts'
 
 /** What NPG-Muse asks of a response's form, in either mode: whether it is formed, and whether it loops. */
 export const npgMuseForm = {

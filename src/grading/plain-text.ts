@@ -1,5 +1,4 @@
-import { compatible } from './compatible.ts'
-import { singleSpaced } from './white-space.ts'
+import { compatible, singleSpaced } from './characters.ts'
 
 /** What a comparison of texts may ignore. `width`: full-width and other compatibility forms. */
 export const ignorable = ['width', 'case', 'punctuation', 'articles', 'space'] as const

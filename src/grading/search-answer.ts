@@ -1,5 +1,5 @@
+import { singleSpaced, trimSpace } from './characters.ts'
 import { blocks } from './tags.ts'
-import { singleSpaced, trimSpace } from './white-space.ts'
 import { unspaced } from './words.ts'
 
 const punctuation = /[!-/:-@[-`{-~]/g

@@ -1,8 +1,7 @@
 import { answerAt } from './answer-place.ts'
-import { compatible } from './compatible.ts'
-import { boxContents } from './latex/box.ts'
-import { afterThink } from './think.ts'
-import { trimSpace, whiteSpace } from './white-space.ts'
+import { compatible, trimSpace, whiteSpace } from './characters.ts'
+import { boxContents } from './latex.ts'
+import { afterThink } from './tags.ts'
 
 /** A choice as stated, or why none is. */
 export type StatedChoice = { readonly choice: string } | { readonly reason: string }

@@ -1,6 +1,6 @@
 import { uniform } from './hash.ts'
 import type { JudgePrompt } from './judge-prompt.ts'
-import type { Draw, Judged, Policy } from './policies/policy.ts'
+import type { Draw, Judged, Policy } from './policies.ts'
 
 /** A policy with its mistakes. */
 export class Judge {

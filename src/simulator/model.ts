@@ -1,18 +1,32 @@
 import { type Clock, systemClock } from '../core/clock.ts'
-import { Attempts } from './attempts.ts'
-import { Capacity } from './capacity.ts'
+import { cyrb53 } from '../core/hash.ts'
+import { Capacity, PrefixCache, tokensPerBlock } from './capacity.ts'
 import type { Turn } from './conversation.ts'
 import { FaultScript } from './faults.ts'
-import { hashText } from './hash.ts'
+import { normal } from './hash.ts'
 import { Judge } from './judge.ts'
-import { type Latency, latencyMs } from './latency.ts'
-import type { SimulatedServerOptions } from './options.ts'
-import { policyOf } from './policies/named.ts'
-import { PrefixCache, tokensPerBlock } from './prefix-cache.ts'
+import { Attempts, type SimulatedServerOptions } from './options.ts'
+import { policyOf } from './policies.ts'
 import { tooLong } from './refusal.ts'
 import { SglangMemory } from './sglang-memory.ts'
 import { Counters, count, type ServerStats } from './stats.ts'
 import { countTokens } from './tokens.ts'
+
+/** Log-normal: half of all sequences take less than the median; sigma is that of the logarithm. */
+interface Latency {
+  readonly medianMs: number
+  readonly sigma: number
+  /** 2 is twice as fast, 0.2 five times slower. */
+  readonly speed: number
+  readonly seed: string | number
+}
+
+/** Milliseconds of one sequence: the same for the same question and attempt in every process and on every server. */
+export function latencyMs(latency: Latency, question: number, attempt: number): number {
+  if (latency.medianMs <= 0) return 0
+  const deviation = latency.sigma === 0 ? 0 : latency.sigma * normal(latency.seed, question, attempt)
+  return (latency.medianMs * Math.exp(deviation)) / latency.speed
+}
 
 /** A prompt that the model has taken on. */
 export interface Admitted {
@@ -105,7 +119,7 @@ export class SimulatedModel {
   admit(text: string, turns?: readonly Turn[]): Admitted {
     const tokens = countTokens(text)
     if (tokens > this.maxModelLen) throw tooLong(this.maxModelLen, tokens)
-    const question = hashText(text)
+    const question = cyrb53(text)
     this.counters.promptTokens += tokens
     return {
       text,
@@ -276,7 +290,7 @@ export interface Wanted {
 }
 
 /** The time and the place that one sequence takes. */
-export interface Sequence {
+interface Sequence {
   /** While no other prompt is read. */
   readonly readMs: number
   /** Until its first token. */
@@ -288,7 +302,7 @@ export interface Sequence {
 }
 
 /** The slot of a sequence that is under way. */
-export interface Slot {
+interface Slot {
   /** False as soon as the sequence is aborted. */
   passes(ms: number): Promise<boolean>
   /** Gives the slot back, once. */

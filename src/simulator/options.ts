@@ -1,8 +1,29 @@
 import type { Clock } from '../core/clock.ts'
-import type { Attempts } from './attempts.ts'
 import type { InjectedFault } from './faults.ts'
-import type { PolicyOptions } from './policies/named.ts'
+import type { PolicyOptions } from './policies.ts'
 import type { SglangFlags } from './sglang-memory.ts'
+
+/** How often each question was asked. One for several servers, so that a retry elsewhere is another attempt. */
+export class Attempts {
+  readonly #counts = new Map<number, number>()
+  readonly #limit: number
+
+  /** Forgets the question that has waited longest since it was first asked, beyond `limit` of them. */
+  constructor(limit = 200_000) {
+    this.#limit = limit
+  }
+
+  /** The index, from 0, of this asking. */
+  next(question: number): number {
+    const count = this.#counts.get(question) ?? 0
+    this.#counts.set(question, count + 1)
+    if (this.#counts.size > this.#limit) {
+      const oldest = this.#counts.keys().next()
+      if (!oldest.done) this.#counts.delete(oldest.value)
+    }
+    return count
+  }
+}
 
 /** How a server goes away and comes back; without times, at once. */
 export interface Restart {

@@ -1,30 +1,24 @@
-import { chatCompletions, chatCompletionsBatch } from './api/chat.ts'
 import { classify, pooling } from './api/classify.ts'
-import { completions } from './api/completions.ts'
-import { embeddings } from './api/embeddings.ts'
-import { generativeScoring } from './api/generative-scoring.ts'
-import { health, load, metrics, models, version } from './api/information.ts'
+import { chatCompletions, chatCompletionsBatch, completions } from './api/completions.ts'
+import { health, load, metrics, models, tokenize, version } from './api/information.ts'
 import {
   abortByIds,
   abortOne,
   collectiveRpc,
-  isSleeping,
-  resetPrefixCache,
-  sleep,
-  wakeUp,
-} from './api/life.ts'
-import { rerank, score } from './api/scoring.ts'
-import { encode, generate, modelInfo, serverInfo } from './api/sglang.ts'
-import {
   continueGeneration,
   flushCache,
   healthGenerate,
+  isSleeping,
   pauseGeneration,
   releaseMemory,
+  resetPrefixCache,
   resumeMemory,
+  sleep,
   updateWeightsFromDisk,
-} from './api/sglang-life.ts'
-import { tokenize } from './api/tokenize.ts'
+  wakeUp,
+} from './api/life.ts'
+import { embeddings, generativeScoring, rerank, score } from './api/pooling.ts'
+import { encode, generate, modelInfo, serverInfo } from './api/sglang.ts'
 import type { Endpoint } from './call.ts'
 
 /** One endpoint. `runner`: the kind of model that serves it; absent: every server has it. */

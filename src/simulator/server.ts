@@ -1,21 +1,96 @@
-/**
- * A scripted model server on a loopback port that speaks vLLM's and SGLang's API: a judge, a scalar reward model, an
- * embedding model and a policy, with latency, capacity and faults on cue. It needs no GPU and no weights.
- */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Call, Reply } from './call.ts'
+import { type Call, madeId, type Reply } from './call.ts'
 import { controlRoutes } from './control.ts'
 import { deliver, immediateRefusal, usual } from './delivery.ts'
 import type { InjectedFault } from './faults.ts'
 import { Gone, SimulatedModel } from './model.ts'
-import type { Restart, SimulatedServerOptions } from './options.ts'
+import { Attempts, type Restart, type SimulatedServerOptions } from './options.ts'
 import { type ProcessState, SimulatedProcess } from './process.ts'
-import { loading, Refusal } from './refusal.ts'
-import { parseBody, readBody, requestId } from './request.ts'
+import { badRequest, loading, Refusal } from './refusal.ts'
 import { type Route, routes } from './routes.ts'
 import { count, type ServerStats } from './stats.ts'
-import { Visit } from './visit.ts'
+
+/** All bytes of a request; there is no limit, as in the servers that it stands for. */
+async function readBody(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
+}
+
+/** The JSON object of a body, {} for none; throws a Refusal (400) for anything else. */
+function parseBody(bytes: Buffer): Readonly<Record<string, unknown>> {
+  if (bytes.length === 0) return {}
+  let body: unknown
+  try {
+    body = JSON.parse(bytes.toString())
+  } catch {
+    throw badRequest('The body is not JSON.')
+  }
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw badRequest('The body is not an object.')
+  return body as Record<string, unknown>
+}
+
+/** What /abort_requests and /abort_request know a request by. */
+function requestId(request: IncomingMessage, body: Call['body']): string {
+  const given = request.headers['x-request-id'] ?? body.request_id ?? body.rid
+  return typeof given === 'string' ? given : madeId('request')
+}
+
+/** One request's stay: what it is held by, and when the model learns that its client has gone. */
+class Visit {
+  /** Aborts when nobody wants the answer any more. */
+  readonly work = new AbortController()
+  /** The server looks for the client only now and then, as SGLang does. */
+  isSlowlyMissed = false
+  readonly #model: SimulatedModel
+  readonly #since: number
+  #cancel = (): void => {}
+  #isOver = false
+
+  constructor(model: SimulatedModel) {
+    this.#model = model
+    this.#since = model.clock.now()
+  }
+
+  /** The connection is closed: the work ends at once, or at the server's next look. */
+  clientLeaves(): void {
+    if (this.#isOver) return
+    if (!this.isSlowlyMissed) {
+      this.work.abort(left)
+      return
+    }
+    const { clock, sglang } = this.#model
+    const every = sglang.flags.clientCheckMs
+    const wait = every - ((clock.now() - this.#since) % every)
+    this.#cancel = clock.after(wait, () => this.work.abort(left))
+  }
+
+  /** Null unless a hang holds the answer; resolves when none does any more, throws Gone where the answer is dropped. */
+  held(fault: InjectedFault | null, path: string, asksModel: boolean): Promise<void> | null {
+    const hold = this.#model.faults.hold(fault, path, asksModel)
+    if (!hold) return null
+    return hold.then((end) => {
+      if (end === 'answer') return this.held(fault, path, asksModel) ?? undefined
+      this.work.abort(left)
+      throw new Gone()
+    })
+  }
+
+  end(): void {
+    this.#isOver = true
+    this.#cancel()
+  }
+}
+
+/** A text, because an abort without a reason makes an error with a stack for each request. */
+const left = 'the client has left'
+
+/**
+ * A scripted model server on a loopback port that speaks vLLM's and SGLang's API: a judge, a scalar reward model, an
+ * embedding model and a policy, with latency, capacity and faults on cue. It needs no GPU and no weights.
+ */
 
 /** A running simulated server. */
 export interface SimulatedServer {
@@ -217,4 +292,27 @@ function unknownPath(table: ReadonlyMap<string, Route>, path: string): Reply {
   return isKnown
     ? { json: { detail: 'Method Not Allowed' }, status: 405 }
     : { json: { detail: 'Not Found' }, status: 404 }
+}
+
+/**
+ * Several servers of one model in this process, with one count of attempts. A port other than 0, and a
+ * control port, is the first of `count` consecutive ones. If one cannot listen, all that could are closed.
+ */
+export async function startSimulatedServers(
+  count: number,
+  options: SimulatedServerOptions = {},
+): Promise<readonly SimulatedServer[]> {
+  const { port = 0, controlPort = 0, attempts = new Attempts() } = options
+  const started: SimulatedServer[] = []
+  try {
+    for (let index = 0; index < count; index++) {
+      const place = port === 0 ? 0 : port + index
+      const control = controlPort === 0 ? options : { ...options, controlPort: controlPort + index }
+      started.push(await startSimulatedServer({ ...control, attempts, port: place }))
+    }
+  } catch (error) {
+    await Promise.all(started.map((server) => server.close()))
+    throw error
+  }
+  return started
 }

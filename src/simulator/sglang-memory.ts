@@ -1,5 +1,4 @@
-import type { Capacity } from './capacity.ts'
-import type { PrefixCache } from './prefix-cache.ts'
+import type { Capacity, PrefixCache } from './capacity.ts'
 import type { Counters } from './stats.ts'
 
 /** How a simulated SGLang is started; the names are those of its arguments and environment. */

@@ -12,7 +12,15 @@ import {
   steps,
   type Verdict,
 } from '../../src/contract/index.ts'
-import { type JudgeCases, judgeContract, row, type RuleCases, ruleContract, scored, type TestRunner } from '../../src/contract/testing.ts'
+import {
+  type JudgeCases,
+  judgeContract,
+  type RuleCases,
+  row,
+  ruleContract,
+  scored,
+  type TestRunner,
+} from '../../src/contract/testing.ts'
 
 /** The titles of the checks that a rule fails. */
 function failures<T, O>(rule: Rule<T, O>, cases: Partial<RuleCases> = {}): string[] {

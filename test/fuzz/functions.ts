@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { type RewardFunction, RuleTimeout, type Verdict } from '../../src/contract/index.ts'
-import { row, type RowParts } from '../../src/contract/testing.ts'
+import { type RowParts, row } from '../../src/contract/testing.ts'
 import type { Texts } from './texts.ts'
 
 const graph = {

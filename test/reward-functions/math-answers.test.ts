@@ -5,7 +5,7 @@ import mathDapo from '../../reward-functions/math-dapo.ts'
 import npgMuseMath from '../../reward-functions/npg-muse-math.ts'
 import primeMath from '../../reward-functions/prime-math.ts'
 import type { Json } from '../../src/contract/index.ts'
-import { row, type RowParts, ruleContract, scored } from '../../src/contract/testing.ts'
+import { type RowParts, row, ruleContract, scored } from '../../src/contract/testing.ts'
 import { eachNearLinear } from '../support/hostile.ts'
 import { modes, valueBy } from '../support/rules.ts'
 

@@ -3,7 +3,7 @@ import countdown from '../../reward-functions/countdown.ts'
 import zebralogic from '../../reward-functions/zebralogic.ts'
 import zebralogicOfN from '../../reward-functions/zebralogic-of-n.ts'
 import type { Json, Score } from '../../src/contract/index.ts'
-import { row, type RowParts, ruleContract, scored } from '../../src/contract/testing.ts'
+import { type RowParts, row, ruleContract, scored } from '../../src/contract/testing.ts'
 import { eachNearLinear } from '../support/hostile.ts'
 import { modes, valueBy } from '../support/rules.ts'
 

@@ -3,7 +3,7 @@ import riderBge from '../../reward-functions/rider-bge.ts'
 import riderJudge from '../../reward-functions/rider-judge.ts'
 import riderRule from '../../reward-functions/rider-rule.ts'
 import type { Generation, Json, Prompt, Verdict } from '../../src/contract/index.ts'
-import { row, type RowParts, scored } from '../../src/contract/testing.ts'
+import { type RowParts, row, scored } from '../../src/contract/testing.ts'
 import { publishedLookup, quoteKeys, soundLookup, spreadSimilarity } from '../../src/grading/index.ts'
 import type { Answer, Vector } from './vector.ts'
 

@@ -1,7 +1,7 @@
 import { isAscii } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
-import { eighthsOf } from './eighths.ts'
 import {
+  eighthsOf,
   type JsonLimits,
   type NonJsonLiteral,
   type Path,

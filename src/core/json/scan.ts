@@ -8,12 +8,12 @@ import {
   heapBytesPerEighth,
   JsonLimitError,
   type JsonLimits,
+  JsonNesting,
   numberEighths,
   type Path,
   type ScanEvents,
   valueEighths,
 } from './limits.ts'
-import { JsonNesting } from './nesting.ts'
 import { isBlank, isOddWord, JsonToken, stringEnd } from './token.ts'
 
 /** A list that begins with so many plain numbers (token ids, log probabilities) is read in parts. */

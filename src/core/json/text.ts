@@ -1,10 +1,6 @@
-/**
- * JSON as trainers send it: Python's NaN and Infinity literals are legal, integers beyond 2^53 are not silently rounded.
- * The strict parser reads almost every text; the scanner runs only where it fails or a number is that large.
- */
-import type { Json } from '../sample/json.ts'
-import { eighthsOf } from './eighths.ts'
+import type { Json } from '../sample/sample.ts'
 import {
+  eighthsOf,
   heapBytesPerEighth,
   type JsonLimits,
   type NonJsonLiteral,
@@ -15,6 +11,14 @@ import { JsonReader } from './reader.ts'
 
 export { JsonLimitError, type NonJsonLiteral, UnreadRow } from './limits.ts'
 
+import { isAscii } from 'node:buffer'
+import { inSlices } from '../slices.ts'
+
+/**
+ * JSON as trainers send it: Python's NaN and Infinity literals are legal, integers beyond 2^53 are not silently rounded.
+ * The strict parser reads almost every text; the scanner runs only where it fails or a number is that large.
+ */
+
 /** A text's value, with what strict JSON does not have. */
 export interface ParsedText {
   /** Non-finite literals and too long integers stand as null. */
@@ -24,7 +28,7 @@ export interface ParsedText {
 }
 
 /** As ParsedText, with an estimate of the heap that the value takes, bytes; rather too much. */
-export interface SizedText extends ParsedText {
+interface SizedText extends ParsedText {
   readonly heapBytes: number
 }
 
@@ -38,12 +42,7 @@ export function parseJsonText(text: string, maxValues = Number.POSITIVE_INFINITY
 }
 
 /** `isScanned`: the text may hold more than it may, so that it is scanned before it is parsed. */
-export function parseSmall(
-  text: string,
-  bytes: () => Buffer,
-  isScanned: boolean,
-  limits: JsonLimits,
-): SizedText {
+function parseSmall(text: string, bytes: () => Buffer, isScanned: boolean, limits: JsonLimits): SizedText {
   if (!isScanned) {
     try {
       const value: unknown = JSON.parse(text)
@@ -91,3 +90,36 @@ export function isDeeperThan(value: unknown, limit: number): boolean {
 
 /** The value as plain data: asserts nothing, since everything that JSON.parse makes is Json. */
 export const asJson = (value: unknown): Json => value as Json
+
+/** V8 gives a text beyond half a page of its heap, 128 KiB, pages of its own: those cost more than to parse it in parts. */
+const longBytes = 100_000
+
+/**
+ * JSON from UTF-8 bytes, as parseJsonText reads it. A long body is read in slices: each holds up the event loop for some
+ * milliseconds. `taken` hears how much of the heap the value takes so far, bytes; what it throws ends the reading.
+ * Throws or rejects with SyntaxError, which is a JsonLimitError where the body holds more than it may.
+ */
+export function parseJsonBytes(
+  bytes: Buffer,
+  limits: JsonLimits = noJsonLimits,
+  taken: (heapBytes: number) => void = () => {},
+): SizedText | Promise<SizedText> {
+  // So few bytes hold no more values than a row may.
+  if (bytes.length <= Math.min(longBytes, 2 * limits.maxValues)) {
+    const text = bytes.toString(isAscii(bytes) ? 'latin1' : 'utf8')
+    const small = parseSmall(text, () => bytes, false, limits)
+    taken(small.heapBytes)
+    return small
+  }
+  const reader = new JsonReader(bytes, limits)
+  const reading = inSlices(
+    () => {
+      const isMore = reader.step()
+      taken(reader.heapBytes)
+      return isMore
+    },
+    undefined,
+    1,
+  )
+  return reading === null ? reader : reading.then(() => reader)
+}

@@ -6,7 +6,7 @@ const factor = 0x01000193
  * Share of a text's pieces of 24 UTF-16 units that stood in it before, 0 to 1, over its first 4096: 0 for ordinary prose,
  * near 1 for a loop. Linear in the length.
  */
-export function repeatedShare(text: string): number {
+export function repeatedSubstringShare(text: string): number {
   const length = Math.min(text.length, longest)
   const pieces = length - pieceLength + 1
   if (pieces < 1) return 0

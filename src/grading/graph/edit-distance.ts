@@ -1,10 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Faults } from './faults.ts'
-import { badProblem, type Finding, invalid, noAnswer, raised, solution } from './finding.ts'
-import { Graph, type NodeKey, nodeKey } from './graph.ts'
+import { badProblem, type Faults, type Finding, invalid, noAnswer, raised, solution } from './finding.ts'
+import { Graph, isEmptyGraph, type NodeKey, nodeKey, readGraph, readSoundPair } from './graph.ts'
 import { integerLists, integersOf } from './lists.ts'
 import type { Problem } from './problem.ts'
-import { isEmptyGraph, readGraph, readSoundPair } from './read-graph.ts'
 
 /** Graph edit distance: atoms of the first molecule, mapped in order to atoms of the second. The value counts edits. */
 export function checkEditDistance(problem: Problem, text: string, faults: Faults): Finding {

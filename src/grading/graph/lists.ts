@@ -1,5 +1,4 @@
-import { asciiDigits, maxIntegerDigits } from '../digits.ts'
-import { trimSpace, whiteSpace } from '../white-space.ts'
+import { asciiDigits, maxIntegerDigits, trimSpace, whiteSpace } from '../characters.ts'
 
 /** The insides of all `[...]` that close on their own line, in order; a `[` inside belongs to the text. Linear. */
 export function lineLists(text: string): string[] {

@@ -1,18 +1,223 @@
-import { afterThink } from '../think.ts'
-import { clique } from './clique.ts'
+import { afterThink } from '../tags.ts'
 import { checkCommonSubgraph } from './common-subgraph.ts'
-import { connected } from './connected.ts'
-import { diameter } from './diameter.ts'
-import { distance } from './distance.ts'
 import { checkEditDistance } from './edit-distance.ts'
-import type { Faults } from './faults.ts'
-import type { Finding } from './finding.ts'
-import { independentSet } from './independent-set.ts'
-import { checkNamed, type NamedTask } from './named-task.ts'
-import { neighbor } from './neighbor.ts'
-import type { Problem } from './problem.ts'
+import { badProblem, type Faults, type Finding, invalid, noAnswer, raised, solution } from './finding.ts'
+import { Graph, isEmptyGraph, type NodeKey, readGraph, readSoundGraph } from './graph.ts'
+import { innermostLists, lineLists, piecesOf } from './lists.ts'
+import {
+  type Ends,
+  type NameIndex,
+  nodesNamed,
+  type Problem,
+  publishedNames,
+  readEnds,
+  soundNames,
+} from './problem.ts'
 import { checkTour } from './tour.ts'
-import { vertexCover } from './vertex-cover.ts'
+
+/** Edges on a shortest path; undefined where there is none. */
+function hopsBetween(graph: Graph, from: NodeKey, to: NodeKey): number | undefined {
+  const hops = new Map<NodeKey, number>([[from, 0]])
+  for (const [node, distance] of hops) {
+    if (node === to) return distance
+    for (const next of graph.neighbours(node)) if (!hops.has(next)) hops.set(next, distance + 1)
+  }
+  return undefined
+}
+
+const known = new WeakMap<Graph, ReadonlyMap<NodeKey, number>>()
+
+/** The number of each node's component, found once a graph, which must not change after; numbers follow the nodes. */
+function componentsOf(graph: Graph): ReadonlyMap<NodeKey, number> {
+  const components = known.get(graph) ?? foundComponents(graph)
+  known.set(graph, components)
+  return components
+}
+
+function foundComponents(graph: Graph): ReadonlyMap<NodeKey, number> {
+  const component = new Map<NodeKey, number>()
+  let count = 0
+  for (const start of graph.nodes.keys()) {
+    if (component.has(start)) continue
+    const reached = new Set([start])
+    for (const node of reached) {
+      component.set(node, count)
+      for (const next of graph.neighbours(node)) reached.add(next)
+    }
+    count++
+  }
+  return component
+}
+
+/** Whether every node is joined to the next one. */
+function isWalk(graph: Graph, nodes: readonly NodeKey[]): boolean {
+  return nodes.every((node, at) => at === 0 || graph.adjacent(nodes[at - 1]!, node))
+}
+
+/** The value of an answer, or why it is none; `raised`: the original's check throws, for the same reason. */
+type Judgement = number | string | { readonly raised: string }
+
+/** A task whose answer is a list of node names. */
+interface NamedTask {
+  /** Reads the two nodes that the task is about, by name or id; a text: why it cannot. */
+  readonly ends?: (problem: Problem, names: NameIndex, faults: Faults) => Ends | string
+  /** An unknown name spoils the answer even where unknown names are passed over. */
+  readonly strict?: boolean
+  /** Earlier lists are tried where the grader tries them at all. */
+  readonly retries?: boolean
+  judge(graph: Graph, nodes: readonly NodeKey[], ends: Ends, faults: Faults): Judgement
+}
+
+const nowhere: Ends = [undefined, undefined]
+
+/** Grades a list of names. `text` is the part of the response that is searched. */
+function checkNamed(task: NamedTask, problem: Problem, text: string, faults: Faults): Finding {
+  return faults.graphsUnchecked
+    ? checkAsPublished(task, problem, text, faults)
+    : checkSoundly(task, problem, text, faults)
+}
+
+function checkSoundly(task: NamedTask, problem: Problem, text: string, faults: Faults): Finding {
+  const graph = readSoundGraph(problem.graph)
+  if (typeof graph === 'string') return badProblem(graph)
+  const names = soundNames(graph)
+  if (!names) return badProblem('the names of the nodes are not all different texts')
+  const ends = task.ends?.(problem, names, faults) ?? nowhere
+  if (typeof ends === 'string') return badProblem(ends)
+  const list = innermostLists(text).at(-1)
+  if (list === undefined) return noAnswer('no list after the thinking')
+  const nodes = nodesNamed(list, names, graph.size + 1)
+  if (!nodes) return invalid('a name that is not in the graph', list)
+  if (new Set(nodes).size < nodes.length) return invalid('a name is repeated', list)
+  return judged(task, graph, nodes, ends, faults, list)
+}
+
+function checkAsPublished(task: NamedTask, problem: Problem, text: string, faults: Faults): Finding {
+  const graph = readGraph(problem.graph)
+  if (graph === null) return badProblem('the graph is unreadable')
+  if (isEmptyGraph(graph)) return noAnswer('the graph is empty')
+  const lists = lineLists(text)
+  const last = lists.at(-1)
+  if (last === undefined) return noAnswer('no list')
+  if (!(graph instanceof Graph)) return invalid('a list of graphs has no names', last)
+  const names = publishedNames(graph, faults)
+  let ends: Ends | string | undefined
+  const check = (list: string): Finding => {
+    const found = piecesOf(list).map((name) => names.find(name))
+    const nodes = found.filter((node) => node !== undefined)
+    if (task.strict && !faults.emptyAnswersCount && nodes.length < found.length) {
+      return invalid('a name that is not in the graph', list)
+    }
+    if (nodes.length === 0 && !faults.emptyAnswersCount) return invalid('no name of the graph', list)
+    ends ??= task.ends?.(problem, names, faults) ?? nowhere
+    return typeof ends === 'string' ? raised(ends) : judged(task, graph, nodes, ends, faults, list)
+  }
+  const finding = check(last)
+  if (!faults.earlierListsCount || !task.retries) return finding
+  for (let at = lists.length - 2, tried = finding; ; at--) {
+    const list = lists[at]
+    if (tried.status === 'solution' || list === undefined) return tried
+    tried = check(list)
+  }
+}
+
+function judged(
+  task: NamedTask,
+  graph: Graph,
+  nodes: readonly NodeKey[],
+  ends: Ends,
+  faults: Faults,
+  list: string,
+): Finding {
+  const value = task.judge(graph, nodes, ends, faults)
+  if (typeof value === 'number') return solution(value, list)
+  return typeof value === 'string' ? invalid(value, list) : raised(value.raised)
+}
+
+/** Maximum clique: every two nodes are joined. The value is their number. */
+const clique: NamedTask = {
+  judge(graph, nodes, _ends, { selfLoopsCount }) {
+    const part = graph.induced(nodes)
+    let edges = 0
+    for (const [a, b] of part.edges()) if (a !== b || selfLoopsCount) edges++
+    return edges >= (nodes.length * (nodes.length - 1)) / 2 ? nodes.length : 'two of the nodes are not joined'
+  },
+}
+
+/** Connected components: one node of each. The value is their number. */
+const connected: NamedTask = {
+  retries: true,
+  judge(graph, nodes) {
+    const component = componentsOf(graph)
+    const met = new Set(nodes.map((node) => component.get(node)))
+    return met.size === nodes.length ? nodes.length : 'two of the nodes are in one component'
+  },
+}
+
+/** Diameter: a path that is a shortest one between its ends. The value is its number of edges. */
+const diameter: NamedTask = {
+  judge(graph, nodes) {
+    const [first] = nodes
+    const last = nodes.at(-1)
+    if (first === undefined || last === undefined) return 'no node'
+    if (!isWalk(graph, nodes)) return 'two neighbours of the list are not joined'
+    return hopsBetween(graph, first, last) === nodes.length - 1
+      ? nodes.length - 1
+      : 'there is a shorter path between the ends'
+  },
+}
+
+const shortestPathWording = { opening: 'Please determine the shortest path between', fullStop: false }
+
+/** Shortest distance: a path between the two ends. The value is its number of edges. */
+const distance: NamedTask = {
+  retries: true,
+  ends: (problem, names, faults) => readEnds(shortestPathWording, problem, names, faults),
+  judge(graph, nodes, [from, to]) {
+    if (nodes.length === 0) return 'no node'
+    if (nodes[0] !== from || nodes.at(-1) !== to) return 'the path does not join the two ends'
+    return isWalk(graph, nodes) ? nodes.length - 1 : 'two neighbours of the list are not joined'
+  },
+}
+
+/** Maximum independent set: no two nodes are joined, none to itself. The value is their number. */
+const independentSet: NamedTask = {
+  judge(graph, nodes) {
+    for (const _edge of graph.induced(nodes).edges()) return 'two of the nodes are joined'
+    return nodes.length
+  },
+}
+
+const commonNeighborWording = { opening: 'Please identify the common neighbors of', fullStop: true }
+
+/** Common neighbours of two nodes. The value is the number of different ones. */
+const neighbor: NamedTask = {
+  retries: true,
+  strict: true,
+  ends: (problem, names, faults) => readEnds(commonNeighborWording, problem, names, faults),
+  judge(graph, nodes, ends) {
+    for (const node of nodes) {
+      if (ends.includes(node)) return 'one of the two nodes themselves'
+      for (const end of ends) {
+        if (end === undefined) return { raised: 'one of the two nodes is not found' }
+        if (!graph.adjacent(end, node)) return 'a node that is no neighbour of both'
+      }
+    }
+    return new Set(nodes).size
+  },
+}
+
+/** Minimum vertex cover: every edge has an end among the nodes. The value is their number. */
+const vertexCover: NamedTask = {
+  strict: true,
+  judge(graph, nodes) {
+    const cover = new Set(nodes)
+    for (const [a, b] of graph.edges()) {
+      if (!cover.has(a) && !cover.has(b)) return 'an edge is not covered'
+    }
+    return nodes.length
+  },
+}
 
 /** One kind of graph problem. */
 export interface GraphTask {

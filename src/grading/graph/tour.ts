@@ -1,9 +1,150 @@
-import { type Airports, firstPositions, graphAirports, publishedAirports, soundAirports } from './airports.ts'
-import type { Faults } from './faults.ts'
-import { badProblem, type Finding, invalid, noAnswer, raised, solution } from './finding.ts'
+import { asciiDigits, trimSpace } from '../characters.ts'
+import { badProblem, type Faults, type Finding, invalid, noAnswer, raised, solution } from './finding.ts'
+import { Graph, isEmptyGraph, isObject, nodeKey, parsedJson, readGraph } from './graph.ts'
 import { capitalLists, innermostLists, piecesOf } from './lists.ts'
 import type { Problem } from './problem.ts'
-import { isEmptyGraph, readGraph } from './read-graph.ts'
+
+/** Among more stops no distances are made up: that costs the cube of their number. */
+const mostFilled = 200
+
+/** Symmetric distances between stops by position; undefined where none is known. */
+class Distances {
+  readonly #size: number
+  readonly #known = new Map<number, number>()
+
+  constructor(size: number) {
+    this.#size = size
+  }
+
+  set(from: number, to: number, distance: number): void {
+    this.#known.set(from * this.#size + to, distance)
+    this.#known.set(to * this.#size + from, distance)
+  }
+
+  get(from: number, to: number): number | undefined {
+    return this.#known.get(from * this.#size + to)
+  }
+
+  /** Whether every two different stops have a distance. */
+  isComplete(): boolean {
+    return this.#missing().next().done === true
+  }
+
+  /**
+   * Gives each pair without a distance its shortest way over the stops, or `unconnected` where there is none.
+   * In order of the pairs: a made-up distance serves the pairs after it. false: there are too many stops.
+   */
+  fill(unconnected: number): boolean {
+    if (this.#size > mostFilled) return this.isComplete()
+    let row: { readonly from: number; readonly shortest: Float64Array } | undefined
+    for (const [from, to] of this.#missing()) {
+      if (row?.from !== from) row = { from, shortest: this.#shortestFrom(from) }
+      const shortest = row.shortest[to]!
+      this.set(from, to, shortest === Number.POSITIVE_INFINITY ? unconnected : shortest)
+      // An edge as long as the shortest way changes no other way; one between two islands does.
+      if (shortest === Number.POSITIVE_INFINITY) row = undefined
+    }
+    return true
+  }
+
+  *#missing(): Generator<[number, number]> {
+    for (let from = 0; from < this.#size; from++) {
+      for (let to = from + 1; to < this.#size; to++) {
+        if (this.get(from, to) === undefined) yield [from, to]
+      }
+    }
+  }
+
+  /** Dijkstra's algorithm without a heap: the graphs are dense. */
+  #shortestFrom(start: number): Float64Array {
+    const shortest = new Float64Array(this.#size).fill(Number.POSITIVE_INFINITY)
+    const open = new Set(shortest.keys())
+    shortest[start] = 0
+    while (open.size > 0) {
+      let nearest = -1
+      for (const stop of open) if (nearest === -1 || shortest[stop]! < shortest[nearest]!) nearest = stop
+      if (shortest[nearest] === Number.POSITIVE_INFINITY) break
+      open.delete(nearest)
+      for (const stop of open) {
+        const way = shortest[nearest]! + (this.get(nearest, stop) ?? Number.POSITIVE_INFINITY)
+        if (way < shortest[stop]!) shortest[stop] = way
+      }
+    }
+    return shortest
+  }
+}
+
+/** The stops of a tour by position, with their distances in kilometres. */
+interface Airports {
+  readonly names: readonly string[]
+  readonly distances: Distances
+}
+
+const airportLine = /- Airports to visit: ([^\n]+)/u
+const distanceLine = /([\p{L}\p{N}_]+) to ([\p{L}\p{N}_]+): (\p{Nd}+)/gu
+
+/** Airports and distances wherever a prompt states them; null without an airport line. */
+function publishedAirports(text: string): Airports | null {
+  const line = airportLine.exec(text)?.[1]
+  if (line === undefined) return null
+  const names = line.split(',').map(trimSpace)
+  const distances = new Distances(names.length)
+  for (const [from, to, kilometres] of statedDistances(text, names)) distances.set(from, to, kilometres)
+  return { names, distances }
+}
+
+/** Airports and all their distances as stated after the last `**Problem to Solve**`; a text: what is wrong with it. */
+function soundAirports(whole: string): Airports | string {
+  const text = whole.slice(Math.max(0, whole.lastIndexOf('**Problem to Solve**')))
+  const line = trimSpace(airportLine.exec(text)?.[1] ?? '').replace(/\.$/, '')
+  const names = line
+    .split(',')
+    .map(trimSpace)
+    .filter((name) => name !== '')
+  if (names.length < 2 || new Set(names).size < names.length)
+    return 'the text names no two different airports'
+  const distances = new Distances(names.length)
+  for (const [from, to, kilometres] of statedDistances(text, names)) {
+    if (from === to) continue
+    if ((distances.get(from, to) ?? kilometres) !== kilometres)
+      return 'the text states two distances for one pair'
+    distances.set(from, to, kilometres)
+  }
+  return distances.isComplete() ? { names, distances } : 'the text does not state all distances'
+}
+
+/** Airports as the nodes of a graph, distances as the weights of its links; null where it is unreadable. */
+function graphAirports(value: unknown): Airports | null {
+  const graph = readGraph(value)
+  if (!(graph instanceof Graph)) return null
+  const position = new Map([...graph.nodes.keys()].map((key, at) => [key, at]))
+  const distances = new Distances(graph.size)
+  const node = typeof value === 'string' ? parsedJson(value) : value
+  for (const link of isObject(node) && Array.isArray(node.links) ? node.links : []) {
+    const [from, to] = [link.source, link.target].map((id) => position.get(nodeKey(id) ?? ''))
+    if (from !== undefined && to !== undefined && typeof link.weight === 'number') {
+      distances.set(from, to, link.weight)
+    }
+  }
+  const names = [...graph.nodes.values()].map(({ name }) => (typeof name === 'string' ? name : ''))
+  return { names, distances }
+}
+
+/** Pairs of airports by position, first of each name, with what the text states of them; in order. */
+function* statedDistances(text: string, names: readonly string[]): Generator<[number, number, number]> {
+  const position = firstPositions(names)
+  for (const [, from = '', to = '', kilometres = ''] of text.matchAll(distanceLine)) {
+    const [a, b] = [position.get(from), position.get(to)]
+    if (a !== undefined && b !== undefined) yield [a, b, Number(asciiDigits(kilometres))]
+  }
+}
+
+/** The first position of each name. */
+function firstPositions(names: readonly string[]): ReadonlyMap<string, number> {
+  const position = new Map<string, number>()
+  for (const [at, name] of names.entries()) if (!position.has(name)) position.set(name, at)
+  return position
+}
 
 /** What the original takes for the way between two airports that nothing connects. */
 const unconnectedKilometres = 99_999

@@ -1,5 +1,4 @@
-import { ExactNumber } from './exact-number.ts'
-import type { JsonOf, JsonValue } from './json.ts'
+import { ExactNumber, type JsonOf, type JsonValue } from './json.ts'
 
 /** What counts as the same value, beyond equal texts, exact numbers and objects of any key order. */
 export interface Sameness {
@@ -122,3 +121,29 @@ export function isList(value: JsonValue): value is readonly JsonValue[] {
 export function isObject(value: JsonValue): value is ReadonlyMap<string, JsonValue> {
   return value instanceof Map
 }
+
+/** Where `a` first differs from `b` under typed equality: `arguments.x[2]`, '' at the top; null: nowhere. */
+export function firstDifference(a: JsonValue, b: JsonValue): string | null {
+  if (isList(a) && isList(b)) {
+    for (let i = 0; i < Math.max(a.length, b.length); i++) {
+      const path = childDifference(a[i], b[i])
+      if (path !== null) return `[${i}]${join(path)}`
+    }
+    return null
+  }
+  if (isObject(a) && isObject(b)) {
+    for (const key of new Set([...b.keys(), ...a.keys()])) {
+      const path = childDifference(a.get(key), b.get(key))
+      if (path !== null) return `${key}${join(path)}`
+    }
+    return null
+  }
+  return same(a, b, typed) ? null : ''
+}
+
+function childDifference(a: JsonValue | undefined, b: JsonValue | undefined): string | null {
+  if (a === undefined || b === undefined) return a === b ? null : ''
+  return firstDifference(a, b)
+}
+
+const join = (path: string): string => (path === '' || path.startsWith('[') ? path : `.${path}`)

@@ -1,15 +1,15 @@
-import { proportion } from './algebra.ts'
-import { OverBudget } from './budget.ts'
+import { exactValue, proportion } from './algebra.ts'
+import { budget, OverBudget } from './budget.ts'
 import type { Comparison, Decision } from './decision.ts'
-import { exactValue } from './exact.ts'
-import type { Expression } from './expression.ts'
-import { agree, constantValue } from './numeric.ts'
+import { agree, constantValue } from './evaluate.ts'
+import { children, type Expression, number, product } from './expression.ts'
 import { equal, multiply, type Rational, rational, toNumber } from './rational.ts'
+import { canonicalUnit } from './vocabulary.ts'
 
 const noise = 1e-12
 
 /** Compares two expressions of numbers and symbols, units and percent signs already off. */
-export function equalValues(a: Expression, b: Expression, { precision }: Comparison): Decision | null {
+function equalValues(a: Expression, b: Expression, { precision }: Comparison): Decision | null {
   const infinite = infinity(a)
   if (infinite !== 0 || infinity(b) !== 0) return infinite === infinity(b) ? 'exact' : null
   const [left, right] = [exactNumber(a), exactNumber(b)]
@@ -83,7 +83,7 @@ function exactNumber(of: Expression): Rational | null {
 const hundred = rational(100n)
 
 /** a = 100 b, exactly. */
-export function isHundredfold(a: Expression, b: Expression): boolean {
+function isHundredfold(a: Expression, b: Expression): boolean {
   const [left, right] = [exactNumber(a), exactNumber(b)]
   return left !== null && right !== null && equal(left, multiply(right, hundred))
 }
@@ -95,3 +95,87 @@ function infinity(of: Expression): number {
   const [sign] = of.factors
   return sign?.kind === 'number' && of.factors[1].name === 'infinity' ? Math.sign(toNumber(sign.value)) : 0
 }
+
+/** Digits of another base by value; a truth of another base also takes its digits alone, the base being the question's. */
+export function equalNumerals(gold: Expression, answer: Expression): Decision | null {
+  if (gold.kind === 'numeral' && answer.kind !== 'numeral') {
+    const isWhole = answer.kind === 'number' && answer.decimals === null && answer.value.d === 1n
+    return isWhole && `${answer.value.n}` === gold.digits ? 'exact' : null
+  }
+  const [want, have] = [wholeValue(gold), wholeValue(answer)]
+  return want !== null && want === have ? 'exact' : null
+}
+
+function wholeValue(of: Expression): bigint | null {
+  if (of.kind === 'number') return of.value.d === 1n ? of.value.n : null
+  if (of.kind !== 'numeral' || of.digits.length > budget.digits) return null
+  let value = 0n
+  for (const digit of of.digits) {
+    if (Number(digit) >= of.base) return null
+    value = value * BigInt(of.base) + BigInt(digit)
+  }
+  return value
+}
+
+interface Measure {
+  readonly of: Expression
+  /** null: none written, or none that is known. */
+  readonly unit: string | null
+}
+
+/** Compares numbers with what may be left out beside them: units, degrees, a percent sign. */
+export function equalQuantities(gold: Expression, answer: Expression, how: Comparison): Decision | null {
+  const [want, have] = [measure(gold), measure(answer)]
+  if (differ(want.unit, have.unit)) return null
+  if (want.of.kind === 'percent' || have.of.kind === 'percent') return equalPercents(want.of, have.of, how)
+  if (gold.kind === 'degrees' && mentionsPi(answer)) return equalValues(inRadians(want.of), answer, how)
+  if (answer.kind === 'degrees' && mentionsPi(gold)) return equalValues(gold, inRadians(have.of), how)
+  return equalValues(withoutUnit(want.of, have.unit), withoutUnit(have.of, want.unit), how)
+}
+
+/** 28% is 28 percent and 0.28; 28 beside it is taken as percent with the sign left out. */
+function equalPercents(gold: Expression, answer: Expression, how: Comparison): Decision | null {
+  const [want, have] = [withoutPercent(gold), withoutPercent(answer)]
+  const same = equalValues(want, have, how)
+  if (same || gold.kind === answer.kind) return same
+  return (gold.kind === 'percent' ? isHundredfold(want, have) : isHundredfold(have, want)) ? 'exact' : null
+}
+
+const withoutPercent = (of: Expression): Expression => (of.kind === 'percent' ? of.of : of)
+
+/** A ratio's parts, each over the last; any other expression alone. */
+export function ratioQuotients(of: Expression): readonly Expression[] {
+  if (of.kind !== 'ratio') return [of]
+  const under = lastPart(of).of
+  return of.parts.slice(0, -1).map((over) => ({ kind: 'quotient', over, under }))
+}
+
+/** False where both ratios end with known units, such as a.m. and p.m., that differ. */
+export const sameUnits = (a: Expression, b: Expression): boolean =>
+  !differ(lastPart(a).unit, lastPart(b).unit)
+
+const lastPart = (of: Expression): Measure => measure((of.kind === 'ratio' && of.parts.at(-1)) || of)
+
+const differ = (a: string | null, b: string | null): boolean => a !== null && b !== null && a !== b
+
+function measure(of: Expression): Measure {
+  if (of.kind === 'measured') return { of: of.of, unit: canonicalUnit(of.unit) }
+  if (of.kind === 'degrees') return { of: of.of, unit: 'degree' }
+  return { of, unit: null }
+}
+
+/** `17m` beside 17 metres: a last factor spelled like the other side's unit is that unit. */
+function withoutUnit(of: Expression, unit: string | null): Expression {
+  const last = of.kind === 'product' ? of.factors.at(-1) : undefined
+  if (unit === null || of.kind !== 'product' || last?.kind !== 'symbol') return of
+  return canonicalUnit(last.name) === unit ? product(of.factors.slice(0, -1)) : of
+}
+
+const inRadians = (of: Expression): Expression => ({
+  kind: 'quotient',
+  over: product([of, { kind: 'constant', name: 'pi' }]),
+  under: number(rational(180n)),
+})
+
+const mentionsPi = (of: Expression): boolean =>
+  (of.kind === 'constant' && of.name === 'pi') || children(of).some(mentionsPi)

@@ -1,8 +1,8 @@
 import { proportion } from './algebra.ts'
 import type { Decision } from './decision.ts'
 import { weaker } from './decision.ts'
+import { constantRatio } from './evaluate.ts'
 import { children, type Expression, negated, type Of, type RelationOperator, sum } from './expression.ts'
-import { constantRatio } from './numeric.ts'
 
 interface Constraint {
   /** `difference op 0`. */

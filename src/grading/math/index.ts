@@ -6,5 +6,11 @@ export { type Comparison, type Decision, decisions } from './decision.ts'
 export type { Expression } from './expression.ts'
 export { readAnswer } from './read-answer.ts'
 export { finalStatement, type Statement } from './statement.ts'
-export { symbolicallyEqual } from './symbolic.ts'
-export { equalMath, type MathTruth, type MathVerdict, readMathTruth, verifyMath } from './verify.ts'
+export {
+  equalMath,
+  type MathTruth,
+  type MathVerdict,
+  readMathTruth,
+  symbolicallyEqual,
+  verifyMath,
+} from './verify.ts'

@@ -1,8 +1,8 @@
-import { budget, OverBudget } from './budget.ts'
-import { repaired } from './repair.ts'
-import { isUnit } from './units.ts'
+import { Allowance, budget, OverBudget } from './budget.ts'
 import {
+  characters,
   functionNames,
+  isUnit,
   proseCommands,
   shortWords,
   signCommands,
@@ -11,6 +11,25 @@ import {
   symbolNames,
   synonyms,
 } from './vocabulary.ts'
+
+const foreign = /[\u0080-\uffff]/g
+const doubled =
+  /(?<!\\)\\\\(?=(?:[dtc]?frac|left|right|boxed|sqrt|text|pi|cdot|times|infty|cup|begin|end|pm|mathrm)(?![a-z]))/g
+
+/** Full-width, typographic and damaged characters as the ASCII LaTeX that they stand for. Linear. */
+export function repaired(text: string): string {
+  let fixed = text.replace(foreign, ascii)
+  // JSON's escapes eat the first letter of \frac and \boxed where LaTeX was written into a string unescaped.
+  if (fixed.includes('\f')) fixed = fixed.replaceAll('\\\frac', '\\frac').replaceAll('\frac', '\\frac')
+  if (fixed.includes('\b')) fixed = fixed.replaceAll('\boxed', '\\boxed').replaceAll('\begin', '\\begin')
+  return fixed.includes('\\\\') ? fixed.replace(doubled, '\\') : fixed
+}
+
+function ascii(character: string): string {
+  const code = character.charCodeAt(0)
+  if (code >= 0xff01 && code <= 0xff5e) return String.fromCharCode(code - 0xfee0)
+  return characters.get(character) ?? character
+}
 
 /** A piece of an answer. `spaced`: white space stands before it. */
 export interface Token {
@@ -164,5 +183,73 @@ class Lexer {
     const text =
       pair === undefined ? character : ({ '**': '^', '==': '=', ':=': '=', '->': 'to' }[pair] ?? pair)
     this.push('sign', text)
+  }
+}
+
+/** Thrown inside this room where an answer is not in the grammar; caught by `readAnswer`. */
+export class NotMathematics extends Error {}
+
+/** A place in the tokens of one answer, with what the reader may still spend. */
+export abstract class Cursor {
+  protected at = 0
+  protected readonly nodes = new Allowance(budget.nodes)
+  protected readonly tokens: Token[]
+  private depth = 0
+
+  constructor(tokens: Token[]) {
+    this.tokens = tokens
+  }
+
+  protected peek(ahead = 0): Token | undefined {
+    return this.tokens[this.at + ahead]
+  }
+
+  protected next(): Token {
+    const token = this.tokens[this.at++]
+    if (token === undefined) throw new NotMathematics()
+    this.nodes.spend()
+    return token
+  }
+
+  protected isSign(text: string, ahead = 0): boolean {
+    const token = this.peek(ahead)
+    return token?.kind === 'sign' && token.text === text
+  }
+
+  /** Consumes the sign if it is next. */
+  protected takes(text: string): boolean {
+    if (!this.isSign(text)) return false
+    this.at++
+    return true
+  }
+
+  protected needs(text: string): void {
+    if (!this.takes(text)) throw new NotMathematics()
+  }
+
+  protected takesCommand(text: string): boolean {
+    const token = this.peek()
+    if (token?.kind !== 'command' || token.text !== text) return false
+    this.at++
+    return true
+  }
+
+  /** Reads something nested; throws OverBudget below `budget.depth`. */
+  protected nested<T>(read: () => T): T {
+    this.depth++
+    if (this.depth > budget.depth) throw new OverBudget()
+    const value = read()
+    this.depth--
+    return value
+  }
+
+  /** LaTeX's argument without braces is one digit: takes it off a longer number. */
+  protected digit(): string | null {
+    const token = this.peek()
+    if (token?.kind !== 'number' || !/^\d+$/.test(token.text)) return null
+    const [first = '', rest] = [token.text[0], token.text.slice(1)]
+    if (rest === '') this.at++
+    else this.tokens[this.at] = { ...token, text: rest, spaced: false }
+    return first
   }
 }

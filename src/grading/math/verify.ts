@@ -1,10 +1,91 @@
 import { OverBudget } from './budget.ts'
 import { equalAnswers } from './compare.ts'
 import type { Comparison, Decision } from './decision.ts'
-import type { Expression } from './expression.ts'
+import { constantValue } from './evaluate.ts'
+import { children, type Expression } from './expression.ts'
+import { plainForm } from './plain-form.ts'
 import { readAnswer } from './read-answer.ts'
 import { finalStatement, type Statement, statementOf } from './statement.ts'
-import { choiceLetter, chosenLetter, wording } from './wording.ts'
+import { repaired } from './tokens.ts'
+
+const style =
+  /\\(?:text|mathrm|mbox|textbf|textnormal|textit|mathbf|operatorname|left|right|displaystyle|boxed|quad|qquad)(?![A-Za-z])\*?|\\[,;:! ]|[$\s~]/g
+const sameInAnyCase = /^(?:\p{Lu}?\p{Ll}{2,}|\p{Lu}{4,}|[Yy][Ee][Ss]|[Nn][Oo])$/u
+
+/** An answer's letters and signs without style, spaces and closing dots: equal answers in words have equal wordings. */
+function wording(answer: string): string {
+  const styled = repaired(answer.slice(0, 20_000))
+    .replace(/^[\s*]+|[\s*]+$/g, '')
+    .replace(style, (piece, at: number, all: string) =>
+      isDigit(all[at - 1]) && isDigit(all[at + piece.length]) ? ' ' : '',
+    )
+  // Braces carry meaning after a command, a power or a subscript.
+  const plain = (/[\\^_]/.test(styled) ? styled : styled.replace(/[{}]/g, '')).replace(/[.,;。]+$/, '')
+  return sameInAnyCase.test(plain) ? plain.toLowerCase() : plain
+}
+
+const isDigit = (character: string | undefined): boolean => character !== undefined && /\d/.test(character)
+
+const letter = /^(?:\(?([A-J])\)?|\(([a-j])\)|(?:option|choice)\(?([A-Ja-j])\)?)$/
+
+/** The letter of a multiple choice that a truth consists of; null: it is something else. */
+function choiceLetter(truth: string): string | null {
+  const plain = wording(truth)
+  return /^\(?[A-J]\)?$/.test(plain) ? plain.replace(/[()]/g, '') : null
+}
+
+/** The one letter that an answer chooses: `B`, `(B)`, `B. 42`, `\textbf{(B)}\ 42`; null: none, or several. */
+function chosenLetter(answer: string): string | null {
+  const plain = answer
+    .slice(0, 2000)
+    .replace(/[{}]/g, '')
+    .replace(style, ' ')
+    .trim()
+    .replace(/[.,;]+$/, '')
+  const alone = letter.exec(
+    plain.replace(/\s/g, '').replace(/^(?:option|choice)/i, (word) => word.toLowerCase()),
+  )
+  if (alone) return (alone[1] ?? alone[2] ?? alone[3] ?? '').toUpperCase()
+  const [, chosen, rest = ''] = /^(?:option |choice )?\(?([A-J])(?:\)|[.:]\s)(.*)$/i.exec(plain) ?? []
+  return chosen && !/\b(?:or|and)\b|\(?\b[A-J]\b\)?/.test(rest) ? chosen.toUpperCase() : null
+}
+
+const worded: ReadonlySet<string> = new Set([
+  'measured',
+  'degrees',
+  'percent',
+  'relation',
+  'list',
+  'set',
+  'numeral',
+])
+const how = { precision: 15, strict: true, relationAsSet: false }
+
+/**
+ * What published graders ask a system of algebra: whether it finds two texts equal, or both are numbers, pi apart, within a
+ * relative `tolerance`. Words, units and separators of thousands are no algebra.
+ */
+export function symbolicallyEqual(a: string, b: string, tolerance: number): boolean {
+  if (a.includes('{,}') || b.includes('{,}')) return false
+  const [left, right] = [readAnswer(a), readAnswer(b)]
+  if (left === null || right === null || worded.has(left.kind) || worded.has(right.kind)) return false
+  try {
+    return equalAnswers(left, right, how) !== null || near(plainForm(left), plainForm(right), tolerance)
+  } catch (error) {
+    if (error instanceof OverBudget) return false
+    throw error
+  }
+}
+
+function near(a: Expression, b: Expression, tolerance: number): boolean {
+  if (hasConstant(a) || hasConstant(b)) return false
+  const [x, y] = [constantValue(a), constantValue(b)]
+  if (x === null || y === null) return false
+  const size = Math.max(Math.hypot(x.re, x.im), Math.hypot(y.re, y.im))
+  return Math.hypot(x.re - y.re, x.im - y.im) <= tolerance * size
+}
+
+const hasConstant = (of: Expression): boolean => of.kind === 'constant' || children(of).some(hasConstant)
 
 /** A ground truth, read once. */
 export interface MathTruth {

@@ -1,9 +1,7 @@
-import { type Endpoint, requireModel } from '../call.ts'
-import { createdNow, madeId } from '../identity.ts'
-import { rawReward, sigmoid, stepRewards } from '../scalar.ts'
-import { pass, pooledPrompts } from './pooled.ts'
+import { createdNow, type Endpoint, madeId, requireModel } from '../call.ts'
+import { promptUsage } from './completions.ts'
+import { pass, pooledPrompts, rawReward, sigmoid, stepRewards } from './pooling.ts'
 import { classifyText } from './sglang.ts'
-import { promptUsage } from './usage.ts'
 
 /** POST /classify, vLLM's (`input`, `messages`) and SGLang's (`text`): a scalar reward model has one class; `use_activation: false` gives its raw output. */
 export const classify: Endpoint = async (call) => {
