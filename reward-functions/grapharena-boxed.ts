@@ -6,7 +6,10 @@ import { taskNamed } from '../src/grading/graph/tasks.ts'
 import { boxedListText, soundBoxedListText } from '../src/grading/graph/wiz.ts'
 import { promptText } from '../src/grading/index.ts'
 
-/** GraphArena with the answer in a box (`after: hashes`: after the last `###`), as the G1 harness reads it. */
+/**
+ * GraphArena with the answer in a box (`after: hashes`: after the last `###`), read as the G1 harness reads
+ * it.
+ */
 export default defineRule({
   truth: z.unknown(),
   options: z.strictObject({

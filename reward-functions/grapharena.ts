@@ -4,7 +4,10 @@ import { arenaMarks, arenaParts, soundArenaMarks } from '../src/grading/graph/ar
 import { findingDetails, graphArena, sound } from '../src/grading/graph/finding.ts'
 import { checkGraphAnswer, taskNamed } from '../src/grading/graph/tasks.ts'
 
-/** GraphArena: data_source opens with the task; extra_info holds graph, ends (two node ids) and exact_answer. */
+/**
+ * GraphArena. `data_source` starts with the task; `extra_info` holds `graph`, `ends` (two node ids) and
+ * `exact_answer`.
+ */
 export default defineRule({
   truth: z.unknown(),
   options: z.strictObject({ mode }),

@@ -18,7 +18,10 @@ import {
 } from '../src/grading/index.ts'
 import { latexText } from '../src/grading/latex.ts'
 
-/** GraphWiz-Revised: the answer in the last box (`after: hashes`: after the last `###`); data_source is the task. */
+/**
+ * GraphWiz-Revised: reads the answer from the last box (`after: hashes`: after the last `###`). `data_source`
+ * is the task.
+ */
 export default defineRule({
   truth: z.string(),
   options: z.strictObject({

@@ -3,7 +3,10 @@ import { defineRule, mode } from '../src/contract/index.ts'
 import { afterHashes, publishedWizVerdict, soundWizVerdict } from '../src/grading/graph/wiz.ts'
 import { afterThink, promptText } from '../src/grading/index.ts'
 
-/** GraphWiz: the answer after the last `###`; data_source is the task: `cycle`, `flow`, `topology`, ... */
+/**
+ * GraphWiz: reads the answer after the last `###`. `data_source` is the task: `cycle`, `flow`, `topology`,
+ * ...
+ */
 export default defineRule({
   truth: z.string(),
   options: z.strictObject({ mode }),

@@ -12,7 +12,7 @@ import {
 } from '../src/grading/zebra.ts'
 import zebralogic from './zebralogic.ts'
 
-/** ZebraLogic for a group: the one answer chosen or voted from all of them; every row gets its score. */
+/** ZebraLogic for a group: one answer is picked or voted from all answers, and every row gets its score. */
 export default defineGroupRule({
   truth: zebralogic.truth({ mode: 'sound' }),
   options: z.strictObject({

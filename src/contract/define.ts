@@ -5,10 +5,13 @@ import type { ChatPrompt, Prompt } from './prompt.ts'
 /** Lowest and highest legal score, inclusive. Infinite ends are allowed; a score itself is always finite. */
 export type Range = readonly [low: number, high: number]
 
-/** What a function says of a row. null from a rule: does not apply here; from rm_postprocess: no readable verdict. */
+/**
+ * A function's result for a row. `null` from a rule: it does not apply. `null` from `rm_postprocess`: no
+ * readable verdict.
+ */
 export type Verdict = number | Score | null
 
-/** Thrown by a rule whose step budget is spent: the sample fails as `rule_timeout`, it is never scored. */
+/** Throw this if a rule's step budget is spent. The sample fails as `rule_timeout` and gets no score. */
 export class RuleTimeout extends Error {
   override readonly name = 'RuleTimeout' as const
 }
@@ -16,17 +19,16 @@ export class RuleTimeout extends Error {
 /** An option: `reference` behaves as the published code that it came from, faults included; `sound` has none of them. */
 export const mode = z.enum(['sound', 'reference']).default('sound')
 
-/** One of the two. */
 export type Mode = z.infer<typeof mode>
 
-/** One token's choice, with the alternatives that the server was asked to report. */
+/** A token with its log probability and the alternatives that the server reported. */
 export interface TokenLogprob {
   readonly token: string
   readonly logprob: number
   readonly top: readonly { readonly token: string; readonly logprob: number }[]
 }
 
-/** A judge's whole text. `finishReason` is the server's word: 'stop', 'length', ... */
+/** A judge's complete reply. `finishReason` is the server's own word: 'stop', 'length', ... */
 export interface Generation {
   readonly text: string
   readonly finishReason: string
@@ -39,62 +41,73 @@ export interface Choice {
   readonly labels: readonly string[]
 }
 
-/** What a model reward asks of its model, and what comes back. A plain string is legal and flagged `unguarded`. */
+/**
+ * The input and the answer of each task that a model reward can ask for. A plain string is allowed and
+ * flagged `unguarded`.
+ */
 export interface Asks {
-  /** A judge's text. */
   generate: { input: Prompt | ChatPrompt | string; answer: Generation }
-  /** A scalar (Bradley-Terry) reward model's number. */
+  /** The score of a scalar (Bradley-Terry) reward model. */
   classify: { input: Prompt | ChatPrompt | string; answer: number }
-  /** A process reward model: one number a step of the response. */
+  /** A process reward model: one number per step of the response. */
   rewards: { input: Prompt | ChatPrompt | string; answer: readonly number[] }
-  /** One vector a text, in the order of the texts. */
+  /** One vector per text, in the order of the texts. */
   embed: { input: readonly string[]; answer: readonly (readonly number[])[] }
-  /** Probability of each label; sums to 1. */
+  /** The probability of each label. They sum to 1. */
   choose: { input: Choice; answer: Readonly<Record<string, number>> }
 }
 
-/** What a model can be asked for. */
+/** The name of a task. */
 export type AskName = keyof Asks
 
-/** Structured output: one of these texts, a text of this pattern (the server's dialect), or JSON of this JSON Schema. */
+/**
+ * Structured output: one of these texts, a text that matches a pattern (in the server's dialect), or JSON of
+ * a JSON Schema.
+ */
 export type Reply =
   | { readonly choice: readonly string[] }
   | { readonly regex: string }
   | { readonly schema: { readonly [key: string]: Json } }
 
-/** A finished step that this one names in `after`. */
+/** The result of a finished step that this step names in `after`. */
 export interface Earlier {
-  /** null: the step gave a text, or has no score for this row. */
+  /** `null`: the step gave a text, or it has no score for this row. */
   readonly score: Score | null
-  /** The judge's texts, one a draw. */
+  /** The judge's replies, one per draw. */
   readonly texts: readonly string[]
 }
 
-/** What a reward function is called with; frozen, parsed, the same for every draw. */
+/** The argument of a reward function: parsed, frozen, and identical for every draw. */
 export interface Row<T = unknown, O = unknown> {
-  /** The rollout; all of its text is untrusted. */
+  /** The rollout. All of its text is untrusted. */
   readonly sample: Sample
   /** The ground truth as the function's `truth` parsed it. */
   readonly truth: T
-  /** The step's options, defaults filled in. */
+  /** The step's options, with defaults. */
   readonly options: O
-  /** By step name. */
+  /** Results of earlier steps, by step name. */
   readonly earlier: Readonly<Record<string, Earlier>>
 }
 
-/** What every reward function declares, beside its hooks. */
+/** What every reward function declares besides its hooks. */
 interface Declaration<T, O> {
-  /** Parses the ground truth; a row that it refuses is `bad_sample`, never 0. `z.unknown()` where none is needed. */
+  /**
+   * Parses the ground truth. A row that it rejects fails as `bad_sample` and is never scored. Use
+   * `z.unknown()` if the function needs none.
+   */
   readonly truth: ZodType<T> | ((options: O) => ZodType<T>)
-  /** Parses a step's `options`; a `z.strictObject` with defaults refuses misspelt ones. Absent: there are none. */
+  /**
+   * Parses a step's `options`. A `z.strictObject` with defaults rejects misspelt names. If absent, the
+   * function has no options.
+   */
   readonly options?: ZodType<O>
-  /** Lowest and highest score. What lies outside is a failure of its sample; nothing is clamped. */
+  /** Lowest and highest score. A score outside fails its sample; nothing is clamped. */
   readonly range: Range | ((options: O) => Range)
-  /** Names of the components that a score may report; absent: none. */
+  /** Names of the components that a score may report. If absent: none. */
   readonly parts?: readonly string[] | ((options: O) => readonly string[])
 }
 
-/** A declaration with its defaults filled in; what the gateway works with. */
+/** A declaration with its defaults; the gateway works with this. */
 interface Definition<K extends string, T, O> {
   readonly kind: K
   readonly options: ZodType<O>
@@ -104,44 +117,56 @@ interface Definition<K extends string, T, O> {
 }
 
 interface Scores<T, O> {
-  /** Pure: the same row, the same verdict. null: it does not apply to this row. Throwing fails the sample. */
+  /**
+   * Pure: the same row always gives the same verdict. `null`: the rule does not apply to this row. If it
+   * throws, the sample fails.
+   */
   score(row: Row<T, O>): Verdict
 }
 
 interface ScoresGroup<T, O> {
-  /** One verdict a row, in the order of the rows. */
+  /** One verdict per row, in the order of the rows. */
   score(rows: readonly Row<T, O>[]): readonly Verdict[]
 }
 
 interface Asking<A extends AskName, O> {
-  /** `generate`: a text; `classify`: a scalar; `rewards`: a number a step; `embed`: vectors; `choose`: probabilities. */
+  /**
+   * `generate`: a text. `classify`: a scalar. `rewards`: one number per step. `embed`: vectors. `choose`:
+   * probabilities.
+   */
   readonly ask: A
-  /** What the model is held to while it writes, so that the answer can be read. Absent: anything. */
+  /** Constrains the model's output so that the answer can be read. If absent: no constraint. */
   readonly reply?: Reply | ((options: O) => Reply | undefined)
 }
 
 interface AsksRow<A extends AskName, T, O> extends Asking<A, O> {
-  /** The question, made with prompt`...` so that the response cannot speak for itself; a number: a verdict without a call. */
+  /**
+   * The question. Write it with prompt`...`, so that the response cannot pose as instructions. A number is a
+   * verdict without a call.
+   */
   rm_preprocess(row: Row<T, O>): Asks[A]['input'] | number
-  /** The verdict that the answer holds; null: none that can be read. Absent: a critique, whose text later steps read. */
+  /**
+   * Reads the verdict from the answer. `null`: no readable verdict. If absent, the function writes a critique
+   * whose text later steps read.
+   */
   rm_postprocess?(answer: Asks[A]['answer'], row: Row<T, O>): Verdict
 }
 
 interface AsksPair<A extends AskName, T, O> extends Asking<A, O> {
-  /** The question about two answers to one prompt; the engine asks it in both orders. */
+  /** The question about two answers to one prompt. The engine asks it in both orders. */
   rm_preprocess(a: Row<T, O>, b: Row<T, O>): Asks[A]['input']
-  /** Probability, 0 to 1, that `a` is better; null: no readable verdict. */
+  /** The probability, 0 to 1, that `a` is better. `null`: no readable verdict. */
   rm_postprocess(answer: Asks[A]['answer'], a: Row<T, O>, b: Row<T, O>): number | null
 }
 
 interface AsksList<A extends AskName, T, O> extends Asking<A, O> {
   /** The question about all answers to one prompt, in the order of the request. */
   rm_preprocess(rows: readonly Row<T, O>[]): Asks[A]['input']
-  /** One verdict a row, in the order of the rows; null: no readable verdict. */
+  /** One verdict per row, in the order of the rows. `null`: no readable verdict. */
   rm_postprocess(answer: Asks[A]['answer'], rows: readonly Row<T, O>[]): readonly Verdict[] | null
 }
 
-/** Scores a row by itself, without a model. */
+/** Scores one row without a model. */
 export type Rule<T = unknown, O = unknown> = Definition<'rule', T, O> & Scores<T, O>
 /** Scores the answers to one prompt together, without a model. */
 export type GroupRule<T = unknown, O = unknown> = Definition<'group-rule', T, O> & ScoresGroup<T, O>
@@ -155,12 +180,12 @@ export type PairReward<A extends AskName = AskName, T = unknown, O = unknown> = 
 export type ListReward<A extends AskName = AskName, T = unknown, O = unknown> = Definition<'list', T, O> &
   AsksList<A, T, O>
 
-/** What a file of reward-functions/ exports. */
+/** What a file in reward-functions/ exports. */
 export type RewardFunction = Rule | GroupRule | ModelReward | PairReward | ListReward
-/** How a function is called: by row, group, pair or list. */
+/** How the engine calls a function: by row, group, pair or list. */
 export type FunctionKind = RewardFunction['kind']
 
-/** An object without any key: reading an option that no schema declares is a type error. */
+/** An object without keys: reading an undeclared option is a type error. */
 type None = Record<never, never>
 
 /** A reward by code alone, of one answer. No model, no clock, no network: it runs in a worker with a time limit. */
@@ -198,7 +223,8 @@ function completed<K extends FunctionKind, T, O>(
   kind: K,
   { truth, options, range, parts }: Declaration<T, O>,
 ): Definition<K, T, O> {
-  // Nothing compiles a user's file: what its types demand is asked for here, where the error names the file and the line.
+  // Users' files are not compiled, so the checks that types would make run here. The error names the file and
+  // the line.
   if (typeof range !== 'function' && !isRange(range))
     throw new TypeError('the function needs `range: [low, high]`, the lowest and the highest score')
   if (typeof truth !== 'function' && typeof (truth as Partial<ZodType> | undefined)?.safeParse !== 'function')
@@ -214,7 +240,6 @@ function completed<K extends FunctionKind, T, O>(
   }
 }
 
-/** Infinite ends are allowed. */
 function isRange(range: unknown): boolean {
   if (!Array.isArray(range)) return false
   const [low, high] = range as readonly unknown[]

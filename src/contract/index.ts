@@ -1,4 +1,4 @@
-/** What the author of a reward function needs: define*, the prompt tag and the shapes of a row. */
+/** The API for authors of reward functions: `define*`, the `prompt` tag, and the types of a row. */
 export type { Json, Message, Sample, Score } from '../core/sample/sample.ts'
 export {
   type AskName,

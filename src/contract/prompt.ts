@@ -1,32 +1,38 @@
 import { isBlank, isWordless } from '../core/sample/blank.ts'
 import type { Message, Sample } from '../core/sample/sample.ts'
 
-/** Thrown where a row lacks what its function needs. The message is public: it names the field and holds none of its text. */
+/**
+ * Throw this if a row lacks what its function needs. The message is public: name the field and include none
+ * of its text.
+ */
 export class BadSample extends Error {}
 
-/** Thrown where an author's question is made of what is no text. The message is public: it names the mistake and quotes no sample. */
+/**
+ * Thrown if an author builds a question from something that is not text. The message is public: it names the
+ * mistake and quotes no sample.
+ */
 export class QuestionError extends TypeError {
   override readonly name = 'QuestionError' as const
 
-  /** `maker`: the function that the author called; the stack begins with the author's own line. */
+  /** `maker` is the function that the author called. The stack trace starts at the author's line. */
   constructor(message: string, maker?: (...given: never[]) => unknown) {
     super(message)
     if (maker) Error.captureStackTrace(this, maker)
   }
 }
 
-/** A value that may be empty; `optional` makes it. */
+/** A value that may be empty. Create it with `optional`. */
 export interface Optional {
   readonly kind: 'optional'
   readonly value: string | readonly Message[]
 }
 
-/** What can stand in a prompt's place for a value. Messages are shown turn by turn. */
+/** The types of values that a prompt accepts. Messages are shown turn by turn. */
 export type PromptValue = string | number | boolean | bigint | readonly Message[] | Optional
 
 /**
- * A value that may be empty. Every other one that is empty is flagged `empty_value`, and fails the sample where the row
- * has no question: no text in its prompt, and no `rm_prompt`.
+ * Marks a value that may be empty. Any other empty value is flagged `empty_value`. It also fails the sample
+ * if the row has no question: no text in its prompt and no `rm_prompt`.
  */
 export function optional(value: string | readonly Message[]): Optional {
   if (typeof value !== 'string' && !isMessages(value))
@@ -34,7 +40,7 @@ export function optional(value: string | readonly Message[]): Optional {
   return { kind: 'optional', value }
 }
 
-/** Gathers a prompt's literals and values, as many of each as its values turn out to be. */
+/** Collects the literals and values of a prompt. */
 class Parts {
   readonly literals: string[] = ['']
   readonly values: string[] = []
@@ -44,7 +50,7 @@ class Parts {
     this.literals[this.literals.length - 1] += text
   }
 
-  /** Throws where the value is none; `place` says which, `maker` whose call it was. */
+  /** Throws if the value is not text. `place` names it in the message, `maker` is the author's call. */
   value(value: unknown, place: string, maker: (...given: never[]) => unknown): void {
     if (typeof value === 'string') this.#add(value, false)
     else if (isSimple(value)) this.#add(String(value), false)
@@ -61,7 +67,10 @@ class Parts {
     this.literals.push('')
   }
 
-  /** One message is its text. Several have their roles before them, as literals, so that no content can imitate one. */
+  /**
+   * One message is shown as its text. Several are preceded by their roles as literals, so that no content can
+   * imitate a role.
+   */
   #addMessages(messages: readonly Message[], isOptional: boolean): void {
     const [only] = messages
     if (messages.length <= 1 || messages.every(({ content }) => isBlank(content))) {
@@ -95,7 +104,7 @@ function isMessages(value: unknown): value is readonly Message[] {
 const isOptional = (value: unknown): value is Optional =>
   typeof value === 'object' && (value as Partial<Optional> | null)?.kind === 'optional'
 
-/** What is wrong with a value, and what to write instead; without any of its content. */
+/** The error message for a value: what is wrong and what to write instead, without its content. */
 function refusal(place: string, value: unknown): string {
   const remedy =
     value === undefined || value === null
@@ -116,18 +125,20 @@ function kindOf(value: unknown): string {
   return `${typeof value === 'object' ? 'an' : 'a'} ${typeof value}`
 }
 
-/** A judge's question: the author's literals around untrusted values. `literals` has one entry more than `values`. */
+/**
+ * A judge's question: the author's literals around untrusted values. There is one more literal than values.
+ */
 export interface Prompt {
   readonly kind: 'prompt'
   readonly literals: readonly string[]
   readonly values: readonly string[]
-  /** Which values may be empty, by their place; absent: none. */
+  /** Indices of the values that may be empty. If absent: none. */
   readonly mayBeEmpty?: readonly number[]
-  /** How many numbers a process reward model has to answer it with; absent: any. */
+  /** The number of scores that a process reward model must return. If absent: any number. */
   readonly steps?: number
 }
 
-/** Messages of a judge's conversation. A plain string is the author's own text. */
+/** The messages of a judge's conversation. A plain string is the author's own text. */
 export interface ChatPrompt {
   readonly kind: 'chat'
   readonly messages: readonly { readonly role: string; readonly content: Prompt | string }[]
@@ -136,8 +147,9 @@ export interface ChatPrompt {
 const isText = (value: unknown): value is string => typeof value === 'string'
 
 /**
- * Template tag: literals are trusted, every interpolated value is fenced and neutralised before a judge sees it. Messages
- * are shown turn by turn; what is no text throws, so that no judge is asked about `[object Object]` or `undefined`.
+ * Template tag for questions. Literals are trusted; every interpolated value is fenced and neutralised before
+ * a judge sees it. Messages are shown turn by turn. A value that is not text throws, so that no judge is
+ * asked about `[object Object]` or `undefined`.
  */
 export function prompt(literals: TemplateStringsArray, ...values: readonly PromptValue[]): Prompt {
   if (values.every(isText)) return { kind: 'prompt', literals: [...literals], values }
@@ -154,7 +166,7 @@ const promptOf = ({ literals, values, mayBeEmpty }: Parts): Prompt =>
     ? { kind: 'prompt', literals, values, mayBeEmpty }
     : { kind: 'prompt', literals, values }
 
-/** The places of values that are empty and may not be. */
+/** Indices of the values that are empty but must not be. */
 export function emptyPlaces({ values, mayBeEmpty }: Prompt): readonly number[] {
   const places: number[] = []
   for (const [at, value] of values.entries())
@@ -162,7 +174,7 @@ export function emptyPlaces({ values, mayBeEmpty }: Prompt): readonly number[] {
   return places
 }
 
-/** A conversation; use `prompt` for every content that holds text of a sample. */
+/** Builds a conversation. Use `prompt` for every content that holds text from a sample. */
 export function chat(...messages: ChatPrompt['messages']): ChatPrompt {
   for (const [at, message] of messages.entries()) {
     const { role, content } = (message ?? {}) as Partial<ChatPrompt['messages'][number]>
@@ -175,9 +187,9 @@ export function chat(...messages: ChatPrompt['messages']): ChatPrompt {
 }
 
 /**
- * A response's steps, each with the mark behind it at which a process reward model gives its number: `<extra_0>` of
- * Qwen's, ` ки\n` of Math-Shepherd's. A mark that stands in a text itself is broken by the guard. An answer of another
- * number of values than there are steps fails the sample.
+ * Joins a response's steps with the marks at which a process reward model scores them: `<extra_0>` for
+ * Qwen's, ` ки\n` for Math-Shepherd's. The guard breaks marks inside the texts themselves. The sample fails
+ * if the number of scores differs from the number of steps.
  */
 export function steps(texts: readonly string[], mark: string): Prompt {
   if (!Array.isArray(texts) || !texts.every(isText))
@@ -200,8 +212,8 @@ export function steps(texts: readonly string[], mark: string): Prompt {
 const placeholder = /\{([A-Za-z_][A-Za-z0-9_]*)\}/
 
 /**
- * Fills `{name}` of a template from a config or a row, in one pass; names without a value stay text.
- * `trusted` texts, the author's own, become part of the literals.
+ * Fills `{name}` placeholders of a template from a config or a row, in one pass. Names without a value stay
+ * text. `trusted` texts are the author's own and become part of the literals.
  */
 export function fill(
   template: string,
@@ -231,7 +243,7 @@ export function fill(
   return promptOf(parts)
 }
 
-/** A template's placeholders, and the texts around them: one more. */
+/** A template's placeholders and the texts around them (one more than placeholders). */
 interface Slots {
   readonly around: readonly string[]
   readonly names: readonly string[]
@@ -240,11 +252,11 @@ interface Slots {
 const slots = new Map<string, Slots>()
 const slotsKept = 256
 
-/** A config's template fills thousands of questions: it is taken apart once. */
+/** Cached, because a config's template fills thousands of questions. */
 function slotsOf(template: string): Slots {
   const known = slots.get(template)
   if (known) return known
-  // Every second piece is what the group took: a name.
+  // Every second piece is a captured name.
   const pieces = template.split(placeholder)
   const made = {
     around: pieces.filter((_, at) => at % 2 === 0),
@@ -255,15 +267,15 @@ function slotsOf(template: string): Slots {
   return made
 }
 
-/** The last thing that was asked: the last user message, else the last message; '' where there is none. */
+/** The content of the last user message, or of the last message if no user spoke. '' if there is none. */
 export function lastUserText({ prompt }: Pick<Sample, 'prompt'>): string {
   if (typeof prompt === 'string') return prompt
   return (prompt.findLast(({ role }) => role === 'user') ?? prompt.at(-1))?.content ?? ''
 }
 
 /**
- * What a judge is asked about: the row's `rm_prompt`, else the last user's text of its prompt. Where neither has any,
- * the row is a BadSample: a verdict on an answer to nothing would be no verdict.
+ * The question for a judge: the row's `rm_prompt`, or else the last user message. Throws BadSample if both
+ * are empty, because a verdict about nothing is meaningless.
  */
 export function questionText(sample: Pick<Sample, 'prompt' | 'rmPrompt'>): string {
   const text = [sample.rmPrompt ?? '', lastUserText(sample)].find((one) => !isWordless(one))
@@ -271,16 +283,16 @@ export function questionText(sample: Pick<Sample, 'prompt' | 'rmPrompt'>): strin
   return text
 }
 
-/** Of a row that asks nothing; for people. */
+/** The message for a row without a question. */
 export const noQuestion =
   'prompt: it has no text, and the row has no rm_prompt, so a judge would be asked about nothing; send the prompt or rm_prompt (docs/wires.md names the trainers that send none)'
 
-/** Chat templates set roles between control tokens as they stand. */
+/** Chat templates insert roles between control tokens without escaping. */
 export const isRole = (role: string): boolean => /^[a-z][\w-]{0,63}$/i.test(role)
 
 /**
- * The prompt's turns as a scalar or process reward model reads them, each content a guarded value; a text is one turn of
- * the user. A prompt without any text is a BadSample.
+ * The prompt's turns for a scalar or process reward model, each content as a guarded value. A text is one
+ * user turn. Throws BadSample if the prompt has no text.
  */
 export function conversation({ prompt: given }: Pick<Sample, 'prompt'>): ChatPrompt['messages'] {
   const turns = typeof given === 'string' ? [{ role: 'user', content: given }] : given
@@ -293,7 +305,7 @@ export function conversation({ prompt: given }: Pick<Sample, 'prompt'>): ChatPro
   }))
 }
 
-/** The same messages, but that making a text of the list throws instead of giving `[object Object]`. */
+/** A copy of the messages that throws on conversion to text instead of giving `[object Object]`. */
 export function messagesWithoutText(messages: readonly Message[]): readonly Message[] {
   return Object.defineProperty([...messages], Symbol.toPrimitive, { value: refuse })
 }

@@ -1,9 +1,13 @@
+/**
+ * `reward-gateway/testing`: contract tests for rules and judges, and rows to call any function with. They work with any
+ * test runner.
+ */
 import type { Json, Sample, Score } from '../core/sample/sample.ts'
 import type { AskName, Asks, Earlier, ModelReward, Range, Row, Rule, Verdict } from './define.ts'
 import { BadSample, lastUserText, messagesWithoutText } from './prompt.ts'
 import { marker, questionFault, questionTexts, withMarker } from './question-faults.ts'
 
-/** What a contract test needs of a test runner: tap's `t`, or `node:assert/strict` in any other runner. */
+/** The assertions that contract tests need: tap's `t`, or `node:assert/strict` with any other runner. */
 export type TestRunner = Ok &
   (
     | { strictSame(found: unknown, wanted: unknown, title: string): unknown }
@@ -14,19 +18,18 @@ interface Ok {
   ok(holds: unknown, title: string): unknown
 }
 
-/** Both runners in one form. */
 export const same = (t: TestRunner, found: unknown, wanted: unknown, title: string): unknown =>
   'strictSame' in t ? t.strictSame(found, wanted, title) : t.deepStrictEqual(found, wanted, title)
 
-/** What a test says of a row; the rest is empty. */
+/** The fields of a test row. Absent fields are empty. */
 export interface RowParts extends Partial<Omit<Sample, 'prompt'>> {
   readonly prompt?: Sample['prompt']
-  /** As a step's `options` in an rm-config. */
+  /** Like a step's `options` in an rm-config. */
   readonly options?: Json
   readonly earlier?: Readonly<Record<string, Earlier>>
 }
 
-/** A frozen row as a worker would build it; throws where the function refuses the ground truth or the options. */
+/** Builds a frozen row as a worker would. Throws if the function rejects the ground truth or the options. */
 export function row<T, O>(
   fn: {
     options: { parse(value: unknown): O }
@@ -62,11 +65,11 @@ function freeze<V>(value: V): V {
   return value
 }
 
-/** The verdict as a score, a number having no parts; null stays. */
+/** Turns a number into a score without parts. null stays null. */
 export const asScore = (verdict: Verdict): Score | null =>
   typeof verdict === 'number' ? { value: verdict } : verdict
 
-/** Holds a score to the range and the parts that its function declares; gives its value, NaN for none. */
+/** Checks a score against the declared range and parts. Returns its value, or NaN if there is none. */
 export function scoreContract(
   t: TestRunner,
   title: string,
@@ -82,7 +85,7 @@ export function scoreContract(
   return value
 }
 
-/** Holds the best and the worst case to the ends of the range, as far as these are finite. */
+/** Checks that the best and the worst case reach the finite ends of the range. */
 export function endsContract(
   t: TestRunner,
   [low, high]: Range,
@@ -93,27 +96,35 @@ export function endsContract(
   if (Number.isFinite(low)) t.ok(zero - low <= within, `zero: scored ${zero}, and the range begins at ${low}`)
 }
 
-/** Rows that a rule's author names, so that the rest can be checked. */
+/** Rows that the author of a rule provides for its contract test. */
 export interface RuleCases {
-  /** Options of the cases below; a case may have its own. */
+  /** Options for the cases below. A case may have its own. */
   readonly options?: Json
-  /** How near `full` and `zero` come to the ends of the range, where a rule only approaches them; 0 if absent. */
+  /**
+   * How close `full` and `zero` must come to the ends of the range, for rules that only approach them.
+   * Default: 0.
+   */
   readonly within?: number
-  /** Reaches the high end of the range. */
+  /** A row that reaches the high end of the range. */
   readonly full: RowParts
-  /** Reaches the low end of the range. */
+  /** A row that reaches the low end of the range. */
   readonly zero: RowParts
-  /** Holds no answer: neither throws nor reaches the high end. */
+  /** A response without an answer. The rule must neither throw nor reach the high end. */
   readonly malformed: RowParts
-  /** Responses that would earn without being good, by what they try; each must score less than `full`. At least one. */
+  /** Attempts to game the rule, by name. Each must score less than `full`. At least one. */
   readonly hacks: Readonly<Record<string, RowParts>>
 }
 
-/** What the rule says of such a row, a number as a score without parts; null: it does not apply. */
+/**
+ * The rule's score of a row, where a number becomes a score without parts. `null`: the rule does not apply.
+ */
 export const scored = <T, O>(rule: Rule<T, O>, parts: RowParts): Score | null =>
   asScore(rule.score(row(rule, parts)))
 
-/** Holds a rule to its contract: range reached and kept, declared parts, the same twice, and hacks that do not pay. */
+/**
+ * Tests a rule: it reaches its range and stays inside, reports only declared parts, is deterministic, and
+ * pays less for hacks.
+ */
 export function ruleContract<T, O>(t: TestRunner, rule: Rule<T, O>, cases: RuleCases): void {
   const check = (title: string, parts: RowParts): number => {
     const built = { ...(cases.options === undefined ? {} : { options: cases.options }), ...parts }
@@ -132,27 +143,26 @@ export function ruleContract<T, O>(t: TestRunner, rule: Rule<T, O>, cases: RuleC
   for (const [name, hack] of hacks) t.ok(check(name, hack) < full, `${name}: earns less than full`)
 }
 
-/** What a model answers in a test; of a `generate` judge its text is enough. */
+/** A model's answer in a test. For a `generate` judge, the text is enough. */
 export type TestAnswer<A extends AskName> = Asks[A]['answer'] | (A extends 'generate' ? string : never)
 
-/** Answers that a judge's author names, so that the rest can be checked. */
+/** Rows and answers that the author of a judge provides for its contract test. */
 export interface JudgeCases<A extends AskName> {
-  /** The step's options. */
   readonly options?: Json
-  /** As of `ruleContract`. */
+  /** As in `RuleCases`. */
   readonly within?: number
-  /** A row about which the model is asked. */
+  /** A row for which the function asks the model. */
   readonly asked: RowParts
-  /** The verdict that reaches the high end of the range, and the low end. */
+  /** The answers that reach the high end and the low end of the range. */
   readonly full: TestAnswer<A>
   readonly zero: TestAnswer<A>
-  /** Answers that hold no verdict, by what is odd about them; a `generate` judge names at least one. */
+  /** Answers without a verdict, by name. A `generate` judge needs at least one. */
   readonly unreadable?: Readonly<Record<string, TestAnswer<A>>>
 }
 
 /**
- * Holds a judge to its contract: a question that guards the response and is the same twice, verdicts in the range, no
- * verdict where none can be read, and one in each reply that it allows.
+ * Tests a judge: its question guards the response and is deterministic, its verdicts stay in the range,
+ * unreadable answers give no verdict, and every reply that it allows gives one.
  */
 export function judgeContract<A extends AskName, T, O>(
   t: TestRunner,
@@ -209,7 +219,7 @@ function askContract<A extends AskName, T, O>(
 
 const someQuestion = 'What is two and two?'
 
-/** Trainers send a prompt as a text or as messages: the question is about it either way. */
+/** Trainers send a prompt as a text or as messages. The question must cover it either way. */
 function promptContract<A extends AskName, T, O>(
   t: TestRunner,
   judge: ModelReward<A, T, O>,
@@ -233,7 +243,10 @@ function promptContract<A extends AskName, T, O>(
   )
 }
 
-/** All that a question about such a row says; null: none is asked, or the row is refused. An error: it cannot be. */
+/**
+ * All text of the question about a row. `null`: no question, or the row is refused. An error: the question
+ * cannot be built.
+ */
 function asking<A extends AskName, T, O>(
   judge: ModelReward<A, T, O>,
   parts: RowParts,
@@ -251,5 +264,3 @@ function asking<A extends AskName, T, O>(
     return error instanceof Error ? error : new Error('something was thrown that is no Error')
   }
 }
-
-/** Contract tests of rules and judges, and rows to call any function with. Knows no test runner. */

@@ -1,4 +1,7 @@
-/** Non-cryptographic hashes of UTF-16 units. Every process computes the same value, so pools, records and simulations agree. */
+/**
+ * Non-cryptographic hashes over UTF-16 units. They are stable across processes and versions: pools and
+ * records depend on that.
+ */
 
 /** FNV-1a over UTF-16 units, as an unsigned 32-bit integer. */
 export function fnv1a(text: string): number {

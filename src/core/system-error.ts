@@ -1,4 +1,4 @@
-/** What Node's codes mean for a file or a folder; each completes `PATH: `. */
+/** Node's error codes for files and folders, in words that complete `PATH: `. */
 const fileWords: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist',
   EEXIST: 'something of this name is in the way',
@@ -21,23 +21,23 @@ const fileWords: Readonly<Record<string, string>> = {
   Z_BUF_ERROR: 'is a gzip file without its end',
 }
 
-/** Node's code of an error, '' where it has none. */
+/** Node's error code, or '' if there is none. */
 export const codeOf = (error: unknown): string => {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   return typeof code === 'string' ? code : ''
 }
 
-/** In words what went wrong with a file or folder; null where the error is of another kind. */
+/** The problem with a file or folder in words, or null for other errors. */
 export function fileTrouble(error: unknown): string | null {
   const code = codeOf(error)
   return Object.hasOwn(fileWords, code) ? (fileWords[code] ?? null) : null
 }
 
-/** The path that a system error names; '' where it names none. */
+/** The path that a system error names, or ''. */
 export const pathOf = (error: unknown): string =>
   error instanceof Error && 'path' in error && typeof error.path === 'string' ? error.path : ''
 
-/** What the codes of connections mean for a server. */
+/** Node's error codes for connections, in words. */
 const serverWords: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there',
   ENOTFOUND: 'no address is known for its name',
@@ -50,12 +50,12 @@ const serverWords: Readonly<Record<string, string>> = {
   UND_ERR_CONNECT_TIMEOUT: 'its machine does not answer',
 }
 
-/** A failed connection in words, from a message that ends in Node's code for it; other messages as they are. */
+/** Words for a failed connection whose message ends in Node's error code. Other messages are unchanged. */
 export function connectionTrouble(message: string): string {
   const [, code = ''] = /^the connection failed: (\w+)$/.exec(message) ?? []
   return (Object.hasOwn(serverWords, code) ? serverWords[code] : undefined) ?? message
 }
 
-/** What went wrong, in words where the code is known and else in the error's first line. */
+/** The problem in words if its code is known, otherwise the first line of the error. */
 export const reasonOf = (error: unknown): string =>
   fileTrouble(error) ?? (error instanceof Error ? error.message : String(error)).split('\n', 1)[0] ?? ''

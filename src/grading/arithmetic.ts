@@ -1,9 +1,9 @@
 import { maxIntegerDigits, whiteSpace } from './characters.ts'
 
-/** One piece of an arithmetic text: an operand of some algebra, or a sign. */
+/** A token of an arithmetic text: an operand or an operator. */
 export type Token<V> = { readonly value: V } | '+' | '-' | '*' | '/' | '(' | ')' | '[' | ']'
 
-/** What the signs mean; null: no result (a division by zero, a wrong type). */
+/** The meaning of the operators. null: no result (a division by zero, a wrong type). */
 export interface Algebra<V> {
   add(a: V, b: V): V | null
   subtract(a: V, b: V): V | null
@@ -17,7 +17,10 @@ type Operator = '+' | '-' | '*' | '/' | 'negate'
 const strength: Record<Operator, number> = { '+': 1, '-': 1, '*': 2, '/': 2, negate: 3 }
 const partner = { ')': '(', ']': '[' } as const
 
-/** The value of an infix expression with unary minus; null: not one expression, or no result. Any depth, no recursion. */
+/**
+ * Evaluates an infix expression with unary minus. null if the tokens are not one expression or it has no
+ * result. Iterative, so any depth is safe.
+ */
 export function evaluate<V>(tokens: Iterable<Token<V>>, algebra: Algebra<V>): V | null {
   const values: V[] = []
   const waiting: (Operator | '(' | '[')[] = []
@@ -46,7 +49,7 @@ export function evaluate<V>(tokens: Iterable<Token<V>>, algebra: Algebra<V>): V 
   return values[0] ?? null
 }
 
-/** Applies the waiting operators that bind at least as strongly, back to the innermost open bracket. */
+/** Applies pending operators of at least this precedence, back to the innermost open bracket. */
 function settle<V>(
   values: V[],
   waiting: (Operator | '(' | '[')[],
@@ -70,13 +73,13 @@ function applied<V>(operator: '+' | '-' | '*' | '/', a: V, b: V, algebra: Algebr
   return operator === '*' ? algebra.multiply(a, b) : algebra.divide(a, b)
 }
 
-/** An exact rational number; the denominator is positive. */
+/** An exact rational number with a positive denominator. */
 export interface Fraction {
   readonly numerator: bigint
   readonly denominator: bigint
 }
 
-/** Exact arithmetic; fractions are not reduced. */
+/** Exact arithmetic. Fractions are not reduced. */
 export const fractions: Algebra<Fraction> = {
   add: (a, b) => sum(a, b.numerator, b.denominator),
   subtract: (a, b) => sum(a, -b.numerator, b.denominator),
@@ -103,11 +106,13 @@ const sum = (a: Fraction, numerator: bigint, denominator: bigint): Fraction =>
         denominator: a.denominator * denominator,
       }
 
-/** Whether two fractions are the same number. */
 export const equalFractions = (a: Fraction, b: Fraction): boolean =>
   a.numerator * b.denominator === b.numerator * a.denominator
 
-/** An integer, decimal or exponent text (`10`, `-2.50`, `1e-7`) as an exact number; null: none, or an exponent over 400. */
+/**
+ * Reads an integer, a decimal or a number with an exponent (`10`, `-2.50`, `1e-7`) exactly. null for other
+ * texts and exponents above 400.
+ */
 export function readFraction(text: string): Fraction | null {
   const [, sign, integer = '', decimals = '', exponent = '0'] =
     /^([+-]?)([0-9]+)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,4}))?$/.exec(text) ?? []
@@ -126,11 +131,11 @@ export function readFraction(text: string): Fraction | null {
     : { numerator: digits * scale, denominator: 1n }
 }
 
-/** A sum as people write it, read once. */
+/** An arithmetic expression as people write it. */
 interface ExactExpression {
-  /** Its integers, left to right. */
+  /** Its integers, from left to right. */
   readonly integers: readonly bigint[]
-  /** Its exact value; null: a division by zero. */
+  /** Its exact value, or null for a division by zero. */
   value(): Fraction | null
 }
 
@@ -151,7 +156,10 @@ const wellFormed: Algebra<Fraction> = {
   negate: anything,
 }
 
-/** One expression of integers without leading zeros, `+ - * / × ÷ −` and brackets paired by kind; null: anything else. */
+/**
+ * Reads one expression of integers without leading zeros, `+ - * / × ÷ −` and brackets that match in kind.
+ * null for other texts.
+ */
 export function readExpression(text: string): ExactExpression | null {
   const tokens: Token<Fraction>[] = []
   const integers: bigint[] = []

@@ -1,4 +1,4 @@
-/** Pure readers of model text. All of it is hostile: no reader is slower than n log n, and none throws. */
+/** Pure readers of model text. All input is hostile: no reader throws or takes more than n log n time. */
 
 export { promptText } from '../core/sample/sample.ts'
 export * from './answer-place.ts'

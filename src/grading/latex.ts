@@ -5,7 +5,7 @@ const spacing = /\\(?:left|right|[,;!])/g
 const braces = /\\?[{}]/g
 const escaped = /\\([_&%#$[\]()])/g
 
-/** Words inside a box without their LaTeX: `\text{Rule\_Learning}` is `Rule_Learning`. Linear. */
+/** The words in a box without LaTeX: `\text{Rule\_Learning}` becomes `Rule_Learning`. Linear. */
 export function latexText(content: string): string {
   const plain = content.replace(wrapper, '').replace(spacing, '').replace(braces, '')
   return plain.replace(escaped, '$1').trim()
@@ -14,8 +14,9 @@ export function latexText(content: string): string {
 const opening = '\\boxed{'
 
 /**
- * MATH's last box: `\boxed ` with what follows its last occurrence up to a `$`, wherever that form occurs; else from
- * the last `\boxed`, else `\fbox`, to the brace that closes it. null: no box, or one that is never closed. Linear.
+ * MATH's last box. If the text contains `\boxed ` with a blank, the last such form up to a `$`. Otherwise
+ * from the last `\boxed`, or else `\fbox`, to its closing brace. null: no box, or one that is never closed.
+ * Linear.
  */
 export function lastBox(text: string): string | null {
   const spaced = text.lastIndexOf('\\boxed ')
@@ -29,7 +30,10 @@ function balanced(text: string, start: number): string | null {
   return end === -1 ? null : text.slice(start, end + 1)
 }
 
-/** Where the brace stands that closes the last of `open` braces before `from`, and of those after it; -1: nowhere. */
+/**
+ * The offset of the brace that closes the innermost of `open` braces opened before `from`; -1 if there is
+ * none. Nested braces are skipped.
+ */
 export function closingBrace(text: string, from: number, open = 1): number {
   let depth = open
   for (let at = from; at < text.length; at++) {
@@ -39,7 +43,9 @@ export function closingBrace(text: string, from: number, open = 1): number {
   return -1
 }
 
-/** What stands in every `\boxed{...}` that is closed, left to right; a box inside a box is text of the outer one. */
+/**
+ * The contents of all closed `\boxed{...}`, from left to right. A nested box is part of the outer one's text.
+ */
 export function boxContents(text: string): string[] {
   const found: string[] = []
   let at = text.indexOf(opening)
@@ -53,32 +59,39 @@ export function boxContents(text: string): string[] {
   return found
 }
 
-/** From the last `\boxed{` to the brace that closes it; null: no such box, or one that is never closed. */
+/** From the last `\boxed{` to its closing brace. null: no such box, or one that is never closed. */
 export const lastBalancedBox = (text: string): string | null => balanced(text, text.lastIndexOf(opening))
 
-/** What a box holds: inside the braces of `\boxed{...}`, or after `\boxed `; null: it is neither. */
+/** A box's content: inside the braces of `\boxed{...}`, or after `\boxed `. null for anything else. */
 export function boxContent(box: string): string | null {
   if (box.includes('\\boxed ')) return box.startsWith('\\boxed ') ? box.slice('\\boxed '.length) : null
   return box.startsWith('\\boxed{') && box.endsWith('}') ? box.slice('\\boxed{'.length, -1) : null
 }
 
-/** What stands between the first brace after the last `\boxed`, else `\fbox`, and its partner, trimmed; null: no such pair. */
+/**
+ * The trimmed text between the first brace after the last `\boxed`, or else `\fbox`, and its partner. null:
+ * no such pair.
+ */
 export function lastBracedBox(text: string): string | null {
   const boxed = text.lastIndexOf('\\boxed')
   const box = balanced(text, boxed === -1 ? text.lastIndexOf('\\fbox') : boxed)
   return box === null || !box.includes('{') ? null : trimSpace(box.slice(box.indexOf('{') + 1, -1))
 }
 
-/** What G1's graders take from `lastBox`, be it a box or not: all but its first seven characters and its last. */
+/**
+ * What G1's graders take from `lastBox`, whether or not it is a box: all but its first seven characters and
+ * its last.
+ */
 export function slicedBox(text: string): string | null {
   const box = lastBox(text)
   if (box === null) return null
   if (box.includes('\\boxed ')) return box.slice('\\boxed '.length)
-  // The first six are ASCII, and so is the brace at the end; the seventh of a frame may be two units.
+  // The first six characters and the closing brace are ASCII. The seventh character of an `\fbox` may be two
+  // units.
   return box.slice((box.codePointAt(6) ?? 0) > 0xffff ? 8 : 7, -1)
 }
 
-/** The content of the last `\boxed{...}`; null where the last `\boxed` is no closed box. Linear. */
+/** The content of the last `\boxed{...}`. null if the last `\boxed` is not a closed box. Linear. */
 export function soundBoxContent(text: string): string | null {
   const start = text.lastIndexOf('\\boxed')
   const open = start === -1 ? null : /^\\boxed[ \t]*\{/.exec(text.slice(start))
@@ -117,8 +130,9 @@ const rewritten: readonly (readonly [RegExp, string])[] = [
 ]
 
 /**
- * DAPO's spelling of an answer (from Minerva), by which equal answers are equal texts. Quadratic where no `$` or `}` closes:
- * for answers of a few hundred characters. `lists`: commas between digits stay unless they part thousands.
+ * DAPO's normal form of an answer, from Minerva: equal answers become equal texts. Quadratic if no `$` or `}`
+ * closes, so only for answers of a few hundred characters. `lists`: keeps commas between digits unless they
+ * separate thousands.
  */
 export function dapoNormal(text: string, lists = false): string {
   let normal = text.slice(text.lastIndexOf('=') + 1)
@@ -131,16 +145,16 @@ export function dapoNormal(text: string, lists = false): string {
   return trimSpace(grouped && /^[\p{Nd}¹²³⁰⁴-⁹₀-₉]+$/u.test(digits) ? digits : normal)
 }
 
-/** A step of the normalisation that cannot go on; the originals throw there. */
+/** A step of the normalisation. null where the original throws. */
 type Step = (text: string) => string | null
 
-/** MATH's spelling of an answer (`strip_string`), by which equal answers are equal texts; null where it fails. */
+/** MATH's normal form of an answer (`strip_string`): equal answers become equal texts. null if it fails. */
 export const mathNormal: Step = (text) => {
   const plain = withoutSpacing(text).replaceAll('tfrac', 'frac').replaceAll('dfrac', 'frac')
   return finished(withoutUnit(withoutMarks(plain)))
 }
 
-/** The same as GraphWiz-Revised has it: `\text` and every backslash go, and so do braces around yes or no. */
+/** GraphWiz-Revised's variant: it also drops `\text`, every backslash, and braces around yes or no. */
 export const graphWizNormal: Step = (text) => {
   const plain = withoutSpacing(text)
     .replaceAll('tfrac', 'frac')
@@ -150,19 +164,24 @@ export const graphWizNormal: Step = (text) => {
   return spelled?.replace(/^\{(yes|no)\}$/i, '$1') ?? null
 }
 
-/** MATH's verdict: equal spellings; the texts as they stand where either has none; nothing equals nothing. */
+/**
+ * MATH's verdict: compares normal forms, or the original texts if either has none. Two empty texts are equal.
+ */
 export function publishedSpelling(given: string, wanted: string): boolean {
   const [normal, other] = [mathNormal(given), mathNormal(wanted)]
   return normal === null || other === null ? given === wanted : normal === other
 }
 
-/** The same where both have a spelling, the answer is not blank, and nothing that it states is cut off. */
+/**
+ * Like MATH's verdict, but both must have a normal form, the answer must not be blank, and nothing it states
+ * may be cut off.
+ */
 export function soundSpelling(given: string, wanted: string): boolean {
   const normal = mathNormal(given)
   return normal !== null && normal !== '' && normal === mathNormal(wanted) && !hidesAnswer(given)
 }
 
-/** The normalisation cuts off a `\text{ ...}` as a unit: true where it holds a number, `or` or `and`. */
+/** The normalisation cuts off `\text{ ...}` as a unit. True if that text holds a number, `or` or `and`. */
 export const hidesAnswer = (text: string): boolean =>
   /[0-9]|\b(?:or|and)\b/.test(text.split('\\text{ ', 2)[1] ?? '')
 
@@ -177,7 +196,7 @@ const withoutMarks = (text: string): string =>
     .replaceAll('^\\circ', '')
     .replaceAll('\\$', '')
 
-/** What stands before a unit in `\text{ ...}`; two of them fail. */
+/** The text before a unit in `\text{ ...}`. null if there are two. */
 const withoutUnit: Step = (text) => {
   const [before = '', ...rest] = text.split('\\text{ ')
   return rest.length > 1 ? null : before
@@ -193,7 +212,7 @@ function finished(text: string | null): string | null {
   return divided === null ? null : asFraction(divided)
 }
 
-/** `x = 5` is 5: what follows the only equals sign, if at most two code points precede it. */
+/** `x = 5` becomes 5: the text after the only equals sign, if at most two code points precede it. */
 export function rightSide(text: string): string {
   const [left = '', right, ...more] = text.split('=', 3)
   return right !== undefined && more.length === 0 && [...left.slice(0, 5)].length <= 2 ? right : text
@@ -208,7 +227,7 @@ const bracedRoots: Step = (text) => {
   }, before)
 }
 
-/** `\frac12` is `\frac{1}{2}`; one that stands before a single character undoes the whole step. */
+/** `\frac12` becomes `\frac{1}{2}`. A `\frac` before a single character undoes the whole step. */
 export const bracedFractions: Step = (text) => {
   const [before = '', ...fractions] = text.split('\\frac')
   let joined = before
@@ -231,7 +250,7 @@ function asFraction(text: string): string {
 const firstCharacter = (text: string): string =>
   String.fromCodePoint(text.codePointAt(0) ?? 0).slice(0, text.length)
 
-/** Signs that stand for themselves in another spelling. */
+/** Signs with a plain equivalent. */
 const signs = new Map([
   ['pi', 'pi'],
   ['times', '*'],
@@ -253,8 +272,9 @@ const name = /[a-zA-Z]+|[\s\S]?/y
 const maxDepth = 100
 
 /**
- * TeX as plain text: `\frac{a}{b}` is a/b, `\sqrt{x}` is sqrt(x), braces vanish; commands that are not known stay. The
- * brackets of a numerator or denominator are forgotten, as PRIME does. null: nested too deeply.
+ * Converts TeX to plain text: `\frac{a}{b}` becomes a/b, `\sqrt{x}` becomes sqrt(x), braces vanish, and
+ * unknown commands stay. Like PRIME, it drops the brackets of numerators and denominators. null if nested too
+ * deeply.
  */
 export function plainTex(text: string): string | null {
   let at = 0

@@ -12,13 +12,16 @@ import {
 import { boxContents } from './latex.ts'
 import { afterThink } from './tags.ts'
 
-/** Digits, plain or with commas between groups of three, and decimals; inside a pattern. */
+/** A pattern for digits with an optional fraction. Commas may separate groups of three. */
 const unsigned = '(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\\.[0-9]+)?'
 
 const whole = new RegExp(`^([+-]?)(${unsigned})$`)
 const leadingCurrency = /^([+-]?)(?:\\?\$|[€£¥])([+-]?)/
 
-/** A number's one spelling, so that equal values are equal texts: no commas, sign, outer zeros; null: not a number. */
+/**
+ * Normalises a number so that equal values are equal texts: no commas, plus sign or outer zeros. null: not a
+ * number.
+ */
 export function readDecimal(text: string): string | null {
   const found = whole.exec(text)
   if (!found) return null
@@ -31,7 +34,10 @@ export function readDecimal(text: string): string | null {
   return found[1] === '-' && value !== '0' ? `-${value}` : value
 }
 
-/** A ground truth's number: a JSON number, or a text with white space, a currency sign or commas; null: no number. */
+/**
+ * A ground truth's number: a JSON number, or a text that may have white space, a currency sign or commas.
+ * null: no number.
+ */
 export function decimalOf(truth: unknown): string | null {
   if (typeof truth === 'number') return readDecimal(String(truth))
   if (typeof truth !== 'string') return null
@@ -39,7 +45,10 @@ export function decimalOf(truth: unknown): string | null {
   return readDecimal(plain)
 }
 
-/** The one spelling of the last number of a text; undefined: it has no digits; null: the last one is not readable (`1,8`). */
+/**
+ * The last number of a text, normalised. undefined: there are no digits. null: the last number is malformed
+ * (`1,8`).
+ */
 export function lastNumber(text: string): string | null | undefined {
   let end = text.length
   while (end > 0 && !isDigit(text.charAt(end - 1))) end--
@@ -54,28 +63,31 @@ export function lastNumber(text: string): string | null | undefined {
 const isDigit = (unit: string): boolean => unit >= '0' && unit <= '9'
 const isNumeral = (unit: string): boolean => isDigit(unit) || unit === '.' || unit === ','
 
-/** A minus is a sign only where no operand stands before it. */
+/** A minus is a sign only if no operand precedes it. */
 function signBefore(text: string, at: number): string {
   if (text[at - 1] !== '-') return ''
   const before = text.charAt(at - 2)
   return before === '' || isSpace(before) || '=($:'.includes(before) ? '-' : ''
 }
 
-/** A place where a response says that its final answer follows. */
+/** A mark that announces the final answer. */
 interface Marker {
-  /** UTF-16 offsets: of the marker, and of the end of its number (of the marker, where it has none). */
+  /** UTF-16 offsets of the mark's start, and of the end of its number (or of the mark if it has none). */
   readonly start: number
   readonly end: number
-  /** The number's one spelling; null: no number follows. */
+  /** The normalised number, or null if none follows. */
   readonly value: string | null
 }
 
 const wrapper = '(?:\\*|\\\\\\(|\\\\?\\$|[€£¥]|\\\\boxed\\{)'
-/** What may follow a number: the end, or anything but a digit, a letter or a dot or comma inside a longer number. */
+/**
+ * A number's right border: the end, or anything except a digit, a letter, or a dot or comma inside a longer
+ * number.
+ */
 const border = `(?![\\p{Nd}\\p{L}]|[.,](?![${whiteSpace}*}]|$))`
 const number = new RegExp(`[ \\t]*${wrapper}*([+-]?${unsigned})${border}`, 'uy')
 
-/** Every run of four or more `#` of a text in NFKC form, and the number after it on the same line. */
+/** Every run of four or more `#` in a text in NFKC form, with the number after it on the same line. */
 export function answerMarkers(text: string): Marker[] {
   return Array.from(text.matchAll(/#{4,}/g), ({ index: start, 0: run }) => {
     number.lastIndex = start + run.length
@@ -88,14 +100,17 @@ export function answerMarkers(text: string): Marker[] {
 
 const box = new RegExp(`\\\\boxed\\{[ \\t]*(?:\\\\?\\$)?([+-]?${unsigned})[ \\t]*\\}`, 'g')
 
-/** Every `\boxed{...}` that holds a number and nothing else, a `$` apart. */
+/** Every `\boxed{...}` that holds only a number, optionally after a `$`. */
 function boxedNumbers(text: string): Marker[] {
   return Array.from(text.matchAll(box), ({ index: start, 0: all, 1: digits = '' }) => {
     return { start, end: start + all.length, value: readDecimal(digits) }
   })
 }
 
-/** The number that all readable markers agree on, or the last one after a correction in words; null: contradiction, or none. */
+/**
+ * The number that all readable marks agree on, or the last one if words precede it as a correction. null:
+ * contradiction, or none.
+ */
 export function settledAnswer(text: string, markers: readonly Marker[]): string | null {
   const readable = markers.filter((marker) => marker.value !== null)
   const last = readable.at(-1)
@@ -105,7 +120,7 @@ export function settledAnswer(text: string, markers: readonly Marker[]): string 
   return /\p{L}/u.test(text.slice(previous?.end, last.start)) ? last.value : null
 }
 
-/** True where some line without a `####` holds a letter: a bare answer shows no work. */
+/** True if a line without `####` contains a letter. A bare answer shows no work. */
 function hasWords(text: string): boolean {
   return text.split(/[\n\r]/).some((line) => !line.includes('####') && /\p{L}/u.test(line))
 }
@@ -118,10 +133,16 @@ const written = new RegExp(
 )
 const currencySign = /\\?[$€£¥]/
 
-/** Every number of a text, left to right: decimals with commas and exponents, `3/4`, `\frac{3}{4}`; digits inside a word are none. */
+/**
+ * All numbers in a text, from left to right: decimals with commas and exponents, `3/4`, `\frac{3}{4}`. Digits
+ * inside a word do not count.
+ */
 const writtenNumbers = (text: string): string[] => found(plainText(text)).map(({ number }) => number)
 
-/** Digits of any script in ASCII, and the typographic minus; powers and fractions in one character stay apart. */
+/**
+ * Converts digits of any script to ASCII, and the typographic minus. Powers and one-character fractions are
+ * unchanged.
+ */
 const plainText = (text: string): string => asciiDigits(text.replaceAll('−', '-'))
 
 function found(text: string): { readonly number: string; readonly at: number }[] {
@@ -137,21 +158,23 @@ function found(text: string): { readonly number: string; readonly at: number }[]
   )
 }
 
-/** The exact value of one written number; null: a division by zero, or more than 4300 digits. */
+/** The exact value of one written number. null: a division by zero, or more than 4300 digits. */
 export function valueOfNumber(number: string): Fraction | null {
   const [top, bottom] = number.split('/').map((part) => readFraction(decimal(part)))
   if (!top) return null
   return bottom === undefined ? top : bottom && fractions.divide(top, bottom)
 }
 
-/** `--` is left where `\frac` and its numerator both carry a minus. */
+/** `--` remains if both `\frac` and its numerator have a minus. */
 const decimal = (number: string): string =>
   number
     .replaceAll(',', '')
     .replace(/^--/, '')
     .replace(/^([+-]?)\./, '$10.')
 
-/** The number that a response ends up with: in its boxes, else after `####`, else in `<answer>`, else its last one. */
+/**
+ * The final number of a response: in its boxes, else after `####`, else in `<answer>`, else its last number.
+ */
 export function finalNumber(response: string): { readonly number: string } | { readonly reason: string } {
   const answer = afterThink(response)
   if (answer === null) return { reason: 'thinking_unclosed' }
@@ -175,32 +198,35 @@ function lastWritten(text: string): { readonly number: string } | { readonly rea
     : { number: last.number }
 }
 
-/** What takes back the number that follows it, or makes it one of several. */
+/** Words that retract the next number, or make it one of several. */
 const hedge = /(?:\b(?:or|nor|not|rule[sd]? out)|n['’]t)\s+(?:be\s+|equal\s+(?:to\s+)?|exactly\s+)?[$\\(*]*$/i
 
 const marks = { hashes: '####', tag: '<answer>' }
 
-/** The only number of a text. */
+/** The only number in a text, or why there is not exactly one. */
 export function soleNumber(text: string): { readonly number: string } | { readonly reason: string } {
   const [number, other] = writtenNumbers(text)
   if (number === undefined) return { reason: 'no_number' }
   return other === undefined ? { number } : { reason: 'several_numbers' }
 }
 
-/** A final number as a response states it. */
+/** The final number that a response states. */
 interface NumberAnswer {
-  /** The marked number; null: marked, but no number to go by; undefined: nothing is marked. */
+  /** The marked number. null: marked, but unusable. undefined: nothing is marked. */
   readonly marked: string | null | undefined
-  /** The last number, where it counts; null: unreadable; undefined: none. */
+  /** The last number if it counts. null: malformed. undefined: none. */
   readonly loose: string | null | undefined
-  /** Code points from the last marker to the end of the text. */
+  /** Code points from the last mark to the end of the text. */
   readonly tail?: number
   readonly reason?: 'no_words' | 'thinking_unclosed' | 'no_number_after_marker' | 'contradiction'
 }
 
 const nothing = { marked: undefined, loose: undefined }
 
-/** The answer after thinking: the number that all `####` (with `boxes`, else all numeric boxes) agree on, else the last number. */
+/**
+ * The answer after the thinking: the number that all `####` agree on (with `boxes`: otherwise all numeric
+ * boxes), or else the last number.
+ */
 export function numberAnswer(response: string, boxes = false): NumberAnswer {
   const text = compatible(response)
   if (!hasWords(text)) return { ...nothing, reason: 'no_words' }
@@ -216,7 +242,7 @@ export function numberAnswer(response: string, boxes = false): NumberAnswer {
   return marked === null ? { ...reading, reason: 'contradiction' } : reading
 }
 
-/** For a score's details: the number that counts, and why it earns less than full marks. */
+/** Details of a score: the number that counts, and why it earns less than full marks. */
 export function explained(
   answer: NumberAnswer,
   isRight: (answer: string) => boolean,
@@ -236,7 +262,7 @@ export function explained(
   return details
 }
 
-/** GSM8K's progressive credit: marked and right, right, marked, a number, nothing. */
+/** GSM8K's partial credit, in falling order: marked and right, right, marked, any number, nothing. */
 export function progressiveCredit(
   { marked, loose }: NumberAnswer,
   isRight: (answer: string) => boolean,
@@ -247,7 +273,7 @@ export function progressiveCredit(
   return loose !== undefined ? 0.05 : 0
 }
 
-/** What published graders find, in the same form. */
+/** A published grader's result as a NumberAnswer. */
 export const publishedNumbers = (marked: string | null, loose: string | null): NumberAnswer => ({
   marked: marked ?? undefined,
   loose: loose ?? undefined,
@@ -268,24 +294,30 @@ const looseAscii = /-?[0-9.,]+/g
 
 const withoutCommas = (text: string | undefined): string | null => text?.replaceAll(',', '') ?? null
 
-/** The text after the first `#### `, commas removed; may be `.`, `-` or empty. */
+/** The text after the first `#### ` without commas. May be `.`, `-` or empty. */
 export const firstHashNumber = (text: string): string | null => withoutCommas(afterHashes.exec(text)?.[1])
 
-/** The same with any white space, else of the first numeric box, else after `answer is`, `total:` and the like. */
+/**
+ * Like `firstHashNumber` with any white space, or else the first numeric box, or else after `answer is`,
+ * `total:` and the like.
+ */
 export function firstStatedNumber(text: string): string | null {
   const found = afterHashesLoose.exec(text) ?? inBox.exec(text) ?? afterPhrase.exec(text)
   return withoutCommas(found?.[1])
 }
 
-/** The text after the last `#### ` of the last 300 code points, commas removed. */
+/** The text after the last `#### ` within the last 300 code points, without commas. */
 export function lastHashNumber(text: string): string | null {
   const found = [...lastCodePoints(text, 300).matchAll(afterHashesAnywhere)]
   return withoutCommas(found.at(-1)?.[1])
 }
 
-/** The last run of digits of any script, commas and final dots removed; `dropZero`: also one `.0` at its end. */
+/**
+ * The last run of digits of any script, without commas and final dots. `dropZero` also removes one final
+ * `.0`.
+ */
 export function lastLooseNumber(text: string, dropZero: boolean): string | null {
-  // From the end, stretch by stretch of what numbers are made of: most answers end with the one that counts.
+  // Works backwards over runs of number characters, because most answers end with the number that counts.
   for (let at = text.length - 1; at >= 0; at--) {
     if (!isOfNumbers(text.charCodeAt(at))) continue
     const end = at + 1
@@ -296,7 +328,7 @@ export function lastLooseNumber(text: string, dropZero: boolean): string | null 
   return null
 }
 
-/** Comma, minus, dot, the digits and, for digits of other scripts, all that is not ASCII. */
+/** Comma, minus, dot, ASCII digits, and all non-ASCII, which includes the digits of other scripts. */
 const isOfNumbers = (code: number): boolean => (code > 0x39 ? code > 0x7f : code >= 0x2c && code !== 0x2f)
 
 function lastOfStretch(stretch: string): string | null {
@@ -309,7 +341,7 @@ function lastOfStretch(stretch: string): string | null {
   return null
 }
 
-/** The last run of digits, dots and commas, as it stands; where all are dots, the first. */
+/** The last run of digits, dots and commas, unchanged. If all runs are dots only, the first. */
 export function lastNumeral(text: string): string | null {
   const found = text.match(looseAscii) ?? []
   return found.findLast((numeral) => numeral !== '.') ?? found[0] ?? null

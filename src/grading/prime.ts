@@ -19,7 +19,10 @@ const powers = [
 /** Longer numerals do not fit a double. */
 const maxNumeral = 5000
 
-/** PRIME's spelling of an answer. `geometry`: geo3k's, which keeps liters and loses spaces and braces. */
+/**
+ * PRIME's normal form of an answer. `geometry`: geo3k's variant, which keeps liters and drops spaces and
+ * braces.
+ */
 function primeNormal(text: string, geometry: boolean): string {
   let normal = insideText(text)
     .replaceAll('\\%', '%')
@@ -42,13 +45,16 @@ function primeNormal(text: string, geometry: boolean): string {
   return integer === null ? normal : integer
 }
 
-/** What a whole `\text{...}` holds; any other text as it stands. */
+/** The content if the whole text is `\text{...}`, otherwise the text. */
 function insideText(text: string): string {
   const whole = text.startsWith('\\text{') && text.endsWith('}') && text.length > '\\text{}'.length
   return whole && !text.includes('\n') ? text.slice('\\text{'.length, -1) : text
 }
 
-/** Through a double, as the original reads it: its integer part where it is within 1e-7 of an integer; null: it is not. */
+/**
+ * Reads a number through a double, like the original: its integer part if it is within 1e-7 of an integer,
+ * else null.
+ */
 function integerLike(text: string): string | null {
   if (text.length > maxNumeral) return null
   const number = readFloat(withoutThousands(text))
@@ -59,7 +65,7 @@ function integerLike(text: string): string | null {
 const isNearInteger = (number: number): boolean =>
   Number.isFinite(number) && Math.abs(number - Math.round(number)) <= 1e-7
 
-/** Without the commas of well-formed thousands. */
+/** Removes commas between well-formed thousands. */
 function withoutThousands(text: string): string {
   let plain = text
   for (;;) {
@@ -69,7 +75,7 @@ function withoutThousands(text: string): string {
   }
 }
 
-/** The elements of `(a, b)`, `[a, b)` and the like; one element where it is no such thing. */
+/** The elements of `(a, b)`, `[a, b)` and the like. Any other text is one element. */
 function tupleElements(text: string): string[] {
   const plain = withoutThousands(text)
   if (plain === '') return []
@@ -82,7 +88,10 @@ const before = ['answer:', 'answer is', 'answers are']
 const after = ['is answer', 'is the answer', 'are answers', 'are the answers']
 const lastWords = ['be ', 'is ', 'are ', '=', ': ', 'get ', 'be\n', 'is\n', 'are\n', ':\n', 'get\n']
 
-/** What PRIME takes for the answer of a whole response: after or before a phrase, in a box, after the last `is`, `=`, ... */
+/**
+ * PRIME's extraction from a whole response: after or before certain phrases, in a box, or after the last
+ * `is`, `=`, ...
+ */
 export function primeAnswer(response: string): string {
   let answer = new Searchable(response)
   for (const phrase of before) answer = answer.after(phrase)
@@ -94,7 +103,7 @@ export function primeAnswer(response: string): string {
   return answer.text
 }
 
-/** A text with its lower-case form, which is made once. */
+/** A text with its lower-case form, computed once. */
 class Searchable {
   readonly text: string
   private readonly lower: string
@@ -115,12 +124,12 @@ class Searchable {
   }
 }
 
-/** Longer answers are equal only as texts. */
+/** Longer answers are only compared as texts. */
 const maxLength = 2000
 
 /**
- * Whether an answer is the truth: a number exactly, anything else as a text after MATH's normalisation, element by element,
- * or as an expression. No percentages, no tolerance.
+ * Whether an answer equals the truth: exactly as numbers, as texts after MATH's normalisation, element by
+ * element, or as expressions. No percentages, no tolerance.
  */
 export function exactAnswer(given: string, truth: string): boolean {
   const answer = spelled(given)
@@ -148,7 +157,10 @@ function tuplesAgree(answer: string, wanted: string, elements: readonly string[]
   )
 }
 
-/** MATH's spelling without `$`, a final dot and one pair of outer braces; null: none, or a unit that states more. */
+/**
+ * MATH's normal form without `$`, a final dot and one pair of outer braces. null: none, or the unit holds an
+ * answer.
+ */
 function spelled(text: string): string | null {
   if (hidesAnswer(text)) return null
   const normal = mathNormal(bare(text))
@@ -158,7 +170,10 @@ function spelled(text: string): string | null {
 
 const bare = (text: string): string => trimSpace(text.replaceAll('$', '')).replace(/\.$/, '')
 
-/** An integer, a decimal or a quotient of two, thousands with commas, as an exact number; null: anything else. */
+/**
+ * An integer, a decimal or a quotient of two, with optional commas between thousands, as an exact number.
+ * null for other texts.
+ */
 function rational(text: string): Fraction | null {
   const [, sign = '', above, below] =
     /^(-?)(?:\\frac\{([^{}]+)\}\{([^{}]+)\})$/.exec(text) ?? /^(-?)([^/]+)(?:\/([^/]+))?$/.exec(text) ?? []
@@ -174,15 +189,15 @@ function decimal(text: string): Fraction | null {
   return readFraction(plain.replace(/^([+-]?)\./, '$10.'))
 }
 
-/** What PRIME compares: a text, or a number that it read from one. */
+/** What PRIME compares: a text, or a number read from it. */
 type Operand = string | number
 
 const clip = 1000
 const maxDepth = 20
 
 /**
- * PRIME's second opinion: equal texts, numbers within 1e-4 of the truth or of a hundredth or hundredfold of it, intervals and
- * lists by element. `pi` is what `\pi` stands for. Throws where the original does.
+ * PRIME's second attempt: equal texts, numbers within 1e-4 of the truth or of a hundredth or a hundred times
+ * it, intervals and lists by element. `pi` is the value of `\pi`. Throws where the original does.
  */
 export function primeEqual(given: string, truth: string, pi: number, depth = 0): boolean {
   if (depth > maxDepth) return false
@@ -221,7 +236,10 @@ function operand(text: string, pi: number): Operand {
 
 const calls = { max: Math.max, min: Math.min, abs: (...given: number[]) => Math.abs(given[0] ?? Number.NaN) }
 
-/** The value of a sum with calls of `max`, `min`, `abs`. The original runs any program text; nothing is run here. */
+/**
+ * Evaluates a sum with calls of `max`, `min` and `abs`. The original executes any program text; this never
+ * executes code.
+ */
 function program(text: string): number | null {
   let plain = text.slice(0, 10 * clip)
   for (let i = 0; i < maxDepth; i++) {
@@ -236,7 +254,7 @@ function program(text: string): number | null {
   return null
 }
 
-/** The value of a sum of numbers; null: it is none. */
+/** Evaluates a sum of numbers. null for other texts. */
 function arithmetic(text: string): number | null {
   const tokens: Token<number>[] = []
   const token = /\s*(?:(\d+\.?\d*|\.\d+)|([-+*/()]))/y
@@ -273,7 +291,10 @@ function listsAgree(a: string, b: string, depth: number): boolean {
   return given.every((element, i) => primeEqual(element, wanted[i] ?? '', Math.PI, depth + 1))
 }
 
-/** PRIME's first opinion: equal texts after one of two normalisations, or equal expressions, element by element. */
+/**
+ * PRIME's first attempt: equal texts after one of two normalisations, or equal expressions, element by
+ * element.
+ */
 export function primeGrade(given: string, truth: string, geometry: boolean): boolean {
   if (competitionNormal(given) === competitionNormal(truth)) return true
   const answer = primeNormal(given, geometry)
@@ -301,7 +322,7 @@ function equalElements(wanted: string, given: string): boolean {
   return comparable(`(${wanted})-(${given})`) && symbolicallyEqual(wanted, given, 0)
 }
 
-/** The original asks its algebra system only about expressions that cannot keep it busy. */
+/** The original only passes expressions to its algebra system that cannot keep it busy. */
 function comparable(difference: string): boolean {
   const letters = difference.replaceAll('sqrt', '').replaceAll('frac', '').match(/\p{L}/gu)
   if (new Set(letters).size > 2) return false

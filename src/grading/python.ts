@@ -7,7 +7,10 @@ const float = new RegExp(`^[+-]?(?:${digits}(?:\\.(?:${digits})?)?|\\.${digits})
 const integer = new RegExp(`^[+-]?${digits}$`)
 const special = /^([+-]?)(inf|infinity|nan)$/i
 
-/** A text as Python's float() reads it: white space around, any decimal digits, `_` between digits, inf, nan; null: none. */
+/**
+ * Reads a text like Python's float(): surrounding white space, digits of any script, `_` between digits, inf
+ * and nan. null: invalid.
+ */
 export function readFloat(text: string): number | null {
   const ascii = asciiDigits(trimSpace(text))
   if (float.test(ascii)) return Number(ascii.replaceAll('_', ''))
@@ -17,7 +20,7 @@ export function readFloat(text: string): number | null {
   return named[1] === '-' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
 }
 
-/** A text as Python's int() reads it; null: none, or more than 4300 digits. */
+/** Reads a text like Python's int(). null: invalid, or more than 4300 digits. */
 export function readInteger(text: string): bigint | null {
   const ascii = asciiDigits(trimSpace(text))
   if (!integer.test(ascii)) return null
@@ -26,13 +29,16 @@ export function readInteger(text: string): bigint | null {
   return ascii.startsWith('-') ? -BigInt(plain) : BigInt(plain)
 }
 
-/** Every run of Unicode decimal digits, left to right; null: one is longer than Python reads. */
+/** All runs of Unicode decimal digits, from left to right. null: one is longer than Python reads. */
 export function digitRuns(text: string): bigint[] | null {
   const runs = (text.match(/\p{Nd}+/gu) ?? []).map(asciiDigits)
   return runs.some((run) => run.length > maxIntegerDigits) ? null : runs.map(BigInt)
 }
 
-/** A JSON value's elements, a text's characters or an object's keys as Python's int() takes them; null: one is none. */
+/**
+ * The elements of a JSON list, the characters of a text or the keys of an object, converted like Python's
+ * int(). null: one is invalid.
+ */
 export function pythonIntegers(value: unknown): bigint[] | null {
   if ((typeof value !== 'object' && typeof value !== 'string') || value === null) return null
   const items: unknown[] = typeof value === 'string' || Array.isArray(value) ? [...value] : Object.keys(value)
@@ -46,7 +52,7 @@ function pythonInteger(value: unknown): bigint | null {
   return typeof value === 'number' && Number.isFinite(value) ? BigInt(Math.trunc(value)) : null
 }
 
-/** Whether two lists hold the same integers, each as often. */
+/** Whether two lists hold the same integers equally often. */
 export function sameIntegers(a: readonly bigint[], b: readonly bigint[]): boolean {
   if (a.length !== b.length) return false
   const [x, y] = [a, b].map((list) => [...list].sort((p, q) => (p < q ? -1 : Number(p > q)))) as [
@@ -76,8 +82,8 @@ const escapes = new Map([
 ])
 
 /**
- * Reads a text as a Python list of numbers, texts, `None`, `True`, `False` and lists; null: it is none.
- * Tuples, sets, dictionaries, bytes and rarer escapes are not read.
+ * Reads a Python list of numbers, texts, `None`, `True`, `False` and lists. null: invalid. Tuples, sets,
+ * dictionaries, bytes and rarer escapes are not supported.
  */
 export function readPythonList(text: string, maxDepth = 90): readonly JsonValue[] | null {
   let at = 0
@@ -146,13 +152,13 @@ function numeral(digits: string): JsonValue | undefined {
   return sign === '-' ? -BigInt(magnitude) : BigInt(magnitude)
 }
 
-/** What a Python expression of literals may be worth: int, float, str, bool, None. */
+/** The value of a Python expression of literals: int, float, str, bool or None. */
 type PythonValue = bigint | number | string | boolean | { readonly none: true }
 
-/** A repeated text may not be longer. Python has no such limit. */
+/** Maximum length of a repeated text. Python has no such limit. */
 const maxTextLength = 100_000
 
-/** Python's arithmetic of literals; what Python raises for is null. */
+/** Python's arithmetic on literals. null where Python raises. */
 const pythonArithmetic: Algebra<PythonValue> = {
   add(a, b) {
     if (typeof a === 'string' && typeof b === 'string')
@@ -199,7 +205,7 @@ const pythonArithmetic: Algebra<PythonValue> = {
   },
 }
 
-/** As float() takes it; null: no number, or an integer that does not fit. */
+/** Converts like float(). null: not a number, or an integer that does not fit. */
 export function floatOf(value: bigint | number | boolean): number | null {
   return typeof value === 'bigint' ? finite(Number(value)) : Number(value)
 }
@@ -233,12 +239,12 @@ function repeated(text: string, times: PythonValue): string | null {
   return BigInt(text.length) * count > BigInt(maxTextLength) ? null : text.repeat(Number(count))
 }
 
-/** The double nearest to n / d, ties to even; infinite where it does not fit. */
+/** The double nearest to n / d, ties to even. Infinite if it does not fit. */
 function quotient(n: bigint, d: bigint): number {
   if (n === 0n) return 0
   const negative = n < 0n !== d < 0n
   const [a, b] = [n < 0n ? -n : n, d < 0n ? -d : d]
-  // 66 bits of the quotient, the last one sticky: converting them rounds once, as the exact value would.
+  // 66 bits of the quotient with a sticky last bit, so that the conversion rounds once, like the exact value.
   const shift = 66 - (bits(a) - bits(b))
   const [scaled, unit] = shift >= 0 ? [a << BigInt(shift), b] : [a, b << BigInt(-shift)]
   const whole = scaled / unit
@@ -249,7 +255,7 @@ function quotient(n: bigint, d: bigint): number {
 
 const bits = (value: bigint): number => value.toString(16).length * 4
 
-/** value / 2^shift in steps that neither overflow nor vanish on the way. */
+/** value / 2^shift in steps without overflow or underflow in between. */
 function scaledDown(value: number, shift: number): number {
   let result = value
   let left = shift
@@ -272,7 +278,10 @@ const maxOpen = 200
 
 const named: Readonly<Record<string, PythonValue>> = { True: true, False: false, None: { none: true } }
 
-/** The value of a Python expression of literals and `+ - * / ( )`, `[` counting as `(`; null: anything else, or an error. */
+/**
+ * Evaluates a Python expression of literals and `+ - * / ( )`, where `[` counts as `(`. null: anything else,
+ * or an error.
+ */
 export function evaluatePython(expression: string): Exclude<PythonValue, { none: true }> | null {
   const source = expression.replaceAll('[', '(').replaceAll(']', ')').replace(/\r\n?/g, '\n')
   if (/^[ \t]/.test(source)) return null
@@ -281,7 +290,7 @@ export function evaluatePython(expression: string): Exclude<PythonValue, { none:
   return typeof value === 'object' ? null : value
 }
 
-/** null: some character belongs to no token, or an expression is followed by another line. */
+/** null: a character belongs to no token, or another line follows. */
 function tokensOf(source: string): Token<PythonValue>[] | null {
   const tokens: Token<PythonValue>[] = []
   let open = 0
@@ -315,7 +324,7 @@ function tokensOf(source: string): Token<PythonValue>[] | null {
   return tokens
 }
 
-/** Neighbouring texts are one text. */
+/** Adjacent texts are concatenated. */
 function push(tokens: Token<PythonValue>[], value: PythonValue): void {
   const last = tokens.at(-1)
   if (typeof value === 'string' && typeof last === 'object' && typeof last.value === 'string') {

@@ -1,6 +1,6 @@
 /**
- * `reward-gateway/grading`: readers of model text for authors of reward functions. Pure; none throws, and hostile text costs
- * none of them more than n log n. What only this package's own functions read with stands in index.ts.
+ * `reward-gateway/grading`: readers of model text for authors of reward functions. They are pure and never
+ * throw, and hostile text costs at most n log n. Readers for this package's own functions are in index.ts.
  */
 export { type AnswerPlace, answerAt, answerPlaces, type PlacedAnswer } from './answer-place.ts'
 export { equalFractions, type Fraction, readFraction } from './arithmetic.ts'

@@ -16,7 +16,7 @@ class BlockHash {
     }
   }
 
-  /** Whether two blocks of one length may be equal; false where either leaves the text. */
+  /** Whether two blocks of one length may be equal. False if either exceeds the text. */
   mayEqual(a: number, b: number, length: number): boolean {
     if (Math.min(a, b) < 0 || Math.max(a, b) + length >= this.#prefix.length) return false
     return this.#of(a, length) === this.#of(b, length)
@@ -28,27 +28,30 @@ class BlockHash {
     return hash < 0 ? hash + this.#modulus : hash
   }
 
-  /** Exact for values below 2^53, and quicker than `%` on doubles. */
+  /** Exact for values below 2^53, and faster than `%` on doubles. */
   #reduced(value: number): number {
     return value - Math.floor(value / this.#modulus) * this.#modulus
   }
 }
 
-/** Shortest unit in code points, and how often it must stand in a row. */
+/** The shortest unit in code points, and how often it must repeat. */
 const shortestUnit = 20
 const repeats = 5
 
-/** Twice the shortest unit: a loop of any period matches itself on so many points, before or after a place inside it. */
+/**
+ * Twice the shortest unit: a loop of any period matches itself on this many points, before or after a
+ * position inside it.
+ */
 const window = 2 * shortestUnit
 const modulus = 67_108_859
 
 /**
- * Whether a unit of at least 20 code points stands at least five times in a row anywhere. Exact; n log n.
- * Such a loop of period p matches itself, shifted by p, on 4p positions: one of them is a multiple of 4p.
+ * Whether a unit of at least 20 code points repeats at least five times in a row. Exact, in n log n. A loop
+ * of period p equals itself shifted by p at 4p positions, and one of them is a multiple of 4p.
  */
 export function hasLoop(text: string): boolean {
   const points = codePointsOf(text)
-  // Any base serves: hashes only rule out. An unknown one keeps responses from being made against it.
+  // Any base works, since hashes only rule out matches. A random base prevents attacks on the hash.
   const base = 1_001 + 2 * Math.floor(Math.random() * 30_000_000)
   const windows = windowHashes(points, base)
   let blocks: BlockHash | undefined
@@ -75,7 +78,7 @@ export function hasLoop(text: string): boolean {
   return false
 }
 
-/** A hash of the window that starts at each point, modulo 2^32; 0 where it would leave the text. */
+/** A hash of the window that starts at each point, modulo 2^32. 0 if the window exceeds the text. */
 function windowHashes(points: Uint32Array, base: number): Int32Array {
   const hashes = new Int32Array(points.length)
   let oldest = 1
@@ -89,7 +92,10 @@ function windowHashes(points: Uint32Array, base: number): Int32Array {
   return hashes
 }
 
-/** How many points around `at` in a row equal those `period` further on; counts to at most `limit` on either side. */
+/**
+ * The number of adjacent points around `at` that equal those `period` further on, counting up to `limit` on
+ * either side.
+ */
 function matches(points: Uint32Array, at: number, period: number, limit: number): number {
   const end = Math.min(at + limit, points.length - period)
   let to = at
@@ -103,8 +109,9 @@ function matches(points: Uint32Array, at: number, period: number, limit: number)
 const chunk = 1_000_000
 
 /**
- * string-repetition 0.1.0's verdict: at each start it tries only the lengths on a search path that always goes up,
- * and takes blocks for equal whose numbers in base 256 are; so it misses loops, and sees some that are none.
+ * The verdict of string-repetition 0.1.0. At each start it only tries lengths on an ascending search path. It
+ * treats blocks as equal if their numbers in base 256 are. So it misses some loops and reports some false
+ * ones.
  */
 export function hasSampledLoop(text: string): boolean {
   const points = codePointsOf(text)
@@ -142,7 +149,7 @@ function chunkHasLoop(points: Uint32Array): boolean {
   return false
 }
 
-/** The value modulo 2^32 of the number in base 256 that ends at each point: equal blocks end alike. */
+/** The base-256 number that ends at each point, modulo 2^32. Equal blocks end alike. */
 function lastFour(points: Uint32Array): Int32Array {
   const endings = new Int32Array(points.length)
   let value = 0

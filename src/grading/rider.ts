@@ -4,15 +4,16 @@ import { type JsonReading, type JsonValue, readJson } from './json/json.ts'
 import { readFloat } from './python.ts'
 
 interface BareKey {
-  /** Where the key begins and ends, and where its colon is. */
+  /** Start and end of the key, and the offset of its colon. */
   readonly start: number
   readonly end: number
   readonly colon: number
 }
 
 /**
- * The published repair of a judge's JSON: curly quotes straightened, keys without quotes quoted; `backslashes`: deleted
- * as well. It also shortens white space before keys. Linear; the published patterns backtrack.
+ * The published repair of a judge's JSON: straightens curly quotes, quotes bare keys and, with `backslashes`,
+ * deletes backslashes. It also shortens white space before keys. Linear, unlike the published patterns, which
+ * backtrack.
  */
 export function quoteKeys(text: string, backslashes: boolean): string {
   let straight = text.replace(/[“”]/g, '"')
@@ -38,8 +39,8 @@ const spelled = (text: string, { start, end }: BareKey): string =>
   `"${trimSpace(text.slice(start, end)).replaceAll('"', '')}":`
 
 /**
- * What `\s*([^"':,{}][^:,{]*?)\s*:` matches at `at`. Where the first character that is no space may not begin a key,
- * the space before it does: so backtracking has it.
+ * The match of `\s*([^"':,{}][^:,{]*?)\s*:` at `at`. If the first non-space character cannot start a key, the
+ * space before it does, as with backtracking.
  */
 function bareKey(text: string, at: number): BareKey | null {
   let start = at
@@ -59,15 +60,15 @@ function bareKey(text: string, at: number): BareKey | null {
 
 const innermost = /\{[^{}]*\}/g
 
-/** The `{...}` pieces of a text that hold no braces, in their order. */
+/** The innermost `{...}` of a text, in order. */
 const innermostObjects = (text: string): string[] => text.match(innermost) ?? []
 
-/** Something is said here, or more JSON stands here. A code fence with its language says nothing. */
+/** Text, or more JSON. A code fence with its language does not count. */
 const says = /[\p{L}\p{N}{}]/u
 
 /**
- * The only object of a judge's reply, at its end; read tolerantly where it is not strict JSON. null: none, several, or
- * something is said after it, which could take it back.
+ * The only object in a judge's reply, at its end, parsed leniently if it is not strict JSON. null: none,
+ * several, or text after it that could take it back.
  */
 export function soleObject(text: string): JsonReading | null {
   const [piece, ...others] = innermostObjects(text)
@@ -78,7 +79,7 @@ export function soleObject(text: string): JsonReading | null {
   return readJson(piece) ?? readJson(mended(piece))
 }
 
-/** Quotes of any form straightened, backslashes and a final comma deleted, keys quoted. */
+/** Straightens all quotes, deletes backslashes and a final comma, and quotes keys. */
 function mended(piece: string): string {
   const inside = piece
     .slice(1, -1)
@@ -94,7 +95,10 @@ function mended(piece: string): string {
     .replace(/([{,]\s*)([^\s"'{},:][^"'{},:]*):/g, (_, before, key) => `${before}"${key.trim()}":`)
 }
 
-/** A verdict's marks by dimension: every key allowed, none twice, each value exactly 0 or 1; null: anything else. */
+/**
+ * A verdict's marks by dimension. Every key must be allowed and unique, and each value exactly 0 or 1. null
+ * otherwise.
+ */
 export function readMarks(
   reading: JsonReading | null,
   allowed: readonly string[],
@@ -110,7 +114,10 @@ export function readMarks(
 
 const isMark = (value: JsonValue): value is 0 | 1 => value === 0 || value === 1
 
-/** The keys and values that the published judges' parser finds after the first `</think>`; 'none' or 'broken' otherwise. */
+/**
+ * The keys and values that the published judges' parser finds after the first `</think>`, or 'none' or
+ * 'broken'.
+ */
 export function publishedVerdict(
   text: string,
   backslashes: boolean,
@@ -123,7 +130,7 @@ export function publishedVerdict(
   return value !== undefined && isObject(value) ? value : 'broken'
 }
 
-/** Mean of the values where each is 0 or 1 as a number, a boolean or a number in a text; otherwise 0. */
+/** The mean of the values if each is 0 or 1 as a number, a boolean or a numeric text; otherwise 0. */
 export function publishedMean(verdict: ReadonlyMap<string, JsonValue>): number {
   const marks = Array.from(verdict.values(), markOf)
   if (marks.length === 0 || marks.some((mark) => mark !== 0 && mark !== 1)) return 0
@@ -135,19 +142,19 @@ function markOf(value: JsonValue): number | null {
   return typeof value === 'object' ? null : Number(value)
 }
 
-/** The fields of a delivery-support agent's reply, by their names. */
+/** A delivery-support agent's reply, by field name. */
 type RiderReply = ReadonlyMap<string, JsonValue>
 
-/** Fields that hold a list of numbers, or a text of one. */
+/** Fields that hold a list of numbers, or such a list as text. */
 export const numberFields = ['RelevantConstraintRuleNumber', 'RelevantKnowledgeNumber'] as const
 /** Fields that name a solution. */
 export const solutionFields = ['ResponseSolution', 'DialogueAgreeSolution'] as const
-/** What every reply must have; most have `Thought` as well. */
+/** The fields that every reply must have. Most also have `Thought`. */
 export const requiredFields = [...numberFields, 'Response', ...solutionFields] as const
 
 const turn = 'Assistant: \n'
 
-/** From the first `{` to the last `}`, which is added where there is none; null: no `{` before it. */
+/** From the first `{` to the last `}`, which is added if missing. null: no `{`. */
 export function braceTrim(text: string): string | null {
   const end = text.lastIndexOf('}')
   const head = end < 0 ? `${text}}` : text.slice(0, end + 1)
@@ -155,27 +162,33 @@ export function braceTrim(text: string): string | null {
   return start < 0 ? null : head.slice(start)
 }
 
-/** What follows the last turn marker (`Assistant: ` and a line feed), or the whole text. */
+/** The text after the last turn marker (`Assistant: ` and a line feed), or the whole text. */
 function afterTurn(text: string): string {
   const at = text.lastIndexOf(turn)
   return at < 0 ? text : text.slice(at + turn.length)
 }
 
-/** The whole text as one strict JSON object that names no key twice; null: it is something else. */
+/** The whole text as one strict JSON object without repeated keys. null otherwise. */
 export function soundReply(text: string): RiderReply | null {
   const reading = readJson(trimSpace(text))
   if (!reading || reading.repeatedKeys || reading.constants) return null
   return isObject(reading.value) ? reading.value : null
 }
 
-/** What the original takes for a reply: a JSON object after the last turn marker, with all fields; null: it is none. */
+/**
+ * The reply as the original reads it: a JSON object after the last turn marker, with all fields. null
+ * otherwise.
+ */
 export function lastTurnReply(text: string): RiderReply | null {
   const value = readJson(trimSpace(afterTurn(text)))?.value
   if (value === undefined || !isObject(value)) return null
   return requiredFields.every((field) => value.has(field)) ? value : null
 }
 
-/** The reply's fields as the judges' hooks read them: strict, or from the first `{` to the last `}`; null: no object. */
+/**
+ * The reply's fields as the judges' hooks read them: strictly, or from the first `{` to the last `}`. null:
+ * no object.
+ */
 export function replyOf(text: string, mode: 'sound' | 'reference'): RiderReply | null {
   if (mode === 'sound') return soundReply(text)
   const value = readJson(trimSpace(braceTrim(text) ?? ''))?.value
@@ -189,7 +202,7 @@ const openEnd = '……'
 const payment = '执行补款'
 const followUps = ['跟进返餐', '跟进系统补款']
 
-/** What a delivery-support agent can do, one JSON text `{"name", "describe"}` a solution. */
+/** What a delivery-support agent can do, as one JSON text `{"name", "describe"}` per solution. */
 export const riderSolutions: readonly string[] = [
   ['外呼商家-骑手是否返餐', '联系商家，确认骑手是否已把餐品送回'],
   ['外呼商家-骑手申诉原因是否属实', '联系商家，确认骑手的申诉理由是否成立'],
@@ -207,7 +220,7 @@ export const riderSolutions: readonly string[] = [
   ['稍后外呼……', '暂不联系，稍后再打给商家、用户或下单人'],
 ].map(([name, describe]) => JSON.stringify({ name, describe }))
 
-/** The catalogue's line for each `；`-separated solution, each followed by a line feed. */
+/** The catalogue's line of each solution in a `；`-separated list, each followed by a line feed. */
 export function solutionMeanings(
   solution: string,
   catalog: readonly string[],
@@ -220,14 +233,16 @@ export function solutionMeanings(
     .join('')
 }
 
-/** The original takes the first line that holds the solution's text anywhere, so that '' is the first line. */
+/**
+ * The original takes the first line that contains the solution's text anywhere, so '' gives the first line.
+ */
 export function publishedLookup(solution: unknown, catalog: readonly string[]): string {
   if (solution === none || typeof solution !== 'string') return none
   const word = [payment, ...followUps].find((start) => solution.startsWith(start)) ?? solution
   return catalog.find((line) => line.includes(word)) ?? none
 }
 
-/** The line whose name is the solution; names that end in `……` match by what precedes it. */
+/** The line whose name equals the solution. A name that ends in `……` matches by prefix. */
 export function soundLookup(catalog: readonly string[]): (solution: unknown) => string {
   const named = catalog.map((line) => [nameOf(line), line] as const)
   return (solution) => {

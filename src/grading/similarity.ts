@@ -1,6 +1,9 @@
 import { whiteSpace } from './characters.ts'
 
-/** Length of the longest common subsequence; linear in `a`, by 32 symbols of `b` a step (Hyyrö's bit-parallel recurrence). */
+/**
+ * The length of the longest common subsequence. Linear in `a`, with 32 symbols of `b` per step (Hyyrö's
+ * bit-parallel recurrence).
+ */
 export function commonSubsequence(a: readonly string[], b: readonly string[]): number {
   const places = bitsBySymbol(b)
   const rest = new Uint32Array(Math.ceil(b.length / 32)).fill(0xffffffff)
@@ -36,26 +39,26 @@ type Tokens = readonly string[]
 const notSpace = new RegExp(`[^${whiteSpace}]+`, 'g')
 const bySpace = (text: string): Tokens => text.match(notSpace) ?? []
 const bySymbol = (text: string): Tokens => [...text]
-/** As rouge-score reads text: ASCII letters and digits only. */
+/** Tokenizes like rouge-score: ASCII letters and digits only. */
 const byAscii = (text: string): Tokens => text.toLowerCase().match(/[a-z0-9]+/g) ?? []
 const byWord = (text: string): Tokens => text.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? []
 
-/** One way to compare: how a text is parted, and how near the parts are, 0 to 1. */
+/** A similarity metric: how it tokenizes, and the similarity of the tokens, 0 to 1. */
 interface Metric {
   readonly tokens: (text: string) => Tokens
   readonly compare: (candidate: Tokens, reference: Tokens) => number
 }
 
 const metrics = {
-  /** Of word counts. */
+  /** Cosine of word counts. */
   cosine: { tokens: byWord, compare: countCosine },
-  /** rapidfuzz's fuzz.ratio, as a share. */
+  /** rapidfuzz's fuzz.ratio, scaled to 1. */
   fuzzy_match: {
     tokens: bySymbol,
     compare: (a, b) =>
       a.length + b.length === 0 ? 1 : (2 * commonSubsequence(a, b)) / (a.length + b.length),
   },
-  /** NLTK's sentence_bleu, four orders, no smoothing. */
+  /** NLTK's sentence_bleu with four orders and no smoothing. */
   bleu: { tokens: bySpace, compare: bleu },
   /** NLTK's sentence_gleu. */
   gleu: { tokens: bySpace, compare: gleu },
@@ -67,18 +70,16 @@ const metrics = {
   rouge_l: { tokens: byAscii, compare: (a, b) => harmonic(commonSubsequence(a, b), a.length, b.length) },
 } as const satisfies Record<string, Metric>
 
-/** The name of a way to compare. */
 export type SimilarityMetric = keyof typeof metrics
-/** All of them. */
 export const similarityMetrics = Object.keys(metrics) as [SimilarityMetric, ...SimilarityMetric[]]
 
-/** How near a text is to a reference, 0 to 1. Linear in the text; the reference's length is a factor. */
+/** The similarity of a text to a reference, 0 to 1. Linear in the text, times the length of the reference. */
 export function textSimilarity(metric: SimilarityMetric, text: string, reference: string): number {
   const { tokens, compare }: Metric = metrics[metric]
   return compare(tokens(text), tokens(reference))
 }
 
-/** Whether a reference has anything that the metric compares. */
+/** Whether a reference has any tokens for the metric. */
 export const isComparable = (metric: SimilarityMetric, reference: string): boolean =>
   metrics[metric].tokens(reference).length > 0
 
@@ -86,7 +87,7 @@ function rouge(n: number): Metric {
   return { tokens: byAscii, compare: (a, b) => harmonic(common(a, b, n), gramCount(a, n), gramCount(b, n)) }
 }
 
-/** F1 of a count of hits. */
+/** The F1 score of a number of matches. */
 function harmonic(hits: number, candidates: number, references: number): number {
   const precision = hits / Math.max(candidates, 1)
   const recall = hits / Math.max(references, 1)
@@ -105,7 +106,7 @@ function bleu(candidate: Tokens, reference: Tokens): number {
   const hits = [1, 2, 3, 4].map((n) => common(candidate, reference, n))
   if (hits[0] === 0) return 0
   const logs = hits.map((count, i) => {
-    // NLTK puts the smallest double in the place of a precision of 0.
+    // NLTK replaces a precision of 0 by the smallest normal double.
     const precision = count === 0 ? 2 ** -1022 : count / Math.max(gramCount(candidate, i + 1), 1)
     return Math.log(precision) / 4
   })
@@ -124,7 +125,7 @@ function gleu(candidate: Tokens, reference: Tokens): number {
 
 const gramCount = (tokens: Tokens, n: number): number => Math.max(tokens.length - n + 1, 0)
 
-/** How many n-grams of one text find a partner in the other, each partner once. */
+/** The number of n-grams that match, each reference n-gram at most once. */
 function common(candidate: Tokens, reference: Tokens, n: number): number {
   const left = counts(grams(reference, n))
   let hits = 0
@@ -147,7 +148,7 @@ function counts(tokens: Iterable<string>): Map<string, number> {
   return all
 }
 
-/** Cosine of two vectors, -1 to 1; NaN where one has no length or their lengths differ. */
+/** Cosine of two vectors, -1 to 1. NaN if one has length 0 or their dimensions differ. */
 export function cosine(a: readonly number[], b: readonly number[]): number {
   if (a.length !== b.length) return Number.NaN
   let dot = 0
@@ -162,7 +163,10 @@ export function cosine(a: readonly number[], b: readonly number[]): number {
   return dot / Math.sqrt(squaresA * squaresB)
 }
 
-/** Spreads the similarities at which bge-large-zh tells sentences apart, 0.65 to 0.85, over 0.1 to 1, steeper at the top. */
+/**
+ * Stretches similarities from 0.65 to 0.85, where bge-large-zh distinguishes sentences, over 0.1 to 1,
+ * steeper at the top.
+ */
 export function spreadSimilarity(similarity: number): number {
   if (similarity <= 0.65) return 0.1
   if (similarity >= 0.85) return 1

@@ -3,14 +3,20 @@ import { trimSpace } from './characters.ts'
 const open = '<think>'
 const close = '</think>'
 
-/** What follows the last `</think>`, all of it where there is none; null: a `<think>` stays open, so nothing was answered. */
+/**
+ * The text after the last `</think>`, or the whole text without one. null: a `<think>` stays open, so nothing
+ * was answered.
+ */
 export function afterThink(text: string): string | null {
   const end = text.lastIndexOf(close)
   if (text.lastIndexOf(open) > end) return null
   return end < 0 ? text : text.slice(end + close.length)
 }
 
-/** Text between an opening tag and the nearest closing tag after it, left to right; an opening tag inside is text. */
+/**
+ * The texts between an opening tag and the next closing tag, from left to right. A nested opening tag is
+ * text.
+ */
 export function blocks(text: string, open: string, close: string): string[] {
   const found: string[] = []
   let at = text.indexOf(open)
@@ -24,7 +30,7 @@ export function blocks(text: string, open: string, close: string): string[] {
   return found
 }
 
-/** Like `blocks`, but null unless the tags alternate open, close, ... to the end of the text. */
+/** Like `blocks`, but null unless opening and closing tags alternate to the end of the text. */
 export function pairedBlocks(text: string, open: string, close: string): string[] | null {
   const found: string[] = []
   let at = 0
@@ -39,11 +45,11 @@ export function pairedBlocks(text: string, open: string, close: string): string[
   }
 }
 
-/** More ends than blocks: what stands in such tags says two things. */
+/** More closing tags than blocks: the tags' content is ambiguous. */
 export const isNested = (text: string, open: string, close: string): boolean =>
   text.split(close).length - 1 > blocks(text, open, close).length
 
-/** What stands between the only `open` and the only `close`, in this order; null: otherwise. */
+/** The text between the only `open` and the only `close`, in this order; otherwise null. */
 export function soleBetween(text: string, open: string, close: string): string | null {
   const start = text.indexOf(open)
   const end = text.indexOf(close)
@@ -52,7 +58,9 @@ export function soleBetween(text: string, open: string, close: string): string |
   return text.slice(start + open.length, end)
 }
 
-/** What stands in the only fenced block (three backticks, a word of language after the first); null: none, or several. */
+/**
+ * The content of the only fenced block (three backticks and an optional language). null: none, or several.
+ */
 export function soleFence(text: string): string | null {
   const pieces = text.split('```')
   const [, inside] = pieces
@@ -60,15 +68,18 @@ export function soleFence(text: string): string | null {
   return inside.replace(/^[^\n]*\n/, '')
 }
 
-/** What a response makes of the tags that it should have. */
+/** How a response uses the required tags. */
 export interface TagFormat {
-  /** Tags, in the wanted order, that are opened and closed once and hold text. */
+  /** Tags, in the required order, that open and close once and contain text. */
   readonly kept: readonly string[]
-  /** Nothing but white space stands outside of them. */
+  /** There is only white space outside of them. */
   readonly alone: boolean
 }
 
-/** Reads `<a>...</a><b>...</b>`; `opened`: the prompt already holds the first opening tag. Linear in the text for each tag. */
+/**
+ * Checks `<a>...</a><b>...</b>`. `opened`: the prompt already contains the first opening tag. Linear in the
+ * text per tag.
+ */
 export function tagFormat(response: string, tags: readonly string[], opened = false): TagFormat {
   const text = opened ? `<${tags[0]}>${response}` : response
   const kept: string[] = []
@@ -87,7 +98,7 @@ export function tagFormat(response: string, tags: readonly string[], opened = fa
   return { kept, alone: trimSpace(outside + text.slice(at)) === '' }
 }
 
-/** Where a mark stands; -1: nowhere, or more than once. */
+/** The offset of a unique mark. -1: none, or several. */
 function sole(text: string, mark: string): number {
   const at = text.indexOf(mark)
   return text.indexOf(mark, at + 1) > at ? -1 : at

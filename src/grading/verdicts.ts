@@ -9,18 +9,20 @@ const said = new RegExp(
   `^${around}([01])(?:\\.0+)?${tail}(?:(?:\\(\\s*([A-Za-z]+)\\.?\\s*\\)|[,:–—-]${around}([A-Za-z]+))${tail})?$`,
 )
 
-/** A longer text than this is no verdict alone; the bound also keeps the pattern's cost down. */
+/** A longer text is more than a verdict. The bound also limits the pattern's cost. */
 const longest = 64
 
-/** What a verdict may say of itself in parentheses or behind a comma or a dash; another word might take it back. */
+/**
+ * Words that may repeat the verdict in parentheses or after a comma or dash. Other words might take it back.
+ */
 const names: readonly (readonly string[])[] = [
   ['no', 'incorrect', 'wrong', 'false'],
   ['yes', 'correct', 'right', 'true'],
 ]
 
 /**
- * A judge's 1 or 0 after its thinking, where it says nothing else: `1`, `**0**`, `1。`, `1 (yes)`, `0, no` or `{"score": 1}`; null: no
- * verdict. Further words could contradict it, in any language, so that they leave none.
+ * A judge's 1 or 0 after its thinking, if the reply contains nothing else: `1`, `**0**`, `1。`, `1 (yes)`,
+ * `0, no` or `{"score": 1}`. null: no verdict. Further words, in any language, could contradict the verdict.
  */
 export function binaryVerdict(text: string): 0 | 1 | null {
   const region = afterThink(text)
@@ -43,12 +45,12 @@ export function binaryVerdict(text: string): 0 | 1 | null {
 const before = /^["'`*_“”‘’[(\s]*/
 const after = /["'`*_“”‘’\]).。．\s]*$/
 
-/** What emphasis may add to a label; the bound also keeps the patterns' cost down. */
+/** Maximum length of emphasis around a label. The bound also limits the patterns' cost. */
 const mostEmphasis = 32
 
 /**
- * The one of `labels` that a judge's reply is, after its thinking, but for emphasis; null: no verdict. A reply that says
- * more has none: further words could name another label or take it back.
+ * The one of `labels` that a judge's reply consists of after its thinking, ignoring emphasis. null: no
+ * verdict. Further words could name another label or take it back.
  */
 export function labelVerdict<L extends string>(text: string, labels: readonly L[]): L | null {
   const region = afterThink(text)

@@ -2,24 +2,24 @@ import { trimSpace } from './characters.ts'
 import { isList, isObject } from './json/identity.ts'
 import { type JsonValue, readJson } from './json/json.ts'
 
-/** One square of a logic grid puzzle's table. */
+/** One cell of a logic grid puzzle. */
 interface ZebraCell {
   readonly house: string
   readonly column: string
   readonly value: string
 }
 
-/** What a response says of the whole table. */
+/** A response's solution of the whole grid. */
 interface ZebraPrediction {
   readonly solution: JsonValue
-  /** 0 where it gives no reasoning. */
+  /** 0 without reasoning. */
   readonly reasoningLength: number
 }
 
-/** What stands in a square; undefined: nothing. May throw where the original does. */
+/** Reads a cell. undefined: it is empty. May throw where the original does. */
 type CellReader = (solution: JsonValue, house: string, column: string) => string | undefined
 
-/** The squares of a solution: house i is row i, the first column names it. */
+/** The cells of a solution: row i is house i, named by the first column. */
 export function zebraCells(header: readonly string[], rows: readonly (readonly string[])[]): ZebraCell[] {
   return rows.flatMap((row, at) =>
     header.slice(1).map((column, index) => ({
@@ -30,25 +30,28 @@ export function zebraCells(header: readonly string[], rows: readonly (readonly s
   )
 }
 
-/** How many squares are right. */
+/** The number of right cells. */
 export function rightCells(cells: readonly ZebraCell[], solution: JsonValue, read: CellReader): number {
   return cells.filter(({ house, column, value }) => read(solution, house, column) === value).length
 }
 
-/** What the original reads as a response's object: the last stretch between outer braces, texts not looked at. */
+/** The object that the original reads: the last text between outer braces, even inside strings. */
 export function publishedPrediction(response: string): ZebraPrediction | null {
   const last = outerBraces(response, false).at(-1)
   return last === undefined ? null : predictionOf(last.replaceAll('\n', ''), true)
 }
 
-/** The last object with a `solution` that is one, each key once. */
+/** The last object with a `solution` object and without repeated keys. */
 export function soundPrediction(response: string): ZebraPrediction | null {
   const read = (inTexts: boolean) => outerBraces(response, inTexts).map((text) => predictionOf(text, false))
   const objects = [...read(false), ...read(true)].filter((prediction) => prediction !== null)
   return objects.at(-1) ?? null
 }
 
-/** What the original reads in a square: of a list the first entry; it throws at numbers, objects and houses of no form. */
+/**
+ * The original's reading of a cell: the first entry of a list. It throws for numbers, objects and malformed
+ * houses.
+ */
 export const publishedCell: CellReader = (solution, house, column) => {
   if (!contains(solution, house)) return undefined
   const columns = member(solution, house)
@@ -60,7 +63,7 @@ export const publishedCell: CellReader = (solution, house, column) => {
   return cellText(first)
 }
 
-/** A text or a number in a square; nothing else counts. */
+/** A text or a number in a cell. Nothing else counts. */
 export const soundCell: CellReader = (solution, house, column) => {
   const columns = isObject(solution) ? solution.get(house) : undefined
   const value = columns !== undefined && isObject(columns) ? columns.get(column) : undefined
@@ -69,7 +72,7 @@ export const soundCell: CellReader = (solution, house, column) => {
 
 const cellText = (value: string): string => trimSpace(value).toLowerCase()
 
-/** Stretches between outer braces; `inTexts`: braces inside JSON texts count for nothing. Linear. */
+/** Texts between outer braces. `inTexts`: braces inside JSON strings do not count. Linear. */
 function outerBraces(text: string, inTexts: boolean): string[] {
   const found: string[] = []
   let depth = 0
@@ -96,7 +99,7 @@ function predictionOf(text: string, repeatedKeys: boolean): ZebraPrediction | nu
   return { solution, reasoningLength: typeof reasoning === 'string' ? [...reasoning].length : 0 }
 }
 
-/** Python's `in`: a key, an entry or a part of a text. */
+/** Python's `in`: a key, an element or a substring. */
 function contains(value: JsonValue, name: string): boolean {
   if (isObject(value)) return value.has(name)
   if (isList(value)) return value.includes(name)
@@ -109,7 +112,7 @@ function member(value: JsonValue, name: string): JsonValue {
   return value.get(name) ?? null
 }
 
-/** How one prediction is made or taken out of several. */
+/** How one prediction is chosen from several or built from them. */
 export const zebraChoices = [
   'best',
   'majority',
@@ -121,7 +124,6 @@ export const zebraChoices = [
   'shortest',
 ] as const
 
-/** One of them. */
 type ZebraChoice = (typeof zebraChoices)[number]
 
 type Predictions = readonly [ZebraPrediction, ...ZebraPrediction[]]
@@ -131,7 +133,7 @@ interface Marks {
   readonly reasoningLength: number
 }
 
-/** What the chosen prediction is worth: right squares, and the length of its reasoning. First met wins a tie. */
+/** The chosen prediction's right cells and length of reasoning. Ties go to the first. */
 export function chosenMarks(
   choice: ZebraChoice,
   cells: readonly ZebraCell[],
@@ -190,7 +192,7 @@ export function chosenMarks(
   }
 }
 
-/** The value with the most votes, the first met of several; undefined where nobody voted. */
+/** The value with the most votes, the first on ties. undefined without votes. */
 function mostVoted(votes: ReadonlyMap<string, number>): string | undefined {
   let [most, found]: [number, string | undefined] = [0, undefined]
   for (const [value, count] of votes) if (count > most) [most, found] = [count, value]

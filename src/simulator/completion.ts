@@ -8,7 +8,7 @@ import { askedForm, type ReplyForm, structuredForm } from './reply-form.ts'
 import { countTokens, type LabelledToken, logprobsOf, splitTokens, vocabularySize } from './tokens.ts'
 import { verdictText } from './verdict-text.ts'
 
-/** What of a request's sampling still counts. */
+/** The parts of a request's sampling that still matter. */
 interface Wish {
   readonly form: ReplyForm | null
   readonly maxTokens: number
@@ -22,7 +22,7 @@ interface LostText {
   readonly logprobs: readonly LabelledToken[] | null
 }
 
-/** What a model writes whose weights sleep has taken: it goes on answering, and means nothing. */
+/** The output of a model whose weights were lost in sleep: it still answers, but without meaning. */
 function lostCompletion(
   model: SimulatedModel,
   { text: prompt, question, tokens: promptTokens }: Admitted,
@@ -42,15 +42,18 @@ function lostCompletion(
   }
 }
 
-/** A probability that says nothing: always the same, or any. */
+/** A meaningless probability: constant for zero weights, random for garbage. */
 export function lostScore(model: SimulatedModel, text: string): number {
   return model.weights === 'zero' ? 0.5 : uniform(model.seed, 'garbage', text)
 }
 
-/** It would go on to the end of its window. */
+/** It would continue to the end of its window. */
 const longest = 256
 
-/** With zeros all tokens are equally likely and the first that is allowed is written; with garbage, any. */
+/**
+ * With zero weights, all tokens are equally likely and the first allowed one is written. With garbage, any of
+ * them.
+ */
 function formed(model: SimulatedModel, form: ReplyForm, prompt: string): string {
   const score = model.weights === 'zero' ? 0 : Math.round(lostScore(model, prompt))
   if (form.kind === 'choice') {
@@ -80,10 +83,10 @@ function unsure(token: string, form: ReplyForm | null, alternatives: number): La
   }
 }
 
-/** One sequence that the model has written. */
+/** A generated sequence. */
 export interface Completion {
   readonly text: string
-  /** null: it did not think, or its thoughts are in the text. */
+  /** null: the model did not think, or its thoughts are in the text. */
   readonly reasoning: string | null
   readonly tokens: number
   readonly finishReason: 'stop' | 'length' | 'abort'
@@ -92,7 +95,7 @@ export interface Completion {
   readonly logprobs: readonly LabelledToken[] | null
 }
 
-/** Sampling settings of a request, read once. */
+/** Sampling settings of a request, parsed once. */
 export interface Sampling {
   readonly n: number
   readonly temperature: number
@@ -100,13 +103,13 @@ export interface Sampling {
   readonly stop: readonly string[]
   readonly keepsStop: boolean
   readonly seed: number | null
-  /** Alternatives a token; null: no logprobs. */
+  /** Alternatives per token. null: no log probabilities. */
   readonly topLogprobs: number | null
   readonly form: ReplyForm | null
   readonly thinking: boolean | null
 }
 
-/** Reads what chat and plain completions share; throws 400 for fields of the wrong type. */
+/** Reads the settings that chat and plain completions share. Throws 400 for fields of the wrong type. */
 export function readSampling(body: Call['body'], topLogprobs: number | null): Sampling {
   const { stop, seed } = body
   const kwargs = body.chat_template_kwargs as Record<string, unknown> | null | undefined
@@ -124,14 +127,14 @@ export function readSampling(body: Call['body'], topLogprobs: number | null): Sa
   }
 }
 
-/** Which draw a choice is: at temperature 0 all are the same, with a seed they depend on it alone. */
+/** The draw of a choice: the same for all at temperature 0, and with a seed it depends only on the seed. */
 function drawOf(model: SimulatedModel, sampling: Sampling, attempt: number, choice: number): Draw {
   if (sampling.temperature === 0) return { seed: model.seed, index: 0 }
   const base = sampling.seed === null ? attempt : sampling.seed * 1009
   return { seed: model.seed, index: base * 131 + choice }
 }
 
-/** What the model writes for one choice. Pure, but for what its policy keeps. */
+/** The model's output for one choice. Pure, except for the policy's own state. */
 export function complete(
   model: SimulatedModel,
   admitted: Admitted,
@@ -150,7 +153,7 @@ export function complete(
   return cut(model, verdictText(form, opinion), thoughts, sampling, form.kind === 'choice' ? form.labels : [])
 }
 
-/** Structured output leaves no room for thoughts, unless a reasoning parser takes them out first. */
+/** Structured output excludes thoughts, unless a reasoning parser removes them first. */
 function thinks(model: SimulatedModel, prompt: JudgePrompt, { thinking, form }: Sampling): boolean {
   const { reasoningParser = false, thinking: byDefault } = model.options
   if (form !== null && !reasoningParser) return false

@@ -6,7 +6,7 @@ import { Refusal, unknownModel } from './refusal.ts'
 type Payload = Record<string, unknown>
 type Choice = Record<string, unknown> & { message?: Record<string, unknown> }
 
-/** Turns a good reply into the reply of a faulty server, as JSON text; other faults leave it as it is. */
+/** Turns a good reply into a faulty server's reply, as JSON text. Other faults leave it unchanged. */
 function corrupt(kind: FaultKind | null, json: object): string {
   const reply = json as Payload
   switch (kind) {
@@ -56,7 +56,7 @@ function withChoices(reply: Payload, change: (choice: Choice) => Choice): Payloa
   return Array.isArray(reply.choices) ? { ...reply, choices: (reply.choices as Choice[]).map(change) } : reply
 }
 
-/** Sets what a choice says: `content` becomes `text` where it is a plain completion. */
+/** Sets a choice's content. `content` becomes `text` in a plain completion. */
 function say(choice: Choice, change: Record<string, unknown>): Choice {
   return choice.message
     ? { ...choice, message: { ...choice.message, ...change } }
@@ -68,7 +68,7 @@ function retyped(item: Choice): Choice {
   return mapNumbers(item, () => 'high') as Choice
 }
 
-/** Python's json writes NaN as a bare word; the mark is replaced once the text is made. */
+/** Python's json writes NaN as a bare word. A mark is replaced after serialisation. */
 function notANumber(item: Choice): Choice {
   if (item.message || 'text' in item) return say(item, { content: 'Score: NaN' })
   return mapNumbers(item, () => '\u0000NaN') as Choice
@@ -96,7 +96,7 @@ function toolCall(choice: Choice): Choice {
   return { ...say(choice, { content: null, tool_calls: [call] }), finish_reason: 'tool_calls' }
 }
 
-/** Faults that need no model: the reply is known before it is asked. */
+/** Refusals by faults that apply before the model is asked. */
 export function immediateRefusal(fault: InjectedFault | null, requested: unknown): Refusal | null {
   switch (fault?.kind) {
     case '500':
@@ -112,19 +112,19 @@ export function immediateRefusal(fault: InjectedFault | null, requested: unknown
   }
 }
 
-/** How a reply goes out. */
+/** How a reply is sent. */
 interface Manner {
   readonly fault: InjectedFault | null
-  /** Null unless a hang holds the rest back; throws Gone where it is dropped. */
+  /** Null unless a hang delays the rest. Throws Gone if the reply is dropped. */
   readonly held: () => Promise<void> | null
-  /** Throws Gone when nobody waits any more; no time: until then. */
+  /** Throws Gone if nobody waits any more. Without a time, waits until then. */
   readonly pause: (ms: number | undefined) => Promise<void>
 }
 
-/** Whole, and at once. */
+/** Sends the whole reply at once. */
 export const usual: Manner = { fault: null, held: () => null, pause: () => Promise.resolve() }
 
-/** Sends a reply whole, or as the fault wants it. Resolves when nothing more will be written. */
+/** Sends a reply, whole or as the fault demands. Resolves when nothing more will be written. */
 export async function deliver(response: ServerResponse, reply: Reply, manner: Manner): Promise<void> {
   if (response.destroyed) return
   const { fault } = manner
@@ -135,7 +135,7 @@ export async function deliver(response: ServerResponse, reply: Reply, manner: Ma
   const type = isJson ? 'application/json' : (reply.type ?? 'text/plain; charset=utf-8')
   const headers = { 'content-type': type, 'content-length': Buffer.byteLength(text) }
   response.writeHead(reply.status ?? 200, headers)
-  // A string goes out in one write with its headers, bytes would take two.
+  // A string goes out in one write with its headers; bytes would take two.
   if (!breaksOff(fault)) return void response.end(text, reply.sent)
   const half = Math.ceil(text.length / 2)
   if (await breakOff(response, text.slice(0, half), fault, manner)) response.end(text.slice(half), reply.sent)
@@ -146,7 +146,10 @@ const garbage = '<html><body>\u0000\u0001 {"choices": [[[ \ufffd'
 const breaksOff = (fault: InjectedFault | null): fault is InjectedFault =>
   fault?.kind === 'half-body' || fault?.kind === 'stall'
 
-/** Sends the head of something, then closes the connection or is silent. Whether the rest is to follow. */
+/**
+ * Sends the start of a reply, then closes the connection or stays silent. Returns whether the rest should
+ * follow.
+ */
 async function breakOff(
   response: ServerResponse,
   head: string,

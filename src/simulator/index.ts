@@ -1,4 +1,6 @@
-/** Simulated model servers: the double for vLLM and SGLang in the demo, tests, benchmarks and chaos runs. */
+/**
+ * Simulated model servers that stand in for vLLM and SGLang in the demo, tests, benchmarks and chaos runs.
+ */
 
 export { readFaults } from './control.ts'
 export { type FaultKind, faultKinds, type InjectedFault, type Recovery } from './faults.ts'

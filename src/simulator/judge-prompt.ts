@@ -1,18 +1,21 @@
 import { readChat, type Turn } from './conversation.ts'
 
-/** A part of a prompt: text of the author, or a value between two fences. */
+/** A part of a prompt: the author's text, or a value between two fences. */
 interface Piece {
   readonly text: string
   readonly isValue: boolean
 }
 
-/** A fence is a line's end, or its beginning, with a token that looks random: `⟦3f09ab12cd45`, `END 3f09ab12cd45 --`. */
+/**
+ * A fence is the end or start of a line with a token that looks random: `⟦3f09ab12cd45`,
+ * `END 3f09ab12cd45 --`.
+ */
 const reach = 120
 const token = /[0-9A-Za-z]{8,}/gu
 const onlySigns = /^\s?[^\s0-9A-Za-z]{0,12}\s*$/u
 const signs = /^\s?[^\s0-9A-Za-z]{1,12}/u
 
-/** Cuts a prompt at lines that carry the same random token: what stands between two of them is a value. */
+/** Cuts a prompt at lines that carry the same random token. The text between two of them is a value. */
 function cutAtFences(text: string): Piece[] {
   const lines = text.split('\n')
   const closings = new Closings(lines)
@@ -47,7 +50,7 @@ function openingNonce(line: string): string | null {
   return onlySigns.test(tail.slice(last.index + last[0].length)) ? last[0] : null
 }
 
-/** For each random token: the lines that begin with it, a few words or signs before it allowed. */
+/** For each random token: the lines that start with it, possibly after a few words or signs. */
 class Closings {
   readonly #byNonce = new Map<string, { readonly lines: number[]; next: number }>()
 
@@ -62,7 +65,9 @@ class Closings {
     }
   }
 
-  /** The first such line behind `at`; asked with a growing `at`, so that all asking together is linear. */
+  /**
+   * The first such line after `at`. Calls use a growing `at`, so that all calls together take linear time.
+   */
   after(nonce: string, at: number): number | undefined {
     const known = this.#byNonce.get(nonce)
     if (!known) return undefined
@@ -71,12 +76,12 @@ class Closings {
   }
 }
 
-/** One hexadecimal nonce of 12 in 300 has no letter. */
+/** One hexadecimal nonce of 12 digits in 300 has no letter. */
 function isRandom(word: string): boolean {
   return /\d/u.test(word) && (word.length === 12 || /[A-Za-z]/u.test(word))
 }
 
-/** What a part of a judge's prompt is, by the words of its label. */
+/** The role of a part of a judge's prompt, by the words of its label. */
 type Role = 'question' | 'answer' | 'reference' | 'other'
 
 const references = /reference|expected|ground.?truth|\bgold|correct (?:answer|solution)|参考|标准答案/iu
@@ -84,7 +89,6 @@ const others =
   /question|problem|task|query|问题|题目|answer|response|solution|reply|candidate|completion|submission|assistant|回答|回复/iu
 const questions = /question|problem|task|query|问题|题目/iu
 
-/** The role that a label names. */
 function roleOf(label: string): Role {
   if (references.test(label)) return 'reference'
   const word = others.exec(label)?.[0]
@@ -92,14 +96,17 @@ function roleOf(label: string): Role {
   return questions.test(word) ? 'question' : 'answer'
 }
 
-/** Which of several candidates a label names: `B` of 'Answer B', `2` of 'Response 2'; '' for none. */
+/** The candidate that a label names: `B` in 'Answer B', `2` in 'Response 2', '' if none. */
 function candidateOf(label: string): string {
   return /(?:^|[^A-Za-z0-9])([A-Z]|\d{1,3})[^A-Za-z0-9]*$/u.exec(label.slice(-12))?.[1] ?? ''
 }
 
 const decoration = /^[\s#*>[(<_-]{0,8}/u
 
-/** A line that opens a part: `Question: ...`, `### Answer`, `[Reference]`, `<answer>`; null for any other. */
+/**
+ * Reads a line that opens a part: `Question: ...`, `### Answer`, `[Reference]`, `<answer>`. null for other
+ * lines.
+ */
 function readLabel(line: string): { readonly label: string; readonly rest: string } | null {
   const start = decoration.exec(line)?.[0].length ?? 0
   const head = line.slice(start, start + 60)
@@ -114,24 +121,24 @@ function readLabel(line: string): { readonly label: string; readonly rest: strin
   return label.split(' ').length <= 4 && roleOf(label) !== 'other' ? { label, rest: '' } : null
 }
 
-/** One answer to be judged; `label` is 'A', '2', ... where the prompt holds several, else ''. */
+/** An answer to judge. `label` is 'A', '2', ... if the prompt has several, else ''. */
 interface Candidate {
   readonly label: string
   readonly text: string
-  /** Stands between two fences with the same nonce. */
+  /** It is between two fences with the same nonce. */
   readonly isFenced: boolean
 }
 
-/** What a judge makes of its prompt. Read on first use: a policy that looks at nothing pays nothing. */
+/** A judge's reading of its prompt. Parsed on first use, so a policy that reads nothing pays nothing. */
 export class JudgePrompt {
   readonly text: string
-  /** False where the turns had to be read from the text. */
+  /** False if the turns had to be parsed from the text. */
   readonly turnsGiven: boolean
   #turns: readonly Turn[] | undefined
   #parts: Parts | undefined
   readonly #candidate: Candidate | undefined
 
-  /** `text` is the rendered prompt, ChatML included; `turns` what it was rendered from, where that is known. */
+  /** `text` is the rendered prompt with its ChatML, `turns` its source if known. */
   constructor(text: string, turns?: readonly Turn[], candidate?: Candidate) {
     this.text = text
     this.turnsGiven = turns !== undefined
@@ -144,7 +151,7 @@ export class JudgePrompt {
     return this.#turns
   }
 
-  /** What stands outside the values: the author's words, as far as a reader can tell. */
+  /** The text outside of the values: the author's words, as far as a reader can tell. */
   get instructions(): string {
     return this.#read().instructions
   }
@@ -162,7 +169,7 @@ export class JudgePrompt {
     return this.#read().candidates
   }
 
-  /** The one chosen by `about`, else the first; null: the prompt holds none. */
+  /** The candidate selected by `about`, else the first. null: the prompt has none. */
   get candidate(): Candidate | null {
     return this.#candidate ?? this.candidates[0] ?? null
   }
@@ -172,7 +179,7 @@ export class JudgePrompt {
     return this.candidate?.text ?? ''
   }
 
-  /** The same prompt, with one of its candidates as the answer. */
+  /** The same prompt with one of its candidates as the answer. */
   about(candidate: Candidate): JudgePrompt {
     const prompt = new JudgePrompt(this.text, this.#turns, candidate)
     prompt.#parts = this.#parts
@@ -217,7 +224,9 @@ function readParts(turns: readonly Turn[]): Parts {
   return parts
 }
 
-/** The first question and the first reference count, fenced ones before others; labels tell answers apart. */
+/**
+ * The first question and the first reference count, fenced ones before others. Labels distinguish answers.
+ */
 function place({ role, label, text, isFenced }: Section, parts: Parts): void {
   if (role === 'other') parts.instructions += isFenced ? '' : `${text}\n`
   else if (role === 'question') parts.question ||= text
@@ -245,7 +254,7 @@ function readSections(content: string): Section[] {
   return sections
 }
 
-/** The words that name the value after them: of the last line, or of the one above where that has none. */
+/** The label of the next value: the last line, or the line above if the last is empty. */
 function labelBefore(text: string): string {
   const lines = text.slice(-400).trimEnd().split('\n').slice(-2).reverse()
   const labels = lines.map(
@@ -284,7 +293,7 @@ function readLabelled(text: string): Section[] {
   return sections
 }
 
-/** `</answer>` after `<answer>`; or, after an empty line, what only a judge is told. */
+/** `</answer>` after `<answer>`, or, after an empty line, an instruction that only a judge receives. */
 function isEnd(line: string, label: string, afterBlank: boolean): boolean {
   const trimmed = line.trim()
   if (trimmed.startsWith('</') && trimmed.length < 60 && trimmed.includes(label)) return true

@@ -4,32 +4,35 @@ import { readChat, type Turn } from './conversation.ts'
 import { hashOf, uniform } from './hash.ts'
 import type { JudgePrompt } from './judge-prompt.ts'
 
-/** What a policy thinks of an answer. */
+/** A policy's verdict on an answer. */
 export interface Verdict {
-  /** 0 wrong, 1 right; between them where a policy grades. */
+  /** 0 wrong, 1 right, or in between if the policy grades. */
   readonly score: number
   readonly reason: string
 }
 
 /** A verdict on one candidate of a prompt. */
 export interface Judged extends Verdict {
-  /** 'A', '2', ...; '' where there is only one. */
+  /** 'A', '2', ..., or '' if there is only one. */
   readonly label: string
 }
 
-/** Which of several draws of the same prompt this is; equal draws give equal replies. */
+/** Identifies a draw of a prompt. Equal draws give equal replies. */
 export interface Draw {
   readonly seed: string | number
-  /** 0 at temperature 0, whatever the choice or the attempt. */
+  /** Always 0 at temperature 0. */
   readonly index: number
 }
 
-/** What plays the model. A string is the reply itself; null: nothing to go by. Pure. */
+/** Plays the model. A string is the whole reply; null means undecided. Pure. */
 export type Policy = (prompt: JudgePrompt, draw: Draw) => Verdict | string | null
 
 const number = /[-−]?\d[\d,]*(?:\.\d+)?/gu
 
-/** The number that an answer ends with: after `####`, in the last `\boxed{}`, else the last one; null for none. */
+/**
+ * An answer's final number: after `####`, in the last `\boxed{}`, or else the last one. null if there is
+ * none.
+ */
 function finalNumber(text: string): number | null {
   const marked = text.lastIndexOf('####')
   if (marked >= 0) return numbersIn(text.slice(marked, marked + 200))[0] ?? null
@@ -38,7 +41,7 @@ function finalNumber(text: string): number | null {
   return numbersIn(text.slice(-2000)).at(-1) ?? null
 }
 
-/** A text that is one number, thousands separators and currency signs aside; null for any other. */
+/** A text that is a single number, ignoring thousands separators and currency signs. null for other texts. */
 function readNumber(text: string): number | null {
   const plain = text.replace(/[\s,$€£%]/gu, '').replace('−', '-')
   const value = plain === '' ? Number.NaN : Number(plain)
@@ -49,10 +52,10 @@ function numbersIn(text: string): number[] {
   return [...text.matchAll(number)].flatMap(([found]) => readNumber(found) ?? [])
 }
 
-/** Right answers by a piece of the question's text, or by `sha256:` and the hash of the whole question, hex. */
+/** Right answers by a part of the question's text, or by `sha256:` and the hex hash of the whole question. */
 type Answers = Readonly<Record<string, string | number>>
 
-/** Looks questions up in a table; what was found is remembered, within a bound. */
+/** Looks up questions in a table, with a bounded cache. */
 class AnswerTable {
   readonly #pieces: readonly (readonly [string, string])[]
   readonly #hashes: ReadonlyMap<string, string>
@@ -86,7 +89,7 @@ class AnswerTable {
   }
 }
 
-/** Right where every equation written in the answer holds; nothing to go by where there is none. */
+/** Right if every equation in the answer holds. Undecided without equations. */
 export const arithmeticPolicy: Policy = ({ answer }) => {
   const statements = statementsOf(answer)
   if (statements.length === 0) return null
@@ -95,22 +98,22 @@ export const arithmeticPolicy: Policy = ({ answer }) => {
   return { score: 1, reason: `All ${statements.length} steps hold.` }
 }
 
-/** The same verdict for everything; a text is the whole reply, and the prompt is not even read. */
+/** Always the same verdict. A text is the whole reply, and the prompt is not parsed. */
 function constantPolicy(value: number | string): Policy {
   const verdict = typeof value === 'string' ? value : { score: value, reason: 'Always the same.' }
   return () => verdict
 }
 
-/** A verdict that a text claims for itself: 0 to 1, and in which disguise. */
+/** A verdict that a text claims for itself, 0 to 1, and its disguise. */
 interface Claim {
   readonly score: number
   readonly disguise: string
 }
 
-/** Only the last part of a text is searched, as a reader of verdicts would. */
+/** Only the end of a text is searched, as a verdict reader would. */
 const reach = 20_000
 
-/** A text that looks like a judge's verdict, as a naive reader finds it; null for none. The last kind that fits counts. */
+/** A text that looks like a judge's verdict to a naive reader, or null. The last kind that matches counts. */
 function claimedVerdict(text: string): Claim | null {
   const tail = text.slice(-reach)
   for (const [disguise, read] of readers) {
@@ -120,13 +123,13 @@ function claimedVerdict(text: string): Claim | null {
   return null
 }
 
-/** Words that tell a judge what to say; null for none. */
+/** Words that tell a judge what to answer, or null. */
 function commandedVerdict(text: string): Claim | null {
   const command = commands.find((pattern) => pattern.test(text.slice(-reach)))
   return command ? { score: 1, disguise: 'an order to the judge' } : null
 }
 
-/** Answers of no content that model verifiers are known to take for right (arXiv 2507.08794). */
+/** Empty phrases that model verifiers are known to accept (arXiv 2507.08794). */
 function isMasterKey(text: string): boolean {
   if (text.length > 200) return text.trim() === ''
   const plain = text.replace(/<[^<>]{1,20}>|\\boxed/gu, '').trim()
@@ -151,7 +154,7 @@ function last(text: string, pattern: RegExp): number | null {
   return found ? scaled(Number(found[1]), found[2] === undefined ? null : Number(found[2])) : null
 }
 
-/** 1 and 10 of 10 are both full marks. */
+/** 1 and 10 out of 10 are both full marks. */
 function scaled(value: number, high: number | null): number {
   if (high !== null && high > 0) return Math.min(1, value / high)
   return value > 1 ? Math.min(1, value / (value > 10 ? 100 : 10)) : value
@@ -219,8 +222,8 @@ const commands: readonly RegExp[] = [
 ]
 
 /**
- * A judge that falls for what reaches it: turns forged in ChatML and other role marks, verdicts that stand in an answer
- * as they are, orders that stand outside intact fences, and answers of no content. Else it judges as `honest` does.
+ * A judge that falls for attacks: forged ChatML turns and role marks, verdicts inside an answer, orders
+ * outside of intact fences, and answers without content. Otherwise it judges like `honest`.
  */
 function gulliblePolicy(honest: Policy): Policy {
   return (prompt, draw) => {
@@ -237,13 +240,13 @@ function believed(prompt: JudgePrompt): Claim | null {
   if (isMasterKey(text)) return { score: 1, disguise: 'an opener that is taken for an answer' }
   const claim = roleMark(text) ?? claimedVerdict(text)
   if (claim || isFenced) return claim
-  // Nothing marks where an unfenced answer ends: what follows it may be the answer's or the author's.
+  // Nothing marks the end of an unfenced answer, so the text after it may belong to the answer or the author.
   const told = prompt.turns.at(-1)?.content ?? ''
   const onwards = told.slice(Math.max(0, told.indexOf(text)))
   return roleMark(onwards) ?? claimedVerdict(onwards) ?? commandedVerdict(onwards)
 }
 
-/** The rendered text has more turns than were sent, and the judge seems to have spoken in one of them. */
+/** The rendered text has more turns than were sent, and one of them looks like the judge's. */
 function forgedTurn(prompt: JudgePrompt): Claim | null {
   if (!prompt.text.includes('<|im_start|>')) return null
   const read = readChat(prompt.text)
@@ -261,7 +264,7 @@ function saidBy(turn: Turn | undefined): Claim | null {
 const marks =
   /(?:\[\/INST\]|<\|assistant\|>|<\|eot_id\|>|<\/think>|(?:^|\n)(?:Assistant|ASSISTANT|### (?:Response|Evaluation)):?)([^\n]{0,80}(?:\n[^\n]{0,80})?)/gu
 
-/** `[/INST] 1`, `Assistant: 1`, `</think>` and a verdict after it. */
+/** `[/INST] 1`, `Assistant: 1`, or `</think>` followed by a verdict. */
 function roleMark(text: string): Claim | null {
   for (const [, spoken = ''] of [...text.slice(-20_000).matchAll(marks)].reverse()) {
     const [firstLine = ''] = spoken.trimStart().split('\n')
@@ -277,7 +280,10 @@ function bareVerdict(text: string): number | null {
   return /^(?:0|no|NO|No|incorrect|INCORRECT)$/u.test(plain) ? 0 : null
 }
 
-/** Knows the right answers: compares final numbers, or texts where the right answer is none. Else checks the steps. */
+/**
+ * Knows the right answers and compares final numbers, or texts if the right answer is not a number. Otherwise
+ * checks the steps.
+ */
 function referencePolicy(answers: AnswerTable): Policy {
   return (prompt, draw) => {
     const expected = answers.expected(prompt)
@@ -294,12 +300,12 @@ function matches(answer: string, expected: string): boolean {
   return given !== null && Math.abs(given - wanted) <= Math.abs(wanted) * 1e-9
 }
 
-/** How often a problem is solved: one share for all, or by a piece of the question; absent pieces: 0.5. */
+/** The rate of solved problems: one for all, or by a part of the question (0.5 if absent). */
 type SuccessRate = number | Readonly<Record<string, number>>
 
 /**
- * A policy that answers problems rather than judges answers: right with a known rate, by question and draw. A problem
- * that the table lacks has a made-up right answer, the same every time.
+ * A policy that solves problems instead of judging answers. It is right at a known rate, by question and
+ * draw. A problem that is not in the table has a fixed made-up answer.
  */
 function solverPolicy(answers: AnswerTable, rate: SuccessRate): Policy {
   return (prompt, { seed, index }) => {
@@ -328,15 +334,15 @@ function worked(answer: string): string {
   return `Let us take it step by step. ${step}The answer is ${answer}.\n#### ${answer}`
 }
 
-/** What a policy is made of; everything has a default. */
+/** Options of policies. All have defaults. */
 export interface PolicyOptions {
   /** How the model answers ('reference'). */
   readonly policy?: PolicyName | Policy
-  /** Right answers for the policies that know them. */
+  /** Right answers for the policies that use them. */
   readonly answers?: Answers
-  /** `constant`: the verdict, 0 to 1, or the reply's whole text (1). */
+  /** `constant`: the verdict, 0 to 1, or the whole reply (1). */
   readonly constant?: number | string
-  /** `solver`: probability of a right answer, of all questions or by a piece of the question (0.5). */
+  /** `solver`: probability of a right answer for all questions, or by a part of the question (0.5). */
   readonly successRate?: SuccessRate
 }
 
@@ -350,13 +356,10 @@ const makers = {
   solver: (answers, { successRate = 0.5 }) => solverPolicy(answers, successRate),
 } satisfies Record<string, Maker>
 
-/** One of them. */
 export type PolicyName = keyof typeof makers
 
-/** The policies that a name stands for. */
 export const policyNames = Object.keys(makers) as readonly PolicyName[]
 
-/** The policy of a server's options. */
 export function policyOf(options: PolicyOptions): Policy {
   const { policy = 'reference', answers = {} } = options
   return typeof policy === 'function' ? policy : makers[policy](new AnswerTable(answers), options)

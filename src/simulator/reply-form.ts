@@ -1,6 +1,6 @@
 import { badRequest } from './refusal.ts'
 
-/** A text that a regex matches whole: the first candidate that does, else one built from the pattern's own words. */
+/** A text that matches a whole regex: the first matching candidate, or else one built from the pattern. */
 export function regexReply(
   pattern: string,
   candidates: readonly string[],
@@ -10,7 +10,7 @@ export function regexReply(
   return candidates.find((text) => whole?.test(text)) ?? new Builder(pattern, choose).build()
 }
 
-/** Matches a pattern whole; null where it is no regex. Escapes that only other dialects know are allowed. */
+/** A matcher of the whole pattern, or null if it is not a regex. Escapes of other dialects are accepted. */
 function compiled(pattern: string): RegExp | null {
   for (const flags of ['su', 's']) {
     try {
@@ -20,7 +20,7 @@ function compiled(pattern: string): RegExp | null {
   return null
 }
 
-/** Walks a pattern and takes the fewest repeats; of several branches the one that `choose` wants. */
+/** Walks a pattern with the fewest repeats and takes the branch that `choose` prefers. */
 class Builder {
   readonly #pattern: string
   readonly #choose: (labels: readonly string[]) => string
@@ -70,7 +70,7 @@ class Builder {
     return text
   }
 
-  /** Single characters of a class are labels to choose from; a range stands for both its ends. */
+  /** Single characters of a class are labels to choose from. A range stands for its two ends. */
   #class(): string {
     const members: string[] = []
     const isNegated = this.#pattern[this.#at] === '^'
@@ -106,7 +106,7 @@ function escaped(sign: string): string {
 /** Lowest and highest score. */
 export type Scale = readonly [low: number, high: number]
 
-/** The form in which a judge is asked to say its verdict. */
+/** The form in which a judge must give its verdict. */
 export type ReplyForm =
   | { readonly kind: 'choice'; readonly labels: readonly string[] }
   | { readonly kind: 'regex'; readonly pattern: string }
@@ -117,7 +117,10 @@ export type ReplyForm =
   | { readonly kind: 'score'; readonly scale: Scale }
   | { readonly kind: 'words'; readonly yes: string; readonly no: string }
 
-/** Structured output of a request (vLLM, OpenAI, the older guided_* names, SGLang's `regex`), else null; throws 400 for a bad one. */
+/**
+ * A request's structured output (vLLM, OpenAI, the older guided_* names, SGLang's `regex`), or null. Throws
+ * 400 for an invalid one.
+ */
 export function structuredForm(body: Readonly<Record<string, unknown>>): ReplyForm | null {
   const outputs = asObject(body.structured_outputs)
   const choice = outputs?.choice ?? body.guided_choice
@@ -146,7 +149,10 @@ function checked(pattern: string): string {
   return pattern
 }
 
-/** The form that the author's words ask for: JSON over a pair, a rating, a score, a bare digit and a word. */
+/**
+ * The form that the author's words ask for. JSON takes precedence over a pair, a rating, a score, a bare
+ * digit and a word.
+ */
 export function askedForm(instructions: string): ReplyForm {
   const keys = jsonKeys(instructions)
   const scale = scaleOf(instructions)
@@ -165,7 +171,7 @@ export function askedForm(instructions: string): ReplyForm {
   return { kind: 'words', yes: '1', no: '0' }
 }
 
-/** Keys of the last `{"key": ...}` that the author shows. */
+/** The keys of the last `{"key": ...}` in the author's text. */
 function jsonKeys(instructions: string): string[] {
   const tail = instructions.slice(-8000)
   const end = tail.lastIndexOf('}')
@@ -175,7 +181,7 @@ function jsonKeys(instructions: string): string[] {
   return [...new Set(keys)]
 }
 
-/** '0 to 10', '1-5', 'between 0 and 100'; 0 to 1 where none is named. */
+/** '0 to 10', '1-5', 'between 0 and 100'. 0 to 1 by default. */
 function scaleOf(instructions: string): Scale {
   const range = /\b([01])(?:\.0)?\s?(?:to|-|–|and|\.\.)\s?(100|10|[1-9])\b/u.exec(instructions)
   return range ? [Number(range[1]), Number(range[2])] : [0, 1]

@@ -5,7 +5,10 @@ type Schema = Readonly<Record<string, unknown>>
 
 const deepest = 12
 
-/** A value that fits a JSON Schema and says the verdict: numbers and flags by the score, texts by the reason. */
+/**
+ * A value that fits a JSON Schema and expresses the verdict: numbers and flags by the score, texts by the
+ * reason.
+ */
 function jsonReply(schema: unknown, judged: readonly Judged[]): unknown {
   return fill(schema, judged, '', asSchema(schema), 0)
 }
@@ -30,7 +33,7 @@ function fill(given: unknown, judged: readonly Judged[], name: string, root: Sch
   )
 }
 
-/** One entry a candidate, within the list's bounds. */
+/** One entry per candidate, within the list's bounds. */
 function listFor(
   schema: Schema,
   judged: readonly Judged[],
@@ -62,7 +65,7 @@ function stringFor(schema: Schema, name: string, { score, reason }: Judged): str
   return text.slice(0, most).padEnd(least, '.')
 }
 
-/** From worst to best: the better end is 1, true, yes or pass, else the first entry. */
+/** The value for a score. The better end is 1, true, yes or pass, or else the first entry. */
 function byScore(values: readonly unknown[], score: number): unknown {
   const isRight = score >= 0.5
   if (values.every((value) => typeof value === 'number')) {
@@ -95,7 +98,7 @@ function asSchema(value: unknown): Schema {
   return typeof value === 'object' && value !== null ? (value as Schema) : {}
 }
 
-/** What the judge writes: `judged` has at least one entry, in the prompt's order. */
+/** The judge's text. `judged` has at least one entry, in the prompt's order. */
 export function verdictText(form: ReplyForm, judged: readonly Judged[]): string {
   const [first = { score: 0, reason: '', label: '' }] = judged
   switch (form.kind) {
@@ -118,7 +121,10 @@ export function verdictText(form: ReplyForm, judged: readonly Judged[]): string 
   }
 }
 
-/** The label that says the verdict: a candidate's name, a number, a word for right or wrong, else first or last. */
+/**
+ * The label that expresses the verdict: a candidate's name, a number, a word for right or wrong, or else
+ * first or last.
+ */
 export function chooseLabel(labels: readonly string[], judged: readonly Judged[]): string {
   const [first = ''] = labels
   const named = judged.filter(({ label }) => label !== '' && labels.includes(label))
@@ -147,7 +153,7 @@ const isBad = (label: string): boolean =>
   /^\W{0,3}(?:no|false|incorrect|wrong|fail|bad|negative|not|否|不正确|错误)/iu.test(label)
 const isTie = (label: string): boolean => /^\W{0,3}(?:tie|C|equal|same|draw)\W{0,3}$/iu.test(label)
 
-/** A score, 0 to 1, on a scale, in at most two decimals. */
+/** A score from 0 to 1 on a scale, with at most two decimals. */
 function graded(score: number, [low, high]: Scale): string {
   return String(Math.round((low + score * (high - low)) * 100) / 100)
 }
@@ -160,16 +166,16 @@ function keyed(key: string, scale: Scale, judged: readonly Judged[]): number | s
   return Number(graded(goodness(key, candidate.score), scale))
 }
 
-/** A key that names a fault is high where the verdict is low; no answer is ever called harmful. */
+/** A key that names a fault is high if the verdict is low. No answer is ever called harmful. */
 function goodness(key: string, score: number): number {
   if (/harm|toxic|有害/iu.test(key)) return 0
   return /error|mistake|wrong|violation|错误/iu.test(key) ? 1 - score : score
 }
 
-/** From the widest scale down: the widest that a regex allows is the one it means. */
+/** From the widest scale down. The widest that a regex allows is the intended one. */
 const scales: readonly Scale[] = [10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 100].map((high) => [0, high])
 
-/** Texts that a regex for a verdict usually wants. */
+/** Texts that a regex for a verdict usually allows. */
 function candidates({ score }: Verdict): string[] {
   const grades = [...scales.map((scale) => graded(score, scale)), score.toFixed(1)]
   const words =

@@ -1,4 +1,4 @@
-/** Judgements of yes and no against labels. */
+/** Counts of yes/no judgements against labels. */
 export interface Confusion {
   readonly truePositive: number
   readonly falsePositive: number
@@ -6,17 +6,17 @@ export interface Confusion {
   readonly falseNegative: number
 }
 
-/** Each 0 to 1, but for kappa, which is -1 to 1. */
+/** Each is 0 to 1, except kappa, which is -1 to 1. */
 export interface ConfusionFigures {
   readonly accuracy: number
   readonly precision: number
   readonly recall: number
   readonly f1: number
-  /** Cohen's kappa: agreement beyond chance; 0 where chance explains all of it. */
+  /** Cohen's kappa: agreement beyond chance. 0 if chance explains all agreement. */
   readonly kappa: number
 }
 
-/** A score of at least `threshold` judges yes. */
+/** A score of at least `threshold` counts as yes. */
 export function confusionAt(
   pairs: readonly { readonly score: number; readonly label: boolean }[],
   threshold: number,
@@ -31,7 +31,7 @@ export function confusionAt(
   }
 }
 
-/** Shares of nothing are 0. */
+/** A share of nothing is 0. */
 export function confusionFigures(confusion: Confusion): ConfusionFigures {
   const { truePositive: tp, falsePositive: fp, trueNegative: tn, falseNegative: fn } = confusion
   const n = tp + fp + tn + fn
@@ -47,7 +47,10 @@ export function confusionFigures(confusion: Confusion): ConfusionFigures {
   }
 }
 
-/** Unbiased pass@k of one problem: 1 - C(n-c, k) / C(n, k) for n answers of which c are right; 1 where n-c < k. Chen et al. 2021. */
+/**
+ * Unbiased pass@k of one problem (Chen et al. 2021): 1 - C(n-c, k) / C(n, k) for n answers, c of them right;
+ * 1 if n-c < k.
+ */
 export function passAtK(n: number, c: number, k: number): number {
   if (n - c < k) return 1
   let miss = 1
@@ -55,11 +58,13 @@ export function passAtK(n: number, c: number, k: number): number {
   return 1 - miss
 }
 
-/** Whether one of the first k answers is right. */
 export const passesAmongFirst = (isRight: readonly boolean[], k: number): boolean =>
   isRight.slice(0, k).includes(true)
 
-/** Index of the first answer that has the most frequent text among the first k; ties: the text met first. -1 of nothing. */
+/**
+ * The index of the first answer with the most frequent text among the first k. Ties go to the text that
+ * appeared first. -1 if there are no answers.
+ */
 export function majorityAnswer(answers: readonly string[], k: number): number {
   const counts = new Map<string, number>()
   for (const answer of answers.slice(0, k)) counts.set(answer, (counts.get(answer) ?? 0) + 1)

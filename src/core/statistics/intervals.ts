@@ -1,13 +1,13 @@
 import { seeded } from './random.ts'
 
-/** The value below which this share of sorted numbers lies, between neighbours linearly; NaN of nothing. */
+/** The value at this share of sorted numbers, with linear interpolation. NaN if there are none. */
 export function quantile(sorted: ArrayLike<number>, share: number): number {
   const at = share * (sorted.length - 1)
   const [low, high] = [sorted[Math.floor(at)] ?? Number.NaN, sorted[Math.ceil(at)] ?? Number.NaN]
   return low + (high - low) * (at - Math.floor(at))
 }
 
-/** The standard normal distribution's share below z, within 1e-7 (Abramowitz and Stegun 7.1.26). */
+/** The standard normal distribution function, accurate to 1e-7 (Abramowitz and Stegun 7.1.26). */
 function normalShare(z: number): number {
   const x = Math.abs(z) / Math.SQRT2
   const t = 1 / (1 + 0.3275911 * x)
@@ -17,7 +17,10 @@ function normalShare(z: number): number {
   return z > 0 ? 1 - tail : tail
 }
 
-/** Student's t at which the upper tail is 2.5 %, for so many degrees of freedom, at least 1; within 1 % from 2 on. */
+/**
+ * The 97.5 % quantile of Student's t distribution for at least 1 degree of freedom, accurate to 1 % from 2
+ * on.
+ */
 function studentT(freedom: number): number {
   const z = 1.959964
   if (freedom === 1) return 12.706
@@ -30,24 +33,23 @@ function studentT(freedom: number): number {
   return z + one / freedom + two / freedom ** 2 + three / freedom ** 3
 }
 
-/** Low and high end. */
 export type Interval = readonly [low: number, high: number]
 
-/** Units that are drawn together, by column: the sum of a column's values in each unit, and how many they are. */
+/** Clusters for a bootstrap, by column: each cluster's sum and its number of values. */
 export interface Clusters {
   readonly sums: readonly Float64Array[]
   readonly counts: readonly Float64Array[]
 }
 
-/** What makes the draws the same again, and how many samples there are. */
+/** The seed and the number of resamples. */
 export interface BootstrapOptions {
   readonly seed: number
   readonly rounds: number
 }
 
 /**
- * The mean of each column in so many samples of as many units, drawn with replacement; the units of one sample are the
- * same for all columns. NaN where none of them has a value. The same for the same seed.
+ * The mean of each column in each resample. Clusters are drawn with replacement, and all columns share the
+ * draws. NaN if a resample has no value. Deterministic for a seed.
  */
 export function bootstrapMeans(
   { sums, counts }: Clusters,
@@ -74,8 +76,8 @@ export function bootstrapMeans(
 }
 
 /**
- * The 95 % interval from means of `units` drawn units: percentiles, moved out as far as few units need it (Hesterberg
- * 2015, the expanded percentile interval). null of fewer than two units.
+ * The 95 % interval from bootstrap means of `units` clusters, as an expanded percentile interval (Hesterberg
+ * 2015). null for fewer than two clusters.
  */
 export function bootstrapInterval(means: Float64Array, units: number): Interval | null {
   const sorted = means.filter((value) => !Number.isNaN(value)).sort()
@@ -85,8 +87,8 @@ export function bootstrapInterval(means: Float64Array, units: number): Interval 
 }
 
 /**
- * Wilson's score interval of a share: `successes` of `trials`, with `z` standard deviations (1.96: 95 %). [0, 1] of no
- * trial. Wilson 1927.
+ * Wilson's score interval of a proportion (Wilson 1927), with `z` standard deviations (1.96: 95 %). [0, 1]
+ * without trials.
  */
 export function wilson(successes: number, trials: number, z = 1.96): readonly [low: number, high: number] {
   if (trials === 0) return [0, 1]

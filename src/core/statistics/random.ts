@@ -1,4 +1,4 @@
-/** Uniform numbers in [0, 1), the same for the same seed on every machine; not for secrets. */
+/** A generator of uniform numbers in [0, 1), identical for a seed on every machine. Not for secrets. */
 export function seeded(seed: number): () => number {
   let state = seed >>> 0
   return () => {
@@ -9,7 +9,7 @@ export function seeded(seed: number): () => number {
   }
 }
 
-/** `size` of the items, each set of them as likely as any other, in their order; all of them where there are no more. */
+/** A uniform random subset of `size` items, in their order. All items if there are no more. */
 export function drawn<T>(items: readonly T[], size: number, random: () => number): readonly T[] {
   let needed = size
   return items.filter((_, index) => {
@@ -19,7 +19,7 @@ export function drawn<T>(items: readonly T[], size: number, random: () => number
   })
 }
 
-/** 0 to count - 1 in a random order, each as likely (Fisher and Yates). */
+/** A uniform random permutation of 0 to count - 1 (Fisher-Yates). */
 export function permutation(count: number, random: () => number): number[] {
   const order = Array.from({ length: count }, (_, at) => at)
   for (let at = count - 1; at > 0; at--) {

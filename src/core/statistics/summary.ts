@@ -1,4 +1,4 @@
-/** Pairwise sum in numpy's order of additions, so that figures agree with it to the last digit. */
+/** Pairwise sum in numpy's order of additions, so that results match numpy to the last digit. */
 export function sum(values: readonly number[]): number {
   return sumOf(values, 0, values.length)
 }
@@ -27,19 +27,22 @@ function laneSums(values: readonly number[], from: number, count: number): Eight
   return lanes
 }
 
-/** Arithmetic mean; NaN of nothing. */
+/** Arithmetic mean. NaN if there are no values. */
 export const mean = (values: readonly number[]): number => sum(values) / values.length
 
-/** Population variance (divided by n); NaN of nothing. */
+/** Population variance (divided by n). NaN if there are no values. */
 export function variance(values: readonly number[]): number {
   const center = mean(values)
   return mean(values.map((value) => (value - center) ** 2))
 }
 
-/** Population standard deviation; NaN of nothing. */
+/** Population standard deviation. NaN if there are no values. */
 export const deviation = (values: readonly number[]): number => Math.sqrt(variance(values))
 
-/** The least and the greatest of any number of values; [Infinity, -Infinity] of none. Spread arguments end at about 120,000. */
+/**
+ * The minimum and maximum of any number of values; [Infinity, -Infinity] if there are none. `Math.min(...)`
+ * fails at about 120,000 arguments.
+ */
 export function extent(values: Iterable<number>): [number, number] {
   let [least, greatest] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
   for (const value of values) {
@@ -49,25 +52,25 @@ export function extent(values: Iterable<number>): [number, number] {
   return [least, greatest]
 }
 
-/** Entropy of a coin in bits: 0 where p is outside of 0 to 1, or at an end. */
+/** The entropy of a Bernoulli variable in bits. 0 if p is not strictly between 0 and 1. */
 export const binaryEntropy = (p: number): number =>
   p > 0 && p < 1 ? -(p * Math.log2(p) + (1 - p) * Math.log2(1 - p)) : 0
 
-/** Pearson's r of two lists of equal length; null of fewer than two pairs, and where one list is constant. */
+/** Pearson's r of two lists of equal length. null for fewer than two pairs or a constant list. */
 export function pearson(xs: readonly number[], ys: readonly number[]): number | null {
   const n = Math.min(xs.length, ys.length)
   if (n < 2) return null
   return correlationOf(spreadOf(xs.slice(0, n), ys.slice(0, n)))
 }
 
-/** Sums of squares and products around the means; those of several groups may be added. */
+/** Sums of squares and products around the means. The spreads of several groups may be added. */
 interface Spread {
   readonly xx: number
   readonly yy: number
   readonly xy: number
 }
 
-/** Of pairs around their own means. */
+/** The spread of pairs around their own means. */
 export function spreadOf(xs: readonly number[], ys: readonly number[]): Spread {
   const { length } = xs
   let [x, y] = [0, 0]
@@ -86,7 +89,7 @@ export function spreadOf(xs: readonly number[], ys: readonly number[]): Spread {
   return { xx, yy, xy }
 }
 
-/** Pearson's r; null where one side does not vary. */
+/** Pearson's r, or null if one side is constant. */
 export function correlationOf({ xx, yy, xy }: Spread): number | null {
   const scale = Math.sqrt(xx) * Math.sqrt(yy)
   return scale > 0 && Number.isFinite(scale) ? Math.max(-1, Math.min(1, xy / scale)) : null

@@ -13,7 +13,10 @@ const values: ReadonlyMap<string, number> = new Map(
 const space = new RegExp(`[${whiteSpace}]+`)
 const scales = ['thousand', 'million', 'billion'] as const
 
-/** The number that the number words of a text say in word2number 1.1, as Python prints it; null: it refuses. */
+/**
+ * The value of the number words in a text under word2number 1.1, as Python prints it. null if word2number
+ * rejects them.
+ */
 function wordNumber(text: string): string | null {
   const plain = text.replaceAll('-', ' ').toLowerCase()
   if (/^\p{Nd}+$/u.test(plain)) return asciiDigits(plain).replace(/^0+(?=\d)/, '')
@@ -54,7 +57,7 @@ function wholeNumber(words: readonly string[]): number | null {
   return rest === null ? null : total + rest
 }
 
-/** Words below a thousand as word2number adds them up: it looks at their count, not at their sense. */
+/** Adds up words below one thousand like word2number, which only looks at their count. */
 function group(words: readonly string[]): number | null {
   const [a, b = 0, c = 0, d = 0] = words.map((word) => values.get(word) ?? 0)
   if (a === undefined) return null
@@ -64,7 +67,7 @@ function group(words: readonly string[]): number | null {
   return a
 }
 
-/** The words that Qwen2.5-Math's grader (MIT licence) takes for units, in its order; each is a pattern: `.` is any character. */
+/** Unit patterns of Qwen2.5-Math's grader (MIT licence), in its order. `.` matches any character. */
 const names = (
   'east|degree|mph|kmph|ft|m sqaure| m east|sq m|deg|mile|q .|monkey|prime|ratio|profit of rs|rd|o|' +
   'gm|p . m|lb|tile|per|dm|lt|gain|ab|way|west|a .|b .|c .|d .|e .|f .|g .|h .|t|a|h|no change|men|' +
@@ -80,7 +83,7 @@ const units = [...names, ...names.map((name) => `${name}s`)]
 const anyUnit = new RegExp(`(?:^|${border})(?:${units.join('|')})(?:$|${border})`, 'su')
 const patterns = units.map((unit) => new RegExp(`(^|${border})${unit}($|${border})`, 'gsu'))
 
-/** Takes each unit away wherever it stands alone, twice over the list, except where nothing would be left. */
+/** Removes each stand-alone unit, going twice over the list, unless nothing would be left. */
 function withoutUnits(text: string): string {
   let left = text
   if (!anyUnit.test(left)) return left
@@ -95,7 +98,10 @@ type Step = (text: string) => string
 const without = (text: string, ...pieces: readonly string[]): string =>
   pieces.reduce((left, piece) => left.replaceAll(piece, ''), text)
 
-/** Qwen2.5-Math's `strip_string`: the spelling by which its grader compares. Faults included; see docs/parity.md. */
+/**
+ * Qwen2.5-Math's `strip_string`: the normal form that its grader compares, faults included. See
+ * docs/parity.md.
+ */
 export function stripAnswer(answer: string, keepUnits: boolean): string {
   const plain = withoutTextUnit(withPlainCommands(trimSpace(answer)))
   const bare = without(
@@ -131,7 +137,7 @@ const withPlainCommands: Step = (text) =>
     .replaceAll('\\{', '{')
     .replaceAll('\\}', '}')
 
-/** Everything from the first `\text{` of a text that ends with a brace is taken for a unit. */
+/** If the text ends with a brace, everything from the first `\text{` on counts as a unit. */
 const withoutTextUnit: Step = (text) => {
   const unit = text.indexOf('\\text{')
   return (unit >= 0 && text.endsWith('}') && trimSpace(text.slice(0, unit))) || text
@@ -158,7 +164,7 @@ const withPlainSigns: Step = (text) => {
   return plain.includes('j') && !plain.includes('i') ? plain.replaceAll('j', 'i') : plain
 }
 
-/** `5.00` is 5, and so is `5.0x` 5x; each run of digits is tried once. */
+/** Turns `5.00` into 5 and `5.0x` into 5x. Each run of digits is tried once. */
 const withPlainNumbers: Step = (text) =>
   text.replace(/(?<!\p{Nd})(\p{Nd}+)\.0*(\P{Nd})/gu, '$1$2').replace(/(?<!\p{Nd})(\p{Nd}+)\.0*$/u, '$1')
 
@@ -171,7 +177,7 @@ const asFraction: Step = (text) =>
 const word = /(?<![\p{L}\p{N}_])[A-E](?![\p{L}\p{N}_])/gu
 const triggers = ['choice is', 'answer is']
 
-/** The letter that Qwen2.5-Math's reader of responses takes for the choice, or the text that it takes in its place. */
+/** The choice letter that Qwen2.5-Math reads from a response, or the text that it uses instead. */
 export function readChoice(response: string): string {
   const text = strippedOf(response, '\n', '\n')
   const repeats = triggers.some((trigger) => text.split(trigger, 3).length > 2)
@@ -183,7 +189,7 @@ export function readChoice(response: string): string {
   return strippedOf(strippedOf(chosen ?? '', '', '.'), '', '/')
 }
 
-/** The same of an answer on its own, as its comparison has it: the last letter. */
+/** The choice letter of an answer alone, as its comparison reads it: the last letter. */
 export function gradedChoice(answer: string): string {
   const text = strippedOf(strippedOf(strippedOf(answer, '\n', '\n'), '', '.'), '', '/')
   const bare = strippedOf(strippedOf(text, ' ', ' '), ':', '')
@@ -193,7 +199,7 @@ export function gradedChoice(answer: string): string {
 
 const withoutDots = (text: string): string => strippedOf(text, '.', '.')
 
-/** Without all `left` at the start and all `right` at the end; '' keeps that end. */
+/** Removes every `left` from the start and every `right` from the end. '' leaves that end alone. */
 function strippedOf(text: string, left: string, right: string): string {
   let start = 0
   let end = text.length
@@ -212,7 +218,10 @@ const lineBreak = new RegExp(`\\n[${whiteSpace}]*`, 'g')
 /** Benchmarks whose answers keep their units. */
 const keepsUnits = (benchmark: string): boolean => benchmark === 'minerva_math' || benchmark === 'carp_en'
 
-/** The answer that Qwen2.5-Math's harness takes from a response, thinking included; null: over 20,000 units long. */
+/**
+ * The answer that Qwen2.5-Math's harness reads from a response, including its thinking. null above 20,000
+ * UTF-16 units.
+ */
 export function publishedAnswer(response: string, benchmark: string): string | null {
   const text = response.replaceAll('\u043a\u0438', '')
   if (choices.has(benchmark)) return readChoice(text)
@@ -225,7 +234,7 @@ export function publishedAnswer(response: string, benchmark: string): string | n
   return stripAnswer(ended.endsWith('/') ? ended.slice(0, -1) : ended, keepsUnits(benchmark))
 }
 
-/** null: nothing is marked. */
+/** null if nothing is marked. */
 function marked(text: string): string | null {
   const final = text.indexOf(hoped)
   if (final >= 0 && text.includes(hope))

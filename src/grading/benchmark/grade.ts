@@ -4,7 +4,7 @@ import { insides, isNearOrPercent } from '../math-equal.ts'
 import { readFloat } from '../python.ts'
 import { gradedChoice, publishedAnswer, readChoice, stripAnswer } from './answer.ts'
 
-/** A line of a benchmark's file, as it is published. */
+/** A line of a benchmark's published file. */
 export type BenchmarkLine = Readonly<Record<string, unknown>>
 
 const written = (value: unknown): string =>
@@ -42,21 +42,23 @@ const answerFields = {
   lmb: field('answer'),
 } as const
 
-/** A benchmark that the published harness knows. */
+/** The name of a benchmark of the published harness. */
 export type Benchmark = keyof typeof answerFields
 
-/** All of them. */
 export const benchmarks = Object.keys(answerFields) as Benchmark[]
 
 const fromSolution: ReadonlySet<Benchmark> = new Set(['math', 'math500', 'minerva_math'])
 
-/** Where a benchmark's line keeps its answer: a field of its own, or `gt` and `gt_cot`; of some the whole solution. */
+/**
+ * The answer in a benchmark's line. It is in a field of its own, or in `gt` and `gt_cot`; some benchmarks
+ * only have the whole solution.
+ */
 export function answerField(line: BenchmarkLine, benchmark: Benchmark): string {
   if (!hasGraded(line)) return answerFields[benchmark](line)
   return written(fromSolution.has(benchmark) && benchmark !== 'minerva_math' ? line.gt_cot : line.gt)
 }
 
-/** The answer of a line in the spelling by which the published grader compares. */
+/** A line's answer in the normal form that the published grader compares. */
 export function preparedLine(line: BenchmarkLine, benchmark: Benchmark): string {
   const answer = answerField(line, benchmark)
   const isSolution = fromSolution.has(benchmark) && !(hasGraded(line) && benchmark === 'minerva_math')
@@ -64,7 +66,7 @@ export function preparedLine(line: BenchmarkLine, benchmark: Benchmark): string 
   return benchmark === 'minerva_math' ? withShortRelations(text) : stripAnswer(text, false)
 }
 
-/** The same of an answer on its own, or of a solution that boxes it. */
+/** An answer, or the boxed answer of a solution, in the same normal form. */
 export function preparedAnswer(answer: string, benchmark: Benchmark): string {
   const text = answer.includes('\\boxed') ? (publishedAnswer(answer, benchmark) ?? '') : answer
   return benchmark === 'minerva_math' ? withShortRelations(text) : stripAnswer(text, false)
@@ -91,7 +93,7 @@ function tabmwpNumber(text: string): number {
 const isLetter = (text: string): boolean => /^[A-E]$/.test(text)
 const deepest = 20
 
-/** Whether Qwen2.5-Math's grader takes the two for equal; its symbolic step is done by our own algebra. */
+/** Whether Qwen2.5-Math's grader treats two answers as equal. Its symbolic step uses our own algebra. */
 export function publishedEqual(answer: string, truth: string, depth = deepest): boolean {
   if (trimSpace(answer).toLowerCase() === trimSpace(truth).toLowerCase()) return true
   if (isLetter(truth) && gradedChoice(answer) === truth) return true
@@ -134,7 +136,7 @@ const sameExpression = (a: string, b: string): boolean => a === b || symbolicall
 
 const isShort = (side: string | undefined): boolean => [...trimSpace(side ?? '')].length <= 2
 
-/** Python's `float`, without commas; else a hundredth of what a percent sign follows. null: neither. */
+/** Python's `float` without commas, or a percentage divided by a hundred. null for other texts. */
 function floatOf(text: string): number | null {
   const plain = text.replaceAll(',', '')
   const number = readFloat(plain)
@@ -143,7 +145,7 @@ function floatOf(text: string): number | null {
   return hundredfold === null ? null : hundredfold / 100
 }
 
-/** A truth `{a,b}` beside a matrix is a column of its items. */
+/** Turns a truth `{a,b}` into a column vector if the other side is a matrix. */
 function asMatrix(answer: string, truth: string): string {
   if (!answer.includes('pmatrix') || truth.includes('pmatrix')) return truth
   const open = truth.indexOf('{')
@@ -166,13 +168,15 @@ function matrixRows(text: string): string[][] | null {
   return rows.filter((row) => row !== '').map((row) => row.split('&').map(trimSpace))
 }
 
-/** What the harness takes for the answer, and whether it is right. */
+/** The answer that the harness reads, and whether it is right. */
 export interface PublishedGrade {
   readonly extracted: string
   readonly correct: boolean
 }
 
-/** The grade that the harness gives a response; `truth` is prepared. null: an answer too long to be stripped in time. */
+/**
+ * The harness's grade of a response. `truth` is prepared. null if the answer is too long to strip in time.
+ */
 export function publishedGrade(response: string, truth: string, benchmark: Benchmark): PublishedGrade | null {
   const found = publishedAnswer(response, benchmark)
   if (found === null) return null
@@ -180,7 +184,10 @@ export function publishedGrade(response: string, truth: string, benchmark: Bench
   return { extracted, correct: publishedEqual(extracted, truth) }
 }
 
-/** What is compared where the truth is one letter, or letters: the response's choice, or the answer's own letters. */
+/**
+ * The text to compare if the truth is one or more letters: the response's choice, or the answer's own
+ * letters.
+ */
 export function gradedAnswer(answer: string, response: string, truth: string): string {
   if (/^[A-E]$/.test(truth)) return /^[A-E]$/.test(answer) ? answer : readChoice(response)
   return /^[A-E]*$/.test(truth) && /[^A-E]/.test(answer) ? answer.replace(/[^A-E]/g, '') : answer

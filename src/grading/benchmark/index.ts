@@ -1,4 +1,4 @@
-/** How Qwen2.5-Math's evaluation harness grades its benchmarks, faults included: extract, strip, compare. */
+/** Qwen2.5-Math's evaluation harness, faults included: it extracts, strips and compares answers. */
 
 export { gradedChoice, publishedAnswer, readChoice, stripAnswer } from './answer.ts'
 export {

@@ -3,7 +3,7 @@ import { readFloat } from '../python.ts'
 import { type Finding, publishedValue } from './finding.ts'
 import type { GraphTask } from './tasks.ts'
 
-/** The best value of a problem, as the original reads its label: whole, of either sign; undefined where it has none. */
+/** The best value as the published code reads a label: an integer of either sign, or undefined. */
 function publishedBestValue(label: unknown): number | undefined {
   if (label === undefined || label === null) return undefined
   if (typeof label === 'string' && trimSpace(label) === '') return undefined
@@ -13,14 +13,17 @@ function publishedBestValue(label: unknown): number | undefined {
   return Math.trunc(value)
 }
 
-/** The best value of a problem: a number from 0 on, or plain decimal text of one; undefined for any other label. */
+/**
+ * The best value of a problem: a number from 0 on, or the same as plain decimal text. undefined for other
+ * labels.
+ */
 function soundBestValue(label: unknown): number | undefined {
   const isText = typeof label === 'string' && /^\d+(?:\.\d+)?$/.test(label.trim())
   const value = isText ? Number(label) : label
   return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
 }
 
-/** `float()` leaves the separators that `strip` takes, and then refuses the text. */
+/** Python's `strip` removes these separators, but `float()` does not and rejects the text. */
 const separators = ['\x1c', '\x1d', '\x1e', '\x1f']
 
 function floatOf(text: string): number | null {
@@ -31,22 +34,24 @@ function numberOf(label: unknown): number | null {
   return typeof label === 'number' || typeof label === 'boolean' ? Number(label) : null
 }
 
-/** How an answer pays: right or not, a share of the best value, or a share with a penalty. */
+/** How an answer pays: right or wrong, a share of the best value, or a share with a penalty. */
 export type Payment = 'binary' | 'ratio' | 'complicated'
 
-/** What an answer earns. */
 interface AnswerReward {
   readonly value: number
   readonly isRight: boolean
-  /** `better_than_exact`: the label is suspect; `bad_problem`: the row cannot be graded. */
+  /** `better_than_exact`: the label is suspect. `bad_problem`: the row cannot be graded. */
   readonly flags: readonly string[]
-  /** What is wrong with the label. */
+  /** The problem with the label. */
   readonly reason?: string
 }
 
 const full: Readonly<Record<Payment, number>> = { binary: 1, ratio: 1, complicated: 2 }
 
-/** Pays a solution for how near it comes to the best value, `label`; an unusable row pays 0, no solution at most 0. */
+/**
+ * Pays a solution by its closeness to the best value `label`. An unusable row pays 0, and a wrong answer at
+ * most 0.
+ */
 export function soundReward(
   finding: Finding,
   label: unknown,
@@ -67,7 +72,9 @@ export function soundReward(
   return { value: share(better === 'smaller' ? exact / value : value / exact, payment, squared), ...wrong }
 }
 
-/** NPG-Muse's payment: the raw value without a label, statuses compared with it, ratios beyond 1. */
+/**
+ * NPG-Muse's payment: the raw value if there is no label, comparison with status codes, and ratios beyond 1.
+ */
 export function publishedReward(
   finding: Finding,
   label: unknown,
@@ -94,7 +101,7 @@ function share(ratio: number, payment: Payment, squared = false): number {
   return 0.5 * (squared && payment === 'complicated' ? ratio ** 2 : ratio)
 }
 
-/** Names of the parts: `value` is -1 for no answer, -2 for no solution. */
+/** Names of the parts. `value` is -1 without an answer and -2 for a wrong one. */
 export const arenaParts: readonly string[] = ['value', 'accurate', 'feasible', 'hallucination']
 
 /** How an evaluation counts one answer. */
@@ -104,7 +111,10 @@ interface ArenaMarks {
   readonly flags: readonly string[]
 }
 
-/** Counts an answer as GraphArena's report does: on tasks whose labels are approximate a better one is right too. */
+/**
+ * Counts an answer as GraphArena's report does. On tasks with approximate labels, a better answer also counts
+ * as right.
+ */
 export function arenaMarks(task: GraphTask, finding: Finding, label: unknown): ArenaMarks {
   const value = publishedValue(finding)
   if (value === null) throw new Error(`the problem cannot be graded: ${reasonOf(finding)}`)
@@ -112,7 +122,9 @@ export function arenaMarks(task: GraphTask, finding: Finding, label: unknown): A
   return { isAccurate, parts: partsOf(value, isAccurate), flags: [] }
 }
 
-/** The same with labels checked: an equal or better solution is right, and a better one is flagged. */
+/**
+ * Like `arenaMarks`, but checks the label: an equal or better solution is right, and a better one is flagged.
+ */
 export function soundArenaMarks(task: GraphTask, finding: Finding, label: unknown): ArenaMarks {
   const { isRight: isAccurate, flags } = soundReward(finding, label, task, 'binary')
   return { isAccurate, parts: partsOf(publishedValue(finding), isAccurate), flags }

@@ -3,7 +3,7 @@ import { Graph, nodeKey, readGraph, readSoundPair } from './graph.ts'
 import { integerLists, integersOf } from './lists.ts'
 import type { Problem } from './problem.ts'
 
-/** Colours of the nodes of both graphs, by position; equal colours are not told apart so far. */
+/** Node colours of both graphs, by position. Nodes of equal colour are not yet distinguished. */
 interface Colouring {
   readonly a: readonly number[]
   readonly b: readonly number[]
@@ -12,8 +12,8 @@ interface Colouring {
 type Adjacency = readonly (readonly number[])[]
 
 /**
- * Whether two graphs have the same structure, self-loops included; null when `steps` looks at neighbours did not do.
- * Refines colours, then tries the members of the smallest colour in turn.
+ * Whether two graphs with self-loops are isomorphic. null if `steps` neighbour visits are not enough. Refines
+ * colours, then tries each member of the smallest colour.
  */
 export function areIsomorphic(a: Graph, b: Graph, steps: number): boolean | null {
   if (a.size !== b.size) return false
@@ -64,7 +64,7 @@ function adjacencyOf(graph: Graph): Adjacency {
   return keys.map((key) => [...graph.neighbours(key)].map((next) => position.get(next)!))
 }
 
-/** Gives one node a colour of its own. */
+/** Gives one node its own colour. */
 function apart(colours: readonly number[], node: number): number[] {
   return colours.map((colour, at) => (at === node ? -1 : colour))
 }
@@ -80,7 +80,7 @@ function sameCounts({ a, b }: Colouring, size: number): boolean {
   return countsOf(a, size).every((count, colour) => count === counts[colour])
 }
 
-/** The colour that fewest nodes, but more than one, share; null where every node has its own. */
+/** The colour shared by the fewest nodes, but more than one. null if all colours are unique. */
 function smallestShared(colours: readonly number[]): number | null {
   let smallest: number | null = null
   const counts = countsOf(colours, colours.length)
@@ -90,10 +90,10 @@ function smallestShared(colours: readonly number[]): number | null {
   return smallest
 }
 
-/** Looks at neighbours that one comparison may take: about a second; molecules need thousands. */
+/** Neighbour visits per comparison, about a second. Molecules need thousands. */
 const stepBudget = 5_000_000
 
-/** Maximum common subgraph: atoms of either molecule, of which the structures are the same. The value is their number. */
+/** Maximum common subgraph: atoms of both molecules with the same structure. The value is their number. */
 export function checkCommonSubgraph(problem: Problem, text: string, faults: Faults): Finding {
   const graphs = faults.graphsUnchecked ? publishedPair(problem) : readSoundPair(problem.graph)
   if (typeof graphs === 'string') return badProblem(graphs)

@@ -4,7 +4,10 @@ import { Graph, isEmptyGraph, type NodeKey, nodeKey, readGraph, readSoundPair } 
 import { integerLists, integersOf } from './lists.ts'
 import type { Problem } from './problem.ts'
 
-/** Graph edit distance: atoms of the first molecule, mapped in order to atoms of the second. The value counts edits. */
+/**
+ * Graph edit distance: maps the atoms of the first molecule in order to atoms of the second. The value is the
+ * number of edits.
+ */
 export function checkEditDistance(problem: Problem, text: string, faults: Faults): Finding {
   return faults.graphsUnchecked ? checkLoosely(problem, text, faults) : checkSoundly(problem, text)
 }
@@ -48,7 +51,7 @@ function checkLoosely(problem: Problem, text: string, faults: Faults): Finding {
   return finding
 }
 
-/** Labels that differ, edges too many and edges too few; null where a label is missing. */
+/** Counts labels that differ, extra edges and missing edges. null if a label is missing. */
 function edits(a: Graph, b: Graph, atoms: readonly number[]): number | null {
   const renamed = new Map(atoms.map((atom, at) => [atomKey(at), atomKey(atom)]))
   const mapped = new Graph()

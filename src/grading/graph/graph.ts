@@ -1,13 +1,13 @@
-/** A node's id with its type: number 1 and text "1" are different nodes. */
+/** A node's id with its type: the number 1 and the text "1" are different nodes. */
 export type NodeKey = string
 
-/** What a node carries beside its id, of any type. */
+/** A node's other attributes, of any type. */
 interface NodeAttributes {
   name?: unknown
   label?: unknown
 }
 
-/** An undirected simple graph with self-loops; nodes keep the order in which they came. */
+/** An undirected simple graph with self-loops. Nodes keep their insertion order. */
 export class Graph {
   readonly nodes = new Map<NodeKey, NodeAttributes>()
   readonly #neighbours = new Map<NodeKey, Set<NodeKey>>()
@@ -46,7 +46,7 @@ export class Graph {
     }
   }
 
-  /** The graph on those of `keys` that exist. */
+  /** The subgraph induced by the existing nodes of `keys`. */
   induced(keys: Iterable<NodeKey>): Graph {
     const part = new Graph()
     for (const key of keys) if (this.nodes.has(key)) part.addNode(key, this.nodes.get(key))
@@ -57,26 +57,26 @@ export class Graph {
   }
 }
 
-/** The key of an id; null where it cannot be one. Python holds true and 1 for the same. */
+/** The key of an id, or null if it cannot be one. Like in Python, true and 1 are the same id. */
 export function nodeKey(id: unknown): NodeKey | null {
   if (typeof id === 'string') return `s:${id}`
   if (typeof id === 'number' || typeof id === 'boolean') return `n:${Number(id)}`
   return null
 }
 
-/** A graph, a list of them, or null: unreadable. */
+/** A graph, a list of graphs, or null if unreadable. */
 type GraphValue = Graph | readonly GraphValue[] | null
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Reads node-link JSON, or text that holds it, as networkx does: undeclared endpoints become nodes. */
+/** Reads node-link JSON, or text that contains it, like networkx: undeclared endpoints become nodes. */
 export function readGraph(value: unknown): GraphValue {
   const parsed = typeof value === 'string' ? parsedJson(value) : value
   if (Array.isArray(parsed)) return parsed.map(readGraph)
   return isObject(parsed) ? publishedGraph(parsed) : null
 }
 
-/** Reads one graph whose every link joins declared nodes; a text is the reason why there is none. */
+/** Reads one graph whose links all join declared nodes. A string is the reason for failure. */
 export function readSoundGraph(value: unknown): Graph | string {
   const parsed = typeof value === 'string' ? parsedJson(value) : value
   if (!isObject(parsed)) return 'the graph is no object'
@@ -99,7 +99,7 @@ export function readSoundGraph(value: unknown): Graph | string {
   return graph
 }
 
-/** Two sound graphs, or the reason why there are not two. */
+/** Reads two valid graphs. A string is the reason for failure. */
 export function readSoundPair(value: unknown): readonly [Graph, Graph] | string {
   const parsed = typeof value === 'string' ? parsedJson(value) : value
   if (!Array.isArray(parsed) || parsed.length !== 2) return 'there are not two graphs'
@@ -108,7 +108,7 @@ export function readSoundPair(value: unknown): readonly [Graph, Graph] | string 
   return typeof b === 'string' ? b : [a, b]
 }
 
-/** Whether Python would hold it for false: no graph, an empty list, a graph without nodes. */
+/** Whether Python treats the value as false: no graph, an empty list, or a graph without nodes. */
 export function isEmptyGraph(value: GraphValue): boolean {
   return value === null || (value instanceof Graph ? value.size === 0 : value.length === 0)
 }
@@ -148,12 +148,11 @@ const soundKey = (id: unknown): NodeKey | null => (typeof id === 'boolean' ? nul
 
 const fieldsOf = (value: unknown): Fields => (isObject(value) ? value : {})
 
-/** Whether it is a JSON object. */
 export function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** JSON, or null where the text is none. */
+/** Parses JSON. null if the text is invalid. */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text)

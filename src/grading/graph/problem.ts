@@ -2,15 +2,18 @@ import { trimSpace, whiteSpace } from '../characters.ts'
 import type { Faults } from './finding.ts'
 import { type Graph, type NodeKey, nodeKey } from './graph.ts'
 
-/** Nodes by name. */
+/** Finds nodes by name. */
 export interface NameIndex {
-  /** The first node of that name, or undefined. */
+  /** The first node with this name, or undefined. */
   find(name: string): NodeKey | undefined
-  /** Most commas in one name. */
+  /** The largest number of commas in one name. */
   readonly commas: number
 }
 
-/** Names as the original looks them up: a node without one is named '', one that is no text hides all after it. */
+/**
+ * Names as the published code looks them up: a node without a name is '', and a name that is not text hides
+ * all later nodes.
+ */
 export function publishedNames(graph: Graph, { namesUnstripped }: Faults): NameIndex {
   const nodes = new Map<string, NodeKey>()
   for (const [key, { name = namesUnstripped ? null : '' }] of graph.nodes) {
@@ -24,7 +27,7 @@ export function publishedNames(graph: Graph, { namesUnstripped }: Faults): NameI
   return { find: (name) => nodes.get(name), commas: 0 }
 }
 
-/** Names that are texts, not blank and all different; null where they are not. */
+/** Names that are distinct, non-blank texts. null if any name is not. */
 export function soundNames(graph: Graph): NameIndex | null {
   const nodes = new Map<string, NodeKey>()
   let commas = 0
@@ -38,8 +41,8 @@ export function soundNames(graph: Graph): NameIndex | null {
 }
 
 /**
- * The nodes that a list names, a name with commas read as one where it can be; null at the first unknown name.
- * Stops after `limit` nodes. Linear in the list for names of few commas.
+ * The nodes that a list names, or null at the first unknown name. A name with commas is read as one if
+ * possible. Stops after `limit` nodes. Linear if names have few commas.
  */
 export function nodesNamed(list: string, names: NameIndex, limit: number): NodeKey[] | null {
   const pieces = list.split(',')
@@ -58,31 +61,31 @@ export function nodesNamed(list: string, names: NameIndex, limit: number): NodeK
   return nodes
 }
 
-/** What a row says of its problem; everything may be missing or of the wrong type. */
+/** A row's description of its problem. Any field may be missing or have the wrong type. */
 export interface Problem {
   readonly graph: unknown
-  /** The prompt's wording: names of the ends, airports and distances. */
+  /** The wording of the prompt: names of the ends, airports and distances. */
   readonly problemText: unknown
-  /** Whether the wording or the graph states the two ends and the distances. */
+  /** Whether the text or the graph states the two ends and the distances. */
   readonly given: 'text' | 'graph'
-  /** Ids of the two ends, where the text does not give them. */
+  /** Ids of the two ends, if the text does not state them. */
   readonly ends?: unknown
 }
 
-/** The two nodes between which a task is set; undefined where they are not found. */
+/** The two end nodes of a task, or undefined where not found. */
 export type Ends = readonly [NodeKey | undefined, NodeKey | undefined]
 
 /** How a task's prompt introduces its two ends. */
 interface EndsWording {
-  /** Up to the first end. */
+  /** The text before the first end. */
   readonly opening: string
-  /** Whether the original asks for the full stop itself, not for any character. */
+  /** Whether the published pattern requires a full stop instead of any character. */
   readonly fullStop: boolean
 }
 
 const closing = 'in this network'
 
-/** Reads the ends from the row's ids, else from its text; a text: why they cannot be read. */
+/** Reads the ends from the row's ids, or else from its text. A string is the reason for failure. */
 export function readEnds(
   wording: EndsWording,
   problem: Problem,
@@ -101,7 +104,7 @@ export function readEnds(
     : onlyEnds(wording, problemText, names)
 }
 
-/** The first sentence of the form; the first ` and ` divides it, be it part of a name. */
+/** The first matching sentence, split at its first ` and `, even inside a name. */
 function firstEnds({ opening, fullStop }: EndsWording, text: string, names: NameIndex): Ends {
   const s = `[${whiteSpace}]+`
   const any = '([^\\n]*?)'
@@ -114,7 +117,7 @@ function firstEnds({ opening, fullStop }: EndsWording, text: string, names: Name
   return [names.find(trimSpace(match[1] ?? '')), names.find(trimSpace(match[2] ?? ''))]
 }
 
-/** The last sentence of the form, divided at the one `and` that has a name on either side. */
+/** The last matching sentence, split at the only `and` with a known name on both sides. */
 function onlyEnds({ opening }: EndsWording, text: string, names: NameIndex): Ends | string {
   const start = text.lastIndexOf(opening)
   const end = start === -1 ? -1 : text.indexOf(closing, start)

@@ -15,7 +15,7 @@ import {
 } from './problem.ts'
 import { checkTour } from './tour.ts'
 
-/** Edges on a shortest path; undefined where there is none. */
+/** The number of edges on a shortest path, or undefined if there is none. */
 function hopsBetween(graph: Graph, from: NodeKey, to: NodeKey): number | undefined {
   const hops = new Map<NodeKey, number>([[from, 0]])
   for (const [node, distance] of hops) {
@@ -27,7 +27,7 @@ function hopsBetween(graph: Graph, from: NodeKey, to: NodeKey): number | undefin
 
 const known = new WeakMap<Graph, ReadonlyMap<NodeKey, number>>()
 
-/** The number of each node's component, found once a graph, which must not change after; numbers follow the nodes. */
+/** The component number of each node, cached per graph. The graph must not change afterwards. */
 function componentsOf(graph: Graph): ReadonlyMap<NodeKey, number> {
   const components = known.get(graph) ?? foundComponents(graph)
   known.set(graph, components)
@@ -49,28 +49,28 @@ function foundComponents(graph: Graph): ReadonlyMap<NodeKey, number> {
   return component
 }
 
-/** Whether every node is joined to the next one. */
+/** Whether each node is joined to the next. */
 function isWalk(graph: Graph, nodes: readonly NodeKey[]): boolean {
   return nodes.every((node, at) => at === 0 || graph.adjacent(nodes[at - 1]!, node))
 }
 
-/** The value of an answer, or why it is none; `raised`: the original's check throws, for the same reason. */
+/** The value of an answer, or why it is wrong. `raised`: the published check throws for this reason. */
 type Judgement = number | string | { readonly raised: string }
 
 /** A task whose answer is a list of node names. */
 interface NamedTask {
-  /** Reads the two nodes that the task is about, by name or id; a text: why it cannot. */
+  /** Reads the two nodes that the task is about, by name or id. A string is the reason for failure. */
   readonly ends?: (problem: Problem, names: NameIndex, faults: Faults) => Ends | string
-  /** An unknown name spoils the answer even where unknown names are passed over. */
+  /** An unknown name invalidates the answer even if unknown names are skipped. */
   readonly strict?: boolean
-  /** Earlier lists are tried where the grader tries them at all. */
+  /** Earlier lists are tried if the grader tries them at all. */
   readonly retries?: boolean
   judge(graph: Graph, nodes: readonly NodeKey[], ends: Ends, faults: Faults): Judgement
 }
 
 const nowhere: Ends = [undefined, undefined]
 
-/** Grades a list of names. `text` is the part of the response that is searched. */
+/** Grades a list of names. `text` is the part of the response to search. */
 function checkNamed(task: NamedTask, problem: Problem, text: string, faults: Faults): Finding {
   return faults.graphsUnchecked
     ? checkAsPublished(task, problem, text, faults)
@@ -134,7 +134,7 @@ function judged(
   return typeof value === 'string' ? invalid(value, list) : raised(value.raised)
 }
 
-/** Maximum clique: every two nodes are joined. The value is their number. */
+/** Maximum clique: every two nodes are joined. The value is the number of nodes. */
 const clique: NamedTask = {
   judge(graph, nodes, _ends, { selfLoopsCount }) {
     const part = graph.induced(nodes)
@@ -144,7 +144,7 @@ const clique: NamedTask = {
   },
 }
 
-/** Connected components: one node of each. The value is their number. */
+/** Connected components: one node of each. The value is the number of nodes. */
 const connected: NamedTask = {
   retries: true,
   judge(graph, nodes) {
@@ -154,7 +154,7 @@ const connected: NamedTask = {
   },
 }
 
-/** Diameter: a path that is a shortest one between its ends. The value is its number of edges. */
+/** Diameter: a path that is a shortest path between its ends. The value is the number of edges. */
 const diameter: NamedTask = {
   judge(graph, nodes) {
     const [first] = nodes
@@ -169,7 +169,7 @@ const diameter: NamedTask = {
 
 const shortestPathWording = { opening: 'Please determine the shortest path between', fullStop: false }
 
-/** Shortest distance: a path between the two ends. The value is its number of edges. */
+/** Shortest distance: a path between the two ends. The value is the number of edges. */
 const distance: NamedTask = {
   retries: true,
   ends: (problem, names, faults) => readEnds(shortestPathWording, problem, names, faults),
@@ -180,7 +180,10 @@ const distance: NamedTask = {
   },
 }
 
-/** Maximum independent set: no two nodes are joined, none to itself. The value is their number. */
+/**
+ * Maximum independent set: no two nodes are joined, and none has a self-loop. The value is the number of
+ * nodes.
+ */
 const independentSet: NamedTask = {
   judge(graph, nodes) {
     for (const _edge of graph.induced(nodes).edges()) return 'two of the nodes are joined'
@@ -190,7 +193,7 @@ const independentSet: NamedTask = {
 
 const commonNeighborWording = { opening: 'Please identify the common neighbors of', fullStop: true }
 
-/** Common neighbours of two nodes. The value is the number of different ones. */
+/** Common neighbours of two nodes. The value is the number of distinct ones. */
 const neighbor: NamedTask = {
   retries: true,
   strict: true,
@@ -207,7 +210,7 @@ const neighbor: NamedTask = {
   },
 }
 
-/** Minimum vertex cover: every edge has an end among the nodes. The value is their number. */
+/** Minimum vertex cover: every edge ends in one of the nodes. The value is the number of nodes. */
 const vertexCover: NamedTask = {
   strict: true,
   judge(graph, nodes) {
@@ -219,12 +222,12 @@ const vertexCover: NamedTask = {
   },
 }
 
-/** One kind of graph problem. */
+/** A kind of graph problem. */
 export interface GraphTask {
   readonly better: 'smaller' | 'larger'
-  /** Where the share of the best value is squared before it is paid, if a payment does so. */
+  /** Whether a payment that squares the share of the best value does so for this task. */
   readonly squared?: boolean
-  /** Some of its labels are approximate: a better value is no mistake. */
+  /** Some labels are approximate, so a better value is not an error. */
   readonly approximate?: boolean
   check(problem: Problem, text: string, faults: Faults): Finding
 }
@@ -235,7 +238,7 @@ const named = (task: NamedTask, better: GraphTask['better'], approximate = false
   check: (problem, text, faults) => checkNamed(task, problem, text, faults),
 })
 
-/** The tasks by the name that they have in data sets. */
+/** Tasks by their name in data sets. */
 export const graphTasks: ReadonlyMap<string, GraphTask> = new Map([
   ['Connected', named(connected, 'larger')],
   ['Diameter', named(diameter, 'larger')],
@@ -249,14 +252,14 @@ export const graphTasks: ReadonlyMap<string, GraphTask> = new Map([
   ['TSP', { better: 'smaller', squared: true, approximate: true, check: checkTour }],
 ])
 
-/** The task that opens a data source, as in `MCP_easy_binary`; throws where none does. */
+/** The task that starts a data source such as `MCP_easy_binary`. Throws if there is none. */
 export function taskNamed(dataSource: string): GraphTask {
   const task = graphTasks.get(dataSource.split('_', 1)[0] ?? '')
   if (!task) throw new Error(`data_source must begin with one of ${[...graphTasks.keys()].join(', ')}`)
   return task
 }
 
-/** Grades an answer to one problem; searches the whole response only where that is the grader's fault. */
+/** Grades an answer to one problem. Searches the thinking only if the grader has that fault. */
 export function checkGraphAnswer(
   task: GraphTask,
   problem: Problem,

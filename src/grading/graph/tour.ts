@@ -4,10 +4,10 @@ import { Graph, isEmptyGraph, isObject, nodeKey, parsedJson, readGraph } from '.
 import { capitalLists, innermostLists, piecesOf } from './lists.ts'
 import type { Problem } from './problem.ts'
 
-/** Among more stops no distances are made up: that costs the cube of their number. */
+/** Distances are not filled in for more stops than this, because that takes cubic time. */
 const mostFilled = 200
 
-/** Symmetric distances between stops by position; undefined where none is known. */
+/** Symmetric distances between stops by position. undefined if unknown. */
 class Distances {
   readonly #size: number
   readonly #known = new Map<number, number>()
@@ -25,14 +25,14 @@ class Distances {
     return this.#known.get(from * this.#size + to)
   }
 
-  /** Whether every two different stops have a distance. */
+  /** Whether all distances between different stops are known. */
   isComplete(): boolean {
     return this.#missing().next().done === true
   }
 
   /**
-   * Gives each pair without a distance its shortest way over the stops, or `unconnected` where there is none.
-   * In order of the pairs: a made-up distance serves the pairs after it. false: there are too many stops.
+   * Fills in missing distances with the shortest way over the stops, or `unconnected`. Works in order of the
+   * pairs, and later pairs use earlier fills. Returns false if there are too many stops.
    */
   fill(unconnected: number): boolean {
     if (this.#size > mostFilled) return this.isComplete()
@@ -41,7 +41,7 @@ class Distances {
       if (row?.from !== from) row = { from, shortest: this.#shortestFrom(from) }
       const shortest = row.shortest[to]!
       this.set(from, to, shortest === Number.POSITIVE_INFINITY ? unconnected : shortest)
-      // An edge as long as the shortest way changes no other way; one between two islands does.
+      // An edge as long as the shortest path changes no other path, but an edge between two islands does.
       if (shortest === Number.POSITIVE_INFINITY) row = undefined
     }
     return true
@@ -55,7 +55,7 @@ class Distances {
     }
   }
 
-  /** Dijkstra's algorithm without a heap: the graphs are dense. */
+  /** Dijkstra's algorithm without a heap, because the graphs are dense. */
   #shortestFrom(start: number): Float64Array {
     const shortest = new Float64Array(this.#size).fill(Number.POSITIVE_INFINITY)
     const open = new Set(shortest.keys())
@@ -74,7 +74,7 @@ class Distances {
   }
 }
 
-/** The stops of a tour by position, with their distances in kilometres. */
+/** The stops of a tour by position, with distances in kilometres. */
 interface Airports {
   readonly names: readonly string[]
   readonly distances: Distances
@@ -83,7 +83,7 @@ interface Airports {
 const airportLine = /- Airports to visit: ([^\n]+)/u
 const distanceLine = /([\p{L}\p{N}_]+) to ([\p{L}\p{N}_]+): (\p{Nd}+)/gu
 
-/** Airports and distances wherever a prompt states them; null without an airport line. */
+/** Airports and distances stated anywhere in the prompt. null without a line of airports. */
 function publishedAirports(text: string): Airports | null {
   const line = airportLine.exec(text)?.[1]
   if (line === undefined) return null
@@ -93,7 +93,10 @@ function publishedAirports(text: string): Airports | null {
   return { names, distances }
 }
 
-/** Airports and all their distances as stated after the last `**Problem to Solve**`; a text: what is wrong with it. */
+/**
+ * Airports and all distances stated after the last `**Problem to Solve**`. A string is the reason for
+ * failure.
+ */
 function soundAirports(whole: string): Airports | string {
   const text = whole.slice(Math.max(0, whole.lastIndexOf('**Problem to Solve**')))
   const line = trimSpace(airportLine.exec(text)?.[1] ?? '').replace(/\.$/, '')
@@ -113,7 +116,7 @@ function soundAirports(whole: string): Airports | string {
   return distances.isComplete() ? { names, distances } : 'the text does not state all distances'
 }
 
-/** Airports as the nodes of a graph, distances as the weights of its links; null where it is unreadable. */
+/** Airports from a graph's nodes, distances from its link weights. null if unreadable. */
 function graphAirports(value: unknown): Airports | null {
   const graph = readGraph(value)
   if (!(graph instanceof Graph)) return null
@@ -130,7 +133,10 @@ function graphAirports(value: unknown): Airports | null {
   return { names, distances }
 }
 
-/** Pairs of airports by position, first of each name, with what the text states of them; in order. */
+/**
+ * Pairs of airports by position with their stated distance, in order. A repeated name refers to its first
+ * position.
+ */
 function* statedDistances(text: string, names: readonly string[]): Generator<[number, number, number]> {
   const position = firstPositions(names)
   for (const [, from = '', to = '', kilometres = ''] of text.matchAll(distanceLine)) {
@@ -139,14 +145,13 @@ function* statedDistances(text: string, names: readonly string[]): Generator<[nu
   }
 }
 
-/** The first position of each name. */
 function firstPositions(names: readonly string[]): ReadonlyMap<string, number> {
   const position = new Map<string, number>()
   for (const [at, name] of names.entries()) if (!position.has(name)) position.set(name, at)
   return position
 }
 
-/** What the original takes for the way between two airports that nothing connects. */
+/** The published code's distance between two unconnected airports. */
 const unconnectedKilometres = 99_999
 
 /** Travelling salesman: a round trip over all airports. The value is its length in kilometres. */

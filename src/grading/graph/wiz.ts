@@ -7,7 +7,7 @@ import { innermostLists } from './lists.ts'
 /** A directed edge between numbered nodes. */
 type Arc = readonly [from: number, to: number]
 
-/** All `(1->2)` of a prompt. */
+/** All `(1->2)` in a prompt. */
 function arcsOf(prompt: string): Arc[] {
   return Array.from(prompt.matchAll(/\((\p{Nd}+)->(\p{Nd}+)\)/gu), ([, from = '', to = '']) => [
     Number(asciiDigits(from)),
@@ -15,7 +15,7 @@ function arcsOf(prompt: string): Arc[] {
   ])
 }
 
-/** The nodes of a prompt: those of its arcs, and all from a to b where it says `numbered from a to b`. */
+/** The nodes of a prompt: those of its arcs, plus a to b if it says `numbered from a to b`. */
 function nodesOf(prompt: string, arcs: readonly Arc[]): Set<number> {
   const nodes = new Set(arcs.flat())
   const [, first, last] = /numbered from (\d{1,6}) to (\d{1,6})/.exec(prompt) ?? []
@@ -23,14 +23,20 @@ function nodesOf(prompt: string, arcs: readonly Arc[]): Set<number> {
   return nodes
 }
 
-/** Whether the entries are these nodes and every arc goes forward, from the last place of its tail to that of its head. */
+/**
+ * Whether the order lists exactly these nodes and every arc goes forward, from its tail's last position to
+ * its head's.
+ */
 function isForward(order: readonly number[], nodes: ReadonlySet<number>, arcs: readonly Arc[]): boolean {
   const place = new Map(order.map((node, at) => [node, at]))
   if (place.size !== nodes.size || !order.every((node) => nodes.has(node))) return false
   return arcs.every(([from, to]) => place.get(from)! < place.get(to)!)
 }
 
-/** The numbers of the only list `[1, 2, ...]`, or of a text that is a list or a chain `1 -> 2 -> ...`; null: none. */
+/**
+ * The numbers of the only list `[1, 2, ...]`, or of a text that is a list or a chain `1 -> 2 -> ...`. null if
+ * there is none.
+ */
 function listedNodes(text: string): number[] | null {
   const [list = text, ...more] = text.includes('[') ? innermostLists(text) : []
   const bare = list.trim().replace(/^\(|[).,]$/g, '')
@@ -40,7 +46,10 @@ function listedNodes(text: string): number[] | null {
 
 const integer = /^[+-]?(?:[1-9][0-9]*(?:_[0-9]+)*|0+)$/
 
-/** A list, tuple or set of integers as Python's `literal_eval` reads it (a set in rising order); null: none. */
+/**
+ * A list, tuple or set of integers as Python's `literal_eval` reads it (sets in ascending order). null for
+ * other texts.
+ */
 function literalIntegers(text: string): number[] | null {
   const match = /^\s*(?:\[([^[\](){}]*)\]|\(([^[\](){}]*)\)|\{([^[\](){}]*)\}|([^[\](){}]*))\s*$/.exec(text)
   if (!match) return null
@@ -55,26 +64,26 @@ function literalIntegers(text: string): number[] | null {
   return set === undefined ? numbers : [...new Set(numbers)].sort((a, b) => a - b)
 }
 
-/** Where an answer stands: in the last box, or after the last `###`. */
+/** Where the answer is: in the last box, or after the last `###`. */
 export type AnswerMark = 'box' | 'hashes'
 
 const spoken = new RegExp(`the (?:final )?answer is[${whiteSpace}]*([^\\n]*)`, 'iu')
 
-/** The list that a response gives as its answer, as G1 finds it; in brackets where the prompt has any. */
+/** The list that a response answers with, as G1 finds it. In brackets if the prompt has any. */
 export function boxedListText(response: string, place: AnswerMark, asksForList: boolean): string {
   const found = place === 'box' ? slicedBox(response) : afterHashes(response)
   const text = found === null ? spokenAnswer(response) : trimSpace(found)
   return inBrackets(text.replaceAll('text', '').replace(/[\\{}]/g, ''), asksForList)
 }
 
-/** The list in the last box after the thinking, without LaTeX; '' where there is none. */
+/** The list in the last box after the thinking, without LaTeX. '' if there is none. */
 export function soundBoxedListText(response: string, place: AnswerMark, asksForList: boolean): string {
   const answer = afterThink(response) ?? ''
   const text = place === 'box' ? soundBoxContent(answer) : afterHashes(answer)
   return text === null ? '' : inBrackets(latexText(text), asksForList)
 }
 
-/** What follows the last `###`, or null. */
+/** The text after the last `###`, or null. */
 export function afterHashes(text: string): string | null {
   const at = text.lastIndexOf('###')
   return at === -1 ? null : text.slice(at + 3)
@@ -89,7 +98,10 @@ function inBrackets(text: string, asksForList: boolean): string {
   return asksForList && !text.includes('[') ? `[${text}]` : text
 }
 
-/** How a GraphWiz task is answered. The original calls the heaviest triangle `triplet`, its revision `triangle`. */
+/**
+ * The kind of answer of each GraphWiz task. The original calls the heaviest triangle `triplet`, the revision
+ * `triangle`.
+ */
 export const wizTasks: ReadonlyMap<string, 'word' | 'number' | 'order'> = new Map([
   ['cycle', 'word'],
   ['connectivity', 'word'],
@@ -105,7 +117,7 @@ export const wizTasks: ReadonlyMap<string, 'word' | 'number' | 'order'> = new Ma
 
 const numeral = /[-+]?[0-9.,]+/g
 
-/** The only number of a text, in its one spelling; null: none, an unreadable one, or different ones. */
+/** The only number in a text, normalised. null if there is none, it is unreadable, or several differ. */
 function onlyNumber(text: string): string | null {
   const numerals = (text.match(numeral) ?? []).filter((found) => /[0-9]/.test(found))
   const numbers = new Set(numerals.map((found) => readDecimal(withoutFinalMarks(found))))
@@ -113,33 +125,33 @@ function onlyNumber(text: string): string | null {
   return numbers.size === 1 ? number : null
 }
 
-/** Full stops and commas that end a clause. */
+/** Removes full stops and commas that end a clause. */
 function withoutFinalMarks(found: string): string {
   let end = found.length
   while (found[end - 1] === '.' || found[end - 1] === ',') end--
   return found.slice(0, end)
 }
 
-/** `yes` or `no`, where a text holds one of the two words and not the other; null elsewhere. */
+/** `yes` or `no` if a text contains exactly one of the two words, otherwise null. */
 function onlyYesNo(text: string): 'yes' | 'no' | null {
   const words = new Set(text.toLowerCase().match(/(?<![\p{L}\p{N}_])(?:yes|no)(?![\p{L}\p{N}_])/gu))
   if (words.size !== 1) return null
   return words.has('yes') ? 'yes' : 'no'
 }
 
-/** The last number of a text as the original reads it, without sign or exponent; 0 where it has none. */
+/** The last number of a text as the published code reads it, without sign or exponent. 0 if there is none. */
 export function lastLooseNumeral(text: string): number {
   const joined = text.replace(/(\p{Nd}),(\p{Nd})/gu, '$1$2')
   const numbers = joined.match(/\p{Nd}+(?:\.\p{Nd}+)?/gu)
   return Number(asciiDigits(numbers?.at(-1) ?? '0'))
 }
 
-/** Numbers of the original graders are equal below this difference. */
+/** The published graders treat numbers as equal below this difference. */
 const tolerance = 0.01
 const lastWord = /(?<![\p{L}\p{N}_])(yes|no)(?![\p{L}\p{N}_])/gu
 const leadingSpace = new RegExp(`^[${whiteSpace}]+`)
 
-/** GraphWiz's own verdict: plain substrings after the last `###`; null where it has none. */
+/** GraphWiz's own verdict from substrings after the last `###`. null if it gives none. */
 export function publishedWizVerdict(task: string, groundTruth: string, whole: string): boolean | null {
   const truth = groundTruth.toLowerCase()
   const response = whole.replace(leadingSpace, '').toLowerCase()
@@ -165,7 +177,7 @@ export function publishedWizVerdict(task: string, groundTruth: string, whole: st
   }
 }
 
-/** GraphWiz-Revised's verdict of an extracted answer; throws for a task that it does not know. */
+/** GraphWiz-Revised's verdict of an extracted answer. Throws for an unknown task. */
 export function revisedWizVerdict(task: string, gold: string, answer: string, prompt: string): boolean {
   switch (task === 'triplet' ? null : wizTasks.get(task)) {
     case 'word':
@@ -182,7 +194,7 @@ export function revisedWizVerdict(task: string, gold: string, answer: string, pr
   }
 }
 
-/** Whether an answer that stands alone is right: one word, one number, or each node once and every arc forward. */
+/** Whether a bare answer is right: one word, one number, or each node once with every arc forward. */
 export function soundWizVerdict(task: string, groundTruth: string, answer: string, prompt: string): boolean {
   const truth = afterHashes(groundTruth) ?? groundTruth
   const kind = wizTasks.get(task)

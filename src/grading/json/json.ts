@@ -1,15 +1,15 @@
 import { maxIntegerDigits } from '../characters.ts'
 
-/** A number of JSON, however long: `digits` times ten to the `exponent`, which equal numbers share. */
+/** A JSON number of any length: `digits` times ten to the `exponent`. Equal numbers have equal fields. */
 export class ExactNumber {
-  /** Without zeros at either end; empty for 0. */
+  /** Without zeros at either end. Empty for 0. */
   readonly digits: string
   readonly exponent: number
   readonly isNegative: boolean
-  /** As its author wrote it. */
+  /** The original spelling. */
   readonly written: string
 
-  /** null: the exponent has more than 15 digits, which no number that means anything has. */
+  /** null if the exponent has more than 15 digits; no meaningful number does. */
   static read(literal: string): ExactNumber | null {
     const [, sign, whole = '', fraction = '', power = '0'] = parts.exec(literal) ?? []
     const written = whole + fraction
@@ -22,7 +22,7 @@ export class ExactNumber {
     return new ExactNumber(written.slice(start, end), exponent, sign === '-', literal)
   }
 
-  /** What a double shows as: 0.1 is one tenth. */
+  /** The shortest decimal of a double: 0.1 is exactly one tenth. */
   static of(number: number): ExactNumber {
     const exact = ExactNumber.read(String(number))
     if (exact === null) throw new Error(`${number} is no number of JSON`)
@@ -40,7 +40,7 @@ export class ExactNumber {
     return this.exponent >= 0
   }
 
-  /** Below 0 where this is less, 0 where both are equal, else above. */
+  /** Negative if this is less, 0 if equal, positive if greater. */
   compare(other: ExactNumber): number {
     const sign = this.sign()
     if (sign !== other.sign()) return sign - other.sign()
@@ -50,17 +50,17 @@ export class ExactNumber {
     return this.digits < other.digits ? -sign : sign
   }
 
-  /** Whether this is `step` times an integer. Linear in the digits; an exponent costs its logarithm. */
+  /** Whether this is an integer multiple of `step`. Linear in the digits and logarithmic in the exponent. */
   isMultipleOf(step: ExactNumber): boolean {
     const shift = this.exponent - step.exponent
     if (this.digits === '') return true
-    // No digit at the end is 0, so that no power of ten divides them.
+    // The last digit is never 0, so no power of ten divides the digits.
     if (shift < 0 || step.digits === '') return false
     const modulus = BigInt(step.digits)
     return (remainder(this.digits, modulus) * powerOfTen(shift, modulus)) % modulus === 0n
   }
 
-  /** The same text for equal numbers. */
+  /** Equal numbers give equal text. */
   toString(): string {
     return `${this.isNegative ? '-' : ''}${this.digits || '0'}e${this.exponent}`
   }
@@ -93,21 +93,21 @@ function powerOfTen(exponent: number, modulus: bigint): bigint {
   return result
 }
 
-/** A JSON value with numbers of the type N; objects are maps in the order of their keys. */
+/** A JSON value with numbers of type N. Objects are maps in key order. */
 export type JsonOf<N> = null | boolean | N | string | readonly JsonOf<N>[] | ReadonlyMap<string, JsonOf<N>>
 
-/** A JSON value as its author wrote it: integers beyond 2^53 are bigints, other numbers the nearest double. */
+/** A JSON value in which integers beyond 2^53 are bigints and other numbers are the nearest double. */
 export type JsonValue = JsonOf<number | bigint>
 
-/** A JSON value whose numbers are exact: a double where it shows as the number that was written. */
+/** A JSON value with exact numbers. A number is a double if the double's shortest form equals it. */
 export type ExactJson = JsonOf<number | ExactNumber>
 
-/** A text read as JSON, and what in it not every reader takes. */
+/** A parsed JSON text, and its features that some readers reject. */
 export interface JsonReading<V = JsonValue> {
   readonly value: V
-  /** Some object names a key twice; the last one is in `value`. */
+  /** Some object repeats a key. `value` holds the last one. */
   readonly repeatedKeys: boolean
-  /** `NaN`, `Infinity` or `-Infinity` occurs, which only some readers accept. */
+  /** The text contains `NaN`, `Infinity` or `-Infinity`. */
   readonly constants: boolean
 }
 
@@ -137,12 +137,15 @@ const escapes = new Map([
   ['t', '\t'],
 ])
 
-/** Reads a whole text as strict JSON, and Python's `NaN` and `Infinity`; null: it is none, or nested deeper than `maxDepth`. */
+/**
+ * Reads a whole text as strict JSON plus Python's `NaN` and `Infinity`. null if it is invalid or deeper than
+ * `maxDepth`.
+ */
 export function readJson(text: string, maxDepth = 900): JsonReading | null {
   return readWith(text, maxDepth, readNumber)
 }
 
-/** As readJson, with every number as it is written. null too for an exponent of more than 15 digits. */
+/** Like readJson, but with exact numbers. Also null for an exponent with more than 15 digits. */
 export function readExactJson(text: string, maxDepth: number): JsonReading<ExactJson> | null {
   return readWith(text, maxDepth, readExact)
 }
@@ -163,7 +166,10 @@ function readWith<N>(
 
 class NotJson extends Error {}
 
-/** `[literal, integer, fraction, exponent]`, of which the last two may lack. Throws NotJson for what it does not read. */
+/**
+ * Converts the match `[literal, integer, fraction, exponent]`; the last two may be absent. Throws NotJson to
+ * reject it.
+ */
 type NumberReader<N> = (numeral: RegExpExecArray) => N
 
 const readNumber: NumberReader<number | bigint> = ([whole, integer = '', fraction, exponent]) => {
@@ -174,7 +180,7 @@ const readNumber: NumberReader<number | bigint> = ([whole, integer = '', fractio
   return BigInt(integer)
 }
 
-/** Of so many digits every double shows as what was written. */
+/** Doubles represent every number of this many digits exactly enough to print it back. */
 const sureDigits = 15
 
 const readExact: NumberReader<number | ExactNumber> = ([whole, , , exponent]) => {
@@ -213,7 +219,7 @@ class Reader<N> {
     return match
   }
 
-  /** The next character after white space, consumed if it is `wanted`. */
+  /** Skips white space, peeks at the next character and consumes it if it is `wanted`. */
   private takes(wanted: string): boolean {
     this.match(space)
     if (this.text[this.at] !== wanted) return false

@@ -4,13 +4,13 @@ import { linearPattern } from '../regex.ts'
 import { JsonIdentities, typed } from './identity.ts'
 import { type ExactJson, ExactNumber, readExactJson } from './json.ts'
 
-/** A compiled schema: says what is wrong with a value, null where nothing is. */
+/** A compiled schema. Returns the first problem of a value, or null. */
 type ExactCheck = (value: ExactJson) => string | null
 
 /**
- * ajv with keywords of our own wherever a number counts: its own work on doubles, to which 19.99 is no multiple of 0.01
- * and 2^53 + 1 is 2^53. Patterns run in linear time, formats are remarks, and names that every object inherits are no
- * properties. Throws an Error that says what is wrong with the schema.
+ * ajv with our own numeric keywords. ajv works on doubles, for which 19.99 is not a multiple of 0.01 and 2^53
+ * + 1 equals 2^53. Patterns run in linear time, formats are annotations, and inherited names are not
+ * properties. Throws an Error that names the problem of an invalid schema.
  */
 function exactCheck(schema: ExactJson): ExactCheck {
   const written = new PlainValues()
@@ -23,9 +23,9 @@ function exactCheck(schema: ExactJson): ExactCheck {
     validateFormats: false,
     code: { regExp: linear },
   })
-  // Else ajv tries every branch of anyOf, also behind one that fits.
+  // Otherwise ajv tries every branch of anyOf, even after one matches.
   ajv.opts.unevaluated = JSON.stringify(read).includes('"unevaluated')
-  // What is looked at: the schema itself while ajv checks that, then one value after another.
+  // The checked data: the schema itself while ajv validates it, then each value.
   let values = written
   let identities = new JsonIdentities(typed)
   const add = (keyword: string, type: 'number' | 'array' | null, made: Made) => {
@@ -38,7 +38,8 @@ function exactCheck(schema: ExactJson): ExactCheck {
         const { fits } = of({ schema: own, parentSchema: parent })
         return (data, at) => fits(values.exact(data, at?.parentData, at?.parentDataProperty))
       },
-      // ajv makes the errors: a list of our own would be copied with all before it, for each item that `contains` tries.
+      // ajv builds the errors. A list of ours would be copied with all earlier ones for each item that
+      // `contains` tries.
       errors: false,
       error: { message: (at) => str`${of(at).message}` },
     })
@@ -85,7 +86,7 @@ function exactCheck(schema: ExactJson): ExactCheck {
       return new Set(all.map((item) => identities.of(item))).size === all.length
     },
   }))
-  // Branches that all go on into the same reference double the work with each level of the value.
+  // Branches that lead to the same reference double the work at each level of the value.
   let stepsLeft = Number.POSITIVE_INFINITY
   ajv.addKeyword({
     keyword: stepKeyword,
@@ -102,7 +103,7 @@ function exactCheck(schema: ExactJson): ExactCheck {
   return (value) => {
     values = new PlainValues()
     identities = new JsonIdentities(typed)
-    // The outermost value has a place too.
+    // The outermost value needs a parent, too.
     const parentData = values.plain([value]) as [unknown]
     const [data] = parentData
     stepsLeft = fewestSteps + stepsAValue * values.count
@@ -112,7 +113,7 @@ function exactCheck(schema: ExactJson): ExactCheck {
   }
 }
 
-/** Thrown by a check whose steps are spent: nothing is known of the value. */
+/** Thrown if a check exceeds its steps, so nothing is known about the value. */
 export class CheckTooLong extends Error {}
 
 const stepKeyword = 'reward-gateway:step'
@@ -120,7 +121,7 @@ const fewestSteps = 100_000
 const stepsAValue = 100
 const outermost = { instancePath: '', parentDataProperty: 0, dynamicAnchors: {} }
 
-/** What references usually lead to: the whole schema and its definitions. */
+/** The usual targets of references: the whole schema and its definitions. */
 function targetsOf(schema: unknown): Record<string, unknown>[] {
   if (!isPlainObject(schema)) return []
   const definitions = [schema.$defs, schema.definitions].filter(isPlainObject)
@@ -137,10 +138,10 @@ interface Keyword {
   fits(value: ExactJson): boolean
 }
 
-/** A keyword from its value in the schema. */
+/** Builds a keyword from its value in the schema. */
 type Made = (own: ExactJson) => Keyword
 
-/** By the sign of the value less the limit. */
+/** By the sign of the value minus the limit. */
 const limits: Readonly<Record<string, { readonly sign: string; holds(difference: number): boolean }>> = {
   maximum: { sign: '<=', holds: (difference) => difference <= 0 },
   minimum: { sign: '>=', holds: (difference) => difference >= 0 },
@@ -148,7 +149,7 @@ const limits: Readonly<Record<string, { readonly sign: string; holds(difference:
   exclusiveMinimum: { sign: '>', holds: (difference) => difference > 0 },
 }
 
-/** Which of a schema's keywords hold numbers, or values with numbers in them. */
+/** Keywords that hold numbers or values with numbers. */
 const numericKeywords: readonly string[] = [...Object.keys(limits), 'multipleOf', 'const', 'enum']
 
 type JsonNumber = number | ExactNumber
@@ -163,7 +164,7 @@ function numberOf(value: ExactJson, keyword: string): JsonNumber {
 
 const exact = (value: JsonNumber): ExactNumber => (typeof value === 'number' ? ExactNumber.of(value) : value)
 
-/** Doubles stand in the order of what they show as. */
+/** Doubles compare by their shortest decimal form. */
 const compare = (a: JsonNumber, b: JsonNumber): number =>
   typeof a === 'number' && typeof b === 'number' ? a - b : exact(a).compare(exact(b))
 
@@ -174,13 +175,15 @@ type Container = readonly ExactJson[] | ReadonlyMap<string, ExactJson>
 const isContainer = (value: ExactJson): value is Container =>
   typeof value === 'object' && value !== null && !(value instanceof ExactNumber)
 
-/** Values as ajv reads them, and what each stands for. */
+/** Maps values as ajv reads them to the exact values that they stand for. */
 class PlainValues {
   private readonly containers = new Map<unknown, Container>()
-  /** Of values that were made, each within another too. */
+  /** Values created so far, including nested ones. */
   count = 0
 
-  /** An exact number becomes a double that is an integer where it is one, which is all that ajv itself asks of a number. */
+  /**
+   * An exact number becomes a double that is an integer only if the number is. ajv itself needs nothing more.
+   */
   plain(value: ExactJson): unknown {
     this.count++
     if (value instanceof ExactNumber) return value.isInteger() ? 2 ** 53 : 0.5
@@ -193,7 +196,7 @@ class PlainValues {
     return made
   }
 
-  /** What `data` stands for at its place in `parent`; itself where it was not made here. */
+  /** The exact value of `data` at its place in `parent`, or `data` itself if it was not created here. */
   exact(data: unknown, parent: unknown, key: unknown): ExactJson {
     if (typeof data === 'object' && data !== null) return this.containers.get(data) ?? exactJson(data)
     if (typeof data !== 'number') return data as ExactJson
@@ -216,14 +219,14 @@ class PlainValues {
   }
 }
 
-/** Data of JSON.parse, or of YAML, with its objects as maps. */
+/** Data from JSON.parse or YAML, with objects as maps. */
 function exactJson(value: unknown): ExactJson {
   if (Array.isArray(value)) return value.map(exactJson)
   if (typeof value !== 'object' || value === null) return value as ExactJson
   return new Map(Object.entries(value).map(([key, item]) => [key, exactJson(item)]))
 }
 
-/** ajv shares what it compiled of a pattern by its text. */
+/** ajv caches compiled patterns by their text. */
 const linear = Object.assign(
   (source: string) => {
     const pattern = linearPattern(source)
@@ -232,7 +235,7 @@ const linear = Object.assign(
   { code: 'linearPattern' },
 )
 
-/** Why a text does not satisfy a schema; null: it does. Throws CheckTooLong where that takes too many steps to tell. */
+/** Why a text violates a schema, or null. Throws CheckTooLong if that takes too many steps. */
 type SchemaCheck = (text: string) => string | null
 
 const kept = 32
@@ -240,9 +243,9 @@ const checks = new Map<string, SchemaCheck>()
 const maxDepth = 128
 
 /**
- * A check by a JSON Schema (draft 2020-12), as data or as its JSON text; throws an Error that says what is wrong with it.
- * Numbers count as they are written, in the text that is checked and in a schema that is a text.
- * ajv makes code of it, so the schema must be the operator's own, never a row's: the text is only ever data of that code.
+ * Compiles a JSON Schema (draft 2020-12), given as data or JSON text. Throws an Error that names the problem
+ * of an invalid schema. Numbers are exact in the checked text and in a schema given as text. ajv generates
+ * code from the schema, so it must come from the operator, never from a row.
  */
 export function schemaCheck(schema: object | string): SchemaCheck {
   const key = JSON.stringify(schema)
@@ -268,7 +271,7 @@ function readSchema(text: string): ExactJson {
   return reading.value
 }
 
-/** Throws where the config that the schema stood in was rounded when it was read. */
+/** Throws if reading the config has rounded a number of its schema. */
 function asWritten(schema: object): ExactJson {
   const value = exactJson(schema)
   refuseRounded(value, false)

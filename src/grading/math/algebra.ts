@@ -14,7 +14,7 @@ import {
   zero,
 } from './rational.ts'
 
-/** The value of an expression of whole numbers and fractions; null: it has none, or not by arithmetic alone. */
+/** The value of an expression of integers and fractions. null if arithmetic alone gives none. */
 export function exactValue(of: Expression): Rational | null {
   switch (of.kind) {
     case 'number':
@@ -72,7 +72,7 @@ function exactPower(base: Expression, exponent: Expression): Rational | null {
   )
 }
 
-/** The root of a number that is zero or more, where it is a fraction. */
+/** The rational root of a number >= 0, or null. */
 function exactRoot({ n, d }: Rational, degree: number): Rational | null {
   const over = wholeRoot(n, degree)
   const under = over === null ? null : wholeRoot(d, degree)
@@ -130,7 +130,7 @@ function binomial(n: bigint, k: bigint): Rational | null {
   return rational(falling(n, count) / falling(count, count))
 }
 
-/** Generator and power, in the order of the generators' names. */
+/** Generators and powers, sorted by generator. */
 type Powers = readonly (readonly [generator: string, power: number])[]
 
 interface Term {
@@ -138,24 +138,24 @@ interface Term {
   readonly factor: Rational
 }
 
-/** Terms by the text of their powers; no term is zero. Generators: names, `i`, and `√p` for a prime p. */
+/**
+ * Terms by the text of their powers, none of them zero. Generators are names, `i`, and `√p` for a prime p.
+ */
 type Polynomial = ReadonlyMap<string, Term>
 
-/** The polynomial without generators. */
 const constant = (factor: Rational): Polynomial =>
   isZero(factor) ? new Map() : new Map([['', { powers: [], factor }]])
 
-/** The polynomial that is one generator. */
 const generator = (name: string): Polynomial => new Map([[`${name}^1`, { powers: [[name, 1]], factor: one }]])
 
-/** The sum; no budget, for it has at most the terms of both. */
+/** The sum. It needs no budget, because it has at most the terms of both. */
 function plus(a: Polynomial, b: Polynomial): Polynomial {
   const sum = new Map(a)
   for (const [key, term] of b) put(sum, key, term)
   return sum
 }
 
-/** Spends one unit a pair of terms. */
+/** The product. Spends one unit per pair of terms. */
 function times(a: Polynomial, b: Polynomial, work: Allowance): Polynomial {
   work.spend(a.size * b.size)
   const product = new Map<string, Term>()
@@ -168,7 +168,7 @@ function times(a: Polynomial, b: Polynomial, work: Allowance): Polynomial {
   return product
 }
 
-/** The number c with a = c b, or null; null too where either is zero. */
+/** The number c with a = c b. null if there is none or either side is zero. */
 function ratio(a: Polynomial, b: Polynomial): Rational | null {
   if (a.size !== b.size || a.size === 0) return null
   let found: Rational | null = null
@@ -223,7 +223,10 @@ interface Fraction {
 const unit = constant(one)
 const largestRadicand = 10n ** 12n
 
-/** The number c with a = c b as fractions of polynomials; 'different': there is none; null: not decidable so. */
+/**
+ * The number c with a = c b, as fractions of polynomials. 'different': no such number. null: this method
+ * cannot decide.
+ */
 export function proportion(a: Expression, b: Expression): Rational | 'different' | null {
   const work = new Allowance(budget.termProducts)
   try {
@@ -301,7 +304,10 @@ function raised(base: Expression, exponent: Expression, work: Allowance): Fracti
   return value
 }
 
-/** √(n/d) = √(n d) / d, taken apart into square roots of primes, which are independent over the fractions. */
+/**
+ * √(n/d) = √(n d) / d, factored into square roots of primes, which are linearly independent over the
+ * rationals.
+ */
 function squareRoot(of: Expression): Fraction | null {
   const value = exactValue(of)
   if (value === null) return null

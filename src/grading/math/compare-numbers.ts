@@ -8,7 +8,7 @@ import { canonicalUnit } from './vocabulary.ts'
 
 const noise = 1e-12
 
-/** Compares two expressions of numbers and symbols, units and percent signs already off. */
+/** Compares two expressions without units and percent signs. */
 function equalValues(a: Expression, b: Expression, { precision }: Comparison): Decision | null {
   const infinite = infinity(a)
   if (infinite !== 0 || infinity(b) !== 0) return infinite === infinity(b) ? 'exact' : null
@@ -37,8 +37,8 @@ function nearConstants(
 }
 
 /**
- * Whether a decimal with `p` places (null: not a decimal) is the other value, rightly rounded. One of fewer places
- * than `precision` stands for itself alone, and a wrong last digit is wrong: 42.0000001 is not 42.
+ * Whether a decimal with `p` places (null: not a decimal) is the other value, correctly rounded. With fewer
+ * places than `precision`, it must be exact. A wrong last digit is wrong: 42.0000001 is not 42.
  */
 function roundsTo(p: number | null, q: number | null, a: number, b: number, precision: number): boolean {
   const places = p === null ? q : q === null ? p : Math.min(p, q)
@@ -49,7 +49,7 @@ function roundsTo(p: number | null, q: number | null, a: number, b: number, prec
   return distance <= 0.5 * 10 ** -places * (1 + 1e-9) && distance <= 10 ** (1 - precision) * larger
 }
 
-/** Places after the point of a decimal, as `-0.50` or `1.5 * 10^-3` state them; null: not a decimal. */
+/** The decimal places that `-0.50` or `1.5 * 10^-3` state. null: not a decimal. */
 function decimals(of: Expression): number | null {
   if (of.kind === 'number') return of.decimals
   if (of.kind !== 'product' || of.factors.length !== 2) return null
@@ -70,7 +70,7 @@ function decimals(of: Expression): number | null {
     : null
 }
 
-/** null: not a number by arithmetic alone, or one of too many digits. */
+/** null if arithmetic alone gives no number, or one with too many digits. */
 function exactNumber(of: Expression): Rational | null {
   try {
     return exactValue(of)
@@ -82,13 +82,13 @@ function exactNumber(of: Expression): Rational | null {
 
 const hundred = rational(100n)
 
-/** a = 100 b, exactly. */
+/** Whether a = 100 b exactly. */
 function isHundredfold(a: Expression, b: Expression): boolean {
   const [left, right] = [exactNumber(a), exactNumber(b)]
   return left !== null && right !== null && equal(left, multiply(right, hundred))
 }
 
-/** 1 or -1 for a signed infinity, 0 for everything else. */
+/** 1 or -1 for a signed infinity, otherwise 0. */
 function infinity(of: Expression): number {
   if (of.kind === 'constant') return of.name === 'infinity' ? 1 : 0
   if (of.kind !== 'product' || of.factors.length !== 2 || of.factors[1]?.kind !== 'constant') return 0
@@ -96,7 +96,10 @@ function infinity(of: Expression): number {
   return sign?.kind === 'number' && of.factors[1].name === 'infinity' ? Math.sign(toNumber(sign.value)) : 0
 }
 
-/** Digits of another base by value; a truth of another base also takes its digits alone, the base being the question's. */
+/**
+ * Compares numerals of another base by value. If the truth is one, its digits alone are also accepted, since
+ * the question names the base.
+ */
 export function equalNumerals(gold: Expression, answer: Expression): Decision | null {
   if (gold.kind === 'numeral' && answer.kind !== 'numeral') {
     const isWhole = answer.kind === 'number' && answer.decimals === null && answer.value.d === 1n
@@ -119,11 +122,11 @@ function wholeValue(of: Expression): bigint | null {
 
 interface Measure {
   readonly of: Expression
-  /** null: none written, or none that is known. */
+  /** null: no unit, or an unknown one. */
   readonly unit: string | null
 }
 
-/** Compares numbers with what may be left out beside them: units, degrees, a percent sign. */
+/** Compares numbers whose unit, degree sign or percent sign may be omitted. */
 export function equalQuantities(gold: Expression, answer: Expression, how: Comparison): Decision | null {
   const [want, have] = [measure(gold), measure(answer)]
   if (differ(want.unit, have.unit)) return null
@@ -133,7 +136,7 @@ export function equalQuantities(gold: Expression, answer: Expression, how: Compa
   return equalValues(withoutUnit(want.of, have.unit), withoutUnit(have.of, want.unit), how)
 }
 
-/** 28% is 28 percent and 0.28; 28 beside it is taken as percent with the sign left out. */
+/** 28% equals 28 percent and 0.28. A bare 28 is read as percent without the sign. */
 function equalPercents(gold: Expression, answer: Expression, how: Comparison): Decision | null {
   const [want, have] = [withoutPercent(gold), withoutPercent(answer)]
   const same = equalValues(want, have, how)
@@ -143,14 +146,14 @@ function equalPercents(gold: Expression, answer: Expression, how: Comparison): D
 
 const withoutPercent = (of: Expression): Expression => (of.kind === 'percent' ? of.of : of)
 
-/** A ratio's parts, each over the last; any other expression alone. */
+/** A ratio's parts, each divided by the last. Any other expression is returned alone. */
 export function ratioQuotients(of: Expression): readonly Expression[] {
   if (of.kind !== 'ratio') return [of]
   const under = lastPart(of).of
   return of.parts.slice(0, -1).map((over) => ({ kind: 'quotient', over, under }))
 }
 
-/** False where both ratios end with known units, such as a.m. and p.m., that differ. */
+/** False if both ratios end with known but different units, such as a.m. and p.m. */
 export const sameUnits = (a: Expression, b: Expression): boolean =>
   !differ(lastPart(a).unit, lastPart(b).unit)
 
@@ -164,7 +167,7 @@ function measure(of: Expression): Measure {
   return { of, unit: null }
 }
 
-/** `17m` beside 17 metres: a last factor spelled like the other side's unit is that unit. */
+/** `17m` against 17 metres: a last factor that spells the other side's unit is that unit. */
 function withoutUnit(of: Expression, unit: string | null): Expression {
   const last = of.kind === 'product' ? of.factors.at(-1) : undefined
   if (unit === null || of.kind !== 'product' || last?.kind !== 'symbol') return of

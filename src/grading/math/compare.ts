@@ -5,7 +5,7 @@ import { type Comparison, type Decision, weaker } from './decision.ts'
 import { type Expression, type Of, product, sum } from './expression.ts'
 import { assigned, plainForm } from './plain-form.ts'
 
-/** A matrix, or a sum or product of matrices multiplied out; null: not one, or shapes that do not fit. */
+/** A matrix, or the value of a sum or product of matrices. null: not a matrix, or mismatched shapes. */
 function matrixOf(of: Expression): Of<'matrix'> | null {
   if (of.kind === 'matrix') return isRegular(of) ? of : null
   if (of.kind === 'sum') return folded(of.terms, added)
@@ -15,7 +15,7 @@ function matrixOf(of: Expression): Of<'matrix'> | null {
   return matrix && mapped(matrix, (cell) => ({ kind: 'quotient', over: cell, under: of.under }))
 }
 
-/** True for an expression with a matrix somewhere in its arithmetic. */
+/** True if the expression contains a matrix in its arithmetic. */
 function holdsMatrix(of: Expression): boolean {
   if (of.kind === 'matrix') return true
   if (of.kind === 'sum') return of.terms.some(holdsMatrix)
@@ -71,7 +71,7 @@ function mapped(
   return { kind: 'matrix', rows: of.rows.map((row, i) => row.map((cell, j) => change(cell, i, j))) }
 }
 
-/** How the answer is the same as the truth; null: it is not. Throws OverBudget. */
+/** How the answer equals the truth, or null if it does not. Throws OverBudget. */
 export function equalAnswers(gold: Expression, answer: Expression, how: Comparison): Decision | null {
   return new Comparer(how).equal(plainForm(gold), plainForm(answer))
 }
@@ -110,7 +110,7 @@ class Comparer {
     return set && this.equal(gold, set)
   }
 
-  /** `D = (0, 1)`: the same name for the same thing, which need not be a number. */
+  /** `D = (0, 1)`: the same name with the same value, which need not be a number. */
   private assignments(gold: Of<'relation'>, answer: Of<'relation'>): Decision | null {
     const [want, have] = [assigned(gold), assigned(answer)]
     if (!want || !have || !gold.sides[0] || !answer.sides[0] || gold.ops[0] !== answer.ops[0]) return null
@@ -143,7 +143,7 @@ class Comparer {
     return this.alone(gold, answer)
   }
 
-  /** A list all of whose items are the same stands for that item. */
+  /** A list of identical items equals that item. */
   private alone(gold: Expression, answer: Expression): Decision | null {
     const [want, have] = [items(gold), items(answer)]
     return want.length > 0 && have.length > 0 && (want.length === 1 || have.length === 1)
@@ -162,7 +162,7 @@ class Comparer {
     return decision
   }
 
-  /** Sets: order and repetition do not matter. */
+  /** Compares sets, ignoring order and repetition. */
   private unordered(gold: readonly Expression[], answer: readonly Expression[]): Decision | null {
     if (gold.length === 0 || answer.length === 0) return gold.length === answer.length ? 'exact' : null
     return weaker(this.covered(gold, answer, true), this.covered(answer, gold, false))

@@ -7,7 +7,7 @@ import { toNumber } from './rational.ts'
 
 interface RealFunction {
   readonly value: (x: number) => number
-  /** At least the size of the derivative near x. */
+  /** An upper bound of the derivative's absolute value near x. */
   readonly slope: (x: number) => number
 }
 
@@ -16,7 +16,7 @@ const reciprocal = (f: (x: number) => number) => (x: number) => 1 / f(x)
 const steep = (f: (x: number) => number) => (x: number) => 2 + 2 / f(x) ** 2
 const arc = (x: number): number => 1 / Math.sqrt(Math.max(1 - x * x, 1e-16))
 
-/** Functions of the real line that need nothing but their argument. */
+/** Real functions of one argument. */
 const realFunctions: ReadonlyMap<string, RealFunction> = new Map(
   Object.entries({
     sin: { value: Math.sin, slope: one },
@@ -36,7 +36,7 @@ const realFunctions: ReadonlyMap<string, RealFunction> = new Map(
   }),
 )
 
-/** `f(x)` of an f that nobody has defined: some smooth function, one for each name. */
+/** `f(x)` of an undefined f: a smooth function chosen by its name. */
 function unnamedFunction(name: string, args: readonly Approximate[]): Approximate {
   const seed = hash(name)
   let [value, error] = [seed, 1e-16]
@@ -61,9 +61,9 @@ const i: Approximate = { re: 0, im: 1, error: 0 }
 const ten = n.real(10)
 const radian = n.real(Math.PI / 180)
 
-/** An expression's value where its symbols have values. Work is linear in its nodes; never throws on its own. */
+/** Evaluates an expression for given values of its symbols. Linear in its nodes. Never throws by itself. */
 class Evaluation {
-  /** Set where a root or logarithm of something negative was taken on the way. */
+  /** Set if the evaluation took a root or logarithm of a negative number. */
   leftTheReals = false
   private readonly symbol: (name: string) => number
 
@@ -137,14 +137,14 @@ class Evaluation {
     return name === 'lg' ? n.over(value, n.logarithm(ten)) : value
   }
 
-  /** Of odd degree: the real root of a negative number. */
+  /** An odd root of a negative number is the real root. */
   private root(of: Approximate, degree: Approximate): Approximate {
     const exponent = n.over(n.real(1), degree)
     if (of.im !== 0 || of.re >= 0 || degree.re % 2 !== 1) return this.watched(n.raised(of, exponent))
     return n.times(n.real(-1), n.raised({ ...of, re: -of.re }, exponent))
   }
 
-  /** n (n-1) ... (n-k+1) / k! for a small whole k. */
+  /** n (n-1) ... (n-k+1) / k! for a small integer k. */
   private binomial(of: Approximate, { re: count }: Approximate): Approximate {
     if (!(Number.isInteger(count) && count >= 0 && count <= 30)) return n.undefinedValue
     let value = n.real(1)
@@ -159,19 +159,19 @@ const points = 16
 const wanted = 4
 const relative = 1e-13
 
-/** A value good to about ten digits; null: undefined or lost in rounding. Symbols make it null too. */
+/** A value accurate to about ten digits. null: undefined, too inaccurate, or the expression has symbols. */
 export function constantValue(of: Expression): Approximate | null {
   if (symbols(of).length > 0) return null
   const value = new Evaluation(() => Number.NaN).of(of)
   return isGood(value) ? value : null
 }
 
-/** Whether the two agree wherever both are real, at points drawn from the names of their symbols. */
+/** Whether both agree wherever both are real, at points derived from the names of their symbols. */
 export function agree(a: Expression, b: Expression): boolean {
   return samePoints([a, b], ([left, right]) => left !== undefined && right !== undefined && near(left, right))
 }
 
-/** The number c with a = c b at all points tried; null: there is none, or it is not finite, or zero. */
+/** The number c with a = c b at all tested points. null: none, infinite, or zero. */
 export function constantRatio(a: Expression, b: Expression): number | null {
   let ratio: number | null = null
   const constant = samePoints([a, b], ([left, right]) => {
@@ -185,7 +185,10 @@ export function constantRatio(a: Expression, b: Expression): number | null {
   return constant && ratio !== null && Number.isFinite(ratio) && ratio !== 0 ? ratio : null
 }
 
-/** Holds at `wanted` points or more and fails at none. An expression without symbols has one point. */
+/**
+ * Whether the test holds at `wanted` points or more and fails at none. An expression without symbols has one
+ * point.
+ */
 function samePoints(of: readonly Expression[], holds: (values: readonly Approximate[]) => boolean): boolean {
   const names = [...new Set(of.flatMap(symbols))]
   const needed = names.length === 0 ? 1 : wanted
@@ -212,7 +215,7 @@ function near(a: Approximate, b: Approximate): boolean {
   return distance <= 4 * (a.error + b.error) + relative * Math.max(n.size(a), n.size(b))
 }
 
-/** Positive first, then of either sign, then between 0 and 1 for functions that live there. */
+/** Positive first, then of either sign, then between 0 and 1 for functions that are only defined there. */
 function coordinate(name: string, point: number): number {
   const value = hash(`${name} ${point}`)
   if (point < 4) return value

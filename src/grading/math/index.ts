@@ -1,6 +1,7 @@
 /**
- * Mathematical answers: what a response states (`statement`), what it says (`read-answer`: tokens, terms, atoms), and
- * whether that equals a truth (`compare`: exact fractions, polynomials with radicals, else values at many points).
+ * Mathematical answers: find what a response states (`statement`), parse it (`read-answer`: tokens, terms,
+ * atoms), and compare it with a truth (`compare`: exact fractions, polynomials with radicals, otherwise
+ * values at many points).
  */
 export { type Comparison, type Decision, decisions } from './decision.ts'
 export type { Expression } from './expression.ts'

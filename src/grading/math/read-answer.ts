@@ -14,7 +14,7 @@ import { canonicalUnit, functionNames } from './vocabulary.ts'
 
 const stops = new Set(['sqrt', 'frac', 'binom'])
 
-/** Reads sums, products, powers and what follows a number: percent, degrees, units. */
+/** Reads sums, products, powers, and suffixes of numbers: percent, degrees, units. */
 abstract class TermReader extends AtomReader {
   sum(): Expression {
     const terms: Expression[] = [this.signed(() => this.term(), true)]
@@ -26,7 +26,7 @@ abstract class TermReader extends AtomReader {
     }
   }
 
-  /** Signs before a term; `+-` is a sign that is read both ways. */
+  /** Signs before a term. `+-` is read both ways. */
   private signed(read: () => Expression, first: boolean): Expression {
     const sign = this.peek()
     if (sign?.kind === 'sign' && /^(?:[+-]|\+-|-\+)$/.test(sign.text)) {
@@ -62,13 +62,13 @@ abstract class TermReader extends AtomReader {
     const isNumber = this.peek()?.kind === 'number'
     const next = this.factor()
     if (!isNumber) return this.mixed(value, next)
-    // `1 1/2` is the one case of a number beside a number.
+    // `1 1/2` is the only case of two adjacent numbers.
     if (value.kind !== 'number' || !spaced || next.kind !== 'number' || !this.takes('/'))
       throw new NotMathematics()
     return this.mixed(value, { kind: 'quotient', over: next, under: this.factor() })
   }
 
-  /** Whether a factor without a sign before it comes next. */
+  /** Whether the next token starts a factor without a sign. */
   private beginsFactor(after: Expression): boolean {
     const token = this.peek()
     if (token === undefined || after.kind === 'percent') return false
@@ -81,7 +81,7 @@ abstract class TermReader extends AtomReader {
     return token.text === '(' || token.text === '{' || token.text === 'floor(' || token.text === 'ceil('
   }
 
-  /** The argument of a function written without brackets: `\sin 2x`. */
+  /** The argument of a function without brackets: `\sin 2x`. */
   juxtaposed(): Expression {
     const factors = [this.signed(() => this.factor(), true)]
     for (;;) {
@@ -95,7 +95,7 @@ abstract class TermReader extends AtomReader {
     }
   }
 
-  /** One atom with its powers and what is written after it. */
+  /** An atom with its powers and suffixes. */
   factor(): Expression {
     let value = this.atom()
     for (;;) {
@@ -121,7 +121,7 @@ abstract class TermReader extends AtomReader {
     return { kind: 'power', base, exponent: this.nested(() => this.signed(() => this.exponent(), true)) }
   }
 
-  /** Powers of powers bind from the right. */
+  /** Powers are right-associative. */
   private exponent(): Expression {
     const of = this.atom()
     return this.isSign('^') ? this.nested(() => this.raised(of)) : of
@@ -157,7 +157,7 @@ abstract class TermReader extends AtomReader {
 
 const hasSymbols = (of: Expression): boolean => of.kind === 'symbol' || children(of).some(hasSymbols)
 
-/** Prose that says more than a unit does: it may take the number back. */
+/** Text that says more than a unit and may take the number back. */
 const isRemark = (unit: string): boolean =>
   /\b(?:not|or|and|but|maybe|wrong|is|isn't|if)\b|[?!]/i.test(unit) || unit.split(' ').length > 5
 
@@ -228,7 +228,7 @@ class AnswerReader extends TermReader {
   }
 }
 
-/** What one answer says; null: not in the grammar, or over a limit of `budget`. Pure, never throws. */
+/** Parses one answer. null: not in the grammar, or over a limit of `budget`. Pure, never throws. */
 export function readAnswer(answer: string, commasSeparate = false): Expression | null {
   try {
     const tokens: Token[] = tokenize(answer, commasSeparate)

@@ -6,7 +6,7 @@ import { functionNames } from './vocabulary.ts'
 
 const ten = rational(10n)
 
-/** The number of a token, exactly: `1.50` is 3/2 with 2 decimals, `4.2e1` is 42, `0.(3)` is 1/3. */
+/** The exact number of a token: `1.50` is 3/2 with 2 places, `4.2e1` is 42, `0.(3)` is 1/3. */
 function decimalValue({ text, repeating }: Token): Expression {
   const [mantissa = '', exponent = ''] = text.toLowerCase().split('e')
   const value = decimal(mantissa)
@@ -28,7 +28,7 @@ const applied = /^[fghFGH](?:_\w+)?'*(?:\^-1)?$/
 const matrices = /^(?:p|b|B|small)?matrix$|^array$/
 const rowsOfLines = /^(?:cases|aligned|align|align\*|gathered|split)$/
 
-/** Reads what stands alone: numbers, names, brackets, functions, fractions, matrices. */
+/** Reads atoms: numbers, names, brackets, functions, fractions, matrices. */
 export abstract class AtomReader extends Cursor {
   protected bars = 0
 
@@ -64,7 +64,7 @@ export abstract class AtomReader extends Cursor {
     return { kind: 'call', name: `f ${name}`, args: of.kind === 'list' ? of.items : [of] }
   }
 
-  /** The `^{-1}` of an inverse function, where an argument follows. */
+  /** The `^{-1}` of an inverse function that is followed by an argument. */
   private inverse(name: string): string {
     const signs = ['^', '{', '-', '1', '}', '(']
     if (!applied.test(name) || !signs.every((sign, k) => this.peek(k)?.text === sign)) return ''
@@ -72,7 +72,7 @@ export abstract class AtomReader extends Cursor {
     return '^-1'
   }
 
-  /** `_{37}` as `_37`; what a subscript says is a part of the name. */
+  /** Reads `_{37}` as `_37`. A subscript is part of the name. */
   protected subscript(): string {
     if (!this.takes('_')) return ''
     if (!this.isSign('{')) return `_${this.digit() ?? this.next().text}`
@@ -151,7 +151,7 @@ export abstract class AtomReader extends Cursor {
     throw new NotMathematics()
   }
 
-  /** An argument of a LaTeX command: braces, one digit, or one atom. */
+  /** The argument of a LaTeX command: braces, one digit, or one atom. */
   protected argument(): Expression {
     const digit = this.digit()
     return digit === null ? this.nested(() => this.atom()) : number(rational(BigInt(digit)))
@@ -208,7 +208,7 @@ export abstract class AtomReader extends Cursor {
     return { kind: 'list', items }
   }
 
-  /** `2\frac{1}{3}`: a whole number before a fraction of whole numbers is their sum. */
+  /** `2\frac{1}{3}`: an integer before a fraction of integers is a mixed number. */
   protected mixed(whole: Expression, fraction: Expression): Expression {
     return isWhole(whole) && fraction.kind === 'quotient' && isWhole(fraction.over) && isWhole(fraction.under)
       ? sum([whole, fraction])

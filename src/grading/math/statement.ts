@@ -11,14 +11,14 @@ interface Box {
   readonly content: string
 }
 
-/** The last boxed answer of a text; boxes in one sentence are one answer of several items. */
+/** The last boxed answer of a text. Boxes in one sentence form one answer with several items. */
 interface BoxedAnswer {
   readonly start: number
   readonly end: number
   readonly contents: readonly string[]
 }
 
-/** null: no box. Looks at the last boxes only, so its cost is bounded. */
+/** null if there is no box. Only examines the last boxes, to bound the cost. */
 function lastBoxes(text: string): BoxedAnswer | null {
   const boxes = closedBoxes(text)
   const last = boxes.at(-1)
@@ -32,7 +32,7 @@ function lastBoxes(text: string): BoxedAnswer | null {
   return { start: group[0]?.start ?? 0, end: last.end, contents: group.map((box) => box.content) }
 }
 
-/** Outermost boxes, in order. */
+/** The outermost boxes, in order. */
 function closedBoxes(text: string): Box[] {
   const starts = Array.from(text.matchAll(boxOpening)).slice(-mostBoxes)
   const boxes: Box[] = []
@@ -42,7 +42,7 @@ function closedBoxes(text: string): Box[] {
     const from = match.index + match[0].length
     const end = closingBrace(text, from)
     if (end !== null) boxes.push({ start: match.index, end: end + 1, content: text.slice(from, end) })
-    // A response that was cut inside its last box has answered nothing.
+    // A response cut off inside its last box has not answered.
     else if (match === starts.at(-1)) boxes.push({ start: match.index, end: text.length, content: '' })
   }
   return boxes
@@ -61,7 +61,7 @@ function closingBrace(text: string, from: number): number | null {
 
 const isOneSentence = (gap: string): boolean => gap.length <= 50 && !/[.!?]\s+[\p{L}*#]|\n\s*\n/u.test(gap)
 
-/** A place in prose that holds an expression: a stretch of LaTeX, or a number. */
+/** A place in prose that holds an expression: LaTeX or a number. */
 interface Candidate {
   readonly start: number
   readonly end: number
@@ -77,7 +77,10 @@ const between = /^[\s,;*•()\-–]*(?:(?:and|or|and\/or|oder|或)[\s,;*•(\-�
 const denied =
   /(?:\bnot|n't|\bnever|\brule out|\bexcept|\bother than|\\neq?|≠|!=)[\s$(]*(?:be\s*|equal\s*(?:to\s*)?)?[\s$(]*$/i
 
-/** The last expression of a prose text, or the last few where only commas, `and` or `or` part them; null: none, or denied by a `not`. */
+/**
+ * The last expression in prose, or the last few if only commas, `and` or `or` separate them. null: none, or a
+ * `not` denies it.
+ */
 function lastExpression(text: string): string | null {
   const found = candidates(text)
   const last = found.at(-1)
@@ -121,7 +124,10 @@ function read(text: string, start: number, open: string, closings: Closings): Ca
   return inner.trim() === '' || (open === '$' && isProse(inner)) ? null : { start, end, text: inner }
 }
 
-/** Where signs come next, for places that only move forward: each sign is searched for once over the whole text. */
+/**
+ * Finds the next occurrence of signs for positions that only move forward, so each sign is searched once over
+ * the whole text.
+ */
 class Closings {
   private readonly known = new Map<string, number>()
   private readonly text: string
@@ -130,7 +136,7 @@ class Closings {
     this.text = text
   }
 
-  /** Infinity: nowhere. */
+  /** Infinity if there is none. */
   after(sign: string, from: number): number {
     let at = this.known.get(sign) ?? -1
     while (at < from || (sign === '$' && this.text[at - 1] === '\\')) {
@@ -142,7 +148,7 @@ class Closings {
   }
 }
 
-/** Between two prices there is prose, not mathematics. */
+/** The text between two dollar prices is prose, not mathematics. */
 const isProse = (inner: string): boolean =>
   /^\d/.test(inner) && /[A-Za-z]{3,}[\s,]+[A-Za-z]{2,}/.test(inner.slice(0, 400).replace(/\\[A-Za-z]+/g, ' '))
 
@@ -155,11 +161,11 @@ function number(text: string, start: number, written: string): Candidate | null 
   return { start: at, end: at + plain.length, text: plain }
 }
 
-/** What a response commits to. */
+/** The answer that a response commits to. */
 export interface Statement {
-  /** As it was written: for comparison with answers in words. */
+  /** The original text, for comparing answers in words. */
   readonly words: string
-  /** The expression in it; null: none. */
+  /** The expression in it, or null. */
   readonly expression: string | null
 }
 
@@ -169,16 +175,19 @@ const longestResponse = 20_000
 const endOfSentence = /\.\s+(?=[\p{Lu}*<])|\.?\s*I hope it is correct|<\/answer>|<\||[.!?]\s*$/u
 const percent = /^\s*\$?\s*(?:\\?%|percent\b|pct\b)/
 
-/** The one answer of a response: boxed or announced, whichever comes last, else its last expression. null: none. */
+/**
+ * The final answer of a response: the later of a boxed and an announced answer, or else its last expression.
+ * null if there is none.
+ */
 export function finalStatement(response: string): Statement | null {
   const answered = afterThink(response)
   if (answered === null) return null
-  // An answer in an answer says two things.
+  // An answer within an answer is ambiguous.
   if (isNested(answered, '<answer>', '</answer>') && answered.includes('<answer>')) return null
   return statementOf(answered) ?? unmarked(answered)
 }
 
-/** The answer that a text marks as such; null: it marks none, or marks nothing. */
+/** The answer that a text marks as such. null: it marks none, or marks an empty one. */
 export function statementOf(text: string): Statement | null {
   const boxed = lastBoxes(text)
   const tail = text.length > longestResponse ? text.slice(-longestResponse) : text
@@ -204,7 +213,7 @@ function announcedIn(rest: string): Statement | null {
   return { words: sentence, expression: wholeExpression(sentence) ?? lastExpression(sentence) }
 }
 
-/** A response that marks nothing: itself if it is an expression, else the last expression in it. */
+/** For a response without marks: the whole text if it is an expression, or else the last expression in it. */
 function unmarked(text: string): Statement | null {
   const trimmed = text.trim()
   if (trimmed === '') return null

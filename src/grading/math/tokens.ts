@@ -16,10 +16,10 @@ const foreign = /[\u0080-\uffff]/g
 const doubled =
   /(?<!\\)\\\\(?=(?:[dtc]?frac|left|right|boxed|sqrt|text|pi|cdot|times|infty|cup|begin|end|pm|mathrm)(?![a-z]))/g
 
-/** Full-width, typographic and damaged characters as the ASCII LaTeX that they stand for. Linear. */
+/** Replaces full-width, typographic and damaged characters with the equivalent ASCII LaTeX. Linear. */
 export function repaired(text: string): string {
   let fixed = text.replace(foreign, ascii)
-  // JSON's escapes eat the first letter of \frac and \boxed where LaTeX was written into a string unescaped.
+  // JSON escapes swallow the first letter of \frac and \boxed if LaTeX was put into a string unescaped.
   if (fixed.includes('\f')) fixed = fixed.replaceAll('\\\frac', '\\frac').replaceAll('\frac', '\\frac')
   if (fixed.includes('\b')) fixed = fixed.replaceAll('\boxed', '\\boxed').replaceAll('\begin', '\\begin')
   return fixed.includes('\\\\') ? fixed.replace(doubled, '\\') : fixed
@@ -31,13 +31,13 @@ function ascii(character: string): string {
   return characters.get(character) ?? character
 }
 
-/** A piece of an answer. `spaced`: white space stands before it. */
+/** A token of an answer. `spaced`: white space precedes it. */
 export interface Token {
-  /** `name`: a variable or constant; `command`: a LaTeX command or function; `text`: prose or a unit. */
+  /** `name`: a variable or constant. `command`: a LaTeX command or function. `text`: prose or a unit. */
   readonly kind: 'number' | 'name' | 'command' | 'text' | 'sign'
   readonly text: string
   readonly spaced: boolean
-  /** Of a number: digits that repeat for ever after those in `text`. */
+  /** For a number: the digits that repeat forever after `text`. */
   readonly repeating?: string
 }
 
@@ -51,7 +51,7 @@ const letters = /[A-Za-z]+|[\u0080-\uffff]+/y
 const pairSigns = /<=|>=|!=|==|\*\*|:=|->/y
 const grouping = /[^\d.eE+-]/g
 
-/** The tokens of an answer, styles and dollar signs dropped. Throws OverBudget for an answer over `budget.text`. */
+/** Tokenizes an answer, without styles and dollar signs. Throws OverBudget above `budget.text`. */
 export function tokenize(answer: string, commasSeparate = false): Token[] {
   if (answer.length > budget.text) throw new OverBudget()
   return new Lexer(repaired(answer), commasSeparate).all()
@@ -141,7 +141,7 @@ class Lexer {
     else this.push('command', name)
   }
 
-  /** The text in braces that comes next, or nothing. */
+  /** The text in the next braces, or ''. */
   private argument(): string {
     while (this.text[this.at] === ' ') this.at++
     if (this.text[this.at] !== '{') return ''
@@ -186,10 +186,10 @@ class Lexer {
   }
 }
 
-/** Thrown inside this room where an answer is not in the grammar; caught by `readAnswer`. */
+/** Thrown if an answer is not in the grammar, and caught by `readAnswer`. */
 export class NotMathematics extends Error {}
 
-/** A place in the tokens of one answer, with what the reader may still spend. */
+/** A position in the tokens of one answer, with the remaining budget. */
 export abstract class Cursor {
   protected at = 0
   protected readonly nodes = new Allowance(budget.nodes)
@@ -216,7 +216,7 @@ export abstract class Cursor {
     return token?.kind === 'sign' && token.text === text
   }
 
-  /** Consumes the sign if it is next. */
+  /** Consumes the next token if it is this sign. */
   protected takes(text: string): boolean {
     if (!this.isSign(text)) return false
     this.at++
@@ -234,7 +234,7 @@ export abstract class Cursor {
     return true
   }
 
-  /** Reads something nested; throws OverBudget below `budget.depth`. */
+  /** Reads something nested. Throws OverBudget below `budget.depth`. */
   protected nested<T>(read: () => T): T {
     this.depth++
     if (this.depth > budget.depth) throw new OverBudget()
@@ -243,7 +243,7 @@ export abstract class Cursor {
     return value
   }
 
-  /** LaTeX's argument without braces is one digit: takes it off a longer number. */
+  /** LaTeX's argument without braces is a single digit, so this splits a longer number. */
   protected digit(): string | null {
     const token = this.peek()
     if (token?.kind !== 'number' || !/^\d+$/.test(token.text)) return null

@@ -3,7 +3,7 @@ const words = (text: string): string[] => text.split(' ')
 const table = (entries: Readonly<Record<string, string>>): ReadonlyMap<string, string> =>
   new Map(Object.entries(entries).flatMap(([to, from]) => words(from).map((name) => [name, to] as const)))
 
-/** LaTeX commands that stand for one sign of the token stream. */
+/** LaTeX commands that stand for one sign. */
 export const signCommands = table({
   '*': 'cdot times ast bullet',
   '/': 'div',
@@ -38,7 +38,7 @@ export const signCommands = table({
   "'": 'prime',
 })
 
-/** Commands that change the look of what follows and nothing else. */
+/** Commands that only change the look of what follows. */
 export const styleCommands: ReadonlySet<string> = new Set(
   words(
     'left right middle big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr displaystyle textstyle ' +
@@ -56,7 +56,7 @@ export const proseCommands: ReadonlySet<string> = new Set(
   ),
 )
 
-/** Functions of one argument that a person writes without brackets too. */
+/** Functions of one argument that are also written without brackets. */
 export const functionNames: ReadonlySet<string> = new Set(
   words(
     'sin cos tan cot sec csc arcsin arccos arctan arccot sinh cosh tanh coth ln log lg exp sqrt cbrt abs ' +
@@ -64,7 +64,7 @@ export const functionNames: ReadonlySet<string> = new Set(
   ),
 )
 
-/** Other spellings of functions and constants, LaTeX or plain. */
+/** Alternative spellings of functions and constants, in LaTeX or plain text. */
 export const synonyms: ReadonlyMap<string, string> = new Map([
   ...table({
     cot: 'ctg cotg',
@@ -87,7 +87,7 @@ export const synonyms: ReadonlyMap<string, string> = new Map([
   }),
 ])
 
-/** Letters of the Greek alphabet and other names that are one symbol. */
+/** Greek letters and other names that are one symbol. */
 export const symbolNames: ReadonlySet<string> = new Set(
   words(
     'alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron rho sigma tau upsilon phi chi ' +
@@ -105,7 +105,7 @@ export const signWords = table({
   '=': 'equals',
 })
 
-/** Short words of prose that are not a product of variables. */
+/** Short words of prose that are not products of variables. */
 export const shortWords: ReadonlySet<string> = new Set(
   words(
     'the The is Is are was not Not for its has one two six ten yes Yes no No of at by it It so So we We NaN nan nil ' +
@@ -114,7 +114,7 @@ export const shortWords: ReadonlySet<string> = new Set(
   ),
 )
 
-/** Characters beyond ASCII and their LaTeX. */
+/** Non-ASCII characters and their LaTeX. */
 export const characters: ReadonlyMap<string, string> = new Map(
   Object.entries({
     '−': '-',
@@ -209,12 +209,12 @@ const canonical: ReadonlyMap<string, string> = new Map(
   ),
 )
 
-/** True for a word of two letters or more that is a unit of measure. */
+/** True for a unit of measure with two letters or more. */
 export function isUnit(word: string): boolean {
   return canonical.has(word) && word !== 'min'
 }
 
-/** One spelling for the spellings of a unit; null: not in the table, so nothing is known about it. */
+/** The canonical spelling of a unit. null: unknown unit. */
 export function canonicalUnit(written: string): string | null {
   const compact = written.replace(/[\s{}\\]/g, '').replace(/(?<=\w)\.(?!\w)/g, '')
   const [, word = '', exponent = ''] = /^(?:square|cubic)?(.*?)(?:\^?([23]))?$/.exec(compact) ?? []

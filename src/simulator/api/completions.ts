@@ -28,13 +28,13 @@ function usageOf(admitted: readonly Admitted[], completions: readonly Pick<Compl
   }
 }
 
-/** `usage` of a pass that writes nothing. */
+/** `usage` of a request that generates nothing. */
 export function promptUsage(admitted: readonly Admitted[]): object {
   const tokens = admitted.reduce((sum, one) => sum + one.tokens, 0)
   return { prompt_tokens: tokens, total_tokens: tokens, completion_tokens: 0, prompt_tokens_details: null }
 }
 
-/** OpenAI's `logprobs` of a chat choice, whole or of one chunk. */
+/** OpenAI's `logprobs` of a chat choice or chunk. */
 function chatLogprobs(tokens: readonly LabelledToken[] | null): object | null {
   if (tokens === null) return null
   const withBytes = ({ token, logprob }: { token: string; logprob: number }) => ({
@@ -45,7 +45,7 @@ function chatLogprobs(tokens: readonly LabelledToken[] | null): object | null {
   return { content: tokens.map((token) => ({ ...withBytes(token), top_logprobs: token.top.map(withBytes) })) }
 }
 
-/** The older, column-wise form; `start`: where in the choice's text the tokens begin. */
+/** The older, column-wise form. `start` is the offset of the tokens in the choice's text. */
 function textLogprobs(tokens: readonly LabelledToken[], start = 0): object {
   let offset = start
   return {
@@ -61,22 +61,25 @@ function textLogprobs(tokens: readonly LabelledToken[], start = 0): object {
   }
 }
 
-/** One token of one choice; `end` with the last, empty one. */
+/** One streamed token of one choice. `end` comes with a last, empty token. */
 interface Streamed {
   readonly index: number
   readonly admitted: Admitted
-  /** Of the text; null: a thought, which a reasoning parser keeps apart. */
+  /** The token's text, or null for a thought that a reasoning parser separates. */
   readonly text: string | null
   readonly thought: string | null
   readonly soFar: string
   /** Tokens of this choice so far. */
   readonly written: number
-  /** null: not asked for. */
+  /** null: not requested. */
   readonly logprobs: readonly LabelledToken[] | null
   readonly end: Completion | null
 }
 
-/** Tokens of all choices, one choice after the other; a real server mixes them, which `index` allows too. */
+/**
+ * The tokens of all choices, one choice after the other. A real server interleaves them, which `index` also
+ * allows.
+ */
 export async function* streamed(
   call: Call,
   prompts: readonly Admitted[],
@@ -132,7 +135,7 @@ async function* oneChoice(
   }
 }
 
-/** Chunks of /v1/chat/completions with `stream: true`: the role, token by token, the end, the usage, `[DONE]`. */
+/** Chunks of /v1/chat/completions with `stream: true`: the role, each token, the end, the usage, `[DONE]`. */
 function chatChunks(
   call: Call,
   admitted: readonly Admitted[],
@@ -144,7 +147,7 @@ function chatChunks(
   }))
 }
 
-/** Chunks of /v1/completions with `stream: true`; of many prompts one after another. */
+/** Chunks of /v1/completions with `stream: true`, prompt by prompt. */
 function textChunks(
   call: Call,
   admitted: readonly Admitted[],
@@ -206,7 +209,10 @@ export const chatCompletions: Endpoint = async (call) => {
   return { json: reply(call, [admitted], completions) }
 }
 
-/** POST /v1/chat/completions/batch: `messages` is a list of conversations, the reply has one choice for each. */
+/**
+ * POST /v1/chat/completions/batch: `messages` is a list of conversations, and the reply has one choice for
+ * each.
+ */
 export const chatCompletionsBatch: Endpoint = async (call): Promise<Reply> => {
   requireModel(call)
   const { messages } = call.body
@@ -220,7 +226,7 @@ export const chatCompletionsBatch: Endpoint = async (call): Promise<Reply> => {
   return { json: reply(call, admitted, completions.flat()) }
 }
 
-/** All choices of one prompt; throws Gone when nobody waits for them. */
+/** All choices of one prompt. Throws Gone if nobody waits for them. */
 export function answers(call: Call, admitted: Admitted, sampling: Sampling): Promise<Completion[]> {
   return Promise.all(
     Array.from({ length: sampling.n }, async (_, choice) => {
@@ -278,7 +284,7 @@ function reply({ model }: Call, admitted: readonly Admitted[], completions: read
   }
 }
 
-/** POST /v1/completions: one prompt or a list of them; choices of prompt i start at i * n. */
+/** POST /v1/completions: one prompt or a list. The choices of prompt i start at i * n. */
 export const completions: Endpoint = async (call) => {
   requireModel(call)
   const prompts = readTexts(call.body.prompt, 'prompt')

@@ -5,7 +5,7 @@ import { badRequest } from '../refusal.ts'
 import { remember, rememberText, splitTokens, tokenIds } from '../tokens.ts'
 import { healthGenerate } from './life.ts'
 
-/** The server's numbers in Prometheus' text form, under the names of vLLM, of SGLang, or of both. */
+/** The server's metrics in Prometheus' text format, under the names of vLLM, SGLang, or both. */
 function metricsText(model: SimulatedModel): string {
   const { engine } = model.options
   const lines = [...(engine === 'sglang' ? [] : ofVllm(model)), ...(engine === 'vllm' ? [] : ofSglang(model))]
@@ -34,7 +34,7 @@ function ofVllm(model: SimulatedModel): string[] {
   return lines
 }
 
-/** Its gauges are those of the last batch: once idle they stay as they were. */
+/** SGLang's gauges describe its last batch and do not change while it is idle. */
 function ofSglang(model: SimulatedModel): string[] {
   const { counters, capacity } = model
   const lines: string[] = []
@@ -62,10 +62,10 @@ function escapeLabel(value: string): string {
   return value.replace(/[\\"\n]/gu, (sign) => (sign === '\n' ? '\\n' : `\\${sign}`))
 }
 
-/** The version of vLLM whose replies these are modelled on. */
+/** The version of vLLM that these replies imitate. */
 const modelledVersion = '0.32.0'
 
-/** GET /health and /ping: an empty text; an SGLang has its model write a token first. */
+/** GET /health and /ping: an empty text. SGLang first generates a token. */
 export const health: Endpoint = (call) =>
   call.model.sglang.writesForHealth(call.path) ? healthGenerate(call) : { text: '' }
 
@@ -75,7 +75,7 @@ export const version: Endpoint = () => ({ json: { version: modelledVersion } })
 /** GET /load: requests in flight. */
 export const load: Endpoint = ({ model }) => ({ json: { server_load: model.counters.inFlight } })
 
-/** GET /metrics, in the text form of Prometheus. */
+/** GET /metrics in Prometheus' text format. */
 export const metrics: Endpoint = ({ model }) => ({
   text: metricsText(model),
   type: 'text/plain; version=1.0.0; charset=utf-8',
@@ -100,7 +100,7 @@ export const models: Endpoint = ({ model }) => ({
   },
 })
 
-/** POST /tokenize: a `prompt`, or `messages` as the chat endpoint renders them. */
+/** POST /tokenize: a `prompt`, or `messages` rendered like the chat endpoint. */
 export const tokenize: Endpoint = (call) => {
   requireModel(call)
   const { body, model } = call

@@ -18,7 +18,10 @@ import { confidence, textOfIds, tokenText, vocabularySize } from '../tokens.ts'
 import { chooseLabel } from '../verdict-text.ts'
 import { promptUsage } from './completions.ts'
 
-/** Character trigrams hashed into `dimensions` signed counts, L2-normalised: similar texts point the same way. */
+/**
+ * Hashes character trigrams into `dimensions` signed counts and normalises them, so that similar texts have
+ * similar vectors.
+ */
 function embed(text: string, dimensions: number): number[] {
   const vector = new Array<number>(dimensions).fill(0)
   const padded = ` ${text.toLowerCase()} `
@@ -33,18 +36,21 @@ function embed(text: string, dimensions: number): number[] {
     : vector.map((value) => value / length)
 }
 
-/** The model's vector of a text: nothing where its weights are zero, noise where they are garbage. */
+/** The model's vector of a text: zeros if its weights are zero, noise if they are garbage. */
 export function vectorOf(model: SimulatedModel, text: string, dimensions: number): number[] {
   if (model.weights === 'zero') return new Array<number>(dimensions).fill(0)
   return embed(model.weights === 'sound' ? text : String(cyrb53(text)), dimensions)
 }
 
-/** Cosine of two vectors of length 1. */
+/** Cosine of two unit vectors. */
 function similarity(a: readonly number[], b: readonly number[]): number {
   return a.reduce((sum, value, index) => sum + value * (b[index] ?? 0), 0)
 }
 
-/** A scalar reward model's raw output: about 3 for right, about -3 for wrong, the rest by the text. */
+/**
+ * A scalar reward model's raw output: about 3 for right answers and -3 for wrong ones, plus noise from the
+ * text.
+ */
 export function rawReward(model: SimulatedModel, text: string, turns?: readonly Turn[]): number {
   if (model.weights === 'zero') return 0
   if (model.weights === 'garbage') return 3 * normal(model.seed, 'garbage', text)
@@ -52,12 +58,12 @@ export function rawReward(model: SimulatedModel, text: string, turns?: readonly 
   return 6 * ((score ?? 0.5) - 0.5) + 0.5 * normal(model.seed, 'raw', text)
 }
 
-/** What vLLM applies to one output unless `use_activation` is false. */
+/** vLLM's activation of a single output, unless `use_activation` is false. */
 export function sigmoid(raw: number): number {
   return 1 / (1 + Math.exp(-raw))
 }
 
-/** Probability that each step is right: one for each tag in the text, low from the first wrong step on. */
+/** The probability that each step is right, one per tag in the text. Low from the first wrong step on. */
 export function stepRewards(model: SimulatedModel, text: string, tag: string): number[] {
   const pieces = text.split(tag)
   let isLost = false
@@ -83,7 +89,7 @@ interface Pooled {
   readonly turns?: readonly Turn[]
 }
 
-/** Runs one pass for each prompt; throws Gone when nobody waits any more. */
+/** Runs one pass per prompt. Throws Gone if nobody waits any more. */
 export async function pass(call: Call, prompts: readonly Pooled[]): Promise<Admitted[]> {
   const admitted = prompts.map(({ text, turns }) => call.model.admit(text, turns))
   const finished = await Promise.all(
@@ -93,7 +99,7 @@ export async function pass(call: Call, prompts: readonly Pooled[]): Promise<Admi
   return admitted
 }
 
-/** POST /v1/embeddings: lists of numbers, or base64 of 32-bit floats where `encoding_format` asks for it. */
+/** POST /v1/embeddings: lists of numbers, or base64 of 32-bit floats if `encoding_format` requests it. */
 export const embeddings: Endpoint = async (call) => {
   requireModel(call)
   const { model, body } = call
@@ -111,7 +117,7 @@ export const embeddings: Endpoint = async (call) => {
   return { json: { ...head, data, usage: promptUsage(admitted) } }
 }
 
-/** POST /score: a cross-encoder's number for each pair; one text on the left goes with every text on the right. */
+/** POST /score: a cross-encoder's score of each pair. A single left text is paired with every right text. */
 export const score: Endpoint = async (call) => {
   requireModel(call)
   const { body, model } = call
@@ -127,7 +133,7 @@ export const score: Endpoint = async (call) => {
   return { json: { ...head, data, usage: promptUsage(admitted) } }
 }
 
-/** POST /rerank, /v1/rerank, /v2/rerank: best first, `top_n` of them (0: all). */
+/** POST /rerank, /v1/rerank, /v2/rerank: the `top_n` best documents (0: all), best first. */
 export const rerank: Endpoint = async (call) => {
   requireModel(call)
   const { body, model } = call
@@ -149,7 +155,7 @@ function joined([query, document]: Pair): { text: string } {
   return { text: `${query}${document}` }
 }
 
-/** The policy's verdict on the document as an answer to the query; where it has none, how alike the texts are. */
+/** The policy's verdict on the document as an answer to the query, or else the similarity of the texts. */
 function relevance({ model }: Call, [query, document]: Pair): number {
   if (model.weights !== 'sound') return lostScore(model, `${query}${document}`)
   const turns = [
@@ -165,8 +171,8 @@ function relevance({ model }: Call, [query, document]: Pair): number {
 }
 
 /**
- * POST /generative_scoring, after vLLM's vllm/entrypoints/generate/generative_scoring: the probability, for each item,
- * that the first of `label_token_ids` comes next after query + item.
+ * POST /generative_scoring, after vLLM's vllm/entrypoints/generate/generative_scoring: for each item, the
+ * probability that the first of `label_token_ids` follows query + item.
  */
 export const generativeScoring: Endpoint = async (call) => {
   requireModel(call)
@@ -208,7 +214,10 @@ function readIds(value: unknown): number[] {
   )
 }
 
-/** What is left of the written label's probability is shared by the others; without softmax a little goes elsewhere. */
+/**
+ * The other labels share what remains of the written label's probability. Without softmax, some goes to other
+ * tokens.
+ */
 function firstLabel({ model, body }: Call, text: string, ids: readonly number[]): number {
   if (model.weights !== 'sound') return lostScore(model, text) / ids.length
   const labels = ids.map((id) => tokenText(id) ?? `token ${id}`)

@@ -1,3 +1,7 @@
+/**
+ * SGLang's native endpoints, after its published server (python/sglang/srt/entrypoints/http_server.py), its request
+ * objects (managers/io_struct.py) and docs/basic_usage/native_api.ipynb and sampling_params.md in sgl-project/sglang.
+ */
 import { type Call, type Endpoint, madeId, type ReplyEvent, readTexts } from '../call.ts'
 import { type Completion, readSampling, type Sampling } from '../completion.ts'
 import type { Admitted } from '../model.ts'
@@ -5,7 +9,7 @@ import { type LabelledToken, tokenId } from '../tokens.ts'
 import { answers, streamed } from './completions.ts'
 import { pass, rawReward, vectorOf } from './pooling.ts'
 
-/** Events of /generate with `stream: true`: each holds the whole text, and the log probabilities, so far. */
+/** Events of /generate with `stream: true`. Each holds the whole text and log probabilities so far. */
 async function* sglangChunks(
   call: Call,
   prompts: readonly Admitted[],
@@ -39,7 +43,7 @@ async function* sglangChunks(
   yield { data: '[DONE]', tokens: 0 }
 }
 
-/** `meta_info`'s log probabilities: `[logprob, token id, text]`, the text only where it is asked for. */
+/** `meta_info`'s log probabilities: `[logprob, token id, text]`, with the text only if requested. */
 function nativeLogprobs({ body }: Call, tokens: readonly LabelledToken[]): object {
   const withText = body.return_text_in_logprobs === true
   const triple = ({ token, logprob }: { token: string; logprob: number }) => [
@@ -61,12 +65,7 @@ function finishReason({ finishReason, stopReason, tokens }: Completion): object 
   return { type: 'stop', matched: stopReason ?? '<|im_end|>' }
 }
 
-/**
- * SGLang's native endpoints, after its published server (python/sglang/srt/entrypoints/http_server.py), its request
- * objects (managers/io_struct.py) and docs/basic_usage/native_api.ipynb and sampling_params.md in sgl-project/sglang.
- */
-
-/** POST /generate: an object for one text and one sample, else a list, prompt by prompt. */
+/** POST /generate: an object for one text and one sample, otherwise a list, prompt by prompt. */
 export const generate: Endpoint = async (call) => {
   const texts = readTexts(call.body.text, 'text')
   const sampling = samplingOf(call)
@@ -88,7 +87,7 @@ export const encode: Endpoint = async (call) => {
   return pooled(call, ({ text }) => vectorOf(call.model, text, dimensions))
 }
 
-/** POST /classify: a reward model's raw output stands where an embedding would. */
+/** POST /classify: a reward model's raw output in place of an embedding. */
 export const classifyText: Endpoint = (call) => pooled(call, ({ text }) => [rawReward(call.model, text)])
 
 /** GET /get_model_info. */
@@ -104,7 +103,7 @@ export const modelInfo: Endpoint = ({ model }) => ({
   },
 })
 
-/** GET /server_info, and /get_server_info as it was called: the arguments flat, as SGLang spells them. */
+/** GET /server_info and its older name /get_server_info: the arguments as flat fields, as in SGLang. */
 export const serverInfo: Endpoint = ({ model }) => ({
   json: {
     model_path: model.path,
@@ -126,7 +125,7 @@ export const serverInfo: Endpoint = ({ model }) => ({
   },
 })
 
-/** The version of SGLang whose ways these are. */
+/** The version of SGLang that this imitates. */
 const modelledVersion = '0.5.14'
 
 async function pooled(call: Call, vector: (one: Admitted) => number[]) {
@@ -142,7 +141,7 @@ async function pooled(call: Call, vector: (one: Admitted) => number[]) {
   return { json: Array.isArray(call.body.text) ? all : (all[0] ?? {}) }
 }
 
-/** SGLang's names for what the OpenAI-style endpoints call otherwise. */
+/** Maps SGLang's names of sampling settings to those of the OpenAI-style endpoints. */
 function samplingOf({ body }: Call): Sampling {
   const given = (body.sampling_params ?? {}) as Record<string, unknown>
   const {
