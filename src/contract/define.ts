@@ -229,7 +229,7 @@ function completed<K extends FunctionKind, T, O>(
     throw new TypeError('the function needs `range: [low, high]`, the lowest and the highest score')
   if (typeof truth !== 'function' && typeof (truth as Partial<ZodType> | undefined)?.safeParse !== 'function')
     throw new TypeError(
-      'the function needs `truth`, a zod schema of its ground truth; z.unknown() where it reads none',
+      'the function needs `truth`, a zod schema of its ground truth (z.unknown() if it reads none)',
     )
   return {
     kind,

@@ -108,20 +108,20 @@ const isOptional = (value: unknown): value is Optional =>
 function refusal(place: string, value: unknown): string {
   const remedy =
     value === undefined || value === null
-      ? 'check the field, or write what the judge shall read in its place'
+      ? 'check the field, or write what the judge should read instead'
       : Array.isArray(value)
-        ? 'join its texts, or give messages of role and content (lastUserText(sample) is the last question)'
-        : 'give a text: one of its fields, or JSON.stringify of it'
+        ? 'join its texts, or pass messages with role and content (lastUserText(sample) is the last question)'
+        : 'pass a text: one of its fields, or its JSON.stringify'
   return `${place} is ${kindOf(value)}: ${remedy}`
 }
 
 function kindOf(value: unknown): string {
   if (value === null) return 'null'
-  if (Array.isArray(value)) return 'an array that is no list of messages'
+  if (Array.isArray(value)) return 'an array that is not a list of messages'
   if (typeof value === 'number') return String(value)
   if (typeof value === 'undefined') return 'undefined'
   if (typeof value === 'object' && (value as { kind?: unknown }).kind === 'prompt')
-    return 'another prompt (write all of it as one)'
+    return 'another prompt (write everything as one prompt)'
   return `${typeof value === 'object' ? 'an' : 'a'} ${typeof value}`
 }
 
@@ -193,13 +193,13 @@ export function chat(...messages: ChatPrompt['messages']): ChatPrompt {
  */
 export function steps(texts: readonly string[], mark: string): Prompt {
   if (!Array.isArray(texts) || !texts.every(isText))
-    throw new QuestionError('the first argument of steps(...) is no list of texts', steps)
+    throw new QuestionError('the first argument of steps(...) is not a list of texts', steps)
   if (!isText(mark) || mark === '')
     throw new QuestionError(
-      'the second argument of steps(...) is no mark: give the text after each step',
+      'the second argument of steps(...) is not a mark: pass the text that follows each step',
       steps,
     )
-  if (texts.length === 0) throw new BadSample('there is no step to ask about')
+  if (texts.length === 0) throw new BadSample('the response has no steps to ask about')
   return {
     kind: 'prompt',
     literals: ['', ...texts.map(() => mark)],
@@ -220,7 +220,7 @@ export function fill(
   values: Readonly<Record<string, PromptValue>>,
   trusted: Readonly<Record<string, string>> = {},
 ): Prompt {
-  if (!isText(template)) throw new QuestionError('the template of fill(...) is no text', fill)
+  if (!isText(template)) throw new QuestionError('the template of fill(...) is not a text', fill)
   const { around, names } = slotsOf(template)
   if (
     names.every(
@@ -234,7 +234,7 @@ export function fill(
     const place = `{${name}} of fill(...)`
     if (Object.hasOwn(trusted, name)) {
       const own: unknown = trusted[name]
-      if (!isText(own)) throw new QuestionError(`${place} is trusted and no text`, fill)
+      if (!isText(own)) throw new QuestionError(`${place} is trusted but not a text`, fill)
       parts.literal(own)
     } else if (Object.hasOwn(values, name)) parts.value(values[name], place, fill)
     else parts.literal(`{${name}}`)
@@ -285,7 +285,7 @@ export function questionText(sample: Pick<Sample, 'prompt' | 'rmPrompt'>): strin
 
 /** The message for a row without a question. */
 export const noQuestion =
-  'prompt: it has no text, and the row has no rm_prompt, so a judge would be asked about nothing; send the prompt or rm_prompt (docs/wires.md names the trainers that send none)'
+  'prompt: it has no text and the row has no rm_prompt, so there is no question for a judge; send the prompt or rm_prompt (docs/wires.md lists the trainers that send none)'
 
 /** Chat templates insert roles between control tokens without escaping. */
 export const isRole = (role: string): boolean => /^[a-z][\w-]{0,63}$/i.test(role)
@@ -298,7 +298,7 @@ export function conversation({ prompt: given }: Pick<Sample, 'prompt'>): ChatPro
   const turns = typeof given === 'string' ? [{ role: 'user', content: given }] : given
   if (turns.every(({ content }) => isWordless(content))) throw new BadSample(noQuestion)
   if (!turns.every(({ role }) => isRole(role)))
-    throw new BadSample('prompt: the role of a message is no word')
+    throw new BadSample('prompt: the role of a message is not a word')
   return turns.map(({ role, content }) => ({
     role,
     content: isWordless(content) ? prompt`${optional(content)}` : prompt`${content}`,
@@ -312,7 +312,7 @@ export function messagesWithoutText(messages: readonly Message[]): readonly Mess
 
 function refuse(): never {
   throw new QuestionError(
-    'sample.prompt is a list of messages and no text: put it into prompt`...` as it is, or use lastUserText(sample)',
+    'sample.prompt is a list of messages, not a text: put it into prompt`...` as it is, or use lastUserText(sample)',
     refuse,
   )
 }

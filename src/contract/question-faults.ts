@@ -86,7 +86,7 @@ function emptyIn(question: Question, rows: Rows): QuestionFault | null {
   if (!rows.some((row) => asksNothing(row) && !asksByInfo(row, untrusted))) return null
   // An empty response is allowed: the judge decides what it earns.
   if (empty <= rows.filter(({ sample }) => isWordless(sample.response)).length) return null
-  return { detail: `${noQuestion}. A value that may be empty stands in optional(...)`, isOfRow: true }
+  return { detail: `${noQuestion}. Wrap a value that may be empty in optional(...)`, isOfRow: true }
 }
 
 /** Whether both the row's prompt and its `rm_prompt` are empty. */
@@ -96,7 +96,7 @@ export const asksNothing = ({ sample: { prompt, rmPrompt = '' } }: Pick<Row, 'sa
 
 /** The message for a question without values. */
 export const holdsNothing =
-  "the question that rm_preprocess made holds nothing of the row: does its template, or the row's rm_prompt, lack a place such as {response}?"
+  "the question that rm_preprocess made contains nothing from the row: is a placeholder such as {response} missing from its template or from the row's rm_prompt?"
 
 /**
  * Whether a question has no values, so that every row would get the same verdict. Plain strings cannot be
@@ -151,7 +151,7 @@ function objectIn(question: Question, rows: Rows): QuestionFault | null {
   if (!someText(question, has)) return null
   if (rows.some((row) => textsOf(row).some(has))) return null
   const detail =
-    "the question that rm_preprocess made holds '[object Object]': give a text of the object (a field, JSON.stringify, lastUserText(sample) of a prompt of messages)"
+    "the question that rm_preprocess made contains '[object Object]': pass a text instead of the object (a field, JSON.stringify, or lastUserText(sample) for a prompt of messages)"
   return { detail, isOfRow: false }
 }
 
@@ -180,6 +180,6 @@ function lostMarks(question: Question, rows: Rows): QuestionFault | null {
   const found = marks(untrusted)
   if (found === 0 || found <= marks(rows.flatMap(textsOf))) return null
   const detail =
-    'rm_preprocess put step marks into a value, where the guard breaks them: write steps(texts, mark), which keeps them apart'
+    'rm_preprocess put step marks into a value, where the guard breaks them: write steps(texts, mark), which keeps the marks outside of values'
   return { detail, isOfRow: false }
 }

@@ -261,6 +261,6 @@ function asking<A extends AskName, T, O>(
     return [...trusted, ...untrusted].join('\n')
   } catch (error) {
     if (error instanceof BadSample) return null
-    return error instanceof Error ? error : new Error('something was thrown that is no Error')
+    return error instanceof Error ? error : new Error('something other than an Error was thrown')
   }
 }

@@ -1,7 +1,7 @@
 /** Node's error codes for files and folders, in words that complete `PATH: `. */
 const fileWords: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist',
-  EEXIST: 'something of this name is in the way',
+  EEXIST: 'already exists',
   ENOTDIR: 'does not exist: a part of its path is a file',
   EISDIR: 'is a folder; a file is needed',
   EACCES: 'permission is denied',
@@ -13,12 +13,12 @@ const fileWords: Readonly<Record<string, string>> = {
   EMFILE: "too many files are open; raise the limit, e.g. 'ulimit -n 4096'",
   ENFILE: 'too many files are open on this machine',
   ENAMETOOLONG: 'the name is too long',
-  ELOOP: 'its links lead in a circle',
-  EBUSY: 'another process holds it',
+  ELOOP: 'its symbolic links form a loop',
+  EBUSY: 'another process is using it',
   EIO: 'the disk cannot read or write it',
-  ENXIO: 'is no regular file',
-  Z_DATA_ERROR: 'is no gzip file, or a damaged one',
-  Z_BUF_ERROR: 'is a gzip file without its end',
+  ENXIO: 'is not a regular file',
+  Z_DATA_ERROR: 'is not a gzip file, or is damaged',
+  Z_BUF_ERROR: 'is a truncated gzip file',
 }
 
 /** Node's error code, or '' if there is none. */
@@ -40,12 +40,12 @@ export const pathOf = (error: unknown): string =>
 /** Node's error codes for connections, in words. */
 const serverWords: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there',
-  ENOTFOUND: 'no address is known for its name',
-  EAI_AGAIN: 'no address is known for its name',
+  ENOTFOUND: 'its host name cannot be resolved',
+  EAI_AGAIN: 'its host name cannot be resolved',
   ECONNRESET: 'it closes the connection',
   UND_ERR_SOCKET: 'it closes the connection',
-  EHOSTUNREACH: 'there is no way to this machine',
-  ENETUNREACH: 'there is no way to this network',
+  EHOSTUNREACH: 'this machine is unreachable',
+  ENETUNREACH: 'this network is unreachable',
   ETIMEDOUT: 'its machine does not answer',
   UND_ERR_CONNECT_TIMEOUT: 'its machine does not answer',
 }

@@ -110,7 +110,7 @@ function valueAt(
     const value = within(JSON.parse(outputText), rest)
     return value === undefined ? { unreadable: `the response has no ${name}` } : { value: spelled(value) }
   } catch {
-    return { unreadable: 'the response is no JSON' }
+    return { unreadable: 'the response is not JSON' }
   }
 }
 

@@ -108,7 +108,7 @@ function contains(value: JsonValue, name: string): boolean {
 }
 
 function member(value: JsonValue, name: string): JsonValue {
-  if (!isObject(value)) throw new TypeError(`${name} is no place in a text or a list`)
+  if (!isObject(value)) throw new TypeError(`${name} cannot be looked up in a text or a list`)
   return value.get(name) ?? null
 }
 

@@ -118,8 +118,7 @@ export class JsonReader implements ScanEvents {
     const rows = this.#parse(from, to, this.#inPart, '[', ']') as unknown[]
     this.#inPart = []
     const isEmpty = count === 1 && rows.length === 0 && from === list.from && this.#bytes[to] === listEnd
-    if (rows.length !== count && !isEmpty)
-      throw new SyntaxError(`a comma has no value behind it at position ${to}`)
+    if (rows.length !== count && !isEmpty) throw new SyntaxError(`no value after the comma at position ${to}`)
     for (const row of rows) list.items.push(row)
   }
 

@@ -215,10 +215,10 @@ export class JsonScan {
     this.#numbers = Number.NEGATIVE_INFINITY
     const isListEnd = this.#depth === this.#listDepth
     if (isListEnd) {
-      if (byte !== listEnd) throw new SyntaxError(`a list ends with another bracket at position ${at}`)
+      if (byte !== listEnd) throw new SyntaxError(`the wrong bracket closes a list at position ${at}`)
       this.#endElement(at, true)
       this.#endList(at)
-    } else if (--this.#depth < 0) throw new SyntaxError(`a bracket closes nothing at position ${at}`)
+    } else if (--this.#depth < 0) throw new SyntaxError(`an unmatched bracket at position ${at}`)
     return isListEnd
   }
 

@@ -46,7 +46,7 @@ export function stringEnd(bytes: Buffer, from: number, until: number): number {
       if (byte === backslash) at++
     }
     const end = bytes.indexOf(quote, at)
-    if (end < 0) throw new SyntaxError('it ends within a text')
+    if (end < 0) throw new SyntaxError('it ends inside a string')
     let escapes = end
     while (escapes > at && bytes[escapes - 1] === backslash) escapes--
     near = end - at < 4 * nearBytes ? Math.min(4 * near, 4096) : nearBytes

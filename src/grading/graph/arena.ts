@@ -9,7 +9,7 @@ function publishedBestValue(label: unknown): number | undefined {
   if (typeof label === 'string' && trimSpace(label) === '') return undefined
   const value = typeof label === 'string' ? floatOf(label) : numberOf(label)
   if (value === null || !Number.isFinite(value))
-    throw new Error('extra_info.exact_answer is no finite number')
+    throw new Error('extra_info.exact_answer is not a finite number')
   return Math.trunc(value)
 }
 
@@ -61,7 +61,7 @@ export function soundReward(
   const exact = soundBestValue(label)
   const wrong = { isRight: false, flags: [] }
   const bad = { value: 0, isRight: false, flags: ['bad_problem'] }
-  if (exact === undefined) return { ...bad, reason: 'exact_answer is no number from 0 on' }
+  if (exact === undefined) return { ...bad, reason: 'exact_answer is not a number of at least 0' }
   if (finding.status === 'bad_problem') return bad
   if (finding.status !== 'solution') return { value: payment === 'complicated' ? -1 : 0, ...wrong }
   const { value } = finding

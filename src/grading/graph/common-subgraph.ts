@@ -107,7 +107,7 @@ export function checkCommonSubgraph(problem: Problem, text: string, faults: Faul
       ? noAnswer('a list is unreadable')
       : invalid('a list is unreadable', extracted)
   }
-  if (x.length !== y.length) return invalid('the lists are not equally long', extracted)
+  if (x.length !== y.length) return invalid('the lists differ in length', extracted)
   const [a, b] = graphs
   if (!(a instanceof Graph) || !(b instanceof Graph)) return invalid('there are not two graphs', extracted)
   const [partA, partB] = [induced(a, x), induced(b, y)]
@@ -116,7 +116,7 @@ export function checkCommonSubgraph(problem: Problem, text: string, faults: Faul
   }
   const same = areIsomorphic(partA, partB, stepBudget)
   if (same === null)
-    return { status: 'budget_spent', reason: 'the two subgraphs are too much alike to be compared' }
+    return { status: 'budget_spent', reason: 'the two subgraphs are too symmetric to compare in time' }
   return same ? solution(x.length, extracted) : invalid('the two subgraphs differ', extracted)
 }
 

@@ -42,7 +42,7 @@ function checkLoosely(problem: Problem, text: string, faults: Faults): Finding {
     if (!atoms || !(a instanceof Graph) || !(b instanceof Graph))
       return invalid('the list is unreadable', list)
     if (!isPermutation(atoms, a.size)) {
-      finding = invalid('the list is no permutation of the atoms', list)
+      finding = invalid('the list is not a permutation of the atoms', list)
       continue
     }
     const cost = edits(a, b, atoms)

@@ -79,7 +79,7 @@ export function readGraph(value: unknown): GraphValue {
 /** Reads one graph whose links all join declared nodes. A string is the reason for failure. */
 export function readSoundGraph(value: unknown): Graph | string {
   const parsed = typeof value === 'string' ? parsedJson(value) : value
-  if (!isObject(parsed)) return 'the graph is no object'
+  if (!isObject(parsed)) return 'the graph is not an object'
   const { nodes, links = parsed.edges } = parsed
   if (!Array.isArray(nodes) || nodes.length === 0) return 'the graph has no nodes'
   if (!Array.isArray(links)) return 'the graph has no links'

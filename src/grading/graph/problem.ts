@@ -98,7 +98,7 @@ export function readEnds(
     return [a ?? undefined, b ?? undefined]
   }
   const { problemText = '' } = problem
-  if (typeof problemText !== 'string') return 'the text of the problem is no text'
+  if (typeof problemText !== 'string') return 'the text of the problem is not a string'
   return faults.graphsUnchecked
     ? firstEnds(wording, problemText, names)
     : onlyEnds(wording, problemText, names)

@@ -81,7 +81,7 @@ function checkSoundly(task: NamedTask, problem: Problem, text: string, faults: F
   const graph = readSoundGraph(problem.graph)
   if (typeof graph === 'string') return badProblem(graph)
   const names = soundNames(graph)
-  if (!names) return badProblem('the names of the nodes are not all different texts')
+  if (!names) return badProblem('the names of the nodes are not distinct texts')
   const ends = task.ends?.(problem, names, faults) ?? nowhere
   if (typeof ends === 'string') return badProblem(ends)
   const list = innermostLists(text).at(-1)
@@ -108,7 +108,7 @@ function checkAsPublished(task: NamedTask, problem: Problem, text: string, fault
     if (task.strict && !faults.emptyAnswersCount && nodes.length < found.length) {
       return invalid('a name that is not in the graph', list)
     }
-    if (nodes.length === 0 && !faults.emptyAnswersCount) return invalid('no name of the graph', list)
+    if (nodes.length === 0 && !faults.emptyAnswersCount) return invalid('no name in the graph', list)
     ends ??= task.ends?.(problem, names, faults) ?? nowhere
     return typeof ends === 'string' ? raised(ends) : judged(task, graph, nodes, ends, faults, list)
   }
@@ -203,7 +203,7 @@ const neighbor: NamedTask = {
       if (ends.includes(node)) return 'one of the two nodes themselves'
       for (const end of ends) {
         if (end === undefined) return { raised: 'one of the two nodes is not found' }
-        if (!graph.adjacent(end, node)) return 'a node that is no neighbour of both'
+        if (!graph.adjacent(end, node)) return 'a node that is not a neighbour of both'
       }
     }
     return new Set(nodes).size

@@ -161,10 +161,10 @@ export function checkTour(problem: Problem, text: string, faults: Faults): Findi
 
 function checkSoundly({ problemText, graph, given }: Problem, text: string): Finding {
   if (given === 'text' && typeof problemText !== 'string')
-    return badProblem('the text of the problem is no text')
+    return badProblem('the text of the problem is not a string')
   const airports = given === 'text' ? soundAirports(String(problemText)) : graphAirports(graph)
   if (typeof airports === 'string') return badProblem(airports)
-  if (!airports?.distances.isComplete()) return badProblem('the graph does not hold all distances')
+  if (!airports?.distances.isComplete()) return badProblem('the graph lacks distances')
   const list = innermostLists(text).at(-1)
   return list === undefined ? noAnswer('no list after the thinking') : toured(airports, list)
 }
@@ -177,7 +177,7 @@ function checkAsPublished(
   const graph = readGraph(value)
   if (graph === null) return badProblem('the graph is unreadable')
   const fromText = given === 'text' && Boolean(problemText)
-  if (fromText && typeof problemText !== 'string') return raised('the text of the problem is no text')
+  if (fromText && typeof problemText !== 'string') return raised('the text of the problem is not a string')
   if (!fromText && isEmptyGraph(graph)) return noAnswer('the graph is empty')
   const airports = fromText ? publishedAirports(String(problemText)) : graphAirports(value)
   const list = capitalLists(text).at(-1)
@@ -199,11 +199,11 @@ function toured(
   if (!isTour || stops.includes(undefined))
     return invalid('not every airport once and back to the first', list)
   if (faults?.distancesFilled && distances?.fill(unconnectedKilometres) === false) {
-    return { status: 'budget_spent', reason: 'too many distances would have to be made up' }
+    return { status: 'budget_spent', reason: 'too many distances are missing' }
   }
   let kilometres = 0
   for (const [at, from] of route.entries()) {
     kilometres += distances?.get(from!, stops[at + 1]!) ?? Number.NaN
   }
-  return Number.isFinite(kilometres) ? solution(kilometres, list) : raised('a distance is not known')
+  return Number.isFinite(kilometres) ? solution(kilometres, list) : raised('a distance is unknown')
 }

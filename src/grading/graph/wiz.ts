@@ -190,7 +190,7 @@ export function revisedWizVerdict(task: string, gold: string, answer: string, pr
       return order !== null && isForward(order, new Set(arcs.flat()), arcs)
     }
     default:
-      throw new Error('data_source names no task of GraphWiz-Revised')
+      throw new Error('data_source is not a task of GraphWiz-Revised')
   }
 }
 
@@ -202,7 +202,7 @@ export function soundWizVerdict(task: string, groundTruth: string, answer: strin
   if (kind === undefined) throw new Error(`data_source must be one of ${[...wizTasks.keys()].join(', ')}`)
   const read = kind === 'word' ? onlyYesNo : onlyNumber
   const goal = read(truth)
-  if (goal === null) throw new Error(`ground_truth holds no ${kind === 'word' ? 'yes or no' : 'number'}`)
+  if (goal === null) throw new Error(`ground_truth has no ${kind === 'word' ? 'yes or no' : 'number'}`)
   return read(answer) === goal
 }
 

@@ -25,7 +25,7 @@ export class ExactNumber {
   /** The shortest decimal of a double: 0.1 is exactly one tenth. */
   static of(number: number): ExactNumber {
     const exact = ExactNumber.read(String(number))
-    if (exact === null) throw new Error(`${number} is no number of JSON`)
+    if (exact === null) throw new Error(`${number} is not a JSON number`)
     return exact
   }
 

@@ -66,7 +66,7 @@ function exactCheck(schema: ExactJson): ExactCheck {
     fits: (value) => identities.of(value) === identities.of(own),
   }))
   add('enum', null, (own) => {
-    if (!Array.isArray(own) || own.length === 0) throw new Error('enum: must be a list of one value or more')
+    if (!Array.isArray(own) || own.length === 0) throw new Error('enum: must be a non-empty list')
     const allowed: readonly ExactJson[] = own
     let known: { readonly by: JsonIdentities; readonly among: ReadonlySet<number> } | undefined
     return {
@@ -79,7 +79,7 @@ function exactCheck(schema: ExactJson): ExactCheck {
     }
   })
   add('uniqueItems', 'array', (own) => ({
-    message: 'must not hold equal items',
+    message: 'must not contain equal items',
     fits(items) {
       if (own !== true) return true
       const all = items as readonly ExactJson[]
@@ -265,9 +265,9 @@ export function schemaCheck(schema: object | string): SchemaCheck {
 
 function readSchema(text: string): ExactJson {
   const reading = readExactJson(text, maxDepth)
-  if (!reading || reading.constants) throw new Error('the text is no JSON')
-  if (reading.repeatedKeys) throw new Error('the text names a key twice')
-  if (!(reading.value instanceof Map)) throw new Error('the text is no JSON object')
+  if (!reading || reading.constants) throw new Error('the text is not JSON')
+  if (reading.repeatedKeys) throw new Error('the text repeats a key')
+  if (!(reading.value instanceof Map)) throw new Error('the text is not a JSON object')
   return reading.value
 }
 
