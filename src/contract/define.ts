@@ -188,31 +188,125 @@ export type FunctionKind = RewardFunction['kind']
 /** An object without keys: reading an undeclared option is a type error. */
 type None = Record<never, never>
 
-/** A reward by code alone, of one answer. No model, no clock, no network: it runs in a worker with a time limit. */
+/**
+ * Defines a reward that code computes from one answer. It has no model, clock or network, and runs in a
+ * worker with a time limit.
+ *
+ * @example
+ * ```ts
+ * import { defineRule } from 'reward-gateway/contract'
+ * import { z } from 'zod'
+ *
+ * export default defineRule({
+ *   truth: z.string(),
+ *   range: [0, 1],
+ *   score: ({ sample, truth }) => (sample.response.trim() === truth ? 1 : 0),
+ * })
+ * ```
+ */
 export function defineRule<T, O = None>(rule: Declaration<T, O> & Scores<T, O>): Rule<T, O> {
   return { ...rule, ...completed('rule', rule) }
 }
 
-/** A reward by code alone, of all answers to one prompt together. */
+/**
+ * Defines a reward that code computes from all answers to one prompt together.
+ *
+ * @example
+ * ```ts
+ * import { defineGroupRule } from 'reward-gateway/contract'
+ * import { z } from 'zod'
+ *
+ * export default defineGroupRule({
+ *   truth: z.unknown(),
+ *   range: [0, 1],
+ *   score(rows) {
+ *     const shortest = Math.min(...rows.map(({ sample }) => sample.response.length))
+ *     return rows.map(({ sample }) => (sample.response.length === shortest ? 1 : 0))
+ *   },
+ * })
+ * ```
+ */
 export function defineGroupRule<T, O = None>(rule: Declaration<T, O> & ScoresGroup<T, O>): GroupRule<T, O> {
   return { ...rule, ...completed('group-rule', rule) }
 }
 
-/** A reward asked of a model, one question an answer; the rm-config says which model. */
+/**
+ * Defines a reward that asks a model about each answer. The rm-config names the model.
+ *
+ * @example
+ * ```ts
+ * import { defineModelReward, prompt, questionText } from 'reward-gateway/contract'
+ * import { binaryVerdict } from 'reward-gateway/grading'
+ * import { z } from 'zod'
+ *
+ * export default defineModelReward({
+ *   truth: z.unknown(),
+ *   range: [0, 1],
+ *   ask: 'generate',
+ *   reply: { choice: ['1', '0'] },
+ *   rm_preprocess: ({ sample }) =>
+ *     prompt`Question: ${questionText(sample)}\nAnswer: ${sample.response}\nIs it right? Reply 1 or 0.`,
+ *   rm_postprocess: ({ text }) => binaryVerdict(text),
+ * })
+ * ```
+ */
 export function defineModelReward<A extends AskName, T, O = None>(
   reward: Declaration<T, O> & AsksRow<A, T, O>,
 ): ModelReward<A, T, O> {
   return { ...reward, ...completed('model', reward) }
 }
 
-/** A reward asked of a model by comparing two answers; the engine owns pairs, swaps and the fit. */
+/**
+ * Defines a reward that asks a model to compare two answers. The engine chooses the pairs, asks in both
+ * orders and fits the scores.
+ *
+ * @example
+ * ```ts
+ * import { definePairReward, prompt, questionText } from 'reward-gateway/contract'
+ * import { labelVerdict } from 'reward-gateway/grading'
+ * import { z } from 'zod'
+ *
+ * export default definePairReward({
+ *   truth: z.unknown(),
+ *   range: [0, 1],
+ *   ask: 'generate',
+ *   reply: { choice: ['A', 'B'] },
+ *   rm_preprocess: (a, b) =>
+ *     prompt`Question: ${questionText(a.sample)}\nA: ${a.sample.response}\nB: ${b.sample.response}\nReply A or B.`,
+ *   rm_postprocess({ text }) {
+ *     const better = labelVerdict(text, ['A', 'B'])
+ *     return better === null ? null : better === 'A' ? 1 : 0
+ *   },
+ * })
+ * ```
+ */
 export function definePairReward<A extends AskName, T, O = None>(
   reward: Declaration<T, O> & AsksPair<A, T, O>,
 ): PairReward<A, T, O> {
   return { ...reward, ...completed('pair', reward) }
 }
 
-/** A reward asked of a model with all answers of a group in one question. */
+/**
+ * Defines a reward that asks a model about all answers of a group in one question.
+ *
+ * @example
+ * ```ts
+ * import { defineListReward, prompt } from 'reward-gateway/contract'
+ * import { z } from 'zod'
+ *
+ * export default defineListReward({
+ *   truth: z.unknown(),
+ *   range: [0, 10],
+ *   ask: 'generate',
+ *   rm_preprocess: (rows) =>
+ *     prompt`Grade each answer from 0 to 10, one number per line.\n${rows.map(({ sample }) => sample.response).join('\n---\n')}`,
+ *   rm_postprocess: ({ text }, rows) => {
+ *     const grades = text.trim().split('\n').map(Number)
+ *     return rows.map((_row, at) => grades[at] ?? null)
+ *   },
+ * })
+ * ```
+ */
 export function defineListReward<A extends AskName, T, O = None>(
   reward: Declaration<T, O> & AsksList<A, T, O>,
 ): ListReward<A, T, O> {

@@ -18,7 +18,7 @@ interface Ok {
   ok(holds: unknown, title: string): unknown
 }
 
-export const same = (t: TestRunner, found: unknown, wanted: unknown, title: string): unknown =>
+const same = (t: TestRunner, found: unknown, wanted: unknown, title: string): unknown =>
   'strictSame' in t ? t.strictSame(found, wanted, title) : t.deepStrictEqual(found, wanted, title)
 
 /** The fields of a test row. Absent fields are empty. */
@@ -66,11 +66,11 @@ function freeze<V>(value: V): V {
 }
 
 /** Turns a number into a score without parts. null stays null. */
-export const asScore = (verdict: Verdict): Score | null =>
+const asScore = (verdict: Verdict): Score | null =>
   typeof verdict === 'number' ? { value: verdict } : verdict
 
 /** Checks a score against the declared range and parts. Returns its value, or NaN if there is none. */
-export function scoreContract(
+function scoreContract(
   t: TestRunner,
   title: string,
   score: Score | null,
@@ -86,7 +86,7 @@ export function scoreContract(
 }
 
 /** Checks that the best and the worst case reach the finite ends of the range. */
-export function endsContract(
+function endsContract(
   t: TestRunner,
   [low, high]: Range,
   { full, zero, within = 0 }: { readonly full: number; readonly zero: number; readonly within?: number },
@@ -124,6 +124,26 @@ export const scored = <T, O>(rule: Rule<T, O>, parts: RowParts): Score | null =>
 /**
  * Tests a rule: it reaches its range and stays inside, reports only declared parts, is deterministic, and
  * pays less for hacks.
+ *
+ * @example
+ * ```ts
+ * import assert from 'node:assert/strict'
+ * import { defineRule } from 'reward-gateway/contract'
+ * import { ruleContract } from 'reward-gateway/testing'
+ * import { z } from 'zod'
+ *
+ * const rule = defineRule({
+ *   truth: z.string(),
+ *   range: [0, 1],
+ *   score: ({ sample, truth }) => (sample.response === truth ? 1 : 0),
+ * })
+ * ruleContract(assert, rule, {
+ *   full: { response: '42', groundTruth: '42' },
+ *   zero: { response: '41', groundTruth: '42' },
+ *   malformed: { response: '', groundTruth: '42' },
+ *   hacks: { 'lists candidates': { response: '41 or 42', groundTruth: '42' } },
+ * })
+ * ```
  */
 export function ruleContract<T, O>(t: TestRunner, rule: Rule<T, O>, cases: RuleCases): void {
   const check = (title: string, parts: RowParts): number => {
@@ -163,6 +183,29 @@ export interface JudgeCases<A extends AskName> {
 /**
  * Tests a judge: its question guards the response and is deterministic, its verdicts stay in the range,
  * unreadable answers give no verdict, and every reply that it allows gives one.
+ *
+ * @example
+ * ```ts
+ * import assert from 'node:assert/strict'
+ * import { defineModelReward, prompt } from 'reward-gateway/contract'
+ * import { binaryVerdict } from 'reward-gateway/grading'
+ * import { judgeContract } from 'reward-gateway/testing'
+ * import { z } from 'zod'
+ *
+ * const judge = defineModelReward({
+ *   truth: z.unknown(),
+ *   range: [0, 1],
+ *   ask: 'generate',
+ *   rm_preprocess: ({ sample }) => prompt`${sample.prompt}\nAnswer: ${sample.response}\nReply 1 or 0.`,
+ *   rm_postprocess: ({ text }) => binaryVerdict(text),
+ * })
+ * judgeContract(assert, judge, {
+ *   asked: { prompt: 'What is 2 + 2?', response: '4' },
+ *   full: '1',
+ *   zero: '0',
+ *   unreadable: { 'two verdicts': '1 or 0' },
+ * })
+ * ```
  */
 export function judgeContract<A extends AskName, T, O>(
   t: TestRunner,

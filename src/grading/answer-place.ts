@@ -14,6 +14,14 @@ export type PlacedAnswer =
 /**
  * The answer that a response states at a place: the only `<answer>`, or what all boxes or all lines after
  * `####` agree on.
+ *
+ * @example
+ * ```ts
+ * import { answerAt } from 'reward-gateway/grading'
+ *
+ * const answer = answerAt('<think>...</think> So it is \\boxed{42}.', 'boxed')
+ * const text = 'text' in answer ? answer.text : null // '42'
+ * ```
  */
 export function answerAt(response: string, place: AnswerPlace): PlacedAnswer {
   const answer = afterThink(response)

@@ -174,6 +174,14 @@ const decimal = (number: string): string =>
 
 /**
  * The final number of a response: in its boxes, else after `####`, else in `<answer>`, else its last number.
+ *
+ * @example
+ * ```ts
+ * import { finalNumber } from 'reward-gateway/grading'
+ *
+ * const found = finalNumber('3 apples and 4 pears are 7 pieces.\n#### 7')
+ * const number = 'number' in found ? found.number : null // '7'
+ * ```
  */
 export function finalNumber(response: string): { readonly number: string } | { readonly reason: string } {
   const answer = afterThink(response)

@@ -79,6 +79,14 @@ export interface TagFormat {
 /**
  * Checks `<a>...</a><b>...</b>`. `opened`: the prompt already contains the first opening tag. Linear in the
  * text per tag.
+ *
+ * @example
+ * ```ts
+ * import { tagFormat } from 'reward-gateway/grading'
+ *
+ * const { kept, alone } = tagFormat('<think>2 + 2</think><answer>4</answer>', ['think', 'answer'])
+ * const isWellFormed = alone && kept.length === 2
+ * ```
  */
 export function tagFormat(response: string, tags: readonly string[], opened = false): TagFormat {
   const text = opened ? `<${tags[0]}>${response}` : response
