@@ -83,7 +83,7 @@ t.test('a row that cannot be graded pays no answer and says so', async (t) => {
   }
   broken({ graph })
   broken({ graph, exact_answer: '3e0' })
-  t.match(score(clique(`${thought}[Ann]`, null)).details, { reason: /exact_answer is no number/ })
+  t.match(score(clique(`${thought}[Ann]`, null)).details, { reason: /exact_answer is not a number/ })
   broken({ exact_answer: 3 })
   broken({ graph: '{', exact_answer: 3 })
   broken({ graph: { nodes }, exact_answer: 3 })
