@@ -148,7 +148,8 @@ function roomOf(file: string): string {
 
 /** What a file imports, and in which line: files by their path, packages by their name. */
 function importsOf(file: string): readonly { readonly name: string; readonly line: number }[] {
-  const text = texts.get(file) ?? ''
+  // Examples in doc comments import the package by its name.
+  const text = (texts.get(file) ?? '').replace(/^ *\* .*$/gm, '')
   return [...text.matchAll(/(?:\bfrom|\bimport\(|^import)\s*'([^']+)'/gm)]
     .filter(([, name = '']) => !name.startsWith('node:'))
     .map(({ 1: name = '', index }) => ({
@@ -232,7 +233,6 @@ t.test('a file is one thought, and no heap', async (t) => {
 
 /** Files that still break the rule below. Merge one into its importer and delete its line; never add one. */
 const crumbs: readonly string[] = [
-  'src/scoring/models/pause.ts',
   'src/scoring/plan/record-config.ts',
   'src/scoring/plan/reload-config.ts',
   'src/scoring/plan/weight.ts',

@@ -51,7 +51,7 @@ t.test(
       ],
       [
         ['serve', '--config', at('one.yaml'), '--host', 'no-such-host.invalid'],
-        /no-such-host\.invalid.*cannot be resolved/,
+        /no-such-host\.invalid.*no address is known/,
       ],
       [['serve', '--log-level', 'loud'], /--log-level loud: one of trace, debug, info/],
       [['serve', '--log-level', 'wran'], /did you mean 'warn'/],

@@ -150,7 +150,10 @@ t.test('a judge is asked what its author meant', async (t) => {
     t.match([blind.result, blind.detail, blind.calls], ['function_error', /contains nothing from the row/, 0])
     const template = { rmPrompt: 'Is this right? {reponse}' }
     const row = await asked('templated', 'It is 4.', template)
-    t.match([row.result, row.detail, row.calls], ['bad_sample', /missing from its template or from the row's rm_prompt/, 0])
+    t.match(
+      [row.result, row.detail, row.calls],
+      ['bad_sample', /missing from its template or from the row's rm_prompt/, 0],
+    )
     t.match(await asked('wordless', 'It is 4.'), { result: 'bad_sample', detail: /has no text/ })
   })
 
