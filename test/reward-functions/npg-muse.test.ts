@@ -115,8 +115,8 @@ t.test('reference mode keeps the faults of the original', async (t) => {
   t.equal(faulty('[Ann, Bob, Cid]', 2).value, 0.75, 'a better answer is paid by its ratio')
   t.equal(faulty('[Ann]', 3, { dataSource: 'MCP_binary', extraInfo: { graph } }).parts?.answer_accuracy, 1)
   t.equal(faulty('[Ann]', 3, { extraInfo: { graph: null } }).value, 0)
-  t.throws(() => faulty('[Ann]', 'three'), /exact_answer is no finite number/)
-  t.throws(() => faulty('[Ann]', [3]), /exact_answer is no finite number/)
+  t.throws(() => faulty('[Ann]', 'three'), /exact_answer is not a finite number/)
+  t.throws(() => faulty('[Ann]', [3]), /exact_answer is not a finite number/)
   t.throws(() => faulty('[Ann]', 0), /exact_answer is 0/)
 })
 
