@@ -5,7 +5,8 @@
  */
 import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
-import { seeded } from '../src/core/statistics/seeded.ts'
+import { cyrb53 } from '../src/core/hash.ts'
+import { seeded } from '../src/core/statistics/random.ts'
 import type { AskRequest } from '../src/scoring/models/api/ask.ts'
 import { modelConfig } from '../src/scoring/models/api/model-config.ts'
 import { answerCache } from '../src/scoring/models/dispatch/answer-cache.ts'
@@ -13,10 +14,9 @@ import { GpuTenants } from '../src/scoring/models/memory/gpu-tenants.ts'
 import { openModel } from '../src/scoring/models/open-model.ts'
 import { openModels } from '../src/scoring/models/open-models.ts'
 import { LineMemory } from '../src/scoring/models/pool/line-memory.ts'
-import { Attempts } from '../src/simulator/attempts.ts'
-import { hashText } from '../src/simulator/hash.ts'
 import { startSimulatedServer } from '../src/simulator/index.ts'
-import { latencyMs } from '../src/simulator/latency.ts'
+import { latencyMs } from '../src/simulator/model.ts'
+import { Attempts } from '../src/simulator/options.ts'
 import { median, quantile } from './quantile.ts'
 import { VirtualServers } from './virtual-servers.ts'
 import { VirtualTime } from './virtual-time.ts'
@@ -33,7 +33,7 @@ const questions = Array.from({ length: samples * judges }, (_, at) => at)
 
 /** As the simulated server draws it for this text. */
 const drawn = (seed: number, question: number, attempt: number): number =>
-  latencyMs({ ...latency, speed: 1, seed }, hashText(String(question)), attempt)
+  latencyMs({ ...latency, speed: 1, seed }, cyrb53(String(question)), attempt)
 
 const configOf = (instances: readonly string[], hedging: number) =>
   modelConfig.parse({

@@ -1,4 +1,4 @@
-import { quantile as quantileOfSorted } from '../src/core/statistics/quantiles.ts'
+import { quantile as quantileOfSorted } from '../src/core/statistics/intervals.ts'
 
 /** The value below which this share of numbers in any order lies; NaN of nothing. */
 export const quantile = (values: readonly number[], share: number): number =>

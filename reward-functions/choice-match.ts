@@ -2,10 +2,10 @@ import { z } from 'zod'
 import { defineRule, type Score } from '../src/contract/index.ts'
 import { statedChoice } from '../src/grading/index.ts'
 
-/** A multiple-choice answer: the one letter that the response settles on is the right one, 1 or 0. */
+/** Scores 1 if the letter that the response settles on is the right choice, else 0. */
 export default defineRule({
   options: z.strictObject({
-    /** How many choices there are, from A on. */
+    /** Number of choices, starting at A. */
     choices: z.int().min(2).max(26).default(10),
   }),
   truth: ({ choices }) =>

@@ -2,7 +2,10 @@ import { z } from 'zod'
 import { defineRule, mode } from '../src/contract/index.ts'
 import { afterThink, trimSpace } from '../src/grading/index.ts'
 
-/** CLRS-Text: the final result, equal as text; a trace of hints may stand before it, divided by `|`. */
+/**
+ * CLRS-Text: scores 1 if the final result equals the ground truth as text. The response may put a trace of
+ * hints before the result, separated by `|`.
+ */
 export default defineRule({
   truth: z.string(),
   options: z.strictObject({ mode }),
@@ -14,7 +17,7 @@ export default defineRule({
   },
 })
 
-/** What follows the last ` | ` of the hints. */
+/** The text after the last ` | `. */
 function resultOf(text: string): string {
   const stripped = trimSpace(text)
   const end = stripped.lastIndexOf(' | ')

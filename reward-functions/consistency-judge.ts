@@ -1,10 +1,15 @@
 import { z } from 'zod'
 import { defineModelReward, fill, mode, type Prompt, type Verdict } from '../src/contract/index.ts'
-import { publishedMean, publishedVerdict } from '../src/grading/rider/published-marks.ts'
-import { replyOf } from '../src/grading/rider/reply.ts'
-import { riderSolutions, solutionMeanings } from '../src/grading/rider/solutions.ts'
-import { readMarks, soleObject } from '../src/grading/rider/verdict-object.ts'
-import { afterThink } from '../src/grading/think.ts'
+import {
+  publishedMean,
+  publishedVerdict,
+  readMarks,
+  replyOf,
+  riderSolutions,
+  soleObject,
+  solutionMeanings,
+} from '../src/grading/rider.ts'
+import { afterThink } from '../src/grading/tags.ts'
 
 const thoughtKey = 'Thought与Response一致性'
 const solutionKey = 'Response与ResponseSolution一致性'
@@ -21,15 +26,21 @@ const template = `请比较下面的思考、回复和方案。
 
 先在 <think></think> 中思考，然后只输出：{"Thought与Response一致性": 1/0, "Response与ResponseSolution一致性": 1/0}`
 
-/** Whether a delivery-support agent's thinking, reply and solution agree: mean of a judge's two 0/1 marks. */
+/**
+ * Judges whether a delivery-support agent's thinking, reply and solution agree. The score is the mean of the
+ * judge's two 0/1 marks.
+ */
 export default defineModelReward({
   ask: 'generate',
   truth: z.unknown(),
   options: z.strictObject({
     mode,
-    /** With `{Thought}`, `{Response}`, `{ResponseSolution}`, `{ResponseSolutionName}`; a row's judge prompt is not used. */
+    /**
+     * Placeholders: `{Thought}`, `{Response}`, `{ResponseSolution}`, `{ResponseSolutionName}`. A row's own
+     * judge prompt is ignored.
+     */
     template: z.string().default(template),
-    /** One JSON text `{"name", "describe"}` a solution. */
+    /** Each solution is a JSON text `{"name", "describe"}`. */
     catalog: z.array(z.string()).default(() => [...riderSolutions]),
   }),
   range: [0, 1],
@@ -52,13 +63,15 @@ export default defineModelReward({
   },
 })
 
-/** The original replaces one field after the other, so that a placeholder in an inserted text is filled too. */
+/**
+ * The published code replaces one field at a time, so it also fills a placeholder inside an inserted text.
+ */
 function fillInTurn(
   template: string,
   values: Readonly<Record<string, string>>,
   trusted: Readonly<Record<string, string>>,
 ): Prompt {
-  // Even entries are the author's, odd ones the sample's.
+  // Even entries come from the author, odd entries from the sample.
   let texts: readonly string[] = [template]
   for (const [name, value] of Object.entries(values)) {
     texts = texts.flatMap((text, i) => {

@@ -21,7 +21,7 @@ const exact = z
   .refine((target) => readFraction(`${target}`) !== null, 'is not a number')
 const puzzle = z.looseObject({ target: exact, numbers: z.array(whole) })
 
-/** What a response holds of an answer, up to where it fails. */
+/** The parts of an answer that were found before the first failure. */
 interface Solution {
   readonly thinks: boolean
   readonly answers: boolean
@@ -30,7 +30,10 @@ interface Solution {
   readonly reason?: string
 }
 
-/** The number game: thinking and an answer 0.2, an expression of exactly the given numbers 0.3, the target as its value 0.5. */
+/**
+ * The countdown game: 0.2 for thinking and an answer, 0.3 for an expression of exactly the given numbers, 0.5
+ * for the target value.
+ */
 export default defineRule({
   options: z.strictObject({ mode }),
   truth: ({ mode }): z.ZodType<unknown> => (mode === 'strict' ? puzzle : z.unknown()),
@@ -51,7 +54,9 @@ export default defineRule({
 
 const noFormat = { thinks: false, answers: false }
 
-/** One thought, one answer, a written expression of exactly the numbers, exact value. */
+/**
+ * Requires one thought, one answer, a written expression of exactly the given numbers, and exact arithmetic.
+ */
 function strictSolution(response: string, { target, numbers }: z.infer<typeof puzzle>): Solution {
   const end = response.indexOf('</think>')
   const thought = trimSpace(response.slice(0, Math.max(end, 0)))
@@ -69,7 +74,10 @@ function strictSolution(response: string, { target, numbers }: z.infer<typeof pu
   return { ...format, usesNumbers: true, hitsTarget, ...(hitsTarget ? {} : { reason: 'other_value' }) }
 }
 
-/** The original: tags anywhere, digits anywhere in the answer, a Python expression near the target. */
+/**
+ * The published code: accepts tags anywhere, digits anywhere in the answer, and a Python expression close to
+ * the target.
+ */
 function publishedSolution(response: string, truth: unknown): Solution {
   const wanted = publishedPuzzle(truth)
   if (wanted === null) return { ...noFormat, reason: 'bad_ground_truth' }

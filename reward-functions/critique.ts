@@ -9,12 +9,15 @@ Question:
 Answer:
 {answer}`
 
-/** A judge's review, for later steps that name it in `after`; it gives no score itself. The question is the row's `rm_prompt`, else its prompt. */
+/**
+ * Writes a critique that later steps read when they name this step in `after`. It gives no score itself. The
+ * question is the row's `rm_prompt`, or else its prompt.
+ */
 export default defineModelReward({
   ask: 'generate',
   truth: z.unknown(),
   options: z.strictObject({
-    /** With `{question}` and `{answer}`. */
+    /** Placeholders: `{question}` and `{answer}`. */
     template: z.string().default(template),
   }),
   range: [0, 1],

@@ -11,14 +11,17 @@ import {
 
 const wanted = z.union([z.string(), z.number(), z.array(z.string()).min(1)])
 
-/** The answer is a ground truth, letter for letter but for what `ignore` names: 1 or 0. */
+/** Scores 1 if the answer equals a ground truth exactly, except for what `ignore` lists, else 0. */
 export default defineRule({
   truth: ({ ignore }) =>
     wanted
       .transform((truth) => [truth].flat().map((text) => plainText(String(text), ignore).trim()))
       .refine((truths) => !truths.includes(''), 'holds nothing to compare'),
   options: z.strictObject({
-    /** `like` holds a ground truth; `ilike` the same in any case; of several truths `ne` is none. */
+    /**
+     * `like`: contains a ground truth. `ilike`: the same, ignoring case. `ne`: differs from every ground
+     * truth.
+     */
     operation: z.enum(textOperations).default('eq'),
     place: z.enum(answerPlaces).default('whole'),
     ignore: z.array(z.enum(ignorable)).default([]),

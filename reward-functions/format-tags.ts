@@ -1,15 +1,21 @@
 import { z } from 'zod'
 import { defineRule, type Score } from '../src/contract/index.ts'
-import { tagFormat } from '../src/grading/tag-format.ts'
+import { tagFormat } from '../src/grading/tags.ts'
 
 const tag = z.stringFormat('a tag name', /^[A-Za-z][\w-]{0,63}$/)
 
-/** The response is made of the given tags, each once, in order, with text inside and none outside: 1 or 0, or a share. */
+/**
+ * Scores whether the response consists of the given tags, each once and in order, with text inside and none
+ * outside.
+ */
 export default defineRule({
   truth: z.unknown(),
   options: z.strictObject({
     tags: z.array(tag).min(1).max(16).default(['think', 'answer']),
-    /** all: 1 or 0; each: the share of tags that are right; text outside counts as one more tag. */
+    /**
+     * `all`: 1 or 0. `each`: the share of tags that are right, where text outside the tags counts as one more
+     * tag.
+     */
     credit: z.enum(['all', 'each']).default('all'),
     outside: z.enum(['forbid', 'allow']).default('forbid'),
     /** The prompt ends with the first opening tag. */

@@ -3,7 +3,7 @@ import { defineRule, mode } from '../src/contract/index.ts'
 import { afterThink, exactAnswer, lastBalancedBox, primeGrade, trimSpace } from '../src/grading/index.ts'
 import primeMath from './prime-math.ts'
 
-/** verl's Geometry3K: 0.9 for the right box, 0.1 for thinking before it. */
+/** verl's Geometry3K: 0.9 for the right box plus 0.1 for thinking before it. */
 export default defineRule({
   options: z.strictObject({ mode }),
   truth: (options) => primeMath.truth(options),
@@ -35,7 +35,7 @@ function boxed(text: string): string | null {
   return box === null ? null : trimSpace(box.slice('\\boxed{'.length, -1))
 }
 
-/** The whole text is `<think>...</think>...\boxed{...}...`. */
+/** The whole text has the form `<think>...</think>...\boxed{...}...`. */
 function isShaped(text: string): boolean {
   const end = text.startsWith('<think>') ? text.indexOf('</think>', '<think>'.length) : -1
   const box = end < 0 ? -1 : text.indexOf('\\boxed{', end)

@@ -1,13 +1,15 @@
 import { z } from 'zod'
 import { defineRule, mode, RuleTimeout } from '../src/contract/index.ts'
 import { arenaMarks, arenaParts, strictArenaMarks } from '../src/grading/graph/arena.ts'
-import { boxedListText, strictBoxedListText } from '../src/grading/graph/boxed-list.ts'
-import { graphArena, strict } from '../src/grading/graph/faults.ts'
-import { findingDetails } from '../src/grading/graph/finding.ts'
+import { findingDetails, graphArena, strict } from '../src/grading/graph/finding.ts'
 import { taskNamed } from '../src/grading/graph/tasks.ts'
-import { promptText } from '../src/grading/prompt-text.ts'
+import { boxedListText, strictBoxedListText } from '../src/grading/graph/wiz.ts'
+import { promptText } from '../src/grading/index.ts'
 
-/** GraphArena with the answer in a box (`after: hashes`: after the last `###`), as the G1 harness reads it. */
+/**
+ * GraphArena with the answer in a box (`after: hashes`: after the last `###`), read as the G1 harness reads
+ * it.
+ */
 export default defineRule({
   truth: z.unknown(),
   options: z.strictObject({

@@ -1,11 +1,13 @@
 import { z } from 'zod'
 import { defineRule, mode, RuleTimeout } from '../src/contract/index.ts'
 import { arenaMarks, arenaParts, strictArenaMarks } from '../src/grading/graph/arena.ts'
-import { graphArena, strict } from '../src/grading/graph/faults.ts'
-import { findingDetails } from '../src/grading/graph/finding.ts'
+import { findingDetails, graphArena, strict } from '../src/grading/graph/finding.ts'
 import { checkGraphAnswer, taskNamed } from '../src/grading/graph/tasks.ts'
 
-/** GraphArena: data_source opens with the task; extra_info holds graph, ends (two node ids) and exact_answer. */
+/**
+ * GraphArena. `data_source` starts with the task; `extra_info` holds `graph`, `ends` (two node ids) and
+ * `exact_answer`.
+ */
 export default defineRule({
   truth: z.unknown(),
   options: z.strictObject({ mode }),

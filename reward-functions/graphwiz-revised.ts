@@ -1,13 +1,27 @@
 import { z } from 'zod'
 import { defineRule, mode, type Score } from '../src/contract/index.ts'
-import { type AnswerMark, afterHashes } from '../src/grading/graph/boxed-list.ts'
-import { lastLooseNumeral, wizTasks } from '../src/grading/graph/wiz-answer.ts'
-import { revisedWizVerdict, strictWizVerdict } from '../src/grading/graph/wiz-verdict.ts'
-import { afterThink, graphWizNormal, slicedBox, strictBoxContent, trimSpace } from '../src/grading/index.ts'
-import { latexText } from '../src/grading/latex/latex-text.ts'
-import { promptText } from '../src/grading/prompt-text.ts'
+import {
+  type AnswerMark,
+  afterHashes,
+  lastLooseNumeral,
+  revisedWizVerdict,
+  strictWizVerdict,
+  wizTasks,
+} from '../src/grading/graph/wiz.ts'
+import {
+  afterThink,
+  graphWizNormal,
+  promptText,
+  slicedBox,
+  strictBoxContent,
+  trimSpace,
+} from '../src/grading/index.ts'
+import { latexText } from '../src/grading/latex.ts'
 
-/** GraphWiz-Revised: the answer in the last box (`after: hashes`: after the last `###`); data_source is the task. */
+/**
+ * GraphWiz-Revised: reads the answer from the last box (`after: hashes`: after the last `###`). `data_source`
+ * is the task.
+ */
 export default defineRule({
   truth: z.string(),
   options: z.strictObject({

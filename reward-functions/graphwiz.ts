@@ -1,11 +1,12 @@
 import { z } from 'zod'
 import { defineRule, mode } from '../src/contract/index.ts'
-import { afterHashes } from '../src/grading/graph/boxed-list.ts'
-import { publishedWizVerdict, strictWizVerdict } from '../src/grading/graph/wiz-verdict.ts'
-import { afterThink } from '../src/grading/index.ts'
-import { promptText } from '../src/grading/prompt-text.ts'
+import { afterHashes, publishedWizVerdict, strictWizVerdict } from '../src/grading/graph/wiz.ts'
+import { afterThink, promptText } from '../src/grading/index.ts'
 
-/** GraphWiz: the answer after the last `###`; data_source is the task: `cycle`, `flow`, `topology`, ... */
+/**
+ * GraphWiz: reads the answer after the last `###`. `data_source` is the task: `cycle`, `flow`, `topology`,
+ * ...
+ */
 export default defineRule({
   truth: z.string(),
   options: z.strictObject({ mode }),

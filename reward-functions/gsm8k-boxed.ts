@@ -11,7 +11,7 @@ import {
 } from '../src/grading/index.ts'
 import gsm8kProgressive from './gsm8k-progressive.ts'
 
-/** `gsm8k-progressive` that also takes `\boxed{...}`, and in published mode `the answer is`, for the mark of the answer. */
+/** `gsm8k-progressive` that also accepts `\boxed{...}`, and in published mode `the answer is`, for the mark of the answer. */
 export default defineRule({
   options: z.strictObject({ mode }),
   truth: ({ mode }) => gsm8kProgressive.truth({ mode, variant: 'graded' }),

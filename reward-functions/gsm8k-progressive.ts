@@ -15,8 +15,8 @@ const number = z
   .refine((truth) => decimalOf(truth) !== null, 'is not a number')
 
 /**
- * GSM8K with partial credit: 1 for the right number after `####`, 0.8 for a right last number, 0.1 and 0.05 for wrong ones.
- * `variant: flexible` pays 1 for the right number wherever it counts, else 0.
+ * GSM8K with partial credit: 1 for the right number after `####`, 0.8 for the right last number, and 0.1 or
+ * 0.05 for wrong ones. `variant: flexible` pays 1 for the right number wherever it counts, else 0.
  */
 export default defineRule({
   options: z.strictObject({

@@ -13,11 +13,14 @@ import {
 } from '../src/grading/index.ts'
 import gsm8kProgressive from './gsm8k-progressive.ts'
 
-/** verl's GSM8K: the number after `####` (`flexible`: else the last one) earns `score` if right, else `format_score`. */
+/**
+ * verl's GSM8K: the right number after `####` (`flexible`: otherwise the last number) earns `score`; a wrong
+ * one earns `format_score`.
+ */
 export default defineRule({
   options: z.strictObject({
     mode,
-    /** `last`: as NPG-Muse changed it, the last marker of the last 300 characters. */
+    /** `last`: NPG-Muse's change, the last marker within the last 300 characters. */
     method: z.enum(['strict', 'flexible', 'last']).default('strict'),
     format_score: z.number().default(0),
     score: z.number().default(1),
@@ -35,10 +38,12 @@ export default defineRule({
   },
 })
 
-/** The original takes the first marked text as it stands, the last loose one with its commas. */
+/** The published code takes the first marked text unchanged, and the last unmarked number with its commas. */
 const published = { strict: firstHashNumber, flexible: lastNumeral, last: lastHashNumber }
 
-/** The number that all markers after the thinking agree on; `flexible`: the last number where nothing is marked. */
+/**
+ * The number that all markers after the thinking agree on. `flexible`: the last number if nothing is marked.
+ */
 function strictNumber(response: string, method: string): string | null {
   const answer = afterThink(compatible(response))
   if (answer === null) return null

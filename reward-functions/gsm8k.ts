@@ -3,10 +3,13 @@ import { defineRule, mode, type Score } from '../src/contract/index.ts'
 import { decimalOf, explained, lastHashNumber, numberAnswer, publishedNumbers } from '../src/grading/index.ts'
 import gsm8kProgressive from './gsm8k-progressive.ts'
 
-/** An answer counts in full only if it begins within so many code points of the end. */
+/** An answer earns full credit only if it starts within this many code points of the end. */
 const window = 300
 
-/** GSM8K as a trainer's study scores it: the right number after the last `####` near the end 1.1, another number 0.1. */
+/**
+ * GSM8K as one study scores it: 1.1 for the right number after the last `####` near the end, 0.1 for another
+ * number.
+ */
 export default defineRule({
   options: z.strictObject({ mode }),
   truth: ({ mode }) => gsm8kProgressive.truth({ mode, variant: 'graded' }),

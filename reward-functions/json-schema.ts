@@ -3,11 +3,17 @@ import { defineRule, RuleTimeout, type Score } from '../src/contract/index.ts'
 import { answerAt, answerPlaces, soleFence } from '../src/grading/index.ts'
 import { CheckTooLong, schemaCheck } from '../src/grading/json/schema.ts'
 
-/** The answer is JSON, alone or as the only fenced block, that satisfies the options' JSON Schema: 1 or 0. Numbers are exact. */
+/**
+ * Scores 1 if the answer is JSON that satisfies the JSON Schema in the options, else 0. The JSON may be the
+ * only fenced block. Numbers are compared exactly.
+ */
 export default defineRule({
   truth: z.unknown(),
   options: z.strictObject({
-    /** Draft 2020-12, as an object or as its JSON text. `format` is not checked; `pattern` is RE2 syntax. */
+    /**
+     * A draft 2020-12 schema, as an object or as JSON text. `format` is not checked; `pattern` uses RE2
+     * syntax.
+     */
     schema: z.union([z.record(z.string(), z.unknown()), z.string()]).superRefine((schema, context) => {
       try {
         schemaCheck(schema)
@@ -16,7 +22,7 @@ export default defineRule({
       }
     }),
     place: z.enum(answerPlaces).default('whole'),
-    /** forbid: the answer is JSON and nothing else; allow: it may stand in one ``` block with text around. */
+    /** `forbid`: the answer is only JSON. `allow`: the JSON may be in one ``` block with text around it. */
     fence: z.enum(['forbid', 'allow']).default('allow'),
   }),
   range: [0, 1],

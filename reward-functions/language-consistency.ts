@@ -4,12 +4,17 @@ import { knownLanguages, languageOf, languageShares } from '../src/grading/langu
 
 const code = z.string().refine((text) => knownLanguages.has(text), 'is no ISO 639-1 code of a known language')
 
-/** Share of the response's letters that are in the wanted language; code, formulas and addresses do not count. */
+/**
+ * Share of the response's letters that are in the wanted language. Code, formulas and addresses do not count.
+ */
 export default defineRule({
   options: z.strictObject({
-    /** prompt: that of the last user message; ground_truth: the row's code; or a code for all rows. */
+    /**
+     * `prompt`: the language of the last user message. `ground_truth`: the language code in the row.
+     * Otherwise one code for all rows.
+     */
     language: z.union([z.enum(['prompt', 'ground_truth']), code]).default('prompt'),
-    /** The score is 1 from this share on and 0 below; absent: the share itself. */
+    /** Scores 1 from this share on and 0 below it. If absent, the score is the share. */
     pass: z.number().gt(0).max(1).optional(),
   }),
   truth: ({ language }): z.ZodType<unknown> => (language === 'ground_truth' ? code : z.unknown()),

@@ -12,7 +12,10 @@ Question:
 
 const grade = z.int().min(0).max(10)
 
-/** Grades of all answers of a group, by one question to a judge; the question is the row's `rm_prompt`, else its prompt. */
+/**
+ * Grades all answers of a group with one question to a judge. The question is the row's `rm_prompt`, or else
+ * its prompt.
+ */
 export default defineListReward({
   ask: 'generate',
   reply: {
@@ -24,7 +27,7 @@ export default defineListReward({
     },
   },
   options: z.strictObject({
-    /** With `{question}`, `{answers}` and `{count}`. */
+    /** Placeholders: `{question}`, `{answers}` and `{count}`. */
     template: z.string().default(template),
   }),
   truth: z.unknown(),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { RuleTimeout } from '../src/contract/define.ts'
 import { defineRule, mode } from '../src/contract/index.ts'
-import { RuleTimeout } from '../src/contract/rule-timeout.ts'
 import {
   answerField,
   benchmarks,
@@ -13,7 +13,10 @@ import { decisions, readMathTruth, verifyMath } from '../src/grading/math/index.
 const line = z.record(z.string(), z.unknown())
 const how = { precision: 6, strict: true, relationAsSet: false }
 
-/** 1 where the final answer is right by the benchmark's grader. The truth: an answer, or a line of the benchmark's file. */
+/**
+ * Scores 1 if the benchmark's grader accepts the final answer, else 0. The ground truth is an answer or a
+ * line of the benchmark's file.
+ */
 export default defineRule({
   options: z.strictObject({
     benchmark: z.enum(benchmarks),

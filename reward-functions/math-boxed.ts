@@ -14,7 +14,7 @@ const answer = z
   .transform(String)
   .refine((text) => (mathNormal(text) ?? '') !== '', 'is not an answer')
 
-/** verl's MATH: the last `\boxed{}` spells the ground truth, after MATH's normalisation. */
+/** verl's MATH: the last `\boxed{}` equals the ground truth after MATH's normalisation. */
 export default defineRule({
   options: z.strictObject({ mode }),
   truth: ({ mode }): z.ZodType<unknown> => (mode === 'strict' ? answer : z.unknown()),

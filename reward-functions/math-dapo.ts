@@ -9,7 +9,7 @@ import {
   whiteSpace,
 } from '../src/grading/index.ts'
 
-/** Only the end of a response is read, in code points: the answer belongs there, and the patterns are not linear. */
+/** Only the last code points are read: the answer belongs there, and the patterns are not linear. */
 const tail = 300
 const boxTail = 100
 const stated = new RegExp(`Answer[${whiteSpace}]*:[${whiteSpace}]*([^\\n]+)`, 'giu')
@@ -19,12 +19,15 @@ const answer = z
   .transform(String)
   .refine((text) => dapoNormal(text, true) !== '', 'is not an answer')
 
-/** verl's DAPO and AIME: what follows the last `Answer:` (`strict_box_verify`: in the last box) is right, 1, or not, -1. */
+/**
+ * verl's DAPO and AIME: 1 if the text after the last `Answer:` (`strict_box_verify`: in the last box) is
+ * right, else -1.
+ */
 export default defineRule({
   options: z.strictObject({
     mode,
     strict_box_verify: z.boolean().default(false),
-    /** Where the box is looked for: from 100 before the last of four indices. */
+    /** The box is searched from 100 characters before the last of these four indices. */
     pause_tokens_index: z.array(z.int()).length(4).nullable().default(null),
   }),
   truth: ({ mode }): z.ZodType<unknown> => (mode === 'strict' ? answer : z.string()),
@@ -48,7 +51,7 @@ function boxIn(text: string, pauses: readonly number[] | null): string | null {
   return box === null ? null : box.slice('\\boxed{'.length, -1)
 }
 
-/** The original compares a box as it stands, and gives an answer that is not there the text `[INVALID]`. */
+/** The published code compares a box unchanged and reports a missing answer as `[INVALID]`. */
 function publishedScore(found: string | null, truth: string, boxed: boolean): Score {
   const extracted = boxed ? found : dapoNormal(found ?? '[INVALID]')
   return verdict(extracted, extracted === (boxed ? truth : dapoNormal(truth)))

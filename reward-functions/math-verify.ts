@@ -9,14 +9,14 @@ const truth = z.union([z.string(), z.number()]).transform((given, context): Math
   return z.NEVER
 })
 
-/** 1 where the final answer is mathematically the truth's; of a list of truths, any one of them. */
+/** Scores 1 if the final answer is mathematically equal to the ground truth, or to one of several, else 0. */
 export default defineRule({
   options: z.strictObject({
-    /** Digits after the point that a decimal must give to stand for what it only comes near to. */
+    /** A decimal that only approximates the truth must have this many digits after the point. */
     precision: z.int().min(1).max(12).default(6),
-    /** false: other names of variables are as good. */
+    /** `false`: variables may have other names. */
     strict: z.boolean().default(true),
-    /** true: `1 < x < 2` is an answer where the truth is (1, 2). */
+    /** `true`: `1 < x < 2` is a valid answer if the truth is (1, 2). */
     relation_as_set: z.boolean().default(false),
   }),
   truth: z.union([truth.transform((one) => [one]), z.array(truth).min(1)]),

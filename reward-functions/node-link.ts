@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { defineRule, mode } from '../src/contract/index.ts'
 import { afterThink, slicedBox, strictBoxContent, trimSpace } from '../src/grading/index.ts'
-import { latexText } from '../src/grading/latex/latex-text.ts'
+import { latexText } from '../src/grading/latex.ts'
 
-/** Node classification and link prediction: the label in the last box, in any case. */
+/** Node classification and link prediction: compares the label in the last box, ignoring case. */
 export default defineRule({
   truth: z.string(),
   options: z.strictObject({ mode }),
@@ -21,7 +21,7 @@ function strictLabel(response: string): string | null {
   return box === null ? null : latexText(box)
 }
 
-/** Deletes `text` everywhere, inside labels too. */
+/** Deletes `text` everywhere, including inside labels. */
 const publishedLabel = (response: string): string | null =>
   slicedBox(response)
     ?.replace(/[\\{}]/g, '')

@@ -4,7 +4,9 @@ import { afterThink, boxContent, lastBox, publishedSpelling, strictSpelling } fr
 import { npgMuseForm } from '../src/grading/npg-muse-form.ts'
 import mathBoxed from './math-boxed.ts'
 
-/** NPG-Muse's MATH: 2 for a last box that spells the ground truth, 1 for the form, less 1 for a loop. */
+/**
+ * NPG-Muse's MATH: 2 for a last box that equals the ground truth, plus 1 for the form, minus 1 for a loop.
+ */
 export default defineRule({
   options: z.strictObject({ mode }),
   truth: ({ mode }) => (mode === 'strict' ? mathBoxed.truth({ mode }) : z.string()),

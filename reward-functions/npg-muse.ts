@@ -1,12 +1,11 @@
 import { z } from 'zod'
 import { BadSample, defineRule, mode, RuleTimeout } from '../src/contract/index.ts'
-import { type Payment, publishedReward, strictReward } from '../src/grading/graph/answer-reward.ts'
-import { npgMuse, strict } from '../src/grading/graph/faults.ts'
-import { findingDetails } from '../src/grading/graph/finding.ts'
+import { type Payment, publishedReward, strictReward } from '../src/grading/graph/arena.ts'
+import { findingDetails, npgMuse, strict } from '../src/grading/graph/finding.ts'
 import { checkGraphAnswer, type GraphTask, graphTasks } from '../src/grading/graph/tasks.ts'
 import { npgMuseForm } from '../src/grading/npg-muse-form.ts'
 
-/** How the answer pays, and what a formed response and a loop in it weigh; undefined: not looked at. */
+/** How the answer pays, and the weights of a well-formed response and of a loop. `undefined`: not checked. */
 interface RewardType {
   readonly payment: Payment
   readonly format?: number
@@ -26,7 +25,10 @@ const modes = {
   published: { faults: npgMuse, reward: publishedReward, ...npgMuseForm.published },
 }
 
-/** NPG-Muse's graph tasks: data_source says `<task>[_easy|_hard]_<reward type>`, extra_info holds the problem. */
+/**
+ * NPG-Muse's graph tasks. `data_source` has the form `<task>[_easy|_hard]_<reward type>`; `extra_info` holds
+ * the problem.
+ */
 export default defineRule({
   truth: z.unknown(),
   options: z.strictObject({ mode }),
@@ -42,7 +44,7 @@ export default defineRule({
     if (finding.status === 'budget_spent') throw new RuleTimeout(finding.reason)
     const answer = mode.reward(finding, label, task, type.payment)
     const parts: Record<string, number> = { answer_accuracy: Number(answer.isRight) }
-    // The original's plain `binary` reports the reward itself.
+    // The published code's plain `binary` reports the reward itself.
     if (options.mode === 'published' && type.format === undefined) parts.answer_accuracy = answer.value
     let { value } = answer
     if (type.format !== undefined) {

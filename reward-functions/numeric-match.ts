@@ -9,7 +9,7 @@ import {
   valueOfNumber,
 } from '../src/grading/index.ts'
 
-/** The answer's number equals the ground truth, exactly or within a tolerance: 1 or 0. */
+/** Scores 1 if the number in the answer equals the ground truth, exactly or within a tolerance, else 0. */
 export default defineRule({
   truth: z.union([z.string(), z.number()]).transform((truth, context) => {
     const sole = soleNumber(String(truth))
@@ -19,11 +19,11 @@ export default defineRule({
     return z.NEVER
   }),
   options: z.strictObject({
-    /** final: the boxed number, else the one after `####`, else in `<answer>`, else the last one. */
+    /** `final`: the boxed number, else the number after `####`, else in `<answer>`, else the last number. */
     place: z.enum(['final', ...answerPlaces]).default('final'),
-    /** Largest difference that counts as none. */
+    /** Largest absolute difference that counts as equal. */
     absolute: z.number().min(0).default(0),
-    /** The same as a share of the ground truth. */
+    /** Largest difference that counts as equal, as a share of the ground truth. */
     relative: z.number().min(0).max(1).default(0),
   }),
   range: [0, 1],

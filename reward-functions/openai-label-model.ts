@@ -6,7 +6,10 @@ const template = z
   .string()
   .refine(isGraderTemplate, 'names neither item.<field> nor sample.output_text or .output_json')
 
-/** OpenAI's label_model grader: a judge chooses a label for a conversation of templates over `item` (the row's extra_info) and `sample`; a passing one is 1. */
+/**
+ * OpenAI's label_model grader: a judge picks a label for a conversation of templates over `item` (the row's
+ * `extra_info`) and `sample`. A passing label scores 1.
+ */
 export default defineModelReward({
   ask: 'generate',
   truth: z.unknown(),

@@ -6,7 +6,10 @@ const template = z
   .string()
   .refine(isGraderTemplate, 'names neither item.<field> nor sample.output_text or .output_json')
 
-/** OpenAI's score_model grader: a judge grades a conversation of templates over `item` (the row's extra_info) and `sample` with a number. */
+/**
+ * OpenAI's score_model grader: a judge gives a number for a conversation of templates over `item` (the row's
+ * `extra_info`) and `sample`.
+ */
 export default defineModelReward({
   ask: 'generate',
   truth: z.unknown(),
@@ -44,7 +47,7 @@ export default defineModelReward({
     if (answer === null) return null
     const read = readJson(answer.trim())
     if (!read || read.repeatedKeys || read.constants || !(read.value instanceof Map)) return null
-    // Anything beside the two could be another verdict.
+    // Any other key could be a second verdict.
     if ([...read.value.keys()].some((key) => key !== 'steps' && key !== 'result')) return null
     const result: unknown = read.value.get('result')
     return typeof result === 'number' ? result : null

@@ -6,7 +6,10 @@ const template = z
   .string()
   .refine(isGraderTemplate, 'names neither item.<field> nor sample.output_text or .output_json')
 
-/** OpenAI's string_check grader: two templates over `item` (the row's extra_info) and `sample`, compared as texts. */
+/**
+ * OpenAI's string_check grader: compares two templates over `item` (the row's `extra_info`) and `sample` as
+ * texts.
+ */
 export default defineRule({
   truth: z.unknown(),
   options: z.strictObject({

@@ -10,21 +10,24 @@ import {
   textSimilarity,
 } from '../src/grading/index.ts'
 
-/** A longer reference would cost too much against a long answer. */
+/** A longer reference would take too long to compare with a long answer. */
 const maxReference = 20_000
 
 const template = z
   .string()
   .refine(isGraderTemplate, 'names neither item.<field> nor sample.output_text or .output_json')
 
-/** OpenAI's text_similarity grader: two templates over `item` (the row's extra_info) and `sample`, by one of its metrics. */
+/**
+ * OpenAI's text_similarity grader: compares two templates over `item` (the row's `extra_info`) and `sample`
+ * with one of its metrics.
+ */
 export default defineRule({
   truth: z.unknown(),
   options: z.strictObject({
     input: template.default('{{sample.output_text}}'),
     reference: template.default('{{item.ground_truth}}'),
     metric: z.enum(similarityMetrics).default('rouge_l'),
-    /** The score is 1 from here on and 0 below; absent: the similarity itself. */
+    /** Scores 1 from this similarity on and 0 below it. If absent, the score is the similarity. */
     pass: z.number().min(0).max(1).optional(),
   }),
   range: [0, 1],

@@ -2,7 +2,10 @@ import { z } from 'zod'
 import { BadSample, defineRule, type Score } from '../src/contract/index.ts'
 import { countCodePoints } from '../src/grading/index.ts'
 
-/** DAPO's soft overlong punishment: 0 up to max_length - buffer, falling over the buffer to -penalty_factor at max_length. */
+/**
+ * DAPO's soft overlong punishment: 0 up to `max_length - buffer`, then falling linearly to `-penalty_factor`
+ * at `max_length`.
+ */
 export default defineRule({
   truth: z.unknown(),
   options: z
@@ -10,9 +13,9 @@ export default defineRule({
       max_length: z.int().positive(),
       buffer: z.int().positive(),
       penalty_factor: z.number().positive().default(1),
-      /** tokens: as counted by the trainer, in extra_info; the gateway has no tokenizer. */
+      /** `tokens`: the count that the trainer sends in `extra_info`; the gateway has no tokenizer. */
       unit: z.enum(['tokens', 'characters']).default('tokens'),
-      /** The field of extra_info that holds the response's length in tokens. */
+      /** The `extra_info` field that holds the response's length in tokens. */
       length_field: z.string().default('response_length'),
     })
     .refine(({ max_length, buffer }) => buffer <= max_length, {

@@ -17,14 +17,14 @@ Answer B:
 const withTies = 'Reply with A or B, or with C where neither is better. Reply with the letter only.'
 const withoutTies = 'Reply with A or B only.'
 
-/** Which of two answers is better, by a judge; the question is the row's `rm_prompt`, else its prompt. */
+/** A judge picks the better of two answers. The question is the row's `rm_prompt`, or else its prompt. */
 export default definePairReward({
   ask: 'generate',
   reply: ({ ties }) => ({ choice: ties ? ['A', 'B', 'C'] : ['A', 'B'] }),
   options: z.strictObject({
-    /** Whether the judge may say that neither is better. */
+    /** Whether the judge may call a tie. */
     ties: z.boolean().default(false),
-    /** With `{question}`, `{a}`, `{b}`, and `{wish}` where the words about the reply shall stand. */
+    /** Placeholders: `{question}`, `{a}`, `{b}`, and `{wish}` for the instruction about the reply. */
     template: z.string().default(template),
   }),
   truth: z.unknown(),

@@ -4,7 +4,7 @@ import { afterThink, exactAnswer, primeAnswer, primeEqual, primeGrade } from '..
 
 const answer = z.union([z.string(), z.number()]).refine((truth) => String(truth).trim() !== '', 'is blank')
 
-/** verl's PRIME mathematics: the answer that a response states is the ground truth. */
+/** verl's PRIME mathematics: the answer stated in the response equals the ground truth. */
 export default defineRule({
   options: z.strictObject({ mode }),
   truth: ({ mode }): z.ZodType<unknown> => (mode === 'strict' ? answer : z.unknown()),
@@ -25,7 +25,7 @@ export default defineRule({
   },
 })
 
-/** The original tries two values of pi and takes an error for a difference. */
+/** The published code tries two values of pi and treats an error as a difference. */
 function roughlyEqual(given: string, truth: string): boolean {
   try {
     if (!given.includes('\\pi') && !truth.includes('\\pi')) return primeEqual(given, truth, Math.PI)

@@ -5,14 +5,17 @@ import { linearPattern, patternProblem } from '../src/grading/regex.ts'
 
 const pattern = z.string().max(4096)
 
-/** The answer matches a pattern in RE2 syntax, from the options or, where they have none, the row's ground truth: 1 or 0. */
+/**
+ * Scores 1 if the answer matches an RE2 pattern from the options, or else from the row's ground truth;
+ * otherwise 0.
+ */
 export default defineRule({
   options: z
     .strictObject({
       pattern: pattern.optional(),
-      /** i: any case; m: ^ and $ at lines; s: . is any character. */
+      /** `i`: ignore case. `m`: ^ and $ match at lines. `s`: . matches any character. */
       flags: z.stringFormat('flags of i, m and s', /^[ims]*$/).default(''),
-      /** false: a match anywhere in the answer will do. */
+      /** `false`: a match anywhere in the answer is enough. */
       whole: z.boolean().default(true),
       place: z.enum(answerPlaces).default('whole'),
     })

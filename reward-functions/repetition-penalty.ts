@@ -2,11 +2,14 @@ import { z } from 'zod'
 import { defineRule, type Score } from '../src/contract/index.ts'
 import { repeatedShare, words } from '../src/grading/words.ts'
 
-/** The share of word n-grams that occurred before in the response, times `max_penalty`: 0 for none, as Open-R1 has it. */
+/**
+ * The share of word n-grams that occurred earlier in the response, times `max_penalty`, as in Open-R1. 0
+ * without repetition.
+ */
 export default defineRule({
   truth: z.unknown(),
   options: z.strictObject({
-    /** Words in a gram. */
+    /** Words per n-gram. */
     ngram: z.int().min(1).max(50).default(3),
     max_penalty: z.number().negative().default(-1),
   }),

@@ -1,11 +1,14 @@
 import { z } from 'zod'
 import { defineModelReward, mode } from '../src/contract/index.ts'
-import { cosine, spreadSimilarity } from '../src/grading/embedding-similarity.ts'
 import { isList, isObject } from '../src/grading/json/identity.ts'
 import { type JsonValue, readJson } from '../src/grading/json/json.ts'
-import { braceTrim, lastTurnReply, numberFields, strictReply } from '../src/grading/rider/reply.ts'
+import { braceTrim, lastTurnReply, numberFields, strictReply } from '../src/grading/rider.ts'
+import { cosine, spreadSimilarity } from '../src/grading/similarity.ts'
 
-/** How close a delivery-support agent's reply is to the wanted one: embedding similarity above a floor for its form. */
+/**
+ * Similarity of a delivery-support agent's reply to the wanted reply, by embeddings, above a floor for the
+ * right form.
+ */
 export default defineModelReward({
   ask: 'embed',
   truth: ({ mode }) =>
@@ -18,7 +21,7 @@ export default defineModelReward({
     }),
   options: z.strictObject({
     mode,
-    /** Share of the similarity; the rest is the floor for a reply in the right form. */
+    /** Weight of the similarity. The rest is the floor for a reply in the right form. */
     weight: z.number().min(0).max(1).default(0.7),
   }),
   range: [0, 1],
@@ -42,11 +45,11 @@ export default defineModelReward({
   },
 })
 
-/** The text of `Response`, unless it is blank. */
+/** The text of `Response`, or null if it is blank. */
 function textOf(reply: JsonValue): string | null {
   const text = reply !== null && isObject(reply) ? reply.get('Response') : null
   return typeof text === 'string' && text.trim() !== '' ? text : null
 }
 
-/** The original sends whatever the field holds. */
+/** The published code sends whatever the field holds. */
 const asText = (value: JsonValue | undefined): string => (typeof value === 'string' ? value : String(value))

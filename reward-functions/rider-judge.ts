@@ -1,9 +1,7 @@
 import { z } from 'zod'
 import { defineModelReward, fill, mode, type Verdict } from '../src/contract/index.ts'
-import { publishedMean, publishedVerdict } from '../src/grading/rider/published-marks.ts'
-import { replyOf } from '../src/grading/rider/reply.ts'
-import { readMarks, soleObject } from '../src/grading/rider/verdict-object.ts'
-import { afterThink } from '../src/grading/think.ts'
+import { publishedMean, publishedVerdict, readMarks, replyOf, soleObject } from '../src/grading/rider.ts'
+import { afterThink } from '../src/grading/tags.ts'
 
 const dimensions = ['维度一', '维度二', '维度三', '维度四', '维度五']
 const wrongPlan = '方案/信息错误'
@@ -28,13 +26,16 @@ const template = `请评审外卖骑手客服的一条回复。先在 <think></t
 
 输出格式：{"维度一": 1, "维度二": 1, "维度三": 1, "维度四": 1, "维度五": 1, "方案/信息错误": 0, "信息准确性": 1, "有害性": 0}`
 
-/** Quality of a delivery-support agent's reply: mean of a judge's 0/1 dimensions, 0 for wrong facts, -1 for harm. */
+/**
+ * Quality of a delivery-support agent's reply: the mean of a judge's 0/1 dimensions, 0 for wrong facts, -1
+ * for harm.
+ */
 export default defineModelReward({
   ask: 'generate',
   truth: z.unknown(),
   options: z.strictObject({
     mode,
-    /** With `{response}`; a row's own judge prompt goes before it. */
+    /** Placeholder: `{response}`. A row's own judge prompt is put before it. */
     template: z.string().default(template),
   }),
   range: [-1, 1],
@@ -51,7 +52,10 @@ export default defineModelReward({
   },
 })
 
-/** The original looks for keywords in the keys alone, so that `"有害性": 0` is harm; a broken verdict is -1. */
+/**
+ * The published code searches for keywords only in the keys, so `"有害性": 0` counts as harm. A broken verdict
+ * is -1.
+ */
 function publishedScore(text: string): number {
   const verdict = publishedVerdict(text, true)
   if (typeof verdict === 'string') return verdict === 'broken' ? -1 : 0

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { defineRule, mode, type Score } from '../src/contract/index.ts'
-import { countCodePoints } from '../src/grading/code-points.ts'
+import { countCodePoints, trimSpace } from '../src/grading/characters.ts'
 import { isList, isObject, pythonic, same, sameMultiset, typed } from '../src/grading/json/identity.ts'
 import { type JsonValue, readJson } from '../src/grading/json/json.ts'
-import { readPythonList } from '../src/grading/python/literal.ts'
+import { readPythonList } from '../src/grading/python.ts'
 import {
   braceTrim,
   lastTurnReply,
@@ -11,17 +11,19 @@ import {
   requiredFields,
   solutionFields,
   strictReply,
-} from '../src/grading/rider/reply.ts'
-import { trimSpace } from '../src/grading/white-space.ts'
+} from '../src/grading/rider.ts'
 
-/** From this length on, thinking is padding. */
+/** Thinking of at least this length is padding. */
 const longThought = 1300
-/** Below this length, thinking is a token one. */
+/** Thinking below this length is only a token gesture. */
 const shortThought = 4
 
 type Marks = { readonly thought: number; readonly response: number; readonly solution: number }
 
-/** A delivery-support agent's JSON reply: thinking x form of the reply x the right solution, each 1 or 0.1 (or 0). */
+/**
+ * A delivery-support agent's JSON reply: thinking x form of the reply x the right solution. Each factor is 1
+ * or 0.1 (or 0).
+ */
 export default defineRule({
   truth: ({ mode }) =>
     z.string().transform((text, context): JsonValue => {
@@ -48,7 +50,10 @@ function nothing(reason: string): Score {
   return { value: 0, parts: { thought: 0, response: 0, solution: 0 }, details: { reason } }
 }
 
-/** The original's marks, or why it gives 0. It reads the target's fields one by one and stops at a missing one. */
+/**
+ * The published code's marks, or the reason why it gives 0. It reads the target's fields in order and stops
+ * at a missing one.
+ */
 function publishedMarks(response: string, target: JsonValue): Marks | string {
   if (braceTrim(response) === null) return 'no_reply'
   const reply = lastTurnReply(response)
@@ -69,7 +74,7 @@ function publishedMarks(response: string, target: JsonValue): Marks | string {
   return { thought, response: text.startsWith('客服:') ? 1 : 0, solution: solutions && numbers ? 1 : 0.1 }
 }
 
-/** Python's `a and b`: a later field is not looked at once one is false. null: a field is missing. */
+/** Python's `a and b`: stops at the first false field. null: a field is missing. */
 function inTurn(fields: readonly string[], equal: (field: string) => boolean | null): boolean | null {
   for (const field of fields) {
     const result = equal(field)
@@ -97,7 +102,7 @@ function lengthOf(value: JsonValue): number | null {
   return isList(value) ? value.length : value.size
 }
 
-/** Why no reply could match a target: the data's fault, not a low score. */
+/** Why no reply can match this target. This is a fault of the data, not a low score. */
 function faultOf(target: JsonValue): string | null {
   if (!isObject(target)) return 'is not an object'
   const missing = [...requiredFields, 'Thought'].filter((field) => !target.has(field))

@@ -1,18 +1,21 @@
 import { z } from 'zod'
 import { type ChatPrompt, chat, conversation, defineModelReward, type Prompt } from '../src/contract/index.ts'
 
-/** The number of a scalar (Bradley-Terry) reward model for the conversation; a critique in `after` follows the response. */
+/**
+ * The score of a scalar (Bradley-Terry) reward model for the conversation. A critique named in `after`
+ * follows the response.
+ */
 export default defineModelReward({
   ask: 'classify',
   truth: z.unknown(),
   options: z.strictObject({
-    /** What the model can answer; a number outside is a failure. */
+    /** The range of the model's answers. A number outside of it is a failure. */
     range: z.tuple([z.number(), z.number()]).default([-100, 100]),
   }),
   range: ({ range: [low, high] }) => [low, high],
   rm_preprocess({ sample, earlier }): ChatPrompt {
     const critiques = Object.values(earlier).flatMap(({ texts }) => texts)
-    // Bare turns: the model was trained on nothing else, and a fence would be part of what it scores.
+    // Bare turns: the model was trained on nothing else, and it would score a fence as part of the text.
     const answer: Prompt = {
       kind: 'prompt',
       literals: ['', ...critiques.map(() => '\n\n'), ''],

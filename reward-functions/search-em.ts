@@ -4,10 +4,10 @@ import { afterThink, lastAnswerTag, searchNormal, searchTargets } from '../src/g
 
 const targets = z.object({ target: z.union([z.string(), z.array(z.string()).min(1)]) })
 
-/** More tags of one kind than this look like a spray of guesses and cost three quarters. */
+/** More tags of one kind than this suggest a spray of guesses and cost three quarters of the score. */
 const manyTags = 10
 
-/** verl's search QA: the last `<answer>` spells one of the targets as SQuAD's exact match compares. */
+/** verl's search QA: the last `<answer>` equals one of the targets under SQuAD's exact match. */
 export default defineRule({
   options: z.strictObject({
     mode,

@@ -2,10 +2,10 @@ import { defineRule } from '../src/contract/index.ts'
 import { afterThink, holdsWords, lastAnswerTag, searchNormal, searchTargets } from '../src/grading/index.ts'
 import searchEm from './search-em.ts'
 
-/** An answer may hold so many words beside the target; one that lists every candidate holds more. */
+/** An answer may hold this many words besides the target. One that lists every candidate holds more. */
 const extraWords = 3
 
-/** verl's search QA: the last `<answer>` contains one of the targets, as SQuAD's normalisation spells them. */
+/** verl's search QA: the last `<answer>` contains one of the targets after SQuAD's normalisation. */
 export default defineRule({
   options: searchEm.options,
   truth: (options) => searchEm.truth(options),

@@ -9,15 +9,18 @@ import {
   textSimilarity,
 } from '../src/grading/index.ts'
 
-/** A longer reference would cost too much against a long answer. */
+/** A longer reference would take too long to compare with a long answer. */
 const maxReference = 20_000
 
-/** How near the answer is to the ground truth by one of the metrics of OpenAI's text_similarity grader, 0 to 1; the nearest of several counts. */
+/**
+ * Similarity of the answer to the ground truth, 0 to 1, with one of the metrics of OpenAI's text_similarity
+ * grader. The closest of several truths counts.
+ */
 export default defineRule({
   options: z.strictObject({
     metric: z.enum(similarityMetrics).default('rouge_l'),
     place: z.enum(answerPlaces).default('whole'),
-    /** The score is 1 from here on and 0 below; absent: the similarity itself. */
+    /** Scores 1 from this similarity on and 0 below it. If absent, the score is the similarity. */
     pass: z.number().min(0).max(1).optional(),
   }),
   truth: ({ metric }) =>

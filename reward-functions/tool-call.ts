@@ -1,14 +1,20 @@
 import { z } from 'zod'
 import { defineRule, mode, type Score } from '../src/contract/index.ts'
-import { firstDifference } from '../src/grading/json/difference.ts'
-import { isObject, type Sameness, sameMultiset, typed, unpaired } from '../src/grading/json/identity.ts'
+import {
+  firstDifference,
+  isObject,
+  type Sameness,
+  sameMultiset,
+  typed,
+  unpaired,
+} from '../src/grading/json/identity.ts'
 import { type JsonValue, readJson } from '../src/grading/json/json.ts'
 import { blocks, pairedBlocks } from '../src/grading/tags.ts'
 
 const variants = ['general', 'grpo', 'egpo'] as const
 type Variant = (typeof variants)[number]
 
-/** What a text holds: its calls, or why it holds none. `format`: it earns the credit for tags. */
+/** The calls in a text, or why there are none. `format`: the text earns the credit for tags. */
 type Reading = { readonly format: boolean } & (
   | { readonly calls: readonly JsonValue[] }
   | { readonly reason: string }
@@ -17,10 +23,13 @@ type Reading = { readonly format: boolean } & (
 const open = '<tool_call>'
 const close = '</tool_call>'
 
-/** The original compares Python sets of sets: it loses order and repetition, and takes `true` for 1. */
+/** The published code compares Python sets of sets: it loses order and repetition, and treats `true` as 1. */
 const setsOfSets: Sameness = { listsAsSets: true, booleansAsNumbers: true, nanEqualsNan: true }
 
-/** Function calls as `<tool_call>` JSON: the calls of the response are those of the ground truth, in any order. */
+/**
+ * Function calls as `<tool_call>` JSON: the calls in the response match those in the ground truth, in any
+ * order.
+ */
 export default defineRule({
   truth: z.unknown(),
   options: z.strictObject({
@@ -60,7 +69,9 @@ function verdict(
   return { value: parts.correctness + (variant === 'general' && format ? 0.1 : 0), parts, details }
 }
 
-/** The original looks the tags up as elements of a list, and throws for what is neither text nor list. */
+/**
+ * The published code searches a list for the tags as elements, and throws for anything but a text or a list.
+ */
 function scoreOfNoText(response: unknown, variant: Variant, published: boolean): Score {
   if (published && variant === 'general' && !Array.isArray(response)) {
     throw new TypeError('the response is not a text')
@@ -75,7 +86,7 @@ function publishedAnswer(response: string, variant: Variant): Reading {
   return end < 0 ? { format: false, reason: 'no_thinking' } : publishedCalls(response.slice(end))
 }
 
-/** Any text between tags is a call, as JSON where it parses, else as it stands. */
+/** Any text between tags is a call: parsed as JSON if possible, otherwise unchanged. */
 function publishedCalls(text: unknown): Reading {
   if (typeof text !== 'string') return { format: false, reason: 'not_text' }
   const format = text.includes(open) && text.includes(close)
@@ -99,7 +110,7 @@ function strictAnswer(response: string, variant: Variant): Reading {
   return strictCalls(end < 0 ? response : response.slice(end + '</think>'.length))
 }
 
-/** Tags in pairs, strict JSON between them, and nothing but calls. */
+/** Requires paired tags, strict JSON between them, and nothing but calls. */
 function strictCalls(text: unknown): Reading {
   if (typeof text !== 'string') return { format: false, reason: 'not_text' }
   const found = pairedBlocks(text, open, close)
@@ -123,7 +134,7 @@ function isCall(value: JsonValue): boolean {
   return typeof name === 'string' && name !== '' && args !== undefined && isObject(args)
 }
 
-/** The first call without a partner, and where it differs from the first wanted one without a partner. */
+/** The first unmatched call, and where it differs from the first unmatched wanted call. */
 function difference(given: readonly JsonValue[], wanted: readonly JsonValue[], sameness: Sameness): string {
   const [at] = unpaired(given, wanted, sameness)
   const [missing] = unpaired(wanted, given, sameness)

@@ -11,13 +11,16 @@ Question:
 Answer:
 {answer}`
 
-/** A judge that replies 1 or 0; any other reply holds no verdict. The question is the row's `rm_prompt`, else its prompt. */
+/**
+ * A judge that replies 1 or 0. Any other reply holds no verdict. The question is the row's `rm_prompt`, or
+ * else its prompt.
+ */
 export default defineModelReward({
   ask: 'generate',
   reply: ({ mode }) => (mode === 'strict' ? { choice: ['1', '0'] } : undefined),
   options: z.strictObject({
     mode,
-    /** With `{question}` and `{answer}`. */
+    /** Placeholders: `{question}` and `{answer}`. */
     template: z.string().default(template),
   }),
   truth: z.unknown(),

@@ -1,17 +1,18 @@
 import { z } from 'zod'
 import { defineGroupRule, mode } from '../src/contract/index.ts'
 import { afterThink } from '../src/grading/index.ts'
-import { chosenMarks, zebraChoices } from '../src/grading/zebra/vote.ts'
 import {
+  chosenMarks,
   publishedCell,
   publishedPrediction,
   strictCell,
   strictPrediction,
   zebraCells,
-} from '../src/grading/zebra/zebra.ts'
+  zebraChoices,
+} from '../src/grading/zebra.ts'
 import zebralogic from './zebralogic.ts'
 
-/** ZebraLogic for a group: the one answer chosen or voted from all of them; every row gets its score. */
+/** ZebraLogic for a group: one answer is picked or voted from all answers, and every row gets its score. */
 export default defineGroupRule({
   truth: zebralogic.truth({ mode: 'strict' }),
   options: z.strictObject({

@@ -8,11 +8,14 @@ import {
   strictCell,
   strictPrediction,
   zebraCells,
-} from '../src/grading/zebra/zebra.ts'
+} from '../src/grading/zebra.ts'
 
 const table = z.object({ header: z.array(z.string()).min(2), rows: z.array(z.array(z.string())).min(1) })
 
-/** ZebraLogic: `{"reasoning", "solution": {"House 1": {"Name": ...}}}`; the puzzle is solved where every square is right. */
+/**
+ * ZebraLogic: `{"reasoning", "solution": {"House 1": {"Name": ...}}}`. The puzzle is solved if every cell is
+ * right.
+ */
 export default defineRule({
   truth: z.union([
     table,

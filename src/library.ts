@@ -1,5 +1,4 @@
-import type { Outcome } from './core/sample/outcome.ts'
-import type { Sample } from './core/sample/sample.ts'
+import type { Outcome, Sample } from './core/sample/sample.ts'
 import { openObservedGateway } from './serving/observed-gateway.ts'
 
 /** One rollout to be scored; what is absent is empty. `id` is its index in the request where there is none. */

@@ -1,7 +1,7 @@
 import { realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { GatewayError } from '../core/errors.ts'
-import type { Json } from '../core/sample/json.ts'
+import type { Json } from '../core/sample/sample.ts'
 import { reasonOf } from '../core/system-error.ts'
 import type { FunctionHost } from '../scoring/functions/function-host.ts'
 import type { ConfigText } from '../scoring/plan/config-text.ts'

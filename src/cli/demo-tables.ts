@@ -1,4 +1,4 @@
-import { deviation, mean } from '../core/statistics/moments.ts'
+import { deviation, mean } from '../core/statistics/summary.ts'
 import type { ExampleRollout } from '../simulator/word-problems.ts'
 import type { NativeResult } from '../trainers/native-result.ts'
 import type { Judges } from './judges.ts'

@@ -1,5 +1,4 @@
-import type { Json } from '../core/sample/json.ts'
-import type { Sample } from '../core/sample/sample.ts'
+import type { Json, Sample } from '../core/sample/sample.ts'
 
 /** Words of the messages that Python and JavaScript write themselves; they stay even where a sample has them too. */
 const ownWords = new Set(

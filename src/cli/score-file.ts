@@ -1,7 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { GatewayError } from '../core/errors.ts'
-import type { Outcome } from '../core/sample/outcome.ts'
-import type { Sample, Unreadable } from '../core/sample/sample.ts'
+import type { Outcome, Sample, Unreadable } from '../core/sample/sample.ts'
 import type { Gateway } from '../scoring/gateway/gateway.ts'
 import { type NativeResult, writeNativeResult } from '../trainers/native-result.ts'
 import { batchesOf, groupOf } from '../workbench/dataset/batches.ts'

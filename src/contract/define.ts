@@ -1,22 +1,114 @@
 import { type ZodType, z } from 'zod'
-import type { AskName, Asks, Reply } from './asks.ts'
-import type { Row } from './row.ts'
-import type { Range, Verdict } from './verdict.ts'
+import type { Json, Sample, Score } from '../core/sample/sample.ts'
+import type { ChatPrompt, Prompt } from './prompt.ts'
 
-/** What every reward function declares, beside its hooks. */
-export interface Declaration<T, O> {
-  /** Parses the ground truth; a row that it refuses is `bad_sample`, never 0. `z.unknown()` where none is needed. */
+/** Lowest and highest legal score, inclusive. Infinite ends are allowed; a score itself is always finite. */
+export type Range = readonly [low: number, high: number]
+
+/**
+ * A function's result for a row. `null` from a rule: it does not apply. `null` from `rm_postprocess`: no
+ * readable verdict.
+ */
+export type Verdict = number | Score | null
+
+/** Throw this if a rule's step budget is spent. The sample fails as `rule_timeout` and gets no score. */
+export class RuleTimeout extends Error {
+  override readonly name = 'RuleTimeout' as const
+}
+
+/** An option: `reference` behaves as the published code that it came from, faults included; `strict` has none of them. */
+export const mode = z.enum(['strict', 'published']).default('strict')
+
+export type Mode = z.infer<typeof mode>
+
+/** A token with its log probability and the alternatives that the server reported. */
+export interface TokenLogprob {
+  readonly token: string
+  readonly logprob: number
+  readonly top: readonly { readonly token: string; readonly logprob: number }[]
+}
+
+/** A judge's complete reply. `finishReason` is the server's own word: 'stop', 'length', ... */
+export interface Generation {
+  readonly text: string
+  readonly finishReason: string
+  readonly logprobs?: readonly TokenLogprob[]
+}
+
+/** A question whose answer is one of `labels`. */
+export interface Choice {
+  readonly question: Prompt | ChatPrompt | string
+  readonly labels: readonly string[]
+}
+
+/**
+ * The input and the answer of each task that a model reward can ask for. A plain string is allowed and
+ * flagged `unguarded`.
+ */
+export interface Asks {
+  generate: { input: Prompt | ChatPrompt | string; answer: Generation }
+  /** The score of a scalar (Bradley-Terry) reward model. */
+  classify: { input: Prompt | ChatPrompt | string; answer: number }
+  /** A process reward model: one number per step of the response. */
+  rewards: { input: Prompt | ChatPrompt | string; answer: readonly number[] }
+  /** One vector per text, in the order of the texts. */
+  embed: { input: readonly string[]; answer: readonly (readonly number[])[] }
+  /** The probability of each label. They sum to 1. */
+  choose: { input: Choice; answer: Readonly<Record<string, number>> }
+}
+
+/** The name of a task. */
+export type AskName = keyof Asks
+
+/**
+ * Structured output: one of these texts, a text that matches a pattern (in the server's dialect), or JSON of
+ * a JSON Schema.
+ */
+export type Reply =
+  | { readonly choice: readonly string[] }
+  | { readonly regex: string }
+  | { readonly schema: { readonly [key: string]: Json } }
+
+/** The result of a finished step that this step names in `after`. */
+export interface Earlier {
+  /** `null`: the step gave a text, or it has no score for this row. */
+  readonly score: Score | null
+  /** The judge's replies, one per draw. */
+  readonly texts: readonly string[]
+}
+
+/** The argument of a reward function: parsed, frozen, and identical for every draw. */
+export interface Row<T = unknown, O = unknown> {
+  /** The rollout. All of its text is untrusted. */
+  readonly sample: Sample
+  /** The ground truth as the function's `truth` parsed it. */
+  readonly truth: T
+  /** The step's options, with defaults. */
+  readonly options: O
+  /** Results of earlier steps, by step name. */
+  readonly earlier: Readonly<Record<string, Earlier>>
+}
+
+/** What every reward function declares besides its hooks. */
+interface Declaration<T, O> {
+  /**
+   * Parses the ground truth. A row that it rejects fails as `bad_sample` and is never scored. Use
+   * `z.unknown()` if the function needs none.
+   */
   readonly truth: ZodType<T> | ((options: O) => ZodType<T>)
-  /** Parses a step's `options`; a `z.strictObject` with defaults refuses misspelt ones. Absent: there are none. */
+  /**
+   * Parses a step's `options`. A `z.strictObject` with defaults rejects misspelt names. If absent, the
+   * function has no options.
+   */
   readonly options?: ZodType<O>
-  /** Lowest and highest score. What lies outside is a failure of its sample; nothing is clamped. */
+  /** Lowest and highest score. A score outside fails its sample; nothing is clamped. */
   readonly range: Range | ((options: O) => Range)
-  /** Names of the components that a score may report; absent: none. */
+  /** Names of the components that a score may report. If absent: none. */
   readonly parts?: readonly string[] | ((options: O) => readonly string[])
 }
 
-/** A declaration with its defaults filled in; what the gateway works with. */
-export interface Definition<K extends string, T, O> {
+/** A declaration with its defaults; the gateway works with this. */
+interface Definition<K extends string, T, O> {
   readonly kind: K
   readonly options: ZodType<O>
   truth(options: O): ZodType<T>
@@ -25,44 +117,56 @@ export interface Definition<K extends string, T, O> {
 }
 
 interface Scores<T, O> {
-  /** Pure: the same row, the same verdict. null: it does not apply to this row. Throwing fails the sample. */
+  /**
+   * Pure: the same row always gives the same verdict. `null`: the rule does not apply to this row. If it
+   * throws, the sample fails.
+   */
   score(row: Row<T, O>): Verdict
 }
 
 interface ScoresGroup<T, O> {
-  /** One verdict a row, in the order of the rows. */
+  /** One verdict per row, in the order of the rows. */
   score(rows: readonly Row<T, O>[]): readonly Verdict[]
 }
 
 interface Asking<A extends AskName, O> {
-  /** `generate`: a text; `classify`: a scalar; `rewards`: a number a step; `embed`: vectors; `choose`: probabilities. */
+  /**
+   * `generate`: a text. `classify`: a scalar. `rewards`: one number per step. `embed`: vectors. `choose`:
+   * probabilities.
+   */
   readonly ask: A
-  /** What the model is held to while it writes, so that the answer can be read. Absent: anything. */
+  /** Constrains the model's output so that the answer can be read. If absent: no constraint. */
   readonly reply?: Reply | ((options: O) => Reply | undefined)
 }
 
 interface AsksRow<A extends AskName, T, O> extends Asking<A, O> {
-  /** The question, made with prompt`...` so that the response cannot speak for itself; a number: a verdict without a call. */
+  /**
+   * The question. Write it with prompt`...`, so that the response cannot pose as instructions. A number is a
+   * verdict without a call.
+   */
   rm_preprocess(row: Row<T, O>): Asks[A]['input'] | number
-  /** The verdict that the answer holds; null: none that can be read. Absent: a critique, whose text later steps read. */
+  /**
+   * Reads the verdict from the answer. `null`: no readable verdict. If absent, the function writes a critique
+   * whose text later steps read.
+   */
   rm_postprocess?(answer: Asks[A]['answer'], row: Row<T, O>): Verdict
 }
 
 interface AsksPair<A extends AskName, T, O> extends Asking<A, O> {
-  /** The question about two answers to one prompt; the engine asks it in both orders. */
+  /** The question about two answers to one prompt. The engine asks it in both orders. */
   rm_preprocess(a: Row<T, O>, b: Row<T, O>): Asks[A]['input']
-  /** Probability, 0 to 1, that `a` is better; null: no readable verdict. */
+  /** The probability, 0 to 1, that `a` is better. `null`: no readable verdict. */
   rm_postprocess(answer: Asks[A]['answer'], a: Row<T, O>, b: Row<T, O>): number | null
 }
 
 interface AsksList<A extends AskName, T, O> extends Asking<A, O> {
   /** The question about all answers to one prompt, in the order of the request. */
   rm_preprocess(rows: readonly Row<T, O>[]): Asks[A]['input']
-  /** One verdict a row, in the order of the rows; null: no readable verdict. */
+  /** One verdict per row, in the order of the rows. `null`: no readable verdict. */
   rm_postprocess(answer: Asks[A]['answer'], rows: readonly Row<T, O>[]): readonly Verdict[] | null
 }
 
-/** Scores a row by itself, without a model. */
+/** Scores one row without a model. */
 export type Rule<T = unknown, O = unknown> = Definition<'rule', T, O> & Scores<T, O>
 /** Scores the answers to one prompt together, without a model. */
 export type GroupRule<T = unknown, O = unknown> = Definition<'group-rule', T, O> & ScoresGroup<T, O>
@@ -76,39 +180,133 @@ export type PairReward<A extends AskName = AskName, T = unknown, O = unknown> = 
 export type ListReward<A extends AskName = AskName, T = unknown, O = unknown> = Definition<'list', T, O> &
   AsksList<A, T, O>
 
-/** What a file of reward-functions/ exports. */
+/** What a file in reward-functions/ exports. */
 export type RewardFunction = Rule | GroupRule | ModelReward | PairReward | ListReward
-/** How a function is called: by row, group, pair or list. */
+/** How the engine calls a function: by row, group, pair or list. */
 export type FunctionKind = RewardFunction['kind']
 
-/** An object without any key: reading an option that no schema declares is a type error. */
+/** An object without keys: reading an undeclared option is a type error. */
 type None = Record<never, never>
 
-/** A reward by code alone, of one answer. No model, no clock, no network: it runs in a worker with a time limit. */
+/**
+ * Defines a reward that code computes from one answer. It has no model, clock or network, and runs in a
+ * worker with a time limit.
+ *
+ * @example
+ * ```ts
+ * import { defineRule } from 'reward-gateway/contract'
+ * import { z } from 'zod'
+ *
+ * export default defineRule({
+ *   truth: z.string(),
+ *   range: [0, 1],
+ *   score: ({ sample, truth }) => (sample.response.trim() === truth ? 1 : 0),
+ * })
+ * ```
+ */
 export function defineRule<T, O = None>(rule: Declaration<T, O> & Scores<T, O>): Rule<T, O> {
   return { ...rule, ...completed('rule', rule) }
 }
 
-/** A reward by code alone, of all answers to one prompt together. */
+/**
+ * Defines a reward that code computes from all answers to one prompt together.
+ *
+ * @example
+ * ```ts
+ * import { defineGroupRule } from 'reward-gateway/contract'
+ * import { z } from 'zod'
+ *
+ * export default defineGroupRule({
+ *   truth: z.unknown(),
+ *   range: [0, 1],
+ *   score(rows) {
+ *     const shortest = Math.min(...rows.map(({ sample }) => sample.response.length))
+ *     return rows.map(({ sample }) => (sample.response.length === shortest ? 1 : 0))
+ *   },
+ * })
+ * ```
+ */
 export function defineGroupRule<T, O = None>(rule: Declaration<T, O> & ScoresGroup<T, O>): GroupRule<T, O> {
   return { ...rule, ...completed('group-rule', rule) }
 }
 
-/** A reward asked of a model, one question an answer; the rm-config says which model. */
+/**
+ * Defines a reward that asks a model about each answer. The rm-config names the model.
+ *
+ * @example
+ * ```ts
+ * import { defineModelReward, prompt, questionText } from 'reward-gateway/contract'
+ * import { binaryVerdict } from 'reward-gateway/grading'
+ * import { z } from 'zod'
+ *
+ * export default defineModelReward({
+ *   truth: z.unknown(),
+ *   range: [0, 1],
+ *   ask: 'generate',
+ *   reply: { choice: ['1', '0'] },
+ *   rm_preprocess: ({ sample }) =>
+ *     prompt`Question: ${questionText(sample)}\nAnswer: ${sample.response}\nIs it right? Reply 1 or 0.`,
+ *   rm_postprocess: ({ text }) => binaryVerdict(text),
+ * })
+ * ```
+ */
 export function defineModelReward<A extends AskName, T, O = None>(
   reward: Declaration<T, O> & AsksRow<A, T, O>,
 ): ModelReward<A, T, O> {
   return { ...reward, ...completed('model', reward) }
 }
 
-/** A reward asked of a model by comparing two answers; the engine owns pairs, swaps and the fit. */
+/**
+ * Defines a reward that asks a model to compare two answers. The engine chooses the pairs, asks in both
+ * orders and fits the scores.
+ *
+ * @example
+ * ```ts
+ * import { definePairReward, prompt, questionText } from 'reward-gateway/contract'
+ * import { labelVerdict } from 'reward-gateway/grading'
+ * import { z } from 'zod'
+ *
+ * export default definePairReward({
+ *   truth: z.unknown(),
+ *   range: [0, 1],
+ *   ask: 'generate',
+ *   reply: { choice: ['A', 'B'] },
+ *   rm_preprocess: (a, b) =>
+ *     prompt`Question: ${questionText(a.sample)}\nA: ${a.sample.response}\nB: ${b.sample.response}\nReply A or B.`,
+ *   rm_postprocess({ text }) {
+ *     const better = labelVerdict(text, ['A', 'B'])
+ *     return better === null ? null : better === 'A' ? 1 : 0
+ *   },
+ * })
+ * ```
+ */
 export function definePairReward<A extends AskName, T, O = None>(
   reward: Declaration<T, O> & AsksPair<A, T, O>,
 ): PairReward<A, T, O> {
   return { ...reward, ...completed('pair', reward) }
 }
 
-/** A reward asked of a model with all answers of a group in one question. */
+/**
+ * Defines a reward that asks a model about all answers of a group in one question.
+ *
+ * @example
+ * ```ts
+ * import { defineListReward, prompt } from 'reward-gateway/contract'
+ * import { z } from 'zod'
+ *
+ * export default defineListReward({
+ *   truth: z.unknown(),
+ *   range: [0, 10],
+ *   ask: 'generate',
+ *   rm_preprocess: (rows) =>
+ *     prompt`Grade each answer from 0 to 10, one number per line.\n${rows.map(({ sample }) => sample.response).join('\n---\n')}`,
+ *   rm_postprocess: ({ text }, rows) => {
+ *     const grades = text.trim().split('\n').map(Number)
+ *     return rows.map((_row, at) => grades[at] ?? null)
+ *   },
+ * })
+ * ```
+ */
 export function defineListReward<A extends AskName, T, O = None>(
   reward: Declaration<T, O> & AsksList<A, T, O>,
 ): ListReward<A, T, O> {
@@ -119,12 +317,13 @@ function completed<K extends FunctionKind, T, O>(
   kind: K,
   { truth, options, range, parts }: Declaration<T, O>,
 ): Definition<K, T, O> {
-  // Nothing compiles a user's file: what its types demand is asked for here, where the error names the file and the line.
+  // Users' files are not compiled, so the checks that types would make run here. The error names the file and
+  // the line.
   if (typeof range !== 'function' && !isRange(range))
     throw new TypeError('the function needs `range: [low, high]`, the lowest and the highest score')
   if (typeof truth !== 'function' && typeof (truth as Partial<ZodType> | undefined)?.safeParse !== 'function')
     throw new TypeError(
-      'the function needs `truth`, a zod schema of its ground truth; z.unknown() where it reads none',
+      'the function needs `truth`, a zod schema of its ground truth (z.unknown() if it reads none)',
     )
   return {
     kind,
@@ -135,7 +334,6 @@ function completed<K extends FunctionKind, T, O>(
   }
 }
 
-/** Infinite ends are allowed. */
 function isRange(range: unknown): boolean {
   if (!Array.isArray(range)) return false
   const [low, high] = range as readonly unknown[]

@@ -1,21 +1,71 @@
 import { isWordless } from '../core/sample/blank.ts'
-import type { Sample } from '../core/sample/sample.ts'
-import type { AskName, Asks } from './asks.ts'
-import { noQuestion } from './last-user-text.ts'
-import { questionTexts } from './marker.ts'
-import { emptyPlaces } from './prompt.ts'
-import type { Row } from './row.ts'
+import type { Json, Sample } from '../core/sample/sample.ts'
+import type { AskName, Asks, Row } from './define.ts'
+import { type ChatPrompt, emptyPlaces, noQuestion, type Prompt } from './prompt.ts'
+
+/**
+ * A word that no author writes. If it appears in trusted text from rm_preprocess, the response could pose as
+ * instructions.
+ */
+export const marker = 'marker7f3a9c'
+
+/**
+ * Adds the marker to every text of a JSON response, so that a function that reads any of them meets it.
+ * Otherwise appends it.
+ */
+export function withMarker(response: string): string {
+  try {
+    const value: unknown = JSON.parse(response)
+    if (typeof value === 'object' && value !== null) return JSON.stringify(markedJson(value as Json))
+  } catch {
+    // Not JSON: plain text.
+  }
+  return `${response} ${marker}`
+}
+
+function markedJson(value: Json): Json {
+  if (typeof value === 'string') return value === '' ? value : `${value} ${marker}`
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(markedJson)
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, markedJson(inner)]))
+}
+
+/** A question's texts, split into the author's own and those from a sample. */
+interface QuestionTexts {
+  readonly trusted: readonly string[]
+  readonly untrusted: readonly string[]
+}
+
+/** Texts to embed count as untrusted. */
+export function questionTexts(question: Asks[AskName]['input']): QuestionTexts {
+  if (typeof question === 'string') return { trusted: [question], untrusted: [] }
+  if (!('kind' in question)) {
+    if (!('question' in question)) return { trusted: [], untrusted: question }
+    return questionTexts(question.question)
+  }
+  const parts = question.kind === 'prompt' ? [question] : contentsOf(question)
+  return {
+    trusted: parts.flatMap((part) => (typeof part === 'string' ? [part] : part.literals)),
+    untrusted: parts.flatMap((part) => (typeof part === 'string' ? [] : part.values)),
+  }
+}
+
+const contentsOf = ({ messages }: ChatPrompt): readonly (Prompt | string)[] =>
+  messages.map(({ content }) => content)
 
 type Question = Asks[AskName]['input']
 type Rows = readonly Pick<Row, 'sample' | 'earlier'>[]
 
-/** What is wrong with a question, for people, without a word of it; `isOfRow`: the row lacks something, not the author's code. */
-export interface QuestionFault {
+/**
+ * A fault of a question, in words that quote none of it. `isOfRow`: the row lacks something; the author's
+ * code is fine.
+ */
+interface QuestionFault {
   readonly detail: string
   readonly isOfRow: boolean
 }
 
-/** The first fault of a question that a judge would be asked about these rows; null: there is none. */
+/** The first fault of a question about these rows, or null. */
 export function questionFault(ask: AskName, question: Question, rows: Rows): QuestionFault | null {
   return (
     emptyIn(question, rows) ??
@@ -24,7 +74,7 @@ export function questionFault(ask: AskName, question: Question, rows: Rows): Que
   )
 }
 
-/** A question of nothing, or with an empty value in it about a row that asks nothing. */
+/** Finds a question without text, or an empty value in a question about a row that asks nothing. */
 function emptyIn(question: Question, rows: Rows): QuestionFault | null {
   if (!someText(question, (text) => !isWordless(text)))
     return { detail: 'the question that rm_preprocess made has no text', isOfRow: true }
@@ -34,21 +84,24 @@ function emptyIn(question: Question, rows: Rows): QuestionFault | null {
   if (empty === 0) return null
   const { untrusted } = questionTexts(question)
   if (!rows.some((row) => asksNothing(row) && !asksByInfo(row, untrusted))) return null
-  // An answer may be empty: what it earns is for the judge to say.
+  // An empty response is allowed: the judge decides what it earns.
   if (empty <= rows.filter(({ sample }) => isWordless(sample.response)).length) return null
-  return { detail: `${noQuestion}. A value that may be empty stands in optional(...)`, isOfRow: true }
+  return { detail: `${noQuestion}. Wrap a value that may be empty in optional(...)`, isOfRow: true }
 }
 
-/** Whether neither a row's prompt nor its `rm_prompt` says anything. */
+/** Whether both the row's prompt and its `rm_prompt` are empty. */
 export const asksNothing = ({ sample: { prompt, rmPrompt = '' } }: Pick<Row, 'sample'>): boolean =>
   isWordless(rmPrompt) &&
   (typeof prompt === 'string' ? isWordless(prompt) : prompt.every(({ content }) => isWordless(content)))
 
-/** Of a question without a value; for people. */
+/** The message for a question without values. */
 export const holdsNothing =
-  "the question that rm_preprocess made holds nothing of the row: does its template, or the row's rm_prompt, lack a place such as {response}?"
+  "the question that rm_preprocess made contains nothing from the row: is a placeholder such as {response} missing from its template or from the row's rm_prompt?"
 
-/** Whether a question has no place for a value: every row would get the same verdict. What stands in plain strings is not known. */
+/**
+ * Whether a question has no values, so that every row would get the same verdict. Plain strings cannot be
+ * checked.
+ */
 function isConstant(question: Question): boolean {
   if (typeof question === 'string') return false
   if (!('kind' in question)) return 'question' in question && isConstant(question.question)
@@ -56,7 +109,9 @@ function isConstant(question: Question): boolean {
   return question.messages.every(({ content }) => typeof content !== 'string' && content.values.length === 0)
 }
 
-/** Whether a value is a text of extra_info, other than the truth: some data sets keep their question there. */
+/**
+ * Whether a value is a text from extra_info other than the truth. Some data sets keep their question there.
+ */
 function asksByInfo(
   { sample: { extraInfo, groundTruth } }: Rows[number],
   values: readonly string[],
@@ -67,7 +122,7 @@ function asksByInfo(
   )
 }
 
-/** How many values are empty that may not be. */
+/** Counts the values that are empty but must not be. */
 function emptyValues(question: Question): number {
   if (typeof question === 'string') return Number(isWordless(question))
   if (!('kind' in question))
@@ -79,7 +134,7 @@ function emptyValues(question: Question): number {
   return empty
 }
 
-/** Whether one of a question's texts is such a one; every question is looked at, so it makes no lists of them. */
+/** Whether one of a question's texts passes the test. Runs on every question, so it allocates no lists. */
 function someText(question: Question, isSuch: (text: string) => boolean): boolean {
   if (typeof question === 'string') return isSuch(question)
   if (!('kind' in question))
@@ -90,17 +145,17 @@ function someText(question: Question, isSuch: (text: string) => boolean): boolea
 
 const objectText = '[object Object]'
 
-/** A text of an object, unless the row holds it: an answer about JavaScript may. */
+/** Finds `[object Object]`, unless the row itself holds it, as an answer about JavaScript may. */
 function objectIn(question: Question, rows: Rows): QuestionFault | null {
   const has = (text: string): boolean => text.includes(objectText)
   if (!someText(question, has)) return null
   if (rows.some((row) => textsOf(row).some(has))) return null
   const detail =
-    "the question that rm_preprocess made holds '[object Object]': give a text of the object (a field, JSON.stringify, lastUserText(sample) of a prompt of messages)"
+    "the question that rm_preprocess made contains '[object Object]': pass a text instead of the object (a field, JSON.stringify, or lastUserText(sample) for a prompt of messages)"
   return { detail, isOfRow: false }
 }
 
-/** All text of a row, and the JSON of what is none. */
+/** All texts of a row, and its other values as JSON. */
 function textsOf({ sample, earlier }: Pick<Row, 'sample' | 'earlier'>): readonly string[] {
   return [...ownTexts(sample), ...Object.values(earlier).flatMap(({ texts }) => texts), rest(sample)]
 }
@@ -114,10 +169,10 @@ const ownTexts = ({ response, prompt, rmPrompt = '' }: Sample): readonly string[
 const rest = ({ groundTruth, extraInfo, rmPrompts }: Sample): string =>
   JSON.stringify([groundTruth, extraInfo, rmPrompts])
 
-/** Marks between steps: Qwen's and Math-Shepherd's. */
+/** Step marks of Qwen's and Math-Shepherd's models. */
 const stepMark = /<extra_\d{1,3}>|(?<![\p{L}\p{N}])ки(?![\p{L}\p{N}])/gu
 
-/** Marks that the author put between steps within a value, where the guard breaks them. */
+/** Finds step marks that the author wrote inside a value, where the guard would break them. */
 function lostMarks(question: Question, rows: Rows): QuestionFault | null {
   const marks = (texts: readonly string[]): number =>
     texts.reduce((sum, text) => sum + (text.match(stepMark)?.length ?? 0), 0)
@@ -125,6 +180,6 @@ function lostMarks(question: Question, rows: Rows): QuestionFault | null {
   const found = marks(untrusted)
   if (found === 0 || found <= marks(rows.flatMap(textsOf))) return null
   const detail =
-    'rm_preprocess put step marks into a value, where the guard breaks them: write steps(texts, mark), which keeps them apart'
+    'rm_preprocess put step marks into a value, where the guard breaks them: write steps(texts, mark), which keeps the marks outside of values'
   return { detail, isOfRow: false }
 }

@@ -1,21 +1,26 @@
-/** Time as the engine and the pools see it, so that tests can own it. Milliseconds, monotonic. */
+/** A monotonic clock in milliseconds, injected so that tests control time. */
 export interface Clock {
   now(): number
-  /** Runs `fn` once after `ms`; the returned function cancels it. Keeps the process alive until then. */
+  /**
+   * Runs `fn` once after `ms` and returns a function that cancels it. A pending call keeps the process alive.
+   */
   after(ms: number, fn: () => void): () => void
 }
 
-/** Milliseconds since the process began, monotonic; a timer rounds its time up to whole ones. */
+/** Milliseconds since the process started. Timers round up to whole milliseconds. */
 export const systemClock: Clock = {
   now: () => performance.now(),
   after(ms, fn) {
-    // Node keeps one list a duration: whole milliseconds let timers share them.
+    // Node keeps one timer list per duration, so whole milliseconds let timers share lists.
     const timer = setTimeout(fn, Math.min(Math.ceil(ms), 2 ** 31 - 1))
     return () => clearTimeout(timer)
   },
 }
 
-/** Whether the work was done in time; work that goes on is left to itself. Rejects as the work does until then. */
+/**
+ * Resolves to whether the work finished in time. Late work continues on its own. Rejects if the work rejects
+ * in time.
+ */
 export function within(clock: Clock, ms: number, work: Promise<unknown>): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const cancel = clock.after(ms, () => resolve(false))

@@ -1,6 +1,6 @@
 import { hideSecrets } from './secrets.ts'
 
-/** The one table of codes: requests, configs and the command line. A sample's failure has a kind instead. */
+/** All error codes of requests, configs and the command line. A sample's failure has a kind instead. */
 const statusOf = {
   RG_CONFIG_INVALID: 500,
   RG_FUNCTION_INVALID: 500,
@@ -25,38 +25,41 @@ const statusOf = {
   RG_INTERNAL: 500,
 } as const
 
-/** Public: what it is called never changes. */
+/** Public: codes never change. */
 export type ErrorCode = keyof typeof statusOf
 
-/** Every code, for the test that holds the table and its page together. */
+/** Every code, for the test that compares this table with the docs. */
 export const errorCodes = Object.keys(statusOf) as readonly ErrorCode[]
 
-/** A mistake at one place of a file or a body, with what to do about it. */
+/** A mistake at one place of a file or a body, and how to fix it. */
 export interface Problem {
-  /** `file:line:column: steps[2].weight`, or the field of a body. */
+  /** `file:line:column: steps[2].weight`, or the field of a request body. */
   readonly path: string
   readonly message: string
 }
 
-/** A message may quote a name that a request or a file holds, and that may have megabytes. */
+/** Messages may quote names from a request or a file, which can be megabytes long. */
 const mostOfMessage = 4000
-/** Problems of one error; a body can have a mistake in each of its members. */
+/** Problems per error. A body can have a mistake in each of its members. */
 const mostProblems = 500
 
-/** A text of an error, cut where it quotes too much. */
+/** Truncates a message that quotes too much. */
 export const cutMessage = (message: string, most = mostOfMessage): string =>
   message.length <= most ? message : `${message.slice(0, most)}... (${message.length} characters)`
 
-// Secrets are looked for in what is left, and a little more: one that the cut would halve is not shown either.
+// Secrets are hidden in slightly more than is shown, so that a secret at the cut does not appear in part.
 const shown = (message: string): string => cutMessage(hideSecrets(cutMessage(message, 2 * mostOfMessage)))
 
-/** The only error class that leaves a room on purpose; its code is public, its message is not. It shows no secret. */
+/**
+ * The only error class that crosses module borders on purpose. Its code is a public contract, its message is
+ * not. Messages show no secrets.
+ */
 export class GatewayError extends Error {
   override readonly name = 'GatewayError' as const
   readonly code: ErrorCode
   readonly statusCode: number
   readonly problems: readonly Problem[]
-  /** Seconds after which the same request may be let in; undefined: nothing is known of that. */
+  /** Seconds after which the same request may be admitted. undefined: unknown. */
   readonly retryAfterS: number | undefined
 
   constructor(

@@ -1,32 +1,32 @@
 /**
- * Listeners and callbacks are other people's code, or code that only watches: what they throw must neither end the process
- * nor keep a sample from its outcome. Every call of one goes through a guard.
+ * Listeners and callbacks are foreign code, or code that only observes. An error in one must neither end the
+ * process nor cost a sample its outcome. So every call goes through a guard.
  */
 import type { Clock } from './clock.ts'
 
-/** What a guard tells of listeners that fail. */
+/** Events about failing listeners. */
 export interface ListenerEvents {
-  /** For each failure; `listener` is one of a closed set of names. */
+  /** Called for each failure. `listener` is one of a closed set of names. */
   failed?(listener: string): void
-  /** At most once a minute for each listener. */
+  /** Called at most once a minute per listener. */
   told?(failure: ListenerFailure): void
 }
 
-/** Failures of a listener, told of together. */
+/** Failures of one listener, reported together. */
 export interface ListenerFailure {
   readonly listener: string
-  /** What it threw, by name and place: it quotes no text of a sample. */
+  /** The error's name and place. It quotes no text of a sample. */
   readonly fault: string
-  /** Since the last time that it was told of. */
+  /** Failures since the last report. */
   readonly failures: number
 }
 
 const quietMs = 60_000
 
-/** Callbacks of guards, which need no second one. */
+/** Callbacks that are already guarded. */
 const guarded = new WeakSet<object>()
 
-/** Calls listeners so that nothing they throw, or reject with, comes through. */
+/** Calls listeners and contains everything that they throw or reject with. */
 export class ListenerGuard {
   readonly #clock: Clock
   readonly #events: ListenerEvents
@@ -37,7 +37,7 @@ export class ListenerGuard {
     this.#events = events
   }
 
-  /** Calls `fn`; `listener` names it where it fails. */
+  /** Calls `fn`. `listener` names it in failure reports. */
   run(listener: string, fn: () => unknown): void {
     try {
       const given = fn()
@@ -47,7 +47,7 @@ export class ListenerGuard {
     }
   }
 
-  /** The same function for callers that must not see it fail; undefined stays undefined. */
+  /** Wraps a callback so that its caller never sees it fail. undefined stays undefined. */
   callback<A extends unknown[]>(listener: string, fn: (...args: A) => unknown): (...args: A) => void
   callback<A extends unknown[]>(
     listener: string,
@@ -67,7 +67,7 @@ export class ListenerGuard {
     return callback
   }
 
-  /** The same listeners, of which each one's methods are called through this guard. */
+  /** Wraps an object of listeners so that each method is called through this guard. */
   listeners<T extends object>(listener: string, events: T): T {
     const methods = Object.entries(events).filter(([, method]) => typeof method === 'function')
     return Object.fromEntries(
@@ -79,7 +79,7 @@ export class ListenerGuard {
   }
 
   #follow(listener: string, given: PromiseLike<unknown>): void {
-    // An asynchronous callback that rejects would end the process.
+    // An unhandled rejection would end the process.
     Promise.resolve(given).then(undefined, (error: unknown) => this.#failed(listener, error))
   }
 
@@ -96,7 +96,7 @@ export class ListenerGuard {
       known.failures = 0
       this.#events.told?.({ listener, fault: faultOf(error), failures })
     } catch {
-      // Whoever hears of failures has failed too: there is nobody left to tell.
+      // The listener for failures failed too. There is nobody left to report to.
     }
   }
 }
@@ -107,12 +107,12 @@ function isThenable(given: unknown): given is PromiseLike<unknown> {
   )
 }
 
-/** The name of an error and where it was thrown. Its message is left out, since it may quote a sample. */
+/** An error's name and where it was thrown, without its message, which may quote a sample. */
 function faultOf(error: unknown): string {
   if (!(error instanceof Error)) return `threw a value of type ${typeof error}`
   const name = /^[A-Za-z]{1,60}$/.test(error.name) ? error.name : 'Error'
   const { message, stack } = error
-  // The stack begins with the message, which may look like a place itself.
+  // The stack starts with the message, which may itself look like a place.
   const frames = typeof stack === 'string' ? stack.indexOf(message) + message.length : -1
   if (typeof stack !== 'string' || frames < message.length) return `threw ${name}`
   const place = /^ {4}at .{0,500}?([\w.-]{1,100}:\d{1,9}:\d{1,9})\)?$/m.exec(

@@ -1,4 +1,4 @@
-/** `make`, called once for each object and kept as long as that is; what it makes is never undefined. */
+/** Calls `make` once per object and keeps the result as long as the object. `make` must not return undefined. */
 export function memoizeByObject<K extends object, V>(make: (key: K) => V): (key: K) => V {
   const made = new WeakMap<K, V>()
   return (key) => {

@@ -1,8 +1,10 @@
-/** The known name that a misspelt one most likely means; null where none is near. Case counts a quarter. */
+/**
+ * The known name closest to a misspelt one, or null if none is close. A difference in case costs a quarter.
+ */
 export function nearestName(name: string, known: Iterable<string>): string | null {
   let best: string | null = null
   if (name.length > 100) return null
-  // Two slips in a short word make another word.
+  // Two typos in a short word make a different word.
   let limit = Math.max(1, Math.floor(name.length / 3)) + 0.5
   for (const candidate of known) {
     if (Math.abs(candidate.length - name.length) >= limit) continue
@@ -21,7 +23,10 @@ export function didYouMean(name: string, known: Iterable<string>): string {
   return nearest === null ? '' : `; did you mean '${nearest}'?`
 }
 
-/** Levenshtein with swaps of neighbours as one slip; a change of case costs a quarter. */
+/**
+ * Levenshtein distance with swaps of neighbours as one edit (optimal string alignment). A change of case
+ * costs a quarter.
+ */
 function editDistance(a: string, b: string): number {
   let twoAbove: readonly number[] = []
   let above: readonly number[] = Array.from({ length: b.length + 1 }, (_, column) => column)

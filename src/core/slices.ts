@@ -1,13 +1,13 @@
 /**
- * Work of many small pieces, done in slices, so that no turn of the event loop is held up for long: a request may have
- * tens of thousands of rows, and what is done for each of them in one go keeps every other request waiting.
+ * Runs many small pieces of work in slices, so that no turn of the event loop takes long. A request may have
+ * tens of thousands of rows; handling all of them at once would block every other request.
  */
 
-/** What all sliced work of one turn may take together, milliseconds. */
+/** The time budget that all sliced work shares in one turn, in milliseconds. */
 const turnMs = 10
-/** Pieces between two looks at the clock, unless the caller says that one piece may take milliseconds. */
+/** Pieces between two looks at the clock, unless a single piece may take milliseconds. */
 const looksEvery = 8
-/** Rows of a small request, which are done without a look at it. */
+/** A small request's rows run without a look at the clock. */
 const atOnce = 32
 
 interface Work {
@@ -17,18 +17,17 @@ interface Work {
   readonly reject: (error: unknown) => void
 }
 
-/** What is there at once, or later. */
 export type MaybePromise<T> = T | Promise<T>
 
 const waiting: Work[] = []
 let isDue = false
-/** What work that begins in this turn may still take at once, milliseconds. */
+/** Milliseconds left in this turn for work that starts in it. */
 let leftMs = turnMs
 
 /**
- * Calls `more`, a piece of work, until it returns false, and then `then`. null: all was done at once, since it took less
- * than a slice; otherwise a promise for the rest, which later turns do. What is thrown is thrown, or rejects the promise.
- * `every`: pieces between two looks at the clock.
+ * Calls `more` until it returns false, then calls `then`. Returns null if everything fit into the current
+ * slice; otherwise a promise, and later turns do the rest. Errors are thrown, or reject the promise. `every`
+ * is the number of pieces between two looks at the clock.
  */
 export function inSlices(more: () => boolean, then = nothing, every = looksEvery): Promise<void> | null {
   if (isDoneAtOnce(more, every)) {
@@ -44,14 +43,14 @@ export function inSlices(more: () => boolean, then = nothing, every = looksEvery
 const nothing = (): void => {}
 
 function isDoneAtOnce(more: () => boolean, every: number): boolean {
-  // Most work is small: it costs no look at the clock.
+  // Most work is small and never looks at the clock.
   for (let pieces = 0; pieces < every; pieces++) if (!more()) return true
-  // Many works that each fit into a slice share this one as well.
+  // Many small jobs that each fit into a slice share this one, too.
   if (leftMs <= 0) return false
   const began = performance.now()
   const isLeft = goesOn(more, every, began + leftMs)
   leftMs = isLeft ? 0 : leftMs - (performance.now() - began)
-  // The next turn has its own time, also where nothing waits for it.
+  // Restores the next turn's budget, even if nothing waits for it.
   due()
   return !isLeft
 }
@@ -62,8 +61,8 @@ function due(): void {
 }
 
 /**
- * What a work that yields between its pieces gives, in slices: itself where it took less than one. What stands before its first
- * yield is done at once.
+ * Runs a generator in slices, pausing at its yields. Returns its value directly if it fits into the current
+ * slice. Everything before the first yield runs at once.
  */
 export function workInSlices<T>(work: Generator<void, T>): MaybePromise<T> {
   let next: IteratorResult<void, T> | undefined
@@ -76,14 +75,14 @@ export function workInSlices<T>(work: Generator<void, T>): MaybePromise<T> {
   return rest === null ? result() : rest.then(result)
 }
 
-/** Characters that are worked on in one turn where the work cannot be parted. */
+/** Characters per turn for work that cannot be split. */
 const turnChars = 256 * 1024
-/** Fewer take no part in it. */
+/** Shorter texts are not counted. */
 const fewChars = 16 * 1024
 
 const long: { readonly chars: number; readonly begin: () => void }[] = []
 
-/** The turn for a work on one long text that cannot be parted; null: at once, it is short. */
+/** Waits for a turn to process one long text that cannot be split. null: the text is short, go ahead. */
 export function turnFor(chars: number): Promise<void> | null {
   if (chars < fewChars) return null
   return new Promise((begin) => {
@@ -104,7 +103,7 @@ function runLong(): void {
   if (long.length > 0) setImmediate(runLong)
 }
 
-/** What such a work gives, in one go. */
+/** Runs a generator to its end without pausing. */
 export function drained<T>(work: Generator<void, T>): T {
   for (;;) {
     const next = work.next()
@@ -112,7 +111,7 @@ export function drained<T>(work: Generator<void, T>): T {
   }
 }
 
-/** Calls `fn` with 0 to `count` - 1, and then `then`, as `inSlices` does. */
+/** Calls `fn` with 0 to `count` - 1, then calls `then`. Slices like `inSlices`. */
 export function eachInSlices(
   count: number,
   fn: (index: number) => void,
@@ -132,7 +131,10 @@ export function eachInSlices(
   return inSlices(more, then, every)
 }
 
-/** As `map` does, in slices: the array itself where it took less than one. One item may take milliseconds. */
+/**
+ * Maps in slices. Returns the array itself if everything fit into one slice. A single item may take
+ * milliseconds.
+ */
 export function mapInSlices<T, R>(items: readonly T[], fn: (item: T, index: number) => R): MaybePromise<R[]> {
   const results = new Array<R>(items.length)
   const one = (index: number): void => {
@@ -142,7 +144,7 @@ export function mapInSlices<T, R>(items: readonly T[], fn: (item: T, index: numb
   return rest === null ? results : rest.then(() => results)
 }
 
-/** True where the time ran out before the work did. */
+/** True if the time ran out before the work did. */
 function goesOn(more: () => boolean, every: number, until: number): boolean {
   for (;;) {
     for (let pieces = 0; pieces < every; pieces++) if (!more()) return false
@@ -150,7 +152,7 @@ function goesOn(more: () => boolean, every: number, until: number): boolean {
   }
 }
 
-/** However many wait: who had no time left in this turn comes first in the next. */
+/** Jobs that got no time in this turn come first in the next. */
 function runTurn(): void {
   leftMs = turnMs
   const end = performance.now() + turnMs
@@ -172,13 +174,13 @@ function runTurn(): void {
 
 const queue: (() => void)[] = []
 let isQueueDue = false
-/** Since when, and how often, this turn was asked for time; a reset comes with the second time. */
+/** Start of the current turn, and how often it was asked for time. The second call schedules a reset. */
 let askedSince = 0
 let asked = 0
 
 /**
- * The turn for what is done for each of many requests in one go: null, in this one, while what was begun in it took less than a
- * slice; else a promise for a later one. Requests that come alone cost a look at the clock.
+ * The turn for work that is done at once for each of many requests. null: run now, while this turn's work
+ * fits into a slice. Otherwise a promise for a later turn. A lone request only looks at the clock.
  */
 export function turnForOne(): Promise<void> | null {
   if (queue.length === 0) {
@@ -210,7 +212,7 @@ function runQueue(): void {
   runNext()
 }
 
-/** A tick that a microtask asks for comes when all microtasks are done: what the one before set off. */
+/** A tick requested from a microtask runs after all microtasks, which the previous job started. */
 function runNext(): void {
   if (queue.length === 0) {
     isQueueDue = false
@@ -218,7 +220,7 @@ function runNext(): void {
   } else if (performance.now() - askedSince >= turnMs) setImmediate(runQueue)
   else {
     queue.shift()?.()
-    // queueMicrotask makes an AsyncResource each time: 2 % of a judged sample.
+    // queueMicrotask creates an AsyncResource each time, which costs 2 % of a judged sample.
     void settled.then(tickNext)
   }
 }

@@ -1,7 +1,7 @@
-/** What Node's codes mean for a file or a folder; each completes `PATH: `. */
+/** Node's error codes for files and folders, in words that complete `PATH: `. */
 const fileWords: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist',
-  EEXIST: 'something of this name is in the way',
+  EEXIST: 'already exists',
   ENOTDIR: 'does not exist: a part of its path is a file',
   EISDIR: 'is a folder; a file is needed',
   EACCES: 'permission is denied',
@@ -13,49 +13,49 @@ const fileWords: Readonly<Record<string, string>> = {
   EMFILE: "too many files are open; raise the limit, e.g. 'ulimit -n 4096'",
   ENFILE: 'too many files are open on this machine',
   ENAMETOOLONG: 'the name is too long',
-  ELOOP: 'its links lead in a circle',
-  EBUSY: 'another process holds it',
+  ELOOP: 'its symbolic links form a loop',
+  EBUSY: 'another process is using it',
   EIO: 'the disk cannot read or write it',
-  ENXIO: 'is no regular file',
-  Z_DATA_ERROR: 'is no gzip file, or a damaged one',
-  Z_BUF_ERROR: 'is a gzip file without its end',
+  ENXIO: 'is not a regular file',
+  Z_DATA_ERROR: 'is not a gzip file, or is damaged',
+  Z_BUF_ERROR: 'is a truncated gzip file',
 }
 
-/** Node's code of an error, '' where it has none. */
+/** Node's error code, or '' if there is none. */
 export const codeOf = (error: unknown): string => {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   return typeof code === 'string' ? code : ''
 }
 
-/** In words what went wrong with a file or folder; null where the error is of another kind. */
+/** The problem with a file or folder in words, or null for other errors. */
 export function fileTrouble(error: unknown): string | null {
   const code = codeOf(error)
   return Object.hasOwn(fileWords, code) ? (fileWords[code] ?? null) : null
 }
 
-/** The path that a system error names; '' where it names none. */
+/** The path that a system error names, or ''. */
 export const pathOf = (error: unknown): string =>
   error instanceof Error && 'path' in error && typeof error.path === 'string' ? error.path : ''
 
-/** What the codes of connections mean for a server. */
+/** Node's error codes for connections, in words. */
 const serverWords: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there',
-  ENOTFOUND: 'no address is known for its name',
-  EAI_AGAIN: 'no address is known for its name',
+  ENOTFOUND: 'its host name cannot be resolved',
+  EAI_AGAIN: 'its host name cannot be resolved',
   ECONNRESET: 'it closes the connection',
   UND_ERR_SOCKET: 'it closes the connection',
-  EHOSTUNREACH: 'there is no way to this machine',
-  ENETUNREACH: 'there is no way to this network',
+  EHOSTUNREACH: 'this machine is unreachable',
+  ENETUNREACH: 'this network is unreachable',
   ETIMEDOUT: 'its machine does not answer',
   UND_ERR_CONNECT_TIMEOUT: 'its machine does not answer',
 }
 
-/** A failed connection in words, from a message that ends in Node's code for it; other messages as they are. */
+/** Words for a failed connection whose message ends in Node's error code. Other messages are unchanged. */
 export function connectionTrouble(message: string): string {
   const [, code = ''] = /^the connection failed: (\w+)$/.exec(message) ?? []
   return (Object.hasOwn(serverWords, code) ? serverWords[code] : undefined) ?? message
 }
 
-/** What went wrong, in words where the code is known and else in the error's first line. */
+/** The problem in words if its code is known, otherwise the first line of the error. */
 export const reasonOf = (error: unknown): string =>
   fileTrouble(error) ?? (error instanceof Error ? error.message : String(error)).split('\n', 1)[0] ?? ''

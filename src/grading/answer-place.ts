@@ -1,11 +1,9 @@
-import { boxContents } from './latex/box.ts'
-import { blocks, isNested, soleBetween } from './tags.ts'
-import { afterThink } from './think.ts'
-import { trimSpace } from './white-space.ts'
+import { trimSpace } from './characters.ts'
+import { boxContents } from './latex.ts'
+import { afterThink, blocks, isNested, soleBetween } from './tags.ts'
 
-/** Where a response may state its answer, after its thinking; `whole` is all of it. */
+/** Where a response may state its answer, after its thinking. `whole` is the whole text. */
 export const answerPlaces = ['whole', 'tag', 'boxed', 'hashes', 'last_line'] as const
-/** One of them. */
 export type AnswerPlace = (typeof answerPlaces)[number]
 
 /** The answer's text without outer white space, or why there is none. */
@@ -13,7 +11,18 @@ export type PlacedAnswer =
   | { readonly text: string }
   | { readonly reason: 'thinking_unclosed' | 'no_answer' | 'contradiction' }
 
-/** What a response states at a place: the only `<answer>`; what all boxes, or all lines after `####`, agree on. */
+/**
+ * The answer that a response states at a place: the only `<answer>`, or what all boxes or all lines after
+ * `####` agree on.
+ *
+ * @example
+ * ```ts
+ * import { answerAt } from 'reward-gateway/grading'
+ *
+ * const answer = answerAt('<think>...</think> So it is \\boxed{42}.', 'boxed')
+ * const text = 'text' in answer ? answer.text : null // '42'
+ * ```
+ */
 export function answerAt(response: string, place: AnswerPlace): PlacedAnswer {
   const answer = afterThink(response)
   if (answer === null) return { reason: 'thinking_unclosed' }

@@ -1,4 +1,4 @@
-import { afterThink } from './think.ts'
+import { afterThink } from './tags.ts'
 
 interface Graded {
   readonly response: string
@@ -6,22 +6,24 @@ interface Graded {
   readonly extraInfo: Readonly<Record<string, unknown>>
 }
 
-/** What `{{ item.x }}` and `{{ sample.x }}` of an OpenAI grader stand for. */
+/** The values of `{{ item.x }}` and `{{ sample.x }}` in an OpenAI grader. */
 interface GraderValues {
-  /** The data set's row. */
   readonly item: Readonly<Record<string, unknown>>
   /** The response after its thinking. */
   readonly outputText: string
 }
 
-/** A template filled in one pass: its own texts around what came from outside, one more than that. A prompt as it stands. */
+/**
+ * A filled template, shaped like a prompt: its own texts around the inserted values, with one more text than
+ * values.
+ */
 export interface FilledTemplate {
   readonly kind: 'prompt'
   readonly literals: readonly string[]
   readonly values: readonly string[]
 }
 
-/** Why a template cannot be filled: the row lacks a field, or the response is not the JSON that is asked for. */
+/** Why a template cannot be filled: the row lacks a field, or the response is not the required JSON. */
 export type Unfilled = { readonly lacks: string } | { readonly unreadable: string }
 
 const placeholder = /\{\{([^{}]{0,500})\}\}/g
@@ -31,7 +33,7 @@ const sampleFields = ['output_text', 'output_json']
 
 type Reference = { readonly namespace: (typeof namespaces)[number]; readonly path: readonly string[] }
 
-/** The values are whole: nothing in them is read as a template. */
+/** Inserted values are not scanned for placeholders again. */
 function fillGrader(template: string, values: GraderValues): FilledTemplate | Unfilled {
   const filled: string[] = []
   const literals: string[] = []
@@ -48,7 +50,10 @@ function fillGrader(template: string, values: GraderValues): FilledTemplate | Un
   return { kind: 'prompt', literals: [...literals, template.slice(end)], values: filled }
 }
 
-/** Fills all templates from a sample: the row is its extra_info, beside `ground_truth`, the output what follows its thinking. */
+/**
+ * Fills all templates from a sample. `item` is its extra_info plus `ground_truth`; the output is the text
+ * after the thinking.
+ */
 export function fillGraders(
   { response, groundTruth, extraInfo }: Graded,
   templates: readonly string[],
@@ -57,16 +62,15 @@ export function fillGraders(
   if (answer === null) return { unreadable: 'thinking_unclosed' }
   const values = { item: { ground_truth: groundTruth, ...extraInfo }, outputText: answer.trim() }
   const filled = templates.map((template) => fillGrader(template, values))
-  // What the row lacks comes before what the response does not hold: the first is no fault of the answer.
+  // A missing field comes first, because it is not the answer's fault.
   const lacking = filled.find((one) => 'lacks' in one) ?? filled.find((one) => 'unreadable' in one)
   return lacking ?? filled.filter((one) => 'literals' in one)
 }
 
-/** A filled template as one text. */
 export const graderText = ({ literals, values }: FilledTemplate): string =>
   literals.map((literal, index) => literal + (values[index] ?? '')).join('')
 
-/** Whether every placeholder of a template names something known. */
+/** Whether every placeholder of a template has a known name. */
 export const isGraderTemplate = (text: string): boolean =>
   Array.from(text.matchAll(placeholder)).every(([, inside = '']) => !('mistake' in readReference(inside)))
 
@@ -106,7 +110,7 @@ function valueAt(
     const value = within(JSON.parse(outputText), rest)
     return value === undefined ? { unreadable: `the response has no ${name}` } : { value: spelled(value) }
   } catch {
-    return { unreadable: 'the response is no JSON' }
+    return { unreadable: 'the response is not JSON' }
   }
 }
 

@@ -1,7 +1,10 @@
-/** Which languages a text is written in. Not in index.ts: loading the detector's tables takes 0.2 s and some 40 MB. */
+/**
+ * Detects the languages of a text. Not in index.ts, because loading the detector's tables takes 0.2 s and
+ * about 40 MB.
+ */
 import { eld } from 'eld/extrasmall'
 
-/** What is no prose: code, formulas, addresses, tags. `[open, close]`. */
+/** Text that is not prose: code, formulas, addresses, tags. `[open, close]`. */
 const notProse: readonly (readonly [string, string])[] = [
   ['```', '```'],
   ['`', '`'],
@@ -22,20 +25,22 @@ const unspaced = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}'
 const word = new RegExp(`[${unspaced}ー]+|[[\\p{L}\\p{M}'’\\-]--[${unspaced}]]+`, 'gv')
 const sentence = /[^.!?。！？\n]+[.!?。！？\n]*/g
 
-/** Pieces shorter than this many letters are read with what follows; longer ones are parted. */
+/** Pieces with fewer letters are joined with the next one. Longer pieces are split. */
 const [shortest, longest] = [40, 400]
 
-/** ISO 639-1 codes that can be told apart. */
+/** ISO 639-1 codes that the detector distinguishes. */
 export const knownLanguages: ReadonlySet<string> = new Set(Object.values(eld.info().Languages))
 
-/** What is read of a text's languages. */
 export interface Languages {
-  /** Share of the letters by ISO 639-1 code; '' unknown. */
+  /** Share of the letters by ISO 639-1 code. '' is unknown. */
   readonly shares: ReadonlyMap<string, number>
   readonly letters: number
 }
 
-/** The ISO 639-1 code of the language of most of a text; null: none of the 60 known, or too few words to be sure. */
+/**
+ * The ISO 639-1 code of a text's main language. null if it is none of the 60 known languages or the text is
+ * too short.
+ */
 export function languageOf(text: string): string | null {
   const sure = new Map<string, number>()
   let letters = 0
@@ -48,7 +53,7 @@ export function languageOf(text: string): string | null {
   return most && most[1] > letters / 2 ? most[0] : null
 }
 
-/** In which languages a text is written; a piece too short to be sure of counts as `expected` where it may well be that. */
+/** The languages of a text. A piece too short to classify counts as `expected` if that is plausible. */
 export function languageShares(text: string, expected: string): Languages {
   const counted = new Map<string, number>()
   let letters = 0
@@ -66,16 +71,18 @@ export function languageShares(text: string, expected: string): Languages {
   }
 }
 
-/** An unsure detection stands for any language whose score comes so near to the best. */
+/** An uncertain detection counts for any language whose score is at least this share of the best. */
 const doubtful = 0.85
 
 interface Piece {
   readonly text: string
-  /** Letters; a character of a script without spaces counts as two, for it says about as much. */
+  /**
+   * Number of letters. A character of a script without spaces counts twice, because it carries about as much.
+   */
   readonly weight: number
 }
 
-/** Runs of words of one script, in pieces that are long enough to tell a language from. */
+/** Runs of words in one script, in pieces that are long enough to classify. */
 function* pieces(text: string): Generator<Piece> {
   const open = new Map<string, { words: string[]; weight: number }>()
   const taken = (piece: { words: string[]; weight: number }): Piece => ({
@@ -107,7 +114,7 @@ function prose(text: string): string {
   return plain.replace(inline, ' ')
 }
 
-/** Without what stands between marks; an open mark without its end stays. */
+/** Removes the text between marks. An opening mark without its end stays. */
 function withoutBetween(text: string, open: string, close: string): string {
   let rest = ''
   let at = 0

@@ -1,6 +1,6 @@
-/** What PRIME's grader and Qwen2.5-Math's have in common: both come from one `math_equal`. */
+/** The parts that PRIME's grader and Qwen2.5-Math's share. Both descend from one `math_equal`. */
 
-/** Whether a number is the wanted one, its hundredth or its hundredfold, within a relative 1e-4. */
+/** Whether a number equals the wanted one, or a hundredth or a hundred times it, within a relative 1e-4. */
 export const isNearOrPercent = (given: number, wanted: number): boolean =>
   [wanted / 100, wanted, wanted * 100].some((one) => isClose(one, given))
 
@@ -8,7 +8,10 @@ export const isNearOrPercent = (given: number, wanted: number): boolean =>
 const isClose = (a: number, b: number): boolean =>
   a === b || (Number.isFinite(a - b) && Math.abs(a - b) <= 1e-4 * Math.max(Math.abs(a), Math.abs(b)))
 
-/** Both without braces and round brackets; where the answer alone is bracketed, or both alike, without those at their ends. */
+/**
+ * Both texts without braces and round brackets. Outer brackets are removed as well if only the answer has
+ * them, or both have the same.
+ */
 export function insides(answer: string, truth: string): readonly [string, string] {
   const isLoose =
     (isIn(answer, '[', ']') && !truth.startsWith('(')) || (isIn(answer, '(', ')') && !truth.startsWith('['))

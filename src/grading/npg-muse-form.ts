@@ -1,8 +1,7 @@
-import { hasLoop } from './repetition/repetition.ts'
-import { hasSampledLoop } from './repetition/sampled.ts'
-import { trimSpace } from './white-space.ts'
+import { trimSpace } from './characters.ts'
+import { hasLoop, hasSampledLoop } from './repetition.ts'
 
-/** What NPG-Muse asks of a response's form, in either mode: whether it is formed, and whether it loops. */
+/** NPG-Muse's checks of a response's form, by mode: whether it is well-formed, and whether it loops. */
 export const npgMuseForm = {
   strict: { isFormed: isThoughtThenAnswer, loops: hasLoop },
   published: { isFormed: opensThinking, loops: hasSampledLoop },
@@ -13,7 +12,7 @@ function opensThinking(response: string): boolean {
   return response.startsWith('<think>\n')
 }
 
-/** The same, with one pair of tags, something between them and something after them. Linear. */
+/** Also requires a single pair of tags, with text inside and after it. Linear. */
 function isThoughtThenAnswer(response: string): boolean {
   const [before, inside, ...more] = response.split('<think>')
   if (before !== '' || inside === undefined || more.length > 0 || !opensThinking(response)) return false

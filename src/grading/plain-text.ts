@@ -1,9 +1,7 @@
-import { compatible } from './compatible.ts'
-import { singleSpaced } from './white-space.ts'
+import { compatible, singleSpaced } from './characters.ts'
 
-/** What a comparison of texts may ignore. `width`: full-width and other compatibility forms. */
+/** Aspects that a comparison of texts may ignore. `width`: full-width and other compatibility forms. */
 export const ignorable = ['width', 'case', 'punctuation', 'articles', 'space'] as const
-/** One of them. */
 export type Ignorable = (typeof ignorable)[number]
 
 const without: Readonly<Record<Ignorable, (text: string) => string>> = {
@@ -14,14 +12,17 @@ const without: Readonly<Record<Ignorable, (text: string) => string>> = {
   space: singleSpaced,
 }
 
-/** A text without what is ignored, in the order of `ignorable`. */
+/** Removes the ignored aspects, in the order of `ignorable`. */
 export const plainText = (text: string, ignored: readonly Ignorable[]): string =>
   ignorable.filter((what) => ignored.includes(what)).reduce((plain, what) => without[what](plain), text)
 
-/** How texts are compared. eq: equal; ne: not equal; like: the first holds the second; ilike: in any case. */
+/**
+ * Comparisons of texts. `eq`: equal. `ne`: not equal. `like`: the first contains the second. `ilike`: the
+ * same, ignoring case.
+ */
 export const textOperations = ['eq', 'ne', 'like', 'ilike'] as const
 
-/** Whether a comparison holds of two texts. */
+/** Whether a comparison of two texts holds. */
 export function textHolds(
   operation: (typeof textOperations)[number],
   given: string,

@@ -1,8 +1,8 @@
 import { RE2JS } from 're2js'
 
-/** A pattern whose cost is linear in the text, whatever the pattern. */
+/** A pattern that always matches in linear time. */
 export interface LinearPattern {
-  /** Whether it matches somewhere, or the whole text where `whole`. */
+  /** Whether the pattern matches anywhere, or with `whole` the whole text. */
   matches(text: string, whole: boolean): boolean
 }
 
@@ -14,7 +14,10 @@ const flagBits: Readonly<Record<string, number>> = {
 const kept = 256
 const patterns = new Map<string, LinearPattern>()
 
-/** A pattern in RE2 syntax (no lookaround, no back-references) with flags of `ims`; throws an Error that says what is wrong. */
+/**
+ * Compiles a pattern in RE2 syntax (no lookaround, no back-references) with flags from `ims`. Throws an Error
+ * that names the problem.
+ */
 export function linearPattern(source: string, flags = ''): LinearPattern {
   const key = `${flags}/${source}`
   const known = patterns.get(key)
@@ -29,7 +32,7 @@ export function linearPattern(source: string, flags = ''): LinearPattern {
   return pattern
 }
 
-/** Why a text is no pattern; null: it is one. */
+/** The problem of a pattern, or null if it is valid. */
 export function patternProblem(source: string, flags = ''): string | null {
   try {
     linearPattern(source, flags)

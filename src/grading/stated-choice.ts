@@ -1,10 +1,9 @@
 import { answerAt } from './answer-place.ts'
-import { compatible } from './compatible.ts'
-import { boxContents } from './latex/box.ts'
-import { afterThink } from './think.ts'
-import { trimSpace, whiteSpace } from './white-space.ts'
+import { compatible, trimSpace, whiteSpace } from './characters.ts'
+import { boxContents } from './latex.ts'
+import { afterThink } from './tags.ts'
 
-/** A choice as stated, or why none is. */
+/** A stated choice, or why there is none. */
 export type StatedChoice = { readonly choice: string } | { readonly reason: string }
 
 const blank = `[${whiteSpace}]`
@@ -14,12 +13,15 @@ const introduction = `(?:[Aa]nswer|ANSWER|[Cc]hoice|[Oo]ption|答案|选项|选)
 const letter = '(?:([A-Z])|\\(([A-Za-z])\\)|\\{([A-Za-z])\\})(?![\\p{L}\\p{N}])'
 const phrase = new RegExp(introduction + letter, 'gu')
 const lone = new RegExp(`^${dressed}(?:\\\\text)?[({]?([A-Z])(?:${dressed}$|${dressed}[)}.:,\\n])`, 'u')
-/** A capital letter by itself that is no word of the sentence: in brackets, in bold, or at the end. */
+/** A single capital letter that is not part of the sentence: in brackets, in bold, or at the end. */
 const standing = /(?<=[(*])[A-Z](?=[)*])|(?<=\s)[A-Z](?=[.]?$)/g
 const denied = /\b(?:not|nor|neither|never|or|except|cannot|rule[sd]? out)\b|n['’]t\b|[不非或]/i
 const only = new RegExp(`^${dressed}(?:\\\\text)?[({]?([A-Za-z])[)}]?[.]?${dressed}$`, 'u')
 
-/** The letter that a response settles on: in its box, in `<answer>`, after "answer is", or alone; contradictions settle nothing. */
+/**
+ * The letter that a response settles on: in its box, in `<answer>`, after "answer is", or alone.
+ * Contradictions give no choice.
+ */
 export function statedChoice(response: string, labels: readonly string[]): StatedChoice {
   const text = afterThink(compatible(response))
   if (text === null) return { reason: 'thinking_unclosed' }
@@ -36,7 +38,7 @@ export function statedChoice(response: string, labels: readonly string[]): State
   return named.every((name) => name === first) ? { choice: first } : { reason: 'contradiction' }
 }
 
-/** The letter that a text begins with, else the only one of its last line. */
+/** The letter that starts a text, or else the only one in its last line. */
 function unnamedChoice(text: string, labels: readonly string[]): StatedChoice {
   const first = loneChoice(text, labels)
   if (!('reason' in first) || first.reason !== 'no_choice') return first
@@ -47,7 +49,7 @@ function unnamedChoice(text: string, labels: readonly string[]): StatedChoice {
   return found.size === 1 ? { choice } : { reason: 'several_choices' }
 }
 
-/** A text that is a letter, or begins with one as an item of a list does, and begins no other line so. */
+/** A text that is a letter, or starts with one as a list item would, if no other line does. */
 function loneChoice(text: string, labels: readonly string[]): StatedChoice {
   const lines = text.split('\n').map(trimSpace)
   const [first, ...others] = lines.map((line) => upper((only.exec(line) ?? lone.exec(line) ?? []).slice(1)))

@@ -1,4 +1,22 @@
-/** Text between an opening tag and the nearest closing tag after it, left to right; an opening tag inside is text. */
+import { trimSpace } from './characters.ts'
+
+const open = '<think>'
+const close = '</think>'
+
+/**
+ * The text after the last `</think>`, or the whole text without one. null: a `<think>` stays open, so nothing
+ * was answered.
+ */
+export function afterThink(text: string): string | null {
+  const end = text.lastIndexOf(close)
+  if (text.lastIndexOf(open) > end) return null
+  return end < 0 ? text : text.slice(end + close.length)
+}
+
+/**
+ * The texts between an opening tag and the next closing tag, from left to right. A nested opening tag is
+ * text.
+ */
 export function blocks(text: string, open: string, close: string): string[] {
   const found: string[] = []
   let at = text.indexOf(open)
@@ -12,7 +30,7 @@ export function blocks(text: string, open: string, close: string): string[] {
   return found
 }
 
-/** Like `blocks`, but null unless the tags alternate open, close, ... to the end of the text. */
+/** Like `blocks`, but null unless opening and closing tags alternate to the end of the text. */
 export function pairedBlocks(text: string, open: string, close: string): string[] | null {
   const found: string[] = []
   let at = 0
@@ -27,11 +45,11 @@ export function pairedBlocks(text: string, open: string, close: string): string[
   }
 }
 
-/** More ends than blocks: what stands in such tags says two things. */
+/** More closing tags than blocks: the tags' content is ambiguous. */
 export const isNested = (text: string, open: string, close: string): boolean =>
   text.split(close).length - 1 > blocks(text, open, close).length
 
-/** What stands between the only `open` and the only `close`, in this order; null: otherwise. */
+/** The text between the only `open` and the only `close`, in this order; otherwise null. */
 export function soleBetween(text: string, open: string, close: string): string | null {
   const start = text.indexOf(open)
   const end = text.indexOf(close)
@@ -40,10 +58,56 @@ export function soleBetween(text: string, open: string, close: string): string |
   return text.slice(start + open.length, end)
 }
 
-/** What stands in the only fenced block (three backticks, a word of language after the first); null: none, or several. */
+/**
+ * The content of the only fenced block (three backticks and an optional language). null: none, or several.
+ */
 export function soleFence(text: string): string | null {
   const pieces = text.split('```')
   const [, inside] = pieces
   if (pieces.length !== 3 || inside === undefined) return null
   return inside.replace(/^[^\n]*\n/, '')
+}
+
+/** How a response uses the required tags. */
+export interface TagFormat {
+  /** Tags, in the required order, that open and close once and contain text. */
+  readonly kept: readonly string[]
+  /** There is only white space outside of them. */
+  readonly alone: boolean
+}
+
+/**
+ * Checks `<a>...</a><b>...</b>`. `opened`: the prompt already contains the first opening tag. Linear in the
+ * text per tag.
+ *
+ * @example
+ * ```ts
+ * import { tagFormat } from 'reward-gateway/grading'
+ *
+ * const { kept, alone } = tagFormat('<think>2 + 2</think><answer>4</answer>', ['think', 'answer'])
+ * const isWellFormed = alone && kept.length === 2
+ * ```
+ */
+export function tagFormat(response: string, tags: readonly string[], opened = false): TagFormat {
+  const text = opened ? `<${tags[0]}>${response}` : response
+  const kept: string[] = []
+  let outside = ''
+  let at = 0
+  for (const tag of tags) {
+    const open = sole(text, `<${tag}>`)
+    const close = sole(text, `</${tag}>`)
+    if (open < at || close < open) continue
+    const start = open + tag.length + 2
+    if (trimSpace(text.slice(start, close)) === '') continue
+    kept.push(tag)
+    outside += text.slice(at, open)
+    at = close + tag.length + 3
+  }
+  return { kept, alone: trimSpace(outside + text.slice(at)) === '' }
+}
+
+/** The offset of a unique mark. -1: none, or several. */
+function sole(text: string, mark: string): number {
+  const at = text.indexOf(mark)
+  return text.indexOf(mark, at + 1) > at ? -1 : at
 }

@@ -1,11 +1,11 @@
-/** Scripts that part no words; inside [] of a pattern. */
+/** Scripts without spaces between words, for use inside [] of a pattern. */
 export const unspaced = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}'
 const word = new RegExp(`[${unspaced}]|[[\\p{L}\\p{N}\\p{M}'’_]--[${unspaced}]]+`, 'gv')
 
-/** The words of a text in lower case; scripts without spaces give one word a character. */
+/** The lower-case words of a text. In scripts without spaces, each character is a word. */
 export const words = (text: string): string[] => text.toLowerCase().match(word) ?? []
 
-/** Share of a text's word n-grams that occurred before, 0 to 1; 0 where there is no n-gram. Linear in the text. */
+/** The share of n-grams that occurred earlier, 0 to 1. 0 if there are no n-grams. Linear. */
 export function repeatedShare(items: readonly string[], n: number): number {
   const total = items.length - n + 1
   if (total < 1) return 0
@@ -19,7 +19,7 @@ export function repeatedShare(items: readonly string[], n: number): number {
   return 1 - new Set(grams).size / total
 }
 
-/** Equal items get equal numbers, counted from 0. */
+/** Numbers items from 0 so that equal items get equal numbers. */
 function numbered(items: readonly (string | number)[]): number[] {
   const numbers = new Map<string | number, number>()
   return items.map((item) => {

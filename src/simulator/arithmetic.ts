@@ -1,4 +1,4 @@
-/** One `a op b = c` of a text. */
+/** One `a op b = c` in a text. */
 interface Statement {
   readonly left: number
   readonly right: number
@@ -9,11 +9,11 @@ type Token = number | '+' | '-' | '*' | '/' | '(' | ')' | '=' | 'break'
 
 const lexer = /\d+(?:,\d{3})*(?:\.\d+)?%?|[-+*/×÷−()=]|[A-Za-z\u0080-\uffff]+|[^\s]/gu
 const operators: Readonly<Record<string, Token>> = { '×': '*', '÷': '/', '−': '-', x: '*' }
-/** Words in a row that may stand between a number and the next sign: '5 red apples + 3'. */
+/** Maximum number of words between a number and the next operator: '5 red apples + 3'. */
 const wordsAllowed = 2
 const longestText = 100_000
 
-/** Every equation between numbers in a text, in order; chains `a = b = c` give one for each sign. */
+/** Every equation between numbers in a text, in order. A chain `a = b = c` gives one per equals sign. */
 export function statementsOf(text: string): Statement[] {
   const statements: Statement[] = []
   for (const run of runs(text.slice(0, longestText))) {
@@ -58,7 +58,7 @@ function runs(text: string): Token[][] {
   return found
 }
 
-/** null: a word or a currency sign, which may stand between. */
+/** null: a word or a currency sign, which may separate tokens. */
 function tokenOf(lexeme: string): Token | null {
   const first = lexeme.charCodeAt(0)
   if (first >= 48 && first <= 57) {
@@ -81,7 +81,7 @@ function splitAtEquals(run: readonly Token[]): Token[][] {
 
 const precedence: Readonly<Record<string, number>> = { '+': 1, '-': 1, '*': 2, '/': 2 }
 
-/** A run of numbers, signs and brackets by shunting yard; null where it is no expression. */
+/** Evaluates numbers, operators and brackets with the shunting-yard algorithm. null: not an expression. */
 function evaluate(tokens: readonly Token[]): number | null {
   const values: number[] = []
   const pending: Token[] = []

@@ -1,26 +1,81 @@
 import type { Clock } from '../core/clock.ts'
+import { cyrb53 } from '../core/hash.ts'
+import { charactersPerToken } from './tokens.ts'
+
+/** vLLM's default. */
+export const tokensPerBlock = 16
+const blockLength = tokensPerBlock * charactersPerToken
+
+/**
+ * Models vLLM's automatic prefix caching: full blocks of 16 tokens, chained hashes, least recently used
+ * eviction.
+ */
+export class PrefixCache {
+  /** Tokens looked up and tokens found, like vLLM's two counters. */
+  queries = 0
+  hits = 0
+  readonly #blocks = new Map<number, true>()
+  readonly #limit: number
+
+  /** `limit` is the number of blocks. 0 turns the cache off. */
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  /** Looks up a prompt, stores its blocks and returns the number of tokens found. */
+  lookUp(prompt: string, tokens: number): number {
+    if (this.#limit === 0) return 0
+    this.queries += tokens
+    let found = 0
+    let isPrefix = true
+    let chain = 0
+    for (let start = 0; start + blockLength <= prompt.length; start += blockLength) {
+      chain = cyrb53(prompt, chain % 2 ** 31, start, start + blockLength)
+      isPrefix = this.#blocks.delete(chain) && isPrefix
+      if (isPrefix) found += tokensPerBlock
+      this.#blocks.set(chain, true)
+    }
+    this.#forgetOldest()
+    this.hits += found
+    return found
+  }
+
+  clear(): void {
+    this.#blocks.clear()
+  }
+
+  #forgetOldest(): void {
+    for (const block of this.#blocks.keys()) {
+      if (this.#blocks.size <= this.#limit) return
+      this.#blocks.delete(block)
+    }
+  }
+}
 
 interface Waiting {
   readonly start: () => void
 }
 
-/** What a sequence does in its slot, beside the time that it takes. */
-export interface InSlot {
-  /** Tokens that it keeps in the cache meanwhile. */
+/** A sequence's effects in its slot, besides its duration. */
+interface InSlot {
+  /** Tokens that it occupies in the cache. */
   readonly tokens?: number
-  /** Called with the slot taken: its time begins when that resolves true; false: it gives up. */
+  /** Called once the slot is taken. The sequence's time starts when this resolves to true; false gives up. */
   readonly first?: () => Promise<boolean> | boolean
-  /** Called when its time is over: the slot stays taken until that resolves; a rejection ends it as an abort. */
+  /**
+   * Called when the time is over. The slot stays taken until it resolves; a rejection ends the sequence like
+   * an abort.
+   */
   readonly held?: () => Promise<void> | null
 }
 
-/** Slots of a continuously batching server: `limit` sequences run at once, the others wait in order. */
+/** The slots of a continuously batching server: `limit` sequences run at once, the others wait in order. */
 export class Capacity {
   running = 0
   peak = 0
-  /** Tokens of the sequences that run. */
+  /** Tokens of the running sequences. */
   tokens = 0
-  /** Running and waiting when there was a batch last: what a server knows that looks only then. */
+  /** Running and waiting sequences at the last batch, for a server that only updates its gauges then. */
   lastBatch = { running: 0, waiting: 0 }
   readonly #clock: Clock
   readonly #limit: number
@@ -37,7 +92,7 @@ export class Capacity {
     return this.#queue.size
   }
 
-  /** Holds one slot for `ms`; resolves false as soon as the signal aborts, and gives the slot back then. */
+  /** Holds a slot for `ms`. Resolves to false and releases the slot as soon as the signal aborts. */
   hold(ms: number, signal: AbortSignal, inSlot: InSlot = {}): Promise<boolean> | boolean {
     if (signal.aborted) return false
     let early: Promise<void> | null = null
@@ -81,7 +136,7 @@ export class Capacity {
     })
   }
 
-  /** Takes a slot; resolves with what gives it back, or null where the signal aborted before. */
+  /** Takes a slot. Resolves to a function that releases it, or null if the signal aborted first. */
   enter(tokens: number, signal: AbortSignal): Promise<(() => void) | null> {
     if (signal.aborted) return Promise.resolve(null)
     return new Promise((resolve) => this.#lineUp(tokens, signal, resolve, () => resolve(null)))
@@ -95,7 +150,7 @@ export class Capacity {
     })
   }
 
-  /** While paused nothing starts; what runs goes on. */
+  /** While paused, nothing starts and running sequences continue. */
   set paused(paused: boolean) {
     this.#paused = paused
     this.#startWaiting()

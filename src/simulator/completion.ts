@@ -1,18 +1,92 @@
-import type { Call } from './call.ts'
-import { readNumberField } from './call.ts'
+import { cyrb53 } from '../core/hash.ts'
+import { type Call, readNumberField } from './call.ts'
+import { uniform } from './hash.ts'
 import { JudgePrompt } from './judge-prompt.ts'
-import { type LabelledToken, logprobsOf } from './logprobs.ts'
-import { lostCompletion } from './lost-weights.ts'
 import type { Admitted, SimulatedModel } from './model.ts'
-import type { Draw } from './policies/policy.ts'
+import type { Draw } from './policies.ts'
 import { askedForm, type ReplyForm, structuredForm } from './reply-form.ts'
-import { countTokens } from './tokens.ts'
+import { countTokens, type LabelledToken, logprobsOf, splitTokens, vocabularySize } from './tokens.ts'
 import { verdictText } from './verdict-text.ts'
 
-/** One sequence that the model has written. */
+/** The parts of a request's sampling that still matter. */
+interface Wish {
+  readonly form: ReplyForm | null
+  readonly maxTokens: number
+  readonly topLogprobs: number | null
+}
+
+interface LostText {
+  readonly text: string
+  readonly tokens: number
+  readonly finishReason: 'stop' | 'length'
+  readonly logprobs: readonly LabelledToken[] | null
+}
+
+/** The output of a model whose weights were lost in sleep: it still answers, but without meaning. */
+function lostCompletion(
+  model: SimulatedModel,
+  { text: prompt, question, tokens: promptTokens }: Admitted,
+  { form, maxTokens, topLogprobs }: Wish,
+  choice: number,
+): LostText {
+  const room = Math.max(0, Math.min(maxTokens, model.maxModelLen - promptTokens, longest))
+  const pieces = form
+    ? splitTokens(formed(model, form, prompt)).slice(0, room)
+    : Array.from({ length: room }, (_, at) => nextToken(model, question + choice, at))
+  const text = pieces.join('')
+  return {
+    text,
+    tokens: pieces.length,
+    finishReason: form && pieces.length < room ? 'stop' : 'length',
+    logprobs: topLogprobs === null ? null : pieces.map((token) => unsure(token, form, topLogprobs)),
+  }
+}
+
+/** A meaningless probability: constant for zero weights, random for garbage. */
+export function lostScore(model: SimulatedModel, text: string): number {
+  return model.weights === 'zero' ? 0.5 : uniform(model.seed, 'garbage', text)
+}
+
+/** It would continue to the end of its window. */
+const longest = 256
+
+/**
+ * With zero weights, all tokens are equally likely and the first allowed one is written. With garbage, any of
+ * them.
+ */
+function formed(model: SimulatedModel, form: ReplyForm, prompt: string): string {
+  const score = model.weights === 'zero' ? 0 : Math.round(lostScore(model, prompt))
+  if (form.kind === 'choice') {
+    const labels = [...form.labels].sort()
+    const at = model.weights === 'zero' ? 0 : cyrb53(prompt) % labels.length
+    return labels[at] ?? ''
+  }
+  return verdictText(form, [{ label: '', score, reason: '!' }])
+}
+
+function nextToken(model: SimulatedModel, question: number, at: number): string {
+  if (model.weights === 'zero') return '!'
+  return gibberish[Math.floor(uniform(model.seed, 'garbage', question, at) * gibberish.length)] ?? '!'
+}
+
+const gibberish = [' the', 'ufact', ' 1', '!!!!', ' no', '\n', ' }', 'ßen', ' yes', '0', ' of', ' _']
+
+function unsure(token: string, form: ReplyForm | null, alternatives: number): LabelledToken {
+  const labels = form?.kind === 'choice' ? form.labels : null
+  const logprob = -Math.log(labels ? labels.length : vocabularySize)
+  const rivals = [...new Set((labels ?? []).map((label) => splitTokens(label)[0] ?? ''))]
+  const others = rivals.filter((rival) => rival !== token)
+  return {
+    token,
+    logprob,
+    top: [token, ...others].slice(0, alternatives).map((one) => ({ token: one, logprob })),
+  }
+}
+
+/** A generated sequence. */
 export interface Completion {
   readonly text: string
-  /** null: it did not think, or its thoughts are in the text. */
+  /** null: the model did not think, or its thoughts are in the text. */
   readonly reasoning: string | null
   readonly tokens: number
   readonly finishReason: 'stop' | 'length' | 'abort'
@@ -21,7 +95,7 @@ export interface Completion {
   readonly logprobs: readonly LabelledToken[] | null
 }
 
-/** Sampling settings of a request, read once. */
+/** Sampling settings of a request, parsed once. */
 export interface Sampling {
   readonly n: number
   readonly temperature: number
@@ -29,13 +103,13 @@ export interface Sampling {
   readonly stop: readonly string[]
   readonly keepsStop: boolean
   readonly seed: number | null
-  /** Alternatives a token; null: no logprobs. */
+  /** Alternatives per token. null: no log probabilities. */
   readonly topLogprobs: number | null
   readonly form: ReplyForm | null
   readonly thinking: boolean | null
 }
 
-/** Reads what chat and plain completions share; throws 400 for fields of the wrong type. */
+/** Reads the settings that chat and plain completions share. Throws 400 for fields of the wrong type. */
 export function readSampling(body: Call['body'], topLogprobs: number | null): Sampling {
   const { stop, seed } = body
   const kwargs = body.chat_template_kwargs as Record<string, unknown> | null | undefined
@@ -53,14 +127,14 @@ export function readSampling(body: Call['body'], topLogprobs: number | null): Sa
   }
 }
 
-/** Which draw a choice is: at temperature 0 all are the same, with a seed they depend on it alone. */
+/** The draw of a choice: the same for all at temperature 0, and with a seed it depends only on the seed. */
 function drawOf(model: SimulatedModel, sampling: Sampling, attempt: number, choice: number): Draw {
   if (sampling.temperature === 0) return { seed: model.seed, index: 0 }
   const base = sampling.seed === null ? attempt : sampling.seed * 1009
   return { seed: model.seed, index: base * 131 + choice }
 }
 
-/** What the model writes for one choice. Pure, but for what its policy keeps. */
+/** The model's output for one choice. Pure, except for the policy's own state. */
 export function complete(
   model: SimulatedModel,
   admitted: Admitted,
@@ -79,7 +153,7 @@ export function complete(
   return cut(model, verdictText(form, opinion), thoughts, sampling, form.kind === 'choice' ? form.labels : [])
 }
 
-/** Structured output leaves no room for thoughts, unless a reasoning parser takes them out first. */
+/** Structured output excludes thoughts, unless a reasoning parser removes them first. */
 function thinks(model: SimulatedModel, prompt: JudgePrompt, { thinking, form }: Sampling): boolean {
   const { reasoningParser = false, thinking: byDefault } = model.options
   if (form !== null && !reasoningParser) return false

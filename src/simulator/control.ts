@@ -6,8 +6,9 @@ import { badRequest } from './refusal.ts'
 import type { Route } from './routes.ts'
 
 /**
- * POST /simulate/faults `{"faults": [...]}` replaces the faults, /simulate/restart `{"downMs", "loadingMs"}` restarts,
- * /simulate/kill ends the server until it is restarted; GET /simulate/stats tells the counters, /simulate/state the state.
+ * POST /simulate/faults `{"faults": [...]}` replaces the faults. /simulate/restart `{"downMs", "loadingMs"}`
+ * restarts the server, /simulate/kill ends it until a restart. GET /simulate/stats returns the counters,
+ * /simulate/state the state.
  */
 export function controlRoutes(model: SimulatedModel, process: SimulatedProcess): Route[] {
   return [
@@ -39,7 +40,7 @@ const order = (method: 'GET' | 'POST', path: string, endpoint: Endpoint): Route 
 
 const numbers = ['rate', 'next', 'skip', 'afterMs', 'forMs', 'factor', 'ms', 'retryAfterS', 'tokens'] as const
 
-/** Faults from JSON; throws a Refusal (400) that names what is wrong. */
+/** Reads faults from JSON. Throws a Refusal (400) that names the problem. */
 export function readFaults(value: unknown): InjectedFault[] {
   if (!Array.isArray(value)) throw badRequest('faults must be a list', 'faults')
   return (value as readonly unknown[]).map((item, index) => {

@@ -7,14 +7,14 @@ export interface Turn {
 const opening = '<|im_start|>'
 const closing = '<|im_end|>'
 
-/** A conversation in ChatML, ready for the model's own turn where `addGenerationPrompt` says so. */
+/** Renders a conversation in ChatML. `addGenerationPrompt` opens the model's turn. */
 export function renderChat(turns: readonly Turn[], addGenerationPrompt: boolean): string {
   let text = ''
   for (const { role, content } of turns) text += `${opening}${role}\n${content}${closing}\n`
   return addGenerationPrompt ? `${text}${opening}assistant\n` : text
 }
 
-/** The turns that a rendered text holds: ChatML if it has any, else one turn of the user. */
+/** The turns of a rendered text: its ChatML turns, or else one user turn. */
 export function readChat(text: string): Turn[] {
   if (!text.includes(opening)) return [{ role: 'user', content: text }]
   const turns: Turn[] = []
@@ -29,12 +29,12 @@ export function readChat(text: string): Turn[] {
   return isOpen(turns.at(-1)) ? turns.slice(0, -1) : turns
 }
 
-/** The last turn is the place for the model's answer. */
+/** The last turn is the start of the model's answer. */
 function isOpen(turn: Turn | undefined): boolean {
   return turn?.role === 'assistant' && turn.content === ''
 }
 
-/** `messages` of a request; null where it is not a list of turns. Text parts are joined. */
+/** Reads a request's `messages` and joins text parts. null: not a list of turns. */
 export function readMessages(messages: unknown): Turn[] | null {
   if (!Array.isArray(messages) || messages.length === 0) return null
   const turns: Turn[] = []

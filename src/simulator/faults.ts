@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.ts'
 import { uniform } from './hash.ts'
 
-/** What can go wrong on cue. `wrong-model` refuses requests that name a model, and lists another in /v1/models. */
+/** Faults to inject. `wrong-model` refuses requests that name a model, and lists another in /v1/models. */
 export const faultKinds = [
   'slow',
   'hang',
@@ -23,41 +23,40 @@ export const faultKinds = [
   'refusal',
 ] as const
 
-/** One of them. */
 export type FaultKind = (typeof faultKinds)[number]
 
-/** What becomes of requests that were held, once the fault is over. */
+/** What happens to held requests once the fault is over. */
 export const recoveries = ['answer', 'drop'] as const
 
-/** One of them. */
 export type Recovery = (typeof recoveries)[number]
 
-/** A fault and when it strikes. Without `rate` and `next`: every matching request. */
+/** A fault and when it strikes. Without `rate` and `next`, it strikes every matching request. */
 export interface InjectedFault {
   readonly kind: FaultKind
   /** Share of the matching requests, 0 to 1. */
   readonly rate?: number
-  /** Strikes so many times, then no more. */
+  /** The number of times that it strikes. */
   readonly next?: number
   /** Matching requests to let pass first. */
   readonly skip?: number
-  /** Beginning of the path; without it, every path that asks the model for something (so not /health). */
+  /** Prefix of the path. If absent: every path that asks the model for something (so not /health). */
   readonly path?: string
-  /** Begins so many milliseconds after it was set (0). */
+  /** Starts this many milliseconds after it was set (0). */
   readonly afterMs?: number
-  /** Lasts so many milliseconds; absent: until other faults are set. */
+  /** Lasts this many milliseconds. If absent: until other faults are set. */
   readonly forMs?: number
-  /** `slow`: how many times slower (10). */
+  /** `slow`: the factor by which requests slow down (10). */
   readonly factor?: number
-  /** `slow`: milliseconds on top (0). `stall`: length of the silence; absent: for ever. */
+  /** `slow`: extra milliseconds (0). `stall`: length of the silence; if absent, forever. */
   readonly ms?: number
-  /** `503`, `429`: the Retry-After header in seconds; absent: no header. */
+  /** `503`, `429`: the Retry-After header in seconds. If absent: no header. */
   readonly retryAfterS?: number
-  /** `stall`, `half-body` in a stream: after so many tokens; absent: within the second event. */
+  /** `stall`, `half-body` in a stream: after this many tokens. If absent: within the second event. */
   readonly tokens?: number
   /**
-   * `hang`: the server holds every answer, also of what is under way, and when the fault is over it answers or drops what
-   * it held; absent: the struck request never ends. `stall` with `ms`: goes on (the default) or drops the connection.
+   * `hang`: the server holds every answer, including running ones, and answers or drops them when the fault
+   * is over. If absent, the struck request never ends. `stall` with `ms`: continues (the default) or drops
+   * the connection.
    */
   readonly recovery?: Recovery
 }
@@ -72,7 +71,7 @@ interface Armed {
   cancel: () => void
 }
 
-/** The faults in force, and which request meets which. The same seed and order of requests gives the same faults. */
+/** The active faults, and which requests they strike. Deterministic for a seed and order of requests. */
 export class FaultScript {
   readonly #seed: string | number
   readonly #clock: Clock
@@ -85,7 +84,7 @@ export class FaultScript {
     this.set(faults)
   }
 
-  /** Replaces all faults; those that held requests are over. */
+  /** Replaces all faults. Hangs end. */
   set(faults: readonly InjectedFault[]): void {
     const now = this.#clock.now()
     const before = this.#armed
@@ -104,7 +103,9 @@ export class FaultScript {
     for (const armed of before) free(armed)
   }
 
-  /** The first fault that strikes this request, or null. `asksModel`: false for probes and control paths. */
+  /**
+   * The first fault that strikes this request, or null. `asksModel` is false for probes and control paths.
+   */
   strike(path: string, asksModel: boolean): InjectedFault | null {
     for (const armed of this.#armed) {
       const { fault } = armed
@@ -122,8 +123,8 @@ export class FaultScript {
   }
 
   /**
-   * Null where nothing holds the answer to this request; else resolves when the hang is over. A hang without `rate`,
-   * `next` and `skip` holds what came before it as well.
+   * Null if nothing holds the answer to this request; otherwise resolves when the hang is over. A hang
+   * without `rate`, `next` and `skip` also holds earlier requests.
    */
   hold(struck: InjectedFault | null, path: string, asksModel: boolean): Promise<Recovery> | null {
     const holder = this.#armed.find(

@@ -1,13 +1,13 @@
-/** Simulated model servers: the double for vLLM and SGLang in the demo, tests, benchmarks and chaos runs. */
-export { Attempts } from './attempts.ts'
+/**
+ * Simulated model servers that stand in for vLLM and SGLang in the demo, tests, benchmarks and chaos runs.
+ */
+
 export { readFaults } from './control.ts'
 export { type FaultKind, faultKinds, type InjectedFault, type Recovery } from './faults.ts'
-export { startSimulatedServers } from './fleet.ts'
 export { JudgePrompt } from './judge-prompt.ts'
-export type { Restart, SimulatedServerOptions } from './options.ts'
-export { type PolicyName, policyNames } from './policies/named.ts'
-export type { Draw, Policy, Verdict } from './policies/policy.ts'
+export { Attempts, type Restart, type SimulatedServerOptions } from './options.ts'
+export { type Draw, type Policy, type PolicyName, policyNames, type Verdict } from './policies.ts'
 export type { ProcessState } from './process.ts'
-export { type SimulatedServer, startSimulatedServer } from './server.ts'
+export { type SimulatedServer, startSimulatedServer, startSimulatedServers } from './server.ts'
 export type { SglangFlags } from './sglang-memory.ts'
 export type { ServerStats } from './stats.ts'

@@ -1,25 +1,144 @@
 import { readChat, type Turn } from './conversation.ts'
-import { cutAtFences } from './fences.ts'
-import { candidateOf, type Role, readLabel, roleOf } from './labels.ts'
 
-/** One answer to be judged; `label` is 'A', '2', ... where the prompt holds several, else ''. */
+/** A part of a prompt: the author's text, or a value between two fences. */
+interface Piece {
+  readonly text: string
+  readonly isValue: boolean
+}
+
+/**
+ * A fence is the end or start of a line with a token that looks random: `⟦3f09ab12cd45`,
+ * `END 3f09ab12cd45 --`.
+ */
+const reach = 120
+const token = /[0-9A-Za-z]{8,}/gu
+const onlySigns = /^\s?[^\s0-9A-Za-z]{0,12}\s*$/u
+const signs = /^\s?[^\s0-9A-Za-z]{1,12}/u
+
+/** Cuts a prompt at lines that carry the same random token. The text between two of them is a value. */
+function cutAtFences(text: string): Piece[] {
+  const lines = text.split('\n')
+  const closings = new Closings(lines)
+  const pieces: Piece[] = []
+  let outside: string[] = []
+  let at = 0
+  while (at < lines.length) {
+    const line = lines[at] ?? ''
+    const nonce = openingNonce(line)
+    const end = nonce === null ? undefined : closings.after(nonce, at)
+    if (nonce === null || end === undefined) {
+      outside.push(line)
+      at += 1
+      continue
+    }
+    const opening = line.slice(0, line.lastIndexOf(nonce)).replace(/[^\p{L}\p{N}\s]{1,12}$/u, '')
+    pieces.push({ text: [...outside, opening].join('\n'), isValue: false })
+    pieces.push({ text: lines.slice(at + 1, end).join('\n'), isValue: true })
+    const closing = lines[end] ?? ''
+    lines[end] = closing.slice(closing.indexOf(nonce) + nonce.length).replace(signs, '')
+    outside = []
+    at = end
+  }
+  pieces.push({ text: outside.join('\n'), isValue: false })
+  return pieces
+}
+
+function openingNonce(line: string): string | null {
+  const tail = line.slice(-reach)
+  const last = [...tail.matchAll(token)].at(-1)
+  if (!last || !isRandom(last[0])) return null
+  return onlySigns.test(tail.slice(last.index + last[0].length)) ? last[0] : null
+}
+
+/** For each random token: the lines that start with it, possibly after a few words or signs. */
+class Closings {
+  readonly #byNonce = new Map<string, { readonly lines: number[]; next: number }>()
+
+  constructor(lines: readonly string[]) {
+    for (const [index, line] of lines.entries()) {
+      for (const [found] of line.slice(0, reach).matchAll(token)) {
+        if (!isRandom(found)) continue
+        const known = this.#byNonce.get(found)
+        if (known) known.lines.push(index)
+        else this.#byNonce.set(found, { lines: [index], next: 0 })
+      }
+    }
+  }
+
+  /**
+   * The first such line after `at`. Calls use a growing `at`, so that all calls together take linear time.
+   */
+  after(nonce: string, at: number): number | undefined {
+    const known = this.#byNonce.get(nonce)
+    if (!known) return undefined
+    while ((known.lines[known.next] ?? Number.POSITIVE_INFINITY) <= at) known.next += 1
+    return known.lines[known.next]
+  }
+}
+
+/** One hexadecimal nonce of 12 digits in 300 has no letter. */
+function isRandom(word: string): boolean {
+  return /\d/u.test(word) && (word.length === 12 || /[A-Za-z]/u.test(word))
+}
+
+/** The role of a part of a judge's prompt, by the words of its label. */
+type Role = 'question' | 'answer' | 'reference' | 'other'
+
+const references = /reference|expected|ground.?truth|\bgold|correct (?:answer|solution)|参考|标准答案/iu
+const others =
+  /question|problem|task|query|问题|题目|answer|response|solution|reply|candidate|completion|submission|assistant|回答|回复/iu
+const questions = /question|problem|task|query|问题|题目/iu
+
+function roleOf(label: string): Role {
+  if (references.test(label)) return 'reference'
+  const word = others.exec(label)?.[0]
+  if (word === undefined) return 'other'
+  return questions.test(word) ? 'question' : 'answer'
+}
+
+/** The candidate that a label names: `B` in 'Answer B', `2` in 'Response 2', '' if none. */
+function candidateOf(label: string): string {
+  return /(?:^|[^A-Za-z0-9])([A-Z]|\d{1,3})[^A-Za-z0-9]*$/u.exec(label.slice(-12))?.[1] ?? ''
+}
+
+const decoration = /^[\s#*>[(<_-]{0,8}/u
+
+/**
+ * Reads a line that opens a part: `Question: ...`, `### Answer`, `[Reference]`, `<answer>`. null for other
+ * lines.
+ */
+function readLabel(line: string): { readonly label: string; readonly rest: string } | null {
+  const start = decoration.exec(line)?.[0].length ?? 0
+  const head = line.slice(start, start + 60)
+  const colon = /[:：]/u.exec(head)?.index ?? -1
+  if (colon > 0) {
+    const label = head.slice(0, colon).replace(/[\s*\])>_]+$/u, '')
+    if (/[.!?{}"]/u.test(label) || label.split(' ').length > 6 || roleOf(label) === 'other') return null
+    return { label, rest: line.slice(start + colon + 1).replace(/^\**\s?/u, '') }
+  }
+  if (start === 0 || line.length > 60) return null
+  const label = head.replace(/[\s*\])>_]+$/u, '')
+  return label.split(' ').length <= 4 && roleOf(label) !== 'other' ? { label, rest: '' } : null
+}
+
+/** An answer to judge. `label` is 'A', '2', ... if the prompt has several, else ''. */
 interface Candidate {
   readonly label: string
   readonly text: string
-  /** Stands between two fences with the same nonce. */
+  /** It is between two fences with the same nonce. */
   readonly isFenced: boolean
 }
 
-/** What a judge makes of its prompt. Read on first use: a policy that looks at nothing pays nothing. */
+/** A judge's reading of its prompt. Parsed on first use, so a policy that reads nothing pays nothing. */
 export class JudgePrompt {
   readonly text: string
-  /** False where the turns had to be read from the text. */
+  /** False if the turns had to be parsed from the text. */
   readonly turnsGiven: boolean
   #turns: readonly Turn[] | undefined
   #parts: Parts | undefined
   readonly #candidate: Candidate | undefined
 
-  /** `text` is the rendered prompt, ChatML included; `turns` what it was rendered from, where that is known. */
+  /** `text` is the rendered prompt with its ChatML, `turns` its source if known. */
   constructor(text: string, turns?: readonly Turn[], candidate?: Candidate) {
     this.text = text
     this.turnsGiven = turns !== undefined
@@ -32,7 +151,7 @@ export class JudgePrompt {
     return this.#turns
   }
 
-  /** What stands outside the values: the author's words, as far as a reader can tell. */
+  /** The text outside of the values: the author's words, as far as a reader can tell. */
   get instructions(): string {
     return this.#read().instructions
   }
@@ -50,7 +169,7 @@ export class JudgePrompt {
     return this.#read().candidates
   }
 
-  /** The one chosen by `about`, else the first; null: the prompt holds none. */
+  /** The candidate selected by `about`, else the first. null: the prompt has none. */
   get candidate(): Candidate | null {
     return this.#candidate ?? this.candidates[0] ?? null
   }
@@ -60,7 +179,7 @@ export class JudgePrompt {
     return this.candidate?.text ?? ''
   }
 
-  /** The same prompt, with one of its candidates as the answer. */
+  /** The same prompt with one of its candidates as the answer. */
   about(candidate: Candidate): JudgePrompt {
     const prompt = new JudgePrompt(this.text, this.#turns, candidate)
     prompt.#parts = this.#parts
@@ -105,7 +224,9 @@ function readParts(turns: readonly Turn[]): Parts {
   return parts
 }
 
-/** The first question and the first reference count, fenced ones before others; labels tell answers apart. */
+/**
+ * The first question and the first reference count, fenced ones before others. Labels distinguish answers.
+ */
 function place({ role, label, text, isFenced }: Section, parts: Parts): void {
   if (role === 'other') parts.instructions += isFenced ? '' : `${text}\n`
   else if (role === 'question') parts.question ||= text
@@ -133,7 +254,7 @@ function readSections(content: string): Section[] {
   return sections
 }
 
-/** The words that name the value after them: of the last line, or of the one above where that has none. */
+/** The label of the next value: the last line, or the line above if the last is empty. */
 function labelBefore(text: string): string {
   const lines = text.slice(-400).trimEnd().split('\n').slice(-2).reverse()
   const labels = lines.map(
@@ -172,7 +293,7 @@ function readLabelled(text: string): Section[] {
   return sections
 }
 
-/** `</answer>` after `<answer>`; or, after an empty line, what only a judge is told. */
+/** `</answer>` after `<answer>`, or, after an empty line, an instruction that only a judge receives. */
 function isEnd(line: string, label: string, afterBlank: boolean): boolean {
   const trimmed = line.trim()
   if (trimmed.startsWith('</') && trimmed.length < 60 && trimmed.includes(label)) return true

@@ -1,8 +1,8 @@
 import { uniform } from './hash.ts'
 import type { JudgePrompt } from './judge-prompt.ts'
-import type { Draw, Judged, Policy } from './policies/policy.ts'
+import type { Draw, Judged, Policy } from './policies.ts'
 
-/** A policy with its mistakes. */
+/** A policy with a rate of mistakes. */
 export class Judge {
   readonly #policy: Policy
   readonly #wrongRate: number
@@ -14,11 +14,11 @@ export class Judge {
     this.#undecided = undecided
   }
 
-  /** The reply's whole text, or a verdict for each candidate (at least one). */
+  /** The whole reply, or a verdict on each candidate (at least one). */
   opinion(prompt: JudgePrompt, draw: Draw): string | readonly Judged[] {
     const reply = this.#policy(prompt, draw)
     if (typeof reply === 'string') return reply
-    // A policy without parameters looks at nothing: its prompt is not even read.
+    // A policy without parameters reads nothing, so its prompt is not parsed.
     const candidates = this.#policy.length === 0 ? [] : prompt.candidates
     if (candidates.length < 2) return [this.#judged(reply, prompt, draw, '')]
     return candidates.map((candidate) => {
@@ -35,14 +35,17 @@ export class Judge {
     return { label, score, reason: reply.reason }
   }
 
-  /** Probability, 0 to 1, that the (first) answer is right, as a scalar model would see it; null: nothing to go by. */
+  /**
+   * The probability, 0 to 1, that the (first) answer is right, as a scalar model would see it. null:
+   * undecided.
+   */
   score(prompt: JudgePrompt, draw: Draw): number | null {
     const verdict = this.#policy(prompt, draw)
     if (verdict === null || typeof verdict === 'string') return null
     return this.#isWrong(prompt, draw) ? 1 - verdict.score : verdict.score
   }
 
-  /** By question and answer, not by the whole text: fences and templates do not move mistakes. */
+  /** Depends on question and answer only, so that fences and templates do not move mistakes. */
   #isWrong(prompt: JudgePrompt, { seed, index }: Draw): boolean {
     if (this.#wrongRate <= 0) return false
     return uniform(seed, 'wrong', prompt.question, prompt.answer, index) < this.#wrongRate

@@ -1,23 +1,42 @@
 import { type Clock, systemClock } from '../core/clock.ts'
-import { Attempts } from './attempts.ts'
-import { Capacity } from './capacity.ts'
+import { cyrb53 } from '../core/hash.ts'
+import { Capacity, PrefixCache, tokensPerBlock } from './capacity.ts'
 import type { Turn } from './conversation.ts'
 import { FaultScript } from './faults.ts'
-import { hashText } from './hash.ts'
+import { normal } from './hash.ts'
 import { Judge } from './judge.ts'
-import { type Latency, latencyMs } from './latency.ts'
-import type { SimulatedServerOptions } from './options.ts'
-import { policyOf } from './policies/named.ts'
-import { PrefixCache, tokensPerBlock } from './prefix-cache.ts'
+import { Attempts, type SimulatedServerOptions } from './options.ts'
+import { policyOf } from './policies.ts'
 import { tooLong } from './refusal.ts'
 import { SglangMemory } from './sglang-memory.ts'
 import { Counters, count, type ServerStats } from './stats.ts'
 import { countTokens } from './tokens.ts'
 
-/** A prompt that the model has taken on. */
+/**
+ * A log-normal distribution: half of all sequences take less than the median. Sigma applies to the logarithm.
+ */
+interface Latency {
+  readonly medianMs: number
+  readonly sigma: number
+  /** 2 is twice as fast, 0.2 five times slower. */
+  readonly speed: number
+  readonly seed: string | number
+}
+
+/**
+ * The duration of a sequence in milliseconds, the same for a question and attempt in every process and on
+ * every server.
+ */
+export function latencyMs(latency: Latency, question: number, attempt: number): number {
+  if (latency.medianMs <= 0) return 0
+  const deviation = latency.sigma === 0 ? 0 : latency.sigma * normal(latency.seed, question, attempt)
+  return (latency.medianMs * Math.exp(deviation)) / latency.speed
+}
+
+/** A prompt that the model has accepted. */
 export interface Admitted {
   readonly text: string
-  /** What the text was rendered from; absent: it came as text. */
+  /** The turns that the text was rendered from. If absent, the prompt was a text. */
   readonly turns?: readonly Turn[]
   readonly tokens: number
   readonly cachedTokens: number
@@ -26,20 +45,23 @@ export interface Admitted {
   readonly attempt: number
 }
 
-/** Reason of a signal that /abort_requests, /abort_request or /sleep aborted: the client still waits for a reply. */
+/**
+ * The reason of a signal aborted by /abort_requests, /abort_request or /sleep. The client still waits for a
+ * reply.
+ */
 export const abortedByRequest = 'aborted by request'
 
-/** The caller has gone, or the server ends: nobody wants the answer. */
+/** The client has left or the server has ended, so nobody wants the answer. */
 export class Gone extends Error {
   override readonly name = 'Gone' as const
 }
 
-/** The model behind the endpoints: what it knows, how fast it is, what it counts. */
+/** The model behind the endpoints: its policy, speed and counters. */
 export class SimulatedModel {
   readonly name: string
-  /** Where its weights are. */
+  /** The path of its weights. */
   readonly path: string
-  /** What /v1/models calls it. */
+  /** Its name in /v1/models. */
   listedAs: string
   readonly options: SimulatedServerOptions
   readonly clock: Clock
@@ -50,20 +72,20 @@ export class SimulatedModel {
   readonly capacity: Capacity
   readonly cache: PrefixCache
   readonly counters = new Counters()
-  /** Requests that ask the model, by id. */
+  /** Requests to the model, by id. */
   readonly inFlight = new Map<string, AbortController>()
-  /** vLLM's sleep; SGLang's is in `sglang`. */
+  /** vLLM's sleep. SGLang's is in `sglang`. */
   isSleeping = false
-  /** What a sleeping server has yet to take back. */
+  /** Memory that a sleeping server must still reacquire. */
   missing = new Set<string>()
   readonly sglang: SglangMemory
-  /** `zero` and `garbage` are what sleep leaves of them; what the model says then means nothing. */
+  /** Sleep leaves `zero` or `garbage` weights. The model's output then has no meaning. */
   weights: 'sound' | 'zero' | 'garbage' = 'sound'
-  /** What it died of; null: it lives. */
+  /** The cause of death, or null while it lives. */
   diedOf: string | null = null
-  /** Whoever runs the server cuts its connections then. */
+  /** The server's owner cuts its connections here. */
   onDeath = (): void => {}
-  /** Prompts are read one after another, where that has a rate. */
+  /** Prompts are read one after another if reading has a rate. */
   readonly #reading: Capacity
   readonly #latency: Latency
   readonly #attempts: Attempts
@@ -91,7 +113,7 @@ export class SimulatedModel {
     }
   }
 
-  /** Tokens that the cache has room for; without prefix caching a server has one all the same. */
+  /** The cache's capacity in tokens. A server without prefix caching has one, too. */
   get cacheTokens(): number {
     return (this.options.prefixCacheBlocks || usualBlocks) * tokensPerBlock
   }
@@ -101,11 +123,13 @@ export class SimulatedModel {
     return Math.min(1, this.capacity.tokens / this.cacheTokens)
   }
 
-  /** Counts and looks up a prompt; throws a Refusal where it does not fit the window. */
+  /**
+   * Counts a prompt's tokens and looks it up in the cache. Throws a Refusal if it does not fit the window.
+   */
   admit(text: string, turns?: readonly Turn[]): Admitted {
     const tokens = countTokens(text)
     if (tokens > this.maxModelLen) throw tooLong(this.maxModelLen, tokens)
-    const question = hashText(text)
+    const question = cyrb53(text)
     this.counters.promptTokens += tokens
     return {
       text,
@@ -117,7 +141,7 @@ export class SimulatedModel {
     }
   }
 
-  /** What one sequence takes once it runs; several choices of one prompt differ by `choice`. */
+  /** The cost of one sequence once it runs. Several choices of one prompt differ by `choice`. */
   sequence(
     { question, attempt, tokens, cachedTokens }: Admitted,
     choice: number,
@@ -137,7 +161,10 @@ export class SimulatedModel {
     }
   }
 
-  /** Runs one sequence: waits for a slot, holds it. False where it was aborted by request; throws Gone when nobody waits. */
+  /**
+   * Runs one sequence: waits for a slot and holds it. Resolves to false if it was aborted by request. Throws
+   * Gone if nobody waits.
+   */
   async run({ signal, held }: Wanted, sequence: Sequence): Promise<boolean> {
     const admitted = this.sglang.admit(signal)
     const ms = sequence.firstMs + sequence.restMs
@@ -154,8 +181,8 @@ export class SimulatedModel {
   }
 
   /**
-   * Runs one sequence whose tokens are given out as they come: resolves with its slot after the first token's time, or
-   * with null where it was aborted by request; throws Gone when nobody waits.
+   * Starts a streamed sequence. Resolves to its slot at the time of its first token, or to null if it was
+   * aborted by request. Throws Gone if nobody waits.
    */
   async begin({ signal }: Pick<Wanted, 'signal'>, sequence: Sequence): Promise<Slot | null> {
     const admitted = this.sglang.admit(signal)
@@ -178,12 +205,15 @@ export class SimulatedModel {
     return null
   }
 
-  /** Lets time pass without taking a slot; throws Gone when the signal aborts first. No time: until it aborts. */
+  /**
+   * Waits without taking a slot. Throws Gone if the signal aborts first. Without a time, waits until it
+   * aborts.
+   */
   async pause(ms: number | undefined, signal: AbortSignal): Promise<void> {
     if (!(await this.#passes(ms ?? Number.POSITIVE_INFINITY, signal))) throw new Gone()
   }
 
-  /** Ends the server as a crash does. */
+  /** Ends the server like a crash. */
   die(reason: string): never {
     if (this.diedOf === null) {
       this.diedOf = reason
@@ -192,7 +222,7 @@ export class SimulatedModel {
     throw new Gone()
   }
 
-  /** What a process that has just started has not: cached prefixes, sleep, lost weights. */
+  /** Forgets what a new process does not have: cached prefixes, sleep, lost weights. */
   reset(): void {
     this.diedOf = null
     this.weights = 'sound'
@@ -256,7 +286,7 @@ export class SimulatedModel {
   }
 }
 
-/** What a `slow` fault does to a request's sequences. */
+/** A `slow` fault's effect on a request's sequences. */
 export interface Slowdown {
   readonly factor: number
   readonly ms: number
@@ -264,33 +294,36 @@ export interface Slowdown {
 
 const usualBlocks = 8192
 
-/** A share of the drawn latency passes before the first token. */
+/** The share of the latency before the first token. */
 const firstTokenShare = 0.3
 
-/** An answer as long as somebody wants it. */
+/** A request that is served for as long as somebody wants the answer. */
 export interface Wanted {
-  /** Aborts when the client goes away or the server ends. */
+  /** Aborts when the client leaves or the server ends. */
   readonly signal: AbortSignal
-  /** Null unless a fault holds the answer back: resolves when that is over, throws Gone where it is dropped. */
+  /**
+   * Null unless a fault holds the answer. Resolves when that is over, and throws Gone if the answer is
+   * dropped.
+   */
   readonly held: () => Promise<void> | null
 }
 
-/** The time and the place that one sequence takes. */
-export interface Sequence {
-  /** While no other prompt is read. */
+/** The time and memory of one sequence. */
+interface Sequence {
+  /** Reading time, during which no other prompt is read. */
   readonly readMs: number
-  /** Until its first token. */
+  /** Time until its first token. */
   readonly firstMs: number
-  /** From then on. */
+  /** Time after its first token. */
   readonly restMs: number
   readonly tokens: number
   readonly finishReason: string
 }
 
-/** The slot of a sequence that is under way. */
-export interface Slot {
+/** The slot of a running sequence. */
+interface Slot {
   /** False as soon as the sequence is aborted. */
   passes(ms: number): Promise<boolean>
-  /** Gives the slot back, once. */
+  /** Releases the slot once. */
   end(finished: boolean): void
 }

@@ -2,10 +2,13 @@ import type { Server } from 'node:http'
 import type { SimulatedModel } from './model.ts'
 import type { Restart } from './options.ts'
 
-/** `dead` ends with a restart only. */
+/** `dead` ends only with a restart. */
 export type ProcessState = 'loading' | 'ready' | 'down' | 'dead'
 
-/** The process of a simulated server: whether its port listens, and what becomes of what is under way when it ends. */
+/**
+ * The process of a simulated server: whether its port listens, and what happens to open requests when it
+ * ends.
+ */
 export class SimulatedProcess {
   state: ProcessState = 'ready'
   readonly #model: SimulatedModel
@@ -16,7 +19,7 @@ export class SimulatedProcess {
   #isOver = false
   #cancel = (): void => {}
 
-  /** `server` listens already; `open`: the requests under way. */
+  /** `server` already listens. `open` are the requests in flight. */
   constructor(
     model: SimulatedModel,
     server: Server,
@@ -30,14 +33,14 @@ export class SimulatedProcess {
     model.onDeath = () => this.#stop('dead')
   }
 
-  /** Ends as by kill -9: connections are cut, and refused until it is restarted. */
+  /** Ends like kill -9: cuts connections and refuses new ones until a restart. */
   kill(reason: string): void {
     if (this.state === 'dead' || this.#isOver) return
     this.#model.diedOf = reason
     this.#stop('dead')
   }
 
-  /** Ends likewise, and comes back without memory of what was. A restart under way is forgotten. */
+  /** Ends the same way and comes back without memory. Cancels a restart in progress. */
   restart({ downMs = 0, loadingMs = 0 }: Restart): void {
     if (this.#isOver) return
     this.#stop('down')
@@ -47,7 +50,7 @@ export class SimulatedProcess {
     })
   }
 
-  /** For good. Safe to call twice. */
+  /** Ends permanently. Safe to call twice. */
   close(): Promise<void> {
     this.#isOver = true
     this.#stop('down')
@@ -77,5 +80,5 @@ export class SimulatedProcess {
   }
 }
 
-/** A text, because an abort without a reason makes an error with a stack for each request. */
+/** A string, because an abort without a reason creates an error with a stack for each request. */
 const cut = 'the server has ended'

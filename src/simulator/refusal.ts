@@ -1,4 +1,4 @@
-/** What a model server answers in place of a result, in vLLM's shape. */
+/** A model server's error reply, in vLLM's format. */
 export class Refusal extends Error {
   override readonly name = 'Refusal' as const
   readonly status: number
@@ -17,7 +17,7 @@ export class Refusal extends Error {
   }
 }
 
-/** 400: a field is missing or of the wrong kind. */
+/** 400: a field is missing or has the wrong type. */
 export function badRequest(message: string, param: string | null = null): Refusal {
   return new Refusal(400, 'BadRequestError', message, param)
 }
@@ -27,7 +27,7 @@ export function unknownModel(model: string): Refusal {
   return new Refusal(404, 'NotFoundError', `The model \`${model}\` does not exist.`, 'model')
 }
 
-/** 400 in vLLM's words: the prompt alone fills the model's window. */
+/** 400 in vLLM's words: the prompt fills the model's window. */
 export function tooLong(limit: number, tokens: number): Refusal {
   return badRequest(
     `This model's maximum context length is ${limit} tokens. However, your request has ${tokens} input tokens. ` +
@@ -36,7 +36,7 @@ export function tooLong(limit: number, tokens: number): Refusal {
   )
 }
 
-/** 503 of a server that is not ready yet. */
+/** 503 while a server is not ready. */
 export function loading(): Refusal {
   return new Refusal(503, 'ServiceUnavailableError', 'The model is loading.')
 }

@@ -1,10 +1,112 @@
 import { badRequest } from './refusal.ts'
-import { compiled } from './regex-reply.ts'
+
+/** A text that matches a whole regex: the first matching candidate, or else one built from the pattern. */
+export function regexReply(
+  pattern: string,
+  candidates: readonly string[],
+  choose: (labels: readonly string[]) => string,
+): string {
+  const whole = compiled(pattern)
+  return candidates.find((text) => whole?.test(text)) ?? new Builder(pattern, choose).build()
+}
+
+/** A matcher of the whole pattern, or null if it is not a regex. Escapes of other dialects are accepted. */
+function compiled(pattern: string): RegExp | null {
+  for (const flags of ['su', 's']) {
+    try {
+      return new RegExp(`^(?:${pattern})$`, flags)
+    } catch {}
+  }
+  return null
+}
+
+/** Walks a pattern with the fewest repeats and takes the branch that `choose` prefers. */
+class Builder {
+  readonly #pattern: string
+  readonly #choose: (labels: readonly string[]) => string
+  #at = 0
+
+  constructor(pattern: string, choose: (labels: readonly string[]) => string) {
+    this.#pattern = pattern
+    this.#choose = choose
+  }
+
+  build(): string {
+    return this.#branches()
+  }
+
+  #branches(): string {
+    const branches = [this.#sequence()]
+    while (this.#pattern[this.#at] === '|') {
+      this.#at += 1
+      branches.push(this.#sequence())
+    }
+    return branches.length === 1 ? (branches[0] ?? '') : this.#choose(branches)
+  }
+
+  #sequence(): string {
+    let text = ''
+    while (this.#at < this.#pattern.length && !'|)'.includes(this.#pattern[this.#at] ?? '')) {
+      const atom = this.#atom()
+      text += atom.repeat(this.#repeats())
+    }
+    return text
+  }
+
+  #atom(): string {
+    const sign = this.#pattern[this.#at++] ?? ''
+    if (sign === '(') return this.#group()
+    if (sign === '[') return this.#class()
+    if (sign === '\\') return escaped(this.#pattern[this.#at++] ?? '')
+    if (sign === '^' || sign === '$') return ''
+    return sign === '.' ? 'a' : sign
+  }
+
+  #group(): string {
+    const prefix = /^\?(?::|<[A-Za-z]\w*>)/u.exec(this.#pattern.slice(this.#at, this.#at + 60))?.[0] ?? ''
+    this.#at += prefix.length
+    const text = this.#branches()
+    this.#at += 1
+    return text
+  }
+
+  /** Single characters of a class are labels to choose from. A range stands for its two ends. */
+  #class(): string {
+    const members: string[] = []
+    const isNegated = this.#pattern[this.#at] === '^'
+    while (this.#at < this.#pattern.length && this.#pattern[this.#at] !== ']') {
+      const sign = this.#pattern[this.#at++] ?? ''
+      members.push(sign === '\\' ? escaped(this.#pattern[this.#at++] ?? '') : sign)
+    }
+    this.#at += 1
+    if (isNegated) return ['a', '0', ' ', '-'].find((sign) => !members.includes(sign)) ?? '~'
+    const ends = members.filter((sign, index) => sign !== '-' || index === 0 || index === members.length - 1)
+    return ends.length === 1 ? (ends[0] ?? '') : this.#choose(ends)
+  }
+
+  #repeats(): number {
+    const rest = this.#pattern.slice(this.#at, this.#at + 24)
+    const quantifier = /^(?:[*+?]|\{(\d{1,6})(?:,\d{0,6})?\})[?+]?/u.exec(rest)
+    if (!quantifier) return 1
+    this.#at += quantifier[0].length
+    if (quantifier[1] !== undefined) return Math.min(Number(quantifier[1]), 1000)
+    return quantifier[0].startsWith('+') ? 1 : 0
+  }
+}
+
+function escaped(sign: string): string {
+  if (sign === 'd') return '0'
+  if (sign === 'w') return 'a'
+  if (sign === 's') return ' '
+  if (sign === 'n') return '\n'
+  if (sign === 't') return '\t'
+  return 'bBAzZ'.includes(sign) ? '' : sign
+}
 
 /** Lowest and highest score. */
 export type Scale = readonly [low: number, high: number]
 
-/** The form in which a judge is asked to say its verdict. */
+/** The form in which a judge must give its verdict. */
 export type ReplyForm =
   | { readonly kind: 'choice'; readonly labels: readonly string[] }
   | { readonly kind: 'regex'; readonly pattern: string }
@@ -15,7 +117,10 @@ export type ReplyForm =
   | { readonly kind: 'score'; readonly scale: Scale }
   | { readonly kind: 'words'; readonly yes: string; readonly no: string }
 
-/** Structured output of a request (vLLM, OpenAI, the older guided_* names, SGLang's `regex`), else null; throws 400 for a bad one. */
+/**
+ * A request's structured output (vLLM, OpenAI, the older guided_* names, SGLang's `regex`), or null. Throws
+ * 400 for an invalid one.
+ */
 export function structuredForm(body: Readonly<Record<string, unknown>>): ReplyForm | null {
   const outputs = asObject(body.structured_outputs)
   const choice = outputs?.choice ?? body.guided_choice
@@ -44,7 +149,10 @@ function checked(pattern: string): string {
   return pattern
 }
 
-/** The form that the author's words ask for: JSON over a pair, a rating, a score, a bare digit and a word. */
+/**
+ * The form that the author's words ask for. JSON takes precedence over a pair, a rating, a score, a bare
+ * digit and a word.
+ */
 export function askedForm(instructions: string): ReplyForm {
   const keys = jsonKeys(instructions)
   const scale = scaleOf(instructions)
@@ -63,7 +171,7 @@ export function askedForm(instructions: string): ReplyForm {
   return { kind: 'words', yes: '1', no: '0' }
 }
 
-/** Keys of the last `{"key": ...}` that the author shows. */
+/** The keys of the last `{"key": ...}` in the author's text. */
 function jsonKeys(instructions: string): string[] {
   const tail = instructions.slice(-8000)
   const end = tail.lastIndexOf('}')
@@ -73,7 +181,7 @@ function jsonKeys(instructions: string): string[] {
   return [...new Set(keys)]
 }
 
-/** '0 to 10', '1-5', 'between 0 and 100'; 0 to 1 where none is named. */
+/** '0 to 10', '1-5', 'between 0 and 100'. 0 to 1 by default. */
 function scaleOf(instructions: string): Scale {
   const range = /\b([01])(?:\.0)?\s?(?:to|-|–|and|\.\.)\s?(100|10|[1-9])\b/u.exec(instructions)
   return range ? [Number(range[1]), Number(range[2])] : [0, 1]

@@ -1,45 +1,39 @@
-import { chatCompletions, chatCompletionsBatch } from './api/chat.ts'
 import { classify, pooling } from './api/classify.ts'
-import { completions } from './api/completions.ts'
-import { embeddings } from './api/embeddings.ts'
-import { generativeScoring } from './api/generative-scoring.ts'
-import { health, load, metrics, models, version } from './api/information.ts'
+import { chatCompletions, chatCompletionsBatch, completions } from './api/completions.ts'
+import { health, load, metrics, models, tokenize, version } from './api/information.ts'
 import {
   abortByIds,
   abortOne,
   collectiveRpc,
-  isSleeping,
-  resetPrefixCache,
-  sleep,
-  wakeUp,
-} from './api/life.ts'
-import { rerank, score } from './api/scoring.ts'
-import { encode, generate, modelInfo, serverInfo } from './api/sglang.ts'
-import {
   continueGeneration,
   flushCache,
   healthGenerate,
+  isSleeping,
   pauseGeneration,
   releaseMemory,
+  resetPrefixCache,
   resumeMemory,
+  sleep,
   updateWeightsFromDisk,
-} from './api/sglang-life.ts'
-import { tokenize } from './api/tokenize.ts'
+  wakeUp,
+} from './api/life.ts'
+import { embeddings, generativeScoring, rerank, score } from './api/pooling.ts'
+import { encode, generate, modelInfo, serverInfo } from './api/sglang.ts'
 import type { Endpoint } from './call.ts'
 
-/** One endpoint. `runner`: the kind of model that serves it; absent: every server has it. */
+/** An endpoint. `runner`: the kind of model that serves it. If absent: every server. */
 export interface Route {
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly endpoint: Endpoint
   readonly runner?: 'generate' | 'pooling'
-  /** The server that has it; absent: both. */
+  /** The server that has it. If absent: both. */
   readonly engine?: 'vllm' | 'sglang'
-  /** True where the model itself is asked: there, faults strike by default. */
+  /** True if it asks the model. Faults strike these paths by default. */
   readonly asksModel: boolean
-  /** May have the model write a token. */
+  /** May generate a token. */
   readonly isProbe?: boolean
-  /** No server has it: an order to the simulator, answered in every state. */
+  /** An order to the simulator that no real server has. Answered in every state. */
   readonly isControl?: boolean
 }
 
@@ -67,7 +61,7 @@ const vllm = (...own: readonly Route[]): Route[] => own.map((route) => ({ ...rou
 
 const sglang = (...own: readonly Route[]): Route[] => own.map((route) => ({ ...route, engine: 'sglang' }))
 
-/** Everything a simulated server speaks, its own control paths apart. */
+/** All endpoints of a simulated server, except its control paths. */
 export const routes: readonly Route[] = [
   asks('generate', '/v1/chat/completions', chatCompletions),
   asks('generate', '/v1/completions', completions),

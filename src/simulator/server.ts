@@ -1,41 +1,115 @@
-/**
- * A scripted model server on a loopback port that speaks vLLM's and SGLang's API: a judge, a scalar reward model, an
- * embedding model and a policy, with latency, capacity and faults on cue. It needs no GPU and no weights.
- */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Call, Reply } from './call.ts'
+import { type Call, madeId, type Reply } from './call.ts'
 import { controlRoutes } from './control.ts'
 import { deliver, immediateRefusal, usual } from './delivery.ts'
 import type { InjectedFault } from './faults.ts'
 import { Gone, SimulatedModel } from './model.ts'
-import type { Restart, SimulatedServerOptions } from './options.ts'
+import { Attempts, type Restart, type SimulatedServerOptions } from './options.ts'
 import { type ProcessState, SimulatedProcess } from './process.ts'
-import { loading, Refusal } from './refusal.ts'
-import { parseBody, readBody, requestId } from './request.ts'
+import { badRequest, loading, Refusal } from './refusal.ts'
 import { type Route, routes } from './routes.ts'
 import { count, type ServerStats } from './stats.ts'
-import { Visit } from './visit.ts'
 
-/** A running simulated server. */
+/** A request's whole body. There is no limit, as in the imitated servers. */
+async function readBody(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
+}
+
+/** A body's JSON object, {} if it is empty. Throws a Refusal (400) for anything else. */
+function parseBody(bytes: Buffer): Readonly<Record<string, unknown>> {
+  if (bytes.length === 0) return {}
+  let body: unknown
+  try {
+    body = JSON.parse(bytes.toString())
+  } catch {
+    throw badRequest('The body is not JSON.')
+  }
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw badRequest('The body is not an object.')
+  return body as Record<string, unknown>
+}
+
+/** The request's id for /abort_requests and /abort_request. */
+function requestId(request: IncomingMessage, body: Call['body']): string {
+  const given = request.headers['x-request-id'] ?? body.request_id ?? body.rid
+  return typeof given === 'string' ? given : madeId('request')
+}
+
+/** A request from arrival to reply: what holds it, and when the model learns that its client has left. */
+class Visit {
+  /** Aborts when nobody wants the answer any more. */
+  readonly work = new AbortController()
+  /** The server only polls for clients that have left, as SGLang does. */
+  isSlowlyMissed = false
+  readonly #model: SimulatedModel
+  readonly #since: number
+  #cancel = (): void => {}
+  #isOver = false
+
+  constructor(model: SimulatedModel) {
+    this.#model = model
+    this.#since = model.clock.now()
+  }
+
+  /** The connection closed. The work ends at once, or at the server's next poll. */
+  clientLeaves(): void {
+    if (this.#isOver) return
+    if (!this.isSlowlyMissed) {
+      this.work.abort(left)
+      return
+    }
+    const { clock, sglang } = this.#model
+    const every = sglang.flags.clientCheckMs
+    const wait = every - ((clock.now() - this.#since) % every)
+    this.#cancel = clock.after(wait, () => this.work.abort(left))
+  }
+
+  /** Null unless a hang holds the answer. Resolves when it ends, and throws Gone if the answer is dropped. */
+  held(fault: InjectedFault | null, path: string, asksModel: boolean): Promise<void> | null {
+    const hold = this.#model.faults.hold(fault, path, asksModel)
+    if (!hold) return null
+    return hold.then((end) => {
+      if (end === 'answer') return this.held(fault, path, asksModel) ?? undefined
+      this.work.abort(left)
+      throw new Gone()
+    })
+  }
+
+  end(): void {
+    this.#isOver = true
+    this.#cancel()
+  }
+}
+
+/** A string, because an abort without a reason creates an error with a stack for each request. */
+const left = 'the client has left'
+
+/**
+ * A scripted model server on a loopback port with vLLM's and SGLang's API. It plays a judge, a scalar reward
+ * model, an embedding model or a policy, with configurable latency, capacity and faults. It needs no GPU and
+ * no weights.
+ */
 export interface SimulatedServer {
   readonly url: string
   readonly port: number
-  /** Where the control paths go on while the server is down; null without `controlPort`. */
+  /** The URL of the control paths, which work while the server is down. null without `controlPort`. */
   readonly controlUrl: string | null
   readonly state: ProcessState
   stats(): ServerStats
-  /** Replaces all faults; without any, the server is well again. */
+  /** Replaces all faults. Without arguments, the server recovers. */
   set(...faults: readonly InjectedFault[]): void
-  /** Cuts all connections, refuses new ones for a time, loads for a time, and is back without memory of what was. */
+  /** Cuts all connections, refuses new ones for a time, loads for a time, and comes back without memory. */
   restart(how?: Restart): void
-  /** Dies as by kill -9: refuses connections until it is restarted. */
+  /** Dies like kill -9 and refuses connections until a restart. */
   kill(): void
-  /** Ends at once, as by kill -9: connections are cut, timers gone. Safe to call twice. */
+  /** Ends at once like kill -9, with all connections and timers. Safe to call twice. */
   close(): Promise<void>
 }
 
-/** Listens; resolves once connections are taken. */
+/** Starts a server. Resolves once it accepts connections. */
 export async function startSimulatedServer(options: SimulatedServerOptions = {}): Promise<SimulatedServer> {
   const model = new SimulatedModel(options)
   const host = options.host ?? '127.0.0.1'
@@ -124,7 +198,7 @@ function routeTable(
 const tableOf = (all: readonly Route[]): ReadonlyMap<string, Route> =>
   new Map(all.map((route) => [`${route.method} ${route.path}`, route]))
 
-/** One request from its first byte to its last. Never rejects. */
+/** Handles one request from its first to its last byte. Never rejects. */
 async function serve(site: Site, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { model, open } = site
   const visit = new Visit(model)
@@ -196,7 +270,7 @@ async function answer(
 
 const usualPace = { factor: 1, ms: 0 }
 
-/** Until the client gives up or the server ends. */
+/** Waits until the client gives up or the server ends. */
 function silence(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve()
@@ -211,10 +285,33 @@ async function refuse(model: SimulatedModel, response: ServerResponse, error: un
   return deliver(response, { json: refusal.toJSON(), status: refusal.status }, usual)
 }
 
-/** FastAPI's words for a path or a method that it does not know. */
+/** FastAPI's reply to an unknown path or method. */
 function unknownPath(table: ReadonlyMap<string, Route>, path: string): Reply {
   const isKnown = table.has(`GET ${path}`) || table.has(`POST ${path}`)
   return isKnown
     ? { json: { detail: 'Method Not Allowed' }, status: 405 }
     : { json: { detail: 'Not Found' }, status: 404 }
+}
+
+/**
+ * Starts several servers of one model in this process with a shared count of attempts. A port other than 0,
+ * and a control port, is the first of `count` consecutive ports. If one cannot listen, all others are closed.
+ */
+export async function startSimulatedServers(
+  count: number,
+  options: SimulatedServerOptions = {},
+): Promise<readonly SimulatedServer[]> {
+  const { port = 0, controlPort = 0, attempts = new Attempts() } = options
+  const started: SimulatedServer[] = []
+  try {
+    for (let index = 0; index < count; index++) {
+      const place = port === 0 ? 0 : port + index
+      const control = controlPort === 0 ? options : { ...options, controlPort: controlPort + index }
+      started.push(await startSimulatedServer({ ...control, attempts, port: place }))
+    }
+  } catch (error) {
+    await Promise.all(started.map((server) => server.close()))
+    throw error
+  }
+  return started
 }

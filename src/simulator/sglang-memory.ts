@@ -1,22 +1,21 @@
-import type { Capacity } from './capacity.ts'
-import type { PrefixCache } from './prefix-cache.ts'
+import type { Capacity, PrefixCache } from './capacity.ts'
 import type { Counters } from './stats.ts'
 
-/** How a simulated SGLang is started; the names are those of its arguments and environment. */
+/** Settings of a simulated SGLang, named after its arguments and environment variables. */
 export interface SglangFlags {
-  /** `--enable-memory-saver` (true here; a real server has to be told): off, a release frees nothing. */
+  /** `--enable-memory-saver` (true here, off by default in SGLang). If off, releasing frees nothing. */
   readonly enableMemorySaver?: boolean
-  /** `--enable-weights-cpu-backup` (false): without it, released weights come back as zeros. */
+  /** `--enable-weights-cpu-backup` (false). Without it, released weights come back as zeros. */
   readonly enableWeightsCpuBackup?: boolean
-  /** SGLANG_ENABLE_HEALTH_ENDPOINT_GENERATION (true): /health writes a token. */
+  /** SGLANG_ENABLE_HEALTH_ENDPOINT_GENERATION (true): /health generates a token. */
   readonly healthGeneration?: boolean
-  /** `--random-seed`: absent: drawn at each start. */
+  /** `--random-seed`. If absent: drawn at each start. */
   readonly randomSeed?: number
-  /** SGLANG_REQUEST_STATE_WAIT_TIMEOUT (4000): how often it looks whether a client is still there. */
+  /** SGLANG_REQUEST_STATE_WAIT_TIMEOUT (4000): how often it checks whether a client is still there. */
   readonly clientCheckMs?: number
 }
 
-/** What of a model its memory has to do with. */
+/** The parts of a model that its memory affects. */
 interface Engine {
   readonly options: { readonly engine?: 'vllm' | 'sglang' }
   readonly capacity: Capacity
@@ -30,12 +29,12 @@ interface Engine {
 const allTags = ['kv_cache', 'weights']
 
 /**
- * SGLang's memory saver and pause, with the ways in which a server of release 0.5.14 was seen to die: resumed while awake,
- * released twice, released while something runs, asked while asleep.
+ * SGLang's memory saver and pause. It dies where release 0.5.14 was seen to die: resumed while awake,
+ * released twice, released while busy, or asked while asleep.
  */
 export class SglangMemory {
   readonly flags: Required<Omit<SglangFlags, 'randomSeed'>>
-  /** As /server_info tells it. */
+  /** The seed that /server_info reports. */
   randomSeed = 0
   readonly released = new Set<string>()
   isPaused = false
@@ -60,14 +59,17 @@ export class SglangMemory {
     return this.released.size > 0
   }
 
-  /** Whether a probe of this path has the model write a token; a server of both kinds is an SGLang once it was released. */
+  /**
+   * Whether a probe of this path generates a token. A server of both kinds counts as SGLang once it was
+   * released.
+   */
   writesForHealth(path: string): boolean {
     if (path === '/health_generate') return true
     const isSglang = this.#model.options.engine === 'sglang' || this.isAsleep || this.isPaused
     return path === '/health' && isSglang && this.flags.healthGeneration
   }
 
-  /** Gives memory back; no tags: all of it. Throws Gone where the server dies of it. */
+  /** Releases memory. Without tags: all of it. Throws Gone if the server dies of it. */
   release(tags: readonly string[]): void {
     const { running, waiting } = this.#model.capacity
     if (running + waiting > 0) {
@@ -82,7 +84,7 @@ export class SglangMemory {
     this.#model.counters.sleeps += 1
   }
 
-  /** Takes memory again; no tags: all of it. Throws Gone where the server dies of it. */
+  /** Reacquires memory. Without tags: all of it. Throws Gone if the server dies of it. */
   resume(tags: readonly string[]): void {
     const wanted = tags.length === 0 ? allTags : tags
     for (const tag of wanted) if (!this.released.delete(tag)) this.#model.die(`KeyError: '${tag}'`)
@@ -92,7 +94,7 @@ export class SglangMemory {
     if (!this.isAsleep) this.#model.counters.wakes += 1
   }
 
-  /** Requests that come from now on wait before the scheduler. */
+  /** Holds all later requests before the scheduler. */
   pause(): void {
     this.isPaused = true
   }
@@ -102,7 +104,7 @@ export class SglangMemory {
     this.#open(true)
   }
 
-  /** As a process has it that has just started. */
+  /** Restores the state of a new process. */
   reset(): void {
     this.released.clear()
     this.isPaused = false
@@ -115,8 +117,8 @@ export class SglangMemory {
   }
 
   /**
-   * Whether a sequence may go to the scheduler: null where it may at once, else a promise, false when the signal aborts.
-   * Throws Gone where its touch of memory that is gone kills the server.
+   * Admits a sequence to the scheduler. null: at once. Otherwise a promise, false if the signal aborts.
+   * Throws Gone if it touches released memory, which kills the server.
    */
   admit(signal: AbortSignal): Promise<boolean> | null {
     if (!this.isPaused) {
@@ -139,7 +141,7 @@ export class SglangMemory {
     })
   }
 
-  /** Throws Gone, and ends the server, where memory is touched that is gone. */
+  /** Ends the server and throws Gone if it touches released memory. */
   touch(): void {
     if (this.isAsleep && this.flags.enableMemorySaver) {
       this.#model.die('CUDA error: an illegal memory access was encountered')

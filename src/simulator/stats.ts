@@ -1,12 +1,12 @@
 import type { FaultKind } from './faults.ts'
 
-/** Counters of one server since it started. Plain JSON. */
+/** Counters of one server since its start. Plain JSON. */
 export interface ServerStats {
   readonly requests: Readonly<Record<string, number>>
   readonly faults: Readonly<Partial<Record<FaultKind, number>>>
-  /** Sequences: one a choice, a text or a conversation. */
+  /** Sequences: one per choice, text or conversation. */
   readonly sequences: { readonly finished: number; readonly aborted: number }
-  /** Requests answered with an error by the server itself, faults apart. */
+  /** Requests that the server itself answered with an error, without faults. */
   readonly refused: number
   readonly running: number
   readonly waiting: number
@@ -14,7 +14,7 @@ export interface ServerStats {
   readonly inFlight: number
   readonly promptTokens: number
   readonly generationTokens: number
-  /** Milliseconds of model time, all finished sequences together. */
+  /** Milliseconds of model time of all finished sequences. */
   readonly busyMs: number
   readonly prefixCache: { readonly queries: number; readonly hits: number }
   readonly isSleeping: boolean
@@ -22,11 +22,10 @@ export interface ServerStats {
   readonly wakes: number
   /** What sleep has left of the weights. */
   readonly weights: 'sound' | 'zero' | 'garbage'
-  /** What the server died of; null: it did not, or was started again. */
+  /** The cause of death. null: none, or restarted since. */
   readonly diedOf: string | null
 }
 
-/** The counters that requests move. */
 export class Counters {
   readonly requests = new Map<string, number>()
   readonly faults = new Map<FaultKind, number>()
@@ -42,7 +41,6 @@ export class Counters {
   wakes = 0
 }
 
-/** Adds one to a key's count. */
 export function count<K>(counts: Map<K, number>, key: K): void {
   counts.set(key, (counts.get(key) ?? 0) + 1)
 }

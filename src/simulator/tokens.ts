@@ -1,21 +1,21 @@
-import { hashText } from './hash.ts'
+import { cyrb53 } from '../core/hash.ts'
+import { uniform } from './hash.ts'
 
-/** The simulated tokenizer cuts a text every four UTF-16 units; one short word alone is one token, as verdicts are. */
+/** The simulated tokenizer cuts every four UTF-16 units. A short word alone is one token, like a verdict. */
 export const charactersPerToken = 4
 
 const oneWord = /^ ?[A-Za-z]{1,12}$/u
 const longestWord = 13
 
-/** Every id is below it. */
+/** All ids are below this. */
 export const vocabularySize = 151_936
 
-/** How many tokens a text has. */
 export function countTokens(text: string): number {
   if (text.length <= longestWord && oneWord.test(text)) return 1
   return Math.ceil(text.length / charactersPerToken)
 }
 
-/** The text's tokens in order; joined they are the text. */
+/** The text's tokens in order. Joined, they are the text. */
 export function splitTokens(text: string): string[] {
   if (oneWord.test(text)) return [text]
   const tokens: string[] = []
@@ -25,16 +25,16 @@ export function splitTokens(text: string): string[] {
   return tokens
 }
 
-/** Ids of the text's tokens: hashes, equal in every process. */
+/** Ids of the text's tokens: hashes, the same in every process. */
 export function tokenIds(text: string): number[] {
   return splitTokens(text).map(tokenId)
 }
 
-/** One token's id; single ASCII characters keep their code. */
+/** The id of a token. Single ASCII characters keep their code. */
 export function tokenId(token: string): number {
   const code = token.charCodeAt(0)
   if (token.length === 1 && code < 128) return code
-  return 128 + (hashText(token) % (vocabularySize - 128))
+  return 128 + (cyrb53(token) % (vocabularySize - 128))
 }
 
 const words =
@@ -48,29 +48,73 @@ const known = new Map(
     .map((word) => [tokenId(word), word]),
 )
 
-/** The text of an id: a character, a verdict's word, or what `remember` was told; null for any other. */
+/** The text of an id: a character, a verdict's word, or a remembered token. null for any other. */
 export function tokenText(id: number): string | null {
   return known.get(id) ?? (id >= 0 && id < 128 ? String.fromCharCode(id) : null)
 }
 
 const texts = new Map<string, string>()
 
-/** Keeps a text that was asked for, so that a prompt of its ids can be read back in this process. */
+/** Remembers a tokenized text, so that a prompt of its ids can be decoded in this process. */
 export function rememberText(text: string, ids: readonly number[]): void {
   if (texts.size >= 1000) texts.clear()
   texts.set(ids.join(), text)
 }
 
-/** The text of a prompt of ids: one that `rememberText` was told, else its tokens one by one. */
+/** Decodes a prompt of ids: a remembered text, or else token by token. */
 export function textOfIds(ids: readonly number[]): string {
   return texts.get(ids.join()) ?? ids.map((id) => tokenText(id) ?? ' ').join('')
 }
 
-/** Keeps single tokens that were asked for, so that their ids can be read back in this process. */
+/** Remembers a single token, so that its id can be decoded in this process. */
 export function remember(token: string): void {
   if (known.size < 5000) known.set(tokenId(token), token)
 }
 
 function capital(word: string): string {
   return word.charAt(0).toUpperCase() + word.slice(1)
+}
+
+/** A token with its log probability and its alternatives, best first. */
+export interface LabelledToken {
+  readonly token: string
+  readonly logprob: number
+  readonly top: readonly { readonly token: string; readonly logprob: number }[]
+}
+
+/** The probability of the written label: high, but never 1. Determined by seed and text. */
+export function confidence(text: string, seed: string | number): number {
+  return 0.8 + 0.18 * uniform(seed, 'confidence', text)
+}
+
+/** Log probabilities of a text's tokens. The first token shares its probability with the first tokens of `labels`. */
+export function logprobsOf(
+  text: string,
+  labels: readonly string[],
+  alternatives: number,
+  seed: string | number,
+): LabelledToken[] {
+  return splitTokens(text).map((token, index) => {
+    const rivals = index === 0 ? rivalsOf(token, labels) : []
+    const sure = rivals.length === 0 ? 0.99 : confidence(text, seed)
+    const own = { token, logprob: Math.log(sure) }
+    const rest = Math.log((1 - sure) / Math.max(1, rivals.length))
+    const top = [own, ...rivals.map((rival) => ({ token: rival, logprob: rest }))]
+    return { ...own, top: top.slice(0, alternatives) }
+  })
+}
+
+const opposites: readonly (readonly [string, string])[] = [
+  ['1', '0'],
+  ['yes', 'no'],
+  ['Yes', 'No'],
+  ['YES', 'NO'],
+  ['A', 'B'],
+]
+
+function rivalsOf(token: string, labels: readonly string[]): string[] {
+  const others = labels.map((label) => splitTokens(label)[0] ?? '').filter((first) => first !== token)
+  if (others.length > 0) return [...new Set(others)]
+  const pair = opposites.find((words) => words.includes(token))
+  return pair ? pair.filter((word) => word !== token) : []
 }

@@ -1,9 +1,104 @@
-import { jsonReply } from './json-reply.ts'
-import type { Judged, Verdict } from './policies/policy.ts'
-import { regexReply } from './regex-reply.ts'
-import type { ReplyForm, Scale } from './reply-form.ts'
+import type { Judged, Verdict } from './policies.ts'
+import { type ReplyForm, regexReply, type Scale } from './reply-form.ts'
 
-/** What the judge writes: `judged` has at least one entry, in the prompt's order. */
+type Schema = Readonly<Record<string, unknown>>
+
+const deepest = 12
+
+/**
+ * A value that fits a JSON Schema and expresses the verdict: numbers and flags by the score, texts by the
+ * reason.
+ */
+function jsonReply(schema: unknown, judged: readonly Judged[]): unknown {
+  return fill(schema, judged, '', asSchema(schema), 0)
+}
+
+function fill(given: unknown, judged: readonly Judged[], name: string, root: Schema, depth: number): unknown {
+  const schema = resolve(given, root)
+  const [first = { score: 0, reason: '', label: '' }] = judged
+  if (depth > deepest) return null
+  if ('const' in schema) return schema.const
+  if (Array.isArray(schema.enum)) return byScore(schema.enum, first.score)
+  const [branch] = (schema.anyOf ?? schema.oneOf ?? schema.allOf ?? []) as readonly unknown[]
+  if (branch !== undefined) return fill(branch, judged, name, root, depth + 1)
+  const type = Array.isArray(schema.type) ? schema.type[0] : schema.type
+  if (type === 'number' || type === 'integer') return numberFor(schema, candidateOf(name, judged), type)
+  if (type === 'boolean') return first.score >= 0.5
+  if (type === 'string') return stringFor(schema, name, first)
+  if (type === 'array') return listFor(schema, judged, name, root, depth)
+  if (type === 'null') return null
+  const properties = asSchema(schema.properties)
+  return Object.fromEntries(
+    Object.entries(properties).map(([key, value]) => [key, fill(value, judged, key, root, depth + 1)]),
+  )
+}
+
+/** One entry per candidate, within the list's bounds. */
+function listFor(
+  schema: Schema,
+  judged: readonly Judged[],
+  name: string,
+  root: Schema,
+  depth: number,
+): unknown[] {
+  const most = typeof schema.maxItems === 'number' ? schema.maxItems : judged.length
+  const least = typeof schema.minItems === 'number' ? schema.minItems : 0
+  const length = Math.max(least, Math.min(most, judged.length))
+  return Array.from({ length }, (_, index) => {
+    const candidate = judged[index] ?? judged[0]
+    return fill(schema.items ?? {}, candidate ? [candidate] : [], name, root, depth + 1)
+  })
+}
+
+function numberFor(schema: Schema, { score }: Judged, type: string): number {
+  const low = typeof schema.minimum === 'number' ? schema.minimum : 0
+  const high = typeof schema.maximum === 'number' ? schema.maximum : Math.max(1, low + 1)
+  const value = low + score * (high - low)
+  return type === 'integer' ? Math.round(value) : value
+}
+
+function stringFor(schema: Schema, name: string, { score, reason }: Judged): string {
+  const isVerdict = /verdict|grade|label|decision|judg|winner/iu.test(name)
+  const text = isVerdict ? (score >= 0.5 ? 'correct' : 'incorrect') : reason
+  const most = typeof schema.maxLength === 'number' ? schema.maxLength : text.length
+  const least = typeof schema.minLength === 'number' ? Math.min(schema.minLength, 10_000) : 0
+  return text.slice(0, most).padEnd(least, '.')
+}
+
+/** The value for a score. The better end is 1, true, yes or pass, or else the first entry. */
+function byScore(values: readonly unknown[], score: number): unknown {
+  const isRight = score >= 0.5
+  if (values.every((value) => typeof value === 'number')) {
+    const sorted = [...values].sort((a, b) => a - b)
+    return sorted[Math.round(score * (sorted.length - 1))]
+  }
+  const words = isRight
+    ? /^(?:1|yes|true|correct|right|pass|good)$/iu
+    : /^(?:0|no|false|incorrect|wrong|fail|bad)$/iu
+  return values.find((value) => words.test(String(value))) ?? (isRight ? values[0] : values.at(-1))
+}
+
+function candidateOf(name: string, judged: readonly Judged[]): Judged {
+  const named = judged.find(({ label }) => label !== '' && name.endsWith(label))
+  return named ?? judged[0] ?? { score: 0, reason: '', label: '' }
+}
+
+function resolve(given: unknown, root: Schema): Schema {
+  const schema = asSchema(given)
+  if (typeof schema.$ref !== 'string' || !schema.$ref.startsWith('#/')) return schema
+  let target: unknown = root
+  for (const key of schema.$ref.slice(2).split('/')) {
+    const parent = asSchema(target)
+    target = Object.hasOwn(parent, key) ? parent[key] : undefined
+  }
+  return asSchema(target)
+}
+
+function asSchema(value: unknown): Schema {
+  return typeof value === 'object' && value !== null ? (value as Schema) : {}
+}
+
+/** The judge's text. `judged` has at least one entry, in the prompt's order. */
 export function verdictText(form: ReplyForm, judged: readonly Judged[]): string {
   const [first = { score: 0, reason: '', label: '' }] = judged
   switch (form.kind) {
@@ -26,7 +121,10 @@ export function verdictText(form: ReplyForm, judged: readonly Judged[]): string 
   }
 }
 
-/** The label that says the verdict: a candidate's name, a number, a word for right or wrong, else first or last. */
+/**
+ * The label that expresses the verdict: a candidate's name, a number, a word for right or wrong, or else
+ * first or last.
+ */
 export function chooseLabel(labels: readonly string[], judged: readonly Judged[]): string {
   const [first = ''] = labels
   const named = judged.filter(({ label }) => label !== '' && labels.includes(label))
@@ -55,7 +153,7 @@ const isBad = (label: string): boolean =>
   /^\W{0,3}(?:no|false|incorrect|wrong|fail|bad|negative|not|否|不正确|错误)/iu.test(label)
 const isTie = (label: string): boolean => /^\W{0,3}(?:tie|C|equal|same|draw)\W{0,3}$/iu.test(label)
 
-/** A score, 0 to 1, on a scale, in at most two decimals. */
+/** A score from 0 to 1 on a scale, with at most two decimals. */
 function graded(score: number, [low, high]: Scale): string {
   return String(Math.round((low + score * (high - low)) * 100) / 100)
 }
@@ -68,16 +166,16 @@ function keyed(key: string, scale: Scale, judged: readonly Judged[]): number | s
   return Number(graded(goodness(key, candidate.score), scale))
 }
 
-/** A key that names a fault is high where the verdict is low; no answer is ever called harmful. */
+/** A key that names a fault is high if the verdict is low. No answer is ever called harmful. */
 function goodness(key: string, score: number): number {
   if (/harm|toxic|有害/iu.test(key)) return 0
   return /error|mistake|wrong|violation|错误/iu.test(key) ? 1 - score : score
 }
 
-/** From the widest scale down: the widest that a regex allows is the one it means. */
+/** From the widest scale down. The widest that a regex allows is the intended one. */
 const scales: readonly Scale[] = [10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 100].map((high) => [0, high])
 
-/** Texts that a regex for a verdict usually wants. */
+/** Texts that a regex for a verdict usually allows. */
 function candidates({ score }: Verdict): string[] {
   const grades = [...scales.map((scale) => graded(score, scale)), score.toFixed(1)]
   const words =

@@ -1,5 +1,5 @@
 import { GatewayError } from '../core/errors.ts'
-import type { Outcome } from '../core/sample/outcome.ts'
+import type { Outcome } from '../core/sample/sample.ts'
 import type { WireAnswer, WireRoute } from './wire.ts'
 import type { WireSettings } from './wire-settings.ts'
 

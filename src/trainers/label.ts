@@ -8,7 +8,7 @@ import {
   UnreadRow,
 } from '../core/json/text.ts'
 import { didYouMean } from '../core/nearest-name.ts'
-import type { Json } from '../core/sample/json.ts'
+import type { Json } from '../core/sample/sample.ts'
 import { nativeSample, type Truth, truthOf } from './native-sample.ts'
 import { isRecord } from './plain-row.ts'
 

@@ -1,4 +1,4 @@
-import type { Outcome, Term } from '../core/sample/outcome.ts'
+import type { Outcome, Term } from '../core/sample/sample.ts'
 
 /**
  * Flat: `<term>` beside `<term>_scored` 0 or 1, the same keys in every sample of a reward. null where there is no number

@@ -1,4 +1,4 @@
-import type { Outcome, Term } from '../core/sample/outcome.ts'
+import type { Outcome, Term } from '../core/sample/sample.ts'
 import { metricOf } from './metrics.ts'
 import { writeTerm } from './native-result.ts'
 

@@ -1,6 +1,4 @@
-import type { Failure } from '../core/sample/failure.ts'
-import type { Json } from '../core/sample/json.ts'
-import type { Outcome, Term } from '../core/sample/outcome.ts'
+import type { Failure, Json, Outcome, Term } from '../core/sample/sample.ts'
 import { metricsOf } from './metrics.ts'
 
 /** A result as /v1/score and `reward-gateway score` write it: the same keys in every row of a reward. */

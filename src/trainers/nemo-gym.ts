@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { GatewayError } from '../core/errors.ts'
-import type { FailureKind } from '../core/sample/failure.ts'
-import type { GroupMembership, Message } from '../core/sample/sample.ts'
+import type { FailureKind, GroupMembership, Message } from '../core/sample/sample.ts'
 import { runQuery } from './chat/query.ts'
 import { listOf } from './first-mistake.ts'
 import { metricsOf } from './metrics.ts'

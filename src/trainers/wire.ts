@@ -4,8 +4,7 @@
  */
 import type { ZodType, z } from 'zod'
 import type { NonJsonLiteral } from '../core/json/text.ts'
-import type { Outcome } from '../core/sample/outcome.ts'
-import type { GroupMembership, Sample, Unreadable } from '../core/sample/sample.ts'
+import type { GroupMembership, Outcome, Sample, Unreadable } from '../core/sample/sample.ts'
 import type { MaybePromise } from '../core/slices.ts'
 import type { GroundTruthIndex } from './ground-truth-index.ts'
 

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { wilson } from '../../src/core/statistics/wilson.ts'
+import { wilson } from '../../src/core/statistics/intervals.ts'
 import { runCommand } from '../support/command-line.ts'
 
 const rows = join('test/fixtures/audit/numbers.jsonl')

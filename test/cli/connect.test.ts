@@ -51,7 +51,7 @@ t.test('check --connect asks each server and names model, address and reason (M4
     `error: judge at ${other.url}: it serves another, not m\n`,
     `error: judge at ${sick.url}: its health probe answers 500\n`,
     `error: judge at ${dead}: nothing listens there\n`,
-    'error: judge at http://no-such-host.invalid:1: no address is known for its name\n',
+    'error: judge at http://no-such-host.invalid:1: its host name cannot be resolved\n',
     `fine at ${good.url}/: answers (`,
     `sg at ${sick.url}: answers (`,
     '3 of 7 model servers answer\n',

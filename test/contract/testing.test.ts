@@ -129,7 +129,7 @@ t.test('a judge that keeps its contract passes, and each broken promise is named
   )
   t.match(
     judgeFailures(() => prompt`Is this good?`, binary),
-    ['the question: holds the response', /asks about something, but .* holds nothing of the row/],
+    ['the question: holds the response', /asks about something, but .* contains nothing from the row/],
   )
   t.strictSame(
     judgeFailures(() => 0, binary),

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { firstDifference } from '../../src/grading/json/difference.ts'
 import {
+  firstDifference,
   pythonic,
   type Sameness,
   same,

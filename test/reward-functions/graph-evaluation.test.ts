@@ -148,8 +148,8 @@ t.test('graphwiz', async (t) => {
   wrong('topology', '', '### [0, 1, 2, 3, 0]')
   wrong('topology', '', '### [0, 1, 2, 3] [0]')
   t.equal(value(graphwiz, wiz('topology', '### [1, 0]', '### [1, 0]', { prompt: '' })), 1)
-  t.throws(() => value(graphwiz, wiz('cycle', 'maybe', '### no')), /ground_truth holds no yes or no/)
-  t.throws(() => value(graphwiz, wiz('flow', '1/2', '### 1')), /ground_truth holds no number/)
+  t.throws(() => value(graphwiz, wiz('cycle', 'maybe', '### no')), /ground_truth has no yes or no/)
+  t.throws(() => value(graphwiz, wiz('flow', '1/2', '### 1')), /ground_truth has no number/)
   t.throws(() => value(graphwiz, wiz('colour', 'no', '### no')), /data_source must be one of/)
 })
 
@@ -193,7 +193,7 @@ t.test('graphwiz-revised', async (t) => {
   t.equal(published('cycle', '### Yes', 'Yes', 'hashes')?.value, 0)
   t.equal(published('cycle', '### Yes', 'Yes')?.value, 0)
   t.equal(published('cycle', '###', '\\boxed{Yes}')?.value, 0)
-  t.throws(() => published('triplet', '3', '\\boxed{3}'), /no task of GraphWiz-Revised/)
+  t.throws(() => published('triplet', '3', '\\boxed{3}'), /not a task of GraphWiz-Revised/)
   t.throws(() => published('flow', '3', '\\boxed{\\sqrt}'), /original throws/)
 })
 

@@ -83,7 +83,7 @@ t.test('a row that cannot be graded pays no answer and says so', async (t) => {
   }
   broken({ graph })
   broken({ graph, exact_answer: '3e0' })
-  t.match(score(clique(`${thought}[Ann]`, null)).details, { reason: /exact_answer is no number/ })
+  t.match(score(clique(`${thought}[Ann]`, null)).details, { reason: /exact_answer is not a number/ })
   broken({ exact_answer: 3 })
   broken({ graph: '{', exact_answer: 3 })
   broken({ graph: { nodes }, exact_answer: 3 })
@@ -115,8 +115,8 @@ t.test('published mode keeps the faults of the original', async (t) => {
   t.equal(faulty('[Ann, Bob, Cid]', 2).value, 0.75, 'a better answer is paid by its ratio')
   t.equal(faulty('[Ann]', 3, { dataSource: 'MCP_binary', extraInfo: { graph } }).parts?.answer_accuracy, 1)
   t.equal(faulty('[Ann]', 3, { extraInfo: { graph: null } }).value, 0)
-  t.throws(() => faulty('[Ann]', 'three'), /exact_answer is no finite number/)
-  t.throws(() => faulty('[Ann]', [3]), /exact_answer is no finite number/)
+  t.throws(() => faulty('[Ann]', 'three'), /exact_answer is not a finite number/)
+  t.throws(() => faulty('[Ann]', [3]), /exact_answer is not a finite number/)
   t.throws(() => faulty('[Ann]', 0), /exact_answer is 0/)
 })
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Attempts } from '../../src/simulator/index.ts'
-import { latencyMs } from '../../src/simulator/latency.ts'
+import { latencyMs } from '../../src/simulator/model.ts'
 import { fakeClock } from '../support/clock.ts'
 import { get, post, simulated, until } from '../support/simulated.ts'
 

@@ -1,5 +1,4 @@
-import type { Json } from '../../src/core/sample/json.ts'
-import type { Sample } from '../../src/core/sample/sample.ts'
+import type { Json, Sample } from '../../src/core/sample/sample.ts'
 import type {
   BoundFunction,
   Call,

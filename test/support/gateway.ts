@@ -1,8 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { Test } from 'tap'
-import type { Outcome } from '../../src/core/sample/outcome.ts'
-import type { Sample } from '../../src/core/sample/sample.ts'
+import type { Outcome, Sample } from '../../src/core/sample/sample.ts'
 import type { ScoreJob } from '../../src/scoring/gateway/gateway.ts'
 import {
   type ObservedGateway,

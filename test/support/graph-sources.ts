@@ -1,4 +1,4 @@
-import { seeded } from '../../src/core/statistics/seeded.ts'
+import { seeded } from '../../src/core/statistics/random.ts'
 
 interface Edges {
   readonly size: number

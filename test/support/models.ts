@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import { systemClock } from '../../src/core/clock.ts'
-import type { Failure } from '../../src/core/sample/failure.ts'
+import type { Failure } from '../../src/core/sample/sample.ts'
 import type { AskError, AskRequest } from '../../src/scoring/models/api/ask.ts'
 import { type ModelConfig, modelConfig } from '../../src/scoring/models/api/model-config.ts'
 import type { Models } from '../../src/scoring/models/models.ts'

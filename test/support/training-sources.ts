@@ -1,5 +1,5 @@
 /** Sources as their publishers write them; made here, always the same. */
-import { seeded } from '../../src/core/statistics/seeded.ts'
+import { seeded } from '../../src/core/statistics/random.ts'
 import { graphRows } from './graph-sources.ts'
 
 export type SourceRows = readonly Readonly<Record<string, unknown>>[]

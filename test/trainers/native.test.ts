@@ -1,6 +1,6 @@
 import t from 'tap'
 import { isDeeperThan, parseJsonText } from '../../src/core/json/text.ts'
-import type { Outcome } from '../../src/core/sample/outcome.ts'
+import type { Outcome } from '../../src/core/sample/sample.ts'
 import { writeNativeResult } from '../../src/trainers/native-result.ts'
 import { nativeResultText } from '../../src/trainers/native-result-text.ts'
 import { nativeSample, readNativeRows, readNativeSample } from '../../src/trainers/native-sample.ts'

@@ -1,5 +1,5 @@
-import { mean } from '../../src/core/statistics/moments.ts'
-import { majorityAnswer, passAtK, passesAmongFirst } from '../../src/core/statistics/pass-at-k.ts'
+import { majorityAnswer, passAtK, passesAmongFirst } from '../../src/core/statistics/accuracy.ts'
+import { mean } from '../../src/core/statistics/summary.ts'
 import { publishedEqual, stripAnswer } from '../../src/grading/benchmark/index.ts'
 import type { Answer } from './vector.ts'
 

@@ -1,6 +1,6 @@
 import countdown from '../../reward-functions/countdown.ts'
 import gsm8k from '../../reward-functions/gsm8k.ts'
-import { mean } from '../../src/core/statistics/moments.ts'
+import { mean } from '../../src/core/statistics/summary.ts'
 import {
   evaluatePython,
   lastCodePoints,

@@ -1,27 +1,27 @@
-/** A literal that JSON or a double cannot carry, at its place in the parsed value. */
+/** A literal that JSON or a double cannot represent, with its place in the parsed value. */
 export interface NonJsonLiteral {
-  /** Ends early where names on the way are very long. */
+  /** Cut short after very long names. */
   readonly path: Path
   /** `NaN`, `Infinity`, `-Infinity`, or the first digits of an integer. */
   readonly literal: string
 }
 
-/** Where a value stands, from the root. */
+/** A value's place, from the root. */
 export type Path = readonly (string | number)[]
 
-/** What one JSON text may hold. */
+/** Limits for one JSON text. */
 export interface JsonLimits {
-  /** Names of members of the root whose lists hold rows: each element has `maxValues` of its own. */
+  /** Members of the root whose lists hold rows. Each row has its own budget of `maxValues`. */
   readonly rows: readonly string[]
-  /** Values in one row, and in everything that is not a row; see `valueEighths`. */
+  /** Values per row, and in everything outside of rows. See `valueEighths`. */
   readonly maxValues: number
-  /** Rows in one list. */
+  /** Rows per list. */
   readonly maxRows: number
-  /** True where a long list of numbers that is in no row counts for nothing: it is read in parts. */
+  /** Whether a long list of numbers outside of rows is free, because it is read in parts. */
   readonly hasLongLists: boolean
 }
 
-/** No limits: for texts that are no request's. */
+/** No limits, for texts that do not come from requests. */
 export const noJsonLimits: JsonLimits = {
   rows: [],
   maxValues: Number.POSITIVE_INFINITY,
@@ -29,7 +29,7 @@ export const noJsonLimits: JsonLimits = {
   hasLongLists: false,
 }
 
-/** Legal JSON that holds more than its reader allows. The message says what, and never quotes the text. */
+/** Valid JSON that exceeds its reader's limits. The message never quotes the text. */
 export class JsonLimitError extends SyntaxError {
   override readonly name = 'JsonLimitError'
   readonly kind: 'values' | 'depth' | 'rows'
@@ -40,7 +40,7 @@ export class JsonLimitError extends SyntaxError {
   }
 }
 
-/** A row that holds more than a row may: its bytes were counted, not parsed. */
+/** Stands for a row that exceeds the limits. Its bytes were counted, not parsed. */
 export class UnreadRow {
   readonly problem: string
 
@@ -49,31 +49,87 @@ export class UnreadRow {
   }
 }
 
-/** What a scan finds, in the order of the bytes. `isInList`: within an element of the list that is open. */
+/** The callbacks of a scan, in byte order. `isInList`: inside an element of the open list. */
 export interface ScanEvents {
-  /** The bytes of a literal that JSON cannot carry; `null` stands for it. */
+  /** The bytes of a literal that JSON cannot represent. It is replaced by `null`. */
   literal(from: number, to: number, isInList: boolean): void
   /** The first such literal of its kind in a row, or in a member of the root. */
   oddity(oddity: NonJsonLiteral): void
-  /** The elements of this list come in parts; `from` is behind its bracket. */
+  /** A list that is read in parts starts. `from` is the offset after its bracket. */
   listOpened(from: number, path: Path): void
-  /** So many elements; one where the list is empty. */
+  /** This many elements of the list. An empty list counts as one. */
   part(from: number, to: number, count: number): void
-  /** The place of the bracket that ends the list. */
+  /** The offset of the list's closing bracket. */
   listClosed(at: number): void
-  /** A text that is long enough to be read in pieces; the bytes between its quotes. */
+  /** A string that is long enough to be read in pieces: the bytes between its quotes. */
   longText(from: number, to: number, path: Path, isInList: boolean): void
-  /** An element of a list of rows that holds more than it may. */
+  /** An element of a list of rows exceeds the limits. */
   refused(from: number, to: number, index: number, problem: string): void
 }
 
-/** Containers within each other; the outermost is 1. */
+/** Maximum nesting depth. The outermost container has depth 1. */
 export const depthLimit = 512
 
-/** What a text, a list, an object and a name count of a value, in eighths. */
+/** The cost of a string, list, object or name, in eighths of a value. */
 export const valueEighths = 8
-/** What a number, true, false and null count: they take an eighth of the time and of the memory. */
+/** The cost of a number, true, false or null: they take an eighth of the time and memory. */
 export const numberEighths = 1
 
-/** Heap that an eighth takes, bytes: rather too much. Measured: a list 5, a text 4, an object of its own shape 10. */
+/**
+ * Heap bytes per eighth, rounded up. Measured: a list takes 5, a string 4, an object with its own shape 10.
+ */
 export const heapBytesPerEighth = 12
+
+/** A name can be as long as the body, and a path would repeat it for each value below. */
+const longestPath = 4096
+const list = 0x5b
+
+/**
+ * The open containers at a scan's position, by depth from 1. Typed arrays, because they change with every
+ * byte.
+ */
+export class JsonNesting {
+  /** The opening byte. */
+  readonly kinds = new Uint8Array(depthLimit + 1)
+  /** The offset after the opening byte. */
+  readonly opened = new Int32Array(depthLimit + 1)
+  /** Number of commas so far. */
+  readonly counts = new Int32Array(depthLimit + 1)
+  /** Start and end of the latest name, including its quotes. */
+  readonly names = new Int32Array(2 * depthLimit + 2)
+
+  /** The path of the container's current value. It stops after long names. */
+  path(bytes: Buffer, depth: number): Path {
+    const path: (string | number)[] = []
+    let length = 0
+    for (let level = 1; level <= depth; level++) {
+      if (this.kinds[level] === list) path.push(this.counts[level] as number)
+      else {
+        const [from, to] = [this.names[2 * level] as number, this.names[2 * level + 1] as number]
+        length += to - from
+        if (length > longestPath) break
+        path.push(JSON.parse(bytes.toString('utf8', from, to) || '""') as string)
+      }
+    }
+    return path
+  }
+}
+
+/** Outweighs any possible count. */
+const unknown = Number.NEGATIVE_INFINITY
+
+/** The cost of a value in eighths. Negative: a number in it may have been rounded, or it is very deep. */
+export function eighthsOf(value: unknown, depth = 0): number {
+  if (typeof value === 'number') return Math.abs(value) < 2 ** 53 ? numberEighths : unknown
+  if (value === null || typeof value === 'boolean') return numberEighths
+  if (typeof value !== 'object') return valueEighths
+  if (depth === depthLimit) return unknown
+  let eighths = valueEighths
+  if (Array.isArray(value)) {
+    for (const item of value) eighths += eighthsOf(item, depth + 1)
+    return eighths
+  }
+  for (const key in value)
+    eighths += valueEighths + eighthsOf((value as Record<string, unknown>)[key], depth + 1)
+  return eighths
+}

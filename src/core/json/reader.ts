@@ -1,7 +1,7 @@
 import { isAscii } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
-import { eighthsOf } from './eighths.ts'
 import {
+  eighthsOf,
   type JsonLimits,
   type NonJsonLiteral,
   type Path,
@@ -11,12 +11,12 @@ import {
 } from './limits.ts'
 import { JsonScan } from './scan.ts'
 
-/** Bytes that are scanned, and of a long text that are decoded, between two looks at the clock. */
+/** Bytes to scan, or to decode of a long string, between two looks at the clock. */
 const stepBytes = 65_536
 const pieceBytes = 262_144
 
 const partBytes = 32_768
-/** As long as this takes some 20 ms where it holds nothing but empty lists. */
+/** Sized so that a part of nothing but empty lists takes about 20 ms. */
 const longestPart = 8 * partBytes
 const [comma, quote, brace, listEnd] = [0x2c, 0x22, 0x7b, 0x5d]
 
@@ -26,7 +26,7 @@ interface Substitution {
   readonly text: string
 }
 
-/** A value that is made apart: in the text a string that nobody can guess stands for it. */
+/** A value that is built separately. In the text, an unguessable string stands for it. */
 interface Apart {
   readonly path: Path
   readonly mark: string
@@ -44,8 +44,8 @@ interface LongText {
 const secret = randomBytes(18).toString('base64url')
 
 /**
- * Reads JSON from UTF-8 bytes, a step at a time: lists of rows and long lists of numbers some elements at a time, long
- * texts in pieces, everything else at once. What it gives is what JSON.parse would give.
+ * Reads JSON from UTF-8 bytes step by step: lists of rows and long lists of numbers in parts, long strings in
+ * pieces, the rest at once. The result equals that of JSON.parse.
  */
 export class JsonReader implements ScanEvents {
   readonly #bytes: Buffer
@@ -71,22 +71,22 @@ export class JsonReader implements ScanEvents {
     this.#scan = new JsonScan(bytes, limits, this)
   }
 
-  /** Once `step` was false. */
+  /** Valid after `step` returned false. */
   get value(): unknown {
     return this.#value
   }
 
-  /** At most one of each kind in a row, or in a member of the root that holds no rows: the first. */
+  /** The first literal of each kind, in each row and in each member of the root without rows. */
   get oddities(): readonly NonJsonLiteral[] {
     return this.#oddities
   }
 
-  /** An estimate of what the value so far takes of the heap; rather too much. */
+  /** Estimated heap use of the value so far, rounded up. */
   get heapBytes(): number {
     return this.#scan.heapBytes + this.#textBytes
   }
 
-  /** Does a piece of the work, some milliseconds at most; false once all is done. Throws SyntaxError. */
+  /** Does some milliseconds of work at most. Returns false when everything is done. Throws SyntaxError. */
   step(): boolean {
     if (this.#longTexts[0]) this.#readPiece(this.#longTexts[0])
     else if (this.#guesses > 0 && this.#scan.rowsAt > 0) this.#guess(this.#scan.rowsAt)
@@ -107,7 +107,7 @@ export class JsonReader implements ScanEvents {
 
   listOpened(from: number, path: Path): void {
     this.#list = { from, path, items: [] }
-    // What it held so far was no list of its own.
+    // Nothing inside it was a list of its own.
     while ((this.#outside.at(-1)?.from ?? -1) >= from)
       this.#inPart.unshift(this.#outside.pop() as Substitution)
   }
@@ -118,8 +118,7 @@ export class JsonReader implements ScanEvents {
     const rows = this.#parse(from, to, this.#inPart, '[', ']') as unknown[]
     this.#inPart = []
     const isEmpty = count === 1 && rows.length === 0 && from === list.from && this.#bytes[to] === listEnd
-    if (rows.length !== count && !isEmpty)
-      throw new SyntaxError(`a comma has no value behind it at position ${to}`)
+    if (rows.length !== count && !isEmpty) throw new SyntaxError(`no value after the comma at position ${to}`)
     for (const row of rows) list.items.push(row)
   }
 
@@ -146,8 +145,8 @@ export class JsonReader implements ScanEvents {
   }
 
   /**
-   * Common rows are objects, and need no scan: where a part that ends at what looks like the border of two rows is a list
-   * of values for JSON.parse, it does end there. From a row's beginning there is only one way to read on.
+   * Most rows are objects and need no scan. If a slice that seems to end between two rows parses as a list,
+   * it does end there: from a row's start, the text can only be read one way.
    */
   #guess(from: number): void {
     const bytes = this.#bytes
@@ -203,12 +202,12 @@ export class JsonReader implements ScanEvents {
   #finish(): void {
     this.#value = this.#parse(0, this.#bytes.length, this.#outside, '', '')
     this.#outside = []
-    // Lists before what stands in them.
+    // Lists come before their contents.
     this.#apart.sort((one, other) => one.path.length - other.path.length)
     for (const apart of this.#apart) this.#place(apart)
   }
 
-  /** Where a repeated name replaced what the mark stood for, it is nowhere. */
+  /** If a repeated name replaced the value of this mark, there is nowhere to put it. */
   #place({ path, mark, value }: Apart): void {
     if (path.length === 0) {
       if (this.#value === mark) this.#value = value
@@ -245,7 +244,7 @@ export class JsonReader implements ScanEvents {
     }
   }
 
-  /** Most bodies are plain ASCII, which needs no decoding and takes a byte a character. */
+  /** Most bodies are plain ASCII, which needs no decoding and takes one byte per character. */
   #textOf(from: number, to: number): string {
     const bytes = this.#bytes.subarray(from, to)
     if (isAscii(bytes)) {
@@ -257,7 +256,7 @@ export class JsonReader implements ScanEvents {
   }
 }
 
-/** The place of a comma that seems to stand between two objects, `least` to `most`; -1: there is none. */
+/** The offset of a comma that seems to separate two objects, from `least` to `most`, or -1. */
 function rowBorder(bytes: Buffer, least: number, most: number): number {
   for (let at = bytes.indexOf('}', least); at >= 0 && at < most; at = bytes.indexOf('}', at + 1)) {
     const between = placeOfNext(bytes, at + 1)
@@ -267,18 +266,18 @@ function rowBorder(bytes: Buffer, least: number, most: number): number {
   return -1
 }
 
-/** The place of the first byte that is no white space. */
+/** The offset of the first byte that is not white space. */
 function placeOfNext(bytes: Buffer, from: number): number {
   let at = from
   while (at < bytes.length && (bytes[at] as number) <= 0x20) at++
   return at
 }
 
-/** The next place from `wished` on, `to` at most, that stands between two characters of a text with escapes. */
+/** The first offset from `wished` to `to` that lies between two characters of a string with escapes. */
 function pieceEnd(bytes: Buffer, from: number, wished: number, to: number): number {
   let at = wished
   while (at < to && ((bytes[at] as number) & 0xc0) === 0x80) at++
-  // An escape has six characters at most, and begins with a backslash that has an even number of others before it.
+  // An escape has at most six characters and starts with a backslash after an even number of backslashes.
   const last = bytes.subarray(Math.max(from, at - 6), at).lastIndexOf(0x5c)
   if (last < 0 || at >= to) return at
   const begin = Math.max(from, at - 6) + last

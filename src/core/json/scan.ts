@@ -1,22 +1,22 @@
 /**
- * Finds what must be known of a JSON text before it is parsed: where it can be cut, how much is in it, and the literals
- * that JSON cannot carry. It reads each byte once, goes on where it stopped, and makes no value. Only JSON.parse, which
- * gets every byte that is not refused, decides whether the text is JSON.
+ * Scans a JSON text before it is parsed: where it can be cut, how many values it holds, and which literals
+ * JSON cannot represent. It reads each byte once, can pause, and builds no values. JSON.parse still gets
+ * every accepted byte and decides whether the text is valid.
  */
 import {
   depthLimit,
   heapBytesPerEighth,
   JsonLimitError,
   type JsonLimits,
+  JsonNesting,
   numberEighths,
   type Path,
   type ScanEvents,
   valueEighths,
 } from './limits.ts'
-import { JsonNesting } from './nesting.ts'
 import { isBlank, isOddWord, JsonToken, stringEnd } from './token.ts'
 
-/** A list that begins with so many plain numbers (token ids, log probabilities) is read in parts. */
+/** A list that starts with this many plain numbers (token ids, log probabilities) is read in parts. */
 const manyNumbers = 512
 const partBytes = 32_768
 const longTextBytes = 1_048_576
@@ -24,7 +24,6 @@ const longTextBytes = 1_048_576
 const [quote, comma, colon] = [0x22, 0x2c, 0x3a]
 const [list, listEnd, object, objectEnd] = [0x5b, 0x5d, 0x7b, 0x7d]
 
-/** One reading of one text. */
 export class JsonScan {
   readonly #bytes: Buffer
   readonly #events: ScanEvents
@@ -37,13 +36,13 @@ export class JsonScan {
   /** -1: the string has not ended. */
   #stringTo = 0
   readonly #token = new JsonToken()
-  /** Of the row; elsewhere of everything that is no row. */
+  /** Cost of the current row, or of everything outside of rows. */
   #eighths = 0
-  /** Of everything that is no row, while rows are read. */
+  /** Cost outside of rows, while rows are read. */
   #outside = 0
-  /** Of finished rows and of long lists of numbers. */
+  /** Cost of finished rows and of long lists of numbers. */
   #done = 0
-  /** Numbers since the bracket of a list; far below 0: it holds something else. */
+  /** Numbers since the list's bracket. Far below 0 if the list holds anything else. */
   #numbers = 0
   #listDepth = -1
   #isRows = false
@@ -51,7 +50,7 @@ export class JsonScan {
   #partIndex = 0
   #elementFrom = 0
   #problem: string | null = null
-  /** The kinds of literals that this row or member had: 1 for integers, 2 for others. */
+  /** Kinds of literals reported for this row or member: 1 for integers, 2 for others. */
   #told = 0
 
   constructor(bytes: Buffer, limits: JsonLimits, events: ScanEvents) {
@@ -61,12 +60,15 @@ export class JsonScan {
     this.#maxEighths = limits.maxValues * valueEighths
   }
 
-  /** An estimate of what the values so far take of the heap beside their texts; rather too much. */
+  /** Estimated heap use of the values so far, without their strings, rounded up. */
   get heapBytes(): number {
     return (this.#done + this.#outside + this.#eighths) * heapBytesPerEighth
   }
 
-  /** Reads about `length` bytes on, or to the end of a part. False at the end of the text. Throws SyntaxError. */
+  /**
+   * Reads about `length` more bytes, or up to the end of a part. Returns false at the end of the text. Throws
+   * SyntaxError.
+   */
   read(length: number): boolean {
     const bytes = this.#bytes
     const until = Math.min(bytes.length, this.#at + length)
@@ -95,14 +97,14 @@ export class JsonScan {
     return false
   }
 
-  /** Where the next row begins, if that is what comes next; -1: something else does. */
+  /** The offset of the next row if a row comes next, else -1. */
   get rowsAt(): number {
     return this.#isRows && this.#at === this.#partFrom ? this.#at : -1
   }
 
   /**
-   * Goes on behind `count` rows that were read without the scan: from `rowsAt` to the comma behind them, or to the
-   * bracket that ends their list. They took so many eighths together.
+   * Skips `count` rows that were read without the scan: from `rowsAt` to the comma after them, or to the
+   * bracket that ends their list. `eighths` is their total cost.
    */
   skipRows(to: number, count: number, eighths: number): void {
     const rows = (this.#nesting.counts[this.#depth] as number) + count
@@ -192,7 +194,7 @@ export class JsonScan {
     this.#events.listOpened(this.#partFrom, path)
   }
 
-  /** True where a part ends here. */
+  /** True if a part ends here. */
   #separate(at: number): boolean {
     const depth = this.#depth
     if (depth === this.#listDepth) return this.#endElement(at, false)
@@ -208,15 +210,15 @@ export class JsonScan {
     return false
   }
 
-  /** True where a list ends here. */
+  /** True if a list ends here. */
   #close(at: number, byte: number): boolean {
     this.#numbers = Number.NEGATIVE_INFINITY
     const isListEnd = this.#depth === this.#listDepth
     if (isListEnd) {
-      if (byte !== listEnd) throw new SyntaxError(`a list ends with another bracket at position ${at}`)
+      if (byte !== listEnd) throw new SyntaxError(`the wrong bracket closes a list at position ${at}`)
       this.#endElement(at, true)
       this.#endList(at)
-    } else if (--this.#depth < 0) throw new SyntaxError(`a bracket closes nothing at position ${at}`)
+    } else if (--this.#depth < 0) throw new SyntaxError(`an unmatched bracket at position ${at}`)
     return isListEnd
   }
 
@@ -257,7 +259,9 @@ export class JsonScan {
     if (count > maxRows) throw new JsonLimitError('rows', `holds more than ${maxRows} rows`)
   }
 
-  /** A number, a word, or a stray character, which JSON.parse will refuse. A number may have any length. */
+  /**
+   * Reads a number, a word, or a stray character, which JSON.parse will reject. Numbers may have any length.
+   */
   #readToken(from: number, until: number): void {
     const at = this.#token.read(this.#bytes, from, this.#at, until)
     this.#at = Math.max(Math.abs(at), from + 1)
@@ -269,17 +273,17 @@ export class JsonScan {
     if (this.#token.isSuspect(at - from)) this.#checkToken(from, at)
   }
 
-  /** What stands directly in a long list of numbers counts for nothing. */
+  /** Elements of a long list of numbers cost nothing. */
   get #isFree(): boolean {
     return this.#depth === this.#listDepth && !this.#isRows
   }
 
   #checkToken(from: number, to: number): void {
     const isInteger = this.#token.isInteger(this.#bytes[from])
-    // Beyond a double's range, whatever follows.
+    // Beyond the range of a double, whatever follows.
     const literal = this.#bytes.toString('latin1', from, Math.min(to, from + (isInteger ? 40 : 1024)))
     if (!isOddWord(literal)) return
-    // Each is a piece of the text that is put together anew, unless it comes in parts.
+    // Each is a piece of the text that is reassembled, unless it comes in parts.
     if (!this.#isFree) this.#count(valueEighths)
     if (this.#problem !== null) return
     this.#events.literal(from, to, this.#listDepth > 0)

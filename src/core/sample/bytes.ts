@@ -1,13 +1,13 @@
-/** Of an object or a list, beside what it holds. */
+/** Per object or list, without its contents. */
 const ofContainer = 48
 const ofEntry = 16
-/** Values of one tree that are counted; what holds more is held for no longer than its request. */
+/** Values counted per tree. Larger values are held only as long as their request. */
 const mostValues = 1_000_000
 const deepest = 256
 
 /**
- * About the bytes of memory that a value takes, so that what waits can be bounded: each text counts two bytes a character,
- * whatever field it is in. What several places share is counted in each of them.
+ * Estimated memory of a value, used to bound what waits. Strings count two bytes per character. Shared parts
+ * count each time.
  */
 export function bytesOf(value: unknown): number {
   if (typeof value === 'string') return ofEntry + 2 * value.length
@@ -32,7 +32,7 @@ class Count {
     }
     for (const key in value) {
       if (--this.#left < 0) break
-      // Names of fields are shared; those that a sample brings along are not.
+      // Field names are shared, but names that a sample brings along are not.
       bytes += 2 * key.length + this.of((value as Record<string, unknown>)[key], depth + 1)
     }
     return bytes

@@ -1,41 +1,132 @@
-import type { Failure } from './failure.ts'
-import type { Json } from './json.ts'
+/** Any JSON value, read-only by type. Integers beyond 2^53 never appear: they are refused or kept as text. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
-/** One turn of a conversation. `content` is plain text: the border joins content parts. */
+/** A verdict with details. */
+export interface Score {
+  /** Finite and within the function's range. */
+  readonly value: number
+  /** Named components, reported but never summed. Only names that the function declared. */
+  readonly parts?: Readonly<Record<string, number>>
+  /** `reason`, `extracted`, ...: for people. */
+  readonly details?: Readonly<Record<string, Json>>
+  /** Short labels for metrics and records, at most 32. */
+  readonly flags?: readonly string[]
+}
+
+/** Why a sample has no reward. Public: trainers and alert rules match these words. */
+export const failureKinds = [
+  'judge_unreachable',
+  'judge_timeout',
+  'judge_rejected',
+  'judge_truncated',
+  'judge_unparseable',
+  'judge_out_of_range',
+  'prompt_too_long',
+  'rule_error',
+  'rule_timeout',
+  'function_error',
+  'formula_error',
+  'bad_sample',
+  'policy_failed',
+  'group_incomplete',
+  'deadline',
+  'overloaded',
+  'cancelled',
+] as const
+
+export type FailureKind = (typeof failureKinds)[number]
+
+/** One failed attempt of an upstream call. */
+export interface Attempt {
+  readonly instance: string
+  readonly ms: number
+  readonly error: string
+}
+
+/** Why a sample has no reward. This is data and never thrown. */
+export interface Failure {
+  readonly kind: FailureKind
+  /** True if sending the same sample again may succeed. */
+  readonly retryable: boolean
+  readonly step?: string
+  /** One sentence for people. Never holds text of the prompt or the response. */
+  readonly detail: string
+  readonly attempts?: readonly Attempt[]
+}
+
+/** One step's contribution to a sample's outcome. */
+export type Term = { readonly name: string; readonly weight: number } & (
+  | {
+      readonly status: 'scored'
+      readonly score: Score
+      /** Number of verdicts, and their population standard deviation. */
+      readonly draws: number
+      readonly spread: number
+      /** What the step added to the reward. null until combined, and if the reward is not a plain sum. */
+      readonly contribution: number | null
+    }
+  | { readonly status: 'text'; readonly texts: readonly string[] }
+  | { readonly status: 'off'; readonly why: OffReason }
+  | { readonly status: 'failed'; readonly failure: Failure }
+)
+
+/** Why a step did not take part. None of these is a failure. */
+export type OffReason = 'gate' | 'when' | 'data_source' | 'not_applicable' | 'skipped'
+
+/** The gateway's answer for one sample: a finite reward, or the reason why there is none. */
+export type Outcome = {
+  readonly id: string
+  readonly terms: readonly Term[]
+  readonly flags: readonly string[]
+} & (
+  | { readonly valid: true; readonly reward: number }
+  | { readonly valid: false; readonly failure: Failure; readonly substitute: number | null }
+)
+
+/** One turn of a conversation. `content` is plain text: content parts were joined on arrival. */
 export interface Message {
   readonly role: string
   readonly content: string
 }
 
-/** The answers to one prompt belong together: `size` answers, this one at `index` (0-based). */
+/** The group of answers to one prompt: it has `size` answers, and this one is at `index` (0-based). */
 export interface GroupMembership {
   readonly id: string
   readonly size?: number
   readonly index?: number
 }
 
-/** One rollout to be scored. Everything in it comes from outside and is untrusted. */
+/** One rollout to score. All of it comes from outside and is untrusted. */
 export interface Sample {
   readonly id: string
   readonly prompt: string | readonly Message[]
   readonly response: string
-  /** null: none was sent. */
+  /** null if none was sent. */
   readonly groundTruth: Json
   readonly dataSource?: string
-  /** The row's own judge prompt, for every step that has none in `rmPrompts`; a function finds its step's prompt here. */
+  /**
+   * The row's own judge prompt, for every step without one in `rmPrompts`. A function finds its step's prompt
+   * here.
+   */
   readonly rmPrompt?: string
   /** Judge prompts by step name. */
   readonly rmPrompts: Readonly<Record<string, string>>
   readonly group?: GroupMembership
   readonly extraInfo: Readonly<Record<string, Json>>
-  /** True where the row sent no extra_info at all; some published rewards refuse that and accept an empty one. */
+  /**
+   * True if the row sent no extra_info at all. Some published rewards refuse that but accept an empty one.
+   */
   readonly lacksExtraInfo?: true
-  /** Marks that reading left (`non_finite_input`, ...); they come back in the outcome. */
+  /** Flags set while reading the row (`non_finite_input`, ...). The outcome repeats them. */
   readonly flags?: readonly string[]
 }
 
-/** A row that could not be read as a sample; it keeps its place and gets its failure. */
+/** A row that could not be read as a sample. It keeps its place and gets its failure. */
 export interface Unreadable {
   readonly id: string
   readonly failure: Failure
 }
+
+/** A prompt as one text: the contents of its messages without roles, joined with newlines. */
+export const promptText = (prompt: string | readonly Message[]): string =>
+  typeof prompt === 'string' ? prompt : prompt.map(({ content }) => content).join('\n')

@@ -1,4 +1,4 @@
-/** How the detector is set; each is reckoned in steps or in standard deviations of a step. */
+/** Settings of the detector, in steps or in standard deviations of a step. */
 const baseline = 50
 const gap = 10
 const least = 25
@@ -7,20 +7,23 @@ const limit = 12
 const mostAStep = 5
 const mostResemblance = 0.7
 
-/** Where the mean went. */
+/** The direction in which the mean moved. */
 export type Drift = 'up' | 'down'
 
 /**
- * Tells when a series of step means leaves its own history: a two-sided CUSUM (Page 1954) of how far each mean is from
- * what an older stretch of the series lets expect, in standard deviations. One wild step is not enough. After an alarm the
- * history begins anew.
+ * Detects when a series of step means departs from its own history. Runs a two-sided CUSUM (Page 1954) of the
+ * distance of each mean from the value expected from older steps, in standard deviations. One outlier does
+ * not raise an alarm. The history restarts after an alarm.
  */
 export class DriftDetector {
   #history: number[] = []
   #up = 0
   #down = 0
 
-  /** Adds a step's mean; the alarm that it raises. `floor`: the least standard deviation that is reckoned with. */
+  /**
+   * Adds a step's mean and returns the alarm that it raises. `floor` is the smallest standard deviation to
+   * assume.
+   */
   push(value: number, floor: number): Drift | null {
     const distance = this.#distance(value, floor)
     this.#history.push(value)
@@ -34,7 +37,6 @@ export class DriftDetector {
     return alarm
   }
 
-  /** Forgets everything. */
   reset(): void {
     this.#history = []
     this.#up = 0
@@ -42,8 +44,8 @@ export class DriftDetector {
   }
 
   /**
-   * How far outside of what the older history lets expect, in standard deviations: anything between its last level and
-   * its continued line is expected, for learning slows down. null: too few steps.
+   * The distance from the expected range, in standard deviations. Anything between the last level and the
+   * continued trend is expected, because learning slows down. null: too few steps.
    */
   #distance(value: number, floor: number): number | null {
     const n = this.#history.length - gap
@@ -55,7 +57,10 @@ export class DriftDetector {
   }
 }
 
-/** The continued least-squares line at place `at`, the mean of the last ten, and the deviation of a step around both. */
+/**
+ * The least-squares line extended to `at`, the mean of the last ten values, and the standard deviation of a
+ * step around them.
+ */
 function expectation(values: readonly number[], at: number) {
   const n = values.length
   const center = (n - 1) / 2
@@ -68,7 +73,7 @@ function expectation(values: readonly number[], at: number) {
     squares += value * value
     products += value * (rest[index - 1] ?? 0)
   }
-  // Steps that resemble the one before stay away longer: the variance of their sum is larger by this.
+  // Correlated steps stay away longer, so the variance of their sum grows by this factor.
   const resemblance = squares === 0 ? 0 : Math.min(Math.max(products / squares + 1 / n, 0), mostResemblance)
   const inflated = Math.sqrt((1 + resemblance) / (1 - resemblance))
   return {

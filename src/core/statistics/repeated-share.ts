@@ -3,14 +3,14 @@ const longest = 4096
 const factor = 0x01000193
 
 /**
- * Share of a text's pieces of 24 UTF-16 units that stood in it before, 0 to 1, over its first 4096: 0 for ordinary prose,
- * near 1 for a loop. Linear in the length.
+ * The share of 24-unit substrings that occurred earlier in the text, 0 to 1, over its first 4096 UTF-16
+ * units. Near 0 for prose, near 1 for a loop. Linear time.
  */
-export function repeatedShare(text: string): number {
+export function repeatedSubstringShare(text: string): number {
   const length = Math.min(text.length, longest)
   const pieces = length - pieceLength + 1
   if (pieces < 1) return 0
-  // The hash of the 24 units before a place, kept up by taking one out and one in.
+  // A rolling hash of the last 24 units.
   let out = 1
   for (let at = 0; at < pieceLength; at += 1) out = Math.imul(out, factor)
   const slots = 2 ** Math.ceil(Math.log2(2 * pieces))

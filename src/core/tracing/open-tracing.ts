@@ -11,16 +11,19 @@ import type { ListenerGuard } from '../listener-guard.ts'
 import { packageVersion } from '../package-version.ts'
 import type { Facts, Span, SpanKind } from './trace.ts'
 
-/** Spans through the tracer that the operator loaded. */
+/** Creates spans with the tracer that the operator loaded. */
 export interface Tracing {
-  /** The span of a request, below the one that its headers or the tracer's own instrumentation name; null: it made none. */
+  /**
+   * Starts the span of a request, under the parent from its headers or from the tracer's own instrumentation.
+   * null if none is recorded.
+   */
   request(name: string, headers: Readonly<Record<string, unknown>>, facts: Facts): Span | null
 }
 
 const scope = 'reward-gateway'
 const kinds = { server: Kinds.SERVER, client: Kinds.CLIENT, internal: Kinds.INTERNAL } as const
 
-/** null where no OpenTelemetry SDK is loaded: then nothing is paid for one. */
+/** null if no OpenTelemetry SDK is loaded, so that tracing costs nothing. */
 export function openTracing(guard: ListenerGuard): Tracing | null {
   if (!isLoaded()) return null
   const tracer = trace.getTracer(scope, packageVersion)
@@ -37,7 +40,9 @@ export function openTracing(guard: ListenerGuard): Tracing | null {
   }
 }
 
-/** The API hands out a proxy until an SDK has registered its own provider; several copies of the API share one. */
+/**
+ * The API returns a proxy until an SDK registers its provider. Several copies of the API share one provider.
+ */
 function isLoaded(): boolean {
   const provider: object = trace.getTracerProvider()
   if (!('getDelegateTracer' in provider)) return true
@@ -46,7 +51,7 @@ function isLoaded(): boolean {
 
 interface Parts {
   readonly tracer: Tracer
-  /** The tracer is the operator's: what it throws must not reach a request. */
+  /** The tracer belongs to the operator, so its errors must not reach a request. */
   readonly guard: ListenerGuard
 }
 
@@ -61,7 +66,7 @@ function begun(parts: Parts, parent: Context, name: string, kind: SpanKind, attr
         guard.run('tracing', () => propagation.inject(here, carrier))
         return carrier
       },
-      // Neither below a span that is not sampled nor below one that has ended.
+      // No span below one that is not sampled or has ended.
       begin(below, belowKind, facts) {
         let inner: Span | null = null
         guard.run('tracing', () => {

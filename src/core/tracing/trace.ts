@@ -1,22 +1,21 @@
-/** Values that describe a span; never a prompt, a response or a key. */
+/** Attributes of a span. Never a prompt, a response or a key. */
 export type Facts = Readonly<Record<string, string | number | boolean>>
 
-/** `server`: a request that came; `client`: one that is sent; `internal`: work between them. */
+/** `server`: an incoming request. `client`: an outgoing request. `internal`: work between them. */
 export type SpanKind = 'server' | 'client' | 'internal'
 
-/** A place in a distributed trace: where spans begin, and what those who are asked from here are told of it. */
+/** A position in a distributed trace: spans start here, and outgoing requests carry its headers. */
 export interface Trace {
-  /** traceparent and its like, for a request that is sent from here. */
+  /** `traceparent` and related headers for outgoing requests. */
   readonly headers: Readonly<Record<string, string>>
-  /** A span below this place; null where none is recorded. */
+  /** Starts a child span, or returns null if none is recorded. */
   begin(name: string, kind: SpanKind, facts: Facts): Span | null
 }
 
-/** A span that has begun. */
 export interface Span {
-  /** The place within it. */
+  /** The position inside this span. */
   readonly trace: Trace
-  /** Ends it. `fault`: what went wrong, in words that quote no sample; null: nothing did. */
+  /** Ends the span. `fault` says what went wrong without quoting a sample; null means success. */
   end(fault: string | null, facts?: Facts): void
 }
 
@@ -24,7 +23,10 @@ export interface Span {
 const parent = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 const longestState = 512
 
-/** The trace of a request that names one, handed on as it came: nothing is recorded. undefined: it names none. */
+/**
+ * The trace that an incoming request names, passed on unchanged without recording. undefined if it names
+ * none.
+ */
 export function passedOn(given: Readonly<Record<string, unknown>>): Trace | undefined {
   const { traceparent, tracestate } = given
   if (typeof traceparent !== 'string' || !parent.test(traceparent)) return undefined

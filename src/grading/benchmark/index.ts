@@ -1,14 +1,15 @@
-/** How Qwen2.5-Math's evaluation harness grades its benchmarks, faults included: extract, strip, compare. */
+/** Qwen2.5-Math's evaluation harness, faults included: it extracts, strips and compares answers. */
+
+export { gradedChoice, publishedAnswer, readChoice, stripAnswer } from './answer.ts'
 export {
   answerField,
   type Benchmark,
   type BenchmarkLine,
   benchmarks,
+  gradedAnswer,
+  type PublishedGrade,
   preparedAnswer,
   preparedLine,
-} from './ground-truth.ts'
-export { publishedAnswer } from './published-answer.ts'
-export { gradedChoice, readChoice } from './published-choice.ts'
-export { publishedEqual } from './published-equal.ts'
-export { gradedAnswer, type PublishedGrade, publishedGrade } from './published-grade.ts'
-export { stripAnswer } from './strip-answer.ts'
+  publishedEqual,
+  publishedGrade,
+} from './grade.ts'

@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Faults } from './faults.ts'
-import { badProblem, type Finding, invalid, noAnswer, raised, solution } from './finding.ts'
-import { Graph, type NodeKey, nodeKey } from './graph.ts'
+import { badProblem, type Faults, type Finding, invalid, noAnswer, raised, solution } from './finding.ts'
+import { Graph, isEmptyGraph, type NodeKey, nodeKey, readGraph, readSoundPair } from './graph.ts'
 import { integerLists, integersOf } from './lists.ts'
 import type { Problem } from './problem.ts'
-import { isEmptyGraph, readGraph, readSoundPair } from './read-graph.ts'
 
-/** Graph edit distance: atoms of the first molecule, mapped in order to atoms of the second. The value counts edits. */
+/**
+ * Graph edit distance: maps the atoms of the first molecule in order to atoms of the second. The value is the
+ * number of edits.
+ */
 export function checkEditDistance(problem: Problem, text: string, faults: Faults): Finding {
   return faults.graphsUnchecked ? checkLoosely(problem, text, faults) : checkSoundly(problem, text)
 }
@@ -41,7 +42,7 @@ function checkLoosely(problem: Problem, text: string, faults: Faults): Finding {
     if (!atoms || !(a instanceof Graph) || !(b instanceof Graph))
       return invalid('the list is unreadable', list)
     if (!isPermutation(atoms, a.size)) {
-      finding = invalid('the list is no permutation of the atoms', list)
+      finding = invalid('the list is not a permutation of the atoms', list)
       continue
     }
     const cost = edits(a, b, atoms)
@@ -50,7 +51,7 @@ function checkLoosely(problem: Problem, text: string, faults: Faults): Finding {
   return finding
 }
 
-/** Labels that differ, edges too many and edges too few; null where a label is missing. */
+/** Counts labels that differ, extra edges and missing edges. null if a label is missing. */
 function edits(a: Graph, b: Graph, atoms: readonly number[]): number | null {
   const renamed = new Map(atoms.map((atom, at) => [atomKey(at), atomKey(atom)]))
   const mapped = new Graph()

@@ -1,7 +1,9 @@
-import { asciiDigits, maxIntegerDigits } from '../digits.ts'
-import { trimSpace, whiteSpace } from '../white-space.ts'
+import { asciiDigits, maxIntegerDigits, trimSpace, whiteSpace } from '../characters.ts'
 
-/** The insides of all `[...]` that close on their own line, in order; a `[` inside belongs to the text. Linear. */
+/**
+ * The contents of all `[...]` that close on their own line, in order. A `[` inside belongs to the text.
+ * Linear.
+ */
 export function lineLists(text: string): string[] {
   const found: string[] = []
   const after = (mark: string, at: number): number => {
@@ -21,7 +23,7 @@ export function lineLists(text: string): string[] {
   return found
 }
 
-/** The insides of all innermost `[...]`, newlines and all, in order. Linear. */
+/** The contents of all innermost `[...]`, across newlines, in order. Linear. */
 export function innermostLists(text: string): string[] {
   const found: string[] = []
   let open = -1
@@ -39,17 +41,17 @@ export function innermostLists(text: string): string[] {
 const digitsAndCommas = new RegExp(`\\[([\\p{Nd},${whiteSpace}]+)\\]`, 'gu')
 const capitalsAndCommas = new RegExp(`\\[([A-Z,${whiteSpace}]*)\\]`, 'gu')
 
-/** Lists of digits, commas and white space, at least one character, newlines and all; in order. Linear: see `insides`. */
+/** Non-empty lists of digits, commas and white space, across newlines, in order. Linear: see `insides`. */
 export const integerLists = (text: string): string[] => insides(text, digitsAndCommas)
 
-/** Lists of ASCII capitals, commas and white space, maybe empty; in order. Linear. */
+/** Lists of ASCII capitals, commas and white space, possibly empty, in order. Linear. */
 export const capitalLists = (text: string): string[] => insides(text, capitalsAndCommas)
 
-/** A `[` cannot stand inside such a list, so a failed try ends before the next one begins: linear. */
+/** Such a list cannot contain `[`, so a failed attempt ends before the next one starts: linear. */
 const insides = (text: string, list: RegExp): string[] =>
   Array.from(text.matchAll(list), (match) => match[1] ?? '')
 
-/** The numbers of an integer list; null where a piece between the commas is blank or too long. */
+/** The numbers of an integer list. null if an item is blank or too long. */
 export function integersOf(list: string): number[] | null {
   const numbers: number[] = []
   for (const piece of trimSpace(list).split(separators)) {
@@ -59,7 +61,7 @@ export function integersOf(list: string): number[] | null {
   return numbers
 }
 
-/** The pieces of a list of names, stripped. */
+/** The trimmed items of a list of names. */
 export function piecesOf(list: string): string[] {
   return list.split(',').map(trimSpace)
 }

@@ -1,17 +1,16 @@
-import { ExactNumber } from './exact-number.ts'
-import type { JsonOf, JsonValue } from './json.ts'
+import { ExactNumber, type JsonOf, type JsonValue } from './json.ts'
 
-/** What counts as the same value, beyond equal texts, exact numbers and objects of any key order. */
+/** Which values count as the same, besides equal texts, exact numbers, and objects with any key order. */
 export interface Sameness {
-  /** Order and repetition of list elements are lost at every depth, so that `[]` is also `{}`. */
+  /** Lists are compared as sets at every depth, so `[]` also equals `{}`. */
   readonly listsAsSets: boolean
-  /** `true` is 1 and `false` is 0. */
+  /** `true` equals 1 and `false` equals 0. */
   readonly booleansAsNumbers: boolean
-  /** false: a NaN differs from everything, itself included. */
+  /** `false`: NaN differs from everything, including itself. */
   readonly nanEqualsNan: boolean
 }
 
-/** Equality without coercion: lists in order, booleans only with booleans. */
+/** Equality without coercion: lists in order, booleans only equal booleans. */
 export const typed: Sameness = { listsAsSets: false, booleansAsNumbers: false, nanEqualsNan: true }
 
 /** Python's `==`. */
@@ -19,10 +18,10 @@ export const pythonic: Sameness = { listsAsSets: false, booleansAsNumbers: true,
 
 type AnyJson = JsonOf<number | bigint | ExactNumber>
 
-/** Numbers values so that two are the same exactly when their numbers are; the cost is n log n in their size. */
+/** Assigns numbers to values so that equal values get equal numbers, in n log n time. */
 export class JsonIdentities {
   private readonly numbers = new Map<string, number>()
-  /** What was asked about before need not be walked again. */
+  /** Cached results, so that no value is walked twice. */
   private readonly walked = new WeakMap<object, number>()
   private readonly sameness: Sameness
   private fresh = 0
@@ -32,7 +31,7 @@ export class JsonIdentities {
   }
 
   of(value: AnyJson): number {
-    // Where a NaN is not itself, neither is a list that holds one.
+    // If NaN differs from itself, so does a list that contains it.
     if (typeof value !== 'object' || value === null || !this.sameness.nanEqualsNan) return this.named(value)
     const walked = this.walked.get(value)
     if (walked !== undefined) return walked
@@ -55,7 +54,7 @@ export class JsonIdentities {
     if (value === null) return 'null'
     if (typeof value === 'boolean') return this.sameness.booleansAsNumbers ? `${Number(value)}` : `${value}`
     if (typeof value === 'number' || typeof value === 'bigint') return this.numeral(value)
-    // One that shows as a double is a double.
+    // A number that equals a double's shortest form is that double.
     if (value instanceof ExactNumber) return `number ${value}`
     if (isAnyList(value)) return this.list(value)
     const entries = Array.from(value, ([name, item]) => `${this.of(name)}:${this.of(item)}`)
@@ -83,7 +82,7 @@ export class JsonIdentities {
 const isAnyList = (value: readonly AnyJson[] | ReadonlyMap<string, AnyJson>): value is readonly AnyJson[] =>
   Array.isArray(value)
 
-/** Indices of the values of `a` that find no partner in `b`, each of which is a partner once. */
+/** Indices of the values of `a` without a partner in `b`. Each value of `b` is a partner only once. */
 export function unpaired(
   a: readonly JsonValue[],
   b: readonly JsonValue[],
@@ -103,22 +102,49 @@ export function unpaired(
   })
 }
 
-/** True where both hold the same values equally often; the order is free. */
+/** True if both contain the same values equally often, in any order. */
 export function sameMultiset(a: readonly JsonValue[], b: readonly JsonValue[], sameness: Sameness): boolean {
   return a.length === b.length && unpaired(a, b, sameness).length === 0
 }
 
-/** True where the two are the same value. */
 export function same(a: JsonValue, b: JsonValue, sameness: Sameness): boolean {
   return sameMultiset([a], [b], sameness)
 }
 
-/** Tells a list from an object, which `Array.isArray` cannot do for read-only types. */
+/** Narrows to a list, which `Array.isArray` cannot do for read-only types. */
 export function isList(value: JsonValue): value is readonly JsonValue[] {
   return Array.isArray(value)
 }
 
-/** Tells an object from all other values. */
 export function isObject(value: JsonValue): value is ReadonlyMap<string, JsonValue> {
   return value instanceof Map
 }
+
+/**
+ * Where `a` first differs from `b` without coercion, such as `arguments.x[2]`; '' at the top, null if
+ * nowhere.
+ */
+export function firstDifference(a: JsonValue, b: JsonValue): string | null {
+  if (isList(a) && isList(b)) {
+    for (let i = 0; i < Math.max(a.length, b.length); i++) {
+      const path = childDifference(a[i], b[i])
+      if (path !== null) return `[${i}]${join(path)}`
+    }
+    return null
+  }
+  if (isObject(a) && isObject(b)) {
+    for (const key of new Set([...b.keys(), ...a.keys()])) {
+      const path = childDifference(a.get(key), b.get(key))
+      if (path !== null) return `${key}${join(path)}`
+    }
+    return null
+  }
+  return same(a, b, typed) ? null : ''
+}
+
+function childDifference(a: JsonValue | undefined, b: JsonValue | undefined): string | null {
+  if (a === undefined || b === undefined) return a === b ? null : ''
+  return firstDifference(a, b)
+}
+
+const join = (path: string): string => (path === '' || path.startsWith('[') ? path : `.${path}`)

@@ -1,21 +1,113 @@
-import { maxIntegerDigits } from '../digits.ts'
-import { ExactNumber } from './exact-number.ts'
+import { maxIntegerDigits } from '../characters.ts'
 
-/** A JSON value with numbers of the type N; objects are maps in the order of their keys. */
+/** A JSON number of any length: `digits` times ten to the `exponent`. Equal numbers have equal fields. */
+export class ExactNumber {
+  /** Without zeros at either end. Empty for 0. */
+  readonly digits: string
+  readonly exponent: number
+  readonly isNegative: boolean
+  /** The original spelling. */
+  readonly written: string
+
+  /** null if the exponent has more than 15 digits; no meaningful number does. */
+  static read(literal: string): ExactNumber | null {
+    const [, sign, whole = '', fraction = '', power = '0'] = parts.exec(literal) ?? []
+    const written = whole + fraction
+    let [start, end] = [0, written.length]
+    while (written[start] === '0') start++
+    while (end > start && written[end - 1] === '0') end--
+    if (start === end) return new ExactNumber('', 0, false, literal)
+    if (power.replace(/^[-+]?0*/, '').length > 15) return null
+    const exponent = Number(power) - fraction.length + written.length - end
+    return new ExactNumber(written.slice(start, end), exponent, sign === '-', literal)
+  }
+
+  /** The shortest decimal of a double: 0.1 is exactly one tenth. */
+  static of(number: number): ExactNumber {
+    const exact = ExactNumber.read(String(number))
+    if (exact === null) throw new Error(`${number} is not a JSON number`)
+    return exact
+  }
+
+  private constructor(digits: string, exponent: number, isNegative: boolean, written: string) {
+    this.digits = digits
+    this.exponent = exponent
+    this.isNegative = isNegative
+    this.written = written
+  }
+
+  isInteger(): boolean {
+    return this.exponent >= 0
+  }
+
+  /** Negative if this is less, 0 if equal, positive if greater. */
+  compare(other: ExactNumber): number {
+    const sign = this.sign()
+    if (sign !== other.sign()) return sign - other.sign()
+    const magnitude = this.digits.length + this.exponent - other.digits.length - other.exponent
+    if (magnitude !== 0) return sign * magnitude
+    if (this.digits === other.digits) return 0
+    return this.digits < other.digits ? -sign : sign
+  }
+
+  /** Whether this is an integer multiple of `step`. Linear in the digits and logarithmic in the exponent. */
+  isMultipleOf(step: ExactNumber): boolean {
+    const shift = this.exponent - step.exponent
+    if (this.digits === '') return true
+    // The last digit is never 0, so no power of ten divides the digits.
+    if (shift < 0 || step.digits === '') return false
+    const modulus = BigInt(step.digits)
+    return (remainder(this.digits, modulus) * powerOfTen(shift, modulus)) % modulus === 0n
+  }
+
+  /** Equal numbers give equal text. */
+  toString(): string {
+    return `${this.isNegative ? '-' : ''}${this.digits || '0'}e${this.exponent}`
+  }
+
+  private sign(): number {
+    if (this.digits === '') return 0
+    return this.isNegative ? -1 : 1
+  }
+}
+
+const parts = /^([-+]?)(\d*)(?:\.(\d*))?(?:[eE]([-+]?\d+))?$/
+
+const chunk = 15
+
+function remainder(digits: string, modulus: bigint): bigint {
+  let rest = 0n
+  for (let at = 0; at < digits.length; at += chunk) {
+    const piece = digits.slice(at, at + chunk)
+    rest = (rest * 10n ** BigInt(piece.length) + BigInt(piece)) % modulus
+  }
+  return rest
+}
+
+function powerOfTen(exponent: number, modulus: bigint): bigint {
+  let [result, base] = [1n, 10n % modulus]
+  for (let left = BigInt(exponent); left > 0n; left >>= 1n) {
+    if (left & 1n) result = (result * base) % modulus
+    base = (base * base) % modulus
+  }
+  return result
+}
+
+/** A JSON value with numbers of type N. Objects are maps in key order. */
 export type JsonOf<N> = null | boolean | N | string | readonly JsonOf<N>[] | ReadonlyMap<string, JsonOf<N>>
 
-/** A JSON value as its author wrote it: integers beyond 2^53 are bigints, other numbers the nearest double. */
+/** A JSON value in which integers beyond 2^53 are bigints and other numbers are the nearest double. */
 export type JsonValue = JsonOf<number | bigint>
 
-/** A JSON value whose numbers are exact: a double where it shows as the number that was written. */
+/** A JSON value with exact numbers. A number is a double if the double's shortest form equals it. */
 export type ExactJson = JsonOf<number | ExactNumber>
 
-/** A text read as JSON, and what in it not every reader takes. */
+/** A parsed JSON text, and its features that some readers reject. */
 export interface JsonReading<V = JsonValue> {
   readonly value: V
-  /** Some object names a key twice; the last one is in `value`. */
+  /** Some object repeats a key. `value` holds the last one. */
   readonly repeatedKeys: boolean
-  /** `NaN`, `Infinity` or `-Infinity` occurs, which only some readers accept. */
+  /** The text contains `NaN`, `Infinity` or `-Infinity`. */
   readonly constants: boolean
 }
 
@@ -45,12 +137,15 @@ const escapes = new Map([
   ['t', '\t'],
 ])
 
-/** Reads a whole text as strict JSON, and Python's `NaN` and `Infinity`; null: it is none, or nested deeper than `maxDepth`. */
+/**
+ * Reads a whole text as strict JSON plus Python's `NaN` and `Infinity`. null if it is invalid or deeper than
+ * `maxDepth`.
+ */
 export function readJson(text: string, maxDepth = 900): JsonReading | null {
   return readWith(text, maxDepth, readNumber)
 }
 
-/** As readJson, with every number as it is written. null too for an exponent of more than 15 digits. */
+/** Like readJson, but with exact numbers. Also null for an exponent with more than 15 digits. */
 export function readExactJson(text: string, maxDepth: number): JsonReading<ExactJson> | null {
   return readWith(text, maxDepth, readExact)
 }
@@ -71,7 +166,10 @@ function readWith<N>(
 
 class NotJson extends Error {}
 
-/** `[literal, integer, fraction, exponent]`, of which the last two may lack. Throws NotJson for what it does not read. */
+/**
+ * Converts the match `[literal, integer, fraction, exponent]`; the last two may be absent. Throws NotJson to
+ * reject it.
+ */
 type NumberReader<N> = (numeral: RegExpExecArray) => N
 
 const readNumber: NumberReader<number | bigint> = ([whole, integer = '', fraction, exponent]) => {
@@ -82,7 +180,7 @@ const readNumber: NumberReader<number | bigint> = ([whole, integer = '', fractio
   return BigInt(integer)
 }
 
-/** Of so many digits every double shows as what was written. */
+/** Doubles represent every number of this many digits exactly enough to print it back. */
 const sureDigits = 15
 
 const readExact: NumberReader<number | ExactNumber> = ([whole, , , exponent]) => {
@@ -121,7 +219,7 @@ class Reader<N> {
     return match
   }
 
-  /** The next character after white space, consumed if it is `wanted`. */
+  /** Skips white space, peeks at the next character and consumes it if it is `wanted`. */
   private takes(wanted: string): boolean {
     this.match(space)
     if (this.text[this.at] !== wanted) return false

@@ -1,4 +1,4 @@
-/** A complex number with a bound on the distance to the true value. NaN parts: undefined there. */
+/** A complex number with a bound on its distance from the true value. NaN parts mean undefined. */
 export interface Approximate {
   readonly re: number
   readonly im: number
@@ -7,13 +7,12 @@ export interface Approximate {
 
 const epsilon = 2.3e-16
 
-/** The value of what has none. */
 export const undefinedValue: Approximate = { re: Number.NaN, im: Number.NaN, error: Number.NaN }
 
-/** A real number; by default as exact as a double is. */
+/** A real number with the precision of a double by default. */
 export const real = (re: number, error = Math.abs(re) * epsilon): Approximate => ({ re, im: 0, error })
 
-/** Distance from zero. */
+/** The absolute value. */
 export const size = ({ re, im }: Approximate): number => (im === 0 ? Math.abs(re) : Math.hypot(re, im))
 
 const rounded = (re: number, im: number, error: number): Approximate => ({
@@ -22,17 +21,15 @@ const rounded = (re: number, im: number, error: number): Approximate => ({
   error: error + 4 * epsilon * (Math.abs(re) + Math.abs(im)),
 })
 
-/** The sum. */
 export const plus = (a: Approximate, b: Approximate): Approximate =>
   rounded(a.re + b.re, a.im + b.im, a.error + b.error)
 
-/** The product. */
 export function times(a: Approximate, b: Approximate): Approximate {
   const error = size(a) * b.error + size(b) * a.error + a.error * b.error
   return rounded(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re, error)
 }
 
-/** The quotient; undefined where the divisor may be zero. */
+/** The quotient. Undefined if the divisor may be zero. */
 export function over(a: Approximate, b: Approximate): Approximate {
   const least = size(b) - b.error
   if (!(least > 0)) return undefinedValue
@@ -42,7 +39,6 @@ export function over(a: Approximate, b: Approximate): Approximate {
   return rounded(re, im, (a.error + Math.hypot(re, im) * b.error) / least)
 }
 
-/** e to the power of it. */
 export function exponential(a: Approximate): Approximate {
   const length = Math.exp(a.re)
   const error = length * Math.expm1(a.error) + length * epsilon * (Math.abs(a.re) + Math.abs(a.im))
@@ -51,7 +47,7 @@ export function exponential(a: Approximate): Approximate {
     : rounded(length * Math.cos(a.im), length * Math.sin(a.im), error)
 }
 
-/** Principal value. */
+/** The principal value. */
 export function logarithm(a: Approximate): Approximate {
   const length = size(a)
   if (!(length > 2 * a.error)) return undefinedValue
@@ -62,7 +58,7 @@ export function logarithm(a: Approximate): Approximate {
   )
 }
 
-/** Principal value. */
+/** The principal value. */
 export function raised(base: Approximate, exponent: Approximate): Approximate {
   const whole = exponent.im === 0 && Number.isInteger(exponent.re) && exponent.error < 1e-9
   if (whole && Math.abs(exponent.re) <= 64) return repeated(base, exponent.re)
@@ -85,7 +81,7 @@ function repeated(base: Approximate, exponent: number): Approximate {
   return exponent < 0 ? over({ re: 1, im: 0, error: 0 }, value) : value
 }
 
-/** A real function; `slope` bounds its derivative near the argument. Undefined off the real line. */
+/** A real function. `slope` bounds its derivative near the argument. Undefined for non-real arguments. */
 export function applied(f: (x: number) => number, slope: (x: number) => number, a: Approximate): Approximate {
   if (a.im !== 0) return undefinedValue
   const value = f(a.re)

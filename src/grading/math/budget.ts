@@ -1,17 +1,17 @@
-/** What one answer may cost. An answer over a limit is unequal to everything but the same text. */
+/** Limits for one answer. An answer over a limit only equals identical text. */
 export const budget = {
-  /** UTF-16 units of an answer. */
+  /** Length of an answer in UTF-16 units. */
   text: 4000,
-  /** Digits of one written number, or of a numerator or denominator on the way. */
+  /** Digits of a written number, or of a numerator or denominator during the computation. */
   digits: 400,
-  /** Brackets, braces and arguments inside each other. */
+  /** Nesting of brackets, braces and arguments. */
   depth: 60,
-  /** Nodes of one expression; also of the alternatives that its signs +- spell out. */
+  /** Nodes of an expression, including the alternatives of its +- signs. */
   nodes: 2000,
-  /** Terms of one polynomial, and products of terms in one comparison. */
+  /** Terms of a polynomial, and products of terms per comparison. */
   terms: 300,
   termProducts: 20_000,
-  /** Largest exponent that is multiplied out. */
+  /** Largest exponent that is expanded. */
   exponent: 64,
   /** Rows and columns of a matrix that is multiplied. */
   matrix: 12,
@@ -19,10 +19,10 @@ export const budget = {
   pairs: 2500,
 } as const
 
-/** Thrown inside this room only, and caught by its readers. */
+/** Thrown and caught within this folder only. */
 export class OverBudget extends Error {}
 
-/** A counter of work that throws when it is used up. */
+/** A work counter that throws when it is used up. */
 export class Allowance {
   private left: number
 

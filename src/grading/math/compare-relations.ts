@@ -1,18 +1,24 @@
 import { proportion } from './algebra.ts'
 import type { Decision } from './decision.ts'
 import { weaker } from './decision.ts'
+import { constantRatio } from './evaluate.ts'
 import { children, type Expression, negated, type Of, type RelationOperator, sum } from './expression.ts'
-import { constantRatio } from './numeric.ts'
 
 interface Constraint {
-  /** `difference op 0`. */
+  /** The relation as `difference op 0`. */
   readonly difference: Expression
   readonly op: '=' | '!=' | '<' | '<='
-  /** A name alone on one side: its multiples restate the question, so they do not stand for it. */
+  /**
+   * One side is a bare name. A multiple of the relation would only restate the question, so it does not
+   * count.
+   */
   readonly solved: boolean
 }
 
-/** Equations up to a factor, inequalities up to a positive one; a solved truth asks for a solved answer. */
+/**
+ * Compares equations up to a factor and inequalities up to a positive factor. A solved truth requires a
+ * solved answer.
+ */
 export function equalRelations(gold: Of<'relation'>, answer: Of<'relation'>): Decision | null {
   const [want, have] = [constraints(gold), constraints(answer)]
   if (!want || !have || want.length !== have.length) return null
@@ -74,7 +80,7 @@ const algebraic = new Set([
 
 const isAlgebraic = (of: Expression): boolean => algebraic.has(of.kind) && children(of).every(isAlgebraic)
 
-/** The interval of one name between bounds: `1 < x <= 2` as (1, 2]; null: not of that form. */
+/** The interval of one name between bounds: `1 < x <= 2` becomes (1, 2]. null for other forms. */
 export function intervalOf({ sides, ops }: Of<'relation'>): Expression | null {
   const infinite: Expression = { kind: 'constant', name: 'infinity' }
   const [a, b, c] = sides
@@ -103,7 +109,7 @@ export function intervalOf({ sides, ops }: Of<'relation'>): Expression | null {
   return first.startsWith('<') ? between(a, first, second, c) : between(c, turn(second), turn(first), a)
 }
 
-/** `x < 1 or x > 3` as the union of its intervals; null: some item is none. */
+/** `x < 1 or x > 3` as a union of intervals. null if an item is not one. */
 export function unionOf({ items }: Of<'list'>): Expression | null {
   const parts: Expression[] = []
   for (const item of items) {

@@ -1,13 +1,77 @@
 import { Allowance, budget } from './budget.ts'
-import { equalNumerals } from './compare-numerals.ts'
-import { equalQuantities, ratioQuotients, sameUnits } from './compare-quantities.ts'
+import { equalNumerals, equalQuantities, ratioQuotients, sameUnits } from './compare-numbers.ts'
 import { equalRelations, intervalOf, unionOf } from './compare-relations.ts'
 import { type Comparison, type Decision, weaker } from './decision.ts'
-import type { Expression, Of } from './expression.ts'
-import { holdsMatrix, matrixOf } from './matrices.ts'
+import { type Expression, type Of, product, sum } from './expression.ts'
 import { assigned, plainForm } from './plain-form.ts'
 
-/** How the answer is the same as the truth; null: it is not. Throws OverBudget. */
+/** A matrix, or the value of a sum or product of matrices. null: not a matrix, or mismatched shapes. */
+function matrixOf(of: Expression): Of<'matrix'> | null {
+  if (of.kind === 'matrix') return isRegular(of) ? of : null
+  if (of.kind === 'sum') return folded(of.terms, added)
+  if (of.kind === 'product') return folded(of.factors, multiplied)
+  if (of.kind !== 'quotient') return null
+  const matrix = matrixOf(of.over)
+  return matrix && mapped(matrix, (cell) => ({ kind: 'quotient', over: cell, under: of.under }))
+}
+
+/** True if the expression contains a matrix in its arithmetic. */
+function holdsMatrix(of: Expression): boolean {
+  if (of.kind === 'matrix') return true
+  if (of.kind === 'sum') return of.terms.some(holdsMatrix)
+  if (of.kind === 'product') return of.factors.some(holdsMatrix)
+  return of.kind === 'quotient' && holdsMatrix(of.over)
+}
+
+type Operand = Of<'matrix'> | { readonly scalar: Expression }
+
+function folded(
+  of: readonly Expression[],
+  step: (a: Operand, b: Operand) => Operand | null,
+): Of<'matrix'> | null {
+  let value: Operand | null = null
+  for (const item of of) {
+    const matrix = holdsMatrix(item) ? matrixOf(item) : null
+    if (matrix === null && holdsMatrix(item)) return null
+    const operand: Operand = matrix ?? { scalar: item }
+    value = value === null ? operand : step(value, operand)
+    if (value === null) return null
+  }
+  return value && 'kind' in value ? value : null
+}
+
+function added(a: Operand, b: Operand): Operand | null {
+  if (!('kind' in a && 'kind' in b)) return null
+  if (a.rows.length !== b.rows.length || a.rows[0]?.length !== b.rows[0]?.length) return null
+  return mapped(a, (cell, i, j) => sum([cell, b.rows[i]?.[j] ?? cell]))
+}
+
+function multiplied(a: Operand, b: Operand): Operand | null {
+  if ('scalar' in a) {
+    if ('scalar' in b) return { scalar: product([a.scalar, b.scalar]) }
+    return mapped(b, (cell) => product([a.scalar, cell]))
+  }
+  if ('scalar' in b) return mapped(a, (cell) => product([cell, b.scalar]))
+  const [inner, columns] = [b.rows.length, b.rows[0]?.length ?? 0]
+  if (a.rows[0]?.length !== inner || Math.max(a.rows.length, inner, columns) > budget.matrix) return null
+  const rows = a.rows.map((row) =>
+    Array.from({ length: columns }, (_, j) =>
+      sum(row.flatMap((cell, k) => (b.rows[k]?.[j] ? [product([cell, b.rows[k][j]])] : []))),
+    ),
+  )
+  return { kind: 'matrix', rows }
+}
+
+const isRegular = ({ rows }: Of<'matrix'>): boolean => rows.every((row) => row.length === rows[0]?.length)
+
+function mapped(
+  of: Of<'matrix'>,
+  change: (cell: Expression, i: number, j: number) => Expression,
+): Of<'matrix'> {
+  return { kind: 'matrix', rows: of.rows.map((row, i) => row.map((cell, j) => change(cell, i, j))) }
+}
+
+/** How the answer equals the truth, or null if it does not. Throws OverBudget. */
 export function equalAnswers(gold: Expression, answer: Expression, how: Comparison): Decision | null {
   return new Comparer(how).equal(plainForm(gold), plainForm(answer))
 }
@@ -46,7 +110,7 @@ class Comparer {
     return set && this.equal(gold, set)
   }
 
-  /** `D = (0, 1)`: the same name for the same thing, which need not be a number. */
+  /** `D = (0, 1)`: the same name with the same value, which need not be a number. */
   private assignments(gold: Of<'relation'>, answer: Of<'relation'>): Decision | null {
     const [want, have] = [assigned(gold), assigned(answer)]
     if (!want || !have || !gold.sides[0] || !answer.sides[0] || gold.ops[0] !== answer.ops[0]) return null
@@ -79,7 +143,7 @@ class Comparer {
     return this.alone(gold, answer)
   }
 
-  /** A list all of whose items are the same stands for that item. */
+  /** A list of identical items equals that item. */
   private alone(gold: Expression, answer: Expression): Decision | null {
     const [want, have] = [items(gold), items(answer)]
     return want.length > 0 && have.length > 0 && (want.length === 1 || have.length === 1)
@@ -98,7 +162,7 @@ class Comparer {
     return decision
   }
 
-  /** Sets: order and repetition do not matter. */
+  /** Compares sets, ignoring order and repetition. */
   private unordered(gold: readonly Expression[], answer: readonly Expression[]): Decision | null {
     if (gold.length === 0 || answer.length === 0) return gold.length === answer.length ? 'exact' : null
     return weaker(this.covered(gold, answer, true), this.covered(answer, gold, false))

@@ -1,17 +1,69 @@
+import { fnv1a } from '../../core/hash.ts'
+import { exactValue } from './algebra.ts'
 import type { Approximate } from './approximate.ts'
 import * as n from './approximate.ts'
-import { exactValue } from './exact.ts'
-import type { Expression } from './expression.ts'
-import { realFunctions, unnamedFunction } from './functions.ts'
+import { children, type Expression } from './expression.ts'
 import { toNumber } from './rational.ts'
+
+interface RealFunction {
+  readonly value: (x: number) => number
+  /** An upper bound of the derivative's absolute value near x. */
+  readonly slope: (x: number) => number
+}
+
+const one = (): number => 1
+const reciprocal = (f: (x: number) => number) => (x: number) => 1 / f(x)
+const steep = (f: (x: number) => number) => (x: number) => 2 + 2 / f(x) ** 2
+const arc = (x: number): number => 1 / Math.sqrt(Math.max(1 - x * x, 1e-16))
+
+/** Real functions of one argument. */
+const realFunctions: ReadonlyMap<string, RealFunction> = new Map(
+  Object.entries({
+    sin: { value: Math.sin, slope: one },
+    cos: { value: Math.cos, slope: one },
+    tan: { value: Math.tan, slope: steep(Math.cos) },
+    cot: { value: reciprocal(Math.tan), slope: steep(Math.sin) },
+    sec: { value: reciprocal(Math.cos), slope: steep(Math.cos) },
+    csc: { value: reciprocal(Math.sin), slope: steep(Math.sin) },
+    arcsin: { value: Math.asin, slope: arc },
+    arccos: { value: Math.acos, slope: arc },
+    arctan: { value: Math.atan, slope: one },
+    arccot: { value: (x: number) => Math.PI / 2 - Math.atan(x), slope: one },
+    sinh: { value: Math.sinh, slope: Math.cosh },
+    cosh: { value: Math.cosh, slope: Math.cosh },
+    tanh: { value: Math.tanh, slope: one },
+    coth: { value: reciprocal(Math.tanh), slope: steep(Math.sinh) },
+  }),
+)
+
+/** `f(x)` of an undefined f: a smooth function chosen by its name. */
+function unnamedFunction(name: string, args: readonly Approximate[]): Approximate {
+  const seed = hash(name)
+  let [value, error] = [seed, 1e-16]
+  for (const [k, { re, im, error: off }] of args.entries()) {
+    if (im !== 0) return n.undefinedValue
+    value += Math.sin(re * (1 + seed) + k) + 0.3 * re * (k + 1)
+    error += (2 + seed + k) * (off + 1e-16 * Math.abs(re))
+  }
+  return n.real(value, error)
+}
+
+/** A number from 0.1 to 2, the same for the same text. */
+function hash(text: string): number {
+  let h = fnv1a(text)
+  h ^= h >>> 15
+  h = Math.imul(h, 0x2c1b3c6d)
+  h ^= h >>> 12
+  return 0.1 + ((h >>> 0) / 2 ** 32) * 1.9
+}
 
 const i: Approximate = { re: 0, im: 1, error: 0 }
 const ten = n.real(10)
 const radian = n.real(Math.PI / 180)
 
-/** An expression's value where its symbols have values. Work is linear in its nodes; never throws on its own. */
-export class Evaluation {
-  /** Set where a root or logarithm of something negative was taken on the way. */
+/** Evaluates an expression for given values of its symbols. Linear in its nodes. Never throws by itself. */
+class Evaluation {
+  /** Set if the evaluation took a root or logarithm of a negative number. */
   leftTheReals = false
   private readonly symbol: (name: string) => number
 
@@ -85,14 +137,14 @@ export class Evaluation {
     return name === 'lg' ? n.over(value, n.logarithm(ten)) : value
   }
 
-  /** Of odd degree: the real root of a negative number. */
+  /** An odd root of a negative number is the real root. */
   private root(of: Approximate, degree: Approximate): Approximate {
     const exponent = n.over(n.real(1), degree)
     if (of.im !== 0 || of.re >= 0 || degree.re % 2 !== 1) return this.watched(n.raised(of, exponent))
     return n.times(n.real(-1), n.raised({ ...of, re: -of.re }, exponent))
   }
 
-  /** n (n-1) ... (n-k+1) / k! for a small whole k. */
+  /** n (n-1) ... (n-k+1) / k! for a small integer k. */
   private binomial(of: Approximate, { re: count }: Approximate): Approximate {
     if (!(Number.isInteger(count) && count >= 0 && count <= 30)) return n.undefinedValue
     let value = n.real(1)
@@ -101,4 +153,80 @@ export class Evaluation {
     }
     return value
   }
+}
+
+const points = 16
+const wanted = 4
+const relative = 1e-13
+
+/** A value accurate to about ten digits. null: undefined, too inaccurate, or the expression has symbols. */
+export function constantValue(of: Expression): Approximate | null {
+  if (symbols(of).length > 0) return null
+  const value = new Evaluation(() => Number.NaN).of(of)
+  return isGood(value) ? value : null
+}
+
+/** Whether both agree wherever both are real, at points derived from the names of their symbols. */
+export function agree(a: Expression, b: Expression): boolean {
+  return samePoints([a, b], ([left, right]) => left !== undefined && right !== undefined && near(left, right))
+}
+
+/** The number c with a = c b at all tested points. null: none, infinite, or zero. */
+export function constantRatio(a: Expression, b: Expression): number | null {
+  let ratio: number | null = null
+  const constant = samePoints([a, b], ([left, right]) => {
+    if (!left || !right || left.im !== 0 || right.im !== 0) return false
+    const quotient = left.re / right.re
+    const isFirst = ratio === null
+    ratio ??= quotient
+    const error = (left.error + Math.abs(quotient) * right.error) / Math.abs(right.re)
+    return isFirst || Math.abs(quotient - ratio) <= 20 * error + 1e-12 * Math.abs(ratio)
+  })
+  return constant && ratio !== null && Number.isFinite(ratio) && ratio !== 0 ? ratio : null
+}
+
+/**
+ * Whether the test holds at `wanted` points or more and fails at none. An expression without symbols has one
+ * point.
+ */
+function samePoints(of: readonly Expression[], holds: (values: readonly Approximate[]) => boolean): boolean {
+  const names = [...new Set(of.flatMap(symbols))]
+  const needed = names.length === 0 ? 1 : wanted
+  const complex = of.some(isComplex)
+  let good = 0
+  for (let k = 0; k < points; k++) {
+    const evaluation = new Evaluation((name) => coordinate(name, k))
+    const values = of.map((expression) => evaluation.of(expression))
+    const usable = values.every(isGood) && (complex || needed === 1 || !evaluation.leftTheReals)
+    if (usable && !holds(values)) return false
+    if (usable) good++
+    if (needed === 1) break
+  }
+  return good >= needed
+}
+
+const isGood = (value: Approximate): boolean =>
+  Number.isFinite(value.re) &&
+  Number.isFinite(value.im) &&
+  value.error <= 1e-10 * Math.max(1e-2, n.size(value))
+
+function near(a: Approximate, b: Approximate): boolean {
+  const distance = Math.hypot(a.re - b.re, a.im - b.im)
+  return distance <= 4 * (a.error + b.error) + relative * Math.max(n.size(a), n.size(b))
+}
+
+/** Positive first, then of either sign, then between 0 and 1 for functions that are only defined there. */
+function coordinate(name: string, point: number): number {
+  const value = hash(`${name} ${point}`)
+  if (point < 4) return value
+  if (point < 10) return hash(`${point} ${name}`) > 1.05 ? -2 * value : 2 * value
+  return value / (point < 13 ? 2.2 : -2.2)
+}
+
+function symbols(of: Expression): string[] {
+  return of.kind === 'symbol' ? [of.name] : children(of).flatMap(symbols)
+}
+
+function isComplex(of: Expression): boolean {
+  return (of.kind === 'constant' && of.name === 'i') || children(of).some(isComplex)
 }

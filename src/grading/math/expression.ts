@@ -1,8 +1,8 @@
 import type { Rational } from './rational.ts'
 
-/** What a mathematical answer says, read from LaTeX or plain text. Plain data. */
+/** The meaning of a mathematical answer in LaTeX or plain text. Plain data. */
 export type Expression =
-  /** `decimals`: digits after the point where it was written as a decimal, else null. */
+  /** `decimals`: places after the point if it was written as a decimal, else null. */
   | { readonly kind: 'number'; readonly value: Rational; readonly decimals: number | null }
   | { readonly kind: 'symbol'; readonly name: string }
   | { readonly kind: 'constant'; readonly name: 'pi' | 'e' | 'i' | 'infinity' }
@@ -11,16 +11,16 @@ export type Expression =
   | { readonly kind: 'quotient'; readonly over: Expression; readonly under: Expression }
   | { readonly kind: 'power'; readonly base: Expression; readonly exponent: Expression }
   | { readonly kind: 'call'; readonly name: string; readonly args: readonly Expression[] }
-  /** The same number with + or - at this place; `first` is the sign of the first reading. */
+  /** The number with + or - at this place. `first` is the sign of the first reading. */
   | { readonly kind: 'either'; readonly of: Expression; readonly first: 1 | -1 }
   | { readonly kind: 'percent'; readonly of: Expression }
   | { readonly kind: 'degrees'; readonly of: Expression }
-  /** `unit` as it was written, spaces and style removed. */
+  /** `unit` as written, without spaces and style. */
   | { readonly kind: 'measured'; readonly of: Expression; readonly unit: string }
-  /** Digits of another base: `204_5`. */
+  /** Digits in another base: `204_5`. */
   | { readonly kind: 'numeral'; readonly digits: string; readonly base: number }
   | { readonly kind: 'ratio'; readonly parts: readonly Expression[] }
-  /** Brackets around several items: a tuple, or an interval where there are two. */
+  /** Brackets around several items: a tuple, or possibly an interval if there are two. */
   | {
       readonly kind: 'tuple'
       readonly items: readonly Expression[]
@@ -40,15 +40,12 @@ export type Expression =
     }
   | { readonly kind: 'text'; readonly text: string }
 
-/** What joins the parts of a combination. */
 export type SetOperator = 'union' | 'intersection' | 'difference'
-/** What stands between two sides; `~` is about equal, `to` an arrow. */
+/** Relations. `~` means approximately equal, `to` is an arrow. */
 export type RelationOperator = '=' | '<' | '>' | '<=' | '>=' | '!=' | '~' | 'in' | 'to'
 
-/** The expressions of one kind. */
 export type Of<K extends Expression['kind']> = Extract<Expression, { readonly kind: K }>
 
-/** A number; `decimals` as in Expression. */
 export const number = (value: Rational, decimals: number | null = null): Expression => ({
   kind: 'number',
   value,
@@ -57,7 +54,7 @@ export const number = (value: Rational, decimals: number | null = null): Express
 
 const minusOne = number({ n: -1n, d: 1n })
 
-/** Minus the expression; a number's sign is folded in. */
+/** Negates an expression. A number absorbs the sign. */
 export function negated(of: Expression): Expression {
   if (of.kind === 'number') return { ...of, value: { n: -of.value.n, d: of.value.d } }
   if (of.kind === 'percent' || of.kind === 'degrees' || of.kind === 'measured')
@@ -65,17 +62,17 @@ export function negated(of: Expression): Expression {
   return product([minusOne, of])
 }
 
-/** A product; one factor stands for itself. */
+/** A product. A single factor is returned as is. */
 export function product(factors: readonly Expression[]): Expression {
   return factors.length === 1 && factors[0] ? factors[0] : { kind: 'product', factors }
 }
 
-/** A sum; one term stands for itself. */
+/** A sum. A single term is returned as is. */
 export function sum(terms: readonly Expression[]): Expression {
   return terms.length === 1 && terms[0] ? terms[0] : { kind: 'sum', terms }
 }
 
-/** What an expression is built of, in order. */
+/** The direct subexpressions, in order. */
 export function children(of: Expression): readonly Expression[] {
   switch (of.kind) {
     case 'sum':

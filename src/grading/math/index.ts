@@ -1,10 +1,17 @@
 /**
- * Mathematical answers: what a response states (`statement`), what it says (`read-answer`: tokens, terms, atoms), and
- * whether that equals a truth (`compare`: exact fractions, polynomials with radicals, else values at many points).
+ * Mathematical answers: find what a response states (`statement`), parse it (`read-answer`: tokens, terms,
+ * atoms), and compare it with a truth (`compare`: exact fractions, polynomials with radicals, otherwise
+ * values at many points).
  */
 export { type Comparison, type Decision, decisions } from './decision.ts'
 export type { Expression } from './expression.ts'
 export { readAnswer } from './read-answer.ts'
 export { finalStatement, type Statement } from './statement.ts'
-export { symbolicallyEqual } from './symbolic.ts'
-export { equalMath, type MathTruth, type MathVerdict, readMathTruth, verifyMath } from './verify.ts'
+export {
+  equalMath,
+  type MathTruth,
+  type MathVerdict,
+  readMathTruth,
+  symbolicallyEqual,
+  verifyMath,
+} from './verify.ts'

@@ -1,7 +1,9 @@
 import { budget, OverBudget } from './budget.ts'
 import { children, type Expression, negated, type Of } from './expression.ts'
 
-/** An answer without what says the same in other words: chains of equalities end at their last value, +- is spelt out. */
+/**
+ * A normal form without redundant wording: a chain of equalities becomes its last value, and +- is expanded.
+ */
 export function plainForm(of: Expression): Expression {
   if (of.kind === 'list') return plainList(of.items)
   const form = of.kind === 'relation' ? plainRelation(of) : of
@@ -27,7 +29,7 @@ function plainList(items: readonly Expression[]): Expression {
   return { kind: 'list', items: plain }
 }
 
-/** One of several answers that itself has several parts: `p = 5, q = 2; p = 7, q = 2`. */
+/** One of several answers with several parts each: `p = 5, q = 2; p = 7, q = 2`. */
 function asTuple({ items }: Of<'list'>): Expression {
   return { kind: 'tuple', items: items.map((item) => assigned(item) ?? item), open: '(', close: ')' }
 }
@@ -45,7 +47,7 @@ function plainRelation(of: Of<'relation'>): Expression {
   return of
 }
 
-/** The value that `x = 3` or `x \in S` gives to a name; null: it does not. */
+/** The value that `x = 3` or `x \in S` gives a name. null for other forms. */
 export function assigned(of: Expression): Expression | null {
   if (of.kind !== 'relation' || of.sides.length !== 2 || (of.ops[0] !== '=' && of.ops[0] !== 'in'))
     return null
@@ -53,7 +55,10 @@ export function assigned(of: Expression): Expression | null {
   return name && value && isName(name) ? value : null
 }
 
-/** Names of unknowns: x, a_3, f(x), dy/dx, |AB|, A:B, (p, q), AB. A product of small letters is an equation's side instead. */
+/**
+ * Names of unknowns: x, a_3, f(x), dy/dx, |AB|, A:B, (p, q), AB. A product of lower-case letters is a side of
+ * an equation instead.
+ */
 function isName(of: Expression): boolean {
   if (of.kind === 'symbol') return true
   if (of.kind === 'call') return of.name.startsWith('f ') || (of.name === 'abs' && of.args.every(isName))
@@ -64,7 +69,7 @@ function isName(of: Expression): boolean {
   return of.kind === 'product' && of.factors.every(isCapital)
 }
 
-/** `dy` and `dx` of a derivative. */
+/** `dy` and `dx` in a derivative. */
 const isDifferential = (of: Expression): boolean =>
   of.kind === 'product' &&
   of.factors.length === 2 &&
@@ -81,7 +86,7 @@ const isConstant = (of: Expression): boolean => of.kind !== 'symbol' && children
 
 const hasEither = (of: Expression): boolean => of.kind === 'either' || children(of).some(hasEither)
 
-/** All signs +- read the first way, then all the second way. */
+/** The expression with every +- read the first way, and with every +- read the second way. */
 function spelledOut(of: Expression): Expression {
   return { kind: 'list', items: [chosen(of, 1), chosen(of, -1)] }
 }

@@ -1,6 +1,6 @@
 import { budget, OverBudget } from './budget.ts'
 
-/** A fraction in lowest terms; `d` is positive. Frozen by convention: never changed in place. */
+/** A fraction in lowest terms with positive `d`. Never mutated. */
 export interface Rational {
   readonly n: bigint
   readonly d: bigint
@@ -8,12 +8,10 @@ export interface Rational {
 
 const limit = 10n ** BigInt(budget.digits)
 
-/** 0. */
 export const zero: Rational = { n: 0n, d: 1n }
-/** 1. */
 export const one: Rational = { n: 1n, d: 1n }
 
-/** Throws OverBudget for more than `budget.digits` digits; `d` must not be 0. */
+/** Throws OverBudget above `budget.digits` digits. `d` must not be 0. */
 export function rational(n: bigint, d = 1n): Rational {
   if (n >= limit || n <= -limit || d >= limit || d <= -limit) throw new OverBudget()
   if (d === 1n) return { n, d }
@@ -22,14 +20,14 @@ export function rational(n: bigint, d = 1n): Rational {
   return { n: n / unit, d: d / unit }
 }
 
-/** Zero or more. */
+/** The result is never negative. */
 export function gcd(a: bigint, b: bigint): bigint {
   let [left, right] = [a < 0n ? -a : a, b < 0n ? -b : b]
   while (right !== 0n) [left, right] = [right, left % right]
   return left
 }
 
-/** Value of `12`, `.5`, `3.` or `1.50`; the text has digits and at most one point. */
+/** The value of `12`, `.5`, `3.` or `1.50`. The text must have digits and at most one point. */
 export function decimal(text: string): Rational {
   if (text.length > budget.digits) throw new OverBudget()
   const point = text.indexOf('.')
@@ -38,22 +36,19 @@ export function decimal(text: string): Rational {
   return rational(BigInt(text.slice(0, point) + fraction), 10n ** BigInt(fraction.length))
 }
 
-/** The sum; throws OverBudget as `rational` does, like the product. */
+/** Throws OverBudget like `rational`. */
 export const add = (a: Rational, b: Rational): Rational =>
   a.d === 1n && b.d === 1n ? rational(a.n + b.n) : rational(a.n * b.d + b.n * a.d, a.d * b.d)
-/** The product. */
 export const multiply = (a: Rational, b: Rational): Rational => rational(a.n * b.n, a.d * b.d)
-/** Whether they are the same number. */
 export const equal = (a: Rational, b: Rational): boolean => a.n === b.n && a.d === b.d
-/** Whether it is 0. */
 export const isZero = (a: Rational): boolean => a.n === 0n
 
-/** null: division by zero. */
+/** null for a division by zero. */
 export function divide(a: Rational, b: Rational): Rational | null {
   return b.n === 0n ? null : rational(a.n * b.d, a.d * b.n)
 }
 
-/** null: zero to a negative power. Throws OverBudget before it computes what would not fit. */
+/** null for zero to a negative power. Throws OverBudget before it computes an oversized result. */
 export function power({ n, d }: Rational, exponent: number): Rational | null {
   if (exponent < 0) return n === 0n ? null : power(rational(d, n), -exponent)
   const unitBase = d === 1n && n >= -1n && n <= 1n
@@ -63,7 +58,7 @@ export function power({ n, d }: Rational, exponent: number): Rational | null {
   return rational(n ** BigInt(exponent), d ** BigInt(exponent))
 }
 
-/** Nearest double; infinite beyond its range. */
+/** The nearest double, infinite beyond its range. */
 export function toNumber({ n, d }: Rational): number {
   const near = Number(n) / Number(d)
   if (Number.isFinite(near) && (near !== 0 || n === 0n)) return near

@@ -1,8 +1,165 @@
 import { OverBudget } from './budget.ts'
-import { NotMathematics } from './cursor.ts'
-import type { Expression, RelationOperator, SetOperator } from './expression.ts'
-import { TermReader } from './read-terms.ts'
-import { type Token, tokenize } from './tokens.ts'
+import {
+  children,
+  type Expression,
+  negated,
+  product,
+  type RelationOperator,
+  type SetOperator,
+  sum,
+} from './expression.ts'
+import { AtomReader } from './read-atom.ts'
+import { NotMathematics, type Token, tokenize } from './tokens.ts'
+import { canonicalUnit, functionNames } from './vocabulary.ts'
+
+const stops = new Set(['sqrt', 'frac', 'binom'])
+
+/** Reads sums, products, powers, and suffixes of numbers: percent, degrees, units. */
+abstract class TermReader extends AtomReader {
+  sum(): Expression {
+    const terms: Expression[] = [this.signed(() => this.term(), true)]
+    for (;;) {
+      const sign = this.peek()
+      if (sign?.kind !== 'sign' || !/^(?:[+-]|\+-|-\+)$/.test(sign.text)) return sum(terms)
+      if (this.endsWithUnit(terms.at(-1))) throw new NotMathematics()
+      terms.push(this.signed(() => this.term(), false))
+    }
+  }
+
+  /** Signs before a term. `+-` is read both ways. */
+  private signed(read: () => Expression, first: boolean): Expression {
+    const sign = this.peek()
+    if (sign?.kind === 'sign' && /^(?:[+-]|\+-|-\+)$/.test(sign.text)) {
+      this.next()
+      const of = this.nested(() => this.signed(read, false))
+      if (sign.text === '+') return of
+      if (sign.text === '-') return negated(of)
+      return { kind: 'either', of, first: sign.text === '+-' ? 1 : -1 }
+    }
+    if (first && sign === undefined) throw new NotMathematics()
+    return read()
+  }
+
+  private endsWithUnit(of: Expression | undefined): boolean {
+    return of?.kind === 'measured'
+  }
+
+  private term(): Expression {
+    let value = this.factor()
+    for (;;) {
+      if (this.takes('*')) value = product([value, this.signed(() => this.factor(), true)])
+      else if (this.takes('/')) {
+        const under = this.signed(() => this.factor(), true)
+        value = { kind: 'quotient', over: value, under }
+      } else if (this.peek()?.kind === 'text') return this.measured(value)
+      else if (this.beginsFactor(value)) value = this.follow(value)
+      else return value
+    }
+  }
+
+  private follow(value: Expression): Expression {
+    const spaced = this.peek()?.spaced === true
+    const isNumber = this.peek()?.kind === 'number'
+    const next = this.factor()
+    if (!isNumber) return this.mixed(value, next)
+    // `1 1/2` is the only case of two adjacent numbers.
+    if (value.kind !== 'number' || !spaced || next.kind !== 'number' || !this.takes('/'))
+      throw new NotMathematics()
+    return this.mixed(value, { kind: 'quotient', over: next, under: this.factor() })
+  }
+
+  /** Whether the next token starts a factor without a sign. */
+  private beginsFactor(after: Expression): boolean {
+    const token = this.peek()
+    if (token === undefined || after.kind === 'percent') return false
+    if (token.kind === 'number') return after.kind === 'number' || after.kind === 'quotient'
+    if (token.kind === 'name')
+      return !(token.text === 'U' && (after.kind === 'tuple' || after.kind === 'set'))
+    if (token.kind === 'command')
+      return functionNames.has(token.text) || stops.has(token.text) || /^begin /.test(token.text)
+    if (token.text === '|') return this.bars === 0
+    return token.text === '(' || token.text === '{' || token.text === 'floor(' || token.text === 'ceil('
+  }
+
+  /** The argument of a function without brackets: `\sin 2x`. */
+  juxtaposed(): Expression {
+    const factors = [this.signed(() => this.factor(), true)]
+    for (;;) {
+      const token = this.peek()
+      const goesOn =
+        token?.kind === 'name' ||
+        (token?.kind === 'command' && stops.has(token.text)) ||
+        (token?.kind === 'sign' && (token.text === '{' || token.text === '('))
+      if (!goesOn) return product(factors)
+      factors.push(this.factor())
+    }
+  }
+
+  /** An atom with its powers and suffixes. */
+  factor(): Expression {
+    let value = this.atom()
+    for (;;) {
+      if (this.isSign('^')) value = this.raised(value)
+      else if (this.takes('!')) value = { kind: 'call', name: 'factorial', args: [value] }
+      else if (this.takes('%')) value = { kind: 'percent', of: value }
+      else if (this.takes('degree')) value = { kind: 'degrees', of: value }
+      else if (this.isSign('_') && value.kind === 'number') value = this.based(value)
+      else return value
+    }
+  }
+
+  private raised(base: Expression): Expression {
+    this.next()
+    if (this.takes('degree')) return { kind: 'degrees', of: base }
+    if (this.isSign('{') && this.isSign('degree', 1)) {
+      this.next()
+      this.next()
+      this.needs('}')
+      return { kind: 'degrees', of: base }
+    }
+    if (this.takes("'") || this.takes('*')) throw new NotMathematics()
+    return { kind: 'power', base, exponent: this.nested(() => this.signed(() => this.exponent(), true)) }
+  }
+
+  /** Powers are right-associative. */
+  private exponent(): Expression {
+    const of = this.atom()
+    return this.isSign('^') ? this.nested(() => this.raised(of)) : of
+  }
+
+  private based(of: Expression): Expression {
+    const subscript = this.subscript()
+    if (subscript === '_') return of
+    const base = Number(subscript.slice(1))
+    const whole = of.kind === 'number' && of.decimals === null && of.value.d === 1n && of.value.n >= 0n
+    if (!whole || !(base >= 2 && base <= 36)) throw new NotMathematics()
+    return { kind: 'numeral', digits: `${of.value.n}`, base }
+  }
+
+  private measured(of: Expression): Expression {
+    let unit = this.next().text
+    for (;;) {
+      if (this.peek()?.kind === 'text') unit += ` ${this.next().text}`
+      else if (this.isSign('/') && (this.peek(1)?.kind === 'text' || this.peek(1)?.kind === 'name')) {
+        this.next()
+        unit += `/${this.next().text}`
+      } else if (this.isSign('^')) {
+        this.next()
+        const braced = this.takes('{')
+        unit += `^${this.next().text}`
+        if (braced) this.needs('}')
+      } else if (this.takes('.')) continue
+      else if (canonicalUnit(unit) === null && (hasSymbols(of) || isRemark(unit))) throw new NotMathematics()
+      else return { kind: 'measured', of, unit }
+    }
+  }
+}
+
+const hasSymbols = (of: Expression): boolean => of.kind === 'symbol' || children(of).some(hasSymbols)
+
+/** Text that says more than a unit and may take the number back. */
+const isRemark = (unit: string): boolean =>
+  /\b(?:not|or|and|but|maybe|wrong|is|isn't|if)\b|[?!]/i.test(unit) || unit.split(' ').length > 5
 
 const relations: ReadonlySet<string> = new Set(['=', '<', '>', '<=', '>=', '!=', '~', 'in', 'to'])
 const combinations: ReadonlySet<string> = new Set(['union', 'intersection', 'difference'])
@@ -71,7 +228,7 @@ class AnswerReader extends TermReader {
   }
 }
 
-/** What one answer says; null: not in the grammar, or over a limit of `budget`. Pure, never throws. */
+/** Parses one answer. null: not in the grammar, or over a limit of `budget`. Pure, never throws. */
 export function readAnswer(answer: string, commasSeparate = false): Expression | null {
   try {
     const tokens: Token[] = tokenize(answer, commasSeparate)

@@ -1,9 +1,26 @@
-import { Cursor, NotMathematics } from './cursor.ts'
+import { OverBudget } from './budget.ts'
 import { type Expression, number, product, sum } from './expression.ts'
-import { decimalValue } from './numeral.ts'
-import { rational } from './rational.ts'
-import type { Token } from './tokens.ts'
+import { add, decimal, multiply, power, rational } from './rational.ts'
+import { Cursor, NotMathematics, type Token } from './tokens.ts'
 import { functionNames } from './vocabulary.ts'
+
+const ten = rational(10n)
+
+/** The exact number of a token: `1.50` is 3/2 with 2 places, `4.2e1` is 42, `0.(3)` is 1/3. */
+function decimalValue({ text, repeating }: Token): Expression {
+  const [mantissa = '', exponent = ''] = text.toLowerCase().split('e')
+  const value = decimal(mantissa)
+  const places = mantissa.includes('.') ? mantissa.length - mantissa.indexOf('.') - 1 : 0
+  if (repeating !== undefined) {
+    if (repeating.length > 50) throw new OverBudget()
+    const period = rational(BigInt(repeating), (10n ** BigInt(repeating.length) - 1n) * 10n ** BigInt(places))
+    return number(add(value, period))
+  }
+  if (exponent === '') return number(value, mantissa.includes('.') ? places : null)
+  const shift = Number(exponent)
+  const scaled = multiply(value, power(ten, shift) ?? ten)
+  return number(scaled, places - shift > 0 ? places - shift : null)
+}
 
 const half = number(rational(1n, 2n))
 const two = number(rational(2n))
@@ -11,7 +28,7 @@ const applied = /^[fghFGH](?:_\w+)?'*(?:\^-1)?$/
 const matrices = /^(?:p|b|B|small)?matrix$|^array$/
 const rowsOfLines = /^(?:cases|aligned|align|align\*|gathered|split)$/
 
-/** Reads what stands alone: numbers, names, brackets, functions, fractions, matrices. */
+/** Reads atoms: numbers, names, brackets, functions, fractions, matrices. */
 export abstract class AtomReader extends Cursor {
   protected bars = 0
 
@@ -47,7 +64,7 @@ export abstract class AtomReader extends Cursor {
     return { kind: 'call', name: `f ${name}`, args: of.kind === 'list' ? of.items : [of] }
   }
 
-  /** The `^{-1}` of an inverse function, where an argument follows. */
+  /** The `^{-1}` of an inverse function that is followed by an argument. */
   private inverse(name: string): string {
     const signs = ['^', '{', '-', '1', '}', '(']
     if (!applied.test(name) || !signs.every((sign, k) => this.peek(k)?.text === sign)) return ''
@@ -55,7 +72,7 @@ export abstract class AtomReader extends Cursor {
     return '^-1'
   }
 
-  /** `_{37}` as `_37`; what a subscript says is a part of the name. */
+  /** Reads `_{37}` as `_37`. A subscript is part of the name. */
   protected subscript(): string {
     if (!this.takes('_')) return ''
     if (!this.isSign('{')) return `_${this.digit() ?? this.next().text}`
@@ -134,7 +151,7 @@ export abstract class AtomReader extends Cursor {
     throw new NotMathematics()
   }
 
-  /** An argument of a LaTeX command: braces, one digit, or one atom. */
+  /** The argument of a LaTeX command: braces, one digit, or one atom. */
   protected argument(): Expression {
     const digit = this.digit()
     return digit === null ? this.nested(() => this.atom()) : number(rational(BigInt(digit)))
@@ -191,7 +208,7 @@ export abstract class AtomReader extends Cursor {
     return { kind: 'list', items }
   }
 
-  /** `2\frac{1}{3}`: a whole number before a fraction of whole numbers is their sum. */
+  /** `2\frac{1}{3}`: an integer before a fraction of integers is a mixed number. */
   protected mixed(whole: Expression, fraction: Expression): Expression {
     return isWhole(whole) && fraction.kind === 'quotient' && isWhole(fraction.over) && isWhole(fraction.under)
       ? sum([whole, fraction])

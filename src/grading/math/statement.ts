@@ -1,36 +1,196 @@
-import { isNested } from '../tags.ts'
-import { afterThink } from '../think.ts'
-import { lastBoxes } from './boxes.ts'
-import { lastExpression } from './candidates.ts'
+import { afterThink, isNested } from '../tags.ts'
 import { readAnswer } from './read-answer.ts'
 
-/** What a response commits to. */
+const boxOpening = /\\(?:boxed|fbox)\s{0,9}\{/g
+const longestBox = 4000
+const mostBoxes = 64
+
+interface Box {
+  readonly start: number
+  readonly end: number
+  readonly content: string
+}
+
+/** The last boxed answer of a text. Boxes in one sentence form one answer with several items. */
+interface BoxedAnswer {
+  readonly start: number
+  readonly end: number
+  readonly contents: readonly string[]
+}
+
+/** null if there is no box. Only examines the last boxes, to bound the cost. */
+function lastBoxes(text: string): BoxedAnswer | null {
+  const boxes = closedBoxes(text)
+  const last = boxes.at(-1)
+  if (last === undefined) return null
+  const group = [last]
+  for (let k = boxes.length - 2; k >= 0; k--) {
+    const [box, next] = [boxes[k], group[0]]
+    if (!box || !next || !isOneSentence(text.slice(box.end, next.start))) break
+    group.unshift(box)
+  }
+  return { start: group[0]?.start ?? 0, end: last.end, contents: group.map((box) => box.content) }
+}
+
+/** The outermost boxes, in order. */
+function closedBoxes(text: string): Box[] {
+  const starts = Array.from(text.matchAll(boxOpening)).slice(-mostBoxes)
+  const boxes: Box[] = []
+  for (const match of starts) {
+    const previous = boxes.at(-1)
+    if (previous && match.index < previous.end) continue
+    const from = match.index + match[0].length
+    const end = closingBrace(text, from)
+    if (end !== null) boxes.push({ start: match.index, end: end + 1, content: text.slice(from, end) })
+    // A response cut off inside its last box has not answered.
+    else if (match === starts.at(-1)) boxes.push({ start: match.index, end: text.length, content: '' })
+  }
+  return boxes
+}
+
+function closingBrace(text: string, from: number): number | null {
+  let depth = 1
+  for (let at = from; at < text.length && at - from <= longestBox; at++) {
+    const character = text[at]
+    if (character === '\\') at++
+    else if (character === '{') depth++
+    else if (character === '}' && --depth === 0) return at
+  }
+  return null
+}
+
+const isOneSentence = (gap: string): boolean => gap.length <= 50 && !/[.!?]\s+[\p{L}*#]|\n\s*\n/u.test(gap)
+
+/** A place in prose that holds an expression: LaTeX or a number. */
+interface Candidate {
+  readonly start: number
+  readonly end: number
+  readonly text: string
+}
+
+const candidateOpening =
+  /\\\[|\\\(|\$\$?|\\begin\{(?:[pbv]?matrix)\}|-?(?:\d+(?:[.,]\d+)*|\.\d+)(?:\s?\/\s?\d+)?(?:\s?\\?%)?/g
+const closing: Readonly<Record<string, string>> = { '\\[': '\\]', '\\(': '\\)', $$: '$$', $: '$' }
+const longestCandidate = 4000
+const mostCandidates = 500
+const between = /^[\s,;*•()\-–]*(?:(?:and|or|and\/or|oder|或)[\s,;*•(\-–]*)?$/i
+const denied =
+  /(?:\bnot|n't|\bnever|\brule out|\bexcept|\bother than|\\neq?|≠|!=)[\s$(]*(?:be\s*|equal\s*(?:to\s*)?)?[\s$(]*$/i
+
+/**
+ * The last expression in prose, or the last few if only commas, `and` or `or` separate them. null: none, or a
+ * `not` denies it.
+ */
+function lastExpression(text: string): string | null {
+  const found = candidates(text)
+  const last = found.at(-1)
+  if (last === undefined) return null
+  const group = [last]
+  for (let k = found.length - 2; k >= 0; k--) {
+    const [candidate, next] = [found[k], group[0]]
+    if (!candidate || !next || !between.test(text.slice(candidate.end, next.start).slice(0, 40))) break
+    group.unshift(candidate)
+  }
+  const start = group[0]?.start ?? 0
+  if (denied.test(text.slice(Math.max(0, start - 40), start))) return null
+  return group.map((candidate) => candidate.text.replace(/[\s,.;]+$/, '')).join(', ')
+}
+
+function candidates(text: string): Candidate[] {
+  const found: Candidate[] = []
+  const closings = new Closings(text)
+  candidateOpening.lastIndex = 0
+  for (let match = candidateOpening.exec(text); match; match = candidateOpening.exec(text)) {
+    const candidate = read(text, match.index, match[0], closings)
+    if (candidate === null) continue
+    found.push(candidate)
+    if (found.length > 2 * mostCandidates) found.splice(0, mostCandidates)
+    candidateOpening.lastIndex = Math.max(candidate.end, match.index + 1)
+  }
+  return found
+}
+
+function read(text: string, start: number, open: string, closings: Closings): Candidate | null {
+  const isMatrix = open.startsWith('\\begin')
+  const close = isMatrix ? open.replace('begin', 'end') : Object.hasOwn(closing, open) ? closing[open] : null
+  if (!close) return number(text, start, open)
+  if (text[start - 1] === '\\' && text[start - 2] !== '\\') return null
+  const from = start + open.length
+  const at = closings.after(close, from)
+  if (at - from > longestCandidate) return null
+  const end = at + close.length
+  if (isMatrix) return { start, end, text: text.slice(start, end) }
+  const inner = text.slice(from, at)
+  return inner.trim() === '' || (open === '$' && isProse(inner)) ? null : { start, end, text: inner }
+}
+
+/**
+ * Finds the next occurrence of signs for positions that only move forward, so each sign is searched once over
+ * the whole text.
+ */
+class Closings {
+  private readonly known = new Map<string, number>()
+  private readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+
+  /** Infinity if there is none. */
+  after(sign: string, from: number): number {
+    let at = this.known.get(sign) ?? -1
+    while (at < from || (sign === '$' && this.text[at - 1] === '\\')) {
+      const next = this.text.indexOf(sign, Math.max(from, at + 1))
+      at = next < 0 ? Number.POSITIVE_INFINITY : next
+    }
+    this.known.set(sign, at)
+    return at
+  }
+}
+
+/** The text between two dollar prices is prose, not mathematics. */
+const isProse = (inner: string): boolean =>
+  /^\d/.test(inner) && /[A-Za-z]{3,}[\s,]+[A-Za-z]{2,}/.test(inner.slice(0, 400).replace(/\\[A-Za-z]+/g, ' '))
+
+function number(text: string, start: number, written: string): Candidate | null {
+  const before = text[start - 1] ?? ' '
+  const isMinus = written.startsWith('-') && /[\s(=:$]/.test(before)
+  const plain = written.startsWith('-') && !isMinus ? written.slice(1) : written
+  const at = start + written.length - plain.length
+  if (/[\p{L}\d_]/u.test(text[at - 1] ?? ' ')) return null
+  return { start: at, end: at + plain.length, text: plain }
+}
+
+/** The answer that a response commits to. */
 export interface Statement {
-  /** As it was written: for comparison with answers in words. */
+  /** The original text, for comparing answers in words. */
   readonly words: string
-  /** The expression in it; null: none. */
+  /** The expression in it, or null. */
   readonly expression: string | null
 }
 
 const phrases =
   /(?:final\s+answer|(?<![\p{L}])answer|correct\s+(?:option|choice))(?:\s*\*{0,2}\s*(?:is\b|would\s+be\b|must\s+be\b|[:：=])|(?=\s*\*\*))|答案(?:是|为|[:：])|<answer>|#{4,}/giu
-const longest = 20_000
+const longestResponse = 20_000
 const endOfSentence = /\.\s+(?=[\p{Lu}*<])|\.?\s*I hope it is correct|<\/answer>|<\||[.!?]\s*$/u
 const percent = /^\s*\$?\s*(?:\\?%|percent\b|pct\b)/
 
-/** The one answer of a response: boxed or announced, whichever comes last, else its last expression. null: none. */
+/**
+ * The final answer of a response: the later of a boxed and an announced answer, or else its last expression.
+ * null if there is none.
+ */
 export function finalStatement(response: string): Statement | null {
   const answered = afterThink(response)
   if (answered === null) return null
-  // An answer in an answer says two things.
+  // An answer within an answer is ambiguous.
   if (isNested(answered, '<answer>', '</answer>') && answered.includes('<answer>')) return null
   return statementOf(answered) ?? unmarked(answered)
 }
 
-/** The answer that a text marks as such; null: it marks none, or marks nothing. */
+/** The answer that a text marks as such. null: it marks none, or marks an empty one. */
 export function statementOf(text: string): Statement | null {
   const boxed = lastBoxes(text)
-  const tail = text.length > longest ? text.slice(-longest) : text
+  const tail = text.length > longestResponse ? text.slice(-longestResponse) : text
   const phrase = Array.from(tail.matchAll(phrases)).at(-1)
   const announced = phrase && text.length - tail.length + phrase.index + phrase[0].length
   if (announced !== undefined && (boxed === null || announced > boxed.end)) {
@@ -53,12 +213,13 @@ function announcedIn(rest: string): Statement | null {
   return { words: sentence, expression: wholeExpression(sentence) ?? lastExpression(sentence) }
 }
 
-/** A response that marks nothing: itself if it is an expression, else the last expression in it. */
+/** For a response without marks: the whole text if it is an expression, or else the last expression in it. */
 function unmarked(text: string): Statement | null {
   const trimmed = text.trim()
   if (trimmed === '') return null
   const expression =
-    (trimmed.length <= 400 ? wholeExpression(trimmed) : null) ?? lastExpression(trimmed.slice(-longest))
+    (trimmed.length <= 400 ? wholeExpression(trimmed) : null) ??
+    lastExpression(trimmed.slice(-longestResponse))
   return { words: trimmed.length <= 400 ? trimmed : '', expression }
 }
 

@@ -1,8 +1,8 @@
-import { budget, OverBudget } from './budget.ts'
-import { repaired } from './repair.ts'
-import { isUnit } from './units.ts'
+import { Allowance, budget, OverBudget } from './budget.ts'
 import {
+  characters,
   functionNames,
+  isUnit,
   proseCommands,
   shortWords,
   signCommands,
@@ -12,13 +12,32 @@ import {
   synonyms,
 } from './vocabulary.ts'
 
-/** A piece of an answer. `spaced`: white space stands before it. */
+const foreign = /[\u0080-\uffff]/g
+const doubled =
+  /(?<!\\)\\\\(?=(?:[dtc]?frac|left|right|boxed|sqrt|text|pi|cdot|times|infty|cup|begin|end|pm|mathrm)(?![a-z]))/g
+
+/** Replaces full-width, typographic and damaged characters with the equivalent ASCII LaTeX. Linear. */
+export function repaired(text: string): string {
+  let fixed = text.replace(foreign, ascii)
+  // JSON escapes swallow the first letter of \frac and \boxed if LaTeX was put into a string unescaped.
+  if (fixed.includes('\f')) fixed = fixed.replaceAll('\\\frac', '\\frac').replaceAll('\frac', '\\frac')
+  if (fixed.includes('\b')) fixed = fixed.replaceAll('\boxed', '\\boxed').replaceAll('\begin', '\\begin')
+  return fixed.includes('\\\\') ? fixed.replace(doubled, '\\') : fixed
+}
+
+function ascii(character: string): string {
+  const code = character.charCodeAt(0)
+  if (code >= 0xff01 && code <= 0xff5e) return String.fromCharCode(code - 0xfee0)
+  return characters.get(character) ?? character
+}
+
+/** A token of an answer. `spaced`: white space precedes it. */
 export interface Token {
-  /** `name`: a variable or constant; `command`: a LaTeX command or function; `text`: prose or a unit. */
+  /** `name`: a variable or constant. `command`: a LaTeX command or function. `text`: prose or a unit. */
   readonly kind: 'number' | 'name' | 'command' | 'text' | 'sign'
   readonly text: string
   readonly spaced: boolean
-  /** Of a number: digits that repeat for ever after those in `text`. */
+  /** For a number: the digits that repeat forever after `text`. */
   readonly repeating?: string
 }
 
@@ -32,7 +51,7 @@ const letters = /[A-Za-z]+|[\u0080-\uffff]+/y
 const pairSigns = /<=|>=|!=|==|\*\*|:=|->/y
 const grouping = /[^\d.eE+-]/g
 
-/** The tokens of an answer, styles and dollar signs dropped. Throws OverBudget for an answer over `budget.text`. */
+/** Tokenizes an answer, without styles and dollar signs. Throws OverBudget above `budget.text`. */
 export function tokenize(answer: string, commasSeparate = false): Token[] {
   if (answer.length > budget.text) throw new OverBudget()
   return new Lexer(repaired(answer), commasSeparate).all()
@@ -122,7 +141,7 @@ class Lexer {
     else this.push('command', name)
   }
 
-  /** The text in braces that comes next, or nothing. */
+  /** The text in the next braces, or ''. */
   private argument(): string {
     while (this.text[this.at] === ' ') this.at++
     if (this.text[this.at] !== '{') return ''
@@ -164,5 +183,73 @@ class Lexer {
     const text =
       pair === undefined ? character : ({ '**': '^', '==': '=', ':=': '=', '->': 'to' }[pair] ?? pair)
     this.push('sign', text)
+  }
+}
+
+/** Thrown if an answer is not in the grammar, and caught by `readAnswer`. */
+export class NotMathematics extends Error {}
+
+/** A position in the tokens of one answer, with the remaining budget. */
+export abstract class Cursor {
+  protected at = 0
+  protected readonly nodes = new Allowance(budget.nodes)
+  protected readonly tokens: Token[]
+  private depth = 0
+
+  constructor(tokens: Token[]) {
+    this.tokens = tokens
+  }
+
+  protected peek(ahead = 0): Token | undefined {
+    return this.tokens[this.at + ahead]
+  }
+
+  protected next(): Token {
+    const token = this.tokens[this.at++]
+    if (token === undefined) throw new NotMathematics()
+    this.nodes.spend()
+    return token
+  }
+
+  protected isSign(text: string, ahead = 0): boolean {
+    const token = this.peek(ahead)
+    return token?.kind === 'sign' && token.text === text
+  }
+
+  /** Consumes the next token if it is this sign. */
+  protected takes(text: string): boolean {
+    if (!this.isSign(text)) return false
+    this.at++
+    return true
+  }
+
+  protected needs(text: string): void {
+    if (!this.takes(text)) throw new NotMathematics()
+  }
+
+  protected takesCommand(text: string): boolean {
+    const token = this.peek()
+    if (token?.kind !== 'command' || token.text !== text) return false
+    this.at++
+    return true
+  }
+
+  /** Reads something nested. Throws OverBudget below `budget.depth`. */
+  protected nested<T>(read: () => T): T {
+    this.depth++
+    if (this.depth > budget.depth) throw new OverBudget()
+    const value = read()
+    this.depth--
+    return value
+  }
+
+  /** LaTeX's argument without braces is a single digit, so this splits a longer number. */
+  protected digit(): string | null {
+    const token = this.peek()
+    if (token?.kind !== 'number' || !/^\d+$/.test(token.text)) return null
+    const [first = '', rest] = [token.text[0], token.text.slice(1)]
+    if (rest === '') this.at++
+    else this.tokens[this.at] = { ...token, text: rest, spaced: false }
+    return first
   }
 }

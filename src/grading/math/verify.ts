@@ -1,27 +1,114 @@
 import { OverBudget } from './budget.ts'
 import { equalAnswers } from './compare.ts'
 import type { Comparison, Decision } from './decision.ts'
-import type { Expression } from './expression.ts'
+import { constantValue } from './evaluate.ts'
+import { children, type Expression } from './expression.ts'
+import { plainForm } from './plain-form.ts'
 import { readAnswer } from './read-answer.ts'
 import { finalStatement, type Statement, statementOf } from './statement.ts'
-import { choiceLetter, chosenLetter, wording } from './wording.ts'
+import { repaired } from './tokens.ts'
 
-/** A ground truth, read once. */
+const style =
+  /\\(?:text|mathrm|mbox|textbf|textnormal|textit|mathbf|operatorname|left|right|displaystyle|boxed|quad|qquad)(?![A-Za-z])\*?|\\[,;:! ]|[$\s~]/g
+const sameInAnyCase = /^(?:\p{Lu}?\p{Ll}{2,}|\p{Lu}{4,}|[Yy][Ee][Ss]|[Nn][Oo])$/u
+
+/**
+ * The letters and signs of an answer without style, spaces and final dots. Equal answers in words have equal
+ * wordings.
+ */
+function wording(answer: string): string {
+  const styled = repaired(answer.slice(0, 20_000))
+    .replace(/^[\s*]+|[\s*]+$/g, '')
+    .replace(style, (piece, at: number, all: string) =>
+      isDigit(all[at - 1]) && isDigit(all[at + piece.length]) ? ' ' : '',
+    )
+  // Braces have a meaning after a command, a power or a subscript.
+  const plain = (/[\\^_]/.test(styled) ? styled : styled.replace(/[{}]/g, '')).replace(/[.,;。]+$/, '')
+  return sameInAnyCase.test(plain) ? plain.toLowerCase() : plain
+}
+
+const isDigit = (character: string | undefined): boolean => character !== undefined && /\d/.test(character)
+
+const letter = /^(?:\(?([A-J])\)?|\(([a-j])\)|(?:option|choice)\(?([A-Ja-j])\)?)$/
+
+/** The choice letter that is the whole truth. null for other truths. */
+function choiceLetter(truth: string): string | null {
+  const plain = wording(truth)
+  return /^\(?[A-J]\)?$/.test(plain) ? plain.replace(/[()]/g, '') : null
+}
+
+/** The one letter that an answer chooses: `B`, `(B)`, `B. 42`, `\textbf{(B)}\ 42`. null: none, or several. */
+function chosenLetter(answer: string): string | null {
+  const plain = answer
+    .slice(0, 2000)
+    .replace(/[{}]/g, '')
+    .replace(style, ' ')
+    .trim()
+    .replace(/[.,;]+$/, '')
+  const alone = letter.exec(
+    plain.replace(/\s/g, '').replace(/^(?:option|choice)/i, (word) => word.toLowerCase()),
+  )
+  if (alone) return (alone[1] ?? alone[2] ?? alone[3] ?? '').toUpperCase()
+  const [, chosen, rest = ''] = /^(?:option |choice )?\(?([A-J])(?:\)|[.:]\s)(.*)$/i.exec(plain) ?? []
+  return chosen && !/\b(?:or|and)\b|\(?\b[A-J]\b\)?/.test(rest) ? chosen.toUpperCase() : null
+}
+
+const worded: ReadonlySet<string> = new Set([
+  'measured',
+  'degrees',
+  'percent',
+  'relation',
+  'list',
+  'set',
+  'numeral',
+])
+const how = { precision: 15, strict: true, relationAsSet: false }
+
+/**
+ * What published graders ask of a computer algebra system: whether it finds two texts equal, or both are
+ * numbers (with pi) within a relative `tolerance`. Words, units and thousands separators are not algebra.
+ */
+export function symbolicallyEqual(a: string, b: string, tolerance: number): boolean {
+  if (a.includes('{,}') || b.includes('{,}')) return false
+  const [left, right] = [readAnswer(a), readAnswer(b)]
+  if (left === null || right === null || worded.has(left.kind) || worded.has(right.kind)) return false
+  try {
+    return equalAnswers(left, right, how) !== null || near(plainForm(left), plainForm(right), tolerance)
+  } catch (error) {
+    if (error instanceof OverBudget) return false
+    throw error
+  }
+}
+
+function near(a: Expression, b: Expression, tolerance: number): boolean {
+  if (hasConstant(a) || hasConstant(b)) return false
+  const [x, y] = [constantValue(a), constantValue(b)]
+  if (x === null || y === null) return false
+  const size = Math.max(Math.hypot(x.re, x.im), Math.hypot(y.re, y.im))
+  return Math.hypot(x.re - y.re, x.im - y.im) <= tolerance * size
+}
+
+const hasConstant = (of: Expression): boolean => of.kind === 'constant' || children(of).some(hasConstant)
+
+/** A parsed ground truth. */
 export interface MathTruth {
   readonly wording: string
   readonly choice: string | null
   readonly readings: readonly Expression[]
 }
 
-/** What became of a response. */
+/** The verdict on a response. */
 export interface MathVerdict {
-  /** How the answer was found equal; null: it was not. */
+  /** How the answer was found equal, or null. */
   readonly decision: Decision | null
-  /** What was taken for the answer; null: the response holds none. */
+  /** The extracted answer, or null if the response has none. */
   readonly extracted: string | null
 }
 
-/** A truth in LaTeX, plain text or words; of a whole solution its marked answer. null: nothing to compare with. */
+/**
+ * Reads a truth in LaTeX, plain text or words. For a whole solution, reads its marked answer. null: nothing
+ * to compare with.
+ */
 export function readMathTruth(text: string): MathTruth | null {
   const whole = text.includes('\\boxed') ? [] : readings(text)
   const marked = whole.length > 0 ? null : statementOf(text)
@@ -31,7 +118,7 @@ export function readMathTruth(text: string): MathTruth | null {
   return { wording: words, choice: choiceLetter(answer), readings: marked ? readings(answer) : whole }
 }
 
-/** Compares the final answer of a response with a truth. Pure; bounded by `budget`; never throws. */
+/** Compares the final answer of a response with a truth. Pure, bounded by `budget`, never throws. */
 export function verifyMath(truth: MathTruth, response: string, how: Comparison): MathVerdict {
   const statement = finalStatement(response)
   if (statement === null) return { decision: null, extracted: null }
@@ -46,12 +133,12 @@ function sameAs(truth: MathTruth, { words, expression }: Statement, how: Compari
   return expression === null ? null : equalReadings(truth.readings, readings(expression), how)
 }
 
-/** Compares two answers without a response around them. */
+/** Compares a bare answer with a truth. */
 export function equalMath(truth: MathTruth, answer: string, how: Comparison): Decision | null {
   return sameAs(truth, { words: answer, expression: answer }, how)
 }
 
-/** What `1,234` may say: first a number, then two. */
+/** The readings of `1,234`: as one number, then as two. */
 function readings(text: string): Expression[] {
   const first = readAnswer(text)
   if (first === null) return []
@@ -61,7 +148,7 @@ function readings(text: string): Expression[] {
   return [first, ...[other, listed].filter((reading) => reading !== null)]
 }
 
-/** One side at least is read as it stands. */
+/** At least one side is read literally. */
 function equalReadings(
   gold: readonly Expression[],
   answer: readonly Expression[],

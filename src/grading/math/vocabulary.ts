@@ -3,7 +3,7 @@ const words = (text: string): string[] => text.split(' ')
 const table = (entries: Readonly<Record<string, string>>): ReadonlyMap<string, string> =>
   new Map(Object.entries(entries).flatMap(([to, from]) => words(from).map((name) => [name, to] as const)))
 
-/** LaTeX commands that stand for one sign of the token stream. */
+/** LaTeX commands that stand for one sign. */
 export const signCommands = table({
   '*': 'cdot times ast bullet',
   '/': 'div',
@@ -38,7 +38,7 @@ export const signCommands = table({
   "'": 'prime',
 })
 
-/** Commands that change the look of what follows and nothing else. */
+/** Commands that only change the look of what follows. */
 export const styleCommands: ReadonlySet<string> = new Set(
   words(
     'left right middle big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr displaystyle textstyle ' +
@@ -56,7 +56,7 @@ export const proseCommands: ReadonlySet<string> = new Set(
   ),
 )
 
-/** Functions of one argument that a person writes without brackets too. */
+/** Functions of one argument that are also written without brackets. */
 export const functionNames: ReadonlySet<string> = new Set(
   words(
     'sin cos tan cot sec csc arcsin arccos arctan arccot sinh cosh tanh coth ln log lg exp sqrt cbrt abs ' +
@@ -64,7 +64,7 @@ export const functionNames: ReadonlySet<string> = new Set(
   ),
 )
 
-/** Other spellings of functions and constants, LaTeX or plain. */
+/** Alternative spellings of functions and constants, in LaTeX or plain text. */
 export const synonyms: ReadonlyMap<string, string> = new Map([
   ...table({
     cot: 'ctg cotg',
@@ -87,7 +87,7 @@ export const synonyms: ReadonlyMap<string, string> = new Map([
   }),
 ])
 
-/** Letters of the Greek alphabet and other names that are one symbol. */
+/** Greek letters and other names that are one symbol. */
 export const symbolNames: ReadonlySet<string> = new Set(
   words(
     'alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron rho sigma tau upsilon phi chi ' +
@@ -105,7 +105,7 @@ export const signWords = table({
   '=': 'equals',
 })
 
-/** Short words of prose that are not a product of variables. */
+/** Short words of prose that are not products of variables. */
 export const shortWords: ReadonlySet<string> = new Set(
   words(
     'the The is Is are was not Not for its has one two six ten yes Yes no No of at by it It so So we We NaN nan nil ' +
@@ -114,7 +114,7 @@ export const shortWords: ReadonlySet<string> = new Set(
   ),
 )
 
-/** Characters beyond ASCII and their LaTeX. */
+/** Non-ASCII characters and their LaTeX. */
 export const characters: ReadonlyMap<string, string> = new Map(
   Object.entries({
     '−': '-',
@@ -162,3 +162,64 @@ export const characters: ReadonlyMap<string, string> = new Map(
     '”': '',
   }),
 )
+
+const families: Readonly<Record<string, string>> = {
+  m: 'metre meter metres meters',
+  cm: 'centimetre centimeter centimetres centimeters',
+  mm: 'millimetre millimeter millimetres millimeters',
+  km: 'kilometre kilometer kilometres kilometers kms',
+  in: 'inch inches',
+  ft: 'foot feet',
+  yd: 'yard yards yds',
+  mi: 'mile miles',
+  g: 'gram grams gm',
+  kg: 'kilogram kilograms kgs',
+  mg: 'milligram milligrams',
+  lb: 'pound pounds lbs',
+  oz: 'ounce ounces',
+  L: 'litre liter litres liters',
+  mL: 'millilitre milliliter millilitres milliliters ml',
+  s: 'second seconds sec secs',
+  min: 'minute minutes mins',
+  h: 'hour hours hr hrs',
+  day: 'days',
+  week: 'weeks',
+  month: 'months',
+  year: 'years yr yrs',
+  dollar: 'dollars usd USD bucks',
+  cent: 'cents',
+  euro: 'euros EUR',
+  yuan: 'RMB',
+  mph: 'mi/h',
+  'km/h': 'kmh kph',
+  'm/s': 'mps',
+  degree: 'degrees deg',
+  rad: 'radian radians',
+  N: 'newton newtons',
+  J: 'joule joules',
+  W: 'watt watts',
+  Hz: 'hertz',
+  am: 'a.m AM',
+  pm: 'p.m PM',
+}
+
+const canonical: ReadonlyMap<string, string> = new Map(
+  Object.entries(families).flatMap(([unit, spellings]) =>
+    [unit, ...spellings.split(' ')].map((spelling) => [spelling, unit] as const),
+  ),
+)
+
+/** True for a unit of measure with two letters or more. */
+export function isUnit(word: string): boolean {
+  return canonical.has(word) && word !== 'min'
+}
+
+/** The canonical spelling of a unit. null: unknown unit. */
+export function canonicalUnit(written: string): string | null {
+  const compact = written.replace(/[\s{}\\]/g, '').replace(/(?<=\w)\.(?!\w)/g, '')
+  const [, word = '', exponent = ''] = /^(?:square|cubic)?(.*?)(?:\^?([23]))?$/.exec(compact) ?? []
+  const unit = canonical.get(word) ?? canonical.get(word.toLowerCase())
+  if (unit === undefined) return null
+  const power = exponent || (compact.startsWith('square') ? '2' : compact.startsWith('cubic') ? '3' : '')
+  return unit + power
+}

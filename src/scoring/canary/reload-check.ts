@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Problem } from '../../core/errors.ts'
-import type { Outcome } from '../../core/sample/outcome.ts'
+import type { Outcome } from '../../core/sample/sample.ts'
 import { type EngineParts, openEngine } from '../engine/engine.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { Probe } from './probes.ts'

@@ -1,5 +1,4 @@
-import type { Failure } from '../../core/sample/failure.ts'
-import type { Term } from '../../core/sample/outcome.ts'
+import type { Failure, Term } from '../../core/sample/sample.ts'
 import { arithmetics } from '../plan/arithmetic.ts'
 import type { Plan } from '../plan/plan.ts'
 import { decisiveFailure, lookupIn, reachOf } from './influence.ts'

@@ -1,6 +1,5 @@
 import type { Clock } from '../../core/clock.ts'
-import type { Term } from '../../core/sample/outcome.ts'
-import type { Sample } from '../../core/sample/sample.ts'
+import type { Sample, Term } from '../../core/sample/sample.ts'
 import type { CallRow, FunctionHost } from '../functions/function-host.ts'
 import type { Models } from '../models/models.ts'
 import type { PlanStep } from '../plan/plan.ts'

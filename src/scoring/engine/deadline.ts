@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.ts'
-import type { Failure } from '../../core/sample/failure.ts'
+import type { Failure } from '../../core/sample/sample.ts'
 import { CancelToken, whenAborted } from '../models/api/cancel-token.ts'
 
 /** Aborted when a client goes away; or what subscribes to that, and calls back at most once. */

@@ -1,4 +1,4 @@
-import type { Outcome } from '../../core/sample/outcome.ts'
+import type { Outcome } from '../../core/sample/sample.ts'
 import type { Plan, PlanStep } from '../plan/plan.ts'
 
 type Steps = Plan['steps']

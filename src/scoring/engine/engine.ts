@@ -4,9 +4,7 @@
  * reward, or the failure that left it without one.
  */
 import type { Clock } from '../../core/clock.ts'
-import type { Failure } from '../../core/sample/failure.ts'
-import type { Outcome } from '../../core/sample/outcome.ts'
-import type { Sample, Unreadable } from '../../core/sample/sample.ts'
+import type { Failure, Outcome, Sample, Unreadable } from '../../core/sample/sample.ts'
 import { eachInSlices, inSlices } from '../../core/slices.ts'
 import type { FunctionHost } from '../functions/function-host.ts'
 import { parkedDetail } from '../models/model.ts'

@@ -1,6 +1,4 @@
-import type { Failure } from '../../core/sample/failure.ts'
-import type { Outcome } from '../../core/sample/outcome.ts'
-import type { Sample, Unreadable } from '../../core/sample/sample.ts'
+import type { Failure, Outcome, Sample, Unreadable } from '../../core/sample/sample.ts'
 import type { Answered, RenderedInput, Sampling } from '../models/api/ask.ts'
 import type { Plan } from '../plan/plan.ts'
 

@@ -4,7 +4,7 @@
  * sample cannot take its reward away.
  */
 
-import type { Term } from '../../core/sample/outcome.ts'
+import type { Term } from '../../core/sample/sample.ts'
 import { arithmetics } from '../plan/arithmetic.ts'
 import type { Evaluated, Expression, Lookup } from '../plan/expression.ts'
 import type { Plan, PlanStep } from '../plan/plan.ts'

@@ -1,6 +1,5 @@
-import type { Outcome } from '../../core/sample/outcome.ts'
-import type { Sample, Unreadable } from '../../core/sample/sample.ts'
-import { mean } from '../../core/statistics/moments.ts'
+import type { Outcome, Sample, Unreadable } from '../../core/sample/sample.ts'
+import { mean } from '../../core/statistics/summary.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { RequestGroups } from './groups/group.ts'
 

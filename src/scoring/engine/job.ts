@@ -1,5 +1,4 @@
-import type { Outcome } from '../../core/sample/outcome.ts'
-import type { Sample, Unreadable } from '../../core/sample/sample.ts'
+import type { Outcome, Sample, Unreadable } from '../../core/sample/sample.ts'
 import type { Trace } from '../../core/tracing/trace.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { CancelSource } from './deadline.ts'

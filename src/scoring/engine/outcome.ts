@@ -1,6 +1,4 @@
-import type { Failure } from '../../core/sample/failure.ts'
-import type { Outcome, Term } from '../../core/sample/outcome.ts'
-import type { Sample } from '../../core/sample/sample.ts'
+import type { Failure, Outcome, Sample, Term } from '../../core/sample/sample.ts'
 import type { Plan } from '../plan/plan.ts'
 import { combine } from './combine.ts'
 import type { Job } from './job.ts'

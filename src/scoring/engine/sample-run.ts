@@ -1,6 +1,4 @@
-import type { Failure } from '../../core/sample/failure.ts'
-import type { OffReason, Outcome, Term } from '../../core/sample/outcome.ts'
-import type { Sample } from '../../core/sample/sample.ts'
+import type { Failure, OffReason, Outcome, Sample, Term } from '../../core/sample/sample.ts'
 import type { CallRow } from '../functions/function-host.ts'
 import type { Expression } from '../plan/expression.ts'
 import type { Plan, PlanStep } from '../plan/plan.ts'

@@ -1,7 +1,4 @@
-import type { Failure } from '../../core/sample/failure.ts'
-import type { OffReason, Term } from '../../core/sample/outcome.ts'
-import type { Sample } from '../../core/sample/sample.ts'
-import type { Score } from '../../core/sample/score.ts'
+import type { Failure, OffReason, Sample, Score, Term } from '../../core/sample/sample.ts'
 import type { MaybePromise } from '../../core/slices.ts'
 import type { Call, CallResult, CallRow } from '../functions/function-host.ts'
 import type { PlanStep } from '../plan/plan.ts'

@@ -1,5 +1,4 @@
-import type { Term } from '../../core/sample/outcome.ts'
-import type { Sample } from '../../core/sample/sample.ts'
+import type { Sample, Term } from '../../core/sample/sample.ts'
 import type { PlanStep } from '../plan/plan.ts'
 import type { StepContext } from './context.ts'
 

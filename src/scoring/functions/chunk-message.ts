@@ -3,8 +3,7 @@
  * other cost more than most rules.
  */
 import type { Asks } from '../../contract/index.ts'
-import type { Sample } from '../../core/sample/sample.ts'
-import type { Score } from '../../core/sample/score.ts'
+import type { Sample, Score } from '../../core/sample/sample.ts'
 import type { Call, CallRow } from './function-host.ts'
 import type { Chunk, ChunkResult, Job, JobResult } from './job.ts'
 

@@ -1,4 +1,4 @@
-import type { Failure } from '../../core/sample/failure.ts'
+import type { Failure } from '../../core/sample/sample.ts'
 import type { RestartReason } from './chunk-pool.ts'
 import type { Call, CallResult, CallRow } from './function-host.ts'
 

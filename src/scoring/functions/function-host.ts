@@ -1,9 +1,6 @@
+import type { Earlier } from '../../contract/define.ts'
 import type { AskName, Asks, FunctionKind, Range, Reply } from '../../contract/index.ts'
-import type { Earlier } from '../../contract/row.ts'
-import type { Failure } from '../../core/sample/failure.ts'
-import type { Json } from '../../core/sample/json.ts'
-import type { Sample } from '../../core/sample/sample.ts'
-import type { Score } from '../../core/sample/score.ts'
+import type { Failure, Json, Sample, Score } from '../../core/sample/sample.ts'
 
 /** What the main thread knows of a function; sent by the worker that loaded it. */
 export interface FunctionDescription {

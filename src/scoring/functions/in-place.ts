@@ -1,4 +1,4 @@
-import type { Json } from '../../core/sample/json.ts'
+import type { Json } from '../../core/sample/sample.ts'
 import type { Call } from './function-host.ts'
 import type { Job, JobEnd, JobResult, JobRunner } from './job.ts'
 import type { FunctionSource } from './source.ts'

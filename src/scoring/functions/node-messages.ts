@@ -1,7 +1,5 @@
 import type { FunctionKind, Range, Reply } from '../../contract/index.ts'
-import type { FailureKind } from '../../core/sample/failure.ts'
-import type { Json } from '../../core/sample/json.ts'
-import type { Score } from '../../core/sample/score.ts'
+import type { FailureKind, Json, Score } from '../../core/sample/sample.ts'
 import type { CallResult, CallRow } from './function-host.ts'
 import type { Job, JobResult } from './job.ts'
 import { BrokenMessage, listOf, objectOf, textOf } from './untrusted.ts'

@@ -1,7 +1,6 @@
 import { GatewayError, type Problem } from '../../core/errors.ts'
 import { didYouMean } from '../../core/nearest-name.ts'
-import type { Failure, FailureKind } from '../../core/sample/failure.ts'
-import type { Json } from '../../core/sample/json.ts'
+import type { Failure, FailureKind, Json } from '../../core/sample/sample.ts'
 import type { FailureCause, FunctionEvents } from './events.ts'
 import type { BoundFunction, Call, CallResult, FunctionDescription, FunctionHost } from './function-host.ts'
 import type { Job, JobEnd, JobRunner } from './job.ts'

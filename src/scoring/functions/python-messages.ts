@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { Generation } from '../../contract/index.ts'
-import type { FailureKind } from '../../core/sample/failure.ts'
-import type { Json } from '../../core/sample/json.ts'
+import type { FailureKind, Json } from '../../core/sample/sample.ts'
 import type { CallResult } from './function-host.ts'
 import type { Job, JobResult } from './job.ts'
 import { type PythonBinding, pythonOptions, readPythonOptions } from './python-options.ts'

@@ -1,5 +1,4 @@
-import type { Json } from '../../core/sample/json.ts'
-import type { Sample } from '../../core/sample/sample.ts'
+import type { Json, Sample } from '../../core/sample/sample.ts'
 import { type Canary, type CanaryParts, openCanary } from '../canary/canary.ts'
 import type { Probe } from '../canary/probes.ts'
 import type { KnownSample } from '../plan/canary-config.ts'

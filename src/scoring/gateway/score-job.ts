@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { ListenerGuard } from '../../core/listener-guard.ts'
-import type { Outcome } from '../../core/sample/outcome.ts'
+import type { Outcome } from '../../core/sample/sample.ts'
 import type { ScoreRequest } from '../engine/job.ts'
 import { type OnInvalidSetting, onInvalidOf } from '../plan/on-invalid.ts'
 import type { Plan } from '../plan/plan.ts'

@@ -1,4 +1,4 @@
-import type { Term } from '../../core/sample/outcome.ts'
+import type { Term } from '../../core/sample/sample.ts'
 import type { Plan } from './plan.ts'
 
 /** How a fold computes: its rounding, its start, its two operations, and what a term counts as. */

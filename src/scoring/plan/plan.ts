@@ -3,7 +3,7 @@
  * works with plans alone; nothing in one changes while it is served.
  */
 import type { AskName, FunctionKind } from '../../contract/index.ts'
-import type { Json } from '../../core/sample/json.ts'
+import type { Json } from '../../core/sample/sample.ts'
 import type { BoundFunction } from '../functions/function-host.ts'
 import type { Sampling } from '../models/api/ask.ts'
 import type { GuardConfig } from '../models/api/guard-config.ts'

@@ -1,4 +1,4 @@
-import type { Json } from '../../core/sample/json.ts'
+import type { Json } from '../../core/sample/sample.ts'
 import type { FunctionHost } from '../functions/function-host.ts'
 import type { ModelConfig } from '../models/api/model-config.ts'
 import { compileCondition, compileFormula } from './compile-expression.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { GatewayError } from '../../core/errors.ts'
 import { didYouMean } from '../../core/nearest-name.ts'
-import type { Json } from '../../core/sample/json.ts'
+import type { Json } from '../../core/sample/sample.ts'
 import type { BoundFunction, FunctionDescription, FunctionHost } from '../functions/function-host.ts'
 import type { ConfigPath } from './config-text.ts'
 import { newOptionValue, newValueOf } from './renamed-settings.ts'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { packageVersion } from '../../core/package-version.ts'
-import type { Json } from '../../core/sample/json.ts'
+import type { Json } from '../../core/sample/sample.ts'
 import type { FunctionDescription } from '../functions/function-host.ts'
 import type { ModelConfig } from '../models/api/model-config.ts'
 import { canonicalJson } from './canonical-json.ts'

@@ -1,11 +1,12 @@
-import { type Endpoint, requireModel } from '../call.ts'
-import { createdNow, madeId } from '../identity.ts'
-import { rawReward, sigmoid, stepRewards } from '../scalar.ts'
-import { pass, pooledPrompts } from './pooled.ts'
+import { createdNow, type Endpoint, madeId, requireModel } from '../call.ts'
+import { promptUsage } from './completions.ts'
+import { pass, pooledPrompts, rawReward, sigmoid, stepRewards } from './pooling.ts'
 import { classifyText } from './sglang.ts'
-import { promptUsage } from './usage.ts'
 
-/** POST /classify, vLLM's (`input`, `messages`) and SGLang's (`text`): a scalar reward model has one class; `use_activation: false` gives its raw output. */
+/**
+ * POST /classify in vLLM's form (`input`, `messages`) and SGLang's (`text`). A scalar reward model has one
+ * class. `use_activation: false` returns its raw output.
+ */
 export const classify: Endpoint = async (call) => {
   if (call.body.text !== undefined) return classifyText(call)
   requireModel(call)
@@ -20,7 +21,7 @@ export const classify: Endpoint = async (call) => {
   return { json: { ...head, data, usage: promptUsage(admitted) } }
 }
 
-/** POST /pooling: one number a text; where the text has step tags, a pair [wrong, right] for each of them. */
+/** POST /pooling: one number per text. If the text has step tags, a pair [wrong, right] per tag. */
 export const pooling: Endpoint = async (call) => {
   requireModel(call)
   const { model, body } = call

@@ -1,10 +1,11 @@
+import { within } from '../../core/clock.ts'
 import type { Call, Endpoint } from '../call.ts'
 import { abortedByRequest, type SimulatedModel } from '../model.ts'
 import { badRequest, Refusal } from '../refusal.ts'
 
 /**
- * POST /sleep?level=1|2&mode=abort|wait|keep (vLLM's entrypoints/serve/sleep): what runs is aborted, finished or kept
- * running; what comes later waits until the server is woken.
+ * POST /sleep?level=1|2&mode=abort|wait|keep (vLLM's entrypoints/serve/sleep): running requests are aborted,
+ * finished or kept running. Later requests wait until the server wakes up.
  */
 export const sleep: Endpoint = async (call) => {
   const mode = call.query.get('mode') ?? 'abort'
@@ -15,15 +16,15 @@ export const sleep: Endpoint = async (call) => {
   return { text: '' }
 }
 
-/** POST /wake_up?tags=weights&tags=kv_cache; awake once both are back, or at once without tags. */
+/** POST /wake_up?tags=weights&tags=kv_cache: awake once both are back, or at once without tags. */
 export const wakeUp: Endpoint = async (call) => {
   await wake(call, call.query.getAll('tags'))
   return { text: '' }
 }
 
 /**
- * POST /collective_rpc `{"method": "reload_weights"}`: what sleep at level 2 has dropped is back, once the memory for it
- * is; other methods do nothing.
+ * POST /collective_rpc `{"method": "reload_weights"}`: restores what level 2 sleep dropped, once its memory
+ * is back. Other methods do nothing.
  */
 export const collectiveRpc: Endpoint = ({ model, body }) => {
   if (typeof body.method !== 'string') throw badRequest("Missing 'method' in request body", 'method')
@@ -51,7 +52,7 @@ async function fallAsleep({ model, signal }: Call, mode: string): Promise<void> 
   await model.pause(model.options.sleepMs ?? 0, signal)
 }
 
-/** Takes memory again; no tags: all of it. */
+/** Reacquires memory. Without tags: all of it. */
 async function wake({ model, signal }: Call, tags: readonly string[]): Promise<void> {
   if (!model.isSleeping) return
   await model.pause(model.options.sleepMs ?? 0, signal)
@@ -62,7 +63,7 @@ async function wake({ model, signal }: Call, tags: readonly string[]): Promise<v
   model.capacity.paused = false
 }
 
-/** POST /abort_requests `{"request_ids": [...]}`: they end with finish_reason `abort`. */
+/** POST /abort_requests `{"request_ids": [...]}`: the requests end with finish_reason `abort`. */
 export const abortByIds: Endpoint = ({ model, body }) => {
   const { request_ids: ids } = body
   if (!Array.isArray(ids)) throw badRequest("Missing 'request_ids' in request body", 'request_ids')
@@ -70,7 +71,7 @@ export const abortByIds: Endpoint = ({ model, body }) => {
   return { text: '' }
 }
 
-/** POST /abort_request `{"rid": "..."}` or `{"abort_all": true}`, SGLang's way. */
+/** POST /abort_request `{"rid": "..."}` or `{"abort_all": true}`, as in SGLang. */
 export const abortOne: Endpoint = ({ model, body }) => {
   abortRequests(model, body.abort_all === true ? [...model.inFlight.keys()] : [String(body.rid ?? '')])
   return { text: '' }
@@ -83,6 +84,90 @@ export const resetPrefixCache: Endpoint = ({ model }) => {
 }
 
 /** Ends requests with finish_reason `abort`. */
-export function abortRequests(model: SimulatedModel, ids: readonly string[]): void {
+function abortRequests(model: SimulatedModel, ids: readonly string[]): void {
   for (const id of ids) model.inFlight.get(id)?.abort(abortedByRequest)
+}
+
+/** SGLang's life cycle: pause, memory, cache and weights. */
+
+const done = { text: 'null', type: 'application/json' }
+
+/**
+ * POST /pause_generation: later requests wait for /continue_generation. `mode: abort`, the default, ends
+ * running requests with finish_reason `abort`. With `in_place` and `retract` they continue here, while a real
+ * server halts them.
+ */
+export const pauseGeneration: Endpoint = async ({ model, body }) => {
+  model.sglang.pause()
+  if ((body.mode ?? 'abort') === 'abort') {
+    abortRequests(model, [...model.inFlight.keys()])
+    await model.capacity.idle()
+  }
+  return { json: { message: 'Generation paused successfully.', status: 'ok' } }
+}
+
+/** POST /continue_generation. */
+export const continueGeneration: Endpoint = ({ model }) => {
+  model.sglang.continue()
+  return { json: { message: 'Generation continued successfully.', status: 'ok' } }
+}
+
+/** POST /release_memory_occupation, with `tags` or for all memory. The server must be idle. */
+export const releaseMemory: Endpoint = async ({ model, body, signal }) => {
+  model.sglang.release(tagsOf(body))
+  await model.pause(model.options.sleepMs ?? 0, signal)
+  return done
+}
+
+/** POST /resume_memory_occupation, with `tags` or for all memory. The memory must be released. */
+export const resumeMemory: Endpoint = async ({ model, body, signal }) => {
+  await model.pause(model.options.sleepMs ?? 0, signal)
+  model.sglang.resume(tagsOf(body))
+  return done
+}
+
+const tagsOf = ({ tags }: Call['body']): string[] => (Array.isArray(tags) ? tags.map(String) : [])
+
+/** /flush_cache: refused while requests run or wait. */
+export const flushCache: Endpoint = ({ model }) => {
+  const isBusy = model.capacity.running + model.capacity.waiting > 0
+  if (!isBusy) model.cache.clear()
+  const text =
+    'Cache flushed.\nPlease check backend logs for more details. ' +
+    '(When there are running or waiting requests, the operation will not be performed.)\n'
+  return { text, status: isBusy ? 400 : 200 }
+}
+
+/**
+ * POST /update_weights_from_disk `{"model_path": "..."}`: restores lost weights. A real server was seen to
+ * list the new path in /v1/models afterwards. That it dies if the weights are released is inferred from its
+ * behaviour on questions.
+ */
+export const updateWeightsFromDisk: Endpoint = ({ model, body }) => {
+  const isOwn = body.model_path === model.path
+  if (isOwn && model.sglang.released.has('weights')) model.sglang.touch()
+  if (isOwn) {
+    model.weights = 'sound'
+    model.listedAs = model.path
+  }
+  const message = isOwn
+    ? 'Succeeded to update model weights.'
+    : `Failed to get model config: ${String(body.model_path)}.`
+  return {
+    json: { success: isOwn, message, num_paused_requests: 0 },
+    status: isOwn ? 200 : 400,
+  }
+}
+
+/** SGLANG_HEALTH_CHECK_TIMEOUT. */
+const healthTimeoutMs = 20_000
+
+/** GET /health_generate, and /health of SGLang: generates one token. 503 if none comes. */
+export const healthGenerate: Endpoint = async ({ model, signal, held }) => {
+  const late = new AbortController()
+  const call = { signal: AbortSignal.any([signal, late.signal]), held }
+  const token = { readMs: 0, firstMs: 0, restMs: 0, tokens: 1, finishReason: 'length' }
+  const isWell = await within(model.clock, healthTimeoutMs, model.run(call, token))
+  if (!isWell) late.abort('late')
+  return { text: '', status: isWell ? 200 : 503 }
 }

@@ -2,17 +2,70 @@
  * SGLang's native endpoints, after its published server (python/sglang/srt/entrypoints/http_server.py), its request
  * objects (managers/io_struct.py) and docs/basic_usage/native_api.ipynb and sampling_params.md in sgl-project/sglang.
  */
-import { type Call, type Endpoint, readTexts } from '../call.ts'
+import { type Call, type Endpoint, madeId, type ReplyEvent, readTexts } from '../call.ts'
 import { type Completion, readSampling, type Sampling } from '../completion.ts'
-import { vectorOf } from '../embedding.ts'
-import { madeId } from '../identity.ts'
 import type { Admitted } from '../model.ts'
-import { rawReward } from '../scalar.ts'
-import { answers } from './chat.ts'
-import { pass } from './pooled.ts'
-import { finishReason, nativeLogprobs, sglangChunks } from './sglang-stream.ts'
+import { type LabelledToken, tokenId } from '../tokens.ts'
+import { answers, streamed } from './completions.ts'
+import { pass, rawReward, vectorOf } from './pooling.ts'
 
-/** POST /generate: an object for one text and one sample, else a list, prompt by prompt. */
+/** Events of /generate with `stream: true`. Each holds the whole text and log probabilities so far. */
+async function* sglangChunks(
+  call: Call,
+  prompts: readonly Admitted[],
+  sampling: Sampling,
+): AsyncGenerator<ReplyEvent> {
+  let id = ''
+  let last = -1
+  let logprobs: LabelledToken[] = []
+  for await (const one of streamed(call, prompts, sampling)) {
+    const { index, admitted, soFar, end, written } = one
+    if (index > last) {
+      last = index
+      id = madeId('sgl')
+      logprobs = []
+    }
+    logprobs.push(...(one.logprobs ?? []))
+    const meta = {
+      id,
+      finish_reason: end && finishReason(end),
+      prompt_tokens: admitted.tokens,
+      weight_version: 'default',
+      ...(sampling.topLogprobs !== null && nativeLogprobs(call, logprobs)),
+      completion_tokens: written,
+      cached_tokens: admitted.cachedTokens,
+    }
+    yield {
+      data: JSON.stringify({ text: soFar, output_ids: [], meta_info: meta, index }),
+      tokens: end ? 0 : 1,
+    }
+  }
+  yield { data: '[DONE]', tokens: 0 }
+}
+
+/** `meta_info`'s log probabilities: `[logprob, token id, text]`, with the text only if requested. */
+function nativeLogprobs({ body }: Call, tokens: readonly LabelledToken[]): object {
+  const withText = body.return_text_in_logprobs === true
+  const triple = ({ token, logprob }: { token: string; logprob: number }) => [
+    logprob,
+    tokenId(token),
+    withText ? token : null,
+  ]
+  return {
+    input_token_logprobs: [],
+    output_token_logprobs: tokens.map(triple),
+    output_top_logprobs: tokens.map(({ top }) => top.map(triple)),
+  }
+}
+
+/** An object with a type, where OpenAI has a word. */
+function finishReason({ finishReason, stopReason, tokens }: Completion): object {
+  if (finishReason === 'length') return { type: 'length', length: tokens }
+  if (finishReason === 'abort') return { type: 'abort', message: 'Abort in waiting or running queue' }
+  return { type: 'stop', matched: stopReason ?? '<|im_end|>' }
+}
+
+/** POST /generate: an object for one text and one sample, otherwise a list, prompt by prompt. */
 export const generate: Endpoint = async (call) => {
   const texts = readTexts(call.body.text, 'text')
   const sampling = samplingOf(call)
@@ -34,7 +87,7 @@ export const encode: Endpoint = async (call) => {
   return pooled(call, ({ text }) => vectorOf(call.model, text, dimensions))
 }
 
-/** POST /classify: a reward model's raw output stands where an embedding would. */
+/** POST /classify: a reward model's raw output in place of an embedding. */
 export const classifyText: Endpoint = (call) => pooled(call, ({ text }) => [rawReward(call.model, text)])
 
 /** GET /get_model_info. */
@@ -50,7 +103,7 @@ export const modelInfo: Endpoint = ({ model }) => ({
   },
 })
 
-/** GET /server_info, and /get_server_info as it was called: the arguments flat, as SGLang spells them. */
+/** GET /server_info and its older name /get_server_info: the arguments as flat fields, as in SGLang. */
 export const serverInfo: Endpoint = ({ model }) => ({
   json: {
     model_path: model.path,
@@ -72,7 +125,7 @@ export const serverInfo: Endpoint = ({ model }) => ({
   },
 })
 
-/** The version of SGLang whose ways these are. */
+/** The version of SGLang that this imitates. */
 const modelledVersion = '0.5.14'
 
 async function pooled(call: Call, vector: (one: Admitted) => number[]) {
@@ -88,7 +141,7 @@ async function pooled(call: Call, vector: (one: Admitted) => number[]) {
   return { json: Array.isArray(call.body.text) ? all : (all[0] ?? {}) }
 }
 
-/** SGLang's names for what the OpenAI-style endpoints call otherwise. */
+/** Maps SGLang's names of sampling settings to those of the OpenAI-style endpoints. */
 function samplingOf({ body }: Call): Sampling {
   const given = (body.sampling_params ?? {}) as Record<string, unknown>
   const {

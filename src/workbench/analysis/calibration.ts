@@ -3,7 +3,7 @@ import {
   type ConfusionFigures,
   confusionAt,
   confusionFigures,
-} from '../../core/statistics/confusion.ts'
+} from '../../core/statistics/accuracy.ts'
 
 /** A judge's scores against people's labels at one threshold. */
 export interface Calibrated extends ConfusionFigures {

@@ -3,8 +3,8 @@ import {
   bootstrapInterval,
   bootstrapMeans,
   type Interval,
-} from '../../core/statistics/bootstrap.ts'
-import { wilson } from '../../core/statistics/wilson.ts'
+  wilson,
+} from '../../core/statistics/intervals.ts'
 import { byFigure, clustersOf, type FigureColumns, meansOf } from './figure-columns.ts'
 import { type FigureName, figureNames, shares } from './prompt-figures.ts'
 

@@ -1,4 +1,4 @@
-import type { Clusters } from '../../core/statistics/bootstrap.ts'
+import type { Clusters } from '../../core/statistics/intervals.ts'
 import type { AnsweredPrompt } from './answered-prompts.ts'
 import { type FigureName, type FigureOptions, figureNames, figuresOf } from './prompt-figures.ts'
 

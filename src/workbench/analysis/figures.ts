@@ -1,5 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { passAtK } from '../../core/statistics/pass-at-k.ts'
+import { passAtK } from '../../core/statistics/accuracy.ts'
 import { finite, type Row, rowsOf } from './query.ts'
 import { type HighValue, highValueDefaults } from './signal.ts'
 

@@ -1,4 +1,4 @@
-import { mean } from '../../core/statistics/moments.ts'
+import { mean } from '../../core/statistics/summary.ts'
 
 /** Answers of several models to the same problems of one task. A value below 0 is no answer; -2 one to another problem. */
 export interface Answers {

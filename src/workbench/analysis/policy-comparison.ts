@@ -1,6 +1,6 @@
 import { GatewayError } from '../../core/errors.ts'
-import type { BootstrapOptions } from '../../core/statistics/bootstrap.ts'
-import { mean } from '../../core/statistics/moments.ts'
+import type { BootstrapOptions } from '../../core/statistics/intervals.ts'
+import { mean } from '../../core/statistics/summary.ts'
 import type { AnsweredPrompt } from './answered-prompts.ts'
 import { averaged, type Estimate, type Estimates, estimatesOf } from './estimates.ts'
 import { byFigure, columnsOf, differenceOf, type FigureColumns, meansOf } from './figure-columns.ts'

@@ -1,6 +1,5 @@
-import { binaryEntropy } from '../../core/statistics/entropy.ts'
-import { mean } from '../../core/statistics/moments.ts'
-import { majorityAnswer, passAtK } from '../../core/statistics/pass-at-k.ts'
+import { majorityAnswer, passAtK } from '../../core/statistics/accuracy.ts'
+import { binaryEntropy, mean } from '../../core/statistics/summary.ts'
 import type { AnsweredPrompt, ScoredAnswer } from './answered-prompts.ts'
 
 /** What is said of a policy; each is a mean over prompts. */

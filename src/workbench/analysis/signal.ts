@@ -1,6 +1,4 @@
-import { binaryEntropy } from '../../core/statistics/entropy.ts'
-import { extent } from '../../core/statistics/extent.ts'
-import { mean, variance } from '../../core/statistics/moments.ts'
+import { binaryEntropy, extent, mean, variance } from '../../core/statistics/summary.ts'
 import { fixed, percent } from './decimals.ts'
 
 /** How much the answers to one prompt can teach: nothing where all earn the same. */

@@ -1,5 +1,4 @@
-import { deviation, mean } from '../../core/statistics/moments.ts'
-import { pearson } from '../../core/statistics/pearson.ts'
+import { deviation, mean, pearson } from '../../core/statistics/summary.ts'
 import { fixed } from './decimals.ts'
 import type { RunMetrics, Series } from './training-log.ts'
 

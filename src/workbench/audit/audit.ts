@@ -3,9 +3,7 @@
  * answer that ignores the task; what is paid more than it has earned is counted.
  */
 
-import type { FailureKind } from '../../core/sample/failure.ts'
-import type { Outcome } from '../../core/sample/outcome.ts'
-import type { Sample } from '../../core/sample/sample.ts'
+import type { FailureKind, Outcome, Sample } from '../../core/sample/sample.ts'
 import type { Gateway } from '../../scoring/gateway/gateway.ts'
 import { ignorance } from '../dataset/known-answers.ts'
 import type { Attack, Entitled } from './attack.ts'

@@ -1,5 +1,5 @@
-import { mean } from '../../core/statistics/moments.ts'
-import { wilson } from '../../core/statistics/wilson.ts'
+import { wilson } from '../../core/statistics/intervals.ts'
+import { mean } from '../../core/statistics/summary.ts'
 import type { Audited, Baseline, Trial } from './audit.ts'
 import type { ParserTrial } from './parsers.ts'
 

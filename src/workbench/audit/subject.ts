@@ -1,5 +1,4 @@
-import type { Json } from '../../core/sample/json.ts'
-import { promptText } from '../../core/sample/prompt-text.ts'
+import { type Json, promptText } from '../../core/sample/sample.ts'
 import type { KnownAnswers } from '../dataset/known-answers.ts'
 import type { Subject } from './attack.ts'
 

@@ -1,7 +1,6 @@
 import { GatewayError } from '../../core/errors.ts'
 import type { Sample, Unreadable } from '../../core/sample/sample.ts'
-import { permutation } from '../../core/statistics/permutation.ts'
-import { seeded } from '../../core/statistics/seeded.ts'
+import { permutation, seeded } from '../../core/statistics/random.ts'
 import { badSample } from '../../trainers/bad-sample.ts'
 import { isObject } from './fields.ts'
 import { openRows } from './open-rows.ts'

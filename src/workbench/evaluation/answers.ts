@@ -1,5 +1,5 @@
 import { GatewayError } from '../../core/errors.ts'
-import type { Failure } from '../../core/sample/failure.ts'
+import type { Failure } from '../../core/sample/sample.ts'
 import type { PolicyAnswer } from '../rollout/policy.ts'
 import type { AnswerJournal } from './answer-journal.ts'
 import type { Evaluation } from './evaluation.ts'

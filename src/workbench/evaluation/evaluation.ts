@@ -4,7 +4,7 @@
  * at any moment goes on to the same file.
  */
 
-import type { Outcome } from '../../core/sample/outcome.ts'
+import type { Outcome } from '../../core/sample/sample.ts'
 import type { Gateway } from '../../scoring/gateway/gateway.ts'
 import type { Sampling } from '../../scoring/models/api/ask.ts'
 import type { Policy } from '../rollout/policy.ts'

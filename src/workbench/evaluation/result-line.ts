@@ -1,6 +1,4 @@
-import type { Failure } from '../../core/sample/failure.ts'
-import type { Outcome } from '../../core/sample/outcome.ts'
-import type { Sample, Unreadable } from '../../core/sample/sample.ts'
+import type { Failure, Outcome, Sample, Unreadable } from '../../core/sample/sample.ts'
 import { writeNativeResult } from '../../trainers/native-result.ts'
 import { keptOf } from '../dataset/kept.ts'
 import type { PolicyAnswer } from '../rollout/policy.ts'

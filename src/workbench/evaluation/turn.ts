@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Failure } from '../../core/sample/failure.ts'
-import type { Message, Sample, Unreadable } from '../../core/sample/sample.ts'
+import type { Failure, Message, Sample, Unreadable } from '../../core/sample/sample.ts'
 import type { PromptRow } from '../dataset/prompt-rows.ts'
 import type { PolicyAnswer } from '../rollout/policy.ts'
 

@@ -1,4 +1,4 @@
-import { promptText } from '../../core/sample/prompt-text.ts'
+import { promptText } from '../../core/sample/sample.ts'
 import type { Findings } from './finding.ts'
 import { type Item, turnsOf } from './item.ts'
 

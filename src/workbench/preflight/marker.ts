@@ -1,5 +1,5 @@
 import { lastUserText } from '../../contract/index.ts'
-import { marker, questionTexts, withMarker } from '../../contract/marker.ts'
+import { marker, questionTexts, withMarker } from '../../contract/question-faults.ts'
 import type { Sample } from '../../core/sample/sample.ts'
 import { withOwnTexts } from '../../scoring/engine/guard/own-texts.ts'
 import type { CallRow, FunctionHost } from '../../scoring/functions/function-host.ts'

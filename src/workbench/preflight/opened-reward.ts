@@ -1,6 +1,5 @@
 import { type Clock, systemClock } from '../../core/clock.ts'
-import type { Outcome } from '../../core/sample/outcome.ts'
-import type { Sample } from '../../core/sample/sample.ts'
+import type { Outcome, Sample } from '../../core/sample/sample.ts'
 import { type Engine, openEngine } from '../../scoring/engine/engine.ts'
 import type { FunctionHost } from '../../scoring/functions/function-host.ts'
 import type { ModelConfig } from '../../scoring/models/api/model-config.ts'

@@ -3,9 +3,9 @@
  * judges' questions, and what a policy's first answers teach. Judges are asked only about a policy's answers.
  */
 import { basename } from 'node:path'
-import { promptText } from '../../core/sample/prompt-text.ts'
-import { extent } from '../../core/statistics/extent.ts'
-import { seeded } from '../../core/statistics/seeded.ts'
+import { promptText } from '../../core/sample/sample.ts'
+import { seeded } from '../../core/statistics/random.ts'
+import { extent } from '../../core/statistics/summary.ts'
 import { knownAnswers } from '../dataset/known-answers.ts'
 import { type Lengths, LengthTally } from '../dataset/lengths.ts'
 import { eachRow, type RowSource } from '../dataset/row-source.ts'

@@ -1,5 +1,5 @@
 import type { Prompt } from '../../contract/index.ts'
-import { questionTexts } from '../../contract/marker.ts'
+import { questionTexts } from '../../contract/question-faults.ts'
 import { didYouMean } from '../../core/nearest-name.ts'
 import { guardQuestion } from '../../scoring/engine/guard/question.ts'
 import { askOf } from '../../scoring/engine/judge/vote.ts'

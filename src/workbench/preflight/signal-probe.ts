@@ -1,10 +1,7 @@
 /** The learning signal before a run: do several answers of the policy to one prompt earn different rewards? */
 
-import type { Failure } from '../../core/sample/failure.ts'
-import type { Outcome } from '../../core/sample/outcome.ts'
-import type { Sample } from '../../core/sample/sample.ts'
-import { extent } from '../../core/statistics/extent.ts'
-import { mean, variance } from '../../core/statistics/moments.ts'
+import type { Failure, Outcome, Sample } from '../../core/sample/sample.ts'
+import { extent, mean, variance } from '../../core/statistics/summary.ts'
 import type { Policy, PolicyAnswer } from '../rollout/policy.ts'
 import type { Findings } from './finding.ts'
 import type { Item } from './item.ts'

@@ -1,4 +1,4 @@
-import type { Json } from '../../core/sample/json.ts'
+import type { Json } from '../../core/sample/sample.ts'
 
 /** False where a JSON Schema takes no text at all; true where that cannot be told. */
 export function takesText(schema: Json): boolean {

@@ -1,6 +1,5 @@
-import type { Outcome } from '../../core/sample/outcome.ts'
-import type { Sample } from '../../core/sample/sample.ts'
-import { extent } from '../../core/statistics/extent.ts'
+import type { Outcome, Sample } from '../../core/sample/sample.ts'
+import { extent } from '../../core/statistics/summary.ts'
 import { subjectOf } from '../audit/subject.ts'
 import { ignorance } from '../dataset/known-answers.ts'
 import type { Findings } from './finding.ts'

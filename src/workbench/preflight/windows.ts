@@ -1,4 +1,4 @@
-import { promptText } from '../../core/sample/prompt-text.ts'
+import { promptText } from '../../core/sample/sample.ts'
 import { AskError, type Rendered } from '../../scoring/models/api/ask.ts'
 import type { Forwarded } from '../../scoring/models/api/forwarded.ts'
 import type { Findings } from './finding.ts'

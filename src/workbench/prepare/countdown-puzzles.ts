@@ -1,5 +1,5 @@
 import { GatewayError } from '../../core/errors.ts'
-import { seeded } from '../../core/statistics/seeded.ts'
+import { seeded } from '../../core/statistics/random.ts'
 import type { Fields } from '../dataset/fields.ts'
 
 /** What puzzles are made of. */

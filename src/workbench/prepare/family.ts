@@ -1,5 +1,4 @@
-import type { Json } from '../../core/sample/json.ts'
-import type { Message } from '../../core/sample/sample.ts'
+import type { Json, Message } from '../../core/sample/sample.ts'
 import { type Fields, isObject } from '../dataset/fields.ts'
 
 /** One row of a source, understood. */

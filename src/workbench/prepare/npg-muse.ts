@@ -1,4 +1,4 @@
-import type { Json } from '../../core/sample/json.ts'
+import type { Json } from '../../core/sample/sample.ts'
 import { type Fields, isObject } from '../dataset/fields.ts'
 import { type Family, messagesOf, type Reading, textOf, Unusable } from './family.ts'
 

@@ -1,8 +1,6 @@
 /** Every row is scored before it is written, by the engine that will score it in training. */
 
-import type { Json } from '../../core/sample/json.ts'
-import type { Outcome } from '../../core/sample/outcome.ts'
-import type { Sample, Unreadable } from '../../core/sample/sample.ts'
+import type { Json, Outcome, Sample, Unreadable } from '../../core/sample/sample.ts'
 import type { Gateway } from '../../scoring/gateway/gateway.ts'
 import { ignorance } from '../dataset/known-answers.ts'
 import { samplesOf } from '../dataset/sample-rows.ts'

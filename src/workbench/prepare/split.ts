@@ -1,5 +1,5 @@
 import { GatewayError } from '../../core/errors.ts'
-import { drawn, seeded } from '../../core/statistics/seeded.ts'
+import { drawn, seeded } from '../../core/statistics/random.ts'
 
 /** One file of several: a share of the rows (below 1), a number of them, or what the others leave (null). */
 export interface Split {

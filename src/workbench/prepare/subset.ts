@@ -1,4 +1,4 @@
-import { drawn, seeded } from '../../core/statistics/seeded.ts'
+import { drawn, seeded } from '../../core/statistics/random.ts'
 import { isObject } from '../dataset/fields.ts'
 import { beginRowFile } from '../dataset/row-file.ts'
 import { eachRow, type RowSource } from '../dataset/row-source.ts'

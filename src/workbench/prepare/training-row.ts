@@ -1,4 +1,4 @@
-import type { Json } from '../../core/sample/json.ts'
+import type { Json } from '../../core/sample/sample.ts'
 import type { Family, Reading } from './family.ts'
 
 /** A row as verl's data sets hold it; `answer` and `near_miss` are what `check` and `audit` compare. */

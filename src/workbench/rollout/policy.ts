@@ -4,7 +4,7 @@
  */
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { Failure } from '../../core/sample/failure.ts'
+import type { Failure } from '../../core/sample/sample.ts'
 import { keepSecret } from '../../core/secrets.ts'
 import { addressFault, addressOf } from '../../scoring/models/api/address.ts'
 import { AskError, type Rendered, type Sampling } from '../../scoring/models/api/ask.ts'

@@ -1,7 +1,6 @@
 import t from 'tap'
-import { parseJsonBytes } from '../../../src/core/json/bytes.ts'
 import { JsonLimitError, noJsonLimits } from '../../../src/core/json/limits.ts'
-import { parseJsonText, UnreadRow } from '../../../src/core/json/text.ts'
+import { parseJsonBytes, parseJsonText, UnreadRow } from '../../../src/core/json/text.ts'
 import { seeded } from '../../support/seeded.ts'
 
 const limits = { rows: ['samples'], maxValues: 50_000, maxRows: 65_536, hasLongLists: true }

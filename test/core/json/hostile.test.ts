@@ -1,5 +1,5 @@
 import t from 'tap'
-import { parseJsonBytes } from '../../../src/core/json/bytes.ts'
+import { parseJsonBytes } from '../../../src/core/json/text.ts'
 import { readNativeRows } from '../../../src/trainers/native-sample.ts'
 import { hostileBodies } from '../../support/hostile-bodies.ts'
 import { turnsOf } from '../../support/turns.ts'

@@ -1,13 +1,10 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
+import { majorityAnswer, passAtK, passesAmongFirst } from '../../../src/core/statistics/accuracy.ts'
 import { bradleyTerry, winProbability } from '../../../src/core/statistics/bradley-terry.ts'
 import { DriftDetector } from '../../../src/core/statistics/drift.ts'
-import { binaryEntropy } from '../../../src/core/statistics/entropy.ts'
-import { extent } from '../../../src/core/statistics/extent.ts'
-import { majorityAnswer, passAtK, passesAmongFirst } from '../../../src/core/statistics/pass-at-k.ts'
-import { pearson } from '../../../src/core/statistics/pearson.ts'
-import { repeatedShare } from '../../../src/core/statistics/repeated-share.ts'
-import { sum } from '../../../src/core/statistics/sum.ts'
+import { repeatedSubstringShare } from '../../../src/core/statistics/repeated-share.ts'
+import { binaryEntropy, extent, pearson, sum } from '../../../src/core/statistics/summary.ts'
 import { cpuMs } from '../../support/cpu.ts'
 import { seeded } from '../../support/seeded.ts'
 
@@ -87,12 +84,12 @@ t.test('correlation, entropy and repetition are what their names say', async (t)
   t.equal(pearson([1, 2, 3], [5, 5, 5]), null)
   t.ok(Math.abs((pearson([1, 2, 3, 4], [1, 3, 2, 4]) ?? 0) - 0.8) < 1e-12)
   t.strictSame([0, 0.5, 1, 1.3].map(binaryEntropy), [0, 1, 0, 0])
-  t.equal(repeatedShare('short'), 0)
+  t.equal(repeatedSubstringShare('short'), 0)
   const words = Array.from({ length: 700 }, (_, at) => `w${(at * 7919) % 1009}`).join(' ')
-  t.ok(repeatedShare(words) < 0.05, 'no word comes back soon')
-  t.ok(repeatedShare('I will check the answer again. '.repeat(200)) > 0.95)
+  t.ok(repeatedSubstringShare(words) < 0.05, 'no word comes back soon')
+  t.ok(repeatedSubstringShare('I will check the answer again. '.repeat(200)) > 0.95)
   const began = cpuMs()
-  repeatedShare('x'.repeat(1 << 20))
+  repeatedSubstringShare('x'.repeat(1 << 20))
   t.ok(cpuMs() - began < 50, 'a long answer costs no more than a short one')
 })
 

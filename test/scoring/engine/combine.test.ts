@@ -1,6 +1,5 @@
 import t from 'tap'
-import type { OffReason, Term } from '../../../src/core/sample/outcome.ts'
-import type { Sample } from '../../../src/core/sample/sample.ts'
+import type { OffReason, Sample, Term } from '../../../src/core/sample/sample.ts'
 import { combine } from '../../../src/scoring/engine/combine.ts'
 import { lookupIn } from '../../../src/scoring/engine/influence.ts'
 import { rowOf } from '../../../src/scoring/engine/step.ts'

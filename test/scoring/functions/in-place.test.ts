@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { FunctionKind } from '../../../src/contract/index.ts'
-import type { Json } from '../../../src/core/sample/json.ts'
+import type { Json } from '../../../src/core/sample/sample.ts'
 import { discover } from '../../../src/scoring/functions/discover.ts'
 import type { Call, CallRow } from '../../../src/scoring/functions/function-host.ts'
 import { inPlace, inPlaceFunctions, inPlaceLimit } from '../../../src/scoring/functions/in-place.ts'

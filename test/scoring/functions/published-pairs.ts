@@ -1,4 +1,4 @@
-import type { Json } from '../../../src/core/sample/json.ts'
+import type { Json } from '../../../src/core/sample/sample.ts'
 
 /** Published files as their authors write them -> our function of the same behaviour. */
 export const publishedPairs: readonly [

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Json } from '../../../src/core/sample/json.ts'
+import type { Json } from '../../../src/core/sample/sample.ts'
 import { failureOf, openWith, score } from '../../support/function-calls.ts'
 import { withoutPython } from '../../support/python.ts'
 

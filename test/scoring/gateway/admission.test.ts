@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import type { Outcome } from '../../../src/core/sample/outcome.ts'
+import type { Outcome } from '../../../src/core/sample/sample.ts'
 import type { Gateway } from '../../../src/scoring/gateway/gateway.ts'
 import { type FakeClock, fakeClock } from '../../support/clock.ts'
 import { resultOf, sampleOf, testGateway } from '../../support/gateway.ts'

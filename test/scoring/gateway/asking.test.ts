@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Policy } from '../../../src/simulator/policies/policy.ts'
+import type { Policy } from '../../../src/simulator/policies.ts'
 import { fakeClock } from '../../support/clock.ts'
 import { outcomesOf, resultOf, sampleOf, testGateway, testModel } from '../../support/gateway.ts'
 import { probesOff } from '../../support/models.ts'

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { Sample } from '../../../src/core/sample/sample.ts'
 import { faultKinds } from '../../../src/simulator/faults.ts'
-import type { Policy } from '../../../src/simulator/policies/policy.ts'
+import type { Policy } from '../../../src/simulator/policies.ts'
 import { outcomesOf, resultOf, sampleOf, testGateway, testModel } from '../../support/gateway.ts'
 import { kendallTau } from '../../support/kendall.ts'
 import { seeded } from '../../support/seeded.ts'

@@ -1,6 +1,5 @@
 import t from 'tap'
-import type { Outcome } from '../../../src/core/sample/outcome.ts'
-import type { Sample } from '../../../src/core/sample/sample.ts'
+import type { Outcome, Sample } from '../../../src/core/sample/sample.ts'
 import { fakeClock } from '../../support/clock.ts'
 import { outcomesOf, resultOf, sampleOf, testGateway, testModel } from '../../support/gateway.ts'
 import { completion, scriptedServer } from '../../support/scripted-server.ts'

@@ -81,8 +81,8 @@ t.test('a judge is asked what its author meant', async (t) => {
     const refused: Readonly<Record<string, RegExp>> = {
       plain: /plain\.ts:\d+:\d+: sample\.prompt is a list of messages.*lastUserText/,
       added: /added\.ts:\d+:\d+: sample\.prompt is a list of messages/,
-      joined: /holds '\[object Object\]'/,
-      turn: /holds '\[object Object\]'/,
+      joined: /contains '\[object Object\]'/,
+      turn: /contains '\[object Object\]'/,
       info: /info\.ts:\d+:\d+: value 1 of prompt`\.\.\.` is an object/,
       missing: /missing\.ts:\d+:\d+: value 1 of prompt`\.\.\.` is undefined/,
       none: /value 1 of prompt`\.\.\.` is null/,
@@ -90,16 +90,16 @@ t.test('a judge is asked what its author meant', async (t) => {
       called: /value 1 of prompt`\.\.\.` is a function/,
       sign: /value 1 of prompt`\.\.\.` is a symbol/,
       nested: /is another prompt/,
-      texts: /is an array that is no list of messages: join/,
+      texts: /is an array that is not a list of messages: join/,
       'fill-info': /\{q\} of fill\(\.\.\.\) is an object/,
-      'fill-own': /\{q\} of fill\(\.\.\.\) is trusted and no text/,
-      'fill-row': /the template of fill\(\.\.\.\) is no text/,
+      'fill-own': /\{q\} of fill\(\.\.\.\) is trusted but not a text/,
+      'fill-row': /the template of fill\(\.\.\.\) is not a text/,
       'chat-list': /the content of message 1 of chat\(\.\.\.\)/,
       'chat-none': /the content of message 1 of chat\(\.\.\.\)/,
       'chat-role': /message 1 of chat\(\.\.\.\) has no role/,
       'chat-spread': /message 1 of chat\(\.\.\.\) has no role/,
       critic: /value 1 of prompt`\.\.\.` is an object/,
-      'process-list': /the first argument of steps\(\.\.\.\) is no list of texts/,
+      'process-list': /the first argument of steps\(\.\.\.\) is not a list of texts/,
     }
     for (const [name, wanted] of Object.entries(refused)) {
       const { result, detail, calls } = await asked(name, 'It is 4.')
@@ -147,10 +147,13 @@ t.test('a judge is asked what its author meant', async (t) => {
     t.match(await asked('reference', '5', known), { result: 'bad_sample' }, 'a reference is no question')
     t.match(await asked('hinted', 'It is 4.'), { result: 1, flags: ['empty_value'] }, 'a question is there')
     const blind = await asked('constant', 'It is 4.')
-    t.match([blind.result, blind.detail, blind.calls], ['function_error', /holds nothing of the row/, 0])
+    t.match([blind.result, blind.detail, blind.calls], ['function_error', /contains nothing from the row/, 0])
     const template = { rmPrompt: 'Is this right? {reponse}' }
     const row = await asked('templated', 'It is 4.', template)
-    t.match([row.result, row.detail, row.calls], ['bad_sample', /rm_prompt, lack a place/, 0])
+    t.match(
+      [row.result, row.detail, row.calls],
+      ['bad_sample', /missing from its template or from the row's rm_prompt/, 0],
+    )
     t.match(await asked('wordless', 'It is 4.'), { result: 'bad_sample', detail: /has no text/ })
   })
 

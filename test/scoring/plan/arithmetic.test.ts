@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Term } from '../../../src/core/sample/outcome.ts'
+import type { Term } from '../../../src/core/sample/sample.ts'
 import { combine } from '../../../src/scoring/engine/combine.ts'
 import { compileCondition, compileFormula } from '../../../src/scoring/plan/compile-expression.ts'
 import type { KnownStep, Lookup } from '../../../src/scoring/plan/expression.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { GatewayError } from '../../../src/core/errors.ts'
-import type { Json } from '../../../src/core/sample/json.ts'
+import type { Json } from '../../../src/core/sample/sample.ts'
 import type { FunctionDescription, FunctionHost } from '../../../src/scoring/functions/function-host.ts'
 import { modelConfig } from '../../../src/scoring/models/api/model-config.ts'
 import { readConfigs } from '../../../src/scoring/plan/configs.ts'

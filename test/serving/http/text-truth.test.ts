@@ -6,7 +6,7 @@ import {
   defineRule,
   type RewardFunction,
 } from '../../../src/contract/index.ts'
-import type { Json } from '../../../src/core/sample/json.ts'
+import type { Json } from '../../../src/core/sample/sample.ts'
 import { runCall } from '../../../src/scoring/functions/worker/run-call.ts'
 import { testApp } from '../../support/app.ts'
 import { cpuMs } from '../../support/cpu.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { ListenerGuard } from '../../../src/core/listener-guard.ts'
-import type { Outcome, Term } from '../../../src/core/sample/outcome.ts'
+import type { Outcome, Term } from '../../../src/core/sample/sample.ts'
 import type { RequestDone } from '../../../src/scoring/engine/events.ts'
 import { historyOf } from '../../../src/serving/telemetry/monitors/history.ts'
 import { openMonitors } from '../../../src/serving/telemetry/monitors/monitors.ts'

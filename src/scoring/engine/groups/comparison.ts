@@ -1,6 +1,5 @@
-import type { Failure } from '../../../core/sample/failure.ts'
-import type { Term } from '../../../core/sample/outcome.ts'
-import { mean } from '../../../core/statistics/moments.ts'
+import type { Failure, Term } from '../../../core/sample/sample.ts'
+import { mean } from '../../../core/statistics/summary.ts'
 import type { CallRow } from '../../functions/function-host.ts'
 import type { PlanStep } from '../../plan/plan.ts'
 import type { StepContext } from '../context.ts'

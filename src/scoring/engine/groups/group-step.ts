@@ -1,6 +1,4 @@
-import type { Failure } from '../../../core/sample/failure.ts'
-import type { Term } from '../../../core/sample/outcome.ts'
-import type { Sample } from '../../../core/sample/sample.ts'
+import type { Failure, Sample, Term } from '../../../core/sample/sample.ts'
 import type { CallRow } from '../../functions/function-host.ts'
 import type { PlanStep } from '../../plan/plan.ts'
 import type { StepContext } from '../context.ts'

@@ -1,5 +1,5 @@
 import { fittedStrengths, winProbability } from '../../../core/statistics/bradley-terry.ts'
-import { mean } from '../../../core/statistics/moments.ts'
+import { mean } from '../../../core/statistics/summary.ts'
 import type { PairSettings } from '../../plan/plan.ts'
 import type { Pair } from './pairs.ts'
 

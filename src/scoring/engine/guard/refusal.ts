@@ -1,5 +1,4 @@
-import type { Json } from '../../../core/sample/json.ts'
-import type { Sample } from '../../../core/sample/sample.ts'
+import type { Json, Sample } from '../../../core/sample/sample.ts'
 
 /** Beyond this no answer is empty, symbols or an opener, whatever it is wrapped in. */
 const longest = 240

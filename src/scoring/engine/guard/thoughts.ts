@@ -1,5 +1,5 @@
 import type { Generation } from '../../../contract/index.ts'
-import { afterThink } from '../../../grading/think.ts'
+import { afterThink } from '../../../grading/tags.ts'
 
 /** What a judge said after its last `</think>`; null: it never ended its thoughts, so it gave no verdict. */
 export function withoutThoughts(answer: Generation): Generation | null {

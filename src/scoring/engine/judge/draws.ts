@@ -1,5 +1,5 @@
-import type { Score } from '../../../core/sample/score.ts'
-import { deviation, mean } from '../../../core/statistics/moments.ts'
+import type { Score } from '../../../core/sample/sample.ts'
+import { deviation, mean } from '../../../core/statistics/summary.ts'
 import type { Votes } from '../../plan/plan.ts'
 
 /** One score made of several, and the population standard deviation of their values. */

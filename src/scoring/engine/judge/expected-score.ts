@@ -1,4 +1,4 @@
-import type { Score } from '../../../core/sample/score.ts'
+import type { Score } from '../../../core/sample/sample.ts'
 
 /** One possible reply of a judge: what it would say of a row (null: nothing), and how probable it is. */
 export interface Possibility {

@@ -1,6 +1,6 @@
 import type { AskName, Asks } from '../../../contract/index.ts'
 import { memoizeByObject } from '../../../core/memoize.ts'
-import type { Term } from '../../../core/sample/outcome.ts'
+import type { Term } from '../../../core/sample/sample.ts'
 import { workInSlices } from '../../../core/slices.ts'
 import type { CallRow } from '../../functions/function-host.ts'
 import { fullGuard, type GuardConfig } from '../../models/api/guard-config.ts'

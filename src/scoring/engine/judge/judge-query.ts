@@ -1,7 +1,6 @@
 import type { AskName, Asks } from '../../../contract/index.ts'
 import { memoizeByObject } from '../../../core/memoize.ts'
-import type { Term } from '../../../core/sample/outcome.ts'
-import type { Score } from '../../../core/sample/score.ts'
+import type { Score, Term } from '../../../core/sample/sample.ts'
 import { turnFor } from '../../../core/slices.ts'
 import type { CallRow } from '../../functions/function-host.ts'
 import type { PlanStep } from '../../plan/plan.ts'

@@ -1,5 +1,4 @@
-import type { Failure } from '../../../core/sample/failure.ts'
-import type { Sample } from '../../../core/sample/sample.ts'
+import type { Failure, Sample } from '../../../core/sample/sample.ts'
 import type { Plan, PlanStep } from '../../plan/plan.ts'
 import type { StepContext } from '../context.ts'
 import type { EngineParts } from '../engine.ts'

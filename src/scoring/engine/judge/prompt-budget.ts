@@ -1,5 +1,5 @@
 import type { Asks } from '../../../contract/index.ts'
-import type { Failure } from '../../../core/sample/failure.ts'
+import type { Failure } from '../../../core/sample/sample.ts'
 import type { CallRow } from '../../functions/function-host.ts'
 import { AskError, type Rendered } from '../../models/api/ask.ts'
 import { allOrNone, type CancelToken } from '../../models/api/cancel-token.ts'

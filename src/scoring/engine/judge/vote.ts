@@ -1,6 +1,5 @@
 import type { AskName, Generation } from '../../../contract/index.ts'
-import type { Failure } from '../../../core/sample/failure.ts'
-import type { Score } from '../../../core/sample/score.ts'
+import type { Failure, Score } from '../../../core/sample/sample.ts'
 import type { MaybePromise } from '../../../core/slices.ts'
 import type { CallResult, CallRow } from '../../functions/function-host.ts'
 import { type Answered, AskError } from '../../models/api/ask.ts'

@@ -1,5 +1,5 @@
-import { isRole } from '../../../contract/conversation.ts'
 import type { AskName, Asks, ChatPrompt, Choice, Prompt } from '../../../contract/index.ts'
+import { isRole } from '../../../contract/prompt.ts'
 import { questionFault } from '../../../contract/question-faults.ts'
 import type { CallRow } from '../function-host.ts'
 import { ContractViolation, nameOf, refusePromise } from './contract-violation.ts'

@@ -1,6 +1,5 @@
 import type { Range } from '../../../contract/index.ts'
-import type { FailureKind } from '../../../core/sample/failure.ts'
-import type { Score } from '../../../core/sample/score.ts'
+import type { FailureKind, Score } from '../../../core/sample/sample.ts'
 import { ContractViolation, nameOf, refusePromise } from './contract-violation.ts'
 import { boundedDetails } from './details.ts'
 import { isPlain } from './freeze.ts'

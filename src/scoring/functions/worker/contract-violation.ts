@@ -1,4 +1,4 @@
-import type { FailureKind } from '../../../core/sample/failure.ts'
+import type { FailureKind } from '../../../core/sample/sample.ts'
 
 /** Thrown by the checks on what an author's code returned. The message is public: it never quotes the sample. */
 export class ContractViolation extends Error {

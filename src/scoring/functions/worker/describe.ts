@@ -1,7 +1,7 @@
 import { type ZodType, z } from 'zod'
 import type { Range, RewardFunction } from '../../../contract/index.ts'
 import type { Problem } from '../../../core/errors.ts'
-import type { Json } from '../../../core/sample/json.ts'
+import type { Json } from '../../../core/sample/sample.ts'
 import type { JobResult } from '../job.ts'
 import { errorPlace } from './error-text.ts'
 import { freeze } from './freeze.ts'

@@ -1,4 +1,4 @@
-import type { Json } from '../../../core/sample/json.ts'
+import type { Json } from '../../../core/sample/sample.ts'
 import { ContractViolation, nameOf } from './contract-violation.ts'
 import { isPlain } from './freeze.ts'
 

@@ -7,9 +7,8 @@ import {
   type Row,
   RuleTimeout,
 } from '../../../contract/index.ts'
-import { messagesWithoutText } from '../../../contract/messages-as-text.ts'
-import { QuestionError } from '../../../contract/question-error.ts'
-import type { Score } from '../../../core/sample/score.ts'
+import { messagesWithoutText, QuestionError } from '../../../contract/prompt.ts'
+import type { Score } from '../../../core/sample/sample.ts'
 import type { CallResult, CallRow } from '../function-host.ts'
 import type { Job, JobResult } from '../job.ts'
 import { checkQuestion } from './check-question.ts'

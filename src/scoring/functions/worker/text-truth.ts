@@ -1,5 +1,5 @@
 import type { ZodType } from 'zod'
-import type { Json } from '../../../core/sample/json.ts'
+import type { Json } from '../../../core/sample/sample.ts'
 import { type JsonValue, readJson } from '../../../grading/json/json.ts'
 import type { CallResult } from '../function-host.ts'
 

@@ -1,6 +1,5 @@
 import type { AskName, Asks, Reply } from '../../../contract/index.ts'
-import type { Failure } from '../../../core/sample/failure.ts'
-import type { Message } from '../../../core/sample/sample.ts'
+import type { Failure, Message } from '../../../core/sample/sample.ts'
 import type { Trace } from '../../../core/tracing/trace.ts'
 import type { CancelToken } from './cancel-token.ts'
 

@@ -1,5 +1,5 @@
 import type { AskName } from '../../../contract/index.ts'
-import type { FailureKind } from '../../../core/sample/failure.ts'
+import type { FailureKind } from '../../../core/sample/sample.ts'
 
 /** A call that came back, failed or was given up. */
 export interface CallEnd {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/clock.ts'
-import type { Attempt } from '../../../core/sample/failure.ts'
+import type { Attempt } from '../../../core/sample/sample.ts'
 import { CancelToken } from '../api/cancel-token.ts'
 import type { ModelEvents } from '../api/events.ts'
 import { bytesOfBody, type LineMemory } from '../pool/line-memory.ts'

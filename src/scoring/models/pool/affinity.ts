@@ -1,3 +1,4 @@
+import { hashedShare } from '../../../core/hash.ts'
 import type { PoolMember } from './pool-member.ts'
 
 /** Load over its fair share that an instance may have before the next in order is asked. */
@@ -19,7 +20,8 @@ export class Affinity {
     if (known) return known
     const scored = members.map((member) => ({
       member,
-      score: -member.weight / Math.log(uniform(`${member.address}\n${prefix}`)),
+      // The logarithm needs a number in (0, 1).
+      score: -member.weight / Math.log(hashedShare(`${member.address}\n${prefix}`) + 2 ** -33),
     }))
     const order = scored.sort((a, b) => b.score - a.score).map(({ member }) => member)
     if (this.#orders.size >= keptOrders) this.#orders.clear()
@@ -44,13 +46,4 @@ export function preferred(
     if (usable(member) && member.endpoint.inFlight < bound) return member
   }
   return null
-}
-
-/** FNV-1a with a final mix, as a number in (0, 1): every gateway process agrees on it. */
-function uniform(text: string): number {
-  let hash = 0x811c9dc5
-  for (let i = 0; i < text.length; i += 1) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
-  return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32 + 2 ** -33
 }

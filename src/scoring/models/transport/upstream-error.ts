@@ -1,4 +1,4 @@
-import type { FailureKind } from '../../../core/sample/failure.ts'
+import type { FailureKind } from '../../../core/sample/sample.ts'
 
 /** What may follow a failed call: a call elsewhere, or none because the question itself is at fault. */
 export type Remedy = 'retry' | 'give-up'

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { z } from 'zod'
 import { GatewayError } from '../../../core/errors.ts'
-import type { Outcome } from '../../../core/sample/outcome.ts'
+import type { Outcome } from '../../../core/sample/sample.ts'
 import type { Gateway, ScoreJob } from '../../../scoring/gateway/gateway.ts'
 import { nativeResultText } from '../../../trainers/native-result-text.ts'
 import { nativeSample, readNativeRows } from '../../../trainers/native-sample.ts'

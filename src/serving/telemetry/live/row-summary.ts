@@ -1,5 +1,4 @@
-import type { Outcome } from '../../../core/sample/outcome.ts'
-import type { Sample, Unreadable } from '../../../core/sample/sample.ts'
+import type { Outcome, Sample, Unreadable } from '../../../core/sample/sample.ts'
 import type { TextPolicy } from '../record/text-policy.ts'
 import type { RecentRow } from './recent-rows.ts'
 

@@ -1,5 +1,4 @@
-import type { FailureKind } from '../../../core/sample/failure.ts'
-import type { Outcome } from '../../../core/sample/outcome.ts'
+import type { FailureKind, Outcome } from '../../../core/sample/sample.ts'
 import type { RequestDone } from '../../../scoring/engine/events.ts'
 import { Series } from './series.ts'
 

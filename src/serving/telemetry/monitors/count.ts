@@ -1,8 +1,6 @@
-import type { Outcome } from '../../../core/sample/outcome.ts'
-import type { Sample, Unreadable } from '../../../core/sample/sample.ts'
-import { binaryEntropy } from '../../../core/statistics/entropy.ts'
-import { spreadOf } from '../../../core/statistics/pearson.ts'
-import { repeatedShare } from '../../../core/statistics/repeated-share.ts'
+import type { Outcome, Sample, Unreadable } from '../../../core/sample/sample.ts'
+import { repeatedSubstringShare } from '../../../core/statistics/repeated-share.ts'
+import { binaryEntropy, spreadOf } from '../../../core/statistics/summary.ts'
 import type { RequestDone } from '../../../scoring/engine/events.ts'
 import type { PlanScaling } from './plan-scaling.ts'
 import { observe, observeScore, type StepStats, tenth, termScores } from './step-stats.ts'
@@ -38,7 +36,7 @@ export function countRow(
   }
   countDecisions(tally, outcome, lens)
   if (tally.rows % repetitionEvery === 1 && 'response' in row)
-    observe(tally.repeated, repeatedShare(row.response))
+    observe(tally.repeated, repeatedSubstringShare(row.response))
 }
 
 function countDecisions(tally: StepStats, { terms }: Outcome, { rule, judges, peers }: PlanScaling): void {

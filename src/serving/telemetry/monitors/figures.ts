@@ -1,4 +1,4 @@
-import { correlationOf } from '../../../core/statistics/pearson.ts'
+import { correlationOf } from '../../../core/statistics/summary.ts'
 import { isConstant, meanOf, type StepStats } from './step-stats.ts'
 
 /** A figure of the monitors: what it says, and when it is out of bounds. docs/monitoring.md tells what to do then. */

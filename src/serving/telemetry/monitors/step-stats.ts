@@ -1,4 +1,4 @@
-import type { FailureKind } from '../../../core/sample/failure.ts'
+import type { FailureKind } from '../../../core/sample/sample.ts'
 
 /** A mean under way. */
 export interface Mean {

@@ -1,5 +1,5 @@
 import { type Drift, DriftDetector } from '../../../core/statistics/drift.ts'
-import { correlationOf, pearson, spreadOf } from '../../../core/statistics/pearson.ts'
+import { correlationOf, pearson, spreadOf } from '../../../core/statistics/summary.ts'
 import type { PlanScaling } from './plan-scaling.ts'
 import { type Mean, meanOf, type StepStats } from './step-stats.ts'
 

@@ -1,5 +1,4 @@
-import type { Term } from '../../../core/sample/outcome.ts'
-import type { Sample } from '../../../core/sample/sample.ts'
+import type { Sample, Term } from '../../../core/sample/sample.ts'
 import type { DrawnEvent, RequestDone } from '../../../scoring/engine/events.ts'
 import type { RecordedAsk, RecordedRow, RecordedTerm } from './shape.ts'
 import type { TextKeeper } from './text-policy.ts'

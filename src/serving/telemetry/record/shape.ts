@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { failureKinds } from '../../../core/sample/failure.ts'
+import { failureKinds } from '../../../core/sample/sample.ts'
 
 /** Text by the policy: itself, its SHA-256 (of the JSON where it is no text) and length, or nothing. */
 const text = z.union([z.string(), z.object({ sha256: z.string(), chars: z.number() }), z.null()])

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Json } from '../../../core/sample/json.ts'
+import type { Json } from '../../../core/sample/sample.ts'
 
 /** What the record holds of prompts, responses, answers and everything made of them. */
 export type TextPolicy = 'full' | 'hash' | 'none'

@@ -1,4 +1,4 @@
-import type { Json } from '../../../core/sample/json.ts'
+import type { Json } from '../../../core/sample/sample.ts'
 import { type Attack, family, type Subject } from '../attack.ts'
 
 interface Found {

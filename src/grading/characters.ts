@@ -1,0 +1,87 @@
+/**
+ * Python's Unicode white space, for use inside [] of a pattern. JavaScript's `\s` also has U+FEFF and lacks
+ * 001C-001F and 0085.
+ */
+export const whiteSpace =
+  '\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000'
+
+const space = new RegExp(`[${whiteSpace}]`)
+
+/** True for one UTF-16 unit of white space. False for ''. */
+export const isSpace = (unit: string): boolean => space.test(unit)
+
+const spaces = new RegExp(`[${whiteSpace}]+`, 'g')
+
+/** Collapses each run of white space to one blank and trims the ends. */
+export const singleSpaced = (text: string): string => trimSpace(text.replace(spaces, ' '))
+
+/** Removes white space from both ends. */
+export function trimSpace(text: string): string {
+  let start = 0
+  let end = text.length
+  while (start < end && isSpace(text.charAt(start))) start++
+  while (end > start && isSpace(text.charAt(end - 1))) end--
+  return text.slice(start, end)
+}
+
+/** The last `count` code points of a text, in constant time. */
+export function lastCodePoints(text: string, count: number): string {
+  return [...text.slice(-2 * count)].slice(-count).join('')
+}
+
+/** The number of code points. A lone surrogate counts as one. */
+export function countCodePoints(text: string): number {
+  let count = 0
+  for (let at = 0; at < text.length; count++) at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1
+  return count
+}
+
+/** The code points of a text, including lone surrogates. */
+export function codePointsOf(text: string): Uint32Array {
+  const points = new Uint32Array(text.length)
+  let count = 0
+  for (let at = 0; at < text.length; at++) {
+    const point = text.codePointAt(at)!
+    if (point > 0xffff) at++
+    points[count++] = point
+  }
+  return points.subarray(0, count)
+}
+
+const digit = /\p{Nd}/u
+
+/** A cache; there are fewer than a thousand digits. */
+const values = new Map<string, number>()
+
+/** Replaces Unicode decimal digits (`１`, `١`, `𝟒`) with ASCII digits. */
+export function asciiDigits(text: string): string {
+  return text.replace(/\p{Nd}/gu, (found) => (found >= '0' && found <= '9' ? found : `${digitValue(found)}`))
+}
+
+/** Unicode digits come in runs of ten from zero to nine. The mathematical ones are five adjacent runs. */
+function digitValue(found: string): number {
+  const known = values.get(found)
+  if (known !== undefined) return known
+  const code = found.codePointAt(0) ?? 0
+  let before = code
+  while (digit.test(String.fromCodePoint(before - 1))) before--
+  const value = (code - before) % 10
+  values.set(found, value)
+  return value
+}
+
+/** Python refuses to convert longer texts to integers. */
+export const maxIntegerDigits = 4300
+
+const runOfMarks = /([\p{M}\uff9e\uff9f]{30})[\p{M}\uff9e\uff9f]+/gu
+
+/**
+ * The NFKC form, at bounded cost: it keeps the first 30 of a run of combining marks, because ordering them is
+ * quadratic. It leaves U+FDFA alone, which would become 18 characters.
+ */
+export const compatible = (text: string): string =>
+  text
+    .replace(runOfMarks, '$1')
+    .split('\ufdfa')
+    .map((part) => part.normalize('NFKC'))
+    .join('\ufdfa')

@@ -1,0 +1,216 @@
+import { asciiDigits, trimSpace, whiteSpace } from '../characters.ts'
+import { latexText, slicedBox, strictBoxContent } from '../latex.ts'
+import { readDecimal } from '../number-answer.ts'
+import { afterThink } from '../tags.ts'
+import { innermostLists } from './lists.ts'
+
+/** A directed edge between numbered nodes. */
+type Arc = readonly [from: number, to: number]
+
+/** All `(1->2)` in a prompt. */
+function arcsOf(prompt: string): Arc[] {
+  return Array.from(prompt.matchAll(/\((\p{Nd}+)->(\p{Nd}+)\)/gu), ([, from = '', to = '']) => [
+    Number(asciiDigits(from)),
+    Number(asciiDigits(to)),
+  ])
+}
+
+/** The nodes of a prompt: those of its arcs, plus a to b if it says `numbered from a to b`. */
+function nodesOf(prompt: string, arcs: readonly Arc[]): Set<number> {
+  const nodes = new Set(arcs.flat())
+  const [, first, last] = /numbered from (\d{1,6}) to (\d{1,6})/.exec(prompt) ?? []
+  if (first !== undefined) for (let node = Number(first); node <= Number(last); node++) nodes.add(node)
+  return nodes
+}
+
+/**
+ * Whether the order lists exactly these nodes and every arc goes forward, from its tail's last position to
+ * its head's.
+ */
+function isForward(order: readonly number[], nodes: ReadonlySet<number>, arcs: readonly Arc[]): boolean {
+  const place = new Map(order.map((node, at) => [node, at]))
+  if (place.size !== nodes.size || !order.every((node) => nodes.has(node))) return false
+  return arcs.every(([from, to]) => place.get(from)! < place.get(to)!)
+}
+
+/**
+ * The numbers of the only list `[1, 2, ...]`, or of a text that is a list or a chain `1 -> 2 -> ...`. null if
+ * there is none.
+ */
+function listedNodes(text: string): number[] | null {
+  const [list = text, ...more] = text.includes('[') ? innermostLists(text) : []
+  const bare = list.trim().replace(/^\(|[).,]$/g, '')
+  if (more.length > 0 || !/^\d{1,15}(?:\s*(?:,|->|→)\s*\d{1,15})*$/.test(bare)) return null
+  return bare.split(/,|->|→/).map(Number)
+}
+
+const integer = /^[+-]?(?:[1-9][0-9]*(?:_[0-9]+)*|0+)$/
+
+/**
+ * A list, tuple or set of integers as Python's `literal_eval` reads it (sets in ascending order). null for
+ * other texts.
+ */
+function literalIntegers(text: string): number[] | null {
+  const match = /^\s*(?:\[([^[\](){}]*)\]|\(([^[\](){}]*)\)|\{([^[\](){}]*)\}|([^[\](){}]*))\s*$/.exec(text)
+  if (!match) return null
+  const [, list, bracketed, set, bare] = match
+  const items = (list ?? bracketed ?? set ?? bare ?? '').split(',').map((item) => item.trim())
+  if (items.length > 1 || list !== undefined) if (items.at(-1) === '') items.pop()
+  const isTuple = (bracketed ?? bare) !== undefined
+  if (isTuple && !(bracketed ?? bare ?? '').includes(',') && items.join('') !== '') return null
+  if ((set !== undefined || bare !== undefined) && items.join('') === '') return null
+  if (!items.every((item) => integer.test(item))) return null
+  const numbers = items.map((item) => Number(item.replaceAll('_', '')))
+  return set === undefined ? numbers : [...new Set(numbers)].sort((a, b) => a - b)
+}
+
+/** Where the answer is: in the last box, or after the last `###`. */
+export type AnswerMark = 'box' | 'hashes'
+
+const spoken = new RegExp(`the (?:final )?answer is[${whiteSpace}]*([^\\n]*)`, 'iu')
+
+/** The list that a response answers with, as G1 finds it. In brackets if the prompt has any. */
+export function boxedListText(response: string, place: AnswerMark, asksForList: boolean): string {
+  const found = place === 'box' ? slicedBox(response) : afterHashes(response)
+  const text = found === null ? spokenAnswer(response) : trimSpace(found)
+  return inBrackets(text.replaceAll('text', '').replace(/[\\{}]/g, ''), asksForList)
+}
+
+/** The list in the last box after the thinking, without LaTeX. '' if there is none. */
+export function strictBoxedListText(response: string, place: AnswerMark, asksForList: boolean): string {
+  const answer = afterThink(response) ?? ''
+  const text = place === 'box' ? strictBoxContent(answer) : afterHashes(answer)
+  return text === null ? '' : inBrackets(latexText(text), asksForList)
+}
+
+/** The text after the last `###`, or null. */
+export function afterHashes(text: string): string | null {
+  const at = text.lastIndexOf('###')
+  return at === -1 ? null : text.slice(at + 3)
+}
+
+function spokenAnswer(response: string): string {
+  const capture = trimSpace(spoken.exec(response)?.[1] ?? '')
+  return capture.replaceAll(':', '').replaceAll('\\n', '').replaceAll('.', '')
+}
+
+function inBrackets(text: string, asksForList: boolean): string {
+  return asksForList && !text.includes('[') ? `[${text}]` : text
+}
+
+/**
+ * The kind of answer of each GraphWiz task. The original calls the heaviest triangle `triplet`, the revision
+ * `triangle`.
+ */
+export const wizTasks: ReadonlyMap<string, 'word' | 'number' | 'order'> = new Map([
+  ['cycle', 'word'],
+  ['connectivity', 'word'],
+  ['hamilton', 'word'],
+  ['substructure', 'word'],
+  ['bipartite', 'word'],
+  ['flow', 'number'],
+  ['shortest', 'number'],
+  ['triplet', 'number'],
+  ['triangle', 'number'],
+  ['topology', 'order'],
+])
+
+const numeral = /[-+]?[0-9.,]+/g
+
+/** The only number in a text, normalised. null if there is none, it is unreadable, or several differ. */
+function onlyNumber(text: string): string | null {
+  const numerals = (text.match(numeral) ?? []).filter((found) => /[0-9]/.test(found))
+  const numbers = new Set(numerals.map((found) => readDecimal(withoutFinalMarks(found))))
+  const [number = null] = numbers
+  return numbers.size === 1 ? number : null
+}
+
+/** Removes full stops and commas that end a clause. */
+function withoutFinalMarks(found: string): string {
+  let end = found.length
+  while (found[end - 1] === '.' || found[end - 1] === ',') end--
+  return found.slice(0, end)
+}
+
+/** `yes` or `no` if a text contains exactly one of the two words, otherwise null. */
+function onlyYesNo(text: string): 'yes' | 'no' | null {
+  const words = new Set(text.toLowerCase().match(/(?<![\p{L}\p{N}_])(?:yes|no)(?![\p{L}\p{N}_])/gu))
+  if (words.size !== 1) return null
+  return words.has('yes') ? 'yes' : 'no'
+}
+
+/** The last number of a text as the published code reads it, without sign or exponent. 0 if there is none. */
+export function lastLooseNumeral(text: string): number {
+  const joined = text.replace(/(\p{Nd}),(\p{Nd})/gu, '$1$2')
+  const numbers = joined.match(/\p{Nd}+(?:\.\p{Nd}+)?/gu)
+  return Number(asciiDigits(numbers?.at(-1) ?? '0'))
+}
+
+/** The published graders treat numbers as equal below this difference. */
+const tolerance = 0.01
+const lastWord = /(?<![\p{L}\p{N}_])(yes|no)(?![\p{L}\p{N}_])/gu
+const leadingSpace = new RegExp(`^[${whiteSpace}]+`)
+
+/** GraphWiz's own verdict from substrings after the last `###`. null if it gives none. */
+export function publishedWizVerdict(task: string, groundTruth: string, whole: string): boolean | null {
+  const truth = groundTruth.toLowerCase()
+  const response = whole.replace(leadingSpace, '').toLowerCase()
+  const hashed = afterHashes(response)
+  const tail = hashed ?? response
+  const goal = trimSpace(afterHashes(truth) ?? truth)
+  switch (task === 'triangle' ? null : wizTasks.get(task)) {
+    case 'word': {
+      if (hashed !== null) return ['yes', 'no'].some((word) => truth.includes(word) && tail.includes(word))
+      const word = Array.from(response.matchAll(lastWord)).at(-1)?.[0]
+      if (word === undefined) return false
+      return truth.includes(word) ? true : null
+    }
+    case 'number':
+      return Math.abs(lastLooseNumeral(truth) - lastLooseNumeral(tail)) < tolerance
+    case 'order': {
+      if (hashed === null) return goal.split(',').some((piece) => response.includes(trimSpace(piece)))
+      const path = trimSpace(tail)
+      return path.includes(goal) || goal.includes(path)
+    }
+    default:
+      return null
+  }
+}
+
+/** GraphWiz-Revised's verdict of an extracted answer. Throws for an unknown task. */
+export function revisedWizVerdict(task: string, gold: string, answer: string, prompt: string): boolean {
+  switch (task === 'triplet' ? null : wizTasks.get(task)) {
+    case 'word':
+      return answer.toLowerCase() === gold.toLowerCase()
+    case 'number':
+      return Math.abs(lastLooseNumeral(gold) - lastLooseNumeral(answer)) < tolerance
+    case 'order': {
+      const arcs = arcsOf(prompt)
+      const order = literalIntegers(/^\p{Nd}+$/u.test(answer) ? `[${answer}]` : answer)
+      return order !== null && isForward(order, new Set(arcs.flat()), arcs)
+    }
+    default:
+      throw new Error('data_source is not a task of GraphWiz-Revised')
+  }
+}
+
+/** Whether a bare answer is right: one word, one number, or each node once with every arc forward. */
+export function strictWizVerdict(task: string, groundTruth: string, answer: string, prompt: string): boolean {
+  const truth = afterHashes(groundTruth) ?? groundTruth
+  const kind = wizTasks.get(task)
+  if (kind === 'order') return isOrder(truth, answer, prompt)
+  if (kind === undefined) throw new Error(`data_source must be one of ${[...wizTasks.keys()].join(', ')}`)
+  const read = kind === 'word' ? onlyYesNo : onlyNumber
+  const goal = read(truth)
+  if (goal === null) throw new Error(`ground_truth has no ${kind === 'word' ? 'yes or no' : 'number'}`)
+  return read(answer) === goal
+}
+
+function isOrder(truth: string, answer: string, prompt: string): boolean {
+  const order = listedNodes(answer)
+  const arcs = arcsOf(prompt)
+  if (order === null) return false
+  if (arcs.length === 0) return order.join() === listedNodes(truth)?.join()
+  const nodes = nodesOf(prompt, arcs)
+  return order.length === nodes.size && isForward(order, nodes, arcs)
+}

@@ -1,0 +1,362 @@
+import { answerAt } from './answer-place.ts'
+import { type Fraction, fractions, readFraction } from './arithmetic.ts'
+import {
+  asciiDigits,
+  compatible,
+  countCodePoints,
+  isSpace,
+  lastCodePoints,
+  trimSpace,
+  whiteSpace,
+} from './characters.ts'
+import { boxContents } from './latex.ts'
+import { afterThink } from './tags.ts'
+
+/** A pattern for digits with an optional fraction. Commas may separate groups of three. */
+const unsigned = '(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\\.[0-9]+)?'
+
+const whole = new RegExp(`^([+-]?)(${unsigned})$`)
+const leadingCurrency = /^([+-]?)(?:\\?\$|[€£¥])([+-]?)/
+
+/**
+ * Normalises a number so that equal values are equal texts: no commas, plus sign or outer zeros. null: not a
+ * number.
+ */
+export function readDecimal(text: string): string | null {
+  const found = whole.exec(text)
+  if (!found) return null
+  const [integer = '', decimals = ''] = (found[2] ?? '').replaceAll(',', '').split('.')
+  let start = 0
+  while (start < integer.length - 1 && integer[start] === '0') start++
+  let end = decimals.length
+  while (end > 0 && decimals[end - 1] === '0') end--
+  const value = integer.slice(start) + (end > 0 ? `.${decimals.slice(0, end)}` : '')
+  return found[1] === '-' && value !== '0' ? `-${value}` : value
+}
+
+/**
+ * A ground truth's number: a JSON number, or a text that may have white space, a currency sign or commas.
+ * null: no number.
+ */
+export function decimalOf(truth: unknown): string | null {
+  if (typeof truth === 'number') return readDecimal(String(truth))
+  if (typeof truth !== 'string') return null
+  const plain = trimSpace(compatible(truth)).replace(leadingCurrency, (_, before, after) => before + after)
+  return readDecimal(plain)
+}
+
+/**
+ * The last number of a text, normalised. undefined: there are no digits. null: the last number is malformed
+ * (`1,8`).
+ */
+export function lastNumber(text: string): string | null | undefined {
+  let end = text.length
+  while (end > 0 && !isDigit(text.charAt(end - 1))) end--
+  if (end === 0) return undefined
+  let start = end
+  while (start > 0 && isNumeral(text.charAt(start - 1))) start--
+  const ellipsis = /^(?:,|\.\.)[.,]*/.exec(text.slice(start, end))
+  start += ellipsis?.[0].length ?? 0
+  return readDecimal(signBefore(text, start) + text.slice(start, end))
+}
+
+const isDigit = (unit: string): boolean => unit >= '0' && unit <= '9'
+const isNumeral = (unit: string): boolean => isDigit(unit) || unit === '.' || unit === ','
+
+/** A minus is a sign only if no operand precedes it. */
+function signBefore(text: string, at: number): string {
+  if (text[at - 1] !== '-') return ''
+  const before = text.charAt(at - 2)
+  return before === '' || isSpace(before) || '=($:'.includes(before) ? '-' : ''
+}
+
+/** A mark that announces the final answer. */
+interface Marker {
+  /** UTF-16 offsets of the mark's start, and of the end of its number (or of the mark if it has none). */
+  readonly start: number
+  readonly end: number
+  /** The normalised number, or null if none follows. */
+  readonly value: string | null
+}
+
+const wrapper = '(?:\\*|\\\\\\(|\\\\?\\$|[€£¥]|\\\\boxed\\{)'
+/**
+ * A number's right border: the end, or anything except a digit, a letter, or a dot or comma inside a longer
+ * number.
+ */
+const border = `(?![\\p{Nd}\\p{L}]|[.,](?![${whiteSpace}*}]|$))`
+const number = new RegExp(`[ \\t]*${wrapper}*([+-]?${unsigned})${border}`, 'uy')
+
+/** Every run of four or more `#` in a text in NFKC form, with the number after it on the same line. */
+export function answerMarkers(text: string): Marker[] {
+  return Array.from(text.matchAll(/#{4,}/g), ({ index: start, 0: run }) => {
+    number.lastIndex = start + run.length
+    const digits = number.exec(text)?.[1]
+    return digits === undefined
+      ? { start, end: start + run.length, value: null }
+      : { start, end: number.lastIndex, value: readDecimal(digits) }
+  })
+}
+
+const box = new RegExp(`\\\\boxed\\{[ \\t]*(?:\\\\?\\$)?([+-]?${unsigned})[ \\t]*\\}`, 'g')
+
+/** Every `\boxed{...}` that holds only a number, optionally after a `$`. */
+function boxedNumbers(text: string): Marker[] {
+  return Array.from(text.matchAll(box), ({ index: start, 0: all, 1: digits = '' }) => {
+    return { start, end: start + all.length, value: readDecimal(digits) }
+  })
+}
+
+/**
+ * The number that all readable marks agree on, or the last one if words precede it as a correction. null:
+ * contradiction, or none.
+ */
+export function settledAnswer(text: string, markers: readonly Marker[]): string | null {
+  const readable = markers.filter((marker) => marker.value !== null)
+  const last = readable.at(-1)
+  if (!last) return null
+  if (readable.every((marker) => marker.value === last.value)) return last.value
+  const previous = readable.at(-2)
+  return /\p{L}/u.test(text.slice(previous?.end, last.start)) ? last.value : null
+}
+
+/** True if a line without `####` contains a letter. A bare answer shows no work. */
+function hasWords(text: string): boolean {
+  return text.split(/[\n\r]/).some((line) => !line.includes('####') && /\p{L}/u.test(line))
+}
+
+const digits = `(?:${unsigned}|\\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?(?![\\p{N}]|[.,][0-9]|[eE][+-]?[0-9])`
+const signed = `(?:(?<![^\\s(=:$[{])[+-])?(?:\\\\?[$€£¥])?${digits}`
+const written = new RegExp(
+  `(-?)\\\\[dt]?frac\\{(-?${digits})\\}\\{(${digits})\\}|(?<![\\p{L}\\p{N}_.,])(${signed})(?:[ ]?/[ ]?(${digits}))?`,
+  'gu',
+)
+const currencySign = /\\?[$€£¥]/
+
+/**
+ * All numbers in a text, from left to right: decimals with commas and exponents, `3/4`, `\frac{3}{4}`. Digits
+ * inside a word do not count.
+ */
+const writtenNumbers = (text: string): string[] => found(plainText(text)).map(({ number }) => number)
+
+/**
+ * Converts digits of any script to ASCII, and the typographic minus. Powers and one-character fractions are
+ * unchanged.
+ */
+const plainText = (text: string): string => asciiDigits(text.replaceAll('−', '-'))
+
+function found(text: string): { readonly number: string; readonly at: number }[] {
+  return Array.from(
+    text.matchAll(written),
+    ({ index: at, 1: sign, 2: top, 3: bottom, 4: number, 5: divisor }) => {
+      if (top !== undefined) return { number: `${sign}${top}/${bottom}`, at }
+      return {
+        number: `${number?.replace(currencySign, '')}${divisor === undefined ? '' : `/${divisor}`}`,
+        at,
+      }
+    },
+  )
+}
+
+/** The exact value of one written number. null: a division by zero, or more than 4300 digits. */
+export function valueOfNumber(number: string): Fraction | null {
+  const [top, bottom] = number.split('/').map((part) => readFraction(decimal(part)))
+  if (!top) return null
+  return bottom === undefined ? top : bottom && fractions.divide(top, bottom)
+}
+
+/** `--` remains if both `\frac` and its numerator have a minus. */
+const decimal = (number: string): string =>
+  number
+    .replaceAll(',', '')
+    .replace(/^--/, '')
+    .replace(/^([+-]?)\./, '$10.')
+
+/**
+ * The final number of a response: in its boxes, else after `####`, else in `<answer>`, else its last number.
+ *
+ * @example
+ * ```ts
+ * import { finalNumber } from 'reward-gateway/grading'
+ *
+ * const found = finalNumber('3 apples and 4 pears are 7 pieces.\n#### 7')
+ * const number = 'number' in found ? found.number : null // '7'
+ * ```
+ */
+export function finalNumber(response: string): { readonly number: string } | { readonly reason: string } {
+  const answer = afterThink(response)
+  if (answer === null) return { reason: 'thinking_unclosed' }
+  for (const place of ['boxed', 'hashes', 'tag'] as const) {
+    const marked = place === 'boxed' ? boxContents(answer).length > 0 : answer.includes(marks[place])
+    if (!marked) continue
+    const stated = answerAt(answer, place)
+    if ('reason' in stated) return stated
+    const sole = soleNumber(stated.text)
+    return 'reason' in sole ? sole : lastWritten(stated.text)
+  }
+  return lastWritten(answer)
+}
+
+function lastWritten(text: string): { readonly number: string } | { readonly reason: string } {
+  const plain = plainText(text)
+  const last = found(plain).at(-1)
+  if (last === undefined) return { reason: 'no_number' }
+  return hedge.test(plain.slice(Math.max(0, last.at - 40), last.at))
+    ? { reason: 'hedged' }
+    : { number: last.number }
+}
+
+/** Words that retract the next number, or make it one of several. */
+const hedge = /(?:\b(?:or|nor|not|rule[sd]? out)|n['’]t)\s+(?:be\s+|equal\s+(?:to\s+)?|exactly\s+)?[$\\(*]*$/i
+
+const marks = { hashes: '####', tag: '<answer>' }
+
+/** The only number in a text, or why there is not exactly one. */
+export function soleNumber(text: string): { readonly number: string } | { readonly reason: string } {
+  const [number, other] = writtenNumbers(text)
+  if (number === undefined) return { reason: 'no_number' }
+  return other === undefined ? { number } : { reason: 'several_numbers' }
+}
+
+/** The final number that a response states. */
+interface NumberAnswer {
+  /** The marked number. null: marked, but unusable. undefined: nothing is marked. */
+  readonly marked: string | null | undefined
+  /** The last number if it counts. null: malformed. undefined: none. */
+  readonly loose: string | null | undefined
+  /** Code points from the last mark to the end of the text. */
+  readonly tail?: number
+  readonly reason?: 'no_words' | 'thinking_unclosed' | 'no_number_after_marker' | 'contradiction'
+}
+
+const nothing = { marked: undefined, loose: undefined }
+
+/**
+ * The answer after the thinking: the number that all `####` agree on (with `boxes`: otherwise all numeric
+ * boxes), or else the last number.
+ */
+export function numberAnswer(response: string, boxes = false): NumberAnswer {
+  const text = compatible(response)
+  if (!hasWords(text)) return { ...nothing, reason: 'no_words' }
+  const answer = afterThink(text)
+  if (answer === null) return { ...nothing, reason: 'thinking_unclosed' }
+  const markers = answerMarkers(answer)
+  if (markers.at(-1)?.value === null) return { ...nothing, reason: 'no_number_after_marker' }
+  const marks = markers.length === 0 && boxes ? boxedNumbers(answer) : markers
+  if (marks.length === 0) return { marked: undefined, loose: lastNumber(answer) }
+  const marked = settledAnswer(answer, marks)
+  const tail = countCodePoints(answer.slice(marks.at(-1)?.start))
+  const reading = { marked, loose: undefined, tail }
+  return marked === null ? { ...reading, reason: 'contradiction' } : reading
+}
+
+/** Details of a score: the number that counts, and why it earns less than full marks. */
+export function explained(
+  answer: NumberAnswer,
+  isRight: (answer: string) => boolean,
+): Record<string, string> {
+  const { marked, loose } = answer
+  const right =
+    typeof marked === 'string' && isRight(marked)
+      ? marked
+      : typeof loose === 'string' && isRight(loose)
+        ? loose
+        : undefined
+  const extracted = right ?? marked ?? loose
+  const reason = answer.reason ?? (right ? undefined : extracted ? 'unequal' : 'no_number')
+  const details: Record<string, string> = {}
+  if (extracted) details.extracted = extracted
+  if (reason) details.reason = reason
+  return details
+}
+
+/** GSM8K's partial credit, in falling order: marked and right, right, marked, any number, nothing. */
+export function progressiveCredit(
+  { marked, loose }: NumberAnswer,
+  isRight: (answer: string) => boolean,
+): number {
+  if (typeof marked === 'string' && isRight(marked)) return 1
+  if (typeof loose === 'string' && isRight(loose)) return 0.8
+  if (marked !== undefined) return 0.1
+  return loose !== undefined ? 0.05 : 0
+}
+
+/** A published grader's result as a NumberAnswer. */
+export const publishedNumbers = (marked: string | null, loose: string | null): NumberAnswer => ({
+  marked: marked ?? undefined,
+  loose: loose ?? undefined,
+})
+
+/** How published graders find a number: by pattern, as text, faults included. */
+
+const numeral = '-?[0-9.,]+'
+const space = `[${whiteSpace}]*`
+
+const afterHashes = new RegExp(`#### (${numeral})`)
+const afterHashesAnywhere = new RegExp(`#### (${numeral})`, 'g')
+const afterHashesLoose = new RegExp(`####${space}(${numeral})`)
+const inBox = new RegExp(`\\\\boxed\\{(${numeral})\\}`)
+const afterPhrase = new RegExp(`(?:answer|result|total)${space}(?:is|[=:])${space}\\**(${numeral})`, 'i')
+const loose = /-?[\p{Nd},]+\.?\p{Nd}*/gu
+const looseAscii = /-?[0-9.,]+/g
+
+const withoutCommas = (text: string | undefined): string | null => text?.replaceAll(',', '') ?? null
+
+/** The text after the first `#### ` without commas. May be `.`, `-` or empty. */
+export const firstHashNumber = (text: string): string | null => withoutCommas(afterHashes.exec(text)?.[1])
+
+/**
+ * Like `firstHashNumber` with any white space, or else the first numeric box, or else after `answer is`,
+ * `total:` and the like.
+ */
+export function firstStatedNumber(text: string): string | null {
+  const found = afterHashesLoose.exec(text) ?? inBox.exec(text) ?? afterPhrase.exec(text)
+  return withoutCommas(found?.[1])
+}
+
+/** The text after the last `#### ` within the last 300 code points, without commas. */
+export function lastHashNumber(text: string): string | null {
+  const found = [...lastCodePoints(text, 300).matchAll(afterHashesAnywhere)]
+  return withoutCommas(found.at(-1)?.[1])
+}
+
+/**
+ * The last run of digits of any script, without commas and final dots. `dropZero` also removes one final
+ * `.0`.
+ */
+export function lastLooseNumber(text: string, dropZero: boolean): string | null {
+  // Works backwards over runs of number characters, because most answers end with the number that counts.
+  for (let at = text.length - 1; at >= 0; at--) {
+    if (!isOfNumbers(text.charCodeAt(at))) continue
+    const end = at + 1
+    while (at > 0 && isOfNumbers(text.charCodeAt(at - 1))) at--
+    const number = lastOfStretch(text.slice(at, end))
+    if (number !== null) return dropZero && number.endsWith('.0') ? number.slice(0, -2) : number
+  }
+  return null
+}
+
+/** Comma, minus, dot, ASCII digits, and all non-ASCII, which includes the digits of other scripts. */
+const isOfNumbers = (code: number): boolean => (code > 0x39 ? code > 0x7f : code >= 0x2c && code !== 0x2f)
+
+function lastOfStretch(stretch: string): string | null {
+  if (/^[-,.]*$/.test(stretch)) return null
+  const found = stretch.match(loose) ?? []
+  for (let i = found.length - 1; i >= 0; i--) {
+    const number = withoutFinalDots((found[i] ?? '').replaceAll(',', ''))
+    if (number !== '' && number !== '-') return number
+  }
+  return null
+}
+
+/** The last run of digits, dots and commas, unchanged. If all runs are dots only, the first. */
+export function lastNumeral(text: string): string | null {
+  const found = text.match(looseAscii) ?? []
+  return found.findLast((numeral) => numeral !== '.') ?? found[0] ?? null
+}
+
+function withoutFinalDots(text: string): string {
+  let end = text.length
+  while (text[end - 1] === '.') end--
+  return text.slice(0, end)
+}

@@ -1,0 +1,174 @@
+import { whiteSpace } from './characters.ts'
+
+/**
+ * The length of the longest common subsequence. Linear in `a`, with 32 symbols of `b` per step (Hyyrö's
+ * bit-parallel recurrence).
+ */
+export function commonSubsequence(a: readonly string[], b: readonly string[]): number {
+  const places = bitsBySymbol(b)
+  const rest = new Uint32Array(Math.ceil(b.length / 32)).fill(0xffffffff)
+  for (const symbol of a) {
+    const matches = places.get(symbol)
+    if (!matches) continue
+    let carry = 0
+    for (let i = 0; i < rest.length; i++) {
+      const left = rest[i]!
+      const match = matches[i]!
+      const sum = left + ((left & match) >>> 0) + carry
+      carry = sum > 0xffffffff ? 1 : 0
+      rest[i] = sum | (left & ~match)
+    }
+  }
+  let length = 0
+  for (let i = 0; i < b.length; i++) if (((rest[i >>> 5]! >>> (i & 31)) & 1) === 0) length++
+  return length
+}
+
+function bitsBySymbol(symbols: readonly string[]): Map<string, Uint32Array> {
+  const places = new Map<string, Uint32Array>()
+  for (const [i, symbol] of symbols.entries()) {
+    const bits = places.get(symbol) ?? new Uint32Array(Math.ceil(symbols.length / 32))
+    bits[i >>> 5]! |= 1 << (i & 31)
+    places.set(symbol, bits)
+  }
+  return places
+}
+
+type Tokens = readonly string[]
+
+const notSpace = new RegExp(`[^${whiteSpace}]+`, 'g')
+const bySpace = (text: string): Tokens => text.match(notSpace) ?? []
+const bySymbol = (text: string): Tokens => [...text]
+/** Tokenizes like rouge-score: ASCII letters and digits only. */
+const byAscii = (text: string): Tokens => text.toLowerCase().match(/[a-z0-9]+/g) ?? []
+const byWord = (text: string): Tokens => text.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? []
+
+/** A similarity metric: how it tokenizes, and the similarity of the tokens, 0 to 1. */
+interface Metric {
+  readonly tokens: (text: string) => Tokens
+  readonly compare: (candidate: Tokens, reference: Tokens) => number
+}
+
+const metrics = {
+  /** Cosine of word counts. */
+  cosine: { tokens: byWord, compare: countCosine },
+  /** rapidfuzz's fuzz.ratio, scaled to 1. */
+  fuzzy_match: {
+    tokens: bySymbol,
+    compare: (a, b) =>
+      a.length + b.length === 0 ? 1 : (2 * commonSubsequence(a, b)) / (a.length + b.length),
+  },
+  /** NLTK's sentence_bleu with four orders and no smoothing. */
+  bleu: { tokens: bySpace, compare: bleu },
+  /** NLTK's sentence_gleu. */
+  gleu: { tokens: bySpace, compare: gleu },
+  rouge_1: rouge(1),
+  rouge_2: rouge(2),
+  rouge_3: rouge(3),
+  rouge_4: rouge(4),
+  rouge_5: rouge(5),
+  rouge_l: { tokens: byAscii, compare: (a, b) => harmonic(commonSubsequence(a, b), a.length, b.length) },
+} as const satisfies Record<string, Metric>
+
+export type SimilarityMetric = keyof typeof metrics
+export const similarityMetrics = Object.keys(metrics) as [SimilarityMetric, ...SimilarityMetric[]]
+
+/** The similarity of a text to a reference, 0 to 1. Linear in the text, times the length of the reference. */
+export function textSimilarity(metric: SimilarityMetric, text: string, reference: string): number {
+  const { tokens, compare }: Metric = metrics[metric]
+  return compare(tokens(text), tokens(reference))
+}
+
+/** Whether a reference has any tokens for the metric. */
+export const isComparable = (metric: SimilarityMetric, reference: string): boolean =>
+  metrics[metric].tokens(reference).length > 0
+
+function rouge(n: number): Metric {
+  return { tokens: byAscii, compare: (a, b) => harmonic(common(a, b, n), gramCount(a, n), gramCount(b, n)) }
+}
+
+/** The F1 score of a number of matches. */
+function harmonic(hits: number, candidates: number, references: number): number {
+  const precision = hits / Math.max(candidates, 1)
+  const recall = hits / Math.max(references, 1)
+  return hits === 0 ? 0 : (2 * precision * recall) / (precision + recall)
+}
+
+function countCosine(candidate: Tokens, reference: Tokens): number {
+  const [a, b] = [counts(candidate), counts(reference)]
+  const dot = Array.from(a, ([token, count]) => count * (b.get(token) ?? 0)).reduce((sum, x) => sum + x, 0)
+  const norm = (all: Map<string, number>): number =>
+    Math.sqrt(Array.from(all.values(), (count) => count * count).reduce((sum, x) => sum + x, 0))
+  return dot === 0 ? 0 : Math.min(dot / (norm(a) * norm(b)), 1)
+}
+
+function bleu(candidate: Tokens, reference: Tokens): number {
+  const hits = [1, 2, 3, 4].map((n) => common(candidate, reference, n))
+  if (hits[0] === 0) return 0
+  const logs = hits.map((count, i) => {
+    // NLTK replaces a precision of 0 by the smallest normal double.
+    const precision = count === 0 ? 2 ** -1022 : count / Math.max(gramCount(candidate, i + 1), 1)
+    return Math.log(precision) / 4
+  })
+  const shortness = Math.min(0, 1 - reference.length / candidate.length)
+  return Math.exp(shortness) * Math.exp(logs.reduce((sum, x) => sum + x, 0))
+}
+
+function gleu(candidate: Tokens, reference: Tokens): number {
+  const sum = (of: (n: number) => number): number => of(1) + of(2) + of(3) + of(4)
+  const most = Math.max(
+    sum((n) => gramCount(candidate, n)),
+    sum((n) => gramCount(reference, n)),
+  )
+  return most === 0 ? 0 : sum((n) => common(candidate, reference, n)) / most
+}
+
+const gramCount = (tokens: Tokens, n: number): number => Math.max(tokens.length - n + 1, 0)
+
+/** The number of n-grams that match, each reference n-gram at most once. */
+function common(candidate: Tokens, reference: Tokens, n: number): number {
+  const left = counts(grams(reference, n))
+  let hits = 0
+  for (const gram of grams(candidate, n)) {
+    const free = left.get(gram) ?? 0
+    if (free === 0) continue
+    left.set(gram, free - 1)
+    hits++
+  }
+  return hits
+}
+
+function* grams(tokens: Tokens, n: number): Generator<string> {
+  for (let i = 0; i + n <= tokens.length; i++) yield tokens.slice(i, i + n).join(' ')
+}
+
+function counts(tokens: Iterable<string>): Map<string, number> {
+  const all = new Map<string, number>()
+  for (const token of tokens) all.set(token, (all.get(token) ?? 0) + 1)
+  return all
+}
+
+/** Cosine of two vectors, -1 to 1. NaN if one has length 0 or their dimensions differ. */
+export function cosine(a: readonly number[], b: readonly number[]): number {
+  if (a.length !== b.length) return Number.NaN
+  let dot = 0
+  let squaresA = 0
+  let squaresB = 0
+  for (const [i, x] of a.entries()) {
+    const y = b[i] ?? 0
+    dot += x * y
+    squaresA += x * x
+    squaresB += y * y
+  }
+  return dot / Math.sqrt(squaresA * squaresB)
+}
+
+/**
+ * Stretches similarities from 0.65 to 0.85, where bge-large-zh distinguishes sentences, over 0.1 to 1,
+ * steeper at the top.
+ */
+export function spreadSimilarity(similarity: number): number {
+  if (similarity <= 0.65) return 0.1
+  if (similarity >= 0.85) return 1
+  return (10000 ** similarity / 10000 ** 0.9 - 0.1) * 1.69811 + 0.1
+}
