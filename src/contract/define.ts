@@ -16,7 +16,7 @@ export class RuleTimeout extends Error {
   override readonly name = 'RuleTimeout' as const
 }
 
-/** An option: `reference` behaves as the published code that it came from, faults included; `strict` has none of them. */
+/** An option: `published` behaves as the published code that it came from, faults included; `strict` has none of them. */
 export const mode = z.enum(['strict', 'published']).default('strict')
 
 export type Mode = z.infer<typeof mode>
