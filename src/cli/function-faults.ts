@@ -90,8 +90,8 @@ export class FunctionFaults {
 function textsIn({ rows, answer }: Failed): string[] {
   const texts: string[] = []
   for (const { sample, earlier } of rows) {
-    texts.push(...textsOf(sample))
-    for (const step of Object.values(earlier)) texts.push(...step.texts)
+    for (const text of textsOf(sample)) texts.push(text)
+    for (const step of Object.values(earlier)) for (const text of step.texts) texts.push(text)
   }
   add(answer as Parameters<typeof add>[0], texts, 0)
   return texts

@@ -12,6 +12,8 @@ export interface Attack {
   readonly method?: 'GET' | 'POST'
   readonly headers?: Readonly<Record<string, string>>
   readonly body: () => Buffer
+  /** What one packed body unpacks to; absent: it comes as it is, or is refused before it is unpacked. */
+  readonly unpackedBytes?: number
   /** 200 alone if absent. */
   readonly statuses?: readonly number[]
   /** What a 200 must say; throws where it does not. `text` is the whole reply. */
@@ -332,6 +334,7 @@ const texts: readonly Attack[] = [
     path: '/v1/score',
     headers: { 'content-encoding': 'gzip' },
     body: () => gzipSync(rows(mostRows, () => right)),
+    unpackedBytes: rows(mostRows, () => right).length,
     check: allEarn(mostRows, 1),
   },
   {

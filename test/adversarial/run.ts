@@ -10,6 +10,7 @@ import { routeAttacks } from './routes.ts'
 /** What one attack cost. */
 export interface Cost {
   readonly name: string
+  /** Of all bodies, once unpacked. */
   readonly bytes: number
   readonly statuses: readonly number[]
   readonly wallMs: number
@@ -122,7 +123,7 @@ async function strikeOnce(gateway: Served, attack: Attack): Promise<Cost> {
   const after = await gateway.figures()
   return {
     name,
-    bytes: body.length * times * atOnce,
+    bytes: (attack.unpackedBytes ?? body.length) * times * atOnce,
     statuses: [...got],
     wallMs,
     blockMs: after.longestBlockMs,

@@ -79,7 +79,7 @@ export const sampleOf = (response: string, parts: Partial<Sample> = {}): Sample 
 
 /** The outcomes of these rows. */
 export async function outcomesOf(
-  gateway: Pick<ObservedGateway, 'score'>,
+  gateway: Pick<Pick<ObservedGateway, 'score'>, 'score'>,
   reward: string,
   rows: ScoreJob['rows'],
   job: Partial<ScoreJob> = {},

@@ -58,7 +58,7 @@ export class PooledHost implements FunctionHost {
     if (end.status === 'done' && end.result.type === 'described') {
       return { ...end.result.description, file: source.file, hash: source.hash }
     }
-    const problems = [{ path: source.file, message: reasonOf(end) }]
+    const problems = [{ path: source.file, message: usableReason(end) }]
     throw new GatewayError('RG_FUNCTION_INVALID', `the reward function '${name}' cannot be used`, {
       problems,
     })
@@ -82,7 +82,7 @@ export class PooledHost implements FunctionHost {
     const problems: readonly Problem[] =
       end.status === 'done' && end.result.type === 'refused'
         ? end.result.problems
-        : [{ path: '', message: reasonOf(end) }]
+        : [{ path: '', message: usableReason(end) }]
     throw new GatewayError('RG_OPTIONS_INVALID', `the options of '${name}' are wrong`, { problems })
   }
 
@@ -179,6 +179,13 @@ const ended = (pool: JobRunner, job: Job): Promise<JobEnd> => new Promise((end) 
 
 function failed(kind: FailureKind, detail: string, retryable = false): CallResult {
   return { status: 'failed', failure: { kind, retryable, detail } }
+}
+
+/** Why a function cannot be used. Throws where the process has no file descriptors left: that is no function's mistake. */
+function usableReason(end: JobEnd): string {
+  const reason = reasonOf(end)
+  if (/\bE[MN]FILE\b/.test(reason)) throw Object.assign(new Error(reason), { code: 'EMFILE' })
+  return reason
 }
 
 /** Why a job has no result, for people. */

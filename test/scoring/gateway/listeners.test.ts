@@ -1,6 +1,7 @@
 import t from 'tap'
 import { ListenerGuard } from '../../../src/core/listener-guard.ts'
 import { openGateway } from '../../../src/index.ts'
+import { openGateway as openPlainGateway } from '../../../src/scoring/gateway/gateway.ts'
 import { openMetrics } from '../../../src/serving/telemetry/metrics/metrics.ts'
 import { fakeClock } from '../../support/clock.ts'
 import { outcomesOf, resultOf, sampleOf, testGateway, testModel } from '../../support/gateway.ts'
@@ -127,4 +128,36 @@ t.test('whoever hears of failures may fail too (M9)', async (t) => {
   })
   guard.callback('two', throws)()
   t.equal(ran, 1)
+})
+
+t.test('old configs whose end fails are counted, and the new ones are served (S1)', async (t) => {
+  const told: string[] = []
+  const clock = fakeClock()
+  const guard = new ListenerGuard(clock, { told: ({ listener, fault }) => told.push(`${listener} ${fault}`) })
+  const folder = t.testdir({ 'half.yaml': 'steps: [{ name: rule, function: exact-match }]\n' })
+  let [opened, ended] = [0, 0]
+  const gateway = await openPlainGateway({
+    configs: [folder],
+    functionFolders: [],
+    env: {},
+    clock,
+    guard,
+    attach: () => {
+      const isFirst = opened++ === 0
+      return {
+        listeners: {},
+        close: async () => {
+          ended += 1
+          if (isFirst) throw new Error('the disk is gone')
+        },
+      }
+    },
+  })
+  await gateway.reload()
+  while (told.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  t.equal(ended, 1)
+  t.match(told[0], /^close threw Error/)
+  t.strictSame((await outcomesOf(gateway, 'half', [sampleOf('x', { groundTruth: 'x' })])).map(resultOf), [1])
+  await gateway.close(0)
+  t.equal(ended, 2)
 })
