@@ -34,6 +34,12 @@ interface ServerOptions extends Omit<ObservedOptions, 'events'> {
   readonly simulates?: boolean
 }
 
+/**
+ * Connections that wait until the server takes them; the system may allow fewer (net.core.somaxconn). A trainer opens thousands
+ * at once, and with Node's 511 the kernel reset some of those that did not fit.
+ */
+const waitingConnections = 4096
+
 /** A server that listens. */
 export interface RunningServer {
   readonly url: string
@@ -118,7 +124,7 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
       logger: { level: options.logLevel, hooks: { streamWrite: hideSecrets } },
     })
     log = app.log
-    await app.listen(place)
+    await app.listen({ ...place, backlog: waitingConnections })
   } catch (error) {
     unwatch()
     judges.end()

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { withLog } from '../../src/cli/log-events.ts'
@@ -216,4 +217,32 @@ t.test('serve loads nothing of the workbench, and the simulator only with --simu
   )
   t.ok(wings.has('serving') && wings.has('scoring'), 'what is served is loaded')
   t.notOk(wings.has('workbench') || wings.has('simulator'), [...wings].join(' '))
+})
+
+t.test('thousands of connections at once wait for a server that is busy, and none is reset', async (t) => {
+  const system = '/proc/sys/net/core/somaxconn'
+  const most = existsSync(system) ? Number(readFileSync(system, 'utf8')) : 0
+  if (most < 2000) return t.comment('skipped: this system lets no 2,000 connections wait')
+  const folder = t.testdir({ 'one.yaml': 'steps: [{ name: rule, function: gsm8k-progressive }]' })
+  const child = spawn(
+    process.execPath,
+    ['dist/src/cli/main.js', 'serve', '--config', folder, '--port', '0'],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  )
+  t.teardown(() => child.kill('SIGKILL'))
+  let written = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    written += text
+  })
+  const address = /at http:\/\/(\S+):(\d+) /
+  while (!address.test(written)) await once(child.stdout, 'data')
+  const [, host = '', port] = address.exec(written) ?? []
+  child.kill('SIGSTOP')
+  const sockets = Array.from({ length: 1500 }, () => connect(Number(port), host))
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+  })
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')))
+  child.kill('SIGCONT')
+  t.equal((await fetch(`http://${host}:${port}/livez`)).status, 200)
 })

@@ -54,6 +54,20 @@ async function started(t: Test, options: Parameters<typeof mortalServer>[0] = {}
 const asleep = ['/pause_generation', '/flush_cache', '/release_memory_occupation']
 const awake = ['/resume_memory_occupation', '/continue_generation']
 
+t.test('SGLang: no probe but the list of models touches a sleeping server (M58)', async (t) => {
+  const a = await started(t)
+  const { models, ask } = gateway(t, { a: [a] }, { health: { interval_s: 0.02 } })
+  await ask('a')
+  await until(() => a.looks.includes('/health'))
+  await models.sleep('a')
+  const before = a.looks.length
+  await until(() => a.looks.slice(before).filter((path) => path === '/v1/models').length > 3)
+  t.notOk(a.looks.slice(before).includes('/health'), a.looks.slice(before).join(' '))
+  t.equal(a.death, '')
+  await ask('a')
+  t.equal(a.death, '')
+})
+
 t.test('SGLang: an awake server is never resumed, and turns survive (M57)', async (t) => {
   const a = await started(t)
   const b = await started(t)
