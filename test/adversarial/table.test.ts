@@ -3,9 +3,6 @@ import t from 'tap'
 import { broken } from './bounds.ts'
 import { openTarget } from './run.ts'
 
-const target = await openTarget()
-t.teardown(() => target.stop())
-
 const core: ReadonlySet<string> = new Set([
   '65536 rows of a rule',
   '1,000,000 rows',
@@ -31,14 +28,21 @@ const core: ReadonlySet<string> = new Set([
   'OpenRLHF: 65,536 queries, labels NaN',
 ])
 
-const chosen = (await target.attacks()).filter(({ name }) => core.has(name))
-t.equal(chosen.length, core.size, 'each of them is in the table')
+// Counting blocks makes time mean nothing, and CI sends the whole table without it.
+const skip = process.env.NODE_V8_COVERAGE !== undefined && 'V8 counts coverage'
 
-for (const attack of chosen)
-  t.test(`${attack.name}: answered within the bounds of time, memory and loop (M1 to M4)`, async (t) => {
-    const cost = await target.strike(attack)
-    t.comment(
-      `block ${Math.round(cost.blockMs)} ms, CPU ${Math.round(cost.cpuMs)} ms, peak ${Math.round(cost.peakMib)} MiB, ${cost.slowness.toFixed(1)} times as slow`,
-    )
-    t.equal(broken(cost), null)
-  })
+t.test('no request that the limits allow stops a gateway or its loop (M1 to M4)', { skip }, async (t) => {
+  const target = await openTarget()
+  t.teardown(() => target.stop())
+  const chosen = (await target.attacks()).filter(({ name }) => core.has(name))
+  t.equal(chosen.length, core.size, 'each of them is in the table')
+
+  for (const attack of chosen)
+    await t.test(`${attack.name}: answered within the bounds of time, memory and loop`, async (t) => {
+      const cost = await target.strike(attack)
+      t.comment(
+        `block ${Math.round(cost.blockMs)} ms, CPU ${Math.round(cost.cpuMs)} ms, peak ${Math.round(cost.peakMib)} MiB, ${cost.slowness.toFixed(1)} times as slow`,
+      )
+      t.equal(broken(cost), null)
+    })
+})

@@ -13,8 +13,10 @@ const readTurns = (bytes: Buffer) =>
   })
 
 t.test('whatever a body holds, it is read in slices and costs linear time (M4)', async (t) => {
-  const quarters = hostileBodies(1 << 22)
-  for (const [name, body] of Object.entries(hostileBodies(1 << 24))) {
+  // Where V8 counts coverage, 16 MiB would take a minute; CI sends them to a gateway without it.
+  const length = process.env.NODE_V8_COVERAGE === undefined ? 1 << 24 : 1 << 22
+  const quarters = hostileBodies(length / 4)
+  for (const [name, body] of Object.entries(hostileBodies(length))) {
     const { ms, cpuMs } = await readTurns(Buffer.from(body))
     const quarter = await readTurns(Buffer.from(quarters[name] ?? ''))
     t.comment(
