@@ -144,7 +144,9 @@ t.test('a fault of the gateway itself has a stack only where it is asked for (M2
 
 t.test('a process that may open few files says so in one line (M29)', async (t) => {
   // V8's coverage says in lines of its own what it cannot write.
-  const { code, stderr } = await ended('unset NODE_V8_COVERAGE; ulimit -n 64; node dist/src/cli/main.js serve --port 0')
+  const { code, stderr } = await ended(
+    'unset NODE_V8_COVERAGE; ulimit -n 64; node dist/src/cli/main.js serve --port 0',
+  )
   t.equal(code, 2, stderr)
   t.match(stderr, /too many files are open; raise the limit/)
   t.equal(stderr.trimEnd().split('\n').length, 1, stderr)

@@ -14,7 +14,7 @@ const tries = 9
  * V8's coverage counts each block that runs: a scan of 16 MiB takes 1.5 to 4 times as long, and the work below, most of which is
  * V8's own, hardly longer.
  */
-const leastSlowness = process.env.NODE_V8_COVERAGE ? 1.7 : 1
+const leastSlowness = process.env.NODE_V8_COVERAGE ? 2.5 : 1
 
 const text = JSON.stringify(
   Array.from({ length: 1500 }, (_, index) => ({
@@ -46,6 +46,10 @@ export function slowness(): number {
   }
   return Math.min(mostSlowness, Math.max(leastSlowness, least / referenceMs))
 }
+
+/** Whether what took `ms` here and now would take less than `most` on the reference machine. */
+export const isWithin = (ms: number, most: number): boolean =>
+  ms < most * leastSlowness || ms < most * slowness()
 
 /** Takes so long in one go, on any machine: what a bound must find. `ms` is of the reference machine. */
 export function block(ms: number): void {

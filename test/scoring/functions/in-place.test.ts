@@ -7,6 +7,7 @@ import { inPlace, inPlaceFunctions, inPlaceLimit } from '../../../src/scoring/fu
 import type { JobRunner } from '../../../src/scoring/functions/job.ts'
 import { freeze } from '../../../src/scoring/functions/worker/freeze.ts'
 import { numberOf, openWith } from '../../support/function-calls.ts'
+import { isWithin } from '../../support/yardstick.ts'
 
 const rowOf = (prompt: string, response: string, groundTruth: Json = null): CallRow =>
   // Own code gets rows as they are: one that it changed would throw.
@@ -128,7 +129,7 @@ t.test('no text makes the main thread wait', async (t) => {
         const call = await callOf(name, op, op === 'preprocess' ? text : 'x', text)
         let status = ''
         const ms = await busyMs(async () => ({ status } = await host.call(call)))
-        t.ok(ms < 150, `${name} ${op} ${JSON.stringify(piece)}: ${ms} ms`)
+        t.ok(isWithin(ms, 150), `${name} ${op} ${JSON.stringify(piece)}: ${ms} ms`)
         t.not(status, 'failed', `${name} ${op} ${JSON.stringify(piece)}`)
       }
     }
@@ -204,7 +205,7 @@ t.test('no answer and no truth makes a rule hold the main thread', async (t) => 
       const text = piece.repeat(Math.floor(inPlaceLimit.score / piece.length) - 50)
       const row = rowOf('p', text, truthOf(name))
       const ms = await busyMs(() => host.call({ op: 'score', function: bound, rows: [row] }))
-      t.ok(ms < 60, `${name} ${JSON.stringify(piece)}: ${ms} ms`)
+      t.ok(isWithin(ms, 60), `${name} ${JSON.stringify(piece)}: ${ms} ms`)
     }
     let deep: Json = 'x'
     for (let level = 0; level < 5000; level += 1) deep = [deep]

@@ -97,9 +97,11 @@ t.test('memory of a JavaScript function is bounded, outside of its heap too (M8)
   const results = await Promise.all(
     ['takes', 'fits', 'takes'].map(async (name) => score(host, await host.bind(name, {}), 'x')),
   )
-  t.match(failureOf(results[0]!), /^rule_error: score threw RangeError at takes\.mjs/)
+  // What the limit leaves may be too little for V8 itself, which then ends the process.
+  const refused = /^rule_error: score (threw RangeError at takes\.mjs|ended its worker twice)/
+  t.match(failureOf(results[0]!), refused)
   t.equal(numberOf(results[1]!), 1)
-  t.match(failureOf(results[2]!), /^rule_error: score threw RangeError/)
+  t.match(failureOf(results[2]!), refused)
 })
 
 t.test('what functions print is bounded, and a flood is not read as fast as it comes (M8)', async (t) => {

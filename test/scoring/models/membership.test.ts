@@ -18,6 +18,7 @@ import {
 } from '../../support/scripted-server.ts'
 import { seeded } from '../../support/seeded.ts'
 import { startFleet } from '../../support/simulated.ts'
+import { isWithin } from '../../support/yardstick.ts'
 
 const yes: Script = (seen) => completion(seen, 'Yes')
 
@@ -57,7 +58,7 @@ t.test('an address fits a pattern whole, a star stands for one name', async (t) 
   const hostile = `http://${'a-'.repeat(100_000)}`
   const started = performance.now()
   t.notOk(isAllowed(hostile, [`http://${'*-'.repeat(1000)}z`]))
-  t.ok(performance.now() - started < 1000)
+  t.ok(isWithin(performance.now() - started, 1000))
 })
 
 t.test('who is removed by several at once takes no other with it', async (t) => {
