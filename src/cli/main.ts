@@ -9,21 +9,21 @@ import { stackVariable, tell } from './command.ts'
 
 /** Commands load when they are asked for: `serve` need not pay for plots, nor `score` for a server. */
 const commands: Readonly<Record<string, () => Promise<{ readonly command: Command }>>> = {
-  serve: () => import('./serve.ts'),
-  score: () => import('./score.ts'),
-  check: () => import('./check.ts'),
-  prepare: () => import('./prepare.ts'),
-  analyze: () => import('./analyze.ts'),
-  report: () => import('./report.ts'),
-  diff: () => import('./diff.ts'),
-  evaluate: () => import('./evaluate.ts'),
-  compare: () => import('./compare.ts'),
-  calibrate: () => import('./calibrate.ts'),
-  audit: () => import('./audit.ts'),
-  explain: () => import('./explain.ts'),
-  simulate: () => import('./simulate.ts'),
-  demo: () => import('./demo.ts'),
-  import: () => import('./import.ts'),
+  serve: () => import('./serve/serve.ts'),
+  score: () => import('./rewards/score.ts'),
+  check: () => import('./rewards/check.ts'),
+  prepare: () => import('./data/prepare.ts'),
+  analyze: () => import('./results/analyze.ts'),
+  report: () => import('./results/report.ts'),
+  diff: () => import('./results/diff.ts'),
+  evaluate: () => import('./data/evaluate.ts'),
+  compare: () => import('./results/compare.ts'),
+  calibrate: () => import('./results/calibrate.ts'),
+  audit: () => import('./rewards/audit.ts'),
+  explain: () => import('./rewards/explain.ts'),
+  simulate: () => import('./serve/simulate.ts'),
+  demo: () => import('./serve/demo.ts'),
+  import: () => import('./rewards/import.ts'),
 }
 
 /**

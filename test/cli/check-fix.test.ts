@@ -2,7 +2,7 @@ import { lstatSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import t from 'tap'
-import { command } from '../../src/cli/check.ts'
+import { command } from '../../src/cli/rewards/check.ts'
 import type { GatewayError } from '../../src/core/errors.ts'
 
 async function check(...argv: string[]) {

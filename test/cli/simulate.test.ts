@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { command } from '../../src/cli/simulate.ts'
+import { command } from '../../src/cli/serve/simulate.ts'
 import { GatewayError } from '../../src/core/errors.ts'
 import { freePorts } from '../support/free-ports.ts'
 import { isRefused } from '../support/wire.ts'

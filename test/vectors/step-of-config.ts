@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { shippedConfigs } from '../../src/cli/configs.ts'
+import { shippedConfigs } from '../../src/cli/gateway.ts'
 import type { Json } from '../../src/contract/index.ts'
 import { configTexts } from '../../src/scoring/plan/config-files.ts'
 import { readConfigs } from '../../src/scoring/plan/configs.ts'

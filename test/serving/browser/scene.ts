@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import { shippedConfigs } from '../../../src/cli/configs.ts'
-import { startJudges } from '../../../src/cli/judges.ts'
+import { shippedConfigs } from '../../../src/cli/gateway.ts'
+import { startJudges } from '../../../src/cli/serve/judges.ts'
 import { ListenerGuard } from '../../../src/core/listener-guard.ts'
 import { allOf } from '../../../src/scoring/gateway/listeners.ts'
 import { rewardRange } from '../../../src/scoring/plan/reward-range.ts'

@@ -1,0 +1,125 @@
+import { GatewayError } from '../../core/errors.ts'
+import { didYouMean } from '../../core/nearest-name.ts'
+import type { FunctionHost } from '../../scoring/functions/function-host.ts'
+import type { Plan } from '../../scoring/plan/plan.ts'
+import type { Resolved } from '../../scoring/plan/resolve.ts'
+import { openRows } from '../../workbench/dataset/open-rows.ts'
+import { openReward } from '../../workbench/preflight/opened-reward.ts'
+import { type PreflightJob, preflight } from '../../workbench/preflight/preflight.ts'
+import type { Sampled } from '../../workbench/preflight/signal-probe.ts'
+import { openPolicy } from '../../workbench/rollout/policy.ts'
+import {
+  finiteNumber,
+  flag,
+  given,
+  misused,
+  oneOf,
+  type parsed,
+  seedNumber,
+  text,
+  textOr,
+  texts,
+  wholeNumber,
+} from '../arguments.ts'
+import { reportText } from './check-text.ts'
+import type { Io } from '../command.ts'
+import { progressLine } from '../progress.ts'
+
+/** The options of `check` that concern data. */
+export const dataOptions = {
+  data: texts,
+  reward: text,
+  gold: text,
+  rows: text,
+  'answer-tokens': text,
+  policy: text,
+  'policy-model': text,
+  'policy-key-env': text,
+  prompts: textOr('5'),
+  answers: textOr('8'),
+  temperature: textOr('1'),
+  'max-tokens': textOr('1024'),
+  seed: textOr('42'),
+  strict: flag,
+  format: textOr('text'),
+} as const
+
+type DataValues = ReturnType<typeof parsed<typeof dataOptions>>['values']
+
+/** Checks data against a reward; the exit code is 1 where something is wrong, with `strict` also where something may be. */
+export async function checkData(
+  resolved: Resolved,
+  functions: FunctionHost,
+  values: DataValues,
+  io: Io,
+): Promise<number> {
+  const format = oneOf('format', values.format, ['text', 'json'])
+  const plan = planOf(resolved, values.reward)
+  const probed = wholeNumber('prompts', values.prompts, 1, 10_000)
+  const seed = seedNumber(values.seed)
+  const files: PreflightJob['files'][number][] = []
+  for (const path of values.data) files.push({ path, source: await openRows(path, io.stdin) })
+  const sampled = await sampledOf(values, seed, io)
+  const opened = openReward(resolved, plan, functions, io.env)
+  const fractions = () => files.map(({ source }) => source.fraction() ?? 0)
+  const progress = progressLine(io, {
+    fraction: () => fractions().reduce((sum, part) => sum + part, 0) / files.length,
+    calls: () => 0,
+    done: 0,
+  })
+  try {
+    const report = await preflight({
+      opened,
+      files,
+      goldPath: values.gold ?? null,
+      answerTokens: given(values['answer-tokens'], (text) => wholeNumber('answer-tokens', text, 1)),
+      maxRows: given(values.rows, (text) => wholeNumber('rows', text, 1)) ?? Number.POSITIVE_INFINITY,
+      sampled,
+      probed,
+      seed,
+      signal: io.signal,
+      onProgress: (rows) => progress.add(rows, 0),
+    })
+    progress.end()
+    io.stdout.write(format === 'json' ? `${JSON.stringify(report, null, 2)}\n` : reportText(report))
+    const bad = values.strict ? ['error', 'warning'] : ['error']
+    return report.findings.some(({ severity }) => bad.includes(severity)) ? 1 : 0
+  } catch (error) {
+    progress.end()
+    if (!io.signal.aborted) throw error
+    io.stderr.write('stopped\n')
+    return 1
+  } finally {
+    await opened.close()
+    await sampled?.policy.close()
+  }
+}
+
+function planOf({ plans }: Resolved, named: string | undefined): Plan {
+  const names = [...plans.keys()]
+  const plan = plans.get(named ?? (names.length === 1 ? (names[0] ?? '') : ''))
+  if (plan) return plan
+  if (named !== undefined)
+    throw new GatewayError('RG_REWARD_UNKNOWN', `no reward '${named}'${didYouMean(named, names)}`)
+  throw misused(`the configs hold ${names.length} rewards (${names.join(', ')}): choose one with --reward`)
+}
+
+/** Throws RG_COMMAND_INVALID, or RG_MODEL_FAILED where the policy's model cannot be named. */
+async function sampledOf(values: DataValues, seed: number, io: Io): Promise<Sampled | null> {
+  const { policy: url, 'policy-model': model = null, 'policy-key-env': apiKeyEnv } = values
+  if (url === undefined) return null
+  const answers = wholeNumber('answers', values.answers, 2, 1024)
+  const temperature = finiteNumber('temperature', values.temperature)
+  const maxTokens = wholeNumber('max-tokens', values['max-tokens'], 1)
+  const policy = await openPolicy({
+    urls: [url],
+    model,
+    backend: 'openai',
+    concurrency: 64,
+    timeoutS: 600,
+    waitS: 10,
+    ...(apiKeyEnv !== undefined && { apiKeyEnv }),
+    env: io.env,
+  })
+  return { policy, answers, temperature, maxTokens, seed }
+}

@@ -1,0 +1,155 @@
+import { stat } from 'node:fs/promises'
+import { GatewayError } from '../../core/errors.ts'
+import type { Outcome, Sample, Unreadable } from '../../core/sample/sample.ts'
+import type { Gateway } from '../../scoring/gateway/gateway.ts'
+import { type NativeResult, writeNativeResult } from '../../trainers/native-result.ts'
+import { batchesOf, groupOf } from '../../workbench/dataset/batches.ts'
+import { earlierResults } from '../../workbench/dataset/earlier-results.ts'
+import { inOrder } from '../../workbench/dataset/in-order.ts'
+import { type Keep, keptOf } from '../../workbench/dataset/kept.ts'
+import { openRows } from '../../workbench/dataset/open-rows.ts'
+import { plainOutput } from '../../workbench/dataset/plain-output.ts'
+import { checkReadable } from '../../workbench/dataset/readable.ts'
+import { eachRow, type RowSource } from '../../workbench/dataset/row-source.ts'
+import { modelStepNames, samplesOf } from '../../workbench/dataset/sample-rows.ts'
+import { isStream, openScoredFile, type ScoredFile } from '../../workbench/dataset/scored-file.ts'
+import type { Io } from '../command.ts'
+import { Losses } from './losses.ts'
+import { type Progress, progressLine } from '../progress.ts'
+
+/** A file to be scored, or gone on with. */
+interface ScoreFileJob {
+  readonly gateway: Gateway
+  readonly reward: string
+  readonly input: string
+  readonly output: string
+  /** Rows of one request to the engine; a group is not cut. */
+  readonly batch: number
+  /** Goes on with the unfinished file of an earlier run. */
+  readonly resume: boolean
+  /** Scores only the rows that have no reward in `output`. */
+  readonly failedOnly: boolean
+  readonly keep: Keep
+  /** Judge calls so far, for the progress line. */
+  calls(): number
+  /** Share of the rows that may be without a reward. */
+  readonly allowInvalid: number
+  /** What is said of the rows begins with this; '' where only one file is scored. */
+  readonly label?: string
+}
+
+/** Results in place of their own samples would be a loss that nobody asked for. */
+async function checkApart(input: string, output: string): Promise<void> {
+  if (isStream(input) || isStream(output)) return
+  const [from, to] = await Promise.all(
+    [input, output].map((path) => stat(path, { bigint: true }).catch(() => null)),
+  )
+  if (from?.isFile() && to && from.dev === to.dev && from.ino === to.ino)
+    throw new GatewayError('RG_INPUT_INVALID', `${output}: is the input; choose another file for the output`)
+}
+
+const batchesInFlight = 4
+
+/** Batches under way, and the rows of each, that fit into `limits.max_samples`; a longer group is cut. */
+function roomOf({ settings }: Gateway): { readonly batches: number; readonly rows: number } {
+  const { max_samples: most } = settings.limits
+  const batches = Math.min(batchesInFlight, most)
+  return { batches, rows: Math.floor(most / batches) }
+}
+
+/**
+ * Exit code 0, or 1 where too many rows have no reward or the run was asked to end: what is scored stays, for --resume.
+ * Throws RG_INPUT_INVALID.
+ */
+export async function scoreFile(job: ScoreFileJob, io: Io): Promise<number> {
+  const { input } = job
+  await checkApart(input, job.output)
+  const source = await openRows(input, io.stdin)
+  // Before anything is begun that would be in the way of the next run.
+  if (job.failedOnly && !isStream(job.output)) await checkReadable(job.output)
+  const file = await openOutput(job, io)
+  const progress = progressLine(io, {
+    fraction: () => source.fraction(),
+    calls: () => job.calls(),
+    done: file.done,
+  })
+  const losses = new Losses()
+  // What is said in the end is of the whole file, not of what an earlier run left.
+  if (file.partial !== null && file.done > 0)
+    for await (const { value } of eachRow(await openRows(file.partial, io.stdin)))
+      losses.add(value as NativeResult)
+  const room = roomOf(job.gateway)
+  const works = async function* () {
+    for await (const items of batchesOf(itemsOf(job, source, file.done, io), job.batch, room.rows))
+      yield () => linesOf(job, items, progress, losses, io.signal)
+  }
+  try {
+    await inOrder(works(), room.batches, io.signal, (lines) => file.write(lines))
+  } catch (error) {
+    const left = await file.leave()
+    progress.end()
+    if (!io.signal.aborted) throw error
+    if (left) io.stderr.write(`stopped; what is scored lies in ${left}, and --resume goes on with it\n`)
+    return 1
+  }
+  await file.finish()
+  progress.end()
+  const label = job.label === undefined ? '' : `${job.label}: `
+  const where = job.output === '-' || job.label !== undefined ? '' : `, ${job.output}`
+  io.stderr.write(`${losses.lost > 0 ? `${label}${losses.text()}` : ''}${label}${losses.summary()}${where}\n`)
+  return losses.share > job.allowInvalid ? 1 : 0
+}
+
+async function openOutput(
+  { gateway, reward, input, output, ...job }: ScoreFileJob,
+  io: Io,
+): Promise<ScoredFile> {
+  const { version } = gateway.reward(reward)
+  if (!isStream(output)) return openScoredFile(output, { reward, version, input }, job.resume)
+  if (!job.resume && !job.failedOnly) return plainOutput(output === '-' ? null : output, io.stdout)
+  throw new GatewayError('RG_COMMAND_INVALID', '--resume and --failed-only need an --output that is a file')
+}
+
+interface Item {
+  readonly row: Sample | Unreadable
+  /** The row's result in the file that is gone over again. */
+  readonly before: { readonly id?: unknown; readonly valid?: unknown } | null
+}
+
+async function* itemsOf(job: ScoreFileJob, source: RowSource, done: number, io: Io): AsyncGenerator<Item> {
+  const modelSteps = modelStepNames(job.gateway.reward(job.reward).steps)
+  const earlier = job.failedOnly ? await earlierResults(job.output, io.stdin) : null
+  let [index, seen] = [0, 0]
+  for await (const raw of eachRow(source)) {
+    for (const row of samplesOf(raw, index++, modelSteps)) {
+      const [before = null] = earlier ? await earlier.next([row.id]) : []
+      if (seen++ >= done) yield { row, before: before as Item['before'] }
+    }
+  }
+}
+
+async function linesOf(
+  { gateway, reward, keep }: ScoreFileJob,
+  items: readonly Item[],
+  progress: Progress,
+  losses: Losses,
+  signal: AbortSignal,
+): Promise<string> {
+  // Answers to one prompt are scored together or not at all.
+  const failed = new Set(
+    items.flatMap(({ row, before }) => (before?.valid === true ? [] : [groupOf(row) ?? row])),
+  )
+  const again = items.filter(({ row }) => failed.has(groupOf(row) ?? row))
+  const { outcomes } = await gateway.score({ reward, rows: again.map(({ row }) => row), signal })
+  signal.throwIfAborted()
+  const fresh = new Map<Item, Outcome>(again.map((item, at) => [item, outcomes[at] as Outcome]))
+  progress.add(items.length, outcomes.filter(({ valid }) => !valid).length)
+  return items
+    .map((item) => {
+      const outcome = fresh.get(item)
+      const result = outcome ? { ...writeNativeResult(outcome), ...keptOf(keep, item.row) } : item.before
+      losses.add(result as NativeResult)
+      return `${JSON.stringify(result)}\n`
+    })
+    .join('')
+}

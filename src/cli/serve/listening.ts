@@ -1,0 +1,33 @@
+import { GatewayError } from '../../core/errors.ts'
+import { codeOf, reasonOf } from '../../core/system-error.ts'
+
+/** Where a command listens. */
+export interface Place {
+  readonly host: string
+  readonly port: number
+}
+
+/** Why nothing can listen there and what to do, as RG_COMMAND_INVALID; errors of another kind come back as they are. */
+export function cannotListen(cause: unknown, { host, port: first }: Place): unknown {
+  if (cause instanceof GatewayError) return cause
+  if (!(cause instanceof Error && 'syscall' in cause)) return cause
+  const code = codeOf(cause)
+  // Of several servers, the one that failed.
+  const port = 'port' in cause && typeof cause.port === 'number' ? cause.port : first
+  const why = Object.hasOwn(remedies, code) ? remedies[code]?.(port) : reasonOf(cause)
+  return new GatewayError('RG_COMMAND_INVALID', `cannot listen at ${host}, port ${port}: ${why}`, { cause })
+}
+
+const remedies: Readonly<Record<string, (port: number) => string>> = {
+  EADDRINUSE: () => 'the port is in use; end what listens there, or choose another one by --port (0: any)',
+  EADDRNOTAVAIL: () =>
+    'this machine does not have the address; give --host 127.0.0.1 for this machine alone, 0.0.0.0 for others too',
+  EACCES: (port) =>
+    port < 1024 && port > 0
+      ? 'ports below 1024 need more rights; choose another one by --port'
+      : 'permission is denied',
+  ENOTFOUND: () => 'no address is known for this name; --host takes a name or address of this machine',
+  EAI_AGAIN: () => 'no address is known for this name; --host takes a name or address of this machine',
+  EINVAL: () => 'the address cannot be listened at; --host takes a name or address of this machine',
+  EAFNOSUPPORT: () => 'this machine has no addresses of this kind; give --host 127.0.0.1',
+}

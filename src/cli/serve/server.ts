@@ -1,0 +1,148 @@
+import { systemClock } from '../../core/clock.ts'
+import { ListenerGuard } from '../../core/listener-guard.ts'
+import { packageVersion } from '../../core/package-version.ts'
+import { hideSecrets } from '../../core/secrets.ts'
+import { guardedEvents } from '../../scoring/gateway/guarded-events.ts'
+import { allOf } from '../../scoring/gateway/listeners.ts'
+import { sourcesOf, watchSources } from '../../scoring/gateway/watch-sources.ts'
+import { rewardRange } from '../../scoring/plan/reward-range.ts'
+import { createApp } from '../../serving/http/app.ts'
+import {
+  type ObservedEvents,
+  type ObservedGateway,
+  type ObservedOptions,
+  observedRooms,
+  openObservedGateway,
+} from '../../serving/observed-gateway.ts'
+import { openLive } from '../../serving/telemetry/live/live.ts'
+import { shownText } from '../../serving/telemetry/live/shown-text.ts'
+import { openMetrics } from '../../serving/telemetry/metrics/metrics.ts'
+import { openJudgeLog } from './judge-log.ts'
+import { cannotListen } from './listening.ts'
+import { type Log, withLog } from './server-log.ts'
+
+/** What `serve` and `demo` say of a server. */
+interface ServerOptions extends Omit<ObservedOptions, 'events'> {
+  /** Over the configs' own `listen`. */
+  readonly host?: string
+  readonly port?: number
+  /** A pino level, or 'silent'. */
+  readonly logLevel: string
+  /** Reloads once configs, functions or keys have changed and are left alone for a second. */
+  readonly watch?: boolean
+  /** Simulated judges serve it: the page shows texts unless the configs say otherwise. */
+  readonly simulates?: boolean
+}
+
+/**
+ * Connections that wait until the server takes them; the system may allow fewer (net.core.somaxconn). A trainer opens thousands
+ * at once, and with Node's 511 the kernel reset some of those that did not fit.
+ */
+const waitingConnections = 4096
+
+/** A server that listens. */
+export interface RunningServer {
+  readonly url: string
+  readonly rewards: readonly string[]
+  /** Reads everything again; what came of it is in the log and the metrics. Never rejects. */
+  reload(): Promise<void>
+  /** Leaves, stops accepting, finishes what is in flight within the configs' limit, then frees everything. */
+  close(): Promise<void>
+}
+
+/** A gateway with its HTTP face, listening. */
+export async function openServer(options: ServerOptions): Promise<RunningServer> {
+  const metrics = openMetrics({
+    version: packageVersion,
+    inFlight: () => gateway.inFlight,
+    models: () => gateway.models(),
+    runs: () => gateway.runs(),
+  })
+  let log: Log | null = null
+  let opened: ObservedGateway | null = null
+  const clock = options.clock ?? systemClock
+  const guard = new ListenerGuard(clock, {
+    failed: metrics.listenerFailed,
+    told: (failure) => log?.error(failure, 'a listener failed; no sample is touched'),
+  })
+  const live = openLive({
+    clock,
+    rangeOf: rewardRange,
+    isOn: () => opened?.settings.inspector.enabled ?? true,
+    policy: () => shownText(opened?.settings, options.simulates),
+  })
+  // Before anything is read, so that no change falls between.
+  const unwatch = options.watch
+    ? await watchSources(
+        () => sourcesOf(options, opened?.settings ?? null),
+        clock,
+        () => reload(),
+      )
+    : () => {}
+  const judges = openJudgeLog(
+    withLog(
+      guardedEvents<ObservedEvents>(
+        guard,
+        { ...metrics, engine: allOf(guard, { metrics: metrics.engine, live }) },
+        observedRooms,
+      ),
+      () => log,
+      () => opened?.settings.log.slow_sample_s,
+    ),
+    () => log,
+    () => opened,
+    clock,
+  )
+  const opening = openObservedGateway({
+    ...options,
+    guard,
+    events: judges.events,
+  })
+  const reload = async () => {
+    try {
+      await (await opening).reload()
+    } catch {
+      // It is in the log and the metrics.
+    }
+  }
+  const gateway = await opening.catch((error) => {
+    unwatch()
+    judges.end()
+    throw error
+  })
+  opened = gateway
+  const { listen, limits } = gateway.settings
+  const place = { host: options.host ?? listen.host, port: options.port ?? listen.port }
+  let app: Awaited<ReturnType<typeof createApp>>
+  try {
+    app = await createApp({
+      gateway,
+      metrics,
+      ...(gateway.settings.inspector.enabled && { live }),
+      bodyLimit: limits.max_body_bytes,
+      receiveMs: limits.receive_s * 1000,
+      logger: { level: options.logLevel, hooks: { streamWrite: hideSecrets } },
+    })
+    log = app.log
+    await app.listen({ ...place, backlog: waitingConnections })
+  } catch (error) {
+    unwatch()
+    judges.end()
+    await gateway.close(0)
+    throw cannotListen(error, place)
+  }
+  return {
+    url: app.listeningOrigin,
+    rewards: gateway.rewards().map(({ name }) => name),
+    reload,
+    async close() {
+      unwatch()
+      await gateway.leave()
+      const drained = app.close()
+      await gateway.close()
+      await drained
+      judges.end()
+      metrics.close()
+    },
+  }
+}
