@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { GatewayError } from '../core/errors.ts'
+import type { Gateway } from '../scoring/gateway/gateway.ts'
 import { type ConfigPath, type ConfigText, pathText } from '../scoring/plan/config-text.ts'
 import { misused, text, textOr, texts } from './arguments.ts'
 
@@ -71,4 +72,15 @@ export function shippedConfigs(): string {
     .find((path) => existsSync(path))
   if (!found) throw misused('the package has lost its rm-configs; give --config')
   return found
+}
+
+/** The reward that was named, or the only one there is; throws RG_REWARD_UNKNOWN or RG_COMMAND_INVALID. */
+export function rewardOf(gateway: Gateway, named: string | undefined): string {
+  if (named) return gateway.reward(named).name
+  const names = gateway.rewards().map(({ name }) => name)
+  if (names.length === 1 && names[0]) return names[0]
+  throw new GatewayError(
+    'RG_COMMAND_INVALID',
+    `the config holds ${names.length} rewards (${names.join(', ')}): choose one with --reward`,
+  )
 }

@@ -1,4 +1,7 @@
+import { writeFile } from 'node:fs/promises'
+import { unwritable } from '../workbench/dataset/unwritable.ts'
 import type { Column, FigureTable } from '../workbench/report/figure-table.ts'
+import type { Io } from './command.ts'
 
 /** Rows as lines of equal columns; widths count code points. */
 export function textTable(columns: readonly Column[], rows: readonly (readonly string[])[]): string {
@@ -27,4 +30,10 @@ const lengthOf = (text: string): number => [...text].length
 function padded(text: string, width: number, right: boolean): string {
   const space = ' '.repeat(width - lengthOf(text))
   return right ? space + text : text + space
+}
+
+/** Writes what a command made to a file, or to standard output where none (or '-') is named. Throws RG_INPUT_INVALID. */
+export async function deliver(content: string | Uint8Array, file: string | undefined, io: Io): Promise<void> {
+  if (file === undefined || file === '-') io.stdout.write(content)
+  else await writeFile(file, content).catch(unwritable)
 }

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { openJudgeLog } from '../../src/cli/serve/judge-log.ts'
 import type { Log } from '../../src/cli/serve/server-log.ts'
+import { openJudgeLog } from '../../src/cli/serve/server-log.ts'
 import { fakeClock } from '../support/clock.ts'
 import { runCommand } from '../support/command-line.ts'
 import { freePorts } from '../support/free-ports.ts'

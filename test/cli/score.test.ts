@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { DuckDBInstance } from '@duckdb/node-api'
 import t from 'tap'
-import { Losses } from '../../src/cli/rewards/losses.ts'
+import { Losses } from '../../src/cli/rewards/score-file.ts'
 import { runCommand } from '../support/command-line.ts'
 import { completion, scriptedServer } from '../support/scripted-server.ts'
 

@@ -1,21 +1,24 @@
+import { join } from 'node:path'
 import { systemClock } from '../../core/clock.ts'
 import { didYouMean } from '../../core/nearest-name.ts'
 import { pathText } from '../../scoring/plan/config-text.ts'
 import { openObservedGateway } from '../../serving/observed-gateway.ts'
+import type { Lengths } from '../../workbench/dataset/lengths.ts'
 import { openRows } from '../../workbench/dataset/open-rows.ts'
 import { eachRow } from '../../workbench/dataset/row-source.ts'
 import { type PuzzleSettings, puzzles } from '../../workbench/prepare/countdown-puzzles.ts'
 import { families } from '../../workbench/prepare/families.ts'
 import type { Family } from '../../workbench/prepare/family.ts'
+import type { Prepared } from '../../workbench/prepare/prepare.ts'
 import { prepare, type SourceItem } from '../../workbench/prepare/prepare.ts'
 import { readSplits } from '../../workbench/prepare/split.ts'
 import { given, misused, oneOf, parsed, seedNumber, text, textOr, wholeNumber } from '../arguments.ts'
 import type { Command, Io } from '../command.ts'
 import { configsOf, functionOptions, inlineReward } from '../gateway.ts'
+import { textTable } from '../output.ts'
 import { tellWaiting } from '../parked-news.ts'
-import { command as subset } from './prepare-subset.ts'
-import { preparedText } from './prepare-text.ts'
 import { progressLine } from '../progress.ts'
+import { command as subset } from './prepare-subset.ts'
 
 const usage = `reward-gateway prepare ${[...families.keys()].join('|')} SOURCE... --output DIR [--split train,test=0.05]
                      [--max-samples N] [--seed N] [--files parquet|jsonl|both] [--data-source NAME]
@@ -154,4 +157,34 @@ async function* itemsOfFiles(
     let row = 0
     for await (const { value } of eachRow(source)) yield { value, file, row: ++row }
   }
+}
+
+/** What `prepare` did, for people. */
+export function preparedText(prepared: Prepared, folder: string): string {
+  const { read, written, dropped, withoutGold, lengths, paths } = prepared
+  const lines = [
+    `${read} rows read; ${Object.entries(written)
+      .map(([split, rows]) => `${split}: ${rows}`)
+      .join(', ')}`,
+    ...paths.map((path) => `  ${path}`),
+  ]
+  const reasons = Object.entries(dropped).sort(([, a], [, b]) => b - a)
+  if (reasons.length > 0) {
+    const count = reasons.reduce((sum, [, rows]) => sum + rows, 0)
+    lines.push('', `${count} dropped; ${join(folder, 'dropped.jsonl')} names them:`)
+    lines.push(...reasons.map(([reason, rows]) => `  ${String(rows).padStart(6)}  ${reason}`))
+  }
+  if (withoutGold > 0)
+    lines.push('', `${withoutGold} rows have no right answer with them: only their ground truth was tried`)
+  return `${[...lines, '', lengthTable(lengths)].join('\n')}\n`
+}
+
+function lengthTable(lengths: Readonly<Record<string, Lengths | null>>): string {
+  const right = ['median', '95 %', 'longest', 'tokens, about'].map((title) => ({ title, right: true }))
+  return textTable(
+    [{ title: 'characters' }, ...right],
+    Object.entries(lengths).flatMap(([name, found]) =>
+      found ? [[name, found.median, found.p95, found.max, found.maxTokens].map(String)] : [],
+    ),
+  )
 }

@@ -6,9 +6,9 @@ import { type Difference, differences } from '../../workbench/analysis/differenc
 import { figureColumn, numberText, shareText } from '../../workbench/report/figure-table.ts'
 import { misused, oneOf, parsed, text, textOr, texts } from '../arguments.ts'
 import type { Command, Io } from '../command.ts'
-import { rewardOf } from '../reward-choice.ts'
-import { scoreFile } from '../rewards/score-file.ts'
+import { rewardOf } from '../gateway.ts'
 import { textTable } from '../output.ts'
+import { scoreFile } from '../rewards/score-file.ts'
 
 const usage = `reward-gateway diff A B [C...] [--input FILE] [--reward-functions DIR] [--format text|json]
 

@@ -4,7 +4,7 @@ import { reportOf } from '../../workbench/report/report.ts'
 import { type ReportFormat, reportFormats, written } from '../../workbench/report/write.ts'
 import { finiteNumber, misused, oneOf, parsed, text, textOr, texts } from '../arguments.ts'
 import type { Command } from '../command.ts'
-import { deliver } from '../deliver.ts'
+import { deliver } from '../output.ts'
 
 const usage = `reward-gateway report FILE... [--output FILE] [--format html|md|json|svg|png] [--title TEXT] [--solved-at N]
                       [--log FILE]...

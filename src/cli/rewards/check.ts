@@ -16,9 +16,9 @@ import { samplesOf } from '../../workbench/dataset/sample-rows.ts'
 import { connectAll } from '../../workbench/preflight/connect.ts'
 import { refusesMessages, traceMarker } from '../../workbench/preflight/marker.ts'
 import { flag, misused, parsed, text, texts } from '../arguments.ts'
+import type { Command, Io } from '../command.ts'
 import { checkData, dataOptions } from './check-data.ts'
 import { fixConfigs } from './fix-configs.ts'
-import type { Command, Io } from '../command.ts'
 
 const usage = `reward-gateway check FILE|DIR... [--fix] [--reward-functions DIR] [--input FILE.jsonl] [--connect]
 reward-gateway check FILE|DIR... --data FILE... [--reward NAME] [--rows N] [--gold COLUMN]

@@ -2,12 +2,13 @@ import { readdir } from 'node:fs/promises'
 import { GatewayError } from '../../core/errors.ts'
 import { hideSecrets } from '../../core/secrets.ts'
 import { reasonOf } from '../../core/system-error.ts'
+import { arithmetics } from '../../scoring/plan/arithmetic.ts'
 import { configTexts } from '../../scoring/plan/config-files.ts'
 import { readConfigs } from '../../scoring/plan/configs.ts'
 import { findRecords } from '../../serving/telemetry/record/read-records.ts'
+import type { RecordedAsk, RecordedRow, RecordedTerm } from '../../serving/telemetry/record/shape.ts'
 import { misused, parsed, text } from '../arguments.ts'
 import type { Command, Io } from '../command.ts'
-import { explainRecord } from './explain-record.ts'
 
 const usage = `reward-gateway explain RECORD-ID (--records DIR | --config PATH)
 
@@ -47,3 +48,124 @@ function configured(config: string | undefined, io: Io): string {
   if (config) throw misused(`${config} has no 'record:'; give --records DIR`)
   throw misused('--records DIR or --config PATH is needed', usage)
 }
+
+/** Why a row got its reward, a sentence a line. Text of a model is quoted as JSON, so that it cannot act on a terminal. */
+export function explainRecord(row: RecordedRow): string[] {
+  const { config, sample, failure } = row
+  const { arithmetic } = config
+  const when = row.training_step === null ? '' : `, training step ${row.training_step}`
+  const run = row.run === '' ? '' : `, run ${quoted(row.run)}`
+  const group = sample.group === null ? '' : `, group ${quoted(sample.group)}`
+  return [
+    `${row.id}: sample ${quoted(sample.id)}${group}, scored ${row.time} in ${row.ms} ms`,
+    `reward ${config.reward}, version ${config.version}${run}${when}`,
+    `  prompt ${kept(sample.prompt)}`,
+    `  response ${kept(sample.response)}`,
+    `  ground truth ${kept(sample.ground_truth)}`,
+    ...(config.gate === null ? [] : [`  gate: ${config.gate}`]),
+    ...(arithmetic === 'published' ? ['  float32, and a closed gate counts as score 0'] : []),
+    ...folded(row),
+    ...(row.flags.length > 0 ? [`flags: ${row.flags.map(quoted).join(', ')}`] : []),
+    failure
+      ? `No reward: ${failure.kind}${failure.step ? ` in ${failure.step}` : ''}: ${failure.detail}.${substitute(row)}`
+      : `reward = ${row.reward}`,
+  ]
+}
+
+const substitute = ({ substitute }: RecordedRow): string =>
+  substitute === null ? '' : ` Trainers that know no 'invalid' are given ${substitute}.`
+
+/** Each term, and what the reward is after it. */
+function folded({ terms, config }: RecordedRow): string[] {
+  const { started, combined } = arithmetics[config.arithmetic]
+  let value: number | null = null
+  const lines = terms.flatMap((term, at) => {
+    const lead = `${at + 1}. ${term.name}: `
+    const score = config.arithmetic === 'published' && term.why === 'gate' ? 0 : term.score
+    const before: number | null = value
+    if (score !== null) {
+      value = before === null ? started(term.weight, score) : combined[term.op](before, term.weight, score)
+    }
+    const sum = config.formula === null && score !== null ? arithmeticOf(term, score, before, value) : ''
+    return [lead + verdictOf(term, config.gate) + sum, ...madeOf(term)]
+  })
+  return config.formula === null ? lines : [...lines, `formula: ${config.formula}`]
+}
+
+function verdictOf(term: RecordedTerm, gate: string | null): string {
+  const { status, failure } = term
+  if (status === 'text') return 'a text for later steps, no score'
+  if (status === 'failed') return `failed: ${failure?.kind}: ${failure?.detail}`
+  if (status === 'scored') return `score ${term.score}`
+  return `off: ${term.why === 'gate' ? `the gate '${gate}' does not hold` : reasons[term.why ?? '']}`
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  when: "its 'when' does not hold",
+  data_source: 'it is for other data sources',
+  not_applicable: 'the function says that it does not apply',
+  skipped: 'the answer holds no verdict, and the config says to skip',
+}
+
+function arithmeticOf(
+  { op, weight }: RecordedTerm,
+  score: number,
+  before: number | null,
+  after: number | null,
+): string {
+  if (before === null) return `; begins with ${weight} x ${score} = ${after}`
+  return op === 'add'
+    ? `; ${before} + ${weight} x ${score} = ${after}`
+    : `; ${before} x ${weight} x ${score} = ${after}`
+}
+
+function madeOf(term: RecordedTerm): string[] {
+  const { parts, details, flags, draws, spread, asks, failure } = term
+  const named = (values: Readonly<Record<string, unknown>>) =>
+    Object.entries(values).map(([name, value]) => `${name} ${kept(value)}`)
+  return [
+    ...(Object.keys(parts).length > 0 ? [`   parts: ${named(parts).join(', ')}`] : []),
+    ...(Object.keys(details).length > 0 ? [`   details: ${named(details).join(', ')}`] : []),
+    ...(flags.length > 0 ? [`   flags: ${flags.map(quoted).join(', ')}`] : []),
+    ...asks.map((ask) => `   ${askOf(ask)}`),
+    ...(draws > 1 ? [`   ${draws} draws, standard deviation ${spread}`] : []),
+    ...(failure?.attempts ?? []).map(({ instance, ms, error }) => `   tried ${instance}, ${ms} ms: ${error}`),
+  ]
+}
+
+function askOf(ask: RecordedAsk): string {
+  const { model, draw, instance, source, attempts, ms, tokens, template, sampling, seed, verdict, failure } =
+    ask
+  const { seed: _seed, ...settings } = sampling
+  const how = [
+    ...Object.entries(settings).map(([name, value]) => `${name} ${JSON.stringify(value)}`),
+    ...(seed === null ? [] : [`seed ${seed}`]),
+    ...(template === '' ? [] : [`template ${template.slice(0, 12)}`]),
+  ]
+  const cost = tokens ? `, ${tokens.prompt} + ${tokens.completion} tokens` : ''
+  const where = instance
+    ? ` at ${instance} (${source}, ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}, ${ms} ms${cost})`
+    : ` for ${ms} ms`
+  const answer = failure && !instance ? '' : `; answer ${kept(ask.answer)}`
+  const end = failure
+    ? `${failure.kind}: ${failure.detail}`
+    : verdict === null
+      ? 'no verdict'
+      : `verdict ${verdict}`
+  return `draw ${draw} of ${model}${where}${how.length > 0 ? `; ${how.join(', ')}` : ''}${answer}: ${end}`
+}
+
+/** What the record kept of a text or a value. */
+function kept(value: unknown): string {
+  if (value === null || value === undefined) return 'not kept'
+  if (typeof value === 'object' && 'sha256' in value && 'chars' in value)
+    return `SHA-256 ${String(value.sha256).slice(0, 16)}…, ${value.chars} characters`
+  return quoted(value)
+}
+
+/** JSON, with every control and formatting character escaped. */
+const quoted = (value: unknown): string =>
+  JSON.stringify(value).replace(
+    /[\p{Cc}\p{Cf}\u2028\u2029]/gu,
+    (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`,
+  )

@@ -1,9 +1,10 @@
+import { deviation, mean } from '../../core/statistics/summary.ts'
 import { type ExampleRollout, exampleRollouts } from '../../simulator/word-problems.ts'
 import type { NativeResult } from '../../trainers/native-result.ts'
 import { flag, parsed } from '../arguments.ts'
 import type { Command, Io } from '../command.ts'
 import { shippedConfigs } from '../gateway.ts'
-import { countsTable, groupTable, sampleTable, serverTable } from './demo-tables.ts'
+import { textTable } from '../output.ts'
 import { type Judges, startJudges } from './judges.ts'
 import { openServer } from './server.ts'
 
@@ -78,3 +79,82 @@ function left(io: Io): Promise<void> {
   if (io.signal.aborted) return Promise.resolve()
   return new Promise((resolve) => io.signal.addEventListener('abort', () => resolve(), { once: true }))
 }
+
+/** A row a sample: its reward, or why it has none, and each term. */
+export function sampleTable(samples: readonly ExampleRollout[], results: readonly NativeResult[]): string {
+  const names = Object.keys(results[0]?.terms ?? {})
+  const rows = results.map((result, index) => [
+    samples[index]?.group_id ?? '',
+    samples[index]?.extra_info.kind ?? '',
+    result.reward === null ? `invalid: ${result.failure?.kind}` : number(result.reward),
+    ...names.map((name) => termText(result, name)),
+  ])
+  const columns = [{ title: 'group' }, { title: 'answer' }, { title: 'reward', right: true }]
+  return textTable([...columns, ...names.map((title) => ({ title, right: true }))], rows)
+}
+
+function termText(result: NativeResult, name: string): string {
+  const term = result.terms[name]
+  if (!term) return ''
+  return term.score === null ? (term.why ?? term.status) : number(term.score)
+}
+
+/** Mean and spread of the rewards by kind of answer, then over the groups. */
+export function groupTable(samples: readonly ExampleRollout[], results: readonly NativeResult[]): string {
+  const rewards = (pick: (sample: ExampleRollout) => string): Map<string, number[]> => {
+    const found = new Map<string, number[]>()
+    for (const [index, { reward }] of results.entries()) {
+      const sample = samples[index]
+      if (!sample || reward === null) continue
+      found.set(pick(sample), [...(found.get(pick(sample)) ?? []), reward])
+    }
+    return found
+  }
+  const row = ([name, values]: [string, number[]]) => [
+    name,
+    String(values.length),
+    number(mean(values)),
+    number(deviation(values)),
+  ]
+  const columns = [
+    { title: '' },
+    { title: 'valid', right: true },
+    { title: 'mean', right: true },
+    { title: 'spread', right: true },
+  ]
+  return textTable(
+    columns,
+    [...rewards(({ extra_info }) => extra_info.kind), ...rewards(({ group_id }) => group_id)].map(row),
+  )
+}
+
+/** Judge questions: asked, saved by the gate, answered by another's call or the cache. */
+export function countsTable(results: readonly NativeResult[], metrics: string, reward: string): string {
+  const sum = (name: string, label: string): number =>
+    metrics
+      .split('\n')
+      .filter((line) => line.startsWith(`reward_gateway_${name}{`) && line.includes(label))
+      .reduce((total, line) => total + Number(line.slice(line.lastIndexOf(' ') + 1)), 0)
+  const valid = results.filter((result) => result.valid).length
+  return [
+    `samples: ${valid} with a reward, ${results.length - valid} invalid`,
+    `judge questions: ${sum('questions_total', 'source="call"')} asked, ${sum('gated_total', `reward="${reward}"`)} saved by the gate, ` +
+      `${sum('questions_total', 'source="joined"')} coalesced, ${sum('questions_total', 'source="cache"')} from the cache`,
+  ].join('\n')
+}
+
+/** What each simulated server did. */
+export function serverTable(servers: ReturnType<Judges['stats']>): string {
+  const rows = servers.map(({ model, url, stats }) => [
+    model,
+    url,
+    String(stats.sequences.finished),
+    String(stats.peakRunning),
+    String(stats.promptTokens),
+    String(Math.round(stats.busyMs)),
+  ])
+  const titles = ['served', 'peak', 'prompt tokens', 'busy ms'].map((title) => ({ title, right: true }))
+  return textTable([{ title: 'model' }, { title: 'server' }, ...titles], rows)
+}
+
+const number = (value: number): string => String(Math.round(value * 1000) / 1000)

@@ -1,6 +1,9 @@
+import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
+import type { Gateway } from '../../scoring/gateway/gateway.ts'
 import type { createApp } from '../../serving/http/app.ts'
 import type { ObservedEvents } from '../../serving/observed-gateway.ts'
+import { openParkedNews } from '../parked-news.ts'
 import { FunctionFaults } from './function-log.ts'
 
 /** The server's log. */
@@ -102,4 +105,161 @@ function slowOnes({ plan, requestId, run, outcomes, ms }: Done, limit: number): 
       ...(outcome && !outcome.valid && { failure: outcome.failure.kind, step: outcome.failure.step }),
     }
   })
+}
+
+/** A server that comes and goes gets a line this often at most. */
+const pauseMs = 30_000
+
+/** Until what came before the server listens is tried again. */
+const startMs = 200
+
+/** Servers whose last line is remembered; the eldest go first. */
+const mostKept = 10_000
+
+/** Listeners that write the log. */
+interface JudgeLog {
+  readonly events: ObservedEvents
+  /** Lines that wait are not written any more. */
+  end(): void
+}
+
+/** One model's server. */
+interface Server {
+  readonly model: string
+  readonly instance: string
+}
+
+interface Told {
+  isUp: boolean
+  at: number
+  /** What it has become since, with the reason of a server that is out. */
+  next: { readonly isUp: boolean; readonly reason: string } | null
+}
+
+/**
+ * The same listeners, and a line in the log when a judge's server stops taking questions and when it takes them again,
+ * and when questions are parked because none does.
+ * The first probe of a server that is not there is such a change, so a start says what is missing.
+ */
+export function openJudgeLog(
+  events: ObservedEvents,
+  log: () => Log | null,
+  gateway: () => Pick<Gateway, 'models'> | null,
+  clock: Clock,
+): JudgeLog {
+  const told = new Map<string, Told>()
+  const waiting = new Set<() => void>()
+  /** What each instance failed with: an order that fails again and again is one line. */
+  const failures = new Map<string, string>()
+  const after = (ms: number, fn: () => void): void => {
+    const cancel = clock.after(ms, () => {
+      waiting.delete(cancel)
+      fn()
+    })
+    waiting.add(cancel)
+  }
+  const write = ({ model, instance }: Server, isUp: boolean, reason: string): void => {
+    if (isUp) {
+      log()?.info({ model, instance }, 'a model server takes questions again')
+      return
+    }
+    const states = gateway()
+      ?.models()
+      .find(({ name }) => name === model)
+      ?.instances.filter(({ address }) => address !== instance)
+      .map(({ state }) => state)
+    const isLast = !states?.some((state) => state === 'ready' || state === 'asleep')
+    log()?.warn(
+      { model, instance, reason },
+      isLast
+        ? "a model server takes no questions, and its model has no other; 'reward-gateway check --connect' says more"
+        : 'a model server takes no questions; others of its model do',
+    )
+  }
+  const news = openParkedNews(clock, {
+    begun(model) {
+      const found = gateway()
+        ?.models()
+        .find(({ name }) => name === model)?.parked
+      if (!found || log() === null) return false
+      const parked_since = new Date(found.since).toISOString()
+      log()?.warn(
+        { model, parked: found.questions, parked_since },
+        'questions are parked: no instance of their model can be asked; they wait until their deadlines',
+      )
+      return true
+    },
+    over: (model) => log()?.info({ model }, 'parked questions go on: their model can be asked again'),
+  })
+  const changed = (server: Server, isUp: boolean, reason: string): void => {
+    const key = `${server.model} ${server.instance}`
+    // Before the server listens there is no log.
+    if (log() === null) {
+      after(startMs, () => changed(server, isUp, reason))
+      return
+    }
+    const now = clock.now()
+    const last = told.get(key)
+    // Nobody has heard that it was out.
+    if (!last && isUp) return
+    if (last && now - last.at < pauseMs) {
+      const isArmed = last.next !== null
+      last.next = { isUp, reason }
+      if (!isArmed) after(last.at + pauseMs - now, () => catchUp(server, key, last))
+      return
+    }
+    if (last?.isUp === isUp) return
+    told.delete(key)
+    told.set(key, { isUp, at: now, next: null })
+    const eldest = told.keys().next().value
+    if (told.size > mostKept && eldest !== undefined) told.delete(eldest)
+    write(server, isUp, reason)
+  }
+  const catchUp = (server: Server, key: string, last: Told): void => {
+    const { next } = last
+    last.next = null
+    if (!next || told.get(key) !== last || next.isUp === last.isUp) return
+    last.isUp = next.isUp
+    last.at = clock.now()
+    write(server, next.isUp, next.reason)
+  }
+  return {
+    events: {
+      ...events,
+      models: {
+        ...events.models,
+        ejected(change) {
+          events.models?.ejected?.(change)
+          changed(change, false, change.reason)
+        },
+        readmitted(change) {
+          events.models?.readmitted?.(change)
+          changed(change, true, '')
+        },
+        orderFailed(failure) {
+          events.models?.orderFailed?.(failure)
+          const { instance, order, reason } = failure
+          if (failures.get(instance) === `${order} ${reason}`) return
+          failures.delete(instance)
+          failures.set(instance, `${order} ${reason}`)
+          const eldest = failures.keys().next().value
+          if (failures.size > mostKept && eldest !== undefined) failures.delete(eldest)
+          log()?.warn({ ...failure }, 'a model server did not do as told')
+        },
+        switched(change) {
+          events.models?.switched?.(change)
+          failures.clear()
+        },
+        parked(change) {
+          events.models?.parked?.(change)
+          news.parked(change)
+        },
+      },
+    },
+    end() {
+      for (const cancel of waiting) cancel()
+      waiting.clear()
+      news.end()
+    },
+  }
 }

@@ -17,9 +17,8 @@ import {
 import { openLive } from '../../serving/telemetry/live/live.ts'
 import { shownText } from '../../serving/telemetry/live/shown-text.ts'
 import { openMetrics } from '../../serving/telemetry/metrics/metrics.ts'
-import { openJudgeLog } from './judge-log.ts'
 import { cannotListen } from './listening.ts'
-import { type Log, withLog } from './server-log.ts'
+import { type Log, openJudgeLog, withLog } from './server-log.ts'
 
 /** What `serve` and `demo` say of a server. */
 interface ServerOptions extends Omit<ObservedOptions, 'events'> {
