@@ -1,9 +1,8 @@
 /** Processor time of the guard for a judge's question about an answer of 2 KB: rendering, identity, refusal and echoes. */
 import { prompt } from '../src/contract/index.ts'
 import type { Sample } from '../src/core/sample/sample.ts'
-import { echoesOf } from '../src/scoring/engine/guard/echoes.ts'
+import { echoesOf, isRefused } from '../src/scoring/engine/guard/answers.ts'
 import { guardQuestion } from '../src/scoring/engine/guard/question.ts'
-import { isRefused } from '../src/scoring/engine/guard/refusal.ts'
 import { fullGuard } from '../src/scoring/models/api/guard-config.ts'
 
 const rounds = 5000

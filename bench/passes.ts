@@ -1,7 +1,7 @@
 /** Processor time of each pass over the text of one answer of 128 KiB, on its way from a request's bytes to a judge's. */
 import { hash } from 'node:crypto'
-import { closing, opening } from '../src/scoring/engine/guard/fence.ts'
-import { neutralised } from '../src/scoring/engine/guard/neutralise.ts'
+import { neutralised } from '../src/scoring/engine/guard/look-alikes.ts'
+import { closing, opening } from '../src/scoring/engine/guard/seal.ts'
 import { fullGuard } from '../src/scoring/models/api/guard-config.ts'
 import { bodyOf, knownText, questionJson } from '../src/scoring/models/api/json-body.ts'
 import { RenderedMessage } from '../src/scoring/models/api/rendered-message.ts'

@@ -1,13 +1,20 @@
+import type { Failure, Sample } from '../../core/sample/sample.ts'
+import type { StepContext } from '../engine/context.ts'
+import type { EngineParts } from '../engine/engine.ts'
+import { Gates } from '../engine/gate.ts'
+import { openCohorts } from '../engine/groups/cohorts.ts'
+import { gatherGroups } from '../engine/groups/group.ts'
+import { inquiryOf } from '../engine/judge/ask.ts'
+import type { VoteResult } from '../engine/judge/votes.ts'
+import { rowOf } from '../engine/step.ts'
+import type { Plan, PlanStep } from '../plan/plan.ts'
+import { type Probe, shippedProbes } from './probes.ts'
+
 /**
  * Canaries: samples with known verdicts, asked of every instance of every judge from time to time. A server with a wrong
  * chat template or broken weights looks healthy to its own /health; here it is found, taken out, and taken back when it
  * judges rightly again.
  */
-import type { EngineParts } from '../engine/engine.ts'
-import { probe } from '../engine/judge/probe.ts'
-import type { Plan, PlanStep } from '../plan/plan.ts'
-import { InstanceVerdict, type ProbeResult, resultOf, type Tolerance } from './instance-verdict.ts'
-import { type Probe, shippedProbes } from './probes.ts'
 
 /** How often instances are asked, and when one is out or back. */
 export interface CanarySettings extends Tolerance {
@@ -151,3 +158,119 @@ function targetsOf(plans: Iterable<Plan>, { probes }: CanarySettings): readonly 
 /** With another template the question may be another one, and so the right verdict. */
 const isAsShipped = ({ function: { options } }: PlanStep): boolean =>
   options === null || typeof options !== 'object' || !('template' in options)
+
+/** How one probe went. `no_call` and `failed` say nothing about the instance's judgement. */
+export type ProbeResult = 'passed' | 'wrong' | 'unreadable' | 'no_call' | 'failed'
+
+/** Both ends of the probe's range pass. */
+export function resultOf({ min, max }: Probe, probed: Probed): ProbeResult {
+  if (probed.status !== 'verdict') return probed.status
+  return probed.value >= min && probed.value <= max ? 'passed' : 'wrong'
+}
+
+/** When an instance is taken out. */
+export interface Tolerance {
+  /** Rounds in a row with a wrong verdict. */
+  readonly wrongRounds: number
+  /** Share of the last answers without a verdict that is borne. */
+  readonly maxUnreadable: number
+}
+
+/** Answers that the share of unreadable ones is taken of, and the least that it needs. */
+const answers = { most: 20, least: 5 }
+
+/** What the probes say about one instance of one model. */
+export class InstanceVerdict {
+  #isSuspect: boolean
+  #wrongRounds = 0
+  #unreadable: boolean[] = []
+
+  constructor(isSuspect: boolean) {
+    this.#isSuspect = isSuspect
+  }
+
+  /** A round's results; what changed by them: a reason to doubt the instance, or (null) that it is trusted again. */
+  push(round: readonly ProbeResult[], tolerance: Tolerance): { readonly reason: string | null } | null {
+    const said = round.filter((result) => result !== 'no_call' && result !== 'failed')
+    if (said.length === 0) return null
+    const wrong = said.filter((result) => result === 'wrong').length
+    this.#wrongRounds = wrong > 0 ? this.#wrongRounds + 1 : 0
+    this.#unreadable = [...this.#unreadable, ...said.map((result) => result === 'unreadable')].slice(
+      -answers.most,
+    )
+    if (this.#isSuspect) return said.every((result) => result === 'passed') ? this.#trusted() : null
+    const unreadable = this.#unreadable.filter(Boolean).length
+    const { length } = this.#unreadable
+    if (this.#wrongRounds >= tolerance.wrongRounds)
+      return this.#doubted(`it judges ${wrong} of ${said.length} known answers wrongly`)
+    if (length >= answers.least && unreadable / length > tolerance.maxUnreadable)
+      return this.#doubted(`${unreadable} of its last ${length} answers to known questions hold no verdict`)
+    return null
+  }
+
+  /** The last round was not clean, and says nothing certain yet: the next one should come soon. */
+  get isDoubtful(): boolean {
+    return !this.#isSuspect && (this.#wrongRounds > 0 || this.#unreadable.slice(-3).includes(true))
+  }
+
+  #doubted(reason: string): { readonly reason: string } {
+    this.#isSuspect = true
+    return { reason }
+  }
+
+  #trusted(): { readonly reason: null } {
+    this.#isSuspect = false
+    this.#unreadable = []
+    return { reason: null }
+  }
+}
+
+/** What one instance said of a known sample; `no_call`: the function asks nothing about it. */
+export type Probed =
+  | { readonly status: 'verdict'; readonly value: number }
+  | { readonly status: 'unreadable' }
+  | { readonly status: 'no_call' }
+  | { readonly status: 'failed'; readonly failure: Failure }
+
+/** Where a probe goes, and how long it may take, on the engine's clock. */
+export interface ProbeAim {
+  readonly plan: Plan
+  readonly step: PlanStep
+  readonly model: string
+  readonly instance: string
+  readonly deadline: number
+  readonly signal: AbortSignal
+}
+
+/** Asks one instance about a sample as the step would, beside all requests and unseen by listeners. Never rejects. */
+export async function probe(
+  parts: Omit<EngineParts, 'maxRows' | 'events'>,
+  sample: Sample,
+  aim: ProbeAim,
+): Promise<Probed> {
+  const { plan, step, model, instance, deadline, signal } = aim
+  const { functions, models, clock, secret } = parts
+  const context: StepContext = {
+    functions,
+    models,
+    clock,
+    secret,
+    job: { plan, rows: [sample], deadline, signal },
+    end: { signal, isOver: false, dispose() {} },
+    gates: new Gates(),
+    groups: gatherGroups([sample]),
+    cohorts: openCohorts(clock, async () => []),
+    hold: () => () => {},
+  }
+  const row = rowOf(step, sample, [])
+  const asked = await functions.call({ op: 'preprocess', function: step.function, rows: [row] })
+  if (asked.status === 'failed') return asked
+  if (asked.status === 'verdicts') return { status: 'no_call' }
+  return readingOf(await inquiryOf(context, step, [row], asked.question).draw({ model, draw: 0, instance }))
+}
+
+function readingOf(drawn: VoteResult): Probed {
+  if (drawn.status === 'failed') return { status: 'failed', failure: drawn.failure }
+  const [verdict = null] = drawn.status === 'read' ? drawn.verdicts : []
+  return verdict ? { status: 'verdict', value: verdict.value } : { status: 'unreadable' }
+}

@@ -1,4 +1,6 @@
+import { bytesOf } from '../../core/sample/bytes.ts'
 import type { Failure, Outcome, Sample, Unreadable } from '../../core/sample/sample.ts'
+import { eachInSlices } from '../../core/slices.ts'
 import type { Answered, RenderedInput, Sampling } from '../models/api/ask.ts'
 import type { Plan } from '../plan/plan.ts'
 
@@ -43,4 +45,19 @@ export interface EngineEvents {
   done?(event: RequestDone): void
   /** Once a question or a refused answer: the parts of the guard that had something to do. */
   guarded?(event: { readonly reward: string; readonly step: string; readonly parts: readonly string[] }): void
+}
+
+/**
+ * Calls `then` with about the bytes that a request's rows and outcomes take in memory, whatever field they are in: at
+ * once, or in a later turn where there are many.
+ */
+export function countBytes(
+  { rows, outcomes }: RequestDone,
+  then: (bytes: number) => void,
+): Promise<void> | null {
+  let bytes = 0
+  const count = (index: number): void => {
+    bytes += bytesOf(rows[index]) + bytesOf(outcomes[index])
+  }
+  return eachInSlices(rows.length, count, () => then(bytes))
 }

@@ -3,7 +3,6 @@ import type { Trace } from '../../core/tracing/trace.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { CancelSource } from './deadline.ts'
 import type { DrawnEvent } from './events.ts'
-import type { WaitTime } from './wait-time.ts'
 
 /** The rows of one request. What may be absent may be undefined: a request's own copies of an object cost more than a rule. */
 export interface ScoreRequest {
@@ -33,4 +32,26 @@ export interface Job extends ScoreRequest {
   readonly plan: Plan
   /** On the engine's clock, milliseconds: when this passes, what has no outcome fails as `deadline`. */
   readonly deadline: number
+}
+
+/** How long a request waited for others: with a question at its models, or for other answers of a group. Milliseconds. */
+export class WaitTime {
+  #waits = 0
+  #since = 0
+  #ms = 0
+
+  begin(now: number): void {
+    if (this.#waits === 0) this.#since = now
+    this.#waits += 1
+  }
+
+  end(now: number): void {
+    this.#waits -= 1
+    if (this.#waits === 0) this.#ms += now - this.#since
+  }
+
+  /** Until `now`; a request that ran out of time still has questions under way. */
+  until(now: number): number {
+    return this.#waits === 0 ? this.#ms : this.#ms + now - this.#since
+  }
 }

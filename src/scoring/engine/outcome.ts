@@ -1,6 +1,9 @@
-import type { Failure, Outcome, Sample, Term } from '../../core/sample/sample.ts'
+import type { Failure, Outcome, Sample, Term, Unreadable } from '../../core/sample/sample.ts'
+import { mean } from '../../core/statistics/summary.ts'
+import { arithmetics } from '../plan/arithmetic.ts'
 import type { Plan } from '../plan/plan.ts'
-import { combine } from './combine.ts'
+import type { RequestGroups } from './groups/group.ts'
+import { decisiveFailure, lookupIn, reachOf } from './influence.ts'
 import type { Job } from './job.ts'
 
 /** The outcome of a sample whose terms are all there. */
@@ -28,4 +31,121 @@ function flagsOf(sample: Sample, terms: readonly Term[]): readonly string[] {
       for (const flag of term.score.flags) flags.push(`${term.name}:${flag}`)
   }
   return flags.length > 1 ? [...new Set(flags)] : flags
+}
+
+/** What a sample's terms come to. `terms` are those given, with each one's contribution. */
+export type Combined = { readonly terms: readonly Term[] } & (
+  | { readonly valid: true; readonly reward: number }
+  | { readonly valid: false; readonly failure: Failure }
+)
+
+type Combining = Pick<Plan, 'steps' | 'gate' | 'formula' | 'arithmetic'>
+
+/**
+ * The reward of one sample, or why it has none: the first failed term in step order that the reward hangs on, no term
+ * that is on, or a result that is not finite. `terms`: one a step, in step order. Pure.
+ */
+export function combine(plan: Combining, terms: readonly Term[]): Combined {
+  const broken = decisiveFailure(plan, terms)
+  if (broken) return { terms, valid: false, failure: broken.failure }
+  const reach = plan.formula && reachOf(plan)
+  if (!terms.some((term) => term.status === 'scored' && (!reach || reach.has(term.name)))) {
+    const reasons = terms.map((term) => `${term.name} (${term.status === 'off' ? term.why : term.status})`)
+    return invalid(terms, 'bad_sample', `no step scores this sample: ${reasons.join(', ')}`)
+  }
+  return plan.formula ? calculated(plan.formula, plan.arithmetic, terms) : folded(plan, terms)
+}
+
+function calculated(
+  formula: NonNullable<Plan['formula']>,
+  arithmetic: Plan['arithmetic'],
+  terms: readonly Term[],
+): Combined {
+  const result = formula.evaluate(lookupIn(terms, arithmetic))
+  if ('error' in result) return invalid(terms, 'formula_error', result.error)
+  return { terms, valid: true, reward: result.value + 0 }
+}
+
+function folded({ steps, arithmetic }: Combining, terms: readonly Term[]): Combined {
+  const { started, combined, scoreOf } = arithmetics[arithmetic]
+  let value: number | null = null
+  let isSum = true
+  const counted: Term[] = []
+  for (const [index, term] of terms.entries()) {
+    const score = scoreOf(term)
+    const before: number | null = value
+    let contribution = 0
+    if (score !== null && before === null) {
+      value = started(term.weight, score)
+      contribution = value
+    } else if (score !== null && before !== null) {
+      const op = steps[index]?.op ?? 'add'
+      value = combined[op](before, term.weight, score)
+      if (op === 'mul') isSum = false
+      contribution = arithmetic === 'strict' ? term.weight * score : value - before
+    }
+    counted.push(term.status === 'scored' ? { ...term, contribution } : term)
+  }
+  // The terms hold a score, so the fold has begun; -0 + 0 is 0.
+  const reward = (value ?? Number.NaN) + 0
+  if (!Number.isFinite(reward)) return invalid(terms, 'formula_error', 'the fold of the terms is not finite')
+  return { terms: isSum ? counted : terms, valid: true, reward }
+}
+
+const invalid = (terms: readonly Term[], kind: Failure['kind'], detail: string): Combined => ({
+  terms,
+  valid: false,
+  failure: { kind, retryable: false, detail },
+})
+
+/** Supplies `on_invalid`: the number for a trainer that knows no 'invalid'. */
+export interface Substitutes {
+  /** The final outcome where it is known already; null where it hangs on siblings that are not done. */
+  now(row: Sample | Unreadable, outcome: Outcome): Outcome | null
+  /** Makes `later` ready, once every row has been through `now`; null: it is. */
+  ready(): Promise<void> | null
+  /** The final outcome of a row that `now` left open, once every row has been through `now`; null for the others. */
+  later(row: Sample | Unreadable | undefined, outcome: Outcome): Outcome | null
+}
+
+/**
+ * The mean of the valid siblings leaves the group's baseline where it was, so that the sample's own advantage is zero;
+ * without a valid sibling the named fallback holds.
+ */
+export function substitutes(plan: Plan, groups: RequestGroups): Substitutes {
+  const { onInvalid } = plan
+  if (onInvalid.kind !== 'group_mean') {
+    const substitute = onInvalid.kind === 'number' ? onInvalid.value : null
+    return {
+      now: (_row, outcome) => (outcome.valid ? outcome : { ...outcome, substitute }),
+      ready: () => null,
+      later: () => null,
+    }
+  }
+  const rewards = new Map<unknown, number>()
+  const means = new Map<readonly Sample[], number | null>()
+  const meanOf = (members: readonly Sample[]): number | null => {
+    const known = means.get(members)
+    if (known !== undefined) return known
+    const valid = members.flatMap((member) => rewards.get(member) ?? [])
+    const found = valid.length > 0 ? mean(valid) : onInvalid.fallback
+    means.set(members, found)
+    return found
+  }
+  let isAsked = false
+  return {
+    now(row, outcome) {
+      if (!outcome.valid) {
+        isAsked = true
+        return null
+      }
+      rewards.set(row, outcome.reward)
+      return outcome
+    },
+    ready: () => (isAsked ? groups.find() : null),
+    later(row, outcome) {
+      if (outcome.valid || !row) return null
+      return { ...outcome, substitute: 'failure' in row ? onInvalid.fallback : meanOf(groups.membersOf(row)) }
+    },
+  }
 }

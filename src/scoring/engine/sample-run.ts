@@ -6,11 +6,10 @@ import type { StepContext } from './context.ts'
 import { callRoom, drawRoom, type Gate } from './gate.ts'
 import { groupTerm } from './groups/group-step.ts'
 import { lookupIn } from './influence.ts'
-import { judgeTerm } from './judge/judge.ts'
-import { drawsOf } from './judge/judge-query.ts'
+import { judgeTerm } from './judge/ask.ts'
+import { drawsOf } from './judge/votes.ts'
 import { concluded } from './outcome.ts'
 import { failedTerm, rowOf, ruleTerm, skippedTerm, type Terms, termNamed } from './step.ts'
-import { type TracedStep, traceStep } from './traced-step.ts'
 
 /** One sample on its way through its plan's steps: each begins as soon as the steps that it needs are done. */
 export class SampleRun {
@@ -179,3 +178,29 @@ const unforeseen = (error: unknown): Failure => ({
   retryable: false,
   detail: `the gateway failed in this step: ${error instanceof Error ? error.name : 'it has no term'}`,
 })
+
+/** A step of one sample with a span of its own. */
+export interface TracedStep {
+  /** What the step does is traced below its span. */
+  readonly context: StepContext
+  end(term: Term): void
+}
+
+/** null where the request is not traced. */
+export function traceStep(context: StepContext, step: PlanStep, sample: Sample): TracedStep | null {
+  const { job } = context
+  const span = job.trace?.begin(step.name, 'internal', {
+    'reward_gateway.reward': job.plan.name,
+    'reward_gateway.step': step.name,
+    'reward_gateway.function': step.function.name,
+    'reward_gateway.sample': sample.id,
+  })
+  if (!span) return null
+  return {
+    context: { ...context, job: { ...job, trace: span.trace } },
+    end(term) {
+      const fault = term.status === 'failed' ? term.failure.kind : null
+      span.end(fault, { 'reward_gateway.status': term.status })
+    },
+  }
+}

@@ -1,30 +1,31 @@
-/**
- * The composition root: configs, reward functions and model servers become one thing that scores samples. It knows no
- * HTTP; the server, the command line, the audit and the analysis all score through it.
- */
 import { randomBytes } from 'node:crypto'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { type ListenerFailure, ListenerGuard } from '../../core/listener-guard.ts'
 import { didYouMean } from '../../core/nearest-name.ts'
 import { packageVersion } from '../../core/package-version.ts'
-import type { Sample } from '../../core/sample/sample.ts'
-import type { FunctionDescription } from '../functions/function-host.ts'
+import type { Failure, Sample, Score } from '../../core/sample/sample.ts'
+import { withoutThoughts } from '../engine/guard/answers.ts'
+import type { FunctionDescription, FunctionHost } from '../functions/function-host.ts'
 import type { Forwarded, ForwardRequest } from '../models/api/forwarded.ts'
-import type { ModelSnapshot, Models } from '../models/models.ts'
+import { fullGuard } from '../models/api/guard-config.ts'
+import type { InstanceSnapshot, ModelSnapshot, Models } from '../models/models.ts'
 import type { GatewaySettings } from '../plan/gateway-config.ts'
 import type { Plan } from '../plan/plan.ts'
-import { gatewayRooms, guardedEvents } from './guarded-events.ts'
 import type { Keys } from './keys.ts'
-import { type ReadReply, readReply } from './read-reply.ts'
-import { isReady, missingModels, type Suspect, suspectsOf } from './readiness.ts'
-import { openReloader } from './reloader.ts'
-import type { LastReload } from './reloads.ts'
-import type { RuntimeOptions } from './runtime.ts'
+import { guardedEvents } from './listeners.ts'
+import { type LastReload, openReloader } from './reloader.ts'
+import type { Runtime, RuntimeOptions } from './runtime.ts'
+import { gatewayRooms } from './runtime.ts'
 import { guardedJob, type Scored, type ScoreJob, scoreBy } from './score-job.ts'
 
+/**
+ * The composition root: configs, reward functions and model servers become one thing that scores samples. It knows no
+ * HTTP; the server, the command line, the audit and the analysis all score through it.
+ */
+
 export type { DrawnEvent } from '../engine/events.ts'
-export { WaitTime } from '../engine/wait-time.ts'
+export { WaitTime } from '../engine/job.ts'
 export { AskError } from '../models/api/ask.ts'
 export type { Forwarded } from '../models/api/forwarded.ts'
 export type { ModelSnapshot } from '../models/models.ts'
@@ -174,3 +175,78 @@ const warn = ({ listener, fault, failures }: ListenerFailure): void =>
   process.emitWarning(`${listener} ${fault}; ${failures} failures, no sample is touched`, {
     code: 'RG_LISTENER',
   })
+
+/** One instance of a model, by its address. */
+export interface Suspect {
+  readonly model: string
+  readonly instance: string
+}
+
+/** Instances of these plans' models that fail their canaries. */
+export function suspectsOf({ models }: Runtime, plans: Iterable<Plan>): readonly Suspect[] {
+  return neededBy(plans, models.snapshot()).flatMap(({ name, instances }) =>
+    instances
+      .filter(({ state }) => state === 'fails-canary')
+      .map(({ address }) => ({ model: name, instance: address })),
+  )
+}
+
+/** What is needed before every plan can be scored, in words: models without a living instance. */
+export const missingModels = (serving: Runtime): readonly string[] =>
+  withoutInstance(serving).map(({ name }) => `model '${name}' has no instance that answers`)
+
+/**
+ * Whether requests had better come here: each model has a living instance, or had one and its questions wait for the next.
+ * Where a judge restarts, it is away for every gateway at once: one that says no would only lose the requests that it can hold.
+ */
+export const isReady = (serving: Runtime): boolean =>
+  withoutInstance(serving).every(({ isPatient }) => isPatient)
+
+function withoutInstance({ plans, models }: Runtime): readonly ModelSnapshot[] {
+  return neededBy(plans.values(), models.snapshot()).filter(({ instances }) => !instances.some(isUsable))
+}
+
+function neededBy(plans: Iterable<Plan>, models: readonly ModelSnapshot[]): readonly ModelSnapshot[] {
+  const needed = new Set([...plans].flatMap(({ steps }) => steps.flatMap((step) => step.models)))
+  return models.filter(({ name }) => needed.has(name))
+}
+
+/** A sleeping instance wakes when it is needed. */
+const isUsable = ({ state }: InstanceSnapshot): boolean => state === 'ready' || state === 'asleep'
+
+/** What a step reads in a judge's text; all null: it found no verdict. */
+export interface ReadReply {
+  readonly score: Score | null
+  readonly failure: Failure | null
+}
+
+/** Reads a text as the step's first model's answer, guard and range checks included. Asks nobody. */
+export async function readReply(
+  functions: FunctionHost,
+  plan: Plan,
+  name: string,
+  sample: Sample,
+  text: string,
+): Promise<ReadReply> {
+  const step = plan.steps.find((one) => one.name === name)
+  if (step?.kind !== 'model' || step.ask !== 'generate' || step.critique) {
+    const near = step
+      ? ''
+      : didYouMean(
+          name,
+          plan.steps.map((one) => one.name),
+        )
+    throw new GatewayError(
+      'RG_REQUEST_INVALID',
+      `${plan.name} has no step '${name}' that reads a verdict${near}`,
+    )
+  }
+  const [model = ''] = step.models
+  const whole = { text, finishReason: 'stop' }
+  const said = (step.guards.get(model) ?? fullGuard).thoughts ? withoutThoughts(whole) : whole
+  if (said === null) return { score: null, failure: null }
+  const rows = [{ sample, earlier: {} }]
+  const read = await functions.call({ op: 'postprocess', function: step.function, rows, answer: said })
+  if (read.status === 'failed') return { score: null, failure: read.failure }
+  return { score: (read.status === 'verdicts' ? read.verdicts[0] : null) ?? null, failure: null }
+}

@@ -31,3 +31,24 @@ export function allOf(
 }
 
 type Tell = (event: unknown) => void
+
+/** The listeners of these rooms, each behind the guard under the name of its room. */
+export function guardedEvents<E extends object>(
+  guard: ListenerGuard,
+  events: E,
+  rooms: readonly (keyof E & string)[],
+): E {
+  const behind = rooms.flatMap((room) => {
+    const given = events[room] as object | (() => void) | undefined
+    if (!given) return []
+    return [
+      [
+        room,
+        typeof given === 'function'
+          ? guard.callback(room, given as () => void)
+          : guard.listeners(room, given),
+      ],
+    ]
+  })
+  return Object.fromEntries(behind) as E
+}

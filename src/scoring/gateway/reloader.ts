@@ -1,6 +1,5 @@
-import { GatewayError } from '../../core/errors.ts'
-import { checkReload } from './check-reload.ts'
-import { type LastReload, reloadEnded } from './reloads.ts'
+import { GatewayError, type Problem } from '../../core/errors.ts'
+import { checkReload } from './known-samples.ts'
 import { openRuntime, type Runtime, type RuntimeOptions } from './runtime.ts'
 
 /** What is served: one reading of the configs after the other, each while those before it drain. */
@@ -78,4 +77,33 @@ export async function openReloader(parts: RuntimeOptions): Promise<Reloader> {
       await Promise.all([serving, ...draining].map((one) => one.close(graceMs)))
     },
   }
+}
+
+/** What became of the last reload. */
+export interface LastReload {
+  /** ISO 8601, UTC. */
+  readonly at: string
+  /** null: what was read is served. */
+  readonly refusal: {
+    readonly code: string
+    readonly message: string
+    readonly problems: readonly Problem[]
+  } | null
+}
+
+/** `refusal`: what the reload rejected with; null: nothing. A fault of the gateway itself is named, not quoted. */
+export function reloadEnded(refusal: unknown): LastReload {
+  const at = new Date().toISOString()
+  if (refusal === null) return { at, refusal: null }
+  if (!(refusal instanceof GatewayError))
+    return {
+      at,
+      refusal: {
+        code: 'RG_INTERNAL',
+        message: 'the gateway made a mistake; its log says more',
+        problems: [],
+      },
+    }
+  const { code, message, problems } = refusal
+  return { at, refusal: { code, message, problems } }
 }

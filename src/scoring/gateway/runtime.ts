@@ -1,3 +1,4 @@
+import { finished } from 'node:stream'
 import { type Clock, within } from '../../core/clock.ts'
 import { heapShare } from '../../core/heap-share.ts'
 import type { ListenerGuard } from '../../core/listener-guard.ts'
@@ -8,6 +9,7 @@ import type { FunctionEvents } from '../functions/events.ts'
 import type { FunctionHost } from '../functions/function-host.ts'
 import { openFunctions } from '../functions/open-functions.ts'
 import type { ModelEvents } from '../models/api/events.ts'
+import type { Forwarded, ForwardRequest } from '../models/api/forwarded.ts'
 import type { ModelConfig } from '../models/api/model-config.ts'
 import type { Models } from '../models/models.ts'
 import { openModels } from '../models/open-models.ts'
@@ -17,12 +19,9 @@ import { readConfigs } from '../plan/configs.ts'
 import type { GatewaySettings } from '../plan/gateway-config.ts'
 import type { Plan } from '../plan/plan.ts'
 import { resolvePlans } from '../plan/resolve.ts'
-import { canaryOf } from './canary-of.ts'
-import { checkRehearsal } from './check-reload.ts'
-import { ForwardTracker } from './forward-tracker.ts'
 import { type Keys, readKeys } from './keys.ts'
+import { canaryOf, checkRehearsal } from './known-samples.ts'
 import { allOf } from './listeners.ts'
-import type { ReloadEvents } from './reloads.ts'
 
 /** Of the heap; bodies in work have as much again. */
 const rowsHeapShare = 0.4
@@ -58,6 +57,23 @@ export interface RuntimeOptions {
     readonly canary?: CanaryEvents
     readonly reloads?: ReloadEvents
   }
+}
+
+type RoomName = keyof NonNullable<RuntimeOptions['events']>
+
+/** The rooms that tell a gateway's listeners of what happens. */
+export const gatewayRooms = Object.keys({
+  engine: true,
+  models: true,
+  functions: true,
+  canary: true,
+  reloads: true,
+} satisfies Record<RoomName, true>) as readonly RoomName[]
+
+/** What is told of reloads, whoever asked for them. */
+export interface ReloadEvents {
+  /** `refusal`: why what was served stays; null: what was read is served now. */
+  ended?(refusal: unknown): void
 }
 
 /** What one reading of the configs gave; a reload makes another one. */
@@ -179,5 +195,44 @@ export async function openRuntime(options: RuntimeOptions, before?: Runtime): Pr
   } catch (error) {
     await Promise.all([opened?.close(), functions.close()])
     throw error
+  }
+}
+
+/** Requests that are passed on to models, counted until their replies end, so that a reload or an end can wait. */
+export class ForwardTracker {
+  readonly #models: Models
+  #active = 0
+  #waiting: (() => void)[] = []
+
+  constructor(models: Models) {
+    this.#models = models
+  }
+
+  /** As Models.forward. */
+  async forward(model: string, request: ForwardRequest): Promise<Forwarded> {
+    this.#active += 1
+    try {
+      const forwarded = await this.#models.forward(model, request)
+      finished(forwarded.body, () => this.#ended())
+      return forwarded
+    } catch (error) {
+      this.#ended()
+      throw error
+    }
+  }
+
+  get inFlight(): number {
+    return this.#active
+  }
+
+  /** Resolves once none is under way. */
+  idle(): Promise<void> {
+    return this.#active === 0 ? Promise.resolve() : new Promise((resolve) => this.#waiting.push(resolve))
+  }
+
+  #ended(): void {
+    this.#active -= 1
+    if (this.#active > 0) return
+    for (const wake of this.#waiting.splice(0)) wake()
   }
 }

@@ -1,7 +1,7 @@
 import { lastUserText } from '../../contract/index.ts'
 import { marker, questionTexts, withMarker } from '../../contract/question-faults.ts'
 import type { Sample } from '../../core/sample/sample.ts'
-import { withOwnTexts } from '../../scoring/engine/guard/own-texts.ts'
+import { withOwnTexts } from '../../scoring/engine/guard/question.ts'
 import type { CallRow, FunctionHost } from '../../scoring/functions/function-host.ts'
 import type { PlanStep } from '../../scoring/plan/plan.ts'
 

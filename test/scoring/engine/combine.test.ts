@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { OffReason, Sample, Term } from '../../../src/core/sample/sample.ts'
-import { combine } from '../../../src/scoring/engine/combine.ts'
 import { lookupIn } from '../../../src/scoring/engine/influence.ts'
+import { combine } from '../../../src/scoring/engine/outcome.ts'
 import { rowOf } from '../../../src/scoring/engine/step.ts'
 import type { Expression } from '../../../src/scoring/plan/expression.ts'
 import type { Plan, PlanStep } from '../../../src/scoring/plan/plan.ts'

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { chat, prompt } from '../../../src/contract/index.ts'
 import type { Message } from '../../../src/core/sample/sample.ts'
-import { neutralised } from '../../../src/scoring/engine/guard/neutralise.ts'
+import { neutralised } from '../../../src/scoring/engine/guard/look-alikes.ts'
 import { guardQuestion } from '../../../src/scoring/engine/guard/question.ts'
 import { fullGuard } from '../../../src/scoring/models/api/guard-config.ts'
 import { attacks } from '../../../src/workbench/audit/catalogue/index.ts'

@@ -1,12 +1,15 @@
 import t from 'tap'
 import { chat, prompt } from '../../../src/contract/index.ts'
 import { drained } from '../../../src/core/slices.ts'
-import { echoesOf } from '../../../src/scoring/engine/guard/echoes.ts'
+import {
+  echoesOf,
+  isNoAnswer,
+  isRefused,
+  withoutThoughts,
+} from '../../../src/scoring/engine/guard/answers.ts'
 import { withoutInvisible } from '../../../src/scoring/engine/guard/invisible.ts'
-import { neutralised } from '../../../src/scoring/engine/guard/neutralise.ts'
+import { neutralised } from '../../../src/scoring/engine/guard/look-alikes.ts'
 import { guardQuestion } from '../../../src/scoring/engine/guard/question.ts'
-import { isNoAnswer, isRefused } from '../../../src/scoring/engine/guard/refusal.ts'
-import { withoutThoughts } from '../../../src/scoring/engine/guard/thoughts.ts'
 import { mayStartTurn, turn } from '../../../src/scoring/engine/guard/tokens.ts'
 import { bareLine, bareStarts } from '../../../src/scoring/engine/guard/verdicts.ts'
 import {
@@ -14,7 +17,7 @@ import {
   isResponseOf,
   valuesOf,
   withoutMiddle,
-} from '../../../src/scoring/engine/judge/cut-question.ts'
+} from '../../../src/scoring/engine/judge/prompt-budget.ts'
 import { fullGuard } from '../../../src/scoring/models/api/guard-config.ts'
 import { cpuMs } from '../../support/cpu.ts'
 import { sampleOf } from '../../support/gateway.ts'

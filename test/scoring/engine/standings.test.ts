@@ -1,11 +1,18 @@
 import t from 'tap'
 import { drained } from '../../../src/core/slices.ts'
-import { comparisonsOf, pairsOf } from '../../../src/scoring/engine/groups/pairs.ts'
-import { type Match, standingsOf as standingsWork } from '../../../src/scoring/engine/groups/ranking.ts'
-import { aggregateVotes, drawAll } from '../../../src/scoring/engine/judge/aggregate.ts'
-import { drawsToSettle } from '../../../src/scoring/engine/judge/early-stop.ts'
-import { expectedScore } from '../../../src/scoring/engine/judge/expected-score.ts'
-import type { VoteResult } from '../../../src/scoring/engine/judge/vote.ts'
+import {
+  comparisonsOf,
+  type Match,
+  pairsOf,
+  standingsOf as standingsWork,
+} from '../../../src/scoring/engine/groups/ranking.ts'
+import type { VoteResult } from '../../../src/scoring/engine/judge/votes.ts'
+import {
+  aggregateVotes,
+  drawAll,
+  drawsToSettle,
+  expectedScore,
+} from '../../../src/scoring/engine/judge/votes.ts'
 import type { Votes } from '../../../src/scoring/plan/plan.ts'
 import { kendallTau } from '../../support/kendall.ts'
 import { seeded } from '../../support/seeded.ts'

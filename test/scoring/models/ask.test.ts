@@ -1,5 +1,5 @@
 import t from 'tap'
-import { closing, opening } from '../../../src/scoring/engine/guard/fence.ts'
+import { closing, opening } from '../../../src/scoring/engine/guard/seal.ts'
 import { bodyOf, knownText, questionJson } from '../../../src/scoring/models/api/json-body.ts'
 import { RenderedMessage } from '../../../src/scoring/models/api/rendered-message.ts'
 import { failureOf, judge } from '../../support/models.ts'

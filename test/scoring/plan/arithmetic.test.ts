@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Term } from '../../../src/core/sample/sample.ts'
-import { combine } from '../../../src/scoring/engine/combine.ts'
+import { combine } from '../../../src/scoring/engine/outcome.ts'
 import { compileCondition, compileFormula } from '../../../src/scoring/plan/compile-expression.ts'
 import type { KnownStep, Lookup } from '../../../src/scoring/plan/expression.ts'
 import type { Plan, PlanStep } from '../../../src/scoring/plan/plan.ts'

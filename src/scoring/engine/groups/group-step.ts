@@ -8,7 +8,7 @@ import { distinctAnswers } from './distinct-answers.ts'
 import { incomplete } from './group.ts'
 import { listTerms } from './list-step.ts'
 import { pairTerms } from './pair-step.ts'
-import { comparisonsOf } from './pairs.ts'
+import { comparisonsOf } from './ranking.ts'
 
 /** A step over all answers to one prompt. null where this sample takes no part (`row` is null). Never rejects. */
 export async function groupTerm(

@@ -3,10 +3,9 @@ import type { CallRow } from '../../functions/function-host.ts'
 import type { PlanStep } from '../../plan/plan.ts'
 import type { StepContext } from '../context.ts'
 import { callRoom, drawRoom } from '../gate.ts'
-import { aggregateVotes, drawAll, termOf } from '../judge/aggregate.ts'
-import { echoFlags } from '../judge/guarded.ts'
-import { drawsOf, inquiryOf, type JudgeQuery, refusedAmong } from '../judge/judge-query.ts'
-import type { Vote, VoteResult } from '../judge/vote.ts'
+import { inquiryOf, type JudgeQuery } from '../judge/ask.ts'
+import { echoFlags, refusedAmong } from '../judge/question.ts'
+import { aggregateVotes, drawAll, drawsOf, termOf, type Vote, type VoteResult } from '../judge/votes.ts'
 
 /** One term a contestant, of one question about all; each draw shows them in another order. Never rejects. */
 export async function listTerms(

@@ -1,19 +1,20 @@
-/**
- * The guard stands between what an author's rm_preprocess made and what a judge is sent: it renders prompts so that
- * nothing in a sample can change a question's structure, and gives the question its identity.
- */
 import { hash } from 'node:crypto'
 import type { AskName, Asks, ChatPrompt, Prompt } from '../../../contract/index.ts'
 import { asksNothing } from '../../../contract/question-faults.ts'
 import { isWordless } from '../../../core/sample/blank.ts'
+import type { CallRow } from '../../functions/function-host.ts'
 import type { Rendered, RenderedInput } from '../../models/api/ask.ts'
 import { fullGuard, type GuardConfig } from '../../models/api/guard-config.ts'
 import { knownText } from '../../models/api/json-body.ts'
 import { type Piece, RenderedMessage } from '../../models/api/rendered-message.ts'
-import { closing, opening, type Seal, sealing, sealOf } from './fence.ts'
-import { neutralised, neutralising } from './neutralise.ts'
-import { type OwnRows, ownTexts } from './own-texts.ts'
-import { templateHash } from './template-hash.ts'
+import { holds } from './answers.ts'
+import { neutralised, neutralising } from './look-alikes.ts'
+import { closing, opening, type Seal, sealing, sealOf, templateHash } from './seal.ts'
+
+/**
+ * The guard stands between what an author's rm_preprocess made and what a judge is sent: it renders prompts so that
+ * nothing in a sample can change a question's structure, and gives the question its identity.
+ */
 
 /** A question ready for a pool. */
 export interface GuardedQuestion {
@@ -210,4 +211,68 @@ function keyOf(identity: string, ask: AskName, pieces: readonly string[]): strin
   let key = `${identity}\n${ask}\n`
   for (const piece of pieces) key += `${piece.length}:${piece}`
   return key
+}
+
+type Question = Asks[AskName]['input']
+
+/** The rows that a question is about. */
+export type OwnRows = readonly Pick<CallRow, 'sample' | 'earlier'>[]
+
+/** A question, and whether text of its rows stands in a plain string of it. */
+interface Told {
+  readonly text: Prompt | ChatPrompt | string
+  readonly unguarded: boolean
+}
+
+/** A whole question whose plain strings that are texts of the rows have become values. */
+export function withOwnTexts(question: Question, rows: OwnRows): Question {
+  if (typeof question === 'object' && !('kind' in question))
+    return 'question' in question
+      ? { ...question, question: ownTexts(question.question, rows).text }
+      : question
+  return ownTexts(question, rows).text
+}
+
+/**
+ * A conversation may have plain strings, the author's own. One that is a text of the rows as it stands (`content:
+ * sample.response`) becomes a value; one that only holds such a text cannot be guarded, and is told of.
+ */
+export function ownTexts(text: Told['text'], rows: OwnRows): Told {
+  if (typeof text === 'string') return { text, unguarded: true }
+  if (text.kind === 'prompt' || text.messages.every(({ content }) => typeof content !== 'string'))
+    return { text, unguarded: false }
+  const texts = rows.flatMap(textsOf).filter((one) => one.trim() !== '')
+  let unguarded = false
+  const messages = text.messages.map(({ role, content }) => {
+    if (typeof content !== 'string') return { role, content }
+    if (texts.includes(content)) return { role, content: asValue(content) }
+    unguarded ||= texts.some((one) => standsIn(content, one))
+    return { role, content }
+  })
+  return { text: { kind: 'chat', messages }, unguarded }
+}
+
+const asValue = (content: string): Prompt => ({ kind: 'prompt', literals: ['', ''], values: [content] })
+
+/** What the policy wrote, or may have: its response, the prompt's turns, what judges said of it. */
+function textsOf({ sample: { response, prompt }, earlier }: OwnRows[number]): readonly string[] {
+  return [
+    response,
+    ...(typeof prompt === 'string' ? [prompt] : prompt.map(({ content }) => content)),
+    ...Object.values(earlier).flatMap(({ texts }) => texts),
+  ]
+}
+
+/** Shorter texts stand in many strings by chance: they count where there is something in them to guard. */
+const shortest = 8
+
+function standsIn(content: string, text: string): boolean {
+  const own = text.trim()
+  if (own.length < shortest && neutralised(own, fullGuard, new Set()) === own) return false
+  const written = content.trim()
+  if (holds(content, own)) return true
+  // Out of JSON, its escapes are gone.
+  return (
+    written.length >= shortest && (holds(own, written) || holds(own, JSON.stringify(written).slice(1, -1)))
+  )
 }

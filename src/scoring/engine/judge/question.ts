@@ -1,18 +1,21 @@
 import type { AskName, Asks } from '../../../contract/index.ts'
 import { memoizeByObject } from '../../../core/memoize.ts'
-import type { Term } from '../../../core/sample/sample.ts'
+import type { Score, Term } from '../../../core/sample/sample.ts'
 import { workInSlices } from '../../../core/slices.ts'
 import type { CallRow } from '../../functions/function-host.ts'
 import { fullGuard, type GuardConfig } from '../../models/api/guard-config.ts'
 import type { PlanStep } from '../../plan/plan.ts'
 import type { StepContext } from '../context.ts'
-import { echoesOf } from '../guard/echoes.ts'
-import { withOwnTexts } from '../guard/own-texts.ts'
-import { type GuardedQuestion, guardQuestion, type ReadyValue, readyValue } from '../guard/question.ts'
-import { isRefused } from '../guard/refusal.ts'
+import { echoesOf, isRefused } from '../guard/answers.ts'
+import {
+  type GuardedQuestion,
+  guardQuestion,
+  type ReadyValue,
+  readyValue,
+  withOwnTexts,
+} from '../guard/question.ts'
 import { scoredTerm } from '../step.ts'
-import { valuesOf } from './cut-question.ts'
-import { askOf } from './vote.ts'
+import { overflows, valuesOf } from './prompt-budget.ts'
 
 /** What the guards of a step's models say of it: answers that say nothing are refused, echoes are marked. */
 const guardsOf = memoizeByObject(({ guards }: PlanStep) => {
@@ -133,3 +136,21 @@ export function echoFlags(context: StepContext, step: PlanStep, { sample }: Call
 function told({ events, job }: StepContext, { name }: PlanStep, parts: readonly string[]): void {
   events?.guarded?.({ reward: job.plan.name, step: name, parts })
 }
+
+/** The term of an answer of a group that no judge is shown: it says nothing, or alone is too long; null: it is shown. */
+export async function refusedAmong(context: StepContext, step: PlanStep, row: CallRow): Promise<Term | null> {
+  const refused = refusedTerm(context, step, row)
+  const hasLow = Number.isFinite(step.function.range[0])
+  if (refused || !hasLow || !(await overflows(context, step, row))) return refused
+  return scoredTerm(context, step, refusedBy(step))
+}
+
+/** The verdict on an answer that no judge is shown. */
+export const refusedBy = ({ function: { range } }: PlanStep): Score => ({
+  value: range[0],
+  flags: ['refused'],
+})
+
+/** What a step asks of its models: one of an expected verdict the probabilities of its replies. */
+export const askOf = ({ ask, labels }: Pick<PlanStep, 'ask' | 'labels'>): AskName =>
+  labels ? 'choose' : (ask ?? 'generate')

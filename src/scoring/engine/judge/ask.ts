@@ -1,37 +1,109 @@
-import type { AskName, Generation } from '../../../contract/index.ts'
-import type { Failure, Score } from '../../../core/sample/sample.ts'
-import type { MaybePromise } from '../../../core/slices.ts'
+import type { AskName, Asks, Generation } from '../../../contract/index.ts'
+import type { Failure, Term } from '../../../core/sample/sample.ts'
+import { type MaybePromise, turnFor } from '../../../core/slices.ts'
 import type { CallResult, CallRow } from '../../functions/function-host.ts'
 import { type Answered, AskError } from '../../models/api/ask.ts'
 import { fullGuard } from '../../models/api/guard-config.ts'
 import type { PlanStep } from '../../plan/plan.ts'
 import type { StepContext } from '../context.ts'
 import type { DrawnEvent } from '../events.ts'
+import { withoutThoughts } from '../guard/answers.ts'
 import type { GuardedQuestion } from '../guard/question.ts'
-import { withoutThoughts } from '../guard/thoughts.ts'
-import { called, originOf } from '../step.ts'
-import { expectedScore } from './expected-score.ts'
+import { called, failedTerm, originOf, scoredTerm, skippedTerm, textTerm } from '../step.ts'
+import { type Fitted, fitted } from './prompt-budget.ts'
+import { askOf, echoFlags, questionsOf, refusedBy, refusedTerm } from './question.ts'
+import {
+  aggregateVotes,
+  drawAll,
+  drawsOf,
+  expectedScore,
+  type Read,
+  type Said,
+  termOf,
+  unparseable,
+  type Vote,
+  type VoteResult,
+} from './votes.ts'
 
-/** What was read in an answer: a verdict for each row of its question; null: unreadable, as `unreadable` says. */
-type Read =
-  | {
-      readonly status: 'read'
-      readonly verdicts: readonly (Score | null)[]
-      readonly unreadable?: Failure | undefined
-    }
-  | { readonly status: 'failed'; readonly failure: Failure }
+/** A model reward's term: question, guard, pool, verdict; once for each draw of each model. Never rejects. */
+export async function judgeTerm(context: StepContext, step: PlanStep, row: CallRow): Promise<Term> {
+  const refused = refusedTerm(context, step, row)
+  if (refused) return refused
+  const calling = called(context, { op: 'preprocess', function: step.function, rows: [row] })
+  const asked = calling instanceof Promise ? await calling : calling
+  if (asked.status === 'failed') return failedTerm(context, step, asked.failure)
+  if (asked.status === 'verdicts') {
+    const [score = null] = asked.verdicts
+    return score
+      ? scoredTerm(context, step, { ...score, flags: [...(score.flags ?? []), 'no_call'] })
+      : skippedTerm(context, step, 'not_applicable')
+  }
+  const inquiry = inquiryOf(context, step, [row], asked.question)
+  const draws = drawsOf(step)
+  const [only] = draws
+  const drawn =
+    draws.length === 1 && only
+      ? [await inquiry.draw(only)]
+      : await drawAll(
+          step,
+          draws.map((draw) => () => inquiry.draw(draw)),
+          1,
+        )
+  const noticed = inquiry.noticed()
+  if (drawn.some(({ status }) => status === 'text'))
+    return textTerm(
+      context,
+      step,
+      drawn.flatMap((one) => (one.status === 'text' ? [one.text] : [])),
+    )
+  const echoes = echoFlags(context, step, row)
+  const flags = echoes.length > 0 ? [...noticed, ...echoes] : noticed
+  return termOf(context, step, aggregateVotes(step, drawn, 0, draws.length), flags)
+}
 
-/** What one draw of one model gave: verdicts, or one text for later steps. */
-export type VoteResult = { readonly model: string } & Said
+/** A question about some rows, on its way to a step's models. */
+export interface JudgeQuery {
+  /** Never rejects. */
+  draw(draw: Vote): Promise<VoteResult> | VoteResult
+  /** Flags for what was noticed about the question while it was made ready for those models that were asked. Call it once. */
+  noticed(): readonly string[]
+}
 
-type Said = Read | { readonly status: 'text'; readonly text: string }
-
-/** Which of several answers to one question this is. */
-export interface Vote {
-  readonly model: string
-  readonly draw: number
-  /** The only instance that is asked; absent: any. */
-  readonly instance?: string | undefined
+/** The question is made ready once for each model, when that is first asked. */
+export function inquiryOf(
+  context: StepContext,
+  step: PlanStep,
+  rows: readonly CallRow[],
+  question: Asks[AskName]['input'],
+): JudgeQuery {
+  const made: { readonly model: string; readonly fitting: Fitted | Promise<Fitted> }[] = []
+  const questions = questionsOf(context, step, rows, question)
+  let isCut = false
+  const ready = (model: string): Fitted | Promise<Fitted> => {
+    const known = made.find((one) => one.model === model)
+    if (known) return known.fitting
+    const fit = () => fitted(context, step, model, rows, question, (asked) => questions.of(model, asked))
+    const fitting = questions.ready(model)?.then(fit) ?? fit()
+    made.push({ model, fitting })
+    return fitting
+  }
+  const drawn = (fitting: Fitted, draw: Vote): Promise<VoteResult> | VoteResult => {
+    const { model } = draw
+    if (fitting.status === 'failed') return { model, status: 'failed', failure: fitting.failure }
+    if (fitting.status === 'refused')
+      return { model, status: 'read', verdicts: rows.map(() => refusedBy(step)) }
+    isCut ||= fitting.isCut
+    const ask = () => castVote(context, step, rows, fitting.question, draw)
+    // To write it for a server is one piece of work.
+    return turnFor(questions.chars)?.then(ask) ?? ask()
+  }
+  return {
+    draw(draw) {
+      const fitting = ready(draw.model)
+      return fitting instanceof Promise ? fitting.then((fitted) => drawn(fitted, draw)) : drawn(fitting, draw)
+    },
+    noticed: () => (isCut ? [...questions.noticed(), 'truncated'] : questions.noticed()),
+  }
 }
 
 /** One question to one model, and what the author's rm_postprocess reads in the answer. Never rejects. */
@@ -198,13 +270,6 @@ const saidNothing: Failure = {
   detail: 'the judge said nothing',
 }
 
-/** Of an answer without a verdict. */
-export const unparseable: Failure = {
-  kind: 'judge_unparseable',
-  retryable: true,
-  detail: 'rm_postprocess found no verdict in the answer',
-}
-
 const noVerdicts: Failure = {
   kind: 'function_error',
   retryable: false,
@@ -245,7 +310,3 @@ async function ask(
     waitTime?.end(context.clock.now())
   }
 }
-
-/** What a step asks of its models: one of an expected verdict the probabilities of its replies. */
-export const askOf = ({ ask, labels }: Pick<PlanStep, 'ask' | 'labels'>): AskName =>
-  labels ? 'choose' : (ask ?? 'generate')

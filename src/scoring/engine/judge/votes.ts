@@ -1,0 +1,321 @@
+import { memoizeByObject } from '../../../core/memoize.ts'
+import type { Failure, Score, Term } from '../../../core/sample/sample.ts'
+import { deviation, mean } from '../../../core/statistics/summary.ts'
+import type { PlanStep, Votes } from '../../plan/plan.ts'
+import type { StepContext } from '../context.ts'
+import { failedTerm, scoredTerm, skippedTerm } from '../step.ts'
+
+/** What was read in an answer: a verdict for each row of its question; null: unreadable, as `unreadable` says. */
+export type Read =
+  | {
+      readonly status: 'read'
+      readonly verdicts: readonly (Score | null)[]
+      readonly unreadable?: Failure | undefined
+    }
+  | { readonly status: 'failed'; readonly failure: Failure }
+
+/** What one draw of one model gave: verdicts, or one text for later steps. */
+export type VoteResult = { readonly model: string } & Said
+
+export type Said = Read | { readonly status: 'text'; readonly text: string }
+
+/** Which of several answers to one question this is. */
+export interface Vote {
+  readonly model: string
+  readonly draw: number
+  /** The only instance that is asked; absent: any. */
+  readonly instance?: string | undefined
+}
+
+/** The draws of a step over one question: each model's first, then each model's second, ... */
+export const drawsOf = memoizeByObject(({ models, votes }: PlanStep): readonly Vote[] =>
+  Array.from({ length: votes.n }, (_, draw) => models.map((model) => ({ model, draw }))).flat(),
+)
+
+/** What all draws of a question together say of one of its rows. */
+export type Aggregate =
+  | { readonly status: 'scored'; readonly score: Score; readonly draws: number; readonly spread: number }
+  | { readonly status: 'skipped' }
+  | { readonly status: 'failed'; readonly failure: Failure }
+
+type Judging = Pick<PlanStep, 'votes' | 'onUnreadable' | 'models'>
+
+/**
+ * Runs the draws, all at once; with `early_stop` no more than could settle the aggregates at a time, in order, until
+ * they do: which draws count never hangs on which of them was quicker. `columns`: verdicts of a draw.
+ */
+export async function drawAll(
+  step: Judging,
+  draws: readonly (() => Promise<VoteResult> | VoteResult)[],
+  columns: number,
+): Promise<readonly VoteResult[]> {
+  // Most steps draw once: there is nothing to settle.
+  const [only] = draws
+  if (draws.length === 1 && only) return [await only()]
+  const drawn: VoteResult[] = []
+  const { votes } = step
+  for (;;) {
+    const left = draws.length - drawn.length
+    const needed = (column: number): number => {
+      const values = scoresOf(step, drawn, column).map(({ score }) => score.value)
+      return drawsToSettle(values, left, draws.length, votes)
+    }
+    const more = votes.earlyStop ? Math.max(...Array.from({ length: columns }, (_, i) => needed(i))) : left
+    if (more <= 0) return drawn
+    const next = draws.slice(drawn.length, drawn.length + more)
+    drawn.push(...(await Promise.all(next.map((draw) => draw()))))
+  }
+}
+
+/** `asked`: the draws that `votes` allows, made or not. */
+export function aggregateVotes(
+  step: Judging,
+  drawn: readonly VoteResult[],
+  column: number,
+  asked: number,
+): Aggregate {
+  const scores = scoresOf(step, drawn, column)
+  const verdict = aggregated(
+    scores.map(({ score }) => score),
+    asked,
+    step.votes,
+  )
+  if (verdict) {
+    const { score, spread } = verdict
+    const shown =
+      step.models.length > 1 ? { ...score, details: { ...score.details, panel: panelOf(scores) } } : score
+    return { status: 'scored', score: shown, draws: scores.length, spread }
+  }
+  const failure = drawn.find((one) => one.status === 'failed')
+  if (failure) return failure
+  const unreadable = drawn.find((one) => one.status === 'read' && !one.verdicts[column])
+  if (unreadable?.status !== 'read') return { status: 'failed', failure: undecided }
+  if (step.onUnreadable === 'skip') return { status: 'skipped' }
+  return { status: 'failed', failure: unreadable.unreadable ?? unparseable }
+}
+
+/** The term that an opinion is; `flags` are the question's. */
+export function termOf(
+  context: StepContext,
+  step: PlanStep,
+  opinion: Aggregate,
+  flags: readonly string[],
+): Term {
+  if (opinion.status === 'failed') return failedTerm(context, step, opinion.failure)
+  if (opinion.status === 'skipped') return skippedTerm(context, step, 'skipped')
+  const { score, draws, spread } = opinion
+  const own = score.flags ?? []
+  const all = own.length + flags.length > 1 ? [...new Set([...own, ...flags])] : [...own, ...flags]
+  return scoredTerm(context, step, { ...score, flags: all }, draws, spread)
+}
+
+interface ModelScore {
+  readonly model: string
+  readonly score: Score
+}
+
+/** The valid verdicts on a row, in the order of the draws. */
+function scoresOf(
+  { onUnreadable }: Judging,
+  drawn: readonly VoteResult[],
+  column: number,
+): readonly ModelScore[] {
+  const said: ModelScore[] = []
+  for (const one of drawn) {
+    if (one.status !== 'read') continue
+    const { model } = one
+    const score = one.verdicts[column]
+    if (score) said.push({ model, score })
+    else if (typeof onUnreadable === 'number')
+      said.push({ model, score: { value: onUnreadable, flags: ['unreadable'] } })
+  }
+  return said
+}
+
+/** Each model's mean. */
+function panelOf(scores: readonly ModelScore[]): Readonly<Record<string, number>> {
+  const models = [...new Set(scores.map(({ model }) => model))].sort()
+  return Object.fromEntries(
+    models.map((name) => [
+      name,
+      mean(scores.filter(({ model }) => model === name).map(({ score }) => score.value)),
+    ]),
+  )
+}
+
+const undecided: Failure = {
+  kind: 'judge_unparseable',
+  retryable: true,
+  detail: 'the verdicts of the draws do not agree as votes.aggregate asks for',
+}
+
+/**
+ * null where fewer than `votes.min` of `asked` draws are valid, or where a majority or quorum is not reached.
+ * Parts are those of the draw nearest to the aggregate; flags are joined.
+ */
+function aggregated(
+  scores: readonly Score[],
+  asked: number,
+  votes: Votes,
+): { readonly score: Score; readonly spread: number } | null {
+  const [first] = scores
+  if (!first || scores.length < Math.min(votes.min, asked)) return null
+  if (scores.length === 1 && asked === 1) return { score: first, spread: 0 }
+  const values = scores.map(({ value }) => value)
+  const value = combinedValue(values, asked, votes.aggregate)
+  if (value === null) return null
+  const nearest = scores.reduce((best, score) =>
+    Math.abs(score.value - value) < Math.abs(best.value - value) ? score : best,
+  )
+  const flags = [...new Set(scores.flatMap((score) => score.flags ?? []))]
+  return { score: { ...nearest, value, flags }, spread: deviation(values) }
+}
+
+function combinedValue(
+  values: readonly number[],
+  asked: number,
+  aggregate: Votes['aggregate'],
+): number | null {
+  const sorted = [...values].sort((a, b) => a - b)
+  const middle = sorted.length >> 1
+  switch (aggregate) {
+    case 'mean':
+      return mean(values)
+    case 'median':
+      return sorted.length % 2 === 1
+        ? (sorted[middle] ?? null)
+        : ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2
+    case 'majority':
+      return majorityOf(values, values.length)
+    case 'quorum':
+      return majorityOf(values, asked)
+  }
+}
+
+/** The value that more than half of `of` draws agree on; null where there is none. */
+function majorityOf(values: readonly number[], of: number): number | null {
+  for (const [value, count] of countsOf(values)) if (count * 2 > of) return value
+  return null
+}
+
+/**
+ * The least number of further draws that could settle the aggregate; 0 where none of the `remaining` can change it.
+ * `values`: what the valid draws of `asked` in all said so far.
+ */
+export function drawsToSettle(
+  values: readonly number[],
+  remaining: number,
+  asked: number,
+  { aggregate, min }: Pick<Votes, 'aggregate' | 'min'>,
+): number {
+  if (remaining === 0 || values.length + remaining < Math.min(min, asked)) return 0
+  if (aggregate === 'mean') return remaining
+  if (aggregate !== 'median') {
+    const voters = aggregate === 'quorum' ? asked : values.length + remaining
+    if ((largestCount(values) + remaining) * 2 <= voters) return 0
+  }
+  const hopeful = [...values]
+  const favourite = mostFrequent(values) ?? 0
+  for (let more = 0; more < remaining; more++) {
+    const isEnough = hopeful.length >= Math.min(min, asked)
+    if (isEnough && isSettled(hopeful, remaining - more, asked, aggregate)) return more
+    hopeful.push(favourite)
+  }
+  return remaining
+}
+
+/** Whether further draws, valid or not, leave the aggregate as it is. */
+function isSettled(
+  values: readonly number[],
+  remaining: number,
+  asked: number,
+  aggregate: Exclude<Votes['aggregate'], 'mean'>,
+): boolean {
+  if (aggregate === 'median') {
+    const sorted = [...values].sort((a, b) => a - b)
+    // The median moves farthest where all that is to come lies on one side.
+    const most = sorted.length + remaining
+    const low = middle(sorted, most, -remaining)
+    const high = middle(sorted, most, 0)
+    return low !== null && low === high
+  }
+  return largestCount(values) * 2 > (aggregate === 'quorum' ? asked : values.length + remaining)
+}
+
+/** The median of `count` values, of which `sorted` are those from `shift` places on; null: it hangs on others. */
+function middle(sorted: readonly number[], count: number, shift: number): number | null {
+  const upper = sorted[(count >> 1) + shift]
+  const lower = sorted[((count - 1) >> 1) + shift]
+  return upper === undefined || lower === undefined ? null : (lower + upper) / 2
+}
+
+function mostFrequent(values: readonly number[]): number | null {
+  let [best, most]: [number | null, number] = [null, 0]
+  for (const [value, count] of countsOf(values)) if (count > most) [best, most] = [value, count]
+  return best
+}
+
+const largestCount = (values: readonly number[]): number => Math.max(0, ...countsOf(values).values())
+
+function countsOf(values: readonly number[]): ReadonlyMap<number, number> {
+  const counts = new Map<number, number>()
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1)
+  return counts
+}
+
+/** One possible reply of a judge: what it would say of a row (null: nothing), and how probable it is. */
+export interface Possibility {
+  readonly label: string
+  readonly score: Score | null
+  readonly probability: number
+}
+
+/** Rounding may add so much. */
+const mostTotal = 1.01
+
+/**
+ * The mean of the scores by their probability, of value and parts. Replies without a verdict are left out; null where
+ * they are the likelier half, and where the probabilities are no distribution.
+ */
+export function expectedScore(possibilities: readonly Possibility[]): Score | null {
+  const whole = possibilities.reduce((sum, { probability }) => sum + probability, 0)
+  if (!(whole <= mostTotal) || possibilities.some(({ probability }) => probability < 0)) return null
+  const readable = possibilities.flatMap(({ score, probability }) => (score ? [{ score, probability }] : []))
+  const total = readable.reduce((sum, { probability }) => sum + probability, 0)
+  if (!(total > 0.5)) return null
+  const weighted = (numberOf: (score: Score) => number): number =>
+    readable.reduce((sum, { score, probability }) => sum + probability * numberOf(score), 0) / total
+  const [first, ...others] = readable.map(({ score }) => score)
+  const names = Object.keys(first?.parts ?? {}).filter((name) =>
+    others.every(({ parts = {} }) => Object.hasOwn(parts, name)),
+  )
+  const values = readable.map(({ score }) => score.value)
+  // Rounding must not lead out of the range.
+  const value = Math.min(
+    Math.max(
+      weighted((score) => score.value),
+      Math.min(...values),
+    ),
+    Math.max(...values),
+  )
+  const flags = new Set(
+    readable.flatMap(({ score, probability }) => (probability > 0 ? (score.flags ?? []) : [])),
+  )
+  return {
+    value,
+    ...(names.length > 0 && {
+      parts: Object.fromEntries(names.map((name) => [name, weighted(({ parts }) => parts?.[name] ?? 0)])),
+    }),
+    details: {
+      probabilities: Object.fromEntries(possibilities.map(({ label, probability }) => [label, probability])),
+    },
+    ...(flags.size > 0 && { flags: [...flags] }),
+  }
+}
+
+/** Of an answer without a verdict. */
+export const unparseable: Failure = {
+  kind: 'judge_unparseable',
+  retryable: true,
+  detail: 'rm_postprocess found no verdict in the answer',
+}
