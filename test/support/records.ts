@@ -1,7 +1,6 @@
 import type { RequestDone } from '../../src/scoring/engine/events.ts'
-import { linesOf } from '../../src/serving/telemetry/record/read-records.ts'
-import { recordFiles } from '../../src/serving/telemetry/record/segments.ts'
-import { type RecordedRow, recordedRow } from '../../src/serving/telemetry/record/shape.ts'
+import { type RecordedRow, recordedRow } from '../../src/serving/telemetry/record/row.ts'
+import { linesOf, recordFiles } from '../../src/serving/telemetry/record/segments.ts'
 import { sampleOf } from './gateway.ts'
 
 /** Every recorded row of a folder, in the order of the files. */

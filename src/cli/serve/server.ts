@@ -14,7 +14,7 @@ import {
   openObservedGateway,
 } from '../../serving/observed-gateway.ts'
 import { openLive } from '../../serving/telemetry/live/live.ts'
-import { shownText } from '../../serving/telemetry/live/shown-text.ts'
+import { shownText } from '../../serving/telemetry/live/shown-row.ts'
 import { openMetrics } from '../../serving/telemetry/metrics/metrics.ts'
 import { cannotListen } from './listening.ts'
 import { type Log, openJudgeLog, withLog } from './server-log.ts'

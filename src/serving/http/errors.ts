@@ -1,6 +1,10 @@
+import { randomUUID } from 'node:crypto'
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, GatewayError } from '../../core/errors.ts'
-import { routedMethods } from './routed-methods.ts'
+import { codeOf } from '../../core/system-error.ts'
+import { AskError } from '../../scoring/gateway/gateway.ts'
 import { nothingLoads } from './security-headers.ts'
 
 const codeOfStatus: Readonly<Record<number, ErrorCode>> = {
@@ -53,7 +57,7 @@ export function answerFrameworkError(
 }
 
 /** What any error of a request is in our own words; what is nobody's on purpose is RG_INTERNAL. */
-export function toGatewayError(error: FastifyError | GatewayError): GatewayError {
+function toGatewayError(error: FastifyError | GatewayError): GatewayError {
   if (error instanceof GatewayError) return error
   const status = error.statusCode ?? 500
   const code =
@@ -84,6 +88,128 @@ function send(request: FastifyRequest, reply: FastifyReply, error: GatewayError)
 }
 
 /** The Retry-After of what may be let in later: a second where nothing is known of it. */
-export function tellWhen(reply: FastifyReply, status: number, seconds = 1): void {
+function tellWhen(reply: FastifyReply, status: number, seconds = 1): void {
   if (status === 429 || status === 503) reply.header('retry-after', String(seconds))
+}
+
+/** An error as OpenAI's API tells it. `code`: model_not_found, a failure's kind, or one of ours. */
+interface OpenAiError {
+  readonly status: number
+  readonly message: string
+  readonly type: string
+  readonly param: string | null
+  readonly code: string
+  readonly retryAfterS: number | undefined
+}
+
+const statusOfKind: Readonly<Record<string, number>> = {
+  judge_unreachable: 502,
+  judge_timeout: 504,
+  judge_rejected: 400,
+  prompt_too_long: 400,
+  deadline: 504,
+  overloaded: 429,
+  // Nobody reads it: the client has gone. nginx's number, for the metrics.
+  cancelled: 499,
+}
+
+/** For the routes that speak OpenAI's API: `{"error": {message, type, param, code}}`. */
+export function answerOpenAiError(
+  error: FastifyError | GatewayError | AskError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  const { status, retryAfterS, ...told } = openAiError(error)
+  if (status === 500) request.log.error({ reqId: request.id, err: error }, 'request failed')
+  tellWhen(reply, status, retryAfterS)
+  void reply.code(status).send({ error: { ...told, request_id: request.id } })
+}
+
+function openAiError(error: FastifyError | GatewayError | AskError): OpenAiError {
+  if (error instanceof AskError) {
+    const { kind, detail } = error.failure
+    const status = statusOfKind[kind] ?? 502
+    return { status, message: detail, type: typeOf(status), param: null, code: kind, retryAfterS: undefined }
+  }
+  const { code, statusCode: status, message, problems, retryAfterS } = toGatewayError(error)
+  const isModel = code === 'RG_NOT_FOUND'
+  return {
+    status,
+    message,
+    type: typeOf(status),
+    param: isModel ? 'model' : (problems[0]?.path ?? null),
+    code: isModel ? 'model_not_found' : code,
+    retryAfterS,
+  }
+}
+
+/** OpenAI's words for classes of statuses. */
+function typeOf(status: number): string {
+  if (status === 401) return 'authentication_error'
+  if (status === 403) return 'permission_error'
+  if (status === 429) return 'rate_limit_error'
+  return status < 500 ? 'invalid_request_error' : 'api_error'
+}
+
+/** Which methods a path knows, in the order of their routes; none: no such path. Counts the routes added after the call. */
+function routedMethods(app: FastifyInstance): (path: string) => string[] {
+  const routes: { readonly parts: readonly string[]; readonly methods: readonly string[] }[] = []
+  app.addHook('onRoute', ({ url, method }) => {
+    routes.push({ parts: url.split('/'), methods: [method].flat() })
+  })
+  return (path) => {
+    const parts = path.split('/')
+    return [...new Set(routes.filter((route) => fits(route.parts, parts)).flatMap(({ methods }) => methods))]
+  }
+}
+
+const fits = (route: readonly string[], path: readonly string[]): boolean =>
+  (route.length === path.length || (route.at(-1) === '*' && route.length <= path.length)) &&
+  route.every((part, at) => part === '*' || (part.startsWith(':') ? path[at] !== '' : part === path[at]))
+
+/**
+ * Answers what is no request that Fastify could see, in the form of all errors: headers or a body that came too slowly,
+ * headers that are too long, what is no HTTP. `answered` hears of each with its status.
+ */
+export function answerBelow(answered: (status: number) => void): (error: Error, socket: Socket) => void {
+  return (error, socket) => {
+    // Nobody is there to be answered.
+    if (codeOf(error) === 'ECONNRESET' || socket.destroyed) return
+    const { code, message, statusCode } = refusalOf(error)
+    answered(statusCode)
+    if (socket.writable) {
+      const id = randomUUID()
+      const body = JSON.stringify({ error: { code, message, problems: [], request_id: id } })
+      const headers = {
+        'content-type': 'application/json; charset=utf-8',
+        'content-length': String(Buffer.byteLength(body)),
+        connection: 'close',
+        'x-request-id': id,
+        ...nothingLoads,
+      }
+      const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+      socket.write(`HTTP/1.1 ${statusCode} ${STATUS_CODES[statusCode]}\r\n${lines.join('')}\r\n${body}`)
+    }
+    socket.destroySoon()
+  }
+}
+
+function refusalOf(error: Error): GatewayError {
+  switch (codeOf(error)) {
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new GatewayError(
+        'RG_REQUEST_TIMEOUT',
+        'headers and body took longer than limits.receive_s; send them faster, or send fewer samples',
+      )
+    case 'HPE_HEADER_OVERFLOW':
+      return new GatewayError('RG_HEADERS_TOO_LARGE', 'the headers are longer than 16 KiB together')
+    default:
+      return new GatewayError('RG_REQUEST_INVALID', `this is no HTTP/1.1 request${parserWords(error)}`)
+  }
+}
+
+/** Why the parser gave up, in its own words; they never quote the request. */
+function parserWords(error: Error): string {
+  const reason = 'reason' in error && typeof error.reason === 'string' ? error.reason : ''
+  return /^[\w ,.'/-]{1,100}$/.test(reason) ? `: ${reason}` : ''
 }

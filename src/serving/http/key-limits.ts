@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Caller } from '../../scoring/gateway/keys.ts'
-import type { RequestMetrics } from '../telemetry/metrics/request-metrics.ts'
+import type { RequestMetrics } from '../telemetry/metrics/metrics.ts'
 
 /** What one key has under way; kept by name, so that a reload forgets nothing. */
 interface Share {

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { patternOf } from './route-config.ts'
+import { patternOf } from './request-context.ts'
 
 const always = {
   'x-content-type-options': 'nosniff',

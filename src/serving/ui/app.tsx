@@ -3,7 +3,6 @@ import { alertsOf } from './live/alerts.ts'
 import { connect, useLive } from './live/store.ts'
 import { KeyForm } from './parts/key-form.tsx'
 import { addressOf, usePlace, type View, views } from './route.ts'
-import { applyTheme, chosenTheme, themes } from './theme.ts'
 import { AlertsView } from './views/alerts-view.tsx'
 import { GroupsView } from './views/groups-view.tsx'
 import { PlaygroundView } from './views/playground-view.tsx'
@@ -107,4 +106,22 @@ function ThemeButton() {
       {theme === 'auto' ? 'Auto' : theme === 'light' ? 'Light' : 'Dark'}
     </button>
   )
+}
+
+/** In the order in which the button goes through them. */
+const themes = ['auto', 'light', 'dark'] as const
+type Theme = (typeof themes)[number]
+
+const place = 'reward-gateway.theme'
+
+/** The theme that was chosen; `auto`: as the system has it. */
+function chosenTheme(): Theme {
+  const kept = localStorage.getItem(place)
+  return themes.find((theme) => theme === kept) ?? 'auto'
+}
+
+/** Puts a theme on the page, and keeps it. */
+export function applyTheme(theme: Theme = chosenTheme()): void {
+  localStorage.setItem(place, theme)
+  document.documentElement.dataset.theme = theme
 }

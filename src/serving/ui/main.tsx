@@ -1,6 +1,5 @@
 import { render } from 'preact'
-import { App } from './app.tsx'
-import { applyTheme } from './theme.ts'
+import { App, applyTheme } from './app.tsx'
 
 applyTheme()
 const page = document.getElementById('page')

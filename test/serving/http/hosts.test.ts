@@ -2,7 +2,7 @@ import { request } from 'node:http'
 import { hostname } from 'node:os'
 import t, { type Test } from 'tap'
 import { createApp } from '../../../src/serving/http/app.ts'
-import { checkHost } from '../../../src/serving/http/hosts.ts'
+import { checkHost } from '../../../src/serving/http/auth.ts'
 import { openMetrics } from '../../../src/serving/telemetry/metrics/metrics.ts'
 import { testGateway } from '../../support/gateway.ts'
 

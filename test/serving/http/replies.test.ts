@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createApp } from '../../../src/serving/http/app.ts'
-import { bodyOf, jsonPieces, Lines } from '../../../src/serving/http/pieces.ts'
+import { bodyOf, jsonPieces, Lines } from '../../../src/serving/http/reply-body.ts'
 import { openMetrics } from '../../../src/serving/telemetry/metrics/metrics.ts'
 import { testGateway } from '../../support/gateway.ts'
 

@@ -1,10 +1,12 @@
+import { Readable } from 'node:stream'
+import type { FastifyReply } from 'fastify'
 import type { Clock } from '../../../core/clock.ts'
 import type { ObservedGateway } from '../../observed-gateway.ts'
 import type { Live } from '../../telemetry/live/live.ts'
-import { scoredView, servedMark, servedView, standingView } from './view.ts'
+import { scoredView, servedMark, servedView, standingView } from './messages.ts'
 
 /** Somebody who looks at the page. */
-export interface Listener {
+interface Listener {
   /** Takes a message; false: it has not taken the earlier ones and is let go. */
   send(message: string): boolean
   /** Whether it still may look; asked before each message. */
@@ -14,7 +16,7 @@ export interface Listener {
 }
 
 /** Tells all listeners the same, at most once a second, and does nothing while there is none. */
-export interface Feed {
+interface Feed {
   /** Sends everything that is kept, then what changes; the returned function stops that. null: there are too many. */
   listen(listener: Listener): (() => void) | null
   readonly listeners: number
@@ -107,3 +109,34 @@ export function openFeed(gateway: ObservedGateway, live: Live, clock: Clock): Fe
 
 /** JSON holds no line break, so that it is one line of the stream. */
 const event = (name: string, data: object): string => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
+
+/** Characters that a listener may leave unread before it is let go. */
+const mostUnread = 4 * 1024 * 1024
+/** What the last bytes have to reach somebody who has been let go. */
+const partingMs = 1000
+
+/** A reply as a stream of events; `body` is what is sent. */
+export function eventStream(
+  reply: FastifyReply,
+  mayLook: () => boolean,
+  clock: Clock,
+): { readonly body: Readable; readonly listener: Listener } {
+  const { raw } = reply
+  const body = new Readable({ read() {} })
+  const listener: Listener = {
+    mayLook,
+    send(message) {
+      if (body.readableLength + raw.writableLength > mostUnread) return false
+      body.push(message)
+      return true
+    },
+    end() {
+      body.push(null)
+      // Whoever reads nothing would keep a closing server waiting.
+      const cancel = clock.after(partingMs, () => raw.destroy())
+      if (raw.destroyed) cancel()
+      else raw.once('close', cancel)
+    },
+  }
+  return { body, listener }
+}

@@ -1,8 +1,74 @@
-import type { RowSummary } from '../../telemetry/live/row-summary.ts'
-import type { ShownReward } from '../../telemetry/live/shown-series.ts'
-import type { RunHistory } from '../../telemetry/monitors/history.ts'
-import type { RunStats } from '../../telemetry/monitors/stats.ts'
-import type { ShownModel } from './shown-model.ts'
+import { withoutSecrets } from '../../../core/secrets.ts'
+import type { ModelSnapshot } from '../../../scoring/gateway/gateway.ts'
+import type { ObservedGateway } from '../../observed-gateway.ts'
+import type { Live } from '../../telemetry/live/live.ts'
+import { type ShownReward, shownReward } from '../../telemetry/live/series.ts'
+import type { RowSummary } from '../../telemetry/live/shown-row.ts'
+import { historyOf, type RunHistory, type RunStats, statsOf } from '../../telemetry/monitors/run-stats.ts'
+
+type Plan = ReturnType<ObservedGateway['rewards']>[number]
+
+/** Rows of the first message and of later ones. */
+const rowsAtFirst = 400
+const rowsATick = 48
+
+/** What the page knows for as long as the configs stay as they are. */
+export function servedView(gateway: ObservedGateway, live: Live): Served {
+  return {
+    version: gateway.version,
+    text: live.policy,
+    has_admin: gateway.keys.has('admin'),
+    rewards: withoutSecrets(gateway.rewards().map(writePlan)) as ServedReward[],
+  }
+}
+
+/** Equal as long as the same configs are served. */
+export const servedMark = (gateway: ObservedGateway, live: Live): string =>
+  [live.policy, ...gateway.rewards().map(({ name, version }) => `${name} ${version}`)].join('\n')
+
+/** How everything stands: pools, runs with their figures, alarms. */
+export function standingView(gateway: ObservedGateway): PoolStatus {
+  return {
+    in_flight: gateway.inFlight,
+    models: gateway.models().map(shownModel),
+    runs: gateway.runs().map((run) => ({ reward: run.reward, ...statsOf(run), ...historyOf(run) })),
+    missing: gateway.missing(),
+    suspects: gateway.suspects(),
+  }
+}
+
+/** What was scored after `since`: slots that it touched, and rows after a serial. 0 and 0: everything that is kept. */
+export function scoredView(live: Live, since: number, serial: number): Scored {
+  const now = live.now()
+  const rows = live.summaries(serial, since === 0 ? rowsAtFirst : rowsATick)
+  return {
+    now,
+    rewards: Object.fromEntries(
+      [...live.rewards].map(([name, tracked]) => [name, shownReward(tracked, now, since)]),
+    ),
+    rows,
+  }
+}
+
+const writePlan = ({ name, version, description, gate, formula, arithmetic, steps }: Plan): ServedReward => ({
+  name,
+  version,
+  description,
+  gate: gate?.source ?? null,
+  formula: formula?.source ?? null,
+  arithmetic,
+  steps: steps.map((step) => ({
+    name: step.name,
+    function: step.function.name,
+    kind: step.kind,
+    models: step.models,
+    op: step.op,
+    weight: step.weight(undefined),
+    range: step.function.range.map((end) => (Number.isFinite(end) ? end : null)),
+    when: step.when?.source ?? null,
+    gated: step.gated,
+  })),
+})
 
 /** `event: served`: what holds as long as the configs stay as they are. */
 export interface Served {
@@ -25,7 +91,7 @@ export interface ServedReward {
 }
 
 /** A step as the page shows it. */
-export interface ServedStep {
+interface ServedStep {
   readonly name: string
   readonly function: string
   readonly kind: string
@@ -65,4 +131,61 @@ export interface Access {
   readonly read: boolean
   readonly score: boolean
   readonly admin: boolean
+}
+
+/** A model's pool as the admin API and the page tell of it. */
+export interface ShownModel {
+  readonly name: string
+  readonly serves: string
+  readonly backend: string
+  readonly memory: string
+  readonly waiting: number
+  /** Questions that wait because no instance can be asked. */
+  readonly parked: number
+  /** Since when, as in ISO 8601; null: none does. */
+  readonly parked_since: string | null
+  readonly instances: readonly ShownInstance[]
+}
+
+/** One instance of a model; `latency_ms` is rounded to a tenth. */
+export interface ShownInstance {
+  readonly address: string
+  readonly state: string
+  readonly weight: number
+  readonly in_flight: number
+  readonly limit: number
+  readonly latency_ms: number
+  readonly calls: number
+  readonly errors: number
+}
+
+/** A pool right now in the words of the API. */
+export function shownModel({
+  name,
+  serves,
+  backend,
+  memory,
+  waiting,
+  parked,
+  instances,
+}: ModelSnapshot): ShownModel {
+  return {
+    name,
+    serves,
+    backend,
+    memory,
+    waiting,
+    parked: parked?.questions ?? 0,
+    parked_since: parked ? new Date(parked.since).toISOString() : null,
+    instances: instances.map((instance) => ({
+      address: instance.address,
+      state: instance.state,
+      weight: instance.weight,
+      in_flight: instance.inFlight,
+      limit: instance.limit,
+      latency_ms: Math.round(instance.latencyMs * 10) / 10,
+      calls: instance.calls,
+      errors: instance.errors,
+    })),
+  }
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { type Clock, within } from '../../../core/clock.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import type { Gateway } from '../../../scoring/gateway/gateway.ts'
-import { shownModel } from '../inspector/shown-model.ts'
+import { shownModel } from '../inspector/messages.ts'
 import type { ZodApp } from '../validation.ts'
 
 const params = z.object({ name: z.string() })

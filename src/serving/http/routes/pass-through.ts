@@ -2,9 +2,8 @@ import { z } from 'zod'
 import { GatewayError } from '../../../core/errors.ts'
 import type { Gateway } from '../../../scoring/gateway/gateway.ts'
 import { odditiesOf } from '../body.ts'
-import { goneSignal } from '../gone.ts'
-import { answerOpenAiError } from '../openai-errors.ts'
-import { traceOf } from '../tracing.ts'
+import { answerOpenAiError } from '../errors.ts'
+import { goneSignal, traceOf } from '../request-context.ts'
 import type { ZodApp } from '../validation.ts'
 
 declare module 'fastify' {

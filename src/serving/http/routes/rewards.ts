@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { hideSecrets, withoutSecrets } from '../../../core/secrets.ts'
 import type { ObservedGateway } from '../../observed-gateway.ts'
-import { runStats, statsOf } from '../../telemetry/monitors/stats.ts'
+import { runStats, statsOf } from '../../telemetry/monitors/run-stats.ts'
 import type { ZodApp } from '../validation.ts'
 
 /** What is served: rewards with their resolved configs, and reward functions with their schemas. */

@@ -1,18 +1,18 @@
 import type { Readable } from 'node:stream'
 import { z } from 'zod'
 import { GatewayError } from '../../../core/errors.ts'
-import type { Outcome } from '../../../core/sample/sample.ts'
-import type { Gateway, ScoreJob } from '../../../scoring/gateway/gateway.ts'
+import type { Outcome, Sample, Unreadable } from '../../../core/sample/sample.ts'
+import type { DrawnEvent, Gateway, ScoreJob } from '../../../scoring/gateway/gateway.ts'
 import { nativeResultText } from '../../../trainers/native-result-text.ts'
 import { nativeSample, readNativeRows } from '../../../trainers/native-sample.ts'
+import { shownAsk } from '../../telemetry/live/shown-row.ts'
+import { Draws } from '../../telemetry/record/draws.ts'
+import { textKeeper } from '../../telemetry/record/text-policy.ts'
 import { bodyBytesOf, odditiesOf } from '../body.ts'
-import { Explanation } from '../explanation.ts'
-import { whenGone } from '../gone.ts'
 import type { KeyLimits } from '../key-limits.ts'
-import { bodyOf, Lines } from '../pieces.ts'
-import { traceOf } from '../tracing.ts'
+import { bodyOf, Lines } from '../reply-body.ts'
+import { timeWaits, traceOf, whenGone } from '../request-context.ts'
 import { jsonSchemaOf, type ZodApp } from '../validation.ts'
-import { timeWaits } from '../wait-time.ts'
 
 /** Samples of a request that wants to be explained: its answer holds each question whole. */
 const mostExplained = 64
@@ -130,4 +130,42 @@ function streamed(gateway: Gateway, job: ScoreJob, explanation: Explanation | nu
       (error) => lines.body.destroy(error),
     )
   return lines.body
+}
+
+/** Of the questions and answers that one request keeps. */
+const mostBytes = 256 * 1024 * 1024
+
+/** The questions of one request and their answers, whole: whoever sent the samples may read what became of them. */
+class Explanation {
+  readonly #draws = new Draws(mostBytes)
+
+  add(event: DrawnEvent): void {
+    this.#draws.add(event)
+  }
+
+  /** The JSON text of one row's questions by step, in pieces. */
+  *textOf(row: Sample | Unreadable | undefined): Generator<string> {
+    const own = row && !('failure' in row) ? this.#draws.of(row) : []
+    const keep = textKeeper('full')
+    const bySteps = new Map<string, DrawnEvent[]>()
+    for (const drawn of own) {
+      const known = bySteps.get(drawn.step)
+      if (known) known.push(drawn)
+      else bySteps.set(drawn.step, [drawn])
+    }
+    let before = '{'
+    for (const [step, draws] of bySteps) {
+      yield `${before}${JSON.stringify(step)}:`
+      for (const [at, drawn] of draws.entries())
+        yield `${at === 0 ? '[' : ','}${JSON.stringify(shownAsk(drawn, keep))}`
+      yield ']'
+      before = ','
+    }
+    yield before === '{' ? '{}' : '}'
+  }
+
+  /** False where questions of the row found no room. */
+  isWhole(row: Sample | Unreadable | undefined): boolean {
+    return !row || 'failure' in row || this.#draws.isWhole(row)
+  }
 }

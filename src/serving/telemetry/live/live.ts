@@ -9,9 +9,8 @@ import type { EngineEvents, RequestDone } from '../../../scoring/engine/events.t
 import { Draws } from '../record/draws.ts'
 import type { TextPolicy } from '../record/text-policy.ts'
 import { RecentRows } from './recent-rows.ts'
-import { detailOf, type RowDetail } from './row-detail.ts'
-import { type RowSummary, summaryOf } from './row-summary.ts'
-import { TrackedReward } from './tracked-reward.ts'
+import { TrackedReward } from './series.ts'
+import { detailOf, type RowDetail, type RowSummary, summaryOf } from './shown-row.ts'
 
 /** What the page's figures are made with. */
 export interface LiveParts {

@@ -1,10 +1,55 @@
+import type { FailureKind, Outcome } from '../../../core/sample/sample.ts'
+import type { RequestDone } from '../../../scoring/engine/events.ts'
+
+type Plan = RequestDone['plan']
+
+/** A step of a reward: how its terms ended, and its scores over time. */
+interface TrackedTerm {
+  readonly name: string
+  readonly ended: Record<'scored' | 'text' | 'off' | 'failed', number>
+  readonly scores: Series
+}
+
+/** One reward since the gateway began to serve this version of it: a few additions for each row. */
+export class TrackedReward {
+  readonly version: string
+  readonly terms: readonly TrackedTerm[]
+  readonly rewards: Series
+  readonly invalid = new Map<FailureKind, number>()
+  rows = 0
+
+  constructor(plan: Plan, range: readonly [number, number] | null) {
+    this.version = plan.version
+    this.rewards = new Series(range)
+    this.terms = plan.steps.map((step) => ({
+      name: step.name,
+      ended: { scored: 0, text: 0, off: 0, failed: 0 },
+      scores: new Series(step.function.range),
+    }))
+  }
+
+  count(outcome: Outcome, now: number): void {
+    this.rows += 1
+    if (outcome.valid) this.rewards.add(now, outcome.reward)
+    else this.invalid.set(outcome.failure.kind, (this.invalid.get(outcome.failure.kind) ?? 0) + 1)
+    const { terms } = outcome
+    for (let at = 0; at < terms.length; at += 1) {
+      const term = terms[at]
+      const tracked = this.terms[at]
+      if (!term || !tracked) continue
+      tracked.ended[term.status] += 1
+      if (term.status === 'scored') tracked.scores.add(now, term.score.value)
+    }
+  }
+}
+
 /** Slots that a series keeps of each length, and bins of a distribution. */
-export const slotCount = 120
+const slotCount = 120
 /** Bins of a distribution over a reward's range. */
-export const binCount = 20
+const binCount = 20
 
 /** Values of one stretch of time. */
-export interface Slot {
+interface Slot {
   /** Its number since the epoch, in lengths of a slot. */
   readonly at: number
   n: number
@@ -13,7 +58,7 @@ export interface Slot {
 }
 
 /** The newest stretches of one length; where nothing happened there is none. */
-export class Slots {
+class Slots {
   readonly ms: number
   readonly #ring = new Array<Slot | undefined>(slotCount)
 
@@ -58,7 +103,7 @@ export class Slots {
 const mostDoublings = 60
 
 /** Values over time: ten minutes closely, four hours roughly. */
-export class Series {
+class Series {
   readonly recent = new Slots(5000)
   readonly long = new Slots(120_000)
   #low: number
@@ -104,3 +149,58 @@ export class Series {
     this.long.widen(half)
   }
 }
+
+/** A slot of a series: when it began (milliseconds since the epoch), values, their sum, and pairs of bin and count. */
+export type ShownPoint = readonly [at: number, n: number, sum: number, bins: readonly number[]]
+
+/** A series as the page gets it; `width` is that of a slot in milliseconds. */
+export interface ShownSeries {
+  readonly range: readonly [number, number]
+  readonly recent: { readonly width: number; readonly points: readonly ShownPoint[] }
+  readonly long: { readonly width: number; readonly points: readonly ShownPoint[] }
+}
+
+/** A reward's counts and series as the page gets them. */
+export interface ShownReward {
+  readonly version: string
+  readonly rows: number
+  readonly invalid: Readonly<Record<string, number>>
+  readonly rewards: ShownSeries
+  readonly terms: readonly {
+    readonly name: string
+    readonly ended: Readonly<Record<string, number>>
+    readonly scores: ShownSeries
+  }[]
+}
+
+/** Slots that ended before `since` (milliseconds since the epoch) are left out; 0: none is. */
+export function shownReward(tracked: TrackedReward, now: number, since: number): ShownReward {
+  return {
+    version: tracked.version,
+    rows: tracked.rows,
+    invalid: Object.fromEntries(tracked.invalid),
+    rewards: shownSeries(tracked.rewards, now, since),
+    terms: tracked.terms.map(({ name, ended, scores }) => ({
+      name,
+      ended,
+      scores: shownSeries(scores, now, since),
+    })),
+  }
+}
+
+function shownSeries({ range, recent, long, widened }: Series, now: number, since: number): ShownSeries {
+  // Other bins than before: every slot is told again.
+  const first = widened >= since ? 0 : since
+  const shown = (slots: Slots) => ({
+    width: slots.ms,
+    points: slots.read(now, Math.floor(first / slots.ms)).map((slot) => pointOf(slot, slots.ms)),
+  })
+  return { range, recent: shown(recent), long: shown(long) }
+}
+
+const pointOf = ({ at, n, sum, bins }: Slot, ms: number): ShownPoint => [
+  at * ms,
+  n,
+  Number(sum.toPrecision(9)),
+  [...bins].flatMap((count, bin) => (count > 0 ? [bin, count] : [])),
+]

@@ -8,7 +8,7 @@ import type { ListenerGuard } from '../../../core/listener-guard.ts'
 import { bytesOf } from '../../../core/sample/bytes.ts'
 import { inSlices } from '../../../core/slices.ts'
 import type { EngineEvents, RequestDone } from '../../../scoring/engine/events.ts'
-import { type PlanScaling, scalingOf } from './plan-scaling.ts'
+import { type PlanScaling, scalingOf } from './count.ts'
 import { RunMonitor } from './run.ts'
 import type { Alarm } from './trend-detector.ts'
 

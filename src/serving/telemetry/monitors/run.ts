@@ -1,14 +1,14 @@
+import { hash } from 'node:crypto'
+import type { GroupMembership } from '../../../core/sample/sample.ts'
 import type { RequestDone } from '../../../scoring/engine/events.ts'
-import { countGroup, countRow, groupsOf, type Member } from './count.ts'
-import { OpenGroups } from './open-groups.ts'
-import type { PlanScaling } from './plan-scaling.ts'
+import { countGroup, countRow, groupsOf, type Member, type PlanScaling } from './count.ts'
 import { addTally, emptyTally, type StepStats } from './step-stats.ts'
 import { type Alarm, TrendDetector, type Trends } from './trend-detector.ts'
 
 /** Training steps that the figures speak of. */
 const window = 20
 /** Training steps that may be under way at once; an older one is over. */
-const mostOpen = 2
+const mostOpenSteps = 2
 /** A training step so far behind the newest means that the run began again from a checkpoint. */
 const restart = 16
 /** What counts as a training step where requests name none. */
@@ -18,7 +18,7 @@ const keptAlarms = 32
 const rowsAPiece = 64
 
 /** What was counted in one training step. */
-export interface StepTally {
+interface StepTally {
   readonly step: number
   readonly tally: StepStats
 }
@@ -117,7 +117,7 @@ export class RunMonitor {
     this.#open.set(step, emptyTally())
     const raised: Alarm[] = []
     for (const [old, tally] of this.#open) {
-      if (this.#open.size <= mostOpen) break
+      if (this.#open.size <= mostOpenSteps) break
       this.#open.delete(old)
       this.#closed = [...this.#closed, { step: old, tally }].slice(-window)
       raised.push(...this.#watch.push(old, tally, lens))
@@ -149,3 +149,35 @@ export class RunMonitor {
 }
 
 const keyOf = (figure: Alarm['figure'], step: string | null): string => `${figure} ${step ?? ''}`
+
+/** Groups whose members come in several requests are kept until they are whole, or until so many newer ones are open. */
+const mostOpenGroups = 256
+const mostMembers = 256
+
+/** Gathers the members of groups that requests send apart. */
+class OpenGroups {
+  readonly #groups = new Map<string, Member[]>()
+
+  /** Adds members; a group that is whole, or had to make room, comes back. */
+  add({ id, size }: GroupMembership, members: readonly Member[]): readonly (readonly Member[])[] {
+    const known = this.#groups.get(id) ?? []
+    this.#groups.delete(id)
+    // As many as are ever kept are a group of their own.
+    if (members.length >= mostMembers) return known.length > 0 ? [known, members] : [members]
+    // Answers may be long and groups may stay open: a hash stands for each.
+    for (const member of members) known.push(short(member))
+    if (known.length >= (size ?? Number.POSITIVE_INFINITY) || known.length >= mostMembers) return [known]
+    this.#groups.set(id, known)
+    if (this.#groups.size <= mostOpenGroups) return []
+    const [oldest = ''] = this.#groups.keys()
+    return this.#take(oldest)
+  }
+
+  #take(id: string): readonly (readonly Member[])[] {
+    const members = this.#groups.get(id)
+    this.#groups.delete(id)
+    return members ? [members] : []
+  }
+}
+
+const short = (member: Member): Member => ({ ...member, print: hash('sha256', member.print) })

@@ -1,6 +1,6 @@
 import { type Drift, DriftDetector } from '../../../core/statistics/drift.ts'
 import { correlationOf, pearson, spreadOf } from '../../../core/statistics/summary.ts'
-import type { PlanScaling } from './plan-scaling.ts'
+import type { PlanScaling } from './count.ts'
 import { type Mean, meanOf, type StepStats } from './step-stats.ts'
 
 /** What a run is warned of when it happens. */

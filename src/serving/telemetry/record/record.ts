@@ -7,12 +7,12 @@ import { randomUUID } from 'node:crypto'
 import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
 import type { Clock } from '../../../core/clock.ts'
+import { hashedShare } from '../../../core/hash.ts'
 import type { ListenerGuard } from '../../../core/listener-guard.ts'
 import { countBytes, type EngineEvents, type RequestDone } from '../../../scoring/engine/events.ts'
 import { Draws } from './draws.ts'
 import { type RowParts, recordRow } from './row.ts'
 import { type SegmentLimits, Segments } from './segments.ts'
-import { isSampled } from './share.ts'
 import { type TextPolicy, textKeeper } from './text-policy.ts'
 
 /** What is recorded, of how many groups, in files of which size. */
@@ -42,7 +42,7 @@ export interface RecordParts extends Pick<RowParts, 'samplingOf'> {
 }
 
 /** Takes what is done; it never holds a request up. */
-export interface Recorder extends Required<Pick<EngineEvents, 'drawn' | 'done'>> {
+interface Recorder extends Required<Pick<EngineEvents, 'drawn' | 'done'>> {
   /** Writes what waits, then closes its file. What comes later is dropped. */
   close(): Promise<void>
 }
@@ -231,4 +231,12 @@ export function openRecord(
       }
     },
   }
+}
+
+/** Whether a row is among the recorded share. A group of a request is recorded whole or not at all; the same ids, the same choice. */
+function isSampled({ rows }: RequestDone, index: number, requestId: string, share: number): boolean {
+  if (share >= 1) return true
+  const row = rows[index]
+  const group = row && 'group' in row ? row.group?.id : undefined
+  return hashedShare(`${requestId}\n${group ?? index}`) < share
 }

@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto'
+import { createReadStream } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { createGunzip } from 'node:zlib'
 import type { Clock } from '../../../core/clock.ts'
+import { type RecordedRow, recordedRow } from './row.ts'
 
 /** Where the record's files lie, and how many bytes they may take. */
 export interface SegmentLimits {
@@ -94,5 +97,44 @@ export class Segments {
       await unlink(path).catch(() => {})
       total -= size
     }
+  }
+}
+
+/**
+ * The recorded rows with this id, or of the request with this id; the newest files are searched first, and the search
+ * ends with the file that has one. Rejects where the folder cannot be read.
+ */
+export async function findRecords(folder: string, id: string): Promise<readonly RecordedRow[]> {
+  const name = JSON.stringify(id).slice(0, -1)
+  const [one, request] = [`{"id":${name}",`, `{"id":${name}:`]
+  for (const file of (await recordFiles(folder)).toReversed()) {
+    const rows: RecordedRow[] = []
+    for await (const line of linesOf(file)) {
+      if (line.startsWith(one) || (line.startsWith(request) && /^\d+"/.test(line.slice(request.length)))) {
+        rows.push(recordedRow.parse(JSON.parse(line)))
+      }
+    }
+    if (rows.length > 0) return rows
+  }
+  return []
+}
+
+/** The lines of a file of records, in their order; one whose end is missing or spoilt gives the lines before. */
+export async function* linesOf(file: string): AsyncGenerator<string> {
+  const source = createReadStream(file)
+  const unpacked = createGunzip()
+  source.on('error', (error) => unpacked.destroy(error))
+  source.pipe(unpacked).setEncoding('utf8')
+  let rest = ''
+  try {
+    for await (const chunk of unpacked) {
+      const lines = (rest + chunk).split('\n')
+      rest = lines.pop() ?? ''
+      yield* lines
+    }
+  } catch (error) {
+    if (!/^Z_/.test((error as NodeJS.ErrnoException).code ?? '')) throw error
+  } finally {
+    source.destroy()
   }
 }

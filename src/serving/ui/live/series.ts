@@ -1,4 +1,4 @@
-import type { ShownPoint, ShownReward, ShownSeries } from '../../telemetry/live/shown-series.ts'
+import type { ShownPoint, ShownReward, ShownSeries } from '../../telemetry/live/series.ts'
 
 /** The last minutes, or the last hours. */
 export type Span = 'recent' | 'long'

@@ -1,9 +1,8 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Access, PoolStatus, Scored, Served } from '../../http/inspector/messages.ts'
-import type { RowSummary } from '../../telemetry/live/row-summary.ts'
-import { readEvents } from './event-reader.ts'
+import type { RowSummary } from '../../telemetry/live/shown-row.ts'
 import { type KnownReward, merged } from './series.ts'
-import { accessOf, ask, keepKey, Refused, sessionKey } from './session.ts'
+import { accessOf, ask, keepKey, Refused, readEvents, sessionKey } from './session.ts'
 
 /** Rows that the page keeps. */
 const mostRows = 1000

@@ -1,7 +1,6 @@
 import { useState } from 'preact/hooks'
 import { accessOf, sessionKey } from '../live/session.ts'
 import { connect } from '../live/store.ts'
-import { KeyField } from './key-field.tsx'
 
 /** Asks for the key of this tab. */
 export function KeyForm({ trouble, done }: { readonly trouble: string; readonly done: () => void }) {
@@ -48,5 +47,26 @@ export function KeyForm({ trouble, done }: { readonly trouble: string; readonly 
         </button>
       </div>
     </form>
+  )
+}
+
+/** Where a key is typed in, unseen; the browser does not keep it. */
+export function KeyField(props: {
+  readonly label: string
+  readonly value: string
+  readonly write: (key: string) => void
+}) {
+  const { label, value, write } = props
+  return (
+    <label>
+      <span>{label}</span>
+      <input
+        type="password"
+        autocomplete="off"
+        required
+        value={value}
+        onInput={(event) => write(event.currentTarget.value)}
+      />
+    </label>
   )
 }

@@ -1,6 +1,6 @@
 import { arithmetics } from '../../../scoring/plan/arithmetic.ts'
 import type { ServedReward } from '../../http/inspector/messages.ts'
-import type { RowDetail } from '../../telemetry/live/row-detail.ts'
+import type { RowDetail } from '../../telemetry/live/shown-row.ts'
 import { duration, figure } from '../format.ts'
 import { Kept, Text } from './text.tsx'
 

@@ -2,8 +2,7 @@ import type { ShownRun } from '../../http/inspector/messages.ts'
 import { bounds, counted, fixed } from '../format.ts'
 import { alertsOf, nameOf, wordsOf } from '../live/alerts.ts'
 import { useLive } from '../live/store.ts'
-import { Scroll } from '../parts/scroll.tsx'
-import { TableHead } from '../parts/table-head.tsx'
+import { Scroll, TableHead } from '../parts/table.tsx'
 import { Text } from '../parts/text.tsx'
 
 /** What somebody should look at, and every figure that the monitors watch. */

@@ -1,7 +1,7 @@
-import type { Clock } from '../../../core/clock.ts'
-import { bytesOf } from '../../../core/sample/bytes.ts'
-import { eachInSlices } from '../../../core/slices.ts'
-import type { Scored } from '../../../scoring/gateway/gateway.ts'
+import type { Clock } from '../../core/clock.ts'
+import { bytesOf } from '../../core/sample/bytes.ts'
+import { eachInSlices } from '../../core/slices.ts'
+import type { Scored } from '../../scoring/gateway/gateway.ts'
 
 /** Trainers send a request again when its answer was late or lost: it joins the work or gets the same answer. */
 export interface Repeats {
@@ -13,7 +13,7 @@ export interface Repeats {
 }
 
 /** What is kept: until then, and the oldest go first where it is more. */
-export interface RepeatLimits {
+interface RepeatLimits {
   readonly keepMs: number
   readonly maxEntries: number
   /** Of memory that the outcomes and their keys take. */

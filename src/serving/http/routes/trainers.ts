@@ -1,22 +1,21 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Clock } from '../../../core/clock.ts'
-import { turnFor, turnForOne, workInSlices } from '../../../core/slices.ts'
-import type { Gateway } from '../../../scoring/gateway/gateway.ts'
+import { GatewayError } from '../../../core/errors.ts'
+import { type MaybePromise, turnFor, turnForOne, workInSlices } from '../../../core/slices.ts'
+import type { Gateway, ScoreJob } from '../../../scoring/gateway/gateway.ts'
+import { type GroundTruthIndex, openWireTruths } from '../../../trainers/ground-truth-index.ts'
 import { wires } from '../../../trainers/index.ts'
 import { applyInvalidPolicy } from '../../../trainers/invalid-policy.ts'
-import type { Wire, WireRoute } from '../../../trainers/wire.ts'
+import type { RewardShape, Wire, WireReading, WireRoute } from '../../../trainers/wire.ts'
 import type { WireSettings } from '../../../trainers/wire-settings.ts'
-import type { RequestMetrics } from '../../telemetry/metrics/request-metrics.ts'
+import type { RequestMetrics } from '../../telemetry/metrics/metrics.ts'
 import { bodyBytesOf, digestOf, odditiesOf } from '../body.ts'
-import { goneSignal } from '../gone.ts'
 import type { KeyLimits } from '../key-limits.ts'
-import { bodyOf, jsonPieces } from '../pieces.ts'
-import { traceOf } from '../tracing.ts'
+import { openRepeats, type Repeats } from '../repeats.ts'
+import { bodyOf, jsonPieces } from '../reply-body.ts'
+import { goneSignal, timeWaits, traceOf } from '../request-context.ts'
 import type { ZodApp } from '../validation.ts'
-import { timeWaits } from '../wait-time.ts'
-import { groupJob, shapeOf } from '../wires/wire-reward.ts'
-import { openWireState, type WireState } from '../wires/wire-state.ts'
 
 const params = z.object({ reward: z.string() })
 
@@ -122,4 +121,73 @@ const atOnce = 32
 function* later<T>(work: () => T): Generator<void, T> {
   yield
   return work()
+}
+
+/** What the wires hold for one reading of the configs. */
+interface WireState {
+  /** By the wire's name; those that look prompts up. */
+  readonly truths: ReadonlyMap<string, GroundTruthIndex>
+  readonly repeats: Repeats
+}
+
+/**
+ * The state for the configs that are served. The first request after a reload begins to read it anew, and those that
+ * come meanwhile wait for it. Rejects with RG_CONFIG_INVALID at first; where a reload's truths cannot be read, the old
+ * ones stay and the log says so.
+ */
+async function openWireState(
+  gateway: Gateway,
+  clock: Clock,
+  log: FastifyBaseLogger,
+): Promise<() => MaybePromise<WireState>> {
+  const read = async ({ trainers }: Gateway['settings']): Promise<WireState> => ({
+    truths: await openWireTruths(trainers),
+    repeats: openRepeats(clock),
+  })
+  let { settings } = gateway
+  let truths: WireState['truths']
+  let state: MaybePromise<WireState> = await read(settings)
+  truths = state.truths
+  const readAgain = async (): Promise<WireState> => {
+    try {
+      const next = await read(settings)
+      truths = next.truths
+      return next
+    } catch (error) {
+      const problems = error instanceof GatewayError ? error.problems : []
+      log.error({ err: error, problems }, 'truths of a wire cannot be read; the old ones stay')
+      return { truths, repeats: openRepeats(clock) }
+    }
+  }
+  return () => {
+    if (gateway.settings === settings) return state
+    settings = gateway.settings
+    const reading = readAgain()
+    state = reading
+    void reading.then((read) => {
+      if (state === reading) state = read
+    })
+    return state
+  }
+}
+
+type Plan = ReturnType<Gateway['reward']>
+
+/** What a reply must know of its reward. */
+export const shapeOf = ({ steps, formula }: Pick<Plan, 'steps' | 'formula'>): RewardShape => ({
+  isSum: formula === null && steps.slice(1).every(({ op }) => op === 'add'),
+})
+
+/**
+ * How a reward over groups scores what a wire read: an answer whose wire names its place waits for the others. Empty for
+ * other rewards. Throws RG_REQUEST_INVALID where such a reward is asked for with an answer apart.
+ */
+function groupJob({ name, steps }: Plan, { group }: WireReading): Pick<ScoreJob, 'holdsGroups'> {
+  const over = steps.find(({ kind }) => kind === 'group-rule' || kind === 'pair' || kind === 'list')
+  if (!over) return {}
+  if (group) return { holdsGroups: true }
+  throw new GatewayError(
+    'RG_REQUEST_INVALID',
+    `the step '${over.name}' of '${name}' compares the answers of a group, and this format sends them apart; send whole groups to /v1/score, or say ?group_size=N from NeMo Gym`,
+  )
 }

@@ -1,3 +1,5 @@
+import type { ComponentChildren } from 'preact'
+
 /** A column: its title, its classes, and whether only readers of the page aloud need the title. */
 type Column = string | readonly [title: string, look: string, isHidden?: boolean]
 
@@ -16,5 +18,21 @@ export function TableHead({ columns }: { readonly columns: readonly Column[] }) 
         })}
       </tr>
     </thead>
+  )
+}
+
+/** A place for a wide table without anything to press in it: the keyboard can scroll it, too. */
+export function Scroll({
+  label,
+  children,
+}: {
+  readonly label: string
+  readonly children: ComponentChildren
+}) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    <section class="scroll" aria-label={label} tabIndex={0}>
+      {children}
+    </section>
   )
 }

@@ -1,0 +1,123 @@
+import type { Outcome, Sample, Unreadable } from '../../../core/sample/sample.ts'
+import type { DrawnEvent } from '../../../scoring/engine/events.ts'
+import type { GatewaySettings } from '../../../scoring/plan/gateway-config.ts'
+import { type RecordedAsk, type RecordedRow, type RecordedTerm, recordAsk, recordRow } from '../record/row.ts'
+import { type RecordedText, type TextKeeper, type TextPolicy, textKeeper } from '../record/text-policy.ts'
+import type { RecentRow } from './recent-rows.ts'
+
+const strictness: readonly TextPolicy[] = ['full', 'hash', 'none']
+
+/**
+ * What the inspector may show of texts: never more than the record keeps. Without a word in the configs hashes alone,
+ * or everything where the judges are simulated; nothing before there are settings.
+ */
+export function shownText(settings: GatewaySettings | undefined, simulates = false): TextPolicy {
+  if (!settings) return 'none'
+  const { record, inspector } = settings
+  const kept = record?.text ?? 'full'
+  const asked = inspector.text ?? record?.text ?? (simulates ? 'full' : 'hash')
+  return strictness[Math.max(strictness.indexOf(kept), strictness.indexOf(asked))] ?? 'none'
+}
+
+/** A row as a table shows it. */
+export interface RowSummary {
+  readonly id: string
+  readonly at: number
+  readonly name: string
+  readonly reward: string
+  readonly run: string
+  readonly training_step: number | null
+  readonly group: string | null
+  readonly data_source: string | null
+  readonly value: number | null
+  readonly failure: string | null
+  readonly flags: readonly string[]
+  readonly ms: number
+  /** In the order of the fold: the score, or what there is instead of one. */
+  readonly terms: readonly (number | 'text' | 'off' | 'failed')[]
+  /** Beginnings; null where texts are withheld. */
+  readonly prompt: string | null
+  readonly response: string | null
+}
+
+const beginning = 140
+const mostFlags = 8
+const longestName = 128
+
+/** What is seen of a row at a glance. */
+export function summaryOf({ id, at, event }: RecentRow, policy: TextPolicy): RowSummary {
+  const { plan, run, trainingStep, rows, outcomes, ms } = event
+  const row = rows[0] as Sample | Unreadable
+  const outcome = outcomes[0] as Outcome
+  const sample = 'failure' in row ? null : row
+  const shown = policy === 'full' ? sample : null
+  return {
+    id,
+    at,
+    name: row.id.slice(0, longestName),
+    reward: plan.name,
+    run: run.slice(0, longestName),
+    training_step: trainingStep,
+    group: sample?.group?.id.slice(0, longestName) ?? null,
+    data_source: sample?.dataSource?.slice(0, longestName) ?? null,
+    value: outcome.valid ? outcome.reward : null,
+    failure: outcome.valid ? null : outcome.failure.kind,
+    flags: outcome.flags.slice(0, mostFlags).map((flag) => flag.slice(0, longestName)),
+    ms: Math.round((ms[0] ?? 0) * 10) / 10,
+    terms: outcome.terms.map((term) => (term.status === 'scored' ? term.score.value : term.status)),
+    prompt: shown && questionOf(shown).slice(0, beginning),
+    response: shown?.response.slice(0, beginning) ?? null,
+  }
+}
+
+const questionOf = ({ prompt }: Sample): string =>
+  typeof prompt === 'string' ? prompt : (prompt.findLast(({ role }) => role === 'user')?.content ?? '')
+
+/** One row whole: its record, by the same policy, with the questions that its judges were sent. */
+export type RowDetail = Omit<RecordedRow, 'terms'> & {
+  readonly terms: readonly (Omit<RecordedTerm, 'asks'> & { readonly asks: readonly ShownAsk[] })[]
+}
+
+/** Characters of one text, and entries of one list, that are shown. */
+const longestText = 20_000
+const longestList = 256
+const longestKey = 200
+
+/** Everything there is to say of a row; long texts are cut and say so. `draws`: of its questions. */
+export function detailOf(
+  { id, at, event }: RecentRow,
+  draws: readonly DrawnEvent[],
+  policy: TextPolicy,
+): RowDetail {
+  const keep = textKeeper(policy)
+  const time = new Date(at).toISOString()
+  const parts = { keep, drawsOf: () => [], samplingOf: () => ({}) }
+  const recorded = recordRow(event, 0, { id, time }, parts)
+  const terms = recorded.terms.map((term) => {
+    const own = draws.filter(({ step }) => step === term.name)
+    return { ...term, asks: own.map((draw) => shownAsk(draw, keep)) }
+  })
+  return cut({ ...recorded, terms }) as RowDetail
+}
+
+/** The same with long texts and lists shortened. */
+function cut(value: unknown): unknown {
+  if (typeof value === 'string') {
+    const more = value.length - longestText
+    return more > 0 ? `${value.slice(0, longestText)}\n[${more} more characters]` : value
+  }
+  if (Array.isArray(value)) return value.slice(0, longestList).map(cut)
+  if (value === null || typeof value !== 'object') return value
+  const entries = Object.entries(value).slice(0, longestList)
+  return Object.fromEntries(entries.map(([key, inner]) => [key.slice(0, longestKey), cut(inner)]))
+}
+
+/** A draw as its record has it, with the question that was sent. */
+export type ShownAsk = RecordedAsk & { readonly question: RecordedText }
+
+/** What a judge was asked and what it answered, by the policy of `keep`. */
+export function shownAsk(drawn: DrawnEvent, keep: TextKeeper): ShownAsk {
+  const { question } = drawn
+  const text = typeof question === 'string' ? question : JSON.stringify(question)
+  return { ...recordAsk(drawn, { keep, samplingOf: () => ({}) }), question: keep.text(text) }
+}
