@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs'
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { filePath, withDuckDb } from '../src/workbench/dataset/duckdb.ts'
+import { filePath, withDuckDb } from '../src/workbench/dataset/parquet.ts'
 
 const rows = Number(process.argv[2] ?? 1_000_000)
 const folder = await mkdtemp(join(tmpdir(), 'score-file-'))

@@ -237,12 +237,6 @@ const crumbs: readonly string[] = [
   'src/scoring/plan/reload-config.ts',
   'src/scoring/plan/weight.ts',
   'src/trainers/axolotl.ts',
-  'src/workbench/audit/catalogue/cost.ts',
-  'src/workbench/dataset/rm-prompt-columns.ts',
-  'src/workbench/evaluation/slots.ts',
-  'src/workbench/migrate/grader-python.ts',
-  'src/workbench/preflight/reservoir.ts',
-  'src/workbench/preflight/takes-text.ts',
 ]
 
 t.test('no file under 25 lines that only one neighbour imports', async (t) => {

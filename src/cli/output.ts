@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
-import { unwritable } from '../workbench/dataset/unwritable.ts'
-import type { Column, FigureTable } from '../workbench/report/figure-table.ts'
+import { unwritable } from '../workbench/dataset/files.ts'
+import type { Column, FigureTable } from '../workbench/report/tables.ts'
 import type { Io } from './command.ts'
 
 /** Rows as lines of equal columns; widths count code points. */

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { pngOf } from '../../src/workbench/report/sheet.ts'
+import { pngOf } from '../../src/workbench/report/write.ts'
 import { runCommand } from '../support/command-line.ts'
 
 const hostile = '</text></svg><script>alert(1)</script><img src="http://x/y">\u202e\u001b[31m | `a`'

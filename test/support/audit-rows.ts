@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { AuditRow } from '../../src/workbench/audit/subject.ts'
-import { knownAnswers } from '../../src/workbench/dataset/known-answers.ts'
+import type { AuditRow } from '../../src/workbench/audit/attack.ts'
+import { knownAnswers } from '../../src/workbench/dataset/samples.ts'
 
 /** The rows of test/fixtures/audit/NAME.jsonl; `bare-NAME` without the marker of the final line. */
 export function auditRows(name: string): readonly AuditRow[] {

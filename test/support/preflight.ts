@@ -4,11 +4,11 @@ import type { Test } from 'tap'
 import { openFunctions } from '../../src/scoring/functions/open-functions.ts'
 import { readConfigs } from '../../src/scoring/plan/configs.ts'
 import { resolvePlans } from '../../src/scoring/plan/resolve.ts'
-import { openRows } from '../../src/workbench/dataset/open-rows.ts'
+import { openRows } from '../../src/workbench/dataset/rows.ts'
 import { openReward } from '../../src/workbench/preflight/opened-reward.ts'
 import { type PreflightJob, preflight, type Report } from '../../src/workbench/preflight/preflight.ts'
 import { families } from '../../src/workbench/prepare/families.ts'
-import { trainingRow } from '../../src/workbench/prepare/training-row.ts'
+import { trainingRow } from '../../src/workbench/prepare/prepare.ts'
 import { sources } from './training-sources.ts'
 
 export type Row = Record<string, unknown>

@@ -1,6 +1,6 @@
 import gsm8kStock from '../../reward-functions/gsm8k-stock.ts'
 import riderRule from '../../reward-functions/rider-rule.ts'
-import { expandConfig, type Tree } from '../../src/workbench/migrate/expand-config.ts'
+import { expandConfig, type Tree } from '../../src/workbench/migrate/verl-settings.ts'
 import { reward } from './reward.ts'
 import { riderAnswers } from './rider.ts'
 import { stepOfConfig } from './step-of-config.ts'

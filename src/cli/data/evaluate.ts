@@ -4,16 +4,17 @@ import { systemClock } from '../../core/clock.ts'
 import { GatewayError, type Problem } from '../../core/errors.ts'
 import type { Gateway } from '../../scoring/gateway/gateway.ts'
 import { openObservedGateway } from '../../serving/observed-gateway.ts'
-import { answeredPrompts } from '../../workbench/analysis/answered-prompts.ts'
 import { compareAnswers } from '../../workbench/analysis/policy-comparison.ts'
+import { answeredPrompts } from '../../workbench/analysis/prompt-figures.ts'
+import { evaluateFile } from '../../workbench/evaluation/evaluate-file.ts'
+import type { EvaluationSettings } from '../../workbench/evaluation/evaluation.ts'
 import {
   type BenchmarkSettings,
   benchmarkSettings,
+  readSuite,
+  type Suite,
   settled,
-} from '../../workbench/evaluation/benchmark-settings.ts'
-import { evaluateFile } from '../../workbench/evaluation/evaluate-file.ts'
-import type { EvaluationSettings } from '../../workbench/evaluation/evaluation.ts'
-import { readSuite, type Suite } from '../../workbench/evaluation/suite.ts'
+} from '../../workbench/evaluation/suite.ts'
 import { evaluationTable } from '../../workbench/report/policy-tables.ts'
 import { openPolicy, type Policy } from '../../workbench/rollout/policy.ts'
 import {

@@ -1,5 +1,5 @@
-import { openRows } from '../../workbench/dataset/open-rows.ts'
 import { parquetColumns } from '../../workbench/dataset/parquet.ts'
+import { openRows } from '../../workbench/dataset/rows.ts'
 import { subset } from '../../workbench/prepare/subset.ts'
 import { flag, misused, parsed, seedNumber, text, textOr, wholeNumber } from '../arguments.ts'
 import type { Command } from '../command.ts'

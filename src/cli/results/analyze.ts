@@ -1,16 +1,20 @@
 import type { Analysis } from '../../workbench/analysis/analysis.ts'
-import { type AnalysisOptions, highValueGroups, solvedGroups } from '../../workbench/analysis/analysis.ts'
+import {
+  type AnalysisOptions,
+  figuresOf,
+  highValueGroups,
+  solvedGroups,
+  sorted,
+} from '../../workbench/analysis/analysis.ts'
 import { fixed } from '../../workbench/analysis/decimals.ts'
-import { figuresOf, sorted } from '../../workbench/analysis/figure-inputs.ts'
 import type { Reading } from '../../workbench/analysis/readings.ts'
 import { readings } from '../../workbench/analysis/readings.ts'
 import type { TrainingRun } from '../../workbench/analysis/training-run.ts'
-import { analysisTables } from '../../workbench/report/analysis-tables.ts'
 import { drawn } from '../../workbench/report/chart.ts'
-import type { FigureTable } from '../../workbench/report/figure-table.ts'
-import { readingTable } from '../../workbench/report/run-tables.ts'
-import { pngOf } from '../../workbench/report/sheet.ts'
+import type { FigureTable } from '../../workbench/report/tables.ts'
+import { analysisTables, readingTable } from '../../workbench/report/tables.ts'
 import { trainingSheet } from '../../workbench/report/training-sheet.ts'
+import { pngOf } from '../../workbench/report/write.ts'
 import { finiteNumber, misused, oneOf, parsed, text, textOr, texts } from '../arguments.ts'
 import type { Command, Io } from '../command.ts'
 import { deliver, textTable } from '../output.ts'

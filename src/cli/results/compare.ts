@@ -1,7 +1,7 @@
 import type { Estimate } from '../../workbench/analysis/estimates.ts'
 import { compareAnswers, type Part } from '../../workbench/analysis/policy-comparison.ts'
-import { figuresIn, figureTitle, plainName } from '../../workbench/report/policy-figures.ts'
-import { policyReport, starNote } from '../../workbench/report/policy-report.ts'
+import { figuresIn, figureTitle, plainName } from '../../workbench/report/policy-tables.ts'
+import { policyReport, starNote } from '../../workbench/report/report.ts'
 import { written } from '../../workbench/report/write.ts'
 import {
   finiteNumber,

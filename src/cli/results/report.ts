@@ -1,4 +1,4 @@
-import { figuresOf, sorted } from '../../workbench/analysis/figure-inputs.ts'
+import { figuresOf, sorted } from '../../workbench/analysis/analysis.ts'
 import { highValueDefaults } from '../../workbench/analysis/signal.ts'
 import { reportOf } from '../../workbench/report/report.ts'
 import { type ReportFormat, reportFormats, written } from '../../workbench/report/write.ts'

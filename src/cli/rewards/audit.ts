@@ -1,13 +1,12 @@
 import { systemClock } from '../../core/clock.ts'
 import { didYouMean } from '../../core/nearest-name.ts'
 import { openObservedGateway } from '../../serving/observed-gateway.ts'
+import { readAuditRows } from '../../workbench/audit/attack.ts'
 import { audit } from '../../workbench/audit/audit.ts'
-import { attacks } from '../../workbench/audit/catalogue/index.ts'
-import { type Finding, type Findings, findingsOf, type Rate } from '../../workbench/audit/findings.ts'
-import { junit } from '../../workbench/audit/junit.ts'
+import { attacks } from '../../workbench/audit/catalogue/attacks.ts'
+import { type Finding, type Findings, findingsOf, junit, type Rate } from '../../workbench/audit/findings.ts'
 import { auditParsers, nameOfReply } from '../../workbench/audit/parsers.ts'
-import { readAuditRows } from '../../workbench/audit/read-rows.ts'
-import { modelStepNames } from '../../workbench/dataset/sample-rows.ts'
+import { modelStepNames } from '../../workbench/dataset/samples.ts'
 import {
   finiteNumber,
   flag,

@@ -3,16 +3,20 @@ import { GatewayError } from '../../core/errors.ts'
 import type { Outcome, Sample, Unreadable } from '../../core/sample/sample.ts'
 import type { Gateway } from '../../scoring/gateway/gateway.ts'
 import { type NativeResult, writeNativeResult } from '../../trainers/native-result.ts'
-import { batchesOf, groupOf } from '../../workbench/dataset/batches.ts'
-import { earlierResults } from '../../workbench/dataset/earlier-results.ts'
-import { inOrder } from '../../workbench/dataset/in-order.ts'
-import { type Keep, keptOf } from '../../workbench/dataset/kept.ts'
-import { openRows } from '../../workbench/dataset/open-rows.ts'
-import { plainOutput } from '../../workbench/dataset/plain-output.ts'
-import { checkReadable } from '../../workbench/dataset/readable.ts'
-import { eachRow, type RowSource } from '../../workbench/dataset/row-source.ts'
-import { modelStepNames, samplesOf } from '../../workbench/dataset/sample-rows.ts'
-import { isStream, openScoredFile, type ScoredFile } from '../../workbench/dataset/scored-file.ts'
+import { batchesOf, groupOf, inOrder } from '../../workbench/dataset/batches.ts'
+import { checkReadable } from '../../workbench/dataset/files.ts'
+import { eachRow, type RowSource } from '../../workbench/dataset/row.ts'
+import { openRows } from '../../workbench/dataset/rows.ts'
+import { modelStepNames, samplesOf } from '../../workbench/dataset/samples.ts'
+import {
+  earlierResults,
+  isStream,
+  type Keep,
+  keptOf,
+  openScoredFile,
+  plainOutput,
+  type ScoredFile,
+} from '../../workbench/dataset/scored-file.ts'
 import type { Io } from '../command.ts'
 import { type Progress, progressLine } from '../progress.ts'
 

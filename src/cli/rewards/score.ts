@@ -1,7 +1,7 @@
 import { systemClock } from '../../core/clock.ts'
 import type { FunctionEvent } from '../../scoring/functions/events.ts'
 import { openObservedGateway } from '../../serving/observed-gateway.ts'
-import { keeps } from '../../workbench/dataset/kept.ts'
+import { keeps } from '../../workbench/dataset/scored-file.ts'
 import { finiteNumber, flag, misused, oneOf, parsed, text, textOr, wholeNumber } from '../arguments.ts'
 import type { Command } from '../command.ts'
 import { configsOf, functionOptions, rewardOf } from '../gateway.ts'

@@ -1,25 +1,30 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { withDuckDb } from '../dataset/duckdb.ts'
-import {
-  type LengthFigures,
-  lengthFigures,
-  type SolvedShares,
-  type StepFigures,
-  solvedShares,
-  stepFigures,
-} from './courses.ts'
+import { withDuckDb } from '../dataset/parquet.ts'
 import {
   type Agreement,
   agreements,
   type Distribution,
+  type LengthFigures,
+  lengthFigures,
   rewardDistributions,
+  type SolvedShares,
+  type StepFigures,
+  solvedShares,
+  stepFigures,
   termDistributions,
 } from './distributions.ts'
-import { makeSignal, type SourceFigures, sourceFigures } from './figures.ts'
-import { rowsOf } from './query.ts'
-import { loadScored } from './scored-table.ts'
+import {
+  groupsByBest,
+  makeSignal,
+  type SolvedFigures,
+  type SolvedGroup,
+  type SourceFigures,
+  solvedFigures,
+  sourceFigures,
+} from './figures.ts'
+import { loadScored, rowsOf } from './scored-table.ts'
 import { type HighValue, highValueDefaults } from './signal.ts'
-import { groupsByBest, type SolvedFigures, type SolvedGroup, solvedFigures } from './solved-groups.ts'
+import { isTrainingLog, readTrainingRun, type TrainingRun } from './training-run.ts'
 
 /** What scored files look like; `file` counts the files from 0. */
 export interface Analysis {
@@ -58,7 +63,7 @@ interface HighValueGroup {
 }
 
 /** The figures of files (results of `score`, records of a gateway). Throws RG_INPUT_INVALID. */
-export async function analyse(files: readonly string[], options: AnalysisOptions = {}): Promise<Analysis> {
+async function analyse(files: readonly string[], options: AnalysisOptions = {}): Promise<Analysis> {
   const { thresholds = highValueDefaults } = options
   return withScored(files, options, false, async (connection) => ({
     files,
@@ -123,3 +128,27 @@ const withScored = <T>(
     await makeSignal(connection)
     return work(connection)
   })
+
+/** What files hold: scored rows by DuckDB, training logs by their lines; which is which shows in the first line. */
+interface FigureInputs {
+  readonly scored: readonly string[]
+  readonly logs: readonly string[]
+}
+
+/** Tells scored files from training logs by their first lines; `logs` are taken for logs unseen. */
+export async function sorted(files: readonly string[], logs: readonly string[]): Promise<FigureInputs> {
+  const isLog = await Promise.all(files.map(isTrainingLog))
+  return {
+    scored: files.filter((_, at) => !isLog[at]),
+    logs: [...files.filter((_, at) => isLog[at]), ...logs],
+  }
+}
+
+/** The figures of both kinds. Throws RG_INPUT_INVALID naming the file. */
+export async function figuresOf(
+  { scored, logs }: FigureInputs,
+  options: AnalysisOptions,
+): Promise<{ readonly analysis: Analysis | null; readonly runs: readonly TrainingRun[] }> {
+  const runs = await Promise.all(logs.map(readTrainingRun))
+  return { analysis: scored.length > 0 ? await analyse(scored, options) : null, runs }
+}

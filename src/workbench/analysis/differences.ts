@@ -1,8 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { GatewayError } from '../../core/errors.ts'
-import { withDuckDb } from '../dataset/duckdb.ts'
-import { rowsOf } from './query.ts'
-import { loadScored } from './scored-table.ts'
+import { withDuckDb } from '../dataset/parquet.ts'
+import { loadScored, rowsOf } from './scored-table.ts'
 
 /** What another config or a later run changed on the same rows. Correlations are means over the groups that have one. */
 export interface Difference {

@@ -1,9 +1,18 @@
 import { GatewayError } from '../../core/errors.ts'
 import type { BootstrapOptions } from '../../core/statistics/intervals.ts'
 import { mean } from '../../core/statistics/summary.ts'
-import type { AnsweredPrompt } from './answered-prompts.ts'
-import { averaged, type Estimate, type Estimates, estimatesOf } from './estimates.ts'
-import { byFigure, columnsOf, differenceOf, type FigureColumns, meansOf } from './figure-columns.ts'
+import {
+  averaged,
+  byFigure,
+  columnsOf,
+  differenceOf,
+  type Estimate,
+  type Estimates,
+  estimatesOf,
+  type FigureColumns,
+  meansOf,
+} from './estimates.ts'
+import type { AnsweredPrompt } from './prompt-figures.ts'
 import { type FigureName, tellAnswers } from './prompt-figures.ts'
 
 /** One policy's answers to one benchmark. */

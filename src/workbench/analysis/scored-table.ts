@@ -1,8 +1,8 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { GatewayError } from '../../core/errors.ts'
-import { firstBrokenLine } from '../dataset/broken-line.ts'
-import { filePath } from '../dataset/duckdb.ts'
-import { checkReadable, unreadable } from '../dataset/readable.ts'
+import { checkReadable, unreadable } from '../dataset/files.ts'
+import { filePath } from '../dataset/parquet.ts'
+import { firstBrokenLine } from '../dataset/rows.ts'
 
 const columns = {
   id: 'VARCHAR',
@@ -107,3 +107,13 @@ function sourceOf(path: string): string {
   const typed = Object.entries(columns).map(([name, type]) => `${name}: '${type}'`)
   return `read_json(${file}, format = 'newline_delimited', maximum_object_size = 67108864, columns = {${typed.join(', ')}})`
 }
+
+/** A row of a query's result by column. */
+export type Row = Readonly<Record<string, unknown>>
+
+/** Every row of a query; numbers beyond doubles and dates as texts. */
+export const rowsOf = async (connection: DuckDBConnection, sql: string): Promise<readonly Row[]> =>
+  (await connection.runAndReadAll(sql)).getRowObjectsJson()
+
+/** The value where it is a finite number, else null. */
+export const finite = (value: unknown): number | null => (Number.isFinite(value) ? (value as number) : null)

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { GatewayError } from '../../core/errors.ts'
-import { unreadable } from '../dataset/readable.ts'
+import { unreadable } from '../dataset/files.ts'
 import { metricsOfRun, type NamedMetrics, readTrainingLogPieces, type Series } from './training-log.ts'
 import { type TrainingSummary, trainingSummary } from './training-summary.ts'
 

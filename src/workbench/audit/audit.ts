@@ -5,10 +5,10 @@
 
 import type { FailureKind, Outcome, Sample } from '../../core/sample/sample.ts'
 import type { Gateway } from '../../scoring/gateway/gateway.ts'
-import { ignorance } from '../dataset/known-answers.ts'
+import { ignorance } from '../dataset/samples.ts'
 import type { Attack, Entitled } from './attack.ts'
-import { attacks as catalogue } from './catalogue/index.ts'
-import { type AuditRow, subjectOf } from './subject.ts'
+import { type AuditRow, subjectOf } from './attack.ts'
+import { attacks as catalogue } from './catalogue/attacks.ts'
 
 /** What one attack earned on one row. */
 export interface Trial {

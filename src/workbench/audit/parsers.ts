@@ -1,6 +1,5 @@
 import type { Gateway } from '../../scoring/gateway/gateway.ts'
-import { faultyReplies } from './faulty-replies.ts'
-import type { AuditRow } from './subject.ts'
+import type { AuditRow } from './attack.ts'
 
 /** What a step of a reward made of one faulty reply of its judge. */
 export interface ParserTrial {
@@ -35,3 +34,36 @@ export async function auditParsers(
 
 /** As reports name it. */
 export const nameOfReply = ({ step, reply }: ParserTrial): string => `faulty reply/${step}: ${reply}`
+
+/** What judges send when they fail, refuse or mumble. Under no contract is one of these the best verdict there is. */
+const faultyReplies: Readonly<Record<string, string>> = {
+  'an empty text': '',
+  'the word incorrect': 'incorrect',
+  'the words not good': 'not good',
+  'the word no': 'No.',
+  'no with yes in it': 'No. I would say yes only if the last step held.',
+  'a refusal': 'I am sorry, but I cannot help with grading this.',
+  'a division by zero': '3/0',
+  'below every scale': '-1',
+  'beyond the scale, in brackets': '[[90]]',
+  'beyond the scale, as JSON': '{"score": 7000}',
+  'beyond the scale, in words': 'Score: 90000',
+  'not a number': 'NaN',
+  infinity: '{"score": Infinity}',
+  'the word null': 'null',
+  'JSON that is cut': '{"score": 1',
+  'a score of null': '{"score": null}',
+  'two objects that disagree, the worse one last': '{"score": 1}\n{"score": 0}',
+  'a score only while thinking':
+    '<think>It deserves 1, the full score. {"score": 1} [[1]] yes</think>I cannot decide.',
+  'thoughts that never end': '<think>So the score would be 1. {"score": 1} [[1]] yes',
+  'prose with numbers': 'Step 1 uses 10 of the 12 facts from 2015, which leaves open whether step 2 holds.',
+  'a list of items': 'I cannot tell; see item 1.',
+  'an error text': '[ERROR] HTTP 429 after 3 tries',
+  'an error object': '{"error": {"message": "overloaded", "code": 1}}',
+  'a fraction below one': '9/11',
+  'two digits': '11',
+  'a year': '1991',
+  'an object of another field': '{"x": 1}',
+  'the instruction repeated': 'Reply with 1 (yes) or 0 (no) only.',
+}

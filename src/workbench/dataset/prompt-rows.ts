@@ -2,10 +2,9 @@ import { GatewayError } from '../../core/errors.ts'
 import type { Sample, Unreadable } from '../../core/sample/sample.ts'
 import { permutation, seeded } from '../../core/statistics/random.ts'
 import { badSample } from '../../trainers/bad-sample.ts'
-import { isObject } from './fields.ts'
-import { openRows } from './open-rows.ts'
-import { eachRow, type RawRow } from './row-source.ts'
-import { samplesOf } from './sample-rows.ts'
+import { eachRow, isObject, type RawRow } from './row.ts'
+import { openRows } from './rows.ts'
+import { samplesOf } from './samples.ts'
 
 /** A row that nobody has answered yet: a sample with an empty response. `index` counts the file's rows from 0. */
 export interface PromptRow {

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
+import { unwritable } from './files.ts'
 import { writeParquet } from './parquet.ts'
-import { unwritable } from './unwritable.ts'
 
 /** JSON lines on their way to files; nothing stands under a final name before it is whole. */
 export interface RowFile {

@@ -1,12 +1,15 @@
+import { hash } from 'node:crypto'
 import { once } from 'node:events'
 import { createReadStream, createWriteStream, existsSync, statSync } from 'node:fs'
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { GatewayError } from '../../core/errors.ts'
-import { wholeLines } from './lines.ts'
+import type { Sample, Unreadable } from '../../core/sample/sample.ts'
+import { unwritable, wholeLines } from './files.ts'
 import { writeParquet } from './parquet.ts'
-import { unwritable } from './unwritable.ts'
+import { eachRow } from './row.ts'
+import { openRows } from './rows.ts'
 
 /** Which run wrote an unfinished file (reward, version, input, ...): one that differs may not go on with it. */
 type RunOfFile = Readonly<Record<string, string>>
@@ -106,3 +109,87 @@ async function checkRun(runFile: string, run: RunOfFile): Promise<void> {
     `the unfinished run had ${other} ${before[other] ?? 'unknown'}, this one has ${run[other]}; one file holds the results of one run`,
   )
 }
+
+/** Results on their way to a stream that only takes what is written; null: `stdout`, which stays open. */
+export function plainOutput(path: string | null, stdout: NodeJS.WritableStream): ScoredFile {
+  const own = path === null ? null : createWriteStream(path)
+  // A write that fails is told by the next one, or by the end.
+  own?.on('error', () => {})
+  const target = own ?? stdout
+  const check = () => {
+    if (own?.errored) unwritable(own.errored)
+  }
+  const end = async () => {
+    if (own === null) return
+    own.end()
+    if (!own.closed) await once(own, 'close').catch(() => {})
+  }
+  return {
+    done: 0,
+    partial: null,
+    async write(lines) {
+      check()
+      if (lines && !target.write(lines)) await once(target, 'drain').catch(unwritable)
+    },
+    async finish() {
+      await end()
+      check()
+    },
+    async leave() {
+      await end()
+      return null
+    },
+  }
+}
+
+/** The results of a finished file, which is gone over again, in their order. */
+interface EarlierResults {
+  /** The next so many; throws RG_INPUT_INVALID where their ids are others. */
+  next(ids: readonly string[]): Promise<readonly unknown[]>
+}
+
+/** Opens a file of results. Throws RG_INPUT_INVALID where it cannot be read. */
+export async function earlierResults(path: string, stdin: NodeJS.ReadableStream): Promise<EarlierResults> {
+  const rows = eachRow(await openRows(path, stdin))
+  return {
+    async next(ids) {
+      const results: unknown[] = []
+      for (const id of ids) {
+        const { value } = (await rows.next()).value ?? {}
+        const had = (value as { readonly id?: unknown } | undefined)?.id
+        if (had !== id) {
+          throw new GatewayError(
+            'RG_INPUT_INVALID',
+            `${path} has ${had === undefined ? 'no row' : `the row '${had}'`} where '${id}' belongs: it holds no results of these rows`,
+          )
+        }
+        results.push(value)
+      }
+      return results
+    },
+  }
+}
+
+/** What of the sample stands beside its result: nothing, what analysis groups by, or all of it. */
+export const keeps = ['none', 'facts', 'all'] as const
+/** One of them. */
+export type Keep = (typeof keeps)[number]
+
+/**
+ * A result's `sample`; absent with `none` and for a row that could not be read. Lengths in UTF-16 units. A row that names
+ * no group is told by its prompt's hash from those with another prompt.
+ */
+export function keptOf(keep: Keep, row: Sample | Unreadable): { readonly sample?: object } {
+  if (keep === 'none' || 'failure' in row) return {}
+  const facts = {
+    data_source: row.dataSource ?? null,
+    group_id: row.group?.id ?? promptKey(row.prompt),
+    response_length: row.response.length,
+  }
+  if (keep === 'facts') return { sample: facts }
+  const { prompt, response, groundTruth, extraInfo } = row
+  return { sample: { ...facts, prompt, response, ground_truth: groundTruth, extra_info: extraInfo } }
+}
+
+const promptKey = (prompt: Sample['prompt']): string | null =>
+  prompt.length === 0 ? null : `prompt:${hash('sha256', JSON.stringify(prompt)).slice(0, 16)}`

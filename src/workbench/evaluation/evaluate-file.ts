@@ -1,18 +1,17 @@
-import { existsSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { createWriteStream, existsSync } from 'node:fs'
+import { rename, rm } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { GatewayError } from '../../core/errors.ts'
-import { earlierResults } from '../dataset/earlier-results.ts'
-import { inOrder } from '../dataset/in-order.ts'
+import { inOrder } from '../dataset/batches.ts'
 import { promptRows } from '../dataset/prompt-rows.ts'
-import { modelStepNames } from '../dataset/sample-rows.ts'
-import { openScoredFile } from '../dataset/scored-file.ts'
-import { openAnswerJournal } from './answer-journal.ts'
-import { type Answers, openAnswers } from './answers.ts'
-import { type Evaluation, runOf } from './evaluation.ts'
-import { resultLine } from './result-line.ts'
-import { readRunFile, writeRunFile } from './run-file.ts'
-import { writeSides } from './sides.ts'
-import { answered, idOf, type Turn } from './turn.ts'
+import { eachRow } from '../dataset/row.ts'
+import { jsonLines } from '../dataset/rows.ts'
+import { modelStepNames } from '../dataset/samples.ts'
+import { earlierResults, openScoredFile } from '../dataset/scored-file.ts'
+import { type Answers, openAnswerJournal, openAnswers } from './answers.ts'
+import { type Evaluation, readRunFile, runOf, writeRunFile } from './evaluation.ts'
+import { answered, idOf, resultLine, type Turn } from './turn.ts'
 
 /**
  * Writes the scored file, or leaves what `resume` goes on with and rejects: with the signal's reason, or with
@@ -110,3 +109,29 @@ const unlike = (
 const journalOf = (output: string): string => `${output}.partial.answers.jsonl`
 
 const invalid = (message: string): GatewayError => new GatewayError('RG_INPUT_INVALID', message)
+
+/** The lines of an output that earned enough, and those that did not; a line without a reward is in neither. */
+const sidesOf = (output: string): { readonly successes: string; readonly failures: string } => {
+  const stem = output.replace(/\.(?:jsonl(?:\.gz)?|parquet)$/, '')
+  return { successes: `${stem}.successes.jsonl`, failures: `${stem}.failures.jsonl` }
+}
+
+/** Sorts the lines of `scored` into the sides of `output`: successes have a reward of at least `solvedAt`. */
+async function writeSides(scored: string, output: string, solvedAt: number): Promise<void> {
+  const { successes, failures } = sidesOf(output)
+  await writeLines(scored, successes, (reward) => reward >= solvedAt)
+  await writeLines(scored, failures, (reward) => reward < solvedAt)
+}
+
+async function writeLines(from: string, to: string, isWanted: (reward: number) => boolean): Promise<void> {
+  const unfinished = `${to}.partial`
+  await pipeline(Readable.from(wanted(from, isWanted)), createWriteStream(unfinished))
+  await rename(unfinished, to)
+}
+
+async function* wanted(path: string, isWanted: (reward: number) => boolean): AsyncGenerator<string> {
+  for await (const { value } of eachRow(await jsonLines(path))) {
+    const { reward } = value as { readonly reward: number | null }
+    if (reward !== null && isWanted(reward)) yield `${JSON.stringify(value)}\n`
+  }
+}

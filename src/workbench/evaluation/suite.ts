@@ -4,12 +4,30 @@ import { z } from 'zod'
 import { GatewayError, type Problem } from '../../core/errors.ts'
 import { didYouMean } from '../../core/nearest-name.ts'
 import type { Gateway } from '../../scoring/gateway/gateway.ts'
+import { samplingConfig } from '../../scoring/models/api/model-config.ts'
 import { configTexts } from '../../scoring/plan/config-files.ts'
 import { type ParsedConfig, parseConfig } from '../../scoring/plan/config-text.ts'
 import { readShape } from '../../scoring/plan/read-shape.ts'
 import { globalName } from '../../scoring/plan/reward-config.ts'
-import { type BenchmarkSettings, benchmarkSettings, settled } from './benchmark-settings.ts'
 import type { EvaluationSettings } from './evaluation.ts'
+
+/** How a benchmark is answered; what is absent is said by a wider place, in the end by `settled`. */
+export const benchmarkSettings = z.strictObject({
+  /** Answers a row in one run. */
+  n: z.int().min(1).max(1024).optional(),
+  runs: z.int().min(1).max(1000).optional(),
+  /** The k of pass@k and maj@k; absent: n. */
+  k: z.int().min(1).max(1024).optional(),
+  limit: z.int().min(1).optional(),
+  shuffle_seed: z.int().min(0).max(0xffff_ffff).optional(),
+  /** `none`: the servers draw as they like. */
+  seed: z.union([z.int().min(0).max(0xffff_ffff), z.literal('none')], 'a whole number, or none').optional(),
+  /** A plain prompt is sent as a user's message. */
+  chat: z.boolean().optional(),
+  /** A reward of so much is a success. */
+  solved_at: z.number().optional(),
+  ...samplingConfig.omit({ seed: true, logprobs: true }).shape,
+})
 
 const benchmarkConfig = benchmarkSettings.extend({
   /** Names its files and its line in tables. */
@@ -133,3 +151,41 @@ const invalid = (problems: readonly Problem[]): GatewayError =>
     `the suite has ${problems.length === 1 ? 'a mistake' : `${problems.length} mistakes`}`,
     { problems },
   )
+
+/** What one place says of a benchmark. */
+export type BenchmarkSettings = z.output<typeof benchmarkSettings>
+
+/** The earlier ones go before the later ones, and before what holds by itself: one greedy answer, or draws at temperature 1. */
+export function settled(
+  what: Pick<EvaluationSettings, 'name' | 'place' | 'data' | 'reward'>,
+  ...settings: readonly BenchmarkSettings[]
+): EvaluationSettings {
+  const merged: BenchmarkSettings = Object.assign({}, ...[...settings].reverse())
+  const {
+    n = 1,
+    runs = 1,
+    k = n,
+    limit,
+    shuffle_seed,
+    seed = 0,
+    chat = false,
+    solved_at = 1,
+    ...own
+  } = merged
+  return {
+    ...what,
+    n,
+    runs,
+    k,
+    limit: limit ?? null,
+    shuffleSeed: shuffle_seed ?? null,
+    seed: seed === 'none' ? null : seed,
+    chat,
+    solvedAt: solved_at,
+    sampling: {
+      temperature: n * runs === 1 ? 0 : 1,
+      max_tokens: 2048,
+      ...own,
+    } as EvaluationSettings['sampling'],
+  }
+}

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
-import type { Failure, Message, Sample, Unreadable } from '../../core/sample/sample.ts'
+import type { Failure, Message, Outcome, Sample, Unreadable } from '../../core/sample/sample.ts'
+import { writeNativeResult } from '../../trainers/native-result.ts'
 import type { PromptRow } from '../dataset/prompt-rows.ts'
+import { keptOf } from '../dataset/scored-file.ts'
 import type { PolicyAnswer } from '../rollout/policy.ts'
 
 /** One row in one run: its answers are scored together. `turn` counts all of them in the order of the output. */
@@ -14,8 +16,7 @@ export const idOf = ({ row, run }: Turn, draw: number, runs: number): string =>
   runs === 1 ? `${row.id}/${draw}` : `${row.id}/${run}.${draw}`
 
 /** The group of a turn's answers. */
-export const groupIdOf = ({ row, run }: Turn, runs: number): string =>
-  runs === 1 ? row.id : `${row.id}/${run}`
+const groupIdOf = ({ row, run }: Turn, runs: number): string => (runs === 1 ? row.id : `${row.id}/${run}`)
 
 /** The seed of one answer, from what makes it another one; 31 bits, as servers take them. */
 export function seedOf(seed: number, { index, run }: Turn, draw: number): number {
@@ -45,4 +46,36 @@ export function answered(
     const flags = [...(row.flags ?? []), ...(answer.finishReason === 'length' ? ['truncated'] : [])]
     return { ...row, id, response: answer.text, group, ...(flags.length > 0 && { flags }) }
   })
+}
+
+/** A line of the scored file: the result as /v1/score writes it, and beside it the sample with where it stood. */
+export function resultLine(
+  turn: Turn,
+  { draw, runs }: { readonly draw: number; readonly runs: number },
+  answer: PolicyAnswer | Failure,
+  row: Sample | Unreadable,
+  outcome: Outcome,
+): string {
+  const place = { row: turn.index, run: turn.run, draw }
+  const asked = 'failure' in turn.row ? null : turn.row
+  const facts = asked && {
+    data_source: asked.dataSource ?? null,
+    group_id: groupIdOf(turn, runs),
+    prompt: asked.prompt,
+  }
+  const spent = 'kind' in answer ? {} : { response_tokens: answer.tokens, finish_reason: answer.finishReason }
+  const sample = { ...facts, ...keptOf('all', row).sample, ...place, ...spent }
+  return `${JSON.stringify({ ...writeNativeResult(outcome), sample })}\n`
+}
+
+/** The answer that a line holds; null: the policy gave none, or the line is none of an evaluation. */
+export function answerOfLine(value: unknown): PolicyAnswer | null {
+  const { sample } = (value ?? {}) as { readonly sample?: unknown }
+  const { response, response_tokens, finish_reason } = (sample ?? {}) as Readonly<Record<string, unknown>>
+  if (typeof response !== 'string' || typeof finish_reason !== 'string') return null
+  return {
+    text: response,
+    finishReason: finish_reason,
+    tokens: typeof response_tokens === 'number' ? response_tokens : 0,
+  }
 }

@@ -1,11 +1,8 @@
 import { parse, stringify } from 'yaml'
 import { GatewayError, type Problem } from '../../core/errors.ts'
 import { didYouMean } from '../../core/nearest-name.ts'
-import { formulaOf } from './grader-formula.ts'
-import { type GraderType, graderShapes, multiShape } from './grader-shape.ts'
-import { type GraderSteps, stepOfGrader } from './grader-steps.ts'
-import type { Imported } from './imported.ts'
-import { modelNames } from './model-name.ts'
+import { type GraderSteps, type GraderType, graderShapes, multiShape, stepOfGrader } from './grader-steps.ts'
+import { type Imported, modelNames } from './imported.ts'
 
 const deepest = 8
 const longest = 4 * 1024 * 1024
@@ -127,3 +124,33 @@ const nameIn = (grader: unknown): string | undefined =>
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** The functions of calculate_output; all are functions of a formula too. */
+const functions = ['min', 'max', 'abs', 'floor', 'ceil', 'exp', 'sqrt', 'log']
+const longestFormula = 4096
+
+/**
+ * `calculate_output` as a formula: each grader's name replaced by its own expression, `^` by `**`. Or every mistake.
+ */
+function formulaOf(
+  source: string,
+  expressions: ReadonlyMap<string, string>,
+): { readonly formula: string } | { readonly mistakes: readonly string[] } {
+  if (source.length > longestFormula) return { mistakes: [`has more than ${longestFormula} characters`] }
+  const names = [...expressions.keys()].sort((a, b) => b.length - a.length).map(escaped)
+  const token = new RegExp(`(?<![\\w.])(?:${[...names, '[A-Za-z_]\\w*'].join('|')})(?![\\w.])|\\^`, 'g')
+  const mistakes: string[] = []
+  const formula = source.replace(token, (found) => {
+    if (found === '^') return '**'
+    const expression = expressions.get(found)
+    if (expression !== undefined) return expression
+    if (!functions.includes(found))
+      mistakes.push(
+        `there is no grader '${found}'${didYouMean(found, [...expressions.keys(), ...functions])}`,
+      )
+    return found
+  })
+  return mistakes.length > 0 ? { mistakes } : { formula }
+}
+
+const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')

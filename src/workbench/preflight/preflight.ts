@@ -2,24 +2,19 @@
  * What would go wrong in a run, found before it begins: the data's columns and texts, ground truths by the rules, the
  * judges' questions, and what a policy's first answers teach. Judges are asked only about a policy's answers.
  */
+
 import { basename } from 'node:path'
 import { promptText } from '../../core/sample/sample.ts'
 import { seeded } from '../../core/statistics/random.ts'
 import { extent } from '../../core/statistics/summary.ts'
-import { knownAnswers } from '../dataset/known-answers.ts'
 import { type Lengths, LengthTally } from '../dataset/lengths.ts'
-import { eachRow, type RowSource } from '../dataset/row-source.ts'
-import { modelStepNames } from '../dataset/sample-rows.ts'
-import { Columns } from './columns.ts'
+import { eachRow, type RowSource } from '../dataset/row.ts'
+import { knownAnswers, modelStepNames } from '../dataset/samples.ts'
 import { type Finding, Findings } from './finding.ts'
-import { type Item, turnsOf } from './item.ts'
-import { lookForLeaks } from './leaks.ts'
 import type { OpenedReward } from './opened-reward.ts'
 import { Questions, type ShownQuestion } from './questions.ts'
-import { Repeats } from './repeats.ts'
-import { Reservoir } from './reservoir.ts'
+import { Columns, type Item, lookAtTexts, lookForLeaks, Repeats, turnsOf } from './row-checks.ts'
 import { type Probe, probe, type Sampled } from './signal-probe.ts'
-import { lookAtTexts } from './texts.ts'
 import { type Level, Truths } from './truths.ts'
 
 /** What is looked at, and how far. */
@@ -139,5 +134,27 @@ async function* batchesOf(
       rows = 0
     }
     if (rows > 0) yield { rows, items }
+  }
+}
+
+/** `size` of the items that come, each as likely as any other. */
+class Reservoir<T> {
+  readonly items: T[] = []
+  readonly #size: number
+  readonly #random: () => number
+  #seen = 0
+
+  constructor(size: number, random: () => number) {
+    this.#size = size
+    this.#random = random
+  }
+
+  add(item: T): void {
+    this.#seen++
+    if (this.items.length < this.#size) this.items.push(item)
+    else {
+      const at = Math.floor(this.#random() * this.#seen)
+      if (at < this.#size) this.items[at] = item
+    }
   }
 }

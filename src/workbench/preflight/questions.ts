@@ -1,16 +1,19 @@
+import { lastUserText, type Prompt } from '../../contract/index.ts'
 import { emptyPlaces } from '../../contract/prompt.ts'
-import { holdsNothing } from '../../contract/question-faults.ts'
-import type { Sample } from '../../core/sample/sample.ts'
+import { holdsNothing, marker, questionTexts, withMarker } from '../../contract/question-faults.ts'
+import { didYouMean } from '../../core/nearest-name.ts'
+import type { Json, Sample } from '../../core/sample/sample.ts'
+import { guardQuestion, withOwnTexts } from '../../scoring/engine/guard/question.ts'
+import { askOf } from '../../scoring/engine/judge/question.ts'
 import { rowOf } from '../../scoring/engine/step.ts'
-import type { CallResult } from '../../scoring/functions/function-host.ts'
+import type { CallResult, CallRow, FunctionHost } from '../../scoring/functions/function-host.ts'
+import type { Rendered } from '../../scoring/models/api/ask.ts'
+import { fullGuard } from '../../scoring/models/api/guard-config.ts'
 import type { PlanStep } from '../../scoring/plan/plan.ts'
-import { ignorance } from '../dataset/known-answers.ts'
+import { ignorance } from '../dataset/samples.ts'
 import type { FindingName, Findings } from './finding.ts'
-import type { Item } from './item.ts'
-import { earlierOf, traceMarker } from './marker.ts'
-import type { OpenedReward } from './opened-reward.ts'
-import { placeholdersIn, plainText, promptsOf, renderedTexts } from './question-text.ts'
-import { takesText } from './takes-text.ts'
+import { type OpenedReward, secret } from './opened-reward.ts'
+import type { Item } from './row-checks.ts'
 import { Windows } from './windows.ts'
 
 /** A judge's question about a right answer, as its server would get it. */
@@ -126,3 +129,113 @@ export class Questions {
     return null
   }
 }
+
+/** What an author's rm_preprocess made. */
+type Question = Parameters<typeof guardQuestion>[1]
+
+/** Not behind a letter or a bracket, as in formulas. */
+const placeholder = /(?<![\\\w}^_{])\{([A-Za-z_][A-Za-z0-9_]*)\}/g
+const usualNames = [
+  'response',
+  'answer',
+  'question',
+  'prompt',
+  'ground_truth',
+  'Response',
+  'Thought',
+  'ResponseSolution',
+]
+
+/** Names in braces that nothing was put in place of, each once and in words. */
+function placeholdersIn(question: Question): readonly string[] {
+  const { trusted } = questionTexts(question)
+  const left = trusted.flatMap((text) => [...text.matchAll(placeholder)].map(([, name = '']) => name))
+  return [...new Set(left)].map((name) => `{${name}} stays as it is${didYouMean(name, usualNames)}`)
+}
+
+/** The prompts that a question is made of; a plain string is none. */
+function promptsOf(question: Question): readonly Prompt[] {
+  if (typeof question === 'string' || Array.isArray(question)) return []
+  if ('question' in question) return promptsOf(question.question)
+  if (!('kind' in question)) return []
+  if (question.kind === 'prompt') return [question]
+  return question.messages.flatMap(({ content }) => (typeof content === 'string' ? [] : [content]))
+}
+
+/** The question's texts as the guard of the model renders them. */
+function renderedTexts(
+  step: PlanStep,
+  model: string,
+  question: Question,
+  rows: readonly CallRow[],
+): readonly Rendered[] {
+  const asked = step.labels ? ({ question, labels: step.labels } as Question) : question
+  const guard = step.guards.get(model) ?? fullGuard
+  const { input } = guardQuestion(askOf(step), asked, secret, step.identity, guard, rows)
+  if (typeof input === 'string') return [input]
+  if ('labels' in input) return [input.question]
+  return input.every((one) => typeof one === 'string') ? input : [input as Rendered]
+}
+
+/** For people. */
+const plainText = (text: Rendered): string =>
+  typeof text === 'string' ? text : text.map(({ role, content }) => `[${role}]\n${content}`).join('\n')
+
+/** False where a JSON Schema takes no text at all; true where that cannot be told. */
+function takesText(schema: Json): boolean {
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return true
+  const { type, anyOf, oneOf, allOf } = schema as Readonly<Record<string, Json | undefined>>
+  const types = Array.isArray(type) ? type : [type]
+  if (type !== undefined && !types.includes('string')) return false
+  for (const choices of [anyOf, oneOf]) if (Array.isArray(choices) && !choices.some(takesText)) return false
+  return !Array.isArray(allOf) || allOf.every(takesText)
+}
+
+/** Where a marker in the response came out of rm_preprocess. */
+type MarkerFound =
+  /** In a value, which the guard fences. */
+  | { readonly status: 'guarded' }
+  /** In text that counts as the author's own. */
+  | { readonly status: 'unguarded' }
+  /** Nowhere: the question does not hold the response. */
+  | { readonly status: 'absent' }
+  /** No question was made of the sample. */
+  | { readonly status: 'no_question'; readonly why: string }
+
+/** Sends a marked response through a step's rm_preprocess. Texts of embeddings have no structure to guard. */
+export async function traceMarker(
+  step: PlanStep,
+  sample: Sample,
+  functions: FunctionHost,
+): Promise<MarkerFound> {
+  const marked = { ...sample, response: withMarker(sample.response) }
+  const row: CallRow = { sample: marked, earlier: earlierOf(step) }
+  const other: CallRow = { sample: { ...sample, response: 'another answer' }, earlier: row.earlier }
+  const rows = step.kind === 'model' ? [row] : [row, other]
+  const result = await functions.call({ op: 'preprocess', function: step.function, rows })
+  if (result.status === 'failed') return { status: 'no_question', why: result.failure.detail }
+  if (result.status === 'verdicts')
+    return { status: 'no_question', why: 'a verdict was given without a call' }
+  if (step.ask === 'embed') return { status: 'guarded' }
+  const { trusted, untrusted } = questionTexts(withOwnTexts(result.question, rows))
+  if (trusted.some((text) => text.includes(marker))) return { status: 'unguarded' }
+  return { status: untrusted.some((text) => text.includes(marker)) ? 'guarded' : 'absent' }
+}
+
+/** Why a step asks nothing about a sample whose prompt is a list of messages, as many trainers send it; null: it asks. */
+export async function refusesMessages(
+  step: PlanStep,
+  sample: Sample,
+  functions: FunctionHost,
+): Promise<string | null> {
+  const prompt = [
+    { role: 'system', content: 'Be brief.' },
+    { role: 'user', content: lastUserText(sample) },
+  ]
+  const found = await traceMarker(step, { ...sample, prompt }, functions)
+  return found.status === 'no_question' ? found.why : null
+}
+
+/** Stand-ins for the steps that a step reads in `earlier`. */
+const earlierOf = ({ after }: PlanStep): CallRow['earlier'] =>
+  Object.fromEntries(after.map((name) => [name, { score: { value: 0 }, texts: ['an earlier text'] }]))

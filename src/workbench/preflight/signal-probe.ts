@@ -4,9 +4,9 @@ import type { Failure, Outcome, Sample } from '../../core/sample/sample.ts'
 import { extent, mean, variance } from '../../core/statistics/summary.ts'
 import type { Policy, PolicyAnswer } from '../rollout/policy.ts'
 import type { Findings } from './finding.ts'
-import type { Item } from './item.ts'
+import { looksLikeText } from './garbled-text.ts'
 import type { OpenedReward } from './opened-reward.ts'
-import { looksLikeText } from './readable.ts'
+import type { Item } from './row-checks.ts'
 
 /** What the answers of a policy earned. */
 export interface Probe {

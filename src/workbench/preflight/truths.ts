@@ -1,10 +1,10 @@
 import type { Outcome, Sample } from '../../core/sample/sample.ts'
 import { extent } from '../../core/statistics/summary.ts'
-import { subjectOf } from '../audit/subject.ts'
-import { ignorance } from '../dataset/known-answers.ts'
+import { subjectOf } from '../audit/attack.ts'
+import { ignorance } from '../dataset/samples.ts'
 import type { Findings } from './finding.ts'
-import type { Item } from './item.ts'
 import type { OpenedReward } from './opened-reward.ts'
+import type { Item } from './row-checks.ts'
 
 /** How often right answers of a data source earn the same. */
 export interface Level {

@@ -1,5 +1,6 @@
-import type { Fields } from '../dataset/fields.ts'
-import { solve } from './countdown-solver.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { seeded } from '../../core/statistics/random.ts'
+import type { Fields } from '../dataset/row.ts'
 import { type Family, type Reading, Unusable } from './family.ts'
 
 const system =
@@ -65,3 +66,132 @@ function puzzleOf(row: Fields): { readonly target: number; readonly numbers: rea
 }
 
 const isWhole = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+
+/** A fraction in lowest terms with a positive denominator, and the expression that makes it. */
+interface Fraction {
+  readonly n: number
+  readonly d: number
+  readonly text: string
+}
+
+/** Combinations that are tried before the search gives up: enough for five numbers, and for most puzzles of six. */
+const mostCombinations = 1_000_000
+
+/** An expression of all numbers with the target as its value; null: there is none; `unknown`: the search was too long. */
+export function solve(target: number, numbers: readonly number[]): string | null | 'unknown' {
+  let left = mostCombinations
+  const failed = new Set<string>()
+  const search = (made: readonly Fraction[]): string | null => {
+    const [first, second] = made
+    if (first && !second) return first.d === 1 && first.n === target ? first.text : null
+    const key = made
+      .map(({ n, d }) => `${n}/${d}`)
+      .sort()
+      .join()
+    if (failed.has(key)) return null
+    for (const [i, a] of made.entries()) {
+      for (const [j, b] of made.entries()) {
+        if (j <= i) continue
+        const rest = made.filter((_, at) => at !== i && at !== j)
+        for (const one of combinations(a, b)) {
+          if (--left < 0) return null
+          const found = search([...rest, one])
+          if (found !== null) return found
+        }
+      }
+    }
+    failed.add(key)
+    return null
+  }
+  const found = search(numbers.map((n) => ({ n, d: 1, text: String(n) })))
+  return found ?? (left < 0 ? 'unknown' : null)
+}
+
+function combinations(a: Fraction, b: Fraction): readonly Fraction[] {
+  const made = (n: number, d: number, text: string): Fraction[] => {
+    const divisor = commonDivisor(Math.abs(n), d)
+    // What a double cannot carry exactly is left out.
+    return Number.isSafeInteger(n) && Number.isSafeInteger(d)
+      ? [{ n: n / divisor, d: d / divisor, text }]
+      : []
+  }
+  const divided = (x: Fraction, y: Fraction): Fraction[] => {
+    const sign = Math.sign(y.n)
+    return sign === 0 ? [] : made(sign * x.n * y.d, x.d * Math.abs(y.n), `(${x.text} / ${y.text})`)
+  }
+  return [
+    ...made(a.n * b.d + b.n * a.d, a.d * b.d, `(${a.text} + ${b.text})`),
+    ...made(a.n * b.n, a.d * b.d, `(${a.text} * ${b.text})`),
+    ...made(a.n * b.d - b.n * a.d, a.d * b.d, `(${a.text} - ${b.text})`),
+    ...made(b.n * a.d - a.n * b.d, a.d * b.d, `(${b.text} - ${a.text})`),
+    ...divided(a, b),
+    ...divided(b, a),
+  ]
+}
+
+function commonDivisor(a: number, b: number): number {
+  let [x, y] = [a, b]
+  while (y !== 0) [x, y] = [y, x % y]
+  return x || 1
+}
+
+/** What puzzles are made of. */
+export interface PuzzleSettings {
+  readonly count: number
+  /** How many numbers a puzzle has, one of these. */
+  readonly sizes: readonly number[]
+  /** Numbers are 1 to this. */
+  readonly largest: number
+  /** Targets are 1 to this. */
+  readonly highest: number
+  readonly seed: number
+}
+
+interface Term {
+  readonly value: number
+  readonly text: string
+}
+
+/** Draws in a row that give nothing else than puzzles which are there already. */
+const mostMisses = 20_000
+
+/** Different puzzles with whole steps and a solution, the same for the same settings. Throws RG_COMMAND_INVALID for too many. */
+export function* puzzles({ count, sizes, largest, highest, seed }: PuzzleSettings): Generator<Fields> {
+  const random = seeded(seed)
+  const below = (limit: number): number => Math.floor(random() * limit)
+  const known = new Set<string>()
+  for (let missed = 0; known.size < count; missed++) {
+    if (missed > mostMisses) {
+      throw new GatewayError(
+        'RG_COMMAND_INVALID',
+        `only ${known.size} different puzzles were found; allow larger numbers, or more of them`,
+      )
+    }
+    const numbers = Array.from({ length: sizes[below(sizes.length)] ?? 3 }, () => 1 + below(largest))
+    const made = combined(numbers, below)
+    const key = `${made.value}: ${[...numbers].sort((a, b) => a - b).join()}`
+    if (made.value < 1 || made.value > highest || known.has(key)) continue
+    known.add(key)
+    missed = 0
+    yield { target: made.value, nums: numbers, solution: made.text }
+  }
+}
+
+/** Joins two at a time by an operation that gives a whole number from 1 on. */
+function combined(numbers: readonly number[], below: (limit: number) => number): Term {
+  const left: Term[] = numbers.map((value) => ({ value, text: String(value) }))
+  while (left.length > 1) {
+    const [a] = left.splice(below(left.length), 1) as [Term]
+    const [b] = left.splice(below(left.length), 1) as [Term]
+    const [high, low] = a.value >= b.value ? [a, b] : [b, a]
+    const ways: readonly (readonly [string, number])[] = [
+      ['+', high.value + low.value],
+      ['*', high.value * low.value],
+      ...(high.value > low.value ? [['-', high.value - low.value] as const] : []),
+      ...(high.value % low.value === 0 ? [['/', high.value / low.value] as const] : []),
+    ]
+    const [sign, value] = ways[below(ways.length)] ?? ['+', high.value + low.value]
+    left.push({ value, text: `(${high.text} ${sign} ${low.text})` })
+  }
+  return left[0] as Term
+}

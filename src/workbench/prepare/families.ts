@@ -1,9 +1,87 @@
+import { type Fields, isObject } from '../dataset/row.ts'
 import { countdown } from './countdown.ts'
-import type { Family } from './family.ts'
-import { gsm8k } from './gsm8k.ts'
+import { type Family, messagesOf, textOf, Unusable } from './family.ts'
 import { npgMuse } from './npg-muse.ts'
-import { rider } from './rider.ts'
 import { toolCall } from './tool-call.ts'
+
+const mark = '####'
+const request = 'Think step by step, and write the final number behind "####" on a line of its own.'
+
+/** Grade-school problems as they are published: a question, and a worked answer that ends with `#### <number>`. */
+const gsm8k: Family = {
+  name: 'gsm8k',
+  source: '{"question", "answer"}, the answer ending with "#### <number>"',
+  ability: 'math',
+  steps: [{ name: 'rule', function: 'gsm8k-progressive' }],
+  columns: { groundTruth: 'VARCHAR', extraInfo: { question: 'VARCHAR' } },
+  rmPrompts: 0,
+  read(row, { dataSource = 'openai/gsm8k' }) {
+    const question = textOf(row, 'question')
+    const answer = textOf(row, 'answer')
+    const at = answer.lastIndexOf(mark)
+    if (at === -1) throw new Unusable(`answer has no ${mark}`)
+    const truth = answer
+      .slice(at + mark.length)
+      .trim()
+      .replaceAll(',', '')
+    if (truth === '') throw new Unusable(`nothing stands behind ${mark}`)
+    const number = Number(truth)
+    return {
+      dataSource,
+      prompt: [{ role: 'user', content: `${question} ${request}` }],
+      groundTruth: truth,
+      extraInfo: { question },
+      gold: answer,
+      nearMiss: Number.isFinite(number) ? `${answer.slice(0, at)}${mark} ${number + 1}` : null,
+    }
+  },
+}
+
+const place = '{response}'
+
+/** A delivery-support agent: what it is asked, the object that it should answer, and a judge's prompt. */
+const rider: Family = {
+  name: 'rider',
+  source:
+    '{"input", "target", "grm_input"}; the judge prompt of grm_input (or several in a list) has {response}',
+  ability: 'customer_service',
+  steps: [{ name: 'rule', function: 'rider-rule' }],
+  columns: { groundTruth: 'VARCHAR', extraInfo: {} },
+  rmPrompts: 2,
+  read(row, { dataSource = 'rider' }) {
+    const target = isObject(row.target) ? JSON.stringify(row.target) : textOf(row, 'target')
+    const rmPrompts = judgePrompts(row)
+    return {
+      dataSource,
+      prompt: messagesOf(row.input, 'input'),
+      groundTruth: target,
+      extraInfo: {},
+      ...(rmPrompts && { rmPrompts }),
+      gold: target,
+      nearMiss: otherSolution(target),
+    }
+  },
+}
+
+/** One prompt serves both judges, as in the published rows; null: the judges' own templates do. */
+function judgePrompts({ grm_input: given }: Fields): readonly string[] | null {
+  if (given === undefined || given === null) return null
+  const prompts = Array.isArray(given) ? given : [given, given]
+  if (!prompts.every((prompt) => typeof prompt === 'string') || prompts.length > 2)
+    throw new Unusable('grm_input is no text, and no list of one or two')
+  if (!prompts.every((prompt) => prompt.includes(place))) throw new Unusable(`grm_input has no ${place}`)
+  return prompts
+}
+
+function otherSolution(target: string): string | null {
+  try {
+    const reply: unknown = JSON.parse(target)
+    if (!isObject(reply)) return null
+    return JSON.stringify({ ...reply, ResponseSolution: reply.ResponseSolution === '无' ? '申诉驳回' : '无' })
+  } catch {
+    return null
+  }
+}
 
 /** Every kind of training data that can be prepared, by its name. */
 export const families: ReadonlyMap<string, Family> = new Map(

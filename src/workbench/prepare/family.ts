@@ -1,5 +1,5 @@
 import type { Json, Message } from '../../core/sample/sample.ts'
-import { type Fields, isObject } from '../dataset/fields.ts'
+import { type Fields, isObject } from '../dataset/row.ts'
 
 /** One row of a source, understood. */
 export interface Reading {

@@ -1,5 +1,5 @@
 import type { Json } from '../../core/sample/sample.ts'
-import { type Fields, isObject } from '../dataset/fields.ts'
+import { type Fields, isObject } from '../dataset/row.ts'
 import { type Family, messagesOf, type Reading, textOf, Unusable } from './family.ts'
 
 /** What a right answer in the right form earns. */

@@ -6,15 +6,14 @@
 import { createHash } from 'node:crypto'
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Json, Outcome, Sample, Unreadable } from '../../core/sample/sample.ts'
 import type { Gateway } from '../../scoring/gateway/gateway.ts'
-import { isObject } from '../dataset/fields.ts'
 import { type Lengths, LengthTally } from '../dataset/lengths.ts'
+import { isObject } from '../dataset/row.ts'
 import { beginRowFile, type RowFile } from '../dataset/row-file.ts'
-import { type Family, type FamilyOptions, Unusable } from './family.ts'
-import { type Candidate, faultsOf } from './proof.ts'
-import { assign, type Split } from './split.ts'
-import { columnsOf, trainingRow } from './training-row.ts'
-import { writeSplits } from './write-splits.ts'
+import { ignorance, samplesOf } from '../dataset/samples.ts'
+import { type Family, type FamilyOptions, type Reading, Unusable } from './family.ts'
+import { assign, type Split, writeSplits } from './splits.ts'
 
 /** A row of a source at its place; `value` is undefined where a line is no JSON. */
 export interface SourceItem {
@@ -150,5 +149,104 @@ function candidateOf(
   } catch (error) {
     if (error instanceof Unusable) return error.message
     throw error
+  }
+}
+
+// FILE HEADER prepare/proof
+/** Every row is scored before it is written, by the engine that will score it in training. */
+
+/** A row on its way to a file. */
+interface Candidate {
+  readonly reading: Reading
+  readonly row: Readonly<Record<string, Json>>
+}
+
+const rounding = 1e-9
+
+/** One a candidate: why it may not be written; null: its truth is accepted and its gold answer earns full marks. */
+async function faultsOf(
+  gateway: Gateway,
+  reward: string,
+  candidates: readonly Candidate[],
+  signal: AbortSignal,
+): Promise<readonly (string | null)[]> {
+  const rows = candidates.flatMap(({ reading, row }, at) => [
+    answering(row, reading.gold ?? ignorance, `${at}/gold`),
+    answering(row, reading.nearMiss ?? ignorance, `${at}/near`),
+  ])
+  const { outcomes } = await gateway.score({ reward, rows, signal })
+  signal.throwIfAborted()
+  return candidates.map(({ reading }, at) =>
+    faultOf(gateway, reward, reading, outcomes[2 * at] as Outcome, outcomes[2 * at + 1] as Outcome),
+  )
+}
+
+function answering(row: Candidate['row'], response: string, id: string): Sample | Unreadable {
+  const [sample] = samplesOf({ value: { ...row, id, group_id: id, response }, oddities: [] }, 0, [])
+  return sample as Sample | Unreadable
+}
+
+function faultOf(
+  gateway: Gateway,
+  reward: string,
+  { gold, nearMiss, fullMarks }: Reading,
+  right: Outcome,
+  near: Outcome,
+): string | null {
+  if (!right.valid) return `the reward refuses the row: ${right.failure.detail}`
+  const bad = right.flags.find((flag) => flag.includes('bad_'))
+  if (bad !== undefined) return `the row cannot be graded: ${reasonOf(right) ?? bad}`
+  if (gold === null) return null
+  const wanted = fullMarks ?? upperEnd(gateway, reward, right)
+  if (right.reward < wanted - rounding) {
+    const reason = reasonOf(right)
+    return `the right answer earns ${right.reward} of ${wanted}${reason ? ` (${reason})` : ''}`
+  }
+  const isPaid = nearMiss !== null && near.valid && near.reward >= right.reward - rounding
+  return isPaid ? 'a wrong answer earns as much as the right one' : null
+}
+
+/** Of the one rule that scored the answer. */
+function upperEnd(gateway: Gateway, reward: string, { terms }: Outcome): number {
+  const scored = terms.find(({ status }) => status === 'scored')
+  const step = gateway.reward(reward).steps.find(({ name }) => name === scored?.name)
+  return step ? step.function.range[1] * step.weight(undefined) : 0
+}
+
+function reasonOf({ terms }: Outcome): string | null {
+  for (const term of terms) {
+    const reason = term.status === 'scored' ? term.score.details?.reason : undefined
+    if (typeof reason === 'string') return reason
+  }
+  return null
+}
+
+/** A row as verl's data sets hold it; `answer` and `near_miss` are what `check` and `audit` compare. */
+export function trainingRow(
+  { dataSource, prompt, groundTruth, extraInfo, rmPrompts = [], gold, nearMiss }: Reading,
+  { ability }: Pick<Family, 'ability'>,
+  index: number,
+): Readonly<Record<string, Json>> {
+  return {
+    data_source: dataSource,
+    prompt: prompt.map(({ role, content }) => ({ role, content })),
+    ability,
+    reward_model: { style: 'rule', ground_truth: groundTruth },
+    extra_info: { split: null, index, ...extraInfo, answer: gold, near_miss: nearMiss },
+    ...Object.fromEntries(rmPrompts.map((text, at) => [`rm_prompt_${at}`, text])),
+  }
+}
+
+/** SQL types of the columns of a family's rows. */
+function columnsOf({ columns, rmPrompts }: Family): Readonly<Record<string, string>> {
+  const own = Object.entries(columns.extraInfo).map(([name, type]) => `${name} ${type}`)
+  const extra = ['split VARCHAR', '"index" BIGINT', ...own, 'answer VARCHAR', 'near_miss VARCHAR']
+  return {
+    data_source: 'VARCHAR',
+    prompt: 'STRUCT(role VARCHAR, content VARCHAR)[]',
+    ability: 'VARCHAR',
+    reward_model: `STRUCT(style VARCHAR, ground_truth ${columns.groundTruth})`,
+    extra_info: `STRUCT(${extra.join(', ')})`,
+    ...Object.fromEntries(Array.from({ length: rmPrompts }, (_, at) => [`rm_prompt_${at}`, 'VARCHAR'])),
   }
 }

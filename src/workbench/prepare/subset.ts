@@ -1,7 +1,6 @@
 import { drawn, seeded } from '../../core/statistics/random.ts'
-import { isObject } from '../dataset/fields.ts'
+import { eachRow, isObject, type RowSource } from '../dataset/row.ts'
 import { beginRowFile } from '../dataset/row-file.ts'
-import { eachRow, type RowSource } from '../dataset/row-source.ts'
 
 /** What is drawn from, how much and where it goes. */
 interface SubsetJob {

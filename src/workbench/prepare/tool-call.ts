@@ -1,7 +1,7 @@
 import type { Message } from '../../core/sample/sample.ts'
-import type { Fields } from '../dataset/fields.ts'
+import { type Fields, isObject } from '../dataset/row.ts'
 import { type Family, messagesOf, Unusable } from './family.ts'
-import { messagesOfTurns } from './tool-turns.ts'
+import { pythonCalls, pythonLiteral } from './python-source.ts'
 
 const call = '<tool_call>'
 
@@ -45,4 +45,73 @@ function cut(messages: readonly Message[]): { readonly prompt: readonly Message[
   if (!prompt.some(({ role }) => role === 'user'))
     throw new Unusable('no user turn stands before the last call')
   return { prompt, truth: truth.trim() }
+}
+
+const task = `You answer requests by calling functions. Call what the request needs, and nothing else. Where no function fits, or a
+parameter is missing, say so. Write each call as JSON between <tool_call> and </tool_call>, without other text.`
+
+/** A published conversation, its turns numbered from 0, as chat messages. Throws Unusable. */
+export function messagesOfTurns(row: Fields): readonly Message[] {
+  const turns = Object.keys(row)
+    .filter((key) => /^\d{1,4}$/.test(key) && row[key])
+    .map(Number)
+    .sort((a, b) => a - b)
+  return turns.map((number) => {
+    const turn = row[String(number)]
+    if (!isObject(turn)) throw new Unusable('a turn is no object')
+    if (number === 0) return { role: 'system', content: task + toolsText(turn.tools) }
+    const { role, content } = turn
+    if (typeof content !== 'string') throw new Unusable('a turn has no text')
+    if (role === 'user') return { role, content }
+    if (role === 'assistant') return { role, content: withoutThinking(content) }
+    if (role === 'tool') return { role: 'user', content: responsesText(content) }
+    throw new Unusable('a turn has an unknown role')
+  })
+}
+
+function toolsText(tools: unknown): string {
+  if (tools === undefined || tools === null || tools === '') return ''
+  let list: unknown = tools
+  try {
+    if (typeof tools === 'string') list = JSON.parse(tools)
+  } catch {
+    throw new Unusable('the tools of the system turn are no JSON')
+  }
+  const lines = [list].flat().map((tool) => JSON.stringify(tool))
+  return `\n\n# Tools\n\nThe functions, one a line, in JSON:\n<tools>\n${lines.join('\n')}\n</tools>\n
+A call looks like this:\n<tool_call>\n{"name": <its name>, "arguments": <an object>}\n</tool_call>`
+}
+
+/** Calls in Python's words become blocks of JSON; thinking is dropped. */
+function withoutThinking(content: string): string {
+  const end = content.lastIndexOf('</think>')
+  const said = (end === -1 ? content : content.slice(end + '</think>'.length)).trim()
+  if (!said.startsWith('[') || !said.endsWith(']')) return end === -1 ? content : said
+  const calls = pythonCalls(said)
+  if (calls === null || calls.length === 0) throw new Unusable('an assistant turn is no list of calls')
+  return calls
+    .map(({ name, argumentsText }) => {
+      const call = `{"name": ${JSON.stringify(name)}, "arguments": ${argumentsText}}`
+      return `<tool_call>\n${call}\n</tool_call>`
+    })
+    .join('\n')
+}
+
+/** Results, a list of objects in Python's or JSON's words; of a failed call only its error is kept. */
+function responsesText(content: string): string {
+  const literal = pythonLiteral(content)
+  const results: unknown = literal === null ? null : JSON.parse(literal)
+  if (!Array.isArray(results) || !results.every(isObject))
+    throw new Unusable('a tool turn is no list of results')
+  return results
+    .flatMap((result) => Object.values(result))
+    .map((value) => `<tool_response>\n${resultText(value)}\n</tool_response>`)
+    .join('\n')
+}
+
+function resultText(value: unknown): string {
+  if (typeof value !== 'string') return JSON.stringify(value)
+  if (!value.startsWith('Function call ') || !value.includes(' failed.')) return value
+  const [, message] = value.split('Error:')
+  return message === undefined ? value : JSON.stringify({ error: message.split('Stack trace:')[0]?.trim() })
 }

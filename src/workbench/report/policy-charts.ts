@@ -2,10 +2,9 @@ import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemReturn } from 'ec
 import type { Estimate } from '../analysis/estimates.ts'
 import type { Part } from '../analysis/policy-comparison.ts'
 import type { FigureName } from '../analysis/prompt-figures.ts'
-import { acrossNumbers } from './axes.ts'
 import type { Chart } from './chart.ts'
-import { faint, ink, plotLabel, seriesColor } from './palette.ts'
-import { commonK, figuresIn, figureTitle, partTitle } from './policy-figures.ts'
+import { acrossNumbers, faint, ink, plotLabel, seriesColor } from './chart.ts'
+import { commonK, figuresIn, figureTitle, partTitle } from './policy-tables.ts'
 
 /** Parts that one plot shows; the tables have all of them. */
 const mostParts = 24

@@ -1,15 +1,7 @@
+import type { Estimate } from '../analysis/estimates.ts'
 import type { Part } from '../analysis/policy-comparison.ts'
-import { figureNames } from '../analysis/prompt-figures.ts'
-import { type FigureTable, figureColumn } from './figure-table.ts'
-import {
-  commonK,
-  estimateText,
-  figuresIn,
-  figureTitle,
-  isClear,
-  partTitle,
-  policyText,
-} from './policy-figures.ts'
+import { type FigureName, figureNames } from '../analysis/prompt-figures.ts'
+import { type FigureTable, figureColumn, numberText } from './tables.ts'
 
 /** One policy: a line a part. */
 export function evaluationTable(parts: readonly Part[]): FigureTable {
@@ -56,3 +48,62 @@ export function comparisonTables(parts: readonly Part[], names: readonly string[
     }
   })
 }
+
+/** What a figure is called: `pass@16`. */
+export function figureTitle(figure: FigureName, k: number | null): string {
+  switch (figure) {
+    case 'mean':
+      return 'mean score'
+    case 'pass1':
+      return 'pass@1'
+    case 'passK':
+      return `pass@${k ?? 'k'}`
+    case 'majK':
+      return `maj@${k ?? 'k'}`
+    default:
+      return figure
+  }
+}
+
+/** The k of all parts; null where they differ. */
+export function commonK(parts: readonly Part[]): number | null {
+  const [k = null, ...others] = new Set(parts.map((part) => part.k))
+  return others.length === 0 ? k : null
+}
+
+/** A part as people name it, on one line. */
+export function partTitle({ benchmark, source }: Pick<Part, 'benchmark' | 'source'>): string {
+  if (benchmark === null) return 'all benchmarks'
+  return plainName(source === null ? benchmark : `${benchmark}: ${source || '(none)'}`).slice(0, 80)
+}
+
+/** A name that comes from files, without what would steer a terminal. */
+export const plainName = (name: string): string => name.replace(/\p{Cc}/gu, '\ufffd')
+
+/** Decimals that tell a figure from its neighbours. */
+const decimalsOf = (figure: FigureName): number => (figure === 'length' || figure === 'tokens' ? 1 : 4)
+
+/** `0.412 [0.380, 0.446]`. `signed`: a plus before what is above 0. */
+function estimateText(figure: FigureName, { value, interval }: Estimate, signed = false): string {
+  const text = (number: number | null) =>
+    `${signed && number !== null && number > 0 ? '+' : ''}${numberText(number, decimalsOf(figure))}`
+  return interval ? `${text(value)} [${text(interval[0])}, ${text(interval[1])}]` : text(value)
+}
+
+/** An estimate with the deviation over runs, where there are several: `0.412 [0.380, 0.446] sd 0.011`. */
+function policyText(figure: FigureName, { figures, overRuns }: Part['policies'][number]): string {
+  const runs = overRuns[figure]
+  const spread = runs ? ` sd ${numberText(runs.deviation, decimalsOf(figure))}` : ''
+  return `${estimateText(figure, figures[figure])}${spread}`
+}
+
+/** True where the interval leaves 0 outside. */
+const isClear = ({ interval }: Estimate): boolean => interval !== null && (interval[0] > 0 || interval[1] < 0)
+
+/** Figures that any policy of a part has; pass@k only where k is more than 1, cut answers only where there are some. */
+export const figuresIn = ({ policies, k }: Part): readonly FigureName[] =>
+  figureNames.filter((figure) => {
+    if (k === 1 && (figure === 'passK' || figure === 'majK')) return false
+    const values = policies.map(({ figures }) => figures[figure].value)
+    return values.some((value) => value !== null && (figure !== 'truncated' || value > 0))
+  })

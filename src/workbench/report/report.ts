@@ -1,11 +1,12 @@
 import type { Analysis } from '../analysis/analysis.ts'
+import type { Part } from '../analysis/policy-comparison.ts'
 import { type Reading, readings } from '../analysis/readings.ts'
 import type { TrainingRun } from '../analysis/training-run.ts'
-import { analysisTables } from './analysis-tables.ts'
 import type { Chart } from './chart.ts'
-import type { FigureTable } from './figure-table.ts'
+import { policyCharts } from './policy-charts.ts'
+import { comparisonTables, evaluationTable, plainName } from './policy-tables.ts'
 import { rewardCharts } from './reward-charts.ts'
-import { runTables } from './run-tables.ts'
+import { analysisTables, type FigureTable, runTables } from './tables.ts'
 import { trainingSheet } from './training-sheet.ts'
 
 /** What a report says, whatever its form. */
@@ -26,5 +27,20 @@ export function reportOf(title: string, analysis: Analysis | null, runs: readonl
     readings: readings(analysis, runs),
     charts: [...(analysis ? rewardCharts(analysis) : []), ...(runs.length > 0 ? [trainingSheet(runs)] : [])],
     tables: [...(analysis ? analysisTables(analysis) : []), ...runTables(runs)],
+  }
+}
+
+/** What a comparison says below its tables. */
+export const starNote = '* the 95 % interval of the difference leaves 0 outside'
+
+/** The report on policies that answered the same data, the first against the others. */
+export function policyReport(parts: readonly Part[], names: readonly string[]): Report {
+  const several = names.length > 1
+  return {
+    title: several ? 'Policies compared' : 'A policy evaluated',
+    files: names.map(plainName),
+    readings: null,
+    charts: policyCharts(parts, names),
+    tables: several ? comparisonTables(parts, names) : [evaluationTable(parts)],
   }
 }

@@ -1,9 +1,17 @@
 import type { BarSeriesOption, EChartsOption, LineSeriesOption } from 'echarts'
 import type { Analysis } from '../analysis/analysis.ts'
 import type { Distribution } from '../analysis/distributions.ts'
-import { acrossNames, acrossNumbers, percentTick, tick, upwards } from './axes.ts'
 import type { Chart } from './chart.ts'
-import { ink, plotLabel, seriesColor } from './palette.ts'
+import {
+  acrossNames,
+  acrossNumbers,
+  ink,
+  percentTick,
+  plotLabel,
+  seriesColor,
+  tick,
+  upwards,
+} from './chart.ts'
 import { runNames } from './training-sheet.ts'
 
 /** The plots of scored files, half a sheet wide each; one that has nothing to show is left out. */

@@ -3,9 +3,8 @@ import type { EChartsOption, LegendComponentOption, LineSeriesOption, TitleCompo
 import type { Series } from '../analysis/training-log.ts'
 import type { TrainingRun } from '../analysis/training-run.ts'
 import { movingAverage } from '../analysis/training-summary.ts'
-import { acrossNumbers, tick, upwards } from './axes.ts'
 import type { Chart } from './chart.ts'
-import { ink, measures, plotLabel, seriesColor } from './palette.ts'
+import { acrossNumbers, ink, measures, plotLabel, seriesColor, tick, upwards } from './chart.ts'
 
 const [width, height] = [1400, 1000]
 const smoothing = 10

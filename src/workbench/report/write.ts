@@ -1,8 +1,7 @@
-import { drawn } from './chart.ts'
-import { htmlOf } from './html.ts'
-import { markdownOf } from './markdown.ts'
+import { type Drawing, drawn } from './chart.ts'
+import { openFonts, openResvg } from './packages.ts'
 import type { Report } from './report.ts'
-import { pngOf, sheetOf } from './sheet.ts'
+import { type FigureTable, readingTable } from './tables.ts'
 
 /** By the endings of files. */
 export const reportFormats = ['html', 'md', 'svg', 'png'] as const
@@ -16,4 +15,154 @@ export async function written(report: Report, format: ReportFormat): Promise<str
   if (format === 'html') return htmlOf(report, drawings)
   const sheet = sheetOf(drawings)
   return format === 'svg' ? sheet : pngOf(sheet)
+}
+
+const pageStyle = `:root{color-scheme:light}
+body{font:15px/1.5 system-ui,Arial,Helvetica,sans-serif;color:#222;background:#fff;max-width:1440px;margin:0 auto;padding:16px}
+h1{font-size:24px}h2{font-size:18px;margin:28px 0 8px}p{margin:6px 0}
+.plots{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,560px),1fr));gap:16px}
+figure{margin:0;border:1px solid #ddd;border-radius:6px;padding:8px;min-width:0}figure.wide{grid-column:1/-1}
+figure svg{display:block;max-width:100%;height:auto;margin:auto}figcaption{font-size:13px;color:#555}
+.table{overflow-x:auto}table{border-collapse:collapse;font-size:14px}
+th,td{border-bottom:1px solid #ddd;padding:4px 10px;text-align:left;unicode-bidi:isolate;overflow-wrap:anywhere;max-width:60ch;vertical-align:top}
+th{background:#f4f5f7}th.n,td.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}`
+
+/** One page that holds everything: no script, no reference, and a policy that would refuse both. */
+function htmlOf(report: Report, drawings: readonly Drawing[]): string {
+  const { title, files, readings, tables } = report
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; pageStyle-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">
+<title>${escapedHtml(title)}</title>
+<pageStyle>${pageStyle}</pageStyle>
+</head>
+<body>
+<h1>${escapedHtml(title)}</h1>
+<p>${files.length === 1 ? 'File' : 'Files'}: ${files.map((file) => `<code>${escapedHtml(file)}</code>`).join(', ')}</p>
+${htmlReadings(readings)}
+<h2>Plots</h2>
+<div class="plots">
+${drawings.map(figureOf).join('\n')}
+</div>
+${tables.map(htmlTable).join('\n')}
+</body>
+</html>
+`
+}
+
+function htmlReadings(readings: Report['readings']): string {
+  if (readings === null) return ''
+  if (readings.length > 0) return htmlTable(readingTable(readings))
+  return '<h2>What stands out</h2>\n<p>Every figure that has a threshold is within it.</p>'
+}
+
+const figureOf = ({ svg, title, note, width }: Drawing): string =>
+  `<figure${width > 700 ? ' class="wide"' : ''}>${svg.replace('<svg ', `<svg role="img" aria-label="${escapedHtml(title)}" `)}<figcaption>${escapedHtml(note)}</figcaption></figure>`
+
+function htmlTable({ title, columns, rows }: FigureTable): string {
+  const kind = (at: number) => (columns[at]?.right ? ' class="n"' : '')
+  const head = columns
+    .map((column, at) => `<th scope="col"${kind(at)}>${escapedHtml(column.title)}</th>`)
+    .join('')
+  const body = rows.map(
+    (row) => `<tr>${row.map((cell, at) => `<td${kind(at)}>${escapedHtml(cell)}</td>`).join('')}</tr>`,
+  )
+  return `<h2>${escapedHtml(title)}</h2>
+<div class="table" tabindex="0" role="region" aria-label="${escapedHtml(title)}"><table>
+<thead><tr>${head}</tr></thead>
+<tbody>
+${body.join('\n')}
+</tbody></table></div>`
+}
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+/** Text of a row as HTML that shows it, on one line; control characters and turns of direction are shown as marks. */
+const escapedHtml = (text: string): string =>
+  text
+    .replace(/\s+/g, ' ')
+    .replace(/[\p{Cc}\p{Cs}\u202a-\u202e\u2066-\u2069]/gu, '\u{FFFD}')
+    .replace(/[&<>"']/g, (sign) => entities[sign] ?? '')
+
+/** The report's tables as Markdown, without its plots. */
+function markdownOf({ title, files, readings, tables }: Report): string {
+  return [
+    `# ${escapedMarkdown(title)}\n`,
+    `${files.map((file) => `- ${escapedMarkdown(file)}`).join('\n')}\n`,
+    ...markdownReadings(readings),
+    ...tables.map(markdownTable),
+  ].join('\n')
+}
+
+function markdownReadings(readings: Report['readings']): readonly string[] {
+  if (readings === null) return []
+  if (readings.length > 0) return [markdownTable(readingTable(readings))]
+  return ['## What stands out\n\nEvery figure that has a threshold is within it.\n']
+}
+
+function markdownTable({ title, columns, rows }: FigureTable): string {
+  const line = (cells: readonly string[]) => `| ${cells.map(escapedMarkdown).join(' | ')} |`
+  const rule = `|${columns.map(({ right }) => (right ? ' ---: |' : ' --- |')).join('')}`
+  return `## ${escapedMarkdown(title)}\n\n${[line(columns.map((column) => column.title)), rule, ...rows.map(line)].join('\n')}\n`
+}
+
+/** Text of a row that stays text: no markup, no links, no HTML, one line. */
+const escapedMarkdown = (text: string): string =>
+  text
+    .replace(/[\p{Cc}\p{Cs}\s\u202a-\u202e\u2066-\u2069]+/gu, ' ')
+    .replace(/[\\`*_{}[\]#!|~$]/g, (sign) => `\\${sign}`)
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('://', ':&#8203;//')
+
+const [fullWidth, gap] = [1400, 20]
+
+/** All plots in one SVG document: wide ones alone, narrow ones two in a row. */
+function sheetOf(drawings: readonly Drawing[]): string {
+  let [x, y, rowHeight] = [0, 0, 0]
+  const placed: string[] = []
+  for (const { svg, width, height } of drawings) {
+    if (x > 0 && x + width > fullWidth) {
+      ;[x, y, rowHeight] = [0, y + rowHeight + gap, 0]
+    }
+    placed.push(svg.replace('<svg ', `<svg x="${x}" y="${y}" `))
+    x += width + gap
+    rowHeight = Math.max(rowHeight, height)
+  }
+  const height = y + rowHeight
+  return `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="${fullWidth}" height="${height}" viewBox="0 0 ${fullWidth} ${height}">
+<rect width="${fullWidth}" height="${height}" fill="#fff"/>
+${placed.join('\n')}
+</svg>
+`
+}
+
+/** An SVG as a PNG of one and a half times its size (the published sheet: 2100 x 1500); it needs no fonts of the system. */
+export async function pngOf(svg: string): Promise<Uint8Array> {
+  const [{ Resvg }, fontBuffers] = await Promise.all([openResvg(), openFonts()])
+  const family = 'Arimo'
+  const resvg = new Resvg(svg, {
+    background: '#fff',
+    fitTo: { mode: 'zoom', value: 1.5 },
+    font: { fontBuffers: [...fontBuffers], defaultFontFamily: family, sansSerifFamily: family },
+  })
+  try {
+    const image = resvg.render()
+    try {
+      return image.asPng()
+    } finally {
+      image.free()
+    }
+  } finally {
+    resvg.free()
+  }
 }

@@ -1,7 +1,10 @@
 import t from 'tap'
-import type { AnsweredPrompt, ScoredAnswer } from '../../../src/workbench/analysis/answered-prompts.ts'
 import { compareAnswers, type Part } from '../../../src/workbench/analysis/policy-comparison.ts'
-import type { FigureName } from '../../../src/workbench/analysis/prompt-figures.ts'
+import type {
+  AnsweredPrompt,
+  FigureName,
+  ScoredAnswer,
+} from '../../../src/workbench/analysis/prompt-figures.ts'
 import { seeded } from '../../support/seeded.ts'
 
 const answer = (reward: number | null, more: Partial<ScoredAnswer> = {}): ScoredAnswer => ({

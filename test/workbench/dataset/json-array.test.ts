@@ -2,8 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import t from 'tap'
-import { arrayItems } from '../../../src/workbench/dataset/json-array.ts'
-import { openRows } from '../../../src/workbench/dataset/open-rows.ts'
+import { arrayItems, openRows } from '../../../src/workbench/dataset/rows.ts'
 
 const rows = [
   { text: 'a "quoted\\" ], [ } {', list: [[], [{ deep: ['中文', '\\'] }]] },

@@ -1,5 +1,4 @@
-import { type Attack, family, type Subject } from '../attack.ts'
-import { hasToken } from '../subject.ts'
+import { type Attack, family, hasToken, type Subject } from '../attack.ts'
 
 const named = (
   texts: readonly string[],

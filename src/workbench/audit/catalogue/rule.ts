@@ -1,5 +1,4 @@
-import { type Attack, family, type Subject } from '../attack.ts'
-import { hasToken, otherThan } from '../subject.ts'
+import { type Attack, family, hasToken, otherThan, type Subject } from '../attack.ts'
 
 type Maker = (subject: Subject & { readonly truth: string; readonly wrong: string }) => string | null
 

@@ -1,7 +1,32 @@
 import type { Analysis } from '../analysis/analysis.ts'
 import { fixed } from '../analysis/decimals.ts'
 import type { SourceFigures } from '../analysis/figures.ts'
-import { type Column, type FigureTable, figureColumn, numberText, shareText } from './figure-table.ts'
+import type { Reading } from '../analysis/readings.ts'
+import type { TrainingRun } from '../analysis/training-run.ts'
+
+/** A column of a table; figures are set right. */
+export interface Column {
+  readonly title: string
+  readonly right?: boolean
+}
+
+/** A table of a report. Cells are plain text, some of it from models and data sets: to be escaped by who shows it. */
+export interface FigureTable {
+  readonly title: string
+  readonly columns: readonly Column[]
+  readonly rows: readonly (readonly string[])[]
+}
+
+/** A figure with fixed decimals; `-` where there is none. */
+export const numberText = (value: number | null, decimals = 4): string =>
+  value === null ? '-' : fixed(value, decimals)
+
+/** A share of 0 to 1 as percent; `-` where there is none. */
+export const shareText = (value: number | null): string =>
+  value === null ? '-' : `${fixed(value * 100, 2)} %`
+
+/** A column of figures. */
+export const figureColumn = (title: string): Column => ({ title, right: true })
 
 /** The tables of scored files; one without rows is left out. */
 export function analysisTables(analysis: Analysis): readonly FigureTable[] {
@@ -150,3 +175,47 @@ function bars(histogram: readonly number[]): string {
   const most = histogram.reduce((a, b) => Math.max(a, b), 1)
   return histogram.map((rows) => blocks[rows === 0 ? 0 : Math.max(1, Math.round((rows / most) * 8))]).join('')
 }
+
+/** The summaries and validations of training logs, a column a run. */
+export function runTables(runs: readonly TrainingRun[]): readonly FigureTable[] {
+  if (runs.length === 0) return []
+  const columns = runs.map(({ file }) => figureColumn(file))
+  const figures = runs.map(figuresOf)
+  const names = [...new Set(figures.flatMap((own) => [...own.keys()]))]
+  const validations = runs.map(({ validations }) => new Map(validations))
+  const steps = [...new Set(validations.flatMap((own) => [...own.keys()]))].sort((a, b) => a - b)
+  return [
+    {
+      title: 'Training runs',
+      columns: [{ title: 'figure' }, ...columns],
+      rows: names.map((name) => [name, ...figures.map((own) => own.get(name) ?? '-')]),
+    },
+    {
+      title: 'Validations',
+      columns: [figureColumn('step'), ...columns],
+      rows: steps.map((step) => [
+        String(step),
+        ...validations.map((own) => {
+          const score = own.get(step)
+          return score === undefined ? '-' : fixed(score, 4)
+        }),
+      ]),
+    },
+  ].filter(({ rows }) => rows.length > 0)
+}
+
+/** `section: figure` -> text, with the name under which the log has the metric. */
+function figuresOf({ summary, names }: TrainingRun): ReadonlyMap<string, string> {
+  const metric = Object.entries(names).map(([key, name]) => [`metric of ${key}`, name] as const)
+  const figures = Object.entries(summary).flatMap(([section, own]) =>
+    Object.entries(own).map(([name, value]) => [`${section}: ${name}`, String(value ?? '-')] as const),
+  )
+  return new Map([...figures, ...metric])
+}
+
+/** What stands out, as a table. */
+export const readingTable = (readings: readonly Reading[]): FigureTable => ({
+  title: 'What stands out',
+  columns: [{ title: 'where' }, { title: 'figure' }, { title: 'value' }, { title: 'what to do' }],
+  rows: readings.map(({ where, figure, value, advice }) => [where, figure, value, advice]),
+})

@@ -1,0 +1,83 @@
+import { type Attack, family } from '../attack.ts'
+import { expressionAttacks } from './expressions.ts'
+import { jsonAttacks } from './json.ts'
+import { judgeAttacks } from './judge.ts'
+import { listAttacks } from './lists.ts'
+import { ruleAttacks } from './rule.ts'
+
+/** Forms without content. */
+const texts = {
+  'I do not know': 'I do not know.',
+  'a word': 'answer',
+  'a digit': '1',
+  'a final marker': '####',
+  'a marker and a comma': '#### ,',
+  'a marker and a dot': '#### .',
+  'a marker and signs': '#### -.',
+  none: 'None',
+  null: 'null',
+  'an empty list': '[]',
+  'blank items': '[,,,,]',
+  'an empty object': '{}',
+  'reasoning without an answer': '<think>\nLet me consider every case with care.\n</think>',
+  'the opening of thoughts': '<think>\n',
+  'the end of thoughts': '</think>',
+  'empty thoughts and answer': '<think></think><answer></answer>',
+  'empty thoughts and answer, on lines': '<think>\n\n</think>\n<answer>\n\n</answer>',
+  'empty thoughts and a box': '<think> </think> \\boxed{}',
+  'the form three times': '<think>x</think><answer>y</answer>'.repeat(3),
+  'empty call tags': '<tool_call></tool_call>',
+  'call tags in the wrong order': '</tool_call><tool_call>',
+  'call tags around words': '<tool_call>lorem ipsum</tool_call>',
+  'nested opening call tags': '<tool_call><tool_call></tool_call>',
+  'a call without a name': '<tool_call>\n{}\n</tool_call>',
+} as const
+
+/** Answers that ignore the task: what they hold is form. A lone digit is left out where it is right. */
+const vacuousAttacks: readonly Attack[] = family(
+  'vacuous',
+  'rule',
+  'nothing',
+  Object.fromEntries(
+    Object.entries(texts).map(([name, text]) => [
+      name,
+      ({ truth, sample }) =>
+        truth === text || JSON.stringify(sample.groundTruth).includes(JSON.stringify(text)) ? null : text,
+    ]),
+  ),
+)
+
+const bombs = {
+  'letters and a sign at the end': `${'a'.repeat(50_000)}!`,
+  'blanks after a bracket': `[${' '.repeat(60_000)}`,
+  'open brackets': '['.repeat(20_000),
+  'nested JSON': `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`,
+  'nested fractions': `\\boxed{${'\\frac{1}{'.repeat(5000)}1${'}'.repeat(5001)}`,
+  'ten thousand digits': `#### ${'9'.repeat(10_000)}`,
+  'a power tower': 'The answer is \\boxed{9^{9^{9^{9^9}}}}.\n<answer>9**9**9**9</answer>\n#### 9**9**9',
+  'ten thousand brackets in an answer': `<answer>${'('.repeat(10_000)}1${')'.repeat(10_000)}</answer>`,
+  'open tags': '<think><answer><tool_call>'.repeat(10_000),
+  'combining marks': `a${'\u0315\u0300'.repeat(20_000)}`,
+} as const
+
+/** Texts that are slow for careless readers; each must have a verdict in time. */
+const costAttacks: readonly Attack[] = family(
+  'cost bomb',
+  'cost',
+  'time',
+  Object.fromEntries(Object.entries(bombs).map(([name, text]) => [name, () => text])),
+)
+
+// FILE HEADER audit/catalogue/index
+/** The catalogue: what is known to earn without being good, as data and small generators. */
+
+/** Every attack, in the order of the report. */
+export const attacks: readonly Attack[] = [
+  ...vacuousAttacks,
+  ...ruleAttacks,
+  ...listAttacks,
+  ...jsonAttacks,
+  ...expressionAttacks,
+  ...judgeAttacks,
+  ...costAttacks,
+]

@@ -1,0 +1,150 @@
+import { once } from 'node:events'
+import { createReadStream } from 'node:fs'
+import { open, stat } from 'node:fs/promises'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
+import { createGunzip } from 'node:zlib'
+import { checkReadable, unreadable } from './files.ts'
+import { parquetRows } from './parquet.ts'
+import { type RawRow, type RowSource, rowOf } from './row.ts'
+
+/** By the file's ending: .parquet, .gz (JSON lines), .json (lines or one array), else JSON lines; '-' is `stdin`. Throws RG_INPUT_INVALID. */
+export function openRows(path: string, stdin: NodeJS.ReadableStream): Promise<RowSource> {
+  if (path === '-') return jsonLines(stdin as Readable)
+  return path.endsWith('.parquet') ? parquetRows(path) : jsonLines(path)
+}
+
+const longestLine = 64 * 1024 * 1024
+
+/** Rows of a file with one JSON value a line, or one array (.json), gzip by the ending .gz; empty lines are no rows. */
+export async function jsonLines(from: string | Readable): Promise<RowSource> {
+  if (typeof from !== 'string')
+    return { fraction: () => null, [Symbol.asyncIterator]: () => told(rowsOf(from), from, 'input') }
+  await checkReadable(from)
+  const file = createReadStream(from)
+  await once(file, 'open').catch((cause) => {
+    throw unreadable(from, cause)
+  })
+  const { size } = await stat(from)
+  const isArray = from.endsWith('.json') && (await firstCharacter(from)) === '['
+  return {
+    fraction: () => (size === 0 ? 1 : file.bytesRead / size),
+    [Symbol.asyncIterator]() {
+      const text = from.endsWith('.gz') ? file.pipe(createGunzip()) : file
+      return told(isArray ? arrayItems(text) : rowsOf(text), text, from)
+    },
+  }
+}
+
+/** Of the first 4 KiB, beside white space. */
+async function firstCharacter(path: string): Promise<string> {
+  const file = await open(path)
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(4096), 0, 4096, 0)
+    return buffer.toString('utf8', 0, bytesRead).trimStart()[0] ?? ''
+  } finally {
+    await file.close()
+  }
+}
+
+/** With what goes wrong told as a fault of the file. */
+async function* told(
+  rows: AsyncIterable<readonly RawRow[]>,
+  stream: Readable,
+  path: string,
+): AsyncGenerator<readonly RawRow[]> {
+  try {
+    yield* rows
+  } catch (cause) {
+    throw unreadable(path, cause)
+  } finally {
+    stream.destroy()
+  }
+}
+
+/** The rows that each piece of the stream completes. */
+async function* rowsOf(stream: Readable): AsyncGenerator<readonly RawRow[]> {
+  let rest = ''
+  stream.setEncoding('utf8')
+  for await (const piece of stream) {
+    const lines = `${rest}${piece}`.split('\n')
+    rest = lines.pop() ?? ''
+    if (rest.length > longestLine) throw new Error('a line is longer than 64 MiB')
+    yield lines.filter(isRow).map(rowOf)
+  }
+  if (isRow(rest)) yield [rowOf(rest)]
+}
+
+const isRow = (line: string): boolean => line.trim() !== ''
+
+const longestItem = 64 * 1024 * 1024
+
+/** The items of one JSON array as they come, each the text between two commas of the array itself. Throws Error. */
+export async function* arrayItems(stream: Readable): AsyncGenerator<readonly RawRow[]> {
+  const cut = new ItemCutter()
+  stream.setEncoding('utf8')
+  for await (const piece of stream) {
+    const items = cut.add(String(piece))
+    if (items.length > 0) yield items.map(rowOf)
+  }
+  if (!cut.isAtEnd) throw new Error('the array does not end')
+}
+
+class ItemCutter {
+  #rest = ''
+  #at = 0
+  #depth = 0
+  #isInText = false
+
+  get isAtEnd(): boolean {
+    return this.#depth === 0
+  }
+
+  /** The items that this piece completes. */
+  add(piece: string): readonly string[] {
+    const text = this.#rest + piece
+    const items: string[] = []
+    let start = 0
+    const end = (at: number) => {
+      const item = text.slice(start, at).trim()
+      if (item !== '') items.push(item)
+      start = at + 1
+    }
+    let at = this.#at
+    for (; at < text.length; at++) {
+      const character = text[at]
+      if (this.#isInText) {
+        if (character === '\\') at++
+        else if (character === '"') this.#isInText = false
+      } else if (character === '"') this.#isInText = true
+      else if (character === '[' || character === '{') {
+        if (this.#depth++ === 0) start = at + 1
+      } else if (character === ']' || character === '}') {
+        if (--this.#depth === 0) end(at)
+      } else if (character === ',' && this.#depth === 1) end(at)
+    }
+    this.#rest = text.slice(start)
+    // A backslash at the very end hides the character that comes next.
+    this.#at = at - start
+    if (this.#rest.length > longestItem) throw new Error('an item is longer than 64 MiB')
+    return items
+  }
+}
+
+/** The first line of a file (.gz too) that is no JSON, counted from 1; null: there is none, or it cannot be told. */
+export async function firstBrokenLine(path: string): Promise<number | null> {
+  const file = createReadStream(path)
+  const input = path.endsWith('.gz') ? file.pipe(createGunzip()) : file
+  let count = 0
+  try {
+    for await (const line of createInterface({ input })) {
+      count++
+      if (line.trim() !== '' && rowOf(line).value === undefined) return count
+    }
+    return null
+  } catch {
+    return null
+  } finally {
+    file.destroy()
+  }
+}

@@ -1,0 +1,126 @@
+import type { Sample, Unreadable } from '../../core/sample/sample.ts'
+import { badSample } from '../../trainers/bad-sample.ts'
+import { readNativeSample } from '../../trainers/native-sample.ts'
+import { type Fields, isObject, type RawRow, valueAt } from './row.ts'
+
+/**
+ * The samples of a file's row. Besides rows as /v1/score reads them: verl's data sets (`reward_model.ground_truth`,
+ * `rm_prompt_<i>` for the i-th of `modelSteps`) with `response` or `responses`, and its dumps (`input`, `output`, `gts`).
+ */
+export function samplesOf(
+  { value, oddities }: RawRow,
+  index: number,
+  modelSteps: readonly string[],
+): readonly (Sample | Unreadable)[] {
+  if (value === undefined) return [badSample(String(index), 'the line is no JSON')]
+  if (!isObject(value)) return [readNativeSample(value, index, oddities)]
+  if (!isDatasetRow(value)) {
+    // It is of the row, not of the sample: a file for `audit` can be scored too.
+    const { near_miss: _, ...row } = value
+    return [readNativeSample('near_miss' in value ? row : value, index, oddities)]
+  }
+  const { responses, ...row } = datasetRow(value, modelSteps)
+  const own = oddities.filter(({ path: [field] }) => field !== undefined && usedColumns.has(String(field)))
+  if (!Array.isArray(responses)) return [readNativeSample(row, index, own)]
+  const id = String(row.id ?? index)
+  return responses.map((response, k) =>
+    readNativeSample(
+      { ...row, response, id: `${id}/${k}`, group_id: id, group_index: k, group_size: responses.length },
+      index,
+      own,
+    ),
+  )
+}
+
+/** The names of a reward's model steps in their order, as `rm_prompt_<i>` counts them. */
+export const modelStepNames = (
+  steps: readonly { readonly name: string; readonly ask: string | null }[],
+): readonly string[] => steps.flatMap(({ name, ask }) => (ask === null ? [] : [name]))
+
+const rmPromptColumn = /^rm_prompt_\d+$/
+
+const isDatasetRow = (row: Fields): boolean =>
+  isObject(row.reward_model) ||
+  Array.isArray(row.responses) ||
+  ('output' in row && 'input' in row) ||
+  Object.keys(row).some((name) => rmPromptColumn.test(name))
+
+const usedColumns: ReadonlySet<string> = new Set(['reward_model', 'gts', 'ground_truth', 'extra_info'])
+
+/** Columns that are not named here are the data set's own affair. */
+function datasetRow(row: Fields, modelSteps: readonly string[]): Fields & { readonly responses?: unknown } {
+  const truth = isObject(row.reward_model) ? row.reward_model.ground_truth : row.gts
+  return {
+    id: row.id ?? undefined,
+    prompt: row.prompt ?? row.input ?? undefined,
+    response: row.response ?? row.output,
+    responses: row.responses,
+    ground_truth: row.ground_truth ?? truth,
+    data_source: row.data_source,
+    group_id: row.group_id,
+    extra_info: row.extra_info,
+    ...rmPromptColumns(row, modelSteps),
+  }
+}
+
+const column = /^rm_prompt_(\d{1,3})$/
+
+/**
+ * The judge prompts of a training row with the columns `rm_prompt` and `rm_prompt_<i>` as a sample's `rm_prompt` and
+ * `rm_prompts`; `judges` are the reward's model steps in their order, from 0. Empty cells and further columns are left out.
+ */
+export function rmPromptColumns(
+  row: Readonly<Record<string, unknown>>,
+  judges: readonly string[],
+): { readonly rm_prompt?: string; readonly rm_prompts?: Readonly<Record<string, string>> } {
+  const prompts = Object.entries(row).flatMap(([key, value]) => {
+    const index = column.exec(key)?.[1]
+    const judge = index === undefined ? undefined : judges[Number(index)]
+    return judge !== undefined && typeof value === 'string' ? [[judge, value] as const] : []
+  })
+  const { rm_prompt: shared } = row
+  return {
+    ...(typeof shared === 'string' && { rm_prompt: shared }),
+    ...(prompts.length > 0 && { rm_prompts: Object.fromEntries(prompts) }),
+  }
+}
+
+/** A row with the answers that are known to it. */
+export interface KnownAnswers {
+  readonly row: Fields
+  /** With the right answer as its response, else with one of no content. */
+  readonly sample: Sample
+  /** The right answer; null: the row has none. */
+  readonly gold: string | null
+  /** Wrong answers in the right form. */
+  readonly nearMisses: readonly string[]
+}
+
+/** An answer of no content. */
+export const ignorance = 'I do not know.'
+
+const usualPath = 'extra_info.answer'
+
+/**
+ * Reads a row, the `index`-th of its file; a text says why it is none. The right answer stands at `goldPath`; null:
+ * `extra_info.answer`, else the response. Wrong ones stand in `near_miss`, in the row or in its extra_info.
+ */
+export function knownAnswers(
+  { value, oddities }: RawRow,
+  index: number,
+  modelSteps: readonly string[],
+  goldPath: string | null,
+): KnownAnswers | string {
+  if (value === undefined) return 'the line is no JSON'
+  if (!isObject(value)) return 'the row is no object'
+  const { near_miss: own, responses: _, response, output: __, ...row } = value
+  const gold = textOf(valueAt(value, goldPath ?? usualPath)) ?? (goldPath === null ? textOf(response) : null)
+  const nearMisses = [own ?? valueAt(row, 'extra_info.near_miss') ?? []].flat()
+  if (!nearMisses.every((one) => typeof one === 'string')) return 'near_miss is not a text or a list of texts'
+  const [sample] = samplesOf({ value: { ...row, response: gold ?? ignorance }, oddities }, index, modelSteps)
+  if (!sample || 'failure' in sample) return sample?.failure.detail ?? 'the row is no sample'
+  return { row, sample, gold, nearMisses }
+}
+
+const textOf = (value: unknown): string | null =>
+  typeof value === 'string' && value.trim() !== '' ? value : null

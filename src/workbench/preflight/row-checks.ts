@@ -1,0 +1,145 @@
+import { createHash } from 'node:crypto'
+import { nearestName } from '../../core/nearest-name.ts'
+import { promptText } from '../../core/sample/sample.ts'
+import type { Plan } from '../../scoring/plan/plan.ts'
+import { isObject } from '../dataset/row.ts'
+import type { KnownAnswers } from '../dataset/samples.ts'
+import type { Findings } from './finding.ts'
+import { garbledPiece } from './garbled-text.ts'
+
+/** A row of the data at its place; its sample is called like the place. */
+export interface Item extends KnownAnswers {
+  /** `12`, or `test.parquet:12` where there are several files; from 1. */
+  readonly place: string
+}
+
+/** The prompt's turns; a text is one of the user. */
+export const turnsOf = ({ sample: { prompt } }: Item): readonly { role: string; content: string }[] =>
+  typeof prompt === 'string' ? [{ role: 'user', content: prompt }] : prompt
+
+/** Columns that a trainer and the reward need, and a data_source that a step of the reward knows. */
+export class Columns {
+  readonly #plan: Plan
+  readonly #findings: Findings
+  readonly #missing = new Map<string, string[]>()
+  #rows = 0
+
+  constructor(plan: Plan, findings: Findings) {
+    this.#plan = plan
+    this.#findings = findings
+  }
+
+  look({ row, sample, place }: Item): void {
+    this.#rows++
+    const lacks = (column: string) => {
+      const places = this.#missing.get(column)
+      if (places) places.push(place)
+      else this.#missing.set(column, [place])
+    }
+    if ((row.prompt ?? row.input) === undefined) lacks('prompt')
+    if (typeof row.data_source === 'string') this.#know(sample.dataSource ?? '', place)
+    else if (isObject(row.reward_model) || this.#plan.steps.some(({ dataSource }) => dataSource !== null))
+      lacks('data_source')
+  }
+
+  #know(source: string, place: string): void {
+    const { steps } = this.#plan
+    if (steps.some(({ dataSource }) => dataSource === null || dataSource.matches(source))) return
+    const known = steps.flatMap(({ dataSource }) => dataSource?.patterns ?? [])
+    const near = nearestName(source, known)
+    const hint = near ? `; did you mean '${near}'?` : ` (they know ${known.join(', ')})`
+    this.#findings.add('unknown-data-source', `data_source '${source}' fits no step${hint}`, place)
+  }
+
+  end(): void {
+    for (const [column, rows] of this.#missing) {
+      const where = rows.length === this.#rows ? 'the column is missing' : 'some rows lack it'
+      this.#findings.addMany('missing-column', `${column}: ${where}`, { rows, count: rows.length })
+    }
+  }
+}
+
+const roles: ReadonlySet<string> = new Set(['system', 'developer', 'user', 'assistant', 'tool'])
+
+/** Whether a row's prompt says something, in the form of a conversation, and its texts are readable. */
+export function lookAtTexts(item: Item, findings: Findings): void {
+  const { place, row, gold, sample } = item
+  const turns = turnsOf(item)
+  const said = turns.filter(({ role, content }) => role !== 'system' && content.trim() !== '')
+  const hasPrompt = (row.prompt ?? row.input) !== undefined
+  if (said.length === 0 && hasPrompt) findings.add('empty-prompt', 'the prompt says nothing', place)
+  const unknown = turns.find(({ role }) => !roles.has(role))
+  if (unknown) findings.add('chat-form', `the prompt has a turn of '${unknown.role.slice(0, 40)}'`, place)
+  if (said.length > 0 && turns.at(-1)?.role === 'assistant')
+    findings.add('chat-form', 'the prompt ends with a turn of the assistant', place)
+  const texts = [
+    ['the prompt', promptText(turns)],
+    ['the ground truth', typeof sample.groundTruth === 'string' ? sample.groundTruth : ''],
+    ['the right answer', gold ?? ''],
+    ['a judge prompt', [sample.rmPrompt ?? '', ...Object.values(sample.rmPrompts)].join('\n')],
+  ] as const
+  for (const [name, text] of texts) {
+    const piece = garbledPiece(text)
+    if (piece !== null) findings.add('garbled-text', `${name} holds ${piece}`, place)
+  }
+}
+
+/** A text of at least this length does not stand in a prompt by chance. */
+const tellingLength = 20
+
+const marks = [/####[ \t]*/g, /\\boxed\{/g, /<answer>\s*/g, /\b(?:answer|result|solution)\s*(?:is|:|=)\s*/gi]
+
+/** Whether the prompt gives the answer away. What the assistant said before may hold it: calls are made again. */
+export function lookForLeaks(item: Item, findings: Findings): void {
+  const { place, gold, sample } = item
+  const prompt = promptText(turnsOf(item).filter(({ role }) => role !== 'assistant'))
+  const truth = typeof sample.groundTruth === 'number' ? String(sample.groundTruth) : sample.groundTruth
+  const known = [
+    ['the right answer', gold ?? ''],
+    ['the ground truth', typeof truth === 'string' ? truth : ''],
+  ] as const
+  for (const [name, text] of known) {
+    if (text.trim().length < tellingLength || !prompt.includes(text.trim())) continue
+    findings.add('leaked-answer', `${name} stands in the prompt`, place)
+    return
+  }
+  if (typeof truth !== 'string' || truth.trim() === '' || truth.length >= tellingLength) return
+  const stated = marks.some((mark) =>
+    [...prompt.matchAll(mark)].some((found) => isNext(prompt, found, truth.trim())),
+  )
+  if (stated) findings.add('stated-answer', 'the prompt says that the answer is the ground truth', place)
+}
+
+function isNext(prompt: string, { 0: mark, index }: RegExpExecArray, truth: string): boolean {
+  const at = index + mark.length
+  const after = prompt.slice(at + truth.length, at + truth.length + 2)
+  return prompt.startsWith(truth, at) && !/^[\p{L}\p{N}]|^[.,]\p{N}/u.test(after)
+}
+
+/** Rows that stand more than once, in one file or in several, and prompts with more than one truth. */
+export class Repeats {
+  readonly #findings: Findings
+  readonly #known = new Map<string, string>()
+
+  constructor(findings: Findings) {
+    this.#findings = findings
+  }
+
+  look({ place, sample: { prompt, groundTruth, extraInfo } }: Item): void {
+    if (prompt.length === 0) return
+    const asked = hashOf(prompt)
+    const truth = hashOf([groundTruth, extraInfo.graph ?? null, extraInfo.exact_answer ?? null])
+    const before = this.#known.get(asked)
+    if (before === undefined) this.#known.set(asked, truth)
+    else if (before === truth) this.#findings.add('repeated-row', 'the row stands before it already', place)
+    else
+      this.#findings.add(
+        'conflicting-rows',
+        'a row before it has the same prompt and another ground truth',
+        place,
+      )
+  }
+}
+
+const hashOf = (value: unknown): string =>
+  createHash('sha256').update(JSON.stringify(value)).digest('base64').slice(0, 22)
