@@ -322,7 +322,7 @@ export function questionText(sample: Pick<Sample, 'prompt' | 'rmPrompt'>): strin
 
 /** The message for a row without a question. */
 export const noQuestion =
-  'prompt: it has no text and the row has no rm_prompt, so there is no question for a judge; send the prompt or rm_prompt (docs/wires.md lists the trainers that send none)'
+  'prompt: it has no text and the row has no rm_prompt, so there is no question for a judge; send the prompt or rm_prompt (docs/trainers.md lists the trainers that send none)'
 
 /** Chat templates insert roles between control tokens without escaping. */
 export const isRole = (role: string): boolean => /^[a-z][\w-]{0,63}$/i.test(role)

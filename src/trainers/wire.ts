@@ -24,7 +24,7 @@ export interface Wire {
 
 /** One path of a wire. */
 export interface WireRoute {
-  /** `<trainer>: <its setting>`, for /docs and docs/wires.md. */
+  /** `<trainer>: <its setting>`, for /docs and docs/trainers.md. */
   readonly summary: string
   /** What it refuses is a 400 that names the place. */
   readonly body: ZodType

@@ -79,7 +79,7 @@ t.test('every code and every kind of failure is on its page, with its status, an
   t.strictSame(documented(markdown, 'Failures of a sample'), [...failureKinds])
 })
 
-const wiresPage = page('wires.md')
+const wiresPage = page('trainers.md')
 
 t.test('the page of wires has every wire with its deadline and its way of saying invalid', async (t) => {
   const wanted = wires.map(({ name, deadlineS, routes }) => [

@@ -5,7 +5,7 @@ for (const page of [
   'figures',
   'recipes/add-a-judge',
   'recipes/add-a-rule',
-  'recipes/add-a-wire',
+  'recipes/add-a-trainer',
   'recipes/countdown',
   'recipes/gsm8k',
   'recipes/npg-muse',

@@ -93,7 +93,7 @@ t.test('every wire that a page names is served, and every module of the Python c
       if (!existsSync(`clients/python/src/reward_gateway_client/${name}.py`))
         t.fail(`${page}: reward_gateway_client.${name}`)
   }
-  for (const name of served) t.match(texts.get('docs/wires.md'), `/wire/${name}/`)
+  for (const name of served) t.match(texts.get('docs/trainers.md'), `/wire/${name}/`)
   t.end()
 })
 

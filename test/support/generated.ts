@@ -16,7 +16,7 @@ export async function generated(): Promise<ReadonlyMap<string, string>> {
   return new Map([
     ...schemas,
     [functionsPage, await functionTable()],
-    ['docs/wires.md', wireTables()],
+    ['docs/trainers.md', wireTables()],
     [wireIndexFile, wireIndex()],
   ])
 }
@@ -100,7 +100,7 @@ const addressOf = ({ name, routes }: Wire): string =>
 
 /** The page with both rows of each wire. */
 function wireTables(): string {
-  const page = readFileSync('docs/wires.md', 'utf8')
+  const page = readFileSync('docs/trainers.md', 'utf8')
   const addresses = wires.map((wire) => {
     const [route] = Object.values(wire.routes)
     const [trainer = '', setting = '?'] = route?.summary.split(/: (.*)/) ?? []
