@@ -3,8 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { errorCodes, GatewayError } from '../../src/core/errors.ts'
 import { failureKinds } from '../../src/core/sample/sample.ts'
-import { gatewayConfig } from '../../src/scoring/plan/gateway-config.ts'
-import { configSchemas } from '../../src/scoring/plan/json-schema.ts'
+import { configSchemas, gatewayConfig } from '../../src/scoring/plan/gateway-config.ts'
 import { wires } from '../../src/trainers/index.ts'
 
 const page = (name: string) => readFileSync(join('docs', name), 'utf8')

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import { z } from 'zod'
 import type { RewardFunction } from '../../src/contract/index.ts'
 import { builtInFolder } from '../../src/scoring/functions/discover.ts'
-import { configSchemas } from '../../src/scoring/plan/json-schema.ts'
+import { configSchemas } from '../../src/scoring/plan/gateway-config.ts'
 import { wires } from '../../src/trainers/index.ts'
 import type { Wire } from '../../src/trainers/wire.ts'
 

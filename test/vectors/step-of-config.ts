@@ -1,9 +1,8 @@
 import { join } from 'node:path'
 import { shippedConfigs } from '../../src/cli/gateway.ts'
 import type { Json } from '../../src/contract/index.ts'
-import { configTexts } from '../../src/scoring/plan/config-files.ts'
-import { readConfigs } from '../../src/scoring/plan/configs.ts'
-import { sourcePattern } from '../../src/scoring/plan/source-pattern.ts'
+import { configTexts, readConfigs } from '../../src/scoring/plan/configs.ts'
+import { sourcePattern } from '../../src/scoring/plan/resolve-step.ts'
 
 /** A step's function, with its options as written. */
 interface SteppedFunction {

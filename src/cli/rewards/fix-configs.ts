@@ -5,8 +5,8 @@ import type { Json } from '../../core/sample/sample.ts'
 import { reasonOf } from '../../core/system-error.ts'
 import type { FunctionHost } from '../../scoring/functions/function-host.ts'
 import type { ConfigText } from '../../scoring/plan/config-text.ts'
-import { fixConfig, functionsOf } from '../../scoring/plan/fix-config.ts'
 import { takesOption } from '../../scoring/plan/step-function.ts'
+import { fixConfig, functionsOf } from '../../workbench/migrate/fix-config.ts'
 import type { Io } from '../command.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { systemClock } from '../../core/clock.ts'
-import type { FunctionEvent } from '../../scoring/functions/events.ts'
+import type { FunctionEvent } from '../../scoring/functions/function-host.ts'
 import { openObservedGateway } from '../../serving/observed-gateway.ts'
 import { keeps } from '../../workbench/dataset/scored-file.ts'
 import { finiteNumber, flag, misused, oneOf, parsed, text, textOr, wholeNumber } from '../arguments.ts'

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../../core/clock.ts'
 import type { Json, Sample } from '../../core/sample/sample.ts'
-import type { FunctionEvent } from '../../scoring/functions/events.ts'
+import type { FunctionEvent } from '../../scoring/functions/function-host.ts'
 
 type Failed = Extract<FunctionEvent, { type: 'failed' }>
 

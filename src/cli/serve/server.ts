@@ -4,7 +4,7 @@ import { packageVersion } from '../../core/package-version.ts'
 import { hideSecrets } from '../../core/secrets.ts'
 import { allOf, guardedEvents } from '../../scoring/gateway/listeners.ts'
 import { sourcesOf, watchSources } from '../../scoring/gateway/watch-sources.ts'
-import { rewardRange } from '../../scoring/plan/reward-range.ts'
+import { rewardRange } from '../../scoring/plan/fold.ts'
 import { createApp } from '../../serving/http/app.ts'
 import {
   type ObservedEvents,

@@ -5,8 +5,8 @@
  */
 
 import type { Term } from '../../core/sample/sample.ts'
-import { arithmetics } from '../plan/arithmetic.ts'
 import type { Evaluated, Expression, Lookup } from '../plan/expression.ts'
+import { arithmetics } from '../plan/fold.ts'
 import type { Plan, PlanStep } from '../plan/plan.ts'
 
 /** What of a plan decides which terms count. */

@@ -1,6 +1,6 @@
 import type { Failure, Outcome, Sample, Term, Unreadable } from '../../core/sample/sample.ts'
 import { mean } from '../../core/statistics/summary.ts'
-import { arithmetics } from '../plan/arithmetic.ts'
+import { arithmetics } from '../plan/fold.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { RequestGroups } from './groups/group.ts'
 import { decisiveFailure, lookupIn, reachOf } from './influence.ts'

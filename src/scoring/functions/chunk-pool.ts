@@ -1,11 +1,9 @@
 import type { Clock } from '../../core/clock.ts'
-import { ChunkQueue, type ChunkSize, type Line } from './chunk-queue.ts'
-import type { Executor, StartExecutor } from './executor.ts'
-import type { ChunkResult, Job, JobEnd, JobRunner } from './job.ts'
-import type { Waiting } from './job-list.ts'
+import { ChunkQueue, type ChunkSize, type Line, type Waiting } from './chunk-queue.ts'
+import { type Given, lineRule, type Seat, SeatWatch, suspectsOf } from './executor-slots.ts'
+import type { RestartReason } from './function-host.ts'
+import type { ChunkResult, Executor, Job, JobEnd, JobRunner, StartExecutor } from './job.ts'
 import { idleMark } from './progress.ts'
-import { type Given, lineRule, type Seat, suspectsOf } from './seat.ts'
-import { SeatWatch } from './seat-watch.ts'
 
 const startsTried = 3
 /** A job that was in a chunk of an executor which died before it began may have been the reason, but hardly each time. */
@@ -22,9 +20,6 @@ const notStarted: Executor = {
   rest() {},
   async end() {},
 }
-
-/** Why an executor was ended: its job took too long, it died, or its job makes room for others of its function. */
-export type RestartReason = 'timeout' | 'crash' | 'preempted'
 
 /** How many executors, how they are started, and how long their work may take. */
 export interface ChunkPoolOptions {

@@ -1,10 +1,9 @@
 import type { Json } from '../../core/sample/sample.ts'
+import type { FunctionSource } from './discover.ts'
 import type { Call } from './function-host.ts'
 import type { Job, JobEnd, JobResult, JobRunner } from './job.ts'
-import type { FunctionSource } from './source.ts'
-import { bind, describe } from './worker/describe.ts'
 import { type Loaded, loader } from './worker/load.ts'
-import { runCall } from './worker/run-call.ts'
+import { bind, describe, runCall } from './worker/run-job.ts'
 
 /**
  * The package's functions that take microseconds: judges whose hooks fill a template and read a short reply, rules that

@@ -1,9 +1,9 @@
 import type { FunctionKind, Range, Reply } from '../../contract/index.ts'
 import type { FailureKind, Json, Score } from '../../core/sample/sample.ts'
+import { BrokenMessage, listOf, objectOf, textOf } from './frames.ts'
 import type { CallResult, CallRow } from './function-host.ts'
 import type { Job, JobResult } from './job.ts'
-import { BrokenMessage, listOf, objectOf, textOf } from './untrusted.ts'
-import { checkQuestion } from './worker/check-question.ts'
+import { checkQuestion } from './worker/check-results.ts'
 
 /**
  * A job's result as a process of JavaScript functions says it. A number or an object with `value` is the one score of a

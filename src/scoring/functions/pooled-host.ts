@@ -1,10 +1,17 @@
 import { GatewayError, type Problem } from '../../core/errors.ts'
 import { didYouMean } from '../../core/nearest-name.ts'
 import type { Failure, FailureKind, Json } from '../../core/sample/sample.ts'
-import type { FailureCause, FunctionEvents } from './events.ts'
-import type { BoundFunction, Call, CallResult, FunctionDescription, FunctionHost } from './function-host.ts'
+import type { FunctionSource } from './discover.ts'
+import type {
+  BoundFunction,
+  Call,
+  CallResult,
+  FailureCause,
+  FunctionDescription,
+  FunctionEvents,
+  FunctionHost,
+} from './function-host.ts'
 import type { Job, JobEnd, JobRunner } from './job.ts'
-import type { FunctionSource } from './source.ts'
 
 /** A function's file, and what runs it. */
 export interface PooledFunction {

@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
 import { Child, type ChildOptions } from './child.ts'
-import type { Executor, ExecutorEvents } from './executor.ts'
-import { FrameReader, frame } from './frames.ts'
-import type { Chunk, JobResult } from './job.ts'
+import { packChunk } from './chunk-message.ts'
+import type { FunctionSource, SourceTexts } from './discover.ts'
+import { BrokenMessage, FrameReader, frame, isMilliseconds, listOf, objectOf } from './frames.ts'
+import type { Chunk, Executor, ExecutorEvents, Job, JobResult, StartExecutor } from './job.ts'
+import { readResult } from './node-messages.ts'
 import type { Stage } from './progress.ts'
-import { BrokenMessage, isMilliseconds, listOf, objectOf } from './untrusted.ts'
+import { pythonJob, readPythonReply, resultOf } from './python-messages.ts'
 
 /** How chunks are said to one kind of process, and its results read. */
 export interface Speech {
@@ -113,4 +116,73 @@ export class ProcessExecutor implements Executor {
   end(): Promise<void> {
     return this.#child.end(this.#isReady && this.#sent.length === 0)
   }
+}
+
+/** Private memory of one process in MiB; a heap takes half of it at most. */
+export const defaultMemoryMb = 1024
+
+const file = fileURLToPath(
+  new URL(import.meta.url.endsWith('.ts') ? './worker/child.ts' : './worker/child.js', import.meta.url),
+)
+
+const nodeSpeech: Speech = {
+  jobs: packChunk,
+  result: (said, chunk, at) => readResult(said, chunk[at] as Job),
+}
+
+/** Starts processes that load users' functions in TypeScript and JavaScript. */
+export function nodeProcesses(sources: readonly FunctionSource[], memoryMb = defaultMemoryMb): StartExecutor {
+  const first = frame(JSON.stringify(sources))
+  // Helper threads that copy short-lived texts cost more than they save where every core has an executor.
+  const args = [
+    `--max-old-space-size=${Math.floor(memoryMb / 2)}`,
+    '--max-semi-space-size=32',
+    '--single-threaded-gc',
+    file,
+  ]
+  // What this process preloads (a debugger, a test runner, an SDK) would load again in each process.
+  const env = { ...process.env, NODE_OPTIONS: '' }
+  return (events) =>
+    new ProcessExecutor({ command: process.execPath, args, env, memoryMb, first }, nodeSpeech, events)
+}
+
+/** How Python functions are run. */
+export interface PythonSettings {
+  /** The interpreter, 3.9 or later; `python3` by default. */
+  readonly command?: string
+  /** Processes at most for each folder; two by default. */
+  readonly processes?: number
+  /** Private memory of one process; what goes beyond it is a MemoryError of its sample. 4096 by default. */
+  readonly memoryMb?: number
+}
+
+const folder = fileURLToPath(
+  new URL(
+    import.meta.url.endsWith('.ts') ? './python' : '../../../../src/scoring/functions/python',
+    import.meta.url,
+  ),
+)
+const bootstrap = `import sys; sys.path.insert(0, ${JSON.stringify(folder)})
+from reward_gateway_host.main import main
+sys.path.remove(${JSON.stringify(folder)}); main()`
+
+const pythonSpeech: Speech = {
+  jobs: (chunk) => chunk.map(pythonJob),
+  result: (said, chunk, at) => resultOf(chunk[at] as Job, readPythonReply(said)),
+}
+
+/** Starts processes that load Python functions; each process loads a file when it first needs it, as it was read. */
+export function pythonProcesses(
+  sources: readonly FunctionSource[],
+  { command = 'python3', memoryMb = 4096 }: PythonSettings,
+  sampleTimeoutMs: number,
+): StartExecutor {
+  const files = Object.fromEntries(sources.map(({ name, file }) => [name, file]))
+  const texts = Object.assign({}, ...sources.map(({ texts }) => texts)) as SourceTexts
+  const first = frame(JSON.stringify({ files, texts }))
+  const settings = JSON.stringify({ limit_s: sampleTimeoutMs / 1000, memory_mb: memoryMb })
+  const env = { ...process.env, PYTHONUNBUFFERED: '1', PYTHONDONTWRITEBYTECODE: '1' }
+  // The interpreter bounds its own memory, once it is loaded.
+  const options = { command, args: ['-c', bootstrap, settings], env, memoryMb: 0, first }
+  return (events) => new ProcessExecutor(options, pythonSpeech, events)
 }

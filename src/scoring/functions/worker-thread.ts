@@ -1,9 +1,8 @@
 import { Worker } from 'node:worker_threads'
 import { packChunk, type ResultMessage, unpackResults } from './chunk-message.ts'
-import type { Executor, ExecutorEvents, StartExecutor } from './executor.ts'
-import type { Chunk } from './job.ts'
+import type { FunctionSource } from './discover.ts'
+import type { Chunk, Executor, ExecutorEvents, StartExecutor } from './job.ts'
 import { idleProgress, type Stage, stageOf } from './progress.ts'
-import type { FunctionSource } from './source.ts'
 
 const oldGenerationMb = 512
 const file = new URL(

@@ -6,8 +6,7 @@ import type { Json, Outcome, Sample } from '../../core/sample/sample.ts'
 import { type Canary, type CanaryParts, openCanary } from '../canary/canary.ts'
 import type { Probe } from '../canary/probes.ts'
 import { type EngineParts, openEngine } from '../engine/engine.ts'
-import type { KnownSample } from '../plan/canary-config.ts'
-import type { GatewaySettings } from '../plan/gateway-config.ts'
+import type { GatewaySettings, KnownSample } from '../plan/gateway-config.ts'
 import type { Plan } from '../plan/plan.ts'
 
 /** The canaries that the settings ask for; null: none. */

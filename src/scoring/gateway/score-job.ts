@@ -3,8 +3,8 @@ import { GatewayError } from '../../core/errors.ts'
 import type { ListenerGuard } from '../../core/listener-guard.ts'
 import type { Outcome } from '../../core/sample/sample.ts'
 import type { ScoreRequest } from '../engine/job.ts'
-import { type OnInvalidSetting, onInvalidOf } from '../plan/on-invalid.ts'
 import type { Plan } from '../plan/plan.ts'
+import { type OnInvalidSetting, onInvalidOf } from '../plan/reward-config.ts'
 import type { Runtime } from './runtime.ts'
 
 /** Rows to be scored by one reward. */

@@ -13,12 +13,7 @@ import {
   visit,
 } from 'yaml'
 import type { Problem } from '../../core/errors.ts'
-import { type ConfigPath, pathText } from './config-path.ts'
-import { type Environment, substitute } from './environment.ts'
-import { syntaxErrors } from './syntax-errors.ts'
-import { decided, TwoReadings } from './two-readings.ts'
-
-export { type ConfigPath, pathText } from './config-path.ts'
+import { isSecretName, keepSecret } from '../../core/secrets.ts'
 
 /** A config file: YAML, or JSON, which YAML contains. */
 export interface ConfigText {
@@ -178,4 +173,119 @@ function quotingHint(line: string): string {
 const lineAt = (text: string, offset: number): string => {
   const end = text.indexOf('\n', offset)
   return text.slice(text.lastIndexOf('\n', offset - 1) + 1, end === -1 ? undefined : end)
+}
+
+/** Keys and indices from the root on. */
+export type ConfigPath = readonly (string | number)[]
+
+/** `steps[2].weight` */
+export function pathText(path: ConfigPath): string {
+  return path
+    .map((part, index) => {
+      if (typeof part === 'number') return `[${part}]`
+      const plain = /^[\w-]+$/.test(part)
+      return plain ? `${index === 0 ? '' : '.'}${part}` : `[${JSON.stringify(part)}]`
+    })
+    .join('')
+}
+
+/** The variables that configs may name; process.env, or a test's own. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
+const reference = /\$?\$\{([^${}]*)\}/g
+const named = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s
+
+/**
+ * Fills `${NAME}` and `${NAME:-default}` in one pass: what a variable holds is not searched again. An empty variable
+ * counts as unset; `$${` stands for `${`. What a variable with the name of a secret holds is shown nowhere from here on.
+ */
+export function substitute(
+  text: string,
+  env: Environment,
+): { readonly text: string; readonly mistakes: readonly string[] } {
+  const mistakes: string[] = []
+  const filled = text.replaceAll(reference, (whole: string, inner: string) => {
+    if (whole.startsWith('$$')) return whole.slice(1)
+    const [, name = '', fallback] = named.exec(inner) ?? []
+    if (name === '') {
+      mistakes.push(`'${whole}' is not of the form \${NAME} or \${NAME:-default}; write $\${ for a plain \${`)
+      return ''
+    }
+    const own = Object.hasOwn(env, name) ? env[name] : undefined
+    if (isSecretName(name)) keepSecret(name, own)
+    const value = own || fallback
+    if (value === undefined) {
+      mistakes.push(`the environment variable ${name} is not set; set it, or write \${${name}:-default}`)
+    }
+    return value ?? ''
+  })
+  return { text: filled, mistakes }
+}
+
+/** A value with a variable that can be read in two ways, the more likely one first. */
+export class TwoReadings {
+  readonly value: unknown
+  readonly other: unknown
+
+  constructor(value: unknown, other: unknown) {
+    this.value = value
+    this.other = other
+  }
+}
+
+/** A config with the likelier one of each two readings; the others are kept by their paths. */
+export function decided(value: unknown, path: ConfigPath, others: Map<string, unknown>): unknown {
+  if (value instanceof TwoReadings) {
+    others.set(JSON.stringify(path), value.other)
+    return value.value
+  }
+  if (Array.isArray(value)) return value.map((one, at) => decided(one, [...path, at], others))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, one]) => [key, decided(one, [...path, key], others)]),
+  )
+}
+
+/** A copy with another value at a path that exists. */
+export function replacedAt(value: unknown, [part, ...rest]: ConfigPath, by: unknown): unknown {
+  if (part === undefined) return by
+  if (Array.isArray(value)) return value.map((one, at) => (at === part ? replacedAt(one, rest, by) : one))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, one]) => [key, key === part ? replacedAt(one, rest, by) : one]),
+  )
+}
+
+interface Found {
+  readonly offset: number
+  readonly message: string
+}
+
+/** A mistake of syntax spoils what follows, so only the first is told; each key that stands twice is. */
+export function syntaxErrors(document: Document, lines: LineCounter): Found[] {
+  const [first, ...later] = document.errors
+  const told = [...(first ? [first] : []), ...later.filter(({ code }) => code === 'DUPLICATE_KEY')]
+  return told.map((error) => ({
+    offset: error.pos[0],
+    message: wordsOf(error.message, document, lines, error.pos[0]),
+  }))
+}
+
+/** YAML's own words, or which bracket is not closed. */
+function wordsOf(message: string, document: Document, lines: LineCounter, at: number): string {
+  const [, end] = /and end with a ([\]}])$/.exec(message) ?? []
+  if (end === undefined) return message
+  let opened = -1
+  visit(document, {
+    Collection(_, node) {
+      const isKind = end === ']' ? isSeq(node) : isMap(node)
+      const start = node.range?.[0] ?? 0
+      // The innermost one that ends here, since the bracket that would end it is missing.
+      if (isKind && node.flow && start < at && (node.range?.[1] ?? 0) >= at - 1)
+        opened = Math.max(opened, start)
+    },
+  })
+  const bracket = end === ']' ? '[' : '{'
+  const where = opened === -1 ? '' : ` of line ${lines.linePos(opened).line}`
+  return `the '${bracket}'${where} is not closed: a '${end}' is missing`
 }

@@ -1,14 +1,21 @@
-import { dirname, resolve } from 'node:path'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
-import type { Problem } from '../../core/errors.ts'
+import { GatewayError, type Problem } from '../../core/errors.ts'
 import { hideSecrets, keepSecret } from '../../core/secrets.ts'
+import { reasonOf } from '../../core/system-error.ts'
 import { type ModelConfig, modelConfig } from '../models/api/model-config.ts'
-import { canonicalJson } from './canonical-json.ts'
-import { type ConfigPath, type ConfigText, type ParsedConfig, parseConfig } from './config-text.ts'
-import type { Environment } from './environment.ts'
+import {
+  type ConfigPath,
+  type ConfigText,
+  type Environment,
+  type ParsedConfig,
+  parseConfig,
+} from './config-text.ts'
 import { type GatewayConfig, type GatewaySettings, gatewayConfig } from './gateway-config.ts'
 import { readShape } from './read-shape.ts'
 import { globalName, type RewardConfig, rewardConfig, type StepConfig, stepConfig } from './reward-config.ts'
+import { canonicalJson } from './version.ts'
 
 /** A reward as it is written: settings that were wrong are missing, and told of in the problems. */
 export interface WrittenReward {
@@ -182,3 +189,67 @@ const located = (model: ModelConfig, file: string): ModelConfig =>
   model.instances_file === undefined
     ? model
     : { ...model, instances_file: resolve(dirname(file), model.instances_file) }
+
+const gatewayNames = ['gateway.yaml', 'gateway.yml', 'gateway.json']
+
+/**
+ * Reads config files and folders of them (their .yaml, .yml and .json; no folders below, no JSON Schemas). A reward's
+ * file brings the gateway file beside it along. Throws RG_CONFIG_INVALID for what is missing or empty.
+ */
+export function configTexts(paths: readonly string[]): ConfigText[] {
+  const problems: Problem[] = []
+  const files = paths.flatMap((path) => filesAt(path, problems))
+  if (!files.some(isGatewayFile)) {
+    const beside = files.map((file) => gatewayNames.map((name) => join(dirname(file), name)).find(existsSync))
+    files.unshift(...beside.flatMap((file) => file ?? []))
+  }
+  const texts = [...new Set(files)].map((file) => ({ file, text: textOf(file, problems) }))
+  if (problems.length > 0) {
+    throw new GatewayError('RG_CONFIG_INVALID', 'a config cannot be read', { problems })
+  }
+  return texts
+}
+
+function filesAt(path: string, problems: Problem[]): string[] {
+  try {
+    if (!statSync(path).isDirectory()) return [path]
+    const files = readdirSync(path)
+      .filter((name) => /\.(?:ya?ml|json)$/.test(name) && !name.endsWith('.schema.json'))
+      .sort()
+    if (files.length === 0) problems.push({ path, message: 'holds no .yaml or .json files' })
+    return files.map((name) => join(path, name))
+  } catch (error) {
+    problems.push({ path, message: reasonOf(error) })
+    return []
+  }
+}
+
+function textOf(file: string, problems: Problem[]): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    problems.push({ path: file, message: reasonOf(error) })
+    return ''
+  }
+}
+
+/** Collects the mistakes of one reward. */
+export interface RewardReport {
+  readonly problems: readonly Problem[]
+  add(path: ConfigPath, message: string, key?: 'key'): void
+  /** Both: see ParsedConfig. */
+  readonly fixable: ParsedConfig['fixable']
+  otherReading: ParsedConfig['otherReading']
+}
+
+/** Gathers the mistakes of one rm-config, each at its place in the text. */
+export function reportOn({ config }: WrittenReward): RewardReport {
+  const problems: Problem[] = []
+  const { fixable, otherReading } = config
+  return {
+    problems,
+    fixable,
+    otherReading,
+    add: (path, message, key) => problems.push(config.problemAt(path, message, key)),
+  }
+}

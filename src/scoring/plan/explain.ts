@@ -1,8 +1,8 @@
 import type { z } from 'zod'
 import type { ModelConfig } from '../models/api/model-config.ts'
+import { rewardRange } from './fold.ts'
 import type { OnInvalid, Plan, PlanStep } from './plan.ts'
 import type { weightSchedule } from './reward-config.ts'
-import { rewardRange } from './reward-range.ts'
 
 /** What a plan would do with a sample, in plain words, a sentence a line. */
 export function explainPlan(plan: Plan): string[] {

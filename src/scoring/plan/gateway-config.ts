@@ -1,10 +1,8 @@
 import { z } from 'zod'
+import { wires } from '../../trainers/index.ts'
+import type { Wire } from '../../trainers/wire.ts'
 import { modelConfig } from '../models/api/model-config.ts'
-import { canaryConfig } from './canary-config.ts'
-import { recordConfig } from './record-config.ts'
-import { reloadConfig } from './reload-config.ts'
-import { globalName } from './reward-config.ts'
-import { trainersConfig } from './trainers-config.ts'
+import { globalName, rewardConfig, wireOnInvalid } from './reward-config.ts'
 
 const seconds = z.number().positive().max(86_400)
 const variable = z
@@ -40,6 +38,104 @@ const keyConfig = z
 
 /** Where a key is kept and what it may do. */
 export type KeyConfig = z.output<typeof keyConfig>
+
+const settings = {
+  /** Below the trainer's own patience; the wire's own by default. */
+  deadline_s: z.number().positive().max(86_400).optional(),
+  /** Over the reward's: what stands for what cannot be scored, or an error to the trainer. */
+  on_invalid: wireOnInvalid.optional(),
+  /** JSON lines with the truth of each prompt, for trainers that send none; relative to this file. */
+  ground_truth_file: z.string().min(1).optional(),
+}
+
+/** A wire that tells of invalid samples itself takes no number for them, one that looks nothing up no file. */
+function settingsOf({ routes, looksUp }: Wire): z.ZodOptional<z.ZodObject<typeof settings>> {
+  const { deadline_s, on_invalid, ground_truth_file } = settings
+  const tellsAlways = Object.values(routes).every(({ invalid }) => invalid === 'told')
+  const taken = { deadline_s, ...(!tellsAlways && { on_invalid }), ...(looksUp && { ground_truth_file }) }
+  return z.strictObject(taken as typeof settings).optional()
+}
+
+/** Settings of the trainers' own formats, by the wire's name. */
+export const trainersConfig: z.ZodObject<Record<string, ReturnType<typeof settingsOf>>> = z.strictObject(
+  Object.fromEntries(wires.map((wire) => [wire.name, settingsOf(wire)])),
+)
+
+/** A sample, and the bounds of what is known of its score. */
+export const knownSample = z.strictObject({
+  /** For logs and metrics. */
+  name: z.string().min(1).max(64),
+  prompt: z.string().default(''),
+  response: z.string(),
+  ground_truth: z.unknown().optional(),
+  rm_prompt: z.string().optional(),
+  extra_info: z.record(z.string(), z.unknown()).default({}),
+  /** The score lies within these, ends included. */
+  min: z.number().optional(),
+  max: z.number().optional(),
+})
+
+/** A sample whose verdict is known. */
+const probe = knownSample.refine(
+  ({ min, max }) => min !== undefined || max !== undefined,
+  'a probe needs min or max',
+)
+
+/** `canary:` of gateway.yaml. */
+export const canaryConfig = z.strictObject({
+  every_s: seconds.default(60),
+  /** One probe. */
+  timeout_s: seconds.default(30),
+  /** Rounds in a row with a wrong verdict that take an instance out. */
+  wrong_rounds: z.int().min(1).max(100).default(2),
+  /** More of the last 20 answers without a verdict take it out, too. */
+  max_unreadable: z.number().min(0).max(1).default(0.3),
+  /** false: only tell. */
+  eject: z.boolean().default(true),
+  /** By function name, in place of the shipped probes of that function. */
+  probes: z.record(z.string(), z.array(probe).max(64)).default({}),
+})
+
+/** A sample whose reward is known, with defaults filled in. */
+export type KnownSample = z.output<typeof knownSample>
+
+/** `reload:` of gateway.yaml: what is scored with configs that were read anew before they are served. */
+export const reloadConfig = z.strictObject({
+  /** By reward; those of one reward are scored as one request. */
+  samples: z.record(
+    globalName,
+    z
+      .array(
+        knownSample.extend({
+          data_source: z.string().optional(),
+          group_id: z.string().optional(),
+        }),
+      )
+      .min(1)
+      .max(1024),
+  ),
+  /** How far a sample's reward may be from what the served configs give it; absent: any, within its min and max. */
+  max_change: z.number().min(0).optional(),
+  /** For all of them. */
+  timeout_s: z.number().positive().max(3600).default(60),
+})
+
+const bytes = z.int().min(64 * 1024)
+
+/** `record:` of gateway.yaml. */
+export const recordConfig = z.strictObject({
+  /** Relative to this file. */
+  folder: z.string().min(1),
+  /** Prompts, responses and what judges said of them: whole, as hashes, or not at all. */
+  text: z.enum(['full', 'hash', 'none']).default('hash'),
+  /** Share of the groups of each request. */
+  share: z.number().min(0).max(1).default(1),
+  /** Compressed; a file is closed once it is so long, or so old. */
+  max_file_bytes: bytes.default(64 * mebi),
+  max_file_age_s: z.number().positive().max(86_400).default(3600),
+  /** Of all record files in the folder; the oldest are deleted. */
+  max_total_bytes: bytes.default(4096 * mebi),
+})
 
 /** What all rewards share. */
 export const gatewayConfig = z.strictObject({
@@ -158,3 +254,17 @@ export const gatewayConfig = z.strictObject({
 export type GatewaySettings = Readonly<Omit<z.output<typeof gatewayConfig>, 'models' | '$schema'>>
 /** gateway.yaml with its defaults. */
 export type GatewayConfig = z.output<typeof gatewayConfig>
+
+/** JSON Schemas of the two kinds of config, for editors, by their file names in rm-configs/. */
+export function configSchemas(): Readonly<Record<string, object>> {
+  return {
+    'gateway.schema.json': {
+      title: 'gateway.yaml of reward-gateway',
+      ...z.toJSONSchema(gatewayConfig, { io: 'input' }),
+    },
+    'reward.schema.json': {
+      title: 'An rm-config of reward-gateway',
+      ...z.toJSONSchema(rewardConfig, { io: 'input' }),
+    },
+  }
+}

@@ -2,9 +2,8 @@ import { type ZodObject, z } from 'zod'
 import type { Problem } from '../../core/errors.ts'
 import { didYouMean } from '../../core/nearest-name.ts'
 import { type Issue, innermost, kindOf, unionWords, wordOf } from '../../trainers/issues.ts'
-import type { ConfigPath, ParsedConfig } from './config-text.ts'
+import { type ConfigPath, type ParsedConfig, replacedAt } from './config-text.ts'
 import { newNameOf, newValueOf } from './renamed-settings.ts'
-import { replacedAt } from './two-readings.ts'
 
 /** Every mistake, and what is left of the value without the keys that hold them, defaults filled in. */
 export interface Read<S extends ZodObject> {

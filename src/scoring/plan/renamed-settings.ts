@@ -1,4 +1,4 @@
-import type { ConfigPath } from './config-path.ts'
+import type { ConfigPath } from './config-text.ts'
 
 /** A setting that has another name, or whose values have. `*` in a path is any name or place in a list. */
 export interface Renaming {

@@ -1,11 +1,22 @@
 import { GatewayError, type Problem } from '../../core/errors.ts'
+import type { Json } from '../../core/sample/sample.ts'
 import type { FunctionHost } from '../functions/function-host.ts'
 import type { ModelConfig } from '../models/api/model-config.ts'
-import type { Configs } from './configs.ts'
+import { type Configs, type RewardReport, reportOn, type WrittenReward } from './configs.ts'
+import {
+  type Compiled,
+  compileCondition,
+  compileFormula,
+  type Expression,
+  type KnownStep,
+} from './expression.ts'
+import { reservedNames } from './expression-syntax.ts'
 import type { GatewaySettings } from './gateway-config.ts'
-import type { Plan } from './plan.ts'
-import { resolveReward } from './resolve-reward.ts'
-import { reportOn } from './reward-report.ts'
+import type { Plan, PlanStep } from './plan.ts'
+import { isGated, resolveStep } from './resolve-step.ts'
+import { onInvalidOf, type StepConfig } from './reward-config.ts'
+import { findFunction, type StepFunction } from './step-function.ts'
+import { planVersion } from './version.ts'
 
 /** Everything that configs say, ready to run. */
 export interface Resolved {
@@ -54,4 +65,158 @@ function inOrder(problems: readonly Problem[]): Problem[] {
     const files = a.file < b.file ? -1 : Number(a.file > b.file)
     return files || a.line - b.line || a.column - b.column
   })
+}
+
+/** A reward's plan; null where it has mistakes, all of which are told. */
+export async function resolveReward(
+  { name, settings, steps: written }: WrittenReward,
+  models: ReadonlyMap<string, ModelConfig | null>,
+  functions: FunctionHost,
+  report: RewardReport,
+): Promise<Plan | null> {
+  checkNames(written, report)
+  const found = await Promise.all(
+    written.map((step, index) => findFunction(step, ['steps', index], functions, report)),
+  )
+  const names = written.flatMap((step) => step.name ?? [])
+  const gate = compileGate(settings.gate, written, found, report)
+  const above = new Map<string, KnownStep>()
+  const steps = written.map((step, index) => {
+    const around = { reward: settings, models, above: new Map(above), names, gate, report }
+    const resolved = resolveStep(step, ['steps', index], found[index] ?? null, around)
+    if (step.name !== undefined) above.set(step.name, knownStep(found[index] ?? null))
+    return resolved
+  })
+  const complete = steps.filter((step) => step !== null)
+  if (complete.length === steps.length && steps.length > 0 && complete.every(({ critique }) => critique)) {
+    report.add(['steps'], 'no step gives a score', 'key')
+  }
+  const isOverGroup = ({ kind }: PlanStep): boolean => kind !== 'rule' && kind !== 'model'
+  if (settings.group && complete.length === steps.length && !complete.some(isOverGroup)) {
+    report.add(['group'], 'no step is over all answers to a prompt', 'key')
+  }
+  const formula = settings.formula === undefined ? null : compileFormula(settings.formula, above)
+  checkFormula(formula, complete, settings, report)
+  if (report.problems.length > 0) return null
+  const config = configOf(name, settings, written)
+  const used = [...new Set(complete.flatMap((step) => step.models))].sort()
+  return {
+    name,
+    version: planVersion(
+      config,
+      found.flatMap((one) => one?.description ?? []),
+      used.flatMap((model) => {
+        const definition = models.get(model)
+        return definition ? [[model, definition] as const] : []
+      }),
+    ),
+    description: settings.description ?? '',
+    steps: complete,
+    gate,
+    formula: formula && 'expression' in formula ? formula.expression : null,
+    onInvalid: onInvalidOf(settings.on_invalid ?? null),
+    arithmetic: settings.arithmetic ?? 'strict',
+    group: {
+      min: settings.group?.min ?? null,
+      waitMs: settings.group?.wait_s === undefined ? Number.POSITIVE_INFINITY : settings.group.wait_s * 1000,
+    },
+    deadlineMs: settings.deadline_s === undefined ? null : settings.deadline_s * 1000,
+    config,
+  }
+}
+
+/** The gate may name what never waits for it: ungated steps above the first gated one. */
+function compileGate(
+  source: string | undefined,
+  written: WrittenReward['steps'],
+  found: readonly (StepFunction | null)[],
+  report: RewardReport,
+): Expression<boolean> | null {
+  if (source === undefined) return null
+  const gated = written.map((step, index) => isGated(step, found[index] ?? null))
+  const first = gated.indexOf(true)
+  const known = new Map<string, KnownStep>()
+  for (const [index, { name }] of written.entries()) {
+    if (name === undefined || known.has(name)) continue
+    if (gated[index]) known.set(name, { refused: "is itself behind the gate; say 'gated: false' there" })
+    else if (first !== -1 && index > first)
+      known.set(name, { refused: 'must stand above the first gated step' })
+    else known.set(name, knownStep(found[index] ?? null))
+  }
+  const compiled = compileCondition(source, known)
+  if (!('expression' in compiled)) {
+    for (const mistake of compiled.mistakes) report.add(['gate'], mistake)
+    return null
+  }
+  if (first === -1 && !found.includes(null))
+    report.add(['gate'], 'no step is gated; a gate holds for model steps', 'key')
+  return compiled.expression
+}
+
+/** A formula must say what counts where a step may be off: a term without a score has no number of its own. */
+function checkFormula(
+  formula: Compiled<number> | null,
+  steps: readonly PlanStep[],
+  { gate, arithmetic }: WrittenReward['settings'],
+  report: RewardReport,
+): void {
+  if (formula === null) return
+  if (arithmetic === 'published') {
+    report.add(['arithmetic'], 'a formula has no published arithmetic; remove one of the two', 'key')
+  }
+  if (!('expression' in formula)) {
+    for (const mistake of formula.mistakes) report.add(['formula'], mistake)
+    return
+  }
+  for (const { name, gated, when, dataSource, onUnreadable, ask } of steps) {
+    const { expression, guarded } = formula
+    if (!expression.steps.includes(name) || guarded.has(name)) continue
+    const why =
+      gated && gate !== undefined
+        ? 'the gate may be closed'
+        : when
+          ? "its 'when' may not hold"
+          : dataSource
+            ? "its 'data_source' may not match"
+            : ask !== null && onUnreadable === 'skip'
+              ? 'it may be skipped'
+              : null
+    if (why)
+      report.add(
+        ['formula'],
+        `'${name}' can be without a score (${why}); write 'scored(${name}) ? ${name} : 0'`,
+      )
+  }
+}
+
+/** As JSON: what was written, with the defaults that the schema fills in. */
+const configOf = (name: string, settings: WrittenReward['settings'], steps: WrittenReward['steps']): Json => {
+  const { $schema: _, ...rest } = settings
+  return JSON.parse(JSON.stringify({ ...rest, name, steps })) as Json
+}
+
+/** Each step's name told once, and free of names that mean something else in a result or an expression. */
+export function checkNames(steps: readonly Partial<StepConfig>[], report: RewardReport): void {
+  const names = steps.map(({ name }) => name)
+  for (const [index, name] of names.entries()) {
+    if (name === undefined) continue
+    const at = ['steps', index, 'name']
+    if (names.indexOf(name) < index) report.add(at, `there is another step '${name}'; give each its own name`)
+    if (reservedNames.has(name))
+      report.add(at, `'${name}' means something else in an expression; choose another name`)
+    if (resultNames.has(name))
+      report.add(at, `'${name}' is a name that trainers use themselves; choose another name`)
+    const base = name.replace(/_scored$/, '')
+    if (base !== name && names.includes(base))
+      report.add(at, `'${name}' is the metric that says whether '${base}' was scored`)
+  }
+}
+
+/** Columns of verl's batches that a metric of the same name would overwrite. */
+const resultNames: ReadonlySet<string> = new Set(['reward', 'uid', 'data_source', 'raw_prompt'])
+
+/** How an expression may name a step. */
+export function knownStep(found: StepFunction | null): KnownStep {
+  if (found?.description.critique) return { refused: 'gives a text, not a score' }
+  return { parts: found?.bound ? found.bound.parts : null }
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { modelConfig, samplingConfig } from '../models/api/model-config.ts'
-import { onInvalidSetting } from './on-invalid.ts'
+import type { OnInvalid } from './plan.ts'
 
 const seconds = z.number().positive().max(86_400)
 
@@ -80,6 +80,22 @@ export const stepConfig = z.strictObject({
   timeout_s: seconds.optional(),
 })
 
+const groupMean = z.union(
+  [
+    z.literal('group_mean'),
+    z.strictObject({ group_mean: z.union([z.number(), z.null()], { error: 'a number or null' }) }),
+  ],
+  { error: "'group_mean' or {group_mean: <number>}" },
+)
+
+/** `on_invalid` of a reward. */
+export const onInvalidSetting = z.union([z.null(), z.number(), z.literal('fail'), ...groupMean.options], {
+  error: "null, a number, 'fail', 'group_mean' or {group_mean: <number>}",
+})
+
+/** `on_invalid` as a config writes it. */
+export type OnInvalidSetting = z.output<typeof onInvalidSetting>
+
 /** One reward. */
 export const rewardConfig = z.strictObject({
   $schema: z.string().optional(),
@@ -116,3 +132,16 @@ export const rewardConfig = z.strictObject({
 export type RewardConfig = z.output<typeof rewardConfig>
 /** One of its steps. */
 export type StepConfig = z.output<typeof stepConfig>
+
+/** `on_invalid` of a wire, over the reward's. */
+export const wireOnInvalid = z.union([z.number(), z.literal('fail'), ...groupMean.options], {
+  error: "a number, 'fail', 'group_mean' or {group_mean: <number>}",
+})
+
+/** What a setting means; 'group_mean' alone has no fallback. */
+export function onInvalidOf(setting: OnInvalidSetting): OnInvalid {
+  if (setting === null) return { kind: 'null' }
+  if (typeof setting === 'number') return { kind: 'number', value: setting }
+  if (setting === 'fail') return { kind: 'fail' }
+  return { kind: 'group_mean', fallback: setting === 'group_mean' ? null : setting.group_mean }
+}

@@ -3,11 +3,10 @@ import { GatewayError } from '../../core/errors.ts'
 import { didYouMean } from '../../core/nearest-name.ts'
 import type { Json } from '../../core/sample/sample.ts'
 import type { BoundFunction, FunctionDescription, FunctionHost } from '../functions/function-host.ts'
-import type { ConfigPath } from './config-text.ts'
+import { type ConfigPath, replacedAt } from './config-text.ts'
+import type { RewardReport } from './configs.ts'
 import { newOptionValue, newValueOf } from './renamed-settings.ts'
 import type { StepConfig } from './reward-config.ts'
-import type { RewardReport } from './reward-report.ts'
-import { replacedAt } from './two-readings.ts'
 
 /** A step's function, with the step's options; null where the config names none that can be used. */
 export interface StepFunction {

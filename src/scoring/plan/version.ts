@@ -3,7 +3,6 @@ import { packageVersion } from '../../core/package-version.ts'
 import type { Json } from '../../core/sample/sample.ts'
 import type { FunctionDescription } from '../functions/function-host.ts'
 import type { ModelConfig } from '../models/api/model-config.ts'
-import { canonicalJson } from './canonical-json.ts'
 
 /**
  * 16 hex digits of everything that decides a reward: config, functions, what the models are, how they are asked and read,
@@ -47,3 +46,12 @@ export function stepIdentity({ name, hash }: FunctionDescription, options: Json)
 }
 
 const digest = (value: unknown): string => createHash('sha256').update(canonicalJson(value)).digest('hex')
+
+/** JSON with the keys of every object in order, so that equal data give equal text. `textOf`: what stands for a text. */
+export function canonicalJson(value: unknown, textOf?: (text: string) => string): string {
+  return JSON.stringify(value, (_, inner: unknown) => {
+    if (typeof inner === 'object' && inner !== null && !Array.isArray(inner))
+      return Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+    return textOf && typeof inner === 'string' ? textOf(inner) : inner
+  })
+}

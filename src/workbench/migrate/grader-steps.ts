@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { reservedNames } from '../../scoring/plan/expression-operators.ts'
+import { reservedNames } from '../../scoring/plan/expression-syntax.ts'
 import { addressVariable } from './imported.ts'
 
 /** What graders have come to so far. */

@@ -1,7 +1,6 @@
 import t from 'tap'
 import { ChunkPool } from '../../../src/scoring/functions/chunk-pool.ts'
-import type { ExecutorEvents } from '../../../src/scoring/functions/executor.ts'
-import type { Job, JobEnd, JobResult } from '../../../src/scoring/functions/job.ts'
+import type { ExecutorEvents, Job, JobEnd, JobResult } from '../../../src/scoring/functions/job.ts'
 import type { Stage } from '../../../src/scoring/functions/progress.ts'
 import { type FakeClock, fakeClock } from '../../support/clock.ts'
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import type { FunctionEvent } from '../../../src/scoring/functions/events.ts'
+import type { FunctionEvent } from '../../../src/scoring/functions/function-host.ts'
 import { call, failureOf, numberOf, openWith, score } from '../../support/function-calls.ts'
 import { authorFiles, rule } from './author-files.ts'
 

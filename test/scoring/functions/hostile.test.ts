@@ -1,6 +1,5 @@
 import t from 'tap'
-import type { FunctionEvent } from '../../../src/scoring/functions/events.ts'
-import type { CallResult } from '../../../src/scoring/functions/function-host.ts'
+import type { CallResult, FunctionEvent } from '../../../src/scoring/functions/function-host.ts'
 import { quickClock } from '../../support/clock.ts'
 import { failureOf, numberOf, openWith, score } from '../../support/function-calls.ts'
 import { withoutPython } from '../../support/python.ts'

@@ -5,7 +5,7 @@ import { discover } from '../../../src/scoring/functions/discover.ts'
 import type { Call, CallRow } from '../../../src/scoring/functions/function-host.ts'
 import { inPlace, inPlaceFunctions, inPlaceLimit } from '../../../src/scoring/functions/in-place.ts'
 import type { JobRunner } from '../../../src/scoring/functions/job.ts'
-import { freeze } from '../../../src/scoring/functions/worker/freeze.ts'
+import { freeze } from '../../../src/scoring/functions/worker/run-job.ts'
 import { numberOf, openWith } from '../../support/function-calls.ts'
 import { isWithin } from '../../support/yardstick.ts'
 

@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import t from 'tap'
-import type { FunctionEvent } from '../../../src/scoring/functions/events.ts'
-import type { BoundFunction } from '../../../src/scoring/functions/function-host.ts'
+import type { BoundFunction, FunctionEvent } from '../../../src/scoring/functions/function-host.ts'
 import { call, failureOf, numberOf, openWith, sampleOf, score } from '../../support/function-calls.ts'
 import { withoutPython } from '../../support/python.ts'
 import { seeded } from '../../support/seeded.ts'

@@ -1,6 +1,5 @@
 import { ChunkPool, type ChunkPoolOptions } from '../../../src/scoring/functions/chunk-pool.ts'
-import type { StartExecutor } from '../../../src/scoring/functions/executor.ts'
-import type { JobEnd, JobResult } from '../../../src/scoring/functions/job.ts'
+import type { JobEnd, JobResult, StartExecutor } from '../../../src/scoring/functions/job.ts'
 import { runningMark, type Stage } from '../../../src/scoring/functions/progress.ts'
 import { fakeClock } from '../../support/clock.ts'
 

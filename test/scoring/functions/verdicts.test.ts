@@ -19,10 +19,8 @@ import {
 import { FrameReader, frame } from '../../../src/scoring/functions/frames.ts'
 import type { Call } from '../../../src/scoring/functions/function-host.ts'
 import type { Job, JobResult } from '../../../src/scoring/functions/job.ts'
-import { checkQuestion } from '../../../src/scoring/functions/worker/check-question.ts'
-import { bind, describe } from '../../../src/scoring/functions/worker/describe.ts'
-import { boundedDetails } from '../../../src/scoring/functions/worker/details.ts'
-import { runCall } from '../../../src/scoring/functions/worker/run-call.ts'
+import { boundedDetails, checkQuestion } from '../../../src/scoring/functions/worker/check-results.ts'
+import { bind, describe, runCall } from '../../../src/scoring/functions/worker/run-job.ts'
 import { failureOf, sampleOf } from '../../support/function-calls.ts'
 
 const truth = z.unknown()

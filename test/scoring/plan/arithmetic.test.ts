@@ -1,12 +1,15 @@
 import t from 'tap'
 import type { Term } from '../../../src/core/sample/sample.ts'
 import { combine } from '../../../src/scoring/engine/outcome.ts'
-import { compileCondition, compileFormula } from '../../../src/scoring/plan/compile-expression.ts'
-import type { KnownStep, Lookup } from '../../../src/scoring/plan/expression.ts'
+import {
+  compileCondition,
+  compileFormula,
+  type KnownStep,
+  type Lookup,
+} from '../../../src/scoring/plan/expression.ts'
+import { rewardRange, weightOf } from '../../../src/scoring/plan/fold.ts'
 import type { Plan, PlanStep } from '../../../src/scoring/plan/plan.ts'
-import { rewardRange } from '../../../src/scoring/plan/reward-range.ts'
-import { sourcePattern } from '../../../src/scoring/plan/source-pattern.ts'
-import { weightOf } from '../../../src/scoring/plan/weight.ts'
+import { sourcePattern } from '../../../src/scoring/plan/resolve-step.ts'
 import { cpuMs } from '../../support/cpu.ts'
 import { seeded } from '../../support/seeded.ts'
 

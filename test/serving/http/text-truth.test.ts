@@ -7,7 +7,7 @@ import {
   type RewardFunction,
 } from '../../../src/contract/index.ts'
 import type { Json } from '../../../src/core/sample/sample.ts'
-import { runCall } from '../../../src/scoring/functions/worker/run-call.ts'
+import { runCall } from '../../../src/scoring/functions/worker/run-job.ts'
 import { testApp } from '../../support/app.ts'
 import { cpuMs } from '../../support/cpu.ts'
 import { sampleOf } from '../../support/function-calls.ts'

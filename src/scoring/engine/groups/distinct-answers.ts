@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { bytesOf } from '../../../core/sample/bytes.ts'
 import { eachInSlices, workInSlices } from '../../../core/slices.ts'
 import type { CallRow } from '../../functions/function-host.ts'
-import { canonicalJson } from '../../plan/canonical-json.ts'
+import { canonicalJson } from '../../plan/version.ts'
 import { longHash } from '../long-hash.ts'
 
 /** A group's different answers, and which one each of its rows is. */

@@ -2,10 +2,10 @@
 import { writeSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { type ChunkMessage, unpackChunk } from '../chunk-message.ts'
+import type { FunctionSource } from '../discover.ts'
 import { FrameReader, frame } from '../frames.ts'
 import { type SaidResult, sayResult } from '../node-messages.ts'
 import { stageBytes } from '../progress.ts'
-import type { FunctionSource } from '../source.ts'
 import { errorPlace } from './error-text.ts'
 import { chunkRunner } from './run-chunk.ts'
 

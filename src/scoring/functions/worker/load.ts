@@ -5,7 +5,7 @@ import { createJiti, type Jiti } from 'jiti'
 import * as zod from 'zod'
 import type { RewardFunction } from '../../../contract/index.ts'
 import * as contract from '../../../contract/index.ts'
-import type { FunctionSource } from '../source.ts'
+import type { FunctionSource } from '../discover.ts'
 import { loadErrorText } from './error-text.ts'
 
 /** A loaded function, or what is wrong with its file. */

@@ -1,9 +1,8 @@
+import type { FunctionSource } from '../discover.ts'
 import type { Chunk, ChunkResult, Job, JobResult } from '../job.ts'
 import { idleMark, loadingMark, runningMark } from '../progress.ts'
-import type { FunctionSource } from '../source.ts'
-import { bind, describe } from './describe.ts'
 import { type Loaded, loader } from './load.ts'
-import { runCall } from './run-call.ts'
+import { bind, describe, runCall } from './run-job.ts'
 
 /** After so long a chunk is left to its executor's pool: what took so long may have others behind it that take as long. */
 const mostChunkMs = 50

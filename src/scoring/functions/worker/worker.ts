@@ -1,8 +1,8 @@
 /** A thread that runs the package's own functions; no user's code is ever loaded here. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { type ChunkMessage, packResults, unpackChunk } from '../chunk-message.ts'
+import type { FunctionSource } from '../discover.ts'
 import type { Progress } from '../progress.ts'
-import type { FunctionSource } from '../source.ts'
 import { chunkRunner, resultsOf } from './run-chunk.ts'
 
 const { progress, sources } = workerData as { progress: Progress; sources: readonly FunctionSource[] }

@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import type { CanaryEvents } from '../../../scoring/canary/canary.ts'
 import type { EngineEvents } from '../../../scoring/engine/events.ts'
-import type { FunctionEvents } from '../../../scoring/functions/events.ts'
+import type { FunctionEvents } from '../../../scoring/functions/function-host.ts'
 import type { ModelEvents } from '../../../scoring/models/api/events.ts'
 import type { ModelSnapshot } from '../../../scoring/models/models.ts'
 import { figures } from '../monitors/figures.ts'

@@ -1,4 +1,4 @@
-import { arithmetics } from '../../../scoring/plan/arithmetic.ts'
+import { arithmetics } from '../../../scoring/plan/fold.ts'
 import type { ServedReward } from '../../http/inspector/messages.ts'
 import type { RowDetail } from '../../telemetry/live/shown-row.ts'
 import { duration, figure } from '../format.ts'

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { parse } from 'yaml'
 import { readConfigs } from '../../../src/scoring/plan/configs.ts'
-import { fixConfig } from '../../../src/scoring/plan/fix-config.ts'
+import { fixConfig } from '../../../src/workbench/migrate/fix-config.ts'
 import { cpuMs } from '../../support/cpu.ts'
 import { seeded } from '../../support/seeded.ts'
 

@@ -1,23 +1,28 @@
-import type { ZodType } from 'zod'
+import { type ZodType, z } from 'zod'
 import {
   type AskName,
   type Asks,
   BadSample,
+  type Range,
   type RewardFunction,
   type Row,
   RuleTimeout,
 } from '../../../contract/index.ts'
 import { messagesWithoutText, QuestionError } from '../../../contract/prompt.ts'
-import type { Score } from '../../../core/sample/sample.ts'
+import type { Problem } from '../../../core/errors.ts'
+import type { Json, Score } from '../../../core/sample/sample.ts'
+import { type JsonValue, readJson } from '../../../grading/json/json.ts'
 import type { CallResult, CallRow } from '../function-host.ts'
 import type { Job, JobResult } from '../job.ts'
-import { checkQuestion } from './check-question.ts'
-import { checkVerdict, checkVerdicts, type VerdictLimits } from './check-verdict.ts'
-import { ContractViolation } from './contract-violation.ts'
-import { problemsOf } from './describe.ts'
+import {
+  ContractViolation,
+  checkQuestion,
+  checkVerdict,
+  checkVerdicts,
+  isPlain,
+  type VerdictLimits,
+} from './check-results.ts'
 import { errorPlace, errorText } from './error-text.ts'
-import { freeze } from './freeze.ts'
-import { flagged, type TextTruth, textTruth } from './text-truth.ts'
 
 type CallJob = Extract<Job, { type: 'call' }>
 
@@ -186,3 +191,131 @@ const question = (ask: AskName, value: unknown, rows: readonly Row[]): CallResul
   status: 'question',
   question: checkQuestion(ask, value, rows) as Asks[AskName]['input'],
 })
+
+/** What the main thread knows of a function. */
+export function describe(name: string, fn: RewardFunction): JobResult {
+  return {
+    type: 'described',
+    description: {
+      name,
+      kind: fn.kind,
+      ask: 'ask' in fn ? fn.ask : null,
+      critique: fn.kind === 'model' && fn.rm_postprocess === undefined,
+      truthSchema: truthSchema(fn),
+      optionsSchema: jsonSchema(() => fn.options),
+    },
+  }
+}
+
+/** Parses options and says what depends on them. */
+export function bind(fn: RewardFunction, text: string): JobResult {
+  try {
+    const parsed = fn.options.safeParse(JSON.parse(text))
+    if (!parsed.success) return { type: 'refused', problems: problemsOf(parsed.error) }
+    const options = freeze(parsed.data)
+    const range: unknown = fn.range(options)
+    const [low, high] = Array.isArray(range) ? (range as unknown[]) : []
+    if (!isRange(low, high))
+      return refused('the `range` of the function gives no [low, high] for these options')
+    const parts = fn.parts(options)
+    if (typeof fn.truth(options)?.safeParse !== 'function')
+      return refused('the `truth` of the function gives no zod schema for these options')
+    const reply = !('ask' in fn) ? undefined : typeof fn.reply === 'function' ? fn.reply(options) : fn.reply
+    const limits: Range = [low as number, high as number]
+    return { type: 'bound', bound: { range: limits, parts: [...parts], ...(reply && { reply }) } }
+  } catch (error) {
+    return refused(`the function ${errorPlace(error)}`)
+  }
+}
+
+/** One line an issue: where in the value, and what zod says of it. */
+export function problemsOf(error: z.ZodError): Problem[] {
+  return error.issues.map(({ path, message }) => ({ path: z.core.toDotPath(path), message }))
+}
+
+/** Infinite ends are allowed. */
+const isRange = (low: unknown, high: unknown): boolean =>
+  typeof low === 'number' && typeof high === 'number' && low <= high
+
+const refused = (message: string): JobResult => ({ type: 'refused', problems: [{ path: '', message }] })
+
+function truthSchema(fn: RewardFunction): Json {
+  return jsonSchema(() => fn.truth(fn.options.parse({})))
+}
+
+/** null where the schema cannot be said as JSON Schema, or needs options that have no defaults. */
+function jsonSchema(schema: () => ZodType): Json {
+  try {
+    return z.toJSONSchema(schema(), { io: 'input', unrepresentable: 'any' }) as Json
+  } catch {
+    return null
+  }
+}
+
+/** What the text of a ground truth says, as the schema parsed it, or why that is not the truth either. */
+export type TextTruth = { readonly truth: unknown } | { readonly problem: string }
+
+const deepest = 128
+
+/**
+ * Trainers whose columns are texts send an object as its JSON text. This is asked where the schema refused what was sent:
+ * the truth is then what the text says, if the schema takes that. Nothing is rounded: a text with NaN, an integer beyond
+ * 2^53 or a key twice is not read. null: no text, or no JSON. Linear in the text. Throws what the schema throws.
+ */
+export function textTruth(schema: ZodType, sent: Json): TextTruth | null {
+  const reading = typeof sent === 'string' ? readJson(sent, deepest) : null
+  if (!reading) return null
+  const problem = reading.repeatedKeys ? 'it names a key twice' : inexact(reading.value)
+  if (problem !== null) return { problem }
+  const said = schema.safeParse(plain(reading.value))
+  if (said.success) return { truth: said.data }
+  const [issue] = said.error.issues
+  return { problem: [...(issue?.path ?? []), issue?.message].map(String).join(': ') }
+}
+
+/** Why no double carries the value as it is written; null: one does. */
+function inexact(value: JsonValue): string | null {
+  if (typeof value === 'bigint') return 'it holds an integer beyond 2^53, which would be rounded'
+  if (typeof value === 'number')
+    return Number.isFinite(value) ? null : 'it holds NaN, or a number that is too large'
+  if (typeof value !== 'object' || value === null) return null
+  for (const item of value.values()) {
+    const reason = inexact(item)
+    if (reason !== null) return reason
+  }
+  return null
+}
+
+function plain(value: JsonValue): unknown {
+  if (value instanceof Map) return Object.fromEntries(Array.from(value, ([key, item]) => [key, plain(item)]))
+  return Array.isArray(value) ? value.map(plain) : value
+}
+
+/** The flag of a score whose row's truth is what its text said. */
+const flag = 'truth_from_text'
+
+/** Flags the scores of those rows; a verdict about several rows is about each of them. */
+export function flagged(result: CallResult, fromText: readonly number[], rows: number): CallResult {
+  if (result.status !== 'verdicts' || fromText.length === 0) return result
+  const { verdicts } = result
+  const meant = verdicts.length === rows ? new Set(fromText) : null
+  return {
+    status: 'verdicts',
+    verdicts: verdicts.map((score, index) =>
+      score && (meant?.has(index) ?? true) ? { ...score, flags: [...(score.flags ?? []), flag] } : score,
+    ),
+  }
+}
+
+/** Freezes plain objects and arrays to their leaves; other objects stay as they are. */
+export function freeze<V>(value: V): V {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
+  if (Array.isArray(value)) {
+    Object.freeze(value)
+    for (const item of value) freeze(item)
+  } else if (isPlain(value)) {
+    Object.freeze(value)
+    for (const key of Object.keys(value)) freeze((value as Record<string, unknown>)[key])
+  }
+  return value
+}

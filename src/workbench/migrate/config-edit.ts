@@ -6,6 +6,7 @@ import {
   isNode,
   isScalar,
   isSeq,
+  LineCounter,
   type Node,
   type Pair,
   parseDocument,
@@ -126,3 +127,76 @@ function anchoredNodes(document: Document): ReadonlyMap<Alias, Node> {
 }
 
 const isMerge = ({ source, type }: Scalar): boolean => source === '<<' && type === Scalar.PLAIN
+
+/** A piece of a text and what goes in its place. */
+export interface Edit {
+  readonly start: number
+  readonly end: number
+  readonly text: string
+}
+
+/** The text with all edits made, which do not overlap. */
+export function edited(text: string, edits: readonly Edit[]): string {
+  const parts: string[] = []
+  let from = 0
+  for (const { start, end, text: by } of edits.toSorted((a, b) => a.start - b.start)) {
+    parts.push(text.slice(from, start), by)
+    from = end
+  }
+  return parts.join('') + text.slice(from)
+}
+
+/** A word with the quotes of the first of these that has some: JSON stays JSON. */
+export function quotedAs(word: string, ...likes: readonly Scalar[]): string {
+  const { type } =
+    likes.find((one) => one.type === Scalar.QUOTE_DOUBLE || one.type === Scalar.QUOTE_SINGLE) ?? {}
+  if (type === Scalar.QUOTE_DOUBLE) return JSON.stringify(word)
+  return type === Scalar.QUOTE_SINGLE ? `'${word}'` : word
+}
+
+/** Another name in the place of a key. */
+export const renamedKey = (key: Scalar, name: string): Edit => {
+  const [start, end] = key.range ?? [0, 0]
+  return { start, end, text: quotedAs(name, key) }
+}
+
+export const breakOf = (text: string): string => (text.includes('\r\n') ? '\r\n' : '\n')
+export const joined = (lines: readonly string[], text: string): string =>
+  lines.map((line) => line + breakOf(text)).join('')
+export const lineStart = (text: string, at: number): number => text.lastIndexOf('\n', at - 1) + 1
+export const startsLine = (text: string, at: number): boolean =>
+  text.slice(lineStart(text, at), at).trim() === ''
+
+/** Whether nothing else stands in a setting's line, but for a comma and a comment. */
+export const isWholeLine = (text: string, start: number, end: number): boolean =>
+  startsLine(text, start) && /^[ \t]*,?[ \t]*(?:#.*)?$/.test(text.slice(end, lineEnd(text, end)))
+
+/** Without its break. */
+export function lineEnd(text: string, at: number): number {
+  const end = text.indexOf('\n', at)
+  if (end === -1) return text.length
+  return text[end - 1] === '\r' && end > at ? end - 1 : end
+}
+
+export function nextLine(text: string, end: number): number {
+  const next = text.indexOf('\n', end)
+  return next === -1 ? text.length : next + 1
+}
+
+/** Where the comment lines right above a line begin; the line itself where there are none. */
+export function linesAbove(text: string, at: number): number {
+  let start = lineStart(text, at)
+  while (start > 0) {
+    const above = lineStart(text, start - 1)
+    if (!text.slice(above, start).trim().startsWith('#')) break
+    start = above
+  }
+  return start
+}
+
+export function lineCounterOf(text: string): LineCounter {
+  const lines = new LineCounter()
+  lines.addNewLine(0)
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) lines.addNewLine(at + 1)
+  return lines
+}
