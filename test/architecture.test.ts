@@ -16,7 +16,7 @@ const wings: Record<string, { knows: readonly string[]; rooms: Record<string, re
     rooms: {
       functions: [],
       'models/api': [],
-      'models/transport': ['models/api'],
+      'models/transport': [],
       'models/backends': ['models/api', 'models/transport'],
       'models/pool': ['models/api', 'models/transport', 'models/backends'],
       'models/dispatch': ['models/api', 'models/transport', 'models/pool'],

@@ -4,7 +4,7 @@ import type { Failure } from '../../src/core/sample/sample.ts'
 import type { AskError, AskRequest } from '../../src/scoring/models/api/ask.ts'
 import { type ModelConfig, modelConfig } from '../../src/scoring/models/api/model-config.ts'
 import type { Models } from '../../src/scoring/models/models.ts'
-import { type ModelsOptions, openModels } from '../../src/scoring/models/open-models.ts'
+import { type ModelsOptions, openModels } from '../../src/scoring/models/models.ts'
 import { type Script, type ScriptedServer, scriptedServer } from './scripted-server.ts'
 
 type Written = Omit<Parameters<typeof modelConfig.parse>[0] & object, never> | Record<string, unknown>

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { knownTexts } from '../../src/scoring/models/backends/known-question.ts'
+import { knownTexts } from '../../src/scoring/models/backends/memory-backend.ts'
 import type { Seen } from './scripted-server.ts'
 
 const isKnownText = (value: unknown): boolean => [value].flat().some((text) => text === knownTexts[0])

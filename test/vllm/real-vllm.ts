@@ -5,7 +5,7 @@
 import t from 'tap'
 import { systemClock } from '../../src/core/clock.ts'
 import type { AskRequest } from '../../src/scoring/models/api/ask.ts'
-import { openModels } from '../../src/scoring/models/open-models.ts'
+import { openModels } from '../../src/scoring/models/models.ts'
 import { outcomesOf, sampleOf, testGateway } from '../support/gateway.ts'
 import { configOf, failureOf, question } from '../support/models.ts'
 import { attackVllm } from './attacks.ts'

@@ -1,11 +1,10 @@
 import type { Rendered, WaitLimits } from './api/ask.ts'
 import type { CancelToken } from './api/cancel-token.ts'
-import { askError } from './dispatch/ask-error.ts'
-import { dispatch } from './dispatch/dispatch.ts'
-import { SingleFlight } from './dispatch/single-flight.ts'
-import type { UpstreamRequest } from './dispatch/upstream-request.ts'
+import type { UpstreamRequest } from './dispatch/call.ts'
+import { askError, dispatch } from './dispatch/dispatch.ts'
+import { SingleFlight } from './dispatch/shared-answers.ts'
 import type { Model } from './model.ts'
-import { estimatedTokens, loadOf } from './pool/load.ts'
+import { estimatedTokens, loadOf } from './pool/capacity.ts'
 import { readJson } from './transport/reply.ts'
 
 /** What a chat template adds to a message, at most, in tokens. */

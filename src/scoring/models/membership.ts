@@ -1,5 +1,9 @@
+import { readFile } from 'node:fs/promises'
+import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { addressOf, isAllowed } from './api/address.ts'
+import { hideSecrets } from '../../core/secrets.ts'
+import { addressOf, isAllowed, readAddresses } from './api/address.ts'
+import type { ModelEvents } from './api/events.ts'
 import type { InstanceConfig } from './api/model-config.ts'
 import type { Model } from './model.ts'
 import type { EndpointRegistry, MemberOwner } from './pool/endpoint-registry.ts'
@@ -125,4 +129,56 @@ function idle(member: PoolMember): Promise<void> {
     member.changed.add(check)
     check()
   })
+}
+
+const intervalMs = 2000
+
+/** Calls `changed` with the addresses now and whenever they differ, until ended. An unreadable file changes nothing. */
+export function watchInstancesFile(
+  path: string,
+  clock: Clock,
+  changed: (addresses: readonly string[]) => void,
+): () => void {
+  let last = ''
+  let ended = false
+  let cancel = () => {}
+  const look = async (): Promise<void> => {
+    try {
+      const text = await readFile(path, 'utf8')
+      if (ended) return
+      const addresses = text === last ? null : readAddresses(text)
+      if (addresses) {
+        last = text
+        changed(addresses)
+      }
+    } catch {
+      // It may not be there yet, or not at this moment.
+    }
+    if (!ended) cancel = clock.after(intervalMs, () => void look())
+  }
+  void look()
+  return () => {
+    ended = true
+    cancel()
+  }
+}
+
+/** Makes the pool what the file says: what is missing drains and goes, what may not come is told of. */
+export function follow(
+  file: string,
+  addresses: readonly string[],
+  membership: Membership,
+  events: ModelEvents,
+  model: string,
+): void {
+  const wanted = new Set<string>()
+  for (const address of addresses) {
+    try {
+      wanted.add(membership.add(address, file))
+    } catch (error) {
+      events.refused?.({ model, instance: hideSecrets(address), reason: (error as Error).message })
+    }
+  }
+  for (const address of membership.addresses)
+    if (!wanted.has(address) && !membership.isConfigured(address)) void membership.remove(address)
 }

@@ -4,20 +4,22 @@ import type { Answered, AskRequest, RenderedInput } from './api/ask.ts'
 import type { CancelToken } from './api/cancel-token.ts'
 import type { ModelConfig } from './api/model-config.ts'
 import type { Settings } from './backends/backend.ts'
-import { isTextAsk } from './backends/text-asks.ts'
+import { isTextAsk } from './backends/generated-text.ts'
 import { Batcher } from './batch.ts'
-import { askError } from './dispatch/ask-error.ts'
-import { type Dispatched, dispatch } from './dispatch/dispatch.ts'
-import { SingleFlight } from './dispatch/single-flight.ts'
+import { call } from './dispatch/call.ts'
+import { askError, type Dispatched, dispatch } from './dispatch/dispatch.ts'
+import { SingleFlight } from './dispatch/shared-answers.ts'
 import { LabelScorer } from './label-scoring.ts'
-import type { ModelParts } from './model-parts.ts'
-import { askPinned } from './pinned.ts'
-import { bytesOfInput } from './pool/line-memory.ts'
-import { isShort } from './pool/question-size.ts'
-import { lineMs, type ModelLine } from './pool/queue-status.ts'
-import { Sojourn } from './pool/sojourn.ts'
-import { isKept, keyOf, settingsOf } from './question.ts'
-import { buildRequest } from './question-work.ts'
+import { lineMs, type ModelLine, Sojourn } from './pool/wait-estimate.ts'
+import {
+  buildRequest,
+  bytesOfInput,
+  isKept,
+  isShort,
+  keyOf,
+  type ModelParts,
+  settingsOf,
+} from './question.ts'
 import { UpstreamError } from './transport/upstream-error.ts'
 
 type AnyAnswer = Asks[AskName]['answer']
@@ -260,4 +262,49 @@ function answered<A extends AskName>(
   const { instance, attempts, prompt, completion } = done
   const answer = done.answer as Asks[A]['answer']
   return { answer, instance, source, attempts, tokens: { prompt, completion }, forget }
+}
+
+/** Asks one instance, once, whatever its state but asleep or gone. Rejects with AskError. */
+export async function askPinned(
+  model: { readonly config: ModelConfig; readonly parts: ModelParts },
+  request: AskRequest,
+  settings: Settings,
+  address: string,
+): Promise<Dispatched<AnyAnswer>> {
+  const { dispatcher } = model.parts
+  const { clock, pool } = dispatcher
+  const { ask, input, prefix, deadline, signal } = request
+  try {
+    const member = pool.members.find((one) => one.address === address)
+    if (!member || member.asleep || member.draining)
+      throw new UpstreamError('judge_unreachable', 'the instance takes no questions')
+    if (ask === 'choose' && model.config.choose.endpoint === 'generative_scoring')
+      throw new UpstreamError(
+        'judge_rejected',
+        'labels scored by /generative_scoring cannot be asked of one instance',
+      )
+    const flight = new SingleFlight(
+      async (stop) => {
+        const work = buildRequest(model.parts, { ask, input, settings, prefix, request: signal, deadline })
+        const { seat } = model.parts
+        if (!seat.borrow()) throw new UpstreamError('judge_unreachable', 'the instance takes no questions')
+        try {
+          member.begin(work.load)
+          const reading = await call(dispatcher, member, work, stop)
+          return { ...reading, instance: address, attempts: 1 }
+        } finally {
+          seat.giveBack()
+        }
+      },
+      () => {},
+    )
+    return await flight.join(
+      clock,
+      deadline,
+      signal,
+      () => new UpstreamError('deadline', 'no answer in time'),
+    )
+  } catch (error) {
+    throw askError(error)
+  }
 }

@@ -1,9 +1,30 @@
 import type { AskName } from '../../contract/index.ts'
-import type { Answered, AskRequest, Rendered, WaitLimits } from './api/ask.ts'
-import type { Forwarded, ForwardRequest } from './api/forwarded.ts'
+import type { Clock } from '../../core/clock.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { heapShare } from '../../core/heap-share.ts'
+import { didYouMean } from '../../core/nearest-name.ts'
+import {
+  type Answered,
+  AskError,
+  type AskRequest,
+  type Forwarded,
+  type ForwardRequest,
+  type Rendered,
+  type WaitLimits,
+} from './api/ask.ts'
+import type { ModelEvents } from './api/events.ts'
 import type { InstanceConfig, ModelConfig } from './api/model-config.ts'
+import { countTokens } from './count-tokens.ts'
+import { askError } from './dispatch/dispatch.ts'
+import { answerCache } from './dispatch/shared-answers.ts'
+import { forward } from './forward.ts'
+import { GpuTenants } from './memory/gpu-tenants.ts'
+import type { Model } from './model.ts'
+import { type OpenModel, openModel, type Shared } from './open-model.ts'
+import { LineMemory } from './pool/capacity.ts'
+import { EndpointRegistry } from './pool/endpoint-registry.ts'
 import type { InstanceState } from './pool/pool-member.ts'
-import type { ModelLine } from './pool/queue-status.ts'
+import type { ModelLine } from './pool/wait-estimate.ts'
 
 /** One instance in one model's pool. Counters are of this model there, since it joined. */
 export interface InstanceSnapshot {
@@ -72,4 +93,192 @@ export interface Models {
   snapshot(): readonly ModelSnapshot[]
   /** Waits for nothing: aborts what is in flight, except at models that a later or earlier one shares. */
   close(): Promise<void>
+}
+
+/** An open model, and how many readings of the configs use it. */
+interface SharedModel {
+  readonly open: OpenModel
+  users: number
+}
+
+/** The models of one reading of the configs after the other: a reload shares what stays the same with what drains. */
+export class ModelRegistry {
+  readonly #shared: Shared
+  #alive = 0
+
+  constructor(shared: Shared) {
+    this.#shared = shared
+  }
+
+  /** The models of these configs; `before` are those of an earlier reading that is still open. */
+  open(configs: Readonly<Record<string, ModelConfig>>, before: ReadonlyMap<string, SharedModel>): Models {
+    const own = new Map<string, SharedModel>()
+    this.#alive += 1
+    try {
+      for (const [name, config] of Object.entries(configs)) {
+        const known = before.get(name)
+        const isSame = known && JSON.stringify(known.open.config) === JSON.stringify(config)
+        const held = isSame ? known : { open: openModel(name, config, this.#shared, known?.open), users: 0 }
+        held.users += 1
+        own.set(name, held)
+      }
+    } catch (error) {
+      void this.#close(own)
+      throw error
+    }
+    let closing: Promise<void> | null = null
+    return {
+      ...asked(own),
+      next: (later) => {
+        this.#shared.tenants.retry()
+        return this.open(later, own)
+      },
+      close: () => {
+        closing ??= this.#close(own)
+        return closing
+      },
+    }
+  }
+
+  async #close(own: ReadonlyMap<string, SharedModel>): Promise<void> {
+    this.#alive -= 1
+    const isLast = this.#alive === 0
+    const retired: Promise<void>[] = []
+    for (const held of own.values()) {
+      held.users -= 1
+      if (held.users > 0) continue
+      if (isLast) held.open.close()
+      else retired.push(held.open.retire())
+    }
+    await Promise.all(retired)
+    if (!isLast) return
+    this.#shared.tenants.end()
+    await this.#shared.registry.close()
+  }
+}
+
+/** What can be asked of open models, by their names. */
+function asked(own: ReadonlyMap<string, SharedModel>): Omit<Models, 'next' | 'close'> {
+  const named = (name: string): OpenModel => {
+    const found = own.get(name)
+    if (found) return found.open
+    throw new GatewayError('RG_NOT_FOUND', `there is no model '${name}'${didYouMean(name, own.keys())}`)
+  }
+  const switched = async (name: string, to: 'sleep' | 'wake'): Promise<void> => {
+    const { config, model } = named(name)
+    const { seat, backend } = model.parts
+    if ((!config.lifecycle && !config.gpu_group) || !backend.memory)
+      throw new GatewayError('RG_REQUEST_INVALID', `the model '${name}' has no lifecycle in its config`)
+    if (await seat[to]()) return
+    const what =
+      to === 'sleep' ? `not every instance of '${name}' fell asleep` : `no instance of '${name}' woke up`
+    const why = seat.failure === '' ? '' : `: ${seat.failure}`
+    throw new GatewayError('RG_MODEL_FAILED', `${what}${why}`)
+  }
+  return {
+    get names() {
+      return [...own.keys()]
+    },
+    ask(request) {
+      const found = own.get(request.model)
+      if (found) return found.open.model.ask(request)
+      const failure = { kind: 'judge_rejected', retryable: false, detail: 'there is no such model' } as const
+      return Promise.reject(new AskError(failure))
+    },
+    line: (model) => named(model).model.line,
+    isParked: (model) => named(model).model.isParked,
+    enoughMs: (model, ahead, more) => named(model).model.enoughMs(ahead, more),
+    countTokens: async (model, input, patience) => countTokens(named(model).model, input, patience),
+    async forward(model, request) {
+      const found = named(model).model
+      try {
+        return await forward(found, request)
+      } catch (error) {
+        throw askError(error)
+      }
+    },
+    addInstance(model, place) {
+      named(model).membership.add(place)
+    },
+    drainInstance: async (model, address) => named(model).membership.drain(address),
+    removeInstance: async (model, address) => named(model).membership.remove(address),
+    suspect: (model, address, reason) => named(model).membership.suspect(address, reason),
+    sleep: (model) => switched(model, 'sleep'),
+    wake: (model) => switched(model, 'wake'),
+    snapshot: () => [...own.values()].map(({ open }) => snapshotOf(open.model)),
+  }
+}
+
+/** What all models of a process share. */
+export interface ModelsOptions {
+  readonly clock: Clock
+  readonly events?: ModelEvents
+  /** Uniform in [0, 1); for tests. */
+  readonly random?: () => number
+  /** Kept answers of all models together. */
+  readonly cache?: { readonly bytes: number; readonly ttlMs: number }
+  /** Of memory that questions may take which wait while no instance can be asked; absent: two fifths of the heap. */
+  readonly maxParkedBytes?: number | undefined
+  /** Where api_key_env is looked up. */
+  readonly env?: Readonly<Record<string, string | undefined>>
+}
+
+/** Of the heap; rows in work, which these questions belong to, have as much. */
+const parkedHeapShare = 0.4
+
+const defaultCache = { bytes: 64 * 1024 * 1024, ttlMs: 3_600_000 }
+
+/** Opens the pools of all models by global name. Probes start at once; nothing is waited for. */
+export function openModels(configs: Readonly<Record<string, ModelConfig>>, options: ModelsOptions): Models {
+  const { clock, events = {}, random = Math.random, env = {} } = options
+  const shared: Shared = {
+    clock,
+    events,
+    random,
+    env,
+    lineMemory: new LineMemory(options.maxParkedBytes ?? heapShare(parkedHeapShare)),
+    registry: new EndpointRegistry(clock, events),
+    cache: answerCache(clock, options.cache ?? defaultCache),
+    tenants: new GpuTenants(clock, events),
+  }
+  return new ModelRegistry(shared).open(configs, new Map())
+}
+
+/** How a model's pool is right now. */
+export function snapshotOf({ config, parts, parked }: Model): ModelSnapshot {
+  const { pool, model, clock } = parts.dispatcher
+  return {
+    name: model,
+    serves: config.model,
+    backend: config.backend,
+    memory: parts.seat.state,
+    waiting: pool.waiting,
+    parked: parked && {
+      questions: parked.questions,
+      since: Math.round(Date.now() - (clock.now() - parked.since)),
+    },
+    isPatient: pool.isPatient && pool.life.hasLived,
+    instances: pool.members.map(
+      ({
+        address,
+        endpoint,
+        state,
+        weight,
+        inFlight,
+        limit,
+        latencyMs,
+        calls,
+        errors,
+      }): InstanceSnapshot => ({
+        address,
+        state,
+        weight,
+        inFlight,
+        limit: Math.min(limit, endpoint.mostInFlight),
+        latencyMs,
+        calls,
+        errors,
+      }),
+    ),
+  }
 }

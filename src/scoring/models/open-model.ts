@@ -1,21 +1,19 @@
 import type { Clock } from '../../core/clock.ts'
-import { hideSecrets } from '../../core/secrets.ts'
 import type { ModelEvents } from './api/events.ts'
 import type { ModelConfig } from './api/model-config.ts'
 import type { BackendFactory } from './backends/backend.ts'
 import { openaiBackend } from './backends/openai.ts'
 import { sglangBackend } from './backends/sglang.ts'
 import { vllmBackend } from './backends/vllm.ts'
-import type { AnswerCache } from './dispatch/answer-cache.ts'
 import { Hedge } from './dispatch/hedge.ts'
-import { RetryBudget } from './dispatch/retry-budget.ts'
-import { Membership } from './membership.ts'
+import { RetryBudget } from './dispatch/retry.ts'
+import type { AnswerCache } from './dispatch/shared-answers.ts'
+import { follow, Membership, watchInstancesFile } from './membership.ts'
+import type { Seat } from './memory/gpu-tenant.ts'
 import type { GpuTenants } from './memory/gpu-tenants.ts'
-import type { Seat } from './memory/seat.ts'
 import { Model } from './model.ts'
+import type { LineMemory } from './pool/capacity.ts'
 import type { EndpointRegistry } from './pool/endpoint-registry.ts'
-import { watchInstancesFile } from './pool/instances-file.ts'
-import type { LineMemory } from './pool/line-memory.ts'
 import { InstancePool } from './pool/pool.ts'
 
 const backends: Record<ModelConfig['backend'], BackendFactory> = {
@@ -90,7 +88,7 @@ export function openModel(name: string, config: ModelConfig, shared: Shared, bef
   const membership = joined(model, shared, seat, before)
   const { instances_file: file } = config
   const unwatch = file
-    ? watchInstancesFile(file, clock, (addresses) => follow(file, addresses, membership, shared, name))
+    ? watchInstancesFile(file, clock, (addresses) => follow(file, addresses, membership, events, name))
     : () => {}
   const end = () => {
     unwatch()
@@ -125,24 +123,4 @@ function joined(model: Model, { registry, tenants }: Shared, seat: Seat, before?
     seat.remove()
     throw error
   }
-}
-
-/** Makes the pool what the file says: what is missing drains and goes, what may not come is told of. */
-function follow(
-  file: string,
-  addresses: readonly string[],
-  membership: Membership,
-  { events }: Shared,
-  model: string,
-): void {
-  const wanted = new Set<string>()
-  for (const address of addresses) {
-    try {
-      wanted.add(membership.add(address, file))
-    } catch (error) {
-      events.refused?.({ model, instance: hideSecrets(address), reason: (error as Error).message })
-    }
-  }
-  for (const address of membership.addresses)
-    if (!wanted.has(address) && !membership.isConfigured(address)) void membership.remove(address)
 }

@@ -4,7 +4,7 @@ import { type Engine, openEngine } from '../../scoring/engine/engine.ts'
 import type { FunctionHost } from '../../scoring/functions/function-host.ts'
 import type { ModelConfig } from '../../scoring/models/api/model-config.ts'
 import type { Models } from '../../scoring/models/models.ts'
-import { openModels } from '../../scoring/models/open-models.ts'
+import { openModels } from '../../scoring/models/models.ts'
 import type { Plan, PlanStep } from '../../scoring/plan/plan.ts'
 import type { Resolved } from '../../scoring/plan/resolve.ts'
 

@@ -1,6 +1,6 @@
 import { promptText } from '../../core/sample/sample.ts'
+import type { Forwarded } from '../../scoring/models/api/ask.ts'
 import { AskError, type Rendered } from '../../scoring/models/api/ask.ts'
-import type { Forwarded } from '../../scoring/models/api/forwarded.ts'
 import type { Findings } from './finding.ts'
 import type { OpenedReward } from './opened-reward.ts'
 

@@ -1,7 +1,11 @@
 import t from 'tap'
 import { closing, opening } from '../../../src/scoring/engine/guard/seal.ts'
-import { bodyOf, knownText, questionJson } from '../../../src/scoring/models/api/json-body.ts'
-import { RenderedMessage } from '../../../src/scoring/models/api/rendered-message.ts'
+import {
+  bodyOf,
+  knownText,
+  questionJson,
+  RenderedMessage,
+} from '../../../src/scoring/models/api/question-json.ts'
 import { failureOf, judge } from '../../support/models.ts'
 import { completion, hang, json, type Script, type Seen } from '../../support/scripted-server.ts'
 import { seeded } from '../../support/seeded.ts'

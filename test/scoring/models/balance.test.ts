@@ -1,6 +1,6 @@
 import t from 'tap'
 import { systemClock } from '../../../src/core/clock.ts'
-import { Affinity } from '../../../src/scoring/models/pool/affinity.ts'
+import { Affinity } from '../../../src/scoring/models/pool/balance.ts'
 import type { PoolMember } from '../../../src/scoring/models/pool/pool-member.ts'
 import { fakeClock } from '../../support/clock.ts'
 import { configOf, judge, question, until } from '../../support/models.ts'

@@ -1,9 +1,9 @@
 import t from 'tap'
 import type { AskRequest } from '../../../src/scoring/models/api/ask.ts'
 import { Hedge } from '../../../src/scoring/models/dispatch/hedge.ts'
-import { openModels } from '../../../src/scoring/models/open-models.ts'
+import { openModels } from '../../../src/scoring/models/models.ts'
+import { slowInstanceFilter } from '../../../src/scoring/models/pool/balance.ts'
 import type { PoolMember } from '../../../src/scoring/models/pool/pool-member.ts'
-import { slowInstanceFilter } from '../../../src/scoring/models/pool/slow-instances.ts'
 import { fakeClock } from '../../support/clock.ts'
 import { configOf, judge, probesOff, question, until } from '../../support/models.ts'
 import {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { systemClock } from '../../../src/core/clock.ts'
 import type { ModelEvents } from '../../../src/scoring/models/api/events.ts'
-import { openModels } from '../../../src/scoring/models/open-models.ts'
+import { openModels } from '../../../src/scoring/models/models.ts'
 import { startSimulatedServer } from '../../../src/simulator/index.ts'
 import { fakeClock } from '../../support/clock.ts'
 import { configOf, failsSoon, failureOf, judge, question, until } from '../../support/models.ts'

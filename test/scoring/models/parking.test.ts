@@ -1,6 +1,6 @@
 import t from 'tap'
 import { systemClock } from '../../../src/core/clock.ts'
-import { openModels } from '../../../src/scoring/models/open-models.ts'
+import { openModels } from '../../../src/scoring/models/models.ts'
 import { type FakeClock, fakeClock } from '../../support/clock.ts'
 import { configOf, failureOf, judge, probesOff, question, until } from '../../support/models.ts'
 import { completion, json, type Script, scriptedServer } from '../../support/scripted-server.ts'

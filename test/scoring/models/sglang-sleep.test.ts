@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { systemClock } from '../../../src/core/clock.ts'
-import { openModels } from '../../../src/scoring/models/open-models.ts'
+import { openModels } from '../../../src/scoring/models/models.ts'
 import { fakeClock } from '../../support/clock.ts'
 import { configOf, failureOf, probesOff, question, until } from '../../support/models.ts'
 import { type MortalServer, mortalServer } from '../../support/sleeping.ts'

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { systemClock } from '../../../src/core/clock.ts'
-import { openModels } from '../../../src/scoring/models/open-models.ts'
+import { openModels } from '../../../src/scoring/models/models.ts'
 import { type SimulatedServer, startSimulatedServer } from '../../../src/simulator/index.ts'
 import { configOf, failureOf, question, until } from '../../support/models.ts'
 

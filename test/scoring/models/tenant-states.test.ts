@@ -1,7 +1,7 @@
 import t from 'tap'
 import { CancelToken } from '../../../src/scoring/models/api/cancel-token.ts'
 import { GpuGroup, type GpuSlot } from '../../../src/scoring/models/memory/gpu-group.ts'
-import type { Rival, TenantSettings, TenantState } from '../../../src/scoring/models/memory/gpu-turn.ts'
+import type { Rival, TenantSettings, TenantState } from '../../../src/scoring/models/memory/gpu-waiters.ts'
 import { fakeClock } from '../../support/clock.ts'
 import { until } from '../../support/models.ts'
 

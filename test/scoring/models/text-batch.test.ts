@@ -1,6 +1,6 @@
 import t from 'tap'
 import { systemClock } from '../../../src/core/clock.ts'
-import { openModels } from '../../../src/scoring/models/open-models.ts'
+import { openModels } from '../../../src/scoring/models/models.ts'
 import { startSimulatedServer } from '../../../src/simulator/index.ts'
 import { fakeClock } from '../../support/clock.ts'
 import { configOf, failureOf, judge, question } from '../../support/models.ts'

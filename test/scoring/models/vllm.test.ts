@@ -1,7 +1,7 @@
 import t from 'tap'
 import { systemClock } from '../../../src/core/clock.ts'
 import type { AskError, AskRequest } from '../../../src/scoring/models/api/ask.ts'
-import { openModels } from '../../../src/scoring/models/open-models.ts'
+import { openModels } from '../../../src/scoring/models/models.ts'
 import { startSimulatedServer } from '../../../src/simulator/index.ts'
 import { configOf, probesOff, question } from '../../support/models.ts'
 import { vllmServers } from '../../support/vllm-servers.ts'

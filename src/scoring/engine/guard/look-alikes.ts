@@ -1,5 +1,5 @@
 import { drained } from '../../../core/slices.ts'
-import type { GuardConfig } from '../../models/api/guard-config.ts'
+import type { GuardConfig } from '../../models/api/model-config.ts'
 import { asciiTable, isAscii } from './ascii.ts'
 import { withoutInvisible } from './invisible.ts'
 import * as token from './tokens.ts'

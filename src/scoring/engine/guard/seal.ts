@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { KnownText } from '../../models/api/rendered-message.ts'
+import type { KnownText } from '../../models/api/question-json.ts'
 import { longHash } from '../long-hash.ts'
 
 /** What a question's value is known by, and what its fence is made of. */

@@ -41,3 +41,22 @@ function fits(address: string, pattern: string): boolean {
   }
   return at === address.length
 }
+
+/** The addresses of a file: a JSON list, or one a line with `#` for comments; null: it cannot be read as either. */
+export function readAddresses(text: string): string[] | null {
+  const trimmed = text.trim()
+  if (trimmed.startsWith('[')) {
+    try {
+      const list: unknown = JSON.parse(trimmed)
+      return Array.isArray(list) && list.every((entry) => typeof entry === 'string') ? list : null
+    } catch {
+      return null
+    }
+  }
+  const lines = trimmed
+    .split('\n')
+    .map((line) => line.replace(/#.*$/, '').trim())
+    .filter((line) => line !== '')
+  // A file that is being written is empty for a moment; whoever wants no instances writes [].
+  return lines.length > 0 ? lines : null
+}

@@ -1,3 +1,5 @@
+import type { Clock } from '../../../core/clock.ts'
+
 const listeners = new WeakMap<AbortSignal, Set<() => void>>()
 
 /** Runs `fn` when `signal` aborts, at once if it has; the returned function takes it back. */
@@ -77,4 +79,18 @@ export async function allOrNone<T>(
     off()
     own.stop()
   }
+}
+
+/** Resolves after `ms`, or at the stop. */
+export function pause(clock: Clock, ms: number, stop: CancelToken): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = clock.after(ms, () => {
+      off()
+      resolve()
+    })
+    const off = stop.on(() => {
+      cancel()
+      resolve()
+    })
+  })
 }

@@ -1,7 +1,5 @@
 import { z } from 'zod'
 import { addressFault } from './address.ts'
-import { chatTemplateConfig } from './chat-template.ts'
-import { guardConfig } from './guard-config.ts'
 
 const seconds = z.number().positive().max(86_400)
 const fraction = z.number().min(0).max(1)
@@ -26,6 +24,52 @@ export const samplingConfig = z.strictObject({
   logprobs: z.int().min(0).max(20).optional(),
   thinking: z.boolean().optional(),
 })
+
+/** The parts of the guard between a sample and a judge; each is on unless a model's config says otherwise. */
+export const guardConfig = z.strictObject({
+  /** Values stand between lines with a nonce that their author cannot know. */
+  fence: z.boolean().default(true),
+  /** Tokens of chat templates and role marks in a value are broken. */
+  tokens: z.boolean().default(true),
+  /** Texts in a value that look like a judge's verdict are broken. */
+  verdicts: z.boolean().default(true),
+  /** Zero-width, bidirectional, tag and control characters in a value are made visible. */
+  invisible: z.boolean().default(true),
+  /** Answers of no content get the low end of the range without a question. */
+  refuse: z.boolean().default(true),
+  /** A judge's thoughts are cut before its verdict is read. */
+  thoughts: z.boolean().default(true),
+  /** Answers that repeat the prompt or hold the whole reference are flagged. */
+  echoes: z.boolean().default(true),
+})
+
+/** Which parts of the guard are on. */
+export type GuardConfig = Readonly<z.output<typeof guardConfig>>
+
+/** Every part on. */
+export const fullGuard: GuardConfig = guardConfig.parse({})
+
+const count = (text: string, part: string): number => text.split(part).length - 1
+
+/** How a conversation is written, turn by turn. */
+export const writtenTemplate = z.strictObject({
+  /** Before the first turn. */
+  start: z.string().default(''),
+  /** One turn, with the places {role} and {content}. */
+  turn: z.string().refine((text) => count(text, '{content}') === 1 && count(text, '{role}') <= 1, {
+    message: 'needs the place {content} once, and {role} at most once',
+  }),
+  /** After the last turn. */
+  end: z.string().default(''),
+  /** What roles are called, where it is not their name. */
+  roles: z.record(z.string(), z.string()).default({}),
+})
+
+/** How a conversation is written as one text, for servers whose reward models take no conversation. */
+export const chatTemplateConfig = z.union([z.enum(['chatml', 'llama3', 'gemma']), writtenTemplate])
+
+/** A template's name, or its texts. */
+export type ChatTemplateConfig = z.output<typeof chatTemplateConfig>
 
 /** One server of a model: its address, or the address with a share of the load and limits of its own. */
 export const instanceConfig = z.union([

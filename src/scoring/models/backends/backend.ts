@@ -3,7 +3,7 @@ import type { Rendered, RenderedInput, Sampling } from '../api/ask.ts'
 import type { ModelConfig } from '../api/model-config.ts'
 import type { JsonObject, ParsedReply } from '../transport/reply.ts'
 import type { UpstreamError } from '../transport/upstream-error.ts'
-import type { MemoryBackend } from './memory.ts'
+import type { MemoryBackend } from './memory-backend.ts'
 
 /** What a question asks beside its text. `draw` moves the seed, where one is set. */
 export interface Settings {

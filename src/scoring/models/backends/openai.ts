@@ -5,10 +5,8 @@ import type { ParsedReply } from '../transport/reply.ts'
 import { type JsonObject, malformedReply, objectOf } from '../transport/reply.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
 import type { Backend, Translation } from './backend.ts'
-import { samplingMembers } from './openai-form.ts'
-import { openaiTexts } from './openai-texts.ts'
-import { readVectors } from './pooling-form.ts'
-import { isTextAsk, textAsks } from './text-asks.ts'
+import { isTextAsk, textAsks } from './generated-text.ts'
+import { openaiTexts, readVectors, samplingMembers } from './openai-dialect.ts'
 
 /** Any OpenAI-compatible server. It has no scalar models, and takes a JSON schema but no choice or regex. */
 export function openaiBackend(config: ModelConfig): Backend {

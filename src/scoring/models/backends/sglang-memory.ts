@@ -1,7 +1,14 @@
 import { isObject, type JsonObject } from '../transport/reply.ts'
-import { type KnownAnswer, knownTexts, numbersAnswer, writtenAnswer } from './known-question.ts'
-import { type MemoryBackend, OrderFailed } from './memory.ts'
-import { objectIn, type ServerCalls } from './server-calls.ts'
+import {
+  type KnownAnswer,
+  knownTexts,
+  type MemoryBackend,
+  numbersAnswer,
+  OrderFailed,
+  objectIn,
+  type ServerCalls,
+  writtenAnswer,
+} from './memory-backend.ts'
 
 /** Between two looks at whether anything still runs, milliseconds. */
 const lookMs = 250

@@ -1,17 +1,29 @@
-import type { AskName, Asks } from '../../../contract/index.ts'
+import type { AskName, Asks, Generation, Reply, TokenLogprob } from '../../../contract/index.ts'
+import type { Message } from '../../../core/sample/sample.ts'
 import type { Rendered, RenderedInput } from '../api/ask.ts'
-import { chatText } from '../api/chat-template.ts'
-import type { ModelConfig } from '../api/model-config.ts'
-import type { ParsedReply } from '../transport/reply.ts'
-import { malformedReply, objectOf } from '../transport/reply.ts'
-import { UpstreamError } from '../transport/upstream-error.ts'
-import type { Backend, Translation } from './backend.ts'
-import { samplingMembers } from './openai-form.ts'
-import { openaiTexts } from './openai-texts.ts'
-import { readVectors } from './pooling-form.ts'
+import type { ChatTemplateConfig, ModelConfig } from '../api/model-config.ts'
+import {
+  checkNoError,
+  isNumbers,
+  isObject,
+  type JsonObject,
+  malformedReply,
+  objectOf,
+  type ParsedReply,
+  usage,
+} from '../transport/reply.ts'
+import { orFault, UpstreamError } from '../transport/upstream-error.ts'
+import type { Backend, Settings, Translation } from './backend.ts'
+import {
+  checkedAlternatives,
+  checkedLogprob,
+  checkFinished,
+  isTextAsk,
+  type TextForm,
+  textAsks,
+} from './generated-text.ts'
+import { completionTokens, openaiTexts, readVectors, samplingMembers } from './openai-dialect.ts'
 import { sglangMemory } from './sglang-memory.ts'
-import { chatForm, nativeTexts, readRewards } from './sglang-native.ts'
-import { isTextAsk, textAsks } from './text-asks.ts'
 
 /**
  * SGLang's server. Plain prompts go to its native /generate, conversations to its OpenAI form, the texts of reward
@@ -106,3 +118,173 @@ export function sglangBackend(config: ModelConfig): Backend {
     },
   }
 }
+
+/** Plain prompts by /generate, which takes one text or a list and answers with one object or a list. */
+export const nativeTexts: TextForm = {
+  translate: (question, settings) => generate(question as string, settings),
+  read: (body) => readNative(body),
+  kind: (_question, settings) => JSON.stringify(paramsOf(settings)),
+  translateAll: (questions, settings) => generate(questions as readonly string[], settings),
+  readAll(body, questions) {
+    if (!Array.isArray(body) || body.length !== questions.length)
+      throw malformedReply(`not ${questions.length} entries`)
+    return body.map((entry: unknown) => orFault(() => readNative(entry)))
+  },
+}
+
+const generate = (text: string | readonly string[], settings: Settings): Translation => ({
+  path: '/generate',
+  body: JSON.stringify({ text, ...paramsOf(settings) }),
+})
+
+/** What a request holds beside its texts; `sampling_params` as in docs.sglang.io, basic_usage/sampling_params. */
+function paramsOf({ sampling, reply, draw }: Settings): object {
+  const { max_tokens, seed, logprobs, thinking: _thinking, include_stop_str_in_output, ...named } = sampling
+  const params = {
+    ...named,
+    max_new_tokens: max_tokens ?? completionTokens,
+    ...(include_stop_str_in_output === undefined ? {} : { no_stop_trim: include_stop_str_in_output }),
+    ...(seed === undefined ? {} : { sampling_seed: seed + draw }),
+    ...nativeForm(reply),
+  }
+  const wanted =
+    logprobs === undefined
+      ? {}
+      : { return_logprob: true, top_logprobs_num: logprobs, return_text_in_logprobs: true }
+  return { sampling_params: params, ...wanted }
+}
+
+const nativeForm = (reply: Reply | undefined): { regex?: string; json_schema?: string } => {
+  if (!reply) return {}
+  return 'schema' in reply ? { json_schema: JSON.stringify(reply.schema) } : { regex: regexOf(reply) }
+}
+
+/** The members of a conversation's request that force the form of its reply. */
+export function chatForm(reply: Reply | undefined): string {
+  if (!reply) return ''
+  const form =
+    'schema' in reply
+      ? { response_format: { type: 'json_schema', json_schema: { name: 'verdict', schema: reply.schema } } }
+      : { regex: regexOf(reply) }
+  return `,${JSON.stringify(form).slice(1, -1)}`
+}
+
+const regexOf = (reply: Exclude<Reply, { schema: unknown }>): string =>
+  'regex' in reply
+    ? reply.regex
+    : `(${reply.choice.map((label) => label.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|')})`
+
+/** What /generate answers: `{text, meta_info: {finish_reason: {type}, prompt_tokens, ...}}`. */
+function readNative(value: unknown): ParsedReply<Generation> {
+  const body = objectOf(value)
+  checkNoError(body)
+  const { text, meta_info: info } = body
+  if (typeof text !== 'string' || !isObject(info)) throw malformedReply('no text')
+  checkNoError(info)
+  const finishReason = checkFinished(typeOf(info.finish_reason))
+  const { output_token_logprobs: tokens, output_top_logprobs: tops } = info
+  const logprobs = Array.isArray(tokens) ? tokens.map((entry, at) => tokenAt(entry, tops, at)) : null
+  return {
+    answer: logprobs ? { text, finishReason, logprobs } : { text, finishReason },
+    ...usage({ usage: info }),
+  }
+}
+
+const typeOf = (finish: unknown): unknown => (isObject(finish) ? finish.type : finish)
+
+function tokenAt(entry: unknown, tops: unknown, at: number): TokenLogprob {
+  const top: unknown = Array.isArray(tops) ? tops[at] : null
+  if (!Array.isArray(top)) return { ...tokenOf(entry), top: [] }
+  const ids = top.flatMap((one: unknown) => (Array.isArray(one) && Number.isInteger(one[1]) ? [one[1]] : []))
+  if (new Set(ids).size < ids.length) throw malformedReply('one token stands twice among the alternatives')
+  return { ...tokenOf(entry), top: checkedAlternatives(top.map(tokenOf)) }
+}
+
+/** `[logprob, token id, text]`. */
+function tokenOf(entry: unknown): { token: string; logprob: number } {
+  const [logprob, , token] = Array.isArray(entry) ? (entry as unknown[]) : []
+  if (typeof token !== 'string') throw malformedReply('a token is not a text')
+  return { token, logprob: checkedLogprob(logprob) }
+}
+
+/** What /classify answers: a list, or one object for one text, of `{embedding: [score, ...], meta_info}`. */
+export function readRewards(
+  value: unknown,
+  count: number,
+  isScalar: boolean,
+): (ParsedReply<unknown> | UpstreamError)[] {
+  const entries: unknown[] = Array.isArray(value) ? value : [value]
+  if (entries.length !== count) throw malformedReply(`not ${count} entries`)
+  return entries.map((entry) => {
+    const fault = isObject(entry) ? errorOf(entry) : null
+    if (fault) return fault
+    if (!isObject(entry) || !isNumbers(entry.embedding) || entry.embedding.length === 0)
+      return malformedReply('a score is not a number')
+    if (isScalar && entry.embedding.length !== 1)
+      return new UpstreamError('judge_rejected', 'the model gives several numbers, not one score', {
+        remedy: 'give-up',
+        blame: false,
+      })
+    const answer = isScalar ? entry.embedding[0] : entry.embedding
+    return { answer, ...usage({ usage: entry.meta_info }) }
+  })
+}
+
+/** What is wrong with an entry that says so itself, whatever number it holds. */
+function errorOf(entry: JsonObject): UpstreamError | null {
+  const done = orFault(() => {
+    checkNoError(entry)
+    const { meta_info: info } = entry
+    if (!isObject(info)) return null
+    checkNoError(info)
+    const ended = typeOf(info.finish_reason)
+    if (ended !== undefined && ended !== null) checkFinished(ended)
+    return null
+  })
+  return done instanceof UpstreamError ? done : null
+}
+
+/** Set into what looks like a part of the template, as the guard does with control tokens. */
+const mark = '·'
+
+/** Writes conversations. No content can end its turn or begin another. */
+export function chatText(config: ChatTemplateConfig): (messages: readonly Message[]) => string {
+  const { start, turn, end, roles } = typeof config === 'string' ? families[config] : config
+  const names: Readonly<Record<string, string>> = roles
+  const [before = '', after = ''] = turn.split('{content}')
+  const marks = [before, after, start, end]
+    .flatMap((text) => text.split('{role}'))
+    .map((text) => text.trim())
+    .filter((text) => text.length > 1)
+  const safe = (content: string): string => {
+    let text = content
+    for (const part of marks)
+      if (text.includes(part)) text = text.split(part).join(`${part[0]}${mark}${part.slice(1)}`)
+    return text
+  }
+  return (messages) => {
+    let text = start
+    for (const { role, content } of messages) {
+      const name = Object.hasOwn(names, role) ? (names[role] ?? role) : role
+      text += before.split('{role}').join(name) + safe(content) + after.split('{role}').join(name)
+    }
+    return text + end
+  }
+}
+
+/** Families whose reward models are written so. Texts that a tokenizer adds by itself (Llama's first token) are left out. */
+const families = {
+  chatml: { start: '', turn: '<|im_start|>{role}\n{content}<|im_end|>\n', end: '', roles: {} },
+  llama3: {
+    start: '',
+    turn: '<|start_header_id|>{role}<|end_header_id|>\n\n{content}<|eot_id|>',
+    end: '',
+    roles: { tool: 'ipython' },
+  },
+  gemma: {
+    start: '',
+    turn: '<start_of_turn>{role}\n{content}<end_of_turn>\n',
+    end: '',
+    roles: { assistant: 'model' },
+  },
+} as const satisfies Record<Extract<ChatTemplateConfig, string>, Exclude<ChatTemplateConfig, string>>

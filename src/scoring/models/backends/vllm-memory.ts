@@ -1,7 +1,14 @@
 import { isObject } from '../transport/reply.ts'
-import { type KnownAnswer, knownTexts, numbersAnswer, writtenAnswer } from './known-question.ts'
-import { type MemoryBackend, OrderFailed } from './memory.ts'
-import { objectIn, type ServerCalls } from './server-calls.ts'
+import {
+  type KnownAnswer,
+  knownTexts,
+  type MemoryBackend,
+  numbersAnswer,
+  OrderFailed,
+  objectIn,
+  type ServerCalls,
+  writtenAnswer,
+} from './memory-backend.ts'
 
 /**
  * vLLM's sleep mode (docs.vllm.ai, features/sleep_mode; needs --enable-sleep-mode and VLLM_SERVER_DEV_MODE=1). An order

@@ -5,11 +5,17 @@ import type { ParsedReply } from '../transport/reply.ts'
 import { isObject, type JsonObject, malformedReply, objectOf } from '../transport/reply.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
 import type { Backend, Translation } from './backend.ts'
-import type { Counts } from './items.ts'
-import { samplingMembers, structuredOutputs } from './openai-form.ts'
-import { openaiTexts } from './openai-texts.ts'
-import { classItem, readData, readVectors, stepItem } from './pooling-form.ts'
-import { isTextAsk, textAsks } from './text-asks.ts'
+import { isTextAsk, textAsks } from './generated-text.ts'
+import type { Counts } from './openai-dialect.ts'
+import {
+  classItem,
+  openaiTexts,
+  readData,
+  readVectors,
+  samplingMembers,
+  stepItem,
+  structuredOutputs,
+} from './openai-dialect.ts'
 import { vllmMemory } from './vllm-memory.ts'
 
 /** vLLM's server: its OpenAI endpoints; /classify, /pooling and /score of its pooling runner; /tokenize. */

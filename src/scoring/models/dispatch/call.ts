@@ -1,13 +1,13 @@
+import type { AskName } from '../../../contract/index.ts'
 import type { Clock } from '../../../core/clock.ts'
+import type { Span, Trace } from '../../../core/tracing/trace.ts'
 import type { CancelToken } from '../api/cancel-token.ts'
-import type { ModelEvents } from '../api/events.ts'
-import type { InstancePool } from '../pool/pool.ts'
+import type { CallEnd, ModelEvents } from '../api/events.ts'
+import type { Asking, InstancePool } from '../pool/pool.ts'
 import type { PoolMember } from '../pool/pool-member.ts'
 import type { ParsedReply } from '../transport/reply.ts'
-import { send } from '../transport/transport.ts'
+import { type HttpMessage, type Reply, send } from '../transport/transport.ts'
 import { abandoned, UpstreamError } from '../transport/upstream-error.ts'
-import { beginCall, tokenFacts, traced } from './traced-call.ts'
-import type { UpstreamRequest } from './upstream-request.ts'
 
 const noTokens = { prompt: 0, completion: 0 }
 
@@ -70,3 +70,42 @@ export async function call<T>(
     events.callEnded?.({ model, instance: address, ask, ms: clock.now() - started, outcome, tokens })
   }
 }
+
+/** A message, and how to read its reply. */
+export interface UpstreamRequest<T> extends Asking {
+  readonly ask: AskName
+  readonly message: HttpMessage
+  /** Where its calls stand in a trace; absent: in none. */
+  readonly trace?: Trace | undefined
+  /** Throws UpstreamError. */
+  read(reply: Reply): ParsedReply<T>
+}
+
+/** The span of one call; null where the question is not traced. */
+export const beginCall = (
+  trace: Trace | undefined,
+  model: string,
+  address: string,
+  ask: CallEnd['ask'],
+): Span | null =>
+  trace?.begin(`${ask} ${model}`, 'client', {
+    'reward_gateway.model': model,
+    'reward_gateway.ask': ask,
+    'server.address': address,
+  }) ?? null
+
+/** Attributes of a span, named as OpenTelemetry's conventions for generative AI do. */
+export const tokenFacts = ({ prompt, completion }: CallEnd['tokens']): Record<string, number> => ({
+  'gen_ai.usage.input_tokens': prompt,
+  'gen_ai.usage.output_tokens': completion,
+})
+
+/** The headers, with those that carry the trace on. */
+export const headersWith = (
+  headers: Record<string, string>,
+  trace: Trace | undefined,
+): Record<string, string> => (trace ? { ...headers, ...trace.headers } : headers)
+
+/** The message, telling its server where it stands in the trace. */
+export const traced = (message: HttpMessage, trace: Trace | undefined): HttpMessage =>
+  trace ? { ...message, headers: headersWith(message.headers, trace) } : message

@@ -1,17 +1,16 @@
 import type { Clock } from '../../../core/clock.ts'
 import type { Attempt } from '../../../core/sample/sample.ts'
+import { AskError } from '../api/ask.ts'
 import { CancelToken } from '../api/cancel-token.ts'
 import type { ModelEvents } from '../api/events.ts'
-import { bytesOfBody, type LineMemory } from '../pool/line-memory.ts'
+import { bytesOfBody, type LineMemory } from '../pool/capacity.ts'
 import type { Asking, InstancePool } from '../pool/pool.ts'
 import type { PoolMember } from '../pool/pool-member.ts'
 import type { ParsedReply } from '../transport/reply.ts'
 import { abandoned, UpstreamError } from '../transport/upstream-error.ts'
-import { call } from './call.ts'
+import { call, type UpstreamRequest } from './call.ts'
 import type { Hedge } from './hedge.ts'
-import { isTriedAgain } from './retry.ts'
-import type { RetryBudget } from './retry-budget.ts'
-import type { UpstreamRequest } from './upstream-request.ts'
+import { isTriedAgain, type RetryBudget } from './retry.ts'
 
 /** An answer with where it came from. */
 export interface Dispatched<T> extends ParsedReply<T> {
@@ -210,4 +209,21 @@ async function acquireHedgeInstance(
   if (member !== first) return member
   member.giveBack(load)
   return null
+}
+
+const retryable: ReadonlySet<string> = new Set([
+  'judge_unreachable',
+  'judge_timeout',
+  'overloaded',
+  'deadline',
+  'cancelled',
+])
+
+/** A question's failure from what its calls failed with. Anything but a UpstreamError is a mistake here, and thrown on. */
+export function askError(error: unknown): AskError {
+  const fault = error instanceof AllAttemptsFailed ? error.fault : error
+  if (!(fault instanceof UpstreamError)) throw error
+  const failure = { kind: fault.kind, retryable: retryable.has(fault.kind), detail: fault.message }
+  const attempts = error instanceof AllAttemptsFailed ? error.attempts : []
+  return new AskError(attempts.length > 0 ? { ...failure, attempts } : failure)
 }

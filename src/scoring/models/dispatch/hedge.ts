@@ -1,6 +1,6 @@
 import type { Clock } from '../../../core/clock.ts'
-import { LatencyWindow } from '../pool/latency-window.ts'
 import type { PoolMember } from '../pool/pool-member.ts'
+import { LatencyWindow } from '../pool/pool-member.ts'
 
 const mostSaved = 100
 

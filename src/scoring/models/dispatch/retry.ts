@@ -1,11 +1,9 @@
 import type { Clock } from '../../../core/clock.ts'
-import type { CancelToken } from '../api/cancel-token.ts'
+import { type CancelToken, pause } from '../api/cancel-token.ts'
 import type { ModelEvents } from '../api/events.ts'
 import type { InstancePool } from '../pool/pool.ts'
 import type { PoolMember } from '../pool/pool-member.ts'
-import { pause } from '../transport/pause.ts'
 import type { UpstreamError } from '../transport/upstream-error.ts'
-import type { RetryBudget } from './retry-budget.ts'
 
 /** What the further calls of one model's questions hang on. */
 interface Retrying {
@@ -71,4 +69,29 @@ export async function isTriedAgain(
   }
   events.retried?.({ model, kind: fault.kind })
   return true
+}
+
+/** Further calls as a share of first calls. The credit pays for one wave of calls lost with their instance. */
+export class RetryBudget {
+  #debt = 0
+  readonly #share: number
+  readonly #credit: () => number
+
+  /** `credit`: how many calls can be under way. */
+  constructor(share: number, credit: () => number) {
+    this.#share = share
+    this.#credit = credit
+  }
+
+  /** Counts a first call. */
+  earn(): void {
+    this.#debt = Math.max(0, this.#debt - this.#share)
+  }
+
+  /** Pays for one further call; false: there is nothing left. */
+  spend(): boolean {
+    if (this.#share === 0 || this.#debt + 1 > this.#credit()) return false
+    this.#debt += 1
+    return true
+  }
 }

@@ -1,8 +1,15 @@
 import type { Clock } from '../../../core/clock.ts'
 import type { CancelToken } from '../api/cancel-token.ts'
 import { abandoned } from '../transport/upstream-error.ts'
-import { TenantParking } from './gpu-parking.ts'
-import { asleep, full, type Rival, since, type TenantState, type Waiter } from './gpu-turn.ts'
+import {
+  asleep,
+  full,
+  type Rival,
+  since,
+  TenantParking,
+  type TenantState,
+  type Waiter,
+} from './gpu-waiters.ts'
 
 /** A tenant's place in its group. It goes along when the tenant moves to another group. */
 export class GpuSlot {

@@ -1,9 +1,9 @@
 import type { Clock } from '../../../core/clock.ts'
 import type { ModelEvents } from '../api/events.ts'
-import { ServerMemory } from '../backends/memory.ts'
 import { GpuGroup } from './gpu-group.ts'
+import type { Seat } from './gpu-tenant.ts'
 import { ModelSeat, type SeatOwner, ServersTenant } from './gpu-tenant.ts'
-import type { Seat } from './seat.ts'
+import { ServerMemory } from './server-memory.ts'
 
 /**
  * Whose memory is given back together: tenants, each the servers of the models that ask them. A model joins the tenant that

@@ -6,8 +6,8 @@ import type { Backend } from '../backends/backend.ts'
 import { Endpoint, type EndpointSettings } from '../transport/endpoint.ts'
 import { type ProbeSettings, watchEndpoint, watchMember } from './health.ts'
 import { type MemberSettings, PoolMember } from './pool-member.ts'
-import { type ProgressSettings, watchProgress } from './progress.ts'
-import { type LineMetrics, watchServerLine } from './server-line.ts'
+import { type LineMetrics, watchServerLine } from './server-queue.ts'
+import { type ProgressSettings, watchProgress } from './watchdog.ts'
 
 /** A model of one reading of the configs, as its servers are asked. */
 export interface MemberOwner {

@@ -3,9 +3,7 @@ import type { Clock } from '../../../core/clock.ts'
 import { Breaker, type BreakerSettings } from '../transport/breaker.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
 import type { UpstreamError } from '../transport/upstream-error.ts'
-import { LatencyWindow } from './latency-window.ts'
-import type { Load } from './load.ts'
-import { Room } from './room.ts'
+import { type Load, Room } from './capacity.ts'
 
 /**
  * `joining`: no probe has seen it yet. `trial`: it failed, and one question tries it again. `other-model`: it answers, but
@@ -294,5 +292,35 @@ export class PoolMember {
   #observe(ms: number): void {
     this.latencies.observe(ms)
     this.latencyMs = this.latencyMs === 0 ? ms : this.latencyMs * 0.9 + ms * 0.1
+  }
+}
+
+const windowSize = 256
+const leastSamples = 20
+
+/** How long the latest answers took. */
+export class LatencyWindow {
+  readonly #window: number[] = []
+  #next = 0
+  #sorted: readonly number[] = []
+  #unseen = 0
+
+  /** Counts an answer that took so many milliseconds. */
+  observe(ms: number): void {
+    this.#window[this.#next] = ms
+    this.#next = (this.#next + 1) % windowSize
+    this.#unseen += 1
+  }
+
+  /** What this share of them took at most, milliseconds; null: fewer than 20 came. */
+  quantile(share: number): number | null {
+    if (this.#window.length < leastSamples) return null
+    // Sorting for every answer would cost more than the estimate is worth.
+    if (this.#sorted.length === 0 || this.#unseen >= 16) {
+      this.#sorted = this.#window.toSorted((a, b) => a - b)
+      this.#unseen = 0
+    }
+    const at = Math.min(this.#sorted.length - 1, Math.floor(this.#sorted.length * share))
+    return this.#sorted[at] ?? null
   }
 }

@@ -1,14 +1,11 @@
 import type { Clock } from '../../../core/clock.ts'
 import type { CancelToken } from '../api/cancel-token.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
-import { Affinity, preferred } from './affinity.ts'
-import { leastOutstanding } from './balance.ts'
-import { FairLine, type InLine, type Waiter } from './fair-line.ts'
-import { KeptRoom } from './kept-room.ts'
+import { Affinity, leastOutstanding, preferred, slowInstanceFilter } from './balance.ts'
+import { FairLine, type InLine, KeptRoom, type Waiter } from './fair-queue.ts'
 import { PoolLife } from './pool-life.ts'
 import type { PoolMember } from './pool-member.ts'
-import { type QueueStatus, throughputOf } from './queue-status.ts'
-import { slowInstanceFilter } from './slow-instances.ts'
+import { type QueueStatus, throughputOf } from './wait-estimate.ts'
 
 /** A question that asks for a place. `prefix`, where it is not '', is the beginning that it shares with others. */
 export interface Asking extends InLine {

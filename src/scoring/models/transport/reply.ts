@@ -1,5 +1,3 @@
-import { hasRepeatedKey } from './repeated-keys.ts'
-import { namesIn } from './reply-values.ts'
 import type { Reply } from './transport.ts'
 import { UpstreamError } from './upstream-error.ts'
 
@@ -155,4 +153,110 @@ function roomFault(text: string): UpstreamError | null {
     )
   }
   return null
+}
+
+/**
+ * Whether some object of a JSON text names a key twice, of which JSON.parse keeps the last. `value` is what it made of the
+ * text, `keys` how many names stand in it. Counting is much cheaper than reading the text again, so that only a text with
+ * more of them than its value has is read.
+ */
+function hasRepeatedKey(text: string, value: unknown, keys: number): boolean {
+  return keys > keysOf(value) && namesTwice(text)
+}
+
+function keysOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  let count = 0
+  // A list of numbers holds nothing else in practice; a vector has thousands.
+  if (Array.isArray(value)) for (const item of value) count += typeof item === 'object' ? keysOf(item) : 0
+  else
+    for (const key in value) {
+      const inner = (value as Record<string, unknown>)[key]
+      count += typeof inner === 'object' ? 1 + keysOf(inner) : 1
+    }
+  return count
+}
+
+/** Of a text that is JSON. */
+function namesTwice(text: string): boolean {
+  // null: a list.
+  const open: (Set<string> | null)[] = []
+  for (let at = 0; at < text.length; at += 1) {
+    const char = text.charCodeAt(at)
+    if (char === 0x7b) open.push(new Set())
+    else if (char === 0x5b) open.push(null)
+    else if (char === 0x7d || char === 0x5d) open.pop()
+    else if (char === quote) {
+      const end = endOfText(text, at + 1)
+      let next = end + 1
+      while (isSpace(text.charCodeAt(next))) next += 1
+      if (text.charCodeAt(next) === 0x3a) {
+        const key = JSON.parse(text.slice(at, end + 1)) as string
+        const keys = open.at(-1)
+        if (keys?.has(key)) return true
+        keys?.add(key)
+      }
+      at = end
+    }
+  }
+  return false
+}
+
+const isSpace = (char: number): boolean => char === 0x20 || char === 0x0a || char === 0x0d || char === 0x09
+
+/**
+ * Lists, objects, names and texts of one reply; a number counts as a twelfth of one. JSON.parse takes some 50 ms for so many.
+ * The largest honest replies, batches of embeddings and log probabilities, hold fewer.
+ */
+const mostValues = 50_000
+const numberShare = 12
+
+const [quote, backslash, colon] = [0x22, 0x5c, 0x3a]
+/** By character: what it counts outside of texts. */
+const weights = new Uint8Array(128)
+weights[0x2c] = 1
+for (const opening of [quote, 0x5b, 0x7b]) weights[opening] = numberShare
+/** Counts nothing, and is looked at. */
+const name = 255
+weights[colon] = name
+
+/** How many names a JSON text holds; null: it holds more values than any honest reply. They are counted, not made. Linear in the text. */
+function namesIn(text: string): number | null {
+  let left = numberShare * mostValues
+  let names = 0
+  for (let at = 0; at < text.length; at++) {
+    const char = text.charCodeAt(at)
+    const weight = char < 128 ? (weights[char] as number) : 0
+    if (weight === 0) continue
+    if (weight === name) {
+      names += 1
+      continue
+    }
+    left -= weight
+    if (left < 0) return null
+    if (char === quote) at = endOfText(text, at + 1)
+  }
+  return names
+}
+
+/** A search costs as much as a look at so many characters; and what is full of escaped quotes is read quicker one by one. */
+const nearChars = 32
+const mostNearChars = 4096
+
+/** The place of the quote that ends the text whose first character is at `from`; the end where there is none. */
+function endOfText(text: string, from: number): number {
+  let at = from
+  for (let near = nearChars; ; near = Math.min(4 * near, mostNearChars)) {
+    for (const until = Math.min(at + near, text.length); at < until; at++) {
+      const char = text.charCodeAt(at)
+      if (char === quote) return at
+      if (char === backslash) at++
+    }
+    const end = text.indexOf('"', at)
+    if (end < 0) return text.length
+    let before = end
+    while (before > at && text.charCodeAt(before - 1) === backslash) before--
+    if ((end - before) % 2 === 0) return end
+    at = end + 1
+  }
 }

@@ -1,6 +1,5 @@
 import type { Message } from '../../../core/sample/sample.ts'
 import type { Rendered } from './ask.ts'
-import { type KnownText, type Piece, RenderedMessage } from './rendered-message.ts'
 
 /** Longer texts are written part by part: a text beyond a page of the heap costs more to allocate than to write. */
 const partLength = 8192
@@ -110,4 +109,34 @@ function grow(used: number, needed: number): void {
   const larger = Buffer.allocUnsafeSlow(Math.max(scratch.length * 2, used + needed))
   scratch.copy(larger, 0, 0, used)
   scratch = larger
+}
+
+/** A text with what it is between the quotes of JSON. */
+export interface KnownText {
+  readonly text: string
+  readonly json: string
+}
+
+/** A part of a message's content. */
+export type Piece = string | KnownText
+
+/** A message that knows the pieces of its content: joined they would be copied, and take two bytes a character. */
+export class RenderedMessage implements Message {
+  readonly role: string
+  readonly content: string
+  // Private, so that a message is written and compared as what it says.
+  readonly #pieces: readonly Piece[]
+
+  constructor(role: string, pieces: readonly Piece[]) {
+    this.role = role
+    let content = ''
+    for (const piece of pieces) content += typeof piece === 'string' ? piece : piece.text
+    this.content = content
+    this.#pieces = pieces
+  }
+
+  /** What makes up a message's content, in its order. */
+  static piecesOf(message: Message): readonly Piece[] {
+    return #pieces in message ? message.#pieces : [message.content]
+  }
 }

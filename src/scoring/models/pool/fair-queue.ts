@@ -1,5 +1,4 @@
-import { Heap } from './heap.ts'
-import type { Load } from './load.ts'
+import type { Load } from './capacity.ts'
 import type { PoolMember } from './pool-member.ts'
 
 /** What stands in line for a place at a server. */
@@ -225,4 +224,113 @@ const isTurnBefore = <W>(one: Flow<W>, other: Flow<W>): boolean =>
 function isDueBefore<W extends Waiter>(one: Flow<W>, other: Flow<W>): boolean {
   const [own, others] = [firstOf(one).question.deadline, firstOf(other).question.deadline]
   return own < others || (own === others && one.order < other.order)
+}
+
+/** Room that a pool keeps for one who is next and too large for what is free: at one member, so that the others go on. */
+export class KeptRoom<W extends Waiter> {
+  #kept: { readonly waiter: W; readonly member: PoolMember } | null = null
+
+  /** For whom it is kept; null: for nobody. */
+  get waiter(): W | null {
+    return this.#kept?.waiter ?? null
+  }
+
+  /** Keeps it at the emptiest of the members that are usable, unless it is kept where calls are still worth waiting for. */
+  keep(
+    waiter: W,
+    members: readonly PoolMember[],
+    isUsable: (member: PoolMember) => boolean,
+    isWorth: (member: PoolMember) => boolean,
+  ): void {
+    if (this.#kept) {
+      const { member } = this.#kept
+      if (member.isAlive && isWorth(member)) return
+      this.drop(this.#kept.waiter)
+    }
+    let best: PoolMember | null = null
+    for (const member of members)
+      if (isUsable(member) && (best === null || member.inFlight / member.limit < best.inFlight / best.limit))
+        best = member
+    if (best?.room.keep(waiter.question.load)) this.#kept = { waiter, member: best }
+  }
+
+  /** The waiter needs it no more; the member where others may have it, or null. */
+  drop(waiter: W): PoolMember | null {
+    if (this.#kept?.waiter !== waiter) return null
+    const { member } = this.#kept
+    member.room.drop(waiter.question.load)
+    this.#kept = null
+    return member
+  }
+
+  /** The member has left the pool. */
+  dropAt(member: PoolMember): void {
+    if (this.#kept?.member === member) this.drop(this.#kept.waiter)
+  }
+}
+
+/** A binary heap whose items know where they are, so that any of them can be moved or taken out in O(log n). */
+export class Heap<T> {
+  readonly #items: T[] = []
+  readonly #isBefore: (one: T, other: T) => boolean
+  readonly #placed: (item: T, at: number) => void
+
+  /** `placed` is told where an item is from now on; what it was told last is what `moved` and `remove` want. */
+  constructor(isBefore: (one: T, other: T) => boolean, placed: (item: T, at: number) => void) {
+    this.#isBefore = isBefore
+    this.#placed = placed
+  }
+
+  get first(): T | undefined {
+    return this.#items[0]
+  }
+
+  push(item: T): void {
+    this.#rise(item, this.#items.push(item) - 1)
+  }
+
+  /** Tells that what orders the item at this place has changed. */
+  moved(at: number): void {
+    const item = this.#items[at] as T
+    this.#sink(item, this.#rise(item, at))
+  }
+
+  remove(at: number): void {
+    const last = this.#items.pop() as T
+    if (at === this.#items.length) return
+    this.#items[at] = last
+    this.moved(at)
+  }
+
+  #rise(item: T, from: number): number {
+    const items = this.#items
+    let at = from
+    while (at > 0) {
+      const parent = (at - 1) >> 1
+      if (!this.#isBefore(item, items[parent] as T)) break
+      this.#put(items[parent] as T, at)
+      at = parent
+    }
+    this.#put(item, at)
+    return at
+  }
+
+  #sink(item: T, from: number): void {
+    const items = this.#items
+    let at = from
+    for (;;) {
+      let child = 2 * at + 1
+      if (child >= items.length) break
+      if (child + 1 < items.length && this.#isBefore(items[child + 1] as T, items[child] as T)) child += 1
+      if (!this.#isBefore(items[child] as T, item)) break
+      this.#put(items[child] as T, at)
+      at = child
+    }
+    this.#put(item, at)
+  }
+
+  #put(item: T, at: number): void {
+    this.#items[at] = item
+    this.#placed(item, at)
+  }
 }

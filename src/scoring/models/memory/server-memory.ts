@@ -1,40 +1,15 @@
 import type { Clock } from '../../../core/clock.ts'
+import {
+  type CalledServer,
+  callsTo,
+  doubtAbout,
+  type KnownAnswer,
+  type MemoryBackend,
+  OrderFailed,
+  type ServerCalls,
+} from '../backends/memory-backend.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
-import { doubtAbout, type KnownAnswer } from './known-question.ts'
-import { type CalledServer, callsTo, type ServerCalls } from './server-calls.ts'
-
-/**
- * An order that was not carried out. `asItWas`: nothing was changed, so the server goes on as before. `isFinal`: so it is for as
- * long as its process runs.
- */
-export class OrderFailed extends Error {
-  override readonly name = 'OrderFailed' as const
-  readonly asItWas: boolean
-  readonly isFinal: boolean
-
-  constructor(reason: string, asItWas: boolean, isFinal = false) {
-    super(reason)
-    this.asItWas = asItWas
-    this.isFinal = isFinal
-  }
-}
-
-/** How one kind of server gives its GPU memory back and takes it again. Rejects with UpstreamError or OrderFailed. */
-export interface MemoryBackend {
-  /** Whether an order that changes nothing kills the server: then only what is known to be awake is put to sleep, and only what was put to sleep is woken. */
-  readonly isFragile: boolean
-  /** Whether it sleeps; null: it does not say. */
-  isAsleep(server: ServerCalls): Promise<boolean | null>
-  /** What tells the process that runs there from one that is started later; '': it says nothing of the kind. */
-  processOf(server: ServerCalls): Promise<string>
-  /** The path from which a later wake reads the weights; '': it needs none. Rejects with OrderFailed where the server would lose its weights. */
-  prepare(server: ServerCalls, level: number): Promise<string>
-  sleep(server: ServerCalls, level: number): Promise<void>
-  wake(server: ServerCalls, level: number, prepared: string): Promise<void>
-  /** The answer to the known question; null: none of the server's endpoints takes it. */
-  askKnown(server: ServerCalls, model: string): Promise<KnownAnswer | null>
-}
 
 /** How one server is told. */
 export interface MemoryOrder extends CalledServer {

@@ -4,7 +4,7 @@ import type { Backend, Translation } from '../backends/backend.ts'
 import type { Reply } from '../transport/transport.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
 import type { PoolMember } from './pool-member.ts'
-import { metricsOf, sumOf } from './server-metrics.ts'
+import { metricsOf, sumOf } from './server-queue.ts'
 
 /** What the watch of one member needs. */
 export interface ProgressSettings {

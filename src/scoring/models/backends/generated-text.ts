@@ -1,0 +1,232 @@
+import type { AskName, Asks, Generation, TokenLogprob } from '../../../contract/index.ts'
+import { memoizeByObject } from '../../../core/memoize.ts'
+import type { Rendered, RenderedInput, Sampling } from '../api/ask.ts'
+import { malformedReply, type ParsedReply } from '../transport/reply.ts'
+import { orFault, UpstreamError } from '../transport/upstream-error.ts'
+import type { Backend, Settings, Translation } from './backend.ts'
+
+/** How one kind of server is asked for texts: for one, or for several in one request. */
+export interface TextForm {
+  translate(question: Rendered, settings: Settings): Translation
+  /** Throws UpstreamError. */
+  read(body: unknown, question: Rendered): ParsedReply<Generation>
+  /** Equal for questions that may share a request; null: this one may not. */
+  kind(question: Rendered, settings: Settings): string | null
+  /** Of questions of one kind. */
+  translateAll(questions: readonly Rendered[], settings: Settings): Translation
+  /** Throws UpstreamError where the reply as a whole is unusable. */
+  readAll(body: unknown, questions: readonly Rendered[]): readonly (ParsedReply<unknown> | UpstreamError)[]
+}
+
+/** Whether a server answers it with text that it generates. */
+export const isTextAsk = (ask: AskName): ask is 'generate' | 'choose' =>
+  ask === 'generate' || ask === 'choose'
+
+type TextAsks = Pick<Backend, 'translate' | 'read' | 'kind' | 'translateAll' | 'readAll'>
+
+/** `generate` and `choose` of a backend: a choice is the first token of a text. */
+export function textAsks(form: TextForm): TextAsks {
+  return {
+    translate: (ask, input, settings) => form.translate(questionOf(ask, input), own(ask, settings)),
+    read<A extends AskName>(ask: A, body: unknown, input: RenderedInput[A]) {
+      const reading = form.read(body, questionOf(ask, input))
+      return answered(ask, input, reading) as ParsedReply<Asks[A]['answer']>
+    },
+    kind: (ask, input, settings) => form.kind(questionOf(ask, input), own(ask, settings)),
+    translateAll: (ask, inputs, settings) =>
+      form.translateAll(
+        inputs.map((input) => questionOf(ask, input)),
+        own(ask, settings),
+      ),
+    readAll(ask, body, inputs) {
+      const questions = inputs.map((input) => questionOf(ask, input))
+      return form.readAll(body, questions).map((reading, at) => {
+        if (ask !== 'choose' || reading instanceof UpstreamError) return reading
+        return orFault(() =>
+          answered(ask, inputs[at] as RenderedInput['choose'], reading as ParsedReply<Generation>),
+        )
+      })
+    },
+  }
+}
+
+const questionOf = (ask: AskName, input: RenderedInput[AskName]): Rendered =>
+  ask === 'choose' ? (input as RenderedInput['choose']).question : (input as Rendered)
+
+const own = (ask: AskName, settings: Settings): Settings =>
+  ask === 'choose' ? choiceSettings(settings) : settings
+
+const answered = (
+  ask: AskName,
+  input: RenderedInput[AskName],
+  reading: ParsedReply<Generation>,
+): ParsedReply<unknown> =>
+  ask === 'choose'
+    ? { ...reading, answer: readChoice((input as RenderedInput['choose']).labels, reading.answer) }
+    : reading
+
+/** Labels with less of the probability than this together were not what the model was about to say. */
+const leastMass = 0.01
+
+/** A choice is the first token of an answer: its likeliest tokens tell the probability of each label. */
+export const choiceSettings = ({ sampling, draw }: Settings): Settings => ({
+  sampling: oneToken(sampling),
+  reply: undefined,
+  draw,
+})
+
+/** The likeliest tokens that are asked for. */
+const alternatives = 20
+
+/** How much of the labels' probability may hide behind a list that is shorter than what was asked for. */
+const mostHidden = 0.1
+
+const oneToken = memoizeByObject(
+  (sampling: Sampling): Sampling => ({
+    ...sampling,
+    temperature: 0,
+    max_tokens: 1,
+    logprobs: alternatives,
+    thinking: sampling.thinking ?? false,
+  }),
+)
+
+/** Probability of each label from the first token's alternatives; sums to 1. Throws UpstreamError where no label is likely. */
+export function readChoice(labels: readonly string[], { logprobs }: Generation): Record<string, number> {
+  const [first] = logprobs ?? []
+  if (!first) throw malformedReply('no logprobs')
+  if (isForeign(first)) throw malformedReply('the token and its alternatives are of no one distribution')
+  const mass = new Map<string, number>(labels.map((label) => [label, 0]))
+  for (const { token, logprob } of first.top) {
+    const label = labelOf(token, labels)
+    if (label !== null) mass.set(label, (mass.get(label) ?? 0) + Math.exp(logprob))
+  }
+  const known = shares(mass)
+  if (hidden(mass, first.top) > mostHidden)
+    throw malformedReply('too few alternatives to know every label by')
+  return known
+}
+
+/** By rounding alone two logarithms of one probability may differ by so much. */
+const nearly = 0.02
+
+/** Whether the token that was said cannot be of the distribution that its alternatives are of. */
+function isForeign({ token, logprob, top }: TokenLogprob): boolean {
+  const own = top.filter((one) => one.token === token)
+  // Servers may show one token by two texts, so that another's equal probability can be its own.
+  if ((own.length > 0 ? own : top).some((one) => Math.abs(one.logprob - logprob) < nearly)) return false
+  return top.reduce((sum, one) => sum + Math.exp(one.logprob), Math.exp(logprob)) > mostMass
+}
+
+/** The share that labels which a short list lacks may have at most: no more than its last token has, nor than it leaves. */
+function hidden(mass: ReadonlyMap<string, number>, top: readonly { readonly logprob: number }[]): number {
+  if (top.length === 0 || top.length >= alternatives) return 0
+  let [known, unseen] = [0, 0]
+  for (const share of mass.values()) {
+    known += share
+    if (share === 0) unseen += 1
+  }
+  if (known === 0) return 0
+  const listed = top.map(({ logprob }) => Math.exp(logprob))
+  const rest = Math.max(0, 1 - listed.reduce((sum, share) => sum + share, 0))
+  const bound = Math.min(rest, unseen * Math.min(...listed))
+  return bound / (known + bound)
+}
+
+/** The labels' probabilities as shares of their sum. Throws UpstreamError where together they are unlikely, or more than certain. */
+export function shares(mass: ReadonlyMap<string, number>): Record<string, number> {
+  let total = 0
+  for (const share of mass.values()) total += share
+  if (total > mostMass) throw malformedReply('the probabilities of labels add up to more than 1')
+  if (!(total >= leastMass))
+    throw new UpstreamError('judge_unparseable', 'none of the labels is a likely answer', {
+      remedy: 'give-up',
+      blame: false,
+    })
+  return Object.fromEntries([...mass].map(([label, share]) => [label, share / total]))
+}
+
+/** The only label that begins with the token; null: none, or several. */
+function labelOf(token: string, labels: readonly string[]): string | null {
+  // Byte-level tokenizers show a leading space as Ġ, SentencePiece as ▁, in some servers' replies.
+  const text = token.replace(/^[Ġ▁\s]+/u, '').trimEnd()
+  if (text === '') return null
+  if (labels.includes(text)) return text
+  const begun = labels.filter((label) => label.startsWith(text))
+  return begun.length === 1 ? (begun[0] as string) : null
+}
+
+/** A logarithm of a probability may be so much above 0 by rounding. */
+const roundedUp = 1e-3
+
+/** Probabilities that were rounded to 16 bits add up to so much more than 1 at most. */
+export const mostMass = 1.01
+
+/**
+ * So many tokens of a vocabulary are shown as the same text: with and without a space before, and as a byte. Fragments of
+ * characters and special tokens are many more.
+ */
+const mostAlike = 4
+
+interface Alternative {
+  readonly token: string
+  readonly logprob: number
+}
+
+/** `value`, if it is the logarithm of a probability. Throws UpstreamError; servers can be set up to give logits in its place. */
+export function checkedLogprob(value: unknown): number {
+  if (typeof value !== 'number' || !Number.isFinite(value)) throw malformedReply('a logprob is not a number')
+  if (value > roundedUp) throw malformedReply('a logprob is above 0; does the server report logits?')
+  return value
+}
+
+/** `alternatives`, if they can be a part of one distribution. Throws UpstreamError. */
+export function checkedAlternatives<A extends Alternative>(alternatives: readonly A[]): readonly A[] {
+  if (alternatives.length < 2) return alternatives
+  let mass = 0
+  const counts = new Map<string, number>()
+  for (const { token, logprob } of alternatives) {
+    mass += Math.exp(logprob)
+    if (token === '' || token.includes('\ufffd')) continue
+    const count = (counts.get(token) ?? 0) + 1
+    if (count > mostAlike) throw malformedReply('one token stands many times among the alternatives')
+    counts.set(token, count)
+  }
+  if (mass > mostMass) throw malformedReply('the probabilities of alternatives add up to more than 1')
+  return alternatives
+}
+
+/**
+ * Why a model stopped, where its text counts: at its end (`stop`) or at its token limit (`length`). vLLM also says
+ * `abort`, `error`, `repetition` and `tool_calls`, SGLang `abort`, OpenAI's API `content_filter`, `tool_calls` and
+ * `function_call`; what a server says next year is no end either. Throws UpstreamError.
+ */
+export function checkFinished(reason: unknown): 'stop' | 'length' {
+  if (reason === 'stop' || reason === 'length') return reason
+  if (typeof reason !== 'string') throw malformedReply('no finish_reason')
+  throw noAnswer(reason)
+}
+
+/** Of the model's own doing: each of its servers would say the same. */
+const ownDoing: ReadonlyMap<string, string> = new Map([
+  ['refusal', 'the model refused to answer'],
+  ['content_filter', "the server's filter cut the answer"],
+])
+
+/** Of this text alone: another try may end otherwise, and the server is not to blame. */
+const ofThisText: ReadonlyMap<string, string> = new Map([
+  ['tool_calls', 'the model called a tool in place of an answer'],
+  ['function_call', 'the model called a tool in place of an answer'],
+  ['repetition', 'the model repeated itself without an end'],
+])
+
+/** What a reply fails with that is no answer, for a `finish_reason` or what takes its place. */
+export function noAnswer(reason: string): UpstreamError {
+  const own = ownDoing.get(reason)
+  if (own !== undefined) return new UpstreamError('judge_rejected', own, { remedy: 'give-up', blame: false })
+  const text = ofThisText.get(reason)
+  if (text !== undefined) return new UpstreamError('judge_unparseable', text, { blame: false })
+  // A server that stops ends its work so; the text is a fragment. Its own words stay out of messages.
+  const named = reason === 'abort' || reason === 'error' ? `'${reason}'` : 'an unknown finish_reason'
+  return malformedReply(`the server ended the text with ${named}`)
+}
