@@ -1,12 +1,11 @@
 import { z } from 'zod'
 import { GatewayError } from '../core/errors.ts'
 import { isDeeperThan } from '../core/json/text.ts'
-import { badSample } from './bad-sample.ts'
-import { runQuery } from './chat/query.ts'
-import { messageOf, nativeMessage, nativeText } from './native-sample.ts'
-import { readTaskRow } from './task-row.ts'
-import { type Wire, type WireReading, wireRoute } from './wire.ts'
-import { wireSample } from './wire-sample.ts'
+import { type Wire, type WireReading, wireRoute } from './format.ts'
+import { readTaskRow } from './ground-truth.ts'
+import { badSample, messageOf, nativeMessage, nativeText } from './native-sample.ts'
+import { runQuery } from './request-schema.ts'
+import { wireSample } from './row-sample.ts'
 
 const said = z.looseObject({
   content: nativeMessage.shape.content.optional(),

@@ -1,12 +1,10 @@
 import { z } from 'zod'
 import { GatewayError } from '../core/errors.ts'
-import { runQuery } from './chat/query.ts'
-import { listOf } from './first-mistake.ts'
+import { type Wire, type WireAnswer, wireRoute } from './format.ts'
+import { laidOver, readTaskRow } from './ground-truth.ts'
 import { messageOf, nativeMessage } from './native-sample.ts'
-import { laidOver, readTaskRow } from './task-row.ts'
-import { isFilled } from './text-list.ts'
-import { type Wire, type WireAnswer, wireRoute } from './wire.ts'
-import { wireSample } from './wire-sample.ts'
+import { isFilled, listOf, runQuery } from './request-schema.ts'
+import { wireSample } from './row-sample.ts'
 
 const body = z
   .looseObject({

@@ -5,9 +5,9 @@ import { parseJsonText } from '../core/json/text.ts'
 import type { Message, Sample } from '../core/sample/sample.ts'
 import { eachInSlices } from '../core/slices.ts'
 import { reasonOf } from '../core/system-error.ts'
-import { readTruth } from './label.ts'
+import type { WireSettings } from './format.ts'
+import { readTruth } from './ground-truth.ts'
 import type { Truth } from './native-sample.ts'
-import type { WireSettings } from './wire-settings.ts'
 
 /** Ground truth and extra_info by prompt, for trainers that send neither. */
 export interface GroundTruthIndex {

@@ -1,13 +1,12 @@
 // Written by `npm run generate`.
-import { axolotl } from './axolotl.ts'
 import { azure } from './azure.ts'
 import { evalProtocol } from './eval-protocol.ts'
+import type { Wire } from './format.ts'
 import { llamaFactory } from './llama-factory.ts'
-import { nemoGym } from './nemo-gym.ts'
+import { axolotl, nemoGym } from './nemo-gym.ts'
 import { openInstruct } from './open-instruct.ts'
 import { openrlhf } from './openrlhf.ts'
 import { slime } from './slime.ts'
-import type { Wire } from './wire.ts'
 
 /** Every trainer's format that is served. */
 export const wires: readonly Wire[] = [

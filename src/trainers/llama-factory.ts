@@ -1,11 +1,10 @@
 import { z } from 'zod'
 import { mapInSlices } from '../core/slices.ts'
-import { badSample } from './bad-sample.ts'
-import { runQuery, templateQuery } from './chat/query.ts'
 import { separate } from './chat/separate.ts'
-import { isFilled, textList } from './text-list.ts'
-import { type Wire, wireRoute } from './wire.ts'
-import { wireSample } from './wire-sample.ts'
+import { type Wire, wireRoute } from './format.ts'
+import { badSample } from './native-sample.ts'
+import { isFilled, runQuery, templateQuery, textList } from './request-schema.ts'
+import { wireSample } from './row-sample.ts'
 
 const route = wireRoute({
   summary: 'LLaMA-Factory PPO: reward_model_type: api',

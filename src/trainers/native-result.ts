@@ -1,5 +1,4 @@
 import type { Failure, Json, Outcome, Term } from '../core/sample/sample.ts'
-import { metricsOf } from './metrics.ts'
 
 /** A result as /v1/score and `reward-gateway score` write it: the same keys in every row of a reward. */
 export interface NativeResult {
@@ -75,3 +74,59 @@ export function writeTerm(term: Term): NativeTerm {
       return { ...nothing, status, weight, why: term.failure.kind, failure: term.failure }
   }
 }
+
+/**
+ * Flat: `<term>` beside `<term>_scored` 0 or 1, the same keys in every sample of a reward. null where there is no number
+ * because the term or its sample failed; 0 where a valid sample's term is off, since it pays nothing.
+ */
+export function metricsOf(outcome: Outcome): Record<string, number | null> {
+  const metrics: Record<string, number | null> = {}
+  for (const term of outcome.terms) {
+    metrics[term.name] = metricOf(outcome, term)
+    metrics[`${term.name}_scored`] = term.status === 'scored' ? 1 : 0
+  }
+  return metrics
+}
+
+/** The number of a term among its sample's metrics. */
+export const metricOf = ({ valid }: Outcome, term: Term): number | null => {
+  if (term.status === 'scored') return term.score.value
+  return valid && term.status !== 'failed' ? 0 : null
+}
+
+/**
+ * The JSON text of writeNativeResult(outcome), put together from pieces: the objects between an outcome and its text
+ * cost as much as the text. Names of steps are plain words, which need no escapes.
+ */
+export function nativeResultText(outcome: Outcome): string {
+  let terms = ''
+  let metrics = ''
+  for (const term of outcome.terms) {
+    const { name } = term
+    if (terms !== '') {
+      terms += ','
+      metrics += ','
+    }
+    terms += `"${name}":${term.status === 'scored' ? scoredText(term) : JSON.stringify(writeTerm(term))}`
+    metrics += `"${name}":${numberText(metricOf(outcome, term))},"${name}_scored":${term.status === 'scored' ? 1 : 0}`
+  }
+  const verdict = outcome.valid
+    ? `"reward":${numberText(outcome.reward)},"valid":true,"failure":null,"substitute":null`
+    : `"reward":null,"valid":false,"failure":${JSON.stringify(outcome.failure)},"substitute":${numberText(outcome.substitute)}`
+  return `{"id":${JSON.stringify(outcome.id)},${verdict},"terms":{${terms}},"metrics":{${metrics}},"flags":${flagsText(outcome.flags)}}`
+}
+
+function scoredText(term: Extract<Term, { status: 'scored' }>): string {
+  const { value, parts, details, flags } = term.score
+  const numbers = `"score":${numberText(value)},"weight":${numberText(term.weight)},"contribution":${numberText(term.contribution)}`
+  const rest = `"parts":${objectText(parts)},"details":${objectText(details)},"flags":${flagsText(flags)}`
+  return `{"status":"scored",${numbers},${rest},"draws":${numberText(term.draws)},"spread":${numberText(term.spread)},"why":null,"failure":null}`
+}
+
+/** As JSON.stringify has it. */
+const numberText = (value: number | null): string => (Number.isFinite(value) ? `${value}` : 'null')
+
+const objectText = (object: object | undefined): string => (object ? JSON.stringify(object) : '{}')
+
+const flagsText = (flags: readonly string[] = []): string =>
+  flags.length === 0 ? '[]' : JSON.stringify(flags)

@@ -1,12 +1,10 @@
 import { z } from 'zod'
+import { cutMessage } from '../core/errors.ts'
 import { asJson, isDeeperThan, type NonJsonLiteral, tooLongInteger, UnreadRow } from '../core/json/text.ts'
 import type { GroupMembership, Message, Sample, Unreadable } from '../core/sample/sample.ts'
 import { type MaybePromise, mapInSlices } from '../core/slices.ts'
-import { badSample } from './bad-sample.ts'
-import { listOf } from './first-mistake.ts'
 import { fieldProblem, innermost } from './issues.ts'
-import { odditiesByRow } from './oddities-by-row.ts'
-import { isPlainRow, type PlainRow } from './plain-row.ts'
+import { listOf } from './request-schema.ts'
 
 const contentPart = z.object({ type: z.string(), text: z.string().optional() })
 /** A message of a conversation, as it is sent. */
@@ -161,3 +159,86 @@ export const messageOf = ({ role, content }: z.output<typeof nativeMessage>): Me
   role,
   content: typeof content === 'string' ? content : (content ?? []).map((part) => part.text ?? '').join(''),
 })
+
+const mostOfDetail = 500
+
+/** A row whose sample cannot be told, and why. */
+export const badSample = (id: string, detail: string): Unreadable => ({
+  id,
+  failure: { kind: 'bad_sample', retryable: false, detail: cutMessage(detail, mostOfDetail) },
+})
+
+/** A row as most trainers send it: text for text, no messages and no prompts by step. */
+export interface PlainRow {
+  readonly id?: string | number
+  readonly prompt?: string
+  readonly response: string
+  readonly ground_truth?: unknown
+  readonly data_source?: string | null
+  readonly group_id?: string | number | null
+  readonly group_index?: number | null
+  readonly group_size?: number | null
+  readonly rm_prompt?: string | null
+  readonly rm_prompts?: null
+  readonly extra_info?: Readonly<Record<string, unknown>> | null
+}
+
+/**
+ * True only for what `nativeSample` takes and would leave as it is: a schema makes an object and a list of issues for
+ * each field, and that cost more than most rules. Of what is not plain, only the schema says whether it is right.
+ */
+export function isPlainRow(row: unknown): row is PlainRow {
+  if (typeof row !== 'object' || row === null || Array.isArray(row)) return false
+  const fields = row as Record<string, unknown>
+  for (const key in fields) if (!isPlainField(key, fields[key])) return false
+  return typeof fields.response === 'string'
+}
+
+function isPlainField(key: string, value: unknown): boolean {
+  switch (key) {
+    case 'response':
+    case 'prompt':
+      return typeof value === 'string'
+    case 'id':
+      return typeof value === 'string' || Number.isSafeInteger(value)
+    case 'ground_truth':
+      return true
+    case 'data_source':
+    case 'rm_prompt':
+      return typeof value === 'string' || value === null
+    case 'group_id':
+      return typeof value === 'string' || value === null || Number.isSafeInteger(value)
+    case 'group_index':
+      return value === null || isWhole(value, 0)
+    case 'group_size':
+      return value === null || isWhole(value, 1)
+    case 'rm_prompts':
+      return value === null
+    case 'extra_info':
+      return value === null || isRecord(value)
+    default:
+      return false
+  }
+}
+
+const isWhole = (value: unknown, least: number): boolean =>
+  Number.isSafeInteger(value) && (value as number) >= least
+
+/** True for what a schema of records takes and would leave as it is: it drops `__proto__`. */
+export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !Object.hasOwn(value, '__proto__')
+
+/** Oddities by the row that holds them: the second step of their paths, whichever list it is in. */
+export function odditiesByRow(
+  oddities: readonly NonJsonLiteral[],
+): ReadonlyMap<number, readonly NonJsonLiteral[]> {
+  const byRow = new Map<number, NonJsonLiteral[]>()
+  for (const oddity of oddities) {
+    const [, row] = oddity.path
+    if (typeof row !== 'number') continue
+    const own = byRow.get(row)
+    if (own) own.push(oddity)
+    else byRow.set(row, [oddity])
+  }
+  return byRow
+}

@@ -1,12 +1,11 @@
 import { z } from 'zod'
 import { GatewayError } from '../core/errors.ts'
 import type { FailureKind, GroupMembership, Message } from '../core/sample/sample.ts'
-import { runQuery } from './chat/query.ts'
-import { listOf } from './first-mistake.ts'
-import { metricsOf } from './metrics.ts'
-import { laidOver, readTaskRow } from './task-row.ts'
-import { type RewardShape, type Wire, type WireAnswer, type WireRoute, wireRoute } from './wire.ts'
-import { wireSample } from './wire-sample.ts'
+import { type RewardShape, type Wire, type WireAnswer, type WireRoute, wireRoute } from './format.ts'
+import { laidOver, readTaskRow } from './ground-truth.ts'
+import { metricsOf } from './native-result.ts'
+import { listOf, runQuery } from './request-schema.ts'
+import { wireSample } from './row-sample.ts'
 
 const part = z.looseObject({ type: z.string().optional(), text: z.string().optional() })
 const content = z.union([z.string(), listOf(part), z.null()]).optional()
@@ -166,3 +165,11 @@ const textsOf = (output: VerifyBody['response']['output']): string[] =>
 
 const joined = (given: z.output<typeof content>): string =>
   typeof given === 'string' ? given : (given ?? []).map(({ text = '' }) => text).join('')
+
+/** axolotl's NeMo Gym plug-in: posts `/verify`, waits 30 s, reads `reward` alone and takes any error for 0. */
+export const axolotl: Wire = {
+  name: 'axolotl',
+  deadlineS: 28,
+  fixed: { '/seed_session': {} },
+  routes: nemoGymRoutes('number', (_body, { reward }) => ({ reward })),
+}

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { runQuery } from './chat/query.ts'
-import { readLabel } from './label.ts'
-import { type Wire, wireRoute } from './wire.ts'
-import { wireSample } from './wire-sample.ts'
+import { type Wire, wireRoute } from './format.ts'
+import { readLabel } from './ground-truth.ts'
+import { runQuery } from './request-schema.ts'
+import { wireSample } from './row-sample.ts'
 
 /** Seconds that are left for the way there and back. */
 const margin = 2

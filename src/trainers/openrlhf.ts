@@ -1,15 +1,13 @@
 import { z } from 'zod'
 import { GatewayError } from '../core/errors.ts'
 import { mapInSlices } from '../core/slices.ts'
-import { badSample } from './bad-sample.ts'
-import { runQuery, templateQuery } from './chat/query.ts'
 import { separate } from './chat/separate.ts'
-import { lacksTruth, readLabel } from './label.ts'
-import { metricsOf } from './metrics.ts'
-import { odditiesByRow } from './oddities-by-row.ts'
-import { isFilled, textList } from './text-list.ts'
-import { type Wire, wireRoute } from './wire.ts'
-import { wireSample } from './wire-sample.ts'
+import { type Wire, wireRoute } from './format.ts'
+import { lacksTruth, readLabel } from './ground-truth.ts'
+import { metricsOf } from './native-result.ts'
+import { badSample, odditiesByRow } from './native-sample.ts'
+import { isFilled, runQuery, templateQuery, textList } from './request-schema.ts'
+import { wireSample } from './row-sample.ts'
 
 const body = z.object({
   query: textList

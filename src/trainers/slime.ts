@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { runQuery } from './chat/query.ts'
-import { readLabel } from './label.ts'
-import { metricsOf } from './metrics.ts'
+import { type Wire, wireRoute } from './format.ts'
+import { readLabel } from './ground-truth.ts'
+import { metricsOf } from './native-result.ts'
 import { messageOf, nativeText } from './native-sample.ts'
-import { type Wire, wireRoute } from './wire.ts'
-import { wireSample } from './wire-sample.ts'
+import { runQuery } from './request-schema.ts'
+import { wireSample } from './row-sample.ts'
 
 const body = z.object({
   prompt: nativeText.nullish(),

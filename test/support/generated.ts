@@ -5,8 +5,8 @@ import { z } from 'zod'
 import type { RewardFunction } from '../../src/contract/index.ts'
 import { builtInFolder } from '../../src/scoring/functions/discover.ts'
 import { configSchemas } from '../../src/scoring/plan/gateway-config.ts'
+import type { Wire } from '../../src/trainers/format.ts'
 import { wires } from '../../src/trainers/index.ts'
-import type { Wire } from '../../src/trainers/wire.ts'
 
 /** What the code says of itself in other files; `npm run generate` writes them, tests compare them. */
 export async function generated(): Promise<ReadonlyMap<string, string>> {
@@ -26,19 +26,24 @@ export const wireIndexFile = 'src/trainers/index.ts'
 
 /** Read from the files, so that it is right before it is compiled. */
 export function wireIndex(): string {
-  const found = readdirSync('src/trainers')
-    .filter((file) => file.endsWith('.ts'))
-    .sort()
-    .flatMap((file) => {
-      const name = /^export const (\w+): Wire = /m.exec(readFileSync(join('src/trainers', file), 'utf8'))?.[1]
-      return name === undefined ? [] : [{ name, file }]
-    })
+  const found = readdirSync('src/trainers').flatMap((file) => {
+    if (!file.endsWith('.ts')) return []
+    const source = readFileSync(join('src/trainers', file), 'utf8')
+    const names = [...source.matchAll(/^export const (\w+): Wire = /gm)].map(([, name = '']) => name).sort()
+    return names.length === 0 ? [] : [{ file, names }]
+  })
+  const imports = [
+    `import type { Wire } from './format.ts'\n`,
+    ...found.map(({ file, names }) => `import { ${names.join(', ')} } from './${file}'\n`),
+  ]
+  const fileOf = (line: string): string => line.slice(line.indexOf('./'))
+  imports.sort((a, b) => (fileOf(a) < fileOf(b) ? -1 : 1))
+  const names = found.flatMap((one) => one.names).sort()
   return `// Written by \`npm run generate\`.
-${found.map(({ name, file }) => `import { ${name} } from './${file}'\n`).join('')}import type { Wire } from './wire.ts'
-
+${imports.join('')}
 /** Every trainer's format that is served. */
 export const wires: readonly Wire[] = [
-${found.map(({ name }) => `  ${name},\n`).join('')}]
+${names.map((name) => `  ${name},\n`).join('')}]
 `
 }
 

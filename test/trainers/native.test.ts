@@ -1,10 +1,13 @@
 import t from 'tap'
 import { isDeeperThan, parseJsonText } from '../../src/core/json/text.ts'
 import type { Outcome } from '../../src/core/sample/sample.ts'
-import { writeNativeResult } from '../../src/trainers/native-result.ts'
-import { nativeResultText } from '../../src/trainers/native-result-text.ts'
-import { nativeSample, readNativeRows, readNativeSample } from '../../src/trainers/native-sample.ts'
-import { isPlainRow } from '../../src/trainers/plain-row.ts'
+import { nativeResultText, writeNativeResult } from '../../src/trainers/native-result.ts'
+import {
+  isPlainRow,
+  nativeSample,
+  readNativeRows,
+  readNativeSample,
+} from '../../src/trainers/native-sample.ts'
 import { cpuMs } from '../support/cpu.ts'
 import { seeded } from '../support/seeded.ts'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { wires } from '../../trainers/index.ts'
-import type { Wire } from '../../trainers/wire.ts'
+import type { Wire } from '../../trainers/format.ts'
 import { modelConfig } from '../models/api/model-config.ts'
 import { globalName, rewardConfig, wireOnInvalid } from './reward-config.ts'
 

@@ -1,5 +1,5 @@
 import type { Sample, Unreadable } from '../../core/sample/sample.ts'
-import { badSample } from '../../trainers/bad-sample.ts'
+import { badSample } from '../../trainers/native-sample.ts'
 import { readNativeSample } from '../../trainers/native-sample.ts'
 import { type Fields, isObject, type RawRow, valueAt } from './row.ts'
 

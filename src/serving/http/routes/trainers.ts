@@ -4,11 +4,16 @@ import type { Clock } from '../../../core/clock.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import { type MaybePromise, turnFor, turnForOne, workInSlices } from '../../../core/slices.ts'
 import type { Gateway, ScoreJob } from '../../../scoring/gateway/gateway.ts'
+import {
+  applyInvalidPolicy,
+  type RewardShape,
+  type Wire,
+  type WireReading,
+  type WireRoute,
+  type WireSettings,
+} from '../../../trainers/format.ts'
 import { type GroundTruthIndex, openWireTruths } from '../../../trainers/ground-truth-index.ts'
 import { wires } from '../../../trainers/index.ts'
-import { applyInvalidPolicy } from '../../../trainers/invalid-policy.ts'
-import type { RewardShape, Wire, WireReading, WireRoute } from '../../../trainers/wire.ts'
-import type { WireSettings } from '../../../trainers/wire-settings.ts'
 import type { RequestMetrics } from '../../telemetry/metrics/metrics.ts'
 import { bodyBytesOf, digestOf, odditiesOf } from '../body.ts'
 import type { KeyLimits } from '../key-limits.ts'

@@ -1,9 +1,8 @@
 import { type NonJsonLiteral, tooLongInteger } from '../core/json/text.ts'
 import type { Sample, Unreadable } from '../core/sample/sample.ts'
-import { badSample } from './bad-sample.ts'
+import { lacksTruth, plainTruth, type ReadTruth } from './ground-truth.ts'
 import type { GroundTruthIndex } from './ground-truth-index.ts'
-import { lacksTruth, plainTruth, type ReadTruth } from './label.ts'
-import type { Truth } from './native-sample.ts'
+import { badSample, type Truth } from './native-sample.ts'
 
 /** A trainer's row before its label is understood. */
 export interface WireRow {

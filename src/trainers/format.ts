@@ -1,12 +1,14 @@
-/**
- * One trainer's request and reply format. Reading and writing are pure: the same bytes give the same samples, and the
- * same outcomes the same reply. Serving them, with deadlines and repeated requests, is http's part.
- */
 import type { ZodType, z } from 'zod'
+import { GatewayError } from '../core/errors.ts'
 import type { NonJsonLiteral } from '../core/json/text.ts'
 import type { GroupMembership, Outcome, Sample, Unreadable } from '../core/sample/sample.ts'
 import type { MaybePromise } from '../core/slices.ts'
 import type { GroundTruthIndex } from './ground-truth-index.ts'
+
+/**
+ * One trainer's request and reply format. Reading and writing are pure: the same bytes give the same samples, and the
+ * same outcomes the same reply. Serving them, with deadlines and repeated requests, is http's part.
+ */
 
 /** One trainer's request and reply format. Pure. */
 export interface Wire {
@@ -95,4 +97,46 @@ export function wireRoute<B extends ZodType, Q extends ZodType>(
     read: ({ body, query, ...rest }) =>
       parts.read(body as z.output<B>, { ...rest, query: query as z.output<Q> }),
   }
+}
+
+/** What gateway.yaml says of a wire; not every wire takes each setting. */
+export interface WireSettings {
+  readonly deadline_s?: number | undefined
+  readonly on_invalid?: number | 'fail' | 'group_mean' | { readonly group_mean: number | null } | undefined
+  /** An absolute path. */
+  readonly ground_truth_file?: string | undefined
+}
+
+const mostProblems = 10
+
+/**
+ * The number of each outcome in a reply. `onInvalid` is the wire's own setting and goes before the reward's; where
+ * neither names a number and the reply has no word for 'invalid', throws RG_SAMPLES_FAILED.
+ */
+export function applyInvalidPolicy(
+  wire: string,
+  invalid: WireRoute['invalid'],
+  outcomes: readonly Outcome[],
+  onInvalid: WireSettings['on_invalid'],
+): readonly WireAnswer[] {
+  const answers = outcomes.map((outcome) => ({ outcome, reward: numberOf(outcome, onInvalid) }))
+  if (invalid === 'told') return answers.map(({ outcome, reward }) => ({ outcome, reward: reward ?? 0 }))
+  const failed = answers.filter(({ reward }) => reward === null)
+  if (failed.length === 0) return answers.map(({ outcome, reward }) => ({ outcome, reward: reward ?? 0 }))
+  const problems = failed.slice(0, mostProblems).flatMap(({ outcome: { id, ...outcome } }) => {
+    const { kind, detail } = outcome.valid ? { kind: '', detail: '' } : outcome.failure
+    return { path: `samples.${id}`, message: `${kind}: ${detail}` }
+  })
+  throw new GatewayError(
+    'RG_SAMPLES_FAILED',
+    `${failed.length} of ${outcomes.length} samples have no reward, and this format has no word for that; on_invalid of the reward or of wires.${wire} may name a number`,
+    { problems },
+  )
+}
+
+/** A mean of siblings was asked of the gateway with the rows, and is the outcome's substitute. */
+function numberOf(outcome: Outcome, onInvalid: WireSettings['on_invalid']): number | null {
+  if (outcome.valid) return outcome.reward
+  if (onInvalid === 'fail') return null
+  return typeof onInvalid === 'number' ? onInvalid : outcome.substitute
 }
