@@ -34,8 +34,8 @@ export default defineRule({
   options: z.strictObject({ mode }),
   range: ({ mode }) => (mode === 'strict' ? [-2, 3] : [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]),
   parts: ['answer_accuracy', 'format_accuracy', 'repeat_proportion'],
-  score({ sample: { response, dataSource = '', extraInfo, lacksExtraInfo }, options }) {
-    if (lacksExtraInfo && options.mode === 'published')
+  score({ sample: { response, dataSource = '', extraInfo, hasExtraInfo = true }, options }) {
+    if (!hasExtraInfo && options.mode === 'published')
       throw new BadSample('extra_info is missing; it holds the problem')
     const { task, type } = parsedSource(dataSource)
     const mode = modes[options.mode]

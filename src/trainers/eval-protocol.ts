@@ -1,50 +1,50 @@
 import { z } from 'zod'
 import { GatewayError } from '../core/errors.ts'
-import { type Wire, type WireAnswer, wireRoute } from './format.ts'
-import { laidOver, readTaskRow } from './ground-truth.ts'
+import { type RowAnswer, type TrainerFormat, trainerRoute } from './format.ts'
+import { mergeFields, readTaskRow } from './ground-truth.ts'
 import { messageOf, nativeMessage } from './native-sample.ts'
 import { isFilled, listOf, runQuery } from './request-schema.ts'
-import { wireSample } from './row-sample.ts'
+import { rowSample } from './row-sample.ts'
 
 const body = z
   .looseObject({
     messages: listOf(nativeMessage)
-      .refine(isFilled, 'holds nothing')
-      .describe("The conversation; the last turn, the assistant's, is scored."),
+      .refine(isFilled, 'is empty; give at least one')
+      .describe("The conversation. Its last turn, the assistant's, is scored."),
     ground_truth: z.unknown().optional(),
     kwargs: z.record(z.string(), z.unknown()).nullish(),
   })
-  .describe('Further fields, and those of kwargs, are extra_info.')
+  .describe('Other fields, and the fields of kwargs, become extra_info.')
 
 const routeOf = (summary: string, invalid: 'number' | 'told') =>
-  wireRoute({
+  trainerRoute({
     summary,
     body,
     query: runQuery,
     invalid,
-    read(sent, { oddities, truths }) {
-      const { messages, ground_truth, kwargs } = sent
+    read({ body, literals, groundTruths }) {
+      const { messages, ground_truth, kwargs } = body
       const turns = messages.map(messageOf)
       const last = turns.pop()
       if (last?.role !== 'assistant') {
-        const message = 'the last one must be the response, with the role assistant'
+        const message = 'the last message must be the response, with the role assistant'
         throw new GatewayError('RG_REQUEST_INVALID', `messages: ${message}`, {
           problems: [{ path: 'messages', message }],
         })
       }
-      const isTold = !isContext(ground_truth, messages)
-      const without = isTold ? ['messages', 'kwargs'] : ['messages', 'kwargs', 'ground_truth']
+      const hasTruth = !isContext(ground_truth, messages)
+      const without = hasTruth ? ['messages', 'kwargs'] : ['messages', 'kwargs', 'ground_truth']
       const { row, others }: { row: Readonly<Record<string, unknown>>; others: readonly string[] } = kwargs
-        ? { row: laidOver([sent, kwargs, isTold ? { ground_truth } : {}], without, 1), others: [] }
-        : { row: sent, others: without }
+        ? { row: mergeFields([body, kwargs, hasTruth ? { ground_truth } : {}], without, 1), others: [] }
+        : { row: body, others: without }
       const isEmpty = Object.keys(row).every((name) => others.includes(name) || row[name] == null)
-      const sample = wireSample({
+      const sample = rowSample({
         id: '0',
         prompt: turns,
         response: last.content,
         label: isEmpty ? null : readTaskRow(row, 'body', others),
-        oddities,
-        truths,
+        literals,
+        groundTruths,
       })
       return { rows: [sample], write: ([answer]) => answer && resultOf(answer) }
     },
@@ -52,14 +52,14 @@ const routeOf = (summary: string, invalid: 'number' | 'told') =>
 
 const conversation = listOf(nativeMessage)
 
-/** Their client fills in the messages before the last one for a ground truth that its caller did not give. */
+/** Without a ground truth, the client sends the messages before the last one in its place. */
 function isContext(truth: unknown, messages: z.output<typeof conversation>): boolean {
   if (!Array.isArray(truth) || truth.length !== messages.length - 1) return false
   const { data } = conversation.safeParse(truth)
   return data !== undefined && JSON.stringify(data) === JSON.stringify(messages.slice(0, -1))
 }
 
-function resultOf({ outcome, reward }: WireAnswer): object {
+function resultOf({ outcome, reward }: RowAnswer): object {
   const failure = outcome.valid ? null : outcome.failure
   const reason = failure ? `${failure.kind}: ${failure.detail}` : null
   const metrics = outcome.terms.map((term) => {
@@ -89,10 +89,10 @@ function resultOf({ outcome, reward }: WireAnswer): object {
 const remote = routeOf('eval-protocol: RewardFunction(mode="remote", endpoint=...)', 'number')
 
 /**
- * eval-protocol and reward-kit. `/evaluate` says is_score_valid as their own server does; their remote RewardFunction
- * does not read that, so that at its address a sample without a number is an error, which it raises.
+ * eval-protocol and reward-kit. `/evaluate` answers with is_score_valid, as their own server does. Their remote
+ * RewardFunction ignores that field, so at its path a sample without a number is an error, which it raises.
  */
-export const evalProtocol: Wire = {
+export const evalProtocol: TrainerFormat = {
   name: 'eval-protocol',
   deadlineS: null,
   looksUp: true,

@@ -1,3 +1,7 @@
+/**
+ * A trainer's request and reply format. Reading and writing are pure: the same bytes give the same samples, and the
+ * same outcomes give the same reply. The HTTP server adds deadlines and joins repeated requests.
+ */
 import type { ZodType, z } from 'zod'
 import { GatewayError } from '../core/errors.ts'
 import type { NonJsonLiteral } from '../core/json/text.ts'
@@ -5,102 +9,90 @@ import type { GroupMembership, Outcome, Sample, Unreadable } from '../core/sampl
 import type { MaybePromise } from '../core/slices.ts'
 import type { GroundTruthIndex } from './ground-truth-index.ts'
 
-/**
- * One trainer's request and reply format. Reading and writing are pure: the same bytes give the same samples, and the
- * same outcomes the same reply. Serving them, with deadlines and repeated requests, is http's part.
- */
-
-/** One trainer's request and reply format. Pure. */
-export interface Wire {
-  /** In the path `/wire/<name>/<reward>` and in gateway.yaml. */
+/** A trainer's format: the paths that its client calls. */
+export interface TrainerFormat {
+  /** Appears in the path `/wire/<name>/<reward>` and in gateway.yaml. */
   readonly name: string
-  /** Below the client's own patience, seconds; null: the client waits for ever. */
+  /** Seconds, less than the client waits. null: the client waits forever. */
   readonly deadlineS: number | null
-  /** Rows without a truth get it from the file that gateway.yaml names in `ground_truth_file`. */
+  /** Whether gateway.yaml may name a `ground_truth_file` for rows that bring no ground truth. */
   readonly looksUp?: true
-  /** By what follows the reward in the path. */
-  readonly routes: Readonly<Record<string, WireRoute>>
-  /** Paths of the trainer's that are answered with this and score nothing. */
+  /** Keyed by the part of the path after the reward. */
+  readonly routes: Readonly<Record<string, TrainerRoute>>
+  /** Paths that the client calls but that score nothing, with their fixed replies. */
   readonly fixed?: Readonly<Record<string, unknown>>
 }
 
-/** One path of a wire. */
-export interface WireRoute {
-  /** `<trainer>: <its setting>`, for /docs and docs/trainers.md. */
+/** One path of a format. */
+export interface TrainerRoute {
+  /** `<trainer>: <its setting>`, shown at /docs and in docs/trainers.md. */
   readonly summary: string
-  /** What it refuses is a 400 that names the place. */
+  /** A body that does not match is refused with a 400 that names the place. */
   readonly body: ZodType
   readonly query: ZodType
-  /** `number`: the reply has no word for 'invalid'; without a number from the configs the request fails. */
+  /**
+   * `told`: the reply can say that a sample is invalid. `number`: it can only hold numbers, so the request fails if a
+   * sample is invalid and the configs name no number for it.
+   */
   readonly invalid: 'number' | 'told'
-  /** True where the reply says NaN for 'no number', which Python's json reads: its client knows no null there. */
+  /** Whether a missing number is written as NaN, for clients that read it with Python's json and expect a float. */
   readonly writesNaN?: true
-  /** Members of the body that are lists with a row's share in each place; absent: the body is one row. */
+  /** The members of the body that are lists with one entry per row. Absent: the body is one row. */
   readonly rows?: readonly string[]
-  /** What is done for each of many rows is done in slices. */
-  read(request: WireRequest): MaybePromise<WireReading>
+  /** Works in slices on long lists of rows. */
+  read(request: TrainerRequest): MaybePromise<ParsedRequest>
 }
 
-/** What a wire reads. */
-export interface WireRequest {
-  /** As the route's schemas parsed them. */
-  readonly body: unknown
-  readonly query: unknown
-  readonly oddities: readonly NonJsonLiteral[]
-  /** null: the wire looks nothing up. */
-  readonly truths: GroundTruthIndex | null
-  /** `limits.max_row_values`: they hold for a label's text, too. */
-  readonly maxRowValues: number
-}
-
-/** What a route's `read` works with besides the body. */
-export interface ReadContext<Q> {
+/** A request after its route's schemas parsed it. */
+export interface TrainerRequest<B = unknown, Q = unknown> {
+  readonly body: B
   readonly query: Q
-  readonly oddities: readonly NonJsonLiteral[]
-  readonly truths: GroundTruthIndex | null
+  readonly literals: readonly NonJsonLiteral[]
+  /** null: no file is configured. */
+  readonly groundTruths: GroundTruthIndex | null
+  /** `limits.max_row_values`, which applies to the JSON text of a label as well. */
   readonly maxRowValues: number
 }
 
-/** What a wire understood of a request. */
-export interface WireReading {
+/** The rows of a request, and how to write its reply. */
+export interface ParsedRequest {
   readonly rows: readonly (Sample | Unreadable)[]
-  /** Where the request itself says how long its client waits. */
+  /** How long the client waits, if the request says so. */
   readonly deadlineMs?: number
-  /** The place of the only row in its group, whose other answers come in requests of their own. */
+  /** The group of the only row, if the group's other answers come in requests of their own. */
   readonly group?: Required<GroupMembership>
-  /** The reply's body. One answer a row, in the order of the rows. */
-  write(answers: readonly WireAnswer[], reward: RewardShape): unknown
+  /** Returns the body of the reply. There is one answer per row, in the order of the rows. */
+  write(answers: readonly RowAnswer[], reward: RewardShape): unknown
 }
 
-/** An outcome with the number that stands in the reply: the reward, what `on_invalid` supplies, else 0. */
-export interface WireAnswer {
+/** An outcome with the number for the reply: the reward, what `on_invalid` supplies, or 0. */
+export interface RowAnswer {
   readonly outcome: Outcome
   readonly reward: number
 }
 
-/** What a wire must know of the reward as a whole, so that every reply has the same form. */
+/** What a format needs to know about a reward so that all its replies have the same fields. */
 export interface RewardShape {
-  /** True where the reward is always the sum of its terms' contributions. */
+  /** Whether the reward is always the sum of its terms' contributions. */
   readonly isSum: boolean
 }
 
-/** A route whose `read` has the types of its schemas. */
-export function wireRoute<B extends ZodType, Q extends ZodType>(
-  parts: Omit<WireRoute, 'body' | 'query' | 'read'> & {
+/** Gives `read` the types of the route's schemas. */
+export function trainerRoute<B extends ZodType, Q extends ZodType>(
+  parts: Omit<TrainerRoute, 'body' | 'query' | 'read'> & {
     readonly body: B
     readonly query: Q
-    read(body: z.output<B>, context: ReadContext<z.output<Q>>): MaybePromise<WireReading>
+    read(request: TrainerRequest<z.output<B>, z.output<Q>>): MaybePromise<ParsedRequest>
   },
-): WireRoute {
+): TrainerRoute {
   return {
     ...parts,
-    read: ({ body, query, ...rest }) =>
-      parts.read(body as z.output<B>, { ...rest, query: query as z.output<Q> }),
+    read: (request) => parts.read(request as TrainerRequest<z.output<B>, z.output<Q>>),
   }
 }
 
-/** What gateway.yaml says of a wire; not every wire takes each setting. */
-export interface WireSettings {
+/** A trainer's settings in gateway.yaml. A format takes only some of them. */
+export interface TrainerSettings {
   readonly deadline_s?: number | undefined
   readonly on_invalid?: number | 'fail' | 'group_mean' | { readonly group_mean: number | null } | undefined
   /** An absolute path. */
@@ -110,18 +102,17 @@ export interface WireSettings {
 const mostProblems = 10
 
 /**
- * The number of each outcome in a reply. `onInvalid` is the wire's own setting and goes before the reward's; where
- * neither names a number and the reply has no word for 'invalid', throws RG_SAMPLES_FAILED.
+ * Finds the number of each outcome for the reply. The trainer's own `on_invalid` takes precedence over the reward's.
+ * Throws RG_SAMPLES_FAILED if a sample has no number and the reply cannot say so.
  */
 export function applyInvalidPolicy(
-  wire: string,
-  invalid: WireRoute['invalid'],
+  trainer: string,
+  invalid: TrainerRoute['invalid'],
   outcomes: readonly Outcome[],
-  onInvalid: WireSettings['on_invalid'],
-): readonly WireAnswer[] {
+  onInvalid: TrainerSettings['on_invalid'],
+): readonly RowAnswer[] {
   const answers = outcomes.map((outcome) => ({ outcome, reward: numberOf(outcome, onInvalid) }))
-  if (invalid === 'told') return answers.map(({ outcome, reward }) => ({ outcome, reward: reward ?? 0 }))
-  const failed = answers.filter(({ reward }) => reward === null)
+  const failed = invalid === 'told' ? [] : answers.filter(({ reward }) => reward === null)
   if (failed.length === 0) return answers.map(({ outcome, reward }) => ({ outcome, reward: reward ?? 0 }))
   const problems = failed.slice(0, mostProblems).flatMap(({ outcome: { id, ...outcome } }) => {
     const { kind, detail } = outcome.valid ? { kind: '', detail: '' } : outcome.failure
@@ -129,14 +120,14 @@ export function applyInvalidPolicy(
   })
   throw new GatewayError(
     'RG_SAMPLES_FAILED',
-    `${failed.length} of ${outcomes.length} samples have no reward, and this format has no word for that; on_invalid of the reward or of wires.${wire} may name a number`,
+    `${failed.length} of ${outcomes.length} samples have no reward, and this format cannot say so; set on_invalid in the reward or in trainers.${trainer} to give them a number`,
     { problems },
   )
 }
 
-/** A mean of siblings was asked of the gateway with the rows, and is the outcome's substitute. */
-function numberOf(outcome: Outcome, onInvalid: WireSettings['on_invalid']): number | null {
+function numberOf(outcome: Outcome, onInvalid: TrainerSettings['on_invalid']): number | null {
   if (outcome.valid) return outcome.reward
   if (onInvalid === 'fail') return null
+  // A group mean was computed while scoring; it is the outcome's substitute.
   return typeof onInvalid === 'number' ? onInvalid : outcome.substitute
 }

@@ -5,15 +5,14 @@ import { parseJsonText } from '../core/json/text.ts'
 import type { Message, Sample } from '../core/sample/sample.ts'
 import { eachInSlices } from '../core/slices.ts'
 import { reasonOf } from '../core/system-error.ts'
-import type { WireSettings } from './format.ts'
-import { readTruth } from './ground-truth.ts'
-import type { Truth } from './native-sample.ts'
+import { readNativeFields } from './ground-truth.ts'
+import type { GroundTruth } from './native-sample.ts'
 
-/** Ground truth and extra_info by prompt, for trainers that send neither. */
+/** The lines of a `ground_truth_file` by prompt, for trainers that send no ground truth. */
 export interface GroundTruthIndex {
   readonly file: string
-  /** Prompts are equal where their turns are, but for system turns and outer white space. */
-  find(prompt: Sample['prompt']): Truth | undefined
+  /** Prompts are compared by their turns. System turns and outer white space are ignored. */
+  find(prompt: Sample['prompt']): GroundTruth | undefined
 }
 
 const turns = z.array(z.object({ role: z.string(), content: z.string() })).min(1)
@@ -21,11 +20,11 @@ const promptOf = z.union([z.string().min(1), turns])
 const mostProblems = 20
 
 /**
- * Reads lines of JSON: `prompt` (text or messages) beside the native fields of a sample. Requests are answered meanwhile.
- * Rejects with RG_CONFIG_INVALID for every unreadable line, and where one prompt has two truths.
+ * Reads JSON lines: `prompt` (text or messages) with the native fields of a ground truth. Works in slices. Rejects with
+ * RG_CONFIG_INVALID and the unreadable lines, including a prompt with two different ground truths.
  */
 export async function openGroundTruthIndex(file: string): Promise<GroundTruthIndex> {
-  const byPrompt = new Map<string, { readonly truth: Truth; readonly line: number }>()
+  const byPrompt = new Map<string, { readonly truth: GroundTruth; readonly line: number }>()
   const problems: Problem[] = []
   let line = 0
   const take = (source: string): void => {
@@ -39,7 +38,7 @@ export async function openGroundTruthIndex(file: string): Promise<GroundTruthInd
     const other = byPrompt.get(read.key)
     if (!other) byPrompt.set(read.key, { truth: read.truth, line })
     else if (JSON.stringify(other.truth) !== JSON.stringify(read.truth)) {
-      const message = `line ${other.line} has another truth for this prompt`
+      const message = `line ${other.line} has another ground truth for this prompt`
       problems.push({ path: `${file}:${line}`, message })
     }
   }
@@ -48,12 +47,12 @@ export async function openGroundTruthIndex(file: string): Promise<GroundTruthInd
     if (problems.length >= mostProblems) break
   }
   if (problems.length === 0 && byPrompt.size === 0)
-    problems.push({ path: file, message: 'holds no truths; write one JSON object a line' })
+    problems.push({ path: file, message: 'is empty; write one JSON object per line' })
   if (problems.length > 0) throw invalid(file, problems)
   return { file, find: (prompt) => byPrompt.get(keyOf(prompt))?.truth }
 }
 
-/** The lines of a file, of which 64 KiB at a time are in memory. */
+/** Yields the lines of a file, one 64 KiB piece at a time. */
 async function* linesOf(file: string): AsyncGenerator<readonly string[]> {
   let rest = ''
   try {
@@ -68,39 +67,40 @@ async function* linesOf(file: string): AsyncGenerator<readonly string[]> {
   }
 }
 
-/** The truths of every wire that names a file, by the wire's name. Rejects with RG_CONFIG_INVALID for the first that cannot be read. */
-export async function openWireTruths(
-  wires: Readonly<Record<string, WireSettings | undefined>>,
+/** Opens the file of each trainer that names one. Rejects with RG_CONFIG_INVALID for the first that cannot be read. */
+export async function openGroundTruthIndexes(
+  trainers: Readonly<Record<string, { readonly ground_truth_file?: string | undefined } | undefined>>,
 ): Promise<ReadonlyMap<string, GroundTruthIndex>> {
-  const truths = new Map<string, GroundTruthIndex>()
-  for (const [name, wire] of Object.entries(wires))
-    if (wire?.ground_truth_file !== undefined)
-      truths.set(name, await openGroundTruthIndex(wire.ground_truth_file))
-  return truths
+  const indexes = new Map<string, GroundTruthIndex>()
+  for (const [name, settings] of Object.entries(trainers))
+    if (settings?.ground_truth_file !== undefined)
+      indexes.set(name, await openGroundTruthIndex(settings.ground_truth_file))
+  return indexes
 }
 
 const invalid = (file: string, problems: readonly Problem[]): GatewayError =>
-  new GatewayError('RG_CONFIG_INVALID', `the truths in ${file} are not in order`, { problems })
+  new GatewayError('RG_CONFIG_INVALID', `the ground truths in ${file} cannot be used`, { problems })
 
-function readLine(source: string): { key: string; truth: Truth } | { problem: string } {
+function readLine(source: string): { key: string; truth: GroundTruth } | { problem: string } {
   let value: unknown
   try {
-    const { value: parsed, oddities } = parseJsonText(source)
-    if (oddities.length > 0)
-      return { problem: `${oddities[0]?.path.join('.')}: neither NaN nor integers beyond 2^53 are taken` }
+    const { value: parsed, literals } = parseJsonText(source)
+    if (literals.length > 0)
+      return { problem: `${literals[0]?.path.join('.')}: NaN and integers beyond 2^53 are not allowed` }
     value = parsed
   } catch {
-    return { problem: 'is no JSON' }
+    return { problem: 'is not JSON' }
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return { problem: 'is no object' }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return { problem: 'is not an object' }
   const { prompt, ...rest } = value as { prompt?: unknown }
   const parsed = promptOf.safeParse(prompt)
-  if (!parsed.success) return { problem: 'prompt: a text, or messages with role and content' }
-  const read = readTruth(rest, 'row')
+  if (!parsed.success) return { problem: 'prompt: must be a text or messages with role and content' }
+  const read = readNativeFields(rest, 'row')
   return 'problem' in read ? read : { key: keyOf(parsed.data), truth: read.truth }
 }
 
-/** A plain text is what the user said; system turns are left out, since chat templates add their own. */
+/** A plain text counts as the user's turn. System turns do not count, because chat templates add their own. */
 function keyOf(prompt: Sample['prompt']): string {
   const messages: readonly Message[] =
     typeof prompt === 'string' ? [{ role: 'user', content: prompt }] : prompt

@@ -1,7 +1,7 @@
 // Written by `npm run generate`.
 import { azure } from './azure.ts'
 import { evalProtocol } from './eval-protocol.ts'
-import type { Wire } from './format.ts'
+import type { TrainerFormat } from './format.ts'
 import { llamaFactory } from './llama-factory.ts'
 import { axolotl, nemoGym } from './nemo-gym.ts'
 import { openInstruct } from './open-instruct.ts'
@@ -9,7 +9,7 @@ import { openrlhf } from './openrlhf.ts'
 import { slime } from './slime.ts'
 
 /** Every trainer's format that is served. */
-export const wires: readonly Wire[] = [
+export const trainerFormats: readonly TrainerFormat[] = [
   axolotl,
   azure,
   evalProtocol,

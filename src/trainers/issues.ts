@@ -4,7 +4,7 @@ import { didYouMean } from '../core/nearest-name.ts'
 /** One mistake that a schema found. */
 export type Issue = z.core.$ZodIssue
 
-/** Of a union's alternatives the one that the value was meant to be: the one whose type it has. */
+/** The issues of the union's alternative that has the value's type, which is the one that was meant. */
 export function innermost(issue: Issue): Issue[] {
   if (issue.code !== 'invalid_union') return [issue]
   const meant = issue.errors.find((inner) =>
@@ -14,10 +14,10 @@ export function innermost(issue: Issue): Issue[] {
   return meant.flatMap((inner) => innermost({ ...inner, path: [...issue.path, ...inner.path] }))
 }
 
-/** What an alternative says of a value of another type. */
+/** The codes with which an alternative rejects a value of another type. */
 const otherType: ReadonlySet<string> = new Set(['invalid_type', 'invalid_value', 'invalid_union'])
 
-/** The field of a mistake, and what was expected there and what came, without the text that came. */
+/** The place of a mistake, and a message with what was expected and what kind of value came. Never quotes the value. */
 export function fieldProblem(
   issue: Issue,
   value: unknown,
@@ -50,7 +50,7 @@ export function fieldProblem(
   }
 }
 
-/** What a union says of itself, else the kinds that it takes; null: neither is known. */
+/** The union's own message, or the kinds of values that it accepts. null: neither is known. */
 export function unionWords({ message, errors }: z.core.$ZodIssueInvalidUnion): string | null {
   if (message !== 'Invalid input') return message
   const words = errors.flatMap(([first]) => (first?.code === 'invalid_type' ? wordOf(first.expected) : []))
@@ -59,7 +59,7 @@ export function unionWords({ message, errors }: z.core.$ZodIssueInvalidUnion): s
 
 const counted: Readonly<Record<string, string>> = { array: 'items', string: 'characters' }
 
-/** What a size that is out of bounds must be; null: the issue is of another kind, or has words of its own. */
+/** The message for a size out of bounds. null: another issue, or one with a message of its own. */
 function sizeWords(issue: z.core.$ZodIssue): string | null {
   if (issue.code !== 'too_small' && issue.code !== 'too_big') return null
   if (!/^Too (small|big)/.test(issue.message)) return null
@@ -84,10 +84,10 @@ const words: Readonly<Record<string, string>> = {
   null: 'null',
 }
 
-/** A kind of value in plain words. */
+/** A type in plain words. */
 export const wordOf = (expected: string): string => words[expected] ?? expected
 
-/** The kind of a value in plain words. */
+/** A value's type in plain words. */
 export function kindOf(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'a list'

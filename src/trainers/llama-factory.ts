@@ -1,28 +1,28 @@
 import { z } from 'zod'
 import { mapInSlices } from '../core/slices.ts'
 import { separate } from './chat/separate.ts'
-import { type Wire, wireRoute } from './format.ts'
+import { type TrainerFormat, trainerRoute } from './format.ts'
 import { badSample } from './native-sample.ts'
 import { isFilled, runQuery, templateQuery, textList } from './request-schema.ts'
-import { wireSample } from './row-sample.ts'
+import { rowSample } from './row-sample.ts'
 
-const route = wireRoute({
+const route = trainerRoute({
   summary: 'LLaMA-Factory PPO: reward_model_type: api',
   body: z.object({
     model: z.string().nullish(),
     messages: textList
-      .refine(isFilled, 'holds nothing')
+      .refine(isFilled, 'is empty; give at least one')
       .describe('Prompt and response in one text, with special tokens.'),
   }),
   query: runQuery.extend(templateQuery.shape),
   invalid: 'number',
   rows: ['messages'],
-  async read({ model, messages }, { truths, query: { template } }) {
+  async read({ body: { model, messages }, groundTruths, query: { template } }) {
     const rows = await mapInSlices(messages, (text, index) => {
       const id = String(index)
-      const parts = separate(text, { template, truths })
+      const parts = separate(text, { template, groundTruths })
       if ('problem' in parts) return badSample(id, `messages[${index}]: ${parts.problem}`)
-      return wireSample({ id, ...parts, label: null, oddities: [], truths })
+      return rowSample({ id, ...parts, label: null, literals: [], groundTruths })
     })
     return {
       rows,
@@ -35,8 +35,8 @@ const route = wireRoute({
   },
 })
 
-/** LLaMA-Factory sends a whole mini batch of decoded texts and nothing else; it neither retries nor gives up. */
-export const llamaFactory: Wire = {
+/** LLaMA-Factory sends a whole mini batch of decoded texts and nothing else. It neither retries nor times out. */
+export const llamaFactory: TrainerFormat = {
   name: 'llama-factory',
   deadlineS: null,
   looksUp: true,

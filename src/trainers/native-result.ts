@@ -1,16 +1,16 @@
 import type { Failure, Json, Outcome, Term } from '../core/sample/sample.ts'
 
-/** A result as /v1/score and `reward-gateway score` write it: the same keys in every row of a reward. */
+/** A result of /v1/score and `reward-gateway score`. Every row of a reward has the same keys. */
 export interface NativeResult {
   readonly id: string
   /** null whenever `valid` is false. */
   readonly reward: number | null
   readonly valid: boolean
   readonly failure: Failure | null
-  /** What `on_invalid` supplies, for trainers that know no 'invalid'. */
+  /** What `on_invalid` supplies, for trainers that need a number. */
   readonly substitute: number | null
   readonly terms: Readonly<Record<string, NativeTerm>>
-  /** Flat: `<term>` beside `<term>_scored` 0 or 1. null where the term or the sample failed; 0 where the term is off. */
+  /** See `metricsOf`. */
   readonly metrics: Readonly<Record<string, number | null>>
   readonly flags: readonly string[]
 }
@@ -29,7 +29,6 @@ interface NativeTerm {
   readonly failure: Failure | null
 }
 
-/** The same keys for every outcome of a reward. */
 export function writeNativeResult(outcome: Outcome): NativeResult {
   return {
     id: outcome.id,
@@ -43,10 +42,9 @@ export function writeNativeResult(outcome: Outcome): NativeResult {
   }
 }
 
-const nothing = { score: null, contribution: null, parts: {}, details: {}, flags: [], draws: 0, spread: 0 }
+const noScore = { score: null, contribution: null, parts: {}, details: {}, flags: [], draws: 0, spread: 0 }
 
-/** A term as it stands in a result, without its name. */
-export function writeTerm(term: Term): NativeTerm {
+function writeTerm(term: Term): NativeTerm {
   const { status, weight } = term
   switch (status) {
     case 'scored': {
@@ -67,17 +65,17 @@ export function writeTerm(term: Term): NativeTerm {
       }
     }
     case 'text':
-      return { ...nothing, status, weight, draws: term.texts.length, why: null, failure: null }
+      return { ...noScore, status, weight, draws: term.texts.length, why: null, failure: null }
     case 'off':
-      return { ...nothing, status, weight, why: term.why, failure: null }
+      return { ...noScore, status, weight, why: term.why, failure: null }
     case 'failed':
-      return { ...nothing, status, weight, why: term.failure.kind, failure: term.failure }
+      return { ...noScore, status, weight, why: term.failure.kind, failure: term.failure }
   }
 }
 
 /**
- * Flat: `<term>` beside `<term>_scored` 0 or 1, the same keys in every sample of a reward. null where there is no number
- * because the term or its sample failed; 0 where a valid sample's term is off, since it pays nothing.
+ * Flat metrics: `<term>`, and `<term>_scored` as 0 or 1. Every sample of a reward has the same keys. A number is null
+ * if the term or its sample failed. It is 0 if a valid sample's term is off, because that term pays nothing.
  */
 export function metricsOf(outcome: Outcome): Record<string, number | null> {
   const metrics: Record<string, number | null> = {}
@@ -88,15 +86,14 @@ export function metricsOf(outcome: Outcome): Record<string, number | null> {
   return metrics
 }
 
-/** The number of a term among its sample's metrics. */
-export const metricOf = ({ valid }: Outcome, term: Term): number | null => {
+function metricOf({ valid }: Outcome, term: Term): number | null {
   if (term.status === 'scored') return term.score.value
   return valid && term.status !== 'failed' ? 0 : null
 }
 
 /**
- * The JSON text of writeNativeResult(outcome), put together from pieces: the objects between an outcome and its text
- * cost as much as the text. Names of steps are plain words, which need no escapes.
+ * The JSON text of writeNativeResult(outcome), built from pieces: building its objects first would double the cost.
+ * Names of steps need no escapes.
  */
 export function nativeResultText(outcome: Outcome): string {
   let terms = ''
@@ -123,7 +120,7 @@ function scoredText(term: Extract<Term, { status: 'scored' }>): string {
   return `{"status":"scored",${numbers},${rest},"draws":${numberText(term.draws)},"spread":${numberText(term.spread)},"why":null,"failure":null}`
 }
 
-/** As JSON.stringify has it. */
+/** Equals JSON.stringify. */
 const numberText = (value: number | null): string => (Number.isFinite(value) ? `${value}` : 'null')
 
 const objectText = (object: object | undefined): string => (object ? JSON.stringify(object) : '{}')

@@ -7,30 +7,32 @@ import { fieldProblem, innermost } from './issues.ts'
 import { listOf } from './request-schema.ts'
 
 const contentPart = z.object({ type: z.string(), text: z.string().optional() })
-/** A message of a conversation, as it is sent. */
 export const nativeMessage = z.object({
   role: z.string(),
   content: z.union([z.string(), listOf(contentPart), z.null()]),
 })
-/** A text, or messages. */
 export const nativeText = z.union([z.string(), listOf(nativeMessage)], {
   error: 'a text or a list of messages',
 })
 
-/** One sample as /v1/score and `reward-gateway score` read it. */
+/** A row of /v1/score and `reward-gateway score`. */
 export const nativeSample = z.strictObject({
-  id: z.union([z.string(), z.int()]).optional().describe('Comes back with the result; its index if absent.'),
+  id: z.union([z.string(), z.int()]).optional().describe('Returned with the result. Default: the index.'),
   prompt: nativeText.default('').describe('What the policy was asked: text or messages.'),
-  response: nativeText.describe("The policy's whole answer: text, or messages whose contents are joined."),
+  response: nativeText.describe(
+    "The policy's whole answer: text, or messages, whose contents are joined with newlines.",
+  ),
   ground_truth: z
     .unknown()
     .optional()
-    .describe('What the reward functions compare with: any JSON, an object also as its JSON text.'),
+    .describe('What the reward functions compare with: any JSON, or an object as its JSON text.'),
   data_source: z.string().nullish(),
   group_id: z
     .union([z.string(), z.int()])
     .nullish()
-    .describe('Answers to one prompt share it; without it, those with one prompt and ground truth do.'),
+    .describe(
+      'Shared by the answers to one prompt. Default: answers with the same prompt and ground truth form a group.',
+    ),
   group_index: z.int().min(0).nullish(),
   group_size: z.int().min(1).nullish(),
   rm_prompt: z.string().nullish().describe("This row's judge prompt."),
@@ -41,14 +43,15 @@ export const nativeSample = z.strictObject({
 type NativeSample = z.output<typeof nativeSample>
 
 const maxDepth = 128
+const nestedFields = ['ground_truth', 'extra_info'] as const
 
-/** Reads the `samples` of a request, in slices; an unreadable row keeps its place and does not touch the others. */
+/** Reads the `samples` of a request in slices. An unreadable row keeps its place and does not affect the others. */
 export function readNativeRows(
   rows: readonly unknown[],
-  oddities: readonly NonJsonLiteral[],
+  literals: readonly NonJsonLiteral[],
 ): MaybePromise<readonly (Sample | Unreadable)[]> {
-  if (oddities.length === 0) return mapInSlices(rows, (row, index) => readNativeSample(row, index))
-  const byRow = odditiesByRow(oddities.filter(({ path }) => path[0] === 'samples'))
+  if (literals.length === 0) return mapInSlices(rows, (row, index) => readNativeSample(row, index))
+  const byRow = literalsByRow(literals.filter(({ path }) => path[0] === 'samples'))
   return mapInSlices(rows, (row, index) => {
     const own = byRow.get(index) ?? []
     return readNativeSample(
@@ -59,35 +62,56 @@ export function readNativeRows(
   })
 }
 
-/** Reads one row. `index` names a row that sent no id; `oddities` are those of this row. */
+/** The literals of each row. A row's index is the second step of their paths, whatever the list's name. */
+export function literalsByRow(
+  literals: readonly NonJsonLiteral[],
+): ReadonlyMap<number, readonly NonJsonLiteral[]> {
+  const byRow = new Map<number, NonJsonLiteral[]>()
+  for (const literal of literals) {
+    const [, row] = literal.path
+    if (typeof row !== 'number') continue
+    const own = byRow.get(row)
+    if (own) own.push(literal)
+    else byRow.set(row, [literal])
+  }
+  return byRow
+}
+
+/** Reads one row. `index` becomes the id of a row without one; `literals` are the row's own. */
 export function readNativeSample(
   row: unknown,
   index: number,
-  oddities: readonly NonJsonLiteral[] = [],
+  literals: readonly NonJsonLiteral[] = [],
 ): Sample | Unreadable {
   const bad = (detail: string): Unreadable => badSample(idOf(row, index), detail)
   if (row instanceof UnreadRow) return bad(`the row ${row.problem}`)
   const data = isPlainRow(row) ? row : checked(row)
   if (typeof data === 'string') return bad(data)
-  for (const field of nested) {
+  for (const field of nestedFields) {
     if (isDeeperThan(data[field], maxDepth)) return bad(`${field}: nested deeper than ${maxDepth}`)
   }
-  const tooLong = tooLongInteger(oddities)
+  const tooLong = tooLongInteger(literals)
   if (tooLong !== null) return bad(tooLong)
   const sample = sampleOf(data, index)
-  return oddities.length > 0 ? { ...sample, flags: ['non_finite_input'] } : sample
+  return literals.length > 0 ? { ...sample, flags: ['non_finite_input'] } : sample
 }
 
-const nested = ['ground_truth', 'extra_info'] as const
+const longestDetail = 500
 
-/** What the schema makes of a row, or what is wrong with it. */
+/** A row that is no sample, and why. */
+export const badSample = (id: string, detail: string): Unreadable => ({
+  id,
+  failure: { kind: 'bad_sample', retryable: false, detail: cutMessage(detail, longestDetail) },
+})
+
+/** Returns the parsed row, or what is wrong with it. */
 function checked(row: unknown): NativeSample | string {
   const parsed = nativeSample.safeParse(row)
   if (parsed.success) return parsed.data
   const issues = parsed.error.issues.flatMap(innermost)
-  // A field that is misspelt is the cause of one that is missing.
+  // A misspelt field is the cause of the missing one.
   const issue = issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0]
-  if (!issue) return 'sample: is none'
+  if (!issue) return 'sample: is not an object'
   const { path, message } = fieldProblem(issue, row, Object.keys(nativeSample.shape))
   return `${path || 'sample'}: ${message}`
 }
@@ -115,31 +139,31 @@ function sampleOf(data: NativeSample | PlainRow, index: number): Sample {
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
-/** What a sample brings along besides prompt and response. */
-export type Truth = Pick<
+/** The fields of a sample that a trainer may keep in one place: in a label, or in a `ground_truth_file`. */
+export type GroundTruth = Pick<
   Sample,
-  'groundTruth' | 'dataSource' | 'rmPrompt' | 'rmPrompts' | 'extraInfo' | 'lacksExtraInfo'
+  'groundTruth' | 'dataSource' | 'rmPrompt' | 'rmPrompts' | 'extraInfo' | 'hasExtraInfo'
 >
 
-type TruthFields = Pick<
+type GroundTruthFields = Pick<
   NativeSample,
   'ground_truth' | 'data_source' | 'rm_prompt' | 'rm_prompts' | 'extra_info'
 >
 
-/** The truth in native fields; those of the texts and the group do not count. */
-export function truthOf(data: TruthFields): Truth {
-  const truth: Writable<Truth> = { ...noTruth }
+/** Reads only these fields, whatever else `data` holds. */
+export function groundTruthOf(data: GroundTruthFields): GroundTruth {
+  const truth: Writable<GroundTruth> = { ...noTruth }
   addTruth(truth, data)
   return truth
 }
 
 const noTruth = { groundTruth: null, rmPrompts: Object.freeze({}), extraInfo: Object.freeze({}) }
 
-function addTruth(truth: Writable<Truth>, data: TruthFields): void {
+function addTruth(truth: Writable<GroundTruth>, data: GroundTruthFields): void {
   const { ground_truth, data_source, rm_prompt, rm_prompts, extra_info } = data
   if (ground_truth !== undefined) truth.groundTruth = asJson(ground_truth)
   if (rm_prompts != null) truth.rmPrompts = rm_prompts
-  if (extra_info == null) truth.lacksExtraInfo = true
+  if (extra_info == null) truth.hasExtraInfo = false
   else truth.extraInfo = extra_info as Sample['extraInfo']
   if (data_source != null) truth.dataSource = data_source
   if (rm_prompt != null) truth.rmPrompt = rm_prompt
@@ -154,22 +178,14 @@ function groupOf(data: NativeSample | PlainRow): GroupMembership | undefined {
   }
 }
 
-/** A message as it is sent; content parts are joined. */
+/** The texts of content parts are joined. */
 export const messageOf = ({ role, content }: z.output<typeof nativeMessage>): Message => ({
   role,
   content: typeof content === 'string' ? content : (content ?? []).map((part) => part.text ?? '').join(''),
 })
 
-const mostOfDetail = 500
-
-/** A row whose sample cannot be told, and why. */
-export const badSample = (id: string, detail: string): Unreadable => ({
-  id,
-  failure: { kind: 'bad_sample', retryable: false, detail: cutMessage(detail, mostOfDetail) },
-})
-
 /** A row as most trainers send it: text for text, no messages and no prompts by step. */
-export interface PlainRow {
+interface PlainRow {
   readonly id?: string | number
   readonly prompt?: string
   readonly response: string
@@ -184,8 +200,8 @@ export interface PlainRow {
 }
 
 /**
- * True only for what `nativeSample` takes and would leave as it is: a schema makes an object and a list of issues for
- * each field, and that cost more than most rules. Of what is not plain, only the schema says whether it is right.
+ * True only for rows that `nativeSample` accepts and leaves unchanged. zod makes an object and a list of issues per
+ * field, which costs more than most rules. Every other row goes through the schema.
  */
 export function isPlainRow(row: unknown): row is PlainRow {
   if (typeof row !== 'object' || row === null || Array.isArray(row)) return false
@@ -224,21 +240,6 @@ function isPlainField(key: string, value: unknown): boolean {
 const isWhole = (value: unknown, least: number): boolean =>
   Number.isSafeInteger(value) && (value as number) >= least
 
-/** True for what a schema of records takes and would leave as it is: it drops `__proto__`. */
+/** True for objects that z.record() leaves unchanged. It drops `__proto__`. */
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !Object.hasOwn(value, '__proto__')
-
-/** Oddities by the row that holds them: the second step of their paths, whichever list it is in. */
-export function odditiesByRow(
-  oddities: readonly NonJsonLiteral[],
-): ReadonlyMap<number, readonly NonJsonLiteral[]> {
-  const byRow = new Map<number, NonJsonLiteral[]>()
-  for (const oddity of oddities) {
-    const [, row] = oddity.path
-    if (typeof row !== 'number') continue
-    const own = byRow.get(row)
-    if (own) own.push(oddity)
-    else byRow.set(row, [oddity])
-  }
-  return byRow
-}

@@ -1,11 +1,17 @@
 import { z } from 'zod'
 import { GatewayError } from '../core/errors.ts'
 import type { FailureKind, GroupMembership, Message } from '../core/sample/sample.ts'
-import { type RewardShape, type Wire, type WireAnswer, type WireRoute, wireRoute } from './format.ts'
-import { laidOver, readTaskRow } from './ground-truth.ts'
+import {
+  type RewardShape,
+  type RowAnswer,
+  type TrainerFormat,
+  type TrainerRoute,
+  trainerRoute,
+} from './format.ts'
+import { mergeFields, readTaskRow } from './ground-truth.ts'
 import { metricsOf } from './native-result.ts'
 import { listOf, runQuery } from './request-schema.ts'
-import { wireSample } from './row-sample.ts'
+import { rowSample } from './row-sample.ts'
 
 const part = z.looseObject({ type: z.string().optional(), text: z.string().optional() })
 const content = z.union([z.string(), listOf(part), z.null()]).optional()
@@ -19,7 +25,7 @@ const verifyBody = z
     }),
     response: z.looseObject({ output: listOf(item) }),
   })
-  .describe("A task's row beside the policy's Responses object; the row's other fields are extra_info.")
+  .describe("A task's row with the policy's Responses object. The row's other fields become extra_info.")
 
 const groupQuery = runQuery.extend({
   group_size: z.coerce
@@ -28,7 +34,9 @@ const groupQuery = runQuery.extend({
     .min(2)
     .max(1024)
     .optional()
-    .describe('Answers to one prompt, for rewards that compare them: each waits for the others.'),
+    .describe(
+      'The number of answers to one prompt, for rewards that compare them: each request waits for the others.',
+    ),
 })
 
 const membership = z.object({
@@ -39,25 +47,25 @@ const membership = z.object({
 
 type VerifyBody = z.output<typeof verifyBody>
 
-/** Its `/verify`, answered as `write` says. */
-export const nemoGymRoutes = (
-  invalid: WireRoute['invalid'],
-  write: (body: VerifyBody, answer: WireAnswer, shape: RewardShape) => unknown,
-): Wire['routes'] => ({
-  '/verify': wireRoute({
+/** The route `/verify`, with the reply that `write` makes. */
+const verifyRoutes = (
+  invalid: TrainerRoute['invalid'],
+  write: (body: VerifyBody, answer: RowAnswer, shape: RewardShape) => unknown,
+): TrainerFormat['routes'] => ({
+  '/verify': trainerRoute({
     summary: 'NeMo Gym: /verify of a resources server',
     body: verifyBody,
     query: groupQuery,
     invalid,
-    read(body, { oddities, query: { group_size: size } }) {
+    read({ body, literals, query: { group_size: size } }) {
       const { responses_create_params: asked, response } = body
       const group = size === undefined ? undefined : groupOf(body, size)
-      const sample = wireSample({
+      const sample = rowSample({
         id: '0',
         prompt: promptOf(asked),
         response: textsOf(response.output).join('\n'),
         label: readTaskRow(body, 'row', ['responses_create_params', 'response']),
-        oddities,
+        literals,
       })
       const member = group && !('failure' in sample) ? { ...sample, group } : sample
       return {
@@ -69,13 +77,13 @@ export const nemoGymRoutes = (
   }),
 })
 
-/** NeMo Gym: a sample without a reward is masked, with its kind and reason; the reward is the sum of its components. */
-export const nemoGym: Wire = {
+/** NeMo Gym. A sample without a reward is masked, with a kind and a reason. The reward is the sum of its components. */
+export const nemoGym: TrainerFormat = {
   name: 'nemo-gym',
   deadlineS: null,
   fixed: { '/seed_session': {} },
-  routes: nemoGymRoutes('told', (body, { outcome, reward }, shape) => {
-    const echoed = laidOver([metricsOf(outcome), body], [])
+  routes: verifyRoutes('told', (body, { outcome, reward }, shape) => {
+    const echoed = mergeFields([metricsOf(outcome), body], [])
     if (outcome.valid) {
       return Object.assign(echoed, {
         reward,
@@ -99,17 +107,17 @@ export const nemoGym: Wire = {
       instance_config: { ...(typeof config === 'object' ? config : {}), mask_sample: true },
       ...noFailure,
       _ng_failure_class: kinds[kind],
-      // The same row would fail again, whatever the policy answers.
+      // The row is at fault, so that a new answer would fail as well.
       ...(kind === 'bad_sample' && { _ng_failure_terminal: true }),
     })
   }),
 }
 
-/** A row that is verified again may hold what an earlier try left; by these Gym takes a result for a failure. */
+/** Gym takes a result with these fields for a failure. A row that is verified again may hold them from an earlier try. */
 const noFailure = { _ng_failure_class: undefined, _ng_failure_terminal: undefined }
 
-/** Weighted contributions where the reward is their sum, else the reward alone: the sum is always the reward. */
-function componentsOf({ outcome, reward }: WireAnswer, { isSum }: RewardShape): Record<string, number> {
+/** The weighted contributions if the reward is their sum, or the reward alone: the components always add up to it. */
+function componentsOf({ outcome, reward }: RowAnswer, { isSum }: RewardShape): Record<string, number> {
   if (!isSum) return { reward }
   return Object.fromEntries(
     outcome.terms
@@ -118,7 +126,7 @@ function componentsOf({ outcome, reward }: WireAnswer, { isSum }: RewardShape): 
   )
 }
 
-/** In Gym's own vocabulary where it has a word, else under the gateway's name. */
+/** In Gym's own vocabulary where it has a word, otherwise prefixed with the gateway's name. */
 const kinds: Readonly<Record<FailureKind, string>> = {
   judge_unreachable: 'judge_failed',
   judge_timeout: 'judge_failed',
@@ -139,13 +147,13 @@ const kinds: Readonly<Record<FailureKind, string>> = {
   cancelled: 'cancelled',
 }
 
-/** The place in its group that Gym writes into a row. Throws RG_REQUEST_INVALID where it is missing. */
+/** Reads the place in its group that Gym writes into a row. Throws RG_REQUEST_INVALID if it is missing. */
 function groupOf(row: object, size: number): Required<GroupMembership> {
   const read = membership.safeParse(row)
   const { _ng_group_id, _ng_task_index, _ng_rollout_index: index = size } = read.data ?? {}
   const id = _ng_group_id ?? _ng_task_index
   if (id !== undefined && index < size) return { id: String(id), index, size }
-  const message = `_ng_group_id or _ng_task_index, and _ng_rollout_index from 0 to ${size - 1}, must say which answer of its group this is`
+  const message = `with ?group_size, the row needs _ng_group_id or _ng_task_index, and _ng_rollout_index from 0 to ${size - 1}`
   throw new GatewayError('RG_REQUEST_INVALID', message, {
     problems: [{ path: '_ng_rollout_index', message }],
   })
@@ -166,10 +174,10 @@ const textsOf = (output: VerifyBody['response']['output']): string[] =>
 const joined = (given: z.output<typeof content>): string =>
   typeof given === 'string' ? given : (given ?? []).map(({ text = '' }) => text).join('')
 
-/** axolotl's NeMo Gym plug-in: posts `/verify`, waits 30 s, reads `reward` alone and takes any error for 0. */
-export const axolotl: Wire = {
+/** axolotl's NeMo Gym plug-in posts `/verify`, waits 30 s, reads only `reward` and takes any error for 0. */
+export const axolotl: TrainerFormat = {
   name: 'axolotl',
   deadlineS: 28,
   fixed: { '/seed_session': {} },
-  routes: nemoGymRoutes('number', (_body, { reward }) => ({ reward })),
+  routes: verifyRoutes('number', (_body, { reward }) => ({ reward })),
 }

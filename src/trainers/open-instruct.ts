@@ -1,27 +1,27 @@
 import { z } from 'zod'
-import { type Wire, wireRoute } from './format.ts'
+import { type TrainerFormat, trainerRoute } from './format.ts'
 import { readLabel } from './ground-truth.ts'
 import { runQuery } from './request-schema.ts'
-import { wireSample } from './row-sample.ts'
+import { rowSample } from './row-sample.ts'
 
-/** Seconds that are left for the way there and back. */
+/** Seconds reserved for the network. */
 const margin = 2
 
-const route = wireRoute({
+const route = trainerRoute({
   summary: 'Open-Instruct: --code_api_url, for rows of the data set "code"',
   body: z.object({
-    program: z.string().describe('The last fenced block of the response, else the whole.'),
+    program: z.string().describe('The last fenced block of the response, or all of it.'),
     tests: z
       .unknown()
       .optional()
-      .describe("The row's label: the ground truth, or an object that carries more."),
+      .describe("The row's label: the ground truth, or an object with it and other fields."),
     max_execution_time: z.number().positive().default(1),
   }),
   query: runQuery,
   invalid: 'number',
-  read({ program, tests, max_execution_time: perTest }, { oddities, maxRowValues }) {
+  read({ body: { program, tests, max_execution_time: perTest }, literals, maxRowValues }) {
     const label = readLabel(tests, maxRowValues)
-    const row = wireSample({ id: '0', prompt: '', response: program, label, oddities })
+    const row = rowSample({ id: '0', prompt: '', response: program, label, literals })
     return {
       rows: [row],
       deadlineMs: (patience(perTest) - margin) * 1000,
@@ -30,11 +30,11 @@ const route = wireRoute({
   },
 })
 
-/** What the client waits, seconds, by its own rule. */
+/** The client's own rule for how long it waits, in seconds. */
 const patience = (perTest: number): number => Math.max(30, Math.min(300, 10 * perTest))
 
-/** Open-Instruct's code API: the score is the mean of `results`; anything but 200 scores 0 there. */
-export const openInstruct: Wire = {
+/** Open-Instruct's code API. Its client takes the mean of `results` as the score, and any status but 200 as 0. */
+export const openInstruct: TrainerFormat = {
   name: 'open-instruct',
   deadlineS: patience(1) - margin,
   routes: { '': route, '/test_program': route, '/test_program_stdio': route },

@@ -1,9 +1,11 @@
+/** Parts of request schemas that several formats share. */
 import { z } from 'zod'
 import { templateNames } from './chat/templates.ts'
 
 /**
- * A list of such items, taken as it came, of which only the first mistake is told: a request may hold tens of thousands of
- * items, and a schema makes an object for each mistake in each of them. `shown`: the item as OpenAPI shows it.
+ * A list of `item`, passed on as it came, of which only the first mistake is reported. A request may hold tens of
+ * thousands of items, and a plain zod array makes an object for every mistake in each of them. `shown`: the item's
+ * schema in OpenAPI.
  */
 export const listOf = <T extends z.ZodType>(item: T, shown: z.ZodType = item): z.ZodType<z.output<T>[]> =>
   z
@@ -25,21 +27,22 @@ export const listOf = <T extends z.ZodType>(item: T, shown: z.ZodType = item): z
       items: z.toJSONSchema(shown, { io: 'input', target: 'draft-7', unrepresentable: 'any' }),
     }) as unknown as z.ZodType<z.output<T>[]>
 
-/** A list of texts with a row's share in each. */
+/** A list with one text per row. */
 export const textList: z.ZodType<readonly string[]> = listOf(z.string())
 
-/** True where a list holds something. */
 export const isFilled = (list: readonly unknown[]): boolean => list.length > 0
 
-/** What every wire's address may say. */
+/** The query parameter that every format accepts. */
 export const runQuery = z.strictObject({
   run: z.string().max(128).optional().describe('Name of the training run, for metrics and records.'),
 })
 
-/** For wires that send prompt and response in one text. */
+/** For formats that send prompt and response as one text. */
 export const templateQuery = z.strictObject({
   template: z
     .enum(['none', ...templateNames])
     .optional()
-    .describe("The policy's chat template; found by its tokens if absent. none: the texts hold no prompt."),
+    .describe(
+      "The policy's chat template; detected from its tokens if absent. `none`: the texts hold no prompt.",
+    ),
 })

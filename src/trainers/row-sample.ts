@@ -1,44 +1,48 @@
 import { type NonJsonLiteral, tooLongInteger } from '../core/json/text.ts'
 import type { Sample, Unreadable } from '../core/sample/sample.ts'
-import { lacksTruth, plainTruth, type ReadTruth } from './ground-truth.ts'
+import { hasGroundTruth, plainGroundTruth, type ReadGroundTruth } from './ground-truth.ts'
 import type { GroundTruthIndex } from './ground-truth-index.ts'
-import { badSample, type Truth } from './native-sample.ts'
+import { badSample, type GroundTruth } from './native-sample.ts'
 
-/** A trainer's row before its label is understood. */
-export interface WireRow {
+/** What a format read of one row. */
+export interface TrainerRow {
   readonly id: string
   readonly prompt: Sample['prompt']
   readonly response: string
-  readonly label: ReadTruth
-  /** Those of this row. */
-  readonly oddities: readonly NonJsonLiteral[]
-  /** Asked where the row brought no truth along. */
-  readonly truths?: GroundTruthIndex | null
+  readonly label: ReadGroundTruth
+  /** The row's own. */
+  readonly literals: readonly NonJsonLiteral[]
+  /** Searched if the row sent no ground truth. */
+  readonly groundTruths?: GroundTruthIndex | null
 }
 
-/** The sample of one row of a wire; an Unreadable where its truth has a mistake, is rounded or is not found. */
-export function wireSample({ id, prompt, response, label, oddities, truths }: WireRow): Sample | Unreadable {
-  const tooLong = tooLongInteger(oddities)
+/**
+ * Makes a sample of a trainer's row. The row is Unreadable if a number in it would be rounded, or if its ground truth is
+ * malformed or not found.
+ */
+export function rowSample(row: TrainerRow): Sample | Unreadable {
+  const { id, prompt, response, label, literals, groundTruths } = row
+  const tooLong = tooLongInteger(literals)
   if (tooLong !== null) return badSample(id, tooLong)
   if (label && 'problem' in label) return badSample(id, label.problem)
-  let truth = label?.truth ?? plainTruth(null)
-  if (truths && lacksTruth(label)) {
-    const found = truths.find(prompt)
-    if (!found) return badSample(id, `the prompt is not among the truths of ${truths.file}`)
+  let truth = label?.truth ?? plainGroundTruth(null)
+  if (groundTruths && !hasGroundTruth(label)) {
+    const found = groundTruths.find(prompt)
+    if (!found) return badSample(id, `the prompt is not in the ground truth file ${groundTruths.file}`)
     truth = label ? completed(label.truth, found) : found
   }
   const sample = { id, prompt, response, ...truth }
-  return oddities.length > 0 ? { ...sample, flags: ['non_finite_input'] } : sample
+  return literals.length > 0 ? { ...sample, flags: ['non_finite_input'] } : sample
 }
 
-/** The truth that was found, under what the row itself said. */
-function completed({ groundTruth: _, lacksExtraInfo, ...said }: Truth, found: Truth): Truth {
-  const { lacksExtraInfo: _none, ...known } = found
+/** Adds what was found to what the row itself said. The row takes precedence. */
+function completed({ groundTruth: _, hasExtraInfo, ...said }: GroundTruth, found: GroundTruth): GroundTruth {
+  const { hasExtraInfo: foundExtraInfo, ...known } = found
   return {
     ...known,
     ...said,
     rmPrompts: { ...found.rmPrompts, ...said.rmPrompts },
     extraInfo: { ...found.extraInfo, ...said.extraInfo },
-    ...(lacksExtraInfo && found.lacksExtraInfo && { lacksExtraInfo }),
+    ...(hasExtraInfo === false && foundExtraInfo === false && { hasExtraInfo }),
   }
 }

@@ -1,24 +1,24 @@
 import { z } from 'zod'
-import { type Wire, wireRoute } from './format.ts'
+import { type TrainerFormat, trainerRoute } from './format.ts'
 import { readLabel } from './ground-truth.ts'
 import { metricsOf } from './native-result.ts'
 import { messageOf, nativeText } from './native-sample.ts'
 import { runQuery } from './request-schema.ts'
-import { wireSample } from './row-sample.ts'
+import { rowSample } from './row-sample.ts'
 
 const body = z.object({
   prompt: nativeText.nullish(),
   response: z.string(),
-  label: z.unknown().optional().describe('The ground truth, or a JSON object that carries more.'),
+  label: z.unknown().optional().describe('The ground truth, or a JSON object with it and other fields.'),
 })
 
-/** slime and its fork miles: the body of the reply is the reward, or an object for `--reward-key`. */
-export const slime: Wire = {
+/** slime and its fork miles: the reply is the reward itself, or an object with it for `--reward-key`. */
+export const slime: TrainerFormat = {
   name: 'slime',
   deadlineS: 100,
   looksUp: true,
   routes: {
-    '': wireRoute({
+    '': trainerRoute({
       summary: 'slime and miles: --rm-type remote_rm --rm-url',
       body,
       query: runQuery.extend({
@@ -28,18 +28,18 @@ export const slime: Wire = {
           .min(1)
           .max(64)
           .optional()
-          .describe('The reply is an object that holds the reward here.'),
+          .describe('The reply is an object with the reward under this key.'),
       }),
       invalid: 'number',
-      read({ prompt, response, label }, { oddities, truths, maxRowValues, query }) {
+      read({ body: { prompt, response, label }, literals, groundTruths, maxRowValues, query }) {
         const key = query.reward_key ?? (query.shape === 'dict' ? 'score' : null)
-        const row = wireSample({
+        const row = rowSample({
           id: '0',
           prompt: typeof prompt === 'string' ? prompt : (prompt ?? []).map(messageOf),
           response,
           label: readLabel(label, maxRowValues),
-          oddities,
-          truths,
+          literals,
+          groundTruths,
         })
         return {
           rows: [row],

@@ -1,11 +1,11 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Agent, request } from 'undici'
 import { seeded } from '../support/seeded.ts'
+import { requestForms } from './request-forms.ts'
 import { type Rollout, rolloutsOf } from './rollouts.ts'
 import { clearWeather } from './stage.ts'
 import { type Try, tryOnce } from './trainer.ts'
 import { type Scene, type Trouble, weatherOf } from './weather.ts'
-import { wireCases } from './wires.ts'
 
 /** What one run of the scripted trainer came to. */
 export interface RunReport {
@@ -30,9 +30,9 @@ const recoveryMs = 20_000
 export async function run(seed: number, scene: Scene, origin: string): Promise<RunReport> {
   const rows = rolloutsOfRun(seed)
   const random = seeded(seed ^ 0x5bd1e995)
-  const names = Object.keys(wireCases)
+  const names = Object.keys(requestForms)
   const wireName = names[Math.floor(random() * names.length)] ?? 'native'
-  const wire = wireCases[wireName]
+  const wire = requestForms[wireName]
   if (!wire) throw new Error(wireName)
   const size = 1 + Math.floor(random() * wire.rows)
   const weather = weatherOf(random, scene.servers.length)

@@ -6,12 +6,12 @@ import { appendFileSync, rmSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { Agent } from 'undici'
 import { seeded } from '../support/seeded.ts'
+import { requestForms } from './request-forms.ts'
 import { rolloutsOf } from './rollouts.ts'
 import { type Reading, soakPlot } from './soak-plot.ts'
 import { clearWeather, endsChildren, openStage } from './stage.ts'
 import { tryOnce } from './trainer.ts'
 import { weatherOf } from './weather.ts'
-import { wireCases } from './wires.ts'
 
 const { values } = parseArgs({
   options: {
@@ -45,10 +45,10 @@ const violations: string[] = []
 /** One trainer after the other's manner: a wire, some rows, sometimes gone before the answer. */
 async function traffic(worker: number, untilMs: number): Promise<void> {
   const draw = seeded(Number(values.seed) * 1_000_000 + untilMs + worker)
-  const names = Object.keys(wireCases)
+  const names = Object.keys(requestForms)
   for (let turn = 0; elapsed() < untilMs; turn++) {
     const name = names[Math.floor(draw() * names.length)] ?? 'native'
-    const wire = wireCases[name]
+    const wire = requestForms[name]
     if (!wire) continue
     const count = 1 + Math.floor(draw() * wire.rows)
     const at = Math.floor(draw() * (known.length - count))

@@ -1,5 +1,5 @@
 import { type Agent, request } from 'undici'
-import type { WireCase } from '../trainers/case.ts'
+import type { TrainerCase } from '../trainers/case.ts'
 import { deadlineMs, fullMarks } from './gateway-process.ts'
 import type { Rollout } from './rollouts.ts'
 
@@ -21,7 +21,7 @@ const graceMs = 250
 export interface TryOptions {
   readonly origin: string
   readonly agent: Agent
-  readonly wire: WireCase
+  readonly wire: TrainerCase
   readonly rows: readonly Rollout[]
   /** True where the connection itself is in trouble or given up, so that an answer may be late, cut or missing. */
   mayBeLost(): boolean
@@ -67,7 +67,7 @@ export async function tryOnce(options: TryOptions): Promise<Try> {
   }
 }
 
-function readingOf(wire: WireCase, rows: readonly Rollout[], text: string, mayBeCut: boolean) {
+function readingOf(wire: TrainerCase, rows: readonly Rollout[], text: string, mayBeCut: boolean) {
   let rewards: (number | null)[]
   try {
     rewards = wire.read(text, rows.length)

@@ -4,7 +4,7 @@ import t from 'tap'
 import { errorCodes, GatewayError } from '../../src/core/errors.ts'
 import { failureKinds } from '../../src/core/sample/sample.ts'
 import { configSchemas, gatewayConfig } from '../../src/scoring/plan/gateway-config.ts'
-import { wires } from '../../src/trainers/index.ts'
+import { trainerFormats } from '../../src/trainers/index.ts'
 
 const page = (name: string) => readFileSync(join('docs', name), 'utf8')
 
@@ -81,7 +81,7 @@ t.test('every code and every kind of failure is on its page, with its status, an
 const wiresPage = page('trainers.md')
 
 t.test('the page of wires has every wire with its deadline and its way of saying invalid', async (t) => {
-  const wanted = wires.map(({ name, deadlineS, routes }) => [
+  const wanted = trainerFormats.map(({ name, deadlineS, routes }) => [
     `\`${name}\``,
     String(deadlineS ?? 'none'),
     [...new Set(Object.values(routes).map(({ invalid }) => invalid))].join(' '),
@@ -94,13 +94,13 @@ t.test('the page of wires has every wire with its deadline and its way of saying
 
 t.test('every address on the page of wires is served, and every path of a wire is on it', async (t) => {
   const addresses = [...wiresPage.matchAll(/\/wire\/([\w-]+)\/\{reward\}([\w/]*)/g)]
-  t.ok(addresses.length > wires.length)
+  t.ok(addresses.length > trainerFormats.length)
   for (const [address, wire, path = ''] of addresses) {
-    const { routes = {}, fixed = {} } = wires.find(({ name }) => name === wire) ?? {}
+    const { routes = {}, fixed = {} } = trainerFormats.find(({ name }) => name === wire) ?? {}
     const served = Object.keys({ ...routes, ...fixed })
     t.ok(served.includes(path) || (wire === 'axolotl' && path === ''), address)
   }
-  for (const { name, routes, fixed = {} } of wires) {
+  for (const { name, routes, fixed = {} } of trainerFormats) {
     const row = wiresPage.split('\n').find((line) => line.includes(`/wire/${name}/{reward}`)) ?? ''
     for (const path of Object.keys({ ...routes, ...fixed })) {
       const isSaid = row.includes(`/wire/${name}/{reward}${path}`) || row.includes(`\`${path}\``)
@@ -113,16 +113,16 @@ t.test('every address on the page of wires is served, and every path of a wire i
 t.test('the settings of wires are on their page, and each wire can be set', async (t) => {
   const { trainers: schema } = gatewayConfig.shape
   const shapes = Object.entries(schema.unwrap().shape)
-  t.strictSame(shapes.map(([name]) => name).sort(), wires.map(({ name }) => name).sort())
+  t.strictSame(shapes.map(([name]) => name).sort(), trainerFormats.map(({ name }) => name).sort())
   const settings = new Set(shapes.flatMap(([, shape]) => Object.keys(shape.unwrap().shape)))
   t.strictSame(documented(wiresPage, 'Settings'), [...settings])
 })
 
 t.test("Open-Instruct's deadline lies below what its client waits for such a request", async (t) => {
-  const { read } = wires.find(({ name }) => name === 'open-instruct')?.routes[''] ?? {}
+  const { read } = trainerFormats.find(({ name }) => name === 'open-instruct')?.routes[''] ?? {}
   const deadlineOf = async (max_execution_time: number) => {
     const body = { program: '', max_execution_time }
-    const reading = await read?.({ body, query: {}, oddities: [], truths: null, maxRowValues: 1000 })
+    const reading = await read?.({ body, query: {}, literals: [], groundTruths: null, maxRowValues: 1000 })
     return reading?.deadlineMs
   }
   const deadlines = await Promise.all([0.1, 1, 10, 1000].map(deadlineOf))

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
-import { wires } from '../../src/trainers/index.ts'
+import { trainerFormats } from '../../src/trainers/index.ts'
 import { runCommand } from '../support/command-line.ts'
 
 const files = (folder: string, ending: string): string[] =>
@@ -85,7 +85,7 @@ t.test('every file of the project that a page or a message names exists', async 
 })
 
 t.test('every wire that a page names is served, and every module of the Python client is there', (t) => {
-  const served = new Set(wires.map(({ name }) => name))
+  const served = new Set(trainerFormats.map(({ name }) => name))
   for (const [page, text] of texts) {
     for (const [, name = ''] of text.matchAll(/(?<!\b(?:src|test))\/wire\/([a-z][\w-]*)/g))
       if (!served.has(name)) t.fail(`${page}: /wire/${name}`)

@@ -11,8 +11,8 @@ import { openMetrics } from '../../src/serving/telemetry/metrics/metrics.ts'
 import { seeded } from '../support/seeded.ts'
 import { fuzzConfigs } from './configs.ts'
 import { functionTargets, fuzzFunctions } from './functions.ts'
+import { fuzzRequests } from './requests.ts'
 import { Texts } from './texts.ts'
-import { fuzzWires } from './wires.ts'
 
 const { values } = parseArgs({
   options: { count: { type: 'string', default: '1000000' }, seed: { type: 'string', default: '1' } },
@@ -49,9 +49,9 @@ const metrics = openMetrics({
   runs: () => gateway.runs(),
 })
 const app = await createApp({ gateway, metrics, bodyLimit: 1 << 20 })
-await fuzzWires(app, texts(), 2000)
+await fuzzRequests(app, texts(), 2000)
 const beforeWires = memory()
-const wires = await fuzzWires(app, texts(), Math.round(count * shares.wires))
+const wires = await fuzzRequests(app, texts(), Math.round(count * shares.wires))
 const grownByWires = memory() - beforeWires
 const leftInFlight = gateway.inFlight
 await app.close()

@@ -164,7 +164,7 @@ t.test(
       groundTruth: '2',
     }
     const options = { mode: 'published' }
-    t.throws(() => scored(npgMuse, { ...parts, options, lacksExtraInfo: true }), {
+    t.throws(() => scored(npgMuse, { ...parts, options, hasExtraInfo: false }), {
       message: /extra_info is missing/,
     })
     t.equal(scored(npgMuse, { ...parts, options })?.value, -1)

@@ -13,7 +13,7 @@ export function auditRows(name: string): readonly AuditRow[] {
   return lines.map((line, index) => {
     const row = JSON.parse(line)
     if (isBare) row.response = `The answer is ${row.ground_truth}.`
-    const known = knownAnswers({ value: row, oddities: [] }, index, [], null)
+    const known = knownAnswers({ value: row, literals: [] }, index, [], null)
     if (typeof known === 'string') throw new TypeError(`${file}: ${known}`)
     return known
   })

@@ -5,8 +5,8 @@ import { z } from 'zod'
 import type { RewardFunction } from '../../src/contract/index.ts'
 import { builtInFolder } from '../../src/scoring/functions/discover.ts'
 import { configSchemas } from '../../src/scoring/plan/gateway-config.ts'
-import type { Wire } from '../../src/trainers/format.ts'
-import { wires } from '../../src/trainers/index.ts'
+import type { TrainerFormat } from '../../src/trainers/format.ts'
+import { trainerFormats } from '../../src/trainers/index.ts'
 
 /** What the code says of itself in other files; `npm run generate` writes them, tests compare them. */
 export async function generated(): Promise<ReadonlyMap<string, string>> {
@@ -17,23 +17,25 @@ export async function generated(): Promise<ReadonlyMap<string, string>> {
     ...schemas,
     [functionsPage, await functionTable()],
     ['docs/trainers.md', wireTables()],
-    [wireIndexFile, wireIndex()],
+    [trainerIndexFile, trainerIndex()],
   ])
 }
 
 /** The source that lists the wires: every file of src/trainers that exports one. */
-export const wireIndexFile = 'src/trainers/index.ts'
+export const trainerIndexFile = 'src/trainers/index.ts'
 
 /** Read from the files, so that it is right before it is compiled. */
-export function wireIndex(): string {
+export function trainerIndex(): string {
   const found = readdirSync('src/trainers').flatMap((file) => {
     if (!file.endsWith('.ts')) return []
     const source = readFileSync(join('src/trainers', file), 'utf8')
-    const names = [...source.matchAll(/^export const (\w+): Wire = /gm)].map(([, name = '']) => name).sort()
+    const names = [...source.matchAll(/^export const (\w+): TrainerFormat = /gm)]
+      .map(([, name = '']) => name)
+      .sort()
     return names.length === 0 ? [] : [{ file, names }]
   })
   const imports = [
-    `import type { Wire } from './format.ts'\n`,
+    `import type { TrainerFormat } from './format.ts'\n`,
     ...found.map(({ file, names }) => `import { ${names.join(', ')} } from './${file}'\n`),
   ]
   const fileOf = (line: string): string => line.slice(line.indexOf('./'))
@@ -42,7 +44,7 @@ export function wireIndex(): string {
   return `// Written by \`npm run generate\`.
 ${imports.join('')}
 /** Every trainer's format that is served. */
-export const wires: readonly Wire[] = [
+export const trainerFormats: readonly TrainerFormat[] = [
 ${names.map((name) => `  ${name},\n`).join('')}]
 `
 }
@@ -98,7 +100,7 @@ function summaryOf(name: string): string {
     .replaceAll('|', '\\|')
 }
 
-const addressOf = ({ name, routes }: Wire): string =>
+const addressOf = ({ name, routes }: TrainerFormat): string =>
   Object.keys(routes)
     .map((path) => `\`http://gateway:8080/wire/${name}/{reward}${path}\``)
     .join(' or ')
@@ -106,12 +108,12 @@ const addressOf = ({ name, routes }: Wire): string =>
 /** The page with both rows of each wire. */
 function wireTables(): string {
   const page = readFileSync('docs/trainers.md', 'utf8')
-  const addresses = wires.map((wire) => {
+  const addresses = trainerFormats.map((wire) => {
     const [route] = Object.values(wire.routes)
     const [trainer = '', setting = '?'] = route?.summary.split(/: (.*)/) ?? []
     return [`/wire/${wire.name}/{reward}`, `| ${trainer} | ${setting} | ${addressOf(wire)} |`] as const
   })
-  const deadlines = wires.map(({ name, deadlineS, routes }) => {
+  const deadlines = trainerFormats.map(({ name, deadlineS, routes }) => {
     const says = [...new Set(Object.values(routes).map(({ invalid }) => invalid))].join('; ')
     const waits = deadlineS === null ? 'waits for ever' : `waits more than ${deadlineS} s`
     return [`\`${name}\``, `| \`${name}\` | ${deadlineS ?? 'none'} | ${waits} | ${says} |`] as const

@@ -1,7 +1,7 @@
 import type { Rollout } from '../chaos/rollouts.ts'
 
 /** How one trainer asks, and what its reply says of each row: a number, or null where it says that there is none. */
-export interface WireCase {
+export interface TrainerCase {
   /** Of the reward `judged`. */
   readonly path: string
   readonly accept?: string
@@ -20,7 +20,7 @@ export const single = (
   body: (row: Row) => object,
   path: string,
   read: (reply: never) => number | null,
-): WireCase => ({
+): TrainerCase => ({
   path,
   rows: 1,
   body: ([row]) => body(row as Row),

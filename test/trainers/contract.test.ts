@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { wires } from '../../src/trainers/index.ts'
+import { trainerFormats } from '../../src/trainers/index.ts'
 import { testApp } from '../support/app.ts'
-import type { Row, WireCase } from './case.ts'
-import { wireCases } from './cases.ts'
+import type { Row, TrainerCase } from './case.ts'
+import { trainerCases } from './cases.ts'
 
 const steps = [
   { name: 'number', function: 'echo-rule' },
@@ -38,7 +38,7 @@ const truths = t.testdir({
     .map(({ question, truth }) => JSON.stringify({ prompt: question, ground_truth: truth }))
     .join('\n'),
 })
-const lookingUp = wires.filter(({ looksUp }) => looksUp)
+const lookingUp = trainerFormats.filter(({ looksUp }) => looksUp)
 const app = await testApp(t, {
   judged: { steps },
   lenient: { steps, on_invalid: -1 },
@@ -50,7 +50,7 @@ const app = await testApp(t, {
   },
 })
 
-async function post({ path, read }: WireCase, body: unknown, count: number, reward = 'judged') {
+async function post({ path, read }: TrainerCase, body: unknown, count: number, reward = 'judged') {
   const { statusCode, body: text } = await app.inject({
     method: 'POST',
     url: path.replace('/judged', `/${reward}`),
@@ -61,15 +61,15 @@ async function post({ path, read }: WireCase, body: unknown, count: number, rewa
 }
 
 t.test('every wire has a case that the tests below, chaos and fuzzing ask by', async (t) => {
-  const asked = Object.values(wireCases).map(({ path }) => path.split('/')[2])
-  for (const { name } of wires)
+  const asked = Object.values(trainerCases).map(({ path }) => path.split('/')[2])
+  for (const { name } of trainerFormats)
     t.ok(
       asked.includes(name),
       `${name}: write test/trainers/cases/${name}.ts, which says how its client asks`,
     )
 })
 
-for (const [name, wire] of Object.entries(wireCases)) {
+for (const [name, wire] of Object.entries(trainerCases)) {
   t.test(`${name}: each row gets its own reward, in order`, async (t) => {
     for (let at = 0; at < rows.length; at += wire.rows) {
       const some = rows.slice(at, at + wire.rows)

@@ -13,7 +13,7 @@ import { seeded } from '../support/seeded.ts'
 
 t.test('a row becomes a sample with its defaults', async (t) => {
   const expected = { id: '3', prompt: '', response: 'x', groundTruth: null, rmPrompts: {}, extraInfo: {} }
-  t.strictSame(readNativeSample({ response: 'x' }, 3), { ...expected, lacksExtraInfo: true })
+  t.strictSame(readNativeSample({ response: 'x' }, 3), { ...expected, hasExtraInfo: false })
   t.strictSame(readNativeSample({ response: 'x', extra_info: {} }, 3), expected)
 })
 
@@ -65,7 +65,7 @@ t.test('an unreadable row says which field is wrong', async (t) => {
   }
 })
 
-t.test('an integer that would be rounded is refused by name, a NaN is kept as an oddity', async (t) => {
+t.test('an integer that would be rounded is refused by name, a NaN is kept as a literal', async (t) => {
   const row = { response: 'x', ground_truth: null }
   t.match(readNativeSample(row, 0, [{ path: ['ground_truth'], literal: '12345678901234567890' }]), {
     failure: { detail: /^ground_truth: an integer beyond/ },
@@ -191,11 +191,11 @@ t.test('a plain row is one that the schema takes and leaves as it is', async (t)
 t.test(
   'Python literals outside of strings are read as null and reported with the first place in each field',
   async (t) => {
-    const { value, oddities } = parseJsonText(
+    const { value, literals } = parseJsonText(
       '{"a": [1, NaN, -Infinity], "NaN": "say \\"NaN\\" Infinity", "b": Infinity}',
     )
     t.strictSame(value, { a: [1, null, null], NaN: 'say "NaN" Infinity', b: null })
-    t.strictSame(oddities, [
+    t.strictSame(literals, [
       { path: ['a', 1], literal: 'NaN' },
       { path: ['b'], literal: 'Infinity' },
     ])
@@ -203,11 +203,11 @@ t.test(
 )
 
 t.test('an integer that a double would round is reported, one that fits is kept', async (t) => {
-  const { value, oddities } = parseJsonText(
+  const { value, literals } = parseJsonText(
     '{"big": 12345678901234567890, "fits": 9007199254740991, "text": "12345678901234567890"}',
   )
   t.strictSame(value, { big: null, fits: 9007199254740991, text: '12345678901234567890' })
-  t.strictSame(oddities, [{ path: ['big'], literal: '12345678901234567890' }])
+  t.strictSame(literals, [{ path: ['big'], literal: '12345678901234567890' }])
 })
 
 t.test('text that is no JSON throws, also where it holds the literals', async (t) => {

@@ -25,12 +25,12 @@ interface Rendered {
 }
 
 // render-templates.py beside it makes this file with the templates of LLaMA-Factory's package.
-const families = readFileSync(join('test/fixtures/wire/chat-templates.jsonl'), 'utf8')
+const families = readFileSync(join('test/fixtures/trainers/chat-templates.jsonl'), 'utf8')
   .trim()
   .split('\n')
   .map((line): Rendered => JSON.parse(line))
 
-const nothing = { truths: null }
+const nothing = { groundTruths: null }
 const text = 'First 2 + 2.\n\nIt is 4.'
 
 /** These write a system prompt of free text before a turn that begins with an ordinary word. */
@@ -78,7 +78,7 @@ t.test('an earlier turn of the policy is prompt where the prompt is sent or know
           ? { groundTruth: '6', rmPrompts: {}, extraInfo: {} }
           : undefined,
     }
-    t.equal(parts(separate(written, { ...named, truths: known })).response, '6', `${template}, known`)
+    t.equal(parts(separate(written, { ...named, groundTruths: known })).response, '6', `${template}, known`)
     const alone = parts(separate(written, { ...nothing, ...named }))
     t.ok(alone.response.endsWith('6') && alone.response.startsWith('4'), `${template}: nothing is cut off`)
   }
@@ -133,7 +133,7 @@ t.test('a hostile megabyte costs little', async (t) => {
 })
 
 const body = { responses_create_params: { input: 'q' }, response: { output: [] }, kept: { a: 1 } }
-const asked = { body, query: {}, oddities: [], truths: null, maxRowValues: 1000 }
+const asked = { body, query: {}, literals: [], groundTruths: null, maxRowValues: 1000 }
 const { write } = (await nemoGym.routes['/verify']?.read(asked)) ?? {}
 
 interface Verified {

@@ -18,7 +18,7 @@ const rowOf = (vector: Vector, options: Json): RowParts => ({
   groundTruth: vector.ground_truth as Json,
   dataSource: String(vector.data_source),
   extraInfo: (vector.extra_info ?? {}) as Readonly<Record<string, Json>>,
-  ...(vector.extra_info == null && { lacksExtraInfo: true as const }),
+  ...(vector.extra_info == null && { hasExtraInfo: false as const }),
   options,
 })
 

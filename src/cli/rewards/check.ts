@@ -71,7 +71,7 @@ export const command: Command = {
         ? readConfigs(await fixConfigs(read, positionals, functions, io), io.env)
         : written
       const resolved = await resolvePlans(configs, functions)
-      await openWireTruths(configs.gateway.trainers)
+      await openGroundTruthIndexes(configs.gateway.trainers)
       if (values.data.length > 0) return await checkData(resolved, functions, values, io)
       await explain(resolved, sample, functions, io)
       return values.connect ? await connect(resolved, io) : 0

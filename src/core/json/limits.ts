@@ -54,7 +54,7 @@ export interface ScanEvents {
   /** The bytes of a literal that JSON cannot represent. It is replaced by `null`. */
   literal(from: number, to: number, isInList: boolean): void
   /** The first such literal of its kind in a row, or in a member of the root. */
-  oddity(oddity: NonJsonLiteral): void
+  firstLiteral(literal: NonJsonLiteral): void
   /** A list that is read in parts starts. `from` is the offset after its bracket. */
   listOpened(from: number, path: Path): void
   /** This many elements of the list. An empty list counts as one. */

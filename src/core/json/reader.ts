@@ -53,7 +53,7 @@ export class JsonReader implements ScanEvents {
   readonly #scan: JsonScan
   readonly #apart: Apart[] = []
   readonly #longTexts: LongText[] = []
-  readonly #oddities: NonJsonLiteral[] = []
+  readonly #literals: NonJsonLiteral[] = []
   #outside: Substitution[] = []
   #inPart: Substitution[] = []
   #list: { readonly from: number; readonly path: Path; readonly items: unknown[] } | null = null
@@ -77,8 +77,8 @@ export class JsonReader implements ScanEvents {
   }
 
   /** The first literal of each kind, in each row and in each member of the root without rows. */
-  get oddities(): readonly NonJsonLiteral[] {
-    return this.#oddities
+  get literals(): readonly NonJsonLiteral[] {
+    return this.#literals
   }
 
   /** Estimated heap use of the value so far, rounded up. */
@@ -101,8 +101,8 @@ export class JsonReader implements ScanEvents {
     this.#substitute({ from, to, text: 'null' }, isInList)
   }
 
-  oddity(oddity: NonJsonLiteral): void {
-    this.#oddities.push(oddity)
+  firstLiteral(literal: NonJsonLiteral): void {
+    this.#literals.push(literal)
   }
 
   listOpened(from: number, path: Path): void {

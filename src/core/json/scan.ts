@@ -290,6 +290,6 @@ export class JsonScan {
     const kind = isInteger ? 1 : 2
     if ((this.#told & kind) !== 0) return
     this.#told |= kind
-    this.#events.oddity({ path: this.#pathAt(this.#depth), literal })
+    this.#events.firstLiteral({ path: this.#pathAt(this.#depth), literal })
   }
 }

@@ -23,7 +23,7 @@ export interface ParsedText {
   /** Non-finite literals and oversized integers are null. */
   readonly value: unknown
   /** The first of each kind, in each row and in each member of the root without rows. */
-  readonly oddities: readonly NonJsonLiteral[]
+  readonly literals: readonly NonJsonLiteral[]
 }
 
 /** A ParsedText with the estimated heap use of its value in bytes, rounded up. */
@@ -49,7 +49,7 @@ function parseSmall(text: string, bytes: () => Buffer, isScanned: boolean, limit
       if (eighths >= 0 || !mayBeOdd.test(text)) {
         // Very deep text is not counted. It holds little but brackets.
         const counted = eighths >= 0 ? eighths : (text.length * valueEighths) / 2
-        return { value, oddities: [], heapBytes: 2 * text.length + counted * heapBytesPerEighth }
+        return { value, literals: [], heapBytes: 2 * text.length + counted * heapBytesPerEighth }
       }
     } catch (error) {
       if (!text.includes('NaN') && !text.includes('Infinity')) throw error
@@ -62,10 +62,10 @@ function parseSmall(text: string, bytes: () => Buffer, isScanned: boolean, limit
 
 /** The message for an oversized integer, with its place below `where`, or null. */
 export function tooLongInteger(
-  oddities: readonly NonJsonLiteral[],
+  literals: readonly NonJsonLiteral[],
   where: readonly string[] = [],
 ): string | null {
-  const tooLong = oddities.find(({ literal }) => /^-?\d+$/.test(literal))
+  const tooLong = literals.find(({ literal }) => /^-?\d+$/.test(literal))
   if (!tooLong) return null
   return `${[...where, ...tooLong.path].join('.')}: an integer beyond 2^53 would be rounded; send it as a string`
 }

@@ -114,9 +114,10 @@ export interface Sample {
   readonly group?: GroupMembership
   readonly extraInfo: Readonly<Record<string, Json>>
   /**
-   * True if the row sent no extra_info at all. Some published rewards refuse that but accept an empty one.
+   * False if the row sent no extra_info at all; absent otherwise. Some published rewards refuse a row without it
+   * but accept an empty one.
    */
-  readonly lacksExtraInfo?: true
+  readonly hasExtraInfo?: false
   /** Flags set while reading the row (`non_finite_input`, ...). The outcome repeats them. */
   readonly flags?: readonly string[]
 }

@@ -112,10 +112,10 @@ function restOf(sample: Sample): Rest {
 }
 
 const nothing = Object.freeze({})
-const bare: Rest = { rmPrompts: nothing, extraInfo: nothing, lacksExtraInfo: true }
+const bare: Rest = { rmPrompts: nothing, extraInfo: nothing, hasExtraInfo: false }
 
-const isBare = ({ lacksExtraInfo, rmPrompt, rmPrompts, group, flags }: Sample): boolean =>
-  lacksExtraInfo === true &&
+const isBare = ({ hasExtraInfo, rmPrompt, rmPrompts, group, flags }: Sample): boolean =>
+  hasExtraInfo === false &&
   rmPrompt === undefined &&
   group === undefined &&
   flags === undefined &&

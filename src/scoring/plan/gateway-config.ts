@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { wires } from '../../trainers/index.ts'
-import type { Wire } from '../../trainers/format.ts'
+import { trainerFormats } from '../../trainers/index.ts'
+import type { TrainerFormat } from '../../trainers/format.ts'
 import { modelConfig } from '../models/api/model-config.ts'
 import { globalName, rewardConfig, wireOnInvalid } from './reward-config.ts'
 
@@ -49,7 +49,7 @@ const settings = {
 }
 
 /** A wire that tells of invalid samples itself takes no number for them, one that looks nothing up no file. */
-function settingsOf({ routes, looksUp }: Wire): z.ZodOptional<z.ZodObject<typeof settings>> {
+function settingsOf({ routes, looksUp }: TrainerFormat): z.ZodOptional<z.ZodObject<typeof settings>> {
   const { deadline_s, on_invalid, ground_truth_file } = settings
   const tellsAlways = Object.values(routes).every(({ invalid }) => invalid === 'told')
   const taken = { deadline_s, ...(!tellsAlways && { on_invalid }), ...(looksUp && { ground_truth_file }) }
@@ -58,7 +58,7 @@ function settingsOf({ routes, looksUp }: Wire): z.ZodOptional<z.ZodObject<typeof
 
 /** Settings of the trainers' own formats, by the wire's name. */
 export const trainersConfig: z.ZodObject<Record<string, ReturnType<typeof settingsOf>>> = z.strictObject(
-  Object.fromEntries(wires.map((wire) => [wire.name, settingsOf(wire)])),
+  Object.fromEntries(trainerFormats.map((wire) => [wire.name, settingsOf(wire)])),
 )
 
 /** A sample, and the bounds of what is known of its score. */

@@ -8,11 +8,11 @@ import { eachInSlices, type MaybePromise, turnFor, turnForOne } from '../../core
 import { codeOf } from '../../core/system-error.ts'
 import type { BodyAdmission } from './body-admission.ts'
 
-const odditiesByRequest = new WeakMap<FastifyRequest, readonly NonJsonLiteral[]>()
+const literalsByRequest = new WeakMap<FastifyRequest, readonly NonJsonLiteral[]>()
 
 /** What JSON could not carry in this request's body: NaN and its like, and too long integers. */
-export const odditiesOf = (request: FastifyRequest): readonly NonJsonLiteral[] =>
-  odditiesByRequest.get(request) ?? []
+export const nonJsonLiteralsOf = (request: FastifyRequest): readonly NonJsonLiteral[] =>
+  literalsByRequest.get(request) ?? []
 
 const lengths = new WeakMap<FastifyRequest, number>()
 
@@ -59,8 +59,8 @@ export function readBodies(app: FastifyInstance, { bytes: limit, values, admissi
       try {
         const limits = { rows, maxValues, maxRows, hasLongLists: true }
         const parsing = parseJsonBytes(bytes, limits, taken)
-        const { value, oddities } = parsing instanceof Promise ? await parsing : parsing
-        if (oddities.length > 0) odditiesByRequest.set(request, oddities)
+        const { value, literals } = parsing instanceof Promise ? await parsing : parsing
+        if (literals.length > 0) literalsByRequest.set(request, literals)
         // Its schema, and its route's first look at it, are one piece of work each.
         if (bytes.length > longBytes) await turnFor(bytes.length)
         return value

@@ -1,13 +1,13 @@
-/** How a family of models writes a conversation: the texts that open a turn, and those that close one. */
+/** How a family of models renders a conversation. */
 export interface ChatTemplate {
   readonly name: string
-  /** Opening text and role; `system` turns that a template lays into the user's have none. */
+  /** The texts that open a turn, with its role. A template that puts the system prompt into the user's turn has none for it. */
   readonly opens: readonly (readonly [text: string, role: string])[]
-  /** Closing texts, end of generation included. */
+  /** The texts that close a turn, including the end of generation. */
   readonly closes: readonly string[]
-  /** Written by the template between an opening text and the content, where it is not part of it. */
+  /** Stands between an opening text and the content and belongs to neither. */
   readonly gap?: string
-  /** True where a system prompt stands before the first turn with no mark of its own. */
+  /** Whether a system prompt stands unmarked before the first turn. */
   readonly bareSystem?: true
 }
 
@@ -16,7 +16,7 @@ const framed = (before: string, after: string, names: Readonly<Record<string, st
 
 const roles = { user: 'user', assistant: 'assistant', system: 'system', tool: 'tool' }
 
-/** One a family: Qwen, Yi, InternLM and many more write `chatml`; GLM, Phi, Zephyr, OLMo and StarChat `bars`. */
+/** One per family: Qwen, Yi and InternLM use `chatml`; GLM, Phi, Zephyr, OLMo and StarChat use `bars`. */
 export const chatTemplates: readonly ChatTemplate[] = [
   { name: 'chatml', opens: framed('<|im_start|>', '\n', roles), closes: ['<|im_end|>'] },
   { name: 'phi4', opens: framed('<|im_start|>', '<|im_sep|>', roles), closes: ['<|im_end|>'] },
@@ -173,10 +173,9 @@ export const chatTemplates: readonly ChatTemplate[] = [
   },
 ]
 
-/** For an address that names one. */
 export const templateNames = chatTemplates.map(({ name }) => name)
 
-/** What tokenizers put before a conversation and fill a batch with. */
+/** The tokens with which tokenizers start a conversation or pad a batch. */
 export const fillers: readonly string[] = [
   '<s>',
   '<bos>',

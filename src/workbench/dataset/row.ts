@@ -3,7 +3,7 @@ import { type NonJsonLiteral, parseJsonText } from '../../core/json/text.ts'
 /** One row as the file holds it; `value` is undefined where a line is no JSON. */
 export interface RawRow {
   readonly value: unknown
-  readonly oddities: readonly NonJsonLiteral[]
+  readonly literals: readonly NonJsonLiteral[]
 }
 
 /** The rows of a file in their order, a few at a time. To be read once. */
@@ -17,7 +17,7 @@ export function rowOf(text: string): RawRow {
   try {
     return parseJsonText(text)
   } catch {
-    return { value: undefined, oddities: [] }
+    return { value: undefined, literals: [] }
   }
 }
 

@@ -146,7 +146,7 @@ t.test(
     const response = 'x'.repeat(200_000)
     for (const text of ['\\u2063odd0', '\\u2063odd0 and more', '\u2063odd', 'null']) {
       const body = `{"samples":[{"response":"${text}"},{"response":"${response}","extra_info":{"a":[1,{"b":NaN}]}},{"response":"${text}","ground_truth":12345678901234567890}]}`
-      for (const { value, oddities } of [
+      for (const { value, literals } of [
         parseJsonText(body),
         await parseJsonBytes(Buffer.from(body), limits),
         await parseJsonBytes(Buffer.from(body.replace(response, '')), limits),
@@ -155,13 +155,13 @@ t.test(
         t.equal(samples[0]?.response, JSON.parse(`"${text}"`))
         t.equal(samples[2]?.response, JSON.parse(`"${text}"`))
         t.strictSame(
-          oddities.map(({ literal }) => literal),
+          literals.map(({ literal }) => literal),
           ['NaN', '12345678901234567890'],
         )
       }
-      const { oddities } = await parseJsonBytes(Buffer.from(body), limits)
-      t.strictSame(oddities[0]?.path, ['samples', 1, 'extra_info', 'a', 1, 'b'])
-      t.strictSame(oddities[1]?.path, ['samples', 2, 'ground_truth'])
+      const { literals } = await parseJsonBytes(Buffer.from(body), limits)
+      t.strictSame(literals[0]?.path, ['samples', 1, 'extra_info', 'a', 1, 'b'])
+      t.strictSame(literals[1]?.path, ['samples', 2, 'ground_truth'])
     }
   },
 )
@@ -181,7 +181,7 @@ t.test(
     ]
     for (const row of bad) {
       const body = `{"samples":[${good},${row},${filler},${row},${good},NaN]}`
-      const { value, oddities } = await parseJsonBytes(Buffer.from(body), limits)
+      const { value, literals } = await parseJsonBytes(Buffer.from(body), limits)
       const { samples } = value as { samples: unknown[] }
       t.equal(samples.length, 6)
       t.strictSame(
@@ -191,7 +191,7 @@ t.test(
       t.ok(samples[1] instanceof UnreadRow && samples[3] instanceof UnreadRow)
       t.match(samples[1], { problem: /^(?:holds more than 50000 values|is nested deeper than 512)/ })
       t.match(
-        oddities.filter(({ path }) => path[1] !== 1 && path[1] !== 3),
+        literals.filter(({ path }) => path[1] !== 1 && path[1] !== 3),
         [{ path: ['samples', 5], literal: 'NaN' }],
       )
     }
@@ -222,6 +222,6 @@ t.test(
 
 t.test('without limits, everything is read', async (t) => {
   const deep = `${'['.repeat(500)}NaN${']'.repeat(500)}`
-  const { oddities } = await parseJsonBytes(Buffer.from(deep), noJsonLimits)
-  t.equal(oddities[0]?.path.length, 500)
+  const { literals } = await parseJsonBytes(Buffer.from(deep), noJsonLimits)
+  t.equal(literals[0]?.path.length, 500)
 })

@@ -38,9 +38,9 @@ t.test('NaN in every row costs linear time (M3)', async (t) => {
       `{"reward":"r","samples":[${Array.from({ length: rows }, () => row).join(',')}]}`,
     )
     return turnsOf(most, async () => {
-      const { value, oddities } = await parseJsonBytes(bytes, limits)
+      const { value, literals } = await parseJsonBytes(bytes, limits)
       const { samples } = value as { samples: unknown[] }
-      const read = await readNativeRows(samples, oddities)
+      const read = await readNativeRows(samples, literals)
       t.ok(
         read.length === rows && read.every((one) => 'flags' in one && one.flags?.[0] === 'non_finite_input'),
       )

@@ -210,7 +210,7 @@ const bare: Sample = {
   groundTruth: null,
   rmPrompts: {},
   extraInfo: {},
-  lacksExtraInfo: true,
+  hasExtraInfo: false,
 }
 const full: Sample = {
   id: '2',
@@ -224,7 +224,7 @@ const full: Sample = {
   extraInfo: { n: -0, 'a b': true },
   flags: ['non_finite_input'],
 }
-const { lacksExtraInfo: _, ...withInfo } = bare
+const { hasExtraInfo: _, ...withInfo } = bare
 const earlier = { rule: { score: { value: 1 }, texts: [] } }
 const call = (name: string, op: 'score' | 'preprocess', sample: Sample): Job => ({
   type: 'call',

@@ -54,7 +54,7 @@ t.test(
   },
 )
 
-const plain = { query: {}, oddities: [], truths: null, maxRowValues: 1000 }
+const plain = { query: {}, literals: [], groundTruths: null, maxRowValues: 1000 }
 
 t.test('Azure: text beside tool calls is scored and flagged (M50)', async (t) => {
   const item = { reference_answer: 'b' }

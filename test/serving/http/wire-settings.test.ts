@@ -70,7 +70,7 @@ const post = async (url: string, payload: object, authorization: string = basic)
 const chat = (prompt: string, response: string) =>
   `<|im_start|>user\n${prompt}<|im_end|>\n<|im_start|>assistant\n${response}<|im_end|>`
 
-t.test('truths are looked up by prompt; an unknown prompt is bad_sample, never 0', async (t) => {
+t.test('ground truths are looked up by prompt; an unknown prompt is bad_sample, never 0', async (t) => {
   const messages = [chat('Letter?', 'b'), chat('Word?', 'c'), chat('Letter?', 'c'), chat('Other?', 'b')]
   t.strictSame((await post('llama-factory/exact', { messages })).body.scores, [1, 1, 0, -1])
   const sent = await post('openrlhf/exact', { query: messages.slice(0, 2), labels: ['', 'd'] })
@@ -78,7 +78,9 @@ t.test('truths are looked up by prompt; an unknown prompt is bad_sample, never 0
   t.match(await post('openrlhf/exact', { query: messages.slice(3) }), {
     status: 502,
     body: {
-      error: { problems: [{ message: /^bad_sample: the prompt is not among the truths of .*truths.jsonl/ }] },
+      error: {
+        problems: [{ message: /^bad_sample: the prompt is not in the ground truth file .*truths.jsonl/ }],
+      },
     },
   })
 })
@@ -116,7 +118,7 @@ t.test('a client that takes an address alone sends its key in it', async (t) => 
     t.equal((await post('slime/exact', sent, wrong)).status, 401, wrong)
 })
 
-t.test('a reload reads truths again, and keeps the old ones where the new cannot be read', async (t) => {
+t.test('a reload reads ground truths again, and keeps the old ones if the new ones cannot be read', async (t) => {
   const messages = [chat('Letter?', 'b')]
   const score = async () => (await post('llama-factory/exact', { messages })).body.scores[0]
   writeFileSync(join(folder, 'truths.jsonl'), 'no JSON\n')
@@ -139,7 +141,7 @@ t.test('truths are read while the gateway answers other requests', async (t) => 
   t.ok(ms < 100, `${ms.toFixed()} ms at a time`)
 })
 
-t.test('mistakes of a truths file are told by line', async (t) => {
+t.test('mistakes in a ground truth file are reported by line', async (t) => {
   const lines = [
     '{',
     '[]',
@@ -160,7 +162,7 @@ t.test('mistakes of a truths file are told by line', async (t) => {
       problems.map(({ path: at }) => Number(at.split(':').pop())),
       [1, 2, 3, 4, 5, 7],
     )
-    t.match(problems.at(-1)?.message, /line 6 has another truth/)
+    t.match(problems.at(-1)?.message, /line 6 has another ground truth/)
   }
   await t.rejects(openGroundTruthIndex(path.replace('bad', 'empty')), { code: 'RG_CONFIG_INVALID' })
   await t.rejects(openGroundTruthIndex(path.replace('bad', 'none')), { code: 'RG_CONFIG_INVALID' })

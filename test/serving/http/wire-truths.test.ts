@@ -48,7 +48,7 @@ const noTruth = {
   body: { error: { problems: [{ message: /^bad_sample: .*ground_truth: the row has none/ }] } },
 }
 const unknown = {
-  body: { error: { problems: [{ message: /^bad_sample: the prompt is not among the truths/ }] } },
+  body: { error: { problems: [{ message: /^bad_sample: the prompt is not in the ground truth file/ }] } },
 }
 
 // The bodies that eval_protocol.RewardFunction(mode="remote") of 0.3.33 posts, as they arrived: it was called with the

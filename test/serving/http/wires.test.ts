@@ -194,7 +194,7 @@ t.test('Open-Instruct, Azure and eval-protocol get their forms', async (t) => {
 t.test('hostile and mistaken bodies are refused with place and reason', async (t) => {
   const cases: [string, object | string, number, RegExp][] = [
     ['openrlhf/one', { query: 'text' }, 400, /query/],
-    ['openrlhf/one', { query: [chat('a', '1')], labels: ['1', '2'] }, 400, /labels: 2 entries/],
+    ['openrlhf/one', { query: [chat('a', '1')], labels: ['1', '2'] }, 400, /labels: has 2 entries/],
     ['openrlhf/one', { query: [] }, 400, /query/],
     ['openrlhf/onne', { query: ['1'] }, 404, /did you mean 'one'/],
     ['openrlhf/group', { query: [chat('a', '1')] }, 400, /whole groups/],

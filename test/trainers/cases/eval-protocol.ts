@@ -1,6 +1,6 @@
-import { single, turns, type WireCase } from '../case.ts'
+import { single, type TrainerCase, turns } from '../case.ts'
 
-export const cases: Readonly<Record<string, WireCase>> = {
+export const cases: Readonly<Record<string, TrainerCase>> = {
   'eval-protocol': single(
     (row) => ({ messages: turns(row), ground_truth: row.truth }),
     '/wire/eval-protocol/judged',

@@ -1,7 +1,7 @@
-import { renderedText, type WireCase } from '../case.ts'
+import { renderedText, type TrainerCase } from '../case.ts'
 
 /** It sends no truth: the gateway knows it from a file. */
-export const cases: Readonly<Record<string, WireCase>> = {
+export const cases: Readonly<Record<string, TrainerCase>> = {
   'llama-factory': {
     path: '/wire/llama-factory/judged',
     rows: 4,

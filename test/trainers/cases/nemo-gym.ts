@@ -1,4 +1,4 @@
-import { type Row, single, type WireCase } from '../case.ts'
+import { type Row, single, type TrainerCase } from '../case.ts'
 
 const verify = ({ question, response, truth }: Row) => ({
   expected_answer: truth,
@@ -10,7 +10,7 @@ const verify = ({ question, response, truth }: Row) => ({
 })
 
 /** axolotl's plug-in speaks the same form, and has no word for 'invalid'. */
-export const cases: Readonly<Record<string, WireCase>> = {
+export const cases: Readonly<Record<string, TrainerCase>> = {
   'nemo-gym': single(
     verify,
     '/wire/nemo-gym/judged/verify',

@@ -1,6 +1,6 @@
-import { single, type WireCase } from '../case.ts'
+import { single, type TrainerCase } from '../case.ts'
 
-export const cases: Readonly<Record<string, WireCase>> = {
+export const cases: Readonly<Record<string, TrainerCase>> = {
   'open-instruct': single(
     // It sends no prompt: the label tells the judges what was asked.
     ({ question, response, truth }) => ({

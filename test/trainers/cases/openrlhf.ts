@@ -1,6 +1,6 @@
-import { renderedPrompt, renderedText, type WireCase } from '../case.ts'
+import { renderedPrompt, renderedText, type TrainerCase } from '../case.ts'
 
-export const cases: Readonly<Record<string, WireCase>> = {
+export const cases: Readonly<Record<string, TrainerCase>> = {
   openrlhf: {
     path: '/wire/openrlhf/judged',
     rows: 4,

@@ -1,8 +1,8 @@
-import { type Row, single, type WireCase } from '../case.ts'
+import { type Row, single, type TrainerCase } from '../case.ts'
 
 const body = ({ question, response, truth }: Row) => ({ prompt: question, response, label: truth })
 
-export const cases: Readonly<Record<string, WireCase>> = {
+export const cases: Readonly<Record<string, TrainerCase>> = {
   slime: single(body, '/wire/slime/judged', (reply: number) => reply),
   'slime-object': single(
     body,

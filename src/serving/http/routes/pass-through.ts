@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { GatewayError } from '../../../core/errors.ts'
 import type { Gateway } from '../../../scoring/gateway/gateway.ts'
-import { odditiesOf } from '../body.ts'
+import { nonJsonLiteralsOf } from '../body.ts'
 import { answerOpenAiError } from '../errors.ts'
 import { goneSignal, traceOf } from '../request-context.ts'
 import type { ZodApp } from '../validation.ts'
@@ -52,7 +52,7 @@ export function passThroughRoutes(app: ZodApp, gateway: Gateway): void {
       path,
       { schema: { tags, summary, body }, errorHandler: answerOpenAiError, config: { forwards: true } },
       async (request, reply) => {
-        const [odd] = odditiesOf(request)
+        const [odd] = nonJsonLiteralsOf(request)
         if (odd)
           throw new GatewayError(
             'RG_REQUEST_INVALID',

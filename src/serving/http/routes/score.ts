@@ -8,7 +8,7 @@ import { nativeSample, readNativeRows } from '../../../trainers/native-sample.ts
 import { shownAsk } from '../../telemetry/live/shown-row.ts'
 import { Draws } from '../../telemetry/record/draws.ts'
 import { textKeeper } from '../../telemetry/record/text-policy.ts'
-import { bodyBytesOf, odditiesOf } from '../body.ts'
+import { bodyBytesOf, nonJsonLiteralsOf } from '../body.ts'
 import type { KeyLimits } from '../key-limits.ts'
 import { bodyOf, Lines } from '../reply-body.ts'
 import { timeWaits, traceOf, whenGone } from '../request-context.ts'
@@ -47,7 +47,7 @@ export function scoreRoutes(app: ZodApp, gateway: Gateway, limits: KeyLimits): v
     if (explain && samples.length > mostExplained)
       throw new GatewayError('RG_REQUEST_INVALID', `explain: at most ${mostExplained} samples at a time`)
     limits.takeSamples(request, reply, samples.length)
-    const reading = readNativeRows(samples, odditiesOf(request))
+    const reading = readNativeRows(samples, nonJsonLiteralsOf(request))
     const rows = reading instanceof Promise ? await reading : reading
     const explanation = explain ? new Explanation() : null
     const job: ScoreJob = {

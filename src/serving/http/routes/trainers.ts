@@ -7,15 +7,15 @@ import type { Gateway, ScoreJob } from '../../../scoring/gateway/gateway.ts'
 import {
   applyInvalidPolicy,
   type RewardShape,
-  type Wire,
-  type WireReading,
-  type WireRoute,
-  type WireSettings,
+  type TrainerFormat,
+  type ParsedRequest,
+  type TrainerRoute,
+  type TrainerSettings,
 } from '../../../trainers/format.ts'
-import { type GroundTruthIndex, openWireTruths } from '../../../trainers/ground-truth-index.ts'
-import { wires } from '../../../trainers/index.ts'
+import { type GroundTruthIndex, openGroundTruthIndexes } from '../../../trainers/ground-truth-index.ts'
+import { trainerFormats } from '../../../trainers/index.ts'
 import type { RequestMetrics } from '../../telemetry/metrics/metrics.ts'
-import { bodyBytesOf, digestOf, odditiesOf } from '../body.ts'
+import { bodyBytesOf, digestOf, nonJsonLiteralsOf } from '../body.ts'
 import type { KeyLimits } from '../key-limits.ts'
 import { openRepeats, type Repeats } from '../repeats.ts'
 import { bodyOf, jsonPieces } from '../reply-body.ts'
@@ -35,7 +35,7 @@ interface WireParts {
 /** POST /wire/<trainer>/<reward>...: the trainers' own formats. Throws RG_CONFIG_INVALID for truths that cannot be read. */
 export async function wireRoutes(app: ZodApp, parts: WireParts): Promise<void> {
   const state = await openWireState(parts.gateway, parts.clock, app.log)
-  for (const wire of wires) {
+  for (const wire of trainerFormats) {
     const tags = [`wire: ${wire.name}`]
     const address = `/wire/${wire.name}/:reward`
     for (const [path, route] of Object.entries(wire.routes)) {
@@ -59,13 +59,17 @@ export async function wireRoutes(app: ZodApp, parts: WireParts): Promise<void> {
 async function answer(
   { gateway, limits, repeated }: WireParts,
   { truths, repeats }: WireState,
-  { wire, path, route }: { readonly wire: Wire; readonly path: string; readonly route: WireRoute },
+  {
+    wire,
+    path,
+    route,
+  }: { readonly wire: TrainerFormat; readonly path: string; readonly route: TrainerRoute },
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
   const { body, query } = request
   const { reward } = request.params as z.output<typeof params>
-  const configured: Readonly<Record<string, WireSettings | undefined>> = gateway.settings.trainers
+  const configured: Readonly<Record<string, TrainerSettings | undefined>> = gateway.settings.trainers
   const { deadline_s, on_invalid: onInvalid } = configured[wire.name] ?? {}
   const plan = gateway.reward(reward)
   // A schema takes long over a long row, too.
@@ -74,8 +78,8 @@ async function answer(
   const reading = await route.read({
     body,
     query,
-    oddities: odditiesOf(request),
-    truths: truths.get(wire.name) ?? null,
+    literals: nonJsonLiteralsOf(request),
+    groundTruths: truths.get(wire.name) ?? null,
     maxRowValues: gateway.settings.limits.max_row_values,
   })
   limits.takeSamples(request, reply, reading.rows.length)
@@ -146,7 +150,7 @@ async function openWireState(
   log: FastifyBaseLogger,
 ): Promise<() => MaybePromise<WireState>> {
   const read = async ({ trainers }: Gateway['settings']): Promise<WireState> => ({
-    truths: await openWireTruths(trainers),
+    truths: await openGroundTruthIndexes(trainers),
     repeats: openRepeats(clock),
   })
   let { settings } = gateway
@@ -187,7 +191,7 @@ export const shapeOf = ({ steps, formula }: Pick<Plan, 'steps' | 'formula'>): Re
  * How a reward over groups scores what a wire read: an answer whose wire names its place waits for the others. Empty for
  * other rewards. Throws RG_REQUEST_INVALID where such a reward is asked for with an answer apart.
  */
-function groupJob({ name, steps }: Plan, { group }: WireReading): Pick<ScoreJob, 'holdsGroups'> {
+function groupJob({ name, steps }: Plan, { group }: ParsedRequest): Pick<ScoreJob, 'holdsGroups'> {
   const over = steps.find(({ kind }) => kind === 'group-rule' || kind === 'pair' || kind === 'list')
   if (!over) return {}
   if (group) return { holdsGroups: true }

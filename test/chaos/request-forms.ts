@@ -1,5 +1,5 @@
-import type { Row, WireCase } from '../trainers/case.ts'
-import { wireCases as trainerCases } from '../trainers/cases.ts'
+import type { Row, TrainerCase } from '../trainers/case.ts'
+import { trainerCases } from '../trainers/cases.ts'
 
 const native = (rows: readonly Row[]) => ({
   reward: 'judged',
@@ -26,7 +26,7 @@ function nativeReward({ reward, valid, failure }: NativeRow): number | null {
 }
 
 /** Every form that the gateway reads, its own too. */
-export const wireCases: Readonly<Record<string, WireCase>> = {
+export const requestForms: Readonly<Record<string, TrainerCase>> = {
   native: {
     path: '/v1/score',
     rows: 24,

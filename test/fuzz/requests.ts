@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
+import { requestForms } from '../chaos/request-forms.ts'
 import { rolloutsOf } from '../chaos/rollouts.ts'
-import { wireCases } from '../chaos/wires.ts'
 import { seeded } from '../support/seeded.ts'
 import type { Texts } from './texts.ts'
 
@@ -33,10 +33,10 @@ const headers = [
 const declared = new Set([200, 400, 401, 403, 404, 408, 413, 415, 429, 502, 503])
 
 /** Bodies of every wire, damaged as values or as text, with odd headers. What is wrong with the replies. */
-export async function fuzzWires(app: FastifyInstance, texts: Texts, count: number) {
+export async function fuzzRequests(app: FastifyInstance, texts: Texts, count: number) {
   const faults: string[] = []
   const statuses = new Map<number, number>()
-  const cases = Object.values(wireCases)
+  const cases = Object.values(requestForms)
   for (let k = 0; k < count; k++) {
     const wire = texts.one(cases)
     const rows = rolloutsOf(`fuzz-${k}`, 1 + texts.below(Math.min(3, wire.rows)), seeded(k)).map((row) =>
