@@ -118,16 +118,19 @@ t.test('a client that takes an address alone sends its key in it', async (t) => 
     t.equal((await post('slime/exact', sent, wrong)).status, 401, wrong)
 })
 
-t.test('a reload reads ground truths again, and keeps the old ones if the new ones cannot be read', async (t) => {
-  const messages = [chat('Letter?', 'b')]
-  const score = async () => (await post('llama-factory/exact', { messages })).body.scores[0]
-  writeFileSync(join(folder, 'truths.jsonl'), 'no JSON\n')
-  await gateway.reload()
-  t.equal(await score(), 1)
-  writeFileSync(join(folder, 'truths.jsonl'), '{"prompt":"Letter?","ground_truth":"c"}\n')
-  await gateway.reload()
-  t.equal(await score(), 0)
-})
+t.test(
+  'a reload reads ground truths again, and keeps the old ones if the new ones cannot be read',
+  async (t) => {
+    const messages = [chat('Letter?', 'b')]
+    const score = async () => (await post('llama-factory/exact', { messages })).body.scores[0]
+    writeFileSync(join(folder, 'truths.jsonl'), 'no JSON\n')
+    await gateway.reload()
+    t.equal(await score(), 1)
+    writeFileSync(join(folder, 'truths.jsonl'), '{"prompt":"Letter?","ground_truth":"c"}\n')
+    await gateway.reload()
+    t.equal(await score(), 0)
+  },
+)
 
 t.test('truths are read while the gateway answers other requests', async (t) => {
   const lines = Array.from({ length: 60_000 }, (_, row) =>

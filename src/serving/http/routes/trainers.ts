@@ -6,9 +6,9 @@ import { type MaybePromise, turnFor, turnForOne, workInSlices } from '../../../c
 import type { Gateway, ScoreJob } from '../../../scoring/gateway/gateway.ts'
 import {
   applyInvalidPolicy,
+  type ParsedRequest,
   type RewardShape,
   type TrainerFormat,
-  type ParsedRequest,
   type TrainerRoute,
   type TrainerSettings,
 } from '../../../trainers/format.ts'
