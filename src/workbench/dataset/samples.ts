@@ -1,6 +1,5 @@
 import type { Sample, Unreadable } from '../../core/sample/sample.ts'
-import { badSample } from '../../trainers/native-sample.ts'
-import { readNativeSample } from '../../trainers/native-sample.ts'
+import { badSample, readNativeSample } from '../../trainers/native-sample.ts'
 import { type Fields, isObject, type RawRow, valueAt } from './row.ts'
 
 /**
@@ -8,19 +7,19 @@ import { type Fields, isObject, type RawRow, valueAt } from './row.ts'
  * `rm_prompt_<i>` for the i-th of `modelSteps`) with `response` or `responses`, and its dumps (`input`, `output`, `gts`).
  */
 export function samplesOf(
-  { value, oddities }: RawRow,
+  { value, literals }: RawRow,
   index: number,
   modelSteps: readonly string[],
 ): readonly (Sample | Unreadable)[] {
   if (value === undefined) return [badSample(String(index), 'the line is no JSON')]
-  if (!isObject(value)) return [readNativeSample(value, index, oddities)]
+  if (!isObject(value)) return [readNativeSample(value, index, literals)]
   if (!isDatasetRow(value)) {
     // It is of the row, not of the sample: a file for `audit` can be scored too.
     const { near_miss: _, ...row } = value
-    return [readNativeSample('near_miss' in value ? row : value, index, oddities)]
+    return [readNativeSample('near_miss' in value ? row : value, index, literals)]
   }
   const { responses, ...row } = datasetRow(value, modelSteps)
-  const own = oddities.filter(({ path: [field] }) => field !== undefined && usedColumns.has(String(field)))
+  const own = literals.filter(({ path: [field] }) => field !== undefined && usedColumns.has(String(field)))
   if (!Array.isArray(responses)) return [readNativeSample(row, index, own)]
   const id = String(row.id ?? index)
   return responses.map((response, k) =>
@@ -106,7 +105,7 @@ const usualPath = 'extra_info.answer'
  * `extra_info.answer`, else the response. Wrong ones stand in `near_miss`, in the row or in its extra_info.
  */
 export function knownAnswers(
-  { value, oddities }: RawRow,
+  { value, literals }: RawRow,
   index: number,
   modelSteps: readonly string[],
   goldPath: string | null,
@@ -117,7 +116,7 @@ export function knownAnswers(
   const gold = textOf(valueAt(value, goldPath ?? usualPath)) ?? (goldPath === null ? textOf(response) : null)
   const nearMisses = [own ?? valueAt(row, 'extra_info.near_miss') ?? []].flat()
   if (!nearMisses.every((one) => typeof one === 'string')) return 'near_miss is not a text or a list of texts'
-  const [sample] = samplesOf({ value: { ...row, response: gold ?? ignorance }, oddities }, index, modelSteps)
+  const [sample] = samplesOf({ value: { ...row, response: gold ?? ignorance }, literals }, index, modelSteps)
   if (!sample || 'failure' in sample) return sample?.failure.detail ?? 'the row is no sample'
   return { row, sample, gold, nearMisses }
 }

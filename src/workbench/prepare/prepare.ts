@@ -182,7 +182,7 @@ async function faultsOf(
 }
 
 function answering(row: Candidate['row'], response: string, id: string): Sample | Unreadable {
-  const [sample] = samplesOf({ value: { ...row, id, group_id: id, response }, oddities: [] }, 0, [])
+  const [sample] = samplesOf({ value: { ...row, id, group_id: id, response }, literals: [] }, 0, [])
   return sample as Sample | Unreadable
 }
 
