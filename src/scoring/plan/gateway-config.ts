@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { trainerFormats } from '../../trainers/index.ts'
 import type { TrainerFormat } from '../../trainers/format.ts'
+import { trainerFormats } from '../../trainers/index.ts'
 import { modelConfig } from '../models/api/model-config.ts'
 import { globalName, rewardConfig, wireOnInvalid } from './reward-config.ts'
 
