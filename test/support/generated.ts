@@ -115,7 +115,7 @@ function wireTables(): string {
   })
   const deadlines = trainerFormats.map(({ name, deadlineS, routes }) => {
     const says = [...new Set(Object.values(routes).map(({ invalid }) => invalid))].join('; ')
-    const waits = deadlineS === null ? 'waits for ever' : `waits more than ${deadlineS} s`
+    const waits = deadlineS === null ? 'waits forever' : `waits more than ${deadlineS} s`
     return [`\`${name}\``, `| \`${name}\` | ${deadlineS ?? 'none'} | ${waits} | ${says} |`] as const
   })
   return withRows(withRows(page, 0, new Map(addresses)), 1, new Map(deadlines))
