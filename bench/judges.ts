@@ -13,7 +13,7 @@ import { answerCache } from '../src/scoring/models/dispatch/shared-answers.ts'
 import { GpuTenants } from '../src/scoring/models/memory/gpu-tenants.ts'
 import { openModels } from '../src/scoring/models/models.ts'
 import { openModel } from '../src/scoring/models/open-model.ts'
-import { LineMemory } from '../src/scoring/models/pool/capacity.ts'
+import { QueueMemory } from '../src/scoring/models/pool/capacity.ts'
 import { startSimulatedServer } from '../src/simulator/index.ts'
 import { latencyMs } from '../src/simulator/model.ts'
 import { Attempts } from '../src/simulator/options.ts'
@@ -79,7 +79,7 @@ async function dispatched(seed: number, hedging: number): Promise<Run> {
     events: { hedged: () => void hedges++ },
     random: seeded(seed),
     cache: answerCache(clock, { bytes: 1 << 20, ttlMs: 1000 }),
-    lineMemory: new LineMemory(Number.POSITIVE_INFINITY),
+    queueMemory: new QueueMemory(Number.POSITIVE_INFINITY),
     registry: new VirtualServers(
       clock,
       latencyOf,

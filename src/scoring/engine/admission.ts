@@ -130,7 +130,7 @@ const questionsByGate = memoizeByObject((steps: Plan['steps']): readonly number[
  * `patienceMs`. A model of which nothing is asked takes whatever comes.
  */
 export function rejectIfQueueTooLong(
-  models: Pick<Models, 'line' | 'enoughMs'>,
+  models: Pick<Models, 'queue' | 'answerBoundMs'>,
   demand: Pick<Demand, 'of' | 'perRow'>,
   { plan, rows, trainingStep }: Pick<Job, 'plan' | 'rows' | 'trainingStep'>,
   patienceMs: number,
@@ -147,7 +147,7 @@ export function rejectIfQueueTooLong(
       : rows.length
     let ended = began
     for (const name of asks === 0 || watchers.has(step) ? [] : names) {
-      const line = models.line(name)
+      const line = models.queue(name)
       const { isFull, waitMs, maxWaitMs } = line
       if (isFull || waitMs > maxWaitMs)
         throw overloaded(name, isFull ? 'as many questions as may' : secondsOf(waitMs), waitMs - maxWaitMs)
@@ -166,7 +166,7 @@ export function rejectIfQueueTooLong(
 
 /** Whether the steps one after the other would be in time, by a look that costs little. */
 function isSurelyInTime(
-  models: Pick<Models, 'enoughMs'>,
+  models: Pick<Models, 'answerBoundMs'>,
   demand: Pick<Demand, 'of' | 'perRow'>,
   steps: Plan['steps'],
   rows: number,
@@ -175,7 +175,7 @@ function isSurelyInTime(
   let ms = 0
   for (const step of steps)
     for (const name of step.models) {
-      ms += models.enoughMs(name, demand.of(name), Math.ceil(rows * demand.perRow(steps, name)) + 1)
+      ms += models.answerBoundMs(name, demand.of(name), Math.ceil(rows * demand.perRow(steps, name)) + 1)
       if (ms > most) return false
     }
   return true

@@ -183,7 +183,7 @@ function endOfSteps(
   const failureOf = (step: PlanStep): Failure => {
     const now = clock.now()
     for (const model of step.models) {
-      const { parkedSince } = models.line(model)
+      const { parkedSince } = models.queue(model)
       if (parkedSince === null) continue
       const detail = parkedDetail(model, now - Math.max(began, parkedSince))
       return { kind: 'judge_unreachable', retryable: true, detail }

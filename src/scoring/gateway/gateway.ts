@@ -7,7 +7,7 @@ import { packageVersion } from '../../core/package-version.ts'
 import type { Failure, Sample, Score } from '../../core/sample/sample.ts'
 import { withoutThoughts } from '../engine/guard/answers.ts'
 import type { FunctionDescription, FunctionHost } from '../functions/function-host.ts'
-import type { Forwarded, ForwardRequest } from '../models/api/ask.ts'
+import type { ForwardReply, ForwardRequest } from '../models/api/ask.ts'
 import { fullGuard } from '../models/api/model-config.ts'
 import type { InstanceSnapshot, ModelSnapshot, Models } from '../models/models.ts'
 import type { GatewaySettings } from '../plan/gateway-config.ts'
@@ -26,7 +26,7 @@ import { guardedJob, type Scored, type ScoreJob, scoreBy } from './score-job.ts'
 
 export type { DrawnEvent } from '../engine/events.ts'
 export { WaitTime } from '../engine/job.ts'
-export type { Forwarded } from '../models/api/ask.ts'
+export type { ForwardReply as Forwarded } from '../models/api/ask.ts'
 export { AskError } from '../models/api/ask.ts'
 export type { ModelSnapshot } from '../models/models.ts'
 export type { Scored, ScoreJob } from './score-job.ts'
@@ -57,7 +57,7 @@ export interface Gateway {
   functions(): Promise<readonly FunctionDescription[]>
   models(): readonly ModelSnapshot[]
   /** Passes a client's request on to a model. Rejects with RG_NOT_FOUND, RG_CLOSING or AskError. */
-  forward(model: string, request: Omit<ForwardRequest, 'deadline'>): Promise<Forwarded>
+  forward(model: string, request: Omit<ForwardRequest, 'deadline'>): Promise<ForwardReply>
   /** Instances and memory of the models that are served now; see Models for what each throws. */
   readonly pools: Pools
   /** Who may call; read when first asked for. Throws RG_CONFIG_INVALID where keys are missing. */

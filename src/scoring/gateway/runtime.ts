@@ -7,7 +7,7 @@ import { type Engine, openEngine } from '../engine/engine.ts'
 import type { EngineEvents } from '../engine/events.ts'
 import type { FunctionEvents, FunctionHost } from '../functions/function-host.ts'
 import { openFunctions } from '../functions/open-functions.ts'
-import type { Forwarded, ForwardRequest } from '../models/api/ask.ts'
+import type { ForwardReply, ForwardRequest } from '../models/api/ask.ts'
 import type { ModelEvents } from '../models/api/events.ts'
 import type { ModelConfig } from '../models/api/model-config.ts'
 import type { Models } from '../models/models.ts'
@@ -207,7 +207,7 @@ export class ForwardTracker {
   }
 
   /** As Models.forward. */
-  async forward(model: string, request: ForwardRequest): Promise<Forwarded> {
+  async forward(model: string, request: ForwardRequest): Promise<ForwardReply> {
     this.#active += 1
     try {
       const forwarded = await this.#models.forward(model, request)

@@ -131,7 +131,7 @@ export class Batcher {
     const { backend, headers } = this.#parts
     try {
       const inputs = items.map(({ input }) => input)
-      const { path, body } = backend.translateAll(ask, inputs, settings)
+      const { path, body } = backend.translateBatch(ask, inputs, settings)
       const done = await this.#parts.send<readonly (ParsedReply<unknown> | UpstreamError)[]>(
         {
           ask,
@@ -142,7 +142,7 @@ export class Batcher {
           // A call stands in one trace only.
           trace: items.find(({ trace }) => trace)?.trace,
           message: { method: 'POST', path, headers, body },
-          read: (reply) => all(backend.readAll(ask, readJson(reply), inputs)),
+          read: (reply) => all(backend.readBatch(ask, readJson(reply), inputs)),
         },
         sharedStop(items),
       )

@@ -27,7 +27,7 @@ export async function countTokens(model: Model, input: Rendered, patience: WaitL
     () => {},
   )
   try {
-    return await flight.join(clock, deadline, signal, () => model.late(since))
+    return await flight.join(clock, deadline, signal, () => model.deadlineError(since))
   } catch (error) {
     throw askError(error)
   }

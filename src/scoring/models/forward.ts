@@ -1,6 +1,6 @@
 import { pipeline, Readable, Transform } from 'node:stream'
 import type { Trace } from '../../core/tracing/trace.ts'
-import type { Forwarded, ForwardRequest } from './api/ask.ts'
+import type { ForwardReply, ForwardRequest } from './api/ask.ts'
 import { CancelToken, whenAborted } from './api/cancel-token.ts'
 import type { CallEnd } from './api/events.ts'
 import { beginCall, headersWith } from './dispatch/call.ts'
@@ -16,9 +16,9 @@ import { abandoned, UpstreamError } from './transport/upstream-error.ts'
  * Passes a request on under the pool's limits; retried only before a reply began. What the last server says of it, an
  * error too, is passed on. Rejects with UpstreamError where none said anything.
  */
-export async function forward(model: Model, request: ForwardRequest): Promise<Forwarded> {
+export async function forward(model: Model, request: ForwardRequest): Promise<ForwardReply> {
   const { clock } = model.parts.dispatcher
-  const { isFull, waitMs, maxWaitMs } = model.line
+  const { isFull, waitMs, maxWaitMs } = model.queue
   if (isFull || waitMs > Math.min(maxWaitMs, request.deadline - clock.now()))
     throw new UpstreamError('overloaded', 'too many questions wait for this model', { remedy: 'give-up' })
   const body = bodyOf(request, model.config.model)
@@ -35,7 +35,7 @@ export async function forward(model: Model, request: ForwardRequest): Promise<Fo
   }
   const since = clock.now()
   const gone = (): UpstreamError =>
-    isLate ? model.late(since) : new UpstreamError('cancelled', 'the client has gone')
+    isLate ? model.deadlineError(since) : new UpstreamError('cancelled', 'the client has gone')
   try {
     await model.enter(stop)
   } catch (error) {
@@ -69,9 +69,9 @@ async function sent(
   { path, body: { max_tokens: most }, deadline, trace }: ForwardRequest,
   body: string,
   stop: CancelToken,
-): Promise<Begun> {
+): Promise<StartedReply> {
   const { dispatcher } = model.parts
-  const { pool, budget, lineMemory } = dispatcher
+  const { pool, budget, queueMemory } = dispatcher
   const tried = new Set<PoolMember>()
   const load = loadOf(body, 1, typeof most === 'number' && most > 0 ? most : 0)
   const question = { request: stop, deadline, load, prefix: '' }
@@ -80,15 +80,15 @@ async function sent(
   for (;;) {
     const member =
       pool.take(tried, question) ??
-      (await lineMemory.holding(1, bytesOfBody(body), pool.isDead, () =>
+      (await queueMemory.holding(1, bytesOfBody(body), pool.isDead, () =>
         pool.wait(tried, question, stop, noLonger),
       ))
     let fault: UpstreamError
-    let refused: Begun | null = null
+    let refused: StartedReply | null = null
     try {
       return await begin(model, member, { path, body, load }, stop, trace)
     } catch (error) {
-      if (error instanceof Refused) {
+      if (error instanceof ServerRefusal) {
         fault = error.fault
         refused = error.begun
       } else if (error instanceof UpstreamError) fault = error
@@ -105,18 +105,18 @@ const noLonger = (): UpstreamError =>
   new UpstreamError('cancelled', 'nobody waits for the reply', { remedy: 'give-up' })
 
 /** A reply that has begun. `over` resolves when its body was read, broke off or was given up; never rejects. */
-export interface Begun {
-  readonly reply: Forwarded
+export interface StartedReply {
+  readonly reply: ForwardReply
   readonly over: Promise<void>
 }
 
 /** A reply that says the server is ill or full: another may do better, else this is what the client gets. */
-export class Refused extends Error {
+export class ServerRefusal extends Error {
   override readonly name = 'Refused' as const
   readonly fault: UpstreamError
-  readonly begun: Begun
+  readonly begun: StartedReply
 
-  constructor(fault: UpstreamError, begun: Begun) {
+  constructor(fault: UpstreamError, begun: StartedReply) {
     super(fault.message)
     this.fault = fault
     this.begun = begun
@@ -130,7 +130,7 @@ export async function begin(
   message: { readonly path: string; readonly body: string; readonly load: Load },
   stop: CancelToken,
   trace?: Trace,
-): Promise<Begun> {
+): Promise<StartedReply> {
   const { clock, events, timeoutMs, maxReplyBytes, model: name } = model.parts.dispatcher
   const { address, endpoint } = member
   const began = clock.now()
@@ -178,7 +178,10 @@ export async function begin(
     if (statusCode >= 500 || statusCode === 429) {
       const text = Buffer.concat(await body.toArray()).toString()
       const fault = refusal({ ...reply, text })
-      throw new Refused(fault, { reply: { ...reply, body: Readable.from([text]) }, over: Promise.resolve() })
+      throw new ServerRefusal(fault, {
+        reply: { ...reply, body: Readable.from([text]) },
+        over: Promise.resolve(),
+      })
     }
     cancelTimer()
     member.answered()
@@ -187,7 +190,7 @@ export async function begin(
       over: closing(whole, stop, statusCode < 400 ? 'ok' : 'judge_rejected', end),
     }
   } catch (error) {
-    if (error instanceof Refused) {
+    if (error instanceof ServerRefusal) {
       failed(error.fault)
       throw error
     }

@@ -67,7 +67,7 @@ export class Membership {
   /** Keeps questions from an instance that answers wrongly, or (null) gives it questions again. */
   suspect(address: string, reason: string | null): void {
     // Canaries know more of a judge than the known question that is asked after a sleep.
-    if (reason === null) this.#model.parts.seat.trust(address)
+    if (reason === null) this.#model.parts.lease.trust(address)
     this.#find(address)?.mark({ failsCanary: reason })
   }
 
@@ -86,7 +86,7 @@ export class Membership {
   /** Gives all instances back once the model's questions are answered. */
   async retire(): Promise<void> {
     await this.#model.quiet()
-    this.#model.parts.seat.remove()
+    this.#model.parts.lease.remove()
     const { members } = this.#model.parts.dispatcher.pool
     await Promise.all([...members].map((member) => this.#leave(member)))
   }

@@ -10,11 +10,11 @@ import { call } from './dispatch/call.ts'
 import { askError, type Dispatched, dispatch } from './dispatch/dispatch.ts'
 import { SingleFlight } from './dispatch/shared-answers.ts'
 import { LabelScorer } from './label-scoring.ts'
-import { lineMs, type ModelLine, Sojourn } from './pool/wait-estimate.ts'
+import { type ModelQueue, queueWaitMs, ResponseTimes } from './pool/wait-estimate.ts'
 import {
   buildRequest,
   bytesOfInput,
-  isKept,
+  isCached,
   isShort,
   keyOf,
   type ModelParts,
@@ -30,7 +30,7 @@ export class Model {
   readonly parts: ModelParts
   readonly #identity: string
   readonly #flights = new Map<string, SingleFlight<Dispatched<AnyAnswer>>>()
-  readonly #sojourn: Sojourn
+  readonly #sojourn: ResponseTimes
   #active = 0
   readonly #whenQuiet: (() => void)[] = []
   readonly #batcher: Batcher
@@ -45,14 +45,14 @@ export class Model {
     const identity = JSON.stringify([parts.dispatcher.model, backend, model, revision, ...how])
     this.#identity = hash('sha256', identity)
     const { dispatcher, headers } = parts
-    this.#sojourn = new Sojourn(dispatcher.clock)
+    this.#sojourn = new ResponseTimes(dispatcher.clock)
     this.#batcher = new Batcher({
       clock: dispatcher.clock,
       backend: parts.backend,
       headers,
       largest: () => ({
         questions: Math.min(config.batch.max_size, ...dispatcher.pool.members.map(({ limit }) => limit)),
-        tokens: Math.min(...dispatcher.pool.members.map(({ room }) => room.limits.tokens)),
+        tokens: Math.min(...dispatcher.pool.members.map(({ capacity: room }) => room.limits.tokens)),
       }),
       maxWaitMs: config.batch.max_wait_ms,
       send: (work, stop) => dispatch(dispatcher, work, stop),
@@ -64,7 +64,7 @@ export class Model {
     if (request.instance !== undefined)
       return answered(await askPinned(this, request, settings, request.instance), 'call')
     const key = keyOf(request, settings, this.#identity)
-    const isToKeep = isKept(this.config, request.ask, settings)
+    const isToKeep = isCached(this.config, request.ask, settings)
     const { cache } = this.parts
     const { clock } = this.parts.dispatcher
     const forget = isToKeep ? () => cache.delete(key) : undefined
@@ -75,11 +75,11 @@ export class Model {
     try {
       if (request.signal.aborted) throw new UpstreamError('cancelled', 'the client has gone')
       const since = clock.now()
-      if (request.deadline <= since) throw this.late(since)
+      if (request.deadline <= since) throw this.deadlineError(since)
       let flight = this.#flights.get(key)
       const source = flight && !flight.stop.aborted ? 'joined' : 'call'
       if (!flight || source === 'call') flight = this.#start(key, request, settings, isToKeep)
-      const done = await flight.join(clock, request.deadline, request.signal, () => this.late(since))
+      const done = await flight.join(clock, request.deadline, request.signal, () => this.deadlineError(since))
       return answered(done, source, forget)
     } catch (error) {
       throw askError(error)
@@ -87,19 +87,19 @@ export class Model {
   }
 
   /** How the line stands, and how long answers take. */
-  get line(): ModelLine {
-    const { pool, lineMemory } = this.parts.dispatcher
+  get queue(): ModelQueue {
+    const { pool, queueMemory } = this.parts.dispatcher
     const asked = this.#active
     const parkedSince = this.#parkedSince
-    const { isFull, waitMs, maxWaitMs } = pool.line
+    const { isFull, waitMs, maxWaitMs } = pool.queueStatus
     return {
-      isFull: isFull || (parkedSince !== null && lineMemory.isFull),
+      isFull: isFull || (parkedSince !== null && queueMemory.isFull),
       waitMs,
       maxWaitMs,
       parkedSince,
       asked,
       answerMs: (more) =>
-        Math.max(this.#sojourn.expected(asked + more), lineMs(pool.members, pool.waiting + more)),
+        Math.max(this.#sojourn.expected(asked + more), queueWaitMs(pool.members, pool.waiting + more)),
     }
   }
 
@@ -109,7 +109,7 @@ export class Model {
   }
 
   /** See Models. */
-  enoughMs(ahead: number, more: number): number {
+  answerBoundMs(ahead: number, more: number): number {
     const { pool } = this.parts.dispatcher
     if (pool.waiting > 0 || this.#parkedSince !== null || this.config.max_queue === 0)
       return Number.POSITIVE_INFINITY
@@ -127,7 +127,7 @@ export class Model {
   /** Waits until the model is awake, and counts the question as under way; `leave` must follow. */
   enter(stop: CancelToken): Promise<void> | null {
     this.#active += 1
-    const entered = this.parts.seat.enter(stop)
+    const entered = this.parts.lease.enter(stop)
     if (!entered) return null
     return entered.catch((error: unknown) => {
       this.#done()
@@ -136,7 +136,7 @@ export class Model {
   }
 
   leave(): void {
-    this.parts.seat.leave()
+    this.parts.lease.leave()
     this.#done()
   }
 
@@ -152,8 +152,8 @@ export class Model {
 
   /** Since questions first waited of those who can ask nobody; they may have left. */
   get #parkedSince(): number | null {
-    const { dispatcher, seat } = this.parts
-    return dispatcher.pool.life.parkedSince ?? seat?.parkedSince ?? null
+    const { dispatcher, lease } = this.parts
+    return dispatcher.pool.liveness.parkedSince ?? lease?.parkedSince ?? null
   }
 
   #start(
@@ -166,11 +166,11 @@ export class Model {
       async (stop) => {
         const entered = this.enter(stop)
         const load = this.#active
-        const { clock, pool, lineMemory } = this.parts.dispatcher
+        const { clock, pool, queueMemory } = this.parts.dispatcher
         // Time in which nobody could answer says nothing about how long answers take.
-        const aliveMs = () => clock.now() - pool.life.deadMs
+        const aliveMs = () => clock.now() - pool.liveness.deadMs
         const began = aliveMs()
-        if (entered !== null) await lineMemory.holding(1, bytesOfInput(request.input), false, () => entered)
+        if (entered !== null) await queueMemory.holding(1, bytesOfInput(request.input), false, () => entered)
         try {
           const done = await this.#call(request, settings, stop)
           this.#sojourn.observe(load, aliveMs() - began)
@@ -202,7 +202,7 @@ export class Model {
     if (ask === 'choose' && this.config.choose.endpoint === 'generative_scoring')
       return this.#labelScorer().ask(input as RenderedInput['choose'], { ...asker, prefix }, settings, stop)
     const isText = isTextAsk(ask)
-    const kind = this.#isShared(ask, input, settings) ? backend.kind(ask, input, settings) : null
+    const kind = this.#isShared(ask, input, settings) ? backend.batchKey(ask, input, settings) : null
     if (kind !== null) {
       // Only texts have a beginning that servers keep.
       const shared = { ask, settings, prefix: isText && balance !== 'least_outstanding' ? prefix : '' }
@@ -221,7 +221,7 @@ export class Model {
 
   #labelScorer(): LabelScorer {
     const { dispatcher, headers, backend } = this.parts
-    const { scoresLabels: checked } = backend
+    const { generativeScoring: checked } = backend
     if (!checked)
       throw new UpstreamError(
         'judge_rejected',
@@ -242,7 +242,7 @@ export class Model {
   }
 
   /** What a question fails with whose time is over, asked at `since` on the clock. */
-  late(since: number): UpstreamError {
+  deadlineError(since: number): UpstreamError {
     const { pool, model, clock } = this.parts.dispatcher
     if (!pool.isDead) return new UpstreamError('deadline', 'the time for this request is over')
     const parkedMs = clock.now() - Math.max(since, this.#parkedSince ?? since)
@@ -286,14 +286,14 @@ export async function askPinned(
     const flight = new SingleFlight(
       async (stop) => {
         const work = buildRequest(model.parts, { ask, input, settings, prefix, request: signal, deadline })
-        const { seat } = model.parts
-        if (!seat.borrow()) throw new UpstreamError('judge_unreachable', 'the instance takes no questions')
+        const { lease } = model.parts
+        if (!lease.borrow()) throw new UpstreamError('judge_unreachable', 'the instance takes no questions')
         try {
           member.begin(work.load)
           const reading = await call(dispatcher, member, work, stop)
           return { ...reading, instance: address, attempts: 1 }
         } finally {
-          seat.giveBack()
+          lease.giveBack()
         }
       },
       () => {},

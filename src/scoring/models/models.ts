@@ -7,7 +7,7 @@ import {
   type Answered,
   AskError,
   type AskRequest,
-  type Forwarded,
+  type ForwardReply,
   type ForwardRequest,
   type Rendered,
   type WaitLimits,
@@ -20,11 +20,11 @@ import { answerCache } from './dispatch/shared-answers.ts'
 import { forward } from './forward.ts'
 import { GpuTenants } from './memory/gpu-tenants.ts'
 import type { Model } from './model.ts'
-import { type OpenModel, openModel, type Shared } from './open-model.ts'
-import { LineMemory } from './pool/capacity.ts'
+import { type OpenModel, openModel, type SharedParts } from './open-model.ts'
+import { QueueMemory } from './pool/capacity.ts'
 import { EndpointRegistry } from './pool/endpoint-registry.ts'
 import type { InstanceState } from './pool/pool-member.ts'
-import type { ModelLine } from './pool/wait-estimate.ts'
+import type { ModelQueue } from './pool/wait-estimate.ts'
 
 /** One instance in one model's pool. Counters are of this model there, since it joined. */
 export interface InstanceSnapshot {
@@ -64,18 +64,18 @@ export interface Models {
   /** Rejects with AskError only. One question's callers share one upstream call; it is aborted when all have gone. */
   ask<A extends AskName>(request: AskRequest<A>): Promise<Answered<A>>
   /** How the model's line stands: whether a question that came now would have to wait, and how long. */
-  line(model: string): ModelLine
+  queue(model: string): ModelQueue
   /** Questions of the model wait because no instance of it can be asked; costs less than `line`. */
   isParked(model: string): boolean
   /**
    * Milliseconds that surely are enough for the answers to `ahead` questions, or to those under way if they are more, and to
    * `more` behind them; costs less than `line`. Infinity: nothing so simple can be said.
    */
-  enoughMs(model: string, ahead: number, more: number): number
+  answerBoundMs(model: string, ahead: number, more: number): number
   /** Tokens of a question, as the model's config says to count them. Rejects with AskError. */
   countTokens(model: string, input: Rendered, patience: WaitLimits): Promise<number>
   /** Passes a client's request on to an instance, streams included. Rejects with AskError. */
-  forward(model: string, request: ForwardRequest): Promise<Forwarded>
+  forward(model: string, request: ForwardRequest): Promise<ForwardReply>
   /** Adds an instance, or takes a draining one back. Throws RG_FORBIDDEN for an address outside the model's `allow`. */
   addInstance(model: string, place: InstanceConfig): void
   /** No further questions for the instance; resolves when its calls have come back. */
@@ -103,10 +103,10 @@ interface SharedModel {
 
 /** The models of one reading of the configs after the other: a reload shares what stays the same with what drains. */
 export class ModelRegistry {
-  readonly #shared: Shared
+  readonly #shared: SharedParts
   #alive = 0
 
-  constructor(shared: Shared) {
+  constructor(shared: SharedParts) {
     this.#shared = shared
   }
 
@@ -166,13 +166,13 @@ function asked(own: ReadonlyMap<string, SharedModel>): Omit<Models, 'next' | 'cl
   }
   const switched = async (name: string, to: 'sleep' | 'wake'): Promise<void> => {
     const { config, model } = named(name)
-    const { seat, backend } = model.parts
+    const { lease, backend } = model.parts
     if ((!config.lifecycle && !config.gpu_group) || !backend.memory)
       throw new GatewayError('RG_REQUEST_INVALID', `the model '${name}' has no lifecycle in its config`)
-    if (await seat[to]()) return
+    if (await lease[to]()) return
     const what =
       to === 'sleep' ? `not every instance of '${name}' fell asleep` : `no instance of '${name}' woke up`
-    const why = seat.failure === '' ? '' : `: ${seat.failure}`
+    const why = lease.failure === '' ? '' : `: ${lease.failure}`
     throw new GatewayError('RG_MODEL_FAILED', `${what}${why}`)
   }
   return {
@@ -185,9 +185,9 @@ function asked(own: ReadonlyMap<string, SharedModel>): Omit<Models, 'next' | 'cl
       const failure = { kind: 'judge_rejected', retryable: false, detail: 'there is no such model' } as const
       return Promise.reject(new AskError(failure))
     },
-    line: (model) => named(model).model.line,
+    queue: (model) => named(model).model.queue,
     isParked: (model) => named(model).model.isParked,
-    enoughMs: (model, ahead, more) => named(model).model.enoughMs(ahead, more),
+    answerBoundMs: (model, ahead, more) => named(model).model.answerBoundMs(ahead, more),
     countTokens: async (model, input, patience) => countTokens(named(model).model, input, patience),
     async forward(model, request) {
       const found = named(model).model
@@ -231,12 +231,12 @@ const defaultCache = { bytes: 64 * 1024 * 1024, ttlMs: 3_600_000 }
 /** Opens the pools of all models by global name. Probes start at once; nothing is waited for. */
 export function openModels(configs: Readonly<Record<string, ModelConfig>>, options: ModelsOptions): Models {
   const { clock, events = {}, random = Math.random, env = {} } = options
-  const shared: Shared = {
+  const shared: SharedParts = {
     clock,
     events,
     random,
     env,
-    lineMemory: new LineMemory(options.maxParkedBytes ?? heapShare(parkedHeapShare)),
+    queueMemory: new QueueMemory(options.maxParkedBytes ?? heapShare(parkedHeapShare)),
     registry: new EndpointRegistry(clock, events),
     cache: answerCache(clock, options.cache ?? defaultCache),
     tenants: new GpuTenants(clock, events),
@@ -251,13 +251,13 @@ export function snapshotOf({ config, parts, parked }: Model): ModelSnapshot {
     name: model,
     serves: config.model,
     backend: config.backend,
-    memory: parts.seat.state,
+    memory: parts.lease.state,
     waiting: pool.waiting,
     parked: parked && {
       questions: parked.questions,
       since: Math.round(Date.now() - (clock.now() - parked.since)),
     },
-    isPatient: pool.isPatient && pool.life.hasLived,
+    isPatient: pool.isPatient && pool.liveness.hasLived,
     instances: pool.members.map(
       ({
         address,
@@ -274,7 +274,7 @@ export function snapshotOf({ config, parts, parked }: Model): ModelSnapshot {
         state,
         weight,
         inFlight,
-        limit: Math.min(limit, endpoint.mostInFlight),
+        limit: Math.min(limit, endpoint.maxInFlight),
         latencyMs,
         calls,
         errors,

@@ -9,10 +9,10 @@ import { Hedge } from './dispatch/hedge.ts'
 import { RetryBudget } from './dispatch/retry.ts'
 import type { AnswerCache } from './dispatch/shared-answers.ts'
 import { follow, Membership, watchInstancesFile } from './membership.ts'
-import type { Seat } from './memory/gpu-tenant.ts'
+import type { GpuLease } from './memory/gpu-tenant.ts'
 import type { GpuTenants } from './memory/gpu-tenants.ts'
 import { Model } from './model.ts'
-import type { LineMemory } from './pool/capacity.ts'
+import type { QueueMemory } from './pool/capacity.ts'
 import type { EndpointRegistry } from './pool/endpoint-registry.ts'
 import { InstancePool } from './pool/pool.ts'
 
@@ -23,12 +23,12 @@ const backends: Record<ModelConfig['backend'], BackendFactory> = {
 }
 
 /** What all models of a process share. */
-export interface Shared {
+export interface SharedParts {
   readonly clock: Clock
   readonly events: ModelEvents
   readonly random: () => number
   readonly cache: AnswerCache
-  readonly lineMemory: LineMemory
+  readonly queueMemory: QueueMemory
   readonly registry: EndpointRegistry
   readonly env: Readonly<Record<string, string | undefined>>
   readonly tenants: GpuTenants
@@ -46,7 +46,12 @@ export interface OpenModel {
 }
 
 /** Opens a model's pool; its probes start at once. `before`: the same name in an earlier reading of the configs. */
-export function openModel(name: string, config: ModelConfig, shared: Shared, before?: OpenModel): OpenModel {
+export function openModel(
+  name: string,
+  config: ModelConfig,
+  shared: SharedParts,
+  before?: OpenModel,
+): OpenModel {
   const { clock, events, random } = shared
   const backend = backends[config.backend](config)
   const headers: Record<string, string> = { 'content-type': 'application/json' }
@@ -58,7 +63,7 @@ export function openModel(name: string, config: ModelConfig, shared: Shared, bef
     waitMs: isPatient(config) ? Number.POSITIVE_INFINITY : Number(config.wait_for_instance) * 1000,
     random,
     affinity: config.balance !== 'least_outstanding',
-    hasLived: before?.model.parts.dispatcher.pool.life.hasLived ?? false,
+    hasLived: before?.model.parts.dispatcher.pool.liveness.hasLived ?? false,
     parked: (isParked) => events.parked?.({ model: name, isParked }),
   })
   const places = () => pool.members.reduce((sum, { limit }) => sum + limit, 0)
@@ -67,7 +72,7 @@ export function openModel(name: string, config: ModelConfig, shared: Shared, bef
     clock,
     events,
     pool,
-    lineMemory: shared.lineMemory,
+    queueMemory: shared.queueMemory,
     budget: new RetryBudget(config.retry.budget, () => Math.max(10, places())),
     hedge:
       config.hedge.budget > 0
@@ -83,9 +88,9 @@ export function openModel(name: string, config: ModelConfig, shared: Shared, bef
     pauseMs: config.retry.pause_ms,
     random,
   }
-  const seat = shared.tenants.open({ model: name, config, pool, memory: backend.memory, headers })
-  const model = new Model(config, { dispatcher, backend, headers, cache: shared.cache, seat })
-  const membership = joined(model, shared, seat, before)
+  const lease = shared.tenants.open({ model: name, config, pool, memory: backend.memory, headers })
+  const model = new Model(config, { dispatcher, backend, headers, cache: shared.cache, lease: lease })
+  const membership = joined(model, shared, lease, before)
   const { instances_file: file } = config
   const unwatch = file
     ? watchInstancesFile(file, clock, (addresses) => follow(file, addresses, membership, events, name))
@@ -114,13 +119,18 @@ export function openModel(name: string, config: ModelConfig, shared: Shared, bef
 const isPatient = ({ wait_for_instance: wait }: ModelConfig): boolean => wait === 'deadline'
 
 /** The servers of a model; where one of them cannot be had, nothing of the model stays behind. */
-function joined(model: Model, { registry, tenants }: Shared, seat: Seat, before?: OpenModel): Membership {
+function joined(
+  model: Model,
+  { registry, tenants }: SharedParts,
+  lease: GpuLease,
+  before?: OpenModel,
+): Membership {
   try {
     const membership = new Membership(model, registry, before?.membership)
-    tenants.settle(seat)
+    tenants.settle(lease)
     return membership
   } catch (error) {
-    seat.remove()
+    lease.remove()
     throw error
   }
 }

@@ -8,7 +8,7 @@ import type { Backend, Settings } from './backends/backend.ts'
 import type { UpstreamRequest } from './dispatch/call.ts'
 import type { Dispatcher } from './dispatch/dispatch.ts'
 import type { AnswerCache } from './dispatch/shared-answers.ts'
-import type { Seat } from './memory/gpu-tenant.ts'
+import type { GpuLease } from './memory/gpu-tenant.ts'
 import { estimatedTokens, loadOf } from './pool/capacity.ts'
 import { readJson } from './transport/reply.ts'
 
@@ -35,18 +35,18 @@ export const keyOf = (
 ): string => `${key} ${draw} ${ask} ${identity} ${textOf(sampling)} ${reply ? textOf(reply) : ''}`
 
 /** Whether the answer is kept. Only generated text differs from one time to the next. */
-export function isKept(config: ModelConfig, ask: AskName, { sampling }: Settings): boolean {
+export function isCached(config: ModelConfig, ask: AskName, { sampling }: Settings): boolean {
   if (config.cache !== 'auto') return config.cache === 'always'
   return ask !== 'generate' || sampling.temperature === 0
 }
 
-/** What a model is made of. `seat`: its hold on its servers' GPU memory. */
+/** What a model is made of. `lease`: its hold on its servers' GPU memory. */
 export interface ModelParts {
   readonly dispatcher: Dispatcher
   readonly backend: Backend
   readonly headers: Record<string, string>
   readonly cache: AnswerCache
-  readonly seat: Seat
+  readonly lease: GpuLease
 }
 
 /** A question as it is put to an instance. */

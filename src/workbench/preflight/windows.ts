@@ -1,5 +1,5 @@
 import { promptText } from '../../core/sample/sample.ts'
-import type { Forwarded } from '../../scoring/models/api/ask.ts'
+import type { ForwardReply } from '../../scoring/models/api/ask.ts'
 import { AskError, type Rendered } from '../../scoring/models/api/ask.ts'
 import type { Findings } from './finding.ts'
 import type { OpenedReward } from './opened-reward.ts'
@@ -93,7 +93,7 @@ function windowOf(limit: number, tokensOf: (text: Rendered) => Promise<number>):
   }
 }
 
-async function textOf(body: Forwarded['body']): Promise<string> {
+async function textOf(body: ForwardReply['body']): Promise<string> {
   const pieces: Buffer[] = []
   for await (const piece of body) pieces.push(Buffer.from(piece as Uint8Array))
   return Buffer.concat(pieces).toString('utf8')

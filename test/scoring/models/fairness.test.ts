@@ -246,7 +246,7 @@ t.test('whatever joins, leaves and comes back, places are counted and nobody is 
         try {
           const member =
             pool.take(avoid, question) ?? (await pool.wait(avoid, question, stop, abandoned, random() < 0.1))
-          const { questions, tokens } = member.room
+          const { questions, tokens } = member.capacity
           const isAlone = questions === load.questions
           if (!isAlone && (questions > limits.limit || tokens > limits.tokenLimit))
             t.fail(`seed ${seed}: ${questions} questions of ${tokens} tokens are under way`)
@@ -264,7 +264,7 @@ t.test('whatever joins, leaves and comes back, places are counted and nobody is 
     t.equal(settled, count, `seed ${seed}: ${answered} answered, ${settled} settled`)
     t.equal(pool.waiting, 0)
     t.strictSame(
-      pool.members.map(({ room }) => [room.questions, room.tokens]),
+      pool.members.map(({ capacity: room }) => [room.questions, room.tokens]),
       pool.members.map(() => [0, 0]),
     )
   }

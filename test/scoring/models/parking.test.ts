@@ -144,7 +144,7 @@ t.test('parked questions have a bound of bytes for all models together (M54)', a
   await until(() => parked() + (kinds.get('overloaded') ?? 0) === 100)
   // 10,000 characters, counted as two bytes each, with the body's frame and 12 KiB of what else a question holds.
   t.equal(parked(), 30)
-  t.ok(models.line('judge').isFull === false)
+  t.ok(models.queue('judge').isFull === false)
   gone.abort()
   await Promise.all(asked)
   t.strictSame(Object.fromEntries(kinds), { overloaded: 70, cancelled: 30 })
@@ -196,7 +196,7 @@ t.test('the time that a judge was away does not count as the time that its answe
   await server.revive()
   await pass(clock, 60_000)
   await Promise.all(asked)
-  const ms = models.line('judge').answerMs(40)
+  const ms = models.queue('judge').answerMs(40)
   t.ok(ms < 5000, `the next 40 are expected within ${Math.round(ms)} ms`)
 })
 

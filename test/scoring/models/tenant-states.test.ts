@@ -1,14 +1,18 @@
 import t from 'tap'
 import { CancelToken } from '../../../src/scoring/models/api/cancel-token.ts'
 import { GpuGroup, type GpuSlot } from '../../../src/scoring/models/memory/gpu-group.ts'
-import type { Rival, TenantSettings, TenantState } from '../../../src/scoring/models/memory/gpu-waiters.ts'
+import type {
+  GpuTenant,
+  TenantSettings,
+  TenantState,
+} from '../../../src/scoring/models/memory/gpu-waiters.ts'
 import { fakeClock } from '../../support/clock.ts'
 import { until } from '../../support/models.ts'
 
 /** A tenant whose orders are carried out when the test says so. */
 function tenant(name: string, orders: string[]) {
   const open: ((isDone: boolean) => void)[] = []
-  const self: Rival & {
+  const self: GpuTenant & {
     settings: TenantSettings
     active: number
     is: TenantState | null

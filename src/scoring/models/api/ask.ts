@@ -98,7 +98,7 @@ export interface ForwardRequest {
 }
 
 /** A server's reply as it comes; reading `body` to its end, or destroying it, gives the place back. */
-export interface Forwarded {
+export interface ForwardReply {
   readonly status: number
   readonly contentType: string
   /** The header as it came; '' where there was none. */

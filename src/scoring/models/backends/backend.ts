@@ -25,15 +25,15 @@ export interface Backend {
   /** The answer, checked in every part. Throws UpstreamError. */
   read<A extends AskName>(ask: A, body: unknown, input: RenderedInput[A]): ParsedReply<Asks[A]['answer']>
   /** Equal for questions that may share a request; null: this one may not. Throws UpstreamError where it cannot be asked. */
-  kind<A extends AskName>(ask: A, input: RenderedInput[A], settings: Settings): string | null
+  batchKey<A extends AskName>(ask: A, input: RenderedInput[A], settings: Settings): string | null
   /** Of questions of one kind. */
-  translateAll<A extends AskName>(
+  translateBatch<A extends AskName>(
     ask: A,
     inputs: readonly RenderedInput[A][],
     settings: Settings,
   ): Translation
   /** One answer or UpstreamError an input, in their order. Throws UpstreamError where the reply as a whole is unusable. */
-  readAll<A extends AskName>(
+  readBatch<A extends AskName>(
     ask: A,
     body: unknown,
     inputs: readonly RenderedInput[A][],
@@ -45,11 +45,11 @@ export interface Backend {
   /** Metrics at /metrics that grow with every token that is written; empty: it has none. */
   readonly tokenCounters: readonly string[]
   /** Gauges at /metrics of its questions at work and in its own line; null: it has none. */
-  readonly line: { readonly running: string; readonly waiting: string } | null
+  readonly queueMetrics: { readonly running: string; readonly waiting: string } | null
   /** Whether that list names the model that is asked for. */
   readonly namesModels: boolean
   /** A reply of this model, as an object; throws UpstreamError for another's. null: it has no /generative_scoring. */
-  readonly scoresLabels: ((body: unknown) => JsonObject) | null
+  readonly generativeScoring: ((body: unknown) => JsonObject) | null
   /** null: this kind of server cannot count tokens. */
   readonly tokens: { translate(input: Rendered): Translation; read(body: unknown): number } | null
   /** How an instance gives its GPU memory back and takes it again; null: it cannot. */

@@ -11,18 +11,18 @@ export interface TextForm {
   /** Throws UpstreamError. */
   read(body: unknown, question: Rendered): ParsedReply<Generation>
   /** Equal for questions that may share a request; null: this one may not. */
-  kind(question: Rendered, settings: Settings): string | null
+  batchKey(question: Rendered, settings: Settings): string | null
   /** Of questions of one kind. */
-  translateAll(questions: readonly Rendered[], settings: Settings): Translation
+  translateBatch(questions: readonly Rendered[], settings: Settings): Translation
   /** Throws UpstreamError where the reply as a whole is unusable. */
-  readAll(body: unknown, questions: readonly Rendered[]): readonly (ParsedReply<unknown> | UpstreamError)[]
+  readBatch(body: unknown, questions: readonly Rendered[]): readonly (ParsedReply<unknown> | UpstreamError)[]
 }
 
 /** Whether a server answers it with text that it generates. */
 export const isTextAsk = (ask: AskName): ask is 'generate' | 'choose' =>
   ask === 'generate' || ask === 'choose'
 
-type TextAsks = Pick<Backend, 'translate' | 'read' | 'kind' | 'translateAll' | 'readAll'>
+type TextAsks = Pick<Backend, 'translate' | 'read' | 'batchKey' | 'translateBatch' | 'readBatch'>
 
 /** `generate` and `choose` of a backend: a choice is the first token of a text. */
 export function textAsks(form: TextForm): TextAsks {
@@ -32,15 +32,15 @@ export function textAsks(form: TextForm): TextAsks {
       const reading = form.read(body, questionOf(ask, input))
       return answered(ask, input, reading) as ParsedReply<Asks[A]['answer']>
     },
-    kind: (ask, input, settings) => form.kind(questionOf(ask, input), own(ask, settings)),
-    translateAll: (ask, inputs, settings) =>
-      form.translateAll(
+    batchKey: (ask, input, settings) => form.batchKey(questionOf(ask, input), own(ask, settings)),
+    translateBatch: (ask, inputs, settings) =>
+      form.translateBatch(
         inputs.map((input) => questionOf(ask, input)),
         own(ask, settings),
       ),
-    readAll(ask, body, inputs) {
+    readBatch(ask, body, inputs) {
       const questions = inputs.map((input) => questionOf(ask, input))
-      return form.readAll(body, questions).map((reading, at) => {
+      return form.readBatch(body, questions).map((reading, at) => {
         if (ask !== 'choose' || reading instanceof UpstreamError) return reading
         return orFault(() =>
           answered(ask, inputs[at] as RenderedInput['choose'], reading as ParsedReply<Generation>),

@@ -10,12 +10,12 @@ import { UpstreamError } from '../transport/upstream-error.ts'
  */
 export class OrderFailed extends Error {
   override readonly name = 'OrderFailed' as const
-  readonly asItWas: boolean
+  readonly isUnchanged: boolean
   readonly isFinal: boolean
 
   constructor(reason: string, asItWas: boolean, isFinal = false) {
     super(reason)
-    this.asItWas = asItWas
+    this.isUnchanged = asItWas
     this.isFinal = isFinal
   }
 }

@@ -48,11 +48,11 @@ export function openaiTexts({ model, members, chatBatchPath, checked }: OpenaiSe
       }
     },
     read: (body, question) => readGeneration(checked(body), question),
-    kind(question, settings) {
+    batchKey(question, settings) {
       const chat = isChat(question)
       return chat && chatBatchPath === null ? null : `${chat} ${members(settings, chat)}`
     },
-    translateAll(questions, settings) {
+    translateBatch(questions, settings) {
       const chat = questions.some(isChat)
       const parts = [start, chat ? ',"messages":[' : ',"prompt":[']
       for (const [at, question] of questions.entries()) {
@@ -62,14 +62,14 @@ export function openaiTexts({ model, members, chatBatchPath, checked }: OpenaiSe
       parts.push(']', members(settings, chat), '}')
       return { path: (chat ? chatBatchPath : null) ?? '/v1/completions', body: bodyOf(parts) }
     },
-    readAll(value, questions) {
+    readBatch(value, questions) {
       const body = checked(value)
       return readItems(
         body.choices,
         usage(body),
         questions.map(() => 'one'),
         (choice, at) => generationOf(choice, isChat(questions[at] as Rendered)),
-      ) as ReturnType<TextForm['readAll']>
+      ) as ReturnType<TextForm['readBatch']>
     },
   }
 }

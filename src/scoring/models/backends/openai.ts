@@ -48,9 +48,9 @@ export function openaiBackend(config: ModelConfig): Backend {
     modelsPath: '/v1/models',
     namesModels: false,
     tokenCounters: [],
-    line: null,
+    queueMetrics: null,
     memory: null,
-    scoresLabels: null,
+    generativeScoring: null,
     tokens: null,
     translate(ask, input, settings) {
       if (isTextAsk(ask)) return texts.translate(ask, input, settings)
@@ -63,14 +63,14 @@ export function openaiBackend(config: ModelConfig): Backend {
       if (reading instanceof UpstreamError) throw reading
       return reading as ParsedReply<Asks[A]['answer']>
     },
-    kind(ask, input, settings) {
-      if (isTextAsk(ask)) return texts.kind(ask, input, settings)
+    batchKey(ask, input, settings) {
+      if (isTextAsk(ask)) return texts.batchKey(ask, input, settings)
       return ask === 'embed' ? '' : null
     },
-    translateAll: (ask, inputs, settings) =>
-      isTextAsk(ask) ? texts.translateAll(ask, inputs, settings) : embed(inputs.flat()),
-    readAll(ask, value, inputs) {
-      if (isTextAsk(ask)) return texts.readAll(ask, value, inputs)
+    translateBatch: (ask, inputs, settings) =>
+      isTextAsk(ask) ? texts.translateBatch(ask, inputs, settings) : embed(inputs.flat()),
+    readBatch(ask, value, inputs) {
+      if (isTextAsk(ask)) return texts.readBatch(ask, value, inputs)
       const counts = (inputs as readonly (readonly string[])[]).map(({ length }) => length)
       return readVectors(checked(value), counts)
     },

@@ -45,9 +45,9 @@ export function sglangBackend(config: ModelConfig): Backend {
   const texts = textAsks({
     translate: (question, settings) => formOf(question).translate(question, settings),
     read: (body, question) => formOf(question).read(body, question),
-    kind: (question, settings) => formOf(question).kind(question, settings),
-    translateAll: (questions, settings) => formOf(questions[0]).translateAll(questions, settings),
-    readAll: (body, questions) => formOf(questions[0]).readAll(body, questions),
+    batchKey: (question, settings) => formOf(question).batchKey(question, settings),
+    translateBatch: (questions, settings) => formOf(questions[0]).translateBatch(questions, settings),
+    readBatch: (body, questions) => formOf(questions[0]).readBatch(body, questions),
   })
 
   const write = config.chat_template === undefined ? null : chatText(config.chat_template)
@@ -80,8 +80,8 @@ export function sglangBackend(config: ModelConfig): Backend {
     namesModels: true,
     // Where it runs with --enable-metrics.
     tokenCounters: ['sglang:generation_tokens_total'],
-    line: { running: 'sglang:num_running_reqs', waiting: 'sglang:num_queue_reqs' },
-    scoresLabels: null,
+    queueMetrics: { running: 'sglang:num_running_reqs', waiting: 'sglang:num_queue_reqs' },
+    generativeScoring: null,
     memory: sglangMemory,
     translate(ask, input, settings) {
       if (isTextAsk(ask)) return texts.translate(ask, input, settings)
@@ -93,14 +93,14 @@ export function sglangBackend(config: ModelConfig): Backend {
       if (reading instanceof UpstreamError) throw reading
       return reading as ParsedReply<Asks[A]['answer']>
     },
-    kind(ask, input, settings) {
-      if (isTextAsk(ask)) return texts.kind(ask, input, settings)
+    batchKey(ask, input, settings) {
+      if (isTextAsk(ask)) return texts.batchKey(ask, input, settings)
       return ask === 'embed' || typeof input === 'string' || write ? '' : null
     },
-    translateAll: (ask, inputs, settings) =>
-      isTextAsk(ask) ? texts.translateAll(ask, inputs, settings) : pooled(ask, inputs),
-    readAll: (ask, value, inputs) =>
-      isTextAsk(ask) ? texts.readAll(ask, value, inputs) : readPooled(ask, value, inputs),
+    translateBatch: (ask, inputs, settings) =>
+      isTextAsk(ask) ? texts.translateBatch(ask, inputs, settings) : pooled(ask, inputs),
+    readBatch: (ask, value, inputs) =>
+      isTextAsk(ask) ? texts.readBatch(ask, value, inputs) : readPooled(ask, value, inputs),
     tokens: {
       translate: (input) => ({
         path: '/tokenize',
@@ -123,9 +123,9 @@ export function sglangBackend(config: ModelConfig): Backend {
 export const nativeTexts: TextForm = {
   translate: (question, settings) => generate(question as string, settings),
   read: (body) => readNative(body),
-  kind: (_question, settings) => JSON.stringify(paramsOf(settings)),
-  translateAll: (questions, settings) => generate(questions as readonly string[], settings),
-  readAll(body, questions) {
+  batchKey: (_question, settings) => JSON.stringify(paramsOf(settings)),
+  translateBatch: (questions, settings) => generate(questions as readonly string[], settings),
+  readBatch(body, questions) {
     if (!Array.isArray(body) || body.length !== questions.length)
       throw malformedReply(`not ${questions.length} entries`)
     return body.map((entry: unknown) => orFault(() => readNative(entry)))

@@ -77,9 +77,9 @@ export function vllmBackend(config: ModelConfig): Backend {
     modelsPath: '/v1/models',
     namesModels: true,
     tokenCounters: ['vllm:generation_tokens_total'],
-    line: { running: 'vllm:num_requests_running', waiting: 'vllm:num_requests_waiting' },
+    queueMetrics: { running: 'vllm:num_requests_running', waiting: 'vllm:num_requests_waiting' },
     memory: vllmMemory,
-    scoresLabels: checked,
+    generativeScoring: checked,
     translate(ask, input, settings) {
       if (isTextAsk(ask)) return texts.translate(ask, input, settings)
       if (isCompared(ask)) return pooled(ask, pairs([compared(input as Rendered)]))
@@ -92,18 +92,18 @@ export function vllmBackend(config: ModelConfig): Backend {
       if (reading instanceof UpstreamError) throw reading
       return reading as ParsedReply<Asks[A]['answer']>
     },
-    kind(ask, input, settings) {
-      if (isTextAsk(ask)) return texts.kind(ask, input, settings)
+    batchKey(ask, input, settings) {
+      if (isTextAsk(ask)) return texts.batchKey(ask, input, settings)
       if (isCompared(ask)) compared(input as Rendered)
       return isCompared(ask) || ask === 'embed' || typeof input === 'string' ? '' : null
     },
-    translateAll(ask, inputs, settings) {
-      if (isTextAsk(ask)) return texts.translateAll(ask, inputs, settings)
+    translateBatch(ask, inputs, settings) {
+      if (isTextAsk(ask)) return texts.translateBatch(ask, inputs, settings)
       if (isCompared(ask)) return pooled(ask, pairs((inputs as readonly Rendered[]).map(compared)))
       return pooled(ask, `,"input":${JSON.stringify(inputs.flat())}`)
     },
-    readAll(ask, value, inputs) {
-      if (isTextAsk(ask)) return texts.readAll(ask, value, inputs)
+    readBatch(ask, value, inputs) {
+      if (isTextAsk(ask)) return texts.readBatch(ask, value, inputs)
       const counts = inputs.map((input) => countOf(ask, input))
       return readPooled(ask, value, counts)
     },

@@ -3,7 +3,7 @@ import type { Clock } from '../../../core/clock.ts'
 import type { Span, Trace } from '../../../core/tracing/trace.ts'
 import type { CancelToken } from '../api/cancel-token.ts'
 import type { CallEnd, ModelEvents } from '../api/events.ts'
-import type { Asking, InstancePool } from '../pool/pool.ts'
+import type { InstancePool, PoolRequest } from '../pool/pool.ts'
 import type { PoolMember } from '../pool/pool-member.ts'
 import type { ParsedReply } from '../transport/reply.ts'
 import { type HttpMessage, type Reply, send } from '../transport/transport.ts'
@@ -44,7 +44,7 @@ export async function call<T>(
     exchange.abort(new UpstreamError('judge_timeout', `no answer within ${to.timeoutMs / 1000} s`)),
   )
   const off = stop.on(() => exchange.abort(abandoned()))
-  const untrack = to.pool.whenHung(member, () => exchange.abort(hung()))
+  const untrack = to.pool.onHang(member, () => exchange.abort(hung()))
   let tokens = noTokens
   let outcome: 'ok' | 'abandoned' | UpstreamError['kind'] = 'ok'
   try {
@@ -72,7 +72,7 @@ export async function call<T>(
 }
 
 /** A message, and how to read its reply. */
-export interface UpstreamRequest<T> extends Asking {
+export interface UpstreamRequest<T> extends PoolRequest {
   readonly ask: AskName
   readonly message: HttpMessage
   /** Where its calls stand in a trace; absent: in none. */

@@ -3,8 +3,8 @@ import type { Attempt } from '../../../core/sample/sample.ts'
 import { AskError } from '../api/ask.ts'
 import { CancelToken } from '../api/cancel-token.ts'
 import type { ModelEvents } from '../api/events.ts'
-import { bytesOfBody, type LineMemory } from '../pool/capacity.ts'
-import type { Asking, InstancePool } from '../pool/pool.ts'
+import { bytesOfBody, type QueueMemory } from '../pool/capacity.ts'
+import type { InstancePool, PoolRequest } from '../pool/pool.ts'
 import type { PoolMember } from '../pool/pool-member.ts'
 import type { ParsedReply } from '../transport/reply.ts'
 import { abandoned, UpstreamError } from '../transport/upstream-error.ts'
@@ -26,7 +26,7 @@ export interface Dispatcher {
   readonly events: ModelEvents
   readonly pool: InstancePool
   /** Counts the questions that wait, of all models. */
-  readonly lineMemory: LineMemory
+  readonly queueMemory: QueueMemory
   readonly budget: RetryBudget
   readonly hedge: Hedge | null
   readonly timeoutMs: number
@@ -99,7 +99,7 @@ async function queued(
   const since = to.clock.now()
   const { message, load } = work
   const bytes = bytesOfBody(message.body)
-  const member = await to.lineMemory.holding(load.questions, bytes, to.pool.isDead, () =>
+  const member = await to.queueMemory.holding(load.questions, bytes, to.pool.isDead, () =>
     to.pool.wait(tried, work, stop, abandoned),
   )
   to.events.queued?.({ model: to.model, ms: to.clock.now() - since })
@@ -199,7 +199,7 @@ function hedged<T>(
 async function acquireHedgeInstance(
   to: Dispatcher,
   first: PoolMember,
-  { request, deadline, load }: Asking,
+  { request, deadline, load }: PoolRequest,
   stop: CancelToken,
 ): Promise<PoolMember | null> {
   const avoid = new Set([first])

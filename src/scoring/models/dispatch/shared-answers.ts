@@ -55,7 +55,7 @@ export class SingleFlight<T> {
 }
 
 /** An answer that was given, with the tokens that it cost. */
-export interface KeptAnswer {
+export interface CachedAnswer {
   readonly answer: Asks[AskName]['answer']
   readonly instance: string
   readonly prompt: number
@@ -64,15 +64,15 @@ export interface KeptAnswer {
 
 /** Answers by key. `bytes`: what it holds now. */
 export interface AnswerCache {
-  get(key: string): KeptAnswer | undefined
-  set(key: string, kept: KeptAnswer): void
+  get(key: string): CachedAnswer | undefined
+  set(key: string, kept: CachedAnswer): void
   delete(key: string): void
   readonly bytes: number
 }
 
 /** Answers by their question's key; bounded by bytes and age, the least used go first. Failures never come here. */
 export function answerCache(clock: Clock, limits: { bytes: number; ttlMs: number }): AnswerCache {
-  const kept = new LRUCache<string, KeptAnswer>({
+  const kept = new LRUCache<string, CachedAnswer>({
     // With 0 it would have no bound at all; nothing fits into 1.
     maxSize: Math.max(1, limits.bytes),
     ttl: limits.ttlMs,

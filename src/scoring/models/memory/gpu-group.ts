@@ -2,25 +2,25 @@ import type { Clock } from '../../../core/clock.ts'
 import type { CancelToken } from '../api/cancel-token.ts'
 import { abandoned } from '../transport/upstream-error.ts'
 import {
-  asleep,
-  full,
-  type Rival,
+  type GpuTenant,
+  modelAsleep,
+  queueFull,
   since,
   TenantParking,
   type TenantState,
   type Waiter,
 } from './gpu-waiters.ts'
 
-/** A tenant's place in its group. It goes along when the tenant moves to another group. */
+/** A tenant's slot in its group. It goes along when the tenant moves to another group. */
 export class GpuSlot {
-  readonly tenant: Rival
+  readonly tenant: GpuTenant
   state: TenantState = 'unknown'
   group: GpuGroup
   lastUse: number
   readonly waiting = new Set<Waiter>()
   readonly parking: TenantParking
 
-  constructor(tenant: Rival, group: GpuGroup, clock: Clock) {
+  constructor(tenant: GpuTenant, group: GpuGroup, clock: Clock) {
     this.tenant = tenant
     this.group = group
     this.lastUse = clock.now()
@@ -41,7 +41,7 @@ export class GpuSlot {
 /** Tenants that are never awake together. One has the GPU; the others' questions wait for their turn, all at once. */
 export class GpuGroup {
   readonly #clock: Clock
-  readonly #places = new Set<GpuSlot>()
+  readonly #slots = new Set<GpuSlot>()
   #current: GpuSlot | null = null
   /** Gets no further questions: another's turn has come. */
   #isYielding = false
@@ -55,36 +55,36 @@ export class GpuGroup {
   }
 
   get isEmpty(): boolean {
-    return this.#places.size === 0
+    return this.#slots.size === 0
   }
 
-  add(tenant: Rival): GpuSlot {
-    const place = new GpuSlot(tenant, this, this.#clock)
-    this.#places.add(place)
-    return place
+  add(tenant: GpuTenant): GpuSlot {
+    const slot = new GpuSlot(tenant, this, this.#clock)
+    this.#slots.add(slot)
+    return slot
   }
 
   /** For a tenant that nobody asks any more. */
-  remove(place: GpuSlot): void {
-    this.#places.delete(place)
-    place.parking.close()
-    if (this.#current === place) this.#current = null
+  remove(slot: GpuSlot): void {
+    this.#slots.delete(slot)
+    slot.parking.close()
+    if (this.#current === slot) this.#current = null
     this.#schedule()
-    this.#tell()
+    this.#notify()
   }
 
-  /** Takes a place to another group once the questions under way are done; later ones wait for it. */
-  async move(place: GpuSlot, to: GpuGroup): Promise<void> {
-    await this.#hold(() => place.tenant.active === 0)
-    this.#places.delete(place)
-    if (this.#current === place) this.#current = null
-    this.#release()
-    place.group = to
-    to.#places.add(place)
+  /** Takes a slot to another group once the questions under way are done; later ones wait for it. */
+  async move(slot: GpuSlot, to: GpuGroup): Promise<void> {
+    await this.#lock(() => slot.tenant.active === 0)
+    this.#slots.delete(slot)
+    if (this.#current === slot) this.#current = null
+    this.#unlock()
+    slot.group = to
+    to.#slots.add(slot)
     if (to.#current || to.#isSwitching) {
       // Two would be awake together.
-      if (place.state !== 'asleep') await to.sleep(place)
-    } else if (place.state === 'awake') to.#current = place
+      if (slot.state !== 'asleep') await to.sleep(slot)
+    } else if (slot.state === 'awake') to.#current = slot
     to.#schedule()
   }
 
@@ -92,28 +92,28 @@ export class GpuGroup {
   end(): void {
     this.#ended = true
     this.#cancelTimer?.()
-    for (const { parking } of this.#places) parking.close()
+    for (const { parking } of this.#slots) parking.close()
   }
 
   /**
    * null: the question may be asked now. Else resolves when it may; rejects with UpstreamError. The caller counts it. `isPatient`: it waits
    * for a tenant that cannot be awake, too.
    */
-  enter(place: GpuSlot, stop: CancelToken, count: () => void, isPatient = false): Promise<void> | null {
-    if (this.isOpen(place)) {
+  enter(slot: GpuSlot, stop: CancelToken, count: () => void, isPatient = false): Promise<void> | null {
+    if (this.isOpen(slot)) {
       count()
       return null
     }
-    const { maxQueue } = place.tenant.settings
-    if (place.isShut && !isPatient) return Promise.reject(asleep())
-    if (place.waiting.size >= maxQueue) return Promise.reject(full())
+    const { maxQueue } = slot.tenant.settings
+    if (slot.isShut && !isPatient) return Promise.reject(modelAsleep())
+    if (slot.waiting.size >= maxQueue) return Promise.reject(queueFull())
     return new Promise((resolve, reject) => {
       const off = stop.on(() => {
-        place.waiting.delete(waiter)
+        slot.waiting.delete(waiter)
         reject(abandoned())
       })
       const waiter: Waiter = {
-        since: this.#clock.now(),
+        waitingSince: this.#clock.now(),
         isPatient,
         admit() {
           off()
@@ -125,23 +125,23 @@ export class GpuGroup {
           reject(fault)
         },
       }
-      place.waiting.add(waiter)
-      if (place.isShut) place.parking.begin()
+      slot.waiting.add(waiter)
+      if (slot.isShut) slot.parking.begin()
       this.#schedule()
     })
   }
 
   /** Whether a question may be asked now. */
-  isOpen(place: GpuSlot): boolean {
-    return place === this.#current && !this.#isYielding && !this.#isSwitching
+  isOpen(slot: GpuSlot): boolean {
+    return slot === this.#current && !this.#isYielding && !this.#isSwitching
   }
 
   /** A question is done. `isUse`: it keeps the tenant awake. */
-  left(place: GpuSlot, isUse: boolean): void {
-    if (isUse) place.lastUse = this.#clock.now()
-    if (place.tenant.active > 0) return
+  left(slot: GpuSlot, isUse: boolean): void {
+    if (isUse) slot.lastUse = this.#clock.now()
+    if (slot.tenant.active > 0) return
     this.#schedule()
-    this.#tell()
+    this.#notify()
   }
 
   /** Settings have changed: what comes next may come earlier or later. */
@@ -150,27 +150,27 @@ export class GpuGroup {
   }
 
   /** Gives the memory back once the questions under way are done. Resolves to false where that failed. */
-  async sleep(place: GpuSlot): Promise<boolean> {
-    await this.#hold(() => place.tenant.active === 0)
-    if (place.state !== 'asleep') return this.#switchTo(null, [place])
-    this.#release()
+  async sleep(slot: GpuSlot): Promise<boolean> {
+    await this.#lock(() => slot.tenant.active === 0)
+    if (slot.state !== 'asleep') return this.#switchTo(null, [slot])
+    this.#unlock()
     return true
   }
 
   /** Wakes the tenant, after the others have gone to sleep. Resolves to false where that failed. */
-  async wake(place: GpuSlot): Promise<boolean> {
-    await this.#hold(() => place === this.#current || (this.#current?.tenant.active ?? 0) === 0)
-    if (place !== this.#current) return this.#switchTo(place)
-    this.#release()
+  async wake(slot: GpuSlot): Promise<boolean> {
+    await this.#lock(() => slot === this.#current || (this.#current?.tenant.active ?? 0) === 0)
+    if (slot !== this.#current) return this.#switchTo(slot)
+    this.#unlock()
     return true
   }
 
   /** Brings servers that came to a tenant into its state. */
-  async align(place: GpuSlot): Promise<void> {
-    await this.#hold(() => true)
-    if (place.state === 'awake') await place.tenant.wake()
-    else if (place.state === 'asleep') place.state = await place.tenant.sleep()
-    this.#release()
+  async align(slot: GpuSlot): Promise<void> {
+    await this.#lock(() => true)
+    if (slot.state === 'awake') await slot.tenant.wake()
+    else if (slot.state === 'asleep') slot.state = await slot.tenant.sleep()
+    this.#unlock()
   }
 
   /** Decides what is next: more questions for the awake tenant, another's turn, or sleep. */
@@ -210,8 +210,8 @@ export class GpuGroup {
 
   #longestWaiting(but: GpuSlot | null): GpuSlot | null {
     let found: GpuSlot | null = null
-    for (const place of this.#places)
-      if (place !== but && place.isDue && (!found || since(place) < since(found))) found = place
+    for (const slot of this.#slots)
+      if (slot !== but && slot.isDue && (!found || since(slot) < since(found))) found = slot
     return found
   }
 
@@ -219,10 +219,10 @@ export class GpuGroup {
     this.#cancelTimer = this.#clock.after(Math.max(time - this.#clock.now(), 0), () => this.#schedule())
   }
 
-  #admit(place: GpuSlot): void {
-    place.parking.end()
-    for (const waiter of place.waiting) {
-      place.waiting.delete(waiter)
+  #admit(slot: GpuSlot): void {
+    slot.parking.end()
+    for (const waiter of slot.waiting) {
+      slot.waiting.delete(waiter)
       waiter.admit()
     }
   }
@@ -234,7 +234,7 @@ export class GpuGroup {
     const before = this.#current
     this.#current = null
     let isDone = next?.state !== 'unknown' || (await this.#found(next))
-    if (isDone) isDone = (await this.#allAsleep(sleepers ?? this.#places, next)) || next?.state === 'awake'
+    if (isDone) isDone = (await this.#allAsleep(sleepers ?? this.#slots, next)) || next?.state === 'awake'
     if (!next || !isDone) {
       this.#current = before?.state === 'awake' ? before : null
     } else if (next.state === 'awake' || (await this.#woken(next))) {
@@ -246,61 +246,61 @@ export class GpuGroup {
       this.#current.lastUse = this.#clock.now()
       this.#admit(this.#current)
     }
-    this.#release()
+    this.#unlock()
     return isDone
   }
 
   /** Finds out how an unknown tenant is: one that is awake is not woken, and needs nobody's sleep. */
-  async #found(place: GpuSlot): Promise<boolean> {
-    const state = await place.tenant.find()
+  async #found(slot: GpuSlot): Promise<boolean> {
+    const state = await slot.tenant.find()
     if (state === null) return false
-    place.state = state
+    slot.state = state
     return true
   }
 
-  async #allAsleep(places: Iterable<GpuSlot>, but: GpuSlot | null): Promise<boolean> {
+  async #allAsleep(slots: Iterable<GpuSlot>, but: GpuSlot | null): Promise<boolean> {
     let isDone = true
-    for (const place of places) if (place !== but) isDone = (await this.#putToSleep(place)) && isDone
+    for (const slot of slots) if (slot !== but) isDone = (await this.#putToSleep(slot)) && isDone
     return isDone
   }
 
-  async #woken(place: GpuSlot): Promise<boolean> {
-    const isDone = await place.tenant.wake()
-    place.state = isDone ? 'awake' : 'unknown'
-    if (isDone) place.tenant.switched('awake')
+  async #woken(slot: GpuSlot): Promise<boolean> {
+    const isDone = await slot.tenant.wake()
+    slot.state = isDone ? 'awake' : 'unknown'
+    if (isDone) slot.tenant.switched('awake')
     return isDone
   }
 
-  async #putToSleep(place: GpuSlot): Promise<boolean> {
-    if (place.state === 'asleep') return true
+  async #putToSleep(slot: GpuSlot): Promise<boolean> {
+    if (slot.state === 'asleep') return true
     // Nobody is admitted meanwhile.
-    while (place.tenant.active > 0) await this.#change()
-    place.state = await place.tenant.sleep()
-    if (place.state === 'asleep') place.tenant.switched('asleep')
-    if (place.isShut) place.parking.begin()
-    return place.state === 'asleep'
+    while (slot.tenant.active > 0) await this.#nextChange()
+    slot.state = await slot.tenant.sleep()
+    if (slot.state === 'asleep') slot.tenant.switched('asleep')
+    if (slot.isShut) slot.parking.begin()
+    return slot.state === 'asleep'
   }
 
-  /** Lets nothing be admitted or switched until `#release`; resolves when `isReady`. */
-  async #hold(isReady: () => boolean): Promise<void> {
-    while (this.#isSwitching) await this.#change()
+  /** Lets nothing be admitted or switched until `#unlock`; resolves when `isReady`. */
+  async #lock(isReady: () => boolean): Promise<void> {
+    while (this.#isSwitching) await this.#nextChange()
     this.#isSwitching = true
-    while (!isReady()) await this.#change()
+    while (!isReady()) await this.#nextChange()
   }
 
-  #release(): void {
+  #unlock(): void {
     this.#isSwitching = false
     this.#schedule()
-    this.#tell()
+    this.#notify()
   }
 
-  #change(): Promise<void> {
+  #nextChange(): Promise<void> {
     return new Promise((resolve) => {
       this.#watchers.add(resolve)
     })
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const resolve of this.#watchers) resolve()
     this.#watchers.clear()
   }

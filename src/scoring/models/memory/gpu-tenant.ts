@@ -6,34 +6,11 @@ import type { Backend } from '../backends/backend.ts'
 import type { InstancePool } from '../pool/pool.ts'
 import type { PoolMember } from '../pool/pool-member.ts'
 import type { GpuGroup, GpuSlot } from './gpu-group.ts'
-import type { Rival, TenantSettings, TenantState } from './gpu-waiters.ts'
+import type { GpuTenant, TenantSettings, TenantState } from './gpu-waiters.ts'
 import type { MemoryOrder, ServerMemory } from './server-memory.ts'
 
-/** A model's hold on the memory of its servers: what it asks is counted, and it waits where they sleep. */
-export interface Seat {
-  readonly state: TenantState
-  /** Since when questions wait while it cannot be awake, on the clock; null: none does. */
-  readonly parkedSince: number | null
-  /** Waits until the model is awake and may take a question; `leave` must follow. Rejects with UpstreamError. */
-  enter(stop: CancelToken): Promise<void> | null
-  leave(): void
-  /** For a call that neither waits nor keeps the model awake: whether it may be made now. `giveBack` must follow. */
-  borrow(): boolean
-  giveBack(): void
-  /** Why the last order failed, with the instance; '' where it did not. */
-  readonly failure: string
-  /** Gives the memory back once the questions under way are done. Resolves to false where that failed. */
-  sleep(): Promise<boolean>
-  /** Wakes the model, after its group's others have gone to sleep. Resolves to false where that failed. */
-  wake(): Promise<boolean>
-  /** An instance's answers are trusted again, whatever it said to the known question. */
-  trust(address: string): void
-  /** For when no question is under way or waiting any more. */
-  remove(): void
-}
-
 /** One reading of a model's config, and the servers that it asks. */
-export interface SeatOwner {
+export interface LeaseOwner {
   readonly model: string
   readonly config: ModelConfig
   readonly pool: InstancePool
@@ -41,9 +18,9 @@ export interface SeatOwner {
   readonly headers: Record<string, string>
 }
 
-/** A seat as the tenants see it. */
-export class ModelSeat implements Seat {
-  readonly owner: SeatOwner
+/** A model's lease on the GPU memory of its servers: its questions are counted, and wait while the servers sleep. */
+export class GpuLease {
+  readonly owner: LeaseOwner
   tenant: ServersTenant | null = null
   /** Its pool has the members that its config names. */
   isSettled = false
@@ -54,7 +31,7 @@ export class ModelSeat implements Seat {
     this.active += 1
   }
 
-  constructor(owner: SeatOwner, on: { changed(): void; trust(address: string): void; remove(): void }) {
+  constructor(owner: LeaseOwner, on: { changed(): void; trust(address: string): void; remove(): void }) {
     this.owner = owner
     this.#on = on
   }
@@ -73,17 +50,20 @@ export class ModelSeat implements Seat {
     return this.tenant?.state ?? 'awake'
   }
 
+  /** Since when questions wait while the model cannot be awake, on the clock; null: none waits. */
   get parkedSince(): number | null {
-    return this.tenant?.place.parking.since ?? null
+    return this.tenant?.slot.parking.since ?? null
   }
 
+  /** Why the last order failed, with the instance; '' if it did not. */
   get failure(): string {
     return this.tenant?.failure ?? ''
   }
 
+  /** Waits until the model is awake and may take a question; null: it is. `leave` must follow. Rejects with UpstreamError. */
   enter(stop: CancelToken): Promise<void> | null {
     const { tenant } = this
-    if (tenant) return tenant.place.group.enter(tenant.place, stop, this.#count, this.owner.pool.isPatient)
+    if (tenant) return tenant.slot.group.enter(tenant.slot, stop, this.#count, this.owner.pool.isPatient)
     this.active += 1
     return null
   }
@@ -93,9 +73,10 @@ export class ModelSeat implements Seat {
     this.tenant?.left(true)
   }
 
+  /** For a call that neither waits nor keeps the model awake. False: it may not be made now. `giveBack` must follow a true. */
   borrow(): boolean {
     const { tenant } = this
-    if (tenant && !tenant.place.group.isOpen(tenant.place)) return false
+    if (tenant && !tenant.slot.group.isOpen(tenant.slot)) return false
     this.active += 1
     return true
   }
@@ -105,19 +86,23 @@ export class ModelSeat implements Seat {
     this.tenant?.left(false)
   }
 
+  /** Releases the memory once the questions in flight are done. Resolves to false if that failed. */
   async sleep(): Promise<boolean> {
     this.tenant?.retry()
-    return this.tenant ? this.tenant.place.group.sleep(this.tenant.place) : false
+    return this.tenant ? this.tenant.slot.group.sleep(this.tenant.slot) : false
   }
 
+  /** Wakes the model after the others of its group have gone to sleep. Resolves to false if that failed. */
   async wake(): Promise<boolean> {
-    return this.tenant ? this.tenant.place.group.wake(this.tenant.place) : true
+    return this.tenant ? this.tenant.slot.group.wake(this.tenant.slot) : true
   }
 
+  /** Trusts an instance's answers again, whatever it said to the known question. */
   trust(address: string): void {
     this.#on.trust(address)
   }
 
+  /** Call only when no question is in flight or waiting. */
   remove(): void {
     this.#on.remove()
   }
@@ -137,39 +122,39 @@ export interface TenantParts {
 }
 
 /** The servers of the models that share them. */
-export class ServersTenant implements Rival {
-  readonly place: GpuSlot
+export class ServersTenant implements GpuTenant {
+  readonly slot: GpuSlot
   failure = ''
   readonly #parts: TenantParts
-  readonly #seats = new Set<ModelSeat>()
+  readonly #leases = new Set<GpuLease>()
   #groupName: string
   #moving: Promise<void> = Promise.resolve()
 
   constructor(parts: TenantParts) {
     this.#parts = parts
     this.#groupName = this.#nameOf(parts.group)
-    this.place = parts.groupOf(this.#groupName).add(this)
+    this.slot = parts.groupOf(this.#groupName).add(this)
   }
 
   get state(): TenantState {
-    return this.place.state
+    return this.slot.state
   }
 
   get active(): number {
     let sum = 0
-    for (const { active } of this.#seats) sum += active
+    for (const { active } of this.#leases) sum += active
     return sum
   }
 
   get isEmpty(): boolean {
-    return this.#seats.size === 0
+    return this.#leases.size === 0
   }
 
   /** Of the latest reading that has any. */
   get settings(): TenantSettings {
     const { lifecycle } = this.#latest()?.owner.config ?? {}
     let maxQueue = 0
-    for (const { owner } of this.#seats) maxQueue = Math.max(maxQueue, owner.config.max_queue)
+    for (const { owner } of this.#leases) maxQueue = Math.max(maxQueue, owner.config.max_queue)
     return {
       idleMs: (lifecycle?.sleep_after_idle_s ?? 0) * 1000,
       lingerMs: lifecycle?.linger_ms ?? 250,
@@ -180,26 +165,26 @@ export class ServersTenant implements Rival {
   }
 
   has(address: string): boolean {
-    for (const { members } of this.#seats)
+    for (const { members } of this.#leases)
       if (members.some(({ endpoint }) => endpoint.address === address)) return true
     return false
   }
 
   isOf(model: string): boolean {
-    for (const { owner } of this.#seats) if (owner.model === model) return true
+    for (const { owner } of this.#leases) if (owner.model === model) return true
     return false
   }
 
-  join(seat: ModelSeat): void {
-    seat.tenant = this
-    this.#seats.add(seat)
+  join(lease: GpuLease): void {
+    lease.tenant = this
+    this.#leases.add(lease)
     this.changed()
   }
 
-  leave(seat: ModelSeat): void {
-    seat.tenant = null
-    this.#seats.delete(seat)
-    if (this.isEmpty) this.place.group.remove(this.place)
+  leave(lease: GpuLease): void {
+    lease.tenant = null
+    this.#leases.delete(lease)
+    if (this.isEmpty) this.slot.group.remove(this.slot)
     else {
       this.changed()
       // Its calls count no more, and somebody may wait for the last one.
@@ -208,7 +193,7 @@ export class ServersTenant implements Rival {
   }
 
   left(isUse: boolean): void {
-    this.place.group.left(this.place, isUse)
+    this.slot.group.left(this.slot, isUse)
   }
 
   /** Servers or settings are others now. */
@@ -217,14 +202,14 @@ export class ServersTenant implements Rival {
     if (name !== this.#groupName) {
       this.#groupName = name
       const to = this.#parts.groupOf(name)
-      this.#moving = this.#moving.then(() => this.place.group.move(this.place, to))
-    } else this.place.group.reconsider()
+      this.#moving = this.#moving.then(() => this.slot.group.move(this.slot, to))
+    } else this.slot.group.reconsider()
     const isOdd = this.#orders().some(([server]) =>
       this.state === 'awake'
         ? server.state === 'asleep'
         : this.state === 'asleep' && server.state !== 'asleep',
     )
-    if (isOdd) void this.#moving.then(() => this.place.group.align(this.place))
+    if (isOdd) void this.#moving.then(() => this.slot.group.align(this.slot))
   }
 
   #nameOf(group: string | undefined): string {
@@ -252,7 +237,7 @@ export class ServersTenant implements Rival {
       ([, { endpoint }]) => !this.#parts.othersNeed(endpoint.address, this),
     )
     const done = await Promise.all(orders.map(([server, order]) => server.sleep(order)))
-    if (done.every(Boolean)) return this.#seatsCanSleep() ? 'asleep' : 'unknown'
+    if (done.every(Boolean)) return this.#leasesCanSleep() ? 'asleep' : 'unknown'
     return orders.every(([server]) => server.state === 'awake') ? 'awake' : 'unknown'
   }
 
@@ -263,30 +248,30 @@ export class ServersTenant implements Rival {
   }
 
   switched(state: 'awake' | 'asleep'): void {
-    const names = new Set([...this.#seats].filter(({ sleeps }) => sleeps).map(({ owner }) => owner.model))
+    const names = new Set([...this.#leases].filter(({ sleeps }) => sleeps).map(({ owner }) => owner.model))
     for (const model of names) this.#parts.events.switched?.({ model, state })
   }
 
   parked(isParked: boolean): void {
-    const names = new Set([...this.#seats].map(({ owner }) => owner.model))
+    const names = new Set([...this.#leases].map(({ owner }) => owner.model))
     for (const model of names) this.#parts.events.parked?.({ model, isParked })
   }
 
-  #latest(): ModelSeat | undefined {
-    let latest: ModelSeat | undefined
-    for (const seat of this.#seats) if (seat.sleeps) latest = seat
+  #latest(): GpuLease | undefined {
+    let latest: GpuLease | undefined
+    for (const lease of this.#leases) if (lease.sleeps) latest = lease
     return latest
   }
 
   /** A kind of server that cannot sleep is one whose orders fail. */
-  #seatsCanSleep(): boolean {
-    return [...this.#seats].some(({ owner }) => owner.memory !== null)
+  #leasesCanSleep(): boolean {
+    return [...this.#leases].some(({ owner }) => owner.memory !== null)
   }
 
   /** One for each server, by the latest reading that asks it. */
   #orders(): readonly (readonly [ServerMemory, MemoryOrder])[] {
     const orders = new Map<string, readonly [ServerMemory, MemoryOrder]>()
-    for (const { owner, members, sleeps } of this.#seats) {
+    for (const { owner, members, sleeps } of this.#leases) {
       const { config, headers, memory, model } = owner
       if (!memory) continue
       for (const { endpoint } of members) {

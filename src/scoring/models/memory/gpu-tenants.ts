@@ -1,8 +1,7 @@
 import type { Clock } from '../../../core/clock.ts'
 import type { ModelEvents } from '../api/events.ts'
 import { GpuGroup } from './gpu-group.ts'
-import type { Seat } from './gpu-tenant.ts'
-import { ModelSeat, type SeatOwner, ServersTenant } from './gpu-tenant.ts'
+import { GpuLease, type LeaseOwner, ServersTenant } from './gpu-tenant.ts'
 import { ServerMemory } from './server-memory.ts'
 
 /**
@@ -16,7 +15,7 @@ export class GpuTenants {
   readonly #groups = new Map<string, GpuGroup>()
   readonly #servers = new Map<string, ServerMemory>()
   readonly #tenants = new Set<ServersTenant>()
-  readonly #seats = new Set<ModelSeat>()
+  readonly #leases = new Set<GpuLease>()
   #made = 0
 
   constructor(clock: Clock, events: ModelEvents) {
@@ -24,24 +23,22 @@ export class GpuTenants {
     this.#events = events
   }
 
-  /** A seat for a model whose pool has no members yet. */
-  open(owner: SeatOwner): Seat {
-    const seat = new ModelSeat(owner, {
-      changed: () => this.#settle(seat),
+  /** A lease for a model whose pool has no members yet. */
+  open(owner: LeaseOwner): GpuLease {
+    const lease = new GpuLease(owner, {
+      changed: () => this.#settle(lease),
       trust: (address) => this.#trust(address),
-      remove: () => this.#remove(seat),
+      remove: () => this.#remove(lease),
     })
-    this.#seats.add(seat)
-    owner.pool.membersChanged = () => this.#settle(seat)
-    return seat
+    this.#leases.add(lease)
+    owner.pool.membersChanged = () => this.#settle(lease)
+    return lease
   }
 
   /** After the pool's first members have come: a tenant without servers would be one of its own. */
-  settle(seat: Seat): void {
-    if (seat instanceof ModelSeat) {
-      seat.isSettled = true
-      this.#settle(seat)
-    }
+  settle(lease: GpuLease): void {
+    lease.isSettled = true
+    this.#settle(lease)
   }
 
   /** The configs are read anew: what servers have refused for good is tried once more. */
@@ -53,15 +50,15 @@ export class GpuTenants {
     for (const group of this.#groups.values()) group.end()
   }
 
-  #settle(seat: ModelSeat): void {
-    for (const { endpoint } of seat.members) this.#servers.get(endpoint.address)?.mark(endpoint)
-    if (!seat.isSettled) return
+  #settle(lease: GpuLease): void {
+    for (const { endpoint } of lease.members) this.#servers.get(endpoint.address)?.mark(endpoint)
+    if (!lease.isSettled) return
     this.#forget()
-    if (!seat.tenant) this.#join(seat)
-    const { tenant } = seat
+    if (!lease.tenant) this.#join(lease)
+    const { tenant } = lease
     if (!tenant) return
     // A model that never sleeps, at servers that do: its questions count, and wake them.
-    for (const other of this.#seats)
+    for (const other of this.#leases)
       if (
         !other.tenant &&
         other.isSettled &&
@@ -71,19 +68,19 @@ export class GpuTenants {
     tenant.changed()
   }
 
-  #join(seat: ModelSeat): void {
+  #join(lease: GpuLease): void {
     let found: ServersTenant | null = null
     let most = 0
     for (const tenant of this.#tenants) {
-      const shared = seat.members.filter(({ endpoint }) => tenant.has(endpoint.address)).length
+      const shared = lease.members.filter(({ endpoint }) => tenant.has(endpoint.address)).length
       if (shared <= most) continue
       most = shared
       found = tenant
     }
     // Without an instance yet, it is known by its name.
-    if (!found && seat.members.length === 0)
-      for (const tenant of this.#tenants) if (tenant.isOf(seat.owner.model)) found = tenant
-    if (!found && !seat.sleeps) return
+    if (!found && lease.members.length === 0)
+      for (const tenant of this.#tenants) if (tenant.isOf(lease.owner.model)) found = tenant
+    if (!found && !lease.sleeps) return
     if (!found) {
       found = new ServersTenant({
         clock: this.#clock,
@@ -92,18 +89,18 @@ export class GpuTenants {
         othersNeed: (address, own) => this.#isNeeded(address, own),
         groupOf: (name) => this.#groupOf(name),
         ownGroup: `servers ${this.#made++}`,
-        group: seat.owner.config.gpu_group,
+        group: lease.owner.config.gpu_group,
       })
       this.#tenants.add(found)
     }
-    found.join(seat)
+    found.join(lease)
   }
 
-  #remove(seat: ModelSeat): void {
-    this.#seats.delete(seat)
-    seat.owner.pool.membersChanged = () => {}
-    const { tenant } = seat
-    tenant?.leave(seat)
+  #remove(lease: GpuLease): void {
+    this.#leases.delete(lease)
+    lease.owner.pool.membersChanged = () => {}
+    const { tenant } = lease
+    tenant?.leave(lease)
     if (tenant?.isEmpty) this.#tenants.delete(tenant)
     this.#forget()
   }
@@ -111,7 +108,7 @@ export class GpuTenants {
   /** What sleeps is remembered although nobody asks it now: an order too many would end it. */
   #forget(): void {
     const asked = new Set<string>()
-    for (const { members } of this.#seats) for (const { endpoint } of members) asked.add(endpoint.address)
+    for (const { members } of this.#leases) for (const { endpoint } of members) asked.add(endpoint.address)
     for (const [address, { isOut }] of this.#servers)
       if (!isOut && !asked.has(address)) this.#servers.delete(address)
   }
@@ -127,7 +124,7 @@ export class GpuTenants {
 
   #trust(address: string): void {
     this.#servers.get(address)?.trust()
-    for (const { members } of this.#seats)
+    for (const { members } of this.#leases)
       for (const { endpoint } of members) if (endpoint.address === address) endpoint.mark({ doubt: '' })
   }
 

@@ -13,7 +13,7 @@ export interface TenantSettings {
 }
 
 /** A set of servers whose memory is given back and taken together, as its group sees it. */
-export interface Rival {
+export interface GpuTenant {
   /** Read anew for each decision: a reload changes it without a switch. */
   readonly settings: TenantSettings
   /** Questions under way, canaries too, of all models that ask these servers. */
@@ -34,7 +34,7 @@ export type TenantState = 'unknown' | 'awake' | 'asleep'
 
 /** A question that waits for its tenant's turn. */
 export interface Waiter {
-  readonly since: number
+  readonly waitingSince: number
   /** It waits for a tenant that cannot be awake, too. */
   readonly isPatient: boolean
   readonly admit: () => void
@@ -43,19 +43,19 @@ export interface Waiter {
 
 /** When the first of those that wait for it came; Infinity: nobody does. */
 export const since = ({ waiting }: { readonly waiting: ReadonlySet<Waiter> }): number => {
-  for (const waiter of waiting) return waiter.since
+  for (const waiter of waiting) return waiter.waitingSince
   return Number.POSITIVE_INFINITY
 }
 
 /** What a question fails with for which there is no room in its line. */
-export const full = (): UpstreamError =>
+export const queueFull = (): UpstreamError =>
   new UpstreamError('overloaded', 'too many questions wait for this model', {
     remedy: 'give-up',
     blame: false,
   })
 
 /** What a question fails with whose model may not or cannot be woken. */
-export const asleep = (): UpstreamError =>
+export const modelAsleep = (): UpstreamError =>
   new UpstreamError('judge_unreachable', 'the model sleeps, or cannot be woken', {
     remedy: 'give-up',
     blame: false,
@@ -67,12 +67,12 @@ const restMs = 5000
 /** The questions of a tenant that wait although it cannot be awake: it may not be woken, or did not wake up. */
 export class TenantParking {
   readonly #clock: Clock
-  readonly #tenant: Rival
+  readonly #tenant: GpuTenant
   readonly #waiting: Set<Waiter>
   #since: number | null = null
   #cancelRest: (() => void) | null = null
 
-  constructor(clock: Clock, tenant: Rival, waiting: Set<Waiter>) {
+  constructor(clock: Clock, tenant: GpuTenant, waiting: Set<Waiter>) {
     this.#clock = clock
     this.#tenant = tenant
     this.#waiting = waiting
@@ -93,7 +93,7 @@ export class TenantParking {
     for (const waiter of this.#waiting) {
       if (waiter.isPatient) continue
       this.#waiting.delete(waiter)
-      waiter.refuse(asleep())
+      waiter.refuse(modelAsleep())
     }
     if (this.#waiting.size === 0 || this.#since !== null) return
     this.#since = this.#clock.now()

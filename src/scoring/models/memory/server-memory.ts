@@ -121,7 +121,7 @@ export class ServerMemory {
       this.#process = await backend.processOf(calls)
       await backend.sleep(calls, level)
     } catch (error) {
-      if (error instanceof OrderFailed && error.asItWas) this.#setOut(endpoint, wasOut)
+      if (error instanceof OrderFailed && error.isUnchanged) this.#setOut(endpoint, wasOut)
       throw error
     }
     this.state = 'asleep'
@@ -220,7 +220,7 @@ export class ServerMemory {
     } catch (error) {
       if (!(error instanceof OrderFailed || error instanceof UpstreamError)) throw error
       const isGone = error instanceof UpstreamError && error.isRefused
-      const isAsItWas = error instanceof OrderFailed && error.asItWas && this.state === 'awake'
+      const isAsItWas = error instanceof OrderFailed && error.isUnchanged && this.state === 'awake'
       if (!isAsItWas) {
         // Whoever starts there after one that has gone is awake; what became of one that lives is not known.
         this.state = 'unknown'

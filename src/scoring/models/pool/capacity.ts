@@ -22,7 +22,7 @@ export const loadOf = (body: string | Buffer, questions = 1, generated = 0): Loa
  * was under way before it drains, and those that come after have what it leaves of the limits. So it begins as soon as if nobody
  * had come after it.
  */
-export class Room {
+export class Capacity {
   questions = 0
   tokens = 0
   limits: Load
@@ -50,17 +50,17 @@ export class Room {
   }
 
   /** Whether there is room for something, if it is small enough. */
-  get isLeft(): boolean {
+  get hasFree(): boolean {
     return this.questions < this.limits.questions && this.tokens < this.limits.tokens
   }
 
   /** False: room is kept for another. */
-  keep(load: Load): boolean {
+  reserve(load: Load): boolean {
     this.#kept ??= load
     return this.#kept === load
   }
 
-  drop(load: Load): void {
+  release(load: Load): void {
     if (this.#kept !== load) return
     this.#kept = null
     this.#after.clear()
@@ -72,7 +72,7 @@ export class Room {
   enter(load: Load): void {
     this.questions += load.questions
     this.tokens += load.tokens
-    this.drop(load)
+    this.release(load)
     if (this.#kept === null) return
     this.#after.add(load)
     this.#questionsAfter += load.questions
@@ -89,7 +89,7 @@ export class Room {
 }
 
 /** The memory that waiting questions take, over all models of a process. */
-export class LineMemory {
+export class QueueMemory {
   readonly #maxBytes: number
   #bytes = 0
 

@@ -6,7 +6,7 @@ import type { Backend } from '../backends/backend.ts'
 import { Endpoint, type EndpointSettings } from '../transport/endpoint.ts'
 import { type ProbeSettings, watchEndpoint, watchMember } from './health.ts'
 import { type MemberSettings, PoolMember } from './pool-member.ts'
-import { type LineMetrics, watchServerLine } from './server-queue.ts'
+import { type QueueMetrics, watchServerQueue } from './server-queue.ts'
 import { type ProgressSettings, watchProgress } from './watchdog.ts'
 
 /** A model of one reading of the configs, as its servers are asked. */
@@ -22,7 +22,7 @@ interface Wanted extends MemberSettings {
   /** null: it is not probed. */
   readonly probe: ProbeSettings | null
   /** null: the server's own line is not looked at. */
-  readonly line: LineMetrics | null
+  readonly line: QueueMetrics | null
   /** null: it is not watched. */
   readonly progress: Omit<ProgressSettings, 'p99'> | null
 }
@@ -201,7 +201,7 @@ export class EndpointRegistry {
     })
     const line = all.find((one) => one.line !== null)?.line
     held.endLine?.()
-    held.endLine = line ? watchServerLine(endpoint, this.#clock, line) : null
+    held.endLine = line ? watchServerQueue(endpoint, this.#clock, line) : null
     const isProbed = healthProbes(held).length > 0
     if (isProbed && held.endProbe === null)
       held.endProbe = watchEndpoint(endpoint, () => {
@@ -243,7 +243,10 @@ export class EndpointRegistry {
         questions: own?.max_in_flight ?? config.max_in_flight,
         tokens: own?.max_tokens_in_flight ?? config.max_tokens_in_flight ?? Number.POSITIVE_INFINITY,
       },
-      line: interval_s === 0 || !server_line || !backend.line ? null : { headers, names: backend.line },
+      line:
+        interval_s === 0 || !server_line || !backend.queueMetrics
+          ? null
+          : { headers, names: backend.queueMetrics },
       weight: own?.weight ?? 1,
       breaker: { failures: config.breaker.failures, openMs: config.breaker.open_s * 1000 },
       connectMs: config.connect_timeout_s * 1000,

@@ -2,7 +2,7 @@ import type { Load } from './capacity.ts'
 import type { PoolMember } from './pool-member.ts'
 
 /** What stands in line for a place at a server. */
-export interface InLine {
+export interface QueueEntry {
   /** Whose question it is: those of one request take turns with those of others. */
   readonly request: object
   /** On the clock: later, an answer is of no use. */
@@ -12,7 +12,7 @@ export interface InLine {
 
 /** Somebody in line. */
 export interface Waiter {
-  readonly question: InLine
+  readonly question: QueueEntry
   /** Members that it does not want, where another lives. */
   readonly avoid: ReadonlySet<PoolMember> | null
 }
@@ -51,7 +51,7 @@ const mostLooks = 8
  * questions each has. So a giant request that came before has half of the places while a small one is served, and a crowd of
  * small ones leaves half to a giant. What a place costs is counted either way. Each step takes O(log n) in requests.
  */
-export class FairLine<W extends Waiter> {
+export class FairQueue<W extends Waiter> {
   readonly #lanes = new Map<string, Lane<W>>()
   readonly #places = new Map<W, { readonly flow: Flow<W>; readonly at: number }>()
   #questions = 0
@@ -227,7 +227,7 @@ function isDueBefore<W extends Waiter>(one: Flow<W>, other: Flow<W>): boolean {
 }
 
 /** Room that a pool keeps for one who is next and too large for what is free: at one member, so that the others go on. */
-export class KeptRoom<W extends Waiter> {
+export class Reservation<W extends Waiter> {
   #kept: { readonly waiter: W; readonly member: PoolMember } | null = null
 
   /** For whom it is kept; null: for nobody. */
@@ -251,14 +251,14 @@ export class KeptRoom<W extends Waiter> {
     for (const member of members)
       if (isUsable(member) && (best === null || member.inFlight / member.limit < best.inFlight / best.limit))
         best = member
-    if (best?.room.keep(waiter.question.load)) this.#kept = { waiter, member: best }
+    if (best?.capacity.reserve(waiter.question.load)) this.#kept = { waiter, member: best }
   }
 
   /** The waiter needs it no more; the member where others may have it, or null. */
   drop(waiter: W): PoolMember | null {
     if (this.#kept?.waiter !== waiter) return null
     const { member } = this.#kept
-    member.room.drop(waiter.question.load)
+    member.capacity.release(waiter.question.load)
     this.#kept = null
     return member
   }

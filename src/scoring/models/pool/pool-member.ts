@@ -3,7 +3,7 @@ import type { Clock } from '../../../core/clock.ts'
 import { Breaker, type BreakerSettings } from '../transport/breaker.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
 import type { UpstreamError } from '../transport/upstream-error.ts'
-import { type Load, Room } from './capacity.ts'
+import { Capacity, type Load } from './capacity.ts'
 
 /**
  * `joining`: no probe has seen it yet. `trial`: it failed, and one question tries it again. `other-model`: it answers, but
@@ -37,7 +37,7 @@ export class PoolMember {
   /** Opens when this model's questions fail there. */
   readonly breaker: Breaker
   /** What of this model is under way. */
-  readonly room: Room
+  readonly capacity: Capacity
   calls = 0
   errors = 0
   /** When its last call began, on the clock. */
@@ -79,7 +79,7 @@ export class PoolMember {
     this.endpoint = endpoint
     this.#clock = clock
     this.#settings = settings
-    this.room = new Room(settings.limits)
+    this.capacity = new Capacity(settings.limits)
     this.#told = told
     this.breaker = new Breaker(clock, settings.breaker, () => this.tell())
     endpoint.members.add(this)
@@ -95,7 +95,7 @@ export class PoolMember {
   }
 
   get inFlight(): number {
-    return this.room.questions
+    return this.capacity.questions
   }
 
   get limit(): number {
@@ -109,7 +109,7 @@ export class PoolMember {
   /** Takes other settings; calls under way and what is known of it stay. */
   set(settings: MemberSettings): void {
     this.#settings = settings
-    this.room.limits = settings.limits
+    this.capacity.limits = settings.limits
     this.breaker.settings = settings.breaker
     this.tell()
   }
@@ -165,13 +165,13 @@ export class PoolMember {
     // One question is always let in: another's line at the server must not keep this model out for ever.
     if (this.inFlight === 0) return this.breaker.state !== 'open'
     if (this.breaker.state !== 'closed') return false
-    return this.room.isLeft && endpoint.hasRoom
+    return this.capacity.hasFree && endpoint.hasCapacity
   }
 
   /** Takes a place; `end` or `giveBack` with the same load must follow. */
   begin(load: Load, now = this.#clock.now()): void {
     const wasIdle = this.inFlight === 0
-    this.room.enter(load)
+    this.capacity.enter(load)
     this.calls += 1
     this.lastBegan = now
     this.endpoint.begin(load.questions)
@@ -181,7 +181,7 @@ export class PoolMember {
   }
 
   end(load: Load): void {
-    this.room.leave(load)
+    this.capacity.leave(load)
     this.endpoint.end(load.questions, this)
   }
 

@@ -2,18 +2,18 @@ import type { Clock } from '../../../core/clock.ts'
 import type { CancelToken } from '../api/cancel-token.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
 import { Affinity, leastOutstanding, preferred, slowInstanceFilter } from './balance.ts'
-import { FairLine, type InLine, KeptRoom, type Waiter } from './fair-queue.ts'
-import { PoolLife } from './pool-life.ts'
+import { FairQueue, type QueueEntry, Reservation, type Waiter } from './fair-queue.ts'
+import { PoolLiveness } from './pool-liveness.ts'
 import type { PoolMember } from './pool-member.ts'
 import { type QueueStatus, throughputOf } from './wait-estimate.ts'
 
 /** A question that asks for a place. `prefix`, where it is not '', is the beginning that it shares with others. */
-export interface Asking extends InLine {
+export interface PoolRequest extends QueueEntry {
   readonly prefix: string
 }
 
 interface Waiting extends Waiter {
-  readonly question: Asking
+  readonly question: PoolRequest
   readonly give: (member: PoolMember) => void
   readonly refuse: (fault: UpstreamError) => void
 }
@@ -23,9 +23,9 @@ export class InstancePool {
   readonly members: PoolMember[] = []
   /** Called when a member came or went. */
   membersChanged = () => {}
-  readonly #waiting = new FairLine<Waiting>()
-  readonly #urgent = new FairLine<Waiting>()
-  readonly #kept = new KeptRoom<Waiting>()
+  readonly #waiting = new FairQueue<Waiting>()
+  readonly #urgent = new FairQueue<Waiting>()
+  readonly #kept = new Reservation<Waiting>()
   /** What ends each call under way, by where it is. */
   readonly #moves = new Map<PoolMember, Set<() => void>>()
   readonly #clock: Clock
@@ -34,7 +34,7 @@ export class InstancePool {
   readonly #maxQueue: number
   readonly #maxLineMs: number
   /** Whether any instance lives, and what waits meanwhile. */
-  readonly life: PoolLife
+  readonly liveness: PoolLiveness
   #lastTaken = 0
   #reconsider: (() => void) | null = null
   readonly #onChange = () => this.#serve()
@@ -56,7 +56,7 @@ export class InstancePool {
     this.#maxLineMs = settings.maxLineMs
     this.#random = settings.random
     this.#affinity = settings.affinity ? new Affinity() : null
-    this.life = new PoolLife(clock, settings, () => {
+    this.liveness = new PoolLiveness(clock, settings, () => {
       for (const line of [this.#urgent, this.#waiting]) {
         for (const waiter of line) waiter.refuse(unreachable())
         line.clear()
@@ -70,7 +70,7 @@ export class InstancePool {
   }
 
   /** How the line stands. */
-  get line(): QueueStatus {
+  get queueStatus(): QueueStatus {
     const { size } = this.#waiting
     const pace = size > 0 ? throughputOf(this.members) : 0
     return {
@@ -86,12 +86,12 @@ export class InstancePool {
 
   /** No instance is believed to work. */
   get isDead(): boolean {
-    return this.life.isDead
+    return this.liveness.isDead
   }
 
   /** Questions wait for an instance as long as their deadline allows. */
   get isPatient(): boolean {
-    return this.life.isPatient
+    return this.liveness.isPatient
   }
 
   add(member: PoolMember): void {
@@ -122,7 +122,7 @@ export class InstancePool {
   }
 
   /** An instance with room for it, counted as taken; null: one must wait. Those in `avoid` only if no other lives. */
-  take(avoid: ReadonlySet<PoolMember> | null, question: Asking): PoolMember | null {
+  take(avoid: ReadonlySet<PoolMember> | null, question: PoolRequest): PoolMember | null {
     const now = this.#clock.now()
     return this.#taken(avoid, question, this.#worthwhile(now), now)
   }
@@ -130,7 +130,7 @@ export class InstancePool {
   /** Like `take`, in line with others, or before all who are not urgent. Rejects with UpstreamError. */
   wait(
     avoid: ReadonlySet<PoolMember> | null,
-    question: Asking,
+    question: PoolRequest,
     stop: CancelToken,
     stopped: () => UpstreamError,
     isUrgent = false,
@@ -143,7 +143,7 @@ export class InstancePool {
         )
         return
       }
-      if (this.life.isGivenUp) {
+      if (this.liveness.isGivenUp) {
         reject(unreachable())
         return
       }
@@ -170,7 +170,7 @@ export class InstancePool {
         },
       }
       line.add(waiter)
-      this.life.joined()
+      this.liveness.joined()
       // It may be too large for what is free.
       if (this.members.some(({ isFree }) => isFree)) this.#serveLine(line)
       this.#reconsiderLater()
@@ -178,7 +178,7 @@ export class InstancePool {
   }
 
   /** Runs `move` when the member hangs and another lives; the returned function takes it back. */
-  whenHung(member: PoolMember, move: () => void): () => void {
+  onHang(member: PoolMember, move: () => void): () => void {
     const moves = this.#moves.get(member)
     if (moves) moves.add(move)
     else this.#moves.set(member, new Set([move]))
@@ -190,20 +190,20 @@ export class InstancePool {
   }
 
   close(): void {
-    this.life.end()
+    this.liveness.end()
     this.#reconsider?.()
     for (const member of this.members) member.changed.delete(this.#onChange)
   }
 
   #taken(
     avoid: ReadonlySet<PoolMember> | null,
-    { prefix, load }: Asking,
+    { prefix, load }: PoolRequest,
     isWorth: (member: PoolMember) => boolean,
     now: number,
   ): PoolMember | null {
     const avoided = this.#avoided(avoid)
     const usable = (member: PoolMember) =>
-      member.isFree && member.room.fits(load) && isWorth(member) && !avoided?.has(member)
+      member.isFree && member.capacity.fits(load) && isWorth(member) && !avoided?.has(member)
     const near =
       this.#affinity && prefix !== '' ? preferred(this.#affinity.orderOf(prefix, this.members), usable) : null
     const member = near ?? leastOutstanding(this.members, usable, this.#random)
@@ -228,7 +228,7 @@ export class InstancePool {
     }
   }
 
-  #serveLine(line: FairLine<Waiting>): void {
+  #serveLine(line: FairQueue<Waiting>): void {
     while (line.size > 0) {
       const isWorth = this.#worthwhile(this.#clock.now())
       const isUsable = (member: PoolMember) => member.isFree && isWorth(member)
@@ -280,7 +280,7 @@ export class InstancePool {
   }
 
   #watchLife(): void {
-    this.life.watch(this.members, this.#waiting.size + this.#urgent.size > 0)
+    this.liveness.watch(this.members, this.#waiting.size + this.#urgent.size > 0)
   }
 }
 

@@ -2,7 +2,7 @@ import type { Clock } from '../../../core/clock.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
 
 /** Where a kind of server tells of its line. */
-export interface LineMetrics {
+export interface QueueMetrics {
   readonly headers: Record<string, string>
   readonly names: { readonly running: string; readonly waiting: string }
 }
@@ -20,7 +20,7 @@ const spare = (running: number): number => Math.max(2, Math.ceil(running / 8))
  * that are there: others' lines are not ours to wait for. Without a line it grows by half, with a short one by one, and in no
  * case does it go below one.
  */
-export function mostUnderWay(
+export function inFlightLimit(
   before: number,
   line: { readonly running: number; readonly waiting: number; readonly ours: number },
 ): number {
@@ -35,10 +35,10 @@ export function mostUnderWay(
  * Keeps a server's own line short, where it tells of one: what waits there cannot go to another server, nor in another order.
  * Looks only while calls are open, and forgets what it saw when none are. Runs until ended.
  */
-export function watchServerLine(
+export function watchServerQueue(
   endpoint: Endpoint,
   clock: Clock,
-  { headers, names }: LineMetrics,
+  { headers, names }: QueueMetrics,
 ): () => void {
   let isEnded = false
   let isLooking = false
@@ -58,10 +58,10 @@ export function watchServerLine(
     // Calls may have come or gone while it answered.
     const ours = Math.max(before, endpoint.inFlight)
     const isKnown = endpoint.inFlight > 0 && running !== null && waiting !== null
-    const most = isKnown ? mostUnderWay(endpoint.mostInFlight, { running, waiting, ours }) : endless
+    const most = isKnown ? inFlightLimit(endpoint.maxInFlight, { running, waiting, ours }) : endless
     let limits = 0
     for (const { limit } of endpoint.members) limits += limit
-    endpoint.setMost(most < limits ? most : endless)
+    endpoint.setMaxInFlight(most < limits ? most : endless)
     isLooking = false
     if (endpoint.inFlight > 0) later()
   }
@@ -74,7 +74,7 @@ export function watchServerLine(
     isEnded = true
     endpoint.onBegin = null
     cancel()
-    endpoint.setMost(endless)
+    endpoint.setMaxInFlight(endless)
   }
 }
 

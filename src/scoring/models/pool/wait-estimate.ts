@@ -12,7 +12,7 @@ export interface QueueStatus {
 }
 
 /** How a model's line stands, with what is known of the model's pace. */
-export interface ModelLine extends QueueStatus {
+export interface ModelQueue extends QueueStatus {
   /** Since when no instance can be asked although questions came, on the clock; null: one can, or none came. */
   readonly parkedSince: number | null
   /** Questions under way: asked and not answered. */
@@ -30,7 +30,7 @@ export function throughputOf(members: readonly PoolMember[]): number {
 }
 
 /** Milliseconds until `questions` in line have a place and an answer, with every place of these members taken; 0: unknown. */
-export function lineMs(members: readonly PoolMember[], questions: number): number {
+export function queueWaitMs(members: readonly PoolMember[], questions: number): number {
   let free = 0
   let pace = 0
   let latency = 0
@@ -67,7 +67,7 @@ const leastAnswers = 16
  * At a full server the time grows as the load does, at one with room not at all, and at most model servers something
  * between: what two loads took says what a third will take.
  */
-export class Sojourn {
+export class ResponseTimes {
   readonly #clock: Clock
   /** By the binary logarithm of the load. */
   readonly #known: (Known | undefined)[] = []

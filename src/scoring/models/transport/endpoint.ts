@@ -39,7 +39,7 @@ export class Endpoint {
   /** Set by the same: the path that it lists as its model since it read its weights again; '' where it did not. */
   listedAs = ''
   /** As many as it may have under way, as its server's own line has it. */
-  mostInFlight = Number.POSITIVE_INFINITY
+  maxInFlight = Number.POSITIVE_INFINITY
   /** Called at the beginning of a call where none was under way. */
   onBegin: (() => void) | null = null
   /** Called when the breaker of its connection opens. */
@@ -108,8 +108,8 @@ export class Endpoint {
   }
 
   /** Whether its server's own line lets a further question in. */
-  get hasRoom(): boolean {
-    return this.inFlight < this.mostInFlight
+  get hasCapacity(): boolean {
+    return this.inFlight < this.maxInFlight
   }
 
   begin(questions: number): void {
@@ -122,14 +122,14 @@ export class Endpoint {
     this.inFlight -= questions
     if (this.inFlight === 0) for (const fn of this.#whenQuiet) fn()
     // Others at the address wait for its trial, or for what its server's own line leaves.
-    if (this.breaker.state !== 'closed' || this.mostInFlight < Number.POSITIVE_INFINITY) this.tell()
+    if (this.breaker.state !== 'closed' || this.maxInFlight < Number.POSITIVE_INFINITY) this.tell()
     else member.tell()
   }
 
   /** Sets how many it may have under way. */
-  setMost(questions: number): void {
-    const isMore = questions > this.mostInFlight
-    this.mostInFlight = questions
+  setMaxInFlight(questions: number): void {
+    const isMore = questions > this.maxInFlight
+    this.maxInFlight = questions
     if (isMore) this.tell()
   }
 

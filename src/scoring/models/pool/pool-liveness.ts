@@ -2,7 +2,7 @@ import type { Clock } from '../../../core/clock.ts'
 import type { PoolMember } from './pool-member.ts'
 
 /** Whether any instance of a model lives; since when none does, and since when questions are parked for that. */
-export class PoolLife {
+export class PoolLiveness {
   readonly #clock: Clock
   readonly #waitMs: number
   readonly #tellParked: (isParked: boolean) => void
