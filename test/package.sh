@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Packs the package, looks at what is in it, installs it into an empty folder without its optional packages, and uses it as
+# Packs the package, looks at what is in it, installs it into an empty folder, without the packages that only some commands need, and uses it as
 # somebody would who has nothing else: check, score, the demo, the library with its types, and a server that is asked once.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -38,7 +38,8 @@ grep -q 'Permission is hereby granted' "$work/licences" || failed 'THIRD_PARTY.m
 mkdir "$work/empty"
 cd "$work/empty"
 npm init -y >/dev/null
-npm install --silent --no-audit --no-fund --omit=optional "$tarball"
+npm install --silent --no-audit --no-fund "$tarball"
+[ "$(du -sm node_modules | cut -f1)" -lt 100 ] || failed "the default install takes $(du -sm node_modules | cut -f1) MB"
 run=node_modules/.bin/reward-gateway
 # An SDK does not answer to an API that is newer than its own, and takes 1.9 at most.
 grep -q '"version": "1\.9\.' node_modules/@opentelemetry/api/package.json || failed 'an API of OpenTelemetry that SDKs do not answer to'
@@ -47,6 +48,8 @@ $run check node_modules/reward-gateway/rm-configs >check.log 2>&1 || failed "che
 echo '{"response":"6 * 7 = 42, so\n#### 42","ground_truth":"42"}' >rows.jsonl
 $run score --function gsm8k-progressive --input rows.jsonl --output scored.jsonl
 grep -q '"reward":1,' scored.jsonl || failed "score: $(cat scored.jsonl)"
+! $run analyze scored.jsonl >analyze.log 2>&1 || failed 'analyze ran without DuckDB'
+grep -q 'npm i @duckdb/node-api$' analyze.log || failed "analyze names no package: $(cat analyze.log)"
 $run demo >demo.log || failed 'demo'
 grep -q 'the answers are equal' demo.log || failed "demo: $(tail -n 5 demo.log)"
 

@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { GatewayError } from '../../core/errors.ts'
 import { parseJsonText } from '../../core/json/text.ts'
+import { loadDuckDb } from '../optional-packages.ts'
 import { checkReadable, linesOf, unreadable } from './files.ts'
 import type { RawRow, RowSource } from './row.ts'
 
@@ -95,13 +96,7 @@ export async function withDuckDb<T>(work: (connection: DuckDBConnection) => Prom
 
 /** As withDuckDb, for work that ends elsewhere. */
 async function openDuckDb(): Promise<{ readonly connection: DuckDBConnection; close(): void }> {
-  const { DuckDBInstance } = await import('@duckdb/node-api').catch((cause) => {
-    throw new GatewayError(
-      'RG_COMMAND_INVALID',
-      'this needs the optional package @duckdb/node-api: npm install @duckdb/node-api',
-      { cause },
-    )
-  })
+  const { DuckDBInstance } = await loadDuckDb()
   const instance = await DuckDBInstance.create(':memory:', settings)
   const connection = await instance.connect()
   return {

@@ -1,5 +1,5 @@
 import type { EChartsOption, XAXisComponentOption, YAXisComponentOption } from 'echarts'
-import { openECharts } from './packages.ts'
+import { loadECharts } from '../optional-packages.ts'
 
 /** A plot to be drawn; sizes in pixels of the SVG. */
 export interface Chart {
@@ -25,7 +25,7 @@ const base: EChartsOption = {
 /** Draws on no screen, by ECharts, which is loaded here and nowhere else. */
 export async function drawn(charts: readonly Chart[]): Promise<readonly Drawing[]> {
   if (charts.length === 0) return []
-  const { init } = await openECharts()
+  const { init } = await loadECharts()
   return charts.map(({ option, ...chart }) => {
     const { width, height } = chart
     const drawing = init(null, null, { renderer: 'svg', ssr: true, width, height })

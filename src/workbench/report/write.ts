@@ -1,5 +1,5 @@
+import { loadFonts, loadResvg } from '../optional-packages.ts'
 import { type Drawing, drawn } from './chart.ts'
-import { openFonts, openResvg } from './packages.ts'
 import type { Report } from './report.ts'
 import { type FigureTable, readingTable } from './tables.ts'
 
@@ -11,6 +11,8 @@ export type ReportFormat = (typeof reportFormats)[number]
 /** A report as a file's content; `svg` and `png` are its plots alone. Only what has plots loads what draws them. */
 export async function written(report: Report, format: ReportFormat): Promise<string | Uint8Array> {
   if (format === 'md') return markdownOf(report)
+  // Before anything is drawn, so that one error names every missing package.
+  if (format === 'png') await Promise.all([loadResvg(), loadFonts()])
   const drawings = await drawn(report.charts)
   if (format === 'html') return htmlOf(report, drawings)
   const sheet = sheetOf(drawings)
@@ -148,7 +150,7 @@ ${placed.join('\n')}
 
 /** An SVG as a PNG of one and a half times its size (the published sheet: 2100 x 1500); it needs no fonts of the system. */
 export async function pngOf(svg: string): Promise<Uint8Array> {
-  const [{ Resvg }, fontBuffers] = await Promise.all([openResvg(), openFonts()])
+  const [{ Resvg }, fontBuffers] = await Promise.all([loadResvg(), loadFonts()])
   const family = 'Arimo'
   const resvg = new Resvg(svg, {
     background: '#fff',
