@@ -117,6 +117,7 @@ const packages: Record<string, readonly string[]> = {
   '@resvg/resvg-wasm': ['workbench'],
   re2js: ['grading'],
   ajv: ['grading'],
+  'p-limit': ['workbench/evaluation'],
   eld: ['grading'],
   preact: ['serving/ui'],
   vite: ['serving/ui'],

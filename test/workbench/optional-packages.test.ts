@@ -50,7 +50,7 @@ t.test('a command whose package is missing names the command that installs it', 
   const duckdb = /need packages that a default install leaves out: npm i @duckdb\/node-api\n/
   const cases: [string[], RegExp][] = [
     [['analyze', scored], duckdb],
-    [['score', '--function', 'exact-match', '--input', parquet], duckdb],
+    [['score', '--function', 'exact-match', '--input', parquet, '--output', '-'], duckdb],
     [['report', log, '--output', join(folder, 'a.html')], /Plots need packages .*: npm i echarts@6\n/],
     [
       ['report', log, '--output', join(folder, 'a.png')],

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createWriteStream, existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
+import pLimit from 'p-limit'
 import { GatewayError } from '../../core/errors.ts'
 import type { Failure } from '../../core/sample/sample.ts'
 import { unwritable, wholeLines } from '../dataset/files.ts'
@@ -19,14 +20,14 @@ export interface Answers {
 /** `journal` gets what the policy answers. */
 export function openAnswers(evaluation: Evaluation, journal: AnswerJournal): Answers {
   const { policy, n, chat, seed, sampling, signal, events } = evaluation
-  const slots = new Slots(policy.limit)
+  const limited = pLimit(policy.limit)
   const mostFailures = Math.max(32, 2 * policy.limit)
   let failures = 0
   const sampled = async (turn: Turn, draw: number): Promise<PolicyAnswer | Failure> => {
     if ('failure' in turn.row) return turn.row.failure
     const prompt = promptOf(turn.row, chat)
     const key = `${turn.index} ${turn.run} ${draw}`
-    const answer = await slots.with(async () => {
+    const answer = await limited(async () => {
       signal.throwIfAborted()
       if (failures >= mostFailures) throw silent(failures)
       const drawn = seed === null ? sampling : { ...sampling, seed: seedOf(seed, turn, draw) }
@@ -57,29 +58,6 @@ const silent = (count: number): GatewayError =>
     'RG_MODEL_FAILED',
     `the policy gave none of the last ${count} answers; see its servers. --resume goes on, and --failed-only then samples what failed`,
   )
-
-/** Places for work that runs at once; who finds none waits in line. */
-class Slots {
-  #free: number
-  readonly #waiting: (() => void)[] = []
-
-  constructor(count: number) {
-    this.#free = count
-  }
-
-  /** Runs the work once a place is free. */
-  async with<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#free > 0) this.#free--
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve))
-    try {
-      return await work()
-    } finally {
-      const next = this.#waiting.shift()
-      if (next) next()
-      else this.#free++
-    }
-  }
-}
 
 /** Which answer: the turn of its row and run, and its draw, both from 0. */
 interface AnswerPlace {
