@@ -3,24 +3,24 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } 
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { heapShare } from '../../core/heap-share.ts'
 import type { ObservedGateway } from '../observed-gateway.ts'
-import type { Live } from '../telemetry/live/live.ts'
+import type { LiveView } from '../telemetry/live/live.ts'
 import type { Metrics } from '../telemetry/metrics/metrics.ts'
 import { checkKeys } from './auth.ts'
 import { readBodies } from './body.ts'
 import { admitBodies } from './body-admission.ts'
-import { endConnections } from './closing.ts'
+import { closeConnections } from './closing.ts'
 import { serveDocs } from './docs.ts'
-import { answerBelow, answerErrors, answerFrameworkError } from './errors.ts'
+import { answerClientErrors, answerErrors, answerFrameworkError } from './errors.ts'
 import { openKeyLimits } from './key-limits.ts'
-import { knowRoutes, measureWaits, overheadMs, patternOf, traceRequests } from './request-context.ts'
+import { keepRouteConfig, addWaitTime, overheadMs, routePattern, traceRequests } from './request-context.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { healthRoutes } from './routes/health.ts'
 import { inspectorRoutes } from './routes/inspector.ts'
 import { passThroughRoutes } from './routes/pass-through.ts'
 import { rewardRoutes } from './routes/rewards.ts'
 import { scoreRoutes } from './routes/score.ts'
-import { wireRoutes } from './routes/trainers.ts'
-import { secureReplies } from './security-headers.ts'
+import { trainerRoutes } from './routes/trainers.ts'
+import { setSecurityHeaders } from './security-headers.ts'
 import { useZod, type ZodProvider } from './validation.ts'
 
 /** What an app serves, and its limits. */
@@ -36,7 +36,7 @@ export interface AppOptions {
   /** How long headers and body of a request may take to come, milliseconds; 60,000 if absent. */
   readonly receiveMs?: number
   /** What the page at /ui shows; absent: there is none. */
-  readonly live?: Live
+  readonly live?: LiveView
   /** The folder of the built page; the package's own if absent. */
   readonly page?: string
   /** The system's if absent. */
@@ -69,8 +69,8 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
       // Missing ones are refused in our own words.
       requireHostHeader: false,
     },
-    clientErrorHandler: answerBelow((status) => metrics.requests.answered('none', status, 0, null)),
-    // endConnections refuses them in our own words.
+    clientErrorHandler: answerClientErrors((status) => metrics.requests.answered('none', status, 0, null)),
+    // closeConnections refuses them in our own words.
     return503OnClosing: false,
     genReqId: ({ headers }) => {
       const given = headers['x-request-id']
@@ -81,13 +81,13 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   // A logger a request cost more than its validation; what is logged names the request itself.
   app.setChildLoggerFactory((logger) => logger)
-  knowRoutes(app)
+  keepRouteConfig(app)
   useZod(app)
   answerErrors(app)
   traceRequests(app, guard)
-  measureWaits(app)
-  secureReplies(app)
-  const refusal = endConnections(app, () => gateway.isLeaving)
+  addWaitTime(app)
+  setSecurityHeaders(app)
+  const refusal = closeConnections(app, () => gateway.isLeaving)
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
     done(refusal())
@@ -100,7 +100,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   })
   readBodies(app, { bytes: bodyLimit, values: () => gateway.settings.limits, admission })
   app.addHook('onResponse', (request, reply, done) => {
-    const route = patternOf(request) || 'none'
+    const route = routePattern(request) || 'none'
     const { elapsedTime: ms, statusCode: status } = reply
     const overhead = overheadMs(request, ms, clock.now())
     requests.answered(route, status, ms / 1000, overhead === null ? null : overhead / 1000)
@@ -111,7 +111,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   await serveDocs(app, gateway.version)
   const typed = app.withTypeProvider<ZodProvider>()
   scoreRoutes(typed, gateway, keyLimits)
-  await wireRoutes(typed, { gateway, limits: keyLimits, clock, repeated: requests.repeated })
+  await trainerRoutes(typed, { gateway, limits: keyLimits, clock, repeated: requests.repeated })
   rewardRoutes(typed, gateway)
   healthRoutes(typed, gateway, metrics)
   passThroughRoutes(typed, gateway)

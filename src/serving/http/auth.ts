@@ -4,7 +4,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { Gateway } from '../../scoring/gateway/gateway.ts'
 import type { Caller, Keys, Scope } from '../../scoring/gateway/keys.ts'
 import type { KeyLimits } from './key-limits.ts'
-import { patternOf } from './request-context.ts'
+import { routePattern } from './request-context.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -60,7 +60,7 @@ function check(
 }
 
 /** Whether the key of a request, by the keys as they are now, allows what a scope stands for. */
-export function mayDo(request: FastifyRequest, keys: Keys, scope: Scope): boolean {
+export function grants(request: FastifyRequest, keys: Keys, scope: Scope): boolean {
   if (keys.isOpen(scope)) return true
   const caller = callerOf(request, keys)
   return caller !== null && allows(caller, scope)
@@ -91,7 +91,7 @@ function callerOf({ headers }: FastifyRequest, keys: Keys): Caller | null {
 function scopeOf(request: FastifyRequest): RouteScope {
   const { method, routeConfig } = request
   if (routeConfig?.scope) return routeConfig.scope
-  if (patternOf(request).startsWith('/docs')) return 'open'
+  if (routePattern(request).startsWith('/docs')) return 'open'
   return method === 'GET' || method === 'HEAD' || method === 'OPTIONS' ? 'read' : 'score'
 }
 
@@ -119,7 +119,7 @@ export function checkHost(request: FastifyRequest, allowed: readonly string[]): 
   if (ownHosts.has(host)) return
   const name = nameIn(host)
   if (name === '' || isOwn(name)) {
-    if (ownHosts.size < mostOwnHosts) ownHosts.add(host)
+    if (ownHosts.size < maxOwnHosts) ownHosts.add(host)
     return
   }
   if (allowed.some((pattern) => fits(name, pattern))) return
@@ -134,7 +134,7 @@ export function checkHost(request: FastifyRequest, allowed: readonly string[]): 
 
 /** Hosts that were found right: a trainer sends the same one with each request. */
 const ownHosts = new Set<string>()
-const mostOwnHosts = 64
+const maxOwnHosts = 64
 
 /** The name of `name:port`, without a dot at its end. */
 const nameIn = (host: string): string => host.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase()

@@ -6,7 +6,7 @@ import { GatewayError } from '../../core/errors.ts'
  * would keep the process alive for as long, and one that `isLeaving` tells of would send into a connection that ends.
  * What it returns is what a request that still comes is refused with; undefined as long as none is.
  */
-export function endConnections(
+export function closeConnections(
   app: FastifyInstance,
   isLeaving: () => boolean,
 ): () => GatewayError | undefined {
@@ -17,7 +17,7 @@ export function endConnections(
   })
   app.addHook('onSend', (request, reply, payload, done) => {
     if (isClosing || isLeaving()) reply.header('connection', 'close')
-    else if (reply.statusCode >= 400 && !request.raw.complete) letSend(request, reply)
+    else if (reply.statusCode >= 400 && !request.raw.complete) drainBody(request, reply)
     done(null, payload)
   })
   // A streamed reply has told its headers before.
@@ -32,14 +32,14 @@ export function endConnections(
 }
 
 /** A longer body is not worth reading on. */
-const mostDrained = 1024 * 1024 * 1024
+const maxDrained = 1024 * 1024 * 1024
 
 /**
  * Reads on, and forgets, what a client still sends of a refused body. Fastify would close the connection, and the client
  * would see a reset while it writes, instead of 413 or of 429 and its Retry-After. `limits.receive_s` bounds it.
  */
-function letSend({ raw, headers }: FastifyRequest, reply: FastifyReply): void {
-  if (Number(headers['content-length'] ?? 0) > mostDrained) return
+function drainBody({ raw, headers }: FastifyRequest, reply: FastifyReply): void {
+  if (Number(headers['content-length'] ?? 0) > maxDrained) return
   reply.removeHeader('connection')
   raw.resume()
 }

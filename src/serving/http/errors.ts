@@ -5,7 +5,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { type ErrorCode, GatewayError } from '../../core/errors.ts'
 import { codeOf } from '../../core/system-error.ts'
 import { AskError } from '../../scoring/gateway/gateway.ts'
-import { nothingLoads } from './security-headers.ts'
+import { apiHeaders } from './security-headers.ts'
 
 const codeOfStatus: Readonly<Record<number, ErrorCode>> = {
   400: 'RG_REQUEST_INVALID',
@@ -47,7 +47,7 @@ export function answerFrameworkError(
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  reply.headers({ 'x-request-id': request.id, ...nothingLoads })
+  reply.headers({ 'x-request-id': request.id, ...apiHeaders })
   // Fastify quotes the whole address.
   const { code, statusCode } = error
   const path = JSON.stringify(request.url.slice(0, 100))
@@ -83,12 +83,12 @@ function send(request: FastifyRequest, reply: FastifyReply, error: GatewayError)
   if (code === 'RG_INTERNAL')
     request.log.error({ reqId: request.id, err: error.cause ?? error }, 'request failed')
   else request.log.debug({ reqId: request.id, code }, 'request refused')
-  tellWhen(reply, statusCode, error.retryAfterS)
+  setRetryAfter(reply, statusCode, error.retryAfterS)
   void reply.code(statusCode).send({ error: { code, message, problems, request_id: request.id } })
 }
 
 /** The Retry-After of what may be let in later: a second where nothing is known of it. */
-function tellWhen(reply: FastifyReply, status: number, seconds = 1): void {
+function setRetryAfter(reply: FastifyReply, status: number, seconds = 1): void {
   if (status === 429 || status === 503) reply.header('retry-after', String(seconds))
 }
 
@@ -121,7 +121,7 @@ export function answerOpenAiError(
 ): void {
   const { status, retryAfterS, ...told } = openAiError(error)
   if (status === 500) request.log.error({ reqId: request.id, err: error }, 'request failed')
-  tellWhen(reply, status, retryAfterS)
+  setRetryAfter(reply, status, retryAfterS)
   void reply.code(status).send({ error: { ...told, request_id: request.id } })
 }
 
@@ -171,7 +171,7 @@ const fits = (route: readonly string[], path: readonly string[]): boolean =>
  * Answers what is no request that Fastify could see, in the form of all errors: headers or a body that came too slowly,
  * headers that are too long, what is no HTTP. `answered` hears of each with its status.
  */
-export function answerBelow(answered: (status: number) => void): (error: Error, socket: Socket) => void {
+export function answerClientErrors(answered: (status: number) => void): (error: Error, socket: Socket) => void {
   return (error, socket) => {
     // Nobody is there to be answered.
     if (codeOf(error) === 'ECONNRESET' || socket.destroyed) return
@@ -185,7 +185,7 @@ export function answerBelow(answered: (status: number) => void): (error: Error, 
         'content-length': String(Buffer.byteLength(body)),
         connection: 'close',
         'x-request-id': id,
-        ...nothingLoads,
+        ...apiHeaders,
       }
       const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
       socket.write(`HTTP/1.1 ${statusCode} ${STATUS_CODES[statusCode]}\r\n${lines.join('')}\r\n${body}`)

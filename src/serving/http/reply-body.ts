@@ -7,14 +7,14 @@ const pieceChars = 128 * 1024
 const numbersAtOnce = 1024
 const textChars = 64 * 1024
 /** A reply up to this length is sent as one text. */
-const mostAtOnce = 512 * 1024
+const maxTextLength = 512 * 1024
 
 /**
  * A body made of pieces: one text where it is short, else a stream that makes some of it in each turn of the loop, and
  * no more than its reader takes. A reply of tens of thousands of results is never held as one text.
  */
-export function bodyOf(pieces: Iterator<string>): string | Readable {
-  const first = take(pieces, mostAtOnce)
+export function replyBody(pieces: Iterator<string>): string | Readable {
+  const first = take(pieces, maxTextLength)
   return first.isDone ? first.text : streamOf(pieces, first.text)
 }
 
@@ -46,7 +46,7 @@ function streamOf(pieces: Iterator<string>, first: string): Readable {
 }
 
 /** A body of lines that come one after the other; what nobody has read is not written yet. */
-export class Lines {
+export class LineStream {
   readonly body: Readable
   #waiting: (Iterator<string> | undefined)[] = []
   #head = 0

@@ -15,7 +15,7 @@ declare module 'fastify' {
 type RouteConfig = FastifyContextConfig & { readonly url?: string }
 
 /** Asks for the config of each request's route once: `routeOptions` is made anew, a dozen members, for whoever looks at it. */
-export function knowRoutes(app: FastifyInstance): void {
+export function keepRouteConfig(app: FastifyInstance): void {
   app.decorateRequest('routeConfig', null)
   app.addHook('onRequest', (request, _reply, done) => {
     request.routeConfig = request.routeOptions.config
@@ -24,7 +24,7 @@ export function knowRoutes(app: FastifyInstance): void {
 }
 
 /** The pattern of a request's route; '' where nothing was found. */
-export const patternOf = ({ routeConfig }: FastifyRequest): string => routeConfig?.url ?? ''
+export const routePattern = ({ routeConfig }: FastifyRequest): string => routeConfig?.url ?? ''
 
 const spans = new WeakMap<FastifyRequest, Span>()
 
@@ -66,12 +66,12 @@ declare module 'fastify' {
 }
 
 /** Makes room for the time that each request waits for others. */
-export function measureWaits(app: FastifyInstance): void {
+export function addWaitTime(app: FastifyInstance): void {
   app.decorateRequest('waitTime', null)
 }
 
 /** The measure of a request whose work begins here. */
-export function timeWaits(request: FastifyRequest): WaitTime {
+export function startWaitTime(request: FastifyRequest): WaitTime {
   const time = new WaitTime()
   request.waitTime = time
   return time
@@ -83,14 +83,14 @@ export function overheadMs({ waitTime }: FastifyRequest, ms: number, now: number
 }
 
 /** Aborted when the client goes away before its answer is written, or has gone already. */
-export function goneSignal(reply: FastifyReply): AbortSignal {
+export function disconnectSignal(reply: FastifyReply): AbortSignal {
   const controller = new AbortController()
-  whenGone(reply, () => controller.abort())
+  onDisconnect(reply, () => controller.abort())
   return controller.signal
 }
 
 /** Calls `left` when the client goes away before its answer is written, or has gone already. */
-export function whenGone({ raw }: FastifyReply, left: () => void): void {
+export function onDisconnect({ raw }: FastifyReply, left: () => void): void {
   const closed = () => {
     if (!raw.writableFinished) left()
   }

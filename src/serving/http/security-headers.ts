@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { patternOf } from './request-context.ts'
+import { routePattern } from './request-context.ts'
 
 const always = {
   'x-content-type-options': 'nosniff',
@@ -9,7 +9,7 @@ const always = {
 }
 
 /** What a reply that is no page says to browsers. */
-export const nothingLoads = {
+export const apiHeaders = {
   ...always,
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
 }
@@ -17,9 +17,9 @@ export const nothingLoads = {
 const pages = /^\/(?:docs|ui)(?:\/|$)/
 
 /** Tells browsers to take replies for what they say they are; pages say themselves what they load. */
-export function secureReplies(app: FastifyInstance): void {
+export function setSecurityHeaders(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
-    reply.headers(pages.test(patternOf(request)) ? always : nothingLoads)
+    reply.headers(pages.test(routePattern(request)) ? always : apiHeaders)
     done()
   })
 }

@@ -26,7 +26,7 @@ export type ZodApp = FastifyInstance<
 >
 
 /** A body may hold a mistake in each of its values, and a mistake may name as many keys. */
-const mostProblems = 20
+const maxProblems = 20
 const longestMessage = 400
 
 const cut = (message: string): string =>
@@ -40,12 +40,12 @@ export function useZod(app: FastifyInstance): void {
     const { issues } = parsed.error
     const fields = schema instanceof z.ZodObject ? Object.keys(schema.shape) : []
     const problems = issues
-      .slice(0, mostProblems)
+      .slice(0, maxProblems)
       .flatMap(innermost)
       .map((issue) => fieldProblem(issue, value, fields))
       .map(({ path, message }) => ({ path: cut(path), message: cut(message) }))
     const told = problems.map(({ path, message }) => `${path || 'body'}: ${message}`)
-    if (issues.length > mostProblems) told.push(`and ${issues.length - mostProblems} more`)
+    if (issues.length > maxProblems) told.push(`and ${issues.length - maxProblems} more`)
     const list = told.join('; ')
     return { error: new GatewayError('RG_REQUEST_INVALID', list, { problems }) }
   })

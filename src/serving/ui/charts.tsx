@@ -26,7 +26,7 @@ export function Distribution(props: {
       cells[level] += `M${x} ${bins - 1 - (counts[at] ?? 0)}h1v1h-1z`
     }
     const y = bins - ((sum / n - low) / (high - low)) * bins
-    line += `${x - last <= mostMissing + 1 ? 'L' : 'M'}${x + 0.5} ${Math.min(bins, Math.max(0, y)).toFixed(2)}h.01`
+    line += `${x - last <= maxMissing + 1 ? 'L' : 'M'}${x + 0.5} ${Math.min(bins, Math.max(0, y)).toFixed(2)}h.01`
     last = x
   }
   return (
@@ -51,7 +51,7 @@ export function Distribution(props: {
 }
 
 /** Slots without a value that a line goes over. */
-const mostMissing = 3
+const maxMissing = 3
 
 /** Means over time as a line; breaks where there is nothing for long. */
 export function SparkLine(props: {
@@ -73,7 +73,7 @@ export function SparkLine(props: {
   for (const [at, value] of values.entries()) {
     if (value === null) continue
     // A lone value would be a line of no length.
-    line += `${at - last <= mostMissing + 1 ? 'L' : 'M'}${(at * step).toFixed(1)} ${y(value)}h.01`
+    line += `${at - last <= maxMissing + 1 ? 'L' : 'M'}${(at * step).toFixed(1)} ${y(value)}h.01`
     last = at
   }
   return (

@@ -6,7 +6,7 @@ import type { FailureKind } from '../../../src/core/sample/sample.ts'
 import type { Scored } from '../../../src/scoring/gateway/gateway.ts'
 import { createApp } from '../../../src/serving/http/app.ts'
 import { openRepeats } from '../../../src/serving/http/repeats.ts'
-import { goneSignal } from '../../../src/serving/http/request-context.ts'
+import { disconnectSignal } from '../../../src/serving/http/request-context.ts'
 import { openMetrics } from '../../../src/serving/telemetry/metrics/metrics.ts'
 import { fakeClock } from '../../support/clock.ts'
 import { testGateway } from '../../support/gateway.ts'
@@ -130,10 +130,10 @@ t.test('a client that left is known, whether one asked before or after', async (
     see = resolve
   })
   app.post('/', async (_request, reply) => {
-    const before = goneSignal(reply)
+    const before = disconnectSignal(reply)
     arrive()
     await once(reply.raw, 'close')
-    see([before.aborted, goneSignal(reply).aborted])
+    see([before.aborted, disconnectSignal(reply).aborted])
     return {}
   })
   await app.listen({ port: 0, host: '127.0.0.1' })

@@ -6,8 +6,8 @@ import type { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
 import { gatewayConfig } from '../../../src/scoring/plan/gateway-config.ts'
-import { mostListeners } from '../../../src/serving/http/inspector/feed.ts'
-import { mostRows } from '../../../src/serving/telemetry/live/recent-rows.ts'
+import { maxListeners } from '../../../src/serving/http/inspector/feed.ts'
+import { maxRows } from '../../../src/serving/telemetry/live/recent-rows.ts'
 import { shownText } from '../../../src/serving/telemetry/live/shown-row.ts'
 import type { TextPolicy } from '../../../src/serving/telemetry/record/text-policy.ts'
 import { readEvents } from '../../support/event-stream.ts'
@@ -190,12 +190,12 @@ t.test('the inspector', async (t) => {
       headers: { 'x-request-id': 'long' },
       payload: { reward: 'one', samples: [{ id: long, response: long, group_id: long }] },
     })
-    const looking = await Promise.all(Array.from({ length: mostListeners }, () => open(app)))
+    const looking = await Promise.all(Array.from({ length: maxListeners }, () => open(app)))
     const refused = await app.inject('/ui/api/events')
     t.equal(refused.statusCode, 429)
     const events = readEvents(looking[0]!.stream)
     const scored = (await events.next('scored')) as { rows: { id: string }[] }
-    t.ok(scored.rows.length <= mostRows && scored.rows.length > 10, `${scored.rows.length} rows`)
+    t.ok(scored.rows.length <= maxRows && scored.rows.length > 10, `${scored.rows.length} rows`)
     t.equal(scored.rows[0]?.id, 'long:0')
     t.ok(JSON.stringify(scored).length < 300_000, `${JSON.stringify(scored).length} characters`)
     const { body } = await app.inject('/ui/api/rows/long:0')

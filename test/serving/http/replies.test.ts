@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createApp } from '../../../src/serving/http/app.ts'
-import { bodyOf, jsonPieces, Lines } from '../../../src/serving/http/reply-body.ts'
+import { replyBody, jsonPieces, LineStream } from '../../../src/serving/http/reply-body.ts'
 import { openMetrics } from '../../../src/serving/telemetry/metrics/metrics.ts'
 import { testGateway } from '../../support/gateway.ts'
 
@@ -14,7 +14,7 @@ t.test('a reply is written no faster than it is read, and whole (M51)', async (t
   function* pieces() {
     for (; made < 10_000; made++) yield piece
   }
-  const body = bodyOf(pieces())
+  const body = replyBody(pieces())
   if (typeof body === 'string') return t.fail('ten megabytes are one text')
   body.once('readable', () => {})
   await turns(100)
@@ -22,11 +22,11 @@ t.test('a reply is written no faster than it is read, and whole (M51)', async (t
   let length = 0
   for await (const chunk of body) length += (chunk as Buffer).length
   t.equal(length, 10_000_000)
-  t.equal(bodyOf(['a', 'b'].values()), 'ab', 'a short one is a text')
+  t.equal(replyBody(['a', 'b'].values()), 'ab', 'a short one is a text')
 })
 
 t.test('lines are written no faster than they are read, in their order (M51)', async (t) => {
-  const lines = new Lines()
+  const lines = new LineStream()
   let made = 0
   function* line(index: number) {
     made += 1

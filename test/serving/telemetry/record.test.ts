@@ -5,7 +5,7 @@ import t from 'tap'
 import { ListenerGuard } from '../../../src/core/listener-guard.ts'
 import type { Sample } from '../../../src/core/sample/sample.ts'
 import type { RequestDone } from '../../../src/scoring/engine/events.ts'
-import { mostRows, RecentRows } from '../../../src/serving/telemetry/live/recent-rows.ts'
+import { maxRows, RecentRows } from '../../../src/serving/telemetry/live/recent-rows.ts'
 import {
   openRecord,
   type RecordParts,
@@ -280,7 +280,7 @@ t.test('at rest every row is kept, under load a choice that lasts', async (t) =>
   const before = recent.newest
   for (let ms = 0; ms < 60_000; ms++) recent.take(request, `load ${ms}`, 1000 + ms, [], 0)
   const taken = recent.newest - before
-  t.ok(taken >= 40 * 60 && taken <= 40 * 60 + mostRows, `${taken} of 60000`)
+  t.ok(taken >= 40 * 60 && taken <= 40 * 60 + maxRows, `${taken} of 60000`)
   const [oldest] = recent.since(0)
   t.ok((oldest?.at ?? 0) < 61_000 - 9000, 'what is shown goes back seconds')
 })
@@ -292,7 +292,7 @@ t.test('a row without a reward is kept beside the others, and at its own rate', 
   t.ok(recent.get('failed:0'))
   const before = recent.newest
   for (let ms = 0; ms < 10_000; ms++) recent.take(request, `failed ${ms}`, 5000 + ms, [0], 0)
-  t.ok(recent.newest - before <= 2 * 40 * 10 + mostRows)
+  t.ok(recent.newest - before <= 2 * 40 * 10 + maxRows)
 })
 
 /** Of each field that a row, its outcome or its questions may bring along: something large. */

@@ -2,8 +2,8 @@ import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import type { Clock } from '../../../core/clock.ts'
 import type { ObservedGateway } from '../../observed-gateway.ts'
-import type { Live } from '../../telemetry/live/live.ts'
-import { scoredView, servedMark, servedView, standingView } from './messages.ts'
+import type { LiveView } from '../../telemetry/live/live.ts'
+import { scoredMessage, servedMark, servedMessage, standingMessage } from './messages.ts'
 
 /** Somebody who looks at the page. */
 interface Listener {
@@ -24,13 +24,13 @@ interface Feed {
 }
 
 /** Pages that are told at once; one more is refused. */
-export const mostListeners = 16
+export const maxListeners = 16
 const tickMs = 1000
 /** Ticks without news between two signs of life. */
-const aliveTicks = 15
+const keepAliveTicks = 15
 
 /** Ticks only while somebody listens. */
-export function openFeed(gateway: ObservedGateway, live: Live, clock: Clock): Feed {
+export function openFeed(gateway: ObservedGateway, live: LiveView, clock: Clock): Feed {
   const listeners = new Set<Listener>()
   let cancel: (() => void) | null = null
   let unwatch: (() => void) | null = null
@@ -60,11 +60,11 @@ export function openFeed(gateway: ObservedGateway, live: Live, clock: Clock): Fe
   const news = (): string => {
     const now = live.now()
     const next = servedMark(gateway, live)
-    const served = next === mark ? '' : event('served', servedView(gateway, live))
-    const stands = JSON.stringify(standingView(gateway))
+    const served = next === mark ? '' : event('served', servedMessage(gateway, live))
+    const stands = JSON.stringify(standingMessage(gateway))
     const stood = stands === standing ? '' : `event: standing\ndata: ${stands}\n\n`
     const rows = rowsCounted()
-    const scored = rows === told.rows ? '' : event('scored', scoredView(live, told.at, told.serial))
+    const scored = rows === told.rows ? '' : event('scored', scoredMessage(live, told.at, told.serial))
     mark = next
     standing = stands
     told = { at: now, serial: live.newest, rows }
@@ -75,21 +75,21 @@ export function openFeed(gateway: ObservedGateway, live: Live, clock: Clock): Fe
     const message = news()
     quiet = message === '' ? quiet + 1 : 0
     if (message !== '') tell(message)
-    else if (quiet % aliveTicks === 0) tell(': alive\n\n')
+    else if (quiet % keepAliveTicks === 0) tell(': alive\n\n')
   }
   return {
     get listeners() {
       return listeners.size
     },
     listen(listener) {
-      if (isClosed || listeners.size >= mostListeners) return null
+      if (isClosed || listeners.size >= maxListeners) return null
       // What it is told twice says the same: slots and rows replace those with their name.
       if (listeners.size === 0) news()
       listener.send(
         [
-          event('served', servedView(gateway, live)),
-          event('standing', standingView(gateway)),
-          event('scored', scoredView(live, 0, 0)),
+          event('served', servedMessage(gateway, live)),
+          event('standing', standingMessage(gateway)),
+          event('scored', scoredMessage(live, 0, 0)),
         ].join(''),
       )
       listeners.add(listener)
@@ -111,7 +111,7 @@ export function openFeed(gateway: ObservedGateway, live: Live, clock: Clock): Fe
 const event = (name: string, data: object): string => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
 
 /** Characters that a listener may leave unread before it is let go. */
-const mostUnread = 4 * 1024 * 1024
+const maxUnread = 4 * 1024 * 1024
 /** What the last bytes have to reach somebody who has been let go. */
 const partingMs = 1000
 
@@ -126,7 +126,7 @@ export function eventStream(
   const listener: Listener = {
     mayLook,
     send(message) {
-      if (body.readableLength + raw.writableLength > mostUnread) return false
+      if (body.readableLength + raw.writableLength > maxUnread) return false
       body.push(message)
       return true
     },

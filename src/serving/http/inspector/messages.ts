@@ -1,7 +1,7 @@
 import { withoutSecrets } from '../../../core/secrets.ts'
 import type { ModelSnapshot } from '../../../scoring/gateway/gateway.ts'
 import type { ObservedGateway } from '../../observed-gateway.ts'
-import type { Live } from '../../telemetry/live/live.ts'
+import type { LiveView } from '../../telemetry/live/live.ts'
 import { type ShownReward, shownReward } from '../../telemetry/live/series.ts'
 import type { RowSummary } from '../../telemetry/live/shown-row.ts'
 import { historyOf, type RunHistory, type RunStats, statsOf } from '../../telemetry/monitors/run-stats.ts'
@@ -9,11 +9,11 @@ import { historyOf, type RunHistory, type RunStats, statsOf } from '../../teleme
 type Plan = ReturnType<ObservedGateway['rewards']>[number]
 
 /** Rows of the first message and of later ones. */
-const rowsAtFirst = 400
-const rowsATick = 48
+const firstRows = 400
+const rowsPerTick = 48
 
 /** What the page knows for as long as the configs stay as they are. */
-export function servedView(gateway: ObservedGateway, live: Live): Served {
+export function servedMessage(gateway: ObservedGateway, live: LiveView): Served {
   return {
     version: gateway.version,
     text: live.policy,
@@ -23,11 +23,11 @@ export function servedView(gateway: ObservedGateway, live: Live): Served {
 }
 
 /** Equal as long as the same configs are served. */
-export const servedMark = (gateway: ObservedGateway, live: Live): string =>
+export const servedMark = (gateway: ObservedGateway, live: LiveView): string =>
   [live.policy, ...gateway.rewards().map(({ name, version }) => `${name} ${version}`)].join('\n')
 
 /** How everything stands: pools, runs with their figures, alarms. */
-export function standingView(gateway: ObservedGateway): PoolStatus {
+export function standingMessage(gateway: ObservedGateway): PoolStatus {
   return {
     in_flight: gateway.inFlight,
     models: gateway.models().map(shownModel),
@@ -38,9 +38,9 @@ export function standingView(gateway: ObservedGateway): PoolStatus {
 }
 
 /** What was scored after `since`: slots that it touched, and rows after a serial. 0 and 0: everything that is kept. */
-export function scoredView(live: Live, since: number, serial: number): Scored {
+export function scoredMessage(live: LiveView, since: number, serial: number): Scored {
   const now = live.now()
-  const rows = live.summaries(serial, since === 0 ? rowsAtFirst : rowsATick)
+  const rows = live.summaries(serial, since === 0 ? firstRows : rowsPerTick)
   return {
     now,
     rewards: Object.fromEntries(

@@ -8,14 +8,14 @@ import { z } from 'zod'
 import type { Clock } from '../../../core/clock.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import type { ObservedGateway } from '../../observed-gateway.ts'
-import type { Live } from '../../telemetry/live/live.ts'
-import { mayDo } from '../auth.ts'
-import { eventStream, mostListeners, openFeed } from '../inspector/feed.ts'
+import type { LiveView } from '../../telemetry/live/live.ts'
+import { grants } from '../auth.ts'
+import { eventStream, maxListeners, openFeed } from '../inspector/feed.ts'
 import type { ZodApp } from '../validation.ts'
 
 /** What the page is told from. */
 interface InspectorParts {
-  readonly live: Live
+  readonly live: LiveView
   readonly clock: Clock
   /** The folder of the built page. */
   readonly page?: string
@@ -51,32 +51,32 @@ export function inspectorRoutes(
 
   app.get('/ui/api/access', { config: { scope: 'open' }, schema: hide }, async (request, reply) => {
     const { keys } = gateway
-    const may = (scope: 'read' | 'score' | 'admin') => mayDo(request, keys, scope)
-    return unkept(reply).send({ read: may('read'), score: may('score'), admin: may('admin') })
+    const may = (scope: 'read' | 'score' | 'admin') => grants(request, keys, scope)
+    return noStore(reply).send({ read: may('read'), score: may('score'), admin: may('admin') })
   })
 
   app.get('/ui/api/events', { schema: hide }, async (request, reply) => {
-    const { body, listener } = eventStream(reply, () => mayDo(request, gateway.keys, 'read'), clock)
+    const { body, listener } = eventStream(reply, () => grants(request, gateway.keys, 'read'), clock)
     const leave = feed.listen(listener)
     if (!leave)
-      throw new GatewayError('RG_OVERLOADED', `${mostListeners} pages are open already; close one`, {
+      throw new GatewayError('RG_OVERLOADED', `${maxListeners} pages are open already; close one`, {
         retryAfterS: 10,
       })
     if (reply.raw.destroyed) leave()
     else reply.raw.once('close', leave)
     // Proxies that gather replies would hold the events back.
-    return unkept(reply).header('x-accel-buffering', 'no').type('text/event-stream').send(body)
+    return noStore(reply).header('x-accel-buffering', 'no').type('text/event-stream').send(body)
   })
 
   const params = z.object({ id: z.string() })
   app.get('/ui/api/rows/:id', { schema: { ...hide, params } }, async (request, reply) => {
     const row = live.detail(request.params.id)
     if (!row) throw new GatewayError('RG_NOT_FOUND', 'this row is not kept any more; the record may have it')
-    return unkept(reply).send(row)
+    return noStore(reply).send(row)
   })
 }
 
-const unkept = (reply: FastifyReply): FastifyReply => reply.header('cache-control', 'no-store')
+const noStore = (reply: FastifyReply): FastifyReply => reply.header('cache-control', 'no-store')
 
 function servePage(app: ZodApp, folder: () => string | null): void {
   const config = { scope: 'open' } as const

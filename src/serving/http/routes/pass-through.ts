@@ -3,7 +3,7 @@ import { GatewayError } from '../../../core/errors.ts'
 import type { Gateway } from '../../../scoring/gateway/gateway.ts'
 import { nonJsonLiteralsOf } from '../body.ts'
 import { answerOpenAiError } from '../errors.ts'
-import { goneSignal, traceOf } from '../request-context.ts'
+import { disconnectSignal, traceOf } from '../request-context.ts'
 import type { ZodApp } from '../validation.ts'
 
 declare module 'fastify' {
@@ -61,7 +61,7 @@ export function passThroughRoutes(app: ZodApp, gateway: Gateway): void {
         const forwarded = await gateway.forward(modelOf(request.body.model, gateway), {
           path,
           body: request.body,
-          signal: goneSignal(reply),
+          signal: disconnectSignal(reply),
           trace: traceOf(request),
         })
         if (forwarded.retryAfter !== '') reply.header('retry-after', forwarded.retryAfter)

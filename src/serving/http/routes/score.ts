@@ -10,12 +10,12 @@ import { Draws } from '../../telemetry/record/draws.ts'
 import { textKeeper } from '../../telemetry/record/text-policy.ts'
 import { bodyBytesOf, nonJsonLiteralsOf } from '../body.ts'
 import type { KeyLimits } from '../key-limits.ts'
-import { bodyOf, Lines } from '../reply-body.ts'
-import { timeWaits, traceOf, whenGone } from '../request-context.ts'
+import { replyBody, LineStream } from '../reply-body.ts'
+import { startWaitTime, traceOf, onDisconnect } from '../request-context.ts'
 import { jsonSchemaOf, type ZodApp } from '../validation.ts'
 
 /** Samples of a request that wants to be explained: its answer holds each question whole. */
-const mostExplained = 64
+const maxExplained = 64
 
 const body = z.strictObject({
   reward: z.string().describe('Name of the reward, as its rm-config is called.'),
@@ -32,7 +32,7 @@ const body = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      `Each result gets 'asks': what each judge was sent and what it answered. At most ${mostExplained} samples. Where they are too large for the gateway's memory, a result says so with 'asks_left_out'.`,
+      `Each result gets 'asks': what each judge was sent and what it answered. At most ${maxExplained} samples. Where they are too large for the gateway's memory, a result says so with 'asks_left_out'.`,
     ),
   run: z.string().max(128).optional().describe('Name of the training run, for metrics and records.'),
 })
@@ -44,8 +44,8 @@ export function scoreRoutes(app: ZodApp, gateway: Gateway, limits: KeyLimits): v
   const schema = { tags: ['score'], summary: 'Score samples with a reward', body }
   app.post('/v1/score', { schema, config: { rows: ['samples'] } }, async (request, reply) => {
     const { reward, samples, training_step: trainingStep, run, explain } = request.body
-    if (explain && samples.length > mostExplained)
-      throw new GatewayError('RG_REQUEST_INVALID', `explain: at most ${mostExplained} samples at a time`)
+    if (explain && samples.length > maxExplained)
+      throw new GatewayError('RG_REQUEST_INVALID', `explain: at most ${maxExplained} samples at a time`)
     limits.takeSamples(request, reply, samples.length)
     const reading = readNativeRows(samples, nonJsonLiteralsOf(request))
     const rows = reading instanceof Promise ? await reading : reading
@@ -54,12 +54,12 @@ export function scoreRoutes(app: ZodApp, gateway: Gateway, limits: KeyLimits): v
       reward,
       rows,
       onDrawn: explanation ? (event) => explanation.add(event) : undefined,
-      signal: (left) => whenGone(reply, left),
+      signal: (left) => onDisconnect(reply, left),
       requestId: request.id,
       trace: traceOf(request),
       isRefusable: true,
       bodyBytes: bodyBytesOf(request),
-      waitTime: timeWaits(request),
+      waitTime: startWaitTime(request),
       trainingStep,
       run,
     }
@@ -70,7 +70,7 @@ export function scoreRoutes(app: ZodApp, gateway: Gateway, limits: KeyLimits): v
     const served = { name: reward, version }
     if (outcomes.length === 1 && !explanation)
       return `${begin}${nativeResultText(outcomes[0] as Outcome)}${endOf(served)}`
-    return bodyOf(replyPieces(rows, outcomes, served, explanation))
+    return replyBody(replyPieces(rows, outcomes, served, explanation))
   })
 }
 
@@ -108,7 +108,7 @@ function* resultPieces(
 
 /** A line a result with its index, in the order they are done; `on_invalid: fail` ends with a line `{"error"}`. */
 function streamed(gateway: Gateway, job: ScoreJob, explanation: Explanation | null): Readable {
-  const lines = new Lines()
+  const lines = new LineStream()
   const onOutcome = (index: number, outcome: Outcome) => lines.add(linePieces(index, outcome))
   function* linePieces(index: number, outcome: Outcome): Generator<string> {
     let begin = `{"index":${index},`
@@ -133,11 +133,11 @@ function streamed(gateway: Gateway, job: ScoreJob, explanation: Explanation | nu
 }
 
 /** Of the questions and answers that one request keeps. */
-const mostBytes = 256 * 1024 * 1024
+const maxBytes = 256 * 1024 * 1024
 
 /** The questions of one request and their answers, whole: whoever sent the samples may read what became of them. */
 class Explanation {
-  readonly #draws = new Draws(mostBytes)
+  readonly #draws = new Draws(maxBytes)
 
   add(event: DrawnEvent): void {
     this.#draws.add(event)

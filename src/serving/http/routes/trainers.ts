@@ -18,14 +18,14 @@ import type { RequestMetrics } from '../../telemetry/metrics/metrics.ts'
 import { bodyBytesOf, digestOf, nonJsonLiteralsOf } from '../body.ts'
 import type { KeyLimits } from '../key-limits.ts'
 import { openRepeats, type Repeats } from '../repeats.ts'
-import { bodyOf, jsonPieces } from '../reply-body.ts'
-import { goneSignal, timeWaits, traceOf } from '../request-context.ts'
+import { replyBody, jsonPieces } from '../reply-body.ts'
+import { disconnectSignal, startWaitTime, traceOf } from '../request-context.ts'
 import type { ZodApp } from '../validation.ts'
 
 const params = z.object({ reward: z.string() })
 
 /** What the routes of all wires work with. `repeated` is told of each request that joined an earlier one. */
-interface WireParts {
+interface TrainerParts {
   readonly gateway: Gateway
   readonly limits: KeyLimits
   readonly clock: Clock
@@ -33,8 +33,8 @@ interface WireParts {
 }
 
 /** POST /wire/<trainer>/<reward>...: the trainers' own formats. Throws RG_CONFIG_INVALID for truths that cannot be read. */
-export async function wireRoutes(app: ZodApp, parts: WireParts): Promise<void> {
-  const state = await openWireState(parts.gateway, parts.clock, app.log)
+export async function trainerRoutes(app: ZodApp, parts: TrainerParts): Promise<void> {
+  const state = await openTrainerState(parts.gateway, parts.clock, app.log)
   for (const wire of trainerFormats) {
     const tags = [`wire: ${wire.name}`]
     const address = `/wire/${wire.name}/:reward`
@@ -57,8 +57,8 @@ export async function wireRoutes(app: ZodApp, parts: WireParts): Promise<void> {
 }
 
 async function answer(
-  { gateway, limits, repeated }: WireParts,
-  { truths, repeats }: WireState,
+  { gateway, limits, repeated }: TrainerParts,
+  { truths, repeats }: TrainerState,
   {
     wire,
     path,
@@ -105,10 +105,10 @@ async function answer(
       ...(onInvalid !== undefined && onInvalid !== 'fail' && { onInvalid }),
       ...(run !== undefined && { run }),
       ...grouped,
-      waitTime: timeWaits(request),
+      waitTime: startWaitTime(request),
     })
   }
-  const gone = goneSignal(reply)
+  const gone = disconnectSignal(reply)
   // Where answers wait for each other, the engine tells a retry from the same answer of the next epoch.
   const scored = grouped.holdsGroups ? score(gone) : repeats.join(key, gone, score)
   if (isRepeat) repeated(wire.name)
@@ -121,7 +121,7 @@ async function answer(
   // All who waited for one large request are answered when it is done.
   const written = outcomes.length > atOnce ? await workInSlices(later(write)) : write()
   // Some clients refuse any other type, and a bare number is JSON too.
-  return reply.type('application/json').send(bodyOf(jsonPieces(written, route.writesNaN)))
+  return reply.type('application/json').send(replyBody(jsonPieces(written, route.writesNaN)))
 }
 
 /** Rows of a reply that is written without a look at the clock. */
@@ -133,7 +133,7 @@ function* later<T>(work: () => T): Generator<void, T> {
 }
 
 /** What the wires hold for one reading of the configs. */
-interface WireState {
+interface TrainerState {
   /** By the wire's name; those that look prompts up. */
   readonly truths: ReadonlyMap<string, GroundTruthIndex>
   readonly repeats: Repeats
@@ -144,20 +144,20 @@ interface WireState {
  * come meanwhile wait for it. Rejects with RG_CONFIG_INVALID at first; where a reload's truths cannot be read, the old
  * ones stay and the log says so.
  */
-async function openWireState(
+async function openTrainerState(
   gateway: Gateway,
   clock: Clock,
   log: FastifyBaseLogger,
-): Promise<() => MaybePromise<WireState>> {
-  const read = async ({ trainers }: Gateway['settings']): Promise<WireState> => ({
+): Promise<() => MaybePromise<TrainerState>> {
+  const read = async ({ trainers }: Gateway['settings']): Promise<TrainerState> => ({
     truths: await openGroundTruthIndexes(trainers),
     repeats: openRepeats(clock),
   })
   let { settings } = gateway
-  let truths: WireState['truths']
-  let state: MaybePromise<WireState> = await read(settings)
+  let truths: TrainerState['truths']
+  let state: MaybePromise<TrainerState> = await read(settings)
   truths = state.truths
-  const readAgain = async (): Promise<WireState> => {
+  const readAgain = async (): Promise<TrainerState> => {
     try {
       const next = await read(settings)
       truths = next.truths

@@ -26,7 +26,7 @@ export interface LiveParts {
 }
 
 /** What the inspector shows, kept in memory within bounds. */
-export interface Live extends Required<Pick<EngineEvents, 'drawn' | 'done'>> {
+export interface LiveView extends Required<Pick<EngineEvents, 'drawn' | 'done'>> {
   /** Milliseconds since the epoch. */
   now(): number
   readonly policy: TextPolicy
@@ -43,14 +43,14 @@ export interface Live extends Required<Pick<EngineEvents, 'drawn' | 'done'>> {
 }
 
 /** Draws of one sample that are kept, and the bytes of all that are. */
-const mostDraws = 64
-const mostDrawBytes = 64 * 1024 * 1024
+const maxDraws = 64
+const maxDrawBytes = 64 * 1024 * 1024
 
 /** Listens to the engine; does nothing while `isOn` is false. */
-export function openLive(parts: LiveParts): Live {
+export function openLiveView(parts: LiveParts): LiveView {
   const { clock, epoch = Date.now() - clock.now(), rangeOf, policy, isOn = () => true } = parts
   const rewards = new Map<string, TrackedReward>()
-  const draws = new Draws(mostDrawBytes, mostDraws)
+  const draws = new Draws(maxDrawBytes, maxDraws)
   const forget = (row: RequestDone['rows'][number]): void => {
     if (!('failure' in row)) draws.forget(row)
   }

@@ -15,13 +15,13 @@ export interface RecentRow {
 }
 
 /** Rows that are kept, and what they take in memory together, whatever field it is in. */
-export const mostRows = 400
-const mostBytes = 32 * 1024 * 1024
+export const maxRows = 400
+const maxBytes = 32 * 1024 * 1024
 /** Of one request: neighbours, so that groups are whole, and rows without a reward. */
 const neighbours = 16
 const failures = 4
 /** Rows a second that are taken for long; what came sooner would be gone before anybody has seen it. */
-const rowsASecond = 40
+const rowsPerSecond = 40
 
 /**
  * A bounded choice of the rows of late; the same effort for a request of any length. Under load most requests leave no
@@ -83,7 +83,7 @@ export class RecentRows {
     this.#rows.set(id, { id, serial: ++this.#serial, at, event: onlyRow(event, index), bytes })
     this.#bytes += bytes
     for (const oldest of this.#rows.keys()) {
-      if (this.#rows.size === 1 || (this.#rows.size <= mostRows && this.#bytes <= mostBytes)) break
+      if (this.#rows.size === 1 || (this.#rows.size <= maxRows && this.#bytes <= maxBytes)) break
       this.#drop(oldest)
     }
   }
@@ -107,14 +107,14 @@ const onlyRow = (event: RequestDone, index: number): RequestDone => ({
 
 /** How many rows may still be taken: as many as are kept at once, and more with time. */
 class TokenBucket {
-  #rows = mostRows
+  #rows = maxRows
   #filledAt = 0
 
   /** False where there is no room for so many. `now`: milliseconds since the epoch. */
   take(now: number, rows: number): boolean {
     const since = Math.max(0, now - this.#filledAt)
     this.#filledAt = now
-    this.#rows = Math.min(mostRows, this.#rows + (rowsASecond * since) / 1000)
+    this.#rows = Math.min(maxRows, this.#rows + (rowsPerSecond * since) / 1000)
     if (this.#rows < rows) return false
     this.#rows -= rows
     return true

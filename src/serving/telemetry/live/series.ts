@@ -100,7 +100,7 @@ class Slots {
 }
 
 /** So often a range is doubled; what lies beyond counts in the outermost bins. */
-const mostDoublings = 60
+const maxDoublings = 60
 
 /** Values over time: ten minutes closely, four hours roughly. */
 class Series {
@@ -116,7 +116,7 @@ class Series {
     const isBounded =
       range !== null && Number.isFinite(range[0]) && Number.isFinite(range[1]) && range[0] < range[1]
     ;[this.#low, this.#high] = isBounded ? range : [0, 1]
-    if (isBounded) this.#doublings = mostDoublings
+    if (isBounded) this.#doublings = maxDoublings
   }
 
   get range(): readonly [number, number] {
@@ -130,7 +130,7 @@ class Series {
 
   /** `value`: finite. `now`: milliseconds since the epoch. */
   add(now: number, value: number): void {
-    while ((value < this.#low || value > this.#high) && this.#doublings < mostDoublings)
+    while ((value < this.#low || value > this.#high) && this.#doublings < maxDoublings)
       this.#widen(now, value)
     const share = (value - this.#low) / (this.#high - this.#low)
     const bin = Math.min(binCount - 1, Math.max(0, Math.floor(share * binCount)))

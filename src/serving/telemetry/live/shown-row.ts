@@ -41,7 +41,7 @@ export interface RowSummary {
 }
 
 const beginning = 140
-const mostFlags = 8
+const maxFlags = 8
 const longestName = 128
 
 /** What is seen of a row at a glance. */
@@ -62,7 +62,7 @@ export function summaryOf({ id, at, event }: RecentRow, policy: TextPolicy): Row
     data_source: sample?.dataSource?.slice(0, longestName) ?? null,
     value: outcome.valid ? outcome.reward : null,
     failure: outcome.valid ? null : outcome.failure.kind,
-    flags: outcome.flags.slice(0, mostFlags).map((flag) => flag.slice(0, longestName)),
+    flags: outcome.flags.slice(0, maxFlags).map((flag) => flag.slice(0, longestName)),
     ms: Math.round((ms[0] ?? 0) * 10) / 10,
     terms: outcome.terms.map((term) => (term.status === 'scored' ? term.score.value : term.status)),
     prompt: shown && questionOf(shown).slice(0, beginning),

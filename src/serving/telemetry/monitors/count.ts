@@ -18,27 +18,27 @@ const repetitionEvery = 128
 
 /** Counts what can be seen in one row. */
 export function countRow(
-  tally: StepStats,
+  stats: StepStats,
   row: Sample | Unreadable,
   outcome: Outcome,
-  lens: PlanScaling,
+  scaling: PlanScaling,
 ): void {
-  tally.rows += 1
-  if (outcome.valid) observe(tally.reward, lens.share(outcome.reward))
-  else tally.invalid.set(outcome.failure.kind, (tally.invalid.get(outcome.failure.kind) ?? 0) + 1)
+  stats.rows += 1
+  if (outcome.valid) observe(stats.reward, scaling.share(outcome.reward))
+  else stats.invalid.set(outcome.failure.kind, (stats.invalid.get(outcome.failure.kind) ?? 0) + 1)
   for (const term of outcome.terms) {
     if (term.status !== 'scored') continue
-    observeScore(termScores(tally, term.name, lens.asked.has(term.name)), term.score.value)
+    observeScore(termScores(stats, term.name, scaling.asked.has(term.name)), term.score.value)
     // Half the range is the widest that a population's deviation can be.
     if (term.draws > 1)
-      observe(tally.judgeAgainstJudge, Math.min(1, (2 * term.spread) / (lens.widths.get(term.name) ?? 1)))
+      observe(stats.judgeAgainstJudge, Math.min(1, (2 * term.spread) / (scaling.widths.get(term.name) ?? 1)))
   }
-  countDecisions(tally, outcome, lens)
-  if (tally.rows % repetitionEvery === 1 && 'response' in row)
-    observe(tally.repeated, repeatedSubstringShare(row.response))
+  countDecisions(stats, outcome, scaling)
+  if (stats.rows % repetitionEvery === 1 && 'response' in row)
+    observe(stats.repeated, repeatedSubstringShare(row.response))
 }
 
-function countDecisions(tally: StepStats, { terms }: Outcome, { rule, judges, peers }: PlanScaling): void {
+function countDecisions(stats: StepStats, { terms }: Outcome, { rule, judges, peers }: PlanScaling): void {
   if (judges.length === 0) return
   const decision = ({ at, share }: PlanScaling['judges'][number]): boolean | null => {
     const term = terms[at]
@@ -47,19 +47,19 @@ function countDecisions(tally: StepStats, { terms }: Outcome, { rule, judges, pe
   const ruled = rule && decision(rule)
   for (const judge of ruled === null ? [] : judges) {
     const judged = decision(judge)
-    if (judged !== null) observe(tally.ruleAgainstJudge, Number(judged !== ruled))
+    if (judged !== null) observe(stats.ruleAgainstJudge, Number(judged !== ruled))
   }
   for (const [one, other] of peers) {
     const [a, b] = [decision(one), decision(other)]
-    if (a !== null && b !== null) observe(tally.judgeAgainstJudge, Number(a !== b))
+    if (a !== null && b !== null) observe(stats.judgeAgainstJudge, Number(a !== b))
   }
 }
 
 /** Counts what can be seen in a whole group of answers to one prompt. */
-export function countGroup(tally: StepStats, members: readonly Member[]): void {
+export function countGroup(stats: StepStats, members: readonly Member[]): void {
   if (members.length < 2) return
-  tally.members += members.length
-  tally.duplicates += repeats(members)
+  stats.members += members.length
+  stats.duplicates += repeats(members)
   const lengths: number[] = []
   const rewards: number[] = []
   let [low, high, sum] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0]
@@ -73,15 +73,15 @@ export function countGroup(tally: StepStats, members: readonly Member[]): void {
   }
   if (rewards.length < 2) return
   // Sums in another order differ in the last bits.
-  if (high - low < 1e-9) tally.flatGroups += 1
+  if (high - low < 1e-9) stats.flatGroups += 1
   const { xx, yy, xy } = spreadOf(lengths, rewards)
-  observe(tally.variance, yy / rewards.length)
-  observe(tally.entropy, binaryEntropy(sum / rewards.length))
-  tenth(tally.groupMeans, sum / rewards.length, 1)
-  tenth(tally.groupVariances, yy / rewards.length, 0.25)
-  tally.length.xx += xx
-  tally.length.yy += yy
-  tally.length.xy += xy
+  observe(stats.variance, yy / rewards.length)
+  observe(stats.entropy, binaryEntropy(sum / rewards.length))
+  tenth(stats.groupMeans, sum / rewards.length, 1)
+  tenth(stats.groupVariances, yy / rewards.length, 0.25)
+  stats.length.xx += xx
+  stats.length.yy += yy
+  stats.length.xy += xy
 }
 
 /** Members whose answer an earlier one gave. Only answers of one length and alike ends are compared: to hash them all would cost more. */
@@ -114,14 +114,14 @@ function endOf(text: string, seed: number): number {
 /** The places of a request's readable rows by group: by group id, else by the same prompt. Yields after so many rows. */
 export function* groupsOf(
   { rows }: RequestDone,
-  rowsAPiece: number,
+  rowsPerSlice: number,
 ): Generator<void, Iterable<readonly number[]>> {
   const byId = new Map<string, number[]>()
   const byPrompt = new Map<string, number[]>()
   // Answers of a group mostly stand together.
   let last: { readonly key: string; readonly isId: boolean; readonly places: number[] } | null = null
   for (const [index, row] of rows.entries()) {
-    if (index % rowsAPiece === rowsAPiece - 1) yield
+    if (index % rowsPerSlice === rowsPerSlice - 1) yield
     if ('failure' in row) continue
     const isId = row.group !== undefined
     const key = row.group?.id ?? textOf(row)

@@ -9,7 +9,7 @@ export interface Figure {
   readonly low?: number
   readonly high?: number
   /** null: nothing to reckon it from. */
-  read(tally: StepStats): number | null
+  read(stats: StepStats): number | null
 }
 
 const share = (part: number, whole: number): number | null => (whole === 0 ? null : part / whole)
@@ -94,13 +94,13 @@ export const figures: readonly Figure[] = [
 ]
 
 /** Which side of its bounds a figure is on. */
-type Standing = 'ok' | 'low' | 'high' | 'unknown'
+type FigureStatus = 'ok' | 'low' | 'high' | 'unknown'
 
 /** Rows that a figure must speak of before it is judged. */
 const least = 256
 
 /** How a figure stands. */
-export function standingOf({ low, high }: Figure, value: number | null, { rows }: StepStats): Standing {
+export function figureStatus({ low, high }: Figure, value: number | null, { rows }: StepStats): FigureStatus {
   if (value === null || rows < least) return 'unknown'
   if (low !== undefined && value < low) return 'low'
   return high !== undefined && value > high ? 'high' : 'ok'

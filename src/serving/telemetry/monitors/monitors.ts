@@ -43,29 +43,29 @@ export interface Monitors extends Required<Pick<EngineEvents, 'done'>> {
 }
 
 /** Runs of one reward with figures of their own; a further one takes the place of one that has been silent, or counts as `other`. */
-const mostRuns = 16
+const maxRuns = 16
 const silentMs = 600_000
 const otherRuns = 'other'
 /** Rows of requests that wait to be counted; what comes beyond is not looked at. */
-const mostWaiting = 131_072
+const maxWaiting = 131_072
 /** Of their memory, but for the first few requests. */
-const mostBytes = 128 * 1024 * 1024
+const maxBytes = 128 * 1024 * 1024
 const unweighed = 32
 
 /** Counts what is done a little later, so that scoring goes first. */
 export function openMonitors({ clock, guard, events = {}, rangeOf }: MonitorParts): Monitors {
   const rewards = new Map<string, Map<string, { monitor: RunMonitor; last: number }>>()
-  const lenses = new WeakMap<RequestDone['plan'], PlanScaling>()
+  const scalings = new WeakMap<RequestDone['plan'], PlanScaling>()
   const waiting: { readonly event: RequestDone; readonly bytes: number }[] = []
   let rows = 0
   let bytes = 0
   let isDue = false
 
-  const lens = (plan: RequestDone['plan']): PlanScaling => {
-    let known = lenses.get(plan)
+  const scaling = (plan: RequestDone['plan']): PlanScaling => {
+    let known = scalings.get(plan)
     if (!known) {
       known = scalingOf(plan, rangeOf(plan))
-      lenses.set(plan, known)
+      scalings.set(plan, known)
     }
     return known
   }
@@ -75,7 +75,7 @@ export function openMonitors({ clock, guard, events = {}, rangeOf }: MonitorPart
     const runs = rewards.get(reward) ?? new Map<string, { monitor: RunMonitor; last: number }>()
     rewards.set(reward, runs)
     let name = run
-    if (!runs.has(name) && runs.size >= mostRuns) {
+    if (!runs.has(name) && runs.size >= maxRuns) {
       const [oldest] = [...runs].filter(([known]) => known !== otherRuns)
       if (oldest && clock.now() - oldest[1].last >= silentMs) runs.delete(oldest[0])
       else name = otherRuns
@@ -91,7 +91,7 @@ export function openMonitors({ clock, guard, events = {}, rangeOf }: MonitorPart
   function* count(event: RequestDone): Generator<void> {
     const { plan, run } = event
     const { name, monitor } = monitorOf(plan.name, run)
-    for (const alarm of yield* monitor.add(event, lens(plan)))
+    for (const alarm of yield* monitor.add(event, scaling(plan)))
       events.alarmed?.({ ...alarm, reward: plan.name, run: name })
   }
 
@@ -128,7 +128,7 @@ export function openMonitors({ clock, guard, events = {}, rangeOf }: MonitorPart
     done(event) {
       // Requests are mostly counted in the next turn; only those behind many others are weighed.
       const size = waiting.length >= unweighed ? bytesOf(event.rows) + bytesOf(event.outcomes) : 0
-      if (waiting.length > 0 && (rows >= mostWaiting || bytes + size > mostBytes)) return
+      if (waiting.length > 0 && (rows >= maxWaiting || bytes + size > maxBytes)) return
       rows += event.rows.length
       bytes += size
       waiting.push({ event, bytes: size })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { figures, standingOf } from './figures.ts'
+import { figures, figureStatus } from './figures.ts'
 import type { WatchedRun } from './monitors.ts'
 import { isConstant, meanOf, type StepStats } from './step-stats.ts'
 import type { Trends } from './trend-detector.ts'
@@ -70,7 +70,7 @@ export function statsOf({ run, monitor }: WatchedRun): RunStats {
       figures.map((figure) => {
         const value = figure.read(recent)
         const { name, low = null, high = null, help } = figure
-        return [name, { value, standing: standingOf(figure, value, recent), low, high, help }]
+        return [name, { value, standing: figureStatus(figure, value, recent), low, high, help }]
       }),
     ),
     invalid: Object.fromEntries(recent.invalid),
@@ -127,7 +127,7 @@ export interface RunHistory {
 export function historyOf({ monitor }: WatchedRun): RunHistory {
   const { recent, steps } = monitor
   return {
-    steps: steps.map(({ step, tally }) => ({ step, ...figuresOf(tally) })),
+    steps: steps.map(({ step, stats }) => ({ step, ...figuresOf(stats) })),
     group_means: recent.groupMeans,
     group_variances: recent.groupVariances,
   }

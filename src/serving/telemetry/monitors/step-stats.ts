@@ -45,7 +45,7 @@ const tenths = 10
 const noMean = (): Mean => ({ n: 0, sum: 0 })
 
 /** Of nothing yet. */
-export const emptyTally = (): StepStats => ({
+export const emptyStats = (): StepStats => ({
   rows: 0,
   invalid: new Map(),
   reward: noMean(),
@@ -93,24 +93,24 @@ export function observeScore(scores: Scores, value: number): void {
 }
 
 /** Scores that must be there before it means something that they are all the same. */
-const leastScores = 256
+const minScores = 256
 
 /** Whether all of many scores are the same: they tell no answer from another. */
-export const isConstant = ({ n, low, high }: Scores): boolean => n >= leastScores && low === high
+export const isConstant = ({ n, low, high }: Scores): boolean => n >= minScores && low === high
 
 const means = ['reward', 'variance', 'entropy', 'repeated', 'ruleAgainstJudge', 'judgeAgainstJudge'] as const
 const counts = ['rows', 'flatGroups', 'members', 'duplicates'] as const
 
-/** Adds `more` to `tally`. */
-export function addTally(tally: StepStats, more: StepStats): void {
-  for (const name of counts) tally[name] += more[name]
-  for (const name of means) addMean(tally[name], more[name])
+/** Adds `more` to `stats`. */
+export function addStats(stats: StepStats, more: StepStats): void {
+  for (const name of counts) stats[name] += more[name]
+  for (const name of means) addMean(stats[name], more[name])
   for (const name of ['groupMeans', 'groupVariances'] as const)
-    for (const [at, count] of more[name].entries()) tally[name][at] = (tally[name][at] ?? 0) + count
-  for (const side of ['xx', 'yy', 'xy'] as const) tally.length[side] += more.length[side]
-  for (const [kind, count] of more.invalid) tally.invalid.set(kind, (tally.invalid.get(kind) ?? 0) + count)
+    for (const [at, count] of more[name].entries()) stats[name][at] = (stats[name][at] ?? 0) + count
+  for (const side of ['xx', 'yy', 'xy'] as const) stats.length[side] += more.length[side]
+  for (const [kind, count] of more.invalid) stats.invalid.set(kind, (stats.invalid.get(kind) ?? 0) + count)
   for (const [name, scores] of more.terms) {
-    const own = termScores(tally, name, scores.isJudge)
+    const own = termScores(stats, name, scores.isJudge)
     addMean(own, scores)
     own.low = Math.min(own.low, scores.low)
     own.high = Math.max(own.high, scores.high)

@@ -42,7 +42,7 @@ export class TrendDetector {
   }
 
   /** A training step that is over; the alarms that it raises. */
-  push(step: number, tally: StepStats, lens: PlanScaling): readonly Alarm[] {
+  push(step: number, stats: StepStats, scaling: PlanScaling): readonly Alarm[] {
     const alarms: Alarm[] = []
     const drift = (name: string | null, { n, sum }: Mean, width: number) => {
       if (n === 0) return
@@ -55,18 +55,18 @@ export class TrendDetector {
       const direction = detector.push(sum / n, Math.max(0.005, 0.5 / n) * width)
       if (direction) alarms.push({ figure: 'drift', step: name, direction, training_step: step })
     }
-    drift(null, tally.reward, 1)
-    for (const [name, mean] of tally.terms) drift(name, mean, lens.widths.get(name) ?? 1)
+    drift(null, stats.reward, 1)
+    for (const [name, mean] of stats.terms) drift(name, mean, scaling.widths.get(name) ?? 1)
     const wasSuspect = this.#trends.isSuspect
-    this.#follow(tally, lens)
+    this.#follow(stats, scaling)
     if (this.#trends.isSuspect && !wasSuspect)
       alarms.push({ figure: 'reward_without_accuracy', step: null, direction: 'up', training_step: step })
     return alarms
   }
 
-  #follow(tally: StepStats, { rule, ruleName }: PlanScaling): void {
-    const reward = meanOf(tally.reward)
-    const own = ruleName === null ? undefined : tally.terms.get(ruleName)
+  #follow(stats: StepStats, { rule, ruleName }: PlanScaling): void {
+    const reward = meanOf(stats.reward)
+    const own = ruleName === null ? undefined : stats.terms.get(ruleName)
     const score = own ? meanOf(own) : null
     if (reward === null) return
     this.#rewards.push(reward)

@@ -15,13 +15,13 @@ const forgotten: Kept = { events: [], bytes: 0, isWhole: true }
 export class Draws {
   readonly #bySample = new WeakMap<Sample, Kept>()
   readonly #most: number
-  readonly #mostBytes: number
+  readonly #maxBytes: number
   #bytes = 0
   #isUsed = false
 
-  /** `most`: so many of one sample are kept. `mostBytes`: of all that are kept. */
-  constructor(mostBytes: number, most = Number.POSITIVE_INFINITY) {
-    this.#mostBytes = mostBytes
+  /** `most`: so many of one sample are kept. `maxBytes`: of all that are kept. */
+  constructor(maxBytes: number, most = Number.POSITIVE_INFINITY) {
+    this.#maxBytes = maxBytes
     this.#most = most
   }
 
@@ -35,7 +35,7 @@ export class Draws {
         kept = { events: [], bytes: 0, isWhole: true }
         this.#bySample.set(sample, kept)
       }
-      if (kept.events.length >= this.#most || this.#bytes + bytes > this.#mostBytes) {
+      if (kept.events.length >= this.#most || this.#bytes + bytes > this.#maxBytes) {
         kept.isWhole = false
         continue
       }

@@ -5,7 +5,7 @@ import { type KnownReward, merged } from './series.ts'
 import { accessOf, ask, keepKey, Refused, readEvents, sessionKey } from './session.ts'
 
 /** Rows that the page keeps. */
-const mostRows = 1000
+const maxRows = 1000
 const historyLength = 120
 
 type Connection = 'connecting' | 'live' | 'lost' | 'refused'
@@ -84,7 +84,7 @@ const heard: Readonly<Record<string, (data: never) => void>> = {
     for (const [name, told] of Object.entries(data.rewards))
       state.rewards.set(name, merged(state.rewards.get(name), told))
     const fresh = new Set(data.rows.map(({ id }) => id))
-    state.rows = [...data.rows, ...state.rows.filter(({ id }) => !fresh.has(id))].slice(0, mostRows)
+    state.rows = [...data.rows, ...state.rows.filter(({ id }) => !fresh.has(id))].slice(0, maxRows)
   },
 }
 

@@ -51,14 +51,14 @@ interface VisiblePiece {
 }
 
 /** Marks of one run of unseen signs that are written out. */
-const mostMarks = 8
-const mostPieces = 4000
+const maxMarks = 8
+const maxPieces = 4000
 
 /** Text with every unseen sign but line breaks and tabs named by its code point. */
 function visiblePieces(text: string): readonly VisiblePiece[] {
   if (!unseen.test(text)) return [{ text, isMark: false }]
   const parts = text.split(pieces)
-  const shown = parts.slice(0, mostPieces).flatMap((part, at): VisiblePiece[] => {
+  const shown = parts.slice(0, maxPieces).flatMap((part, at): VisiblePiece[] => {
     if (part === '') return []
     if (at % 2 === 0 || kept.test(part)) return [{ text: part, isMark: false }]
     return part.split(/([\n\t]+)/).flatMap((run, inner) => {
@@ -66,7 +66,7 @@ function visiblePieces(text: string): readonly VisiblePiece[] {
       return [inner % 2 === 1 ? { text: run, isMark: false } : { text: marksOf(run), isMark: true }]
     })
   })
-  return parts.length > mostPieces ? [...shown, { text: ' [more]', isMark: true }] : shown
+  return parts.length > maxPieces ? [...shown, { text: ' [more]', isMark: true }] : shown
 }
 
 /** The same as one text, for attributes. */
@@ -78,7 +78,7 @@ export const visibleText = (text: string): string =>
 function marksOf(run: string): string {
   const points = [...run]
   const named = points
-    .slice(0, mostMarks)
+    .slice(0, maxMarks)
     .map((sign) => `⟨U+${(sign.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`)
-  return named.join('') + (points.length > mostMarks ? `⟨${points.length - mostMarks} more⟩` : '')
+  return named.join('') + (points.length > maxMarks ? `⟨${points.length - maxMarks} more⟩` : '')
 }

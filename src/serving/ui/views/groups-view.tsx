@@ -132,10 +132,10 @@ interface Group {
   readonly first: RowSummary
 }
 
-const mostGroups = 40
+const maxGroups = 40
 
 function RecentGroups({ live, reward }: { readonly live: LiveState; readonly reward: string }) {
-  const groups = groupsOf(live.rows.filter((row) => row.reward === reward)).slice(0, mostGroups)
+  const groups = groupsOf(live.rows.filter((row) => row.reward === reward)).slice(0, maxGroups)
   const range = live.rewards.get(reward)?.rewards.range ?? [0, 1]
   // As the figures above have it: 1 is the width of the reward's range.
   const width = range[1] > range[0] ? range[1] - range[0] : 1
