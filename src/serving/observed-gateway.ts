@@ -6,35 +6,35 @@ import { gatewayRooms } from '../scoring/gateway/runtime.ts'
 import type { Sampling } from '../scoring/models/api/ask.ts'
 import { rewardRange } from '../scoring/plan/fold.ts'
 import type { GatewaySettings } from '../scoring/plan/gateway-config.ts'
-import { type MonitorEvents, openMonitors, type WatchedRun } from './telemetry/monitors/monitors.ts'
+import { type MonitorEvents, Monitors, type WatchedRun } from './telemetry/monitors/monitors.ts'
 import { openRecord, type RecordEvents, type RecordParts } from './telemetry/record/record.ts'
 
-/** What happens in a gateway, and in what watches it. */
+/** Events of the gateway, its record and its monitors. */
 export interface ObservedEvents extends NonNullable<GatewayOptions['events']> {
   readonly record?: RecordEvents
   readonly monitors?: MonitorEvents
 }
 
-/** The rooms that tell an observed gateway's listeners of what happens. */
+/** The sources of events that listeners can subscribe to. */
 export const observedRooms: readonly (keyof ObservedEvents)[] = [...gatewayRooms, 'record', 'monitors']
 
-/** A gateway with what watches its scoring: the record that its configs ask for, and the monitors of training runs. */
+/** A gateway with the record that its configs ask for, and with monitors of training runs. */
 export interface ObservedGateway extends Gateway {
-  /** What the monitors watch, of one reward or of all. */
+  /** The monitored runs of one reward, or of all. */
   runs(reward?: string): readonly WatchedRun[]
 }
 
-/** As a gateway's, with the listeners of record and monitors. */
+/** Options of a gateway; `events` may also listen to the record and the monitors. */
 export interface ObservedOptions extends Omit<GatewayOptions, 'events' | 'attach'> {
   readonly events?: ObservedEvents
 }
 
-/** Opens everything or throws RG_CONFIG_INVALID or RG_FUNCTION_INVALID with all mistakes. */
+/** Throws RG_CONFIG_INVALID or RG_FUNCTION_INVALID with all mistakes; nothing stays open then. */
 export async function openObservedGateway(options: ObservedOptions): Promise<ObservedGateway> {
   const clock = options.clock ?? systemClock
   const guard = options.guard ?? warningGuard(clock)
   const { record, monitors: alarms, ...events } = guardedEvents(guard, options.events ?? {}, observedRooms)
-  const monitors = openMonitors({ clock, guard, rangeOf: rewardRange, ...(alarms && { events: alarms }) })
+  const monitors = new Monitors({ clock, guard, rangeOf: rewardRange, ...(alarms && { events: alarms }) })
   const parts = { clock, guard, ...(record && { events: record }) }
   const gateway = await openGateway({
     ...options,
@@ -50,7 +50,7 @@ export async function openObservedGateway(options: ObservedOptions): Promise<Obs
   return Object.assign(gateway, { runs: (reward?: string) => monitors.runs(reward) })
 }
 
-/** The record that the settings ask for; null: none. */
+/** null if the settings ask for no record. */
 function recordOf({ record }: GatewaySettings, parts: RecordParts): Attached | null {
   if (!record) return null
   const { folder, text, share, max_file_bytes, max_file_age_s, max_total_bytes } = record

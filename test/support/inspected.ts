@@ -5,7 +5,7 @@ import { allOf } from '../../src/scoring/gateway/listeners.ts'
 import { rewardRange } from '../../src/scoring/plan/fold.ts'
 import { createApp } from '../../src/serving/http/app.ts'
 import type { ObservedGateway } from '../../src/serving/observed-gateway.ts'
-import { openLiveView } from '../../src/serving/telemetry/live/live.ts'
+import { LiveView } from '../../src/serving/telemetry/live/live.ts'
 import { shownText } from '../../src/serving/telemetry/live/shown-row.ts'
 import { openMetrics } from '../../src/serving/telemetry/metrics/metrics.ts'
 import type { TextPolicy } from '../../src/serving/telemetry/record/text-policy.ts'
@@ -30,7 +30,7 @@ export async function inspectedApp(
   const clock = fakeClock(1_000_000)
   const metrics = openMetrics({ version: 'test', inFlight: () => gateway.inFlight })
   const policy = parts.text ?? (() => shownText(gateway.settings))
-  const live = openLiveView({ clock, epoch: 0, rangeOf: rewardRange, policy })
+  const live = new LiveView({ clock, epoch: 0, rangeOf: rewardRange, policy })
   const events = { ...metrics, engine: allOf(new ListenerGuard(clock), { metrics: metrics.engine, live }) }
   const gateway = await testGateway(t, rewards, { events, env: parts.env ?? {} })
   t.teardown(() => metrics.close())

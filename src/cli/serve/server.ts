@@ -13,7 +13,7 @@ import {
   observedRooms,
   openObservedGateway,
 } from '../../serving/observed-gateway.ts'
-import { openLiveView } from '../../serving/telemetry/live/live.ts'
+import { LiveView } from '../../serving/telemetry/live/live.ts'
 import { shownText } from '../../serving/telemetry/live/shown-row.ts'
 import { openMetrics } from '../../serving/telemetry/metrics/metrics.ts'
 import { cannotListen } from './listening.ts'
@@ -63,7 +63,7 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
     failed: metrics.listenerFailed,
     told: (failure) => log?.error(failure, 'a listener failed; no sample is touched'),
   })
-  const live = openLiveView({
+  const live = new LiveView({
     clock,
     rangeOf: rewardRange,
     isOn: () => opened?.settings.inspector.enabled ?? true,

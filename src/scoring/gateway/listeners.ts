@@ -18,7 +18,7 @@ export function allOf(
   const told = names.flatMap((name) => {
     const tells = Object.entries(listeners).flatMap(([who, listener]) => {
       const tell = listener?.[name] as Tell | undefined
-      return tell ? guard.callback(who, tell) : []
+      return tell ? guard.callback(who, tell.bind(listener)) : []
     })
     const [only] = tells
     if (!only) return []

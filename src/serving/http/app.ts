@@ -11,8 +11,8 @@ import { admitBodies } from './body-admission.ts'
 import { closeConnections } from './closing.ts'
 import { serveDocs } from './docs.ts'
 import { answerClientErrors, answerErrors, answerFrameworkError } from './errors.ts'
-import { openKeyLimits } from './key-limits.ts'
-import { keepRouteConfig, addWaitTime, overheadMs, routePattern, traceRequests } from './request-context.ts'
+import { KeyLimits } from './key-limits.ts'
+import { addWaitTime, keepRouteConfig, overheadMs, routePattern, traceRequests } from './request-context.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { healthRoutes } from './routes/health.ts'
 import { inspectorRoutes } from './routes/inspector.ts'
@@ -23,7 +23,7 @@ import { trainerRoutes } from './routes/trainers.ts'
 import { setSecurityHeaders } from './security-headers.ts'
 import { useZod, type ZodProvider } from './validation.ts'
 
-/** What an app serves, and its limits. */
+/** Options of the HTTP server. */
 export interface AppOptions {
   readonly gateway: ObservedGateway
   readonly metrics: Metrics
@@ -31,24 +31,24 @@ export interface AppOptions {
     | FastifyBaseLogger
     | boolean
     | { level: string; hooks: { streamWrite(line: string): string } }
-  /** Of a body once unpacked, bytes. */
+  /** Maximum bytes of a request body, after decompression. */
   readonly bodyLimit: number
-  /** How long headers and body of a request may take to come, milliseconds; 60,000 if absent. */
+  /** Maximum time to receive the headers and body of a request, in milliseconds. Default: 60,000. */
   readonly receiveMs?: number
-  /** What the page at /ui shows; absent: there is none. */
+  /** What the page at /ui shows. Without it there is no page. */
   readonly live?: LiveView
-  /** The folder of the built page; the package's own if absent. */
+  /** The folder of the built page. Default: the package's own. */
   readonly page?: string
-  /** The system's if absent. */
+  /** Default: the system's clock. */
   readonly clock?: Clock
 }
 
-/** Of the heap; rows in work have as much again. */
+/** Share of the heap for request bodies; rows being scored may use as much again. */
 const bodiesHeapShare = 0.4
 
 const idPattern = /^[\w.:-]{1,128}$/
 
-/** The HTTP face of a gateway; closing it leaves the gateway open. Throws RG_CONFIG_INVALID for truths that cannot be read. */
+/** The HTTP server of a gateway. Closing it leaves the gateway open. Throws RG_CONFIG_INVALID if a trainer's ground truths cannot be read. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const { gateway, metrics, bodyLimit, receiveMs = 60_000, clock = systemClock } = options
   const { guard } = gateway
@@ -56,30 +56,30 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const app = Fastify({
     logger: options.logger ?? false,
     bodyLimit,
-    // Two lines a request cost more than the request; what failed is logged where it failed.
+    // Two log lines per request cost more than the request. Failures are logged where they happen.
     logController: new LogController({ disableRequestLogging: true }),
     forceCloseConnections: 'idle',
     keepAliveTimeout: 75_000,
     frameworkErrors: answerFrameworkError,
     requestTimeout: receiveMs,
-    // A request is late by this at most before it is told so.
+    // Bounds how late a timeout is detected.
     http: {
       headersTimeout: receiveMs,
       connectionsCheckingInterval: Math.max(20, Math.min(receiveMs / 4, 500)),
-      // Missing ones are refused in our own words.
+      // A missing Host header is refused in auth.ts, with our error format.
       requireHostHeader: false,
     },
     clientErrorHandler: answerClientErrors((status) => metrics.requests.answered('none', status, 0, null)),
-    // closeConnections refuses them in our own words.
+    // closeConnections refuses requests with our error format.
     return503OnClosing: false,
     genReqId: ({ headers }) => {
       const given = headers['x-request-id']
       return typeof given === 'string' && idPattern.test(given) ? given : randomUUID()
     },
   })
-  // HTTP allows to ignore an expectation that nobody knows; Node would answer it in a form of its own.
+  // HTTP allows servers to ignore unknown expectations. Node would reply 417 in its own format.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
-  // A logger a request cost more than its validation; what is logged names the request itself.
+  // A child logger per request cost more than validating it. Log lines carry the request id themselves.
   app.setChildLoggerFactory((logger) => logger)
   keepRouteConfig(app)
   useZod(app)
@@ -92,7 +92,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     reply.header('x-request-id', request.id)
     done(refusal())
   })
-  const keyLimits = openKeyLimits(clock, requests.keyRefused)
+  const keyLimits = new KeyLimits(clock, requests.keyRefused)
   checkKeys(app, gateway, keyLimits)
   const admission = admitBodies(app, {
     bytes: () => gateway.settings.limits.max_bodies_bytes,

@@ -9,19 +9,19 @@ import { routePattern } from './request-context.ts'
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * What a key must allow for this route; absent: `read` for a GET, `score` for the rest. `any`: a key is enough,
-     * whatever it allows. `open`: none is needed.
+     * The scope that a key needs for this route. Default: `read` for GET, `score` for other methods. `any`: any key will
+     * do. `open`: no key is needed.
      */
     scope?: RouteScope
   }
 }
 
-/** What a route asks of a key. */
+/** The scope that a route requires. */
 export type RouteScope = Scope | 'any' | 'open'
 
-/** Lets a request in only with a key that allows what its route does and has room for it, before its body is read. */
+/** Checks the API key of each request, its scope and its limits, before the body is read. */
 export function checkKeys(app: FastifyInstance, gateway: Gateway, limits: KeyLimits): void {
-  // Missing keys are told of before anything listens.
+  // Reads the keys now, so that missing environment variables fail the start.
   void gateway.keys
   app.addHook('onRequest', (request, reply, done) => {
     try {
@@ -49,24 +49,27 @@ function check(
   if (!keys.has('admin') && scope === 'admin')
     throw new GatewayError(
       'RG_FORBIDDEN',
-      "the admin API is off: no key in gateway.yaml has the scope 'admin'; see docs/operations.md",
+      "the admin API is off because no key in gateway.yaml has the scope 'admin'; see docs/operations.md",
     )
   const caller = callerOf(request, keys)
   if (!caller)
-    throw new GatewayError('RG_UNAUTHORIZED', "send a key of this gateway: 'authorization: Bearer <key>'")
+    throw new GatewayError(
+      'RG_UNAUTHORIZED',
+      "send an API key of this gateway: 'authorization: Bearer <key>'",
+    )
   if (!allows(caller, scope))
     throw new GatewayError('RG_FORBIDDEN', `the key '${caller.name}' lacks the scope '${scope}'`)
   if (scope === 'score') limits.enter(caller, reply)
 }
 
-/** Whether the key of a request, by the keys as they are now, allows what a scope stands for. */
+/** Whether the request's API key currently grants `scope`. */
 export function grants(request: FastifyRequest, keys: Keys, scope: Scope): boolean {
   if (keys.isOpen(scope)) return true
   const caller = callerOf(request, keys)
   return caller !== null && allows(caller, scope)
 }
 
-/** One host, as HTTP/1.1 has it: of two, a proxy and the gateway may take different ones. */
+/** HTTP/1.1 requires exactly one Host header. With two, a proxy and the gateway could use different ones. */
 function checkHostHeader({ raw }: FastifyRequest): void {
   let hosts = 0
   for (let at = 0; at < raw.rawHeaders.length; at += 2) {
@@ -76,7 +79,7 @@ function checkHostHeader({ raw }: FastifyRequest): void {
   if (hosts === 1 || (hosts === 0 && raw.httpVersion !== '1.1')) return
   throw new GatewayError(
     'RG_REQUEST_INVALID',
-    `the request has ${hosts === 0 ? 'no' : 'more than one'} header 'host'`,
+    `the request has ${hosts === 0 ? 'no' : 'more than one'} 'host' header`,
   )
 }
 
@@ -95,7 +98,7 @@ function scopeOf(request: FastifyRequest): RouteScope {
   return method === 'GET' || method === 'HEAD' || method === 'OPTIONS' ? 'read' : 'score'
 }
 
-/** The key of a bearer, or the password of an address like `http://any:KEY@gateway`, for clients that take an address alone. */
+/** A bearer token, or the password of a URL like `http://any:KEY@gateway` for clients that only take a URL. */
 function keyIn(header: string | undefined): string | null {
   const [scheme = '', given = ''] = header?.split(' ', 2) ?? []
   const key =
@@ -110,9 +113,9 @@ function keyIn(header: string | undefined): string | null {
 }
 
 /**
- * Refuses a request for a host name that is not this gateway's, where no key protects what it reads. A page of a stranger
- * whose name is made to lead here (DNS rebinding) could else read it with the browser of whoever opens that page. Names
- * that no stranger can own are always right; of others see docs/security.md. Throws RG_FORBIDDEN.
+ * Protects routes without a key against DNS rebinding: a foreign website whose name is made to resolve to this gateway
+ * could read it through a visitor's browser. Accepts names that nobody else can own, and those in `listen.allowed_hosts`;
+ * see docs/security.md. Throws RG_FORBIDDEN.
  */
 export function checkHost(request: FastifyRequest, allowed: readonly string[]): void {
   const { host = '' } = request.headers
@@ -122,24 +125,24 @@ export function checkHost(request: FastifyRequest, allowed: readonly string[]): 
     if (ownHosts.size < maxOwnHosts) ownHosts.add(host)
     return
   }
-  if (allowed.some((pattern) => fits(name, pattern))) return
-  // Trainers of other machines come by many names. Only browsers are led astray, and only from loopback is everyone one.
+  if (allowed.some((pattern) => matches(name, pattern))) return
+  // Trainers on other machines use many names, and only browsers can be rebound. On loopback every client is suspect.
   if (allowed.length === 0 && !isLoopback(request.socket.localAddress) && !isBrowser(request)) return
   const shown = JSON.stringify(name.slice(0, 100))
   throw new GatewayError(
     'RG_FORBIDDEN',
-    `this gateway does not answer to the host name ${shown}: add the name to listen.allowed_hosts in gateway.yaml, or protect the gateway by keys`,
+    `this gateway does not accept the host name ${shown}: add it to listen.allowed_hosts in gateway.yaml, or protect the gateway with keys`,
   )
 }
 
-/** Hosts that were found right: a trainer sends the same one with each request. */
+/** Accepted Host headers: a trainer sends the same one with each request. */
 const ownHosts = new Set<string>()
 const maxOwnHosts = 64
 
-/** The name of `name:port`, without a dot at its end. */
+/** The name in `name:port`, without a trailing dot. */
 const nameIn = (host: string): string => host.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase()
 
-/** An address, a name without dots, or one under a domain that nobody can register. */
+/** An IP address, a name without dots, or a name under a domain that nobody can register. */
 const isOwn = (name: string): boolean =>
   /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[\da-f:.]+\]|[\w-]+|[\w.-]+\.(?:localhost|local|internal|svc))$/.test(
     name,
@@ -147,8 +150,8 @@ const isOwn = (name: string): boolean =>
 
 const own = hostname().toLowerCase()
 
-/** `*.example.com` fits every name below; `*` fits all. */
-const fits = (name: string, pattern: string): boolean =>
+/** `*.example.com` matches every name below it; `*` matches all. */
+const matches = (name: string, pattern: string): boolean =>
   pattern === '*' ||
   (pattern.startsWith('*.') ? name.endsWith(pattern.slice(1).toLowerCase()) : name === pattern.toLowerCase())
 
@@ -156,8 +159,8 @@ const isLoopback = (address: string | undefined): boolean =>
   address !== undefined && /^(?:::1$|(?:::ffff:)?127\.)/.test(address)
 
 /**
- * Browsers always send a language. A page may replace its value, but cannot take the header away. Of the clients that are
- * no browsers, Node's fetch sends `*` beside `sec-fetch-mode`, a header that no page can set.
+ * Browsers always send `accept-language`; a page can change its value but not remove it. Node's fetch also sends it, with
+ * the value `*` and `sec-fetch-mode`, a header that no page can set.
  */
 const isBrowser = ({ headers }: FastifyRequest): boolean =>
   /mozilla/i.test(headers['user-agent'] ?? '') ||

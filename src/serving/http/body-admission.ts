@@ -1,40 +1,40 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { GatewayError } from '../../core/errors.ts'
 
-/** What bodies in work may take together, bytes. */
+/** Limits of all request bodies in progress together, in bytes. */
 export interface BodyLimits {
-  /** Of the bodies once unpacked: `limits.max_bodies_bytes`. */
+  /** Of the decompressed bodies: `limits.max_bodies_bytes`. */
   readonly bytes: () => number
-  /** Of V8's heap: texts and values. */
+  /** Of V8's heap, for texts and values. */
   readonly heapBytes: number
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** null: it has no body. */
+    /** null if the request has no body. */
     bodyShare: Share | null
   }
 }
 
-/** What one body takes as far as it is known; given back when the reply is closed. */
+/** What one body uses, as far as known. Released when the reply is closed. */
 interface Share {
   bytes: number
   heapBytes: number
 }
 
-/** Counts bodies while they are read. What does not fit is refused before more work is done on it. */
+/** Counts bodies while they are read, and refuses those that do not fit before doing more work on them. */
 export interface BodyAdmission {
   /**
-   * So many bytes of this body are unpacked, and its values take so much of the heap so far. Throws RG_OVERLOADED where
-   * that does not fit beside the bodies in work, RG_REQUEST_TOO_LARGE where it would not fit alone.
+   * Reports the decompressed bytes of this body and the heap used by its values so far. Throws RG_OVERLOADED if that does
+   * not fit beside the other bodies, RG_REQUEST_TOO_LARGE if it would not fit alone.
    */
   grow(request: FastifyRequest, bytes: number, heapBytes?: number): void
 }
 
-/** A text stands in memory as it came, and once more while it is made or flattened. */
+/** A text is in memory as received, and once more while it is decoded or flattened. */
 const heapPerByte = 2
 
-/** Counts each body with its content-length before any of it is read, and with what it unpacks to as it comes. */
+/** Counts each body by its content-length before it is read, and by its decompressed size while it arrives. */
 export function admitBodies(app: FastifyInstance, limits: BodyLimits): BodyAdmission {
   app.decorateRequest('bodyShare', null)
   const all: Share = { bytes: 0, heapBytes: 0 }
@@ -45,15 +45,15 @@ export function admitBodies(app: FastifyInstance, limits: BodyLimits): BodyAdmis
     }
     if (more.bytes === 0 && more.heapBytes === 0) return
     const most = limits.bytes()
-    if (bytes > most) throw tooLarge(`a body of ${bytes} bytes, and limits.max_bodies_bytes is ${most}`)
+    if (bytes > most) throw tooLarge(`the body has ${bytes} bytes, and limits.max_bodies_bytes is ${most}`)
     if (heapBytes > limits.heapBytes)
       throw tooLarge(
-        `a body whose values take ${mib(heapBytes)} MiB of memory, and bodies may take ${mib(limits.heapBytes)} MiB of this process's heap`,
+        `the values of the body need ${mib(heapBytes)} MiB of memory, and bodies may use ${mib(limits.heapBytes)} MiB of this process's heap`,
       )
     if (all.bytes + more.bytes > most || all.heapBytes + more.heapBytes > limits.heapBytes)
       throw new GatewayError(
         'RG_OVERLOADED',
-        `bodies of ${all.bytes} bytes, which take ${mib(all.heapBytes)} MiB of memory, are in work; send this one later`,
+        `requests in progress already hold ${all.bytes} bytes of bodies, which use ${mib(all.heapBytes)} MiB of memory; send this one later`,
       )
     share.bytes += more.bytes
     share.heapBytes += more.heapBytes
@@ -87,7 +87,7 @@ export function admitBodies(app: FastifyInstance, limits: BodyLimits): BodyAdmis
       try {
         grow(share, bytes, Math.max(bytes * heapPerByte, bytes + heapBytes))
       } catch (refusal) {
-        // Nobody reads on. Until its reply has gone it would keep out the others, and they each other: none would fit.
+        // Released now: until its reply is sent, a refused body would keep out others, and none would fit.
         giveBack(share)
         throw refusal
       }

@@ -10,39 +10,39 @@ import type { BodyAdmission } from './body-admission.ts'
 
 const literalsByRequest = new WeakMap<FastifyRequest, readonly NonJsonLiteral[]>()
 
-/** What JSON could not carry in this request's body: NaN and its like, and too long integers. */
+/** Literals in this request's body that JSON cannot carry: NaN, infinities and very long integers. */
 export const nonJsonLiteralsOf = (request: FastifyRequest): readonly NonJsonLiteral[] =>
   literalsByRequest.get(request) ?? []
 
 const lengths = new WeakMap<FastifyRequest, number>()
 
-/** Bytes of this request's body, unpacked, where they are many; 0: they are few. */
+/** Decompressed bytes of this request's body; 0 if it is small. */
 export const bodyBytesOf = (request: FastifyRequest): number => lengths.get(request) ?? 0
 
 const digests = new WeakMap<FastifyRequest, string>()
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** True where requests with the same bytes share an answer. */
+    /** Whether identical requests share an outcome; the body is then hashed. */
     repeats?: boolean
-    /** Members of the body that are lists of rows: what one row holds too much of is that row's failure alone. */
+    /** Members of the body that are lists of rows. A row with too many values fails alone, not the whole request. */
     rows?: readonly string[]
   }
 }
 
-/** What the bytes of this request's body hash to, on routes whose config says `repeats`. */
+/** Hash of this request's body, on routes whose config sets `repeats`. */
 export const digestOf = (request: FastifyRequest): string => digests.get(request) ?? ''
 
-/** What a body may hold. */
+/** Limits of a request body. */
 interface ReadLimits {
-  /** Of one body once unpacked. */
+  /** Maximum bytes after decompression. */
   readonly bytes: number
   /** `limits.max_row_values` and `limits.max_samples`. */
   readonly values: () => { readonly max_row_values: number; readonly max_samples: number }
   readonly admission: BodyAdmission
 }
 
-/** Bodies are JSON with Python's literals, plain or gzipped; the limits hold for what is unpacked, too. */
+/** Reads JSON bodies, plain or gzipped, with Python's NaN and Infinity. Limits also apply to the decompressed body. */
 export function readBodies(app: FastifyInstance, { bytes: limit, values, admission }: ReadLimits): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(
@@ -61,7 +61,7 @@ export function readBodies(app: FastifyInstance, { bytes: limit, values, admissi
         const parsing = parseJsonBytes(bytes, limits, taken)
         const { value, literals } = parsing instanceof Promise ? await parsing : parsing
         if (literals.length > 0) literalsByRequest.set(request, literals)
-        // Its schema, and its route's first look at it, are one piece of work each.
+        // Validation and the route handler are one uninterrupted piece of work each, so they get a turn of their own.
         if (bytes.length > longBytes) await turnFor(bytes.length)
         return value
       } catch (cause) {
@@ -73,16 +73,21 @@ export function readBodies(app: FastifyInstance, { bytes: limit, values, admissi
     const encoding = request.headers['content-encoding']
     if (encoding === undefined || encoding === 'identity') return done(null, payload)
     if (encoding !== 'gzip') {
-      return done(new GatewayError('RG_MEDIA_TYPE', `content-encoding ${encoding}: send gzip, or none`))
+      return done(
+        new GatewayError(
+          'RG_MEDIA_TYPE',
+          `content-encoding ${encoding} is not supported: send gzip, or none`,
+        ),
+      )
     }
     done(null, unpacked(payload))
   })
 }
 
-/** A longer body may hold tens of thousands of values. */
+/** A longer body may contain tens of thousands of values. */
 const longBytes = 100_000
 
-/** What a question takes beside its texts is counted with as much. */
+/** Shorter bodies are not worth counting; a judge question has that much overhead anyway. */
 const fewBytes = 16_384
 
 const hashBytes = 1_048_576
@@ -110,41 +115,41 @@ function unpacked(payload: RequestPayload): RequestPayload {
 function refusalOf(cause: unknown, maxRows: number): unknown {
   if (!(cause instanceof SyntaxError)) return cause
   if (!(cause instanceof JsonLimitError))
-    return new GatewayError('RG_REQUEST_INVALID', `the body is no JSON: ${reason(cause)}`, { cause })
+    return new GatewayError('RG_REQUEST_INVALID', `the body is not valid JSON: ${reason(cause)}`, { cause })
   if (cause.kind === 'rows') return new GatewayError('RG_REQUEST_TOO_LARGE', tooManyRows(maxRows), { cause })
   return new GatewayError('RG_REQUEST_INVALID', `the body ${cause.message}`, { cause })
 }
 
 const tooManyRows = (maxRows: number): string =>
-  `one request may hold ${maxRows} samples (limits.max_samples), and this one holds more; split it`
+  `a request may contain at most ${maxRows} samples (limits.max_samples); split it`
 
-// V8 quotes the text around the mistake; a body holds prompts, which never leave in an error or a log.
+// V8's message quotes the text around the mistake. Texts of samples must not appear in errors or logs.
 const reason = ({ message }: SyntaxError): string =>
-  /at position \d+/.exec(message)?.[0] ?? 'it ends too early or holds a stray character'
+  /at position \d+/.exec(message)?.[0] ?? 'it ends too early or contains an unexpected character'
 
-/** A body on its way, unpacked where it came packed. */
+/** The stream of a body, decompressed if it was compressed. */
 type Payload = Readable & {
-  /** Bytes that came packed; absent: it came as it is. */
+  /** Compressed bytes received so far; absent if the body is not compressed. */
   readonly receivedEncodedLength?: number
 }
 
-/** A chunk costs hundreds of bytes beside its own: where many come, those up to this length are put together. */
+/** Each chunk has hundreds of bytes of overhead. After the first few, chunks up to this size are copied together. */
 const smallBytes = 4096
 const manyChunks = 64
 const togetherBytes = 65_536
 
-/** A copy of a gibibyte at once holds up the loop for a third of a second. */
+/** Larger bodies are joined in slices: copying 1 GiB at once blocks the event loop for a third of a second. */
 const copyBytes = 4_194_304
 
 /**
- * The bytes of a body. `came` hears how many have come so far; what it throws ends the reading.
- * Rejects with RG_REQUEST_TOO_LARGE beyond `limit`, and with RG_REQUEST_INVALID where fewer or more come than announced.
+ * Reads a body. `received` is called with the number of bytes so far; what it throws ends the reading. Rejects with
+ * RG_REQUEST_TOO_LARGE beyond `limit`, and with RG_REQUEST_INVALID if the length differs from the content-length.
  */
 async function bytesOf(
   payload: Payload,
   { headers }: FastifyRequest,
   limit: number,
-  came: (length: number) => void,
+  received: (length: number) => void,
 ): Promise<Buffer> {
   const announced = Number(headers['content-length'] ?? Number.NaN)
   if (announced > limit) throw tooLarge(limit)
@@ -158,7 +163,7 @@ async function bytesOf(
     }
     const fail = (error: Error & { statusCode?: number }): void => {
       stop()
-      // What a client sends wrongly, or packed wrongly, is its own mistake.
+      // A broken stream is the client's fault.
       error.statusCode ??= 400
       const isBadGzip = payload.receivedEncodedLength !== undefined && /^Z_/.test(codeOf(error) ?? '')
       reject(isBadGzip ? badGzip(error) : error)
@@ -167,16 +172,16 @@ async function bytesOf(
       length += chunk.length
       try {
         if (length > limit || (payload.receivedEncodedLength ?? 0) > limit) throw tooLarge(limit)
-        came(length)
+        received(length)
       } catch (error) {
         stop()
-        // What is packed is unpacked no further.
+        // Stops decompressing.
         if (payload.receivedEncodedLength !== undefined) payload.destroy()
         reject(error)
         return
       }
       if (!chunks.add(chunk)) return
-      // Else chunks of few bytes, on many connections, would have the loop for themselves.
+      // Otherwise tiny chunks on many connections would monopolize the event loop.
       const turn = turnForOne()
       if (turn === null) return
       payload.pause()
@@ -190,19 +195,19 @@ async function bytesOf(
   if (!Number.isNaN(announced) && sent !== announced)
     throw new GatewayError(
       'RG_REQUEST_INVALID',
-      `the body has ${sent} bytes and its content-length says ${announced}`,
+      `the body has ${sent} bytes, but its content-length is ${announced}`,
     )
   return joined(chunks.all(), length)
 }
 
-/** The chunks of a body; small ones in fewer. */
+/** The chunks of a body, with small ones copied together. */
 class Chunks {
   readonly #chunks: Buffer[] = []
   #together: Buffer | null = null
   #used = 0
   #small = 0
 
-  /** True after each so many small ones. */
+  /** Returns true after every `manyChunks` small chunks. */
   add(chunk: Buffer): boolean {
     if (chunk.length > smallBytes || ++this.#small <= manyChunks) {
       this.#close()
@@ -232,7 +237,7 @@ class Chunks {
 
 function joined(chunks: readonly Buffer[], length: number): MaybePromise<Buffer> {
   const [only] = chunks
-  // A chunk belongs to whom its stream gave it.
+  // The only chunk needs no copy: the stream does not reuse it.
   if (chunks.length === 1 && only) return only
   if (length <= copyBytes) return Buffer.concat(chunks, length)
   const whole = Buffer.allocUnsafe(length)
@@ -248,12 +253,12 @@ function joined(chunks: readonly Buffer[], length: number): MaybePromise<Buffer>
 const tooLarge = (limit: number): GatewayError =>
   new GatewayError(
     'RG_REQUEST_TOO_LARGE',
-    `the body is longer than limits.max_body_bytes, ${limit} bytes; send fewer samples at a time`,
+    `the body is larger than limits.max_body_bytes (${limit} bytes); send fewer samples per request`,
   )
 
 const badGzip = (cause: Error): GatewayError =>
   new GatewayError(
     'RG_REQUEST_INVALID',
-    "the body is no gzip, or ends too early: pack all of it, or leave out 'content-encoding: gzip'",
+    "the body is not valid gzip or ends too early: compress all of it, or omit 'content-encoding: gzip'",
     { cause },
   )

@@ -2,9 +2,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../../core/errors.ts'
 
 /**
- * Once the server closes, each reply under way is the last on its connection. Else a client that keeps connections open
- * would keep the process alive for as long, and one that `isLeaving` tells of would send into a connection that ends.
- * What it returns is what a request that still comes is refused with; undefined as long as none is.
+ * Closes each connection after its current reply once the server is closing or leaving. Otherwise keep-alive connections
+ * would keep the process alive, and clients would send requests into connections that are about to end. The returned
+ * function gives the error for requests that still arrive; undefined while the server is open.
  */
 export function closeConnections(
   app: FastifyInstance,
@@ -20,23 +20,26 @@ export function closeConnections(
     else if (reply.statusCode >= 400 && !request.raw.complete) drainBody(request, reply)
     done(null, payload)
   })
-  // A streamed reply has told its headers before.
+  // A streamed reply has sent its headers already.
   app.addHook('onResponse', (_request, _reply, done) => {
     if (isClosing) setImmediate(() => app.server.closeIdleConnections())
     done()
   })
   return () =>
     isClosing
-      ? new GatewayError('RG_CLOSING', 'this gateway is ending; send it to another one, or later')
+      ? new GatewayError(
+          'RG_CLOSING',
+          'this gateway is shutting down; send the request to another one, or later',
+        )
       : undefined
 }
 
-/** A longer body is not worth reading on. */
+/** Longer bodies are not read to their end. */
 const maxDrained = 1024 * 1024 * 1024
 
 /**
- * Reads on, and forgets, what a client still sends of a refused body. Fastify would close the connection, and the client
- * would see a reset while it writes, instead of 413 or of 429 and its Retry-After. `limits.receive_s` bounds it.
+ * Reads and discards the rest of a refused body. Fastify would close the connection, and a client that is still sending
+ * would see a reset instead of the 413 or 429 and its Retry-After. `limits.receive_s` bounds the time.
  */
 function drainBody({ raw, headers }: FastifyRequest, reply: FastifyReply): void {
   if (Number(headers['content-length'] ?? 0) > maxDrained) return

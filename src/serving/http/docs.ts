@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify'
 import type { RouteScope } from './auth.ts'
 import { jsonSchemaOf } from './validation.ts'
 
-/** /docs and /openapi.json, made from the zod schemas of the routes. */
+/** Serves /docs and /openapi.json, generated from the zod schemas of the routes. */
 export async function serveDocs(app: FastifyInstance, version: string): Promise<void> {
   await app.register(swagger, {
     openapi: {
@@ -13,7 +13,7 @@ export async function serveDocs(app: FastifyInstance, version: string): Promise<
         title: 'reward-gateway',
         version,
         description:
-          'Rewards for RL training. A reward is a number, or null with the reason why there is none.',
+          'Rewards for RL training. A reward is a number, or null with the reason for its absence.',
       },
       components: { securitySchemes: { key: { type: 'http', scheme: 'bearer' } } },
     },
@@ -35,7 +35,7 @@ export async function serveDocs(app: FastifyInstance, version: string): Promise<
   )
 }
 
-/** The page's own policy asks browsers for https, which blanks it wherever the gateway is reached over http by a name. */
+/** Swagger UI's policy upgrades requests to https, which breaks the page when the gateway is reached over plain http. */
 const overPlainHttp = (policy: string): string =>
   policy
     .split(';')
@@ -47,7 +47,7 @@ const overPlainHttp = (policy: string): string =>
     .concat("frame-ancestors 'none'")
     .join('; ')
 
-/** The admin API needs a key; the rest needs one where the operator says so; some never do. */
+/** Admin routes always need a key, open routes never, and the others if the operator has configured keys. */
 function securityOf(scope: RouteScope | undefined): readonly Record<string, readonly string[]>[] {
   if (scope === 'open') return []
   return scope === 'admin' ? [{ key: [] }] : [{}, { key: [] }]
@@ -68,9 +68,9 @@ function converted(schema: FastifySchema, { url, method, config }: RouteOptions)
     ...(querystring !== undefined && { querystring: jsonSchemaOf(querystring) }),
     ...(params !== undefined && { params: jsonSchemaOf(params) }),
     response: {
-      200: { description: 'What was asked for.', type: 'null' },
+      200: { description: 'Success.', type: 'null' },
       ...Object.fromEntries(errors.map((status) => [status, errorBody])),
-      // A server's own refusals come as they are.
+      // Errors of a model server are passed on unchanged.
       ...(config?.forwards && { default: errorBody }),
       ...responses(response ?? {}),
     },
@@ -80,9 +80,9 @@ function converted(schema: FastifySchema, { url, method, config }: RouteOptions)
 const statusesOfBodies = [400, 408, 413, 415]
 const statusesOfWork = [404, 429, 502, 503]
 
-/** What both forms have in common: ours, and OpenAI's where requests are passed on. */
+/** The common part of both error formats: ours, and OpenAI's on forwarded routes. */
 const errorBody = {
-  description: 'Refused, or failed; docs/errors.md lists the codes.',
+  description: 'Error. docs/errors.md lists the codes.',
   type: 'object',
   required: ['error'],
   properties: {

@@ -18,14 +18,14 @@ const codeOfStatus: Readonly<Record<number, ErrorCode>> = {
   503: 'RG_CLOSING',
 }
 
-/** Every error leaves as `{"error": {code, message, problems, request_id}}`; what is nobody's on purpose is RG_INTERNAL. */
+/** Answers every error with `{"error": {code, message, problems, request_id}}`. Unexpected errors are RG_INTERNAL. */
 export function answerErrors(app: FastifyInstance): void {
   const methodsOf = routedMethods(app)
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?')[0] ?? ''
     const methods = methodsOf(path)
     if (methods.length === 0) {
-      const message = `${request.method} ${path}: no such path; see /docs`
+      const message = `${request.method} ${path}: there is no such path; see /docs`
       return send(request, reply, new GatewayError('RG_NOT_FOUND', message))
     }
     const allow = methods.join(', ')
@@ -33,7 +33,7 @@ export function answerErrors(app: FastifyInstance): void {
     send(
       request,
       reply,
-      new GatewayError('RG_METHOD_NOT_ALLOWED', `${request.method} ${path}: the path takes ${allow}`),
+      new GatewayError('RG_METHOD_NOT_ALLOWED', `${request.method} ${path}: this path accepts ${allow}`),
     )
   })
   app.setErrorHandler<FastifyError | GatewayError>((error, request, reply) => {
@@ -41,14 +41,14 @@ export function answerErrors(app: FastifyInstance): void {
   })
 }
 
-/** Of a request whose address Fastify itself refuses: no handler sees it. */
+/** For requests whose URL Fastify itself rejects; they reach no other handler. */
 export function answerFrameworkError(
   error: FastifyError,
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
   reply.headers({ 'x-request-id': request.id, ...apiHeaders })
-  // Fastify quotes the whole address.
+  // Fastify's message quotes the whole URL.
   const { code, statusCode } = error
   const path = JSON.stringify(request.url.slice(0, 100))
   const isLong = code === 'FST_ERR_MAX_PARAM_LENGTH' || statusCode === 414
@@ -56,7 +56,7 @@ export function answerFrameworkError(
   send(request, reply, new GatewayError('RG_REQUEST_INVALID', message, { cause: error }))
 }
 
-/** What any error of a request is in our own words; what is nobody's on purpose is RG_INTERNAL. */
+/** Converts any error of a request; unexpected ones become RG_INTERNAL. */
 function toGatewayError(error: FastifyError | GatewayError): GatewayError {
   if (error instanceof GatewayError) return error
   const status = error.statusCode ?? 500
@@ -66,13 +66,14 @@ function toGatewayError(error: FastifyError | GatewayError): GatewayError {
       : status === 503
         ? 'RG_CLOSING'
         : 'RG_INTERNAL'
-  return new GatewayError(code, wordsOf(code, error.message), { cause: error })
+  return new GatewayError(code, messageOf(code, error.message), { cause: error })
 }
 
-function wordsOf(code: ErrorCode, message: string): string {
-  if (code === 'RG_INTERNAL') return 'the gateway made a mistake; its log has the request id'
+function messageOf(code: ErrorCode, message: string): string {
+  if (code === 'RG_INTERNAL')
+    return 'internal error of the gateway; its log has the details under this request id'
   if (code === 'RG_REQUEST_TOO_LARGE')
-    return 'the body is longer than limits.max_body_bytes; send fewer samples at a time'
+    return 'the body is larger than limits.max_body_bytes; send fewer samples per request'
   if (code === 'RG_MEDIA_TYPE')
     return "send the body as JSON, with the header 'content-type: application/json'"
   return message
@@ -87,12 +88,12 @@ function send(request: FastifyRequest, reply: FastifyReply, error: GatewayError)
   void reply.code(statusCode).send({ error: { code, message, problems, request_id: request.id } })
 }
 
-/** The Retry-After of what may be let in later: a second where nothing is known of it. */
+/** Sets Retry-After on 429 and 503; one second if nothing better is known. */
 function setRetryAfter(reply: FastifyReply, status: number, seconds = 1): void {
   if (status === 429 || status === 503) reply.header('retry-after', String(seconds))
 }
 
-/** An error as OpenAI's API tells it. `code`: model_not_found, a failure's kind, or one of ours. */
+/** An error in the format of OpenAI's API. `code`: model_not_found, the kind of a failure, or one of our codes. */
 interface OpenAiError {
   readonly status: number
   readonly message: string
@@ -109,11 +110,11 @@ const statusOfKind: Readonly<Record<string, number>> = {
   prompt_too_long: 400,
   deadline: 504,
   overloaded: 429,
-  // Nobody reads it: the client has gone. nginx's number, for the metrics.
+  // The client has disconnected. nginx's status code, for the metrics.
   cancelled: 499,
 }
 
-/** For the routes that speak OpenAI's API: `{"error": {message, type, param, code}}`. */
+/** Error handler of the OpenAI-compatible routes: `{"error": {message, type, param, code}}`. */
 export function answerOpenAiError(
   error: FastifyError | GatewayError | AskError,
   request: FastifyRequest,
@@ -143,7 +144,7 @@ function openAiError(error: FastifyError | GatewayError | AskError): OpenAiError
   }
 }
 
-/** OpenAI's words for classes of statuses. */
+/** OpenAI's error type for a status. */
 function typeOf(status: number): string {
   if (status === 401) return 'authentication_error'
   if (status === 403) return 'permission_error'
@@ -151,7 +152,7 @@ function typeOf(status: number): string {
   return status < 500 ? 'invalid_request_error' : 'api_error'
 }
 
-/** Which methods a path knows, in the order of their routes; none: no such path. Counts the routes added after the call. */
+/** The methods that a path accepts, in the order of their routes; empty if there is no such path. Knows routes added after the call. */
 function routedMethods(app: FastifyInstance): (path: string) => string[] {
   const routes: { readonly parts: readonly string[]; readonly methods: readonly string[] }[] = []
   app.addHook('onRoute', ({ url, method }) => {
@@ -168,12 +169,14 @@ const fits = (route: readonly string[], path: readonly string[]): boolean =>
   route.every((part, at) => part === '*' || (part.startsWith(':') ? path[at] !== '' : part === path[at]))
 
 /**
- * Answers what is no request that Fastify could see, in the form of all errors: headers or a body that came too slowly,
- * headers that are too long, what is no HTTP. `answered` hears of each with its status.
+ * Answers requests that fail before Fastify sees them, in the same format: headers or bodies that arrive too slowly,
+ * headers that are too large, and invalid HTTP. `answered` is called with each status.
  */
-export function answerClientErrors(answered: (status: number) => void): (error: Error, socket: Socket) => void {
+export function answerClientErrors(
+  answered: (status: number) => void,
+): (error: Error, socket: Socket) => void {
   return (error, socket) => {
-    // Nobody is there to be answered.
+    // The client has gone.
     if (codeOf(error) === 'ECONNRESET' || socket.destroyed) return
     const { code, message, statusCode } = refusalOf(error)
     answered(statusCode)
@@ -199,17 +202,20 @@ function refusalOf(error: Error): GatewayError {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new GatewayError(
         'RG_REQUEST_TIMEOUT',
-        'headers and body took longer than limits.receive_s; send them faster, or send fewer samples',
+        'receiving the request took longer than limits.receive_s; send it faster, or send fewer samples',
       )
     case 'HPE_HEADER_OVERFLOW':
-      return new GatewayError('RG_HEADERS_TOO_LARGE', 'the headers are longer than 16 KiB together')
+      return new GatewayError('RG_HEADERS_TOO_LARGE', 'the headers are larger than 16 KiB')
     default:
-      return new GatewayError('RG_REQUEST_INVALID', `this is no HTTP/1.1 request${parserWords(error)}`)
+      return new GatewayError(
+        'RG_REQUEST_INVALID',
+        `this is not a valid HTTP/1.1 request${parserReason(error)}`,
+      )
   }
 }
 
-/** Why the parser gave up, in its own words; they never quote the request. */
-function parserWords(error: Error): string {
+/** The HTTP parser's reason, which never quotes the request. */
+function parserReason(error: Error): string {
   const reason = 'reason' in error && typeof error.reason === 'string' ? error.reason : ''
   return /^[\w ,.'/-]{1,100}$/.test(reason) ? `: ${reason}` : ''
 }

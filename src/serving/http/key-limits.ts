@@ -4,92 +4,96 @@ import { GatewayError } from '../../core/errors.ts'
 import type { Caller } from '../../scoring/gateway/keys.ts'
 import type { RequestMetrics } from '../telemetry/metrics/metrics.ts'
 
-/** What one key has under way; kept by name, so that a reload forgets nothing. */
-interface Share {
+/** What one API key has in progress. Kept by key name, so a reload forgets nothing. */
+interface Usage {
   requests: number
   samples: number
-  /** Requests that it may send at once; fills up with time. */
+  /** Token bucket of `rate_per_s`: requests that may be sent at once. */
   tokens: number
-  /** When `tokens` was right. */
+  /** When `tokens` was last updated. */
   at: number
 }
 
-/** Keeps each key within its own limits, so that no run's burst takes the room of another's. */
-export interface KeyLimits {
-  /** Counts a request until its reply is closed. Throws RG_OVERLOADED, with when to come again, where it goes beyond. */
-  enter(caller: Caller, reply: FastifyReply): void
-  /** Counts samples of a request that was let in, until its reply is closed. Throws RG_OVERLOADED. */
-  takeSamples(request: FastifyRequest, reply: FastifyReply, count: number): void
-}
+type Reason = Parameters<RequestMetrics['keyRefused']>[1]
 
-const callers = new WeakMap<FastifyRequest, Caller>()
+/** Keeps each API key within its own limits, so that a burst of one run does not starve the others. */
+export class KeyLimits {
+  readonly #clock: Clock
+  readonly #refused: RequestMetrics['keyRefused']
+  readonly #usages = new Map<string, Usage>()
+  readonly #callers = new WeakMap<FastifyRequest, Caller>()
 
-/** Limits of all keys of one server; `refused` is told of each request beyond them. */
-export function openKeyLimits(clock: Clock, refused: RequestMetrics['keyRefused'] = () => {}): KeyLimits {
-  const shares = new Map<string, Share>()
-  const shareOf = ({ name, ratePerS }: Caller): Share => {
-    const known = shares.get(name)
-    if (known) return known
-    const share = { requests: 0, samples: 0, tokens: burstOf(ratePerS ?? 0), at: clock.now() }
-    shares.set(name, share)
-    return share
+  /** `refused` is called for each refused request. */
+  constructor(clock: Clock, refused: RequestMetrics['keyRefused'] = () => {}) {
+    this.#clock = clock
+    this.#refused = refused
   }
-  const refusal = (name: string, why: Why, seconds: number, message: string): GatewayError => {
-    refused(name, why)
+
+  /** Counts a request until its reply is closed. Throws RG_OVERLOADED with a Retry-After if the key is over its limits. */
+  enter(caller: Caller, reply: FastifyReply): void {
+    const { name, maxInFlight, ratePerS } = caller
+    const usage = this.#usageOf(caller)
+    if (maxInFlight !== undefined && usage.requests >= maxInFlight)
+      throw this.#refusal(
+        name,
+        'in_flight',
+        1,
+        `the key '${name}' already has ${usage.requests} requests in flight, its maximum`,
+      )
+    if (ratePerS !== undefined) {
+      const now = this.#clock.now()
+      usage.tokens = Math.min(burstOf(ratePerS), usage.tokens + ((now - usage.at) / 1000) * ratePerS)
+      usage.at = now
+      if (usage.tokens < 1)
+        throw this.#refusal(
+          name,
+          'rate',
+          (1 - usage.tokens) / ratePerS,
+          `the key '${name}' sends more than ${ratePerS} requests per second`,
+        )
+      usage.tokens -= 1
+    }
+    usage.requests += 1
+    this.#callers.set(reply.request, caller)
+    reply.raw.once('close', () => {
+      usage.requests -= 1
+    })
+  }
+
+  /** Counts the samples of an admitted request until its reply is closed. Throws RG_OVERLOADED. */
+  takeSamples(request: FastifyRequest, reply: FastifyReply, count: number): void {
+    const caller = this.#callers.get(request)
+    // After a disconnect there is no 'close' event left that would give the samples back.
+    if (caller?.maxSamples === undefined || reply.raw.destroyed) return
+    const usage = this.#usageOf(caller)
+    // A request larger than the limit is admitted when it is alone; it could never be admitted otherwise.
+    if (usage.samples > 0 && usage.samples + count > caller.maxSamples)
+      throw this.#refusal(
+        caller.name,
+        'samples',
+        1,
+        `the key '${caller.name}' already has ${usage.samples} samples in flight; send these later`,
+      )
+    usage.samples += count
+    reply.raw.once('close', () => {
+      usage.samples -= count
+    })
+  }
+
+  #usageOf({ name, ratePerS }: Caller): Usage {
+    let usage = this.#usages.get(name)
+    if (!usage) {
+      usage = { requests: 0, samples: 0, tokens: burstOf(ratePerS ?? 0), at: this.#clock.now() }
+      this.#usages.set(name, usage)
+    }
+    return usage
+  }
+
+  #refusal(name: string, reason: Reason, seconds: number, message: string): GatewayError {
+    this.#refused(name, reason)
     return new GatewayError('RG_OVERLOADED', message, { retryAfterS: Math.max(1, Math.ceil(seconds)) })
   }
-  return {
-    enter(caller, reply) {
-      const { name, maxInFlight, ratePerS } = caller
-      const share = shareOf(caller)
-      if (maxInFlight !== undefined && share.requests >= maxInFlight)
-        throw refusal(
-          name,
-          'in_flight',
-          1,
-          `the key '${name}' has ${share.requests} requests in work, as many as it may`,
-        )
-      if (ratePerS !== undefined) {
-        const now = clock.now()
-        share.tokens = Math.min(burstOf(ratePerS), share.tokens + ((now - share.at) / 1000) * ratePerS)
-        share.at = now
-        if (share.tokens < 1)
-          throw refusal(
-            name,
-            'rate',
-            (1 - share.tokens) / ratePerS,
-            `the key '${name}' sends more than ${ratePerS} requests a second`,
-          )
-        share.tokens -= 1
-      }
-      share.requests += 1
-      callers.set(reply.request, caller)
-      reply.raw.once('close', () => {
-        share.requests -= 1
-      })
-    },
-    takeSamples(request, reply, count) {
-      const caller = callers.get(request)
-      // Whoever has gone is scored for nobody, and would never give the places back.
-      if (caller?.maxSamples === undefined || reply.raw.destroyed) return
-      const share = shareOf(caller)
-      // Samples alone may be as many as one request may bring: they could never come otherwise.
-      if (share.samples > 0 && share.samples + count > caller.maxSamples)
-        throw refusal(
-          caller.name,
-          'samples',
-          1,
-          `the key '${caller.name}' has ${share.samples} samples in work; send these later`,
-        )
-      share.samples += count
-      reply.raw.once('close', () => {
-        share.samples -= count
-      })
-    },
-  }
 }
 
-/** A second's worth at once, and never less than one request. */
+/** One second's worth of requests, and at least one. */
 const burstOf = (ratePerS: number): number => Math.max(1, ratePerS)
-
-type Why = Parameters<RequestMetrics['keyRefused']>[1]

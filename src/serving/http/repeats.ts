@@ -3,25 +3,16 @@ import { bytesOf } from '../../core/sample/bytes.ts'
 import { eachInSlices } from '../../core/slices.ts'
 import type { Scored } from '../../scoring/gateway/gateway.ts'
 
-/** Trainers send a request again when its answer was late or lost: it joins the work or gets the same answer. */
-export interface Repeats {
-  /**
-   * What `work` gives for this key: under way, done a short while ago, or begun here. `gone` ends the waiting of this
-   * caller; the work's own signal is aborted once nobody waits. An answer that another try may better is not kept.
-   */
-  join(key: string, gone: AbortSignal, work: (signal: AbortSignal) => Promise<Scored>): Promise<Scored>
-}
-
-/** What is kept: until then, and the oldest go first where it is more. */
+/** Bounds of what is kept; the oldest entries go first. */
 interface RepeatLimits {
   readonly keepMs: number
   readonly maxEntries: number
-  /** Of memory that the outcomes and their keys take. */
+  /** Bytes of the outcomes and their keys together. */
   readonly maxBytes: number
 }
 
-/** Longer than any trainer's pauses between its tries together. */
-const repeatLimits: RepeatLimits = {
+/** `keepMs` is longer than all pauses of any trainer's retries together. */
+const defaultLimits: RepeatLimits = {
   keepMs: 300_000,
   maxEntries: 16_384,
   maxBytes: 64 * 1024 * 1024,
@@ -39,72 +30,88 @@ interface Pending {
   waiting: number
 }
 
-/** Keeps what was scored in memory, within the limits. */
-export function openRepeats(clock: Clock, limits: RepeatLimits = repeatLimits): Repeats {
-  // In the order of their age.
-  const kept = new Map<string, Kept>()
-  const pending = new Map<string, Pending>()
-  let bytes = 0
-  const drop = (key: string, entry: Kept) => {
-    kept.delete(key)
-    bytes -= entry.bytes
+type Work = (signal: AbortSignal) => Promise<Scored>
+
+/** Trainers resend a request if its answer was late or lost. The resent request joins the first one or gets its outcome. */
+export class Repeats {
+  readonly #clock: Clock
+  readonly #limits: RepeatLimits
+  /** In the order of their age. */
+  readonly #kept = new Map<string, Kept>()
+  readonly #pending = new Map<string, Pending>()
+  #bytes = 0
+
+  constructor(clock: Clock, limits: RepeatLimits = defaultLimits) {
+    this.#clock = clock
+    this.#limits = limits
   }
-  const tidy = () => {
-    const now = clock.now()
-    for (const [key, entry] of kept) {
-      const isOver = kept.size > limits.maxEntries || bytes > limits.maxBytes
-      if (!isOver && entry.until > now) return
-      drop(key, entry)
+
+  /**
+   * The outcome of `work` for this key: kept from before, in progress, or started now. `gone` ends the waiting of this
+   * caller only; the signal of `work` is aborted once nobody waits. An outcome that a retry may improve is not kept.
+   */
+  join(key: string, gone: AbortSignal, work: Work): Promise<Scored> {
+    this.#evict()
+    const kept = this.#kept.get(key)
+    if (kept) return Promise.resolve(kept.scored)
+    const pending = this.#pending.get(key) ?? this.#start(key, work)
+    pending.waiting++
+    const leave = () => {
+      if (--pending.waiting > 0) return
+      if (this.#pending.get(key) === pending) this.#pending.delete(key)
+      pending.controller.abort()
     }
+    if (gone.aborted) leave()
+    else gone.addEventListener('abort', leave, { once: true })
+    return pending.result.finally(() => gone.removeEventListener('abort', leave))
   }
-  const keep = (key: string, scored: Scored) => {
-    let own = bytesOf(key)
-    const count = (index: number): void => {
-      // What never fits is not reckoned to its end.
-      if (own <= limits.maxBytes) own += bytesOf(scored.outcomes[index])
+
+  #start(key: string, work: Work): Pending {
+    const controller = new AbortController()
+    const pending: Pending = { result: work(controller.signal), controller, waiting: 0 }
+    const end = () => {
+      if (this.#pending.get(key) === pending) this.#pending.delete(key)
     }
-    return eachInSlices(scored.outcomes.length, count, () => {
-      const old = kept.get(key)
-      if (old) drop(key, old)
-      if (own > limits.maxBytes) return
-      kept.set(key, { scored, until: clock.now() + limits.keepMs, bytes: own })
-      bytes += own
-      tidy()
+    pending.result.then(async (scored) => {
+      if (!controller.signal.aborted && isFinal(scored)) await this.#keep(key, scored)
+      end()
+    }, end)
+    this.#pending.set(key, pending)
+    return pending
+  }
+
+  #keep(key: string, scored: Scored): Promise<void> | null {
+    const { maxBytes, keepMs } = this.#limits
+    let bytes = bytesOf(key)
+    const measure = (index: number): void => {
+      // Stops measuring once it is clear that the outcome will not fit.
+      if (bytes <= maxBytes) bytes += bytesOf(scored.outcomes[index])
+    }
+    return eachInSlices(scored.outcomes.length, measure, () => {
+      this.#drop(key)
+      if (bytes > maxBytes) return
+      this.#kept.set(key, { scored, until: this.#clock.now() + keepMs, bytes })
+      this.#bytes += bytes
+      this.#evict()
     })
   }
-  const begin = (key: string, work: (signal: AbortSignal) => Promise<Scored>): Pending => {
-    const controller = new AbortController()
-    const one: Pending = { result: work(controller.signal), controller, waiting: 0 }
-    const land = () => {
-      if (pending.get(key) === one) pending.delete(key)
+
+  #evict(): void {
+    const now = this.#clock.now()
+    for (const [key, { until }] of this.#kept) {
+      const isFull = this.#kept.size > this.#limits.maxEntries || this.#bytes > this.#limits.maxBytes
+      if (!isFull && until > now) return
+      this.#drop(key)
     }
-    one.result.then(async (scored) => {
-      if (!controller.signal.aborted && isFinal(scored)) await keep(key, scored)
-      land()
-    }, land)
-    pending.set(key, one)
-    return one
   }
-  return {
-    join(key, gone, work) {
-      tidy()
-      const done = kept.get(key)
-      if (done) return Promise.resolve(done.scored)
-      const one = pending.get(key) ?? begin(key, work)
-      one.waiting++
-      const leave = () => {
-        if (--one.waiting > 0) return
-        if (pending.get(key) === one) pending.delete(key)
-        one.controller.abort()
-      }
-      if (gone.aborted) leave()
-      else gone.addEventListener('abort', leave, { once: true })
-      return one.result.finally(() => gone.removeEventListener('abort', leave))
-    },
+
+  #drop(key: string): void {
+    this.#bytes -= this.#kept.get(key)?.bytes ?? 0
+    this.#kept.delete(key)
   }
 }
 
-/** What a judge failed at may go well with the next server, even where the same one would say the same again. */
+/** A failure of a judge may not happen again on another server, even if it is not retryable on the same one. */
 const isFinal = ({ outcomes }: Scored): boolean =>
   outcomes.every(
     (outcome) => outcome.valid || !(outcome.failure.retryable || outcome.failure.kind.startsWith('judge_')),

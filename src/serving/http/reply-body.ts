@@ -1,17 +1,17 @@
 import { Readable } from 'node:stream'
 import { turnForOne } from '../../core/slices.ts'
 
-/** Characters that are put together before they are sent. */
+/** Characters that are collected before they are sent. */
 const pieceChars = 128 * 1024
-/** Of a list, and characters of a text, that are written at once. */
+/** Numbers of a list, and characters of a text, that are serialized at once. */
 const numbersAtOnce = 1024
 const textChars = 64 * 1024
-/** A reply up to this length is sent as one text. */
+/** Replies up to this length are sent as one string. */
 const maxTextLength = 512 * 1024
 
 /**
- * A body made of pieces: one text where it is short, else a stream that makes some of it in each turn of the loop, and
- * no more than its reader takes. A reply of tens of thousands of results is never held as one text.
+ * A reply body made of pieces: a string if it is short, else a stream that produces one part per turn of the event loop,
+ * and no more than its reader takes. A reply with tens of thousands of results is never held as one string.
  */
 export function replyBody(pieces: Iterator<string>): string | Readable {
   const first = take(pieces, maxTextLength)
@@ -23,7 +23,7 @@ function streamOf(pieces: Iterator<string>, first: string): Readable {
   const body: Readable = new Readable({
     highWaterMark: pieceChars,
     read() {
-      // A socket that takes everything at once would else keep the loop busy until the end.
+      // Otherwise a fast socket would keep the event loop busy until the end of the reply.
       setImmediate(() => {
         const turn = turnForOne()
         if (turn === null) pushNext()
@@ -45,7 +45,7 @@ function streamOf(pieces: Iterator<string>, first: string): Readable {
   return body
 }
 
-/** A body of lines that come one after the other; what nobody has read is not written yet. */
+/** A reply body of lines that are added over time. Lines are serialized only when the client reads them. */
 export class LineStream {
   readonly body: Readable
   #waiting: (Iterator<string> | undefined)[] = []
@@ -64,7 +64,7 @@ export class LineStream {
     })
   }
 
-  /** `line`: its pieces, with the line break. */
+  /** `line`: its pieces, including the line break. */
   add(line: Iterable<string>): void {
     this.#waiting.push(line[Symbol.iterator]())
     this.#wake()
@@ -116,8 +116,8 @@ function take(pieces: Iterator<string>, chars: number): { text: string; isDone: 
 }
 
 /**
- * The JSON text of a value in pieces: lists, and objects that hold lists, are written entry by entry, all else as
- * JSON.stringify does. `writesNaN`: NaN stays NaN, as Python has it.
+ * The JSON of a value in pieces: lists, and objects that contain lists, entry by entry; everything else as JSON.stringify
+ * writes it. `writesNaN`: writes NaN as Python's json module does, instead of null.
  */
 export function* jsonPieces(value: unknown, writesNaN = false): Generator<string> {
   if (Array.isArray(value)) {
@@ -134,14 +134,14 @@ export function* jsonPieces(value: unknown, writesNaN = false): Generator<string
   } else if (typeof value === 'string' && value.length > textChars) yield* textPieces(value)
   else if (!isPlain(value)) yield leafJson(value, writesNaN)
   else {
-    // To list the names of thousands takes longer than to look their values up.
+    // Listing the keys once is cheaper than Object.entries when there are thousands.
     const names = Object.keys(value)
     if (names.some((name) => holdsMany(value[name]))) yield* memberPieces(value, names, writesNaN)
     else yield leafJson(value, writesNaN)
   }
 }
 
-/** Members that hold little are written together: a piece for each costs more than to write it. */
+/** Small members are written together: a piece for each would cost more than writing it. */
 function* memberPieces(
   value: Readonly<Record<string, unknown>>,
   names: readonly string[],
@@ -177,7 +177,7 @@ const isPlain = (value: unknown): value is Readonly<Record<string, unknown>> =>
 const holdsMany = (value: unknown): boolean =>
   Array.isArray(value) || isPlain(value) || (typeof value === 'string' && value.length > textChars)
 
-/** The place behind the numbers that JSON can carry, some at most, which begin here. */
+/** The end of the run of finite numbers that starts at `from`, at most `numbersAtOnce` long. */
 function endOfNumbers(values: readonly unknown[], from: number): number {
   const most = Math.min(values.length, from + numbersAtOnce)
   let end = from
@@ -185,7 +185,7 @@ function endOfNumbers(values: readonly unknown[], from: number): number {
   return end
 }
 
-/** No pair of surrogates is parted: JSON.stringify would write each half as an escape. */
+/** Never splits a surrogate pair: JSON.stringify would write each half as an escape. */
 function* textPieces(text: string): Generator<string> {
   let before = '"'
   for (let at = 0; at < text.length; ) {

@@ -6,15 +6,15 @@ import { WaitTime } from '../../scoring/gateway/gateway.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** null: the request never came to a route, not even to the one for what is not found. */
+    /** null if the request was rejected before routing. */
     routeConfig: RouteConfig | null
   }
 }
 
-/** What a route says of itself, with its pattern; without one, nothing was found. */
+/** The config of a route, with its URL pattern; no pattern if no route matched. */
 type RouteConfig = FastifyContextConfig & { readonly url?: string }
 
-/** Asks for the config of each request's route once: `routeOptions` is made anew, a dozen members, for whoever looks at it. */
+/** Reads each request's route config once: Fastify builds a new `routeOptions` object of a dozen members on every access. */
 export function keepRouteConfig(app: FastifyInstance): void {
   app.decorateRequest('routeConfig', null)
   app.addHook('onRequest', (request, _reply, done) => {
@@ -23,12 +23,12 @@ export function keepRouteConfig(app: FastifyInstance): void {
   })
 }
 
-/** The pattern of a request's route; '' where nothing was found. */
+/** The URL pattern of a request's route; '' if no route matched. */
 export const routePattern = ({ routeConfig }: FastifyRequest): string => routeConfig?.url ?? ''
 
 const spans = new WeakMap<FastifyRequest, Span>()
 
-/** Gives every POST a span until its reply is closed, where the operator has loaded an OpenTelemetry SDK. */
+/** Starts a span for every POST, if the operator has loaded an OpenTelemetry SDK. It ends when the reply is closed. */
 export function traceRequests(app: FastifyInstance, guard: ListenerGuard): void {
   const tracing = openTracing(guard)
   if (!tracing) return
@@ -46,7 +46,7 @@ export function traceRequests(app: FastifyInstance, guard: ListenerGuard): void 
           ? statusCode >= 500
             ? `status ${statusCode}`
             : null
-          : 'the client left'
+          : 'the client disconnected'
         span.end(fault, { 'http.response.status_code': statusCode })
       })
     }
@@ -54,42 +54,42 @@ export function traceRequests(app: FastifyInstance, guard: ListenerGuard): void 
   })
 }
 
-/** Where the work for a request stands in its trace; undefined where it stands in none. */
+/** The trace context of a request; undefined if it has none. */
 export const traceOf = (request: FastifyRequest): Trace | undefined =>
   spans.get(request)?.trace ?? passedOn(request.headers) ?? undefined
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** null: nothing was scored for this request alone. */
+    /** null if nothing is scored for this request alone. */
     waitTime: WaitTime | null
   }
 }
 
-/** Makes room for the time that each request waits for others. */
+/** Declares `request.waitTime`. */
 export function addWaitTime(app: FastifyInstance): void {
   app.decorateRequest('waitTime', null)
 }
 
-/** The measure of a request whose work begins here. */
+/** Starts to measure how long a request waits for models and groups. */
 export function startWaitTime(request: FastifyRequest): WaitTime {
   const time = new WaitTime()
   request.waitTime = time
   return time
 }
 
-/** Of the milliseconds that a request took, those in which it waited for nobody; null: not measured. */
+/** The part of `ms` in which the request did not wait for models or groups; null if not measured. */
 export function overheadMs({ waitTime }: FastifyRequest, ms: number, now: number): number | null {
   return waitTime ? Math.max(0, ms - waitTime.until(now)) : null
 }
 
-/** Aborted when the client goes away before its answer is written, or has gone already. */
+/** Aborted when the client disconnects before its reply is written, or has disconnected already. */
 export function disconnectSignal(reply: FastifyReply): AbortSignal {
   const controller = new AbortController()
   onDisconnect(reply, () => controller.abort())
   return controller.signal
 }
 
-/** Calls `left` when the client goes away before its answer is written, or has gone already. */
+/** Calls `left` when the client disconnects before its reply is written, or has disconnected already. */
 export function onDisconnect({ raw }: FastifyReply, left: () => void): void {
   const closed = () => {
     if (!raw.writableFinished) left()

@@ -1,25 +1,25 @@
 import type { FastifyInstance } from 'fastify'
 import { routePattern } from './request-context.ts'
 
-const always = {
+const commonHeaders = {
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
   'referrer-policy': 'no-referrer',
   'cross-origin-resource-policy': 'same-origin',
 }
 
-/** What a reply that is no page says to browsers. */
+/** Headers of API replies: nothing may be loaded, framed or sniffed. */
 export const apiHeaders = {
-  ...always,
+  ...commonHeaders,
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
 }
 
 const pages = /^\/(?:docs|ui)(?:\/|$)/
 
-/** Tells browsers to take replies for what they say they are; pages say themselves what they load. */
+/** Sets security headers on every reply. The pages set their own content security policy. */
 export function setSecurityHeaders(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
-    reply.headers(pages.test(routePattern(request)) ? always : apiHeaders)
+    reply.headers(pages.test(routePattern(request)) ? commonHeaders : apiHeaders)
     done()
   })
 }

@@ -10,13 +10,13 @@ import { type ZodType, z } from 'zod'
 import { GatewayError } from '../../core/errors.ts'
 import { fieldProblem, innermost } from '../../trainers/issues.ts'
 
-/** Handlers get what the zod schema of their route parsed. */
+/** Handlers get the values that their route's zod schema has parsed. */
 export interface ZodProvider extends FastifyTypeProvider {
   validator: this['schema'] extends ZodType ? z.output<this['schema']> : unknown
   serializer: this['schema'] extends ZodType ? z.input<this['schema']> : unknown
 }
 
-/** An app whose routes are declared with zod. */
+/** A Fastify instance whose routes are declared with zod schemas. */
 export type ZodApp = FastifyInstance<
   RawServerDefault,
   RawRequestDefaultExpression,
@@ -25,14 +25,14 @@ export type ZodApp = FastifyInstance<
   ZodProvider
 >
 
-/** A body may hold a mistake in each of its values, and a mistake may name as many keys. */
+/** Limits of an error message: a body may be wrong in each value, and an issue may name thousands of keys. */
 const maxProblems = 20
 const longestMessage = 400
 
 const cut = (message: string): string =>
   message.length > longestMessage ? `${message.slice(0, longestMessage)}...` : message
 
-/** Routes are declared with zod; a body that a schema refuses is RG_REQUEST_INVALID with a problem for each of the first mistakes. */
+/** Validates requests with zod. A mismatch is RG_REQUEST_INVALID with a problem for each of the first mistakes. */
 export function useZod(app: FastifyInstance): void {
   app.setValidatorCompiler<ZodType>(({ schema }) => (value: unknown) => {
     const parsed = schema.safeParse(value)
@@ -49,11 +49,11 @@ export function useZod(app: FastifyInstance): void {
     const list = told.join('; ')
     return { error: new GatewayError('RG_REQUEST_INVALID', list, { problems }) }
   })
-  // Answers are made by our own code: typed there, and stringified once.
+  // Replies are typed by our own code and need no validation.
   app.setSerializerCompiler(() => (value) => JSON.stringify(value))
 }
 
-/** A zod schema as the JSON Schema that /openapi.json shows. */
+/** The JSON Schema of a zod schema, for /openapi.json. */
 export function jsonSchemaOf(schema: unknown, io: 'input' | 'output' = 'input'): object {
   return schema instanceof z.ZodType
     ? z.toJSONSchema(schema, { io, target: 'draft-7', unrepresentable: 'any' })

@@ -42,7 +42,7 @@ const ready: Readonly<Record<string, (page: Page) => Promise<unknown>>> = {
     under = play(scene, wholePlay + 20, wholePlay + 21, 160)
     while (scene.calls() < 60) await new Promise((resolve) => setImmediate(resolve))
     scene.advance(1000)
-    await page.getByText(/^[1-9][\d,]* samples in work/).waitFor()
+    await page.getByText(/^[1-9][\d,]* samples in progress/).waitFor()
   },
 }
 

@@ -6,7 +6,7 @@ import { allOf } from '../../../src/scoring/gateway/listeners.ts'
 import { rewardRange } from '../../../src/scoring/plan/fold.ts'
 import { createApp } from '../../../src/serving/http/app.ts'
 import { openObservedGateway } from '../../../src/serving/observed-gateway.ts'
-import { openLiveView } from '../../../src/serving/telemetry/live/live.ts'
+import { LiveView } from '../../../src/serving/telemetry/live/live.ts'
 import { openMetrics } from '../../../src/serving/telemetry/metrics/metrics.ts'
 import { exampleRollouts } from '../../../src/simulator/word-problems.ts'
 import { fakeClock } from '../../support/clock.ts'
@@ -39,7 +39,7 @@ export async function openScene({ text = 'full', keys, env = {} }: SceneOptions 
   // On a slot's border, so that each tick of the play is a slot.
   const clock = fakeClock(Math.floor(Date.UTC(2026, 0, 15, 9, 30) / 120_000) * 120_000)
   const metrics = openMetrics({ version: 'browser', inFlight: () => gateway.inFlight })
-  const live = openLiveView({ clock, epoch: 0, rangeOf: rewardRange, policy: () => text })
+  const live = new LiveView({ clock, epoch: 0, rangeOf: rewardRange, policy: () => text })
   const own = [
     { file: 'gateway.json', text: JSON.stringify({ keys, models: { judge: judgeOf(judges.env) } }) },
     { file: 'rule.json', text: JSON.stringify({ steps: [{ name: 'rule', function: 'gsm8k-progressive' }] }) },

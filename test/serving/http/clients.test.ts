@@ -5,7 +5,7 @@ import t from 'tap'
 import type { FailureKind } from '../../../src/core/sample/sample.ts'
 import type { Scored } from '../../../src/scoring/gateway/gateway.ts'
 import { createApp } from '../../../src/serving/http/app.ts'
-import { openRepeats } from '../../../src/serving/http/repeats.ts'
+import { Repeats } from '../../../src/serving/http/repeats.ts'
 import { disconnectSignal } from '../../../src/serving/http/request-context.ts'
 import { openMetrics } from '../../../src/serving/telemetry/metrics/metrics.ts'
 import { fakeClock } from '../../support/clock.ts'
@@ -44,7 +44,7 @@ const stays = () => new AbortController().signal
 
 t.test('a request with the same key joins, then gets the same answer until it is too old', async (t) => {
   const clock = fakeClock()
-  const repeats = openRepeats(clock, limits)
+  const repeats = new Repeats(clock, limits)
   const { begun, run } = work()
   const both = [repeats.join('a', stays(), run), repeats.join('a', stays(), run)]
   t.equal(begun.length, 1)
@@ -58,7 +58,7 @@ t.test('a request with the same key joins, then gets the same answer until it is
 })
 
 t.test('what another try may better is not kept, nor is an error', async (t) => {
-  const repeats = openRepeats(fakeClock(), limits)
+  const repeats = new Repeats(fakeClock(), limits)
   const { begun, run } = work()
   const first = repeats.join('a', stays(), run)
   begun[0]?.end(failed('judge_timeout', true))
@@ -80,7 +80,7 @@ t.test('what another try may better is not kept, nor is an error', async (t) => 
 })
 
 t.test('work ends once everybody who waited has gone, and a retry begins anew', async (t) => {
-  const repeats = openRepeats(fakeClock(), limits)
+  const repeats = new Repeats(fakeClock(), limits)
   const { begun, run } = work()
   const clients = [new AbortController(), new AbortController()]
   const answers = clients.map(({ signal }) => repeats.join('a', signal, run))
@@ -98,7 +98,7 @@ t.test('work ends once everybody who waited has gone, and a retry begins anew', 
 })
 
 t.test('what is kept has limits', async (t) => {
-  const repeats = openRepeats(fakeClock(), limits)
+  const repeats = new Repeats(fakeClock(), limits)
   const { begun, run } = work()
   const ask = async (key: string, answer: Scored) => {
     const before = begun.length

@@ -6,7 +6,7 @@ import type { FastifyReply } from 'fastify'
 import t, { type Test } from 'tap'
 import type { Caller } from '../../../src/scoring/gateway/keys.ts'
 import { createApp } from '../../../src/serving/http/app.ts'
-import { openKeyLimits } from '../../../src/serving/http/key-limits.ts'
+import { KeyLimits } from '../../../src/serving/http/key-limits.ts'
 import { openMetrics } from '../../../src/serving/telemetry/metrics/metrics.ts'
 import { fakeClock } from '../../support/clock.ts'
 import { testGateway } from '../../support/gateway.ts'
@@ -113,7 +113,7 @@ t.test('keys say who may do what, and how much of it', async (t) => {
     t.match((await app.inject(scoring)).json(), { error: { code: 'RG_UNAUTHORIZED' } })
   })
 
-  await t.test('a key has as many requests in work as it may, and another key has its own', async (t) => {
+  await t.test('a key has as many requests in flight as it may, and another key has its own', async (t) => {
     const first = [score('flight', 'judged', ['a']), score('flight', 'judged', ['b'])]
     await wide.server.saw(2)
     const refused = await Promise.all(Array.from({ length: 20 }, () => score('flight', 'ruled')))
@@ -121,7 +121,7 @@ t.test('keys say who may do what, and how much of it', async (t) => {
       t.equal(response.statusCode, 429)
       t.equal(response.headers['retry-after'], '1')
       t.match(response.json(), {
-        error: { code: 'RG_OVERLOADED', message: /'flight' has 2 requests in work/ },
+        error: { code: 'RG_OVERLOADED', message: /'flight' already has 2 requests in flight/ },
       })
     }
     t.equal((await score('calm', 'ruled')).statusCode, 200, 'the other key is served meanwhile')
@@ -132,13 +132,13 @@ t.test('keys say who may do what, and how much of it', async (t) => {
       t.equal((await score('flight', 'none')).statusCode, 404, 'of refused requests too')
   })
 
-  await t.test('a key has as many samples in work as it may; one request may bring more', async (t) => {
+  await t.test('a key has as many samples in flight as it may; one request may bring more', async (t) => {
     const before = wide.server.seen.length
     const five = score('samples', 'judged', ['c', 'd', 'e', 'f', 'g'])
     await wide.server.saw(before + 5)
     const refused = await score('samples', 'ruled')
     t.equal(refused.statusCode, 429)
-    t.match(refused.json(), { error: { message: /5 samples in work/ } })
+    t.match(refused.json(), { error: { message: /5 samples in flight/ } })
     t.equal((await score('calm', 'ruled')).statusCode, 200)
     wide.release()
     t.equal((await five).statusCode, 200)
@@ -228,7 +228,7 @@ t.test('keys that cannot be used are told of together, before anything listens',
 })
 
 t.test('samples of a client that has gone before they are counted take no room', async (t) => {
-  const own = openKeyLimits(fakeClock())
+  const own = new KeyLimits(fakeClock())
   const caller: Caller = { name: 'burst', scopes: new Set(['score']), maxSamples: 2 }
   const take = (destroyed: boolean, count: number) => {
     const raw = Object.assign(new EventEmitter(), { destroyed })

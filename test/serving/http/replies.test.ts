@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createApp } from '../../../src/serving/http/app.ts'
-import { replyBody, jsonPieces, LineStream } from '../../../src/serving/http/reply-body.ts'
+import { jsonPieces, LineStream, replyBody } from '../../../src/serving/http/reply-body.ts'
 import { openMetrics } from '../../../src/serving/telemetry/metrics/metrics.ts'
 import { testGateway } from '../../support/gateway.ts'
 

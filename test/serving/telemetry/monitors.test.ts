@@ -2,7 +2,7 @@ import t from 'tap'
 import { ListenerGuard } from '../../../src/core/listener-guard.ts'
 import type { Outcome, Term } from '../../../src/core/sample/sample.ts'
 import type { RequestDone } from '../../../src/scoring/engine/events.ts'
-import { openMonitors } from '../../../src/serving/telemetry/monitors/monitors.ts'
+import { Monitors } from '../../../src/serving/telemetry/monitors/monitors.ts'
 import { historyOf, statsOf } from '../../../src/serving/telemetry/monitors/run-stats.ts'
 import type { Alarm } from '../../../src/serving/telemetry/monitors/trend-detector.ts'
 import { fakeClock } from '../../support/clock.ts'
@@ -78,7 +78,7 @@ function watch() {
   const clock = fakeClock()
   const alarms: (Alarm & { run: string })[] = []
   const events = { alarmed: (alarm: Alarm & { run: string }) => void alarms.push(alarm) }
-  const monitors = openMonitors({ clock, guard: new ListenerGuard(clock), events, rangeOf: () => [0, 1] })
+  const monitors = new Monitors({ clock, guard: new ListenerGuard(clock), events, rangeOf: () => [0, 1] })
   const stats = (run = 'one') => {
     monitors.settle()
     const found = monitors.runs('r').find((one) => one.run === run)
@@ -268,7 +268,7 @@ t.test(
 
 t.test('the variance of groups has one unit: the reward in shares of its range (M42)', async (t) => {
   const clock = fakeClock()
-  const monitors = openMonitors({ clock, guard: new ListenerGuard(clock), rangeOf: () => [-1, 2] })
+  const monitors = new Monitors({ clock, guard: new ListenerGuard(clock), rangeOf: () => [-1, 2] })
   const rewards = [-1, 2, 2, 2]
   const event = done(rewards.map(() => ({ group: 'g', scores: [1, 1, 1] })))
   monitors.done({

@@ -3,128 +3,130 @@ import type { FastifyReply } from 'fastify'
 import type { Clock } from '../../../core/clock.ts'
 import type { ObservedGateway } from '../../observed-gateway.ts'
 import type { LiveView } from '../../telemetry/live/live.ts'
-import { scoredMessage, servedMark, servedMessage, standingMessage } from './messages.ts'
+import { scoredMessage, servedKey, servedMessage, standingMessage } from './messages.ts'
 
-/** Somebody who looks at the page. */
+/** Pages that may listen at once. */
+export const maxListeners = 16
+const tickMs = 1000
+/** Ticks without news between two keep-alive comments. */
+const keepAliveTicks = 15
+/** Characters that a listener may leave unread before it is dropped. */
+const maxUnread = 4 * 1024 * 1024
+/** How long a dropped listener may take to receive what was already sent. */
+const lingerMs = 1000
+
+/** An open page. */
 interface Listener {
-  /** Takes a message; false: it has not taken the earlier ones and is let go. */
+  /** Returns false if the page is too far behind; it is then dropped. */
   send(message: string): boolean
-  /** Whether it still may look; asked before each message. */
-  mayLook(): boolean
-  /** The last call. */
+  /** Whether its key still allows reading; asked before each message. */
+  mayRead(): boolean
   end(): void
 }
 
-/** Tells all listeners the same, at most once a second, and does nothing while there is none. */
-interface Feed {
-  /** Sends everything that is kept, then what changes; the returned function stops that. null: there are too many. */
-  listen(listener: Listener): (() => void) | null
-  readonly listeners: number
-  close(): void
-}
+/** Sends the same server-sent events to every open page, at most once per second. Does nothing while no page is open. */
+export class InspectorFeed {
+  readonly #gateway: ObservedGateway
+  readonly #live: LiveView
+  readonly #clock: Clock
+  readonly #listeners = new Set<Listener>()
+  #cancelTick: (() => void) | null = null
+  #unwatch: (() => void) | null = null
+  #isClosed = false
+  /** What was sent last. */
+  #sent = { served: '', standing: '', at: 0, serial: 0, rows: 0 }
+  #quietTicks = 0
 
-/** Pages that are told at once; one more is refused. */
-export const maxListeners = 16
-const tickMs = 1000
-/** Ticks without news between two signs of life. */
-const keepAliveTicks = 15
-
-/** Ticks only while somebody listens. */
-export function openFeed(gateway: ObservedGateway, live: LiveView, clock: Clock): Feed {
-  const listeners = new Set<Listener>()
-  let cancel: (() => void) | null = null
-  let unwatch: (() => void) | null = null
-  let isClosed = false
-  let mark = ''
-  let standing = ''
-  let told = { at: 0, serial: 0, rows: 0 }
-  let quiet = 0
-
-  const rowsCounted = () => [...live.rewards.values()].reduce((sum, { rows }) => sum + rows, 0)
-  const leave = (listener: Listener): void => {
-    listeners.delete(listener)
-    if (listeners.size > 0) return
-    cancel?.()
-    unwatch?.()
-    cancel = null
-    unwatch = null
+  constructor(gateway: ObservedGateway, live: LiveView, clock: Clock) {
+    this.#gateway = gateway
+    this.#live = live
+    this.#clock = clock
   }
-  const tell = (message: string): void => {
-    for (const listener of listeners) {
-      if (listener.mayLook() && listener.send(message)) continue
-      leave(listener)
+
+  get listeners(): number {
+    return this.#listeners.size
+  }
+
+  /** Sends everything that is kept, then changes. The returned function stops that; null if too many pages are open. */
+  listen(listener: Listener): (() => void) | null {
+    if (this.#isClosed || this.#listeners.size >= maxListeners) return null
+    // Sending something twice is harmless: slots and rows replace those with the same name.
+    if (this.#listeners.size === 0) this.#news()
+    listener.send(
+      [
+        event('served', servedMessage(this.#gateway, this.#live)),
+        event('standing', standingMessage(this.#gateway)),
+        event('scored', scoredMessage(this.#live, 0, 0)),
+      ].join(''),
+    )
+    this.#listeners.add(listener)
+    this.#unwatch ??= this.#live.watch()
+    this.#cancelTick ??= this.#clock.after(tickMs, this.#tick)
+    return () => this.#leave(listener)
+  }
+
+  close(): void {
+    this.#isClosed = true
+    for (const listener of [...this.#listeners]) {
+      this.#leave(listener)
       listener.end()
     }
   }
-  /** What has changed since the last tick; '' for nothing. */
-  const news = (): string => {
-    const now = live.now()
-    const next = servedMark(gateway, live)
-    const served = next === mark ? '' : event('served', servedMessage(gateway, live))
-    const stands = JSON.stringify(standingMessage(gateway))
-    const stood = stands === standing ? '' : `event: standing\ndata: ${stands}\n\n`
-    const rows = rowsCounted()
-    const scored = rows === told.rows ? '' : event('scored', scoredMessage(live, told.at, told.serial))
-    mark = next
-    standing = stands
-    told = { at: now, serial: live.newest, rows }
-    return `${served}${stood}${scored}`
+
+  readonly #tick = (): void => {
+    this.#cancelTick = this.#clock.after(tickMs, this.#tick)
+    const message = this.#news()
+    this.#quietTicks = message === '' ? this.#quietTicks + 1 : 0
+    if (message !== '') this.#sendAll(message)
+    else if (this.#quietTicks % keepAliveTicks === 0) this.#sendAll(': alive\n\n')
   }
-  const tick = (): void => {
-    cancel = clock.after(tickMs, tick)
-    const message = news()
-    quiet = message === '' ? quiet + 1 : 0
-    if (message !== '') tell(message)
-    else if (quiet % keepAliveTicks === 0) tell(': alive\n\n')
+
+  /** What has changed since the last tick; '' if nothing has. */
+  #news(): string {
+    const now = this.#live.now()
+    const served = servedKey(this.#gateway, this.#live)
+    const standing = JSON.stringify(standingMessage(this.#gateway))
+    const rows = [...this.#live.rewards.values()].reduce((sum, reward) => sum + reward.rows, 0)
+    const before = this.#sent
+    this.#sent = { served, standing, at: now, serial: this.#live.newest, rows }
+    return [
+      served === before.served ? '' : event('served', servedMessage(this.#gateway, this.#live)),
+      standing === before.standing ? '' : `event: standing\ndata: ${standing}\n\n`,
+      rows === before.rows ? '' : event('scored', scoredMessage(this.#live, before.at, before.serial)),
+    ].join('')
   }
-  return {
-    get listeners() {
-      return listeners.size
-    },
-    listen(listener) {
-      if (isClosed || listeners.size >= maxListeners) return null
-      // What it is told twice says the same: slots and rows replace those with their name.
-      if (listeners.size === 0) news()
-      listener.send(
-        [
-          event('served', servedMessage(gateway, live)),
-          event('standing', standingMessage(gateway)),
-          event('scored', scoredMessage(live, 0, 0)),
-        ].join(''),
-      )
-      listeners.add(listener)
-      unwatch ??= live.watch()
-      cancel ??= clock.after(tickMs, tick)
-      return () => leave(listener)
-    },
-    close() {
-      isClosed = true
-      for (const listener of [...listeners]) {
-        leave(listener)
-        listener.end()
-      }
-    },
+
+  #sendAll(message: string): void {
+    for (const listener of this.#listeners) {
+      if (listener.mayRead() && listener.send(message)) continue
+      this.#leave(listener)
+      listener.end()
+    }
+  }
+
+  #leave(listener: Listener): void {
+    this.#listeners.delete(listener)
+    if (this.#listeners.size > 0) return
+    this.#cancelTick?.()
+    this.#unwatch?.()
+    this.#cancelTick = null
+    this.#unwatch = null
   }
 }
 
-/** JSON holds no line break, so that it is one line of the stream. */
+/** JSON contains no line break, so the data is one line of the stream. */
 const event = (name: string, data: object): string => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
 
-/** Characters that a listener may leave unread before it is let go. */
-const maxUnread = 4 * 1024 * 1024
-/** What the last bytes have to reach somebody who has been let go. */
-const partingMs = 1000
-
-/** A reply as a stream of events; `body` is what is sent. */
+/** A listener that writes to `body`, which the route sends as its reply. */
 export function eventStream(
   reply: FastifyReply,
-  mayLook: () => boolean,
+  mayRead: () => boolean,
   clock: Clock,
 ): { readonly body: Readable; readonly listener: Listener } {
   const { raw } = reply
   const body = new Readable({ read() {} })
   const listener: Listener = {
-    mayLook,
+    mayRead,
     send(message) {
       if (body.readableLength + raw.writableLength > maxUnread) return false
       body.push(message)
@@ -132,8 +134,8 @@ export function eventStream(
     },
     end() {
       body.push(null)
-      // Whoever reads nothing would keep a closing server waiting.
-      const cancel = clock.after(partingMs, () => raw.destroy())
+      // A page that reads nothing must not keep a closing server waiting.
+      const cancel = clock.after(lingerMs, () => raw.destroy())
       if (raw.destroyed) cancel()
       else raw.once('close', cancel)
     },

@@ -8,11 +8,10 @@ import { historyOf, type RunHistory, type RunStats, statsOf } from '../../teleme
 
 type Plan = ReturnType<ObservedGateway['rewards']>[number]
 
-/** Rows of the first message and of later ones. */
+/** Rows in the first message and in later ones. */
 const firstRows = 400
 const rowsPerTick = 48
 
-/** What the page knows for as long as the configs stay as they are. */
 export function servedMessage(gateway: ObservedGateway, live: LiveView): Served {
   return {
     version: gateway.version,
@@ -22,11 +21,10 @@ export function servedMessage(gateway: ObservedGateway, live: LiveView): Served 
   }
 }
 
-/** Equal as long as the same configs are served. */
-export const servedMark = (gateway: ObservedGateway, live: LiveView): string =>
+/** Changes when other configs are served. */
+export const servedKey = (gateway: ObservedGateway, live: LiveView): string =>
   [live.policy, ...gateway.rewards().map(({ name, version }) => `${name} ${version}`)].join('\n')
 
-/** How everything stands: pools, runs with their figures, alarms. */
 export function standingMessage(gateway: ObservedGateway): PoolStatus {
   return {
     in_flight: gateway.inFlight,
@@ -37,7 +35,7 @@ export function standingMessage(gateway: ObservedGateway): PoolStatus {
   }
 }
 
-/** What was scored after `since`: slots that it touched, and rows after a serial. 0 and 0: everything that is kept. */
+/** Slots that changed after `since`, and rows after a serial. 0 and 0: everything that is kept. */
 export function scoredMessage(live: LiveView, since: number, serial: number): Scored {
   const now = live.now()
   const rows = live.summaries(serial, since === 0 ? firstRows : rowsPerTick)
@@ -70,16 +68,16 @@ const writePlan = ({ name, version, description, gate, formula, arithmetic, step
   })),
 })
 
-/** `event: served`: what holds as long as the configs stay as they are. */
+/** `event: served`: sent when the configs change. */
 export interface Served {
   readonly version: string
   readonly text: 'full' | 'hash' | 'none'
-  /** Whether any key may do what the admin API does. */
+  /** Whether any API key has the scope `admin`. */
   readonly has_admin: boolean
   readonly rewards: readonly ServedReward[]
 }
 
-/** A reward as its config has it. */
+/** A reward as configured. */
 export interface ServedReward {
   readonly name: string
   readonly version: string
@@ -90,22 +88,21 @@ export interface ServedReward {
   readonly steps: readonly ServedStep[]
 }
 
-/** A step as the page shows it. */
 interface ServedStep {
   readonly name: string
   readonly function: string
   readonly kind: string
   readonly models: readonly string[]
   readonly op: 'add' | 'mul'
-  /** Of a request that names no training step. */
+  /** The weight for requests that name no training step. */
   readonly weight: number
-  /** null: no end. */
+  /** Lower and upper bound; null if unbounded. */
   readonly range: readonly (number | null)[]
   readonly when: string | null
   readonly gated: boolean
 }
 
-/** `event: standing`: how pools and runs stand. */
+/** `event: standing`: the state of pools and runs. */
 export interface PoolStatus {
   readonly in_flight: number
   readonly models: readonly ShownModel[]
@@ -114,40 +111,40 @@ export interface PoolStatus {
   readonly suspects: readonly { readonly model: string; readonly instance: string }[]
 }
 
-/** A run's figures and their course. */
+/** A run's figures and their history. */
 export type ShownRun = RunStats & RunHistory & { readonly reward: string }
 
-/** `event: scored`: slots that were touched and rows that came since the last one; in the first one, all that is kept. */
+/** `event: scored`: slots and rows that changed since the last one; the first one has everything that is kept. */
 export interface Scored {
   /** Milliseconds since the epoch. */
   readonly now: number
   readonly rewards: Readonly<Record<string, ShownReward>>
-  /** The newest first. */
+  /** Newest first. */
   readonly rows: readonly RowSummary[]
 }
 
-/** What a key allows. */
+/** The scopes of the page's key. */
 export interface Access {
   readonly read: boolean
   readonly score: boolean
   readonly admin: boolean
 }
 
-/** A model's pool as the admin API and the page tell of it. */
+/** A model and its pool, as the admin API and the page return it. */
 export interface ShownModel {
   readonly name: string
   readonly serves: string
   readonly backend: string
   readonly memory: string
   readonly waiting: number
-  /** Questions that wait because no instance can be asked. */
+  /** Questions that wait because no instance is available. */
   readonly parked: number
-  /** Since when, as in ISO 8601; null: none does. */
+  /** ISO 8601 time since when questions wait; null if none does. */
   readonly parked_since: string | null
   readonly instances: readonly ShownInstance[]
 }
 
-/** One instance of a model; `latency_ms` is rounded to a tenth. */
+/** One instance of a model. */
 export interface ShownInstance {
   readonly address: string
   readonly state: string
@@ -159,7 +156,7 @@ export interface ShownInstance {
   readonly errors: number
 }
 
-/** A pool right now in the words of the API. */
+/** The current state of a pool, in the API's format. */
 export function shownModel({
   name,
   serves,

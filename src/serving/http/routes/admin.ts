@@ -10,15 +10,24 @@ const tags = ['admin']
 const config = { scope: 'admin' } as const
 
 const place = z.strictObject({
-  url: z.string().describe("The server's address, within the model's `allow`."),
-  weight: z.number().positive().max(1000).optional().describe('Share of the load beside the others; 1.'),
+  url: z.string().describe("The server's address. The model's `allow` must permit it."),
+  weight: z
+    .number()
+    .positive()
+    .max(1000)
+    .optional()
+    .describe('Share of the load relative to the other servers. Default: 1.'),
   max_in_flight: z
     .int()
     .min(1)
     .max(65_536)
     .optional()
-    .describe("Questions under way at it; the model's own."),
-  max_tokens_in_flight: z.int().min(1).optional().describe("Their tokens; the model's own."),
+    .describe("Maximum questions in flight at the server. Default: the model's setting."),
+  max_tokens_in_flight: z
+    .int()
+    .min(1)
+    .optional()
+    .describe("Maximum tokens in flight at the server. Default: the model's setting."),
 })
 
 const leaving = z.strictObject({
@@ -28,10 +37,10 @@ const leaving = z.strictObject({
     .min(0)
     .max(3600)
     .default(0)
-    .describe('How long to wait for its last call; 202 where it is not back by then.'),
+    .describe('Seconds to wait for its last call. The reply is 202 if the call has not ended by then.'),
 })
 
-/** What an operator or a trainer changes while the gateway runs; every route needs a key with the scope `admin`. */
+/** Routes that change a running gateway. They all need a key with the scope `admin`. */
 export function adminRoutes(app: ZodApp, gateway: Gateway, clock: Clock): void {
   const stateOf = (name: string) => {
     const found = gateway.models().find((model) => model.name === name)
@@ -40,21 +49,21 @@ export function adminRoutes(app: ZodApp, gateway: Gateway, clock: Clock): void {
   }
   app.get(
     '/admin/models',
-    { config, schema: { tags, summary: 'Every model with its instances' } },
+    { config, schema: { tags, summary: 'List all models with their instances' } },
     async () => ({
       models: gateway.models().map(shownModel),
     }),
   )
   app.get(
     '/admin/models/:name',
-    { config, schema: { tags, summary: 'One model with its instances', params } },
+    { config, schema: { tags, summary: 'Get one model with its instances', params } },
     async (request) => stateOf(request.params.name),
   )
   for (const order of ['sleep', 'wake'] as const) {
     const summary =
       order === 'sleep'
-        ? 'Give the GPU memory back, once the questions under way are answered'
-        : 'Take the GPU memory again'
+        ? 'Release the GPU memory once the questions in flight are answered'
+        : 'Take the GPU memory back'
     app.post(
       `/admin/models/:name/${order}`,
       { config, schema: { tags, summary, params } },
@@ -66,7 +75,10 @@ export function adminRoutes(app: ZodApp, gateway: Gateway, clock: Clock): void {
   }
   app.post(
     '/admin/models/:name/instances',
-    { config, schema: { tags, summary: 'Add a server, or take a draining one back', params, body: place } },
+    {
+      config,
+      schema: { tags, summary: 'Add a server, or put a draining one back to use', params, body: place },
+    },
     async (request, reply) => {
       const { url, weight = 1, max_in_flight, max_tokens_in_flight } = request.body
       gateway.pools.addInstance(request.params.name, {
@@ -80,7 +92,7 @@ export function adminRoutes(app: ZodApp, gateway: Gateway, clock: Clock): void {
   )
   for (const order of ['drain', 'remove'] as const) {
     const summary =
-      order === 'drain' ? 'Give a server no further questions' : 'Drain a server, then forget it'
+      order === 'drain' ? 'Stop sending questions to a server' : 'Drain a server, then remove it'
     app.post(
       `/admin/models/:name/instances/${order}`,
       { config, schema: { tags, summary, params, body: leaving } },
@@ -95,14 +107,17 @@ export function adminRoutes(app: ZodApp, gateway: Gateway, clock: Clock): void {
   }
   app.get(
     '/admin/reload',
-    { config, schema: { tags, summary: 'What became of the last reload, whoever asked for it' } },
+    { config, schema: { tags, summary: 'Result of the last reload, whatever triggered it' } },
     async () => ({ last: gateway.lastReload }),
   )
   app.post(
     '/admin/reload',
     {
       config,
-      schema: { tags, summary: 'Read configs and functions again; on any mistake the old ones stay' },
+      schema: {
+        tags,
+        summary: 'Reload configs and functions. If there is a mistake, the old ones stay in use',
+      },
     },
     async () => {
       await gateway.reload()

@@ -8,18 +8,20 @@ const readiness = z.object({
   missing: z.array(z.string()),
   parked: z
     .array(z.object({ model: z.string(), questions: z.number(), since: z.string() }))
-    .describe('Models of which no instance can be asked, and the questions that wait for one.'),
-  suspects: z.record(z.string(), z.number()).describe('Instances that fail their canaries, by model.'),
+    .describe('Models without an available instance, and the number of questions that wait for one.'),
+  suspects: z
+    .record(z.string(), z.number())
+    .describe('Number of instances that fail their canaries, by model.'),
 })
 
 /**
- * /livez: the process answers. /readyz: requests may come. Each model has a living instance, or had one and its questions wait
- * for the next.
+ * /livez: the process responds. /readyz: requests can be served, because each model has a live instance, or had one and its
+ * questions wait for the next.
  */
 export function healthRoutes(app: ZodApp, gateway: Gateway, metrics: Metrics): void {
   const tags = ['operation']
   const config = { scope: 'open' } as const
-  app.get('/livez', { config, schema: { tags, summary: 'The process answers' } }, async () => ({
+  app.get('/livez', { config, schema: { tags, summary: 'Whether the process responds' } }, async () => ({
     status: 'ok',
   }))
   app.get(
@@ -29,7 +31,7 @@ export function healthRoutes(app: ZodApp, gateway: Gateway, metrics: Metrics): v
       schema: {
         tags,
         summary:
-          'Rewards can be scored, now or once a judge that restarts is back; 503 with what is missing otherwise',
+          'Whether rewards can be scored, now or once a restarting judge is back; otherwise 503 with what is missing',
         response: { 200: readiness, 503: readiness },
       },
     },

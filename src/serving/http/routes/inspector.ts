@@ -10,14 +10,14 @@ import { GatewayError } from '../../../core/errors.ts'
 import type { ObservedGateway } from '../../observed-gateway.ts'
 import type { LiveView } from '../../telemetry/live/live.ts'
 import { grants } from '../auth.ts'
-import { eventStream, maxListeners, openFeed } from '../inspector/feed.ts'
+import { eventStream, InspectorFeed, maxListeners } from '../inspector/feed.ts'
 import type { ZodApp } from '../validation.ts'
 
-/** What the page is told from. */
+/** What the inspector needs. */
 interface InspectorParts {
   readonly live: LiveView
   readonly clock: Clock
-  /** The folder of the built page. */
+  /** The folder of the built page. Default: the package's own. */
   readonly page?: string
 }
 
@@ -36,13 +36,13 @@ const policy = [
 
 const hide = { hide: true }
 
-/** /ui: the page, and what it reads. The page holds nothing and needs no key; all that it reads needs one that may read. */
+/** Serves the page at /ui, which needs no key, and its data, which need a key with the scope `read`. */
 export function inspectorRoutes(
   app: ZodApp,
   gateway: ObservedGateway,
   { live, clock, page }: InspectorParts,
 ): void {
-  const feed = openFeed(gateway, live, clock)
+  const feed = new InspectorFeed(gateway, live, clock)
   app.addHook('preClose', (done) => {
     feed.close()
     done()
@@ -59,19 +59,19 @@ export function inspectorRoutes(
     const { body, listener } = eventStream(reply, () => grants(request, gateway.keys, 'read'), clock)
     const leave = feed.listen(listener)
     if (!leave)
-      throw new GatewayError('RG_OVERLOADED', `${maxListeners} pages are open already; close one`, {
+      throw new GatewayError('RG_OVERLOADED', `${maxListeners} inspector pages are open already; close one`, {
         retryAfterS: 10,
       })
     if (reply.raw.destroyed) leave()
     else reply.raw.once('close', leave)
-    // Proxies that gather replies would hold the events back.
+    // Stops proxies from buffering the events.
     return noStore(reply).header('x-accel-buffering', 'no').type('text/event-stream').send(body)
   })
 
   const params = z.object({ id: z.string() })
   app.get('/ui/api/rows/:id', { schema: { ...hide, params } }, async (request, reply) => {
     const row = live.detail(request.params.id)
-    if (!row) throw new GatewayError('RG_NOT_FOUND', 'this row is not kept any more; the record may have it')
+    if (!row) throw new GatewayError('RG_NOT_FOUND', 'this row is no longer kept; look for it in the record')
     return noStore(reply).send(row)
   })
 }
@@ -83,10 +83,11 @@ function servePage(app: ZodApp, folder: () => string | null): void {
   let files: ReadonlyMap<string, PageFile> | null = null
   const send = (path: string, request: FastifyRequest, reply: FastifyReply) => {
     files ??= readPage(folder())
-    if (!files) throw new GatewayError('RG_NOT_FOUND', "the page is not built; 'npm run build:ui' builds it")
+    if (!files)
+      throw new GatewayError('RG_NOT_FOUND', "the page is not built; build it with 'npm run build:ui'")
     const file = files.get(path)
-    if (!file) throw new GatewayError('RG_NOT_FOUND', 'the page has no such file; load it again')
-    const isNamed = request.headers['accept-encoding']?.includes('gzip') ?? false
+    if (!file) throw new GatewayError('RG_NOT_FOUND', 'the page has no such file; reload the page')
+    const acceptsGzip = request.headers['accept-encoding']?.includes('gzip') ?? false
     reply.headers({
       'content-security-policy': policy,
       'cache-control': file.isHashed ? 'public, max-age=31536000, immutable' : 'no-cache',
@@ -94,8 +95,8 @@ function servePage(app: ZodApp, folder: () => string | null): void {
       etag: file.etag,
     })
     if (request.headers['if-none-match'] === file.etag) return reply.code(304).send()
-    if (isNamed) reply.header('content-encoding', 'gzip')
-    return reply.type(file.type).send(isNamed ? file.gzip : file.body)
+    if (acceptsGzip) reply.header('content-encoding', 'gzip')
+    return reply.type(file.type).send(acceptsGzip ? file.gzip : file.body)
   }
   app.get('/ui', { config, schema: hide }, async (_request, reply) => reply.redirect('ui/'))
   app.get('/ui/', { config, schema: hide }, async (request, reply) => send('', request, reply))
@@ -111,7 +112,7 @@ interface PageFile {
   readonly body: Buffer
   readonly gzip: Buffer
   readonly etag: string
-  /** True where the name holds a hash of the content. */
+  /** Whether the file name contains a hash of the content. */
   readonly isHashed: boolean
 }
 
@@ -122,7 +123,7 @@ const types: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 
-/** The package's own page, beside what is compiled; null: it is not built. */
+/** The package's own page; null if it is not built. */
 const builtPage = (): string | null =>
   ['../../../../ui/', '../../../../dist/ui/']
     .map((place) => fileURLToPath(new URL(place, import.meta.url)))
@@ -130,7 +131,11 @@ const builtPage = (): string | null =>
 
 const isBuilt = (folder: string): boolean => existsSync(join(folder, 'index.html'))
 
-/** The files of a built page by their paths, `index.html` as ''; null: it is not built. A few small files, kept in memory. */
+/**
+ * The files of a built page by path, with `index.html` as ''; null if it is not built. They are few and small, so they are
+ * kept in memory. @fastify/static would tag them by time and size, which do not tell two releases apart: all files of an
+ * npm package have the same time, and index.html keeps its size when the hashes in it change.
+ */
 function readPage(folder: string | null): ReadonlyMap<string, PageFile> | null {
   if (folder === null || !isBuilt(folder)) return null
   const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
@@ -145,7 +150,6 @@ function fileOf(folder: string, path: string): PageFile {
     type: types[extname(path)] ?? '',
     body,
     gzip: gzipSync(body),
-    // Times and sizes say too little: a package's files all have one time, and names of equal length leave the size.
     etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`,
     isHashed: path.startsWith('assets/'),
   }

@@ -8,12 +8,12 @@ import type { ZodApp } from '../validation.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** True where a model's server answers, in its own words and with any status. */
+    /** Whether a model server answers this route, with any status and body. */
     forwards?: boolean
   }
 }
 
-/** What a client may ask of a model itself: vLLM's and SGLang's paths that name the model in their body. */
+/** Forwarded paths: those of vLLM and SGLang whose body names the model. */
 const paths = [
   '/v1/chat/completions',
   '/v1/chat/completions/batch',
@@ -35,19 +35,16 @@ const paths = [
 
 const body = z
   .looseObject({
-    model: z
-      .string()
-      .optional()
-      .describe('A model of gateway.yaml by its name there; may be left out where there is only one.'),
-    stream: z.unknown().optional().describe('true: the reply comes piece by piece.'),
+    model: z.string().optional().describe('Name of a model in gateway.yaml. Optional if there is only one.'),
+    stream: z.unknown().optional().describe('true: the reply is streamed.'),
   })
-  .describe("Everything but the model goes to the model's server as it came.")
+  .describe('Everything except `model` is forwarded unchanged.')
 
-/** The pools as one OpenAI-compatible endpoint: replies, streams and refusals pass through as the servers give them. */
+/** Exposes the pools as one OpenAI-compatible endpoint. Replies, streams and errors of the servers are passed on unchanged. */
 export function passThroughRoutes(app: ZodApp, gateway: Gateway): void {
   const tags = ['models']
   for (const path of paths) {
-    const summary = `Ask a model itself: its server's ${path}`
+    const summary = `Forward to a model server's ${path}`
     app.post(
       path,
       { schema: { tags, summary, body }, errorHandler: answerOpenAiError, config: { forwards: true } },
@@ -56,7 +53,7 @@ export function passThroughRoutes(app: ZodApp, gateway: Gateway): void {
         if (odd)
           throw new GatewayError(
             'RG_REQUEST_INVALID',
-            `${odd.path.join('.')}: ${odd.literal} cannot be passed on`,
+            `${odd.path.join('.')}: ${odd.literal} cannot be forwarded`,
           )
         const forwarded = await gateway.forward(modelOf(request.body.model, gateway), {
           path,
@@ -76,14 +73,14 @@ function modelOf(named: string | undefined, { pools }: Gateway): string {
   if (named !== undefined) return named
   const [only, ...others] = pools.names
   if (only !== undefined && others.length === 0) return only
-  throw new GatewayError('RG_REQUEST_INVALID', 'model: name one of those that /v1/models lists', {
+  throw new GatewayError('RG_REQUEST_INVALID', 'model: name one of the models that /v1/models lists', {
     problems: [{ path: 'model', message: 'is missing' }],
   })
 }
 
 function listModels(app: ZodApp, gateway: Gateway): void {
   const tags = ['models']
-  // Whoever may ask them and whoever may look at what is served.
+  // For keys with the scope score as well as read.
   const config = { scope: 'any' } as const
   const created = Math.floor(Date.now() / 1000)
   const entryOf = ({ name, serves }: { name: string; serves: string }) => ({
@@ -94,15 +91,14 @@ function listModels(app: ZodApp, gateway: Gateway): void {
     root: serves,
   })
   const errorHandler = answerOpenAiError
-  app.get(
-    '/v1/models',
-    { config, errorHandler, schema: { tags, summary: 'The models that can be asked' } },
-    async () => ({ object: 'list', data: gateway.models().map(entryOf) }),
-  )
+  app.get('/v1/models', { config, errorHandler, schema: { tags, summary: 'List the models' } }, async () => ({
+    object: 'list',
+    data: gateway.models().map(entryOf),
+  }))
   const params = z.object({ name: z.string() })
   app.get(
     '/v1/models/:name',
-    { config, errorHandler, schema: { tags, summary: 'One model', params } },
+    { config, errorHandler, schema: { tags, summary: 'Get one model', params } },
     async (request) => {
       const { name } = request.params
       const found = gateway.models().find((model) => model.name === name)

@@ -4,10 +4,10 @@ import type { ObservedGateway } from '../../observed-gateway.ts'
 import { runStats, statsOf } from '../../telemetry/monitors/run-stats.ts'
 import type { ZodApp } from '../validation.ts'
 
-/** What is served: rewards with their resolved configs, and reward functions with their schemas. */
+/** Lists rewards with their resolved configs, and reward functions with their schemas. */
 export function rewardRoutes(app: ZodApp, gateway: ObservedGateway): void {
   const tags = ['rewards']
-  app.get('/v1/rewards', { schema: { tags, summary: 'Every reward that is served' } }, async () => ({
+  app.get('/v1/rewards', { schema: { tags, summary: 'List all rewards' } }, async () => ({
     rewards: gateway
       .rewards()
       .map(({ name, version, description }) => ({ name, version, description: hideSecrets(description) })),
@@ -15,7 +15,7 @@ export function rewardRoutes(app: ZodApp, gateway: ObservedGateway): void {
   const params = z.object({ name: z.string() })
   app.get(
     '/v1/rewards/:name',
-    { schema: { tags, summary: 'One reward with its resolved config', params } },
+    { schema: { tags, summary: 'Get one reward with its resolved config', params } },
     async (request) => {
       const { name, version, description, config } = gateway.reward(request.params.name)
       return { name, version, description: hideSecrets(description), config: withoutSecrets(config) }
@@ -26,7 +26,7 @@ export function rewardRoutes(app: ZodApp, gateway: ObservedGateway): void {
     {
       schema: {
         tags,
-        summary: 'How the runs of a reward stand: the figures of the monitors and their alarms',
+        summary: 'Get the figures and alarms of the monitors for each run of a reward',
         params,
         response: {
           200: z.object({
@@ -35,7 +35,7 @@ export function rewardRoutes(app: ZodApp, gateway: ObservedGateway): void {
             runs: z.array(runStats),
             suspects: z
               .array(z.object({ model: z.string(), instance: z.string() }))
-              .describe('Instances of its models that fail their canaries and get no questions.'),
+              .describe('Instances of its models that fail their canaries and therefore get no questions.'),
           }),
         },
       },
@@ -52,7 +52,7 @@ export function rewardRoutes(app: ZodApp, gateway: ObservedGateway): void {
   )
   app.get(
     '/v1/functions',
-    { schema: { tags, summary: 'Every reward function, with its schemas' } },
+    { schema: { tags, summary: 'List all reward functions with their schemas' } },
     async () => ({
       functions: (await gateway.functions()).map(
         ({ name, kind, ask, critique, optionsSchema, truthSchema }) => ({

@@ -10,15 +10,15 @@ import { Draws } from '../../telemetry/record/draws.ts'
 import { textKeeper } from '../../telemetry/record/text-policy.ts'
 import { bodyBytesOf, nonJsonLiteralsOf } from '../body.ts'
 import type { KeyLimits } from '../key-limits.ts'
-import { replyBody, LineStream } from '../reply-body.ts'
-import { startWaitTime, traceOf, onDisconnect } from '../request-context.ts'
+import { LineStream, replyBody } from '../reply-body.ts'
+import { onDisconnect, startWaitTime, traceOf } from '../request-context.ts'
 import { jsonSchemaOf, type ZodApp } from '../validation.ts'
 
-/** Samples of a request that wants to be explained: its answer holds each question whole. */
+/** Samples of a request with `explain`: its reply contains every question in full. */
 const maxExplained = 64
 
 const body = z.strictObject({
-  reward: z.string().describe('Name of the reward, as its rm-config is called.'),
+  reward: z.string().describe('Name of the reward: the name of its rm-config.'),
   samples: z
     .array(z.unknown())
     .min(1)
@@ -27,25 +27,25 @@ const body = z.strictObject({
     .int()
     .min(0)
     .optional()
-    .describe("The trainer's step, for weights that change over training."),
+    .describe("The trainer's current step, for weights that change during training."),
   explain: z
     .boolean()
     .default(false)
     .describe(
-      `Each result gets 'asks': what each judge was sent and what it answered. At most ${maxExplained} samples. Where they are too large for the gateway's memory, a result says so with 'asks_left_out'.`,
+      `Adds 'asks' to each result: what each judge was sent and what it answered. At most ${maxExplained} samples. If they do not fit into memory, the result has 'asks_left_out' instead.`,
     ),
   run: z.string().max(128).optional().describe('Name of the training run, for metrics and records.'),
 })
 
 const ndjson = 'application/x-ndjson'
 
-/** POST /v1/score: one to many thousands of samples; with `Accept: application/x-ndjson` each result as it is done. */
+/** POST /v1/score: scores one to many thousands of samples. With `Accept: application/x-ndjson` it streams each result as it is done. */
 export function scoreRoutes(app: ZodApp, gateway: Gateway, limits: KeyLimits): void {
   const schema = { tags: ['score'], summary: 'Score samples with a reward', body }
   app.post('/v1/score', { schema, config: { rows: ['samples'] } }, async (request, reply) => {
     const { reward, samples, training_step: trainingStep, run, explain } = request.body
     if (explain && samples.length > maxExplained)
-      throw new GatewayError('RG_REQUEST_INVALID', `explain: at most ${maxExplained} samples at a time`)
+      throw new GatewayError('RG_REQUEST_INVALID', `explain: at most ${maxExplained} samples per request`)
     limits.takeSamples(request, reply, samples.length)
     const reading = readNativeRows(samples, nonJsonLiteralsOf(request))
     const rows = reading instanceof Promise ? await reading : reading
@@ -106,14 +106,14 @@ function* resultPieces(
   yield explanation.isWhole(row) ? '}' : ',"asks_left_out":true}'
 }
 
-/** A line a result with its index, in the order they are done; `on_invalid: fail` ends with a line `{"error"}`. */
+/** One line per result with its index, in order of completion. With `on_invalid: fail` the last line is `{"error"}`. */
 function streamed(gateway: Gateway, job: ScoreJob, explanation: Explanation | null): Readable {
   const lines = new LineStream()
   const onOutcome = (index: number, outcome: Outcome) => lines.add(linePieces(index, outcome))
   function* linePieces(index: number, outcome: Outcome): Generator<string> {
     let begin = `{"index":${index},`
     for (const piece of resultPieces(outcome, job.rows[index], explanation)) {
-      // The object's own brace has been written with the index.
+      // The opening brace was written with the index.
       yield begin === '' ? piece : begin + piece.slice(1)
       begin = ''
     }
@@ -132,10 +132,10 @@ function streamed(gateway: Gateway, job: ScoreJob, explanation: Explanation | nu
   return lines.body
 }
 
-/** Of the questions and answers that one request keeps. */
+/** Bytes of questions and answers kept for one request. */
 const maxBytes = 256 * 1024 * 1024
 
-/** The questions of one request and their answers, whole: whoever sent the samples may read what became of them. */
+/** The judge questions and answers of one request, in full: the sender of the samples may read them. */
 class Explanation {
   readonly #draws = new Draws(maxBytes)
 
@@ -143,7 +143,7 @@ class Explanation {
     this.#draws.add(event)
   }
 
-  /** The JSON text of one row's questions by step, in pieces. */
+  /** The JSON of one row's questions by step, in pieces. */
   *textOf(row: Sample | Unreadable | undefined): Generator<string> {
     const own = row && !('failure' in row) ? this.#draws.of(row) : []
     const keep = textKeeper('full')
@@ -164,7 +164,7 @@ class Explanation {
     yield before === '{' ? '{}' : '}'
   }
 
-  /** False where questions of the row found no room. */
+  /** False if some questions of the row did not fit. */
   isWhole(row: Sample | Unreadable | undefined): boolean {
     return !row || 'failure' in row || this.#draws.isWhole(row)
   }

@@ -17,14 +17,14 @@ import { trainerFormats } from '../../../trainers/index.ts'
 import type { RequestMetrics } from '../../telemetry/metrics/metrics.ts'
 import { bodyBytesOf, digestOf, nonJsonLiteralsOf } from '../body.ts'
 import type { KeyLimits } from '../key-limits.ts'
-import { openRepeats, type Repeats } from '../repeats.ts'
-import { replyBody, jsonPieces } from '../reply-body.ts'
+import { Repeats } from '../repeats.ts'
+import { jsonPieces, replyBody } from '../reply-body.ts'
 import { disconnectSignal, startWaitTime, traceOf } from '../request-context.ts'
 import type { ZodApp } from '../validation.ts'
 
 const params = z.object({ reward: z.string() })
 
-/** What the routes of all wires work with. `repeated` is told of each request that joined an earlier one. */
+/** What the routes of all trainers need. `repeated` is called for each request that was answered by an earlier one. */
 interface TrainerParts {
   readonly gateway: Gateway
   readonly limits: KeyLimits
@@ -32,7 +32,7 @@ interface TrainerParts {
   readonly repeated: RequestMetrics['repeated']
 }
 
-/** POST /wire/<trainer>/<reward>...: the trainers' own formats. Throws RG_CONFIG_INVALID for truths that cannot be read. */
+/** POST /wire/<trainer>/<reward>...: the trainers' own formats. Throws RG_CONFIG_INVALID if ground truths cannot be read. */
 export async function trainerRoutes(app: ZodApp, parts: TrainerParts): Promise<void> {
   const state = await openTrainerState(parts.gateway, parts.clock, app.log)
   for (const wire of trainerFormats) {
@@ -50,7 +50,7 @@ export async function trainerRoutes(app: ZodApp, parts: TrainerParts): Promise<v
       )
     }
     for (const [path, reply] of Object.entries(wire.fixed ?? {})) {
-      const schema = { tags, summary: 'Nothing to prepare', params }
+      const schema = { tags, summary: 'Does nothing; the trainer expects this route', params }
       app.post(`${address}${path}`, { schema }, async () => reply)
     }
   }
@@ -72,7 +72,7 @@ async function answer(
   const configured: Readonly<Record<string, TrainerSettings | undefined>> = gateway.settings.trainers
   const { deadline_s, on_invalid: onInvalid } = configured[wire.name] ?? {}
   const plan = gateway.reward(reward)
-  // A schema takes long over a long row, too.
+  // Validating a long row takes long, so reading it gets a turn of its own.
   const read = turnFor(bodyBytesOf(request))
   if (read !== null) await read
   const reading = await route.read({
@@ -101,7 +101,7 @@ async function answer(
       bodyBytes: bodyBytesOf(request),
       signal,
       ...(deadlineMs !== undefined && { deadlineMs }),
-      // It goes before the reward's own; what fails is for the wire to say.
+      // Overrides the reward's own setting; `fail` is left to the trainer's format.
       ...(onInvalid !== undefined && onInvalid !== 'fail' && { onInvalid }),
       ...(run !== undefined && { run }),
       ...grouped,
@@ -109,40 +109,40 @@ async function answer(
     })
   }
   const gone = disconnectSignal(reply)
-  // Where answers wait for each other, the engine tells a retry from the same answer of the next epoch.
+  // Answers of groups are not repeated here: the engine tells a retry from the same answer in the next epoch.
   const scored = grouped.holdsGroups ? score(gone) : repeats.join(key, gone, score)
   if (isRepeat) repeated(wire.name)
   const { outcomes } = await scored
-  // All who sent the same are answered when it is done; a reply may send a long row back.
+  // All identical requests are answered at the same time, and a reply may echo a long row.
   const turn = isRepeat ? turnForOne() : turnFor(bodyBytesOf(request))
   if (turn !== null) await turn
   const write = () =>
     reading.write(applyInvalidPolicy(wire.name, route.invalid, outcomes, onInvalid), shapeOf(plan))
-  // All who waited for one large request are answered when it is done.
-  const written = outcomes.length > atOnce ? await workInSlices(later(write)) : write()
-  // Some clients refuse any other type, and a bare number is JSON too.
+  // All identical requests are answered at the same time, so large replies are written in slices.
+  const written = outcomes.length > unslicedRows ? await workInSlices(later(write)) : write()
+  // Some clients accept no other type, and a bare number is JSON, too.
   return reply.type('application/json').send(replyBody(jsonPieces(written, route.writesNaN)))
 }
 
-/** Rows of a reply that is written without a look at the clock. */
-const atOnce = 32
+/** Replies up to this many rows are written at once. */
+const unslicedRows = 32
 
 function* later<T>(work: () => T): Generator<void, T> {
   yield
   return work()
 }
 
-/** What the wires hold for one reading of the configs. */
+/** What trainers' routes keep for one version of the configs. */
 interface TrainerState {
-  /** By the wire's name; those that look prompts up. */
+  /** By trainer; only those that look up ground truths by prompt. */
   readonly truths: ReadonlyMap<string, GroundTruthIndex>
   readonly repeats: Repeats
 }
 
 /**
- * The state for the configs that are served. The first request after a reload begins to read it anew, and those that
- * come meanwhile wait for it. Rejects with RG_CONFIG_INVALID at first; where a reload's truths cannot be read, the old
- * ones stay and the log says so.
+ * Returns a function that gives the state for the current configs. The first request after a reload starts to read it again;
+ * requests that arrive meanwhile wait for it. Rejects with RG_CONFIG_INVALID if the ground truths cannot be read. After a
+ * reload the old ones stay in use instead, and the log says so.
  */
 async function openTrainerState(
   gateway: Gateway,
@@ -151,7 +151,7 @@ async function openTrainerState(
 ): Promise<() => MaybePromise<TrainerState>> {
   const read = async ({ trainers }: Gateway['settings']): Promise<TrainerState> => ({
     truths: await openGroundTruthIndexes(trainers),
-    repeats: openRepeats(clock),
+    repeats: new Repeats(clock),
   })
   let { settings } = gateway
   let truths: TrainerState['truths']
@@ -164,8 +164,11 @@ async function openTrainerState(
       return next
     } catch (error) {
       const problems = error instanceof GatewayError ? error.problems : []
-      log.error({ err: error, problems }, 'truths of a wire cannot be read; the old ones stay')
-      return { truths, repeats: openRepeats(clock) }
+      log.error(
+        { err: error, problems },
+        'ground truths of a trainer cannot be read; the old ones stay in use',
+      )
+      return { truths, repeats: new Repeats(clock) }
     }
   }
   return () => {
@@ -182,14 +185,14 @@ async function openTrainerState(
 
 type Plan = ReturnType<Gateway['reward']>
 
-/** What a reply must know of its reward. */
+/** What a reply needs to know about its reward. */
 export const shapeOf = ({ steps, formula }: Pick<Plan, 'steps' | 'formula'>): RewardShape => ({
   isSum: formula === null && steps.slice(1).every(({ op }) => op === 'add'),
 })
 
 /**
- * How a reward over groups scores what a wire read: an answer whose wire names its place waits for the others. Empty for
- * other rewards. Throws RG_REQUEST_INVALID where such a reward is asked for with an answer apart.
+ * Marks a request whose answers must wait for the rest of their group, because a step of the reward compares them. Throws
+ * RG_REQUEST_INVALID if such a step exists and the trainer's format does not name the group.
  */
 function groupJob({ name, steps }: Plan, { group }: ParsedRequest): Pick<ScoreJob, 'holdsGroups'> {
   const over = steps.find(({ kind }) => kind === 'group-rule' || kind === 'pair' || kind === 'list')
@@ -197,6 +200,6 @@ function groupJob({ name, steps }: Plan, { group }: ParsedRequest): Pick<ScoreJo
   if (group) return { holdsGroups: true }
   throw new GatewayError(
     'RG_REQUEST_INVALID',
-    `the step '${over.name}' of '${name}' compares the answers of a group, and this format sends them apart; send whole groups to /v1/score, or say ?group_size=N from NeMo Gym`,
+    `the step '${over.name}' of '${name}' compares the answers of a group, but this format sends them separately; send whole groups to /v1/score, or add ?group_size=N from NeMo Gym`,
   )
 }

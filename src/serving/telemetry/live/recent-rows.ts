@@ -2,30 +2,30 @@ import { bytesOf } from '../../../core/sample/bytes.ts'
 import type { Sample, Unreadable } from '../../../core/sample/sample.ts'
 import type { RequestDone } from '../../../scoring/engine/events.ts'
 
-/** A row that was scored not long ago. */
+/** A recently scored row. */
 export interface RecentRow {
-  /** As in the record: `<request id>:<index of the row>`. */
+  /** As in the record: `<request id>:<row index>`. */
   readonly id: string
-  /** Grows from row to row. */
+  /** Increases with each row. */
   readonly serial: number
   /** Milliseconds since the epoch. */
   readonly at: number
-  /** As if the request had held no other row: one of its rows must not keep all of them in memory. */
+  /** Reduced to this row, so that it does not keep the rest of its request in memory. */
   readonly event: RequestDone
 }
 
-/** Rows that are kept, and what they take in memory together, whatever field it is in. */
+/** Rows that are kept, and the bytes of all their fields. */
 export const maxRows = 400
 const maxBytes = 32 * 1024 * 1024
-/** Of one request: neighbours, so that groups are whole, and rows without a reward. */
+/** Rows kept of one request: a run of neighbours, so that groups stay complete, and rows without a reward. */
 const neighbours = 16
 const failures = 4
-/** Rows a second that are taken for long; what came sooner would be gone before anybody has seen it. */
+/** Sustained rate; more rows would be gone before anybody has seen them. */
 const rowsPerSecond = 40
 
 /**
- * A bounded choice of the rows of late; the same effort for a request of any length. Under load most requests leave no
- * row here: to keep each one's rows for a moment made garbage collection a quarter of a rule's cost.
+ * A bounded sample of recent rows, at constant cost per request. Under load most requests leave no row here: keeping some
+ * rows of every request for a moment made garbage collection a quarter of the cost of a rule.
  */
 export class RecentRows {
   readonly #rows = new Map<string, RecentRow & { readonly bytes: number }>()
@@ -35,12 +35,12 @@ export class RecentRows {
   readonly #failed = new TokenBucket()
   readonly #dropped: (row: Sample | Unreadable) => void
 
-  /** `dropped` is told of each row that is no longer kept. */
+  /** `dropped` is called with each row that is no longer kept. */
   constructor(dropped: (row: Sample | Unreadable) => void) {
     this.#dropped = dropped
   }
 
-  /** `invalid`: rows of the request without a reward. `random`: in [0, 1), chooses the neighbours. The indices of the rows that it kept. */
+  /** `invalid`: indices of rows without a reward. `random`: in [0, 1), chooses the neighbours. Returns the indices of the kept rows. */
   take(
     event: RequestDone,
     id: string,
@@ -65,7 +65,7 @@ export class RecentRows {
     return this.#rows.get(id) ?? null
   }
 
-  /** Those after a serial, the oldest first. */
+  /** Rows after a serial, oldest first. */
   since(serial: number): RecentRow[] {
     return serial >= this.#serial ? [] : [...this.#rows.values()].filter((row) => row.serial > serial)
   }
@@ -105,12 +105,12 @@ const onlyRow = (event: RequestDone, index: number): RequestDone => ({
   ms: event.ms.slice(index, index + 1),
 })
 
-/** How many rows may still be taken: as many as are kept at once, and more with time. */
+/** Limits the rows taken per second; the burst is the number of rows that are kept. */
 class TokenBucket {
   #rows = maxRows
   #filledAt = 0
 
-  /** False where there is no room for so many. `now`: milliseconds since the epoch. */
+  /** False if too few tokens are left. `now`: milliseconds since the epoch. */
   take(now: number, rows: number): boolean {
     const since = Math.max(0, now - this.#filledAt)
     this.#filledAt = now

@@ -3,14 +3,14 @@ import type { RequestDone } from '../../../scoring/engine/events.ts'
 
 type Plan = RequestDone['plan']
 
-/** A step of a reward: how its terms ended, and its scores over time. */
+/** A step of a reward: its terms by status, and its scores over time. */
 interface TrackedTerm {
   readonly name: string
   readonly ended: Record<'scored' | 'text' | 'off' | 'failed', number>
   readonly scores: Series
 }
 
-/** One reward since the gateway began to serve this version of it: a few additions for each row. */
+/** What is counted of one version of a reward since it was first served. */
 export class TrackedReward {
   readonly version: string
   readonly terms: readonly TrackedTerm[]
@@ -43,21 +43,21 @@ export class TrackedReward {
   }
 }
 
-/** Slots that a series keeps of each length, and bins of a distribution. */
+/** Slots that a series keeps of each length. */
 const slotCount = 120
 /** Bins of a distribution over a reward's range. */
 const binCount = 20
 
-/** Values of one stretch of time. */
+/** The values of one interval. */
 interface Slot {
-  /** Its number since the epoch, in lengths of a slot. */
+  /** The number of the interval since the epoch. */
   readonly at: number
   n: number
   sum: number
   bins: Uint32Array
 }
 
-/** The newest stretches of one length; where nothing happened there is none. */
+/** A ring of the newest intervals of one length; intervals without values have no slot. */
 class Slots {
   readonly ms: number
   readonly #ring = new Array<Slot | undefined>(slotCount)
@@ -79,7 +79,7 @@ class Slots {
     slot.bins[bin] = (slot.bins[bin] ?? 0) + 1
   }
 
-  /** In order of time; those before `since` (a slot's number) and those that have grown too old are left out. */
+  /** Slots in order of time, without expired ones and those before slot number `since`. */
   read(now: number, since = 0): Slot[] {
     const oldest = Math.max(since, Math.floor(now / this.ms) - slotCount + 1)
     return this.#ring
@@ -87,7 +87,7 @@ class Slots {
       .sort((a, b) => a!.at - b!.at) as Slot[]
   }
 
-  /** Two bins become one, in the upper or the lower half of a range twice as wide. */
+  /** Doubles the range: merges pairs of bins into its upper or lower half. */
   widen(half: 'lower' | 'upper'): void {
     const first = half === 'upper' ? binCount / 2 : 0
     for (const slot of this.#ring) {
@@ -99,10 +99,10 @@ class Slots {
   }
 }
 
-/** So often a range is doubled; what lies beyond counts in the outermost bins. */
+/** How often a range may double; values beyond count in the outermost bins. */
 const maxDoublings = 60
 
-/** Values over time: ten minutes closely, four hours roughly. */
+/** Values over time: 10 minutes in slots of 5 s, 4 hours in slots of 2 min. */
 class Series {
   readonly recent = new Slots(5000)
   readonly long = new Slots(120_000)
@@ -111,7 +111,7 @@ class Series {
   #doublings = 0
   #widened = 0
 
-  /** Without bounds the range grows with the values. */
+  /** Without a finite range, the range grows with the values. */
   constructor(range: readonly [number, number] | null) {
     const isBounded =
       range !== null && Number.isFinite(range[0]) && Number.isFinite(range[1]) && range[0] < range[1]
@@ -123,7 +123,7 @@ class Series {
     return [this.#low, this.#high]
   }
 
-  /** When the range last grew, milliseconds since the epoch; 0: it never has. */
+  /** When the range last grew, in milliseconds since the epoch; 0 if never. */
   get widened(): number {
     return this.#widened
   }
@@ -150,17 +150,17 @@ class Series {
   }
 }
 
-/** A slot of a series: when it began (milliseconds since the epoch), values, their sum, and pairs of bin and count. */
+/** A slot of a series: its start (milliseconds since the epoch), number of values, sum, and pairs of bin and count. */
 export type ShownPoint = readonly [at: number, n: number, sum: number, bins: readonly number[]]
 
-/** A series as the page gets it; `width` is that of a slot in milliseconds. */
+/** A series as sent to the page; `width` is the length of a slot in milliseconds. */
 export interface ShownSeries {
   readonly range: readonly [number, number]
   readonly recent: { readonly width: number; readonly points: readonly ShownPoint[] }
   readonly long: { readonly width: number; readonly points: readonly ShownPoint[] }
 }
 
-/** A reward's counts and series as the page gets them. */
+/** A reward's counts and series as sent to the page. */
 export interface ShownReward {
   readonly version: string
   readonly rows: number
@@ -173,7 +173,7 @@ export interface ShownReward {
   }[]
 }
 
-/** Slots that ended before `since` (milliseconds since the epoch) are left out; 0: none is. */
+/** Leaves out slots that ended before `since` (milliseconds since the epoch); 0 keeps all. */
 export function shownReward(tracked: TrackedReward, now: number, since: number): ShownReward {
   return {
     version: tracked.version,
@@ -189,7 +189,7 @@ export function shownReward(tracked: TrackedReward, now: number, since: number):
 }
 
 function shownSeries({ range, recent, long, widened }: Series, now: number, since: number): ShownSeries {
-  // Other bins than before: every slot is told again.
+  // The bins have changed, so every slot is sent again.
   const first = widened >= since ? 0 : since
   const shown = (slots: Slots) => ({
     width: slots.ms,

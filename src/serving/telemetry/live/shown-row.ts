@@ -8,8 +8,8 @@ import type { RecentRow } from './recent-rows.ts'
 const strictness: readonly TextPolicy[] = ['full', 'hash', 'none']
 
 /**
- * What the inspector may show of texts: never more than the record keeps. Without a word in the configs hashes alone,
- * or everything where the judges are simulated; nothing before there are settings.
+ * How much text the inspector may show; never more than the record keeps. By default hashes only, or everything if the
+ * judges are simulated. Nothing before there are settings.
  */
 export function shownText(settings: GatewaySettings | undefined, simulates = false): TextPolicy {
   if (!settings) return 'none'
@@ -19,7 +19,7 @@ export function shownText(settings: GatewaySettings | undefined, simulates = fal
   return strictness[Math.max(strictness.indexOf(kept), strictness.indexOf(asked))] ?? 'none'
 }
 
-/** A row as a table shows it. */
+/** A row in the table of samples. */
 export interface RowSummary {
   readonly id: string
   readonly at: number
@@ -33,9 +33,9 @@ export interface RowSummary {
   readonly failure: string | null
   readonly flags: readonly string[]
   readonly ms: number
-  /** In the order of the fold: the score, or what there is instead of one. */
+  /** In the order of the steps: the score, or the status of a term without one. */
   readonly terms: readonly (number | 'text' | 'off' | 'failed')[]
-  /** Beginnings; null where texts are withheld. */
+  /** The first characters; null if texts are withheld. */
   readonly prompt: string | null
   readonly response: string | null
 }
@@ -44,7 +44,6 @@ const beginning = 140
 const maxFlags = 8
 const longestName = 128
 
-/** What is seen of a row at a glance. */
 export function summaryOf({ id, at, event }: RecentRow, policy: TextPolicy): RowSummary {
   const { plan, run, trainingStep, rows, outcomes, ms } = event
   const row = rows[0] as Sample | Unreadable
@@ -73,17 +72,17 @@ export function summaryOf({ id, at, event }: RecentRow, policy: TextPolicy): Row
 const questionOf = ({ prompt }: Sample): string =>
   typeof prompt === 'string' ? prompt : (prompt.findLast(({ role }) => role === 'user')?.content ?? '')
 
-/** One row whole: its record, by the same policy, with the questions that its judges were sent. */
+/** One row in full: its record under the same text policy, with the questions sent to its judges. */
 export type RowDetail = Omit<RecordedRow, 'terms'> & {
   readonly terms: readonly (Omit<RecordedTerm, 'asks'> & { readonly asks: readonly ShownAsk[] })[]
 }
 
-/** Characters of one text, and entries of one list, that are shown. */
+/** Limits of what is shown: characters of a text, entries of a list, characters of a key. */
 const longestText = 20_000
 const longestList = 256
 const longestKey = 200
 
-/** Everything there is to say of a row; long texts are cut and say so. `draws`: of its questions. */
+/** `draws`: answers of the row's judges. Long texts are cut and end with a note that says so. */
 export function detailOf(
   { id, at, event }: RecentRow,
   draws: readonly DrawnEvent[],
@@ -100,7 +99,6 @@ export function detailOf(
   return cut({ ...recorded, terms }) as RowDetail
 }
 
-/** The same with long texts and lists shortened. */
 function cut(value: unknown): unknown {
   if (typeof value === 'string') {
     const more = value.length - longestText
@@ -112,10 +110,10 @@ function cut(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, inner]) => [key.slice(0, longestKey), cut(inner)]))
 }
 
-/** A draw as its record has it, with the question that was sent. */
+/** An answer of a judge as recorded, with the question that was sent. */
 export type ShownAsk = RecordedAsk & { readonly question: RecordedText }
 
-/** What a judge was asked and what it answered, by the policy of `keep`. */
+/** `keep` applies the text policy to question and answer. */
 export function shownAsk(drawn: DrawnEvent, keep: TextKeeper): ShownAsk {
   const { question } = drawn
   const text = typeof question === 'string' ? question : JSON.stringify(question)

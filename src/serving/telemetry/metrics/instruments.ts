@@ -1,33 +1,33 @@
 /**
- * Counters and histograms that cost a map look-up and an addition; prom-client's own look each label set up by sorting
- * and joining it, which at six observations a sample cost more than scoring it. prom-client still writes them out.
+ * Counters and histograms that cost one map lookup and one addition. prom-client sorts and joins the labels of each
+ * observation; with six observations per sample that cost more than scoring it. prom-client still writes the text.
  */
 import { Gauge, type Metric, type Registry } from 'prom-client'
 
-/** Of what waits for models: a millisecond to five minutes. */
+/** For operations that may wait for models: 1 ms to 5 minutes. */
 export const secondBuckets = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300,
 ]
-/** A request of rules alone takes the gateway less than a millisecond. */
+/** Finer: a request with rules only takes the gateway less than 1 ms. */
 export const overheadBuckets = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ]
-/** Of scores: most functions lie in 0 to 1, few beyond. */
+/** For scores; most functions return 0 to 1. */
 export const scoreBuckets = [-1, -0.5, 0, 0.1, 0.25, 0.5, 0.75, 0.9, 1, 2, 5, 10]
 
-/** Adds to the series with these label values, in the order of the label names. */
+/** Adds to a series; label values are in the order of the label names. */
 export type Count = (by: number, ...labels: readonly string[]) => void
 
-/** Observes a value in the series with these label values. */
+/** Observes a value in a series; label values are in the order of the label names. */
 export type Observe = (value: number, ...labels: readonly string[]) => void
 
-/** Makes the gateway's instruments in one registry, each with the prefix `reward_gateway_`. */
+/** Creates instruments. Every name gets the prefix `reward_gateway_` and may be used once. */
 export interface Instruments {
   counter(name: string, help: string, labels: readonly string[]): Count
   histogram(name: string, help: string, labels: readonly string[], buckets: readonly number[]): Observe
-  /** `read` is called when the metrics are asked for. */
+  /** `read` is called on each scrape. */
   gauge(name: string, help: string, read: () => number, labels?: Readonly<Record<string, string>>): void
-  /** A family whose series are read when the metrics are asked for; `values` in the order of the label names. */
+  /** A metric whose series are read on each scrape; `values` are in the order of the label names. */
   read(
     type: 'gauge' | 'counter',
     name: string,
@@ -37,7 +37,7 @@ export interface Instruments {
   ): void
 }
 
-/** Every name gets the prefix `reward_gateway_`; a name may be made once. */
+/** Instruments that register themselves in `registry`. */
 export function instruments(registry: Registry): Instruments {
   return {
     counter(name, help, labels) {
@@ -86,7 +86,7 @@ export function instruments(registry: Registry): Instruments {
 
 const full = (name: string): string => `reward_gateway_${name}`
 
-/** The series of one metric by label after label: a joined key would be a string for each observation. */
+/** A trie of series by label value: a joined key would allocate a string for each observation. */
 interface Branch<S> {
   readonly below: Map<string, Branch<S>>
   series?: S
@@ -112,7 +112,7 @@ class Family<S> {
   }
 
   of(values: readonly string[]): S {
-    // Samples come in batches of one reward; and what has two sides, such as tokens read and written, takes turns.
+    // Consecutive observations mostly use the same series, or alternate between two, such as prompt and completion tokens.
     const last = this.#last
     if (last && isSame(last.values, values)) return last.series
     let seen = this.#before

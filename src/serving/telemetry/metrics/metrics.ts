@@ -16,7 +16,7 @@ import {
   modelMetrics,
 } from './scoring-metrics.ts'
 
-/** Prometheus metrics, fed by the events of the rooms. Labels come from closed sets: rewards, steps, models, kinds. */
+/** Prometheus metrics, fed by events. Label values come from closed sets (rewards, steps, models, kinds), never from requests. */
 export interface Metrics {
   readonly engine: EngineEvents
   readonly models: ModelEvents
@@ -25,24 +25,24 @@ export interface Metrics {
   readonly canary: CanaryEvents
   readonly reloads: ReloadMetrics
   readonly requests: RequestMetrics
-  /** Counts a failure of a listener. */
+  /** Counts an error that a listener or callback threw. */
   readonly listenerFailed: (listener: string) => void
   /** The exposition text and its content type. */
   expose(): Promise<{ readonly text: string; readonly contentType: string }>
   close(): void
 }
 
-/** What is read when the metrics are asked for. */
+/** Gauges are read from here on each scrape. */
 interface Sources {
   readonly version: string
   inFlight(): number
-  /** How every pool is. */
+  /** The current state of every pool. */
   models?(): readonly ModelSnapshot[]
-  /** Every run that the monitors watch. */
+  /** Every training run with monitors. */
   runs?(): readonly WatchedRun[]
 }
 
-/** A registry of its own, with the figures of the process beside the gateway's; `close` empties it. */
+/** Opens a separate registry with the process's default metrics and the gateway's; `close` empties it. */
 export function openMetrics(sources: Sources): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, prefix: 'reward_gateway_' })
@@ -53,10 +53,10 @@ export function openMetrics(sources: Sources): Metrics {
   }
 }
 
-/** Every metric of the gateway's own, made by these instruments. */
+/** Registers every metric of the gateway with `make`. Also used to list them in the docs. */
 export function metricsBy(make: Instruments, sources: Sources): Omit<Metrics, 'expose' | 'close'> {
-  make.gauge('samples_in_flight', 'Samples in work.', () => sources.inFlight())
-  make.gauge('build_info', '1; the version is the label.', () => 1, { version: sources.version })
+  make.gauge('samples_in_flight', 'Samples being scored.', () => sources.inFlight())
+  make.gauge('build_info', 'Always 1; the label is the version.', () => 1, { version: sources.version })
   exposePools(make, () => sources.models?.() ?? [])
   exposeMonitors(make, () => sources.runs?.() ?? [])
   return {
@@ -71,36 +71,35 @@ export function metricsBy(make: Instruments, sources: Sources): Omit<Metrics, 'e
   }
 }
 
-/** What the HTTP face tells. */
+/** Events of the HTTP server. */
 export interface RequestMetrics {
-  /** Called once a request of a route has been answered; `overheadSeconds`: null where it was not measured. */
+  /** `route`: the pattern, never the URL. `overheadSeconds`: null if it was not measured. */
   answered(route: string, status: number, seconds: number, overheadSeconds: number | null): void
-  /** A request of a wire that got the outcome of an earlier one with the same bytes. */
+  /** A trainer's request that was answered with the outcomes of an earlier identical one. */
   repeated(wire: string): void
-  /** A request that went beyond its key's own limits. */
+  /** A request that exceeded the limits of its API key. */
   keyRefused(key: string, why: 'in_flight' | 'samples' | 'rate'): void
 }
 
-/** Of requests over HTTP, by route pattern, never by address. */
 function requestMetrics(make: Instruments): RequestMetrics {
   const requests = make.histogram(
     'request_duration_seconds',
-    'Time of a request.',
+    'Duration of HTTP requests.',
     ['route', 'status'],
     secondBuckets,
   )
   const overheads = make.histogram(
     'request_overhead_seconds',
-    'Time of a request in which it waited neither for a model nor for other answers of its group: what the gateway itself took.',
+    'Time the gateway itself spent on a request, without waiting for models or for other answers of a group.',
     ['route'],
     overheadBuckets,
   )
   const repeats = make.counter(
     'repeats_total',
-    'Requests of a wire that got the outcome of an earlier one with the same bytes.',
+    'Requests of trainers that were answered with the outcomes of an earlier identical request.',
     ['wire'],
   )
-  const refusals = make.counter('key_refusals_total', "Requests beyond their key's own limits.", [
+  const refusals = make.counter('key_refusals_total', 'Requests that exceeded the limits of their API key.', [
     'key',
     'why',
   ])
@@ -114,7 +113,7 @@ function requestMetrics(make: Instruments): RequestMetrics {
   }
 }
 
-/** The monitors as Prometheus metrics, read when they are asked for: a run that is forgotten leaves no series behind. */
+/** Exposes the monitors' figures. They are read on each scrape, so a forgotten run leaves no series behind. */
 function exposeMonitors(make: Instruments, runs: () => readonly WatchedRun[]): void {
   const labels = ['reward', 'run'] as const
   for (const { name, help, read } of figures) {
@@ -125,7 +124,7 @@ function exposeMonitors(make: Instruments, runs: () => readonly WatchedRun[]): v
       }),
     )
   }
-  make.read('gauge', 'run_rows', 'Rows that the figures of the run speak of.', labels, () =>
+  make.read('gauge', 'run_rows', 'Rows that the figures of the run cover.', labels, () =>
     runs().map(({ reward, run, monitor }) => ({ values: [reward, run], value: monitor.recent.rows })),
   )
   make.read('gauge', 'run_invalid_rows', 'Rows without a reward among them.', [...labels, 'kind'], () =>
@@ -136,7 +135,7 @@ function exposeMonitors(make: Instruments, runs: () => readonly WatchedRun[]): v
   make.read(
     'gauge',
     'run_reward_without_accuracy',
-    "1: the reward rises while the rule's accuracy does not.",
+    "1 if the reward rises while the rule's accuracy does not.",
     labels,
     () =>
       runs().map(({ reward, run, monitor }) => ({
@@ -147,10 +146,10 @@ function exposeMonitors(make: Instruments, runs: () => readonly WatchedRun[]): v
   make.read(
     'counter',
     'run_alarms_total',
-    'Alarms: a mean left its history (drift), reward without accuracy.',
+    'Alarms by figure: drift (a mean left its past range) or reward_without_accuracy.',
     [...labels, 'figure', 'step'],
     () =>
-      // Series begin at 0, since an increase from nothing to 1 is none to Prometheus.
+      // Series start at 0: Prometheus sees no increase when a series first appears with 1.
       runs().flatMap(({ reward, run, monitor }) =>
         [
           ['drift', null] as const,
@@ -164,11 +163,12 @@ function exposeMonitors(make: Instruments, runs: () => readonly WatchedRun[]): v
   )
 }
 
-/** Rows that were recorded, and those that were not. */
 function recordMetrics(make: Instruments): RecordEvents {
-  const rows = make.counter('records_total', 'Rows that were recorded.', [])
-  const bytes = make.counter('record_bytes_total', 'Bytes of the record, compressed.', [])
-  const dropped = make.counter('records_dropped_total', 'Rows that were scored and not recorded.', ['why'])
+  const rows = make.counter('records_total', 'Rows written to the record.', [])
+  const bytes = make.counter('record_bytes_total', 'Compressed bytes written to the record.', [])
+  const dropped = make.counter('records_dropped_total', 'Scored rows that were not recorded, by reason.', [
+    'why',
+  ])
   for (const why of ['queue', 'disk', 'fault'] as const) dropped(0, why)
   return {
     written(count, size) {
@@ -179,24 +179,22 @@ function recordMetrics(make: Instruments): RecordEvents {
   }
 }
 
-/** What is told of reloads, as the gateway tells it; it stands above this room. */
+/** Reload events, from the admin API, SIGHUP or --watch. */
 interface ReloadMetrics {
-  /** `refusal`: why what was served stays; null: what was read is served. */
+  /** `refusal`: why the old configs stay; null if the new ones are served. */
   ended(refusal: unknown): void
 }
 
-/** Counts reloads by what became of them. */
 function reloadMetrics(make: Instruments): ReloadMetrics {
-  const reloads = make.counter('reloads_total', 'Reloads, by whether what was read is served.', ['result'])
+  const reloads = make.counter('reloads_total', 'Reloads, by whether the new configs are served.', ['result'])
   for (const result of ['served', 'refused']) reloads(0, result)
   return { ended: (refusal) => reloads(1, refusal === null ? 'served' : 'refused') }
 }
 
-/** Counts failures of listeners and callbacks; the label is a closed set of names. */
 function listenerMetrics(make: Instruments): (listener: string) => void {
   const failures = make.counter(
     'listener_errors_total',
-    'Listeners and callbacks that threw or rejected; no sample is touched.',
+    'Errors thrown by listeners and callbacks. They never affect a sample.',
     ['listener'],
   )
   return (listener) => failures(1, listener)

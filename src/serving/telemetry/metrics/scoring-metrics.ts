@@ -9,33 +9,34 @@ import { type Instruments, scoreBuckets, secondBuckets } from './instruments.ts'
 
 const statuses = ['scored', 'text', 'off', 'failed'] as const
 
-/** What the engine tells, counted: samples, terms, questions, and what the guard had to do. */
+/** Counts samples, terms, judge questions and interventions of the guard. */
 export function engineMetrics(make: Instruments): EngineEvents {
-  const samples = make.counter('samples_total', 'Samples answered, by whether they have a reward.', [
+  const samples = make.counter('samples_total', 'Scored samples, by whether they got a reward.', [
     'reward',
     'valid',
   ])
   const invalid = make.counter('samples_invalid_total', 'Samples without a reward.', ['reward', 'kind'])
-  const terms = make.counter('terms_total', 'Terms: scored, text, off or failed.', [
+  const terms = make.counter('terms_total', 'Terms by status: scored, text, off or failed.', [
     'reward',
     'step',
     'status',
   ])
-  const scores = make.histogram('term_score', 'Scores of a term.', ['reward', 'step'], scoreBuckets)
-  const gated = make.counter('gated_total', 'Steps that a closed gate saved.', ['reward', 'step'])
-  const questions = make.counter('questions_total', 'Answered questions: by a call, by the cache, joined.', [
-    'model',
-    'source',
-  ])
+  const scores = make.histogram('term_score', 'Scores of a step.', ['reward', 'step'], scoreBuckets)
+  const gated = make.counter('gated_total', 'Steps skipped because the gate was closed.', ['reward', 'step'])
+  const questions = make.counter(
+    'questions_total',
+    'Answered judge questions, by source: call, cache or joined (shared with an identical question).',
+    ['model', 'source'],
+  )
   const waits = make.histogram(
     'question_duration_seconds',
-    'Time to the answer of a question.',
+    'Time from a judge question to its answer.',
     ['model'],
     secondBuckets,
   )
   const guarded = make.counter(
     'guard_total',
-    'Questions and answers in which a part of the guard had something to do.',
+    'Questions and answers that a part of the prompt guard changed or refused.',
     ['reward', 'step', 'part'],
   )
   return {
@@ -81,20 +82,23 @@ export function engineMetrics(make: Instruments): EngineEvents {
   }
 }
 
-/** Calls of authors' code, and workers that were ended. */
+/** Counts calls of reward functions, their failures and worker restarts. */
 export function functionMetrics(make: Instruments): FunctionEvents {
   const calls = make.histogram(
     'function_duration_seconds',
-    "Time in an author's code.",
+    'Time spent in reward functions.',
     ['function', 'op', 'status'],
     secondBuckets,
   )
   const failures = make.counter(
     'function_failures_total',
-    'Calls that failed by a fault of the function: it threw, took too long, ended its process, or returned what is no verdict.',
+    'Calls that failed because of the function: it threw, timed out, ended its process or returned an invalid verdict.',
     ['function', 'op', 'cause'],
   )
-  const restarts = make.counter('worker_restarts_total', 'Workers that were ended.', ['function', 'why'])
+  const restarts = make.counter('worker_restarts_total', 'Workers that were terminated, by reason.', [
+    'function',
+    'why',
+  ])
   return (event) => {
     if (event.type === 'call') calls(event.ms / 1000, event.name, event.op, event.status)
     if (event.type === 'failed') failures(1, event.name, event.op, event.cause)
@@ -102,40 +106,47 @@ export function functionMetrics(make: Instruments): FunctionEvents {
   }
 }
 
-/** What happens at the models, counted. */
+/** Counts calls to model servers, retries, hedges and changes of their state. */
 export function modelMetrics(make: Instruments): ModelEvents {
   const calls = make.histogram(
     'upstream_duration_seconds',
-    'Time of a call.',
+    'Duration of calls to model servers.',
     ['model', 'outcome'],
     secondBuckets,
   )
   const waits = make.histogram(
     'upstream_queue_seconds',
-    'Time that a question stood in line for an instance; those that did not are not counted.',
+    'Time that questions waited for an instance. Questions that did not wait are not counted.',
     ['model'],
     secondBuckets,
   )
-  const tokens = make.counter('tokens_total', 'Tokens that models read and wrote.', ['model', 'kind'])
-  const retries = make.counter('retries_total', 'Further calls after a failed one.', ['model', 'kind'])
-  const denied = make.counter('retries_denied_total', 'Further calls that the retry budget forbade.', [
+  const tokens = make.counter('tokens_total', 'Prompt and completion tokens of judge calls.', [
     'model',
+    'kind',
   ])
-  const hedges = make.counter('hedges_total', 'Second calls for late answers.', ['model'])
-  const ejections = make.counter('ejections_total', 'Instances that were taken out.', ['model', 'instance'])
-  const returns = make.counter('readmissions_total', 'Instances that were taken back.', ['model', 'instance'])
+  const retries = make.counter('retries_total', 'Retries after failed calls.', ['model', 'kind'])
+  const denied = make.counter('retries_denied_total', 'Retries that the retry budget denied.', ['model'])
+  const hedges = make.counter('hedges_total', 'Hedge calls, sent because an answer was slow.', ['model'])
+  const ejections = make.counter('ejections_total', 'Times an instance was taken out of its pool.', [
+    'model',
+    'instance',
+  ])
+  const returns = make.counter('readmissions_total', 'Times an instance was returned to its pool.', [
+    'model',
+    'instance',
+  ])
   const refusals = make.counter(
     'instances_refused_total',
-    'Addresses of an instances_file that are not within allow.',
+    'Addresses in an instances_file that the allow list rejected.',
     ['model'],
   )
-  const switches = make.counter('memory_switches_total', 'Times that a model fell asleep or woke up.', [
+  const switches = make.counter('memory_switches_total', 'Times a model was put to sleep or woken up.', [
     'model',
     'state',
   ])
   const failures = make.counter(
     'memory_failures_total',
-    'Servers that did not fall asleep or wake up as told, or that lost their weights.',
+    'Servers that failed to sleep or wake up, or that lost their weights.',
     ['model', 'order'],
   )
   return {
@@ -168,22 +179,22 @@ const states = Object.keys({
   asleep: true,
 } satisfies Record<InstanceState, true>)
 
-/** How the pools are when the metrics are asked for. */
+/** Exposes the current state of every pool. */
 export function exposePools(make: Instruments, models: () => readonly ModelSnapshot[]): void {
-  make.read('gauge', 'upstream_waiting', 'Questions in line for an instance.', ['model'], () =>
+  make.read('gauge', 'upstream_waiting', 'Questions waiting for an instance.', ['model'], () =>
     models().map(({ name, waiting }) => ({ values: [name], value: waiting })),
   )
   make.read(
     'gauge',
     'questions_parked',
-    'Questions that wait because no instance of their model can be asked.',
+    'Questions waiting because no instance of their model is available.',
     ['model'],
     () => models().map(({ name, parked }) => ({ values: [name], value: parked?.questions ?? 0 })),
   )
   make.read(
     'gauge',
     'parked_seconds',
-    'Time since questions began to wait because no instance of their model can be asked; 0: none waits.',
+    'Seconds since questions started to wait for an available instance; 0 if none waits.',
     ['model'],
     () =>
       models().map(({ name, parked }) => ({
@@ -194,14 +205,14 @@ export function exposePools(make: Instruments, models: () => readonly ModelSnaps
   make.read(
     'gauge',
     'upstream_in_flight',
-    'Questions of a model under way at an instance.',
+    'Questions of a model in flight at an instance.',
     ['model', 'instance'],
     () => ofInstances(models(), ({ inFlight }) => inFlight),
   )
   make.read(
     'gauge',
     'upstream_limit',
-    'Questions of a model that an instance may have.',
+    'Maximum questions of a model in flight at an instance.',
     ['model', 'instance'],
     () => ofInstances(models(), ({ limit }) => limit),
   )
@@ -223,9 +234,9 @@ const ofInstances = (
     instances.map((instance) => ({ values: [name, instance.address], value: read(instance) })),
   )
 
-/** What the canaries tell, counted; the instances that fail them by model. */
+/** Counts canary probes and exposes which instances fail them. */
 export function canaryMetrics(make: Instruments): Required<CanaryEvents> {
-  const probes = make.counter('canary_probes_total', 'Known questions to instances of judges.', [
+  const probes = make.counter('canary_probes_total', 'Canary questions sent to judge instances, by result.', [
     'model',
     'function',
     'probe',
@@ -235,7 +246,7 @@ export function canaryMetrics(make: Instruments): Required<CanaryEvents> {
   make.read(
     'gauge',
     'canary_failing',
-    '1: the instance judges known answers wrongly, or says nothing readable of them.',
+    '1 if the instance fails its canaries: wrong or unreadable verdicts on known answers.',
     ['model', 'instance'],
     () => [...failing.values()],
   )

@@ -4,19 +4,19 @@ import { binaryEntropy, spreadOf } from '../../../core/statistics/summary.ts'
 import type { RequestDone } from '../../../scoring/engine/events.ts'
 import { observe, observeScore, type StepStats, tenth, termScores } from './step-stats.ts'
 
-/** A member of a group: what is kept of an answer until its group is whole. */
+/** What is kept of an answer until its group is complete. */
 export interface Member {
   /** Equal for equal answers. */
   readonly print: string
   readonly length: number
-  /** In shares of the reward's range; null: invalid. */
+  /** As a fraction of the reward's range; null if invalid. */
   readonly reward: number | null
 }
 
-/** One answer in so many is searched for repetition, which costs more than all the rest. */
+/** Only every 128th answer is searched for repetition, which costs more than all other counting. */
 const repetitionEvery = 128
 
-/** Counts what can be seen in one row. */
+/** Adds one row. */
 export function countRow(
   stats: StepStats,
   row: Sample | Unreadable,
@@ -29,7 +29,7 @@ export function countRow(
   for (const term of outcome.terms) {
     if (term.status !== 'scored') continue
     observeScore(termScores(stats, term.name, scaling.asked.has(term.name)), term.score.value)
-    // Half the range is the widest that a population's deviation can be.
+    // A population's standard deviation is at most half of the range.
     if (term.draws > 1)
       observe(stats.judgeAgainstJudge, Math.min(1, (2 * term.spread) / (scaling.widths.get(term.name) ?? 1)))
   }
@@ -55,7 +55,7 @@ function countDecisions(stats: StepStats, { terms }: Outcome, { rule, judges, pe
   }
 }
 
-/** Counts what can be seen in a whole group of answers to one prompt. */
+/** Adds one complete group of answers to the same prompt. */
 export function countGroup(stats: StepStats, members: readonly Member[]): void {
   if (members.length < 2) return
   stats.members += members.length
@@ -72,7 +72,7 @@ export function countGroup(stats: StepStats, members: readonly Member[]): void {
     sum += reward
   }
   if (rewards.length < 2) return
-  // Sums in another order differ in the last bits.
+  // Equal rewards may differ in the last bits, depending on the order of summation.
   if (high - low < 1e-9) stats.flatGroups += 1
   const { xx, yy, xy } = spreadOf(lengths, rewards)
   observe(stats.variance, yy / rewards.length)
@@ -84,7 +84,7 @@ export function countGroup(stats: StepStats, members: readonly Member[]): void {
   stats.length.xy += xy
 }
 
-/** Members whose answer an earlier one gave. Only answers of one length and alike ends are compared: to hash them all would cost more. */
+/** Answers that an earlier member gave, too. Only answers of equal length and ending are compared: hashing all would cost more. */
 function repeats(members: readonly Member[]): number {
   const alike = new Map<number, Set<string> | string>()
   let count = 0
@@ -103,7 +103,7 @@ function repeats(members: readonly Member[]): number {
 
 const endLength = 12
 
-/** A number that equal texts share. `seed` is mixed with the last characters. */
+/** Equal for equal texts: `seed` mixed with the last characters. */
 function endOf(text: string, seed: number): number {
   let mixed = seed
   for (let at = Math.max(0, text.length - endLength); at < text.length; at += 1)
@@ -111,14 +111,14 @@ function endOf(text: string, seed: number): number {
   return mixed | 0
 }
 
-/** The places of a request's readable rows by group: by group id, else by the same prompt. Yields after so many rows. */
+/** Indices of a request's readable rows, grouped by group id or else by prompt. Yields after every `rowsPerSlice` rows. */
 export function* groupsOf(
   { rows }: RequestDone,
   rowsPerSlice: number,
 ): Generator<void, Iterable<readonly number[]>> {
   const byId = new Map<string, number[]>()
   const byPrompt = new Map<string, number[]>()
-  // Answers of a group mostly stand together.
+  // Answers of a group are mostly adjacent.
   let last: { readonly key: string; readonly isId: boolean; readonly places: number[] } | null = null
   for (const [index, row] of rows.entries()) {
     if (index % rowsPerSlice === rowsPerSlice - 1) yield
@@ -141,32 +141,32 @@ const textOf = ({ prompt }: Sample): string => (typeof prompt === 'string' ? pro
 type Plan = RequestDone['plan']
 type Range = readonly [number, number]
 
-/** A step whose score is a decision: over the middle of its range or not. */
+/** A step whose score is read as a decision: above the middle of its range or not. */
 interface Decider {
-  /** Its place among the terms. */
+  /** Its index among the terms. */
   readonly at: number
-  /** The score in shares of its range, 0 to 1. */
+  /** The score as a fraction of the step's range, 0 to 1. */
   share(score: number): number
 }
 
-/** How a plan's outcomes are looked at. */
+/** How to compare the outcomes of a plan: scores as fractions of their ranges, and which steps decide. */
 export interface PlanScaling {
-  /** A reward in shares of the reward's range, 0 to 1; as it is, where the range is not known or not finite. */
+  /** A reward as a fraction of its range, 0 to 1; unchanged if the range is unknown or infinite. */
   share(reward: number): number
-  /** The first rule: what the run's accuracy is read from. */
+  /** The first rule, which stands for the run's accuracy. */
   readonly rule: Decider | null
   readonly ruleName: string | null
   /** Model steps with a finite range. */
   readonly judges: readonly Decider[]
-  /** Pairs of judges that are asked the same question. */
+  /** Pairs of judges that get the same question. */
   readonly peers: readonly (readonly [Decider, Decider])[]
-  /** Steps that ask models for verdicts. */
+  /** Names of steps that ask models for verdicts. */
   readonly asked: ReadonlySet<string>
-  /** Width of each step's range, by its name; 1 where it is not finite. */
+  /** Width of each step's range, by name; 1 if it is infinite. */
   readonly widths: ReadonlyMap<string, number>
 }
 
-/** `range`: what the reward of the plan lies in; null: not known. */
+/** `range`: of the plan's reward; null if unknown. */
 export function scalingOf({ steps }: Plan, range: Range | null): PlanScaling {
   const deciders = steps.flatMap((step, at) => {
     const { kind, ask, critique, function: fn } = step

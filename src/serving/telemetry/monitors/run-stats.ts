@@ -1,17 +1,17 @@
 import { z } from 'zod'
-import { figures, figureStatus } from './figures.ts'
+import { figureStatus, figures } from './figures.ts'
 import type { WatchedRun } from './monitors.ts'
 import { isConstant, meanOf, type StepStats } from './step-stats.ts'
 import type { Trends } from './trend-detector.ts'
 
 const nullable = z.number().nullable()
 
-/** One run of a reward, as GET /v1/rewards/{name}/stats shows it. */
+/** One run of a reward, as GET /v1/rewards/{name}/stats returns it. */
 export const runStats = z.object({
   run: z.string(),
-  training_step: z.number().nullable().describe('The newest one.'),
-  rows: z.number().describe('That the figures speak of.'),
-  groups: z.number().describe('With at least two valid members.'),
+  training_step: z.number().nullable().describe('The newest training step.'),
+  rows: z.number().describe('Rows that the figures cover.'),
+  groups: z.number().describe('Groups with at least two valid members.'),
   figures: z.record(
     z.string(),
     z.object({
@@ -30,7 +30,9 @@ export const runStats = z.object({
       scored: z.number(),
       constant: z
         .boolean()
-        .describe('All of many scores are the same: the term tells no answer from another.'),
+        .describe(
+          'True if there are many scores and all are the same: the term does not distinguish answers.',
+        ),
     }),
   ),
   trends: z
@@ -42,7 +44,9 @@ export const runStats = z.object({
       reading: z.string().nullable(),
       suspect: z.boolean(),
     })
-    .describe("Pearson's r with the training step, of the reward and of the first rule, and of both."),
+    .describe(
+      "Pearson's r of the reward and of the first rule with the training step, and of both with each other.",
+    ),
   alarms: z
     .array(
       z.object({
@@ -52,13 +56,12 @@ export const runStats = z.object({
         training_step: z.number(),
       }),
     )
-    .describe('The newest first.'),
+    .describe('Newest first.'),
 })
 
-/** A run's figures, as the API tells them. */
+/** A run's figures, as the API returns them. */
 export type RunStats = z.output<typeof runStats>
 
-/** How a run stands. */
 export function statsOf({ run, monitor }: WatchedRun): RunStats {
   const { recent, trends, alarms, newestStep } = monitor
   return {
@@ -94,7 +97,7 @@ const trendStats = ({ steps, reward, accuracy, together, isSuspect }: Trends): R
   suspect: isSuspect,
 })
 
-/** How reward and accuracy move together; a negative reading is a sign of reward hacking. */
+/** How reward and accuracy move together. A negative reading suggests reward hacking. */
 function readingOf(r: number): string {
   if (r > 0.5) return 'strong-positive'
   if (r > 0.2) return 'weak-positive'
@@ -102,28 +105,27 @@ function readingOf(r: number): string {
   return r > -0.5 ? 'weak-negative' : 'strong-negative'
 }
 
-/** One training step of a run in figures; null: nothing to reckon it from. */
+/** Figures of one training step; null if there is nothing to compute them from. */
 interface StepFigures {
   readonly step: number
   readonly rows: number
   readonly invalid: number
-  /** In shares of the reward's range. */
+  /** Mean, as a fraction of the reward's range. */
   readonly reward: number | null
-  /** Within groups, in shares of the reward's range. */
+  /** Mean variance within groups, with the reward scaled to 0 to 1. */
   readonly variance: number | null
   /** Share of groups whose answers all have the same reward. */
   readonly saturated: number | null
   readonly terms: Readonly<Record<string, number | null>>
 }
 
-/** The last training steps of a run, and its groups by mean and variance in tenths of 0 to 1 and of 0 to 0.25. */
+/** The last training steps of a run; its groups by mean (tenths of 0 to 1) and by variance (tenths of 0 to 0.25). */
 export interface RunHistory {
   readonly steps: readonly StepFigures[]
   readonly group_means: readonly number[]
   readonly group_variances: readonly number[]
 }
 
-/** How a run came to stand where it does. */
 export function historyOf({ monitor }: WatchedRun): RunHistory {
   const { recent, steps } = monitor
   return {

@@ -5,44 +5,43 @@ import { countGroup, countRow, groupsOf, type Member, type PlanScaling } from '.
 import { addStats, emptyStats, type StepStats } from './step-stats.ts'
 import { type Alarm, TrendDetector, type Trends } from './trend-detector.ts'
 
-/** Training steps that the figures speak of. */
+/** Training steps that the figures cover. */
 const window = 20
-/** Training steps that may be under way at once; an older one is over. */
+/** Training steps that may be in progress at once; older ones are closed. */
 const maxOpenSteps = 2
-/** A training step so far behind the newest means that the run began again from a checkpoint. */
+/** A training step this far behind the newest means that the run resumed from a checkpoint. */
 const restart = 16
-/** What counts as a training step where requests name none. */
+/** Rows that count as a training step if requests name none. */
 const rowsPerStep = 1024
 const keptAlarms = 32
-/** Rows that are counted in one go; a power of two. */
+/** A power of two. */
 const rowsPerSlice = 64
 
-/** What was counted in one training step. */
 interface TrainingStepStats {
   readonly step: number
   readonly stats: StepStats
 }
 
-/** One reward in one run, as it is watched. */
+/** Monitors one run of one reward. */
 export class RunMonitor {
   readonly #open = new Map<number, StepStats>()
   #closed: TrainingStepStats[] = []
   #groups = new OpenGroups()
-  #watch = new TrendDetector()
+  #detector = new TrendDetector()
   #alarms: readonly Alarm[] = []
   #newest = -1
   #counted = 0
   #isNamed = false
   readonly #counts = new Map<string, number>()
 
-  /** The last training steps together, those under way among them. */
+  /** The sum of the last training steps, including those in progress. */
   get recent(): StepStats {
     const sum = emptyStats()
     for (const { stats } of this.steps) addStats(sum, stats)
     return sum
   }
 
-  /** Counts a request in pieces, one at each `next`, so that a large one need not hold the loop up; the alarms that it raised. */
+  /** Counts a request, one slice at each `next`, so that a large one does not block the event loop. Returns the alarms it raised. */
   *add(event: RequestDone, scaling: PlanScaling): Generator<void, readonly Alarm[]> {
     const { rows, outcomes } = event
     const step = this.#stepOf(event)
@@ -61,7 +60,7 @@ export class RunMonitor {
       if (row) countRow(stats, row, outcome, scaling)
       if ((index & (rowsPerSlice - 1)) === 0) yield
     }
-    // A row that comes alone, and names no group, has nobody to be compared with.
+    // A single row without a group has nothing to be compared with.
     const [first] = rows
     if (rows.length === 1 && !(first && 'group' in first && first.group)) return raised
     for (const places of yield* groupsOf(event, rowsPerSlice)) {
@@ -76,30 +75,30 @@ export class RunMonitor {
     return raised
   }
 
-  /** The last training steps one by one, those under way at the end. */
+  /** The last training steps, oldest first, with those in progress at the end. */
   get steps(): readonly TrainingStepStats[] {
     return [...this.#closed, ...[...this.#open].map(([step, stats]) => ({ step, stats }))]
   }
 
-  /** The newest first. */
+  /** Newest first. */
   get alarms(): readonly Alarm[] {
     return this.#alarms
   }
 
-  /** How often an alarm was raised since the run began. */
+  /** How often an alarm was raised since the run started. */
   alarmCount(figure: Alarm['figure'], step: string | null): number {
     return this.#counts.get(keyOf(figure, step)) ?? 0
   }
 
   get trends(): Trends {
-    return this.#watch.trends
+    return this.#detector.trends
   }
 
   get newestStep(): number {
     return this.#newest
   }
 
-  /** Requests that name no step count with the newest named one, or make steps of so many rows each. */
+  /** A request without a step counts with the newest named step. If no request names one, every `rowsPerStep` rows are a step. */
   #stepOf({ trainingStep, rows }: RequestDone): number {
     if (trainingStep !== null) {
       this.#isNamed = true
@@ -111,7 +110,7 @@ export class RunMonitor {
     return step
   }
 
-  /** Opens a step, and ends those that are too old. */
+  /** Opens a step, and closes those that are too old. */
   #advance(step: number, scaling: PlanScaling): readonly Alarm[] {
     this.#newest = step
     this.#open.set(step, emptyStats())
@@ -120,7 +119,7 @@ export class RunMonitor {
       if (this.#open.size <= maxOpenSteps) break
       this.#open.delete(old)
       this.#closed = [...this.#closed, { step: old, stats }].slice(-window)
-      raised.push(...this.#watch.push(old, stats, scaling))
+      raised.push(...this.#detector.push(old, stats, scaling))
     }
     for (const { figure, step: name } of raised) {
       const key = keyOf(figure, name)
@@ -130,7 +129,7 @@ export class RunMonitor {
     return raised
   }
 
-  /** What comes late is counted with the oldest step that is still open. */
+  /** Late rows count with the oldest open step. */
   #oldest(step: number): StepStats {
     const [oldest] = this.#open.values()
     if (oldest) return oldest
@@ -143,28 +142,28 @@ export class RunMonitor {
     this.#open.clear()
     this.#closed = []
     this.#groups = new OpenGroups()
-    this.#watch = new TrendDetector()
+    this.#detector = new TrendDetector()
     this.#newest = -1
   }
 }
 
 const keyOf = (figure: Alarm['figure'], step: string | null): string => `${figure} ${step ?? ''}`
 
-/** Groups whose members come in several requests are kept until they are whole, or until so many newer ones are open. */
+/** Groups that are open at once; the oldest is counted as it is when another one opens. */
 const maxOpenGroups = 256
 const maxMembers = 256
 
-/** Gathers the members of groups that requests send apart. */
+/** Collects the members of groups that are split over several requests. */
 class OpenGroups {
   readonly #groups = new Map<string, Member[]>()
 
-  /** Adds members; a group that is whole, or had to make room, comes back. */
+  /** Adds members, and returns the groups that are complete or had to make room. */
   add({ id, size }: GroupMembership, members: readonly Member[]): readonly (readonly Member[])[] {
     const known = this.#groups.get(id) ?? []
     this.#groups.delete(id)
-    // As many as are ever kept are a group of their own.
+    // A request that brings this many members is counted as a group of its own.
     if (members.length >= maxMembers) return known.length > 0 ? [known, members] : [members]
-    // Answers may be long and groups may stay open: a hash stands for each.
+    // Answers may be long and groups stay open: keep a hash of each.
     for (const member of members) known.push(short(member))
     if (known.length >= (size ?? Number.POSITIVE_INFINITY) || known.length >= maxMembers) return [known]
     this.#groups.set(id, known)

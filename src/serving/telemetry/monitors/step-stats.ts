@@ -1,39 +1,39 @@
 import type { FailureKind } from '../../../core/sample/sample.ts'
 
-/** A mean under way. */
+/** A running mean. */
 export interface Mean {
   n: number
   sum: number
 }
 
-/** The scores of a step. */
+/** The scores of one step of a reward. */
 export interface Scores extends Mean {
   low: number
   high: number
-  /** A model's verdicts, which are expected to differ. */
+  /** Whether the scores are verdicts of a model, which should vary. */
   readonly isJudge: boolean
 }
 
-/** Everything that is counted of a stretch of scored rows; two stretches are added field by field. */
+/** Everything that is counted of a set of scored rows. Two sets are added field by field. */
 export interface StepStats {
   rows: number
   readonly invalid: Map<FailureKind, number>
-  /** Of the reward, in shares of its range. */
+  /** The reward as a fraction of its range. */
   readonly reward: Mean
-  /** Of groups with at least two valid members. */
+  /** Over groups with at least two valid members. */
   readonly variance: Mean
   readonly entropy: Mean
   flatGroups: number
-  /** Groups by their mean reward (0 to 1) and by its variance within them (0 to 0.25), in tenths of these ranges. */
+  /** Number of groups by mean reward (tenths of 0 to 1) and by variance of the reward (tenths of 0 to 0.25). */
   readonly groupMeans: number[]
   readonly groupVariances: number[]
-  /** Members of groups of at least two, and those whose answer another member gave before. */
+  /** Members of groups of at least two, and those who repeat another member's answer. */
   members: number
   duplicates: number
-  /** Length and reward within groups, around the groups' means. */
+  /** Sums of squares and products of length and reward around each group's means. */
   readonly length: { xx: number; yy: number; xy: number }
   readonly repeated: Mean
-  /** 1 where they decide otherwise. */
+  /** 1 for each pair of verdicts that disagree, else 0. */
   readonly ruleAgainstJudge: Mean
   readonly judgeAgainstJudge: Mean
   /** Scores by step. */
@@ -44,7 +44,6 @@ const tenths = 10
 
 const noMean = (): Mean => ({ n: 0, sum: 0 })
 
-/** Of nothing yet. */
 export const emptyStats = (): StepStats => ({
   rows: 0,
   invalid: new Map(),
@@ -63,19 +62,18 @@ export const emptyStats = (): StepStats => ({
   terms: new Map(),
 })
 
-/** Adds a value to a mean. */
 export function observe(mean: Mean, value: number): void {
   mean.n += 1
   mean.sum += value
 }
 
-/** Counts a value in the tenth of the range 0 to `high` that it lies in, or in the nearest. */
+/** Counts a value in its tenth of the range 0 to `high`, or in the nearest tenth. */
 export function tenth(counts: number[], value: number, high: number): void {
   const at = Math.min(tenths - 1, Math.max(0, Math.floor((value / high) * tenths)))
   counts[at] = (counts[at] ?? 0) + 1
 }
 
-/** The scores of a step, made when first asked for. */
+/** The scores of a step, created on first use. */
 export function termScores({ terms }: StepStats, name: string, isJudge: boolean): Scores {
   let scores = terms.get(name)
   if (!scores) {
@@ -85,17 +83,16 @@ export function termScores({ terms }: StepStats, name: string, isJudge: boolean)
   return scores
 }
 
-/** Adds a score. */
 export function observeScore(scores: Scores, value: number): void {
   observe(scores, value)
   if (value < scores.low) scores.low = value
   if (value > scores.high) scores.high = value
 }
 
-/** Scores that must be there before it means something that they are all the same. */
+/** Fewer equal scores mean nothing. */
 const minScores = 256
 
-/** Whether all of many scores are the same: they tell no answer from another. */
+/** Whether there are many scores and all are the same, so that they do not distinguish answers. */
 export const isConstant = ({ n, low, high }: Scores): boolean => n >= minScores && low === high
 
 const means = ['reward', 'variance', 'entropy', 'repeated', 'ruleAgainstJudge', 'judgeAgainstJudge'] as const
@@ -122,5 +119,5 @@ function addMean(mean: Mean, { n, sum }: Mean): void {
   mean.sum += sum
 }
 
-/** null of nothing. */
+/** null if there are no values. */
 export const meanOf = ({ n, sum }: Mean): number | null => (n === 0 ? null : sum / n)

@@ -3,19 +3,19 @@ import { correlationOf, pearson, spreadOf } from '../../../core/statistics/summa
 import type { PlanScaling } from './count.ts'
 import { type Mean, meanOf, type StepStats } from './step-stats.ts'
 
-/** What a run is warned of when it happens. */
+/** A warning about a run. */
 export interface Alarm {
   readonly figure: 'drift' | 'reward_without_accuracy'
-  /** The step of the rm-config whose mean left its history; null: the reward itself. */
+  /** The step of the rm-config whose mean left its past range; null for the reward itself. */
   readonly step: string | null
   readonly direction: Drift
   readonly training_step: number
 }
 
-/** How reward and accuracy moved over the last training steps. */
+/** Trends of reward and accuracy over the last training steps. */
 export interface Trends {
   readonly steps: number
-  /** Pearson's r with the training step; null: too few steps, or constant. */
+  /** Pearson's r with the training step; null if there are too few steps or the values are constant. */
   readonly reward: number | null
   readonly accuracy: number | null
   /** Pearson's r of reward and accuracy, over means of five training steps. */
@@ -30,7 +30,7 @@ const block = 5
 const rising = 0.5
 const flat = 0.2
 
-/** Looks at training steps that are over, one after the other. */
+/** Detects drift, and rewards that rise without accuracy, from one closed training step after the other. */
 export class TrendDetector {
   readonly #detectors = new Map<string | null, DriftDetector>()
   readonly #rewards: number[] = []
@@ -41,7 +41,7 @@ export class TrendDetector {
     return this.#trends
   }
 
-  /** A training step that is over; the alarms that it raises. */
+  /** Adds a closed training step. Returns the alarms it raises. */
   push(step: number, stats: StepStats, scaling: PlanScaling): readonly Alarm[] {
     const alarms: Alarm[] = []
     const drift = (name: string | null, { n, sum }: Mean, width: number) => {
@@ -51,7 +51,7 @@ export class TrendDetector {
         detector = new DriftDetector()
         this.#detectors.set(name, detector)
       }
-      // A step of few rows moves by a row's share at least.
+      // The mean of a step with few rows moves by at least half a row's share.
       const direction = detector.push(sum / n, Math.max(0.005, 0.5 / n) * width)
       if (direction) alarms.push({ figure: 'drift', step: name, direction, training_step: step })
     }
@@ -96,7 +96,7 @@ function trendsOf(rewards: readonly number[], given: readonly (number | null)[])
   }
 }
 
-/** Means of five steps each; a rest is left out at the beginning. */
+/** Means of five steps each; leftover steps at the beginning are skipped. */
 function blocks(values: readonly number[]): number[] {
   const means: number[] = []
   for (let at = values.length % block; at < values.length; at += block) {

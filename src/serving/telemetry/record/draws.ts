@@ -8,21 +8,21 @@ interface Kept {
   isWhole: boolean
 }
 
-/** In place of the draws of a sample that was forgotten: what comes later is not kept. */
+/** Marks a forgotten sample, whose later answers are not kept. */
 const forgotten: Kept = { events: [], bytes: 0, isWhole: true }
 
-/** The draws of samples' questions, until they are forgotten; bounded by their bytes. */
+/** Answers of judges by sample, kept until the sample is forgotten. Bounded by bytes. */
 export class Draws {
   readonly #bySample = new WeakMap<Sample, Kept>()
-  readonly #most: number
+  readonly #maxPerSample: number
   readonly #maxBytes: number
   #bytes = 0
   #isUsed = false
 
-  /** `most`: so many of one sample are kept. `maxBytes`: of all that are kept. */
-  constructor(maxBytes: number, most = Number.POSITIVE_INFINITY) {
+  /** `maxBytes` bounds all answers together, `maxPerSample` the number of one sample's. */
+  constructor(maxBytes: number, maxPerSample = Number.POSITIVE_INFINITY) {
     this.#maxBytes = maxBytes
-    this.#most = most
+    this.#maxPerSample = maxPerSample
   }
 
   add(event: DrawnEvent): void {
@@ -35,7 +35,7 @@ export class Draws {
         kept = { events: [], bytes: 0, isWhole: true }
         this.#bySample.set(sample, kept)
       }
-      if (kept.events.length >= this.#most || this.#bytes + bytes > this.#maxBytes) {
+      if (kept.events.length >= this.#maxPerSample || this.#bytes + bytes > this.#maxBytes) {
         kept.isWhole = false
         continue
       }
@@ -45,17 +45,17 @@ export class Draws {
     }
   }
 
-  /** In their order so far. */
+  /** The answers so far, in order. */
   of(sample: Sample): readonly DrawnEvent[] {
     return this.#bySample.get(sample)?.events ?? []
   }
 
-  /** False where draws of the sample found no room. */
+  /** False if some answers of the sample did not fit. */
   isWhole(sample: Sample): boolean {
     return this.#bySample.get(sample)?.isWhole ?? true
   }
 
-  /** Gives the room of a sample's draws back; those that come later are not kept. */
+  /** Frees a sample's answers; later ones are not kept. */
   forget(sample: Sample): void {
     if (!this.#isUsed) return
     this.#bytes -= this.#bySample.get(sample)?.bytes ?? 0

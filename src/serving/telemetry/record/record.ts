@@ -1,7 +1,7 @@
 /**
- * The record: a line a scored row, written down beside the scoring and never in its way. What a request leaves waits in a
- * bounded queue; a few rows at a time become JSON lines, are compressed and appended. What does not fit is dropped and
- * counted; a disk that fails is told of once, and scoring goes on.
+ * The record: one JSON line per scored row, written in the background. Finished requests wait in a bounded queue. A few
+ * rows at a time are serialized, compressed and appended. Rows that do not fit are dropped and counted. A failing disk is
+ * reported once, and scoring continues.
  */
 import { randomUUID } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -15,54 +15,54 @@ import { type RowParts, recordRow } from './row.ts'
 import { type SegmentLimits, Segments } from './segments.ts'
 import { type TextPolicy, textKeeper } from './text-policy.ts'
 
-/** What is recorded, of how many groups, in files of which size. */
+/** The `record` section of gateway.yaml. */
 export interface RecordSettings extends SegmentLimits {
   readonly text: TextPolicy
-  /** Of the groups of each request, 0 to 1. */
+  /** Share of each request's groups that is recorded, 0 to 1. */
   readonly share: number
 }
 
 /**
- * What the record tells of itself. `queue`: rows came faster than they are written; `disk`: they cannot be written;
- * `fault`: they cannot be made JSON of.
+ * Events of the record. Rows are dropped because they arrive faster than they are written (`queue`), cannot be written
+ * (`disk`) or cannot be serialized (`fault`).
  */
 export interface RecordEvents {
   written?(rows: number, bytes: number): void
   dropped?(rows: number, why: 'queue' | 'disk' | 'fault'): void
-  /** Once when writing begins to fail, with the reason, and once (null) when it works again. */
+  /** Called once with the reason when writing starts to fail, and once with null when it works again. */
   disk?(trouble: string | null): void
 }
 
-/** What a record tells of besides rows. */
+/** What a record needs. */
 export interface RecordParts extends Pick<RowParts, 'samplingOf'> {
   readonly clock: Clock
-  /** What fails in the writing, which nobody waits for, ends there. */
+  /** Receives errors of writing, which runs detached from any request. */
   readonly guard: ListenerGuard
   readonly events?: RecordEvents
 }
 
-/** Takes what is done; it never holds a request up. */
+/** Listens to the engine; never delays a request. */
 interface Recorder extends Required<Pick<EngineEvents, 'drawn' | 'done'>> {
-  /** Writes what waits, then closes its file. What comes later is dropped. */
+  /** Writes the waiting rows, then closes the file. Later rows are dropped. */
   close(): Promise<void>
 }
 
-/** Rows that wait to become lines, and what they take in memory, whatever field it is in. A larger request waits alone. */
+/** Rows that wait to be serialized, and the bytes of all their fields. A larger request waits alone. */
 const maxWaiting = { rows: 65_536, bytes: 128 * 1024 * 1024 }
-/** Of the questions and answers of rows that wait, or are still being scored. */
+/** Questions and answers of rows that wait or are still being scored. */
 const maxDrawBytes = 128 * 1024 * 1024
-/** Characters of lines that wait to be written. */
+/** Characters of lines that are being written. */
 const maxUnwritten = 16 * 1024 * 1024
 const flushChars = 256 * 1024
 const flushMs = 1000
-/** What one turn does at most, but for the row that passes it. */
+/** Work per turn of the event loop; the row that exceeds it is finished. */
 const turn = { rows: 128, ms: 8 }
-/** After a turn the record rests so many times as long as the turn took: scoring keeps the thread. */
+/** After a turn the record pauses for this multiple of the turn's duration, so it uses 5 % of the thread. */
 const rest = 19
 
 const compress = promisify(gzip)
 
-/** Opens no file before the first row. */
+/** Opens a file only when the first row is written. */
 export function openRecord(
   settings: RecordSettings,
   { clock, guard, events = {}, samplingOf }: RecordParts,
@@ -83,9 +83,9 @@ export function openRecord(
   let cancelTurn: (() => void) | null = null
   let cancelFlush: (() => void) | null = null
   let writing: Promise<void> = Promise.resolve()
-  /** Requests of many rows that are still being weighed. */
+  /** Resolves when no request is being measured. */
   let weighed: Promise<unknown> = Promise.resolve()
-  /** Their rows. */
+  /** Rows of requests that are being measured. */
   let weighing = 0
   let isFailing = false
   let isClosed = false
@@ -106,7 +106,7 @@ export function openRecord(
     }
   }
 
-  /** Each batch is a whole gzip member: a process that ends in the middle loses no earlier line. */
+  /** Each batch is a complete gzip member: if the process dies, no earlier line is lost. */
   const flush = (): void => {
     cancelFlush?.()
     cancelFlush = null
@@ -118,7 +118,7 @@ export function openRecord(
     writing = writing.then(() => write(text, count))
   }
 
-  /** One row becomes a line. */
+  /** Serializes one row. */
   const take = (): void => {
     const first = waiting[0]
     if (!first) return
@@ -147,7 +147,7 @@ export function openRecord(
   const lineOf = (event: RequestDone, index: number, id: string, time: string): string =>
     `${JSON.stringify(recordRow(event, index, { id: `${id}:${index}`, time }, parts))}\n`
 
-  /** Whether every draw of the row's questions was kept: a part of them would tell something else. */
+  /** Whether every answer of the row's judges was kept; an incomplete list would mislead. */
   const isWhole = ({ rows }: RequestDone, index: number): boolean => {
     const row = rows[index]
     return !row || 'failure' in row || draws.isWhole(row)
@@ -158,7 +158,7 @@ export function openRecord(
     if (row && !('failure' in row)) draws.forget(row)
   }
 
-  /** A row that cannot be written must not end the process: nobody waits for what is done here. */
+  /** A row that cannot be serialized is counted and logged, and must not end the process. */
   const takeSafely = (): void =>
     guard.run('record', () => {
       try {
@@ -233,7 +233,7 @@ export function openRecord(
   }
 }
 
-/** Whether a row is among the recorded share. A group of a request is recorded whole or not at all; the same ids, the same choice. */
+/** Whether a row is in the recorded share. A group of a request is recorded completely or not at all; equal ids are treated equally. */
 function isSampled({ rows }: RequestDone, index: number, requestId: string, share: number): boolean {
   if (share >= 1) return true
   const row = rows[index]

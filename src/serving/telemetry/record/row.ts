@@ -5,16 +5,16 @@ import type { TextKeeper } from './text-policy.ts'
 
 type Sampling = NonNullable<DrawnEvent['sampling']>
 
-/** What a row's record is made with beside its request. */
+/** What a row's record needs besides its request. */
 export interface RowParts {
   readonly keep: TextKeeper
-  /** The draws of a sample's questions so far. */
+  /** The answers of a sample's judges so far. */
   drawsOf(sample: Sample): readonly DrawnEvent[]
-  /** The settings of a model, which a step's are laid over. */
+  /** The sampling settings of a model; a step's own settings override them. */
   samplingOf(model: string): Sampling
 }
 
-/** The record of one row of a request that is done. */
+/** The record of one row of a finished request. */
 export function recordRow(
   event: RequestDone,
   index: number,
@@ -87,7 +87,7 @@ function recordTerm(
   }
 }
 
-/** One draw of a question. */
+/** One answer of a judge. */
 export function recordAsk(drawn: DrawnEvent, { keep, samplingOf }: Omit<RowParts, 'drawsOf'>): RecordedAsk {
   const { model, draw, template, ms, answered, verdict, failure } = drawn
   const sampling = { ...samplingOf(model), ...drawn.sampling }
@@ -96,7 +96,7 @@ export function recordAsk(drawn: DrawnEvent, { keep, samplingOf }: Omit<RowParts
     draw,
     template,
     sampling,
-    // Draws of one question move the seed, so that they differ.
+    // Each vote on the same question adds its index to the seed, so that votes differ.
     seed: sampling.seed === undefined ? null : sampling.seed + draw,
     ms: rounded(ms),
     instance: answered?.instance ?? null,
@@ -119,10 +119,9 @@ function recordAnswer(
   return answer as Record<string, number>
 }
 
-/** To a hundredth of a millisecond. */
 const rounded = (ms: number): number => Math.round(ms * 100) / 100
 
-/** Text by the policy: itself, its SHA-256 (of the JSON where it is no text) and length, or nothing. */
+/** By the text policy: the text, its SHA-256 (of its JSON if it is not a string) and length, or null. */
 const text = z.union([z.string(), z.object({ sha256: z.string(), chars: z.number() }), z.null()])
 
 const failure = z.object({
@@ -133,27 +132,27 @@ const failure = z.object({
   attempts: z.array(z.object({ instance: z.string(), ms: z.number(), error: z.string() })).optional(),
 })
 
-/** One draw of a question. */
+/** One answer of a judge. */
 const recordedAsk = z.object({
   model: z.string(),
   draw: z.number(),
   /** SHA-256 of the template's literals. */
   template: z.string(),
   sampling: z.record(z.string(), z.unknown()),
-  /** As the server was sent it; null: the server chose. */
+  /** As sent to the server; null if the server chose it. */
   seed: z.number().nullable(),
   ms: z.number(),
   instance: z.string().nullable(),
   source: z.enum(['call', 'cache', 'joined']).nullable(),
   attempts: z.number(),
   tokens: z.object({ prompt: z.number(), completion: z.number() }).nullable(),
-  /** Numbers of a scalar or process reward model as they are; vectors are left out. */
+  /** Scores of a scalar or process reward model; embedding vectors are left out. */
   answer: z.union([text, z.number(), z.array(z.number()), z.record(z.string(), z.number())]),
   verdict: z.number().nullable(),
   failure: failure.nullable(),
 })
 
-/** A step's share, in the order of the fold. */
+/** A step's contribution; terms are in the order in which they are combined. */
 const recordedTerm = z.object({
   name: z.string(),
   op: z.enum(['add', 'mul']),
@@ -166,20 +165,20 @@ const recordedTerm = z.object({
   parts: z.record(z.string(), z.number()),
   details: z.record(z.string(), z.unknown()),
   flags: z.array(z.string()),
-  /** Of a term that is off. */
+  /** Why a term is off. */
   why: z.string().nullable(),
   failure: failure.nullable(),
   asks: z.array(recordedAsk),
 })
 
-/** Older records call them `sound` and `reference`. */
+/** Records of earlier versions say `sound` and `reference`. */
 const arithmetic = z
   .enum(['strict', 'published', 'sound', 'reference'])
   .transform((name) => (name === 'sound' ? 'strict' : name === 'reference' ? 'published' : name))
 
-/** One scored row, as a line of the record. */
+/** One scored row: a line of the record. */
 export const recordedRow = z.object({
-  /** `<request id>:<index of the row>`; the request id is the answer's x-request-id. */
+  /** `<request id>:<row index>`; the request id is the reply's x-request-id header. */
   id: z.string(),
   time: z.string(),
   config: z.object({
@@ -205,13 +204,13 @@ export const recordedRow = z.object({
   substitute: z.number().nullable(),
   flags: z.array(z.string()),
   terms: z.array(recordedTerm),
-  /** From the beginning of the request to the row's outcome. */
+  /** From the start of the request to the row's outcome. */
   ms: z.number(),
 })
 
 /** A line of the record. */
 export type RecordedRow = z.output<typeof recordedRow>
-/** A step's share in a recorded row. */
+/** A step's contribution in a recorded row. */
 export type RecordedTerm = z.output<typeof recordedTerm>
 /** One question of a recorded term. */
 export type RecordedAsk = z.output<typeof recordedAsk>

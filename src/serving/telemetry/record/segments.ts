@@ -6,19 +6,19 @@ import { createGunzip } from 'node:zlib'
 import type { Clock } from '../../../core/clock.ts'
 import { type RecordedRow, recordedRow } from './row.ts'
 
-/** Where the record's files lie, and how many bytes they may take. */
+/** Where the record's files are, and how large they may grow. */
 export interface SegmentLimits {
   readonly folder: string
-  /** A file is closed once it is so long, or so old. */
+  /** A file is closed when it exceeds this size or age. */
   readonly maxFileBytes: number
   readonly maxFileAgeMs: number
-  /** Of all record files in the folder together; the oldest are deleted. */
+  /** Of all record files in the folder; the oldest are deleted. */
   readonly maxTotalBytes: number
 }
 
 const pattern = /^record-\d{8}T\d{9}Z-[0-9a-f]{8}-\d{6}\.jsonl\.gz$/
 
-/** The record files of a folder, the oldest first; none where there is no such folder. */
+/** The record files of a folder, oldest first; empty if the folder does not exist. */
 export async function recordFiles(folder: string): Promise<readonly string[]> {
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return []
@@ -30,7 +30,7 @@ export async function recordFiles(folder: string): Promise<readonly string[]> {
     .map((name) => join(folder, name))
 }
 
-/** Appends to one file after the other. Calls must not overlap; a call that rejects leaves it usable. */
+/** Appends to a sequence of files. Calls must not overlap. It stays usable after a call has rejected. */
 export class Segments {
   readonly #limits: SegmentLimits
   readonly #clock: Clock
@@ -55,7 +55,7 @@ export class Segments {
       this.#bytes += bytes.length
       await this.#makeRoom()
     } catch (error) {
-      // What was half written ends this file; the next bytes begin another.
+      // A partial write ends this file; the next bytes go to a new one.
       await this.close().catch(() => {})
       throw error
     }
@@ -93,7 +93,7 @@ export class Segments {
     for (const { path, size } of files) {
       if (total <= maxTotalBytes) return
       if (path === this.#file?.path) continue
-      // Another process with the same folder may have been quicker.
+      // Another process that writes to this folder may have deleted it already.
       await unlink(path).catch(() => {})
       total -= size
     }
@@ -101,8 +101,8 @@ export class Segments {
 }
 
 /**
- * The recorded rows with this id, or of the request with this id; the newest files are searched first, and the search
- * ends with the file that has one. Rejects where the folder cannot be read.
+ * The recorded row with this id, or all rows of the request with this id. Searches the newest files first and stops at
+ * the first file with a match. Rejects if the folder cannot be read.
  */
 export async function findRecords(folder: string, id: string): Promise<readonly RecordedRow[]> {
   const name = JSON.stringify(id).slice(0, -1)
@@ -119,7 +119,7 @@ export async function findRecords(folder: string, id: string): Promise<readonly 
   return []
 }
 
-/** The lines of a file of records, in their order; one whose end is missing or spoilt gives the lines before. */
+/** The lines of a record file. A truncated or corrupt file yields the lines before the damage. */
 export async function* linesOf(file: string): AsyncGenerator<string> {
   const source = createReadStream(file)
   const unpacked = createGunzip()

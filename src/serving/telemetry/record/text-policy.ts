@@ -1,24 +1,24 @@
 import { hash } from 'node:crypto'
 import type { Json } from '../../../core/sample/sample.ts'
 
-/** What the record holds of prompts, responses, answers and everything made of them. */
+/** How much the record and the inspector keep of prompts, responses, answers and anything derived from them. */
 export type TextPolicy = 'full' | 'hash' | 'none'
 
-/** A text as the record holds it. */
+/** A text as the policy keeps it. */
 export type RecordedText = string | { readonly sha256: string; readonly chars: number } | null
 
-/** Applies the policy. */
+/** Applies a text policy. */
 export interface TextKeeper {
   text(text: string): RecordedText
-  /** The same; remembers the last one, since the answers to one prompt come one after the other. */
+  /** Like `text`; caches the last prompt, because the rows of a group share one. */
   prompt(text: string): RecordedText
-  /** Any JSON that holds text of a sample; hashed as its JSON. */
+  /** JSON that may contain text of a sample; hashed as a whole. */
   json(value: Json | unknown): unknown
-  /** Numbers and booleans stay; what could hold text of a sample does not. */
+  /** Keeps numbers and booleans; applies the policy to everything that may contain text of a sample. */
   details(details: Readonly<Record<string, Json>> | undefined): Readonly<Record<string, unknown>>
 }
 
-/** What may stay of texts and values under this policy. */
+/** The functions that apply a policy. */
 export function textKeeper(policy: TextPolicy): TextKeeper {
   const text = keepers[policy]
   const json = (value: unknown): unknown => {
