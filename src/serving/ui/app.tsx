@@ -28,9 +28,9 @@ const titles: Readonly<Record<View, string>> = {
   alerts: 'Alerts',
 }
 
-const connections = { connecting: 'Connecting', live: 'Live', lost: 'Reconnecting', refused: 'Key needed' }
+const connections = { connecting: 'Connecting', live: 'Live', lost: 'Reconnecting', refused: 'Key required' }
 
-/** The whole page. */
+/** The inspector page. */
 export function App() {
   const live = useLive()
   const { view, chosen } = usePlace()
@@ -82,7 +82,7 @@ export function App() {
           <View chosen={chosen} />
         ) : (
           <p class="empty">
-            {live.connection === 'lost' ? 'The gateway does not answer. Trying again…' : 'Connecting…'}
+            {live.connection === 'lost' ? 'The gateway is not responding. Retrying…' : 'Connecting…'}
           </p>
         )}
       </main>
@@ -108,19 +108,19 @@ function ThemeButton() {
   )
 }
 
-/** In the order in which the button goes through them. */
+/** In the order in which the button cycles through them. */
 const themes = ['auto', 'light', 'dark'] as const
 type Theme = (typeof themes)[number]
 
 const place = 'reward-gateway.theme'
 
-/** The theme that was chosen; `auto`: as the system has it. */
+/** `auto` follows the system. */
 function chosenTheme(): Theme {
   const kept = localStorage.getItem(place)
   return themes.find((theme) => theme === kept) ?? 'auto'
 }
 
-/** Puts a theme on the page, and keeps it. */
+/** Applies a theme and remembers it in this browser. */
 export function applyTheme(theme: Theme = chosenTheme()): void {
   localStorage.setItem(place, theme)
   document.documentElement.dataset.theme = theme

@@ -4,7 +4,7 @@ import { figure, shortTime } from './format.ts'
 const bins = 20
 const levels = [0.02, 0.1, 0.25, 0.5, 1]
 
-/** How values were distributed over time: a column a slot, darker where more values lie, with the mean as a line. */
+/** A heat map of values over time: one column per slot, darker where more values are, with the mean as a line. */
 export function Distribution(props: {
   readonly slots: readonly (ShownPoint | null)[]
   readonly range: readonly [number, number]
@@ -50,10 +50,10 @@ export function Distribution(props: {
   )
 }
 
-/** Slots without a value that a line goes over. */
+/** Empty slots that a line may bridge. */
 const maxMissing = 3
 
-/** Means over time as a line; breaks where there is nothing for long. */
+/** Values over time as a line, which breaks at longer gaps. */
 export function SparkLine(props: {
   readonly values: readonly (number | null)[]
   readonly range: readonly [number, number]
@@ -72,7 +72,7 @@ export function SparkLine(props: {
   let last = Number.NEGATIVE_INFINITY
   for (const [at, value] of values.entries()) {
     if (value === null) continue
-    // A lone value would be a line of no length.
+    // `h.01` makes a single value visible; its line would have no length.
     line += `${at - last <= maxMissing + 1 ? 'L' : 'M'}${(at * step).toFixed(1)} ${y(value)}h.01`
     last = at
   }
@@ -90,7 +90,7 @@ export function SparkLine(props: {
   )
 }
 
-/** Counts of neighbouring bins as bars. */
+/** Counts of adjacent bins as bars. */
 export function Histogram(props: {
   readonly bins: readonly number[]
   readonly label: string
@@ -101,7 +101,7 @@ export function Histogram(props: {
   const most = Math.max(...bins, 1)
   const bars = bins
     .map((value, at) => {
-      // What is there is seen, however rare it is.
+      // Bins that are not empty stay visible, however small they are.
       const tall = value === 0 ? 0 : Math.max(1.5, (value / most) * (height - 2))
       return tall === 0 ? '' : `M${at * 6 + 0.5} ${height - 1}v${(-tall).toFixed(1)}h5v${tall.toFixed(1)}z`
     })
@@ -120,7 +120,7 @@ export function Histogram(props: {
   )
 }
 
-/** The rewards of a group on the reward's range: a mark a value, taller where several answers have it. */
+/** The rewards of a group on the reward's range: one mark per value, taller if several answers share it. */
 export function Strip(props: {
   readonly values: readonly number[]
   readonly range: readonly [number, number]
@@ -140,7 +140,7 @@ export function Strip(props: {
   )
 }
 
-/** How much of a limit is taken. */
+/** How much of a limit is in use. */
 export function Meter({
   value,
   limit,

@@ -1,4 +1,4 @@
-/** Three significant digits at most behind the point, none that say nothing; '–' for no number. */
+/** At most three decimals, without trailing zeros; '–' if there is no number. */
 export function figure(value: number | null | undefined): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return '–'
   if (value === 0) return '0'
@@ -9,7 +9,7 @@ export function figure(value: number | null | undefined): string {
   return text.includes('.') ? text.replace(/\.?0+$/, '') : text
 }
 
-/** With the same number of digits in every row, for columns. */
+/** The same number of decimals in every row, for columns. */
 export const fixed = (value: number | null | undefined, digits = 3): string =>
   value === null || value === undefined
     ? '–'
@@ -24,22 +24,22 @@ export function count(value: number): string {
   return `${(value / 1e6).toFixed(1)} M`
 }
 
-/** A count with its noun. */
+/** A count with its noun, in singular or plural. */
 export const counted = (value: number, noun: string): string =>
   `${count(value)} ${noun}${value === 1 ? '' : 's'}`
 
-/** What a figure should not leave: `≥ 0.1, ≤ 0.9`; '' for no bound. */
+/** The bounds of a figure: `≥ 0.1, ≤ 0.9`; '' if it has none. */
 export const bounds = (low: number | null, high: number | null): string =>
   [low === null ? '' : `≥ ${low}`, high === null ? '' : `≤ ${high}`].filter(Boolean).join(', ')
 
-/** A share in percent. */
+/** A fraction in percent. */
 export function percent(share: number | null): string {
   if (share === null || !Number.isFinite(share)) return '–'
   const value = share * 100
   return `${value !== 0 && Math.abs(value) < 9.95 ? value.toFixed(1) : value.toFixed(0)} %`
 }
 
-/** Milliseconds in the unit that reads best. */
+/** Milliseconds in a readable unit. */
 export function duration(ms: number): string {
   if (ms < 1) return `${ms.toFixed(1)} ms`
   if (ms < 1000) return `${Math.round(ms)} ms`

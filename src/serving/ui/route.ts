@@ -1,11 +1,11 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** In the order of the page's head. */
+/** The views, in the order of the navigation. */
 export const views = ['rewards', 'samples', 'groups', 'playground', 'pools', 'alerts'] as const
-/** One of them. */
+/** The name of a view. */
 export type View = (typeof views)[number]
 
-/** What the address names behind its '#': a view, and what is chosen in it. */
+/** What the URL fragment names: a view and the chosen item in it. */
 interface Place {
   readonly view: View
   readonly chosen: string
@@ -21,16 +21,16 @@ function placeOf(hash: string): Place {
   }
 }
 
-/** The address of a place. */
+/** The link to a view. */
 export const addressOf = (view: View, chosen = ''): string =>
   `#/${view}${chosen === '' ? '' : `/${encodeURIComponent(chosen)}`}`
 
-/** Goes to a place. */
+/** Navigates to a view. */
 export const goTo = (view: View, chosen = ''): void => {
   location.hash = addressOf(view, chosen)
 }
 
-/** Where the page is. */
+/** The current view; re-renders on navigation. */
 export function usePlace(): Place {
   const [place, move] = useState(() => placeOf(location.hash))
   useEffect(() => {

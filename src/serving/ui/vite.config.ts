@@ -3,15 +3,15 @@ import { defineConfig } from 'vite'
 
 export default defineConfig({
   root: fileURLToPath(new URL('.', import.meta.url)),
-  // Relative addresses: the page works behind a proxy that serves it under another path.
+  // Relative URLs, so that the page works behind a proxy under another path.
   base: './',
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
     outDir: fileURLToPath(new URL('../../../dist/ui', import.meta.url)),
     emptyOutDir: true,
-    // The licence of every package in the bundle goes where the bundle goes.
+    // Ships the licence of every bundled package with the bundle.
     license: { fileName: 'THIRD_PARTY.md' },
-    // The content security policy allows no address of data.
+    // The content security policy forbids data: URLs.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     target: 'es2022',

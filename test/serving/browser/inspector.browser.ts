@@ -132,7 +132,7 @@ t.test('samples are filtered, and one is explained step by step with its judges'
   await page.getByRole('combobox', { name: /^Outcome/ }).selectOption('all')
   await page.getByRole('combobox', { name: /^Reward/ }).selectOption('demo')
   await page.getByLabel('Filter').fill('nothing-has-this-word')
-  await page.getByText('No sample fits the filter.').waitFor()
+  await page.getByText('No sample matches the filter.').waitFor()
   await page.getByLabel('Filter').fill('run:by-hand -kind:bad known')
   await table
     .getByRole('row')
@@ -152,7 +152,7 @@ t.test('samples are filtered, and one is explained step by step with its judges'
   t.strictSame(await violations(page), [])
   await page.setViewportSize(narrow)
   t.equal(await overflow(page), 0)
-  await detail.getByRole('link', { name: 'Open in the playground' }).click()
+  await detail.getByRole('link', { name: 'Open in playground' }).click()
   t.match(await page.getByLabel('Response').inputValue(), /^A known answer/)
   t.strictSame(troubles, [])
   await context.close()
@@ -228,11 +228,11 @@ t.test('with keys the page asks for one, keeps it in the tab, and drains with th
   const guarded = await openScene({ keys, env, text: 'hash' })
   t.teardown(() => guarded.close())
   const { page, troubles, context } = await visit(browser, guarded, 'samples')
-  t.match(await page.getByRole('heading', { level: 1 }).innerText(), /Key/)
+  t.match(await page.getByRole('heading', { level: 1 }).innerText(), /API key/)
   t.strictSame(await violations(page), [])
   await page.getByLabel('Key', { exact: true }).fill('not-a-key-at-all-0')
   await page.getByRole('button', { name: 'Use this key' }).click()
-  await page.getByText(/may not read/).waitFor()
+  await page.getByText(/cannot read/).waitFor()
   await page.getByLabel('Key', { exact: true }).fill(env.READER)
   await page.getByRole('button', { name: 'Use this key' }).click()
   await page.getByText('Texts are withheld').waitFor()
@@ -252,7 +252,7 @@ t.test('with keys the page asks for one, keeps it in the tab, and drains with th
   await dialog.waitFor({ state: 'detached' })
   guarded.advance(1000)
   await page.getByText('draining', { exact: true }).waitFor()
-  await page.getByRole('button', { name: /^Take back/ }).waitFor()
+  await page.getByRole('button', { name: /^Undrain/ }).waitFor()
   // The refusals of the first moments are written to the console by the browser itself.
   t.strictSame(
     troubles.filter((trouble) => !/status of 401/.test(trouble)),

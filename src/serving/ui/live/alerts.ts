@@ -1,22 +1,22 @@
 import type { PoolStatus, ShownRun } from '../../http/inspector/messages.ts'
 import { figure as written } from '../format.ts'
 
-/** Something that somebody should look at. */
+/** Something that needs attention. */
 interface Alert {
   readonly level: 'bad' | 'warn'
   readonly title: string
   readonly detail: string
-  /** What it is about. */
+  /** The model or run concerned. */
   readonly subject: string
 }
 
-/** What is wrong now, the worst first. */
+/** Everything that is wrong now, most severe first. */
 export function alertsOf({ missing, suspects, models, runs }: PoolStatus): readonly Alert[] {
   const all: Alert[] = [
     ...missing.map(
       (text): Alert => ({
         level: 'bad',
-        title: 'A model cannot be asked',
+        title: 'A model is unavailable',
         detail: missingDetail(text, models),
         subject: text.match(/'(.*)'/)?.[1] ?? '',
       }),
@@ -24,8 +24,8 @@ export function alertsOf({ missing, suspects, models, runs }: PoolStatus): reado
     ...suspects.map(
       ({ model, instance }): Alert => ({
         level: 'bad',
-        title: 'An instance judges known questions wrongly',
-        detail: `${instance} gets no questions until it answers its canaries rightly.`,
+        title: 'An instance fails its canaries',
+        detail: `${instance} gets no questions until it passes its canaries again.`,
         subject: model,
       }),
     ),
@@ -35,7 +35,7 @@ export function alertsOf({ missing, suspects, models, runs }: PoolStatus): reado
         .map(
           ({ address, state }): Alert => ({
             level: 'warn',
-            title: state === 'ejected' ? 'An instance is out' : 'An instance serves another model',
+            title: state === 'ejected' ? 'An instance is ejected' : 'An instance serves another model',
             detail: `${address} gets no questions until it answers again.`,
             subject: name,
           }),
@@ -49,10 +49,10 @@ export function alertsOf({ missing, suspects, models, runs }: PoolStatus): reado
 function missingDetail(text: string, models: PoolStatus['models']): string {
   const model = models.find(({ name }) => text.includes(`'${name}'`))
   if (model && model.parked > 0) return `${text}; ${parkedText(model)}.`
-  return `${text}; samples that need it wait, or are invalid.`
+  return `${text}; samples that need it wait or are invalid.`
 }
 
-/** How many questions wait for a model that cannot be asked, and since when. */
+/** How many questions wait for an unavailable model, and since when. */
 export const parkedText = ({ parked, parked_since: since }: PoolStatus['models'][number]): string =>
   `${parked} parked since ${since === null ? 'now' : new Date(since).toLocaleTimeString()}`
 
@@ -64,7 +64,7 @@ function ofRun(run: ShownRun): readonly Alert[] {
       ([name, { value, standing, low, high, help }]): Alert => ({
         level: 'warn',
         title: `${wordsOf(name)} is ${standing === 'low' ? 'below' : 'above'} ${standing === 'low' ? low : high}`,
-        detail: `${help} It is ${written(value)} over the last training steps.`,
+        detail: `${help} The value over the last training steps is ${written(value)}.`,
         subject,
       }),
     )
@@ -74,19 +74,19 @@ function ofRun(run: ShownRun): readonly Alert[] {
       title: figure === 'drift' ? `Drift ${direction}` : 'The reward rises without accuracy',
       detail:
         figure === 'drift'
-          ? `The mean of ${step === null ? 'the reward' : `step '${step}'`} left its own history at training step ${training_step}.`
-          : `Seen at training step ${training_step}: read the best paid answers.`,
+          ? `The mean of ${step === null ? 'the reward' : `step '${step}'`} left its past range at training step ${training_step}.`
+          : `Detected at training step ${training_step}. Read the answers with the highest rewards.`,
       subject,
     }),
   )
   return [...alarms, ...figures]
 }
 
-/** A reward and its run, in one text. */
+/** A reward and its run, as one label. */
 export const nameOf = ({ reward, run }: Pick<ShownRun, 'reward' | 'run'>): string =>
   run === '' ? reward : `${reward} · ${run}`
 
-/** The name of a figure in words. */
+/** The name of a figure as a label. */
 export function wordsOf(name: string): string {
   const words = name
     .replace(/_ratio$/, '')

@@ -1,9 +1,9 @@
 import type { ShownPoint, ShownReward, ShownSeries } from '../../telemetry/live/series.ts'
 
-/** The last minutes, or the last hours. */
+/** The last 10 minutes or the last 4 hours. */
 export type Span = 'recent' | 'long'
 
-/** Slots of each length that are shown. */
+/** Slots that are shown of each span. */
 const slotCount = 120
 
 interface Stretch {
@@ -11,7 +11,7 @@ interface Stretch {
   readonly points: Map<number, ShownPoint>
 }
 
-/** One series as it has been told so far. */
+/** A series as received so far. */
 export interface KnownSeries {
   range: readonly [number, number]
   readonly recent: Stretch
@@ -24,7 +24,7 @@ interface KnownTerm {
   readonly scores: KnownSeries
 }
 
-/** One reward as it has been told so far. */
+/** A reward as received so far. */
 export interface KnownReward {
   readonly version: string
   rows: number
@@ -33,13 +33,13 @@ export interface KnownReward {
   readonly terms: readonly KnownTerm[]
 }
 
-/** Adds what was told to what is known; another version begins anew. */
-export function merged(known: KnownReward | undefined, told: ShownReward): KnownReward {
-  if (known?.version !== told.version) return begun(told)
-  known.rows = told.rows
-  known.invalid = told.invalid
-  add(known.rewards, told.rewards)
-  for (const [at, term] of told.terms.entries()) {
+/** Merges an update into what is known; a new version of the reward starts over. */
+export function mergeUpdate(known: KnownReward | undefined, update: ShownReward): KnownReward {
+  if (known?.version !== update.version) return started(update)
+  known.rows = update.rows
+  known.invalid = update.invalid
+  add(known.rewards, update.rewards)
+  for (const [at, term] of update.terms.entries()) {
     const own = known.terms[at]
     if (!own) continue
     own.ended = term.ended
@@ -48,7 +48,7 @@ export function merged(known: KnownReward | undefined, told: ShownReward): Known
   return known
 }
 
-const begun = ({ version, rows, invalid, rewards, terms }: ShownReward): KnownReward => ({
+const started = ({ version, rows, invalid, rewards, terms }: ShownReward): KnownReward => ({
   version,
   rows,
   invalid,
@@ -56,41 +56,41 @@ const begun = ({ version, rows, invalid, rewards, terms }: ShownReward): KnownRe
   terms: terms.map(({ name, ended, scores }) => ({ name, ended, scores: seriesOf(scores) })),
 })
 
-function seriesOf(told: ShownSeries): KnownSeries {
-  const { range, recent, long } = told
+function seriesOf(update: ShownSeries): KnownSeries {
+  const { range, recent, long } = update
   const known: KnownSeries = {
     range,
     recent: { width: recent.width, points: new Map() },
     long: { width: long.width, points: new Map() },
   }
-  add(known, told)
+  add(known, update)
   return known
 }
 
-function add(known: KnownSeries, told: ShownSeries): void {
-  const isOther = known.range[0] !== told.range[0] || known.range[1] !== told.range[1]
-  known.range = told.range
+function add(known: KnownSeries, update: ShownSeries): void {
+  const hasNewRange = known.range[0] !== update.range[0] || known.range[1] !== update.range[1]
+  known.range = update.range
   for (const span of ['recent', 'long'] as const) {
     const { points, width } = known[span]
-    if (isOther) points.clear()
-    for (const point of told[span].points) points.set(point[0], point)
-    const newest = Math.max(0, ...told[span].points.map(([at]) => at))
+    if (hasNewRange) points.clear()
+    for (const point of update[span].points) points.set(point[0], point)
+    const newest = Math.max(0, ...update[span].points.map(([at]) => at))
     for (const at of points.keys()) if (at <= newest - slotCount * width) points.delete(at)
   }
 }
 
-/** The slots of a span up to now, the oldest first; null: nothing happened in it. */
+/** The slots of a span up to now, oldest first; null if a slot has no values. */
 export function slotsOf(series: KnownSeries, span: Span, now: number): readonly (ShownPoint | null)[] {
   const { width, points } = series[span]
   const last = Math.floor(now / width) * width
   return Array.from({ length: slotCount }, (_, at) => points.get(last - (slotCount - 1 - at) * width) ?? null)
 }
 
-/** The mean of each slot; null: nothing happened in it. */
+/** The mean of each slot; null if it has no values. */
 export const meansOf = (slots: readonly (ShownPoint | null)[]): (number | null)[] =>
   slots.map((slot) => (slot ? slot[2] / slot[1] : null))
 
-/** Values, their mean and their distribution over a span. */
+/** The number of values in these slots, their mean and their distribution. */
 export function summed(slots: readonly (ShownPoint | null)[]): {
   n: number
   mean: number | null

@@ -2,16 +2,16 @@ import type { Access } from '../../http/inspector/messages.ts'
 
 const place = 'reward-gateway.key'
 
-/** The key of this tab; '' for none. It is kept in the tab's session and nowhere else. */
+/** The key of this tab; '' if none. It is stored in the tab's session and nowhere else. */
 export const sessionKey = (): string => sessionStorage.getItem(place) ?? ''
 
-/** Keeps a key, or with '' forgets it. */
+/** Stores a key; '' removes it. */
 export function keepKey(key: string): void {
   if (key === '') sessionStorage.removeItem(place)
   else sessionStorage.setItem(place, key)
 }
 
-/** What the gateway says to a request that it refuses. */
+/** An error response of the gateway. */
 export class Refused extends Error {
   readonly status: number
 
@@ -21,7 +21,7 @@ export class Refused extends Error {
   }
 }
 
-/** Asks the gateway, with the key of this tab in a header. Rejects with Refused, or TypeError where nobody answers. */
+/** Sends a request with the tab's key. Rejects with Refused on an error response, and with TypeError if there is no response. */
 export async function ask(path: string, init: RequestInit = {}, key = sessionKey()): Promise<Response> {
   const headers = new Headers(init.headers)
   if (key !== '') headers.set('authorization', `Bearer ${key}`)
@@ -31,15 +31,15 @@ export async function ask(path: string, init: RequestInit = {}, key = sessionKey
   const message = body?.error?.message
   throw new Refused(
     response.status,
-    typeof message === 'string' ? message : `the gateway answered ${response.status}`,
+    typeof message === 'string' ? message : `The gateway returned status ${response.status}`,
   )
 }
 
-/** The JSON of an answer. */
+/** Sends a request and returns the JSON of the response. */
 export const askJson = async <T>(path: string, init?: RequestInit, key?: string): Promise<T> =>
   (await ask(path, init, key)).json() as Promise<T>
 
-/** POSTs JSON. */
+/** Posts JSON. */
 export const post = <T>(path: string, body: object, key?: string): Promise<T> =>
   askJson<T>(
     path,
@@ -47,13 +47,13 @@ export const post = <T>(path: string, body: object, key?: string): Promise<T> =>
     key,
   )
 
-/** What a key may do. */
+/** The scopes of a key. */
 export const accessOf = (key?: string): Promise<Access> => askJson<Access>('api/access', {}, key)
 
-/** Characters of one event at most; what is longer is not from this gateway. */
+/** Maximum characters of one event; this gateway sends none that are longer. */
 const longest = 32 * 1024 * 1024
 
-/** Reads server-sent events to their end; calls `heard` once an event. Rejects where the stream breaks off. */
+/** Reads server-sent events to the end of the stream, and calls `heard` for each. Rejects if the stream breaks. */
 export async function readEvents(
   body: ReadableStream<Uint8Array>,
   heard: (name: string, data: unknown) => void,

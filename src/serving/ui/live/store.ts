@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Access, PoolStatus, Scored, Served } from '../../http/inspector/messages.ts'
 import type { RowSummary } from '../../telemetry/live/shown-row.ts'
-import { type KnownReward, merged } from './series.ts'
+import { type KnownReward, mergeUpdate } from './series.ts'
 import { accessOf, ask, keepKey, Refused, readEvents, sessionKey } from './session.ts'
 
 /** Rows that the page keeps. */
@@ -10,24 +10,24 @@ const historyLength = 120
 
 type Connection = 'connecting' | 'live' | 'lost' | 'refused'
 
-/** Everything that the page knows. Changed in place: `useLive` draws again whenever something was told. */
+/** Everything that the page knows. Changed in place; `useLive` re-renders after each change. */
 export interface LiveState {
   connection: Connection
-  /** Why there is nothing to see, where the gateway says so. */
+  /** The gateway's error message, if it refused the connection. */
   trouble: string
   access: Access | null
   served: Served | null
   standing: PoolStatus | null
   readonly rewards: Map<string, KnownReward>
-  /** The newest first. */
+  /** Newest first. */
   rows: readonly RowSummary[]
-  /** Wall time of the gateway minus that of this browser, milliseconds. */
+  /** Gateway time minus browser time, in milliseconds. */
   skew: number
-  /** Latency and calls in flight of each instance over the last looks, by model and address. */
+  /** Recent latency and calls in flight of each instance, by model and address. */
   readonly instances: Map<string, { readonly latency: number[]; readonly inFlight: number[] }>
 }
 
-/** The page's one state. */
+/** The page's only state. */
 export const state: LiveState = {
   connection: 'connecting',
   trouble: '',
@@ -40,23 +40,23 @@ export const state: LiveState = {
   instances: new Map(),
 }
 
-const drawers = new Set<() => void>()
+const listeners = new Set<() => void>()
 const changed = (): void => {
-  for (const draw of drawers) draw()
+  for (const draw of listeners) draw()
 }
 
-/** The state; the component is drawn again when it changes. */
+/** The state; the component re-renders when it changes. */
 export function useLive(): LiveState {
   const [, draw] = useState(0)
   useEffect(() => {
     const again = () => draw((times) => times + 1)
-    drawers.add(again)
-    return () => void drawers.delete(again)
+    listeners.add(again)
+    return () => void listeners.delete(again)
   }, [])
   return state
 }
 
-/** The gateway's time. */
+/** The gateway's current time, in milliseconds since the epoch. */
 export const gatewayNow = (): number => Date.now() + state.skew
 
 const heard: Readonly<Record<string, (data: never) => void>> = {
@@ -82,7 +82,7 @@ const heard: Readonly<Record<string, (data: never) => void>> = {
   scored(data: Scored) {
     state.skew = data.now - Date.now()
     for (const [name, told] of Object.entries(data.rewards))
-      state.rewards.set(name, merged(state.rewards.get(name), told))
+      state.rewards.set(name, mergeUpdate(state.rewards.get(name), told))
     const fresh = new Set(data.rows.map(({ id }) => id))
     state.rows = [...data.rows, ...state.rows.filter(({ id }) => !fresh.has(id))].slice(0, maxRows)
   },
@@ -91,8 +91,8 @@ const heard: Readonly<Record<string, (data: never) => void>> = {
 let ending = new AbortController()
 let pause = 0
 
-/** Connects, and again whenever the stream ends; with a longer pause after each failure. */
-async function stay(signal: AbortSignal): Promise<void> {
+/** Connects, and reconnects whenever the stream ends, with exponential backoff. */
+async function stayConnected(signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
       const response = await ask('api/events', { signal })
@@ -121,7 +121,7 @@ async function stay(signal: AbortSignal): Promise<void> {
   }
 }
 
-/** Uses a key from here on; '' for none. What was seen with another key is forgotten. */
+/** Reconnects with a key; '' for none. Forgets what was received with another key. */
 export async function connect(key = sessionKey()): Promise<void> {
   ending.abort()
   ending = new AbortController()
@@ -135,5 +135,5 @@ export async function connect(key = sessionKey()): Promise<void> {
   changed()
   state.access = await accessOf(key).catch(() => null)
   changed()
-  if (!signal.aborted) await stay(signal)
+  if (!signal.aborted) await stayConnected(signal)
 }

@@ -2,24 +2,25 @@ import { useState } from 'preact/hooks'
 import { accessOf, sessionKey } from '../live/session.ts'
 import { connect } from '../live/store.ts'
 
-/** Asks for the key of this tab. */
+/** Asks for an API key. */
 export function KeyForm({ trouble, done }: { readonly trouble: string; readonly done: () => void }) {
   const [key, write] = useState('')
   const [said, say] = useState('')
   const submit = async (event: Event) => {
     event.preventDefault()
     const access = await accessOf(key.trim()).catch(() => null)
-    if (!access) return say('The gateway does not answer.')
-    if (!access.read) return say("This key may not read: it needs the scope 'read'.")
+    if (!access) return say('The gateway is not responding.')
+    if (!access.read) return say("This key cannot read: it needs the scope 'read'.")
     done()
     void connect(key.trim())
   }
   return (
     <form class="panel key-form" onSubmit={submit}>
-      <h1>Key</h1>
+      <h1>API key</h1>
       <p class="muted">
-        Reading needs a key with the scope <code>read</code>, the playground <code>score</code>, draining{' '}
-        <code>admin</code>. It stays in this tab and is gone with it.
+        This page needs a key with the scope <code>read</code>. The playground also needs <code>score</code>,
+        and draining an instance needs <code>admin</code>. The key is stored in this tab only, until you close
+        it.
       </p>
       {(said || trouble) && (
         <p class="error" role="alert">
@@ -39,7 +40,7 @@ export function KeyForm({ trouble, done }: { readonly trouble: string; readonly 
               void connect('')
             }}
           >
-            Forget the key
+            Forget key
           </button>
         )}
         <button type="button" class="quiet" onClick={done}>
@@ -50,7 +51,7 @@ export function KeyForm({ trouble, done }: { readonly trouble: string; readonly 
   )
 }
 
-/** Where a key is typed in, unseen; the browser does not keep it. */
+/** A masked input for a key, which the browser does not store. */
 export function KeyField(props: {
   readonly label: string
   readonly value: string

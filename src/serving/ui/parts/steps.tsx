@@ -6,7 +6,7 @@ import { Kept, Text } from './text.tsx'
 
 type Ask = RowDetail['terms'][number]['asks'][number]
 
-/** A term as a record or a reply has it. */
+/** A term of a record or of a reply. */
 export interface ShownStep {
   readonly name: string
   readonly op: 'add' | 'mul'
@@ -25,13 +25,13 @@ export interface ShownStep {
 
 const reasons: Readonly<Record<string, string>> = {
   gate: 'the gate is closed',
-  when: "its 'when' does not hold",
-  data_source: 'it is for other data sources',
-  not_applicable: 'the function says that it does not apply',
-  skipped: 'the answer holds no verdict, and the config says to skip',
+  when: "its 'when' condition is false",
+  data_source: 'it is meant for other data sources',
+  not_applicable: 'the function reported that it does not apply',
+  skipped: 'the answer has no verdict, and the config says to skip it',
 }
 
-/** Each step of a sample in the order of the fold: what it said, what it was paid, what the reward was after it. */
+/** The steps of a sample in order: the score, its contribution, and the running reward. */
 export function Steps(props: {
   readonly steps: readonly ShownStep[]
   readonly config: Pick<ServedReward, 'gate' | 'formula' | 'arithmetic'>
@@ -53,7 +53,7 @@ export function Steps(props: {
           </div>
           {step.status === 'off' && (
             <p class="muted">
-              Off: {reasons[step.why ?? ''] ?? 'it took no part'}
+              Off: {reasons[step.why ?? ''] ?? 'it did not take part'}
               {step.why === 'gate' && config.gate !== null && (
                 <>
                   {' '}
@@ -63,7 +63,7 @@ export function Steps(props: {
               .
             </p>
           )}
-          {step.status === 'text' && <p class="muted">A text for later steps; it has no score.</p>}
+          {step.status === 'text' && <p class="muted">Produces a text for later steps and has no score.</p>}
           {step.failure && (
             <p class="error">
               <code>{step.failure.kind}</code> <Text of={step.failure.detail} />
@@ -74,7 +74,7 @@ export function Steps(props: {
           {step.flags.length > 0 && <Flags of={step.flags} />}
           {step.draws > 1 && (
             <p class="muted">
-              {step.draws} draws, standard deviation {figure(step.spread)}
+              {step.draws} votes, standard deviation {figure(step.spread)}
             </p>
           )}
           {step.asks.map((ask) => (
@@ -86,7 +86,7 @@ export function Steps(props: {
   )
 }
 
-/** The running reward after each step, in words of arithmetic. */
+/** The calculation of the running reward after each step. */
 function foldOf(
   steps: readonly ShownStep[],
   { arithmetic, formula }: Pick<ServedReward, 'arithmetic' | 'formula'>,
@@ -135,7 +135,7 @@ function Short({ of }: { readonly of: unknown }) {
   return <Kept of={of} label="Detail" />
 }
 
-/** Marks that functions and the guard left. */
+/** Flags that functions and the guard have set. */
 export function Flags({ of }: { readonly of: readonly string[] }) {
   return (
     <p class="flags">
@@ -156,7 +156,11 @@ function AskedOf({ ask }: { readonly ask: Ask }) {
       <summary>
         <b>{model}</b>
         <span class="muted">
-          {source === 'cache' ? 'from the cache' : source === 'joined' ? 'shared a call' : duration(ms)}
+          {source === 'cache'
+            ? 'from the cache'
+            : source === 'joined'
+              ? 'shared with an identical question'
+              : duration(ms)}
         </span>
         <span class={`chip ${failure ? 'failed' : 'scored'}`}>
           {failure ? failure.kind : verdict === null ? 'no verdict' : figure(verdict)}
@@ -172,7 +176,7 @@ function AskedOf({ ask }: { readonly ask: Ask }) {
   )
 }
 
-/** A conversation in its turns, or a text. */
+/** A conversation, turn by turn, or a text. */
 export function Question({ of, label = 'Question' }: { readonly of: unknown; readonly label?: string }) {
   const turns = typeof of === 'string' ? turnsOf(of) : null
   if (!turns) return <Kept of={of} label={label} />

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 
-/** A column: its title, its classes, and whether only readers of the page aloud need the title. */
+/** A column: its title, its classes, and whether the title is for screen readers only. */
 type Column = string | readonly [title: string, look: string, isHidden?: boolean]
 
 /** The head of a table. */
@@ -21,7 +21,7 @@ export function TableHead({ columns }: { readonly columns: readonly Column[] }) 
   )
 }
 
-/** A place for a wide table without anything to press in it: the keyboard can scroll it, too. */
+/** A scrollable box for a wide table; focusable, so that the keyboard can scroll it. */
 export function Scroll({
   label,
   children,

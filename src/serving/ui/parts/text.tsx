@@ -1,6 +1,6 @@
 import { useMemo } from 'preact/hooks'
 
-/** Text that somebody else wrote: shown as it is, with what cannot be seen made visible. */
+/** Untrusted text, shown literally, with invisible characters made visible. */
 export function Text({ of }: { readonly of: string }) {
   const pieces = useMemo(() => visiblePieces(of), [of])
   return (
@@ -10,7 +10,7 @@ export function Text({ of }: { readonly of: string }) {
   )
 }
 
-/** A long text in a box that can be scrolled. */
+/** A long text in a scrollable box. */
 function TextBox({ of, label }: { readonly of: string; readonly label: string }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard
@@ -20,7 +20,7 @@ function TextBox({ of, label }: { readonly of: string; readonly label: string })
   )
 }
 
-/** What a record holds of a text: the text, its hash, or nothing. */
+/** A recorded text: the text itself, its hash, or a note that it is not shown. */
 export function Kept({ of, label }: { readonly of: unknown; readonly label: string }) {
   if (typeof of === 'string')
     return of === '' ? <p class="muted">empty</p> : <TextBox of={of} label={label} />
@@ -35,28 +35,27 @@ export function Kept({ of, label }: { readonly of: unknown; readonly label: stri
   return <TextBox of={JSON.stringify(of, null, 2)} label={label} />
 }
 
-/** A text that the policy hashed. */
 const isHash = (value: unknown): value is { readonly sha256: string; readonly chars: number } =>
   typeof value === 'object' && value !== null && 'sha256' in value && 'chars' in value
 
-/** Signs that are not seen, that turn the direction of text, or that belong to no character. */
-const unseen = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\u2028\u2029\u115f\u1160\u3164\uffa0]/u
+/** Control and format characters, which are invisible or change the direction of text, and unpaired surrogates. */
+const invisible = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\u2028\u2029\u115f\u1160\u3164\uffa0]/u
 const pieces = /([\p{Cc}\p{Cf}\p{Co}\p{Cs}\u2028\u2029\u115f\u1160\u3164\uffa0]+)/u
 const kept = /^[\n\t]+$/
 
-/** A piece of text; `isMark`: it stands for signs that would not be seen. */
+/** A piece of text; `isMark` if it stands for invisible characters. */
 interface VisiblePiece {
   readonly text: string
   readonly isMark: boolean
 }
 
-/** Marks of one run of unseen signs that are written out. */
+/** Invisible characters of one run that are written out. */
 const maxMarks = 8
 const maxPieces = 4000
 
-/** Text with every unseen sign but line breaks and tabs named by its code point. */
+/** Replaces invisible characters, except line breaks and tabs, with their code points. */
 function visiblePieces(text: string): readonly VisiblePiece[] {
-  if (!unseen.test(text)) return [{ text, isMark: false }]
+  if (!invisible.test(text)) return [{ text, isMark: false }]
   const parts = text.split(pieces)
   const shown = parts.slice(0, maxPieces).flatMap((part, at): VisiblePiece[] => {
     if (part === '') return []
@@ -69,7 +68,7 @@ function visiblePieces(text: string): readonly VisiblePiece[] {
   return parts.length > maxPieces ? [...shown, { text: ' [more]', isMark: true }] : shown
 }
 
-/** The same as one text, for attributes. */
+/** The same as one string, for attributes. */
 export const visibleText = (text: string): string =>
   visiblePieces(text)
     .map((piece) => piece.text)

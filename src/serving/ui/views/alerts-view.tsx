@@ -5,7 +5,7 @@ import { useLive } from '../live/store.ts'
 import { Scroll, TableHead } from '../parts/table.tsx'
 import { Text } from '../parts/text.tsx'
 
-/** What somebody should look at, and every figure that the monitors watch. */
+/** What needs attention, and every figure of the monitors. */
 export function AlertsView() {
   const { standing } = useLive()
   const alerts = standing ? alertsOf(standing) : []
@@ -14,10 +14,10 @@ export function AlertsView() {
     <>
       <div class="view-head">
         <h1>Alerts</h1>
-        <span class="muted">docs/monitoring.md says what to do about each</span>
+        <span class="muted">See docs/monitoring.md for what to do about each alert</span>
       </div>
       {alerts.length === 0 ? (
-        <p class="panel all-well">Nothing is out of bounds.</p>
+        <p class="panel all-well">No alerts.</p>
       ) : (
         <ul class="alerts">
           {alerts.map(({ level, title, detail, subject }) => (
@@ -53,7 +53,7 @@ function Monitors({ run }: { readonly run: ShownRun }) {
         <p class="muted">
           {counted(run.rows, 'row')}, {counted(run.groups, 'group')}
           {run.training_step !== null && `, training step ${run.training_step}`}
-          {reading && `; reward and accuracy over ${steps} steps: ${reading}`}
+          {reading && `; correlation of reward and accuracy over ${steps} steps: ${reading}`}
         </p>
       </div>
       <Scroll label={`Figures of ${nameOf(run)}`}>
@@ -64,8 +64,8 @@ function Monitors({ run }: { readonly run: ShownRun }) {
               'Figure',
               ['Value', 'number'],
               ['Bounds', 'number'],
-              'Standing',
-              ['What it says', 'wide-only'],
+              'Status',
+              ['Meaning', 'wide-only'],
             ]}
           />
           <tbody>

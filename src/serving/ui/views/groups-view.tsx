@@ -8,7 +8,7 @@ import { TableHead } from '../parts/table.tsx'
 import { Text } from '../parts/text.tsx'
 import { addressOf, goTo } from '../route.ts'
 
-/** What is there to learn from: variance and saturation within groups. */
+/** Whether there is still something to learn: variance and saturation within groups. */
 export function GroupsView({ chosen }: { readonly chosen: string }) {
   const live = useLive()
   const runs = [...(live.standing?.runs ?? [])].sort((a, b) => b.rows - a.rows)
@@ -36,7 +36,8 @@ export function GroupsView({ chosen }: { readonly chosen: string }) {
         </>
       ) : (
         <p class="empty">
-          No group has been scored yet. Answers to one prompt, or with one group_id, are a group.
+          No group has been scored yet. A group consists of answers to the same prompt, or with the same
+          group_id.
         </p>
       )}
     </>
@@ -60,9 +61,9 @@ function Figures({ run }: { readonly run: ShownRun }) {
         <dd class="aside muted">in {count(run.rows)} rows</dd>
       </div>
       {tiles.map((name) => {
-        const told = run.figures[name]
-        if (!told) return null
-        const { value, standing, low, high, help } = told
+        const found = run.figures[name]
+        if (!found) return null
+        const { value, standing, low, high, help } = found
         const isOut = standing === 'low' || standing === 'high'
         return (
           <div class={isOut ? 'panel tile out' : 'panel tile'} title={help}>
@@ -92,10 +93,10 @@ function Spread({ run }: { readonly run: ShownRun }) {
       <figure class="panel chart">
         <figcaption>Groups by mean reward</figcaption>
         <Histogram bins={means} isTall label={`Groups by mean reward, from 0 to 1: ${means.join(', ')}`} />
-        <Ends from="0: the lowest reward" to="1: the highest" />
+        <Ends from="0: lowest reward" to="1: highest" />
       </figure>
       <figure class="panel chart">
-        <figcaption>Groups by variance within</figcaption>
+        <figcaption>Groups by variance of the reward</figcaption>
         <Histogram
           bins={variances}
           isTall
@@ -137,9 +138,9 @@ const maxGroups = 40
 function RecentGroups({ live, reward }: { readonly live: LiveState; readonly reward: string }) {
   const groups = groupsOf(live.rows.filter((row) => row.reward === reward)).slice(0, maxGroups)
   const range = live.rewards.get(reward)?.rewards.range ?? [0, 1]
-  // As the figures above have it: 1 is the width of the reward's range.
+  // Scaled like the figures above: the width of the reward's range is 1.
   const width = range[1] > range[0] ? range[1] - range[0] : 1
-  if (groups.length === 0) return <p class="muted">Recent samples of this reward name no group.</p>
+  if (groups.length === 0) return <p class="muted">Recent samples of this reward belong to no group.</p>
   return (
     <div class="panel scroll">
       <table>

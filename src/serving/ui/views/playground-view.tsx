@@ -16,7 +16,7 @@ interface Run {
   readonly ms: number
 }
 
-/** Scores one sample by hand and shows each step. */
+/** Scores one sample entered by hand and shows each step. */
 export function PlaygroundView() {
   const { served } = useLive()
   const rewards = served?.rewards ?? []
@@ -45,7 +45,7 @@ export function PlaygroundView() {
       if (result) show({ result, reward: chosen, ms: performance.now() - began })
     } catch (error) {
       show(null)
-      say(error instanceof SyntaxError ? 'extra_info is no JSON.' : wordsOf(error))
+      say(error instanceof SyntaxError ? 'extra_info is not valid JSON.' : wordsOf(error))
     } finally {
       busy(false)
     }
@@ -55,7 +55,7 @@ export function PlaygroundView() {
       <div class="view-head">
         <h1>Playground</h1>
         <button type="button" class="quiet" onClick={() => set(example)}>
-          Fill in an example
+          Insert example
         </button>
       </div>
       <div class="playground">
@@ -120,7 +120,9 @@ export function PlaygroundView() {
           {run ? (
             <Shown run={run} />
           ) : (
-            trouble === '' && <p class="empty">Each step, its judges and their answers will stand here.</p>
+            trouble === '' && (
+              <p class="empty">The result appears here, with each step, its judges and their answers.</p>
+            )
           )}
         </section>
       </div>
@@ -183,11 +185,11 @@ function Shown({ run: { result, reward, ms } }: { readonly run: Run }) {
 
 function wordsOf(error: unknown): string {
   if (error instanceof Refused && (error.status === 401 || error.status === 403))
-    return `${error.message}. Give a key that may score with the button 'Key'.`
-  return error instanceof Refused ? error.message : 'The gateway does not answer.'
+    return `${error.message}. Use the button 'Key' to enter a key with the scope 'score'.`
+  return error instanceof Refused ? error.message : 'The gateway is not responding.'
 }
 
-/** What stands in the playground's form; it outlives a look at another view. */
+/** The contents of the form; they survive a change of view. */
 interface Draft {
   reward: string
   prompt: string
@@ -200,7 +202,7 @@ interface Draft {
 /** Changed in place. */
 const draft: Draft = { reward: '', prompt: '', response: '', truth: '', dataSource: '', extra: '' }
 
-/** A word problem with a right answer, for rewards that know none better. */
+/** A word problem with a correct answer. */
 const example: Omit<Draft, 'reward'> = {
   prompt: 'A baker makes 4 trays of 12 rolls and sells 9 rolls before noon. How many rolls are left?',
   response: 'The baker makes 4 * 12 = 48 rolls.\nAfter the morning 48 - 9 = 39 are left.\n#### 39',
@@ -209,8 +211,8 @@ const example: Omit<Draft, 'reward'> = {
   extra: '',
 }
 
-/** Puts a sample that was scored into the form. */
-export function takeUp({ sample, config }: RowDetail): void {
+/** Copies a scored sample into the form. */
+export function loadDraft({ sample, config }: RowDetail): void {
   const { ground_truth: truth } = sample
   Object.assign(draft, {
     reward: config.reward,
@@ -222,7 +224,7 @@ export function takeUp({ sample, config }: RowDetail): void {
   })
 }
 
-/** The sample that a draft says. Throws SyntaxError where extra_info is no JSON. */
+/** The sample of a draft. Throws SyntaxError if extra_info is not valid JSON. */
 function sampleOf({ prompt, response, truth, dataSource, extra }: Draft): object {
   return {
     prompt: conversationOf(prompt),
@@ -233,7 +235,7 @@ function sampleOf({ prompt, response, truth, dataSource, extra }: Draft): object
   }
 }
 
-/** Lists and objects as JSON; everything else is text, numbers too: rules read `39` and `"39"` alike. */
+/** Parses lists and objects as JSON. Everything else stays text, even numbers: rules read `39` and `"39"` alike. */
 function truthOf(text: string): unknown {
   if (!/^\s*[[{]/.test(text)) return text
   try {
@@ -243,7 +245,7 @@ function truthOf(text: string): unknown {
   }
 }
 
-/** A prompt that is a conversation as JSON, as a trainer sends it. */
+/** Parses a prompt that is a conversation in JSON, as trainers send it. */
 function conversationOf(text: string): unknown {
   if (!text.startsWith('[{')) return text
   try {

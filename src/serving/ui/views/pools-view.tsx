@@ -9,16 +9,18 @@ import { KeyField } from '../parts/key-form.tsx'
 import { TableHead } from '../parts/table.tsx'
 
 const words: Readonly<Record<string, string>> = {
-  ready: 'Breaker closed',
-  trial: 'Breaker half open: one question tries it',
+  ready: 'Breaker closed: it gets questions',
+  trial: 'Breaker half open: one trial question is allowed',
   ejected: 'Breaker open: it gets no questions',
-  draining: 'No further questions',
-  'other-model': 'It answers, but serves another model',
-  suspect: 'It answers known questions wrongly',
-  asleep: 'Its GPU memory is given back',
+  draining: 'Draining: it gets no new questions',
+  'other-model': 'It responds, but serves another model',
+  'fails-canary': 'It answers known questions wrongly',
+  suspect: 'It makes no progress, and is being checked',
+  joining: 'It is being checked before its first question',
+  asleep: 'Its GPU memory is released',
 }
 
-/** Models, their servers and how each stands. */
+/** Models, their servers and the state of each. */
 export function PoolsView() {
   const live = useLive()
   const [order, give] = useState<Order | null>(null)
@@ -27,9 +29,9 @@ export function PoolsView() {
     <>
       <div class="view-head">
         <h1>Pools</h1>
-        <span class="muted">{count(live.standing?.in_flight ?? 0)} samples in work</span>
+        <span class="muted">{count(live.standing?.in_flight ?? 0)} samples in progress</span>
       </div>
-      {models.length === 0 && <p class="empty">No reward asks a model.</p>}
+      {models.length === 0 && <p class="empty">No reward uses a model.</p>}
       {models.map((model) => (
         <Pool model={model} give={give} histories={live.instances} />
       ))}
@@ -51,7 +53,7 @@ function Pool(props: {
         <p class="muted">
           {model.serves} · {model.backend}
           {model.memory === 'asleep' && ' · asleep'}
-          {model.waiting > 0 && ` · ${count(model.waiting)} questions wait`}
+          {model.waiting > 0 && ` · ${count(model.waiting)} questions waiting`}
           {model.parked > 0 && <strong class="bad-text">{` · ${parkedText(model)}`}</strong>}
         </p>
       </div>
@@ -81,7 +83,7 @@ function Pool(props: {
             ))}
           </tbody>
         </table>
-        {model.instances.length === 0 && <p class="empty">It has no instance.</p>}
+        {model.instances.length === 0 && <p class="empty">This model has no instances.</p>}
       </div>
     </section>
   )
@@ -125,17 +127,17 @@ function Instance(props: {
       <td class="number">
         <button
           type="button"
-          aria-label={`${isDraining ? 'Take back' : 'Drain'} ${address}`}
+          aria-label={`${isDraining ? 'Undrain' : 'Drain'} ${address}`}
           onClick={() => give({ model, address, weight: instance.weight, isBack: isDraining })}
         >
-          {isDraining ? 'Take back' : 'Drain'}
+          {isDraining ? 'Undrain' : 'Drain'}
         </button>
       </td>
     </tr>
   )
 }
 
-/** An instance to be drained, or (`isBack`) to be taken back. */
+/** Drains an instance, or with `isBack` returns it to its pool. */
 interface Order {
   readonly model: string
   readonly address: string
@@ -143,7 +145,7 @@ interface Order {
   readonly isBack: boolean
 }
 
-/** Asks once more, and for a key that may where the tab's own may not; that one is not kept. `isOff`: no key may. */
+/** Asks for confirmation, and for an admin key if the tab's key is none; that key is not stored. `isOff`: no key has the scope. */
 function DrainDialog(props: { readonly order: Order; readonly isOff: boolean; readonly done: () => void }) {
   const { order, isOff, done } = props
   const { model, address, weight, isBack } = order
@@ -169,17 +171,17 @@ function DrainDialog(props: { readonly order: Order; readonly isOff: boolean; re
   return (
     <dialog ref={box} onClose={done} aria-labelledby="drain-title">
       <form onSubmit={submit}>
-        <h2 id="drain-title">{isBack ? 'Take back' : 'Drain'}</h2>
+        <h2 id="drain-title">{isBack ? 'Undrain' : 'Drain'}</h2>
         <p>
           <code>{address}</code>{' '}
-          {isBack ? 'gets questions again.' : 'finishes its calls and gets no further questions.'}
+          {isBack ? 'will get questions again.' : 'will finish its calls and get no new questions.'}
         </p>
         {isOff && (
           <p class="error">
-            The admin API is off: no key in gateway.yaml has the scope <code>admin</code>.
+            The admin API is off because no key in gateway.yaml has the scope <code>admin</code>.
           </p>
         )}
-        {!isOff && !mayAlready && <KeyField label="Admin key, for this once" value={key} write={write} />}
+        {!isOff && !mayAlready && <KeyField label="Admin key, not stored" value={key} write={write} />}
         {trouble !== '' && (
           <p class="error" role="alert">
             {trouble}
@@ -188,7 +190,7 @@ function DrainDialog(props: { readonly order: Order; readonly isOff: boolean; re
         <div class="actions">
           {!isOff && (
             <button type="submit" class="primary">
-              {isBack ? 'Take back' : 'Drain'}
+              {isBack ? 'Undrain' : 'Drain'}
             </button>
           )}
           <button type="button" onClick={done}>

@@ -7,7 +7,7 @@ import { gatewayNow, type LiveState, useLive } from '../live/store.ts'
 import { Scroll, TableHead } from '../parts/table.tsx'
 import { addressOf } from '../route.ts'
 
-/** Every reward that was asked for, and one of them in full. */
+/** Every reward that has scored something, with one of them in full. */
 export function RewardsView({ chosen }: { readonly chosen: string }) {
   const live = useLive()
   const [span, choose] = useState<Span>('recent')
@@ -44,9 +44,7 @@ export function RewardsView({ chosen }: { readonly chosen: string }) {
           <a href={addressOf('playground')}>playground</a>.
         </p>
       )}
-      {idle.length > 0 && (
-        <p class="muted idle">Served, not asked for yet: {idle.map(({ name }) => name).join(', ')}</p>
-      )}
+      {idle.length > 0 && <p class="muted idle">Not used yet: {idle.map(({ name }) => name).join(', ')}</p>}
     </>
   )
 }
@@ -116,13 +114,13 @@ function Overview(props: {
 const invalidShare = ({ invalid, rows }: KnownReward): number | null =>
   rows === 0 ? null : Object.values(invalid).reduce((sum, times) => sum + times, 0) / rows
 
-/** Valid rows a second over the last minute. */
+/** Valid rows per second over the last minute. */
 function rateOf(series: KnownSeries, now: number): number {
   const last = slotsOf(series, 'recent', now).slice(-12)
   return last.reduce((sum, slot) => sum + (slot?.[1] ?? 0), 0) / 60
 }
 
-/** One reward in full: its distribution over time, why rows have none, and each of its terms. */
+/** One reward in full: its distribution over time, why rows are invalid, and each of its terms. */
 function OneReward(props: {
   readonly served: ServedReward
   readonly known: KnownReward

@@ -7,7 +7,7 @@ import { Flags, Question, Steps } from '../parts/steps.tsx'
 import { TableHead } from '../parts/table.tsx'
 import { Kept, Text, visibleText } from '../parts/text.tsx'
 import { addressOf } from '../route.ts'
-import { takeUp } from './playground-view.tsx'
+import { loadDraft } from './playground-view.tsx'
 
 const shownAtOnce = 100
 
@@ -17,7 +17,7 @@ interface Filter {
   readonly kind: 'all' | 'valid' | 'invalid' | 'flagged'
 }
 
-/** Recent samples, and one of them in full. */
+/** Recent samples, with one of them in full. */
 export function SamplesView({ chosen }: { readonly chosen: string }) {
   const { rows, served } = useLive()
   const [filter, change] = useState<Filter>({ words: '', reward: '', kind: 'all' })
@@ -70,20 +70,20 @@ export function SamplesView({ chosen }: { readonly chosen: string }) {
           </select>
         </label>
         <button type="button" aria-pressed={held !== null} onClick={() => hold(held ? null : rows)}>
-          {held ? 'Go on' : 'Pause'}
+          {held ? 'Resume' : 'Pause'}
         </button>
       </search>
       {served?.text !== 'full' && (
         <p class="note">
-          Texts are withheld by <code>record.text: {served?.text}</code>; <code>inspector.text</code> in
-          gateway.yaml says what this page shows.
+          Texts are withheld (<code>{served?.text}</code>). Set <code>inspector.text</code> in gateway.yaml to
+          show more, up to what <code>record.text</code> keeps.
         </p>
       )}
       <div class={chosen === '' ? 'samples' : 'samples with-detail'}>
         <div class="panel scroll rows">
           {found.length === 0 ? (
             <p class="empty">
-              {all.length === 0 ? 'Nothing has been scored yet.' : 'No sample fits the filter.'}
+              {all.length === 0 ? 'Nothing has been scored yet.' : 'No sample matches the filter.'}
             </p>
           ) : (
             <SampleTable rows={found.slice(0, most)} chosen={chosen} />
@@ -103,14 +103,14 @@ export function SamplesView({ chosen }: { readonly chosen: string }) {
 function SampleTable({ rows, chosen }: { readonly rows: readonly RowSummary[]; readonly chosen: string }) {
   return (
     <table class="sample-table">
-      <caption class="hidden">Recent samples, the newest first</caption>
+      <caption class="hidden">Recent samples, newest first</caption>
       <TableHead
         columns={[
           'Time',
           ['Reward', 'number'],
           'Sample',
           ['Terms', 'detail-hides'],
-          ['Took', 'number detail-hides'],
+          ['Duration', 'number detail-hides'],
         ]}
       />
       <tbody>
@@ -159,7 +159,7 @@ function SampleTable({ rows, chosen }: { readonly rows: readonly RowSummary[]; r
   )
 }
 
-/** Every word must be found; `-word` must not; `group:`, `run:`, `flag:`, `kind:`, `source:` look in one place. */
+/** Every word must occur, and `-word` must not. `group:`, `run:`, `flag:`, `kind:` and `source:` search one field. */
 function fits(row: RowSummary, { words, reward, kind }: Filter): boolean {
   if (reward !== '' && row.reward !== reward) return false
   if (kind === 'valid' && row.failure !== null) return false
@@ -188,7 +188,7 @@ function fits(row: RowSummary, { words, reward, kind }: Filter): boolean {
   })
 }
 
-/** One sample: why it got its number. */
+/** One sample, with an explanation of its reward. */
 function SampleDetail({ id }: { readonly id: string }) {
   const [row, show] = useState<RowDetail | null>(null)
   const [trouble, say] = useState('')
@@ -231,7 +231,8 @@ function Whole({ row }: { readonly row: RowDetail }) {
       {failure && (
         <p class="error">
           <Text of={failure.detail} />
-          {row.substitute !== null && ` Trainers that know no 'invalid' are given ${figure(row.substitute)}.`}
+          {row.substitute !== null &&
+            ` Trainers that cannot skip invalid samples get ${figure(row.substitute)}.`}
         </p>
       )}
       <Facts row={row} />
@@ -251,8 +252,8 @@ function Whole({ row }: { readonly row: RowDetail }) {
       <Kept of={sample.ground_truth} label="Ground truth" />
       {isWhole && (
         <p class="actions">
-          <a class="button" href={addressOf('playground')} onClick={() => takeUp(row)}>
-            Open in the playground
+          <a class="button" href={addressOf('playground')} onClick={() => loadDraft(row)}>
+            Open in playground
           </a>
         </p>
       )}
