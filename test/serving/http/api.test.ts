@@ -77,12 +77,12 @@ t.test('a gateway over HTTP', async (t) => {
       ],
       ['{"reward":"one","samples":[{"response":"x"}],"weight":1}', 400, 'RG_REQUEST_INVALID', /weight/],
       ['{"reward":"onne","samples":[{"response":"x"}]}', 404, 'RG_REWARD_UNKNOWN', /did you mean 'one'/],
-      ['{"reward":', 400, 'RG_REQUEST_INVALID', /no JSON/],
+      ['{"reward":', 400, 'RG_REQUEST_INVALID', /not valid JSON/],
       [
         JSON.stringify({ reward: 'one', samples: [{ response: 'x'.repeat(5000) }] }),
         413,
         'RG_REQUEST_TOO_LARGE',
-        /longer than limits\.max_body_bytes/,
+        /larger than limits\.max_body_bytes/,
       ],
     ]
     for (const [payload, status, code, message] of cases) {
@@ -173,7 +173,7 @@ t.test('a gateway over HTTP', async (t) => {
 
   await t.test('a path known by another method says so, an odd address is refused in one form', async (t) => {
     const wrong = await app.inject('/v1/score')
-    t.match(wrong.json(), { error: { code: 'RG_METHOD_NOT_ALLOWED', message: /takes POST/ } })
+    t.match(wrong.json(), { error: { code: 'RG_METHOD_NOT_ALLOWED', message: /accepts POST/ } })
     t.equal(wrong.headers.allow, 'POST')
     t.equal((await app.inject({ method: 'DELETE', url: '/v1/rewards/one' })).statusCode, 405)
     t.equal((await app.inject('/v1/scores')).statusCode, 404)

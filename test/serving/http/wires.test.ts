@@ -198,7 +198,7 @@ t.test('hostile and mistaken bodies are refused with place and reason', async (t
     ['openrlhf/one', { query: [] }, 400, /query/],
     ['openrlhf/onne', { query: ['1'] }, 404, /did you mean 'one'/],
     ['openrlhf/group', { query: [chat('a', '1')] }, 400, /whole groups/],
-    ['slime/one', '{"response": ', 400, /no JSON/],
+    ['slime/one', '{"response": ', 400, /not valid JSON/],
     ['slime/one', '[1]', 400, /body/],
     ['nemo-gym/one/verify', { response: {} }, 400, /output/],
     ['azure/one', { sample: {}, item: {} }, 400, /output_text/],
