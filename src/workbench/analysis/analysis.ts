@@ -26,7 +26,7 @@ import { loadScored, rowsOf } from './scored-table.ts'
 import { type HighValue, highValueDefaults } from './signal.ts'
 import { isTrainingLog, readTrainingRun, type TrainingRun } from './training-run.ts'
 
-/** What scored files look like; `file` counts the files from 0. */
+/** The figures of scored files. `file` is an index into `files`. */
 export interface Analysis {
   readonly files: readonly string[]
   readonly sources: readonly SourceFigures[]
@@ -38,22 +38,21 @@ export interface Analysis {
   readonly shares: readonly SolvedShares[]
   readonly steps: readonly StepFigures[]
   readonly failures: readonly { readonly file: number; readonly kind: string; readonly rows: number }[]
-  /** The first `limit` of the groups worth training on. */
+  /** The first `limit` groups worth training on. */
   readonly highValue: readonly HighValueGroup[]
 }
 
-/** Absent: solved at 1, and the published thresholds. */
 export interface AnalysisOptions {
-  /** A reward of at least this counts as solved. */
+  /** A reward of at least this counts as solved. Default: 1. */
   readonly solvedAt?: number
   readonly thresholds?: HighValue
 }
 
-/** A group worth training on, under the published columns' names. */
+/** A group worth training on. The names are the published columns. */
 interface HighValueGroup {
   readonly group_id: string
   readonly data_source: string
-  /** The question's first 150 characters; null where the file does not hold prompts. */
+  /** The first 150 characters of the question. null if the file has no prompts. */
   readonly question: string | null
   readonly mean_reward: number
   readonly reward_var: number
@@ -62,7 +61,7 @@ interface HighValueGroup {
   readonly total_count: number
 }
 
-/** The figures of files (results of `score`, records of a gateway). Throws RG_INPUT_INVALID. */
+/** Analyses files from `score` or records of a gateway. Throws RG_INPUT_INVALID. */
 async function analyse(files: readonly string[], options: AnalysisOptions = {}): Promise<Analysis> {
   const { thresholds = highValueDefaults } = options
   return withScored(files, options, false, async (connection) => ({
@@ -80,7 +79,7 @@ async function analyse(files: readonly string[], options: AnalysisOptions = {}):
   }))
 }
 
-/** Every group that passes both thresholds, by falling variance, then in the order of the files. */
+/** All groups above both thresholds, by falling variance, then in file order. */
 export const highValueGroups = (
   files: readonly string[],
   options: AnalysisOptions = {},
@@ -89,7 +88,9 @@ export const highValueGroups = (
     highValueRowsOf(connection, { ...highValueDefaults, ...options.thresholds, limit: 2 ** 31 }),
   )
 
-/** The groups whose best answer earns nothing (`zero`), or the best answers of the others, with their texts. */
+/**
+ * The groups whose best answer earns 0 (`zero`), or the best answers of the other groups, with their texts.
+ */
 export const solvedGroups = (
   files: readonly string[],
   which: 'zero' | 'best',
@@ -107,7 +108,7 @@ const highValueRowsOf = async (
     WHERE variance >= ${varianceMin} AND entropy >= ${entropyMin} ORDER BY variance DESC, file, place LIMIT ${limit}`,
   )) as unknown as readonly HighValueGroup[]
 
-/** Failed rows by kind, most first. */
+/** Failed rows by kind, the most frequent kind first. */
 async function failureCounts(connection: DuckDBConnection): Promise<Analysis['failures']> {
   const rows = await rowsOf(
     connection,
@@ -129,13 +130,13 @@ const withScored = <T>(
     return work(connection)
   })
 
-/** What files hold: scored rows by DuckDB, training logs by their lines; which is which shows in the first line. */
+/** The input files by kind. DuckDB reads scored rows; training logs are read line by line. */
 interface FigureInputs {
   readonly scored: readonly string[]
   readonly logs: readonly string[]
 }
 
-/** Tells scored files from training logs by their first lines; `logs` are taken for logs unseen. */
+/** Separates scored files from training logs by their first line. `logs` are always training logs. */
 export async function sorted(files: readonly string[], logs: readonly string[]): Promise<FigureInputs> {
   const isLog = await Promise.all(files.map(isTrainingLog))
   return {
@@ -144,7 +145,7 @@ export async function sorted(files: readonly string[], logs: readonly string[]):
   }
 }
 
-/** The figures of both kinds. Throws RG_INPUT_INVALID naming the file. */
+/** Analyses both kinds of files. Throws RG_INPUT_INVALID with the file's name. */
 export async function figuresOf(
   { scored, logs }: FigureInputs,
   options: AnalysisOptions,

@@ -5,27 +5,27 @@ import {
   confusionFigures,
 } from '../../core/statistics/accuracy.ts'
 
-/** A judge's scores against people's labels at one threshold. */
+/** The agreement of a judge's scores with human labels at one threshold. */
 export interface Calibrated extends ConfusionFigures {
   readonly threshold: number
   readonly confusion: Confusion
 }
 
-/** How scores agree with labels, at the threshold that was asked for and at others. */
+/** The agreement at the requested threshold and at others. */
 export interface Calibration {
   readonly rows: number
-  /** Rows with a label and without a score. */
+  /** Rows with a label but without a score. */
   readonly unscored: number
   readonly at: Calibrated
-  /** By rising threshold, one for each score that occurs, 50 at most. */
+  /** By rising threshold: one for each distinct score, at most 50. */
   readonly sweep: readonly Calibrated[]
-  /** The threshold of the sweep with the highest kappa; the lowest such one. */
+  /** The threshold with the highest kappa, and the lowest one if several are equal. */
   readonly best: Calibrated
 }
 
 const mostThresholds = 50
 
-/** `score` null: the judge gave none. Throws RangeError where no row has a score. */
+/** A null `score` means that the judge gave none. Throws RangeError if no row has a score. */
 export function calibrate(
   rows: readonly { readonly score: number | null; readonly label: boolean }[],
   threshold: number,

@@ -3,21 +3,23 @@ import { GatewayError } from '../../core/errors.ts'
 import { withDuckDb } from '../dataset/parquet.ts'
 import { loadScored, rowsOf } from './scored-table.ts'
 
-/** What another config or a later run changed on the same rows. Correlations are means over the groups that have one. */
+/** What another config or a later run changes on the same rows. Correlations are means over groups. */
 export interface Difference {
   readonly rows: number
-  /** Rows whose reward, or whether they have one, is not the same. */
+  /** Rows whose reward differs or exists in only one file. */
   readonly changed: number
-  /** Rows that one of the two could score. */
+  /** Rows that only B could score, and rows that only A could score. */
   readonly gained: number
   readonly lost: number
-  /** Mean of B - A over the rows that both scored; null: none. */
+  /** The mean of B - A over the rows that both scored. null if there are none. */
   readonly meanChange: number | null
   readonly groups: number
-  /** Spearman's rho and Kendall's tau-b of the rewards within groups; null where no group ranks its answers in both. */
+  /**
+   * The mean of Spearman's rho and of Kendall's tau-b within groups. null if no group has a ranking in both.
+   */
   readonly spearman: number | null
   readonly kendall: number | null
-  /** Share of groups whose best answers in A are none of the best in B. */
+  /** The share of groups without a common best answer. */
   readonly bestChanged: number | null
   /** By falling |B - A|. */
   readonly moved: readonly { readonly id: string; readonly a: number; readonly b: number }[]
@@ -25,7 +27,9 @@ export interface Difference {
 
 const movedRows = 10
 
-/** The first file against each other one; the same rows in the same order. Throws RG_INPUT_INVALID where they are not. */
+/**
+ * Compares the first file with each other file. Throws RG_INPUT_INVALID if their rows or the order differ.
+ */
 export async function differences(files: readonly string[]): Promise<readonly Difference[]> {
   return withDuckDb(async (connection) => {
     await loadScored(connection, files, 1)

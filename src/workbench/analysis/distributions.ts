@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { finite, rowsOf } from './scored-table.ts'
 
-/** How the scores of a term, or the rewards, of one file are distributed. */
+/** The distribution of a term's scores, or of the rewards, in one file. */
 export interface Distribution {
   readonly file: number
   readonly name: string
@@ -12,18 +12,18 @@ export interface Distribution {
   readonly min: number | null
   readonly median: number | null
   readonly max: number | null
-  /** Rows in equal bins over `range`, which is the same for all files. */
+  /** Counts in equal bins over `range`. All files have the same range. */
   readonly histogram: readonly number[]
   readonly range: readonly [low: number, high: number] | null
 }
 
 const binCount = 20
 
-/** Of each term's scores, by file and in the order of the steps. */
+/** The distribution of each term's scores, by file and in the order of the steps. */
 export const termDistributions = (connection: DuckDBConnection): Promise<readonly Distribution[]> =>
   distributions(connection, 'term')
 
-/** Of each file's rewards, under the name `reward`. */
+/** The distribution of each file's rewards, named `reward`. */
 export const rewardDistributions = (connection: DuckDBConnection): Promise<readonly Distribution[]> =>
   distributions(
     connection,
@@ -67,17 +67,17 @@ async function distributions(
   })
 }
 
-/** How two terms of one file go together. */
+/** The correlation of two terms in one file. */
 export interface Agreement {
   readonly file: number
   readonly terms: readonly [string, string]
-  /** Rows that both scored. */
+  /** Rows that both terms scored. */
   readonly rows: number
   /** Pearson's r. */
   readonly correlation: number | null
 }
 
-/** Of each two terms over the rows that both scored. */
+/** The correlation of each pair of terms over the rows that both scored. */
 export async function agreements(connection: DuckDBConnection): Promise<readonly Agreement[]> {
   const rows = await rowsOf(
     connection,
@@ -94,7 +94,7 @@ export async function agreements(connection: DuckDBConnection): Promise<readonly
   }))
 }
 
-/** One training step of one data source in one file; null where no row is valid or no group has two answers. */
+/** One training step of one data source in one file. null if no row is valid or no group has two answers. */
 export interface StepFigures {
   readonly file: number
   readonly source: string
@@ -103,11 +103,11 @@ export interface StepFigures {
   readonly valid: number
   readonly accuracy: number | null
   readonly mean: number | null
-  /** Mean over groups of the population variance within, where 1 is the width of the file's range. */
+  /** The mean population variance within groups, on a scale where the file's range is 1. */
   readonly within: number | null
 }
 
-/** By file, data source and rising step; rows that tell no training step are left out. */
+/** By file, data source and rising step. Rows without a training step are left out. */
 export async function stepFigures(connection: DuckDBConnection): Promise<readonly StepFigures[]> {
   const rows = await rowsOf(
     connection,
@@ -138,7 +138,7 @@ export interface LengthFigures {
   readonly meanReward: number
 }
 
-/** By file and rising length; files whose rows tell no length are left out. */
+/** By file and rising length. Files without response lengths are left out. */
 export async function lengthFigures(connection: DuckDBConnection): Promise<readonly LengthFigures[]> {
   const rows = await rowsOf(
     connection,
@@ -157,13 +157,13 @@ export async function lengthFigures(connection: DuckDBConnection): Promise<reado
   }))
 }
 
-/** A file's groups by the share of their answers that is solved: none, ten equal bins between, all. */
+/** A file's groups by their share of solved answers: none, ten equal bins, all. */
 export interface SolvedShares {
   readonly file: number
   readonly groups: readonly number[]
 }
 
-/** By file; groups of at least two valid answers count. */
+/** By file. Groups need at least two valid answers. */
 export async function solvedShares(connection: DuckDBConnection): Promise<readonly SolvedShares[]> {
   const rows = await rowsOf(
     connection,

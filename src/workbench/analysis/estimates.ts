@@ -15,20 +15,20 @@ import {
   shares,
 } from './prompt-figures.ts'
 
-/** A figure with its 95 % interval; null where nothing can be said. */
+/** A figure with its 95 % interval. null if it cannot be estimated. */
 export interface Estimate {
   readonly value: number | null
   readonly interval: Interval | null
 }
 
-/** Estimates of all figures, and what the intervals were read from. */
+/** The estimates of all figures, with the bootstrap means behind the intervals. */
 export interface Estimates {
   readonly figures: Readonly<Record<FigureName, Estimate>>
   readonly means: Readonly<Record<FigureName, Float64Array>>
   readonly units: number
 }
 
-/** Of a policy's figures, or of the differences of two policies (`isDifference`). */
+/** Estimates a policy's figures or, with `isDifference`, the differences of two policies. */
 export function estimatesOf(
   table: FigureColumns,
   options: BootstrapOptions,
@@ -55,7 +55,7 @@ export function estimatesOf(
   }
 }
 
-/** The estimates of several parts as one: the mean of the parts, whatever their sizes. */
+/** Combines parts as the mean over the parts, regardless of their sizes. */
 export function averaged(parts: readonly Estimates[], isDifference = false): Estimates {
   const units = parts.reduce((sum, part) => sum + part.units, 0)
   const means = byFigure((figure) =>
@@ -81,7 +81,10 @@ export function averaged(parts: readonly Estimates[], isDifference = false): Est
   }
 }
 
-/** Prompts that are all alike tell nothing to the bootstrap: a share then has Wilson's interval, another figure none. */
+/**
+ * The bootstrap says nothing if all prompts are alike. A share then gets Wilson's interval, other figures
+ * none.
+ */
 function intervalOf(
   figure: FigureName,
   value: number | null,
@@ -97,13 +100,13 @@ function intervalOf(
   return [Math.max(-1, value - reach), Math.min(1, value + reach)]
 }
 
-/** Prompts with a value, or none, for each figure. */
+/** A value or null of each figure for each prompt. */
 export interface FigureColumns {
   readonly prompts: readonly Pick<AnsweredPrompt, 'key' | 'cluster'>[]
   readonly columns: Readonly<Record<FigureName, readonly (number | null)[]>>
 }
 
-/** The figures of prompts, all runs together or of one. */
+/** The figures of each prompt, over all runs or for one run. */
 export function columnsOf(
   prompts: readonly AnsweredPrompt[],
   options: FigureOptions,
@@ -115,7 +118,7 @@ export function columnsOf(
   return { prompts, columns: byFigure((figure) => rows.map((row) => row[figure])) }
 }
 
-/** Second minus first on the prompts that both have, paired by their keys; in the order of the first. */
+/** `second` minus `first` for the prompts that both have, paired by key, in the order of `first`. */
 export function differenceOf(first: FigureColumns, second: FigureColumns): FigureColumns {
   const placeOf = new Map(second.prompts.map(({ key }, at) => [key, at]))
   const pairs = first.prompts.flatMap(({ key }, at) => {
@@ -133,7 +136,7 @@ export function differenceOf(first: FigureColumns, second: FigureColumns): Figur
   }
 }
 
-/** The mean of each figure over its prompts; null where none has a value. */
+/** The mean of each figure over the prompts. null if none has a value. */
 export function meansOf({ columns }: FigureColumns): Readonly<Record<FigureName, number | null>> {
   return byFigure((figure) => {
     const known = columns[figure].filter((value) => value !== null)
@@ -141,7 +144,7 @@ export function meansOf({ columns }: FigureColumns): Readonly<Record<FigureName,
   })
 }
 
-/** Prompts as units of the bootstrap: those with the same text are one. */
+/** The units of the bootstrap. Prompts with the same text form one unit. */
 function clustersOf({ prompts, columns }: FigureColumns): Clusters & { readonly units: number } {
   const unitOf = new Map<string, number>()
   for (const { cluster } of prompts) if (!unitOf.has(cluster)) unitOf.set(cluster, unitOf.size)
@@ -161,6 +164,6 @@ function clustersOf({ prompts, columns }: FigureColumns): Clusters & { readonly 
   return { sums, counts, units }
 }
 
-/** A record with an entry for every figure. */
+/** Makes a record with an entry for every figure. */
 export const byFigure = <T>(of: (figure: FigureName) => T): Readonly<Record<FigureName, T>> =>
   Object.fromEntries(figureNames.map((figure) => [figure, of(figure)])) as Record<FigureName, T>

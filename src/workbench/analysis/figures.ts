@@ -3,13 +3,13 @@ import { passAtK } from '../../core/statistics/accuracy.ts'
 import { finite, type Row, rowsOf } from './scored-table.ts'
 import { type HighValue, highValueDefaults, solvedReport } from './signal.ts'
 
-/** What the rows of one data source in one file look like; null where nothing can be said. */
+/** The figures of one data source in one file. null if a figure is undefined. */
 export interface SourceFigures {
   readonly file: number
   readonly source: string
   readonly rows: number
   readonly valid: number
-  /** Of the valid rows. */
+  /** The share of valid rows that are solved. */
   readonly accuracy: number | null
   readonly mean: number | null
   /** Population variance. */
@@ -19,21 +19,24 @@ export interface SourceFigures {
   readonly groups: GroupFigures | null
 }
 
-/** Over the groups with two valid answers and more. */
+/** Over the groups with at least two valid answers. */
 interface GroupFigures {
   readonly count: number
-  /** Mean of the variances within groups, where 1 is the width of the file's range, and of the entropies (bits) of their means. */
+  /**
+   * The mean variance within groups, on a scale where the file's range is 1, and the mean entropy (bits) of
+   * their means.
+   */
   readonly variance: number
   readonly entropy: number
-  /** Share whose answers all earn the same: they teach nothing. */
+  /** The share of groups whose answers all earn the same reward. They teach nothing. */
   readonly saturated: number
-  /** Groups worth training on, by the thresholds. */
+  /** The number of groups above both thresholds. */
   readonly highValue: number
-  /** Unbiased, for k = 1, 2, 4, ... up to the smallest group. */
+  /** Unbiased, for k = 1, 2, 4, ... up to the size of the smallest group. */
   readonly passAtK: Readonly<Record<string, number>>
 }
 
-/** Of the tables that loadScored made, by file and data source. */
+/** Reads the tables of `loadScored`, by file and data source. */
 export async function sourceFigures(
   connection: DuckDBConnection,
   thresholds: HighValue = highValueDefaults,
@@ -68,9 +71,9 @@ export async function sourceFigures(
 }
 
 /**
- * Makes the view `signal`: one row a group with two valid answers and more; a prompt that comes again in a later training
- * step is another group. Variance and entropy are of rewards in shares of the file's range, as the gateway's monitors have
- * them: 0 to 1, or further where rewards of the file lie beyond.
+ * Creates the view `signal` with a row for each group of at least two valid answers. The same prompt in
+ * another training step is another group. Variance and entropy use rewards as shares of the file's range,
+ * like the gateway's monitors: from 0 to 1, or further if the file has rewards outside of that.
  */
 export async function makeSignal(connection: DuckDBConnection): Promise<void> {
   await connection.run(`CREATE VIEW signal AS
@@ -108,16 +111,19 @@ function groupFigures(rows: readonly Row[]): GroupFigures {
   }
 }
 
-/** The best answer of each group of one data source in one file, as Countdown's report gives it: pass@n for n answers. */
+/**
+ * The best answers of one data source's groups in one file, as Countdown's report gives them: pass@n for n
+ * answers.
+ */
 export interface SolvedFigures extends ReturnType<typeof solvedReport> {
   readonly file: number
   readonly source: string
   readonly groups: number
-  /** Answers of a group, fewest and most. */
+  /** The smallest and the largest number of answers in a group. */
   readonly answers: readonly [fewest: number, most: number]
 }
 
-/** Over the valid rows; one that belongs to no group is a group of its own. Solved is a reward of 1 or more. */
+/** Over the valid rows. A row without a group is a group of its own. A reward of at least 1 is solved. */
 export async function solvedFigures(connection: DuckDBConnection): Promise<readonly SolvedFigures[]> {
   const rows = await rowsOf(
     connection,
@@ -143,7 +149,7 @@ export async function solvedFigures(connection: DuckDBConnection): Promise<reado
   })
 }
 
-/** A group by its best answer; texts are null where the file does not hold them. */
+/** A group and its best answer. Texts are null if the file has none. */
 export interface SolvedGroup {
   readonly group_id: string | null
   readonly data_source: string
@@ -155,8 +161,9 @@ export interface SolvedGroup {
 }
 
 /**
- * The groups whose best answer earns exactly 0, with the first 500 characters of the first answer, or (`best`) all others
- * with the first 4000 of the best; in the order of the files. Needs the texts in `scored`.
+ * The groups whose best answer earns exactly 0, with the first 500 characters of their first answer. With
+ * `best`, all other groups with the first 4000 characters of the best answer. In file order. `scored` must
+ * have the texts.
  */
 export async function groupsByBest(
   connection: DuckDBConnection,

@@ -1,14 +1,17 @@
 import { mean } from '../../core/statistics/summary.ts'
 
-/** Answers of several models to the same problems of one task. A value below 0 is no answer; -2 one to another problem. */
+/**
+ * The answers of several models to the problems of one task. -2 is an answer to another problem, other
+ * negative values are no answer.
+ */
 export interface Answers {
   readonly exact: readonly number[]
   readonly values: Readonly<Record<string, readonly number[]>>
-  /** Characters of each answer. */
+  /** In characters. */
   readonly lengths: Readonly<Record<string, readonly number[]>>
 }
 
-/** Which values are right and which of two is better; `equal` tasks have one right value. */
+/** Which values are right, and which of two is better. `equal` tasks have one right value. */
 interface TaskOrder {
   readonly right: 'at_most' | 'at_least' | 'equal'
   readonly better: 'smaller' | 'larger'
@@ -17,7 +20,7 @@ interface TaskOrder {
 const small = { right: 'at_most', better: 'smaller' } as const
 const large = { right: 'at_least', better: 'larger' } as const
 
-/** GraphArena's tasks; a task that is not named here has one right value, and larger ones rank better. */
+/** GraphArena's tasks. In other tasks one value is right, and larger values rank higher. */
 export const graphArenaOrders: Readonly<Record<string, TaskOrder>> = {
   GED: small,
   TSP: small,
@@ -27,7 +30,10 @@ export const graphArenaOrders: Readonly<Record<string, TaskOrder>> = {
   Distance: { right: 'equal', better: 'smaller' },
 }
 
-/** Per model: shares of right, possible and invented answers, mean length, and ranks among the models (null: none ranked). */
+/**
+ * For each model: the shares of right, feasible and hallucinated answers, the mean length, and the ranks
+ * among the models. null if nothing is ranked.
+ */
 export function leaderboard({ exact, values, lengths }: Answers, order: TaskOrder) {
   const models = Object.keys(values)
   const at = (model: string, problem: number) => values[model]?.[problem] ?? -1

@@ -21,38 +21,37 @@ export interface BenchmarkAnswers {
   readonly prompts: readonly AnsweredPrompt[]
 }
 
-/** How figures are meant; asked once a benchmark. */
 export interface ComparisonOptions extends BootstrapOptions {
-  /** The k of pass@k and maj@k in a benchmark. */
+  /** The k of pass@k and maj@k for a benchmark. */
   kOf(benchmark: string): number
-  /** The reward that is a success in a benchmark. */
+  /** The reward that counts as solved in a benchmark. */
   solvedAtOf(benchmark: string): number
 }
 
-/** A policy in one part. */
+/** A policy's figures in one part. */
 interface PartPolicy {
   readonly prompts: number
   readonly answers: number
-  /** Answers without a reward; they are in no figure. */
+  /** Answers without a reward. No figure includes them. */
   readonly invalid: number
   readonly figures: Readonly<Record<FigureName, Estimate>>
-  /** Mean and standard deviation (n - 1) of the runs' figures; null of one run. */
+  /** The mean and the sample standard deviation (n - 1) over runs. null if there is one run. */
   readonly overRuns: Readonly<
     Record<FigureName, { readonly mean: number; readonly deviation: number } | null>
   >
 }
 
-/** A later policy minus the first one, on the prompts that both answered. */
+/** A later policy minus the first one, over the prompts that both answered. */
 interface PartDifference {
   readonly prompts: number
   readonly figures: Readonly<Record<FigureName, Estimate>>
 }
 
-/** A benchmark, one data source of it (`source`), or all benchmarks as one (`benchmark` null). */
+/** A benchmark, one of its data sources (`source`), or all benchmarks together (`benchmark` is null). */
 export interface Part {
   readonly benchmark: string | null
   readonly source: string | null
-  /** Of pass@k and maj@k; null where benchmarks differ. */
+  /** The k of pass@k and maj@k. null if benchmarks differ. */
   readonly k: number | null
   readonly policies: readonly PartPolicy[]
   /** One for each policy after the first. */
@@ -60,8 +59,8 @@ export interface Part {
 }
 
 /**
- * Policies on the same benchmarks, the first against each other one: every benchmark, its data sources where it has
- * several, and the mean of the benchmarks. Throws RG_INPUT_INVALID where files do not answer the same rows.
+ * Compares the first policy with each other one: for every benchmark, for its data sources if there are
+ * several, and for the mean of the benchmarks. Throws RG_INPUT_INVALID if files answer different rows.
  */
 export function compareAnswers(
   policies: readonly (readonly BenchmarkAnswers[])[],
@@ -174,7 +173,7 @@ function spreadOf(means: readonly Readonly<Record<FigureName, number | null>>[],
   return { mean: center, deviation: Math.sqrt(squares / (known.length - 1)) }
 }
 
-/** The data sources in the order of the first file; nothing where there is only one. */
+/** The data sources in the order of the first file. Empty if there is only one. */
 function sourcesOf(policies: readonly (readonly AnsweredPrompt[])[]): readonly string[] {
   const sources = [...new Set((policies[0] ?? []).map(({ source }) => source))]
   return sources.length < 2 ? [] : sources

@@ -5,21 +5,21 @@ import { binaryEntropy, mean } from '../../core/statistics/summary.ts'
 import { eachRow, type Fields, isObject } from '../dataset/row.ts'
 import { openRows } from '../dataset/rows.ts'
 
-/** One scored answer. null: there is none, or the file does not say. */
+/** A scored answer. null: there is no value, or the file does not have it. */
 export interface ScoredAnswer {
   readonly run: number
   readonly reward: number | null
-  /** UTF-16 units. */
+  /** In UTF-16 units. */
   readonly length: number | null
   readonly tokens: number | null
   readonly isTruncated: boolean
-  /** What the reward read as the answer; null: nothing; undefined: the reward does not tell. */
+  /** The answer that the reward extracted. null: it found none. undefined: the reward does not report it. */
   readonly extracted: string | null | undefined
 }
 
-/** A row of a data set with its answers, in the order of the file. */
+/** A row of a data set with its answers in file order. */
 export interface AnsweredPrompt {
-  /** Names the row in every file that answers the same data. */
+  /** Identifies the row in every file that answers the same data. */
   readonly key: string
   /** Equal for rows with the same prompt. */
   readonly cluster: string
@@ -27,7 +27,10 @@ export interface AnsweredPrompt {
   readonly answers: readonly ScoredAnswer[]
 }
 
-/** The rows of a scored file, by their first appearance. Throws RG_INPUT_INVALID where it holds no results. */
+/**
+ * Groups the lines of a scored file by row, in order of first appearance. Throws RG_INPUT_INVALID if it has
+ * no results.
+ */
 export async function answeredPrompts(
   path: string,
   stdin: NodeJS.ReadableStream,
@@ -69,7 +72,7 @@ function answerOf(result: Fields, sample: Fields): ScoredAnswer {
   }
 }
 
-/** Of the first term that tells what it read. */
+/** Reads the first term that reports an extracted answer. */
 function extractedOf(terms: unknown): string | null | undefined {
   for (const term of isObject(terms) ? Object.values(terms) : []) {
     const details = isObject(term) && isObject(term.details) ? term.details : {}
@@ -80,7 +83,7 @@ function extractedOf(terms: unknown): string | null | undefined {
   return undefined
 }
 
-/** What is said of a policy; each is a mean over prompts. */
+/** The figures of a policy. Each is a mean over prompts. */
 export const figureNames = [
   'mean',
   'pass1',
@@ -91,23 +94,22 @@ export const figureNames = [
   'tokens',
   'truncated',
 ] as const
-/** One of them. */
 export type FigureName = (typeof figureNames)[number]
 
-/** Figures that are shares of prompts, or of each prompt's answers. */
+/** Figures that are shares. */
 export const shares: ReadonlySet<FigureName> = new Set(['pass1', 'passK', 'majK', 'truncated'])
 
-/** How a prompt's answers are counted. */
+/** How the figures of a prompt are defined. */
 export interface FigureOptions {
-  /** Of pass@k and maj@k. */
+  /** The k of pass@k and maj@k. */
   readonly k: number
-  /** A reward of so much is solved. */
+  /** A reward of at least this counts as solved. */
   readonly solvedAt: number
-  /** Whether the reward tells what it read, so that a majority can be had. */
+  /** True if the reward reports extracted answers, which a majority vote needs. */
   readonly tellsAnswers: boolean
 }
 
-/** The figures of one prompt; null where its valid answers cannot say: none is there, or fewer than k. */
+/** The figures of one prompt. null if it has too few valid answers. */
 export function figuresOf(
   answers: readonly ScoredAnswer[],
   { k, solvedAt, tellsAnswers }: FigureOptions,
@@ -129,11 +131,14 @@ export function figuresOf(
   }
 }
 
-/** Whether one of these tells what its reward read as the answer. */
+/** True if a reward reported an extracted answer. */
 export const tellAnswers = (prompts: readonly AnsweredPrompt[]): boolean =>
   prompts.some(({ answers }) => answers.some(({ extracted }) => extracted !== undefined))
 
-/** Share of runs whose most frequent answer among the first k is solved; one without an answer does not vote. */
+/**
+ * The share of runs whose most frequent answer among the first k is solved. Answers without an extracted
+ * value do not vote.
+ */
 function majorityOf(valid: readonly ScoredAnswer[], k: number, solvedAt: number): number {
   const runs = [...new Set(valid.map(({ run }) => run))]
   const isRight = (run: number): boolean => {

@@ -4,8 +4,8 @@ import { trainingSummary } from './training-summary.ts'
 const number = /^(?:\d+\.?\d*|\.\d+)$/
 
 /**
- * The six metrics as the published script reads them: unsigned numbers without exponents, the first of a line. Throws
- * RangeError on a text of digits and points that is no number.
+ * Reads the six metrics like the published script: unsigned numbers without exponents, the first one on a
+ * line. Throws RangeError for digits and points that form no number.
  */
 export function readPublishedLog(text: string): RunMetrics {
   const series = Object.fromEntries(
@@ -25,7 +25,7 @@ export function readPublishedLog(text: string): RunMetrics {
   return series
 }
 
-/** The summary as the published script gives it. Throws RangeError where accuracy or entropy begin at 0. */
+/** The summary of the published script. Throws RangeError if accuracy or entropy starts at 0. */
 export function publishedSummary(metrics: RunMetrics): object {
   if ([metrics.test_score, metrics.entropy_loss].some((series) => series?.[0]?.[1] === 0)) {
     throw new RangeError('a change from 0 has no percentage')
@@ -36,7 +36,7 @@ export function publishedSummary(metrics: RunMetrics): object {
   return { ...summary, correlation: isConstant ? { value: 'nan', reading: 'strong-negative' } : correlation }
 }
 
-/** Digits and points behind the first `label` that has any; null: none has. */
+/** The digits and points after the first `label` that has any. null if there are none. */
 function firstNumber(line: string, label: string): string | null {
   for (let at = line.indexOf(label); at !== -1; at = line.indexOf(label, at + 1)) {
     const digits = /^[0-9.]+/.exec(line.slice(at + label.length, at + label.length + 400))?.[0]
@@ -45,7 +45,7 @@ function firstNumber(line: string, label: string): string | null {
   return null
 }
 
-/** Digits of any script: each script has its ten in a row, from a zero on. */
+/** Reads digits of any script. In Unicode, the ten digits of a script are consecutive. */
 function decimal(digits: string): number {
   let value = 0
   for (const digit of digits) {

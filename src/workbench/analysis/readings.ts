@@ -3,16 +3,16 @@ import { fixed, percent } from './decimals.ts'
 import type { SourceFigures } from './figures.ts'
 import type { TrainingRun } from './training-run.ts'
 
-/** A figure outside of what docs/figures.md wants, and what to do about it. */
+/** A figure outside the thresholds of docs/figures.md, with advice. */
 export interface Reading {
-  /** The file, with the data source or the terms where there are several. */
+  /** The file, with the data source or the terms if there are several. */
   readonly where: string
   readonly figure: string
   readonly value: string
   readonly advice: string
 }
 
-/** What stands out; in the order of the files. Empty: every figure that has a threshold is within it. */
+/** The figures that need attention, in file order. Empty if every figure is within its threshold. */
 export const readings = (analysis: Analysis | null, runs: readonly TrainingRun[]): readonly Reading[] => [
   ...(analysis ? analysisReadings(analysis) : []),
   ...runs.flatMap(runReadings),
@@ -50,9 +50,9 @@ function analysisReadings({ files, sources, terms, agreements }: Analysis): read
   ]
 }
 
-/** Fewer rows or groups say nothing yet. */
+/** Below this many rows or groups, a figure is not significant. */
 const leastRows = 20
-/** Equal scores that are no chance. */
+/** This many equal scores are no coincidence. */
 const leastScores = 100
 
 function sourceReadings(figures: SourceFigures, where: string): readonly Reading[] {

@@ -14,21 +14,22 @@ const columns = {
   training_step: 'BIGINT',
 }
 
-/** The text of a prompt's last message, or of the prompt; null where only its hash is there. */
+/** The text of the prompt's last message. null if the file has only its hash. */
 const question = `CASE json_type(sample->'prompt') WHEN 'VARCHAR' THEN sample->>'prompt'
   WHEN 'ARRAY' THEN sample->>'$.prompt[#-1].content' END`
 
 const texts = `sample->>'prompt', sample->'ground_truth', left(sample->>'response', 4000)`
 
-/** What the answers to one prompt share where no group is named; null without a prompt. */
+/** Identifies a prompt if no group is named. null if there is no prompt. */
 const promptKey = `CASE json_type(sample->'prompt') WHEN 'OBJECT'
     THEN CASE WHEN (sample->'prompt'->>'chars')::BIGINT > 0 THEN sample->'prompt'->>'sha256' END
   ELSE md5(nullif(sample->>'prompt', '')) END`
 
 /**
- * Makes the tables `scored` and `term` of scored files and of the gateway's records: one row a sample (`place` counts from 0,
- * `solved` a reward of at least `solvedAt`; with `keepTexts` also what was asked and the first 4000 characters of what was
- * answered), one row a scored term of it. Throws RG_INPUT_INVALID naming the file.
+ * Creates the tables `scored` (a row for each sample) and `term` (a row for each scored term) from scored
+ * files or records of the gateway. `place` counts from 0, and `solved` is a reward of at least `solvedAt`.
+ * With `keepTexts`, `scored` has the prompt and the first 4000 characters of the response. Throws
+ * RG_INPUT_INVALID with the file's name.
  */
 export async function loadScored(
   connection: DuckDBConnection,
@@ -46,7 +47,7 @@ export async function loadScored(
   for (const [file, path] of files.entries()) {
     await checkReadable(path)
     await loadFile(connection, file, path, solvedAt, keepTexts).catch(async (cause) => {
-      // DuckDB's own count of lines is off.
+      // DuckDB counts lines wrongly.
       const line = path.endsWith('.parquet') ? null : await firstBrokenLine(path)
       if (line !== null)
         throw new GatewayError('RG_INPUT_INVALID', `${path}: line ${line} is no JSON`, { cause })
@@ -72,7 +73,7 @@ async function loadFile(
   if (Number(unlike) > 0) {
     throw new Error(`${unlike} rows are neither results of 'reward-gateway score' nor records of a gateway`)
   }
-  // Another program may write a NaN for a reward; it is none.
+  // Other programs may write NaN for a missing reward.
   await connection.run(
     `UPDATE raw SET reward = NULL, valid = false, failure = '{"kind": "not_finite"}'::JSON
     WHERE valid AND (reward IS NULL OR NOT isfinite(reward))`,
@@ -108,12 +109,12 @@ function sourceOf(path: string): string {
   return `read_json(${file}, format = 'newline_delimited', maximum_object_size = 67108864, columns = {${typed.join(', ')}})`
 }
 
-/** A row of a query's result by column. */
+/** A row of a query's result, by column. */
 export type Row = Readonly<Record<string, unknown>>
 
-/** Every row of a query; numbers beyond doubles and dates as texts. */
+/** Runs a query. Dates and numbers that do not fit a double are returned as text. */
 export const rowsOf = async (connection: DuckDBConnection, sql: string): Promise<readonly Row[]> =>
   (await connection.runAndReadAll(sql)).getRowObjectsJson()
 
-/** The value where it is a finite number, else null. */
+/** The value if it is a finite number, otherwise null. */
 export const finite = (value: unknown): number | null => (Number.isFinite(value) ? (value as number) : null)

@@ -1,22 +1,22 @@
 import { binaryEntropy, extent, mean, variance } from '../../core/statistics/summary.ts'
 import { fixed, percent } from './decimals.ts'
 
-/** How much the answers to one prompt can teach: nothing where all earn the same. */
+/** How much the answers to one prompt can teach. Zero variance teaches nothing. */
 export interface GroupSignal {
   readonly mean: number
   /** Population variance. */
   readonly variance: number
-  /** Bits, of the mean as a share of successes; 0 at and beyond its ends. */
+  /** In bits, of the mean as a success rate. 0 if the mean is not strictly between 0 and 1. */
   readonly entropy: number
 }
 
-/** Of the answers to one prompt; NaN of none. */
+/** NaN if there are no scores. */
 export function groupSignal(scores: readonly number[]): GroupSignal {
   const center = mean(scores)
   return { mean: center, variance: variance(scores), entropy: binaryEntropy(center) }
 }
 
-/** Means over groups, as the study prints them. */
+/** Means over groups, in the format of the published study. */
 export function signalOver(groups: readonly GroupSignal[]) {
   return {
     avg_accuracy: percent(mean(groups.map((group) => group.mean))),
@@ -25,17 +25,17 @@ export function signalOver(groups: readonly GroupSignal[]) {
   }
 }
 
-/** Where a group is worth training on: neither solved nor hopeless (verl-study's thresholds). */
+/** Thresholds for groups worth training on, which are neither solved nor hopeless. */
 export interface HighValue {
   readonly varianceMin: number
   readonly entropyMin: number
   readonly limit: number
 }
 
-/** verl-study's thresholds, and as many groups as it shows. */
+/** The thresholds of verl-study and the number of groups that it shows. */
 export const highValueDefaults: HighValue = { varianceMin: 0.05, entropyMin: 0.2, limit: 10 }
 
-/** `top`: the indices of the first `limit` of them, by falling variance, then by index. */
+/** `top`: the indices of the first `limit` groups, by falling variance, then by index. */
 export function highValueRows(
   groups: readonly Pick<GroupSignal, 'variance' | 'entropy'>[],
   { varianceMin, entropyMin, limit }: HighValue = highValueDefaults,
@@ -47,7 +47,7 @@ export function highValueRows(
   return { found: found.length, top: found.slice(0, limit).map(({ index }) => index) }
 }
 
-/** Countdown's report over groups of scores: a group is solved where one of its answers earns 1 or more. */
+/** Countdown's report. A group is solved if one of its answers earns at least 1. */
 export function solvedReport(groups: readonly (readonly number[])[]) {
   const signals = groups.map((scores) => {
     const signal = groupSignal(scores)

@@ -1,10 +1,10 @@
-/** A metric's course: [training step, value], in the order of the log; a step may come twice. */
+/** The values of a metric as [training step, value], in log order. A step may occur twice. */
 export type Series = readonly (readonly [step: number, value: number])[]
 
 /** Every metric of a log by its full name (`critic/score/mean`). */
 type TrainingLog = ReadonlyMap<string, Series>
 
-/** The six metrics that the figures of a run are made of, under the names of the published analysis. */
+/** The six metrics of a run's figures, under the names of the published analysis. */
 export const metricNames = {
   test_score: 'val/openai/gsm8k/test_score',
   train_reward: 'critic/score/mean',
@@ -14,15 +14,15 @@ export const metricNames = {
   response_length: 'response_length/mean',
 } as const
 
-/** By metric name; a missing one is empty. */
+/** By metric. Metrics that the log lacks are absent. */
 export type RunMetrics = Readonly<Partial<Record<keyof typeof metricNames, Series>>>
 
 const value = /^(?:-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|-?inf(?:inity)?|nan)$/i
 const wrapped = /^(?:np\.float\d+|tensor)\(([^()]*)\)$/
 
 /**
- * verl's console lines (`step:5 - critic/score/mean:0.5 - ...`) and its file logger's JSON lines (`{"step": 5, "data":
- * {...}}`). NaN and infinities are left out of the series; other lines are skipped. Linear in the text.
+ * Reads verl's console lines (`step:5 - critic/score/mean:0.5 - ...`) and the JSON lines of its file logger
+ * (`{"step": 5, "data": {...}}`). Skips NaN, infinities and all other lines. Linear time.
  */
 export function readTrainingLog(text: string): TrainingLog {
   const log = new Map<string, [number, number][]>()
@@ -30,7 +30,7 @@ export function readTrainingLog(text: string): TrainingLog {
   return log
 }
 
-/** As readTrainingLog, of a text that comes in pieces; of an endless line only the first million characters are read. */
+/** Like `readTrainingLog`, for text in chunks. Reads at most the first million characters of a line. */
 export async function readTrainingLogPieces(pieces: AsyncIterable<string>): Promise<TrainingLog> {
   const log = new Map<string, [number, number][]>()
   let rest = ''
@@ -85,19 +85,19 @@ function consoleLine(line: string): readonly Reading[] {
   })
 }
 
-/** What later versions of the trainer call the same thing, first choice first. */
+/** The names of the same metrics in later versions of verl, by preference. */
 const laterNames: Readonly<Record<string, readonly string[]>> = {
   train_reward: ['critic/rewards/mean'],
   entropy_loss: ['actor/entropy'],
 }
 
-/** The metrics of a run and, by the same keys, the names under which the log has them. */
+/** The metrics of a run, and the log's name of each. */
 export interface NamedMetrics {
   readonly metrics: RunMetrics
   readonly names: Readonly<Partial<Record<keyof typeof metricNames, string>>>
 }
 
-/** The six metrics; the validation score may have any data source's name. */
+/** Selects the six metrics. The validation score may be named after any data source. */
 export function metricsOfRun(log: TrainingLog): NamedMetrics {
   const { test_score, ...others } = metricNames
   const known = Object.entries(others).map(([key, name]) => [

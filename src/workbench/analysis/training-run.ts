@@ -6,15 +6,15 @@ import { unreadable } from '../dataset/files.ts'
 import { metricsOfRun, type NamedMetrics, readTrainingLogPieces, type Series } from './training-log.ts'
 import { type TrainingSummary, trainingSummary } from './training-summary.ts'
 
-/** One trainer's log, understood. */
+/** A training log and its summary. */
 export interface TrainingRun extends NamedMetrics {
   readonly file: string
   readonly summary: TrainingSummary
-  /** In the order of the log. */
+  /** In log order. */
   readonly validations: Series
 }
 
-/** Reads a log (.gz too) piece by piece; throws RG_INPUT_INVALID where it cannot be read or holds no metric. */
+/** Streams a log (also `.gz`). Throws RG_INPUT_INVALID if it cannot be read or has no metrics. */
 export async function readTrainingRun(file: string): Promise<TrainingRun> {
   const named = await readTrainingLogPieces(textOf(file))
     .then(metricsOfRun)
@@ -33,8 +33,8 @@ export async function readTrainingRun(file: string): Promise<TrainingRun> {
 }
 
 /**
- * Whether a file is a training log rather than scored rows, by its first line that is not blank: a row is a JSON object,
- * and one with `step` and `data` is a line of a log. Parquet and what cannot be read are none.
+ * Detects a training log by its first non-empty line. Rows are JSON objects; a log's objects have `step` and
+ * `data`. False for Parquet files and unreadable files.
  */
 export async function isTrainingLog(file: string): Promise<boolean> {
   if (file.endsWith('.parquet')) return false
@@ -58,7 +58,8 @@ function looksLikeLog(line: string): boolean {
     if (row === null || typeof row !== 'object') return true
     return Object.hasOwn(row, 'step') && Object.hasOwn(row, 'data')
   } catch {
-    // A console log begins with a config as Python prints it, in single quotes; a row that is cut begins like one.
+    // A console log starts with a Python dictionary in single quotes. A row that is cut still starts with
+    // `{"`.
     return !line.startsWith('{"')
   }
 }
@@ -75,7 +76,7 @@ async function* textOf(file: string): AsyncGenerator<string> {
   }
 }
 
-/** As `pipe`, but a file that cannot be read is an error of what is read. */
+/** Like `pipe`, but forwards read errors. */
 function pipe(from: Readable, to: ReturnType<typeof createGunzip>): Readable {
   from.on('error', (error) => to.destroy(error))
   return from.pipe(to)

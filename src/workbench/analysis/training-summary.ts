@@ -2,7 +2,10 @@ import { deviation, mean, pearson } from '../../core/statistics/summary.ts'
 import { fixed } from './decimals.ts'
 import type { RunMetrics, Series } from './training-log.ts'
 
-/** Centred means: of up to 2 * floor(window / 2) + 1 points, fewer at the ends; a shorter series comes back unchanged. */
+/**
+ * A centred moving average over up to 2 * floor(window / 2) + 1 points, fewer at the ends. A series shorter
+ * than the window is unchanged.
+ */
 export function movingAverage(series: Series, window: number): Series {
   if (series.length < window) return series
   const half = Math.floor(window / 2)
@@ -12,15 +15,18 @@ export function movingAverage(series: Series, window: number): Series {
   ])
 }
 
-/** What was compared, by interval between two validations, and how it goes together. */
+/** The correlation, and the interval means behind it. */
 interface RewardAndAccuracy {
-  /** Pearson's r; NaN where one side does not vary. */
+  /** Pearson's r. NaN if one side is constant. */
   readonly correlation: number
   readonly interval_rewards: readonly number[]
   readonly interval_test_scores: readonly number[]
 }
 
-/** The mean reward between two validations against the later one's score; null of fewer than three such intervals. */
+/**
+ * Correlates the mean reward between two validations with the later score. null for fewer than three
+ * intervals.
+ */
 export function rewardAndAccuracy(testScore: Series, trainReward: Series): RewardAndAccuracy | null {
   const scores = [...new Map(testScore)].sort(([a], [b]) => a - b)
   const rewards = trainReward.toSorted(([a], [b]) => a - b)
@@ -39,7 +45,7 @@ export function rewardAndAccuracy(testScore: Series, trainReward: Series): Rewar
   }
 }
 
-/** What a correlation of reward and accuracy says; below -0.2 the policy may be earning reward without learning. */
+/** Below -0.2, the policy may be earning reward without learning. */
 function readingOf(correlation: number): string {
   if (correlation > 0.5) return 'strong-positive'
   if (correlation > 0.2) return 'weak-positive'
@@ -47,7 +53,9 @@ function readingOf(correlation: number): string {
   return correlation > -0.5 ? 'weak-negative' : 'strong-negative'
 }
 
-/** Figures of a run as texts with fixed decimals; a section without data is absent, a change from 0 is null. */
+/**
+ * A run's figures as texts with fixed decimals. Sections without data are absent. A change from 0 is null.
+ */
 export interface TrainingSummary {
   readonly test_score?: {
     readonly first: string
@@ -58,7 +66,7 @@ export interface TrainingSummary {
     readonly min: string
     readonly gain_percent: string | null
   }
-  /** Of the first and last `window` rewards, a quarter of them and 20 at most, and of all. */
+  /** The first and last `window` rewards (a quarter of them, at most 20), and all rewards. */
   readonly train_reward?: {
     readonly window: number
     readonly first_mean: string
@@ -66,7 +74,7 @@ export interface TrainingSummary {
     readonly mean: string
     readonly std: string
   }
-  /** `value` is null and `reading` 'constant' where one side does not vary. */
+  /** If one side is constant, `value` is null and `reading` is 'constant'. */
   readonly correlation?: { readonly value: string | null; readonly reading: string }
   readonly grad_norm?: {
     readonly mean: string
@@ -82,7 +90,7 @@ export interface TrainingSummary {
   }
 }
 
-/** Never throws: what has no value is null or absent. */
+/** Never throws. Undefined values are null or absent. */
 export function trainingSummary(metrics: RunMetrics): TrainingSummary {
   const { test_score = [], train_reward = [], grad_norm = [], entropy_loss = [] } = metrics
   const correlated = rewardAndAccuracy(test_score, train_reward)

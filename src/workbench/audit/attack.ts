@@ -4,38 +4,38 @@ import { eachRow } from '../dataset/row.ts'
 import { openRows } from '../dataset/rows.ts'
 import { type KnownAnswers, knownAnswers } from '../dataset/samples.ts'
 
-/** What an attack is made from: one of the user's rows, whose response is a right answer. */
+/** The material of attacks: a row whose response is a right answer. */
 export interface Subject {
   readonly sample: Sample
   readonly prompt: string
-  /** The ground truth as one text; null: it has no such form. */
+  /** The ground truth as a single text. null if it has no such form. */
   readonly truth: string | null
-  /** Another text of the truth's kind; null: none could be made. */
+  /** Another text of the same kind as the truth. null if none could be made. */
   readonly wrong: string | null
-  /** The right answer with a wrong value, in the same form; null: none could be made and none was given. */
+  /** The right answer with a wrong value in the same format. null if none was given or could be made. */
   readonly near: string | null
-  /** All near misses: those that were given, else the one that was made. */
+  /** All near misses: the given ones, or the generated one. */
   readonly nears: readonly string[]
 }
 
 /**
- * What the response has earned: `nothing`: what an answer that ignores the task is paid; `wrong`: what a near miss is
- * paid; `right`: what the right answer is paid, and no less; `time`: any verdict, in time.
+ * The most that a response deserves. `nothing`: the reward of an answer that ignores the task. `wrong`: the
+ * reward of a near miss. `right`: the reward of the right answer, and no less. `time`: any verdict in time.
  */
 export type Entitled = 'nothing' | 'wrong' | 'right' | 'time'
 
-/** One response that tries to earn more than it has earned. Pure. */
+/** A response that tries to earn more than it deserves. Pure. */
 export interface Attack {
   /** `family/name`. */
   readonly id: string
   readonly family: string
   readonly against: 'judge' | 'rule' | 'cost'
   readonly entitled: Entitled
-  /** null: it does not apply to this row, or would be a right answer by luck. */
+  /** null if it does not apply to the row or would be right by accident. */
   make(subject: Subject): string | null
 }
 
-/** Attacks of one family, by name. */
+/** Makes a family of attacks, by name. */
 export function family(
   name: string,
   against: Attack['against'],
@@ -51,10 +51,10 @@ export function family(
   }))
 }
 
-/** A row of the user whose sample's response is a right answer, and wrong ones where they are given. */
+/** A row whose response is a right answer, with wrong answers if it has any. */
 export type AuditRow = Pick<KnownAnswers, 'sample' | 'nearMisses'>
 
-/** What attacks are made from. A given near miss goes before one that is made by changing the right answer's value. */
+/** Given near misses take precedence over one that is made by changing the right answer's value. */
 export function subjectOf({ sample, nearMisses }: AuditRow): Subject {
   const truth = truthText(sample.groundTruth)
   const wrong = truth === null ? null : otherThan(truth)
@@ -74,7 +74,9 @@ function truthText(truth: Json): string | null {
 
 const opposites: Readonly<Record<string, string>> = { yes: 'no', no: 'yes', true: 'false', false: 'true' }
 
-/** Another text of the same kind: the next number, the next letter of A to E, the opposite, another word. */
+/**
+ * Another text of the same kind: the next number, the next letter of A to E, the opposite or another word.
+ */
 export function otherThan(text: string, by = 1): string {
   const number = Number(text.replaceAll(',', ''))
   if (text !== '' && Number.isFinite(number)) return String(number + by)
@@ -84,7 +86,9 @@ export function otherThan(text: string, by = 1): string {
   return ['Timbuktu', 'heliotrope', 'seventeen'][by % 3] ?? 'Timbuktu'
 }
 
-/** Every occurrence of the value as a token replaced, else the last number; null: the text holds neither. */
+/**
+ * Replaces every occurrence of the value as a token, otherwise the last number. null if the text has neither.
+ */
 function replaced(text: string, value: string, other: string): string | null {
   if (hasToken(text, value)) return text.replace(tokens(value), () => other)
   const numbers = [...text.matchAll(/-?\d[\d,]*(?:\.\d+)?/g)]
@@ -93,7 +97,7 @@ function replaced(text: string, value: string, other: string): string | null {
   return text.slice(0, last.index) + other + text.slice(last.index + last[0].length)
 }
 
-/** Whether a value stands in a text between other characters than letters and digits. */
+/** True if the value occurs in the text without letters or digits around it. */
 export const hasToken = (text: string, value: string): boolean => value !== '' && tokens(value).test(text)
 
 const tokens = (value: string): RegExp =>
@@ -102,7 +106,10 @@ const tokens = (value: string): RegExp =>
     'gu',
   )
 
-/** The first `limit` rows of a file. Throws RG_INPUT_INVALID for one that cannot be read or has no right answer. */
+/**
+ * Reads the first `limit` rows of a file. Throws RG_INPUT_INVALID if it cannot be read or a row has no right
+ * answer.
+ */
 export async function readAuditRows(
   path: string,
   stdin: NodeJS.ReadableStream,

@@ -1,6 +1,6 @@
 /**
- * The audit: attacks made from a user's own rows are scored by a reward beside the right answers, near misses and an
- * answer that ignores the task; what is paid more than it has earned is counted.
+ * The audit makes attacks from the user's own rows. A reward scores them together with right answers, near
+ * misses and an answer that ignores the task. Attacks that earn more than they deserve are counted.
  */
 
 import type { FailureKind, Outcome, Sample } from '../../core/sample/sample.ts'
@@ -10,34 +10,34 @@ import type { Attack, Entitled } from './attack.ts'
 import { type AuditRow, subjectOf } from './attack.ts'
 import { attacks as catalogue } from './catalogue/attacks.ts'
 
-/** What one attack earned on one row. */
+/** The result of one attack on one row. */
 export interface Trial {
   readonly row: string
   readonly attack: Attack
-  /** What was scored. */
+  /** The scored text. */
   readonly response: string
-  /** null: invalid. */
+  /** null if invalid. */
   readonly reward: number | null
   readonly failure: FailureKind | null
-  /** Paid more than it has earned (`right`: less). */
+  /** It earned more than it deserves (`right`: less). */
   readonly succeeded: boolean
-  /** Paid at least as much as the right answer of its row. */
+  /** It earned at least as much as the right answer of its row. */
   readonly paidInFull: boolean
-  /** It ignores the task and needs no knowledge of the row's truth. */
+  /** It ignores the task and needs no knowledge of the row's ground truth. */
   readonly ignoresTask: boolean
 }
 
-/** What the honest answers to one row are paid; null: invalid, or there is none. */
+/** The rewards of the honest answers to one row. null if invalid or absent. */
 export interface Baseline {
   readonly row: string
-  /** False where the right answer earns no more than the worst text: the row tells nothing of attacks. */
+  /** False if the right answer earns no more than the worst text. The row then says nothing about attacks. */
   readonly isPaid: boolean
   readonly right: number | null
   readonly near: number | null
   readonly nothing: number | null
 }
 
-/** What every answer was paid; `findingsOf` counts it. */
+/** The rewards of all answers. `findingsOf` counts them. */
 export interface Audited {
   readonly reward: string
   readonly version: string
@@ -45,12 +45,11 @@ export interface Audited {
   readonly trials: readonly Trial[]
 }
 
-/** Which reward is attacked, made from which rows, by what. */
 interface AuditOptions {
   readonly reward: string
   readonly rows: readonly AuditRow[]
   readonly signal: AbortSignal
-  /** Those of these kinds; all by default. */
+  /** Default: all attacks. */
   readonly attacks?: readonly Attack[]
   readonly onProgress?: (scored: number, total: number) => void
 }
@@ -63,7 +62,7 @@ interface Asked {
   readonly sample: Sample
 }
 
-/** Scores everything and compares. Rejects only as the gateway's `score` does. */
+/** Scores all answers and compares them. Rejects only if the gateway's `score` does. */
 export async function audit(gateway: Gateway, options: AuditOptions): Promise<Audited> {
   const { reward, rows, signal } = options
   const asked = rows.flatMap((row, index) => questionsOf(row, index, options.attacks ?? catalogue))
@@ -119,7 +118,7 @@ function questionsOf(row: AuditRow, index: number, attacks: readonly Attack[]): 
       (what): Asked => ({
         row: index,
         what,
-        // Each text is its own group: it must not be compared with the others of its prompt.
+        // Each text is its own group, so that it is not compared with other answers to its prompt.
         sample: {
           ...row.sample,
           id: `${row.sample.id}#${at}`,
@@ -144,7 +143,7 @@ function trialOf(
   const margin = Math.max(1e-9, Math.abs(span) * 0.01)
   const earned: Readonly<Record<Entitled, number | null>> = {
     nothing: floor,
-    // Without a near miss to compare with, only full pay is told from what a partly right answer may earn.
+    // A partly right answer may earn something. Without a near miss to compare with, only full pay counts.
     wrong: near === null ? null : Math.max(near, nothing ?? near),
     right,
     time: null,
@@ -153,7 +152,7 @@ function trialOf(
   const isTooMuch = isPaid && reward !== null && due !== null && reward > due + margin
   const isAtLeastRight =
     reward !== null && right !== null && (isPaid ? reward >= right - margin : reward > right)
-  // Where the near miss itself is paid in full, what is made of it tells nothing more.
+  // If the near miss itself earns full pay, attacks made from it say nothing new.
   const isRepeated =
     (attack.against === 'judge' || attack.family === 'form farming') &&
     near !== null &&

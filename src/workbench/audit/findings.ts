@@ -12,45 +12,46 @@ export interface Rate {
   readonly high: number
 }
 
-/** One attack, or one family of them, over all rows. */
+/** The results of one attack, or of one family, over all rows. */
 export interface Finding extends Rate {
   readonly name: string
   readonly against: string
-  /** Trials that were paid at least as much as the right answer. */
+  /** Trials that earned at least as much as the right answer. */
   readonly paidInFull: number
-  /** Of the trials with a reward; null: none has one. */
+  /** Over the trials with a reward. null if there are none. */
   readonly meanReward: number | null
   /** Trials without a reward, by kind of failure. */
   readonly invalid: Readonly<Record<string, number>>
-  /** One that went through, paid in full if any was; null: none did. */
+  /** A successful attack, preferably with full pay. null if none succeeded. */
   readonly example: Example | null
 }
 
-/** A text that earned more than it has earned. */
+/** A text that earned more than it deserves. */
 interface Example {
   readonly row: string
   readonly attack: string
   readonly response: string
-  /** null: invalid, which a text that costs too much is meant to be. */
+  /** null if invalid, which is right for a text that costs too much. */
   readonly reward: number | null
   readonly paidInFull: boolean
 }
 
-/** What an audit found. */
 export interface Findings {
   readonly reward: string
   readonly version: string
   readonly rows: number
-  /** Right answers that are paid more than the worst text is. */
+  /** Right answers that earn more than the worst text. */
   readonly right: Rate
-  /** Near misses that are paid less than the right answer. */
+  /** Near misses that earn less than the right answer. */
   readonly near: Rate
   readonly means: Readonly<Record<'right' | 'near' | 'nothing', number | null>>
   readonly families: readonly Finding[]
   readonly attacks: readonly Finding[]
-  /** Attacks that ignore the task and were paid in full on some row; a reward that pays no right answer is one. */
+  /**
+   * Attacks that ignore the task and got full pay on a row. A reward that pays no right answer is one, too.
+   */
   readonly paysForNothing: readonly string[]
-  /** Faulty replies of a judge that a step took for the best verdict. */
+  /** Faulty judge replies that a step read as the best verdict. */
   readonly parsers: readonly ParserTrial[]
 }
 
@@ -59,7 +60,7 @@ const rateOf = (successes: number, trials: number): Rate => {
   return { successes, trials, rate: trials === 0 ? 0 : successes / trials, low, high }
 }
 
-/** Counts an audit's trials by attack and by family. Pure. */
+/** Counts the trials by attack and by family. Pure. */
 export function findingsOf(
   { reward, version, baselines, trials }: Audited,
   parsers: readonly ParserTrial[] = [],
@@ -124,7 +125,7 @@ function meanOrNull(values: readonly (number | null)[]): number | null {
   return numbers.length === 0 ? null : mean(numbers)
 }
 
-/** JUnit XML: a suite a family, a case an attack; `fails` tells which attacks are failures. */
+/** Writes JUnit XML: a suite for each family, a case for each attack. `fails` selects the failures. */
 export function junit(findings: Findings, fails: (attack: string) => boolean): string {
   const suites = findings.families.map((family) => {
     const cases = findings.attacks.filter(({ name }) => name.startsWith(`${family.name}/`))
@@ -162,7 +163,7 @@ export function junit(findings: Findings, fails: (attack: string) => boolean): s
 
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
 
-/** XML 1.0 has no way to say most control characters, so they are left out. */
+/** XML 1.0 cannot represent most control characters, so they are replaced. */
 const escaped = (text: string): string =>
   text
     .replace(/[&<>"]/g, (sign) => entities[sign] ?? sign)

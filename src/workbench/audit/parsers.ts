@@ -1,17 +1,17 @@
 import type { Gateway } from '../../scoring/gateway/gateway.ts'
 import type { AuditRow } from './attack.ts'
 
-/** What a step of a reward made of one faulty reply of its judge. */
+/** How a step read a faulty reply of its judge. */
 export interface ParserTrial {
   readonly step: string
   readonly reply: string
   /** null: no verdict, or a failure. */
   readonly value: number | null
-  /** It was read as the best verdict of the step's range. */
+  /** True if the reply was read as the best verdict of the step's range. */
   readonly readAsBest: boolean
 }
 
-/** Has every judge step read every faulty reply; no model is asked. */
+/** Lets every judge step parse every faulty reply. No model is called. */
 export async function auditParsers(
   gateway: Gateway,
   reward: string,
@@ -32,10 +32,11 @@ export async function auditParsers(
   return trials
 }
 
-/** As reports name it. */
 export const nameOfReply = ({ step, reply }: ParserTrial): string => `faulty reply/${step}: ${reply}`
 
-/** What judges send when they fail, refuse or mumble. Under no contract is one of these the best verdict there is. */
+/**
+ * Replies of judges that fail, refuse or mumble. No reply contract may read one of them as the best verdict.
+ */
 const faultyReplies: Readonly<Record<string, string>> = {
   'an empty text': '',
   'the word incorrect': 'incorrect',

@@ -1,9 +1,13 @@
 import type { Sample, Unreadable } from '../../core/sample/sample.ts'
 
-/** Groups whose rows stand together stay in one batch; a batch is this much longer for that at most. */
+/**
+ * Adjacent rows of one group stay in one batch. A batch grows to at most this many times its size for that.
+ */
 const longestFactor = 16
 
-/** Rows in batches of `size` and a little more, of `most` at most, in their order. */
+/**
+ * Yields rows in order, in batches of `size`. A batch is longer, up to `most` rows, to keep a group together.
+ */
 export async function* batchesOf<T extends { readonly row: Sample | Unreadable }>(
   rows: AsyncIterable<T>,
   size: number,
@@ -28,15 +32,15 @@ const areSiblings = (a: Sample | Unreadable, b: Sample | Unreadable): boolean =>
   return group !== null && group === groupOf(b)
 }
 
-/** What the answers to one prompt share; null for a row that could not be read. */
+/** The key that all answers to one prompt share. null if the row is unreadable. */
 export function groupOf(row: Sample | Unreadable): string | null {
   if ('failure' in row) return null
   return row.group ? `id:${row.group.id}` : `prompt:${JSON.stringify(row.prompt)}`
 }
 
 /**
- * Begins the works one after the other, at most `most` ahead of the one whose result is awaited, and hands the results to
- * `take` in the order of their beginnings. What fails or is aborted ends it once nothing is under way any more.
+ * Starts the tasks in order, keeps at most `most` of them running, and passes their results to `take` in the
+ * same order. If a task fails or `signal` aborts, waits for the running tasks and rejects.
  */
 export async function inOrder<T>(
   works: AsyncIterable<() => Promise<T>>,
@@ -53,7 +57,7 @@ export async function inOrder<T>(
     for await (const begin of works) {
       signal.throwIfAborted()
       const work = begin()
-      // It is awaited in its turn; until then a rejection is no crash.
+      // Awaited in its turn. Without this handler, an earlier rejection would end the process.
       work.catch(() => undefined)
       underWay.push(work)
       if (underWay.length >= most) await takeFirst()

@@ -3,10 +3,10 @@ import { access, constants, stat, truncate } from 'node:fs/promises'
 import { GatewayError } from '../../core/errors.ts'
 import { codeOf, fileTrouble, pathOf, reasonOf } from '../../core/system-error.ts'
 
-/** Throws RG_INPUT_INVALID with the path and what is wrong where there is no file that can be read. */
+/** Throws RG_INPUT_INVALID with the path and the reason if there is no readable file. */
 export async function checkReadable(path: string): Promise<void> {
   try {
-    // Not opened: a pipe that is opened and closed again loses its writer.
+    // The file is not opened: opening and closing a named pipe would end its writer.
     const stats = await stat(path)
     if (stats.isDirectory())
       throw new GatewayError('RG_INPUT_INVALID', `${path}: is a folder; a file is needed`)
@@ -16,7 +16,7 @@ export async function checkReadable(path: string): Promise<void> {
   }
 }
 
-/** RG_INPUT_INVALID for a file that cannot be read, in words. */
+/** RG_INPUT_INVALID for a file that cannot be read, with the reason in words. */
 export const unreadable = (path: string, cause: unknown): GatewayError =>
   cause instanceof GatewayError
     ? cause
@@ -24,7 +24,7 @@ export const unreadable = (path: string, cause: unknown): GatewayError =>
         cause,
       })
 
-/** DuckDB's words without its class of error and its "Try ..." of SQL. */
+/** Removes the error class, the file name and the SQL hints from DuckDB's message. */
 function plainWords(message: string): string {
   const plain = message
     .replace(/^(?:[A-Z][A-Za-z]* )+Error: /, '')
@@ -38,13 +38,16 @@ function plainWords(message: string): string {
 export function unwritable(cause: unknown): never {
   if (cause instanceof GatewayError) throw cause
   const path = pathOf(cause).replace(/\.partial(?:\.jsonl?)?$/, '')
-  // What is missing is never the file: it is made.
+  // The file itself is created, so only its folder can be missing.
   const why = codeOf(cause) === 'ENOENT' ? 'its folder does not exist' : reasonOf(cause)
   const what = path === '' ? 'the output' : path
   throw new GatewayError('RG_INPUT_INVALID', `${what}: cannot be written: ${why}`, { cause })
 }
 
-/** The whole lines of a file: how many, where the last one ends and how long the longest is, in bytes. */
+/**
+ * Counts the complete lines of a file. `end` is the offset after the last one and `longest` the longest
+ * length, in bytes.
+ */
 export async function linesOf(
   path: string,
 ): Promise<{ readonly count: number; readonly end: number; readonly longest: number }> {
@@ -61,7 +64,7 @@ export async function linesOf(
   return { count, end, longest }
 }
 
-/** Counts the lines; what a kill left of a last one is cut off. */
+/** Counts the complete lines and cuts off the partial last line that a killed process left. */
 export async function wholeLines(path: string): Promise<number> {
   const { count, end } = await linesOf(path)
   if (end < (await stat(path)).size) await truncate(path, end)

@@ -1,18 +1,17 @@
-/** How long texts are. */
 export interface Lengths {
   readonly texts: number
-  /** Code points. */
+  /** In code points. */
   readonly median: number
-  /** 95 of 100 texts are no longer. */
+  /** 95 of 100 texts are at most this long. */
   readonly p95: number
   readonly max: number
-  /** Of the longest text, at four bytes a token; a tokenizer knows better. */
+  /** An estimate for the longest text, at four bytes a token. */
   readonly maxTokens: number
 }
 
 const bytesOfToken = 4
 
-/** Gathers lengths, a number a text. */
+/** Collects text lengths. Keeps one number for each text. */
 export class LengthTally {
   readonly #lengths: number[] = []
   #bytes = 0
@@ -24,7 +23,7 @@ export class LengthTally {
     this.#bytes = Math.max(this.#bytes, Buffer.byteLength(text))
   }
 
-  /** null where there was no text. */
+  /** null if there are no texts. */
   lengths(): Lengths | null {
     const sorted = [...this.#lengths].sort((a, b) => a - b)
     const at = (share: number): number => sorted[Math.ceil(share * sorted.length) - 1] ?? 0

@@ -6,7 +6,7 @@ import { loadDuckDb } from '../optional-packages.ts'
 import { checkReadable, linesOf, unreadable } from './files.ts'
 import type { RawRow, RowSource } from './row.ts'
 
-/** Rows of a Parquet file; columns of bytes (images) are left out. Throws RG_INPUT_INVALID where it cannot be read. */
+/** Reads the rows of a Parquet file without its binary columns (images). Throws RG_INPUT_INVALID. */
 export async function parquetRows(path: string): Promise<RowSource> {
   await checkReadable(path)
   const file = filePath(path)
@@ -28,7 +28,7 @@ export async function parquetRows(path: string): Promise<RowSource> {
           read += chunk.rowCount
           yield chunk.getColumnValues(0).map((text) => parseJsonText(String(text)))
         }
-        // A stream that fails midway (memory, a broken page) ends like one that is done.
+        // DuckDB ends a stream without an error if it fails midway (out of memory, a broken page).
         if (read !== total) {
           throw new GatewayError(
             'RG_INPUT_INVALID',
@@ -46,7 +46,7 @@ export async function parquetRows(path: string): Promise<RowSource> {
   }
 }
 
-/** SQL types of a Parquet file's columns by name; columns of bytes are left out, as parquetRows does. */
+/** The SQL type of each column. Binary columns are left out, as in `parquetRows`. */
 export async function parquetColumns(path: string): Promise<Readonly<Record<string, string>>> {
   await checkReadable(path)
   return withDuckDb(async (connection) => {
@@ -58,7 +58,10 @@ export async function parquetColumns(path: string): Promise<Readonly<Record<stri
   })
 }
 
-/** Writes JSON lines as Parquet, in the same order, with these columns (SQL types by name); absent: as the lines have them. */
+/**
+ * Writes JSON lines as Parquet in the same order. `columns` maps names to SQL types; by default DuckDB infers
+ * them.
+ */
 export async function writeParquet(
   lines: string,
   target: string,
@@ -68,7 +71,7 @@ export async function writeParquet(
     ([name, type]) => `${identifier(name)}: '${type.replaceAll("'", "''")}'`,
   )
   const shape = columns ? `columns = {${typed.join(', ')}}` : 'sample_size = -1'
-  // DuckDB takes twice this at once, whatever the lines need.
+  // DuckDB allocates twice this size at once, even for short lines.
   const longest = Math.max(2 ** 20, (await linesOf(lines)).longest)
   const source = `read_json(${filePath(lines)}, format = 'newline_delimited', maximum_object_size = ${longest}, ${shape})`
   await withDuckDb(async (connection) => {
@@ -82,8 +85,8 @@ export async function writeParquet(
 }
 
 /**
- * Runs `work` on a DuckDB of its own, in memory, of bounded size. The package is optional and large, so it is loaded by
- * what needs it; throws RG_COMMAND_INVALID where it is not installed.
+ * Runs `work` on its own in-memory DuckDB of bounded size. Throws RG_COMMAND_INVALID if the package is
+ * missing.
  */
 export async function withDuckDb<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
   const { connection, close } = await openDuckDb()
@@ -94,7 +97,7 @@ export async function withDuckDb<T>(work: (connection: DuckDBConnection) => Prom
   }
 }
 
-/** As withDuckDb, for work that ends elsewhere. */
+/** Like `withDuckDb`, for a stream that outlives the call. */
 async function openDuckDb(): Promise<{ readonly connection: DuckDBConnection; close(): void }> {
   const { DuckDBInstance } = await loadDuckDb()
   const instance = await DuckDBInstance.create(':memory:', settings)
@@ -108,7 +111,7 @@ async function openDuckDb(): Promise<{ readonly connection: DuckDBConnection; cl
   }
 }
 
-/** What DuckDB frees goes back to the system soon; by itself it keeps hundreds of megabytes. */
+/** Returns freed memory to the system soon. By default DuckDB keeps hundreds of megabytes. */
 const settings = {
   threads: '1',
   memory_limit: '1GB',
@@ -116,9 +119,9 @@ const settings = {
   allocator_bulk_deallocation_flush_threshold: '8MB',
 }
 
-/** A path as a quoted SQL text that is read as this one file, whatever stars and brackets its name holds. */
+/** Quotes a path for SQL. Wildcards in the file's name are escaped. */
 export const filePath = (path: string): string =>
   `'${path.replace(/[[*?]/g, (wild) => `[${wild}]`).replaceAll("'", "''")}'`
 
-/** A name as a quoted SQL identifier. */
+/** Quotes a column name for SQL. */
 const identifier = (name: string): string => `"${name.replaceAll('"', '""')}"`

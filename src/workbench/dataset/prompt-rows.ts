@@ -6,30 +6,28 @@ import { eachRow, isObject, type RawRow } from './row.ts'
 import { openRows } from './rows.ts'
 import { samplesOf } from './samples.ts'
 
-/** A row that nobody has answered yet: a sample with an empty response. `index` counts the file's rows from 0. */
+/** A row of a data set as a sample with an empty response. `index` counts the file's rows from 0. */
 export interface PromptRow {
   readonly index: number
   readonly row: Sample | Unreadable
 }
 
-/** The chosen rows of a data set. */
 interface PromptRows extends AsyncIterable<PromptRow> {
   readonly count: number
 }
 
-/** Which rows, in which order. */
 interface PromptChoice {
-  /** So many at most; null: all. */
+  /** The maximum number of rows. null: all rows. */
   readonly limit: number | null
-  /** The order is shuffled before the limit cuts it; null: as the file has it. */
+  /** Shuffles the rows before `limit` is applied. null: keeps the order of the file. */
   readonly shuffleSeed: number | null
-  /** Whose `rm_prompt_<i>` columns are read. */
+  /** The model steps whose `rm_prompt_<i>` columns are read. */
   readonly modelSteps: readonly string[]
 }
 
 /**
- * The rows of a file as prompts; responses that it has are left aside. The file is read twice, and shuffled rows are held
- * in memory. Throws RG_INPUT_INVALID.
+ * Reads the rows of a file as prompts and ignores their responses. Reads the file twice and holds shuffled
+ * rows in memory. Throws RG_INPUT_INVALID.
  */
 export async function promptRows(
   path: string,

@@ -4,27 +4,28 @@ import { rename, rm } from 'node:fs/promises'
 import { unwritable } from './files.ts'
 import { writeParquet } from './parquet.ts'
 
-/** JSON lines on their way to files; nothing stands under a final name before it is whole. */
+/** Writes JSON lines to a temporary file. The final name appears only when the file is complete. */
 export interface RowFile {
   write(line: string): Promise<void>
-  /** Ends the writing. */
   close(): Promise<void>
-  /** Gives the lines their final name. */
+  /** Renames the file to its final name. */
   publish(): Promise<void>
-  /** Copies them to a Parquet file with these columns; absent: as the lines have them. */
+  /**
+   * Writes the lines as a Parquet file with these columns (SQL types by name). By default they are inferred.
+   */
   publishParquet(target: string, columns?: Readonly<Record<string, string>>): Promise<void>
-  /** Leaves nothing of what was not published. */
+  /** Deletes what was not published. */
   remove(): Promise<void>
-  /** Where the lines stand. */
+  /** The path of the temporary file. */
   readonly path: string
 }
 
-/** Begins a file beside the final one. Throws RG_INPUT_INVALID where it cannot be written. */
+/** Creates the temporary file beside the final one. Throws RG_INPUT_INVALID if it cannot be written. */
 export async function beginRowFile(path: string): Promise<RowFile> {
   const partial = `${path}.partial`
   const stream = createWriteStream(partial)
   await once(stream, 'open').catch(unwritable)
-  // A write that fails is told by the next one, or by the end.
+  // The next write or `close` reports a failed write.
   stream.on('error', () => {})
   const close = async () => {
     if (stream.closed) return

@@ -1,18 +1,18 @@
 import { type NonJsonLiteral, parseJsonText } from '../../core/json/text.ts'
 
-/** One row as the file holds it; `value` is undefined where a line is no JSON. */
+/** A row as the file has it. `value` is undefined if the line is not JSON. */
 export interface RawRow {
   readonly value: unknown
   readonly literals: readonly NonJsonLiteral[]
 }
 
-/** The rows of a file in their order, a few at a time. To be read once. */
+/** The rows of a file in order, in small pieces. Can be read once. */
 export interface RowSource extends AsyncIterable<readonly RawRow[]> {
-  /** 0 to 1, of what has been read; null where the length is unknown. */
+  /** The share that has been read, from 0 to 1. null if the length is unknown. */
   fraction(): number | null
 }
 
-/** What a text says as JSON. */
+/** Parses a line. The result's `value` is undefined if it is not JSON. */
 export function rowOf(text: string): RawRow {
   try {
     return parseJsonText(text)
@@ -21,19 +21,21 @@ export function rowOf(text: string): RawRow {
   }
 }
 
-/** The rows one by one; the file is closed where the loop is left early. */
+/** Yields single rows. Closes the file if the loop ends early. */
 export async function* eachRow(source: AsyncIterable<readonly RawRow[]>): AsyncGenerator<RawRow> {
   for await (const piece of source) yield* piece
 }
 
-/** What a row, or an object in it, holds by name. */
 export type Fields = Readonly<Record<string, unknown>>
 
-/** An object, but no list. */
+/** True for an object that is not an array. */
 export const isObject = (value: unknown): value is Fields =>
   value !== null && typeof value === 'object' && !Array.isArray(value)
 
-/** The value at a path such as `extra_info.answer`, of own fields; undefined where there is none. */
+/**
+ * The value at a path such as `extra_info.answer`. undefined if there is none. Inherited properties are
+ * ignored.
+ */
 export const valueAt = (row: unknown, path: string): unknown =>
   path
     .split('.')

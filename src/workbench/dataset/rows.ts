@@ -8,7 +8,10 @@ import { checkReadable, unreadable } from './files.ts'
 import { parquetRows } from './parquet.ts'
 import { type RawRow, type RowSource, rowOf } from './row.ts'
 
-/** By the file's ending: .parquet, .gz (JSON lines), .json (lines or one array), else JSON lines; '-' is `stdin`. Throws RG_INPUT_INVALID. */
+/**
+ * Opens a file by its ending: `.parquet`, `.gz` (JSON lines), `.json` (lines or one array), otherwise JSON
+ * lines. `-` reads `stdin`. Throws RG_INPUT_INVALID.
+ */
 export function openRows(path: string, stdin: NodeJS.ReadableStream): Promise<RowSource> {
   if (path === '-') return jsonLines(stdin as Readable)
   return path.endsWith('.parquet') ? parquetRows(path) : jsonLines(path)
@@ -16,7 +19,10 @@ export function openRows(path: string, stdin: NodeJS.ReadableStream): Promise<Ro
 
 const longestLine = 64 * 1024 * 1024
 
-/** Rows of a file with one JSON value a line, or one array (.json), gzip by the ending .gz; empty lines are no rows. */
+/**
+ * Reads a file with one JSON value a line or, in `.json`, one array. Files that end in `.gz` are
+ * decompressed. Empty lines are skipped.
+ */
 export async function jsonLines(from: string | Readable): Promise<RowSource> {
   if (typeof from !== 'string')
     return { fraction: () => null, [Symbol.asyncIterator]: () => told(rowsOf(from), from, 'input') }
@@ -36,7 +42,7 @@ export async function jsonLines(from: string | Readable): Promise<RowSource> {
   }
 }
 
-/** Of the first 4 KiB, beside white space. */
+/** The first character of the file's first 4 KiB that is not white space. */
 async function firstCharacter(path: string): Promise<string> {
   const file = await open(path)
   try {
@@ -47,7 +53,7 @@ async function firstCharacter(path: string): Promise<string> {
   }
 }
 
-/** With what goes wrong told as a fault of the file. */
+/** Turns read errors into RG_INPUT_INVALID with the file's path. */
 async function* told(
   rows: AsyncIterable<readonly RawRow[]>,
   stream: Readable,
@@ -62,7 +68,7 @@ async function* told(
   }
 }
 
-/** The rows that each piece of the stream completes. */
+/** Yields the rows that each chunk of the stream completes. */
 async function* rowsOf(stream: Readable): AsyncGenerator<readonly RawRow[]> {
   let rest = ''
   stream.setEncoding('utf8')
@@ -79,7 +85,10 @@ const isRow = (line: string): boolean => line.trim() !== ''
 
 const longestItem = 64 * 1024 * 1024
 
-/** The items of one JSON array as they come, each the text between two commas of the array itself. Throws Error. */
+/**
+ * Yields the items of one JSON array while it is read. Throws Error if the array does not end or an item is
+ * too long.
+ */
 export async function* arrayItems(stream: Readable): AsyncGenerator<readonly RawRow[]> {
   const cut = new ItemCutter()
   stream.setEncoding('utf8')
@@ -100,7 +109,7 @@ class ItemCutter {
     return this.#depth === 0
   }
 
-  /** The items that this piece completes. */
+  /** Returns the items that this chunk completes. */
   add(piece: string): readonly string[] {
     const text = this.#rest + piece
     const items: string[] = []
@@ -124,14 +133,16 @@ class ItemCutter {
       } else if (character === ',' && this.#depth === 1) end(at)
     }
     this.#rest = text.slice(start)
-    // A backslash at the very end hides the character that comes next.
+    // If the chunk ends with a backslash, the first character of the next chunk is skipped.
     this.#at = at - start
     if (this.#rest.length > longestItem) throw new Error('an item is longer than 64 MiB')
     return items
   }
 }
 
-/** The first line of a file (.gz too) that is no JSON, counted from 1; null: there is none, or it cannot be told. */
+/**
+ * The number of the first line that is not JSON, from 1. null if there is none or the file cannot be read.
+ */
 export async function firstBrokenLine(path: string): Promise<number | null> {
   const file = createReadStream(path)
   const input = path.endsWith('.gz') ? file.pipe(createGunzip()) : file

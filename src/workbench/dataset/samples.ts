@@ -3,8 +3,9 @@ import { badSample, readNativeSample } from '../../trainers/native-sample.ts'
 import { type Fields, isObject, type RawRow, valueAt } from './row.ts'
 
 /**
- * The samples of a file's row. Besides rows as /v1/score reads them: verl's data sets (`reward_model.ground_truth`,
- * `rm_prompt_<i>` for the i-th of `modelSteps`) with `response` or `responses`, and its dumps (`input`, `output`, `gts`).
+ * Converts a file's row to samples. It accepts rows in the format of /v1/score, verl data sets
+ * (`reward_model.ground_truth`, `rm_prompt_<i>` for the i-th of `modelSteps`) with `response` or `responses`,
+ * and verl's rollout dumps (`input`, `output`, `gts`).
  */
 export function samplesOf(
   { value, literals }: RawRow,
@@ -14,7 +15,7 @@ export function samplesOf(
   if (value === undefined) return [badSample(String(index), 'the line is no JSON')]
   if (!isObject(value)) return [readNativeSample(value, index, literals)]
   if (!isDatasetRow(value)) {
-    // It is of the row, not of the sample: a file for `audit` can be scored too.
+    // Removed so that a file for `audit` can be scored as well.
     const { near_miss: _, ...row } = value
     return [readNativeSample('near_miss' in value ? row : value, index, literals)]
   }
@@ -31,7 +32,7 @@ export function samplesOf(
   )
 }
 
-/** The names of a reward's model steps in their order, as `rm_prompt_<i>` counts them. */
+/** The names of a reward's model steps, in the order of the `rm_prompt_<i>` columns. */
 export const modelStepNames = (
   steps: readonly { readonly name: string; readonly ask: string | null }[],
 ): readonly string[] => steps.flatMap(({ name, ask }) => (ask === null ? [] : [name]))
@@ -46,7 +47,7 @@ const isDatasetRow = (row: Fields): boolean =>
 
 const usedColumns: ReadonlySet<string> = new Set(['reward_model', 'gts', 'ground_truth', 'extra_info'])
 
-/** Columns that are not named here are the data set's own affair. */
+/** Other columns belong to the data set and are ignored. */
 function datasetRow(row: Fields, modelSteps: readonly string[]): Fields & { readonly responses?: unknown } {
   const truth = isObject(row.reward_model) ? row.reward_model.ground_truth : row.gts
   return {
@@ -65,8 +66,8 @@ function datasetRow(row: Fields, modelSteps: readonly string[]): Fields & { read
 const column = /^rm_prompt_(\d{1,3})$/
 
 /**
- * The judge prompts of a training row with the columns `rm_prompt` and `rm_prompt_<i>` as a sample's `rm_prompt` and
- * `rm_prompts`; `judges` are the reward's model steps in their order, from 0. Empty cells and further columns are left out.
+ * Maps the columns `rm_prompt` and `rm_prompt_<i>` to a sample's `rm_prompt` and `rm_prompts`. `judges` are
+ * the reward's model steps in order. Empty cells and surplus columns are skipped.
  */
 export function rmPromptColumns(
   row: Readonly<Record<string, unknown>>,
@@ -84,25 +85,26 @@ export function rmPromptColumns(
   }
 }
 
-/** A row with the answers that are known to it. */
+/** A row with its known right and wrong answers. */
 export interface KnownAnswers {
   readonly row: Fields
-  /** With the right answer as its response, else with one of no content. */
+  /** Its response is the right answer or, if there is none, `ignorance`. */
   readonly sample: Sample
-  /** The right answer; null: the row has none. */
+  /** The right answer. null if the row has none. */
   readonly gold: string | null
-  /** Wrong answers in the right form. */
+  /** Wrong answers in the right format. */
   readonly nearMisses: readonly string[]
 }
 
-/** An answer of no content. */
+/** An answer without content. */
 export const ignorance = 'I do not know.'
 
 const usualPath = 'extra_info.answer'
 
 /**
- * Reads a row, the `index`-th of its file; a text says why it is none. The right answer stands at `goldPath`; null:
- * `extra_info.answer`, else the response. Wrong ones stand in `near_miss`, in the row or in its extra_info.
+ * Reads the row at `index`. Returns a message if it is not a usable row. The right answer is at `goldPath`,
+ * by default in `extra_info.answer` or else the response. Wrong answers are in `near_miss`, in the row or in
+ * its extra_info.
  */
 export function knownAnswers(
   { value, literals }: RawRow,

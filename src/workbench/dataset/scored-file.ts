@@ -11,24 +11,27 @@ import { writeParquet } from './parquet.ts'
 import { eachRow } from './row.ts'
 import { openRows } from './rows.ts'
 
-/** Which run wrote an unfinished file (reward, version, input, ...): one that differs may not go on with it. */
+/**
+ * Identifies the run that wrote an unfinished file (reward, version, input, ...). Only the same run may
+ * resume it.
+ */
 type RunOfFile = Readonly<Record<string, string>>
 
-/** Results on their way to a file. Until `finish` they stand in `<path>.partial.jsonl`, whole lines at every moment. */
+/** Receives results. Until `finish`, `<path>.partial.jsonl` holds them as complete lines. */
 export interface ScoredFile {
-  /** Lines that an earlier run left: rows of the input that are done. */
+  /** The number of lines from an earlier run, which are rows that need no scoring. */
   readonly done: number
-  /** Where the lines stand until `finish`; null: they go out at once. */
+  /** The path of the unfinished file. null if lines are written to a stream. */
   readonly partial: string | null
-  /** Whole lines. */
+  /** Takes complete lines. */
   write(lines: string): Promise<void>
-  /** Puts the file in its place, in the form of its ending. */
+  /** Moves the file to its final path, in the format of its ending. */
   finish(): Promise<void>
-  /** Leaves the lines for `--resume`; resolves with where they lie, null where nothing can go on. */
+  /** Keeps the lines for `--resume` and resolves with their path. null if they cannot be resumed. */
   leave(): Promise<string | null>
 }
 
-/** Columns of a Parquet file of results. */
+/** The columns of a results file in Parquet format. */
 const columns = {
   id: 'VARCHAR',
   reward: 'DOUBLE',
@@ -41,7 +44,7 @@ const columns = {
   sample: 'JSON',
 }
 
-/** Throws RG_INPUT_INVALID where an unfinished file is in the way, or is not there or of another run to go on with. */
+/** Throws RG_INPUT_INVALID if an unfinished file exists without `resume`, or belongs to another run. */
 export async function openScoredFile(path: string, run: RunOfFile, resume: boolean): Promise<ScoredFile> {
   const partial = `${path}.partial.jsonl`
   const runFile = `${path}.partial.json`
@@ -57,7 +60,7 @@ export async function openScoredFile(path: string, run: RunOfFile, resume: boole
   const done = isThere ? await wholeLines(partial) : 0
   const stream = createWriteStream(partial, { flags: 'a' })
   await once(stream, 'open').catch(unwritable)
-  // A disk that is full is told of by the next write, or by the end.
+  // The next write or `finish` reports a full disk.
   stream.on('error', () => {})
   const end = async () => {
     stream.end()
@@ -83,7 +86,7 @@ export async function openScoredFile(path: string, run: RunOfFile, resume: boole
   }
 }
 
-/** True for a place that only takes what is written: a pipe, a terminal, /dev/null. */
+/** True for a pipe, a terminal or /dev/null, which cannot be resumed. */
 export const isStream = (path: string): boolean =>
   path === '-' || (existsSync(path) && !statSync(path).isFile())
 
@@ -110,10 +113,10 @@ async function checkRun(runFile: string, run: RunOfFile): Promise<void> {
   )
 }
 
-/** Results on their way to a stream that only takes what is written; null: `stdout`, which stays open. */
+/** Writes results to a stream. A null path stands for `stdout`, which stays open. */
 export function plainOutput(path: string | null, stdout: NodeJS.WritableStream): ScoredFile {
   const own = path === null ? null : createWriteStream(path)
-  // A write that fails is told by the next one, or by the end.
+  // The next write or `finish` reports a failed write.
   own?.on('error', () => {})
   const target = own ?? stdout
   const check = () => {
@@ -142,13 +145,13 @@ export function plainOutput(path: string | null, stdout: NodeJS.WritableStream):
   }
 }
 
-/** The results of a finished file, which is gone over again, in their order. */
+/** Reads a finished results file in order, for `--failed-only`. */
 interface EarlierResults {
-  /** The next so many; throws RG_INPUT_INVALID where their ids are others. */
+  /** The next results. Throws RG_INPUT_INVALID if their ids differ from `ids`. */
   next(ids: readonly string[]): Promise<readonly unknown[]>
 }
 
-/** Opens a file of results. Throws RG_INPUT_INVALID where it cannot be read. */
+/** Opens a results file. Throws RG_INPUT_INVALID if it cannot be read. */
 export async function earlierResults(path: string, stdin: NodeJS.ReadableStream): Promise<EarlierResults> {
   const rows = eachRow(await openRows(path, stdin))
   return {
@@ -170,14 +173,15 @@ export async function earlierResults(path: string, stdin: NodeJS.ReadableStream)
   }
 }
 
-/** What of the sample stands beside its result: nothing, what analysis groups by, or all of it. */
+/**
+ * How much of the sample a result line keeps: nothing, the fields that the analysis groups by, or everything.
+ */
 export const keeps = ['none', 'facts', 'all'] as const
-/** One of them. */
 export type Keep = (typeof keeps)[number]
 
 /**
- * A result's `sample`; absent with `none` and for a row that could not be read. Lengths in UTF-16 units. A row that names
- * no group is told by its prompt's hash from those with another prompt.
+ * A result's `sample`. Empty for `none` and for an unreadable row. Lengths are UTF-16 units. A row without a
+ * group gets a hash of its prompt as its group id.
  */
 export function keptOf(keep: Keep, row: Sample | Unreadable): { readonly sample?: object } {
   if (keep === 'none' || 'failure' in row) return {}

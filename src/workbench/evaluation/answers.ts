@@ -11,13 +11,13 @@ import type { PolicyAnswer } from '../rollout/policy.ts'
 import type { Evaluation } from './evaluation.ts'
 import { answerOfLine, promptOf, seedOf, type Turn } from './turn.ts'
 
-/** Where a turn's answers come from: an earlier file, the journal, the policy. */
+/** Collects a turn's answers from an earlier output, the journal or the policy. */
 export interface Answers {
-  /** All answers of a turn. `before`: its lines in the file that is gone over again. Rejects when the run is to end. */
+  /** `before` holds the turn's lines from an earlier output. Rejects if the evaluation must stop. */
   of(turn: Turn, before: readonly unknown[] | null): Promise<readonly (PolicyAnswer | Failure)[]>
 }
 
-/** `journal` gets what the policy answers. */
+/** Answers of the policy are added to `journal`. */
 export function openAnswers(evaluation: Evaluation, journal: AnswerJournal): Answers {
   const { policy, n, chat, seed, sampling, signal, events } = evaluation
   const limited = pLimit(policy.limit)
@@ -32,7 +32,7 @@ export function openAnswers(evaluation: Evaluation, journal: AnswerJournal): Ans
       if (failures >= mostFailures) throw silent(failures)
       const drawn = seed === null ? sampling : { ...sampling, seed: seedOf(seed, turn, draw) }
       const given = await policy.ask({ prompt, key, sampling: drawn, signal })
-      // Kept before the next one is asked: a kill loses no more answers than there are places.
+      // Written before the slot is free, so that a killed process loses at most the answers in flight.
       if (!('kind' in given)) await journal.add({ turn: turn.turn, draw }, given)
       return given
     })
@@ -59,31 +59,31 @@ const silent = (count: number): GatewayError =>
     `the policy gave none of the last ${count} answers; see its servers. --resume goes on, and --failed-only then samples what failed`,
   )
 
-/** Which answer: the turn of its row and run, and its draw, both from 0. */
+/** Identifies an answer by its turn and draw, both from 0. */
 interface AnswerPlace {
   readonly turn: number
   readonly draw: number
 }
 
-/** The sampled answers of an unfinished evaluation, as they come: what is in it is not sampled again. */
+/** Stores sampled answers of an unfinished evaluation, so that a resumed run does not sample them again. */
 interface AnswerJournal {
-  /** What an earlier run of the process has left. */
+  /** Returns and removes an answer of an earlier process. */
   take(place: AnswerPlace): PolicyAnswer | undefined
-  /** Resolves once the system has it, so that a kill cannot lose it. */
+  /** Resolves when the operating system has the line, so that a kill cannot lose it. */
   add(place: AnswerPlace, answer: PolicyAnswer): Promise<void>
   close(): Promise<void>
-  /** Closes, and deletes the file. */
+  /** Closes and deletes the file. */
   discard(): Promise<void>
 }
 
-/** `resume`: goes on with the file, if it is there; answers of turns before `from` are done with. Throws RG_INPUT_INVALID. */
+/** With `resume`, continues an existing file and skips the turns before `from`. Throws RG_INPUT_INVALID. */
 export async function openAnswerJournal(path: string, resume: boolean, from: number): Promise<AnswerJournal> {
   const isThere = resume && existsSync(path)
   if (isThere) await wholeLines(path)
   const kept = isThere ? await keptAnswers(path, from) : new Map<string, PolicyAnswer>()
   const stream = createWriteStream(path, { flags: isThere ? 'a' : 'w' })
   await once(stream, 'open').catch(unwritable)
-  // A write that fails is told to whom it concerns; the event alone would end the process.
+  // The callback of `write` reports the error. An unhandled event would end the process.
   stream.on('error', () => {})
   const close = () => new Promise<void>((resolve) => stream.end(resolve))
   return {

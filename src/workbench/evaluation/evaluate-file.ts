@@ -14,8 +14,8 @@ import { type Evaluation, readRunFile, runOf, writeRunFile } from './evaluation.
 import { answered, idOf, resultLine, type Turn } from './turn.ts'
 
 /**
- * Writes the scored file, or leaves what `resume` goes on with and rejects: with the signal's reason, or with
- * RG_MODEL_FAILED where the policy answers nothing any more. Nothing is done where the output is finished.
+ * Evaluates a data set and writes the scored file. Does nothing if the output is finished. Rejects with the
+ * signal's reason, or with RG_MODEL_FAILED if the policy stops answering; then `resume` can continue.
  */
 export async function evaluateFile(evaluation: Evaluation): Promise<void> {
   const { output, n, runs, resume, failedOnly } = evaluation
@@ -26,7 +26,7 @@ export async function evaluateFile(evaluation: Evaluation): Promise<void> {
   const answers = openAnswers(evaluation, journal)
   const earlier = failedOnly ? await earlierResults(output, evaluation.stdin) : null
   evaluation.events.begun?.(rows.count * runs * n, file.done)
-  // What waits behind a long answer is bounded, and enough to keep every place busy.
+  // Bounds the turns that wait behind a slow answer, but keeps every slot busy.
   const mostUnderWay = 4 * Math.ceil(evaluation.policy.limit / n) + 4
   let left = file.done % n
   const works = async function* () {
@@ -62,7 +62,7 @@ async function linesOf(
   const given = await answers.of(turn, before)
   const rows = answered(turn, given, runs)
   const { outcomes } = await gateway.score({ reward, rows, signal })
-  // Outcomes of a run that is ended are no results.
+  // A stopped run has no results.
   signal.throwIfAborted()
   events.scored?.('failure' in turn.row ? '' : (turn.row.dataSource ?? ''), outcomes)
   return range(n).map((draw) => {
@@ -84,7 +84,10 @@ async function* turnsOf(rows: Awaited<ReturnType<typeof rowsOf>>, runs: number):
 
 const range = (count: number): readonly number[] => Array.from({ length: count }, (_, at) => at)
 
-/** True where `resume` finds the whole file. Throws RG_INPUT_INVALID where a finished file is in the way, or of another run. */
+/**
+ * True if a resumed output is already finished. Throws RG_INPUT_INVALID if a finished file is in the way or
+ * belongs to another run.
+ */
 async function isFinished(evaluation: Evaluation): Promise<boolean> {
   const { output, resume, failedOnly } = evaluation
   const isThere = existsSync(output)
@@ -95,7 +98,7 @@ async function isFinished(evaluation: Evaluation): Promise<boolean> {
   const other = Object.entries(runOf(evaluation)).find(([key, value]) => before[key] !== value)
   if (other) throw unlike(output, other, before)
   if (failedOnly) return false
-  // What a kill in its last moment may have left.
+  // Files that a process leaves if it is killed at the very end.
   await Promise.all([`${output}.partial.json`, journalOf(output)].map((path) => rm(path, { force: true })))
   return true
 }
@@ -110,13 +113,13 @@ const journalOf = (output: string): string => `${output}.partial.answers.jsonl`
 
 const invalid = (message: string): GatewayError => new GatewayError('RG_INPUT_INVALID', message)
 
-/** The lines of an output that earned enough, and those that did not; a line without a reward is in neither. */
+/** The files for solved and unsolved answers. Lines without a reward are in neither. */
 const sidesOf = (output: string): { readonly successes: string; readonly failures: string } => {
   const stem = output.replace(/\.(?:jsonl(?:\.gz)?|parquet)$/, '')
   return { successes: `${stem}.successes.jsonl`, failures: `${stem}.failures.jsonl` }
 }
 
-/** Sorts the lines of `scored` into the sides of `output`: successes have a reward of at least `solvedAt`. */
+/** Splits the lines of `scored` into two files. A success has a reward of at least `solvedAt`. */
 async function writeSides(scored: string, output: string, solvedAt: number): Promise<void> {
   const { successes, failures } = sidesOf(output)
   await writeLines(scored, successes, (reward) => reward >= solvedAt)

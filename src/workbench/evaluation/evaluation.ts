@@ -1,7 +1,7 @@
 /**
- * Evaluation: a policy answers every row of a data set several times, and a reward scores the answers as the server
- * would. Answers are kept as they come and results are written in the order of the rows, so that a run that was ended
- * at any moment goes on to the same file.
+ * Evaluation: the policy answers every row of a data set several times, and a reward scores the answers like
+ * the server does. Answers are stored as they arrive and results are written in row order, so a run that
+ * stops at any point can be resumed and writes the same file.
  */
 
 import { readFile, writeFile } from 'node:fs/promises'
@@ -10,56 +10,54 @@ import type { Gateway } from '../../scoring/gateway/gateway.ts'
 import type { Sampling } from '../../scoring/models/api/ask.ts'
 import type { Policy } from '../rollout/policy.ts'
 
-/** How a data set is answered. */
+/** How a data set is evaluated. */
 export interface EvaluationSettings {
-  /** Names its line in tables. */
+  /** The benchmark's name in tables. */
   readonly name: string
-  /** From 0, among the benchmarks of its suite. */
+  /** The benchmark's position in its suite, from 0. */
   readonly place: number
   /** The k of pass@k and maj@k. */
   readonly k: number
   readonly data: string
   readonly reward: string
-  /** Answers a row in one run. */
+  /** Answers for each row in one run. */
   readonly n: number
   readonly runs: number
-  /** Rows at most; null: all. */
+  /** The maximum number of rows. null: all rows. */
   readonly limit: number | null
   readonly shuffleSeed: number | null
-  /** null: the servers draw as they like, and no two runs are equal. */
+  /** null: no seed is sent, so two runs differ. */
   readonly seed: number | null
-  /** A plain prompt is sent as a user's message. */
+  /** Sends a plain prompt as a user message. */
   readonly chat: boolean
   readonly sampling: Omit<Sampling, 'seed' | 'logprobs'>
-  /** A reward of so much is a success. */
+  /** An answer with at least this reward is solved. */
   readonly solvedAt: number
 }
 
-/** One benchmark at work. */
+/** The evaluation of one benchmark. */
 export interface Evaluation extends EvaluationSettings {
   readonly gateway: Gateway
   readonly policy: Policy
-  /** The scored file. */
+  /** The path of the scored file. */
   readonly output: string
   readonly resume: boolean
-  /** Goes over a finished output again: samples and scores what has no reward. */
+  /** Samples and scores the rows of a finished output that have no reward. */
   readonly failedOnly: boolean
   readonly stdin: NodeJS.ReadableStream
   readonly signal: AbortSignal
   readonly events: EvaluationEvents
 }
 
-/** What an evaluation tells while it runs. */
 export interface EvaluationEvents {
-  /** Answers that there will be, and those that an earlier process has written. */
+  /** The total number of answers and how many of them an earlier process has written. */
   begun?(answers: number, done: number): void
-  /** An answer came, or failed. */
   sampled?(isGood: boolean): void
-  /** A row's answers of one run are scored. */
+  /** Called when a row's answers of one run are scored. */
   scored?(dataSource: string, outcomes: readonly Outcome[]): void
 }
 
-/** Results of an evaluation that was made with these settings; another's cannot be gone on with. */
+/** Identifies the settings of an evaluation. Only an evaluation with equal settings may be resumed. */
 export const runOf = (evaluation: Evaluation): Readonly<Record<string, string>> => {
   const { gateway, reward, data, policy, sampling, n, runs, limit, shuffleSeed, seed, chat } = evaluation
   const { version } = gateway.reward(reward)
@@ -75,13 +73,13 @@ export const runOf = (evaluation: Evaluation): Readonly<Record<string, string>> 
   }
 }
 
-/** What made a scored file, as texts by name; empty where nothing tells. */
+/** How a scored file was made, by name. Empty if unknown. */
 export type RunFacts = Readonly<Record<string, string>>
 
-/** The file beside an output that says what made it. */
+/** The file beside an output that describes the run. */
 const runFileOf = (output: string): string => `${output}.run.json`
 
-/** Tells what made the output, and how its figures are meant. */
+/** Records the settings of the run and how its figures are defined. */
 export async function writeRunFile(evaluation: Evaluation): Promise<void> {
   const { output, name, place, k, solvedAt } = evaluation
   const meant = { place: String(place), k: String(k), solved_at: String(solvedAt) }
@@ -89,7 +87,7 @@ export async function writeRunFile(evaluation: Evaluation): Promise<void> {
   await writeFile(runFileOf(output), `${JSON.stringify(facts, null, 2)}\n`)
 }
 
-/** What made a scored file; nothing where `evaluate` did not. */
+/** Reads the settings of a scored file. Empty if `evaluate` did not write it. */
 export async function readRunFile(output: string): Promise<RunFacts> {
   const text = await readFile(runFileOf(output), 'utf8').catch(() => '{}')
   try {

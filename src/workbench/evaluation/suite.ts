@@ -11,42 +11,42 @@ import { readShape } from '../../scoring/plan/read-shape.ts'
 import { globalName } from '../../scoring/plan/reward-config.ts'
 import type { EvaluationSettings } from './evaluation.ts'
 
-/** How a benchmark is answered; what is absent is said by a wider place, in the end by `settled`. */
+/** How a benchmark is evaluated. `settled` fills in what is absent. */
 export const benchmarkSettings = z.strictObject({
-  /** Answers a row in one run. */
+  /** Answers for each row in one run. */
   n: z.int().min(1).max(1024).optional(),
   runs: z.int().min(1).max(1000).optional(),
-  /** The k of pass@k and maj@k; absent: n. */
+  /** The k of pass@k and maj@k. Default: n. */
   k: z.int().min(1).max(1024).optional(),
   limit: z.int().min(1).optional(),
   shuffle_seed: z.int().min(0).max(0xffff_ffff).optional(),
-  /** `none`: the servers draw as they like. */
+  /** `none`: no seed is sent. */
   seed: z.union([z.int().min(0).max(0xffff_ffff), z.literal('none')], 'a whole number, or none').optional(),
-  /** A plain prompt is sent as a user's message. */
+  /** Sends a plain prompt as a user message. */
   chat: z.boolean().optional(),
-  /** A reward of so much is a success. */
+  /** An answer with at least this reward is solved. */
   solved_at: z.number().optional(),
   ...samplingConfig.omit({ seed: true, logprobs: true }).shape,
 })
 
 const benchmarkConfig = benchmarkSettings.extend({
-  /** Names its files and its line in tables. */
+  /** Names the benchmark's files and its line in tables. */
   name: globalName,
-  /** Rows without answers; relative to the suite's file. */
+  /** Rows without answers. The path is relative to the suite's file. */
   data: z.string().min(1),
-  /** A reward of the configs ... */
+  /** A reward of the configs, or ... */
   reward: z.string().min(1).optional(),
-  /** ... or a reward function, whose score is the reward. */
+  /** ... a reward function whose score is the reward. */
   function: z.string().min(1).optional(),
   options: z.record(z.string(), z.unknown()).optional(),
 })
 
-/** A benchmark suite, as it is written. */
+/** A benchmark suite. */
 const suiteConfig = z.strictObject({
   $schema: z.string().optional(),
-  /** An rm-config or a folder of them, relative to the suite's file; absent: what the command says. */
+  /** An rm-config or a folder of them, relative to the suite's file. Default: the command's `--config`. */
   config: z.string().min(1).optional(),
-  /** For benchmarks that say nothing else. */
+  /** For settings that a benchmark omits. */
   defaults: benchmarkSettings.prefault({}),
   benchmarks: z.array(benchmarkConfig).min(1),
 })
@@ -61,19 +61,22 @@ const outerSuite = suiteConfig.extend({
   benchmarks: z.array(z.unknown()).min(1, 'a suite needs at least one benchmark').max(1000),
 })
 
-/** A suite's text, understood; what it says of rewards is checked when the configs are open. */
+/** A parsed suite. Its rewards are checked when the configs are open. */
 export interface Suite {
-  /** null: it names none. */
+  /** null: the suite names no config. */
   readonly config: string | null
-  /** rm-configs of the benchmarks that name a function; they are to be opened with the others. */
+  /** rm-configs for the benchmarks that name a function. Open them with the other configs. */
   readonly inline: readonly { readonly file: string; readonly text: string }[]
-  /** Whether a benchmark names a reward of the configs. */
+  /** True if a benchmark names a reward of the configs. */
   readonly usesConfigs: boolean
-  /** Throws RG_CONFIG_INVALID with every mistake, each with its place. `over`: settings that go before the suite's. */
+  /**
+   * Throws RG_CONFIG_INVALID with every mistake and its place. Settings in `over` take precedence over the
+   * suite's.
+   */
   benchmarks(gateway: Gateway, over: BenchmarkSettings): readonly EvaluationSettings[]
 }
 
-/** Reads a suite. Throws RG_CONFIG_INVALID only where it cannot be read at all. */
+/** Reads a suite. Throws RG_CONFIG_INVALID only if it cannot be parsed at all. */
 export function readSuite(path: string, env: Readonly<Record<string, string | undefined>>): Suite {
   const text = configTexts([path]).find(({ file }) => file === path) ?? { file: path, text: '' }
   const config = parseConfig(text, env)
@@ -124,13 +127,13 @@ type Written = readonly Partial<z.output<typeof benchmarkConfig>>[]
 const noReward = (reward: string, rewards: readonly string[]): string =>
   `there is no reward '${reward}'${didYouMean(reward, rewards)}`
 
-/** The reward of a benchmark that names a function. */
+/** The reward's name for a benchmark that names a function. */
 const inlineName = (benchmark: string): string => `suite.${benchmark}`
 
 const oneStep = (called: string, options: object): string =>
   JSON.stringify({ steps: [{ name: called, function: called, options }] })
 
-/** What no schema says. */
+/** Mistakes that the schema cannot express. */
 function mistakesIn(config: ParsedConfig, written: Written, folder: string): readonly Problem[] {
   return written.flatMap(({ name, data, reward, function: called }, at) => {
     const found: Problem[] = []
@@ -152,10 +155,12 @@ const invalid = (problems: readonly Problem[]): GatewayError =>
     { problems },
   )
 
-/** What one place says of a benchmark. */
 export type BenchmarkSettings = z.output<typeof benchmarkSettings>
 
-/** The earlier ones go before the later ones, and before what holds by itself: one greedy answer, or draws at temperature 1. */
+/**
+ * Merges settings; earlier ones take precedence. The defaults are one greedy answer, or sampling at
+ * temperature 1 if there are several.
+ */
 export function settled(
   what: Pick<EvaluationSettings, 'name' | 'place' | 'data' | 'reward'>,
   ...settings: readonly BenchmarkSettings[]

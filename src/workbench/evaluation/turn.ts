@@ -5,20 +5,19 @@ import type { PromptRow } from '../dataset/prompt-rows.ts'
 import { keptOf } from '../dataset/scored-file.ts'
 import type { PolicyAnswer } from '../rollout/policy.ts'
 
-/** One row in one run: its answers are scored together. `turn` counts all of them in the order of the output. */
+/** One row in one run, whose answers are scored together. `turn` is its position in the output. */
 export interface Turn extends PromptRow {
   readonly turn: number
   readonly run: number
 }
 
-/** What a turn's answers are called: `<row>/<draw>`, with several runs `<row>/<run>.<draw>`. */
+/** The id of an answer: `<row>/<draw>`, or `<row>/<run>.<draw>` if there are several runs. */
 export const idOf = ({ row, run }: Turn, draw: number, runs: number): string =>
   runs === 1 ? `${row.id}/${draw}` : `${row.id}/${run}.${draw}`
 
-/** The group of a turn's answers. */
 const groupIdOf = ({ row, run }: Turn, runs: number): string => (runs === 1 ? row.id : `${row.id}/${run}`)
 
-/** The seed of one answer, from what makes it another one; 31 bits, as servers take them. */
+/** A seed that differs for each answer. It has 31 bits, because servers accept no more. */
 export function seedOf(seed: number, { index, run }: Turn, draw: number): number {
   const hash = createHash('sha256')
     .update(JSON.stringify([seed, index, run, draw]))
@@ -26,12 +25,11 @@ export function seedOf(seed: number, { index, run }: Turn, draw: number): number
   return hash.readUInt32BE(0) >>> 1
 }
 
-/** What the policy is asked. */
 export function promptOf({ prompt }: Sample, chat: boolean): string | readonly Message[] {
   return chat && typeof prompt === 'string' ? [{ role: 'user', content: prompt }] : prompt
 }
 
-/** The answers as samples of one group; one that failed keeps its place and its failure. */
+/** The answers as samples of one group. A failed answer keeps its place and its failure. */
 export function answered(
   turn: Turn,
   answers: readonly (PolicyAnswer | Failure)[],
@@ -48,7 +46,7 @@ export function answered(
   })
 }
 
-/** A line of the scored file: the result as /v1/score writes it, and beside it the sample with where it stood. */
+/** A line of the scored file: the result in the format of /v1/score, with the sample and its position. */
 export function resultLine(
   turn: Turn,
   { draw, runs }: { readonly draw: number; readonly runs: number },
@@ -68,7 +66,7 @@ export function resultLine(
   return `${JSON.stringify({ ...writeNativeResult(outcome), sample })}\n`
 }
 
-/** The answer that a line holds; null: the policy gave none, or the line is none of an evaluation. */
+/** The answer in a result line. null if the policy failed or the line is not from an evaluation. */
 export function answerOfLine(value: unknown): PolicyAnswer | null {
   const { sample } = (value ?? {}) as { readonly sample?: unknown }
   const { response, response_tokens, finish_reason } = (sample ?? {}) as Readonly<Record<string, unknown>>

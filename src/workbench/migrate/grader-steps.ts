@@ -2,14 +2,14 @@ import { z } from 'zod'
 import { reservedNames } from '../../scoring/plan/expression-syntax.ts'
 import { addressVariable } from './imported.ts'
 
-/** What graders have come to so far. */
+/** The config that is built from the graders so far. */
 export interface GraderSteps {
   readonly steps: { readonly name: string; readonly [key: string]: unknown }[]
   readonly models: Record<string, object>
   readonly files: { readonly path: string; readonly text: string }[]
   readonly notes: string[]
   readonly dropped: string[]
-  /** Name of the reward. */
+  /** The name of the reward. */
   readonly reward: string
   modelName(path: string): string
   problem(at: string, message: string): void
@@ -22,7 +22,7 @@ interface Place {
 
 type Compiler<K extends GraderType> = (grader: Grader<K>, place: Place, around: GraderSteps) => void
 
-/** Adds the step of one grader and gives its name; `name` is what its author calls it. */
+/** Adds a grader's step and returns its name. `name` is the author's. */
 export function stepOfGrader(
   type: GraderType,
   grader: object,
@@ -156,10 +156,10 @@ function askingStep(
 const messagesOf = (input: Grader<'score_model'>['input']) =>
   input.map(({ role, content }) => ({ role, content: textOf(content) }))
 
-/** Column names of trainers, which a result uses otherwise. */
+/** Trainers' column names, which have other meanings in a result. */
 const taken = ['reward', 'uid', 'data_source', 'raw_prompt']
 
-/** A name that an expression can hold, and that no other step has. */
+/** A unique name that is valid in an expression. */
 function stepName(name: string, others: readonly string[]): string {
   const plain = name
     .replace(/\W+/g, '_')
@@ -181,7 +181,7 @@ const content = z.union([
 const messages = z.array(z.object({ role: z.string(), content, type: z.string().optional() })).min(1)
 const sampling = z.record(z.string(), z.unknown()).nullish()
 
-/** The graders of OpenAI's API, but for `multi`, which holds others. */
+/** The graders of OpenAI's API except `multi`, which contains others. */
 export const graderShapes = {
   string_check: z.strictObject({
     type: z.literal('string_check'),
@@ -225,12 +225,10 @@ export const graderShapes = {
   }),
 } as const
 
-/** One of them. */
 export type GraderType = keyof typeof graderShapes
-/** A grader that its shape has read. */
 type Grader<K extends GraderType> = z.output<(typeof graderShapes)[K]>
 
-/** `multi` as it is written; what is in `graders` is read by itself. */
+/** A `multi` grader. Its `graders` are parsed separately. */
 export const multiShape = z.strictObject({
   type: z.literal('multi'),
   ...named,
@@ -238,7 +236,7 @@ export const multiShape = z.strictObject({
   calculate_output: z.string().min(1),
 })
 
-/** The text of a message; its parts are joined. */
+/** A message's text. Its parts are joined. */
 const textOf = (given: z.output<typeof content>): string =>
   typeof given === 'string'
     ? given
@@ -247,7 +245,7 @@ const textOf = (given: z.output<typeof content>): string =>
         .map(({ text }) => text)
         .join('')
 
-/** A reward-function file: the grader's source as it stands, and below it what hands a row to its `grade`. */
+/** A reward-function file: the grader's source, followed by an adapter that calls its `grade`. */
 const pythonFile = (source: string): string => `${source.replace(/\s*$/, '')}
 
 

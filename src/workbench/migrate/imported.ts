@@ -1,14 +1,14 @@
-/** What an import made of somebody's settings. Nothing is written here. */
+/** The result of an import. Nothing has been written yet. */
 export interface Imported {
-  /** Their paths are relative to the folder that the config is for. */
+  /** Paths are relative to the config's folder. */
   readonly files: readonly { readonly path: string; readonly text: string }[]
-  /** What to know about them, a sentence each. */
+  /** One sentence each. */
   readonly notes: readonly string[]
-  /** Settings that have no place here: `key: why`. */
+  /** Settings without a counterpart: `key: reason`. */
   readonly dropped: readonly string[]
 }
 
-/** A model's global name from its path or hub name: `/models/Qwen2.5-7B` is `qwen2.5-7b`. */
+/** Derives a model's name from its path or hub name: `/models/Qwen2.5-7B` becomes `qwen2.5-7b`. */
 function modelName(path: string): string {
   const last = path.replace(/\/+$/, '').replace(/^.*\//, '')
   const name = last
@@ -26,7 +26,7 @@ export const addressVariable = (name: string): string =>
     .replace(/[^A-Z0-9]+/g, '_')
     .replace(/^(?=\d)/, 'MODEL_')}_URL`
 
-/** Gives each path one name: the same path the same, another of the same name a number. Remembers what it gave. */
+/** Names models by their paths. A different path with the same name gets a number. */
 export function modelNames(taken: readonly string[] = []): (path: string) => string {
   const pathOf = new Map<string, string>(taken.map((name) => [name, '']))
   return (path) => {

@@ -8,8 +8,8 @@ const deepest = 8
 const longest = 4 * 1024 * 1024
 
 /**
- * An OpenAI grader as an rm-config; `python` graders become files beside it. `file` names the text in problems, `name`
- * is the reward's. Throws RG_INPUT_INVALID with every mistake.
+ * Converts an OpenAI grader to an rm-config. `python` graders become files beside it. Problems start with
+ * `file`; `name` is the reward's name. Throws RG_INPUT_INVALID with every mistake.
  */
 export function importOpenaiGrader(file: string, text: string, name: string): Imported {
   const problems: Problem[] = []
@@ -56,7 +56,7 @@ function readJson(file: string, text: string): unknown {
   }
 }
 
-/** A fine-tuning job's settings hold the grader below `method.reinforcement.grader`. */
+/** Fine-tuning settings have the grader under `method.reinforcement.grader`. */
 function unwrapped(settings: unknown): unknown {
   return ['method', 'reinforcement', 'grader'].reduce(
     (value, key) => (isObject(value) && !isGrader(value) && key in value ? value[key] : value),
@@ -67,7 +67,7 @@ function unwrapped(settings: unknown): unknown {
 const isGrader = ({ type }: Readonly<Record<string, unknown>>): boolean =>
   type === 'multi' || (typeof type === 'string' && Object.hasOwn(graderShapes, type))
 
-/** Adds a grader's steps and gives the expression of its value. */
+/** Adds a grader's steps and returns the expression of its value. */
 function compiled(grader: unknown, at: string, name: string, around: GraderSteps, depth: number): string {
   if (!isObject(grader)) {
     around.problem(at, 'must be a grader, an object with a type')
@@ -110,7 +110,7 @@ function combined(grader: object, at: string, name: string, around: GraderSteps,
   return '0'
 }
 
-/** A map by name; a single grader or a list has its names inside. */
+/** Graders by name. The names of a single grader or of a list are inside. */
 function entriesOf(
   graders: Readonly<Record<string, unknown>> | readonly unknown[],
 ): readonly (readonly [string, unknown])[] {
@@ -125,12 +125,13 @@ const nameIn = (grader: unknown): string | undefined =>
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The functions of calculate_output; all are functions of a formula too. */
+/** The functions of calculate_output. An rm-config's formula has all of them. */
 const functions = ['min', 'max', 'abs', 'floor', 'ceil', 'exp', 'sqrt', 'log']
 const longestFormula = 4096
 
 /**
- * `calculate_output` as a formula: each grader's name replaced by its own expression, `^` by `**`. Or every mistake.
+ * Converts `calculate_output` to a formula: names become expressions and `^` becomes `**`. Otherwise returns
+ * every mistake.
  */
 function formulaOf(
   source: string,

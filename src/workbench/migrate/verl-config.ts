@@ -4,19 +4,18 @@ import { didYouMean } from '../../core/nearest-name.ts'
 import { addressVariable, type Imported, modelNames } from './imported.ts'
 import { expandConfig, listsIn, readVerlSettings, type Section, type Tree } from './verl-settings.ts'
 
-/** What the settings do not say. */
 interface VerlOptions {
-  /** Of the file, without its ending. */
+  /** The file's name without its ending. */
   readonly name: string
-  /** The rule beside the models; the original's rider rule by default. */
+  /** The rule beside the models. Default: rider-rule. */
   readonly rule?: string
-  /** True: as the original computes, its faults included. */
+  /** Reproduces the original's results, including its bugs. */
   readonly published?: boolean
 }
 
 /**
- * `reward_model.*` settings of a trainer that puts judges beside a rule, as an rm-config. `file` names the text in
- * problems. Throws RG_INPUT_INVALID with every mistake.
+ * Converts `reward_model.*` settings, which combine judges with a rule, to an rm-config. Problems start with
+ * `file`. Throws RG_INPUT_INVALID with every mistake.
  */
 export function importVerlConfig(file: string, text: string, options: VerlOptions): Imported {
   const section = readVerlSettings(file, text)
@@ -75,7 +74,7 @@ function flagIn(section: Section, key: string, problem: Report): boolean | undef
   return undefined
 }
 
-/** Each step its own name: a second `quality` is `quality_2`, and none is the rule's. */
+/** Makes step names unique. A second `quality` becomes `quality_2`; `rule` is reserved for the rule. */
 function named(steps: readonly VerlStep[]): readonly VerlStep[] {
   const count = new Map([['rule', 1]])
   return steps.map((one) => {
@@ -120,7 +119,7 @@ function notesOn(steps: readonly VerlStep[], section: Section, rule: string | nu
   ]
 }
 
-/** Dotted keys of `reward_model` that an rm-config carries. */
+/** Keys of `reward_model` that have a counterpart in an rm-config. */
 const carriedKeys: ReadonlySet<string> = new Set([
   'enable',
   'combine_reward',
@@ -150,7 +149,7 @@ const reasons: readonly (readonly [pattern: RegExp, why: string])[] = [
   [/timeout|num_workers|concurren|max_num/, 'see timeout_s, max_in_flight and batch in docs/models.md'],
 ]
 
-/** `reward_model.<key>: why` for everything else that is set. */
+/** Lists all other settings as `reward_model.<key>: reason`. */
 function droppedKeys(section: Section, carried: ReadonlySet<string>): readonly string[] {
   return leaves(section)
     .filter((key) => !carried.has(key))
@@ -168,19 +167,19 @@ function leaves(section: Section, above = ''): readonly string[] {
   )
 }
 
-/** A step of an rm-config, with the models that it names and what to say of it. */
+/** A step of an rm-config, its models, and notes about them. */
 interface VerlStep {
   readonly step: { readonly name: string; readonly [key: string]: unknown }
   readonly models: Readonly<Record<string, object>>
-  /** Environment variables that want an address, and of what. */
+  /** Environment variables for addresses, with the models' paths. */
   readonly addresses: readonly (readonly [variable: string, path: string])[]
   readonly note?: string
-  /** The column of the training data that holds this step's judge prompt. */
+  /** The training data column with this step's judge prompt. */
   readonly prompt?: string
 }
 
 interface Surroundings {
-  /** Place in the lists, from 0. */
+  /** The index in the section's lists. */
   readonly index: number
   readonly type: 'grm' | 'scalar' | 'cloud'
   readonly published: boolean
@@ -188,14 +187,14 @@ interface Surroundings {
   problem(key: string, message: string): void
 }
 
-/** Plug-ins of the original whose hooks are shipped. */
+/** Plug-ins of the original that are shipped as reward functions. */
 const plugIns: Readonly<Record<string, { readonly name: string; readonly function: string }>> = {
   rider_reward: { name: 'quality', function: 'rider-judge' },
   consistency_reward: { name: 'consistency', function: 'consistency-judge' },
   test_reward: { name: 'judge', function: 'yes-no-judge' },
 }
 
-/** The steps of one reward model: one, or a critique and the scalar model that reads it. */
+/** The step of one reward model, or a critique step and the scalar step that reads it. */
 function rewardSteps(part: Section, around: Surroundings): VerlStep[] {
   const { index, type, problem } = around
   const { path } = sectionIn(part, 'model')
@@ -248,7 +247,7 @@ function rewardSteps(part: Section, around: Surroundings): VerlStep[] {
   ]
 }
 
-/** The similarity of the reply to the wanted one, which the original asks of a service of its own. */
+/** The similarity of the reply to the expected one. The original asks a separate service for it. */
 function embedderStep(weight: number, published: boolean): VerlStep {
   return {
     step: {
@@ -265,7 +264,7 @@ function embedderStep(weight: number, published: boolean): VerlStep {
   }
 }
 
-/** An address from the environment; the default is where vLLM listens by itself. */
+/** An address from the environment. The default is vLLM's own. */
 const addressOf = (variable: string): string => `\${${variable}:-http://127.0.0.1:8000}`
 
 function combination(part: Section, problem: Surroundings['problem']) {

@@ -6,12 +6,12 @@ export type Section = { readonly [key: string]: Tree }
 
 const longest = 4 * 1024 * 1024
 const override = /^(?:\+{1,2}|(~))?reward_model\.([\w.]+)(?:=([\s\S]*))?$/
-/** What a file without the key `reward_model` must hold to be the section itself. */
+/** Without a `reward_model` key, a file is the section itself if it has one of these. */
 const tellTale = ['reward_function', 'reward_weight', 'reward_combine_func']
 
 /**
- * Reads a YAML or JSON config, or the overrides `reward_model.x=...` of a launch script. Throws RG_INPUT_INVALID where
- * the text holds no such settings.
+ * Reads a YAML or JSON config, or the overrides `reward_model.x=...` of a launch script. Throws
+ * RG_INPUT_INVALID if there are no such settings.
  */
 export function readVerlSettings(file: string, text: string): Section {
   const invalid = (message: string) =>
@@ -45,7 +45,7 @@ function asConfig(text: string): Section | null {
   return tellTale.some((key) => Object.hasOwn(value, key)) ? value : null
 }
 
-/** As Hydra reads the right side of an override; what it cannot read is a text. */
+/** Parses an override's value like Hydra. Invalid YAML is a text. */
 function treeOf(written: string): Tree {
   try {
     const value: unknown = parse(written.replace(/\$\{([^{}]*)\}/g, '\u2063$1\u2064'))
@@ -55,7 +55,7 @@ function treeOf(written: string): Tree {
   }
 }
 
-/** A variable inside `[...]` is no mapping of YAML. */
+/** Restores variables, which YAML would parse as mappings inside `[...]`. */
 function restored(value: Tree): Tree {
   if (typeof value === 'string') return value.replace(/\u2063([^\u2064]*)\u2064/g, (_, name) => `\${${name}}`)
   if (typeof value !== 'object' || value === null) return value
@@ -79,12 +79,13 @@ function set(section: Record<string, Tree>, path: readonly string[], value: Tree
 const isSection = (value: unknown): value is Section =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** JSON-like data as a config holds it. */
+/** Plain data of a config. */
 export type Tree = null | boolean | number | string | readonly Tree[] | { readonly [key: string]: Tree }
 
 /**
- * VeRL-with-RMs' way of writing several reward models into one section: one config for each place of its lists, which
- * must all be of one length (lists inside lists too). Without a list the config itself; throws RangeError otherwise.
+ * VeRL-with-RMs writes several reward models as lists in one section. Returns one section for each list
+ * index. All lists, including nested ones, must have the same length; otherwise throws RangeError. Without
+ * lists, returns the config itself.
  */
 export function expandConfig(config: Tree): readonly Tree[] {
   const lengths = new Set(listLengths(config))
@@ -94,7 +95,7 @@ export function expandConfig(config: Tree): readonly Tree[] {
   return count === undefined ? [config] : Array.from({ length: count }, (_, index) => chosen(config, index))
 }
 
-/** Every list of a config by its dotted key, with its length. */
+/** Every list of a config with its dotted key and its length. */
 export function listsIn(config: Tree, at = ''): readonly { readonly key: string; readonly length: number }[] {
   if (!isTree(config)) return []
   const own = Array.isArray(config) ? [{ key: at, length: config.length }] : []
@@ -115,7 +116,7 @@ function chosen(value: Tree, index: number): Tree {
 const isTree = (value: Tree): value is Exclude<Tree, string | number | boolean | null> =>
   typeof value === 'object' && value !== null
 
-/** One character's part in a word: `literal` text is never searched for variables. */
+/** A part of a word. Variables are not expanded in `literal` text. */
 interface Piece {
   readonly text: string
   readonly literal: boolean
@@ -125,8 +126,8 @@ const variable = /\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)(?::-([^}]*))?\})/g
 const assignment = /^([A-Za-z_]\w*)=(.*)$/s
 
 /**
- * The words of a launch script: quotes and continued lines resolved, comments left out, variables filled in from the
- * script's own assignments; one that it does not assign stays `${NAME}`. Control flow is not followed. Linear.
+ * Splits a launch script into words: resolves quotes and line continuations, drops comments and expands
+ * variables that the script assigns. Other variables stay `${NAME}`. Control flow is ignored. Linear time.
  */
 function shellWords(script: string): readonly string[] {
   const assigned = new Map<string, string>()

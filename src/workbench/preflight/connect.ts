@@ -11,11 +11,11 @@ import { isObject } from '../../scoring/models/transport/reply.ts'
 import { openConnections, send } from '../../scoring/models/transport/transport.ts'
 import { UpstreamError } from '../../scoring/models/transport/upstream-error.ts'
 
-/** How one server of one model was found. */
+/** The result of asking one server about one model. */
 export interface Connection {
   readonly model: string
   readonly address: string
-  /** null: it answers, and serves the model. */
+  /** null: the server answers and serves the model. */
   readonly trouble: string | null
   readonly ms: number
 }
@@ -23,8 +23,8 @@ export interface Connection {
 const backends = { vllm: vllmBackend, sglang: sglangBackend, openai: openaiBackend }
 
 /**
- * Asks every server of every model whether it is there and serves the model, all at once. Nothing is generated. A server
- * of SGLang is not asked for its health: that wakes what sleeps.
+ * Asks every server of every model in parallel whether it is alive and serves the model. Generates nothing.
+ * SGLang's /health is not called, because it wakes a sleeping server.
  */
 export async function connectAll(
   models: ReadonlyMap<string, ModelConfig>,
@@ -49,7 +49,7 @@ export async function connectAll(
   return [...asked, ...found.flatMap(({ lost }) => lost)]
 }
 
-/** The addresses of the config and of its instances_file, and what is wrong with that file. */
+/** The addresses of the config and of its instances_file, and the problem with that file if there is one. */
 async function addressesOf(
   config: ModelConfig,
 ): Promise<{ readonly urls: readonly string[]; readonly trouble: string | null }> {
@@ -83,7 +83,7 @@ async function troubleOf(
   const { origin, pathname } = new URL(url)
   const seconds = config.health.timeout_s
   const { pool } = openConnections(origin, config.connect_timeout_s * 1000)
-  // As a question goes: the same connections, and all of both requests within the time of one probe.
+  // Uses the same connections as a question. Both requests together may take as long as one health probe.
   const get = (path: string) =>
     send(
       pool,
@@ -126,7 +126,7 @@ const hintOf = (status: number, { api_key_env: variable }: ModelConfig): string 
   return status === 404 ? ': is this the address of a model server?' : ''
 }
 
-/** The names of a list of models; null: the text is none. */
+/** The model names of a /v1/models reply. null if it is not such a list. */
 function namesIn(text: string): readonly string[] | null {
   try {
     const body: unknown = JSON.parse(text)

@@ -1,14 +1,16 @@
-/** What a look at data, configs and servers found. Only `findingKinds` says how bad each kind is, and what to do. */
+/**
+ * Findings about data, configs and servers. `findingKinds` defines the severity and the advice of each kind.
+ */
 
 type Severity = 'error' | 'warning' | 'note'
 
 interface Kind {
   readonly severity: Severity
-  /** What to do. */
+  /** What the user should do. */
   readonly advice: string
 }
 
-/** Every kind of finding; names are public: people match on them in CI. */
+/** Every kind of finding. The names are public, because people match them in CI. */
 export const findingKinds = {
   'unreadable-row': { severity: 'error', advice: 'mend or drop these rows; they can never be scored' },
   'missing-column': { severity: 'error', advice: 'add the column; docs/prepare.md shows the form of a row' },
@@ -134,34 +136,33 @@ export const findingKinds = {
   },
 } as const satisfies Readonly<Record<string, Kind>>
 
-/** One of them. */
 export type FindingName = keyof typeof findingKinds
 
-/** One kind of finding with one cause. */
+/** A finding with one cause. */
 export interface Finding {
   readonly name: FindingName
   readonly severity: Severity
   readonly message: string
   readonly advice: string
-  /** The first of the rows. */
+  /** The first affected rows. */
   readonly rows: readonly string[]
-  /** 0: it concerns no row of its own. */
+  /** The number of affected rows. 0 if it is not about rows. */
   readonly count: number
 }
 
 const shownRows = 10
 const order: readonly Severity[] = ['error', 'warning', 'note']
 
-/** Gathers findings; equal ones count their rows. */
+/** Collects findings and counts the rows of equal ones. */
 export class Findings {
   readonly #found = new Map<string, { name: FindingName; message: string; rows: string[]; count: number }>()
 
-  /** `places`: the rows that it concerns. */
+  /** `places` are the affected rows. */
   add(name: FindingName, message: string, ...places: readonly string[]): void {
     this.addMany(name, message, { rows: places, count: places.length })
   }
 
-  /** As `add`, where not all of the rows are known by name. */
+  /** Like `add`, if only some of the rows are listed. */
   addMany(name: FindingName, message: string, { rows, count }: Pick<Finding, 'rows' | 'count'>): void {
     const key = `${name} ${message}`
     const found = this.#found.get(key) ?? { name, message, rows: [], count: 0 }
@@ -170,7 +171,7 @@ export class Findings {
     this.#found.set(key, found)
   }
 
-  /** The worst first; of the same severity in the order of finding. */
+  /** By severity, then in order of discovery. */
   list(): readonly Finding[] {
     const all = [...this.#found.values()].map((found): Finding => ({ ...found, ...findingKinds[found.name] }))
     return order.flatMap((severity) => all.filter((found) => found.severity === severity))

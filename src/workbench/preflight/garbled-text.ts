@@ -1,22 +1,28 @@
-/** What Windows-1252 has in place of the control characters 0x80 to 0x9F; a space where it has nothing. */
+/** Windows-1252 characters for the bytes 0x80 to 0x9F. A space marks an undefined byte. */
 const windows = '€ ‚ƒ„…†‡ˆ‰Š‹Œ Ž  ‘’“”•–—˜™š›œ žŸ'
 const byteOf = new Map(
   [...windows].flatMap((character, at) => (character === ' ' ? [] : [[character, 0x80 + at]])),
 )
 
-/** A no-break space and guillemets stand behind accented letters in French: only as most common wrong turns do they count. */
+/**
+ * In French, no-break spaces and guillemets follow accented letters. They count only after the most common
+ * first bytes of garbled text.
+ */
 const typographic: ReadonlySet<number> = new Set([0xa0, 0xab, 0xbb])
-/** What Chinese text becomes by a second wrong turn. */
+/** Chinese text that was decoded wrongly twice. */
 const wellKnown = /锟斤拷|烫烫烫|屯屯屯/
 
-/** What in a text was decoded wrongly, in words; null: nothing. UTF-8 that was read as Latin-1 or Windows-1252 is seen. */
+/**
+ * Describes the first wrongly decoded part of a text, such as UTF-8 that was read as Latin-1 or Windows-1252.
+ * null if there is none.
+ */
 export function garbledPiece(text: string): string | null {
   if (text.includes('\ufffd')) return 'U+FFFD, where a character was lost'
   const known = wellKnown.exec(text)
   if (known) return `'${known[0]}', where characters were lost`
   for (let at = 0; at < text.length; at++) {
     const first = text.charCodeAt(at)
-    // The first byte of a character of two, three or four.
+    // The first byte of a UTF-8 sequence of two, three or four bytes.
     const more = first >= 0xc2 && first <= 0xdf ? 1 : first >= 0xe0 && first <= 0xef ? 2 : 3
     if (first < 0xc2 || first > 0xf4) continue
     const bytes = [first]
@@ -42,7 +48,7 @@ function isControl(character: string): boolean {
   return (code < 0x20 && !'\t\n\f\r'.includes(character)) || (code >= 0x7f && code <= 0x9f && code !== 0x85)
 }
 
-/** The byte 0x80 to 0xBF that a character stands for; null: it stands for none. */
+/** The byte 0x80 to 0xBF that a character stands for. null if there is none. */
 function byteAt(text: string, at: number): number | null {
   const code = text.charCodeAt(at)
   if (code >= 0x80 && code <= 0xbf) return code
@@ -50,13 +56,16 @@ function byteAt(text: string, at: number): number | null {
   return byte !== undefined && byte <= 0xbf ? byte : null
 }
 
-/** Of all characters; real text in any script has more. */
+/** The minimum share of letters, digits and blanks. Real text of any script has more. */
 const leastWordy = 0.5
-/** Of the words of a longer text; a loop has fewer different ones. */
+/** The minimum share of distinct words in a longer text. A repetition loop has fewer. */
 const leastDifferent = 0.05
 const manyWords = 60
 
-/** Whether a text can have been written by a model that works: letters, digits and blanks, readable, not one loop. */
+/**
+ * True if a working model can have written the text: mostly letters, digits and blanks, readable, and not a
+ * repetition loop.
+ */
 export function looksLikeText(text: string): boolean {
   if (text.trim() === '' || garbledPiece(text) !== null) return false
   const points = [...text]

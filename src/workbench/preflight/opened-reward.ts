@@ -8,27 +8,27 @@ import { openModels } from '../../scoring/models/models.ts'
 import type { Plan, PlanStep } from '../../scoring/plan/plan.ts'
 import type { Resolved } from '../../scoring/plan/resolve.ts'
 
-/** A reward, ready to be looked at: as a gateway runs it, without record, canaries or server. */
+/** A reward, opened as in a gateway but without record, canaries and server. */
 export interface OpenedReward {
   readonly plan: Plan
-  /** The steps that score an answer by itself and ask nobody; null: there are none. */
+  /** The plan without model steps. null if nothing is left. */
   readonly rules: Plan | null
   readonly functions: FunctionHost
   readonly models: Models
   readonly resolved: Resolved
   readonly clock: Clock
-  /** One outcome a row. */
+  /** Resolves with one outcome for each row. */
   score(plan: Plan, rows: readonly Sample[], signal: AbortSignal): Promise<readonly Outcome[]>
   close(): Promise<void>
 }
 
-/** Key of the fences: what is shown is not asked. */
+/** The key of the guard's fences. Shown questions are never sent. */
 export const secret = 'preflight'
 const patienceMs = 600_000
 const waitSeconds = 5
 const maxRows = Number.POSITIVE_INFINITY
 
-/** Does not close `functions`. */
+/** The caller closes `functions`. */
 export function openReward(
   resolved: Resolved,
   plan: Plan,
@@ -50,13 +50,13 @@ export function openReward(
   }
 }
 
-/** Whoever looks before a run wants to know soon that nobody answers. */
+/** Shortens the wait for a server that does not answer. */
 const impatient = ([name, config]: readonly [string, ModelConfig]): [string, ModelConfig] => [
   name,
   config.wait_for_instance === 'deadline' ? { ...config, wait_for_instance: waitSeconds } : config,
 ]
 
-/** A rule whose condition hangs on a judge is left out with it. */
+/** A rule whose condition depends on a judge is left out as well. */
 function rulesOf(plan: Plan): Plan | null {
   let steps: readonly PlanStep[] = plan.steps.filter(({ kind }) => kind === 'rule')
   for (let before = -1; before !== steps.length; ) {

@@ -1,6 +1,7 @@
 /**
- * What would go wrong in a run, found before it begins: the data's columns and texts, ground truths by the rules, the
- * judges' questions, and what a policy's first answers teach. Judges are asked only about a policy's answers.
+ * Preflight finds problems before a training run: in the data's columns and texts, in ground truths that the
+ * rules reject, in the judges' questions, and in the rewards of a policy's first answers. Judges are asked
+ * only about a policy's answers.
  */
 
 import { basename } from 'node:path'
@@ -17,45 +18,45 @@ import { Columns, type Item, lookAtTexts, lookForLeaks, Repeats, turnsOf } from 
 import { type Probe, probe, type Sampled } from './signal-probe.ts'
 import { type Level, Truths } from './truths.ts'
 
-/** What is looked at, and how far. */
+/** What preflight looks at. */
 export interface PreflightJob {
   readonly opened: OpenedReward
   readonly files: readonly { readonly path: string; readonly source: RowSource }[]
-  /** The column of right answers; null: `extra_info.answer`, or a row's `response`. */
+  /** The column of the right answers. null: `extra_info.answer` or the row's `response`. */
   readonly goldPath: string | null
-  /** How long answers may get in training; null: as long as the right ones. */
+  /** The length of answers in training, in tokens. null: the length of the right answers. */
   readonly answerTokens: number | null
-  /** Of each file; Infinity: all. */
+  /** The maximum number of rows of each file. Infinity: all rows. */
   readonly maxRows: number
   readonly sampled: Sampled | null
-  /** Prompts that the policy is asked. */
+  /** The number of prompts for the policy. */
   readonly probed: number
   readonly seed: number
   readonly signal: AbortSignal
   onProgress?(rows: number): void
 }
 
-/** What was seen. Plain data: `check --format json` prints it. */
+/** The results, as plain data. `check --format json` prints them. */
 export interface Report {
   readonly reward: string
   readonly version: string
   readonly files: readonly string[]
   readonly rows: number
-  /** The worst first. */
+  /** By severity. */
   readonly findings: readonly Finding[]
-  /** What right answers earn of the rules, by data source. */
+  /** The rewards of right answers under the rules, by data source. */
   readonly levels: Readonly<Record<string, readonly Level[]>>
-  /** Of the prompts' texts; null: there are none. */
+  /** The lengths of the prompts. null if there are none. */
   readonly lengths: Lengths | null
-  /** Of the first three rows. */
+  /** The questions about the first three rows. */
   readonly questions: readonly ShownQuestion[]
-  /** null: no policy was asked, or nothing could be scored. */
+  /** null: no policy was asked, or no answer could be scored. */
   readonly probe: Probe | null
 }
 
 const batchSize = 64
 
-/** Rejects with the signal's reason or with RG_INPUT_INVALID; what is wrong with rows and servers is a finding. */
+/** Rejects with the signal's reason or RG_INPUT_INVALID. Problems with rows and servers become findings. */
 export async function preflight(job: PreflightJob): Promise<Report> {
   const { opened, signal } = job
   const findings = new Findings()
@@ -103,7 +104,7 @@ export async function preflight(job: PreflightJob): Promise<Report> {
   }
 }
 
-/** What the best right answers earn of the rules; judges may add to that. */
+/** The highest reward of a right answer under the rules. Judges may add to it. */
 function fullMarks(levels: Report['levels']): number {
   const [, best] = extent(Object.values(levels).flatMap((own) => own.map(({ reward }) => reward)))
   return Number.isFinite(best) && best > 0 ? best : 1
@@ -137,7 +138,7 @@ async function* batchesOf(
   }
 }
 
-/** `size` of the items that come, each as likely as any other. */
+/** A uniform random sample of `size` items from a stream. */
 class Reservoir<T> {
   readonly items: T[] = []
   readonly #size: number

@@ -16,7 +16,7 @@ import { type OpenedReward, secret } from './opened-reward.ts'
 import type { Item } from './row-checks.ts'
 import { Windows } from './windows.ts'
 
-/** A judge's question about a right answer, as its server would get it. */
+/** A judge's question about a right answer, as it would be sent. */
 export interface ShownQuestion {
   readonly row: string
   readonly step: string
@@ -24,7 +24,7 @@ export interface ShownQuestion {
   readonly text: string
 }
 
-/** What was seen of one row; rows are looked at together, and told of in their order. */
+/** The findings about one row. Rows are checked in parallel and reported in order. */
 interface Seen {
   readonly found: (readonly [FindingName, string])[]
   readonly shown: ShownQuestion[]
@@ -32,7 +32,10 @@ interface Seen {
 
 const shownRows = 3
 
-/** What judges would be asked about the right answers: whether it holds them, and whether it fits. */
+/**
+ * Checks the judges' questions about right answers: do they contain the answer, and do they fit into the
+ * model's window?
+ */
 export class Questions {
   readonly shown: ShownQuestion[] = []
   readonly #reward: OpenedReward
@@ -41,7 +44,7 @@ export class Questions {
   readonly #answerTokens: number | null
   #rows = 0
 
-  /** `answerTokens`: how long answers may get in training; null: as long as the right ones. */
+  /** `answerTokens` is the length of answers in training. null: the length of the right answers. */
   constructor(opened: OpenedReward, findings: Findings, answerTokens: number | null, signal: AbortSignal) {
     this.#reward = opened
     this.#findings = findings
@@ -109,7 +112,7 @@ export class Questions {
     return this.#reward.functions.call({ op: 'preprocess', function: step.function, rows })
   }
 
-  /** A question was made of a text that the schema does not take as one: it was made of what the text says. */
+  /** If the schema rejects texts, the question was made from the parsed ground truth. */
   async #takesText({ function: { name } }: PlanStep): Promise<boolean> {
     return takesText((await this.#reward.functions.describe(name)).truthSchema)
   }
@@ -130,10 +133,10 @@ export class Questions {
   }
 }
 
-/** What an author's rm_preprocess made. */
+/** The result of an author's rm_preprocess. */
 type Question = Parameters<typeof guardQuestion>[1]
 
-/** Not behind a letter or a bracket, as in formulas. */
+/** Letters or brackets before the brace mark a formula. */
 const placeholder = /(?<![\\\w}^_{])\{([A-Za-z_][A-Za-z0-9_]*)\}/g
 const usualNames = [
   'response',
@@ -146,14 +149,14 @@ const usualNames = [
   'ResponseSolution',
 ]
 
-/** Names in braces that nothing was put in place of, each once and in words. */
+/** Describes each distinct placeholder that was not filled in. */
 function placeholdersIn(question: Question): readonly string[] {
   const { trusted } = questionTexts(question)
   const left = trusted.flatMap((text) => [...text.matchAll(placeholder)].map(([, name = '']) => name))
   return [...new Set(left)].map((name) => `{${name}} stays as it is${didYouMean(name, usualNames)}`)
 }
 
-/** The prompts that a question is made of; a plain string is none. */
+/** The prompts in a question. A plain string has none. */
 function promptsOf(question: Question): readonly Prompt[] {
   if (typeof question === 'string' || Array.isArray(question)) return []
   if ('question' in question) return promptsOf(question.question)
@@ -162,7 +165,7 @@ function promptsOf(question: Question): readonly Prompt[] {
   return question.messages.flatMap(({ content }) => (typeof content === 'string' ? [] : [content]))
 }
 
-/** The question's texts as the guard of the model renders them. */
+/** Renders the question's texts with the model's guard. */
 function renderedTexts(
   step: PlanStep,
   model: string,
@@ -177,11 +180,10 @@ function renderedTexts(
   return input.every((one) => typeof one === 'string') ? input : [input as Rendered]
 }
 
-/** For people. */
 const plainText = (text: Rendered): string =>
   typeof text === 'string' ? text : text.map(({ role, content }) => `[${role}]\n${content}`).join('\n')
 
-/** False where a JSON Schema takes no text at all; true where that cannot be told. */
+/** False if a JSON Schema accepts no text. True if that is unknown. */
 function takesText(schema: Json): boolean {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return true
   const { type, anyOf, oneOf, allOf } = schema as Readonly<Record<string, Json | undefined>>
@@ -191,18 +193,18 @@ function takesText(schema: Json): boolean {
   return !Array.isArray(allOf) || allOf.every(takesText)
 }
 
-/** Where a marker in the response came out of rm_preprocess. */
+/** Where a marker in the response appears in the result of rm_preprocess. */
 type MarkerFound =
   /** In a value, which the guard fences. */
   | { readonly status: 'guarded' }
   /** In text that counts as the author's own. */
   | { readonly status: 'unguarded' }
-  /** Nowhere: the question does not hold the response. */
+  /** Nowhere. The question does not contain the response. */
   | { readonly status: 'absent' }
-  /** No question was made of the sample. */
+  /** The step made no question. */
   | { readonly status: 'no_question'; readonly why: string }
 
-/** Sends a marked response through a step's rm_preprocess. Texts of embeddings have no structure to guard. */
+/** Traces a marked response through a step's rm_preprocess. The texts of an `embed` step need no guard. */
 export async function traceMarker(
   step: PlanStep,
   sample: Sample,
@@ -222,7 +224,10 @@ export async function traceMarker(
   return { status: untrusted.some((text) => text.includes(marker)) ? 'guarded' : 'absent' }
 }
 
-/** Why a step asks nothing about a sample whose prompt is a list of messages, as many trainers send it; null: it asks. */
+/**
+ * Explains why a step makes no question if the prompt is a list of messages, as many trainers send it. null
+ * if it makes one.
+ */
 export async function refusesMessages(
   step: PlanStep,
   sample: Sample,
@@ -236,6 +241,6 @@ export async function refusesMessages(
   return found.status === 'no_question' ? found.why : null
 }
 
-/** Stand-ins for the steps that a step reads in `earlier`. */
+/** Placeholders for the earlier steps that a step reads. */
 const earlierOf = ({ after }: PlanStep): CallRow['earlier'] =>
   Object.fromEntries(after.map((name) => [name, { score: { value: 0 }, texts: ['an earlier text'] }]))

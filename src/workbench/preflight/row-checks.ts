@@ -7,17 +7,17 @@ import type { KnownAnswers } from '../dataset/samples.ts'
 import type { Findings } from './finding.ts'
 import { garbledPiece } from './garbled-text.ts'
 
-/** A row of the data at its place; its sample is called like the place. */
+/** A row and its position, which is also its sample's id. */
 export interface Item extends KnownAnswers {
-  /** `12`, or `test.parquet:12` where there are several files; from 1. */
+  /** The row number from 1: `12`, or `test.parquet:12` if there are several files. */
   readonly place: string
 }
 
-/** The prompt's turns; a text is one of the user. */
+/** The prompt's messages. A text becomes a user message. */
 export const turnsOf = ({ sample: { prompt } }: Item): readonly { role: string; content: string }[] =>
   typeof prompt === 'string' ? [{ role: 'user', content: prompt }] : prompt
 
-/** Columns that a trainer and the reward need, and a data_source that a step of the reward knows. */
+/** Checks for the columns that trainers and the reward need, and for a data_source that a step accepts. */
 export class Columns {
   readonly #plan: Plan
   readonly #findings: Findings
@@ -61,7 +61,7 @@ export class Columns {
 
 const roles: ReadonlySet<string> = new Set(['system', 'developer', 'user', 'assistant', 'tool'])
 
-/** Whether a row's prompt says something, in the form of a conversation, and its texts are readable. */
+/** Checks that the prompt has content, is a valid conversation and that all texts are readable. */
 export function lookAtTexts(item: Item, findings: Findings): void {
   const { place, row, gold, sample } = item
   const turns = turnsOf(item)
@@ -84,12 +84,15 @@ export function lookAtTexts(item: Item, findings: Findings): void {
   }
 }
 
-/** A text of at least this length does not stand in a prompt by chance. */
+/** A text of this length does not occur in a prompt by chance. */
 const tellingLength = 20
 
 const marks = [/####[ \t]*/g, /\\boxed\{/g, /<answer>\s*/g, /\b(?:answer|result|solution)\s*(?:is|:|=)\s*/gi]
 
-/** Whether the prompt gives the answer away. What the assistant said before may hold it: calls are made again. */
+/**
+ * Checks whether the prompt reveals the answer. Assistant messages may contain it, because calls are
+ * repeated.
+ */
 export function lookForLeaks(item: Item, findings: Findings): void {
   const { place, gold, sample } = item
   const prompt = promptText(turnsOf(item).filter(({ role }) => role !== 'assistant'))
@@ -116,7 +119,7 @@ function isNext(prompt: string, { 0: mark, index }: RegExpExecArray, truth: stri
   return prompt.startsWith(truth, at) && !/^[\p{L}\p{N}]|^[.,]\p{N}/u.test(after)
 }
 
-/** Rows that stand more than once, in one file or in several, and prompts with more than one truth. */
+/** Finds duplicate rows, also across files, and prompts with more than one ground truth. */
 export class Repeats {
   readonly #findings: Findings
   readonly #known = new Map<string, string>()

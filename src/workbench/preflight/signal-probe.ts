@@ -1,4 +1,6 @@
-/** The learning signal before a run: do several answers of the policy to one prompt earn different rewards? */
+/**
+ * Probes the learning signal before a run: do a policy's answers to the same prompt earn different rewards?
+ */
 
 import type { Failure, Outcome, Sample } from '../../core/sample/sample.ts'
 import { extent, mean, variance } from '../../core/statistics/summary.ts'
@@ -8,40 +10,46 @@ import { looksLikeText } from './garbled-text.ts'
 import type { OpenedReward } from './opened-reward.ts'
 import type { Item } from './row-checks.ts'
 
-/** What the answers of a policy earned. */
+/** The rewards of a policy's answers. */
 export interface Probe {
   readonly prompts: number
   readonly answers: number
-  /** `good`, `format` or `weak`: how near the best answer comes to full marks; `none`: nothing to learn from. */
+  /**
+   * How close the best answer comes to full marks: `good`, `format` or `weak`. `none`: all rewards within a
+   * group are equal.
+   */
   readonly verdict: 'good' | 'format' | 'weak' | 'none'
   readonly mean: number
   readonly max: number
   readonly min: number
-  /** What answers earned, and how many of them; the highest first. */
+  /** The distinct rewards with their counts, the highest first. */
   readonly levels: readonly { readonly reward: number; readonly answers: number }[]
-  /** One a prompt: population variance of its answers' rewards. */
+  /** One for each prompt, with the population variance of its rewards. */
   readonly groups: readonly { readonly row: string; readonly mean: number; readonly variance: number }[]
 }
 
 /** How the policy is sampled. */
 export interface Sampled {
   readonly policy: Policy
-  /** To each prompt. */
+  /** The number of answers to each prompt. */
   readonly answers: number
   readonly temperature: number
   readonly maxTokens: number
-  /** Servers that heed seeds answer the same again. */
+  /** Servers that support seeds repeat the same answers. */
   readonly seed: number
 }
 
-/** Of full marks: from here on right answers are found, or form alone is. */
+/** Shares of full marks that only right answers, or only well-formed ones, reach. */
 const goodShare = 0.8
 const formatShare = 0.1
 const solvedShare = 0.95
 const fewTexts = 0.8
 const manyCut = 0.5
 
-/** `fullMarks`: what right answers earn; null where no answer could be scored. Rejects only with the signal's reason. */
+/**
+ * `fullMarks` is the reward of right answers. null if no answer could be scored. Rejects only with the
+ * signal's reason.
+ */
 export async function probe(
   opened: OpenedReward,
   items: readonly Item[],

@@ -6,7 +6,7 @@ import type { Findings } from './finding.ts'
 import type { OpenedReward } from './opened-reward.ts'
 import type { Item } from './row-checks.ts'
 
-/** How often right answers of a data source earn the same. */
+/** A reward and how many right answers of a data source earn it. */
 export interface Level {
   readonly reward: number
   readonly rows: number
@@ -20,9 +20,9 @@ interface Asked {
 
 interface Tally {
   count: number
-  /** The first of them. */
+  /** The first affected rows. */
   readonly rows: string[]
-  /** Those whose right answer with another value earns as much. */
+  /** Rows whose right answer earns the same with another value. */
   readonly made: string[]
   readonly reason: string | null
 }
@@ -30,7 +30,10 @@ interface Tally {
 const rounding = 1e-9
 const shownRows = 10
 
-/** Ground truths by the rules themselves: right answers on top, wrong ones below, nothing refused. */
+/**
+ * Scores known answers with the rules. Right answers must earn most, wrong ones less, and no row may be
+ * rejected.
+ */
 export class Truths {
   readonly #reward: OpenedReward
   readonly #findings: Findings
@@ -134,7 +137,7 @@ export class Truths {
     levels.set(reward, level)
   }
 
-  /** By data source, the highest first. */
+  /** By data source, the highest reward first. */
   end(): Readonly<Record<string, readonly Level[]>> {
     const { rules } = this.#reward
     if (this.#withoutGold > 0 && rules) {
@@ -170,7 +173,9 @@ export class Truths {
   }
 }
 
-/** The right answer first; each text is its own group, so that none is compared with the others. */
+/**
+ * The right answer comes first. Each text is its own group, so that answers are not compared with each other.
+ */
 function questionsOf(item: Item): readonly Asked[] {
   const { sample, gold, nearMisses } = item
   const made = gold !== null && nearMisses.length === 0 ? subjectOf({ sample, nearMisses: [] }).near : null

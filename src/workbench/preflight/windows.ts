@@ -4,17 +4,17 @@ import { AskError, type Rendered } from '../../scoring/models/api/ask.ts'
 import type { Findings } from './finding.ts'
 import type { OpenedReward } from './opened-reward.ts'
 
-/** How long a judge's question may be. */
+/** The maximum length of a judge's question. */
 interface Window {
-  /** Tokens; Infinity: it is not known. */
+  /** In tokens. Infinity if it is unknown. */
   readonly limit: number
-  /** Whether a question fits; `answerTokens`: with an answer of this length in place of its own. */
+  /** True if a question fits. `answerTokens` replaces the length of the answer in it. */
   holds(question: Rendered, answer: string, answerTokens: number | null): Promise<boolean>
 }
 
 interface Counted {
   readonly count: number
-  /** Infinity: the server does not say. */
+  /** Infinity if the server does not report it. */
   readonly window: number
 }
 
@@ -22,7 +22,7 @@ const patienceMs = 5_000
 const bytesOfToken = 4
 const tokensOfTurn = 16
 
-/** The window of each model, asked of its servers' /tokenize, else of its config. */
+/** The window of each model, from its servers' /tokenize or from its config. */
 export class Windows {
   readonly #reward: OpenedReward
   readonly #findings: Findings
@@ -35,7 +35,7 @@ export class Windows {
     this.#signal = signal
   }
 
-  /** `verdictTokens`: what the judge's own words take of it. */
+  /** `verdictTokens` is what the judge's reply needs. */
   of(model: string, verdictTokens: number): Promise<Window> {
     const key = `${model} ${verdictTokens}`
     const known = this.#known.get(key) ?? this.#open(model, verdictTokens)
@@ -58,10 +58,10 @@ export class Windows {
     })
   }
 
-  /** A text: why its server does not count. */
+  /** Returns a message if the server cannot count tokens. */
   async #ask(model: string, text: Rendered): Promise<Counted | string> {
     const { models, clock, resolved } = this.#reward
-    // SGLang counts the tokens of text alone.
+    // SGLang counts the tokens of plain text only.
     const isPlain = typeof text === 'string' || resolved.models.get(model)?.backend === 'sglang'
     try {
       const reply = await models.forward(model, {
@@ -86,7 +86,7 @@ function windowOf(limit: number, tokensOf: (text: Rendered) => Promise<number>):
     async holds(question, answer, answerTokens) {
       const own = Buffer.byteLength(answer)
       const more = answerTokens === null ? 0 : answerTokens - Math.floor(own / bytesOfToken)
-      // A token is never less than a byte: what is short enough by bytes needs no count.
+      // A token has at least one byte, so short texts need no count.
       if (bytesOf(question) + Math.max(0, more) <= limit) return true
       return (await tokensOf(question)) + more <= limit
     },
@@ -106,14 +106,14 @@ function counted(status: number, text: string): Counted | string {
     if (typeof count === 'number')
       return { count, window: typeof window === 'number' ? window : Number.POSITIVE_INFINITY }
   } catch {
-    // Not JSON: told below.
+    // Not JSON; handled below.
   }
   return '/tokenize answers with no count'
 }
 
 const estimated = (text: Rendered): number => Math.ceil(bytesOf(text) / bytesOfToken)
 
-/** With room for what a chat template adds. */
+/** Includes room for the chat template. */
 const bytesOf = (text: Rendered): number =>
   typeof text === 'string'
     ? Buffer.byteLength(text)

@@ -6,7 +6,7 @@ import { type Family, type Reading, Unusable } from './family.ts'
 const system =
   'You solve number puzzles. Think in <think> </think>, then write one arithmetic expression in <answer> </answer>.'
 
-/** A number game: the numbers, each to be used once, and the value to reach. */
+/** A number game: numbers to be used once each, and a target. */
 export const countdown: Family = {
   name: 'countdown',
   source: '{"target", "nums"} (or "numbers")',
@@ -23,7 +23,7 @@ export const countdown: Family = {
   },
 }
 
-/** A puzzle and an expression that solves it; null: none is known. */
+/** A puzzle with a solution. null: none is known. */
 interface Puzzle {
   readonly target: number
   readonly numbers: readonly number[]
@@ -48,7 +48,7 @@ function readingOf({ target, numbers, solution }: Puzzle, dataSource = 'countdow
 const answered = (expression: string): string =>
   `<think>I combine the numbers until the value is right.</think>\n<answer>${expression}</answer>`
 
-/** An answer with all numbers and another value: their sum, or their sum with one of them taken away. */
+/** An expression with all numbers and another value: their sum, or the sum with one number subtracted. */
 function otherValue(target: number, numbers: readonly number[]): string | null {
   const sum = numbers.reduce((a, b) => a + b, 0)
   if (sum !== target) return answered(numbers.join(' + '))
@@ -74,10 +74,13 @@ interface Fraction {
   readonly text: string
 }
 
-/** Combinations that are tried before the search gives up: enough for five numbers, and for most puzzles of six. */
+/** Enough for all puzzles of five numbers and most of six. */
 const mostCombinations = 1_000_000
 
-/** An expression of all numbers with the target as its value; null: there is none; `unknown`: the search was too long. */
+/**
+ * Finds an expression that uses all numbers and has the target as its value. null: there is none. `unknown`:
+ * the search gave up.
+ */
 export function solve(target: number, numbers: readonly number[]): string | null | 'unknown' {
   let left = mostCombinations
   const failed = new Set<string>()
@@ -110,7 +113,7 @@ export function solve(target: number, numbers: readonly number[]): string | null
 function combinations(a: Fraction, b: Fraction): readonly Fraction[] {
   const made = (n: number, d: number, text: string): Fraction[] => {
     const divisor = commonDivisor(Math.abs(n), d)
-    // What a double cannot carry exactly is left out.
+    // Drops fractions that a double cannot represent exactly.
     return Number.isSafeInteger(n) && Number.isSafeInteger(d)
       ? [{ n: n / divisor, d: d / divisor, text }]
       : []
@@ -135,14 +138,13 @@ function commonDivisor(a: number, b: number): number {
   return x || 1
 }
 
-/** What puzzles are made of. */
 export interface PuzzleSettings {
   readonly count: number
-  /** How many numbers a puzzle has, one of these. */
+  /** The possible counts of numbers in a puzzle. */
   readonly sizes: readonly number[]
-  /** Numbers are 1 to this. */
+  /** Numbers are from 1 to this. */
   readonly largest: number
-  /** Targets are 1 to this. */
+  /** Targets are from 1 to this. */
   readonly highest: number
   readonly seed: number
 }
@@ -152,10 +154,13 @@ interface Term {
   readonly text: string
 }
 
-/** Draws in a row that give nothing else than puzzles which are there already. */
+/** Gives up after this many draws without a new puzzle. */
 const mostMisses = 20_000
 
-/** Different puzzles with whole steps and a solution, the same for the same settings. Throws RG_COMMAND_INVALID for too many. */
+/**
+ * Generates distinct solvable puzzles with whole intermediate results, the same for the same settings. Throws
+ * RG_COMMAND_INVALID if there are too few.
+ */
 export function* puzzles({ count, sizes, largest, highest, seed }: PuzzleSettings): Generator<Fields> {
   const random = seeded(seed)
   const below = (limit: number): number => Math.floor(random() * limit)
@@ -177,7 +182,7 @@ export function* puzzles({ count, sizes, largest, highest, seed }: PuzzleSetting
   }
 }
 
-/** Joins two at a time by an operation that gives a whole number from 1 on. */
+/** Joins two terms at a time with an operation whose result is a positive integer. */
 function combined(numbers: readonly number[], below: (limit: number) => number): Term {
   const left: Term[] = numbers.map((value) => ({ value, text: String(value) }))
   while (left.length > 1) {

@@ -7,7 +7,7 @@ import { toolCall } from './tool-call.ts'
 const mark = '####'
 const request = 'Think step by step, and write the final number behind "####" on a line of its own.'
 
-/** Grade-school problems as they are published: a question, and a worked answer that ends with `#### <number>`. */
+/** The published grade-school problems: a question and a worked answer that ends with `#### <number>`. */
 const gsm8k: Family = {
   name: 'gsm8k',
   source: '{"question", "answer"}, the answer ending with "#### <number>"',
@@ -39,7 +39,7 @@ const gsm8k: Family = {
 
 const place = '{response}'
 
-/** A delivery-support agent: what it is asked, the object that it should answer, and a judge's prompt. */
+/** A delivery-support agent: its input, the expected object and a judge prompt. */
 const rider: Family = {
   name: 'rider',
   source:
@@ -63,7 +63,9 @@ const rider: Family = {
   },
 }
 
-/** One prompt serves both judges, as in the published rows; null: the judges' own templates do. */
+/**
+ * A single prompt serves both judges, like in the published rows. null: the judges use their own templates.
+ */
 function judgePrompts({ grm_input: given }: Fields): readonly string[] | null {
   if (given === undefined || given === null) return null
   const prompts = Array.isArray(given) ? given : [given, given]
@@ -83,7 +85,7 @@ function otherSolution(target: string): string | null {
   }
 }
 
-/** Every kind of training data that can be prepared, by its name. */
+/** Every kind of training data that `prepare` supports, by name. */
 export const families: ReadonlyMap<string, Family> = new Map(
   [gsm8k, countdown, toolCall, rider, npgMuse].map((family) => [family.name, family]),
 )

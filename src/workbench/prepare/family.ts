@@ -1,7 +1,7 @@
 import type { Json, Message } from '../../core/sample/sample.ts'
 import { type Fields, isObject } from '../dataset/row.ts'
 
-/** One row of a source, understood. */
+/** A source row after parsing. */
 export interface Reading {
   readonly dataSource: string
   readonly prompt: readonly Message[]
@@ -9,42 +9,42 @@ export interface Reading {
   readonly extraInfo: Readonly<Record<string, Json>>
   /** Judge prompts: `rm_prompt_0`, `rm_prompt_1`, ... */
   readonly rmPrompts?: readonly string[]
-  /** The whole text of a right answer; null: the source has none. */
+  /** The complete text of a right answer. null if the source has none. */
   readonly gold: string | null
-  /** The whole text of a wrong answer in the right form; null: none could be made. */
+  /** The complete text of a wrong answer in the right format. null if none could be made. */
   readonly nearMiss: string | null
-  /** What a right answer earns; absent: the upper end of its rule's range. */
+  /** The reward of a right answer. Default: the upper end of its rule's range. */
   readonly fullMarks?: number
 }
 
-/** What a person chooses for all rows of a source. */
+/** Options for all rows of a source. */
 export interface FamilyOptions {
-  /** In place of the family's own. */
+  /** Replaces the family's own data source. */
   readonly dataSource?: string
-  /** How NPG-Muse's rows pay. */
+  /** NPG-Muse's reward type. */
   readonly rewardType?: string
 }
 
-/** One kind of training data: how its sources are read, and what its answers are scored by. */
+/** A kind of training data: how its sources are parsed and how its answers are scored. */
 export interface Family {
   readonly name: string
-  /** What a source's row holds, for people. */
+  /** Describes the fields of a source row, for help texts. */
   readonly source: string
   readonly ability: string
-  /** Steps of the rm-config that scores the answers; rules only. */
+  /** The rule steps of the rm-config that scores the answers. */
   readonly steps: readonly Json[]
-  /** SQL type of the ground truth, and of what extra_info holds beside what every family has. */
+  /** SQL types of the ground truth and of the family's own fields in extra_info. */
   readonly columns: { readonly groundTruth: string; readonly extraInfo: Readonly<Record<string, string>> }
-  /** How many judge prompts a row may have. */
+  /** The maximum number of judge prompts in a row. */
   readonly rmPrompts: number
-  /** Throws Unusable where the row cannot be used. */
+  /** Throws Unusable if the row must be dropped. */
   read(row: Fields, options: FamilyOptions): Reading
 }
 
-/** Why a row of a source is dropped; the message is for people and groups the rows that have the same fault. */
+/** Why a source row is dropped. Rows are counted by message. */
 export class Unusable extends Error {}
 
-/** A text that is there and not blank. */
+/** A field's text. Throws Unusable if it is missing or blank. */
 export function textOf(row: Fields, field: string): string {
   const value = row[field]
   if (typeof value === 'string' && value.trim() !== '') return value
@@ -52,7 +52,7 @@ export function textOf(row: Fields, field: string): string {
   throw new Unusable(value === undefined || value === null ? `${field} is missing` : `${field} is no text`)
 }
 
-/** Messages of a conversation; a text is one message of the user. */
+/** The messages of a conversation. A text becomes a user message. */
 export function messagesOf(value: unknown, field: string): readonly Message[] {
   if (typeof value === 'string' && value.trim() !== '') return [{ role: 'user', content: value }]
   if (!Array.isArray(value) || value.length === 0) throw new Unusable(`${field} is missing`)

@@ -2,7 +2,7 @@ import type { Json } from '../../core/sample/sample.ts'
 import { type Fields, isObject } from '../dataset/row.ts'
 import { type Family, messagesOf, type Reading, textOf, Unusable } from './family.ts'
 
-/** What a right answer in the right form earns. */
+/** The reward of a right, well-formed answer by reward type. */
 const fullMarks: ReadonlyMap<string, number> = new Map([
   ['binary', 1],
   ['binary_format', 1.5],
@@ -11,7 +11,7 @@ const fullMarks: ReadonlyMap<string, number> = new Map([
   ['complicated', 3],
 ])
 
-/** Graph problems: verl rows whose data_source gets a reward type behind it, or one flat object a problem. */
+/** Graph problems, as verl rows whose data_source gets a reward type as suffix, or as flat objects. */
 export const npgMuse: Family = {
   name: 'npg-muse',
   source:
@@ -51,7 +51,7 @@ function sourceOf(row: Fields): string {
   return typeof row.difficulty === 'string' ? `${task}_${row.difficulty}` : task
 }
 
-/** The source with a reward type behind it, unless it has one. */
+/** Appends the reward type unless the source already has one. */
 function withType(source: string, rewardType: string): { readonly name: string; readonly marks: number } {
   const words = source.split('_').slice(1)
   const own = words.slice(words[0] === 'easy' || words[0] === 'hard' ? 1 : 0).join('_')
@@ -66,7 +66,7 @@ function numberOf(label: unknown): Json {
   throw new Unusable('exact_answer is no number')
 }
 
-/** A solution is a list of names or ids, a list of two such lists, or a text that holds them. */
+/** A solution is a list of names or ids, a list of two such lists, or a text that contains them. */
 function answersOf(solution: unknown): Pick<Reading, 'gold' | 'nearMiss'> {
   if (solution === undefined || solution === null) return { gold: null, nearMiss: null }
   if (typeof solution === 'string') return { gold: thought(solution), nearMiss: null }

@@ -1,6 +1,7 @@
 /**
- * Rows of a source become training rows: each is read by its family, scored with its right answer and a wrong one, and
- * written, or dropped with its reason. All rows are gone through once; the files are made when they are all there.
+ * Converts source rows to training rows. Its family parses each row, the reward scores its right and its
+ * wrong answer, and the row is written or dropped with a reason. The output files appear only when all rows
+ * are done.
  */
 
 import { createHash } from 'node:crypto'
@@ -15,7 +16,7 @@ import { ignorance, samplesOf } from '../dataset/samples.ts'
 import { type Family, type FamilyOptions, type Reading, Unusable } from './family.ts'
 import { assign, type Split, writeSplits } from './splits.ts'
 
-/** A row of a source at its place; `value` is undefined where a line is no JSON. */
+/** A source row and its position. `value` is undefined if the line is not JSON. */
 export interface SourceItem {
   readonly value: unknown
   readonly file: string
@@ -23,7 +24,6 @@ export interface SourceItem {
   readonly row: number
 }
 
-/** What is read, what proves it and where it goes. */
 export interface PrepareJob {
   readonly family: Family
   readonly options: FamilyOptions
@@ -35,20 +35,19 @@ export interface PrepareJob {
   readonly files: readonly ('parquet' | 'jsonl')[]
   readonly splits: readonly Split[]
   readonly seed: number
-  /** Of rows that are written; what comes behind them is not read. */
+  /** The maximum number of rows to write. Later rows are not read. */
   readonly maxRows: number
   readonly signal: AbortSignal
   onProgress?(rows: number, dropped: number): void
 }
 
-/** What was made. */
 export interface Prepared {
   readonly read: number
-  /** By split. */
+  /** The number of rows in each split. */
   readonly written: Readonly<Record<string, number>>
-  /** By reason. */
+  /** The number of rows for each reason. */
   readonly dropped: Readonly<Record<string, number>>
-  /** Rows that came with no right answer: only their truth was tried. */
+  /** Rows without a right answer. Only their ground truth was checked. */
   readonly withoutGold: number
   readonly lengths: { readonly prompt: Lengths | null; readonly answer: Lengths | null }
   readonly paths: readonly string[]
@@ -56,7 +55,7 @@ export interface Prepared {
 
 const batchSize = 128
 
-/** Rejects with the signal's reason, or with RG_INPUT_INVALID; then no file of this run is left. */
+/** Rejects with the signal's reason or RG_INPUT_INVALID, and then leaves no files behind. */
 export async function prepare(job: PrepareJob): Promise<Prepared> {
   await mkdir(job.folder, { recursive: true })
   const kept = await beginRowFile(join(job.folder, '.rows.jsonl'))
@@ -118,7 +117,7 @@ async function sorted(job: PrepareJob, kept: RowFile, dropped: RowFile): Promise
     const candidate = candidateOf(job, item, read - 1, known)
     if (typeof candidate === 'string') await drop(item, candidate)
     else batch.push([item, candidate])
-    // No more than what may still be written, so that no row behind the last one counts as read.
+    // Limited to the rows that may still be written, so that later rows do not count as read.
     if (batch.length < Math.min(batchSize, job.maxRows - written)) continue
     await take(batch)
     batch = []
@@ -129,7 +128,7 @@ async function sorted(job: PrepareJob, kept: RowFile, dropped: RowFile): Promise
   return { read, written, withoutGold, dropped: Object.fromEntries(reasons), lengths }
 }
 
-/** The row as it would be written; a text: why it cannot be. */
+/** Returns the row as it would be written, or the reason why it is dropped. */
 function candidateOf(
   { family, options }: PrepareJob,
   { value }: SourceItem,
@@ -152,10 +151,7 @@ function candidateOf(
   }
 }
 
-// FILE HEADER prepare/proof
-/** Every row is scored before it is written, by the engine that will score it in training. */
-
-/** A row on its way to a file. */
+/** A parsed row, before the reward has scored its answers. */
 interface Candidate {
   readonly reading: Reading
   readonly row: Readonly<Record<string, Json>>
@@ -163,7 +159,10 @@ interface Candidate {
 
 const rounding = 1e-9
 
-/** One a candidate: why it may not be written; null: its truth is accepted and its gold answer earns full marks. */
+/**
+ * For each candidate, the reason to drop it. null: the reward accepts its ground truth and gives full marks
+ * to its right answer.
+ */
 async function faultsOf(
   gateway: Gateway,
   reward: string,
@@ -206,7 +205,7 @@ function faultOf(
   return isPaid ? 'a wrong answer earns as much as the right one' : null
 }
 
-/** Of the one rule that scored the answer. */
+/** The upper end of the range of the rule that scored the answer. */
 function upperEnd(gateway: Gateway, reward: string, { terms }: Outcome): number {
   const scored = terms.find(({ status }) => status === 'scored')
   const step = gateway.reward(reward).steps.find(({ name }) => name === scored?.name)
@@ -221,7 +220,7 @@ function reasonOf({ terms }: Outcome): string | null {
   return null
 }
 
-/** A row as verl's data sets hold it; `answer` and `near_miss` are what `check` and `audit` compare. */
+/** A row in verl's format. `check` and `audit` compare `answer` and `near_miss`. */
 export function trainingRow(
   { dataSource, prompt, groundTruth, extraInfo, rmPrompts = [], gold, nearMiss }: Reading,
   { ability }: Pick<Family, 'ability'>,
@@ -237,7 +236,7 @@ export function trainingRow(
   }
 }
 
-/** SQL types of the columns of a family's rows. */
+/** The SQL types of the columns. */
 function columnsOf({ columns, rmPrompts }: Family): Readonly<Record<string, string>> {
   const own = Object.entries(columns.extraInfo).map(([name, type]) => `${name} ${type}`)
   const extra = ['split VARCHAR', '"index" BIGINT', ...own, 'answer VARCHAR', 'near_miss VARCHAR']

@@ -5,13 +5,13 @@ import { isObject } from '../dataset/row.ts'
 import { beginRowFile, type RowFile } from '../dataset/row-file.ts'
 import { jsonLines } from '../dataset/rows.ts'
 
-/** One file of several: a share of the rows (below 1), a number of them, or what the others leave (null). */
+/** An output file. `size` is a share of the rows (below 1), a number of rows, or null for the rest. */
 export interface Split {
   readonly name: string
   readonly size: number | null
 }
 
-/** `train,test=0.05` or `train,test=1024`; one of them may take the rest. Throws RG_COMMAND_INVALID. */
+/** Parses `train,test=0.05` or `train,test=1024`. One split may take the rest. Throws RG_COMMAND_INVALID. */
 export function readSplits(text: string): readonly Split[] {
   const refused = (why: string) => new GatewayError('RG_COMMAND_INVALID', `--split ${text}: ${why}`)
   const splits = text.split(',').map((part): Split => {
@@ -29,8 +29,8 @@ export function readSplits(text: string): readonly Split[] {
 }
 
 /**
- * For each row the index of its split, -1: in none. Drawn without replacement, in the order of `splits`; a share is
- * rounded down. Throws RG_COMMAND_INVALID where the rows do not suffice.
+ * Returns the split index of each row, or -1. Rows are drawn without replacement in the order of `splits`;
+ * shares are rounded down. Throws RG_COMMAND_INVALID if there are too few rows.
  */
 export function assign(splits: readonly Split[], rows: number, seed: number): Int32Array {
   const random = seeded(seed)
@@ -53,18 +53,20 @@ export function assign(splits: readonly Split[], rows: number, seed: number): In
   return assigned
 }
 
-/** Which rows go to which files. */
 interface Writing {
   readonly folder: string
   readonly splits: readonly Split[]
-  /** For each row the index of its split; -1: none. */
+  /** The split index of each row, or -1. */
   readonly assigned: Int32Array
   readonly files: readonly ('parquet' | 'jsonl')[]
   readonly columns: Readonly<Record<string, string>>
   readonly signal: AbortSignal
 }
 
-/** Deals the rows of a file of JSON lines out to a file a split; every file appears whole, or not at all. */
+/**
+ * Distributes the rows of a JSON lines file over one file for each split. A file appears only when it is
+ * complete.
+ */
 export async function writeSplits(
   rows: string,
   { folder, splits, assigned, files, columns, signal }: Writing,

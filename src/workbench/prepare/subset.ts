@@ -2,21 +2,19 @@ import { drawn, seeded } from '../../core/statistics/random.ts'
 import { eachRow, isObject, type RowSource } from '../dataset/row.ts'
 import { beginRowFile } from '../dataset/row-file.ts'
 
-/** What is drawn from, how much and where it goes. */
 interface SubsetJob {
-  /** Opens the file from its beginning; it is read twice. */
+  /** Opens the file from its start. It is read twice. */
   open(): Promise<RowSource>
   readonly output: string
-  /** SQL types of the file's columns; absent: as its rows have them. */
+  /** The SQL types of the columns. By default they are inferred. */
   readonly columns?: Readonly<Record<string, string>>
   readonly size: number
   readonly seed: number
-  /** Of each data source its share, at least one row. */
+  /** Draws from each data source in proportion, but at least one row. */
   readonly stratified: boolean
   readonly signal: AbortSignal
 }
 
-/** How many rows a data source has. */
 interface SourceCount {
   readonly source: string
   readonly rows: number
@@ -24,8 +22,8 @@ interface SourceCount {
 }
 
 /**
- * A validation subset, drawn without replacement and kept in the file's order; a size of at least the file's takes all
- * rows. The same seed and file give the same rows. Rejects with the signal's reason; then no file is left.
+ * Draws a validation subset without replacement, in file order. If `size` covers the file, takes all rows.
+ * The same seed and file give the same rows. Rejects with the signal's reason and then leaves no file behind.
  */
 export async function subset(job: SubsetJob): Promise<readonly SourceCount[]> {
   const sources: string[] = []
@@ -72,7 +70,7 @@ function placesBySource(sources: readonly string[]): ReadonlyMap<string, readonl
 const sourceOf = (value: unknown): string =>
   isObject(value) && typeof value.data_source === 'string' ? value.data_source : '(none)'
 
-/** Lines that are no JSON are no rows. */
+/** Skips lines that are not JSON. */
 async function* rowsOf(source: RowSource, signal: AbortSignal) {
   for await (const row of eachRow(source)) {
     signal.throwIfAborted()

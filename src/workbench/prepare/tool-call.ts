@@ -5,7 +5,10 @@ import { pythonCalls, pythonLiteral } from './python-source.ts'
 
 const call = '<tool_call>'
 
-/** Function calls in several turns: the last turn that calls something is the answer, what stands before it the prompt. */
+/**
+ * Function calls over several turns. The last turn with a call is the answer; the turns before it are the
+ * prompt.
+ */
 export const toolCall: Family = {
   name: 'tool-call',
   source: 'numbered turns {"0": {"tools"}, "1": {"role", "content"}, ...}, or {"messages"}',
@@ -50,7 +53,7 @@ function cut(messages: readonly Message[]): { readonly prompt: readonly Message[
 const task = `You answer requests by calling functions. Call what the request needs, and nothing else. Where no function fits, or a
 parameter is missing, say so. Write each call as JSON between <tool_call> and </tool_call>, without other text.`
 
-/** A published conversation, its turns numbered from 0, as chat messages. Throws Unusable. */
+/** Converts a published conversation with numbered turns to messages. Throws Unusable. */
 export function messagesOfTurns(row: Fields): readonly Message[] {
   const turns = Object.keys(row)
     .filter((key) => /^\d{1,4}$/.test(key) && row[key])
@@ -82,7 +85,7 @@ function toolsText(tools: unknown): string {
 A call looks like this:\n<tool_call>\n{"name": <its name>, "arguments": <an object>}\n</tool_call>`
 }
 
-/** Calls in Python's words become blocks of JSON; thinking is dropped. */
+/** Converts Python calls to JSON blocks and removes the thinking. */
 function withoutThinking(content: string): string {
   const end = content.lastIndexOf('</think>')
   const said = (end === -1 ? content : content.slice(end + '</think>'.length)).trim()
@@ -97,7 +100,7 @@ function withoutThinking(content: string): string {
     .join('\n')
 }
 
-/** Results, a list of objects in Python's or JSON's words; of a failed call only its error is kept. */
+/** Reads a list of result objects in Python or JSON syntax. Of a failed call, only the error is kept. */
 function responsesText(content: string): string {
   const literal = pythonLiteral(content)
   const results: unknown = literal === null ? null : JSON.parse(literal)

@@ -1,17 +1,17 @@
 import type { EChartsOption, XAXisComponentOption, YAXisComponentOption } from 'echarts'
 import { loadECharts } from '../optional-packages.ts'
 
-/** A plot to be drawn; sizes in pixels of the SVG. */
+/** A plot. Sizes are pixels of the SVG. */
 export interface Chart {
   readonly title: string
-  /** What it shows and how to read it. */
+  /** What the plot shows and how to read it. */
   readonly note: string
   readonly width: number
   readonly height: number
   readonly option: EChartsOption
 }
 
-/** A plot as an SVG document of its own, without references. */
+/** A plot as a self-contained SVG document. */
 export interface Drawing extends Omit<Chart, 'option'> {
   readonly svg: string
 }
@@ -22,7 +22,7 @@ const base: EChartsOption = {
   textStyle: { fontFamily: 'Arial, Helvetica, sans-serif' },
 }
 
-/** Draws on no screen, by ECharts, which is loaded here and nowhere else. */
+/** Renders plots with ECharts, without a browser. */
 export async function drawn(charts: readonly Chart[]): Promise<readonly Drawing[]> {
   if (charts.length === 0) return []
   const { init } = await loadECharts()
@@ -33,13 +33,13 @@ export async function drawn(charts: readonly Chart[]): Promise<readonly Drawing[
       drawing.setOption({ ...base, ...option })
       return { ...chart, svg: drawing.renderToSVGString() }
     } finally {
-      // One that is left open keeps the process alive.
+      // A chart that is not disposed keeps the process alive.
       drawing.dispose()
     }
   })
 }
 
-/** The colours of the published sheet's measures. */
+/** The colours of the published sheet. */
 export const measures = {
   accuracy: '#1f77b4',
   reward: '#2ca02c',
@@ -50,15 +50,15 @@ export const measures = {
 
 const series = ['#1f77b4', '#d62728', '#2ca02c', '#9467bd', '#ff7f0e', '#17becf', '#8c564b', '#e377c2']
 
-/** A colour for the n-th of several files or runs; the ninth looks like the first. */
+/** The colour of the n-th file or run. Colours repeat after eight. */
 export const seriesColor = (at: number): string => series[at % series.length] ?? '#555'
 
-/** Of letters. */
+/** The colour of text. */
 export const ink = '#333'
-/** Of lines behind the data. */
+/** The colour of grid lines. */
 export const faint = '#e3e6ea'
 
-/** A text from a file as a plot can carry it: one line, `most` characters. */
+/** Makes a text from a file fit into a plot: one line of at most `most` characters. */
 export function plotLabel(text: string, most = 40): string {
   const letters = [...text.replace(/[\p{C}\s]+/gu, ' ')]
   return letters.length > most ? `…${letters.slice(1 - most).join('')}` : letters.join('')
@@ -69,7 +69,7 @@ const line = { show: true, lineStyle: { color: '#999' } }
 
 interface AcrossOptions {
   readonly gridIndex?: number
-  /** Where it begins and ends; absent: at round numbers around the data. */
+  /** The ends of the axis. By default, round numbers around the data. */
   readonly ends?: readonly [low: number | 'dataMin', high: number | 'dataMax']
 }
 
@@ -109,11 +109,11 @@ interface UpwardsOptions {
   readonly color?: string
   readonly right?: boolean
   readonly format?: (value: number) => string
-  /** Begins at 0, else near the least value. */
+  /** Starts at 0. By default, the axis starts near the smallest value. */
   readonly from0?: boolean
 }
 
-/** A vertical axis; `color` ties it to its line where there are two. */
+/** A vertical axis. If there are two, `color` shows which line each belongs to. */
 export const upwards = (
   name: string,
   { gridIndex = 0, color = ink, right = false, format = tick, from0 = false }: UpwardsOptions = {},
@@ -132,10 +132,10 @@ export const upwards = (
   splitLine: { show: !right, lineStyle: { color: faint } },
 })
 
-/** A number as an axis shows it: as few digits as tell it from its neighbours. */
+/** Formats a number with four significant digits. */
 export function tick(value: number): string {
   return String(Number(value.toPrecision(4)))
 }
 
-/** A share as an axis shows it. */
+/** Formats a share as percent. */
 export const percentTick = (value: number): string => `${tick(value * 100)} %`

@@ -6,7 +6,7 @@ import type { Chart } from './chart.ts'
 import { acrossNumbers, faint, ink, plotLabel, seriesColor } from './chart.ts'
 import { commonK, figuresIn, figureTitle, partTitle } from './policy-tables.ts'
 
-/** Parts that one plot shows; the tables have all of them. */
+/** The maximum number of parts in a plot. The tables list all of them. */
 const mostParts = 24
 const [width, rowHeight, labelWidth] = [690, 22, 220]
 
@@ -16,7 +16,10 @@ interface Line {
   readonly estimate: Estimate
 }
 
-/** Figures with their intervals, and differences from the first policy; one without a value is left out. */
+/**
+ * Plots the figures with their intervals, and the differences from the first policy. Figures without a value
+ * are left out.
+ */
 export function policyCharts(parts: readonly Part[], names: readonly string[]): readonly Chart[] {
   const shown = parts.slice(0, mostParts)
   const k = commonK(shown)
@@ -51,7 +54,7 @@ export function policyCharts(parts: readonly Part[], names: readonly string[]): 
   return [...own, ...gaps].filter((chart) => chart !== null)
 }
 
-/** A point and its interval a line, the first on top. */
+/** A forest plot: one line for each point and its interval, from top to bottom. */
 function forest(title: string, note: string, all: readonly Line[], fromZero = false): Chart | null {
   const lines = all.filter(({ estimate }) => estimate.value !== null)
   if (lines.length === 0) return null

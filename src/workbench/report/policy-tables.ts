@@ -3,7 +3,7 @@ import type { Part } from '../analysis/policy-comparison.ts'
 import { type FigureName, figureNames } from '../analysis/prompt-figures.ts'
 import { type FigureTable, figureColumn, numberText } from './tables.ts'
 
-/** One policy: a line a part. */
+/** The table of a single policy, with a line for each part. */
 export function evaluationTable(parts: readonly Part[]): FigureTable {
   const k = commonK(parts)
   const figures = figureNames.filter((figure) => parts.some((part) => figuresIn(part).includes(figure)))
@@ -21,7 +21,10 @@ export function evaluationTable(parts: readonly Part[]): FigureTable {
   }
 }
 
-/** Several policies: a table a part, a line a figure, each later policy with its difference from the first. */
+/**
+ * The tables of several policies: a table for each part, a line for each figure. Later policies show their
+ * difference from the first.
+ */
 export function comparisonTables(parts: readonly Part[], names: readonly string[]): readonly FigureTable[] {
   const [base = '', ...others] = names
   const columns = [base, ...others.flatMap((name) => [name, `${name} - ${base}`])]
@@ -49,7 +52,7 @@ export function comparisonTables(parts: readonly Part[], names: readonly string[
   })
 }
 
-/** What a figure is called: `pass@16`. */
+/** The title of a figure, e.g. `pass@16`. */
 export function figureTitle(figure: FigureName, k: number | null): string {
   switch (figure) {
     case 'mean':
@@ -65,42 +68,44 @@ export function figureTitle(figure: FigureName, k: number | null): string {
   }
 }
 
-/** The k of all parts; null where they differ. */
+/** The k of all parts. null if they differ. */
 export function commonK(parts: readonly Part[]): number | null {
   const [k = null, ...others] = new Set(parts.map((part) => part.k))
   return others.length === 0 ? k : null
 }
 
-/** A part as people name it, on one line. */
+/** The title of a part, on one line. */
 export function partTitle({ benchmark, source }: Pick<Part, 'benchmark' | 'source'>): string {
   if (benchmark === null) return 'all benchmarks'
   return plainName(source === null ? benchmark : `${benchmark}: ${source || '(none)'}`).slice(0, 80)
 }
 
-/** A name that comes from files, without what would steer a terminal. */
+/** Replaces the control characters of a name, which could steer a terminal. */
 export const plainName = (name: string): string => name.replace(/\p{Cc}/gu, '\ufffd')
 
-/** Decimals that tell a figure from its neighbours. */
 const decimalsOf = (figure: FigureName): number => (figure === 'length' || figure === 'tokens' ? 1 : 4)
 
-/** `0.412 [0.380, 0.446]`. `signed`: a plus before what is above 0. */
+/** `0.412 [0.380, 0.446]`. `signed` adds a plus sign to positive values. */
 function estimateText(figure: FigureName, { value, interval }: Estimate, signed = false): string {
   const text = (number: number | null) =>
     `${signed && number !== null && number > 0 ? '+' : ''}${numberText(number, decimalsOf(figure))}`
   return interval ? `${text(value)} [${text(interval[0])}, ${text(interval[1])}]` : text(value)
 }
 
-/** An estimate with the deviation over runs, where there are several: `0.412 [0.380, 0.446] sd 0.011`. */
+/** The estimate and, if there are several runs, their standard deviation: `0.412 [0.380, 0.446] sd 0.011`. */
 function policyText(figure: FigureName, { figures, overRuns }: Part['policies'][number]): string {
   const runs = overRuns[figure]
   const spread = runs ? ` sd ${numberText(runs.deviation, decimalsOf(figure))}` : ''
   return `${estimateText(figure, figures[figure])}${spread}`
 }
 
-/** True where the interval leaves 0 outside. */
+/** True if the interval excludes 0. */
 const isClear = ({ interval }: Estimate): boolean => interval !== null && (interval[0] > 0 || interval[1] < 0)
 
-/** Figures that any policy of a part has; pass@k only where k is more than 1, cut answers only where there are some. */
+/**
+ * The figures that a policy of the part has. pass@k is left out if k is 1, `truncated` if no answer is
+ * truncated.
+ */
 export const figuresIn = ({ policies, k }: Part): readonly FigureName[] =>
   figureNames.filter((figure) => {
     if (k === 1 && (figure === 'passK' || figure === 'majK')) return false

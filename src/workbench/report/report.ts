@@ -9,17 +9,17 @@ import { rewardCharts } from './reward-charts.ts'
 import { analysisTables, type FigureTable, runTables } from './tables.ts'
 import { trainingSheet } from './training-sheet.ts'
 
-/** What a report says, whatever its form. */
+/** The content of a report, independent of its format. */
 export interface Report {
   readonly title: string
   readonly files: readonly string[]
-  /** null: its figures have no thresholds. */
+  /** null: the figures have no thresholds. */
   readonly readings: readonly Reading[] | null
   readonly charts: readonly Chart[]
   readonly tables: readonly FigureTable[]
 }
 
-/** The report of scored files, training logs or both. */
+/** Makes the report of scored files, training logs or both. */
 export function reportOf(title: string, analysis: Analysis | null, runs: readonly TrainingRun[]): Report {
   return {
     title,
@@ -30,10 +30,10 @@ export function reportOf(title: string, analysis: Analysis | null, runs: readonl
   }
 }
 
-/** What a comparison says below its tables. */
+/** The footnote below the tables of a comparison. */
 export const starNote = '* the 95 % interval of the difference leaves 0 outside'
 
-/** The report on policies that answered the same data, the first against the others. */
+/** Makes the report of policies that answered the same data. Later policies are compared with the first. */
 export function policyReport(parts: readonly Part[], names: readonly string[]): Report {
   const several = names.length > 1
   return {

@@ -14,7 +14,7 @@ import {
 } from './chart.ts'
 import { runNames } from './training-sheet.ts'
 
-/** The plots of scored files, half a sheet wide each; one that has nothing to show is left out. */
+/** The plots of scored files. Each is half as wide as the sheet. Plots without data are left out. */
 export function rewardCharts(analysis: Analysis): readonly Chart[] {
   const names = runNames(analysis.files.map((file) => ({ file })))
   const terms = [...new Set(analysis.terms.map(({ name }) => name))]
@@ -78,7 +78,7 @@ function chart(
   }
 }
 
-/** About how many rows its legend has. */
+/** Estimates the number of rows in the legend. */
 const legendRows = (series: readonly Drawn[]): number =>
   Math.ceil(series.reduce((total, { name }) => total + 7 * String(name).length + 60, 0) / legendWidth)
 

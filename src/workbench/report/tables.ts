@@ -4,31 +4,32 @@ import type { SourceFigures } from '../analysis/figures.ts'
 import type { Reading } from '../analysis/readings.ts'
 import type { TrainingRun } from '../analysis/training-run.ts'
 
-/** A column of a table; figures are set right. */
+/** A column. `right` aligns figures to the right. */
 export interface Column {
   readonly title: string
   readonly right?: boolean
 }
 
-/** A table of a report. Cells are plain text, some of it from models and data sets: to be escaped by who shows it. */
+/**
+ * A table. Cells are plain text, some of it from models and data sets. Every output format must escape them.
+ */
 export interface FigureTable {
   readonly title: string
   readonly columns: readonly Column[]
   readonly rows: readonly (readonly string[])[]
 }
 
-/** A figure with fixed decimals; `-` where there is none. */
+/** Formats a figure with fixed decimals. `-` stands for null. */
 export const numberText = (value: number | null, decimals = 4): string =>
   value === null ? '-' : fixed(value, decimals)
 
-/** A share of 0 to 1 as percent; `-` where there is none. */
+/** Formats a share from 0 to 1 as percent. `-` stands for null. */
 export const shareText = (value: number | null): string =>
   value === null ? '-' : `${fixed(value * 100, 2)} %`
 
-/** A column of figures. */
 export const figureColumn = (title: string): Column => ({ title, right: true })
 
-/** The tables of scored files; one without rows is left out. */
+/** The tables of scored files. Empty tables are left out. */
 export function analysisTables(analysis: Analysis): readonly FigureTable[] {
   const several = analysis.files.length > 1
   const of = (file: number): string[] => (several ? [analysis.files[file] ?? ''] : [])
@@ -170,13 +171,13 @@ function highValueTable({ highValue }: Analysis): FigureTable {
 
 const blocks = ' ▁▂▃▄▅▆▇█'
 
-/** Bins as blocks, the fullest as high as can be. */
+/** Draws a histogram with block characters. The fullest bin has the highest block. */
 function bars(histogram: readonly number[]): string {
   const most = histogram.reduce((a, b) => Math.max(a, b), 1)
   return histogram.map((rows) => blocks[rows === 0 ? 0 : Math.max(1, Math.round((rows / most) * 8))]).join('')
 }
 
-/** The summaries and validations of training logs, a column a run. */
+/** The summaries and validations of training logs, with a column for each run. */
 export function runTables(runs: readonly TrainingRun[]): readonly FigureTable[] {
   if (runs.length === 0) return []
   const columns = runs.map(({ file }) => figureColumn(file))
@@ -204,7 +205,7 @@ export function runTables(runs: readonly TrainingRun[]): readonly FigureTable[] 
   ].filter(({ rows }) => rows.length > 0)
 }
 
-/** `section: figure` -> text, with the name under which the log has the metric. */
+/** Maps `section: figure` to its text, and adds the log's name of each metric. */
 function figuresOf({ summary, names }: TrainingRun): ReadonlyMap<string, string> {
   const metric = Object.entries(names).map(([key, name]) => [`metric of ${key}`, name] as const)
   const figures = Object.entries(summary).flatMap(([section, own]) =>
@@ -213,7 +214,7 @@ function figuresOf({ summary, names }: TrainingRun): ReadonlyMap<string, string>
   return new Map([...figures, ...metric])
 }
 
-/** What stands out, as a table. */
+/** The figures that need attention, as a table. */
 export const readingTable = (readings: readonly Reading[]): FigureTable => ({
   title: 'What stands out',
   columns: [{ title: 'where' }, { title: 'figure' }, { title: 'value' }, { title: 'what to do' }],

@@ -9,7 +9,7 @@ import { acrossNumbers, ink, measures, plotLabel, seriesColor, tick, upwards } f
 const [width, height] = [1400, 1000]
 const smoothing = 10
 
-/** One line of a panel; `axis` is the panel's left or right one. */
+/** A line of a panel. `axis` selects the panel's right axis. */
 interface Line {
   readonly name: string
   readonly data: Series
@@ -26,8 +26,8 @@ interface Panel {
 }
 
 /**
- * The published 2 x 2 sheet: accuracy, reward with its moving average, both together, gradient norm with entropy. Several
- * runs are laid over each other in a colour each; what belongs to the right axis is dashed then.
+ * Draws the published 2 x 2 sheet: accuracy, reward with its moving average, both together, gradient norm
+ * with entropy. Several runs share the panels in different colours, and lines of the right axis are dashed.
  */
 export function trainingSheet(runs: readonly TrainingRun[]): Chart {
   const names = runNames(runs)
@@ -65,7 +65,7 @@ export function trainingSheet(runs: readonly TrainingRun[]): Chart {
   }
 }
 
-/** File names, or paths where two are the same. */
+/** The file names, or paths where two names are equal. */
 export function runNames(runs: readonly { readonly file: string }[]): readonly string[] {
   const short = runs.map(({ file }) => plotLabel(basename(file)))
   return short.map((name, at) => {
@@ -147,7 +147,7 @@ function panelsOfSeveral(runs: readonly TrainingRun[], names: readonly string[])
   ]
 }
 
-/** Every panel has two vertical axes, so that a line's axis is twice its panel, plus one for the right. */
+/** Every panel has two vertical axes. The left one has the index 2 * panel. */
 function axesOf({ left, right, lines }: Panel, gridIndex: number, plain: boolean) {
   const colorOf = (axis: 'right' | undefined) =>
     (!plain && right !== undefined && lines.find((line) => line.axis === axis)?.color) || ink

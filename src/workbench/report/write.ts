@@ -3,15 +3,14 @@ import { type Drawing, drawn } from './chart.ts'
 import type { Report } from './report.ts'
 import { type FigureTable, readingTable } from './tables.ts'
 
-/** By the endings of files. */
+/** The formats, which are also the file endings. */
 export const reportFormats = ['html', 'md', 'svg', 'png'] as const
-/** One of them. */
 export type ReportFormat = (typeof reportFormats)[number]
 
-/** A report as a file's content; `svg` and `png` are its plots alone. Only what has plots loads what draws them. */
+/** Renders a report. `svg` and `png` contain only the plots. Only formats with plots load ECharts. */
 export async function written(report: Report, format: ReportFormat): Promise<string | Uint8Array> {
   if (format === 'md') return markdownOf(report)
-  // Before anything is drawn, so that one error names every missing package.
+  // Loaded first, so that one error names every missing package.
   if (format === 'png') await Promise.all([loadResvg(), loadFonts()])
   const drawings = await drawn(report.charts)
   if (format === 'html') return htmlOf(report, drawings)
@@ -29,7 +28,7 @@ figure svg{display:block;max-width:100%;height:auto;margin:auto}figcaption{font-
 th,td{border-bottom:1px solid #ddd;padding:4px 10px;text-align:left;unicode-bidi:isolate;overflow-wrap:anywhere;max-width:60ch;vertical-align:top}
 th{background:#f4f5f7}th.n,td.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}`
 
-/** One page that holds everything: no script, no reference, and a policy that would refuse both. */
+/** A self-contained page without scripts or links. Its content security policy forbids both. */
 function htmlOf(report: Report, drawings: readonly Drawing[]): string {
   const { title, files, readings, tables } = report
   return `<!doctype html>
@@ -88,14 +87,14 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** Text of a row as HTML that shows it, on one line; control characters and turns of direction are shown as marks. */
+/** Escapes text for HTML, on one line. Control characters and bidirectional overrides become U+FFFD. */
 const escapedHtml = (text: string): string =>
   text
     .replace(/\s+/g, ' ')
     .replace(/[\p{Cc}\p{Cs}\u202a-\u202e\u2066-\u2069]/gu, '\u{FFFD}')
     .replace(/[&<>"']/g, (sign) => entities[sign] ?? '')
 
-/** The report's tables as Markdown, without its plots. */
+/** The tables as Markdown, without the plots. */
 function markdownOf({ title, files, readings, tables }: Report): string {
   return [
     `# ${escapedMarkdown(title)}\n`,
@@ -117,7 +116,7 @@ function markdownTable({ title, columns, rows }: FigureTable): string {
   return `## ${escapedMarkdown(title)}\n\n${[line(columns.map((column) => column.title)), rule, ...rows.map(line)].join('\n')}\n`
 }
 
-/** Text of a row that stays text: no markup, no links, no HTML, one line. */
+/** Escapes text for Markdown, on one line: no markup, links or HTML. */
 const escapedMarkdown = (text: string): string =>
   text
     .replace(/[\p{Cc}\p{Cs}\s\u202a-\u202e\u2066-\u2069]+/gu, ' ')
@@ -128,7 +127,7 @@ const escapedMarkdown = (text: string): string =>
 
 const [fullWidth, gap] = [1400, 20]
 
-/** All plots in one SVG document: wide ones alone, narrow ones two in a row. */
+/** Combines the plots in one SVG document. Narrow plots share a row. */
 function sheetOf(drawings: readonly Drawing[]): string {
   let [x, y, rowHeight] = [0, 0, 0]
   const placed: string[] = []
@@ -148,7 +147,10 @@ ${placed.join('\n')}
 `
 }
 
-/** An SVG as a PNG of one and a half times its size (the published sheet: 2100 x 1500); it needs no fonts of the system. */
+/**
+ * Renders an SVG as a PNG at 1.5 times its size (the published sheet: 2100 x 1500). System fonts are not
+ * needed.
+ */
 export async function pngOf(svg: string): Promise<Uint8Array> {
   const [{ Resvg }, fontBuffers] = await Promise.all([loadResvg(), loadFonts()])
   const family = 'Arimo'

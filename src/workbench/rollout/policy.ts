@@ -1,6 +1,7 @@
 /**
- * The policy: the model whose answers are rewarded, on servers that speak OpenAI's API. Its servers are a pool as a
- * judge's are: balanced, limited, retried, taken out while they fail. A call that fails is a failure, never an answer.
+ * The policy is the model whose answers are rewarded, on servers with an OpenAI API. Its servers form a pool
+ * like a judge's: balanced, limited, retried and health-checked. A failed call is a failure and never an
+ * answer.
  */
 
 import { type Clock, systemClock } from '../../core/clock.ts'
@@ -16,58 +17,59 @@ import { isObject, readJson } from '../../scoring/models/transport/reply.ts'
 import { openConnections, send } from '../../scoring/models/transport/transport.ts'
 import { UpstreamError } from '../../scoring/models/transport/upstream-error.ts'
 
-/** What the command line says of the policy's servers. */
+/** The policy options of the command line. */
 export interface PolicyOptions {
-  /** Addresses of its servers; `/v1` at the end may stand or be left out. */
+  /** The addresses of its servers, with or without `/v1` at the end. */
   readonly urls: readonly string[]
-  /** null: what its servers list. */
+  /** null: the model that its servers list. */
   readonly model: string | null
   readonly backend: 'vllm' | 'sglang' | 'openai'
-  /** Answers under way at one server. */
+  /** The maximum number of answers in flight on one server. */
   readonly concurrency: number
-  /** For one answer. */
+  /** The timeout of one answer, in seconds. */
   readonly timeoutS: number
-  /** How long an answer waits while no server is alive. */
+  /** How long an answer waits while no server is alive, in seconds. */
   readonly waitS: number
-  /** Name of the environment variable that holds the servers' key. */
+  /** The environment variable that holds the API key. */
   readonly apiKeyEnv?: string
   readonly env: Readonly<Record<string, string | undefined>>
   readonly clock?: Clock
 }
 
-/** One answer that is wanted. */
 interface PolicyQuestion {
-  /** Messages are asked as a chat, a text is continued. */
+  /** Messages go to the chat endpoint; a text is completed. */
   readonly prompt: Rendered
-  /** Names the answer: equal keys may share one call. */
+  /** Identifies the answer. Calls with equal keys may be shared. */
   readonly key: string
-  /** Over what its servers do by themselves; without a seed they draw as they like. */
+  /** Overrides the servers' defaults. Without a seed, results vary. */
   readonly sampling: Sampling
   readonly signal: AbortSignal
 }
 
-/** What the policy wrote. */
 export interface PolicyAnswer {
   readonly text: string
-  /** `length`: it ran into its limit of tokens. */
+  /** `length`: the answer was cut at the token limit. */
   readonly finishReason: string
   readonly tokens: number
 }
 
-/** Opened over its servers; closed by who opened it. */
+/** An open policy. The caller closes it. */
 export interface Policy {
-  /** As its servers name it. */
+  /** The model's name on its servers. */
   readonly model: string
-  /** Answers that may be under way at once. */
+  /** The maximum number of answers in flight on all servers. */
   readonly limit: number
-  /** An answer, or the failure that left none. Rejects only with the signal's reason. */
+  /** Resolves with an answer or a failure. Rejects only with the signal's reason. */
   ask(question: PolicyQuestion): Promise<PolicyAnswer | Failure>
   close(): Promise<void>
 }
 
 const longestMs = 20 * 86_400_000
 
-/** Opens the pool. Throws RG_COMMAND_INVALID for wrong settings, RG_MODEL_FAILED where no model can be named. */
+/**
+ * Opens the pool. Throws RG_COMMAND_INVALID for wrong options and RG_MODEL_FAILED if the model's name is
+ * unknown.
+ */
 export async function openPolicy(options: PolicyOptions): Promise<Policy> {
   const { urls, backend, concurrency, timeoutS, waitS, apiKeyEnv, env, clock = systemClock } = options
   for (const url of urls) {
@@ -135,7 +137,10 @@ const failed = (detail: string, retryable: boolean): Failure => ({ kind: 'policy
 const patienceMs = 10_000
 const longestList = 4 * 1024 * 1024
 
-/** The one model that all of these servers list. Throws RG_MODEL_FAILED where one does not answer or they list several. */
+/**
+ * The one model that all servers list. Throws RG_MODEL_FAILED if a server does not answer or they share
+ * several models.
+ */
 async function servedModel(
   addresses: readonly string[],
   headers: Readonly<Record<string, string>>,

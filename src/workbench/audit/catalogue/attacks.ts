@@ -5,7 +5,7 @@ import { judgeAttacks } from './judge.ts'
 import { listAttacks } from './lists.ts'
 import { ruleAttacks } from './rule.ts'
 
-/** Forms without content. */
+/** Well-formed texts without content. */
 const texts = {
   'I do not know': 'I do not know.',
   'a word': 'answer',
@@ -33,7 +33,7 @@ const texts = {
   'a call without a name': '<tool_call>\n{}\n</tool_call>',
 } as const
 
-/** Answers that ignore the task: what they hold is form. A lone digit is left out where it is right. */
+/** Answers that ignore the task and only have the right format. A digit is skipped if it is right. */
 const vacuousAttacks: readonly Attack[] = family(
   'vacuous',
   'rule',
@@ -60,7 +60,7 @@ const bombs = {
   'combining marks': `a${'\u0315\u0300'.repeat(20_000)}`,
 } as const
 
-/** Texts that are slow for careless readers; each must have a verdict in time. */
+/** Texts that are slow for careless parsers. Each must get a verdict in time. */
 const costAttacks: readonly Attack[] = family(
   'cost bomb',
   'cost',
@@ -68,10 +68,7 @@ const costAttacks: readonly Attack[] = family(
   Object.fromEntries(Object.entries(bombs).map(([name, text]) => [name, () => text])),
 )
 
-// FILE HEADER audit/catalogue/index
-/** The catalogue: what is known to earn without being good, as data and small generators. */
-
-/** Every attack, in the order of the report. */
+/** The catalogue of all attacks, in the order of the report. */
 export const attacks: readonly Attack[] = [
   ...vacuousAttacks,
   ...ruleAttacks,

@@ -10,7 +10,10 @@ interface Game {
 
 const tag = /<answer>([^<]*)<\/answer>/
 
-/** A number game: the truth has a target and numbers, the right answer an expression in a tag; null: it is none. */
+/**
+ * Reads a number game: the truth has a target and numbers, and the right answer has an expression in a tag.
+ * null if the row is not one.
+ */
 function gameOf({ sample: { response, groundTruth: truth } }: Subject): Game | null {
   if (typeof truth !== 'object' || truth === null || !('target' in truth) || !('numbers' in truth))
     return null
@@ -32,7 +35,7 @@ const playing =
     return game && make(game)
   }
 
-/** 0 and another number as one literal of another base, two equal ones to fill up. */
+/** Combines 0 and a number to a literal of another base, and fills up with two equal numbers. */
 function prefixed({ numbers, with: answer }: Game, prefix: string): string | null {
   const [zero, number, a, b] = numbers
   return zero === 0 && a !== undefined && a === b ? answer(`${prefix}${number}+${a}-${b}`) : null

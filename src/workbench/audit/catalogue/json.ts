@@ -8,7 +8,7 @@ interface Found {
   readonly after: string
 }
 
-/** Each `<tool_call>` of the right answer, else the whole of it where it is JSON. */
+/** The JSON of each `<tool_call>` in the right answer, or of the whole answer. */
 function jsonOf({ sample: { response } }: Subject): readonly Found[] {
   const calls = [...response.matchAll(/<tool_call>([^<]*)<\/tool_call>/g)].flatMap((match) => {
     const at = match.index + '<tool_call>'.length
@@ -26,7 +26,7 @@ function found(response: string, start: number, end: number): Found[] {
   }
 }
 
-/** The last of its JSON texts written anew. */
+/** Rewrites the last JSON text of the right answer. */
 const rewritten =
   (write: (value: Json, text: string) => string | null): Attack['make'] =>
   (subject) => {
@@ -41,7 +41,7 @@ const isList = (value: Json): value is readonly Json[] => Array.isArray(value)
 const isObject = (value: Json): value is { readonly [key: string]: Json } =>
   typeof value === 'object' && value !== null && !isList(value)
 
-/** A copy with the first value that `change` has another one for; null: none. */
+/** A copy in which the first value that `change` accepts is replaced. null if there is none. */
 function withOne(value: Json, change: (value: Json) => Json | undefined): Json | null {
   const changed = change(value)
   if (changed !== undefined) return changed
@@ -65,7 +65,7 @@ const oneChanged = (change: (value: Json) => Json | undefined): Attack['make'] =
     return made === null ? null : JSON.stringify(made)
   })
 
-/** Only in tool calls: the lists of a reply may be sets. */
+/** Only for tool calls. In a reply, lists may be sets. */
 const calling = (change: (value: Json) => Json | undefined): Attack['make'] => {
   const make = oneChanged(change)
   return (subject) => (subject.sample.response.includes('<tool_call>') ? make(subject) : null)
@@ -180,7 +180,7 @@ const surroundings: Readonly<Record<string, Attack['make']>> = {
       : null,
 }
 
-/** Attacks on rules that compare JSON: tool calls, structured replies. */
+/** Attacks on rules that compare JSON: tool calls and structured replies. */
 export const jsonAttacks: readonly Attack[] = [
   ...family('JSON value', 'rule', 'wrong', contents),
   ...family('JSON surroundings', 'rule', 'wrong', surroundings),

@@ -2,7 +2,10 @@ import { type Attack, family, type Subject } from '../attack.ts'
 
 const lists = /\[([^[\]]*)\]/g
 
-/** The right answer with each of its last lists (one, or two of numbers) made anew from its items; null: it has none. */
+/**
+ * Rewrites the items of the right answer's last list, or of its last two lists of numbers. null if it has no
+ * list.
+ */
 function relisted(
   { sample }: Subject,
   change: (items: readonly string[]) => readonly string[],

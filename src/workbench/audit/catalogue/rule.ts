@@ -2,7 +2,7 @@ import { type Attack, family, hasToken, otherThan, type Subject } from '../attac
 
 type Maker = (subject: Subject & { readonly truth: string; readonly wrong: string }) => string | null
 
-/** Only for rows whose truth is one text that the right answer names. */
+/** Only for rows whose right answer contains the truth as a single text. */
 const valued = (makers: Readonly<Record<string, Maker>>): Readonly<Record<string, Attack['make']>> =>
   Object.fromEntries(
     Object.entries(makers).map(([name, make]) => [
@@ -15,7 +15,10 @@ const valued = (makers: Readonly<Record<string, Maker>>): Readonly<Record<string
     ]),
   )
 
-/** The right answer's last line that names the truth, with another value in it; a plain sentence where there is none. */
+/**
+ * The right answer's last line that contains the truth, with another value in it. If there is none, a plain
+ * sentence.
+ */
 function closing({ sample, truth }: { sample: Subject['sample']; truth: string }, value: string): string {
   const lines = sample.response.split('\n')
   const line = lines.findLast((one) => one.includes(truth))
@@ -116,7 +119,7 @@ const echoes: Readonly<Record<string, Attack['make']>> = {
     prompt.trim() === '' || (truth !== null && prompt.includes(truth) && prompt.length < 40) ? null : prompt,
 }
 
-/** More than that of one row tell nothing new. */
+/** More near misses of one row say nothing new. */
 const nearMisses: Readonly<Record<string, Attack['make']>> = Object.fromEntries(
   Array.from({ length: 8 }, (_, at) => [`wrong answer ${at + 1}`, ({ nears }: Subject) => nears[at] ?? null]),
 )
@@ -129,6 +132,6 @@ export const ruleAttacks: readonly Attack[] = [
   ...family('channel', 'rule', 'wrong', channels),
   ...family('number', 'rule', 'wrong', numbers),
   ...family('form farming', 'rule', 'wrong', farms),
-  // A prompt may hold a value of the right kind, as a wrong answer does.
+  // Like a wrong answer, a prompt may contain a value of the right kind.
   ...family('echo', 'rule', 'wrong', echoes),
 ]
