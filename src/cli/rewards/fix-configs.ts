@@ -27,7 +27,7 @@ export async function fixConfigs(
     const fixed = fixConfig(text, (name, key, value) => takesOption(schemas.get(name) ?? null, key, value))
     if (fixed.text !== text) replace(file, fixed.text)
     for (const { line, message } of fixed.fixes) io.stdout.write(`fixed ${file}:${line}: ${message}\n`)
-    for (const { line, message } of fixed.left) io.stdout.write(`left ${file}:${line}: ${message}\n`)
+    for (const { line, message } of fixed.remaining) io.stdout.write(`left ${file}:${line}: ${message}\n`)
     return { ...config, text: fixed.text }
   })
 }

@@ -1,19 +1,20 @@
 import type { Clock } from '../../core/clock.ts'
-import { ChunkQueue, type ChunkSize, type Line, type Waiting } from './chunk-queue.ts'
-import { type Given, lineRule, type Seat, SeatWatch, suspectsOf } from './executor-slots.ts'
+import { ChunkQueue, type ChunkSize, type Lane, type WaitingJob } from './chunk-queue.ts'
+import { type AssignedChunk, type ExecutorSlot, laneRule, SlotWatch, suspectsOf } from './executor-slots.ts'
 import type { RestartReason } from './function-host.ts'
 import type { ChunkResult, Executor, Job, JobEnd, JobRunner, StartExecutor } from './job.ts'
 import { idleMark } from './progress.ts'
 
-const startsTried = 3
-/** A job that was in a chunk of an executor which died before it began may have been the reason, but hardly each time. */
-const straysTried = 4
-/** A function that hung gets no more than one executor for so long. */
+/** Failed starts in a row after which all waiting jobs fail. */
+const maxFailedStarts = 3
+/** How often a job's executor may die before the job is known to have begun. One such death is rarely the job's fault. */
+const maxStrays = 4
+/** How long a function that hung is limited to one executor. */
 const suspectMs = 60_000
-/** Time limits that one line may be behind another. */
-const mostBehind = 4
+/** How far one lane may fall behind another, in time limits. */
+const maxLaneLag = 4
 
-/** Stands for an executor until it is started. */
+/** Placeholder until the executor is started. */
 const notStarted: Executor = {
   run: () => 0,
   stage: () => ({ at: 'idle' }),
@@ -21,32 +22,32 @@ const notStarted: Executor = {
   async end() {},
 }
 
-/** How many executors, how they are started, and how long their work may take. */
+/** The size of the pool, how executors start, and the time limits of their work. */
 export interface ChunkPoolOptions {
   readonly start: StartExecutor
-  /** At most, and one more where slow or hanging functions have all of them; started as the work needs them. */
+  /** Upper bound; one more starts if slow or hanging functions occupy all of them. Executors start on demand. */
   readonly executors: number
   readonly chunk: ChunkSize
-  /** Chunks of quick jobs that an executor may have at once: with two, it need not wait for the next one. */
+  /** Chunks of quick jobs that an executor may hold at once. With two, it never waits for the next one. */
   readonly depth: 1 | 2
   readonly sampleTimeoutMs: number
-  /** For what is no call: loading a file, parsing options. */
+  /** Timeout for loading a file or parsing options. */
   readonly loadTimeoutMs: number
   readonly clock: Clock
   readonly onRestart: (name: string, why: RestartReason) => void
 }
 
 /**
- * Jobs in, ends out. What waits when an executor is free is its next chunk. A job that hangs or kills its executor
- * costs only itself: the others of its chunk run again, which pure functions do not notice.
+ * Runs jobs on a pool of executors. The jobs that wait when an executor becomes free are its next chunk. A job that hangs
+ * or kills its executor fails alone. The other jobs of its chunk run again, which is safe because functions are pure.
  */
 export class ChunkPool implements JobRunner {
   readonly #options: ChunkPoolOptions
   readonly #queue: ChunkQueue
-  readonly #seats = new Set<Seat>()
-  readonly #watch: SeatWatch
+  readonly #slots = new Set<ExecutorSlot>()
+  readonly #watch: SlotWatch
   #failedStarts = 0
-  /** What an executor needs until its first job can begin, seen lately. */
+  /** How long the latest start of an executor took. */
   #startMs = 0
   #isScheduled = false
   #drained: (() => void) | null = null
@@ -54,21 +55,21 @@ export class ChunkPool implements JobRunner {
   constructor(options: ChunkPoolOptions) {
     this.#options = options
     const { chunk, clock, sampleTimeoutMs } = options
-    this.#queue = new ChunkQueue(chunk, () => clock.now(), mostBehind * sampleTimeoutMs)
-    this.#watch = new SeatWatch(options, this.#seats, {
-      hung: (...told) => this.#endHung(...told),
-      broken: (seat, reason) => this.#abandon(seat, reason),
+    this.#queue = new ChunkQueue(chunk, () => clock.now(), maxLaneLag * sampleTimeoutMs)
+    this.#watch = new SlotWatch(options, this.#slots, {
+      hung: (...args) => this.#endHung(...args),
+      broken: (slot, reason) => this.#abandon(slot, reason),
     })
   }
 
-  /** `end` is called once, whatever happens. `request`: a job of one that is over need not be begun. */
+  /** Calls `end` exactly once. A job whose `request` is over before it begins is dropped. */
   run(job: Job, end: (end: JobEnd) => void, request?: { readonly isOver: boolean }): void {
     if (this.#drained) end({ status: 'closed' })
     else if (this.#queue.push({ job, end, request, deaths: 0, strays: 0, isSlow: false })) this.#schedule()
     else end({ status: 'overloaded' })
   }
 
-  /** Finishes what it has, then ends the executors. */
+  /** Finishes the jobs that it has, then ends the executors. */
   async close(): Promise<void> {
     if (!this.#drained) {
       const drained = new Promise<void>((resolve) => {
@@ -77,99 +78,99 @@ export class ChunkPool implements JobRunner {
       this.#checkDrained()
       await drained
     }
-    await Promise.all([...this.#seats].map(({ executor }) => executor.end()))
-    this.#seats.clear()
+    await Promise.all([...this.#slots].map(({ executor }) => executor.end()))
+    this.#slots.clear()
   }
 
-  /** After the events of this turn of the loop, so that requests which came together share a chunk. */
+  /** Runs after the events of this turn of the event loop, so that requests that arrive together share a chunk. */
   #schedule(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
     setImmediate(() => {
       this.#isScheduled = false
-      this.#giveAll()
-      // What comes after a death need not wait for a start.
-      const isNoneLeft = this.#seats.size === 0 && this.#failedStarts === 0 && !this.#drained
-      if (isNoneLeft || this.#next() !== null) this.#addSeat()
+      this.#assignAll()
+      // After a crash, start a replacement before the next job arrives.
+      const isNoneLeft = this.#slots.size === 0 && this.#failedStarts === 0 && !this.#drained
+      if (isNoneLeft || this.#next() !== null) this.#addSlot()
       this.#checkDrained()
     })
   }
 
-  #addSeat(): void {
+  #addSlot(): void {
     const { executors, clock } = this.#options
-    const seats = [...this.#seats]
-    if (seats.some(({ isReady }) => !isReady)) return
-    const isSpareNeeded = seats.some(({ given: [first] }) => first?.line.name)
-    if (seats.length >= executors + (isSpareNeeded ? 1 : 0)) return
-    const seat: Seat = {
+    const slots = [...this.#slots]
+    if (slots.some(({ isReady }) => !isReady)) return
+    const isSpareNeeded = slots.some(({ chunks: [first] }) => first?.lane.name)
+    if (slots.length >= executors + (isSpareNeeded ? 1 : 0)) return
+    const slot: ExecutorSlot = {
       executor: notStarted,
       startedAt: clock.now(),
       isReady: false,
-      given: [],
+      chunks: [],
       seenMark: idleMark,
       seenAt: 0,
     }
-    this.#seats.add(seat)
+    this.#slots.add(slot)
     try {
-      this.#start(seat)
+      this.#start(slot)
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
-      this.#replace(seat, `it cannot be started: ${code ?? 'unknown'}`, false)
+      this.#replace(slot, `it cannot be started: ${code ?? 'unknown'}`, false)
       return
     }
     this.#watch.start()
   }
 
-  #start(seat: Seat): void {
+  #start(slot: ExecutorSlot): void {
     const { start, clock } = this.#options
-    seat.executor = start({
+    slot.executor = start({
       ready: () => {
         this.#failedStarts = 0
-        seat.isReady = true
-        this.#startMs = clock.now() - seat.startedAt
-        this.#giveAll()
-        if (seat.given.length === 0) seat.executor.rest()
-        // One start at a time: others may be needed.
+        slot.isReady = true
+        this.#startMs = clock.now() - slot.startedAt
+        this.#assignAll()
+        if (slot.chunks.length === 0) slot.executor.rest()
+        // Executors start one at a time; another may be needed.
         if (this.#queue.length > 0) this.#schedule()
       },
       done: (result) => {
-        const given = seat.given.shift()
-        if (given) this.#finish(given, result)
-        this.#giveAll()
-        if (seat.given.length === 0) seat.executor.rest()
+        const finished = slot.chunks.shift()
+        if (finished) this.#finish(finished, result)
+        this.#assignAll()
+        if (slot.chunks.length === 0) slot.executor.rest()
         this.#checkDrained()
       },
-      gone: (reason, isBroken) => this.#replace(seat, reason, isBroken),
+      gone: (reason, isBroken) => this.#replace(slot, reason, isBroken),
     })
   }
 
-  /** Those that have nothing come first; only quick jobs wait behind others, and only behind quick ones. */
-  #giveAll(): void {
+  /** Idle executors first. A second chunk goes only behind a quick one, and only if it is quick itself. */
+  #assignAll(): void {
     for (let level = 0; level < this.#options.depth; level++) {
-      for (const seat of this.#seats) {
-        const [first] = seat.given
-        if (!seat.isReady || seat.given.length !== level || first?.line.name) continue
-        let line = this.#next(level > 0)
-        while (line && !this.#give(seat, line)) line = this.#next(level > 0)
+      for (const slot of this.#slots) {
+        const [first] = slot.chunks
+        if (!slot.isReady || slot.chunks.length !== level || first?.lane.name) continue
+        let lane = this.#next(level > 0)
+        while (lane && !this.#assign(slot, lane)) lane = this.#next(level > 0)
       }
     }
   }
 
-  /** The line whose turn it is, of those that may have one more executor. */
-  #next(isBehind = false): Line | null {
-    return this.#queue.next(lineRule(this.#seats, this.#queue, this.#options.executors, isBehind))
+  /** The next lane, among those that may use one more executor. */
+  #next(isBehind = false): Lane | null {
+    return this.#queue.next(laneRule(this.#slots, this.#queue, this.#options.executors, isBehind))
   }
 
-  /** False where nobody waits any more for what the line had. */
-  #give(seat: Seat, line: Line): boolean {
-    const jobs = this.#queue.take(line, ({ end }) => end({ status: 'unwanted' }))
+  /** Returns false if the requests of all jobs in the lane are over. */
+  #assign(slot: ExecutorSlot, lane: Lane): boolean {
+    const jobs = this.#queue.take(lane, ({ end }) => end({ status: 'unwanted' }))
     if (jobs.length === 0) return false
     try {
-      const number = seat.executor.run(jobs.map(({ job }) => job))
-      seat.given.push({ number, line, jobs, limitMs: this.#sliceOf(line, jobs) })
-      if (seat.given.length === 1) this.#watch.see(seat, idleMark)
+      const number = slot.executor.run(jobs.map(({ job }) => job))
+      slot.chunks.push({ number, lane, jobs, limitMs: this.#sliceOf(lane, jobs) })
+      if (slot.chunks.length === 1) this.#watch.see(slot, idleMark)
     } catch {
-      this.#refuse(jobs)
+      this.#retryAlone(jobs)
       return true
     }
     this.#watch.start()
@@ -177,18 +178,18 @@ export class ChunkPool implements JobRunner {
   }
 
   /**
-   * Jobs of a function that hung lately get a part of their time limit while others of it wait, and the whole of it later:
-   * so rows that are quick do not wait for those that hang.
+   * The time slice of each job. While other jobs of a function that hung recently wait, its jobs first get an eighth of
+   * their limit and the full limit later, so that quick rows do not wait for rows that hang.
    */
-  #sliceOf(line: Line, { length }: readonly Waiting[]): number {
+  #sliceOf(lane: Lane, { length }: readonly WaitingJob[]): number {
     const { sampleTimeoutMs } = this.#options
-    const others = length - 1 + line.jobs.length
-    if (line.isSlow || others === 0 || !this.#queue.isSuspect(line)) return sampleTimeoutMs
+    const others = length - 1 + lane.jobs.length
+    if (lane.isSlow || others === 0 || !this.#queue.isSuspect(lane)) return sampleTimeoutMs
     return Math.min(sampleTimeoutMs, Math.max(sampleTimeoutMs / 8, 2 * this.#startMs))
   }
 
-  /** One of the jobs cannot be copied: each is tried alone. */
-  #refuse(chunk: readonly Waiting[]): void {
+  /** One of the jobs cannot be cloned: each is tried alone. */
+  #retryAlone(chunk: readonly WaitingJob[]): void {
     if (chunk.length === 1) {
       for (const { end } of chunk) end({ status: 'lost', reason: 'its rows cannot be copied' })
       return
@@ -198,79 +199,79 @@ export class ChunkPool implements JobRunner {
     this.#schedule()
   }
 
-  #finish({ line, jobs }: Given, { results, ms }: ChunkResult): void {
+  #finish({ lane, jobs }: AssignedChunk, { results, ms }: ChunkResult): void {
     let spent = 0
     results.forEach((result, i) => {
-      const { job, end } = jobs[i] as Waiting
+      const { job, end } = jobs[i] as WaitingJob
       const took = ms[i] as number
       spent += took
       if (result.type === 'late') this.#queue.suspect(job.name, suspectMs, 0)
       if (job.type === 'call') this.#queue.learn(job.name, took)
       end({ status: 'done', result, ms: took })
     })
-    this.#queue.spend(line, spent)
+    this.#queue.spend(lane, spent)
     if (results.length < jobs.length) {
       this.#queue.putBack(jobs.slice(results.length))
       this.#schedule()
     }
   }
 
-  /** The executor died by itself: the job that it was at may have been the reason, and runs once more, alone. */
-  #replace(seat: Seat, reason: string, isBroken: boolean): void {
-    if (!seat.isReady && ++this.#failedStarts >= startsTried) this.#loseAll(reason)
-    const { suspects, areKnown } = suspectsOf(seat, isBroken)
-    if (areKnown) this.#suspectOf(seat, suspects)
+  /** The executor died. The job that it was running may be the cause and runs once more, alone. */
+  #replace(slot: ExecutorSlot, reason: string, isBroken: boolean): void {
+    if (!slot.isReady && ++this.#failedStarts >= maxFailedStarts) this.#failAll(reason)
+    const { suspects, areKnown } = suspectsOf(slot, isBroken)
+    if (areKnown) this.#suspectOf(slot, suspects)
     const lost = suspects.filter((suspect) =>
-      areKnown ? ++suspect.deaths > 1 : ++suspect.strays > straysTried,
+      areKnown ? ++suspect.deaths > 1 : ++suspect.strays > maxStrays,
     )
-    this.#remove(seat, lost, 'crash', areKnown ? suspects[0]?.job.name : undefined)
+    this.#remove(slot, lost, 'crash', areKnown ? suspects[0]?.job.name : undefined)
     for (const { end } of lost) end({ status: 'lost', reason })
   }
 
-  /** A death costs the time until it and a start: a function that dies delays no other by more than one that hangs. */
-  #suspectOf(seat: Seat, suspects: readonly Waiting[]): void {
+  /** Charges the function for a crash: its run time plus a start. So crashes delay others no more than hangs do. */
+  #suspectOf(slot: ExecutorSlot, suspects: readonly WaitingJob[]): void {
     const [first] = suspects
     if (!first || suspects.some(({ job }) => job.name !== first.job.name)) return
-    const ranMs = seat.seenAt === 0 ? 0 : this.#options.clock.now() - seat.seenAt
+    const ranMs = slot.seenAt === 0 ? 0 : this.#options.clock.now() - slot.seenAt
     this.#queue.suspect(first.job.name, suspectMs, ranMs + this.#startMs, first.isSlow)
   }
 
-  #loseAll(reason: string): void {
-    for (let line = this.#queue.next(() => true); line; line = this.#queue.next(() => true))
-      for (const { end } of this.#queue.take(line, ({ end }) => end({ status: 'unwanted' })))
+  #failAll(reason: string): void {
+    for (let lane = this.#queue.next(() => true); lane; lane = this.#queue.next(() => true))
+      for (const { end } of this.#queue.take(lane, ({ end }) => end({ status: 'unwanted' })))
         end({ status: 'lost', reason })
   }
 
-  /** Takes a dead executor out and queues again what it had, but for the jobs that have ended. */
-  #remove(seat: Seat, ended: readonly Waiting[], why: RestartReason, name = ''): void {
-    this.#seats.delete(seat)
-    const left = seat.given.flatMap(({ jobs }) => jobs)
+  /** Removes a dead executor and queues its jobs again, except those in `ended`. */
+  #remove(slot: ExecutorSlot, ended: readonly WaitingJob[], why: RestartReason, name = ''): void {
+    this.#slots.delete(slot)
+    const left = slot.chunks.flatMap(({ jobs }) => jobs)
     this.#queue.putBack(ended.length === 0 ? left : left.filter((waiting) => !ended.includes(waiting)))
     this.#options.onRestart(name, why)
     this.#schedule()
     this.#checkDrained()
   }
 
-  #abandon(seat: Seat, reason: string): void {
-    void seat.executor.end()
-    this.#replace(seat, reason, false)
+  #abandon(slot: ExecutorSlot, reason: string): void {
+    void slot.executor.end()
+    this.#replace(slot, reason, false)
   }
 
-  #endHung(seat: Seat, victim: Waiting, limitMs: number, isPreempted: boolean): void {
+  #endHung(slot: ExecutorSlot, victim: WaitingJob, limitMs: number, isPreempted: boolean): void {
     const { name, type } = victim.job
-    void seat.executor.end()
+    void slot.executor.end()
     if (type === 'call') this.#queue.learn(name, limitMs)
     this.#queue.suspect(name, suspectMs, limitMs, victim.isSlow)
     if (isPreempted) {
       victim.isSlow = true
       if (!this.#queue.push(victim)) victim.end({ status: 'overloaded' })
     }
-    this.#remove(seat, [victim], isPreempted ? 'preempted' : 'timeout', name)
+    this.#remove(slot, [victim], isPreempted ? 'preempted' : 'timeout', name)
     if (!isPreempted) victim.end({ status: 'timeout', limitMs })
   }
 
   #checkDrained(): void {
-    if (this.#queue.length === 0 && [...this.#seats].every(({ given }) => given.length === 0))
+    if (this.#queue.length === 0 && [...this.#slots].every(({ chunks }) => chunks.length === 0))
       this.#drained?.()
   }
 }

@@ -1,50 +1,49 @@
 import type { Job, JobEnd } from './job.ts'
 
-/** Jobs that wait in one line at most. */
-const lineJobs = 65_536
+const maxJobsPerLane = 65_536
 
-/** Jobs that may never end get a share of their function's time that is smaller by this. */
-const slowShare = 4
+/** Time used by a slow lane counts this many times, because its jobs may never end. */
+const slowLaneFactor = 4
 
-/** A chunk ends at `jobs` jobs, or earlier where they are expected to take `workMs`. */
+/** A chunk has at most `jobs` jobs and ends early once they are expected to take `workMs`. */
 export interface ChunkSize {
   readonly jobs: number
   readonly workMs: number
-  /** What waits is shared among this many executors, in chunks that are expected to take at least `leastMs`. */
+  /** Waiting jobs are split among this many executors, in chunks that are expected to take at least `leastMs`. */
   readonly shares: number
   readonly leastMs: number
 }
 
-/** Jobs that take turns with those of other lines. */
-export interface Line {
-  /** The one function of this line; null: all that are quick. */
+/** A queue of jobs that takes turns with the other lanes. */
+export interface Lane {
+  /** The function of this lane; null: all quick functions. */
   readonly name: string | null
-  /** Of the function's jobs that took longer than a slice. */
+  /** True for jobs of the function that ran longer than their time slice. */
   readonly isSlow: boolean
   readonly jobs: JobList
-  /** Milliseconds of executors' time that it has used; the line that has used least comes next. */
+  /** Executor time used, in ms. The lane with the least is next. */
   spentMs: number
 }
 
 /**
- * What waits, in lines that take turns by the time that they use: one for all quick functions, and one for each function
- * whose jobs fill a chunk alone or that hung lately. So a slow function delays no other by more than a job.
+ * Fair queueing over lanes, by the executor time that each has used. All quick functions share one lane. A function whose
+ * jobs fill a chunk alone, or that hung recently, has its own. So a slow function delays others by one job at most.
  */
 export class ChunkQueue {
-  readonly #quick: Line = { name: null, isSlow: false, jobs: new JobList(), spentMs: 0 }
-  readonly #apart = new Map<string, Line>()
-  readonly #slow = new Map<string, Line>()
+  readonly #quick: Lane = { name: null, isSlow: false, jobs: new JobList(), spentMs: 0 }
+  readonly #apart = new Map<string, Lane>()
+  readonly #slow = new Map<string, Lane>()
   readonly #expectedMs = new Map<string, number>()
   readonly #suspectUntil = new Map<string, number>()
   readonly #size: ChunkSize
   readonly #now: () => number
-  /** No line is further behind another than this. */
-  readonly #mostBehindMs: number
+  /** Upper bound on how far a lane falls behind the others. */
+  readonly #maxLagMs: number
 
-  constructor(size: ChunkSize, now: () => number, mostBehindMs: number) {
+  constructor(size: ChunkSize, now: () => number, maxLagMs: number) {
     this.#size = size
     this.#now = now
-    this.#mostBehindMs = mostBehindMs
+    this.#maxLagMs = maxLagMs
   }
 
   get length(): number {
@@ -54,53 +53,53 @@ export class ChunkQueue {
     return length
   }
 
-  /** False where the job's line is full. */
-  push(waiting: Waiting): boolean {
-    const line = this.#lineOf(waiting)
-    if (line.jobs.length >= lineJobs) return false
-    if (line.jobs.length === 0) this.#catchUp(line)
-    line.jobs.push(waiting)
+  /** Returns false if the job's lane is full. */
+  push(waiting: WaitingJob): boolean {
+    const lane = this.#laneOf(waiting)
+    if (lane.jobs.length >= maxJobsPerLane) return false
+    if (lane.jobs.length === 0) this.#catchUp(lane)
+    lane.jobs.push(waiting)
     return true
   }
 
-  /** Back to the front of their lines, in their order. */
-  putBack(waiting: readonly Waiting[]): void {
-    const lines = new Map<Line, Waiting[]>()
+  /** Returns jobs to the front of their lanes, in order. */
+  putBack(waiting: readonly WaitingJob[]): void {
+    const lanes = new Map<Lane, WaitingJob[]>()
     for (const one of waiting) {
-      const line = this.#lineOf(one)
-      const back = lines.get(line)
+      const lane = this.#laneOf(one)
+      const back = lanes.get(lane)
       if (back) back.push(one)
-      else lines.set(line, [one])
+      else lanes.set(lane, [one])
     }
-    for (const [line, back] of lines) line.jobs.putBack(back)
+    for (const [lane, back] of lanes) lane.jobs.putBack(back)
   }
 
-  /** The line that comes next, of those with jobs that `may` run now. */
-  next(may: (line: Line) => boolean): Line | null {
-    let best: Line | null = this.#quick.jobs.length > 0 && may(this.#quick) ? this.#quick : null
-    for (const lines of [this.#apart, this.#slow])
-      for (const line of lines.values())
-        if (line.jobs.length > 0 && line.spentMs < (best?.spentMs ?? Number.POSITIVE_INFINITY) && may(line))
-          best = line
+  /** The next lane among those that have jobs and that `may` allows. */
+  next(may: (lane: Lane) => boolean): Lane | null {
+    let best: Lane | null = this.#quick.jobs.length > 0 && may(this.#quick) ? this.#quick : null
+    for (const lanes of [this.#apart, this.#slow])
+      for (const lane of lanes.values())
+        if (lane.jobs.length > 0 && lane.spentMs < (best?.spentMs ?? Number.POSITIVE_INFINITY) && may(lane))
+          best = lane
     return best
   }
 
   /**
-   * The next chunk of a line. A job that an executor died of runs alone, so that it cannot take others with it again.
-   * `drop`: of each job that nobody waits for any more.
+   * Takes the next chunk of a lane. A job that may have killed an executor runs alone, so that it cannot harm others again.
+   * Calls `drop` for each job whose request is over.
    */
-  take({ jobs: line }: Line, drop: (waiting: Waiting) => void): Waiting[] {
+  take({ jobs: lane }: Lane, drop: (waiting: WaitingJob) => void): WaitingJob[] {
     const { jobs, workMs, shares, leastMs } = this.#size
-    const share = Math.ceil(line.length / shares)
-    const chunk: Waiting[] = []
+    const share = Math.ceil(lane.length / shares)
+    const chunk: WaitingJob[] = []
     let ms = 0
     while (chunk.length < jobs && ms < workMs) {
       if (chunk.length >= share && ms >= leastMs) break
-      const next = line.first
+      const next = lane.first
       if (!next) break
       const isAlone = next.deaths > 0 || next.strays > 0 || next.isSlow
       if (isAlone && chunk.length > 0) break
-      line.shift()
+      lane.shift()
       if (next.request?.isOver) {
         drop(next)
         continue
@@ -111,36 +110,36 @@ export class ChunkQueue {
     return chunk
   }
 
-  /** Learns how long a function takes. */
+  /** Updates the expected duration of a function's jobs. */
   learn(name: string, ms: number): void {
     const before = this.#expectedMs.get(name) ?? ms
     const expected = before + (ms - before) / 8
     this.#expectedMs.set(name, expected)
-    // Once a row: mostly no function has a line of its own.
+    // This runs once a row; usually no function has its own lane.
     if (this.#apart.size > 0 || expected >= this.#size.workMs) this.#sort(name)
   }
 
-  /** The executors' time that a line has used. */
-  spend(line: Line, ms: number): void {
-    line.spentMs += line.isSlow ? slowShare * ms : ms
+  /** Charges a lane for executor time. */
+  spend(lane: Lane, ms: number): void {
+    lane.spentMs += lane.isSlow ? slowLaneFactor * ms : ms
     if (this.#apart.size + this.#slow.size === 0) return
-    line.spentMs = Math.min(line.spentMs, this.#leastSpent() + this.#mostBehindMs)
+    lane.spentMs = Math.min(lane.spentMs, this.#leastSpent() + this.#maxLagMs)
   }
 
-  /** The function hung just now, for `spentMs`: for a while it gets no more than one executor. */
+  /** Records that a function hung for `spentMs`. For `forMs` it gets one executor at most. */
   suspect(name: string, forMs: number, spentMs: number, isSlow = false): void {
     this.#suspectUntil.set(name, this.#now() + forMs)
     this.#sort(name)
-    const line = (isSlow ? this.#slow : this.#apart).get(name)
-    if (line) this.spend(line, spentMs)
+    const lane = (isSlow ? this.#slow : this.#apart).get(name)
+    if (lane) this.spend(lane, spentMs)
   }
 
-  /** Whether the function of this line hung lately. */
-  isSuspect({ name }: Line): boolean {
+  /** Whether the function of this lane hung recently. */
+  isSuspect({ name }: Lane): boolean {
     return name !== null && this.#hungLately(name)
   }
 
-  /** Whether a job of the function fills a chunk alone; one that has a line of its own keeps it a little longer. */
+  /** Whether one job fills a chunk. Hysteresis: a function with its own lane keeps it until half of that. */
   #isLong(name: string): boolean {
     const expected = this.#expectedMs.get(name) ?? 0
     return expected >= (this.#apart.has(name) ? this.#size.workMs / 2 : this.#size.workMs)
@@ -154,21 +153,21 @@ export class ChunkQueue {
     return false
   }
 
-  #lineOf({ job: { name }, isSlow }: Waiting): Line {
-    if (isSlow) return this.#slowLineOf(name)
+  #laneOf({ job: { name }, isSlow }: WaitingJob): Lane {
+    if (isSlow) return this.#slowLaneOf(name)
     return (this.#apart.size > 0 ? this.#apart.get(name) : undefined) ?? this.#quick
   }
 
-  #slowLineOf(name: string): Line {
-    let line = this.#slow.get(name)
-    if (!line) {
-      line = { name, isSlow: true, jobs: new JobList(), spentMs: 0 }
-      this.#slow.set(name, line)
+  #slowLaneOf(name: string): Lane {
+    let lane = this.#slow.get(name)
+    if (!lane) {
+      lane = { name, isSlow: true, jobs: new JobList(), spentMs: 0 }
+      this.#slow.set(name, lane)
     }
-    return line
+    return lane
   }
 
-  /** Gives the function a line of its own where it needs one, or takes it away. */
+  /** Gives the function its own lane if it needs one, or merges its lane back. */
   #sort(name: string): void {
     const own = this.#apart.get(name)
     if ((this.#isLong(name) || this.#hungLately(name)) === (own !== undefined)) return
@@ -180,54 +179,54 @@ export class ChunkQueue {
       }
       return
     }
-    const line: Line = { name, isSlow: false, jobs: new JobList(), spentMs: 0 }
-    this.#catchUp(line)
-    this.#apart.set(name, line)
-    line.jobs.putBack(this.#quick.jobs.takeOut(name))
+    const lane: Lane = { name, isSlow: false, jobs: new JobList(), spentMs: 0 }
+    this.#catchUp(lane)
+    this.#apart.set(name, lane)
+    lane.jobs.putBack(this.#quick.jobs.takeOut(name))
   }
 
-  /** A line that had nothing to do has saved nothing up. */
-  #catchUp(line: Line): void {
-    line.spentMs = Math.max(line.spentMs, this.#leastSpent())
+  /** An idle lane earns no credit. */
+  #catchUp(lane: Lane): void {
+    lane.spentMs = Math.max(lane.spentMs, this.#leastSpent())
   }
 
   #leastSpent(): number {
     let least = this.#quick.jobs.length > 0 ? this.#quick.spentMs : Number.POSITIVE_INFINITY
-    for (const lines of [this.#apart, this.#slow])
-      for (const { jobs, spentMs } of lines.values()) if (jobs.length > 0) least = Math.min(least, spentMs)
+    for (const lanes of [this.#apart, this.#slow])
+      for (const { jobs, spentMs } of lanes.values()) if (jobs.length > 0) least = Math.min(least, spentMs)
     return Number.isFinite(least) ? least : this.#quick.spentMs
   }
 }
 
-/** A job that waits, with its caller. */
-export interface Waiting {
+/** A job in the queue. */
+export interface WaitingJob {
   readonly job: Job
   readonly end: (end: JobEnd) => void
-  /** What waits for the job's end; one that nobody waits for any more is not begun. */
+  /** The request that waits for the job. If it is over, the job is not begun. */
   readonly request: { readonly isOver: boolean } | undefined
-  /** How often its executor died while this job ran, or broke the message with its result. */
+  /** How often its executor died while this job ran, or sent a malformed message with its result. */
   deaths: number
-  /** How often its executor died before this job had begun, as far as can be told. */
+  /** How often its executor died, as far as is known before this job began. */
   strays: number
-  /** It took longer than a slice, and gets its whole time limit beside the other jobs of its function. */
+  /** It ran longer than its time slice. It now gets its full limit, in its function's slow lane. */
   isSlow: boolean
 }
 
-/** First in, first out. */
-export class JobList {
-  /** What was taken leaves a hole: a request must not be kept until the next trim. */
-  #jobs: (Waiting | undefined)[] = []
+/** A FIFO queue that can also take jobs back. */
+class JobList {
+  /** A job that was taken leaves undefined, so that its request can be collected before the next trim. */
+  #jobs: (WaitingJob | undefined)[] = []
   #head = 0
 
   get length(): number {
     return this.#jobs.length - this.#head
   }
 
-  get first(): Waiting | undefined {
+  get first(): WaitingJob | undefined {
     return this.#jobs[this.#head]
   }
 
-  push(waiting: Waiting): void {
+  push(waiting: WaitingJob): void {
     this.#jobs.push(waiting)
   }
 
@@ -238,15 +237,15 @@ export class JobList {
     this.#head = 0
   }
 
-  /** Back to the front, in their order. */
-  putBack(waiting: readonly Waiting[]): void {
-    this.#jobs = waiting.concat(this.#jobs.slice(this.#head) as Waiting[])
+  /** Returns jobs to the front, in order. */
+  putBack(waiting: readonly WaitingJob[]): void {
+    this.#jobs = waiting.concat(this.#jobs.slice(this.#head) as WaitingJob[])
     this.#head = 0
   }
 
-  /** Takes out those of a function, in their order. */
-  takeOut(name: string): readonly Waiting[] {
-    const all = this.#jobs.slice(this.#head) as Waiting[]
+  /** Removes and returns the jobs of a function, in order. */
+  takeOut(name: string): readonly WaitingJob[] {
+    const all = this.#jobs.slice(this.#head) as WaitingJob[]
     this.#jobs = all.filter(({ job }) => job.name !== name)
     this.#head = 0
     return this.#jobs.length === all.length ? [] : all.filter(({ job }) => job.name === name)

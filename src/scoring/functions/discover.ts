@@ -20,8 +20,8 @@ interface Discovered {
 }
 
 /**
- * Finds the files and reads them, in slices; loads none. Folders below a folder are not searched: shared code of functions
- * lives there.
+ * Finds and reads the files of reward functions, in slices, without loading any. Subfolders are not searched: they hold
+ * code that functions share.
  */
 export const discover = (folders: readonly string[]): MaybePromise<Discovered> =>
   workInSlices(discovering(folders))
@@ -101,31 +101,31 @@ const plainName = (name: string, dash: '-' | '_'): string =>
     .filter((word) => word !== '')
     .join(dash) || `my${dash}rule`
 
-/** A reward function's file; `name` is the file's name without its ending. */
+/** A reward function's file. `name`: the file's name without its extension. */
 export interface FunctionSource {
   readonly name: string
   readonly file: string
-  /** `native`: part of this package; `jiti`: a user's TypeScript or JavaScript. */
+  /** `native`: part of this package. `jiti`: a user's TypeScript or JavaScript. */
   readonly loader: 'native' | 'jiti' | 'python'
   /** SHA-256 of the file and of the files that it imports from beside it, hex. */
   readonly hash: string
-  /** What the hash is of. Executors run this text, whenever they start; empty for the package's own functions. */
+  /** The text that was hashed. Executors run it whenever they start; empty for the package's own functions. */
   readonly texts: SourceTexts
 }
 
 /**
- * By path: the text of a function's file, and of each file that it imports from beside it. Of Python's, which may name
- * another encoding, each character is a byte.
+ * Path -> text of a function's file and of the local files that it imports. Python files may declare another encoding, so
+ * each character of their texts is one byte.
  */
 export type SourceTexts = Readonly<Record<string, string>>
 
-/** Finds the files that a text imports, of those that stand beside it or below; the first of each list that is there. */
+/** Finds the local imports of a text. Of each list of candidates the first file that exists is meant. */
 type ImportsOf = (file: string, text: string) => Iterable<readonly string[]>
 
 const relativeImport = /(?:\bfrom|\bimport\(?)\s*["'](\.{1,2}\/[^"'\n]{1,500})["']/g
 const importEndings = ['', '.ts', '.js', '.mjs', '/index.ts', '/index.js']
 
-/** JavaScript and TypeScript: imports by relative paths. */
+/** Relative imports of JavaScript and TypeScript. */
 function* scriptImports(file: string, text: string): Generator<readonly string[]> {
   for (const [, specifier = ''] of text.matchAll(relativeImport)) {
     const base = join(dirname(file), specifier)
@@ -136,7 +136,7 @@ function* scriptImports(file: string, text: string): Generator<readonly string[]
 const pythonImport =
   /^[ \t]*(?:from[ \t]+(\.{0,9}[\w.]{0,200})[ \t]+import[ \t]+(\([^)]{1,4000}\)|.{1,500})|import[ \t]+([\w., \t]{1,500}))/gm
 
-/** Python: modules of the function's own folder and of packages below it. */
+/** Imports of Python modules in the function's folder and in packages below it. */
 const pythonImports = (root: string): ImportsOf =>
   function* (file, text) {
     for (const [, from, names = '', modules = ''] of text.matchAll(pythonImport)) {
@@ -158,8 +158,8 @@ const pythonImports = (root: string): ImportsOf =>
     }
   }
 
-/** Texts that were read already, by path; functions of one folder import the same files. */
-export type ReadTexts = Map<string, ReadText>
+/** Cache of files by path, because functions of one folder import the same files. */
+type ReadTexts = Map<string, ReadText>
 
 interface ReadText {
   readonly bytes: Buffer
@@ -168,10 +168,10 @@ interface ReadText {
 }
 
 /**
- * The texts of a source file and of the files that it imports from beside it, and their SHA-256, hex, in order of first
- * mention. Throws where the file itself cannot be read.
+ * Reads a file and its local imports, and hashes them (SHA-256, hex) in order of first mention. Throws if the file itself
+ * cannot be read.
  */
-export function readSource(
+function readSource(
   file: string,
   known: ReadTexts = new Map(),
 ): { readonly hash: string; readonly texts: SourceTexts } {

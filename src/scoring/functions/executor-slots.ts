@@ -1,77 +1,77 @@
 import type { Clock } from '../../core/clock.ts'
-import type { ChunkQueue, Line, Waiting } from './chunk-queue.ts'
+import type { ChunkQueue, Lane, WaitingJob } from './chunk-queue.ts'
 import type { Executor } from './job.ts'
 import { idleMark } from './progress.ts'
 
-/** A chunk that an executor has. */
-export interface Given {
+/** A chunk that was sent to an executor. */
+export interface AssignedChunk {
   readonly number: number
-  readonly line: Line
-  readonly jobs: readonly Waiting[]
-  /** What one job may take; less than the time limit where others wait that may be quicker. */
+  readonly lane: Lane
+  readonly jobs: readonly WaitingJob[]
+  /** Limit of one job: the time limit, or a slice of it while quicker jobs may be waiting. */
   readonly limitMs: number
 }
 
-/** An executor, what it was given, and what the watch saw of it. */
-export interface Seat {
+/** A place for an executor in a pool: its chunks, and its progress as last seen. */
+export interface ExecutorSlot {
   executor: Executor
   readonly startedAt: number
   isReady: boolean
   /** The running chunk first. */
-  given: Given[]
+  chunks: AssignedChunk[]
   seenMark: number
   seenAt: number
 }
 
 /**
- * Which lines may have one more executor. Quick functions share `executors` of them, and so do all others: one more is
- * there than either may have. A function that hung lately has one at most, and those that did leave one to the others.
- * `isBehind`: for a chunk that waits behind another.
+ * Decides which lanes may use one more executor. Quick functions together use at most `executors`, and so do all others;
+ * the pool has one more than that. A function that hung recently gets one, and all such functions leave one to the rest.
+ * `isBehind`: the chunk will wait behind another.
  */
-export function lineRule(
-  seats: Iterable<Seat>,
+export function laneRule(
+  slots: Iterable<ExecutorSlot>,
   queue: ChunkQueue,
   executors: number,
   isBehind: boolean,
-): (line: Line) => boolean {
+): (lane: Lane) => boolean {
   let quick = 0
   let apart = 0
   let suspects = 0
   const running: string[] = []
-  for (const { given } of seats) {
-    const line = given[0]?.line
-    if (!line) continue
-    if (line.name === null) quick++
+  for (const { chunks } of slots) {
+    const lane = chunks[0]?.lane
+    if (!lane) continue
+    if (lane.name === null) quick++
     else {
       apart++
-      running.push(line.name)
-      if (queue.isSuspect(line)) suspects++
+      running.push(lane.name)
+      if (queue.isSuspect(lane)) suspects++
     }
   }
-  return (line) => {
-    if (line.name === null) return isBehind || quick < executors
+  return (lane) => {
+    if (lane.name === null) return isBehind || quick < executors
     if (isBehind || apart >= executors) return false
-    return !queue.isSuspect(line) || (suspects < Math.max(1, executors - 1) && !running.includes(line.name))
+    return !queue.isSuspect(lane) || (suspects < Math.max(1, executors - 1) && !running.includes(lane.name))
   }
 }
 
-/** The jobs that may have ended their executor, and whether it is known that one of them did. */
+/** The jobs that may have killed their executor, and whether it is certain that one of them did. */
 export function suspectsOf(
-  { executor, given }: Seat,
+  { executor, chunks }: ExecutorSlot,
   isBroken: boolean,
-): { readonly suspects: readonly Waiting[]; readonly areKnown: boolean } {
-  const oldest = given[0]?.jobs ?? []
+): { readonly suspects: readonly WaitingJob[]; readonly areKnown: boolean } {
+  const oldest = chunks[0]?.jobs ?? []
   if (isBroken) return { suspects: oldest, areKnown: true }
   const stage = executor.stage()
   const victim =
-    'index' in stage ? given.find(({ number }) => number === stage.chunk)?.jobs[stage.index] : undefined
+    'index' in stage ? chunks.find(({ number }) => number === stage.chunk)?.jobs[stage.index] : undefined
   return victim ? { suspects: [victim], areKnown: true } : { suspects: oldest, areKnown: false }
 }
 
-/** A look that comes so much too late tells that this thread was blocked. */
+/** If a check comes this much too late, this thread was blocked. */
 const lateMs = 250
-/** An executor that does not begin what it was given, though it could, is hung; loaded machines need some time. */
-const leastBeginMs = 5000
+/** An executor that does not begin its chunk within this time is hung. Loaded machines need some time. */
+const minBeginMs = 5000
 
 /** The time limits of a pool's executors. */
 export interface WatchLimits {
@@ -80,27 +80,27 @@ export interface WatchLimits {
   readonly clock: Clock
 }
 
-/** What the watch has found. */
+/** What the watch reports. */
 export interface WatchEvents {
-  /** A job has had its limit; `isPreempted`: this was less than its whole time limit. */
-  hung(seat: Seat, victim: Waiting, limitMs: number, isPreempted: boolean): void
-  broken(seat: Seat, reason: string): void
+  /** A job reached its limit. `isPreempted`: the limit was only a slice of the time limit. */
+  hung(slot: ExecutorSlot, victim: WaitingJob, limitMs: number, isPreempted: boolean): void
+  broken(slot: ExecutorSlot, reason: string): void
 }
 
-/** Looks at executors while any of them has work. A time limit begins when its job is first seen to run, never at dispatch. */
-export class SeatWatch {
+/** Checks executors while any has work. A time limit starts when its job is first seen running, never at dispatch. */
+export class SlotWatch {
   readonly #limits: WatchLimits
-  readonly #seats: ReadonlySet<Seat>
+  readonly #slots: ReadonlySet<ExecutorSlot>
   readonly #events: WatchEvents
   #isRunning = false
 
-  constructor(limits: WatchLimits, seats: ReadonlySet<Seat>, events: WatchEvents) {
+  constructor(limits: WatchLimits, slots: ReadonlySet<ExecutorSlot>, events: WatchEvents) {
     this.#limits = limits
-    this.#seats = seats
+    this.#slots = slots
     this.#events = events
   }
 
-  /** Goes on until no executor has work. */
+  /** Runs until no executor has work. */
   start(): void {
     if (this.#isRunning) return
     this.#isRunning = true
@@ -110,42 +110,43 @@ export class SeatWatch {
     clock.after(waitMs, () => {
       this.#isRunning = false
       const now = clock.now()
-      const busy = [...this.#seats].filter(({ given, isReady }) => given.length > 0 || !isReady)
-      for (const seat of busy) this.#look(seat, now, now - due > lateMs)
+      const busy = [...this.#slots].filter(({ chunks, isReady }) => chunks.length > 0 || !isReady)
+      for (const slot of busy) this.#look(slot, now, now - due > lateMs)
       if (busy.length > 0) this.start()
     })
   }
 
-  /** What the executor does begins now. */
-  see(seat: Seat, mark: number): void {
-    seat.seenMark = mark
-    seat.seenAt = this.#limits.clock.now()
+  /** Restarts the clock: the executor's current work begins now. */
+  see(slot: ExecutorSlot, mark: number): void {
+    slot.seenMark = mark
+    slot.seenAt = this.#limits.clock.now()
   }
 
-  #look(seat: Seat, now: number, wasBlocked: boolean): void {
+  #look(slot: ExecutorSlot, now: number, wasBlocked: boolean): void {
     const { loadTimeoutMs, sampleTimeoutMs } = this.#limits
-    if (!seat.isReady) {
-      if (now - seat.startedAt >= loadTimeoutMs && !wasBlocked) this.#events.broken(seat, 'it did not start')
+    if (!slot.isReady) {
+      if (now - slot.startedAt >= loadTimeoutMs && !wasBlocked) this.#events.broken(slot, 'it did not start')
       return
     }
-    const stage = seat.executor.stage()
+    const stage = slot.executor.stage()
     const mark = stage.at === 'idle' ? idleMark : stage.mark
-    const [given] = seat.given
-    if (mark !== seat.seenMark) {
-      this.see(seat, mark)
+    const [running] = slot.chunks
+    if (mark !== slot.seenMark) {
+      this.see(slot, mark)
       return
     }
-    // The chunk that it is at decides, not the oldest: results that were sent may not have been read yet.
-    const victim = stage.at !== 'idle' && stage.chunk === given?.number ? given.jobs[stage.index] : undefined
-    if (stage.at === 'idle' || !given || !victim) {
-      // After this thread was blocked, what the executor has said is still to be read.
-      if (wasBlocked) this.see(seat, mark)
-      else if (now - seat.seenAt >= Math.max(leastBeginMs, sampleTimeoutMs))
-        this.#events.broken(seat, 'it did not begin what it was given')
+    // The executor's own chunk number decides, not the oldest chunk: its results may be sent but not read yet.
+    const victim =
+      stage.at !== 'idle' && stage.chunk === running?.number ? running.jobs[stage.index] : undefined
+    if (stage.at === 'idle' || !running || !victim) {
+      // After this thread was blocked, messages of the executor are still unread.
+      if (wasBlocked) this.see(slot, mark)
+      else if (now - slot.seenAt >= Math.max(minBeginMs, sampleTimeoutMs))
+        this.#events.broken(slot, 'it did not begin its chunk')
       return
     }
-    const limitMs = stage.at === 'running' ? given.limitMs : loadTimeoutMs
-    if (now - seat.seenAt < limitMs) return
-    this.#events.hung(seat, victim, limitMs, stage.at === 'running' && limitMs < sampleTimeoutMs)
+    const limitMs = stage.at === 'running' ? running.limitMs : loadTimeoutMs
+    if (now - slot.seenAt < limitMs) return
+    this.#events.hung(slot, victim, limitMs, stage.at === 'running' && limitMs < sampleTimeoutMs)
   }
 }

@@ -1,10 +1,10 @@
-/** A question of 16 Mi characters is 48 MiB at most. */
+/** Maximum bytes of a frame: a question of 16 Mi characters is at most 48 MiB. */
 const longest = 64 * 1024 * 1024
-/** What an honest message holds besides its texts at most; V8 takes some 100 ns to read one value. */
+/** Maximum values of a message. V8 takes about 100 ns to parse one, and honest messages hold far fewer. */
 const mostValues = 400_000
 const uncounted = 512 * 1024
 
-/** A text as bytes with its length before it: four bytes, big end first. */
+/** Encodes a text with a length prefix: four bytes, big-endian. */
 export function frame(text: string): Buffer {
   const length = Buffer.byteLength(text)
   const bytes = Buffer.allocUnsafe(4 + length)
@@ -13,20 +13,20 @@ export function frame(text: string): Buffer {
   return bytes
 }
 
-/** Puts frames together that arrive in pieces. */
+/** Reads frames from a byte stream. */
 export class FrameReader {
   readonly #onText: (text: string) => void
   readonly #isTrusted: boolean
   #pieces: Buffer[] = []
   #held = 0
 
-  /** `isTrusted`: the other side is the gateway, whose frames are as long as its chunks. */
+  /** `isTrusted`: the sender is the gateway, whose frames have no limit. */
   constructor(onText: (text: string) => void, isTrusted = false) {
     this.#onText = onText
     this.#isTrusted = isTrusted
   }
 
-  /** False where the other side does not keep to the form. */
+  /** Returns false if the sender breaks the format or a limit. */
   read(bytes: Buffer): boolean {
     this.#pieces.push(bytes)
     this.#held += bytes.length
@@ -49,7 +49,7 @@ export class FrameReader {
 
 const [quote, backslash, comma, bracket, brace, colon] = [34, 92, 44, 91, 123, 58]
 
-/** Whether a JSON text has more than `most` values; its strings are passed over at the speed of memory. */
+/** Whether a JSON text has more than `most` values. Uses `indexOf` to skip strings fast. */
 export function hasMoreValues(text: Buffer, most: number): boolean {
   let left = most
   for (let at = 0; at < text.length; at++) {
@@ -72,27 +72,28 @@ function endOfString(text: Buffer, start: number): number {
   }
 }
 
-/** A message that an executor of authors' code did not write as it should. The text never quotes it. */
-export class BrokenMessage extends Error {}
+/** An executor of authors' code sent a malformed message. The error never quotes it. */
+export class MalformedMessage extends Error {}
 
-/** The value as an object with unknown entries; throws BrokenMessage. */
+/** The value as an object; throws MalformedMessage with the text `otherwise`. */
 export function objectOf(value: unknown, otherwise: string): Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new BrokenMessage(otherwise)
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new MalformedMessage(otherwise)
   return value as Readonly<Record<string, unknown>>
 }
 
-/** The value as a list of unknown items; throws BrokenMessage. */
+/** The value as a list; throws MalformedMessage. */
 export function listOf(value: unknown, otherwise: string): readonly unknown[] {
-  if (!Array.isArray(value)) throw new BrokenMessage(otherwise)
+  if (!Array.isArray(value)) throw new MalformedMessage(otherwise)
   return value
 }
 
-/** The value as a text of at most `longest` characters, cut there; throws BrokenMessage. */
+/** The value as a string, truncated to `longest` characters; throws MalformedMessage. */
 export function textOf(value: unknown, longest: number, otherwise: string): string {
-  if (typeof value !== 'string') throw new BrokenMessage(otherwise)
+  if (typeof value !== 'string') throw new MalformedMessage(otherwise)
   return value.length > longest ? value.slice(0, longest) : value
 }
 
-/** True for a duration that can be counted. */
+/** True for a finite duration of at least 0. */
 export const isMilliseconds = (value: unknown): value is number =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0

@@ -2,15 +2,15 @@ import type { Earlier } from '../../contract/define.ts'
 import type { AskName, Asks, FunctionKind, Range, Reply } from '../../contract/index.ts'
 import type { Failure, Json, Sample, Score } from '../../core/sample/sample.ts'
 
-/** What the main thread knows of a function; sent by the worker that loaded it. */
+/** What the main thread knows about a function. The executor that loaded it sends this. */
 export interface FunctionDescription {
   readonly name: string
   readonly kind: FunctionKind
   /** null for rules. */
   readonly ask: AskName | null
-  /** True where rm_postprocess is absent: the judge's text is for later steps. */
+  /** True if the function has no rm_postprocess: the judge's text is for later steps. */
   readonly critique: boolean
-  /** JSON Schemas (input side); null where a schema cannot be expressed. */
+  /** JSON Schemas of the inputs; null if a schema has no JSON Schema form. */
   readonly truthSchema: Json
   readonly optionsSchema: Json
   readonly file: string
@@ -18,66 +18,66 @@ export interface FunctionDescription {
   readonly hash: string
 }
 
-/** A function with the options of one step: what depends on them. */
+/** A function with the options of one step, and what depends on these. */
 export interface BoundFunction {
   readonly name: string
-  /** As written in the config, defaults not filled in; sent with each call. */
+  /** As written in the config, without defaults. Sent with each call. */
   readonly options: Json
   readonly range: Range
   readonly parts: readonly string[]
   readonly reply?: Reply
-  /** What whoever wrote the options should know; a sentence without its full stop. */
+  /** Advice for the author of the options: a sentence without its full stop. */
   readonly warning?: string
 }
 
-/** A row on its way to a worker; truth and options are parsed there. */
+/** A row for a function. The executor parses its ground truth and options. */
 export interface CallRow {
   readonly sample: Sample
   readonly earlier: Readonly<Record<string, Earlier>>
 }
 
-/** One unit of author's code. `rows`: one for a rule or a judge, two for a pair, all of the group otherwise. */
+/** One call of an author's hook. `rows`: one for a rule or a judge, two for a pair, otherwise the whole group. */
 export interface Call {
   readonly op: 'score' | 'preprocess' | 'postprocess'
   readonly function: BoundFunction
   readonly rows: readonly CallRow[]
-  /** The model's answer; only with `postprocess`. */
+  /** The model's answer; `postprocess` only. */
   readonly answer?: Asks[AskName]['answer']
-  /** What waits for the result; where it is over before the call has begun, the call is dropped as `cancelled`. */
+  /** The request that waits for the result. If it is over before the call begins, the call fails as `cancelled`. */
   readonly request?: { readonly isOver: boolean }
 }
 
-/** `verdicts` has one entry a row (a pair: one, P(a is better)); null: not applicable, or no readable verdict. */
+/** `verdicts` has one entry for each row, or one P(a is better) for a pair. null: not applicable, or not readable. */
 export type CallResult =
   | { readonly status: 'verdicts'; readonly verdicts: readonly (Score | null)[] }
   | { readonly status: 'question'; readonly question: Asks[AskName]['input'] }
   | { readonly status: 'failed'; readonly failure: Failure }
 
-/** Reward functions by name, run in workers. */
+/** Runs reward functions by name. */
 export interface FunctionHost {
-  /** Of every function that was found, whether it is loaded or not. */
+  /** All functions that were found, loaded or not. */
   readonly names: readonly string[]
-  /** Loads the function unless that is done. Rejects with RG_FUNCTION_INVALID: no such name, or what is wrong with its file. */
+  /** Loads the function once. Rejects with RG_FUNCTION_INVALID if there is none of this name or its file has mistakes. */
   describe(name: string): Promise<FunctionDescription>
-  /** Parses the options in a worker; throws RG_OPTIONS_INVALID with a problem for each mistake. */
+  /** Parses the options. Rejects with RG_OPTIONS_INVALID and a problem for each mistake. */
   bind(name: string, options: Json): Promise<BoundFunction>
-  /** Never rejects. A verdict out of range, not finite or with an undeclared part is a failure. */
+  /** Never rejects. A verdict that is out of range, not finite or has an undeclared part is a failure. */
   call(call: Call): Promise<CallResult>
-  /** The same without a promise, for what is called once a sample: `done` is called once, and must not throw. */
+  /** The same without a promise, for the path of each sample. Calls `done` once; `done` must not throw. */
   run(call: Call, done: (result: CallResult) => void): void
-  /** Ends the workers after what is running; calls made later fail as `cancelled`. */
+  /** Ends the executors after their running work. Later calls fail as `cancelled`. */
   close(): Promise<void>
 }
 
-/** Why a call of a function failed: its code threw, took too long, ended its process, or returned what is no verdict. */
+/** Why a call failed: the code threw, took too long, killed its process, or returned something that is not a verdict. */
 export type FailureCause = 'threw' | 'timeout' | 'crash' | 'returned'
 
-/** Why an executor was ended: its job took too long, it died, or its job makes room for others of its function. */
+/** Why an executor was replaced: a job took too long, it died, or a slow job made room for others of its function. */
 export type RestartReason = 'timeout' | 'crash' | 'preempted'
 
-/** What the room reports; telemetry counts it. A listener must not throw. */
+/** What reward functions report; telemetry counts it. */
 export type FunctionEvent =
-  /** `ms` is the time in the author's code; 0 where the call never got there. */
+  /** `ms`: time in the author's code; 0 if the call never began. */
   | {
       readonly type: 'call'
       readonly name: string
@@ -86,10 +86,10 @@ export type FunctionEvent =
       readonly status: CallResult['status']
     }
   | FunctionFailed
-  /** `name`: the function whose job it was; '' where that is not known. */
+  /** `name`: the function that ran; '' if unknown. */
   | { readonly type: 'worker_restarted'; readonly name: string; readonly why: RestartReason }
 
-/** A call that failed by a fault of the function, not of its row or of the load. */
+/** A call that failed because of the function, not because of its row or of load. */
 export interface FunctionFailed {
   readonly type: 'failed'
   readonly name: string
@@ -97,11 +97,11 @@ export interface FunctionFailed {
   readonly cause: FailureCause
   /** Its detail never quotes the sample. */
   readonly failure: Failure
-  /** The author's message and stack; it may quote the sample, so it is for the author's eyes only. null: nothing was thrown. */
+  /** The author's message and stack; null: nothing was thrown. It may quote the sample: show it to the author only. */
   readonly error: string | null
   readonly rows: readonly CallRow[]
   readonly answer: Call['answer']
 }
 
-/** Called at each event; must not throw. */
+/** Called for each event; must not throw. */
 export type FunctionEvents = (event: FunctionEvent) => void

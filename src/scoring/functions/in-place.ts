@@ -1,13 +1,14 @@
 import type { Json } from '../../core/sample/sample.ts'
 import type { FunctionSource } from './discover.ts'
 import type { Call } from './function-host.ts'
-import type { Job, JobEnd, JobResult, JobRunner } from './job.ts'
+import type { Job, JobEnd, JobRunner } from './job.ts'
 import { type Loaded, loader } from './worker/load.ts'
-import { bind, describe, runCall } from './worker/run-job.ts'
+import { runJob } from './worker/run-job.ts'
 
 /**
- * The package's functions that take microseconds: judges whose hooks fill a template and read a short reply, rules that
- * look for one answer. Waking a thread costs more than they do. Each is linear in its texts; a test holds it to that.
+ * Functions of this package that take microseconds: judges that fill a template and read a short reply, and rules that
+ * look for one answer. Waking a thread twice was two fifths of the CPU of a judged sample that comes alone
+ * (`npm run judged`). Each runs in linear time, and a test checks that.
  */
 export const inPlaceFunctions: ReadonlySet<string> = new Set([
   'choice-match',
@@ -28,22 +29,22 @@ export const inPlaceFunctions: ReadonlySet<string> = new Set([
   'yes-no-judge',
 ])
 
-/** Characters of one call's texts that are read on the main thread at most: a millisecond's work or two, of hostile texts 20. */
+/** Maximum characters of a call on the main thread: 1 to 2 ms of work, or 20 ms with hostile texts. */
 export const inPlaceLimit: Readonly<Record<Call['op'], number>> = {
   score: 65_536,
   preprocess: 262_144,
   postprocess: 262_144,
 }
 
-/** What the rules of one turn of the loop take here at most, but for the call that passes it; the threads do the rest. */
+/** Time budget in ms of all rules in one turn of the event loop. The threads run the rest. */
 const turnMs = 16
 
-/** Ground truths nest no deeper on the main thread. */
+/** Deeper ground truths go to the threads. */
 const deepest = 4
 
 /**
- * Runs those functions on the main thread; what is longer than the limit or more than a turn's share goes to `threads`,
- * which it does not close. Rules run after the events of a turn: answers that leave together wake a client once.
+ * Runs these functions on the main thread. Calls over the limit or the turn's budget go to `threads`, which it does not
+ * close. Rules run after the events of a turn, because answers that leave together wake a client once.
  */
 export function inPlace(sources: readonly FunctionSource[], threads: JobRunner): JobRunner {
   const load = loader(sources)
@@ -82,14 +83,8 @@ interface Waiting {
 }
 
 function ended(loaded: Loaded, job: Job, began = performance.now()): JobEnd {
-  const result = run(loaded, job)
+  const result = runJob(loaded, job, true)
   return { status: 'done', result, ms: performance.now() - began }
-}
-
-function run(loaded: Loaded, job: Job): JobResult {
-  if (!loaded.ok) return { type: 'invalid', reason: loaded.reason }
-  if (job.type === 'describe') return describe(job.name, loaded.fn)
-  return job.type === 'bind' ? bind(loaded.fn, job.options) : runCall(loaded.fn, job, true)
 }
 
 function isLong({ op, rows, answer }: Extract<Job, { type: 'call' }>): boolean {
@@ -106,7 +101,7 @@ function isLong({ op, rows, answer }: Extract<Job, { type: 'call' }>): boolean {
   return left < 0
 }
 
-/** What is left of `left` characters after a value's texts; nothing where it is too deep to tell. */
+/** Subtracts a value's characters from `left`; negative if the value nests too deep. */
 function lessJson(left: number, value: Json, depth = 0): number {
   if (typeof value === 'string') return left - value.length
   if (typeof value !== 'object' || value === null) return left - 1

@@ -1,21 +1,21 @@
 import type { FunctionKind, Range, Reply } from '../../contract/index.ts'
 import type { FailureKind, Json, Score } from '../../core/sample/sample.ts'
-import { BrokenMessage, listOf, objectOf, textOf } from './frames.ts'
+import { listOf, MalformedMessage, objectOf, textOf } from './frames.ts'
 import type { CallResult, CallRow } from './function-host.ts'
 import type { Job, JobResult } from './job.ts'
 import { checkQuestion } from './worker/check-results.ts'
 
 /**
- * A job's result as a process of JavaScript functions says it. A number or an object with `value` is the one score of a
- * call, null the one score that there is not, a list the scores of several rows.
+ * A job's result as a Node process sends it. A number or an object with `value`: the single score of a call. null: that
+ * score is missing. A list: the scores of several rows.
  */
-export type SaidResult = number | Score | null | readonly (Score | null)[] | SaidOther
+export type EncodedResult = number | Score | null | readonly (Score | null)[] | EncodedOther
 
-/** What is no score; one of the keys says which. */
-export interface SaidOther {
+/** Any other result; one of the keys says which. */
+interface EncodedOther {
   readonly question?: unknown
   readonly failed?: readonly [kind: FailureKind, detail: string]
-  /** What the author's code threw. */
+  /** The exception of the author's code. */
   readonly error?: string | undefined
   readonly described?: Extract<JobResult, { type: 'described' }>['description']
   readonly bound?: {
@@ -27,14 +27,14 @@ export interface SaidOther {
   readonly invalid?: string
 }
 
-/** A result as the process says it. */
-export function sayResult(result: JobResult): SaidResult {
+/** Encodes a result, in the process. */
+export function encodeResult(result: JobResult): EncodedResult {
   switch (result.type) {
     case 'described':
       return { described: result.description }
     case 'bound': {
       const { range, ...rest } = result.bound
-      // JSON has no infinity.
+      // JSON has no Infinity.
       return { bound: { range: range.map(String), ...rest } }
     }
     case 'refused':
@@ -44,11 +44,11 @@ export function sayResult(result: JobResult): SaidResult {
     case 'late':
       return { invalid: 'was late' }
     case 'called':
-      return sayCall(result.result, result.error)
+      return encodeCall(result.result, result.error)
   }
 }
 
-function sayCall(result: CallResult, error: string | undefined): SaidResult {
+function encodeCall(result: CallResult, error: string | undefined): EncodedResult {
   switch (result.status) {
     case 'failed':
       return { failed: [result.failure.kind, result.failure.detail], error }
@@ -65,48 +65,48 @@ function sayCall(result: CallResult, error: string | undefined): SaidResult {
 
 const longestText = 65_536
 
-/** The result again; throws BrokenMessage where it is none of this job. */
-export function readResult(said: unknown, job: Job): JobResult {
+/** Decodes and checks a result; throws MalformedMessage if it does not fit the job. */
+export function decodeResult(encoded: unknown, job: Job): JobResult {
   if (job.type === 'call') {
-    const result = readCall(said, job)
+    const result = decodeCall(encoded, job)
     if (result) return result
   }
-  const other = objectOf(said, 'a result is of no kind')
+  const other = objectOf(encoded, 'a result is of unknown kind')
   if (other.invalid !== undefined)
-    return { type: 'invalid', reason: textOf(other.invalid, longestText, 'a reason is no text') }
+    return { type: 'invalid', reason: textOf(other.invalid, longestText, 'a reason is not a string') }
   if (job.type === 'describe') return readDescription(other.described, job.name)
   if (job.type === 'bind')
     return other.refused === undefined ? readBound(other.bound) : readRefused(other.refused)
-  throw new BrokenMessage('a result is of no kind')
+  throw new MalformedMessage('a result is of unknown kind')
 }
 
-function readCall(said: unknown, job: Extract<Job, { type: 'call' }>): JobResult | null {
-  if (typeof said === 'number') return verdicts([{ value: finite(said) }], job)
-  if (said === null) return verdicts([null], job)
-  if (Array.isArray(said))
+function decodeCall(encoded: unknown, job: Extract<Job, { type: 'call' }>): JobResult | null {
+  if (typeof encoded === 'number') return verdicts([{ value: finite(encoded) }], job)
+  if (encoded === null) return verdicts([null], job)
+  if (Array.isArray(encoded))
     return verdicts(
-      said.map((one) => (one === null ? null : readScore(objectOf(one, 'a score is no object')))),
+      encoded.map((one) => (one === null ? null : readScore(objectOf(one, 'a score is not an object')))),
       job,
     )
-  const other = objectOf(said, 'a result is of no kind')
+  const other = objectOf(encoded, 'a result is of unknown kind')
   if (other.value !== undefined) return verdicts([readScore(other)], job)
   if (other.failed !== undefined) return readFailed(other)
   if (other.question === undefined) return null
-  if (job.op !== 'preprocess') throw new BrokenMessage('a question where none is asked')
+  if (job.op !== 'preprocess') throw new MalformedMessage('an unexpected question')
   const question = readQuestion(other.question, job.rows)
   return { type: 'called', result: { status: 'question', question } }
 }
 
 function verdicts(scores: readonly (Score | null)[], job: Extract<Job, { type: 'call' }>): JobResult {
-  // Of two rows that are compared there is one verdict.
+  // A comparison of two rows has one verdict.
   if (scores.length !== job.rows.length && !(scores.length === 1 && job.op === 'postprocess'))
-    throw new BrokenMessage('not one verdict a row')
+    throw new MalformedMessage('not one verdict a row')
   return { type: 'called', result: { status: 'verdicts', verdicts: scores } }
 }
 
 function finite(value: unknown): number {
   if (typeof value !== 'number' || !Number.isFinite(value))
-    throw new BrokenMessage('a score is no finite number')
+    throw new MalformedMessage('a score is not a finite number')
   return value
 }
 
@@ -116,24 +116,24 @@ const deepest = 20
 function readScore({ value, parts, details, flags }: Readonly<Record<string, unknown>>): Score {
   const score: { -readonly [K in keyof Score]: Score[K] } = { value: finite(value) }
   if (parts !== undefined) {
-    const read = objectOf(parts, 'parts are no object')
+    const read = objectOf(parts, 'parts are not an object')
     for (const name in read) finite(read[name])
     score.parts = read as Record<string, number>
   }
   if (details !== undefined) {
-    if (isDeep(objectOf(details, 'details are no object'), deepest))
-      throw new BrokenMessage('details are deep')
+    if (isDeep(objectOf(details, 'details are not an object'), deepest))
+      throw new MalformedMessage('details nest too deep')
     score.details = details as Record<string, Json>
   }
   if (flags !== undefined) {
-    const read = listOf(flags, 'flags are no list')
-    if (read.length > mostFlags) throw new BrokenMessage('there are too many flags')
-    score.flags = read.map((flag) => textOf(flag, 200, 'a flag is no text'))
+    const read = listOf(flags, 'flags are not a list')
+    if (read.length > mostFlags) throw new MalformedMessage('there are too many flags')
+    score.flags = read.map((flag) => textOf(flag, 200, 'a flag is not a string'))
   }
   return score
 }
 
-/** JSON that nests deeper than `depth`. */
+/** Whether a value nests deeper than `depth`. */
 function isDeep(value: unknown, depth: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (depth === 0) return true
@@ -150,63 +150,69 @@ const kindsOfFailure: readonly unknown[] = [
 ] satisfies FailureKind[]
 
 function readFailed({ failed, error }: Readonly<Record<string, unknown>>): JobResult {
-  const [kind, detail] = listOf(failed, 'a failure is no list')
-  if (!kindsOfFailure.includes(kind)) throw new BrokenMessage('a failure is of no kind')
+  const [kind, detail] = listOf(failed, 'a failure is not a list')
+  if (!kindsOfFailure.includes(kind)) throw new MalformedMessage('a failure is of unknown kind')
   const failure = {
     kind: kind as FailureKind,
     retryable: false,
-    detail: textOf(detail, longestText, 'the detail of a failure is no text'),
+    detail: textOf(detail, longestText, 'the detail of a failure is not a string'),
   }
   const result: CallResult = { status: 'failed', failure }
   return error === undefined
     ? { type: 'called', result }
-    : { type: 'called', result, error: textOf(error, longestText, 'an error is no text') }
+    : { type: 'called', result, error: textOf(error, longestText, 'an error is not a string') }
 }
 
-/** In one of the shapes that a question has; which of them its function asks in, it has said itself. */
+/** In one of the shapes that a question has; which of them its function asks in, it has encoded itself. */
 function readQuestion(
-  said: unknown,
+  encoded: unknown,
   rows: readonly CallRow[],
 ): Extract<CallResult, { status: 'question' }>['question'] {
-  const ask = Array.isArray(said)
+  const ask = Array.isArray(encoded)
     ? 'embed'
-    : typeof said === 'object' && said !== null && 'labels' in said
+    : typeof encoded === 'object' && encoded !== null && 'labels' in encoded
       ? 'choose'
       : 'generate'
   try {
-    return checkQuestion(ask, said, rows)
+    return checkQuestion(ask, encoded, rows)
   } catch {
-    throw new BrokenMessage('a question has no shape of one')
+    throw new MalformedMessage('a question has no shape of one')
   }
 }
 
 const kinds: readonly unknown[] = ['rule', 'group-rule', 'model', 'pair', 'list'] satisfies FunctionKind[]
 const asks: readonly unknown[] = [null, 'generate', 'classify', 'rewards', 'embed', 'choose']
 
-function readDescription(said: unknown, name: string): JobResult {
-  const { kind, ask, critique, truthSchema, optionsSchema } = objectOf(said, 'a description is no object')
-  if (!kinds.includes(kind) || !asks.includes(ask)) throw new BrokenMessage('a description is of no kind')
+function readDescription(encoded: unknown, name: string): JobResult {
+  const { kind, ask, critique, truthSchema, optionsSchema } = objectOf(
+    encoded,
+    'a description is not an object',
+  )
+  if (!kinds.includes(kind) || !asks.includes(ask))
+    throw new MalformedMessage('a description is of unknown kind')
   const description = { name, kind, ask, critique: critique === true, truthSchema, optionsSchema }
-  return { type: 'described', description: description as SaidOther['described'] & object }
+  return { type: 'described', description: description as EncodedOther['described'] & object }
 }
 
-function readBound(said: unknown): JobResult {
-  const { range, parts, reply } = objectOf(said, 'bound options are no object')
-  const [low = Number.NaN, high = Number.NaN] = listOf(range, 'a range is no list').map(Number)
-  if (!(low <= high)) throw new BrokenMessage('a range has no ends')
+function readBound(encoded: unknown): JobResult {
+  const { range, parts, reply } = objectOf(encoded, 'bound options are not an object')
+  const [low = Number.NaN, high = Number.NaN] = listOf(range, 'a range is not a list').map(Number)
+  if (!(low <= high)) throw new MalformedMessage('a range is not two ascending numbers')
   const limits: Range = [low, high]
-  const names = listOf(parts, 'parts are no list').map((part) => textOf(part, 200, 'a part is no text'))
+  const names = listOf(parts, 'parts are not a list').map((part) =>
+    textOf(part, 200, 'a part is not a string'),
+  )
   const read =
-    reply === undefined ? {} : { reply: objectOf(reply, 'a reply is no object') as unknown as Reply }
+    reply === undefined ? {} : { reply: objectOf(reply, 'a reply is not an object') as unknown as Reply }
   return { type: 'bound', bound: { range: limits, parts: names, ...read } }
 }
 
-function readRefused(said: unknown): JobResult {
-  const problems = listOf(said, 'problems are no list').map((problem) => {
-    const { path, message } = objectOf(problem, 'a problem is no object')
+function readRefused(encoded: unknown): JobResult {
+  const problems = listOf(encoded, 'problems are not a list').map((problem) => {
+    const { path, message } = objectOf(problem, 'a problem is not an object')
     return {
-      path: textOf(path, longestText, 'a place is no text'),
-      message: textOf(message, longestText, 'a message is no text'),
+      path: textOf(path, longestText, 'a place is not a string'),
+      message: textOf(message, longestText, 'a message is not a string'),
     }
   })
   return { type: 'refused', problems }

@@ -9,20 +9,20 @@ import { inPlace, inPlaceFunctions } from './in-place.ts'
 import type { JobRunner } from './job.ts'
 import { PooledHost } from './pooled-host.ts'
 import { nodeProcesses, type PythonSettings, pythonProcesses } from './process-executor.ts'
-import { workerThreads } from './worker-thread.ts'
+import { workerThreads } from './thread-executor.ts'
 
-/** Where functions are looked for, and what may run them. */
+/** Where to find functions, and the resources to run them. */
 export interface FunctionHostOptions {
-  /** Users' folders, searched beside the package's own functions. */
+  /** Users' folders, in addition to the package's own functions. */
   readonly folders: readonly string[]
   /**
-   * Worker threads for the package's own functions, and Node processes for each of the users' folders, at most; by default
-   * one fewer than the machine's cores, at most four.
+   * Maximum worker threads for the package's own functions, and Node processes for each user folder. Default: one fewer
+   * than the cores, at most four.
    */
   readonly threads?: number
   /** Private memory of one Node process in MiB; 1024 by default. */
   readonly memoryMb?: number
-  /** How long author's code may take for one call. */
+  /** Time limit of one call of author's code. */
   readonly sampleTimeoutMs: number
   readonly python?: PythonSettings
   readonly clock?: Clock
@@ -30,8 +30,8 @@ export interface FunctionHostOptions {
 }
 
 /**
- * Finds every function and loads the users' own; throws RG_FUNCTION_INVALID with all that is wrong with their files. The
- * package's functions load when they are first asked for: most rewards use two of forty.
+ * Finds all functions and loads the users' own. Throws RG_FUNCTION_INVALID with every mistake in their files. The package's
+ * functions load on first use, because most rewards use two of forty.
  */
 export async function openFunctions(options: FunctionHostOptions): Promise<FunctionHost> {
   const { sources, problems } = await discover(options.folders)
@@ -53,8 +53,8 @@ export async function openFunctions(options: FunctionHostOptions): Promise<Funct
 }
 
 /**
- * Function name -> what runs it: this thread or worker threads for the package's own functions; processes for users'
- * code, of which no two folders share one.
+ * Function name -> what runs it: this thread or worker threads for the package's own functions, and separate processes for
+ * each folder of users' code.
  */
 function openPools(
   { threads, memoryMb, python = {}, sampleTimeoutMs, clock = systemClock }: FunctionHostOptions,
@@ -94,7 +94,7 @@ function openPools(
   return pools
 }
 
-/** Functions of one language, by the folder that they lie in. */
+/** Groups the functions of one language by folder. */
 function byFolder(
   sources: readonly FunctionSource[],
   language: FunctionSource['loader'],

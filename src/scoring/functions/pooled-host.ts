@@ -13,13 +13,13 @@ import type {
 } from './function-host.ts'
 import type { Job, JobEnd, JobRunner } from './job.ts'
 
-/** A function's file, and what runs it. */
+/** A function's source, and what runs it. */
 export interface PooledFunction {
   readonly source: FunctionSource
   readonly pool: JobRunner
 }
 
-/** Where the calls of a bound function go, and its options as they are sent. */
+/** What runs a bound function, and its options as JSON text. */
 interface Target {
   readonly pool: JobRunner
   readonly options: string
@@ -114,7 +114,7 @@ export class PooledHost implements FunctionHost {
     pool.run(job, ended, request)
   }
 
-  /** Where a score was made, it was checked; what users' code has sent in its place is found here. */
+  /** Scores were checked where they were made. This detects scores that users' code forged on the way. */
   #checked(result: CallResult, { op, function: { range, parts } }: Call): CallResult {
     if (op !== 'score' || result.status !== 'verdicts') return result
     for (const verdict of result.verdicts) {
@@ -122,7 +122,7 @@ export class PooledHost implements FunctionHost {
       const isForged =
         !(verdict.value >= range[0] && verdict.value <= range[1]) ||
         (verdict.parts !== undefined && Object.keys(verdict.parts).some((part) => !parts.includes(part)))
-      if (isForged) return failed('rule_error', 'score sent a verdict that it does not declare')
+      if (isForged) return failed('rule_error', 'score sent a verdict outside its declared range or parts')
     }
     return result
   }
@@ -172,11 +172,11 @@ export class PooledHost implements FunctionHost {
   }
 }
 
-/** null: nothing is wrong with the function. */
+/** null: the function is not at fault. */
 function causeOf(end: JobEnd, { kind }: Failure): FailureCause | null {
   if (end.status === 'timeout') return 'timeout'
   if (end.status === 'lost') return 'crash'
-  // What a judge wrote is no fault of the function that read it.
+  // A bad sample or a judge's bad text is not the function's fault.
   if (end.status !== 'done' || kind === 'bad_sample' || kind === 'judge_out_of_range') return null
   if (end.result.type === 'late' || kind === 'rule_timeout') return 'timeout'
   return end.result.type === 'called' && end.result.error !== undefined ? 'threw' : 'returned'
@@ -188,14 +188,14 @@ function failed(kind: FailureKind, detail: string, retryable = false): CallResul
   return { status: 'failed', failure: { kind, retryable, detail } }
 }
 
-/** Why a function cannot be used. Throws where the process has no file descriptors left: that is no function's mistake. */
+/** Why a function cannot be used. Throws EMFILE if no file descriptors are left, which is not the function's mistake. */
 function usableReason(end: JobEnd): string {
   const reason = reasonOf(end)
   if (/\bE[MN]FILE\b/.test(reason)) throw Object.assign(new Error(reason), { code: 'EMFILE' })
   return reason
 }
 
-/** Why a job has no result, for people. */
+/** Why a job has no result, in words. */
 export function reasonOf(end: JobEnd): string {
   switch (end.status) {
     case 'done':

@@ -1,26 +1,26 @@
 import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
-import { Child, type ChildOptions } from './child.ts'
+import { Child, type ChildOptions } from './child-process.ts'
 import { packChunk } from './chunk-message.ts'
 import type { FunctionSource, SourceTexts } from './discover.ts'
-import { BrokenMessage, FrameReader, frame, isMilliseconds, listOf, objectOf } from './frames.ts'
+import { FrameReader, frame, isMilliseconds, listOf, MalformedMessage, objectOf } from './frames.ts'
 import type { Chunk, Executor, ExecutorEvents, Job, JobResult, StartExecutor } from './job.ts'
-import { readResult } from './node-messages.ts'
+import { decodeResult } from './node-messages.ts'
 import type { Stage } from './progress.ts'
 import { pythonJob, readPythonReply, resultOf } from './python-messages.ts'
 
-/** How chunks are said to one kind of process, and its results read. */
-export interface Speech {
-  /** The jobs of a chunk, for JSON. */
+/** The message format of one kind of process. */
+interface MessageFormat {
+  /** Encodes the jobs of a chunk as JSON data. */
   jobs(chunk: Chunk): unknown
-  /** A job's result from what the process said of it, every part of it checked; throws BrokenMessage. */
-  result(said: unknown, chunk: Chunk, at: number): JobResult
+  /** Decodes and checks one result of a chunk; throws MalformedMessage. */
+  result(encoded: unknown, chunk: Chunk, at: number): JobResult
 }
 
-/** A chunk that was sent, and the results that have come. A long one's results come in several messages. */
+/** A chunk that was sent, and its results so far. Results of a long chunk arrive in several messages. */
 interface Sent {
   readonly number: number
-  /** What its results have to name: code that only shares the socket does not know it. */
+  /** Its results must carry this random key. Code that merely shares the socket does not know it. */
   readonly key: string
   readonly chunk: Chunk
   readonly results: JobResult[]
@@ -29,30 +29,30 @@ interface Sent {
 
 const lastNumber = 2 ** 21
 
-/** How a process is started, and the first message that it gets: the functions that it runs. */
-export interface ProcessOptions extends ChildOptions {
+/** How to start a process, and its first message: the functions that it runs. */
+interface ProcessOptions extends ChildOptions {
   readonly first: Buffer
 }
 
-/** Runs reward functions in a process apart. What the process says is believed only after it was checked. */
-export class ProcessExecutor implements Executor {
+/** Runs reward functions in a separate process, whose messages are untrusted input and are checked. */
+class ProcessExecutor implements Executor {
   readonly #child: Child
-  readonly #speech: Speech
+  readonly #format: MessageFormat
   readonly #events: ExecutorEvents
   readonly #sent: Sent[] = []
   #number = 0
   #isReady = false
   #broken: string | null = null
 
-  constructor({ first, ...options }: ProcessOptions, speech: Speech, events: ExecutorEvents) {
-    this.#speech = speech
+  constructor({ first, ...options }: ProcessOptions, format: MessageFormat, events: ExecutorEvents) {
+    this.#format = format
     this.#events = events
     const reader = new FrameReader((text) => {
       if (this.#broken === null) this.#hear(text)
     })
     this.#child = new Child(options, {
       data: (bytes) => {
-        if (this.#broken === null && !reader.read(bytes)) this.#break('it is no message')
+        if (this.#broken === null && !reader.read(bytes)) this.#break('not a frame, or over the limits')
       },
       gone: (reason) => events.gone(this.#broken ?? reason, this.#broken !== null),
     })
@@ -67,38 +67,41 @@ export class ProcessExecutor implements Executor {
         this.#events.ready()
       } else this.#take(message)
     } catch (error) {
-      // A SyntaxError quotes what was sent.
-      this.#break(error instanceof BrokenMessage ? error.message : 'it is no JSON')
+      // A SyntaxError would quote the message.
+      this.#break(error instanceof MalformedMessage ? error.message : 'not JSON')
     }
   }
 
   #take(message: unknown): void {
-    const { key, end, results, ms } = objectOf(message, 'it is no object')
+    const { key, end, results, ms } = objectOf(message, 'not an object')
     const [sent] = this.#sent
-    if (!sent || key !== sent.key) throw new BrokenMessage('it is of no chunk that runs')
-    const [said, times] = [listOf(results, 'its results are no list'), listOf(ms, 'its times are no list')]
-    if (said.length !== times.length) throw new BrokenMessage('its results and times are not of one length')
-    if (sent.results.length + said.length > sent.chunk.length)
-      throw new BrokenMessage('it has more results than its chunk has jobs')
-    for (const [at, one] of said.entries()) {
-      sent.results.push(this.#speech.result(one, sent.chunk, sent.results.length))
+    if (!sent || key !== sent.key) throw new MalformedMessage('not for the running chunk')
+    const [encoded, times] = [
+      listOf(results, 'its results are not a list'),
+      listOf(ms, 'its times are not a list'),
+    ]
+    if (encoded.length !== times.length) throw new MalformedMessage('its results and times differ in length')
+    if (sent.results.length + encoded.length > sent.chunk.length)
+      throw new MalformedMessage('it has more results than its chunk has jobs')
+    for (const [at, one] of encoded.entries()) {
+      sent.results.push(this.#format.result(one, sent.chunk, sent.results.length))
       sent.ms.push(isMilliseconds(times[at]) ? times[at] : 0)
     }
     if (end !== true) return
-    if (sent.results.length === 0) throw new BrokenMessage('it has no result')
+    if (sent.results.length === 0) throw new MalformedMessage('it has no result')
     this.#sent.shift()
     this.#events.done({ results: sent.results, ms: sent.ms })
   }
 
   #break(why: string): void {
-    this.#broken = `a message of its process was broken: ${why}`
+    this.#broken = `its process sent a malformed message: ${why}`
     this.#child.kill()
   }
 
   run(chunk: Chunk): number {
     this.#number = this.#number === lastNumber ? 1 : this.#number + 1
     const key = randomUUID()
-    const bytes = frame(JSON.stringify({ chunk: this.#number, key, jobs: this.#speech.jobs(chunk) }))
+    const bytes = frame(JSON.stringify({ chunk: this.#number, key, jobs: this.#format.jobs(chunk) }))
     this.#sent.push({ number: this.#number, key, chunk, results: [], ms: [] })
     this.#child.hold(true)
     this.#child.send(bytes)
@@ -118,41 +121,41 @@ export class ProcessExecutor implements Executor {
   }
 }
 
-/** Private memory of one process in MiB; a heap takes half of it at most. */
-export const defaultMemoryMb = 1024
+/** Private memory of one Node process in MiB. The heap gets half of it. */
+const defaultMemoryMb = 1024
 
 const file = fileURLToPath(
-  new URL(import.meta.url.endsWith('.ts') ? './worker/child.ts' : './worker/child.js', import.meta.url),
+  new URL(import.meta.url.endsWith('.ts') ? './worker/process.ts' : './worker/process.js', import.meta.url),
 )
 
-const nodeSpeech: Speech = {
+const nodeFormat: MessageFormat = {
   jobs: packChunk,
-  result: (said, chunk, at) => readResult(said, chunk[at] as Job),
+  result: (encoded, chunk, at) => decodeResult(encoded, chunk[at] as Job),
 }
 
-/** Starts processes that load users' functions in TypeScript and JavaScript. */
+/** Starts processes for users' functions in TypeScript and JavaScript. */
 export function nodeProcesses(sources: readonly FunctionSource[], memoryMb = defaultMemoryMb): StartExecutor {
   const first = frame(JSON.stringify(sources))
-  // Helper threads that copy short-lived texts cost more than they save where every core has an executor.
+  // With an executor on every core, V8's helper threads cost more than they save.
   const args = [
     `--max-old-space-size=${Math.floor(memoryMb / 2)}`,
     '--max-semi-space-size=32',
     '--single-threaded-gc',
     file,
   ]
-  // What this process preloads (a debugger, a test runner, an SDK) would load again in each process.
+  // Otherwise what this process preloads (a debugger, a test runner, an SDK) would load in each child too.
   const env = { ...process.env, NODE_OPTIONS: '' }
   return (events) =>
-    new ProcessExecutor({ command: process.execPath, args, env, memoryMb, first }, nodeSpeech, events)
+    new ProcessExecutor({ command: process.execPath, args, env, memoryMb, first }, nodeFormat, events)
 }
 
-/** How Python functions are run. */
+/** How to run Python functions. */
 export interface PythonSettings {
   /** The interpreter, 3.9 or later; `python3` by default. */
   readonly command?: string
-  /** Processes at most for each folder; two by default. */
+  /** Maximum processes for each folder; two by default. */
   readonly processes?: number
-  /** Private memory of one process; what goes beyond it is a MemoryError of its sample. 4096 by default. */
+  /** Private memory of one process in MiB; 4096 by default. A sample that needs more fails with a MemoryError. */
   readonly memoryMb?: number
 }
 
@@ -166,12 +169,12 @@ const bootstrap = `import sys; sys.path.insert(0, ${JSON.stringify(folder)})
 from reward_gateway_host.main import main
 sys.path.remove(${JSON.stringify(folder)}); main()`
 
-const pythonSpeech: Speech = {
+const pythonFormat: MessageFormat = {
   jobs: (chunk) => chunk.map(pythonJob),
-  result: (said, chunk, at) => resultOf(chunk[at] as Job, readPythonReply(said)),
+  result: (encoded, chunk, at) => resultOf(chunk[at] as Job, readPythonReply(encoded)),
 }
 
-/** Starts processes that load Python functions; each process loads a file when it first needs it, as it was read. */
+/** Starts processes for Python functions. A process compiles a file's text when it first needs it. */
 export function pythonProcesses(
   sources: readonly FunctionSource[],
   { command = 'python3', memoryMb = 4096 }: PythonSettings,
@@ -182,7 +185,7 @@ export function pythonProcesses(
   const first = frame(JSON.stringify({ files, texts }))
   const settings = JSON.stringify({ limit_s: sampleTimeoutMs / 1000, memory_mb: memoryMb })
   const env = { ...process.env, PYTHONUNBUFFERED: '1', PYTHONDONTWRITEBYTECODE: '1' }
-  // The interpreter bounds its own memory, once it is loaded.
+  // The interpreter limits its own memory once it is loaded.
   const options = { command, args: ['-c', bootstrap, settings], env, memoryMb: 0, first }
-  return (events) => new ProcessExecutor(options, pythonSpeech, events)
+  return (events) => new ProcessExecutor(options, pythonFormat, events)
 }

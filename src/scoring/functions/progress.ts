@@ -1,10 +1,10 @@
 /**
- * Where an executor is in its chunk, in memory that it shares with the host: code that hangs can say nothing else. Three
- * integers: the number of the chunk, a mark, and a beat that a blocked event loop does not give.
+ * Where an executor is in its chunk, in memory shared with the host, because code that hangs sends no messages. Three
+ * integers: the number of the chunk, a mark, and a beat that stops when the executor's event loop is blocked.
  */
 export type Progress = Int32Array<SharedArrayBuffer>
 
-/** What an executor is doing; `index` is the job's in the chunk of this number, `mark` differs between any two stages. */
+/** What an executor is doing. `index`: the job in the chunk of this number. `mark` differs between any two stages. */
 export type Stage =
   | { readonly at: 'idle' }
   | {
@@ -14,14 +14,14 @@ export type Stage =
       readonly mark: number
     }
 
-/** Bytes of a progress that is a file. */
+/** Size in bytes of a progress file. */
 export const stageBytes = 12
 
 const idle = -1
 const indexLimit = 2 ** 20
 const beatLimit = 2 ** 10
 
-/** An executor that has begun nothing. */
+/** Progress of an executor that has begun nothing. */
 export function idleProgress(): Progress {
   const progress = new Int32Array(new SharedArrayBuffer(stageBytes))
   progress[1] = idle
@@ -34,20 +34,20 @@ export const loadingMark = (index: number): number => index * 2
 /** Executor side: the author's code of the job at `index` begins. */
 export const runningMark = (index: number): number => index * 2 + 1
 
-/** Executor side: no author's code runs any more. */
+/** Executor side: no author's code is running. */
 export const idleMark = idle
 
-/** Host side: what a worker thread said last. */
+/** Host side: the latest progress of a worker thread. */
 export function stageOf(progress: Progress): Stage {
   return stage(progress[0] ?? 0, Atomics.load(progress, 1), 0)
 }
 
-/** Host side: what a process wrote into its file. */
+/** Host side: the progress that a process wrote to its file. */
 export function markStage(bytes: Buffer): Stage {
   return stage(bytes.readInt32LE(0), bytes.readInt32LE(4), bytes.readInt32LE(8))
 }
 
-/** The beat is part of the stage's mark, so that a living executor is seen to move. */
+/** The beat is part of the mark, so that a live executor is seen to make progress. */
 function stage(chunk: number, mark: number, beat: number): Stage {
   if (mark < 0 || mark >= indexLimit) return { at: 'idle' }
   return {

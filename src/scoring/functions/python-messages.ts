@@ -2,14 +2,14 @@ import { z } from 'zod'
 import type { Generation, Range } from '../../contract/index.ts'
 import type { Problem } from '../../core/errors.ts'
 import type { FailureKind, Json } from '../../core/sample/sample.ts'
-import { BrokenMessage, objectOf, textOf } from './frames.ts'
+import { MalformedMessage, objectOf, textOf } from './frames.ts'
 import type { CallResult } from './function-host.ts'
 import type { Job, JobResult } from './job.ts'
 import { ContractViolation, checkQuestion, checkVerdict } from './worker/check-results.ts'
 import { flagged } from './worker/run-job.ts'
 
-/** A Python process's word on one job; one of the keys says which. */
-export interface PythonReply {
+/** The reply of a Python process to one job; one of the keys says which kind. */
+interface PythonReply {
   readonly kind?: 'rule' | 'model'
   readonly bound?: true
   readonly verdict?: unknown
@@ -18,7 +18,7 @@ export interface PythonReply {
   readonly refused?: string
   /** The row's ground truth cannot be read. */
   readonly unfit?: string
-  /** What was returned is no verdict and no question. */
+  /** The function returned neither a verdict nor a question. */
   readonly odd?: string
   /** The exception's class and place; `traceback` may quote the sample. */
   readonly threw?: string
@@ -29,19 +29,20 @@ export interface PythonReply {
 
 const longestText = 65_536
 
-/** A reply whose texts are texts; verdicts and questions are checked by `resultOf`. Throws BrokenMessage. */
-export function readPythonReply(said: unknown): PythonReply {
-  const { kind, bound, verdict, question, late, ...texts } = objectOf(said, 'a reply is no object')
+/** Checks the strings of a reply; `resultOf` checks verdicts and questions. Throws MalformedMessage. */
+export function readPythonReply(encoded: unknown): PythonReply {
+  const { kind, bound, verdict, question, late, ...texts } = objectOf(encoded, 'a reply is not an object')
   const read: Record<string, unknown> = { verdict, question }
   if (kind === 'rule' || kind === 'model') read.kind = kind
   if (bound === true) read.bound = true
   if (late === true) read.late = true
   for (const key of ['refused', 'unfit', 'odd', 'threw', 'traceback'])
-    if (texts[key] !== undefined) read[key] = textOf(texts[key], longestText, 'a text of a reply is no text')
+    if (texts[key] !== undefined)
+      read[key] = textOf(texts[key], longestText, 'a text of a reply is not a string')
   return read
 }
 
-/** A job as the Python host reads it. */
+/** Encodes a job for the Python host. */
 export function pythonJob(job: Job): object {
   if (job.type !== 'call') return job
   const sample = job.rows[0]?.sample
@@ -62,7 +63,7 @@ export function pythonJob(job: Job): object {
   }
 }
 
-/** A reply as the job's result; verdicts are checked as those of workers are. */
+/** The reply as a result of the job. Verdicts are checked as those of JavaScript functions are. */
 export function resultOf(job: Job, reply: PythonReply): JobResult {
   if (job.type === 'describe') {
     return reply.kind ? described(job.name, reply.kind) : { type: 'invalid', reason: reasonOf(reply) }
@@ -98,7 +99,7 @@ const bindings = new Map<string, PythonBinding>()
 
 function answerOf(job: Extract<Job, { type: 'call' }>, reply: PythonReply): CallResult {
   if ((reply.question === undefined) === (job.op === 'preprocess'))
-    throw new BrokenMessage('a reply is of no kind')
+    throw new MalformedMessage('a reply is of unknown kind')
   if (reply.question !== undefined)
     return { status: 'question', question: checkQuestion('generate', reply.question, job.rows) }
   let binding = bindings.get(job.options)
@@ -116,7 +117,7 @@ function answerOf(job: Extract<Job, { type: 'call' }>, reply: PythonReply): Call
   return flagged({ status: 'verdicts', verdicts: [verdict] }, isFromText ? [0] : [], 1)
 }
 
-/** Python spells what JSON has no number for. */
+/** Python sends NaN and infinities as strings. */
 function spelled(verdict: unknown): unknown {
   if (typeof verdict !== 'object' || verdict === null) return verdict
   const { value } = verdict as { value?: unknown }
@@ -142,8 +143,8 @@ const failed = (kind: FailureKind, detail: string): CallResult => ({
   failure: { kind, retryable: false, detail },
 })
 
-/** What a config may say of a function in Python, which declares nothing itself. */
-export const pythonOptions = z.strictObject({
+/** The options of every Python function, since these declare no options themselves. */
+const pythonOptions = z.strictObject({
   function: z.string().optional().describe('which of the functions that the file defines'),
   kwargs: z.record(z.string(), z.unknown()).default({}).describe('further keyword arguments of the function'),
   range: z
@@ -160,8 +161,8 @@ export const pythonOptions = z.strictObject({
     .describe('entries of a returned dict that are components of the score'),
 })
 
-/** What a Python function's options say of its verdicts. */
-export interface PythonBinding {
+/** What a Python function's options say about its verdicts. */
+interface PythonBinding {
   readonly range: Range
   readonly parts: readonly string[]
   readonly truth: 'as_sent' | 'json'
@@ -171,8 +172,8 @@ export interface PythonBinding {
 const noRange =
   'no range is declared, so any number is taken for a score: write `range: [low, high]` into its options, null for an end without a limit'
 
-/** What the options say of verdicts, or what is wrong with them. */
-export function readPythonOptions(options: unknown): PythonBinding | readonly Problem[] {
+/** Parses the options, or returns their mistakes. */
+function readPythonOptions(options: unknown): PythonBinding | readonly Problem[] {
   const parsed = pythonOptions.safeParse(options)
   if (!parsed.success) {
     return parsed.error.issues.map(({ path, message }) => ({ path: z.core.toDotPath(path), message }))

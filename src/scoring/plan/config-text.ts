@@ -87,20 +87,27 @@ export function parseConfig({ file, text, placeOf }: ConfigText, env: Environmen
     ...fillVariables(document, env).map(({ offset, message }) => ({ path: place(offset), message })),
   )
   try {
-    return { file, fixable, value: decided(document.toJS(), [], others), problems, problemAt, otherReading }
+    return {
+      file,
+      fixable,
+      value: resolveAmbiguous(document.toJS(), [], others),
+      problems,
+      problemAt,
+      otherReading,
+    }
   } catch (error) {
     problems.push({ path: file, message: error instanceof Error ? error.message : String(error) })
     return { file, fixable, value: undefined, problems, problemAt, otherReading }
   }
 }
 
-interface Found {
+interface PlacedMessage {
   readonly offset: number
   readonly message: string
 }
 
-function oddKeys(document: Document): Found[] {
-  const found: Found[] = []
+function oddKeys(document: Document): PlacedMessage[] {
+  const found: PlacedMessage[] = []
   visit(document, {
     Pair(_, { key }) {
       if (isNode(key) && !isScalar(key)) found.push({ offset: startOf(key), message: 'a key must be a text' })
@@ -110,8 +117,8 @@ function oddKeys(document: Document): Found[] {
 }
 
 /** A plain scalar that held a variable is read again, so that `port: ${PORT}` is a number; a quoted one may be meant so. */
-function fillVariables(document: Document, env: Environment): Found[] {
-  const found: Found[] = []
+function fillVariables(document: Document, env: Environment): PlacedMessage[] {
+  const found: PlacedMessage[] = []
   visit(document, {
     Scalar(key, node) {
       const offset = startOf(node)
@@ -126,7 +133,7 @@ function fillVariables(document: Document, env: Environment): Found[] {
       found.push(...mistakes.map((message) => ({ offset, message })))
       const plain = mistakes.length === 0 ? plainValue(text) : text
       const [value, other] = node.type === Scalar.PLAIN ? [plain, text] : [text, plain]
-      node.value = value === other ? text : new TwoReadings(value, other)
+      node.value = value === other ? text : new AmbiguousValue(value, other)
     },
   })
   return found
@@ -223,7 +230,7 @@ export function substitute(
 }
 
 /** A value with a variable that can be read in two ways, the more likely one first. */
-export class TwoReadings {
+class AmbiguousValue {
   readonly value: unknown
   readonly other: unknown
 
@@ -234,15 +241,15 @@ export class TwoReadings {
 }
 
 /** A config with the likelier one of each two readings; the others are kept by their paths. */
-export function decided(value: unknown, path: ConfigPath, others: Map<string, unknown>): unknown {
-  if (value instanceof TwoReadings) {
+function resolveAmbiguous(value: unknown, path: ConfigPath, others: Map<string, unknown>): unknown {
+  if (value instanceof AmbiguousValue) {
     others.set(JSON.stringify(path), value.other)
     return value.value
   }
-  if (Array.isArray(value)) return value.map((one, at) => decided(one, [...path, at], others))
+  if (Array.isArray(value)) return value.map((one, at) => resolveAmbiguous(one, [...path, at], others))
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
-    Object.entries(value).map(([key, one]) => [key, decided(one, [...path, key], others)]),
+    Object.entries(value).map(([key, one]) => [key, resolveAmbiguous(one, [...path, key], others)]),
   )
 }
 
@@ -256,13 +263,13 @@ export function replacedAt(value: unknown, [part, ...rest]: ConfigPath, by: unkn
   )
 }
 
-interface Found {
+interface PlacedMessage {
   readonly offset: number
   readonly message: string
 }
 
 /** A mistake of syntax spoils what follows, so only the first is told; each key that stands twice is. */
-export function syntaxErrors(document: Document, lines: LineCounter): Found[] {
+function syntaxErrors(document: Document, lines: LineCounter): PlacedMessage[] {
   const [first, ...later] = document.errors
   const told = [...(first ? [first] : []), ...later.filter(({ code }) => code === 'DUPLICATE_KEY')]
   return told.map((error) => ({

@@ -18,7 +18,7 @@ import { globalName, type RewardConfig, rewardConfig, type StepConfig, stepConfi
 import { canonicalJson } from './version.ts'
 
 /** A reward as it is written: settings that were wrong are missing, and told of in the problems. */
-export interface WrittenReward {
+export interface ParsedReward {
   readonly name: string
   readonly config: ParsedConfig
   readonly settings: Partial<Omit<RewardConfig, 'steps' | 'models'>>
@@ -31,7 +31,7 @@ export interface Configs {
   readonly gateway: GatewaySettings
   /** By global name; null where the definition has mistakes. */
   readonly models: ReadonlyMap<string, ModelConfig | null>
-  readonly rewards: readonly WrittenReward[]
+  readonly rewards: readonly ParsedReward[]
   readonly problems: readonly Problem[]
 }
 
@@ -50,8 +50,8 @@ export const isGatewayFile = (file: string): boolean => /(?:^|[\\/])gateway\.(?:
 /** Reads texts of gateway.yaml and rm-configs; never throws: mistakes are in `problems`. */
 export function readConfigs(texts: readonly ConfigText[], env: Environment): Configs {
   const problems: Problem[] = []
-  const models = new Models(problems, env)
-  const rewards: WrittenReward[] = []
+  const models = new ModelDefinitions(problems, env)
+  const rewards: ParsedReward[] = []
   let gateway: GatewaySettings | null = null
   for (const text of texts) {
     const config = parseConfig(text, env)
@@ -75,10 +75,10 @@ export function readConfigs(texts: readonly ConfigText[], env: Environment): Con
 
 function readReward(
   config: ParsedConfig,
-  models: Models,
-  others: readonly WrittenReward[],
+  models: ModelDefinitions,
+  others: readonly ParsedReward[],
   problems: Problem[],
-): WrittenReward {
+): ParsedReward {
   const read = readShape(outerReward, config, config.value, [], gatewayFile)
   problems.push(...read.problems)
   const { models: inline = {}, steps: written = [], ...settings } = read.value
@@ -127,7 +127,7 @@ function groundTruthFile(wire: object | undefined, folder: string): { ground_tru
 }
 
 /** One definition a name: the same again is fine, another is a mistake. */
-class Models {
+class ModelDefinitions {
   readonly byName = new Map<string, ModelConfig | null>()
   readonly #problems: Problem[]
   readonly #env: Environment
@@ -146,7 +146,7 @@ class Models {
         this.#problems.push(config.problemAt(at, `the name must be ${named.error.issues[0]?.message}`, 'key'))
       }
       const { value, problems } = readShape(modelConfig, config, definition, at)
-      const model = problems.length === 0 ? located(value as ModelConfig, config.file) : null
+      const model = problems.length === 0 ? withAbsolutePaths(value as ModelConfig, config.file) : null
       this.#problems.push(...problems)
       if (model && model.instances.length === 0 && model.allow.length === 0) {
         const help = 'list their addresses, or say in allow which ones may be added'
@@ -185,7 +185,7 @@ class Models {
   }
 }
 
-const located = (model: ModelConfig, file: string): ModelConfig =>
+const withAbsolutePaths = (model: ModelConfig, file: string): ModelConfig =>
   model.instances_file === undefined
     ? model
     : { ...model, instances_file: resolve(dirname(file), model.instances_file) }
@@ -243,7 +243,7 @@ export interface RewardReport {
 }
 
 /** Gathers the mistakes of one rm-config, each at its place in the text. */
-export function reportOn({ config }: WrittenReward): RewardReport {
+export function reportOn({ config }: ParsedReward): RewardReport {
   const problems: Problem[] = []
   const { fixable, otherReading } = config
   return {

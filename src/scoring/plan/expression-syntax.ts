@@ -16,7 +16,7 @@ export function parseExpression(
   try {
     const tree = jsep(source)
     // jsep reads several expressions, and none, without a complaint.
-    if (tree.type !== 'Compound') return { tree: loosened(tree) }
+    if (tree.type !== 'Compound') return { tree: regrouped(tree) }
     return { mistake: source.trim() === '' ? 'the expression is empty' : `'${source}' is not one expression` }
   } catch (error) {
     return { mistake: `'${source}' cannot be read: ${error instanceof Error ? error.message : error}` }
@@ -24,28 +24,28 @@ export function parseExpression(
 }
 
 /** As in Python, `not a == 1` means `not (a == 1)`; jsep binds `not` to the `a`, which is a number and cannot be meant. */
-function loosened(node: jsep.Expression): jsep.Expression {
+function regrouped(node: jsep.Expression): jsep.Expression {
   const { left, right } = node
   if (node.type !== 'BinaryExpression' || !isNode(left) || !isNode(right)) {
     return Object.fromEntries(
       Object.entries(node).map(([key, child]) => [
         key,
-        isNode(child) ? loosened(child) : Array.isArray(child) ? child.map(loosenedItem) : child,
+        isNode(child) ? regrouped(child) : Array.isArray(child) ? child.map(loosenedItem) : child,
       ]),
     ) as jsep.Expression
   }
-  const inner: jsep.Expression = { ...node, left: loosened(left), right: loosened(right) }
+  const inner: jsep.Expression = { ...node, left: regrouped(left), right: regrouped(right) }
   if (!comparisons.has(String(node.operator))) return inner
   const bare = withoutNot(left)
   return bare
-    ? { type: 'UnaryExpression', operator: 'not', argument: { ...inner, left: loosened(bare) } }
+    ? { type: 'UnaryExpression', operator: 'not', argument: { ...inner, left: regrouped(bare) } }
     : inner
 }
 
 const isNode = (value: unknown): value is jsep.Expression =>
   typeof value === 'object' && value !== null && 'type' in value
 
-const loosenedItem = (item: unknown): never => (isNode(item) ? loosened(item) : item) as never
+const loosenedItem = (item: unknown): never => (isNode(item) ? regrouped(item) : item) as never
 
 /** The operand without the `not` at its beginning; null where it does not begin with a `not` of a number. */
 function withoutNot(node: jsep.Expression): jsep.Expression | null {

@@ -36,7 +36,7 @@ export type Compiled<V extends number | boolean> =
 
 /** For a gate or `when`: must be true or false. */
 export function compileCondition(source: string, known: KnownSteps): Compiled<boolean> {
-  const notes: Notes = { mistakes: [], steps: new Set(), guarded: new Set() }
+  const notes: CompileNotes = { mistakes: [], steps: new Set(), guarded: new Set() }
   const node = compile(source, known, notes)
   if (node?.type === 'number' && notes.mistakes.length === 0) {
     notes.mistakes.push(`'${source}' is a number where a condition is needed, such as '${source} == 1'`)
@@ -48,7 +48,7 @@ export function compileCondition(source: string, known: KnownSteps): Compiled<bo
 
 /** For a formula: must be a number; true and false count as 1 and 0. */
 export function compileFormula(source: string, known: KnownSteps): Compiled<number> {
-  const notes: Notes = { mistakes: [], steps: new Set(), guarded: new Set() }
+  const notes: CompileNotes = { mistakes: [], steps: new Set(), guarded: new Set() }
   const node = compile(source, known, notes)
   if (!node || notes.mistakes.length > 0) return { mistakes: notes.mistakes }
   const { run } = node
@@ -56,7 +56,7 @@ export function compileFormula(source: string, known: KnownSteps): Compiled<numb
   return { expression, guarded: notes.guarded }
 }
 
-function compile(source: string, known: KnownSteps, notes: Notes) {
+function compile(source: string, known: KnownSteps, notes: CompileNotes) {
   const parsed = parseExpression(source)
   if ('mistake' in parsed) {
     notes.mistakes.push(parsed.mistake)
@@ -67,7 +67,7 @@ function compile(source: string, known: KnownSteps, notes: Notes) {
 
 function expressionOf<V extends number | boolean>(
   source: string,
-  { steps }: Notes,
+  { steps }: CompileNotes,
   run: (lookup: Lookup) => V,
 ): Expression<V> {
   return {
@@ -85,7 +85,7 @@ function expressionOf<V extends number | boolean>(
 }
 
 /** What a compilation finds on its way. */
-export interface Notes {
+interface CompileNotes {
   readonly mistakes: string[]
   readonly steps: Set<string>
   readonly guarded: Set<string>
@@ -97,10 +97,10 @@ export type Part =
   | { readonly type: 'boolean'; run(lookup: Lookup): boolean }
 
 /** Why an expression has no value for one sample. */
-export class NoValueError extends Error {}
+class NoValueError extends Error {}
 
 /** Closures instead of evaluation: nothing in an expression can reach an object of the program. */
-export function compilePart(node: jsep.Expression, known: KnownSteps, notes: Notes): Part {
+function compilePart(node: jsep.Expression, known: KnownSteps, notes: CompileNotes): Part {
   const mistake = (text: string): Part => {
     notes.mistakes.push(text)
     return { type: 'number', run: () => 0 }

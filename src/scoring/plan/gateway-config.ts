@@ -57,12 +57,12 @@ function settingsOf({ routes, looksUp }: TrainerFormat): z.ZodOptional<z.ZodObje
 }
 
 /** Settings of the trainers' own formats, by the wire's name. */
-export const trainersConfig: z.ZodObject<Record<string, ReturnType<typeof settingsOf>>> = z.strictObject(
+const trainersConfig: z.ZodObject<Record<string, ReturnType<typeof settingsOf>>> = z.strictObject(
   Object.fromEntries(trainerFormats.map((wire) => [wire.name, settingsOf(wire)])),
 )
 
 /** A sample, and the bounds of what is known of its score. */
-export const knownSample = z.strictObject({
+const knownSample = z.strictObject({
   /** For logs and metrics. */
   name: z.string().min(1).max(64),
   prompt: z.string().default(''),
@@ -82,7 +82,7 @@ const probe = knownSample.refine(
 )
 
 /** `canary:` of gateway.yaml. */
-export const canaryConfig = z.strictObject({
+const canaryConfig = z.strictObject({
   every_s: seconds.default(60),
   /** One probe. */
   timeout_s: seconds.default(30),
@@ -100,7 +100,7 @@ export const canaryConfig = z.strictObject({
 export type KnownSample = z.output<typeof knownSample>
 
 /** `reload:` of gateway.yaml: what is scored with configs that were read anew before they are served. */
-export const reloadConfig = z.strictObject({
+const reloadConfig = z.strictObject({
   /** By reward; those of one reward are scored as one request. */
   samples: z.record(
     globalName,
@@ -123,7 +123,7 @@ export const reloadConfig = z.strictObject({
 const bytes = z.int().min(64 * 1024)
 
 /** `record:` of gateway.yaml. */
-export const recordConfig = z.strictObject({
+const recordConfig = z.strictObject({
   /** Relative to this file. */
   folder: z.string().min(1),
   /** Prompts, responses and what judges said of them: whole, as hashes, or not at all. */

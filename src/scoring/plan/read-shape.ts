@@ -12,7 +12,7 @@ export interface Read<S extends ZodObject> {
 }
 
 /** Another kind of config, whose settings may have been meant. */
-export interface Elsewhere {
+export interface OtherConfig {
   readonly name: string
   readonly schema: ZodObject
 }
@@ -23,7 +23,7 @@ export function readShape<S extends ZodObject>(
   config: ParsedConfig,
   written: unknown,
   at: ConfigPath,
-  elsewhere?: Elsewhere,
+  elsewhere?: OtherConfig,
 ): Read<S> {
   const asWritten = schema.safeParse(written)
   const piece = asWritten.success ? written : rereadVariables(schema, config, written, at, asWritten.error)
@@ -95,7 +95,7 @@ function problemsOf(
   config: ParsedConfig,
   piece: unknown,
   at: ConfigPath,
-  elsewhere: Elsewhere | undefined,
+  elsewhere: OtherConfig | undefined,
 ): Problem[] {
   const inner = issue.path.filter((part) => typeof part !== 'symbol')
   const path = [...at, ...inner]

@@ -48,15 +48,17 @@ export function newNameOf(
 ): string | null {
   const found = renamings.find(
     (one) =>
-      one.from !== one.to && fits(one.from, path) && (isMoved(one) || known.includes(lastPart(one.to))),
+      one.from !== one.to &&
+      matchesPath(one.from, path) &&
+      (isMoved(one) || known.includes(lastPart(one.to))),
   )
-  return found ? words(found, value, file) : null
+  return found ? renamedMessage(found, value, file) : null
 }
 
 /** What an old value at a path is called now; null: it has no other name. */
 export function newValueOf(path: ConfigPath, value: unknown, file: string | null): string | null {
-  const found = renamings.find(({ from, to, values }) => from === to && fits(from, path) && values)
-  return found && newValue(found, value) !== null ? words(found, value, file) : null
+  const found = renamings.find(({ from, to, values }) => from === to && matchesPath(from, path) && values)
+  return found && newValue(found, value) !== null ? renamedMessage(found, value, file) : null
 }
 
 /** What a value is called now; null: it has no other name. */
@@ -75,12 +77,12 @@ export function newOptionValue(key: string, value: unknown): string | null {
 export const optionsAt = 'steps.*.options'
 
 /** Whether a path of the table is this path. */
-function fits(pattern: string, path: ConfigPath): boolean {
+function matchesPath(pattern: string, path: ConfigPath): boolean {
   const parts = partsOf(pattern)
   return parts.length === path.length && parts.every((part, at) => part === '*' || part === path[at])
 }
 
-function words(renaming: Renaming, value: unknown, file: string | null): string {
+function renamedMessage(renaming: Renaming, value: unknown, file: string | null): string {
   const [from, to] = namesOf(renaming, value)
   const help = file === null ? '' : `; \`reward-gateway check --fix ${file}\` rewrites it`
   return `\`${from}\` is called \`${to}\` now${help}`

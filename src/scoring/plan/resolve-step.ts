@@ -13,7 +13,7 @@ import type { StepFunction } from './step-function.ts'
 import { stepIdentity } from './version.ts'
 
 /** What a step is resolved against. */
-export interface StepSurroundings {
+export interface StepContext {
   readonly reward: Partial<Pick<RewardConfig, 'on_unreadable' | 'gate'>>
   readonly models: ReadonlyMap<string, ModelConfig | null>
   /** What `when` may name: the steps above. */
@@ -29,7 +29,7 @@ export function resolveStep(
   step: Partial<StepConfig>,
   at: ConfigPath,
   found: StepFunction | null,
-  around: StepSurroundings,
+  around: StepContext,
 ): PlanStep | null {
   const { report, reward, gate } = around
   const models = findModels(step, found?.description ?? null, at, around.models, report)
@@ -83,11 +83,7 @@ export function resolveStep(
 export const isGated = ({ gated }: Partial<StepConfig>, found: StepFunction | null): boolean =>
   gated ?? (found ? found.description.ask !== null : false)
 
-function checkAfter(
-  after: readonly string[],
-  at: ConfigPath,
-  { above, names, report }: StepSurroundings,
-): void {
+function checkAfter(after: readonly string[], at: ConfigPath, { above, names, report }: StepContext): void {
   for (const name of after) {
     if (above.has(name)) continue
     const why = names.includes(name)
@@ -109,7 +105,7 @@ function checkWeight(weight: StepConfig['weight'] | undefined, at: ConfigPath, r
 function condition(
   source: string,
   at: ConfigPath,
-  { above, names, report }: StepSurroundings,
+  { above, names, report }: StepContext,
 ): Expression<boolean> | null {
   const below = names
     .filter((name) => !above.has(name))
@@ -150,7 +146,7 @@ const modelSettings = [
 ] as const
 
 /** The step's models by name, each known, each once, each able to answer what the function asks. */
-export function findModels(
+function findModels(
   { model = [] }: Partial<StepConfig>,
   description: FunctionDescription | null,
   at: ConfigPath,
@@ -186,7 +182,7 @@ export function findModels(
 }
 
 /** Tells of settings that do not go with what the function is. */
-export function checkSettings(
+function checkSettings(
   step: Partial<StepConfig>,
   { description, bound }: StepFunction,
   at: ConfigPath,
@@ -218,11 +214,11 @@ export function checkSettings(
 }
 
 /** The words that a function's judge may reply; null: it may say anything. */
-export const repliesOf = ({ reply }: BoundFunction): readonly string[] | null =>
+const repliesOf = ({ reply }: BoundFunction): readonly string[] | null =>
   reply && 'choice' in reply && reply.choice.length > 1 ? reply.choice : null
 
 /** Of those models whose config limits the prompt. */
-export function budgetsOf(names: readonly string[], models: KnownModels): PlanStep['budgets'] {
+function budgetsOf(names: readonly string[], models: KnownModels): PlanStep['budgets'] {
   return new Map(
     names.flatMap((name) => {
       const { max_prompt_tokens: maxTokens = 0, on_long_prompt: onLong = 'fail' } = models.get(name) ?? {}

@@ -2,7 +2,7 @@ import { GatewayError, type Problem } from '../../core/errors.ts'
 import type { Json } from '../../core/sample/sample.ts'
 import type { FunctionHost } from '../functions/function-host.ts'
 import type { ModelConfig } from '../models/api/model-config.ts'
-import { type Configs, type RewardReport, reportOn, type WrittenReward } from './configs.ts'
+import { type Configs, type ParsedReward, type RewardReport, reportOn } from './configs.ts'
 import {
   type Compiled,
   compileCondition,
@@ -68,8 +68,8 @@ function inOrder(problems: readonly Problem[]): Problem[] {
 }
 
 /** A reward's plan; null where it has mistakes, all of which are told. */
-export async function resolveReward(
-  { name, settings, steps: written }: WrittenReward,
+async function resolveReward(
+  { name, settings, steps: written }: ParsedReward,
   models: ReadonlyMap<string, ModelConfig | null>,
   functions: FunctionHost,
   report: RewardReport,
@@ -128,7 +128,7 @@ export async function resolveReward(
 /** The gate may name what never waits for it: ungated steps above the first gated one. */
 function compileGate(
   source: string | undefined,
-  written: WrittenReward['steps'],
+  written: ParsedReward['steps'],
   found: readonly (StepFunction | null)[],
   report: RewardReport,
 ): Expression<boolean> | null {
@@ -157,7 +157,7 @@ function compileGate(
 function checkFormula(
   formula: Compiled<number> | null,
   steps: readonly PlanStep[],
-  { gate, arithmetic }: WrittenReward['settings'],
+  { gate, arithmetic }: ParsedReward['settings'],
   report: RewardReport,
 ): void {
   if (formula === null) return
@@ -190,13 +190,13 @@ function checkFormula(
 }
 
 /** As JSON: what was written, with the defaults that the schema fills in. */
-const configOf = (name: string, settings: WrittenReward['settings'], steps: WrittenReward['steps']): Json => {
+const configOf = (name: string, settings: ParsedReward['settings'], steps: ParsedReward['steps']): Json => {
   const { $schema: _, ...rest } = settings
   return JSON.parse(JSON.stringify({ ...rest, name, steps })) as Json
 }
 
 /** Each step's name told once, and free of names that mean something else in a result or an expression. */
-export function checkNames(steps: readonly Partial<StepConfig>[], report: RewardReport): void {
+function checkNames(steps: readonly Partial<StepConfig>[], report: RewardReport): void {
   const names = steps.map(({ name }) => name)
   for (const [index, name] of names.entries()) {
     if (name === undefined) continue
@@ -216,7 +216,7 @@ export function checkNames(steps: readonly Partial<StepConfig>[], report: Reward
 const resultNames: ReadonlySet<string> = new Set(['reward', 'uid', 'data_source', 'raw_prompt'])
 
 /** How an expression may name a step. */
-export function knownStep(found: StepFunction | null): KnownStep {
+function knownStep(found: StepFunction | null): KnownStep {
   if (found?.description.critique) return { refused: 'gives a text, not a score' }
   return { parts: found?.bound ? found.bound.parts : null }
 }

@@ -89,7 +89,7 @@ const groupMean = z.union(
 )
 
 /** `on_invalid` of a reward. */
-export const onInvalidSetting = z.union([z.null(), z.number(), z.literal('fail'), ...groupMean.options], {
+const onInvalidSetting = z.union([z.null(), z.number(), z.literal('fail'), ...groupMean.options], {
   error: "null, a number, 'fail', 'group_mean' or {group_mean: <number>}",
 })
 

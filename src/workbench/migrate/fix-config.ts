@@ -40,7 +40,7 @@ export interface FixedConfig {
   readonly text: string
   readonly fixes: readonly Fix[]
   /** Old settings that only a person can rename, and why. */
-  readonly left: readonly Fix[]
+  readonly remaining: readonly Fix[]
 }
 
 /** Whether a function takes a value of an option; false for functions that are not known. */
@@ -66,7 +66,7 @@ export function fixConfig(text: string, takes: TakesOption): FixedConfig {
     ...renamings.filter((one) => !isMoved(one)).map((one) => [one]),
     renamings.filter((one) => isMoved(one)),
   ]
-  let fixed: FixedConfig = { text, fixes: [], left: [] }
+  let fixed: FixedConfig = { text, fixes: [], remaining: [] }
   let nodes = ConfigNodes.of(text)
   for (const some of together) {
     const found = nodes
@@ -100,7 +100,7 @@ function renamed(before: FixedConfig, nodes: ConfigNodes, found: readonly OldSet
   return {
     text: isSame ? after : text,
     fixes: [...before.fixes, ...fixes],
-    left: [...before.left, ...left],
+    remaining: [...before.remaining, ...left],
   }
 }
 
@@ -192,7 +192,7 @@ type Section = Pair<Scalar, Node | null>
  * The edits that take settings of a top section into another one, made to the nodes too; or why there are none. The
  * section is renamed where nothing else is in it; the other one is made behind it where there is none.
  */
-export function moveSettings(
+function moveSettings(
   nodes: ConfigNodes,
   text: string,
   moving: readonly Moving[],

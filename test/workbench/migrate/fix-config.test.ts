@@ -116,7 +116,7 @@ t.test('what only a person can rename stays and is told', async (t) => {
     'limits:\n  drain_s: !!int 1\n  deadline_s: 9\nshutdown: {}\n': /set as well|unusual/,
   }
   for (const [text, why] of Object.entries(stays)) {
-    const { text: after, left, fixes } = fixed(text)
+    const { text: after, remaining: left, fixes } = fixed(text)
     t.equal(after, text)
     t.strictSame(fixes, [], text)
     t.match(left, [{ line: Number, message: why }], text)
@@ -265,7 +265,7 @@ t.test(
         return random() < 0.2 ? text.replaceAll('\n', '\r\n') : text
       })
       const results = texts.map(fixed)
-      for (const [at, { text, left }] of results.entries()) {
+      for (const [at, { text, remaining: left }] of results.entries()) {
         const where = `seed ${seed}, run ${run}, old: ${[...old].join(' ')}\n${texts[at]}\n->\n${text}`
         const say = (one: string) => one.match(/# (?:note|about) \d+/g)?.sort() ?? []
         if (left.length > 0) t.fail(`left: ${left[0]?.message} ${where}`)

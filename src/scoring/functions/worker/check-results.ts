@@ -4,13 +4,13 @@ import { questionFault } from '../../../contract/question-faults.ts'
 import type { FailureKind, Json, Score } from '../../../core/sample/sample.ts'
 import type { CallRow } from '../function-host.ts'
 
-/** What a hook's verdicts must keep to. */
+/** The rules for a hook's verdicts. */
 export interface VerdictLimits {
   /** The name of the author's method, for messages. */
   readonly hook: string
   readonly range: Range
   readonly parts: readonly string[]
-  /** What a number outside the range is called. */
+  /** The kind of failure of a number outside the range. */
   readonly outOfRange: FailureKind
 }
 
@@ -19,7 +19,7 @@ const isOddKey = (key: string): boolean => !scoreKeys.includes(key)
 const flagCount = 32
 const flagLength = 200
 
-/** A checked copy of a verdict; throws a ContractViolation. Nothing is clamped. */
+/** A checked copy of a verdict; throws ContractViolation. Nothing is clamped. */
 export function checkVerdict(verdict: unknown, limits: VerdictLimits): Score | null {
   if (verdict === null) return null
   if (typeof verdict === 'number') return { value: inRange(verdict, limits) }
@@ -42,7 +42,7 @@ export function checkVerdict(verdict: unknown, limits: VerdictLimits): Score | n
   return checked
 }
 
-/** One checked verdict a row, in order. */
+/** One checked verdict for each row, in order. */
 export function checkVerdicts(verdicts: unknown, count: number, limits: VerdictLimits): (Score | null)[] {
   refusePromise(verdicts, limits.hook)
   if (!Array.isArray(verdicts))
@@ -76,7 +76,7 @@ function checkParts(parts: unknown, { hook, parts: declared }: VerdictLimits): R
   return Object.fromEntries(checked)
 }
 
-/** Names the part where it is a plain name. */
+/** Quotes the part only if it is a plain name. */
 function undeclared(hook: string, name: string, declared: readonly string[]): string {
   const plain = /^[A-Za-z_][\w.-]{0,59}$/.test(name)
   const known = declared.length === 0 ? 'none' : declared.join(', ')
@@ -99,7 +99,7 @@ type Question = Asks[AskName]['input']
 
 const lengthLimit = 16 * 1024 * 1024
 
-/** A checked copy of what rm_preprocess returned about the rows, in the shape of its ask; throws a ContractViolation. */
+/** A checked copy of what rm_preprocess returned, in the shape of its ask; throws ContractViolation. */
 export function checkQuestion(ask: AskName, value: unknown, rows: readonly CallRow[] = []): Question {
   const question = copied(ask, value)
   const fault = questionFault(ask, question, rows)
@@ -181,7 +181,7 @@ const stringLength = 4096
 const budget = 65_536
 const depthLimit = 16
 
-/** A bounded copy: `cut` is true where something long or deep was left out, because a response can be both. */
+/** A bounded copy. `cut`: something too long or too deep was left out, since a response can be both. */
 export function boundedDetails(details: unknown): { details: Record<string, Json>; cut: boolean } {
   if (typeof details !== 'object' || details === null || !isPlain(details)) {
     throw new ContractViolation(`details are ${nameOf(details)}, not an object`)
@@ -195,7 +195,7 @@ interface Left {
   cut: boolean
 }
 
-/** The value at `key` of what is at `path`; null: what is at `path` itself. */
+/** Copies the value at `key` of `path`; null: the value at `path` itself. */
 function copy(value: unknown, path: string, key: string | null, depth: number, left: Left): Json {
   left.size -= 1
   if (value === null || typeof value === 'boolean') return value
@@ -252,18 +252,18 @@ function cutTo(text: string, left: Left): string {
   return last >= 0xd800 && last < 0xdc00 ? short.slice(0, -1) : short
 }
 
-/** Thrown by the checks on what an author's code returned. The message is public: it never quotes the sample. */
+/** An author's code returned something that the contract forbids. The message is public and never quotes the sample. */
 export class ContractViolation extends Error {
   readonly kind: FailureKind | null
 
-  /** `kind` null: the general kind of the call (rule_error or function_error). */
+  /** `kind` null: the default of the call, rule_error or function_error. */
   constructor(message: string, kind: FailureKind | null = null) {
     super(message)
     this.kind = kind
   }
 }
 
-/** Names what a value is, for a message, without any of its content. */
+/** Names a value's type in a message, without its content. */
 export function nameOf(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'an array'
@@ -272,14 +272,14 @@ export function nameOf(value: unknown): string {
   return 'then' in value && typeof value.then === 'function' ? 'a promise' : 'an object'
 }
 
-/** Refuses a promise with the reason; a later rejection of it is nobody's. */
-export function refusePromise(value: unknown, hook: string): void {
+/** Throws ContractViolation for a promise, and swallows its later rejection. */
+function refusePromise(value: unknown, hook: string): void {
   if (nameOf(value) !== 'a promise') return
   Promise.resolve(value).catch(() => {})
   throw new ContractViolation(`${hook} returned a promise: reward functions are synchronous`)
 }
 
-/** True for what an object literal or JSON makes. */
+/** Whether a value is a plain object, as literals and JSON make. */
 export function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype) === null

@@ -1,4 +1,4 @@
-/** What was thrown, with its stack, cut to a length that a log can hold. May quote the sample. */
+/** The exception with its stack, truncated for logs. May quote the sample. */
 export function errorText(error: unknown): string {
   try {
     const text = error instanceof Error ? (error.stack ?? error.message) : `thrown: ${String(error)}`
@@ -8,7 +8,7 @@ export function errorText(error: unknown): string {
   }
 }
 
-/** What was thrown, by name and place only: its message may quote the sample. */
+/** The exception's name and place only, because its message may quote the sample. */
 export function errorPlace(error: unknown): string {
   try {
     if (!(error instanceof Error)) return 'threw a value that is no Error'
@@ -21,7 +21,7 @@ export function errorPlace(error: unknown): string {
   }
 }
 
-/** Why a file did not load: what was thrown, and the first place outside of packages, Node itself and this package's own definitions. */
+/** Why a file did not load: the exception, and the first stack frame outside Node, packages and this package's own code. */
 export function loadErrorText(error: unknown): string {
   if (!(error instanceof Error)) return errorText(error)
   const message = error.message.split(/\nRequire stack:/, 1)[0] ?? ''

@@ -8,12 +8,12 @@ import * as contract from '../../../contract/index.ts'
 import type { FunctionSource } from '../discover.ts'
 import { loadErrorText } from './error-text.ts'
 
-/** A loaded function, or what is wrong with its file. */
+/** A loaded function, or why its file cannot be used. */
 export type Loaded =
   | { readonly ok: true; readonly fn: RewardFunction }
   | { readonly ok: false; readonly reason: string }
 
-/** Loads each file once an executor, with the texts of its source: an edited file is another reading's. `fresh` never rejects. */
+/** Loads each file once per executor, from the texts in its source, so that later edits do not count. `fresh` never rejects. */
 export function loader(sources: readonly FunctionSource[]): {
   cached(name: string): Loaded | undefined
   fresh(name: string): Promise<Loaded>
@@ -43,7 +43,7 @@ async function load(source: FunctionSource, usersLoader: () => Promise<Jiti>): P
     if (source.loader === 'native')
       return checked(((await import(pathToFileURL(source.file).href)) as { default?: unknown }).default)
     const module: unknown = await (await usersLoader()).import(source.file)
-    // Node may have read plain JavaScript by itself.
+    // Node reads some plain JavaScript from the file itself, which may have been edited since.
     const changed = Object.keys(source.texts).find((path) => /js$/.test(path) && isChanged(source, path))
     if (changed !== undefined)
       return { ok: false, reason: `${basename(changed)} was changed after it was read: reload the configs` }
@@ -62,8 +62,8 @@ function isChanged({ texts }: FunctionSource, path: string): boolean {
 }
 
 /**
- * Users' files see this package's own modules, so a folder needs no node_modules for them. Their texts are those that
- * were read with the configs, not those that stand in the files by now.
+ * Users' files can import this package's modules without a node_modules folder. They run the texts that were read with the
+ * configs, not what their files hold now.
  */
 async function createUsersLoader(sources: readonly FunctionSource[]): Promise<Jiti> {
   const readers = await import('../../../grading/readers.ts')
@@ -71,7 +71,7 @@ async function createUsersLoader(sources: readonly FunctionSource[]): Promise<Ji
     zod,
     'reward-gateway/contract': contract,
     'reward-gateway/grading': readers,
-    // The name until 0.1.
+    // The former name of `reward-gateway/grading`.
     'reward-gateway/extract': readers,
     'reward-gateway/testing': await import('../../../contract/testing.ts'),
   }

@@ -1,13 +1,13 @@
 import type { FunctionSource } from '../discover.ts'
-import type { Chunk, ChunkResult, Job, JobResult } from '../job.ts'
+import type { Chunk, Job, JobResult } from '../job.ts'
 import { idleMark, loadingMark, runningMark } from '../progress.ts'
-import { type Loaded, loader } from './load.ts'
-import { bind, describe, runCall } from './run-job.ts'
+import { loader } from './load.ts'
+import { runJob } from './run-job.ts'
 
-/** After so long a chunk is left to its executor's pool: what took so long may have others behind it that take as long. */
+/** After this long, the rest of a chunk goes back to the pool, because its other jobs may be as slow. */
 const mostChunkMs = 50
 
-/** Runs chunks of these functions, or the first jobs of one that takes long; `mark` tells the host where it is. */
+/** Runs chunks of these functions, or only the first jobs of a slow one. `mark` reports progress to the host. */
 export function chunkRunner(
   sources: readonly FunctionSource[],
   mark: (mark: number) => void,
@@ -28,26 +28,9 @@ export function chunkRunner(
       const begun = clock()
       if (until === Number.POSITIVE_INFINITY) until = begun + mostChunkMs
       else if (begun > until) break
-      const result = run(loaded, job)
+      const result = runJob(loaded, job)
       done(result, clock() - begun)
     }
     mark(idleMark)
   }
-}
-
-function run(loaded: Loaded, job: Job): JobResult {
-  if (!loaded.ok) return { type: 'invalid', reason: loaded.reason }
-  if (job.type === 'describe') return describe(job.name, loaded.fn)
-  return job.type === 'bind' ? bind(loaded.fn, job.options) : runCall(loaded.fn, job)
-}
-
-/** Results as a whole. */
-export async function resultsOf(run: ReturnType<typeof chunkRunner>, chunk: Chunk): Promise<ChunkResult> {
-  const results: JobResult[] = []
-  const ms: number[] = []
-  await run(chunk, (result, took) => {
-    results.push(result)
-    ms.push(took)
-  })
-  return { results, ms }
 }

@@ -23,25 +23,20 @@ import {
   type VerdictLimits,
 } from './check-results.ts'
 import { errorPlace, errorText } from './error-text.ts'
+import type { Loaded } from './load.ts'
 
 type CallJob = Extract<Job, { type: 'call' }>
 
-/** A function with parsed options. */
-interface Binding {
-  readonly options: unknown
-  readonly truth: ZodType
-  /** Of rules. */
-  readonly scored: VerdictLimits
-  /** Of what a judge said. */
-  readonly judged: VerdictLimits
+/** Runs a job of a function that was loaded. Never throws. `isOwn`: see `runCall`. */
+export function runJob(loaded: Loaded, job: Job, isOwn = false): JobResult {
+  if (!loaded.ok) return { type: 'invalid', reason: loaded.reason }
+  if (job.type === 'describe') return describe(job.name, loaded.fn)
+  return job.type === 'bind' ? bind(loaded.fn, job.options) : runCall(loaded.fn, job, isOwn)
 }
 
-const bindings = new WeakMap<RewardFunction, Map<string, Binding>>()
-const bindingsKept = 256
-
 /**
- * Runs one unit of author's code. Never throws: what goes wrong is a failure of the call. `isOwn`: code of this package,
- * which changes no row, so that none needs to be frozen.
+ * Runs one call of author's code. Never throws: an exception becomes a failure. `isOwn`: code of this package, which never
+ * changes its rows, so that they need not be frozen.
  */
 export function runCall(fn: RewardFunction, job: CallJob, isOwn = false): JobResult {
   const general = fn.kind === 'rule' || fn.kind === 'group-rule' ? 'rule_error' : 'function_error'
@@ -51,11 +46,11 @@ export function runCall(fn: RewardFunction, job: CallJob, isOwn = false): JobRes
     const { length } = job.rows
     const fromText: number[] = []
     const rows = job.rows.map((row, index) => rowOf(binding, row, { index, length, isOwn, fromText }))
-    // Verdicts are given by place: a list that was sorted would give each answer another one's.
+    // Verdicts match rows by position: sorting the rows would swap their verdicts.
     if (!isOwn) Object.freeze(rows)
     return { type: 'called', result: flagged(answerOf(fn, job, rows, binding), fromText, length) }
   } catch (error) {
-    if (error instanceof BadSample) return unfit(error)
+    if (error instanceof BadSample) return badSample(error)
     const fault = error instanceof ContractViolation
     const thrown = error instanceof RuleTimeout ? 'rule_timeout' : general
     const kind = (fault ? error.kind : null) ?? thrown
@@ -70,13 +65,26 @@ export function runCall(fn: RewardFunction, job: CallJob, isOwn = false): JobRes
   }
 }
 
-const unfit = ({ message }: BadSample): JobResult => ({
+const badSample = ({ message }: BadSample): JobResult => ({
   type: 'called',
   result: {
     status: 'failed',
     failure: { kind: 'bad_sample', retryable: false, detail: message.slice(0, 500) },
   },
 })
+
+/** A function with parsed options. */
+interface Binding {
+  readonly options: unknown
+  readonly truth: ZodType
+  /** For rules. */
+  readonly scored: VerdictLimits
+  /** For judges' replies. */
+  readonly judged: VerdictLimits
+}
+
+const bindings = new WeakMap<RewardFunction, Map<string, Binding>>()
+const bindingsKept = 256
 
 function bindingOf(fn: RewardFunction, text: string): Binding {
   let known = bindings.get(fn)
@@ -100,18 +108,18 @@ function bindingOf(fn: RewardFunction, text: string): Binding {
   return binding
 }
 
-interface Reading {
+interface RowContext {
   readonly index: number
   readonly length: number
   readonly isOwn: boolean
-  /** Takes the indices of rows whose truth is what its text said. */
+  /** Collects the indices of rows whose ground truth was parsed from its text. */
   readonly fromText: number[]
 }
 
 function rowOf(
   binding: Binding,
   { sample, earlier }: CallRow,
-  { index, length, isOwn, fromText }: Reading,
+  { index, length, isOwn, fromText }: RowContext,
 ): Row {
   const where = length === 1 ? '' : ` of row ${index}`
   let parsed: ReturnType<ZodType['safeParse']>
@@ -192,7 +200,7 @@ const question = (ask: AskName, value: unknown, rows: readonly Row[]): CallResul
   question: checkQuestion(ask, value, rows) as Asks[AskName]['input'],
 })
 
-/** What the main thread knows of a function. */
+/** Describes a function to the main thread. */
 export function describe(name: string, fn: RewardFunction): JobResult {
   return {
     type: 'described',
@@ -207,7 +215,7 @@ export function describe(name: string, fn: RewardFunction): JobResult {
   }
 }
 
-/** Parses options and says what depends on them. */
+/** Parses options, and computes what depends on them. */
 export function bind(fn: RewardFunction, text: string): JobResult {
   try {
     const parsed = fn.options.safeParse(JSON.parse(text))
@@ -228,12 +236,12 @@ export function bind(fn: RewardFunction, text: string): JobResult {
   }
 }
 
-/** One line an issue: where in the value, and what zod says of it. */
-export function problemsOf(error: z.ZodError): Problem[] {
+/** One problem for each issue: the path, and zod's message. */
+function problemsOf(error: z.ZodError): Problem[] {
   return error.issues.map(({ path, message }) => ({ path: z.core.toDotPath(path), message }))
 }
 
-/** Infinite ends are allowed. */
+/** Either end may be infinite. */
 const isRange = (low: unknown, high: unknown): boolean =>
   typeof low === 'number' && typeof high === 'number' && low <= high
 
@@ -243,7 +251,7 @@ function truthSchema(fn: RewardFunction): Json {
   return jsonSchema(() => fn.truth(fn.options.parse({})))
 }
 
-/** null where the schema cannot be said as JSON Schema, or needs options that have no defaults. */
+/** null if the schema has no JSON Schema form, or needs options that have no defaults. */
 function jsonSchema(schema: () => ZodType): Json {
   try {
     return z.toJSONSchema(schema(), { io: 'input', unrepresentable: 'any' }) as Json
@@ -252,17 +260,17 @@ function jsonSchema(schema: () => ZodType): Json {
   }
 }
 
-/** What the text of a ground truth says, as the schema parsed it, or why that is not the truth either. */
-export type TextTruth = { readonly truth: unknown } | { readonly problem: string }
+/** A ground truth parsed from its JSON text, or why the schema refuses that too. */
+type TextTruth = { readonly truth: unknown } | { readonly problem: string }
 
 const deepest = 128
 
 /**
- * Trainers whose columns are texts send an object as its JSON text. This is asked where the schema refused what was sent:
- * the truth is then what the text says, if the schema takes that. Nothing is rounded: a text with NaN, an integer beyond
- * 2^53 or a key twice is not read. null: no text, or no JSON. Linear in the text. Throws what the schema throws.
+ * Parses a ground truth from JSON text, for trainers whose columns are all text. Used only if the schema refuses the text
+ * itself. Nothing is rounded: NaN, integers beyond 2^53 and repeated keys are problems. null: not a string, or not JSON.
+ * Linear in the text. Throws what the schema throws.
  */
-export function textTruth(schema: ZodType, sent: Json): TextTruth | null {
+function textTruth(schema: ZodType, sent: Json): TextTruth | null {
   const reading = typeof sent === 'string' ? readJson(sent, deepest) : null
   if (!reading) return null
   const problem = reading.repeatedKeys ? 'it names a key twice' : inexact(reading.value)
@@ -273,7 +281,7 @@ export function textTruth(schema: ZodType, sent: Json): TextTruth | null {
   return { problem: [...(issue?.path ?? []), issue?.message].map(String).join(': ') }
 }
 
-/** Why no double carries the value as it is written; null: one does. */
+/** Why a double cannot hold the value exactly; null: it can. */
 function inexact(value: JsonValue): string | null {
   if (typeof value === 'bigint') return 'it holds an integer beyond 2^53, which would be rounded'
   if (typeof value === 'number')
@@ -291,10 +299,10 @@ function plain(value: JsonValue): unknown {
   return Array.isArray(value) ? value.map(plain) : value
 }
 
-/** The flag of a score whose row's truth is what its text said. */
+/** Flag of a score whose row's ground truth was parsed from its text. */
 const flag = 'truth_from_text'
 
-/** Flags the scores of those rows; a verdict about several rows is about each of them. */
+/** Adds that flag to the scores of these rows. A single verdict about several rows counts for each of them. */
 export function flagged(result: CallResult, fromText: readonly number[], rows: number): CallResult {
   if (result.status !== 'verdicts' || fromText.length === 0) return result
   const { verdicts } = result
@@ -307,7 +315,7 @@ export function flagged(result: CallResult, fromText: readonly number[], rows: n
   }
 }
 
-/** Freezes plain objects and arrays to their leaves; other objects stay as they are. */
+/** Deep-freezes plain objects and arrays. Other objects stay as they are. */
 export function freeze<V>(value: V): V {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
   if (Array.isArray(value)) {

@@ -1,15 +1,15 @@
-/** A process that runs users' functions. What it needs after their code has run, it holds before that code is loaded. */
+/** Entry of a process that runs users' functions. It captures all built-ins it needs before it loads their code. */
 import { writeSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { type ChunkMessage, unpackChunk } from '../chunk-message.ts'
 import type { FunctionSource } from '../discover.ts'
 import { FrameReader, frame } from '../frames.ts'
-import { type SaidResult, sayResult } from '../node-messages.ts'
+import { type EncodedResult, encodeResult } from '../node-messages.ts'
 import { stageBytes } from '../progress.ts'
 import { errorPlace } from './error-text.ts'
 import { chunkRunner } from './run-chunk.ts'
 
-/** What waits to be sent goes once it has so many characters: a message must be read in a moment. */
+/** Results are sent once they have this many characters, so that each message is quick to read. */
 const sendAt = 256 * 1024
 const progressFile = 4
 
@@ -21,7 +21,7 @@ const stage = Buffer.alloc(stageBytes)
 const writeFile = writeSync
 const writeInt = stage.writeInt32LE.bind(stage)
 
-// Code that an author left running after its call must not end the call that runs now.
+// Code that is still running after its call has ended must not end the current call.
 const stray = (error: unknown): void => {
   process.stderr.write(`a reward function's own late code ${errorPlace(error)}\n`)
 }
@@ -32,18 +32,18 @@ const tell = (mark: number) => {
   writeInt(mark, 4)
   writeFile(progressFile, stage, 0, stageBytes, 0)
 }
-/** Of the functions in the first message. */
+/** Set by the first message, which holds the functions. */
 let run: ReturnType<typeof chunkRunner> = async () => {}
 let isTold = false
 
-/** `key`: what the gateway knows the results by. */
+/** `key`: must come back with the results. */
 interface Request {
   readonly chunk: number
   readonly key: string
   readonly jobs: ChunkMessage
 }
 
-/** The jobs of a chunk, one after the other, and their results in messages that are not long. */
+/** Runs the jobs of a chunk in order, and sends their results in short messages. */
 async function answer({ chunk, key, jobs }: Request): Promise<void> {
   let results: string[] = []
   let ms: number[] = []
@@ -56,7 +56,7 @@ async function answer({ chunk, key, jobs }: Request): Promise<void> {
   }
   writeInt(chunk, 0)
   await run(unpackChunk(jobs), (result, took) => {
-    const text = stringify(sayResult(result) satisfies SaidResult)
+    const text = stringify(encodeResult(result) satisfies EncodedResult)
     results[results.length] = text
     ms[ms.length] = took
     length += text.length
@@ -68,7 +68,7 @@ async function answer({ chunk, key, jobs }: Request): Promise<void> {
 const waiting: Request[] = []
 let isAnswering = false
 
-/** One chunk after the other; without `then`, which an author's code may have replaced. */
+/** Answers one chunk at a time. It avoids `then`, which an author's code may have replaced. */
 async function answerAll(): Promise<void> {
   if (isAnswering) return
   isAnswering = true

@@ -21,9 +21,9 @@ const hasShell = process.platform !== 'win32' && existsSync(shell)
 const politeMs = 1000
 
 /**
- * The command runs below a shell, in a process group of their own: what it does to its parent or its group stays there.
- * The shell waits for a line, then ends the command and passes its status on; where the pipe ends without one, this
- * process has died, and all of the group goes.
+ * The command runs under a shell in its own process group, so that it can only harm that shell and that group. The shell
+ * waits for a line, then kills the command and passes on its exit status. If the pipe closes without a line, this process
+ * has died, and the shell kills the whole group.
  */
 const script = `ulimit -c 0 2>/dev/null
 [ "$0" -gt 0 ] && ulimit -d "$0" 2>/dev/null
@@ -32,25 +32,23 @@ exec 3<&- 4<&- >/dev/null 2>&1
 if read -r _ <&5; then kill -9 $! 2>/dev/null; wait $!; exit $?; fi
 kill -9 0`
 
-/** How the process is started. */
+/** How to start the process. */
 export interface ChildOptions {
   readonly command: string
   readonly args: readonly string[]
   readonly env: NodeJS.ProcessEnv
-  /** Private memory in MiB, as far as the system can bound it; 0: the program bounds its own. */
+  /** Private memory in MiB, as far as the system can limit it; 0: the program limits its own. */
   readonly memoryMb: number
 }
 
-/** What becomes of a child. */
+/** What a child reports. */
 export interface ChildEvents {
   data(bytes: Buffer): void
-  /** It ended, and all that it had sent was read. Not called after `end`. */
+  /** It ended, and everything it sent was read. Not called after `end`. */
   gone(reason: string): void
 }
 
-/**
- * A process apart, with a socket at descriptor 3 and a file that tells its progress at 4. What it prints is bounded.
- */
+/** A child process with a socket at descriptor 3 and its progress file at 4. Its printed output is rate limited. */
 export class Child {
   readonly #process: ChildProcess
   readonly #socket: Socket
@@ -76,7 +74,7 @@ export class Child {
       detached: hasShell,
     })
     this.#process = child
-    // Without descriptors that are left it has no streams, and says so in an event.
+    // When no file descriptors are left, the child has no streams and reports it in an event.
     if (child.stdio === undefined) {
       closeSync(this.#progress)
       child.on('error', () => {})
@@ -95,13 +93,13 @@ export class Child {
       if (!this.#isEnded) events.data(bytes)
     })
     this.#gone = this.#watchEnd(command, events)
-    // The socket alone keeps this process alive, while there is work.
+    // Only the socket keeps this process alive, and only while there is work.
     for (const one of [child, ...this.#others]) one.unref()
   }
 
   #watchEnd(command: string, events: ChildEvents): Promise<void> {
     const drained = new Promise<void>((resolve) => this.#socket.once('close', resolve))
-    // Only the child holds the other end: it is gone, or wants to be.
+    // Only the child holds the other end, so it has ended or wants to.
     void drained.then(() => this.kill())
     return new Promise((resolve) => {
       let isSaid = false
@@ -109,7 +107,7 @@ export class Child {
         if (isSaid) return
         isSaid = true
         this.#killGroup()
-        // What it said before its end may still be in the socket.
+        // Its last messages may still be in the socket.
         const timer = setTimeout(() => this.#socket.destroy(), politeMs)
         void drained.then(() => {
           clearTimeout(timer)
@@ -131,7 +129,7 @@ export class Child {
     })
   }
 
-  /** Ends it at once, as if it had crashed. */
+  /** Kills it, as if it had crashed. */
   kill(): void {
     if (this.#isExited || this.#isKilled) return
     this.#isKilled = true
@@ -144,14 +142,14 @@ export class Child {
     this.#process.once('exit', () => clearTimeout(timer))
   }
 
-  /** What the child started, and whatever else is left of the group. */
+  /** Kills what is left of the group, including processes that the child started. */
   #killGroup(): void {
     const { pid } = this.#process
     if (!hasShell || pid === undefined) return
     try {
       process.kill(-pid, 'SIGKILL')
     } catch {
-      // Nothing of it is left.
+      // The group is gone already.
     }
   }
 
@@ -159,7 +157,7 @@ export class Child {
     this.#socket.write(bytes)
   }
 
-  /** What it said last of its progress. */
+  /** Its latest progress. */
   stage(): Stage {
     if (this.#isClosed) return { at: 'idle' }
     try {
@@ -170,17 +168,17 @@ export class Child {
     return markStage(this.#bytes)
   }
 
-  /** Whether this process lives as long as the child. */
+  /** Sets whether the child keeps this process alive. */
   hold(isHeld: boolean): void {
     if (isHeld) this.#socket.ref()
     else this.#socket.unref()
   }
 
-  /** Ends it and all that it started. `isIdle`: it runs nothing, and may end by itself. */
+  /** Ends it and everything it started. `isIdle`: it runs nothing and may exit by itself. */
   async end(isIdle: boolean): Promise<void> {
     if (!this.#isEnded) {
       this.#isEnded = true
-      // A child that rests does not keep this process alive; without this, the program could end before the child's end is seen.
+      // An idle child does not keep this process alive: without this, the program could exit before it sees the child's end.
       this.#process.ref()
       if (isIdle) {
         this.#socket.end()
@@ -196,7 +194,7 @@ export class Child {
 
 const unstartable = (command: string, code = 'unknown'): string => `${command} cannot be started: ${code}`
 
-/** The shell says 126 and 127 of a command that it cannot start, and 128 more than the signal that ended one. */
+/** A shell exits with 126 or 127 if it cannot start a command, and with 128 plus the signal that killed one. */
 function reasonOf(
   command: string,
   hasSpoken: boolean,
@@ -207,11 +205,11 @@ function reasonOf(
   if (hasShell && !hasSpoken && code === 126) return unstartable(command, 'EACCES')
   const number = hasShell && code !== null && code > 128 ? code - 128 : 0
   const name = signal ?? Object.entries(system.signals).find(([, one]) => one === number)?.[0]
-  if (name === 'SIGABRT') return 'the process ended: SIGABRT, as one does that is out of memory'
+  if (name === 'SIGABRT') return 'the process ended: SIGABRT, as when it is out of memory'
   return `the process ended: ${name ?? `exit code ${code}`}`
 }
 
-/** A file without a name that both processes hold: the progress of the child. */
+/** An unlinked file that both processes hold open: the progress of the child. */
 function sharedFile(): number {
   const folder = [tmpdir(), '/dev/shm'].find(isWritable) ?? tmpdir()
   const place = mkdtempSync(join(folder, 'reward-gateway-'))
@@ -233,13 +231,13 @@ function isWritable(folder: string): boolean {
   }
 }
 
-/** Bytes of output that are passed on at once, and for each second after that. */
+/** Bytes of output that are passed on at once, and per second after that. */
 const burstBytes = 64 * 1024
 const bytesPerSecond = 16 * 1024
-/** Bytes that are read within a second, passed on or not; a function that prints more waits for its turn. */
+/** Bytes that are read per second, passed on or not. A function that prints more has to wait. */
 const readPerSecond = 8 * 1024 * 1024
 
-/** What authors' code prints, on its way to this process's standard error: a flood is cut, and never costs much to read. */
+/** Passes on what authors' code prints to this process's standard error. A flood is cut and costs little to read. */
 export class BoundedOutput {
   readonly #write: (text: string | Buffer) => void
   readonly #now: () => number
@@ -271,7 +269,7 @@ export class BoundedOutput {
     })
   }
 
-  /** Passes on what fits; gives the milliseconds for which nothing more should be read. */
+  /** Passes on what fits. Returns how many milliseconds to wait before reading more. */
   pass(bytes: Buffer): number {
     const now = this.#now()
     const earned = Math.floor(((now - this.#budgetAt) / 1000) * bytesPerSecond)
@@ -279,7 +277,7 @@ export class BoundedOutput {
       this.#budget = Math.min(burstBytes, this.#budget + earned)
       this.#budgetAt = now
     }
-    // Half a burst has to be there again, so that a flood leaves one notice every two seconds and not one each line.
+    // Wait for half a burst, so that a flood leaves one notice every two seconds and not one for each line.
     const isOpen = this.#dropped === 0 || this.#budget >= burstBytes / 2
     if (isOpen && this.#dropped > 0) {
       this.#write(`\n[${this.#dropped} bytes that reward functions printed are left out]\n`)

@@ -6,11 +6,11 @@ import { idleProgress, type Stage, stageOf } from './progress.ts'
 
 const oldGenerationMb = 512
 const file = new URL(
-  import.meta.url.endsWith('.ts') ? './worker/worker.ts' : './worker/worker.js',
+  import.meta.url.endsWith('.ts') ? './worker/thread.ts' : './worker/thread.js',
   import.meta.url,
 )
 
-/** Starts threads that load the package's own functions; users' code runs in processes. */
+/** Starts threads for the package's own functions. Users' code runs in processes. */
 export function workerThreads(sources: readonly FunctionSource[]): StartExecutor {
   return (events) => new WorkerThread(sources, events)
 }
@@ -25,7 +25,7 @@ class WorkerThread implements Executor {
   constructor(sources: readonly FunctionSource[], events: ExecutorEvents) {
     this.#worker = new Worker(file, {
       workerData: { progress: this.#progress, sources },
-      // What the process preloads (a debugger, a test runner, an SDK) would load again in each worker, at twice its start's cost.
+      // Otherwise what this process preloads (a debugger, a test runner, an SDK) would load in each thread too, at twice the cost of its start.
       execArgv: [],
       env: { ...process.env, NODE_OPTIONS: '' },
       resourceLimits: { maxOldGenerationSizeMb: oldGenerationMb },
