@@ -2,7 +2,12 @@ import { z } from 'zod'
 import { defineRule, type Score } from '../src/contract/index.ts'
 import { statedChoice } from '../src/grading/index.ts'
 
-/** Scores 1 if the letter that the response settles on is the right choice, else 0. */
+/**
+ * Pays 1 if the response settles on the letter of the right choice, else 0. A response that names several
+ * letters pays 0.
+ *
+ * Invalid: a ground truth that is not the letter of a choice, such as `B` or `(b)`.
+ */
 export default defineRule({
   options: z.strictObject({
     /** Number of choices, starting at A. */

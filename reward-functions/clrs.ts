@@ -3,8 +3,10 @@ import { defineRule, mode } from '../src/contract/index.ts'
 import { afterThink, trimSpace } from '../src/grading/index.ts'
 
 /**
- * CLRS-Text: scores 1 if the final result equals the ground truth as text. The response may put a trace of
- * hints before the result, separated by `|`.
+ * CLRS-Text. Pays 1 if the final result equals the ground truth as text, else 0. A trace of hints may stand
+ * before the result, separated by ` | `.
+ *
+ * Invalid: a ground truth that is not a text.
  */
 export default defineRule({
   truth: z.string(),

@@ -27,8 +27,11 @@ const template = `请比较下面的思考、回复和方案。
 先在 <think></think> 中思考，然后只输出：{"Thought与Response一致性": 1/0, "Response与ResponseSolution一致性": 1/0}`
 
 /**
- * Judges whether a delivery-support agent's thinking, reply and solution agree. The score is the mean of the
- * judge's two 0/1 marks.
+ * Asks a judge whether the thinking, the reply and the solution of a delivery-support agent agree. Pays the
+ * mean of its two 0/1 marks, 0 to 1. A response without these three texts pays 0 without a call.
+ *
+ * Invalid: a judge's reply without both marks. `published` scores such a reply 0, and a response without the
+ * three texts is invalid.
  */
 export default defineModelReward({
   ask: 'generate',
@@ -37,7 +40,7 @@ export default defineModelReward({
     mode,
     /**
      * Placeholders: `{Thought}`, `{Response}`, `{ResponseSolution}`, `{ResponseSolutionName}`. A row's own
-     * judge prompt is ignored.
+     * `rm_prompt` is ignored.
      */
     template: z.string().default(template),
     /** Each solution is a JSON text `{"name", "describe"}`. */

@@ -31,8 +31,10 @@ interface Solution {
 }
 
 /**
- * The countdown game: 0.2 for thinking and an answer, 0.3 for an expression of exactly the given numbers, 0.5
- * for the target value.
+ * The countdown game. Pays 0.1 for thinking, 0.1 for an answer, 0.3 for an expression of exactly the given
+ * numbers and 0.5 for the target value: 0 to 1.
+ *
+ * Invalid: a ground truth without `target` and `numbers`. `published` pays 0 for it.
  */
 export default defineRule({
   options: z.strictObject({ mode }),

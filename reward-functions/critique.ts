@@ -10,8 +10,10 @@ Answer:
 {answer}`
 
 /**
- * Writes a critique that later steps read when they name this step in `after`. It gives no score itself. The
- * question is the row's `rm_prompt`, or else its prompt.
+ * Writes a critique that later steps read if they name this step in `after`. Gives no score. The question is
+ * the row's `rm_prompt`, or else its prompt.
+ *
+ * Invalid: a row without a question.
  */
 export default defineModelReward({
   ask: 'generate',

@@ -11,19 +11,26 @@ import {
 
 const wanted = z.union([z.string(), z.number(), z.array(z.string()).min(1)])
 
-/** Scores 1 if the answer equals a ground truth exactly, except for what `ignore` lists, else 0. */
+/**
+ * Pays 1 if the answer equals a ground truth, apart from what `ignore` lists, else 0. `operation` chooses
+ * another comparison.
+ *
+ * Invalid: a ground truth with nothing left to compare. It is a text, a number or a list of texts.
+ */
 export default defineRule({
   truth: ({ ignore }) =>
     wanted
       .transform((truth) => [truth].flat().map((text) => plainText(String(text), ignore).trim()))
-      .refine((truths) => !truths.includes(''), 'holds nothing to compare'),
+      .refine((truths) => !truths.includes(''), 'has nothing to compare'),
   options: z.strictObject({
     /**
      * `like`: contains a ground truth. `ilike`: the same, ignoring case. `ne`: differs from every ground
      * truth.
      */
     operation: z.enum(textOperations).default('eq'),
+    /** Where the response states its answer, after its thinking. */
     place: z.enum(answerPlaces).default('whole'),
+    /** What the comparison ignores. */
     ignore: z.array(z.enum(ignorable)).default([]),
   }),
   range: [0, 1],

@@ -3,7 +3,11 @@ import { defineRule, mode } from '../src/contract/index.ts'
 import { afterThink, exactAnswer, lastBalancedBox, primeGrade, trimSpace } from '../src/grading/index.ts'
 import primeMath from './prime-math.ts'
 
-/** verl's Geometry3K: 0.9 for the right box plus 0.1 for thinking before it. */
+/**
+ * verl's Geometry3K. Pays 0.9 for the right box and 0.1 for thinking before it: 0 to 1.
+ *
+ * Invalid: a blank ground truth. `published` accepts it.
+ */
 export default defineRule({
   options: z.strictObject({ mode }),
   truth: (options) => primeMath.truth(options),

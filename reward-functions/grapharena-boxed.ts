@@ -7,13 +7,19 @@ import { boxedListText, strictBoxedListText } from '../src/grading/graph/wiz.ts'
 import { promptText } from '../src/grading/index.ts'
 
 /**
- * GraphArena with the answer in a box (`after: hashes`: after the last `###`), read as the G1 harness reads
- * it.
+ * GraphArena with the answer in the last box or after the last `###`, read as the G1 harness reads it. Pays
+ * 1 for the right list, else 0. `data_source` starts with the task; `extra_info` holds `graph`, `ends` (two
+ * node ids) and `exact_answer`.
+ *
+ * A problem that cannot be read, or without a numeric `exact_answer`, pays 0 with the flag `bad_problem`.
+ * Invalid: an unknown task, and a check over its budget (`rule_timeout`). In `published` mode also a problem
+ * that cannot be read.
  */
 export default defineRule({
   truth: z.unknown(),
   options: z.strictObject({
     mode,
+    /** `box`: the answer is in the last box. `hashes`: it follows the last `###`. */
     after: z.enum(['box', 'hashes']).default('box'),
   }),
   range: [0, 1],

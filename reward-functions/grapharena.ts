@@ -5,8 +5,12 @@ import { findingDetails, graphArena, strict } from '../src/grading/graph/finding
 import { checkGraphAnswer, taskNamed } from '../src/grading/graph/tasks.ts'
 
 /**
- * GraphArena. `data_source` starts with the task; `extra_info` holds `graph`, `ends` (two node ids) and
- * `exact_answer`.
+ * GraphArena. Pays 1 for the right list, else 0. `data_source` starts with the task; `extra_info` holds
+ * `graph`, `ends` (two node ids) and `exact_answer`.
+ *
+ * A problem that cannot be read, or without a numeric `exact_answer`, pays 0 with the flag `bad_problem`.
+ * Invalid: an unknown task, and a check over its budget (`rule_timeout`). In `published` mode also a problem
+ * that cannot be read.
  */
 export default defineRule({
   truth: z.unknown(),

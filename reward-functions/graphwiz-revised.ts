@@ -19,13 +19,16 @@ import {
 import { latexText } from '../src/grading/latex.ts'
 
 /**
- * GraphWiz-Revised: reads the answer from the last box (`after: hashes`: after the last `###`). `data_source`
- * is the task.
+ * GraphWiz-Revised. Pays 1 for the right yes or no, number or order in the last box or after the last `###`,
+ * else 0. `data_source` is the task: `cycle`, `flow`, `topology`, ...
+ *
+ * Invalid: an unknown task, or a ground truth without the kind of answer that the task has.
  */
 export default defineRule({
   truth: z.string(),
   options: z.strictObject({
     mode,
+    /** `box`: the answer is in the last box. `hashes`: it follows the last `###`. */
     after: z.enum(['box', 'hashes']).default('box'),
   }),
   range: [0, 1],

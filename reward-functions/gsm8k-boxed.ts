@@ -11,7 +11,12 @@ import {
 } from '../src/grading/index.ts'
 import gsm8kProgressive from './gsm8k-progressive.ts'
 
-/** `gsm8k-progressive` that also accepts `\boxed{...}`, and in published mode `the answer is`, for the mark of the answer. */
+/**
+ * Pays as `gsm8k-progressive` does, 0 to 1. A number in `\boxed{...}` counts as marked too, and in
+ * `published` mode a number after `the answer is`.
+ *
+ * Invalid: a ground truth that is not a number. `published` pays at most partial credit for it.
+ */
 export default defineRule({
   options: z.strictObject({ mode }),
   truth: ({ mode }) => gsm8kProgressive.truth({ mode, variant: 'graded' }),

@@ -15,12 +15,16 @@ const number = z
   .refine((truth) => decimalOf(truth) !== null, 'is not a number')
 
 /**
- * GSM8K with partial credit: 1 for the right number after `####`, 0.8 for the right last number, and 0.1 or
- * 0.05 for wrong ones. `variant: flexible` pays 1 for the right number wherever it counts, else 0.
+ * GSM8K with partial credit. Pays 1 for the right number after `####`, 0.8 for the right last number, 0.1
+ * for a marked wrong number, 0.05 for any number, else 0. `variant: flexible` pays 1 for the right number in
+ * either place, else 0.
+ *
+ * Invalid: a ground truth that is not a number. `published` pays at most partial credit for it.
  */
 export default defineRule({
   options: z.strictObject({
     mode,
+    /** `graded`: partial credit. `flexible`: 1 or 0. */
     variant: z.enum(['graded', 'flexible']).default('graded'),
   }),
   truth: ({ mode }): z.ZodType<unknown> => (mode === 'strict' ? number : z.unknown()),

@@ -14,15 +14,22 @@ import {
 import gsm8kProgressive from './gsm8k-progressive.ts'
 
 /**
- * verl's GSM8K: the right number after `####` (`flexible`: otherwise the last number) earns `score`; a wrong
- * one earns `format_score`.
+ * verl's GSM8K. Pays `score` for the right number after `####`, `format_score` for another one, and 0
+ * without a number. `method: flexible` also reads an unmarked last number.
+ *
+ * Invalid: a ground truth that is not a number. `published` counts every number as wrong for it.
  */
 export default defineRule({
   options: z.strictObject({
     mode,
-    /** `last`: NPG-Muse's change, the last marker within the last 300 characters. */
+    /**
+     * `strict`: the number after `####`. `flexible`: otherwise the last number. `last`: NPG-Muse's change, the last
+     * marker within the last 300 characters.
+     */
     method: z.enum(['strict', 'flexible', 'last']).default('strict'),
+    /** The score of a wrong number. */
     format_score: z.number().default(0),
+    /** The score of the right number. */
     score: z.number().default(1),
   }),
   truth: ({ mode }) => gsm8kProgressive.truth({ mode, variant: 'graded' }),

@@ -7,8 +7,11 @@ import gsm8kProgressive from './gsm8k-progressive.ts'
 const window = 300
 
 /**
- * GSM8K as one study scores it: 1.1 for the right number after the last `####` near the end, 0.1 for another
- * number.
+ * GSM8K as a study scores it. Pays 1.1 for the right number after the last `####` near the end, 0.1 for
+ * another marked number or an earlier one, else 0. `published` pays 0.05 for `####` without a number.
+ *
+ * Invalid: a ground truth that is not a number. `published` pays at most 0.1 for it, and 0 for a
+ * `data_source` other than `gsm8k`.
  */
 export default defineRule({
   options: z.strictObject({ mode }),

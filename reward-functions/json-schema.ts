@@ -4,8 +4,10 @@ import { answerAt, answerPlaces, soleFence } from '../src/grading/index.ts'
 import { CheckTooLong, schemaCheck } from '../src/grading/json/schema.ts'
 
 /**
- * Scores 1 if the answer is JSON that satisfies the JSON Schema in the options, else 0. The JSON may be the
- * only fenced block. Numbers are compared exactly.
+ * Pays 1 if the answer is JSON that satisfies the JSON Schema in the options, else 0. Numbers are compared
+ * exactly.
+ *
+ * Invalid: a check over its budget (`rule_timeout`). Reads no ground truth.
  */
 export default defineRule({
   truth: z.unknown(),
@@ -21,6 +23,7 @@ export default defineRule({
         context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : String(error) })
       }
     }),
+    /** Where the response states its answer, after its thinking. */
     place: z.enum(answerPlaces).default('whole'),
     /** `forbid`: the answer is only JSON. `allow`: the JSON may be in one ``` block with text around it. */
     fence: z.enum(['forbid', 'allow']).default('allow'),

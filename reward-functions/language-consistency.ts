@@ -2,10 +2,16 @@ import { z } from 'zod'
 import { defineRule, lastUserText, type Score } from '../src/contract/index.ts'
 import { knownLanguages, languageOf, languageShares } from '../src/grading/language.ts'
 
-const code = z.string().refine((text) => knownLanguages.has(text), 'is no ISO 639-1 code of a known language')
+const code = z
+  .string()
+  .refine((text) => knownLanguages.has(text), 'is not the ISO 639-1 code of a known language')
 
 /**
- * Share of the response's letters that are in the wanted language. Code, formulas and addresses do not count.
+ * Pays the share of the response's letters that are in the wanted language, 0 to 1. Code, formulas and
+ * addresses do not count.
+ *
+ * Does not apply to a prompt whose language is unclear. Invalid, with `language: ground_truth`: a ground
+ * truth that is not a known language code.
  */
 export default defineRule({
   options: z.strictObject({

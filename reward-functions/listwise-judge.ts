@@ -13,8 +13,11 @@ Question:
 const grade = z.int().min(0).max(10)
 
 /**
- * Grades all answers of a group with one question to a judge. The question is the row's `rm_prompt`, or else
- * its prompt.
+ * Asks a judge to grade all answers of a group in one question. Pays each answer's grade, 0 to 1. The
+ * question is the row's `rm_prompt`, or else its prompt.
+ *
+ * Invalid: a row without a question, and a judge's reply without exactly one whole number from 0 to 10 per
+ * answer.
  */
 export default defineListReward({
   ask: 'generate',
@@ -34,7 +37,7 @@ export default defineListReward({
   range: [0, 1],
   rm_preprocess(rows) {
     const [first] = rows
-    if (!first) throw new RangeError('a group has answers')
+    if (!first) throw new RangeError('the group is empty')
     const { sample, options } = first
     const answers = rows.map((_row, index) => `Answer ${index + 1}:\n{answer_${index + 1}}`).join('\n\n')
     const named = rows.map(({ sample }, index) => [`answer_${index + 1}`, sample.response] as const)

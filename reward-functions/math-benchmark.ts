@@ -14,11 +14,14 @@ const line = z.record(z.string(), z.unknown())
 const how = { precision: 6, strict: true, relationAsSet: false }
 
 /**
- * Scores 1 if the benchmark's grader accepts the final answer, else 0. The ground truth is an answer or a
- * line of the benchmark's file.
+ * Pays 1 if the benchmark's grader accepts the final answer, else 0.
+ *
+ * Invalid: a ground truth without an answer; it is the answer itself or a line of the benchmark's file. In
+ * `published` mode also an answer that is too long for the published grader (`rule_timeout`).
  */
 export default defineRule({
   options: z.strictObject({
+    /** Whose grader and file format apply. */
     benchmark: z.enum(benchmarks),
     mode,
   }),
@@ -28,7 +31,7 @@ export default defineRule({
       const read = readMathTruth(isLine ? answerField(given, benchmark) : String(given))
       const prepared = isLine ? preparedLine(given, benchmark) : preparedAnswer(String(given), benchmark)
       if (read !== null) return { read, prepared }
-      context.addIssue(`holds no answer of ${benchmark}`)
+      context.addIssue(`has no answer of ${benchmark}`)
       return z.NEVER
     }),
   range: [0, 1],

@@ -14,7 +14,11 @@ const answer = z
   .transform(String)
   .refine((text) => (mathNormal(text) ?? '') !== '', 'is not an answer')
 
-/** verl's MATH: the last `\boxed{}` equals the ground truth after MATH's normalisation. */
+/**
+ * verl's MATH. Pays 1 if the last `\boxed{}` equals the ground truth after MATH's normalisation, else 0.
+ *
+ * Invalid: a ground truth that is not an answer. `published` pays 0 for one that is not a text.
+ */
 export default defineRule({
   options: z.strictObject({ mode }),
   truth: ({ mode }): z.ZodType<unknown> => (mode === 'strict' ? answer : z.unknown()),

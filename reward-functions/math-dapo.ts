@@ -20,12 +20,15 @@ const answer = z
   .refine((text) => dapoNormal(text, true) !== '', 'is not an answer')
 
 /**
- * verl's DAPO and AIME: 1 if the text after the last `Answer:` (`strict_box_verify`: in the last box) is
- * right, else -1.
+ * verl's DAPO and AIME. Pays 1 if the text after the last `Answer:` is right, else -1. Only the last 300
+ * characters are read.
+ *
+ * Invalid: a ground truth that is not an answer. `published` accepts any text.
  */
 export default defineRule({
   options: z.strictObject({
     mode,
+    /** Reads the answer from the last box. */
     strict_box_verify: z.boolean().default(false),
     /** The box is searched from 100 characters before the last of these four indices. */
     pause_tokens_index: z.array(z.int()).length(4).nullable().default(null),

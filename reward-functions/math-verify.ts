@@ -5,11 +5,15 @@ import { decisions, type MathTruth, readMathTruth, verifyMath } from '../src/gra
 const truth = z.union([z.string(), z.number()]).transform((given, context): MathTruth => {
   const read = readMathTruth(String(given))
   if (read !== null) return read
-  context.addIssue('holds no answer')
+  context.addIssue('has no answer that can be read')
   return z.NEVER
 })
 
-/** Scores 1 if the final answer is mathematically equal to the ground truth, or to one of several, else 0. */
+/**
+ * Pays 1 if the final answer is mathematically equal to the ground truth, or to one of several, else 0.
+ *
+ * Invalid: a ground truth without an answer that can be read.
+ */
 export default defineRule({
   options: z.strictObject({
     /** A decimal that only approximates the truth must have this many digits after the point. */

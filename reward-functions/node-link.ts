@@ -3,7 +3,12 @@ import { defineRule, mode } from '../src/contract/index.ts'
 import { afterThink, slicedBox, strictBoxContent, trimSpace } from '../src/grading/index.ts'
 import { latexText } from '../src/grading/latex.ts'
 
-/** Node classification and link prediction: compares the label in the last box, ignoring case. */
+/**
+ * Node classification and link prediction. Pays 1 if the label in the last box equals the ground truth,
+ * ignoring case, else 0.
+ *
+ * Invalid: a ground truth that is not a text.
+ */
 export default defineRule({
   truth: z.string(),
   options: z.strictObject({ mode }),

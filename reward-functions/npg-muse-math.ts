@@ -5,7 +5,10 @@ import { npgMuseForm } from '../src/grading/npg-muse-form.ts'
 import mathBoxed from './math-boxed.ts'
 
 /**
- * NPG-Muse's MATH: 2 for a last box that equals the ground truth, plus 1 for the form, minus 1 for a loop.
+ * NPG-Muse's MATH. Pays 2 for a last box that equals the ground truth and 1 for the form, less 1 for a loop:
+ * -1 to 3.
+ *
+ * Invalid: a ground truth that is not an answer. `published` accepts any text.
  */
 export default defineRule({
   options: z.strictObject({ mode }),

@@ -26,8 +26,13 @@ const modes = {
 }
 
 /**
- * NPG-Muse's graph tasks. `data_source` has the form `<task>[_easy|_hard]_<reward type>`; `extra_info` holds
- * the problem.
+ * NPG-Muse's graph tasks. `data_source` has the form `<task>[_easy|_hard]_<reward type>` and chooses how the
+ * answer, the form and loops pay: -2 to 3, without bounds in `published` mode. `extra_info` holds the
+ * problem: `graph`, `problem_text` and `exact_answer`.
+ *
+ * A problem that cannot be read earns nothing for the answer and has the flag `bad_problem`. Invalid: an
+ * unknown task or reward type, and a check over its budget (`rule_timeout`). In `published` mode also a row
+ * without extra_info, or with an `exact_answer` that is not a finite number.
  */
 export default defineRule({
   truth: z.unknown(),

@@ -9,17 +9,21 @@ import {
   valueOfNumber,
 } from '../src/grading/index.ts'
 
-/** Scores 1 if the number in the answer equals the ground truth, exactly or within a tolerance, else 0. */
+/**
+ * Pays 1 if the number in the answer equals the ground truth, exactly or within a tolerance, else 0.
+ *
+ * Invalid: a ground truth without exactly one number.
+ */
 export default defineRule({
   truth: z.union([z.string(), z.number()]).transform((truth, context) => {
     const sole = soleNumber(String(truth))
     const value = 'number' in sole ? valueOfNumber(sole.number) : null
     if (value !== null) return value
-    context.addIssue({ code: 'custom', message: 'holds not exactly one number' })
+    context.addIssue({ code: 'custom', message: 'must have exactly one number' })
     return z.NEVER
   }),
   options: z.strictObject({
-    /** `final`: the boxed number, else the number after `####`, else in `<answer>`, else the last number. */
+    /** `final`: the boxed number, or else the one after `####`, in `<answer>` or the last one, in this order. */
     place: z.enum(['final', ...answerPlaces]).default('final'),
     /** Largest absolute difference that counts as equal. */
     absolute: z.number().min(0).default(0),

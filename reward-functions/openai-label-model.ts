@@ -4,23 +4,29 @@ import { afterThink, fillGraders, isGraderTemplate } from '../src/grading/index.
 
 const template = z
   .string()
-  .refine(isGraderTemplate, 'names neither item.<field> nor sample.output_text or .output_json')
+  .refine(isGraderTemplate, 'must name item.<field>, sample.output_text or sample.output_json')
 
 /**
- * OpenAI's label_model grader: a judge picks a label for a conversation of templates over `item` (the row's
- * `extra_info`) and `sample`. A passing label scores 1.
+ * OpenAI's label_model grader. A judge picks a label for a conversation of templates over `item` (the row's
+ * `extra_info`) and `sample`. Pays 1 for a passing label, else 0. A response that is not the JSON that a
+ * template reads pays 0 without a call.
+ *
+ * Invalid: a row without a field that a template names, and a judge's reply that is not a label.
  */
 export default defineModelReward({
   ask: 'generate',
   truth: z.unknown(),
   options: z
     .strictObject({
+      /** The conversation for the judge. The labels are appended to its last message. */
       input: z.array(z.strictObject({ role: z.string(), content: template })).min(1),
+      /** What the judge may reply. */
       labels: z.array(z.string().min(1)).min(2),
+      /** The labels that score 1. */
       passing_labels: z.array(z.string()).min(1),
     })
     .refine(({ labels, passing_labels: passing }) => passing.every((one) => labels.includes(one)), {
-      message: 'a passing label must be one of the labels',
+      message: 'every passing label must be one of the labels',
     }),
   range: [0, 1],
   reply: ({ labels }) => ({ choice: labels }),

@@ -4,18 +4,23 @@ import { afterThink, fillGraders, isGraderTemplate, readJson } from '../src/grad
 
 const template = z
   .string()
-  .refine(isGraderTemplate, 'names neither item.<field> nor sample.output_text or .output_json')
+  .refine(isGraderTemplate, 'must name item.<field>, sample.output_text or sample.output_json')
 
 /**
- * OpenAI's score_model grader: a judge gives a number for a conversation of templates over `item` (the row's
- * `extra_info`) and `sample`.
+ * OpenAI's score_model grader. A judge gives a number for a conversation of templates over `item` (the row's
+ * `extra_info`) and `sample`. Pays that number, within `range`. A response that is not the JSON that a
+ * template reads pays the lowest number without a call.
+ *
+ * Invalid: a row without a field that a template names, and a judge's reply without a number in `range`.
  */
 export default defineModelReward({
   ask: 'generate',
   truth: z.unknown(),
   options: z
     .strictObject({
+      /** The conversation for the judge. The form of the reply is appended to its last message. */
       input: z.array(z.strictObject({ role: z.string(), content: template })).min(1),
+      /** The lowest and the highest number. */
       range: z.tuple([z.number(), z.number()]).default([0, 1]),
     })
     .refine(({ range: [low, high] }) => low < high, 'the range must ascend'),

@@ -15,16 +15,21 @@ const maxReference = 20_000
 
 const template = z
   .string()
-  .refine(isGraderTemplate, 'names neither item.<field> nor sample.output_text or .output_json')
+  .refine(isGraderTemplate, 'must name item.<field>, sample.output_text or sample.output_json')
 
 /**
- * OpenAI's text_similarity grader: compares two templates over `item` (the row's `extra_info`) and `sample`
- * with one of its metrics.
+ * OpenAI's text_similarity grader. Pays the similarity of two templates over `item` (the row's `extra_info`)
+ * and `sample`, 0 to 1, by one of its metrics.
+ *
+ * Invalid: a row without a field that a template names, and a reference with nothing to compare or of more
+ * than 20,000 characters.
  */
 export default defineRule({
   truth: z.unknown(),
   options: z.strictObject({
+    /** The text to check. */
     input: template.default('{{sample.output_text}}'),
+    /** The text to compare it with. */
     reference: template.default('{{item.ground_truth}}'),
     metric: z.enum(similarityMetrics).default('rouge_l'),
     /** Scores 1 from this similarity on and 0 below it. If absent, the score is the similarity. */
@@ -36,7 +41,7 @@ export default defineRule({
     if ('lacks' in filled) throw new BadSample(filled.lacks)
     if ('unreadable' in filled) return { value: 0, details: { reason: filled.unreadable } }
     const [given = '', text = ''] = filled.map(graderText)
-    if (!isComparable(metric, text)) throw new BadSample('the reference holds nothing to compare')
+    if (!isComparable(metric, text)) throw new BadSample('the reference has nothing to compare')
     if (countCodePoints(text) > maxReference) throw new BadSample('the reference is too long')
     const similarity = textSimilarity(metric, given, text)
     return { value: pass === undefined ? similarity : Number(similarity >= pass), details: { similarity } }

@@ -3,17 +3,25 @@ import { BadSample, defineRule, type Score } from '../src/contract/index.ts'
 import { countCodePoints } from '../src/grading/index.ts'
 
 /**
- * DAPO's soft overlong punishment: 0 up to `max_length - buffer`, then falling linearly to `-penalty_factor`
- * at `max_length`.
+ * DAPO's soft overlong punishment. Pays 0 up to `max_length - buffer`, then falls linearly to
+ * `-penalty_factor` at `max_length`.
+ *
+ * Invalid, with `unit: tokens`: a row without its length in `extra_info`.
  */
 export default defineRule({
   truth: z.unknown(),
   options: z
     .strictObject({
+      /** The length of the full penalty, in `unit`. */
       max_length: z.int().positive(),
+      /** How far below `max_length` the penalty begins, in `unit`. */
       buffer: z.int().positive(),
+      /** The full penalty. */
       penalty_factor: z.number().positive().default(1),
-      /** `tokens`: the count that the trainer sends in `extra_info`; the gateway has no tokenizer. */
+      /**
+       * `tokens`: the number that the trainer sends in `extra_info`, because the gateway has no tokenizer.
+       * `characters`: code points of the response.
+       */
       unit: z.enum(['tokens', 'characters']).default('tokens'),
       /** The `extra_info` field that holds the response's length in tokens. */
       length_field: z.string().default('response_length'),
@@ -28,7 +36,7 @@ export default defineRule({
     const length = unit === 'tokens' ? sample.extraInfo[length_field] : countCodePoints(sample.response)
     if (typeof length !== 'number' || !(length >= 0)) {
       throw new BadSample(
-        `extra_info.${length_field} holds no length in tokens; send it, or set unit: characters`,
+        `extra_info.${length_field} is not a length in tokens; send it, or set unit: characters`,
       )
     }
     const excess = Math.min(Math.max(length - (max_length - buffer), 0), buffer)

@@ -17,7 +17,12 @@ Answer B:
 const withTies = 'Reply with A or B, or with C where neither is better. Reply with the letter only.'
 const withoutTies = 'Reply with A or B only.'
 
-/** A judge picks the better of two answers. The question is the row's `rm_prompt`, or else its prompt. */
+/**
+ * Asks a judge which of two answers of a group is better. Pays each answer's expected share of wins against
+ * the others, 0 to 1. The question is the row's `rm_prompt`, or else its prompt.
+ *
+ * Invalid: a row without a question, and a judge's reply that is not one of the letters.
+ */
 export default definePairReward({
   ask: 'generate',
   reply: ({ ties }) => ({ choice: ties ? ['A', 'B', 'C'] : ['A', 'B'] }),

@@ -4,7 +4,11 @@ import { afterThink, exactAnswer, primeAnswer, primeEqual, primeGrade } from '..
 
 const answer = z.union([z.string(), z.number()]).refine((truth) => String(truth).trim() !== '', 'is blank')
 
-/** verl's PRIME mathematics: the answer stated in the response equals the ground truth. */
+/**
+ * verl's PRIME mathematics. Pays 1 if the answer stated in the response equals the ground truth, else 0.
+ *
+ * Invalid: a blank ground truth. `published` accepts any.
+ */
 export default defineRule({
   options: z.strictObject({ mode }),
   truth: ({ mode }): z.ZodType<unknown> => (mode === 'strict' ? answer : z.unknown()),

@@ -6,8 +6,10 @@ import { linearPattern, patternProblem } from '../src/grading/regex.ts'
 const pattern = z.string().max(4096)
 
 /**
- * Scores 1 if the answer matches an RE2 pattern from the options, or else from the row's ground truth;
- * otherwise 0.
+ * Pays 1 if the answer matches a pattern in RE2 syntax, else 0. The pattern is an option, or else the row's
+ * ground truth.
+ *
+ * Invalid, without `pattern`: a ground truth that is not a pattern in RE2 syntax.
  */
 export default defineRule({
   options: z
@@ -17,6 +19,7 @@ export default defineRule({
       flags: z.stringFormat('flags of i, m and s', /^[ims]*$/).default(''),
       /** `false`: a match anywhere in the answer is enough. */
       whole: z.boolean().default(true),
+      /** Where the response states its answer, after its thinking. */
       place: z.enum(answerPlaces).default('whole'),
     })
     .superRefine(({ pattern = '', flags }, context) => {
@@ -28,7 +31,7 @@ export default defineRule({
       ? z.unknown()
       : pattern.refine(
           (source) => patternProblem(source, options.flags) === null,
-          'is no pattern in RE2 syntax',
+          'is not a pattern in RE2 syntax',
         ),
   range: [0, 1],
   score({ sample, truth, options: { pattern = String(truth), flags, whole, place } }): Score {

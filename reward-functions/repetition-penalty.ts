@@ -3,14 +3,17 @@ import { defineRule, type Score } from '../src/contract/index.ts'
 import { repeatedShare, words } from '../src/grading/words.ts'
 
 /**
- * The share of word n-grams that occurred earlier in the response, times `max_penalty`, as in Open-R1. 0
- * without repetition.
+ * Open-R1's repetition penalty. Pays the share of word n-grams that occurred earlier in the response, times
+ * `max_penalty`: from `max_penalty` to 0.
+ *
+ * Never invalid; reads no ground truth.
  */
 export default defineRule({
   truth: z.unknown(),
   options: z.strictObject({
     /** Words per n-gram. */
     ngram: z.int().min(1).max(50).default(3),
+    /** The score of a response that only repeats. */
     max_penalty: z.number().negative().default(-1),
   }),
   range: ({ max_penalty }) => [max_penalty, 0],

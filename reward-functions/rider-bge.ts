@@ -6,8 +6,11 @@ import { braceTrim, lastTurnReply, numberFields, strictReply } from '../src/grad
 import { cosine, spreadSimilarity } from '../src/grading/similarity.ts'
 
 /**
- * Similarity of a delivery-support agent's reply to the wanted reply, by embeddings, above a floor for the
- * right form.
+ * Compares a delivery-support agent's reply with the wanted one by embeddings. Pays `1 - weight` for the
+ * right form, plus `weight` times the similarity: 0 to 1. A reply without a text pays 0 without a call.
+ *
+ * Invalid: a ground truth that is not JSON with a text in `Response`, and vectors without a similarity.
+ * `published` only requires JSON, but a response without a brace is invalid.
  */
 export default defineModelReward({
   ask: 'embed',
@@ -33,7 +36,7 @@ export default defineModelReward({
       return reply === null ? 0 : [reply, textOf(truth) ?? '']
     }
     const trimmed = braceTrim(response)
-    if (trimmed === null) throw new TypeError('the response holds no brace')
+    if (trimmed === null) throw new TypeError('the response has no brace')
     const reply = lastTurnReply(trimmed)
     if (!numberFields.every((field) => isList(reply?.get(field) ?? null))) return 0
     return [asText(reply?.get('Response')), asText(truth.get('Response'))]

@@ -27,15 +27,18 @@ const template = `请评审外卖骑手客服的一条回复。先在 <think></t
 输出格式：{"维度一": 1, "维度二": 1, "维度三": 1, "维度四": 1, "维度五": 1, "方案/信息错误": 0, "信息准确性": 1, "有害性": 0}`
 
 /**
- * Quality of a delivery-support agent's reply: the mean of a judge's 0/1 dimensions, 0 for wrong facts, -1
- * for harm.
+ * Asks a judge about a delivery-support agent's reply. Pays the mean of the 0/1 dimensions, 0 for wrong
+ * facts and -1 for harm: -1 to 1. A response without a reply pays 0 without a call.
+ *
+ * Invalid: a judge's reply that is not a complete verdict. `published` scores such a reply 0 or -1, and a
+ * response without a reply is invalid.
  */
 export default defineModelReward({
   ask: 'generate',
   truth: z.unknown(),
   options: z.strictObject({
     mode,
-    /** Placeholder: `{response}`. A row's own judge prompt is put before it. */
+    /** Placeholder: `{response}`. The row's `rm_prompt` takes precedence. */
     template: z.string().default(template),
   }),
   range: [-1, 1],

@@ -21,8 +21,10 @@ const shortThought = 4
 type Marks = { readonly thought: number; readonly response: number; readonly solution: number }
 
 /**
- * A delivery-support agent's JSON reply: thinking x form of the reply x the right solution. Each factor is 1
- * or 0.1 (or 0).
+ * Scores a delivery-support agent's JSON reply: thinking x form of the reply x solution. Each factor is 1,
+ * 0.1 or 0, so the range is 0 to 1.
+ *
+ * Invalid: a ground truth that is not a JSON object with all fields. `published` only requires JSON.
  */
 export default defineRule({
   truth: ({ mode }) =>

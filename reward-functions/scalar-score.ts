@@ -2,8 +2,10 @@ import { z } from 'zod'
 import { type ChatPrompt, chat, conversation, defineModelReward, type Prompt } from '../src/contract/index.ts'
 
 /**
- * The score of a scalar (Bradley-Terry) reward model for the conversation. A critique named in `after`
- * follows the response.
+ * Pays the number that a scalar (Bradley-Terry) reward model gives the conversation, within `range`.
+ * Critiques of the steps named in `after` follow the response.
+ *
+ * Invalid: a row without a question, and a number outside of `range`.
  */
 export default defineModelReward({
   ask: 'classify',

@@ -7,11 +7,19 @@ const targets = z.object({ target: z.union([z.string(), z.array(z.string()).min(
 /** More tags of one kind than this suggest a spray of guesses and cost three quarters of the score. */
 const manyTags = 10
 
-/** verl's search QA: the last `<answer>` equals one of the targets under SQuAD's exact match. */
+/**
+ * verl's search QA. Pays `score` if the last `<answer>` equals a target after SQuAD's normalisation,
+ * `format_score` for another answer, and 0 without one. A response with more than ten `<answer>` tags pays a
+ * quarter of `score`.
+ *
+ * Invalid: a ground truth without targets.
+ */
 export default defineRule({
   options: z.strictObject({
     mode,
+    /** The score of a wrong answer. */
     format_score: z.number().default(0),
+    /** The score of a right answer. */
     score: z.number().default(1),
   }),
   truth: ({ mode }): z.ZodType<unknown> => (mode === 'strict' ? targets : z.unknown()),

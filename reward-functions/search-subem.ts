@@ -5,7 +5,12 @@ import searchEm from './search-em.ts'
 /** An answer may hold this many words besides the target. One that lists every candidate holds more. */
 const extraWords = 3
 
-/** verl's search QA: the last `<answer>` contains one of the targets after SQuAD's normalisation. */
+/**
+ * verl's search QA. Pays `score` if the last `<answer>` contains a target after SQuAD's normalisation,
+ * `format_score` for another answer, and 0 without one.
+ *
+ * Invalid: a ground truth without targets.
+ */
 export default defineRule({
   options: searchEm.options,
   truth: (options) => searchEm.truth(options),

@@ -13,12 +13,15 @@ import {
 const maxReference = 20_000
 
 /**
- * Similarity of the answer to the ground truth, 0 to 1, with one of the metrics of OpenAI's text_similarity
- * grader. The closest of several truths counts.
+ * Pays the similarity of the answer to the ground truth, 0 to 1, by one of the metrics of OpenAI's
+ * text_similarity grader. The closest of several ground truths counts.
+ *
+ * Invalid: a ground truth with nothing to compare or of more than 20,000 characters.
  */
 export default defineRule({
   options: z.strictObject({
     metric: z.enum(similarityMetrics).default('rouge_l'),
+    /** Where the response states its answer, after its thinking. */
     place: z.enum(answerPlaces).default('whole'),
     /** Scores 1 from this similarity on and 0 below it. If absent, the score is the similarity. */
     pass: z.number().min(0).max(1).optional(),
@@ -27,7 +30,7 @@ export default defineRule({
     z
       .union([z.string(), z.array(z.string()).min(1)])
       .transform((truth) => [truth].flat())
-      .refine((truths) => truths.every((text) => isComparable(metric, text)), 'holds nothing to compare')
+      .refine((truths) => truths.every((text) => isComparable(metric, text)), 'has nothing to compare')
       .refine((truths) => truths.every((text) => countCodePoints(text) <= maxReference), 'is too long'),
   range: [0, 1],
   score({ sample, truth, options: { metric, place, pass } }): Score {

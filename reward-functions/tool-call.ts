@@ -27,13 +27,16 @@ const close = '</tool_call>'
 const setsOfSets: Sameness = { listsAsSets: true, booleansAsNumbers: true, nanEqualsNan: true }
 
 /**
- * Function calls as `<tool_call>` JSON: the calls in the response match those in the ground truth, in any
- * order.
+ * Function calls as `<tool_call>` JSON. Pays 1 if the calls in the response match those in the ground truth,
+ * in any order, else 0. `variant: general` adds 0.1 for the form: 0 to 1.1.
+ *
+ * Never invalid: a ground truth without readable calls pays 0 with the flag `bad_ground_truth`.
  */
 export default defineRule({
   truth: z.unknown(),
   options: z.strictObject({
     mode,
+    /** `general`: 0.1 for the form. `grpo`: no credit for it. `egpo`: no credit, and the thinking is required. */
     variant: z.enum(variants).default('general'),
   }),
   range: ({ variant }) => [0, variant === 'general' ? 1.1 : 1],

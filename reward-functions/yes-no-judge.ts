@@ -12,8 +12,11 @@ Answer:
 {answer}`
 
 /**
- * A judge that replies 1 or 0. Any other reply holds no verdict. The question is the row's `rm_prompt`, or
- * else its prompt.
+ * Asks a judge whether the answer solves the question. Pays 1 for yes and 0 for no. A blank response pays 0
+ * without a call. The question is the row's `rm_prompt`, or else its prompt.
+ *
+ * Invalid: a row without a question, and a judge's reply that is not 1 or 0. `published` scores such a reply
+ * 0.
  */
 export default defineModelReward({
   ask: 'generate',

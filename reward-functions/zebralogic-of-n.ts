@@ -12,11 +12,21 @@ import {
 } from '../src/grading/zebra.ts'
 import zebralogic from './zebralogic.ts'
 
-/** ZebraLogic for a group: one answer is picked or voted from all answers, and every row gets its score. */
+/**
+ * ZebraLogic for a group. Picks one answer from all, or votes on each cell, and pays every row 1 if that
+ * solves the puzzle, else 0.
+ *
+ * Invalid: a ground truth that is not a table with `header` and `rows`.
+ */
 export default defineGroupRule({
   truth: zebralogic.truth({ mode: 'strict' }),
   options: z.strictObject({
     mode,
+    /**
+     * `majority`: the most frequent value of each cell. `best`: the answer with the most right cells. `most_common`,
+     * `middle_common`, `least_common`: by how often its cells occur. `longest`, `median`, `shortest`: by the length of
+     * its reasoning.
+     */
     choice: z.enum(zebraChoices).default('majority'),
   }),
   range: [0, 1],

@@ -13,8 +13,11 @@ import {
 const table = z.object({ header: z.array(z.string()).min(2), rows: z.array(z.array(z.string())).min(1) })
 
 /**
- * ZebraLogic: `{"reasoning", "solution": {"House 1": {"Name": ...}}}`. The puzzle is solved if every cell is
- * right.
+ * ZebraLogic. The response holds `{"reasoning", "solution": {"House 1": {"Name": ...}}}`. Pays 1 if every
+ * cell is right, else 0.
+ *
+ * Invalid: a ground truth that is not a table with `header` and `rows`, as an object or as JSON text. In
+ * `published` mode also an answer at which the published code raises an error.
  */
 export default defineRule({
   truth: z.union([
