@@ -61,7 +61,23 @@ export interface Gateway {
   close(graceMs?: number): Promise<void>
 }
 
-/** Opens workers and models, or rejects with RG_CONFIG_INVALID or RG_FUNCTION_INVALID and all mistakes as `problems`. */
+/**
+ * Opens workers and models, or rejects with RG_CONFIG_INVALID or RG_FUNCTION_INVALID and all mistakes as `problems`.
+ *
+ * @example
+ * ```ts
+ * import { openGateway } from 'reward-gateway'
+ *
+ * const gateway = await openGateway({ configs: ['rewards/'] })
+ * const { outcomes } = await gateway.score({
+ *   reward: 'arithmetic',
+ *   rollouts: [{ prompt: 'What is 2 + 2?', response: '4', groundTruth: '4' }],
+ * })
+ * for (const outcome of outcomes)
+ *   console.log(outcome.valid ? outcome.reward : outcome.failure.detail)
+ * await gateway.close()
+ * ```
+ */
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const { functionFolders = [], env = process.env } = options
   const whole = await openObservedGateway({ configs: options.configs, functionFolders, env })

@@ -11,7 +11,20 @@ export type Range = readonly [low: number, high: number]
  */
 export type Verdict = number | Score | null
 
-/** Throw this if a rule's step budget is spent. The sample fails as `rule_timeout` and gets no score. */
+/**
+ * Throw this if a rule's step budget is spent. The sample fails as `rule_timeout` and gets no score.
+ *
+ * @example
+ * ```ts
+ * import { RuleTimeout } from 'reward-gateway/contract'
+ *
+ * let steps = 1_000_000
+ * function step(): void {
+ *   steps -= 1
+ *   if (steps < 0) throw new RuleTimeout('the answer needs too many steps')
+ * }
+ * ```
+ */
 export class RuleTimeout extends Error {
   override readonly name = 'RuleTimeout' as const
 }

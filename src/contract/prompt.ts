@@ -4,12 +4,37 @@ import type { Message, Sample } from '../core/sample/sample.ts'
 /**
  * Throw this if a row lacks what its function needs. The message is public: name the field and include none
  * of its text.
+ *
+ * @example
+ * ```ts
+ * import { BadSample, type Sample } from 'reward-gateway/contract'
+ *
+ * function levelOf({ extraInfo }: Sample): number {
+ *   if (typeof extraInfo.level === 'number') return extraInfo.level
+ *   throw new BadSample('extra_info.level is not a number')
+ * }
+ * ```
  */
 export class BadSample extends Error {}
 
 /**
  * Thrown if an author builds a question from something that is not text. The message is public: it names the
  * mistake and quotes no sample.
+ *
+ * @example
+ * ```ts
+ * import { prompt, QuestionError } from 'reward-gateway/contract'
+ *
+ * export function isText(value: string): boolean {
+ *   try {
+ *     prompt`${value}`
+ *     return true
+ *   } catch (error) {
+ *     if (error instanceof QuestionError) return false
+ *     throw error
+ *   }
+ * }
+ * ```
  */
 export class QuestionError extends TypeError {
   override readonly name = 'QuestionError' as const
@@ -33,6 +58,14 @@ export type PromptValue = string | number | boolean | bigint | readonly Message[
 /**
  * Marks a value that may be empty. Any other empty value is flagged `empty_value`. It also fails the sample
  * if the row has no question: no text in its prompt and no `rm_prompt`.
+ *
+ * @example
+ * ```ts
+ * import { optional, prompt } from 'reward-gateway/contract'
+ *
+ * const question = (answer: string, hint: string) =>
+ *   prompt`Is ${answer} right? Hint: ${optional(hint)}`
+ * ```
  */
 export function optional(value: string | readonly Message[]): Optional {
   if (typeof value !== 'string' && !isMessages(value))
@@ -304,7 +337,16 @@ function slotsOf(template: string): Slots {
   return made
 }
 
-/** The content of the last user message, or of the last message if no user spoke. '' if there is none. */
+/**
+ * The content of the last user message, or of the last message if no user spoke. '' if there is none.
+ *
+ * @example
+ * ```ts
+ * import { lastUserText } from 'reward-gateway/contract'
+ *
+ * lastUserText({ prompt: [{ role: 'user', content: '2 + 2?' }] }) // '2 + 2?'
+ * ```
+ */
 export function lastUserText({ prompt }: Pick<Sample, 'prompt'>): string {
   if (typeof prompt === 'string') return prompt
   return (prompt.findLast(({ role }) => role === 'user') ?? prompt.at(-1))?.content ?? ''
@@ -313,6 +355,13 @@ export function lastUserText({ prompt }: Pick<Sample, 'prompt'>): string {
 /**
  * The question for a judge: the row's `rm_prompt`, or else the last user message. Throws BadSample if both
  * are empty, because a verdict about nothing is meaningless.
+ *
+ * @example
+ * ```ts
+ * import { questionText } from 'reward-gateway/contract'
+ *
+ * questionText({ prompt: '2 + 2?' }) // '2 + 2?'
+ * ```
  */
 export function questionText(sample: Pick<Sample, 'prompt' | 'rmPrompt'>): string {
   const text = [sample.rmPrompt ?? '', lastUserText(sample)].find((one) => !isWordless(one))
@@ -330,6 +379,14 @@ export const isRole = (role: string): boolean => /^[a-z][\w-]{0,63}$/i.test(role
 /**
  * The prompt's turns for a scalar or process reward model, each content as a guarded value. A text is one
  * user turn. Throws BadSample if the prompt has no text.
+ *
+ * @example
+ * ```ts
+ * import { chat, conversation, prompt, type Sample } from 'reward-gateway/contract'
+ *
+ * const asked = (sample: Sample) =>
+ *   chat(...conversation(sample), { role: 'assistant', content: prompt`${sample.response}` })
+ * ```
  */
 export function conversation({ prompt: given }: Pick<Sample, 'prompt'>): ChatPrompt['messages'] {
   const turns = typeof given === 'string' ? [{ role: 'user', content: given }] : given

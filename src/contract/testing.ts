@@ -29,7 +29,19 @@ export interface RowParts extends Partial<Omit<Sample, 'prompt'>> {
   readonly earlier?: Readonly<Record<string, Earlier>>
 }
 
-/** Builds a frozen row as a worker would. Throws if the function rejects the ground truth or the options. */
+/**
+ * Builds a frozen row as a worker would. Throws if the function rejects the ground truth or the options.
+ *
+ * @example
+ * ```ts
+ * import { defineRule } from 'reward-gateway/contract'
+ * import { row } from 'reward-gateway/testing'
+ * import { z } from 'zod'
+ *
+ * const rule = defineRule({ truth: z.string(), range: [0, 1], score: ({ truth }) => truth.length })
+ * row(rule, { response: '4', groundTruth: '4' }).truth // '4'
+ * ```
+ */
 export function row<T, O>(
   fn: {
     options: { parse(value: unknown): O }
@@ -117,6 +129,16 @@ export interface RuleCases {
 
 /**
  * The rule's score of a row, where a number becomes a score without parts. `null`: the rule does not apply.
+ *
+ * @example
+ * ```ts
+ * import { defineRule } from 'reward-gateway/contract'
+ * import { scored } from 'reward-gateway/testing'
+ * import { z } from 'zod'
+ *
+ * const rule = defineRule({ truth: z.unknown(), range: [0, 1], score: () => 0.5 })
+ * scored(rule, { response: '4' }) // { value: 0.5 }
+ * ```
  */
 export const scored = <T, O>(rule: Rule<T, O>, parts: RowParts): Score | null =>
   asScore(rule.score(row(rule, parts)))

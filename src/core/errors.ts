@@ -53,6 +53,18 @@ const shown = (message: string): string => cutMessage(hideSecrets(cutMessage(mes
 /**
  * The only error class that crosses module borders on purpose. Its code is a public contract, its message is
  * not. Messages show no secrets.
+ *
+ * @example
+ * ```ts
+ * import { GatewayError, openGateway } from 'reward-gateway'
+ *
+ * try {
+ *   await openGateway({ configs: ['rewards/'] })
+ * } catch (error) {
+ *   if (!(error instanceof GatewayError)) throw error
+ *   for (const { path, message } of error.problems) console.error(`${path}: ${message}`)
+ * }
+ * ```
  */
 export class GatewayError extends Error {
   override readonly name = 'GatewayError' as const

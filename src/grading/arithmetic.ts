@@ -106,12 +106,28 @@ const sum = (a: Fraction, numerator: bigint, denominator: bigint): Fraction =>
         denominator: a.denominator * denominator,
       }
 
+/**
+ * @example
+ * ```ts
+ * import { equalFractions, readFraction } from 'reward-gateway/grading'
+ *
+ * const [half, same] = [readFraction('0.5'), readFraction('5e-1')]
+ * const isEqual = half !== null && same !== null && equalFractions(half, same) // true
+ * ```
+ */
 export const equalFractions = (a: Fraction, b: Fraction): boolean =>
   a.numerator * b.denominator === b.numerator * a.denominator
 
 /**
  * Reads an integer, a decimal or a number with an exponent (`10`, `-2.50`, `1e-7`) exactly. null for other
  * texts and exponents above 400.
+ *
+ * @example
+ * ```ts
+ * import { readFraction } from 'reward-gateway/grading'
+ *
+ * readFraction('-2.50') // { numerator: -250n, denominator: 100n }
+ * ```
  */
 export function readFraction(text: string): Fraction | null {
   const [, sign, integer = '', decimals = '', exponent = '0'] =

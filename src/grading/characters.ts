@@ -15,7 +15,16 @@ const spaces = new RegExp(`[${whiteSpace}]+`, 'g')
 /** Collapses each run of white space to one blank and trims the ends. */
 export const singleSpaced = (text: string): string => trimSpace(text.replace(spaces, ' '))
 
-/** Removes white space from both ends. */
+/**
+ * Removes white space from both ends.
+ *
+ * @example
+ * ```ts
+ * import { trimSpace } from 'reward-gateway/grading'
+ *
+ * trimSpace('\u3000 yes\n') // 'yes'
+ * ```
+ */
 export function trimSpace(text: string): string {
   let start = 0
   let end = text.length
@@ -24,19 +33,46 @@ export function trimSpace(text: string): string {
   return text.slice(start, end)
 }
 
-/** The last `count` code points of a text, in constant time. */
+/**
+ * The last `count` code points of a text, in constant time.
+ *
+ * @example
+ * ```ts
+ * import { lastCodePoints } from 'reward-gateway/grading'
+ *
+ * lastCodePoints('a😀b', 2) // '😀b'
+ * ```
+ */
 export function lastCodePoints(text: string, count: number): string {
   return [...text.slice(-2 * count)].slice(-count).join('')
 }
 
-/** The number of code points. A lone surrogate counts as one. */
+/**
+ * The number of code points. A lone surrogate counts as one.
+ *
+ * @example
+ * ```ts
+ * import { countCodePoints } from 'reward-gateway/grading'
+ *
+ * countCodePoints('a😀') // 2
+ * ```
+ */
 export function countCodePoints(text: string): number {
   let count = 0
   for (let at = 0; at < text.length; count++) at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1
   return count
 }
 
-/** The code points of a text, including lone surrogates. */
+/**
+ * The code points of a text, including lone surrogates.
+ *
+ * @example
+ * ```ts
+ * import { codePointsOf } from 'reward-gateway/grading'
+ *
+ * codePointsOf('a😀') // Uint32Array.of(97, 128512)
+ * ```
+ */
 export function codePointsOf(text: string): Uint32Array {
   const points = new Uint32Array(text.length)
   let count = 0

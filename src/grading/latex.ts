@@ -17,6 +17,13 @@ const opening = '\\boxed{'
  * MATH's last box. If the text contains `\boxed ` with a blank, the last such form up to a `$`. Otherwise
  * from the last `\boxed`, or else `\fbox`, to its closing brace. null: no box, or one that is never closed.
  * Linear.
+ *
+ * @example
+ * ```ts
+ * import { lastBox } from 'reward-gateway/grading'
+ *
+ * lastBox('First \\boxed{3}, then \\boxed{4}.') // '\\boxed{4}'
+ * ```
  */
 export function lastBox(text: string): string | null {
   const spaced = text.lastIndexOf('\\boxed ')
@@ -45,6 +52,13 @@ export function closingBrace(text: string, from: number, open = 1): number {
 
 /**
  * The contents of all closed `\boxed{...}`, from left to right. A nested box is part of the outer one's text.
+ *
+ * @example
+ * ```ts
+ * import { boxContents } from 'reward-gateway/grading'
+ *
+ * boxContents('\\boxed{3} or \\boxed{4}') // ['3', '4']
+ * ```
  */
 export function boxContents(text: string): string[] {
   const found: string[] = []
@@ -62,7 +76,16 @@ export function boxContents(text: string): string[] {
 /** From the last `\boxed{` to its closing brace. null: no such box, or one that is never closed. */
 export const lastBalancedBox = (text: string): string | null => balanced(text, text.lastIndexOf(opening))
 
-/** A box's content: inside the braces of `\boxed{...}`, or after `\boxed `. null for anything else. */
+/**
+ * A box's content: inside the braces of `\boxed{...}`, or after `\boxed `. null for anything else.
+ *
+ * @example
+ * ```ts
+ * import { boxContent } from 'reward-gateway/grading'
+ *
+ * boxContent('\\boxed{4}') // '4'
+ * ```
+ */
 export function boxContent(box: string): string | null {
   if (box.includes('\\boxed ')) return box.startsWith('\\boxed ') ? box.slice('\\boxed '.length) : null
   return box.startsWith('\\boxed{') && box.endsWith('}') ? box.slice('\\boxed{'.length, -1) : null

@@ -21,6 +21,13 @@ const leadingCurrency = /^([+-]?)(?:\\?\$|[€£¥])([+-]?)/
 /**
  * Normalises a number so that equal values are equal texts: no commas, plus sign or outer zeros. null: not a
  * number.
+ *
+ * @example
+ * ```ts
+ * import { readDecimal } from 'reward-gateway/grading'
+ *
+ * readDecimal('+1,234.50') // '1234.5'
+ * ```
  */
 export function readDecimal(text: string): string | null {
   const found = whole.exec(text)
@@ -48,6 +55,13 @@ export function decimalOf(truth: unknown): string | null {
 /**
  * The last number of a text, normalised. undefined: there are no digits. null: the last number is malformed
  * (`1,8`).
+ *
+ * @example
+ * ```ts
+ * import { lastNumber } from 'reward-gateway/grading'
+ *
+ * lastNumber('3 apples and 4 pears') // '4'
+ * ```
  */
 export function lastNumber(text: string): string | null | undefined {
   let end = text.length
@@ -158,7 +172,16 @@ function found(text: string): { readonly number: string; readonly at: number }[]
   )
 }
 
-/** The exact value of one written number. null: a division by zero, or more than 4300 digits. */
+/**
+ * The exact value of one written number. null: a division by zero, or more than 4300 digits.
+ *
+ * @example
+ * ```ts
+ * import { valueOfNumber } from 'reward-gateway/grading'
+ *
+ * valueOfNumber('3/4') // { numerator: 3n, denominator: 4n }
+ * ```
+ */
 export function valueOfNumber(number: string): Fraction | null {
   const [top, bottom] = number.split('/').map((part) => readFraction(decimal(part)))
   if (!top) return null
@@ -211,7 +234,16 @@ const hedge = /(?:\b(?:or|nor|not|rule[sd]? out)|n['’]t)\s+(?:be\s+|equal\s+(?
 
 const marks = { hashes: '####', tag: '<answer>' }
 
-/** The only number in a text, or why there is not exactly one. */
+/**
+ * The only number in a text, or why there is not exactly one.
+ *
+ * @example
+ * ```ts
+ * import { soleNumber } from 'reward-gateway/grading'
+ *
+ * soleNumber('$42') // { number: '42' }
+ * ```
+ */
 export function soleNumber(text: string): { readonly number: string } | { readonly reason: string } {
   const [number, other] = writtenNumbers(text)
   if (number === undefined) return { reason: 'no_number' }

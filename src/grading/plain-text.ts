@@ -12,7 +12,16 @@ const without: Readonly<Record<Ignorable, (text: string) => string>> = {
   space: singleSpaced,
 }
 
-/** Removes the ignored aspects, in the order of `ignorable`. */
+/**
+ * Removes the ignored aspects, in the order of `ignorable`.
+ *
+ * @example
+ * ```ts
+ * import { plainText } from 'reward-gateway/grading'
+ *
+ * plainText('The Answer!', ['case', 'punctuation', 'articles', 'space']) // 'answer'
+ * ```
+ */
 export const plainText = (text: string, ignored: readonly Ignorable[]): string =>
   ignorable.filter((what) => ignored.includes(what)).reduce((plain, what) => without[what](plain), text)
 

@@ -10,6 +10,13 @@ const special = /^([+-]?)(inf|infinity|nan)$/i
 /**
  * Reads a text like Python's float(): surrounding white space, digits of any script, `_` between digits, inf
  * and nan. null: invalid.
+ *
+ * @example
+ * ```ts
+ * import { readFloat } from 'reward-gateway/grading'
+ *
+ * readFloat(' 1_000.5 ') // 1000.5
+ * ```
  */
 export function readFloat(text: string): number | null {
   const ascii = asciiDigits(trimSpace(text))
@@ -20,7 +27,16 @@ export function readFloat(text: string): number | null {
   return named[1] === '-' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
 }
 
-/** Reads a text like Python's int(). null: invalid, or more than 4300 digits. */
+/**
+ * Reads a text like Python's int(). null: invalid, or more than 4300 digits.
+ *
+ * @example
+ * ```ts
+ * import { readInteger } from 'reward-gateway/grading'
+ *
+ * readInteger('-1_000') // -1000n
+ * ```
+ */
 export function readInteger(text: string): bigint | null {
   const ascii = asciiDigits(trimSpace(text))
   if (!integer.test(ascii)) return null

@@ -48,6 +48,13 @@ const modulus = 67_108_859
 /**
  * Whether a unit of at least 20 code points repeats at least five times in a row. Exact, in n log n. A loop
  * of period p equals itself shifted by p at 4p positions, and one of them is a multiple of 4p.
+ *
+ * @example
+ * ```ts
+ * import { hasLoop } from 'reward-gateway/grading'
+ *
+ * hasLoop('wait, let me check. '.repeat(6)) // true
+ * ```
  */
 export function hasLoop(text: string): boolean {
   const points = codePointsOf(text)

@@ -73,13 +73,31 @@ const metrics = {
 export type SimilarityMetric = keyof typeof metrics
 export const similarityMetrics = Object.keys(metrics) as [SimilarityMetric, ...SimilarityMetric[]]
 
-/** The similarity of a text to a reference, 0 to 1. Linear in the text, times the length of the reference. */
+/**
+ * The similarity of a text to a reference, 0 to 1. Linear in the text, times the length of the reference.
+ *
+ * @example
+ * ```ts
+ * import { textSimilarity } from 'reward-gateway/grading'
+ *
+ * textSimilarity('rouge_1', 'a red fox', 'the red fox') // 2 / 3
+ * ```
+ */
 export function textSimilarity(metric: SimilarityMetric, text: string, reference: string): number {
   const { tokens, compare }: Metric = metrics[metric]
   return compare(tokens(text), tokens(reference))
 }
 
-/** Whether a reference has any tokens for the metric. */
+/**
+ * Whether a reference has any tokens for the metric.
+ *
+ * @example
+ * ```ts
+ * import { isComparable } from 'reward-gateway/grading'
+ *
+ * isComparable('rouge_l', '?!') // false
+ * ```
+ */
 export const isComparable = (metric: SimilarityMetric, reference: string): boolean =>
   metrics[metric].tokens(reference).length > 0
 
@@ -148,7 +166,16 @@ function counts(tokens: Iterable<string>): Map<string, number> {
   return all
 }
 
-/** Cosine of two vectors, -1 to 1. NaN if one has length 0 or their dimensions differ. */
+/**
+ * Cosine of two vectors, -1 to 1. NaN if one has length 0 or their dimensions differ.
+ *
+ * @example
+ * ```ts
+ * import { cosine } from 'reward-gateway/grading'
+ *
+ * cosine([1, 0], [0, 1]) // 0
+ * ```
+ */
 export function cosine(a: readonly number[], b: readonly number[]): number {
   if (a.length !== b.length) return Number.NaN
   let dot = 0

@@ -21,6 +21,13 @@ const only = new RegExp(`^${dressed}(?:\\\\text)?[({]?([A-Za-z])[)}]?[.]?${dress
 /**
  * The letter that a response settles on: in its box, in `<answer>`, after "answer is", or alone.
  * Contradictions give no choice.
+ *
+ * @example
+ * ```ts
+ * import { statedChoice } from 'reward-gateway/grading'
+ *
+ * statedChoice('So the answer is (B).', ['A', 'B', 'C']) // { choice: 'B' }
+ * ```
  */
 export function statedChoice(response: string, labels: readonly string[]): StatedChoice {
   const text = afterThink(compatible(response))

@@ -6,6 +6,13 @@ const close = '</think>'
 /**
  * The text after the last `</think>`, or the whole text without one. null: a `<think>` stays open, so nothing
  * was answered.
+ *
+ * @example
+ * ```ts
+ * import { afterThink } from 'reward-gateway/grading'
+ *
+ * afterThink('<think>2 + 2</think>4') // '4'
+ * ```
  */
 export function afterThink(text: string): string | null {
   const end = text.lastIndexOf(close)
@@ -16,6 +23,13 @@ export function afterThink(text: string): string | null {
 /**
  * The texts between an opening tag and the next closing tag, from left to right. A nested opening tag is
  * text.
+ *
+ * @example
+ * ```ts
+ * import { blocks } from 'reward-gateway/grading'
+ *
+ * blocks('<b>1</b> and <b>2</b>', '<b>', '</b>') // ['1', '2']
+ * ```
  */
 export function blocks(text: string, open: string, close: string): string[] {
   const found: string[] = []
@@ -30,7 +44,16 @@ export function blocks(text: string, open: string, close: string): string[] {
   return found
 }
 
-/** Like `blocks`, but null unless opening and closing tags alternate to the end of the text. */
+/**
+ * Like `blocks`, but null unless opening and closing tags alternate to the end of the text.
+ *
+ * @example
+ * ```ts
+ * import { pairedBlocks } from 'reward-gateway/grading'
+ *
+ * pairedBlocks('<b>1</b></b>', '<b>', '</b>') // null
+ * ```
+ */
 export function pairedBlocks(text: string, open: string, close: string): string[] | null {
   const found: string[] = []
   let at = 0
@@ -49,7 +72,16 @@ export function pairedBlocks(text: string, open: string, close: string): string[
 export const isNested = (text: string, open: string, close: string): boolean =>
   text.split(close).length - 1 > blocks(text, open, close).length
 
-/** The text between the only `open` and the only `close`, in this order; otherwise null. */
+/**
+ * The text between the only `open` and the only `close`, in this order; otherwise null.
+ *
+ * @example
+ * ```ts
+ * import { soleBetween } from 'reward-gateway/grading'
+ *
+ * soleBetween('<answer>4</answer>', '<answer>', '</answer>') // '4'
+ * ```
+ */
 export function soleBetween(text: string, open: string, close: string): string | null {
   const start = text.indexOf(open)
   const end = text.indexOf(close)
@@ -60,6 +92,13 @@ export function soleBetween(text: string, open: string, close: string): string |
 
 /**
  * The content of the only fenced block (three backticks and an optional language). null: none, or several.
+ *
+ * @example
+ * ```ts
+ * import { soleFence } from 'reward-gateway/grading'
+ *
+ * soleFence(['Run this:', '```py', 'print(4)', '```'].join('\n')) // 'print(4)\n'
+ * ```
  */
 export function soleFence(text: string): string | null {
   const pieces = text.split('```')

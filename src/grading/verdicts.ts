@@ -23,6 +23,13 @@ const names: readonly (readonly string[])[] = [
 /**
  * A judge's 1 or 0 after its thinking, if the reply contains nothing else: `1`, `**0**`, `1。`, `1 (yes)`,
  * `0, no` or `{"score": 1}`. null: no verdict. Further words, in any language, could contradict the verdict.
+ *
+ * @example
+ * ```ts
+ * import { binaryVerdict } from 'reward-gateway/grading'
+ *
+ * binaryVerdict('<think>It is right.</think> **1**') // 1
+ * ```
  */
 export function binaryVerdict(text: string): 0 | 1 | null {
   const region = afterThink(text)
@@ -51,6 +58,13 @@ const mostEmphasis = 32
 /**
  * The one of `labels` that a judge's reply consists of after its thinking, ignoring emphasis. null: no
  * verdict. Further words could name another label or take it back.
+ *
+ * @example
+ * ```ts
+ * import { labelVerdict } from 'reward-gateway/grading'
+ *
+ * labelVerdict('**B**', ['A', 'B']) // 'B'
+ * ```
  */
 export function labelVerdict<L extends string>(text: string, labels: readonly L[]): L | null {
   const region = afterThink(text)

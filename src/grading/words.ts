@@ -2,10 +2,28 @@
 export const unspaced = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}'
 const word = new RegExp(`[${unspaced}]|[[\\p{L}\\p{N}\\p{M}'’_]--[${unspaced}]]+`, 'gv')
 
-/** The lower-case words of a text. In scripts without spaces, each character is a word. */
+/**
+ * The lower-case words of a text. In scripts without spaces, each character is a word.
+ *
+ * @example
+ * ```ts
+ * import { words } from 'reward-gateway/grading'
+ *
+ * words('To be, or not') // ['to', 'be', 'or', 'not']
+ * ```
+ */
 export const words = (text: string): string[] => text.toLowerCase().match(word) ?? []
 
-/** The share of n-grams that occurred earlier, 0 to 1. 0 if there are no n-grams. Linear. */
+/**
+ * The share of n-grams that occurred earlier, 0 to 1. 0 if there are no n-grams. Linear.
+ *
+ * @example
+ * ```ts
+ * import { repeatedShare, words } from 'reward-gateway/grading'
+ *
+ * repeatedShare(words('so so so good'), 1) // 0.5
+ * ```
+ */
 export function repeatedShare(items: readonly string[], n: number): number {
   const total = items.length - n + 1
   if (total < 1) return 0

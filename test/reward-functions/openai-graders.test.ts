@@ -43,7 +43,7 @@ t.test('operations and places of a row', async (t) => {
   t.throws(check({ reference: '{{item.other}}' }), /item.other is not/)
   t.throws(check({ reference: '{{item.constructor}}' }), /item.constructor is not/)
   t.throws(check({ reference: '' }), /reference is empty/)
-  t.throws(check({ reference: '{{sample.input}}' }), /names neither/)
+  t.throws(check({ reference: '{{sample.input}}' }), /must name item/)
   t.ok(isGraderTemplate('{{item.a}} {{ sample.output_text }}'))
   for (const text of ['{{sample.text}}', '{{x}}', '{{item.}}', '{{item}}'])
     t.notOk(isGraderTemplate(text), text)

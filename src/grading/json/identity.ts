@@ -123,6 +123,14 @@ export function isObject(value: JsonValue): value is ReadonlyMap<string, JsonVal
 /**
  * Where `a` first differs from `b` without coercion, such as `arguments.x[2]`; '' at the top, null if
  * nowhere.
+ *
+ * @example
+ * ```ts
+ * import { firstDifference, readJson } from 'reward-gateway/grading'
+ *
+ * const [a, b] = [readJson('{"x": [1, 2]}'), readJson('{"x": [1, 3]}')]
+ * const place = a && b && firstDifference(a.value, b.value) // 'x[1]'
+ * ```
  */
 export function firstDifference(a: JsonValue, b: JsonValue): string | null {
   if (isList(a) && isList(b)) {

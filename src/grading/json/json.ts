@@ -140,6 +140,13 @@ const escapes = new Map([
 /**
  * Reads a whole text as strict JSON plus Python's `NaN` and `Infinity`. null if it is invalid or deeper than
  * `maxDepth`.
+ *
+ * @example
+ * ```ts
+ * import { readJson } from 'reward-gateway/grading'
+ *
+ * readJson('{"a": [true]}')?.value // new Map([['a', [true]]])
+ * ```
  */
 export function readJson(text: string, maxDepth = 900): JsonReading | null {
   return readWith(text, maxDepth, readNumber)
