@@ -31,15 +31,13 @@ export {
   BadSample,
   type ChatPrompt,
   chat,
-  conversation,
   fill,
-  lastUserText,
   type Optional,
   optional,
   type Prompt,
   type PromptValue,
   prompt,
   QuestionError,
-  questionText,
   steps,
 } from './prompt.ts'
+export { conversation, lastUserText, questionText } from './question.ts'

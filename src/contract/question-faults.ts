@@ -1,7 +1,8 @@
 import { isWordless } from '../core/sample/blank.ts'
 import type { Json, Sample } from '../core/sample/sample.ts'
 import type { AskName, Asks, Row } from './define.ts'
-import { type ChatPrompt, emptyPlaces, noQuestion, type Prompt } from './prompt.ts'
+import { type ChatPrompt, emptyPlaces, type Prompt } from './prompt.ts'
+import { noQuestion } from './question.ts'
 
 /**
  * A word that no author writes. If it appears in trusted text from rm_preprocess, the response could pose as
