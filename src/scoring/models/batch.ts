@@ -14,7 +14,7 @@ import { readJson } from './transport/reply.ts'
 import { batchInImmediate } from './transport/transport.ts'
 import { abandoned, UpstreamError } from './transport/upstream-error.ts'
 
-/** What the questions of a request have in common. */
+/** What the questions of a batch have in common. */
 interface Shared {
   readonly ask: AskName
   readonly settings: Settings
@@ -34,9 +34,9 @@ interface Item {
 interface Batch {
   readonly shared: Shared
   readonly items: Item[]
-  /** What it may grow to. */
+  /** What the batch may grow to. */
   readonly largest: Load
-  /** Of its items, about; 0 where nothing bounds them. */
+  /** Estimated tokens of its items; 0 if tokens are not limited. */
   tokens: number
   cancelTimer(): void
 }
@@ -45,17 +45,17 @@ interface BatcherParts {
   readonly clock: Clock
   readonly backend: Backend
   readonly headers: Record<string, string>
-  /** What one request may hold, so that every instance has room for it: a request begins with what is true then. */
+  /** The largest batch that every instance has capacity for. Read when a batch begins. */
   largest(): Load
-  /** How long a question waits for others while a request is under way; where none is, it goes at once. */
+  /** How long a question waits for others while a batch is in flight. If none is, it is sent in this turn of the loop. */
   readonly maxWaitMs: number
   send<T>(work: UpstreamRequest<T>, stop: CancelToken): Promise<Dispatched<T>>
 }
 
-/** Collects questions that can share a request. */
+/** Collects questions that can share one request to a server. */
 export class Batcher {
   readonly #parts: BatcherParts
-  /** Batches that are still open, by what their questions have in common. */
+  /** Open batches by what their questions have in common. */
   readonly #open = new Map<string, Batch>()
   #underWay = 0
 
@@ -63,7 +63,7 @@ export class Batcher {
     this.#parts = parts
   }
 
-  /** `kind`: equal for questions that may share a request. Rejects as a dispatch does. */
+  /** `kind`: the backend's batch key. Rejects as `dispatch` does. */
   add(
     kind: string,
     shared: Shared,
@@ -115,7 +115,7 @@ export class Batcher {
     return items.length === 1 && only ? this.#runOne(shared, only) : this.#runAll(shared, items)
   }
 
-  /** As if nothing could be shared. Never rejects. */
+  /** Sends a single question. Never rejects. */
   async #runOne(shared: Shared, { input, request, deadline, stop, trace, ...item }: Item): Promise<void> {
     try {
       const work = buildRequest(this.#parts, { ...shared, input, request, deadline, trace })
@@ -125,7 +125,7 @@ export class Batcher {
     }
   }
 
-  /** Asks for all at once; what makes the whole fail is looked for by halves. Never rejects. */
+  /** Sends all items in one request. If it fails, it is bisected to find the bad item. Never rejects. */
   async #runAll(shared: Shared, items: readonly Item[]): Promise<void> {
     const { ask, settings, prefix } = shared
     const { backend, headers } = this.#parts
@@ -139,7 +139,7 @@ export class Batcher {
           request: requestOf(items),
           deadline: Math.min(...items.map(({ deadline }) => deadline)),
           load: loadOf(body, items.length, items.length * mostGenerated(ask, settings)),
-          // A call stands in one trace only.
+          // A call can only belong to one trace.
           trace: items.find(({ trace }) => trace)?.trace,
           message: { method: 'POST', path, headers, body },
           read: (reply) => all(backend.readBatch(ask, readJson(reply), inputs)),
@@ -158,7 +158,7 @@ export class Batcher {
   }
 }
 
-/** The request with the fewest of the questions: others of a larger one must not keep them in line. */
+/** The client request with the fewest of the questions, so that a larger one does not delay them in the queue. */
 function requestOf(items: readonly Item[]): object {
   const counts = new Map<object, number>()
   for (const { request } of items) counts.set(request, (counts.get(request) ?? 0) + 1)
@@ -167,19 +167,19 @@ function requestOf(items: readonly Item[]): object {
   return (fewest as readonly [object, number])[0]
 }
 
-/** What is asked for again after a failure, apart from each other; nobody, once each was told. */
+/** The groups of items to retry separately after a failure. Empty after rejecting all items. */
 function partsOf(items: readonly Item[], ask: AskName, error: unknown): (readonly Item[])[] {
   if (error instanceof AllAttemptsFailed) {
     const half = Math.ceil(items.length / 2)
     if (error.fault.isAboutContent) return [items.slice(0, half), items.slice(half)]
-    // One text without an end keeps the others waiting.
+    // One endless text may have kept the others waiting.
     if (isTextAsk(ask) && error.fault.kind === 'judge_timeout') return items.map((item) => [item])
   }
   for (const item of items) item.reject(error)
   return []
 }
 
-/** A reply of which nothing can be used is the instance's fault, not the items'. */
+/** Sums up the answers. If none is usable, throws: then the instance is at fault, not the items. */
 function all(
   answer: readonly (ParsedReply<unknown> | UpstreamError)[],
 ): ParsedReply<readonly (ParsedReply<unknown> | UpstreamError)[]> {
@@ -196,7 +196,7 @@ function all(
   return { answer, prompt, completion }
 }
 
-/** Stops when every item has. */
+/** A token that is cancelled when the tokens of all items are. */
 function sharedStop(items: readonly Item[]): CancelToken {
   const shared = new CancelToken()
   let left = items.length

@@ -7,10 +7,10 @@ import type { Model } from './model.ts'
 import { estimatedTokens, loadOf } from './pool/capacity.ts'
 import { readJson } from './transport/reply.ts'
 
-/** What a chat template adds to a message, at most, in tokens. */
+/** The most tokens that a chat template adds to a message. */
 const messageOverhead = 16
 
-/** Tokens of a rendered question: the server's count, or a quarter of its bytes. Rejects with AskError. */
+/** The tokens of a rendered question: the server's count, or a quarter of its bytes. Rejects with AskError. */
 export async function countTokens(model: Model, input: Rendered, patience: WaitLimits): Promise<number> {
   const { deadline, signal } = patience
   const texts = typeof input === 'string' ? [input] : input.map(({ content }) => content)
@@ -18,7 +18,7 @@ export async function countTokens(model: Model, input: Rendered, patience: WaitL
   const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
   const { count_tokens, max_prompt_tokens } = model.config
   if (count_tokens === 'estimate' || !model.parts.backend.tokens) return estimatedTokens(bytes) + overhead
-  // A token is never less than a byte: what is short enough by bytes needs no count.
+  // A token has at least one byte, so a text that is short enough in bytes needs no count.
   if (bytes + overhead <= max_prompt_tokens) return bytes + overhead
   const { clock } = model.parts.dispatcher
   const since = clock.now()
@@ -33,7 +33,7 @@ export async function countTokens(model: Model, input: Rendered, patience: WaitL
   }
 }
 
-/** Counted by a server, as a question is asked: it wakes a model that sleeps. */
+/** Asks a server to count. Like a question, this wakes a sleeping model. */
 async function counted(
   model: Model,
   input: Rendered,

@@ -13,8 +13,8 @@ import { faultOf, tooLong } from './transport/transport.ts'
 import { abandoned, UpstreamError } from './transport/upstream-error.ts'
 
 /**
- * Passes a request on under the pool's limits; retried only before a reply began. What the last server says of it, an
- * error too, is passed on. Rejects with UpstreamError where none said anything.
+ * Forwards a client's request under the pool's limits. Retries only before a reply has begun. Returns the last server's reply,
+ * even an error. Rejects with UpstreamError if no server replied.
  */
 export async function forward(model: Model, request: ForwardRequest): Promise<ForwardReply> {
   const { clock } = model.parts.dispatcher
@@ -104,13 +104,13 @@ async function sent(
 const noLonger = (): UpstreamError =>
   new UpstreamError('cancelled', 'nobody waits for the reply', { remedy: 'give-up' })
 
-/** A reply that has begun. `over` resolves when its body was read, broke off or was given up; never rejects. */
+/** A reply that has begun. `over` resolves when its body was read, broke off or was abandoned; never rejects. */
 export interface StartedReply {
   readonly reply: ForwardReply
   readonly over: Promise<void>
 }
 
-/** A reply that says the server is ill or full: another may do better, else this is what the client gets. */
+/** A 5xx or 429 reply. Another server may do better; otherwise the client gets this one. */
 export class ServerRefusal extends Error {
   override readonly name = 'Refused' as const
   readonly fault: UpstreamError
@@ -123,7 +123,7 @@ export class ServerRefusal extends Error {
   }
 }
 
-/** One request to an instance whose place is taken; gives the place back. Rejects with UpstreamError or Refused. */
+/** One call to an instance that `InstancePool.take` returned. Frees the slot. Rejects with UpstreamError or ServerRefusal. */
 export async function begin(
   model: Model,
   member: PoolMember,
@@ -200,7 +200,7 @@ export async function begin(
 
 const none = { prompt: 0, completion: 0 }
 
-/** A body that breaks off beyond so many bytes; whoever ends either of both ends the other. */
+/** The body, which fails beyond `maxReplyBytes`. Destroying either stream destroys the other. */
 function limited(body: Readable, maxReplyBytes: number): Readable {
   let bytes = 0
   const counted = new Transform({
@@ -210,11 +210,11 @@ function limited(body: Readable, maxReplyBytes: number): Readable {
       else done(null, chunk)
     },
   })
-  // Whoever reads it hears of its errors; an unread one must not end the process.
+  // The reader handles errors; an unread body must not crash the process.
   return pipeline(body, counted, () => {})
 }
 
-/** `whole`: the outcome where all of the body comes. */
+/** Calls `end` when the body closes, with `whole` if it was complete. */
 function closing(
   body: Readable,
   stop: CancelToken,
@@ -223,7 +223,7 @@ function closing(
 ): Promise<void> {
   return new Promise((resolve) => {
     let isBroken = false
-    // Whoever reads the body hears of its errors; an unread one must not end the process.
+    // The reader handles errors; an unread body must not crash the process.
     body.on('error', () => {
       isBroken = true
     })

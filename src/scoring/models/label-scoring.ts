@@ -1,7 +1,7 @@
 /**
- * The probability of labels by vLLM's /generative_scoring, which knows labels that are not among the 20 likeliest tokens.
- * It works on token ids, gives one label's probability a call, and cuts a prompt that is too long without a word
- * (vllm/entrypoints/generate/generative_scoring/serving.py): hence the tokens are counted first.
+ * Label probabilities through vLLM's /generative_scoring, which also knows labels that are not among the 20 most likely tokens.
+ * It takes token ids, returns one label's probability per call, and silently truncates a prompt that is too long
+ * (vllm/entrypoints/generate/generative_scoring/serving.py). So prompts are tokenized and counted first.
  */
 import type { Asks } from '../../contract/index.ts'
 import type { RenderedInput } from './api/ask.ts'
@@ -17,22 +17,22 @@ import { UpstreamError } from './transport/upstream-error.ts'
 
 type Shares = Asks['choose']['answer']
 
-/** How one model is asked for its labels. */
+/** How the labels of one model are scored. */
 export interface LabelScoring {
   readonly dispatcher: Dispatcher
   readonly headers: Record<string, string>
-  /** The name that its servers serve. */
+  /** The model name that its servers serve. */
   readonly serves: string
-  /** Throws UpstreamError where the reply is not the model's. */
+  /** Throws UpstreamError if the reply does not come from the model. */
   checked(body: unknown): JsonObject
 }
 
-/** Who asks, and where the calls stand. */
+/** What the calls for one question have in common. */
 type Asker = Pick<UpstreamRequest<unknown>, 'prefix' | 'request' | 'deadline' | 'trace'>
 
 const keptLabels = 256
 
-/** Scores labels for one model; keeps the ids of labels. */
+/** Scores labels for one model and caches their token ids. */
 export class LabelScorer {
   readonly #to: LabelScoring
   readonly #ids = new Map<string, Promise<number>>()
@@ -97,7 +97,7 @@ export class LabelScorer {
     })
   }
 
-  /** Questions share the look-up of a label; when the one that made it has gone, another makes it again. */
+  /** Questions share the lookup of a label. If the question that made it is cancelled, another repeats it. */
   async #idOf(label: string, asker: Asker, stop: CancelToken): Promise<number> {
     for (;;) {
       const known = this.#ids.get(label)
@@ -154,13 +154,13 @@ export class LabelScorer {
   }
 }
 
-/** The ids with the one at `at` first: the server gives the first one's probability. */
+/** The ids with the one at `at` first, because the server returns the probability of the first. */
 const rotated = (ids: readonly number[], at: number): number[] => [...ids.slice(at), ...ids.slice(0, at)]
 
 const refused = (detail: string): AllAttemptsFailed =>
   new AllAttemptsFailed(new UpstreamError('judge_rejected', detail, { remedy: 'give-up', blame: false }), [])
 
-/** Runs `read`; a UpstreamError that it throws becomes the question's. */
+/** Runs `read` and wraps an UpstreamError in AllAttemptsFailed. */
 function undone<T>(read: () => T): T {
   try {
     return read()

@@ -9,15 +9,15 @@ import type { Model } from './model.ts'
 import type { EndpointRegistry, MemberOwner } from './pool/endpoint-registry.ts'
 import type { PoolMember } from './pool/pool-member.ts'
 
-/** Which servers serve one model: those of its config, and what came and went since. */
+/** The servers of one model: those of its config, and those added and removed since. */
 export class Membership {
   readonly #model: Model
   readonly #registry: EndpointRegistry
   readonly #owner: MemberOwner
-  /** Addresses that no config names. `file`: the instances_file that lists it; undefined: an operator added it. */
+  /** Addresses that the config does not name. `file`: the instances_file that lists it; undefined if an operator added it. */
   readonly #added = new Map<string, { readonly place: InstanceConfig; readonly file: string | undefined }>()
 
-  /** `before`: that of an earlier reading of the configs; what was added there stays, and what drains goes on to. */
+  /** `before`: the membership before a reload. Added instances stay, and draining ones keep draining. */
   constructor(model: Model, registry: EndpointRegistry, before?: Membership) {
     this.#model = model
     this.#registry = registry
@@ -35,8 +35,8 @@ export class Membership {
   }
 
   /**
-   * Adds an instance, or takes a draining one back; its address. `file`: the instances_file that lists it. Throws RG_FORBIDDEN
-   * for one outside `allow`.
+   * Adds an instance or takes a draining one back. Returns its address. `file`: the instances_file that lists it. Throws
+   * RG_FORBIDDEN for an address outside `allow`.
    */
   add(place: InstanceConfig, file?: string): string {
     const address = addressOf(urlOf(place))
@@ -55,23 +55,23 @@ export class Membership {
     return this.#model.config.instances.some((own) => addressOf(urlOf(own)) === address)
   }
 
-  /** Gives the instance no further questions; resolves when its last call for this model has come back. */
+  /** Stops sending questions to the instance. Resolves when its last call for this model has ended. */
   async drain(url: string): Promise<void> {
     const member = this.#known(url)
     member.mark({ draining: true })
-    // Taken back and drained again since it was told of, it may have calls under way.
+    // If it was taken back and drained again meanwhile, it may have new calls in flight.
     do await idle(member)
     while (member.draining && member.inFlight > 0)
   }
 
-  /** Keeps questions from an instance that answers wrongly, or (null) gives it questions again. */
+  /** Stops sending questions to an instance that answers wrongly; null resumes. */
   suspect(address: string, reason: string | null): void {
-    // Canaries know more of a judge than the known question that is asked after a sleep.
+    // A canary tests a judge more thoroughly than the known question after a sleep.
     if (reason === null) this.#model.parts.lease.trust(address)
     this.#find(address)?.mark({ failsCanary: reason })
   }
 
-  /** Drains the instance, then forgets it. One that was added again meanwhile stays. */
+  /** Drains the instance, then removes it. One that was added again meanwhile stays. */
   async remove(url: string): Promise<void> {
     const member = this.#known(url)
     this.#added.delete(member.address)
@@ -83,7 +83,7 @@ export class Membership {
     return this.#model.parts.dispatcher.pool.members.map(({ address }) => address)
   }
 
-  /** Gives all instances back once the model's questions are answered. */
+  /** Releases all instances once the model's questions are answered. */
   async retire(): Promise<void> {
     await this.#model.quiet()
     this.#model.parts.lease.remove()
@@ -109,7 +109,7 @@ export class Membership {
 
   async #leave(member: PoolMember): Promise<void> {
     const { pool } = this.#model.parts.dispatcher
-    // An admin, the file and a reload may all have waited for its last call.
+    // An operator, the instances_file and a reload may all have waited for its last call.
     if (!pool.members.includes(member)) return
     pool.remove(member)
     await this.#registry.release(this.#owner, member)
@@ -118,7 +118,7 @@ export class Membership {
 
 const urlOf = (place: InstanceConfig): string => (typeof place === 'string' ? place : place.url)
 
-/** Resolves when none of the model's calls is under way at the member, or it takes questions again. */
+/** Resolves when none of the model's calls is in flight at the member, or it takes questions again. */
 function idle(member: PoolMember): Promise<void> {
   return new Promise((resolve) => {
     const check = () => {
@@ -133,7 +133,7 @@ function idle(member: PoolMember): Promise<void> {
 
 const intervalMs = 2000
 
-/** Calls `changed` with the addresses now and whenever they differ, until ended. An unreadable file changes nothing. */
+/** Calls `changed` with the addresses now and after each change, until ended. An unreadable file changes nothing. */
 export function watchInstancesFile(
   path: string,
   clock: Clock,
@@ -152,7 +152,7 @@ export function watchInstancesFile(
         changed(addresses)
       }
     } catch {
-      // It may not be there yet, or not at this moment.
+      // The file may not exist yet, or just now.
     }
     if (!ended) cancel = clock.after(intervalMs, () => void look())
   }
@@ -163,7 +163,7 @@ export function watchInstancesFile(
   }
 }
 
-/** Makes the pool what the file says: what is missing drains and goes, what may not come is told of. */
+/** Reconciles the pool with the instances_file: removes missing addresses; rejected ones emit `refused`. */
 export function follow(
   file: string,
   addresses: readonly string[],

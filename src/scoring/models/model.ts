@@ -24,7 +24,7 @@ import { UpstreamError } from './transport/upstream-error.ts'
 
 type AnyAnswer = Asks[AskName]['answer']
 
-/** One reward model: questions in, answers out. Equal questions share a call, kept answers need none. */
+/** One reward model. Equal questions share a call; cached answers need none. */
 export class Model {
   readonly config: ModelConfig
   readonly parts: ModelParts
@@ -41,7 +41,7 @@ export class Model {
     this.parts = parts
     const { backend, model, revision, classify, choose, rewards, chat_template } = config
     const how = [classify, choose, rewards, ...(chat_template === undefined ? [] : [chat_template])]
-    // It is part of each question's key: a short text is looked up sooner.
+    // Hashed because it is part of each question's key, and short keys are found faster.
     const identity = JSON.stringify([parts.dispatcher.model, backend, model, revision, ...how])
     this.#identity = hash('sha256', identity)
     const { dispatcher, headers } = parts
@@ -86,7 +86,7 @@ export class Model {
     }
   }
 
-  /** How the line stands, and how long answers take. */
+  /** The queue, and estimates of how long answers take. */
   get queue(): ModelQueue {
     const { pool, queueMemory } = this.parts.dispatcher
     const asked = this.#active
@@ -103,12 +103,12 @@ export class Model {
     }
   }
 
-  /** Questions wait because no instance can be asked, or waited when last one came; see ModelLine. */
+  /** Questions are parked because no instance can be asked; see ModelQueue. */
   get isParked(): boolean {
     return this.#parkedSince !== null
   }
 
-  /** See Models. */
+  /** See Models.answerBoundMs. */
   answerBoundMs(ahead: number, more: number): number {
     const { pool } = this.parts.dispatcher
     if (pool.waiting > 0 || this.#parkedSince !== null || this.config.max_queue === 0)
@@ -118,13 +118,13 @@ export class Model {
     return (Math.max(ahead, this.#active) + more) * slowest
   }
 
-  /** Questions that wait because no instance can be asked, and since when on the clock; null: none does. */
+  /** How many questions are parked because no instance can be asked, and since when on the clock; null if none is. */
   get parked(): { readonly questions: number; readonly since: number } | null {
     const since = this.#parkedSince
     return since === null || this.#active === 0 ? null : { questions: this.#active, since }
   }
 
-  /** Waits until the model is awake, and counts the question as under way; `leave` must follow. */
+  /** Waits until the model is awake; null if it is. Counts the question as in flight. `leave` must follow. */
   enter(stop: CancelToken): Promise<void> | null {
     this.#active += 1
     const entered = this.parts.lease.enter(stop)
@@ -140,17 +140,17 @@ export class Model {
     this.#done()
   }
 
-  /** Resolves when no question is under way. */
+  /** Resolves when no question is in flight. */
   quiet(): Promise<void> {
     return this.#active === 0 ? Promise.resolve() : new Promise((resolve) => this.#whenQuiet.push(resolve))
   }
 
-  /** Stops everything under way. */
+  /** Cancels everything in flight. */
   stop(): void {
     for (const flight of this.#flights.values()) flight.stop.stop()
   }
 
-  /** Since questions first waited of those who can ask nobody; they may have left. */
+  /** Since when questions are parked, on the clock. They may have left since. */
   get #parkedSince(): number | null {
     const { dispatcher, lease } = this.parts
     return dispatcher.pool.liveness.parkedSince ?? lease?.parkedSince ?? null
@@ -167,7 +167,7 @@ export class Model {
         const entered = this.enter(stop)
         const load = this.#active
         const { clock, pool, queueMemory } = this.parts.dispatcher
-        // Time in which nobody could answer says nothing about how long answers take.
+        // Time without a live instance says nothing about response times.
         const aliveMs = () => clock.now() - pool.liveness.deadMs
         const began = aliveMs()
         if (entered !== null) await queueMemory.holding(1, bytesOfInput(request.input), false, () => entered)
@@ -177,7 +177,7 @@ export class Model {
           if (isToKeep) this.parts.cache.set(key, done)
           return done
         } catch (error) {
-          // It would have taken longer.
+          // A cancelled question would have taken even longer.
           const ms = aliveMs() - began
           if (stop.aborted && ms > this.#sojourn.expected(load)) this.#sojourn.observe(load, ms)
           throw error
@@ -204,7 +204,7 @@ export class Model {
     const isText = isTextAsk(ask)
     const kind = this.#isShared(ask, input, settings) ? backend.batchKey(ask, input, settings) : null
     if (kind !== null) {
-      // Only texts have a beginning that servers keep.
+      // Servers only cache the prefixes of generated texts.
       const shared = { ask, settings, prefix: isText && balance !== 'least_outstanding' ? prefix : '' }
       return this.#batcher.add(kind, shared, { ...asker, input, stop }) as Promise<Dispatched<AnyAnswer>>
     }
@@ -241,7 +241,7 @@ export class Model {
     for (const resolve of this.#whenQuiet.splice(0)) resolve()
   }
 
-  /** What a question fails with whose time is over, asked at `since` on the clock. */
+  /** The error of a question whose deadline has passed. `since`: when it was asked, on the clock. */
   deadlineError(since: number): UpstreamError {
     const { pool, model, clock } = this.parts.dispatcher
     if (!pool.isDead) return new UpstreamError('deadline', 'the time for this request is over')
@@ -250,7 +250,7 @@ export class Model {
   }
 }
 
-/** What is said of a question whose time ended while no instance of its model could be asked. */
+/** The detail of a failure at the deadline while no instance of the model could be asked. */
 export const parkedDetail = (model: string, ms: number): string =>
   `no instance of the model '${model}' answers; the question was parked for ${Math.round(ms / 100) / 10} s`
 
@@ -264,7 +264,7 @@ function answered<A extends AskName>(
   return { answer, instance, source, attempts, tokens: { prompt, completion }, forget }
 }
 
-/** Asks one instance, once, whatever its state but asleep or gone. Rejects with AskError. */
+/** Asks one instance once, whatever its state, unless it sleeps or drains. Rejects with AskError. */
 export async function askPinned(
   model: { readonly config: ModelConfig; readonly parts: ModelParts },
   request: AskRequest,

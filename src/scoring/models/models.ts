@@ -26,82 +26,82 @@ import { EndpointRegistry } from './pool/endpoint-registry.ts'
 import type { InstanceState } from './pool/pool-member.ts'
 import type { ModelQueue } from './pool/wait-estimate.ts'
 
-/** One instance in one model's pool. Counters are of this model there, since it joined. */
+/** One instance in one model's pool. Its counters count this model's calls since the instance joined. */
 export interface InstanceSnapshot {
   readonly address: string
   readonly state: InstanceState
   readonly weight: number
-  /** Questions under way. */
+  /** Questions in flight. */
   readonly inFlight: number
-  /** Questions that it may have under way: its limit, or fewer while a line stands in the server itself. */
+  /** Questions that it may have in flight: its configured limit, or fewer while the server's own queue is long. */
   readonly limit: number
-  /** Moving average of good calls; 0: none yet. */
+  /** Moving average of successful calls; 0 if there was none. */
   readonly latencyMs: number
   readonly calls: number
   readonly errors: number
 }
 
-/** One model's pool right now. */
+/** The current state of one model's pool. */
 export interface ModelSnapshot {
   readonly name: string
-  /** The name that its servers serve. */
+  /** The model name that its servers serve. */
   readonly serves: string
   readonly backend: string
-  /** `unknown`: it was not asked yet; models without lifecycle and gpu_group are `awake`. */
+  /** `unknown` until the first question. Always `awake` without lifecycle and gpu_group. */
   readonly memory: 'awake' | 'asleep' | 'unknown'
-  /** Questions in line for an instance. */
+  /** Questions queued for an instance. */
   readonly waiting: number
-  /** Questions that wait because no instance can be asked, and since when (milliseconds since the epoch); null: none does. */
+  /** Questions parked because no instance can be asked, and since when (milliseconds since the epoch); null if none is. */
   readonly parked: { readonly questions: number; readonly since: number } | null
-  /** Its questions would wait for an instance as long as they may, and one has lived. */
+  /** Its questions wait for an instance until their deadline, and one has been alive. */
   readonly isPatient: boolean
   readonly instances: readonly InstanceSnapshot[]
 }
 
-/** Reward models by global name. Methods that take a name throw RG_NOT_FOUND for one that is not there. */
+/** Reward models by global name. Methods that take a name throw RG_NOT_FOUND for an unknown one. */
 export interface Models {
   readonly names: readonly string[]
-  /** Rejects with AskError only. One question's callers share one upstream call; it is aborted when all have gone. */
+  /** Only rejects with AskError. Callers of equal questions share one call, which is aborted when all have left. */
   ask<A extends AskName>(request: AskRequest<A>): Promise<Answered<A>>
-  /** How the model's line stands: whether a question that came now would have to wait, and how long. */
+  /** The model's queue: whether a question that came now would wait, and how long. */
   queue(model: string): ModelQueue
-  /** Questions of the model wait because no instance of it can be asked; costs less than `line`. */
+  /** Whether the model's questions are parked because no instance can be asked. Cheaper than `queue`. */
   isParked(model: string): boolean
   /**
-   * Milliseconds that surely are enough for the answers to `ahead` questions, or to those under way if they are more, and to
-   * `more` behind them; costs less than `line`. Infinity: nothing so simple can be said.
+   * An upper bound on the milliseconds until `ahead` questions, or those in flight if they are more, and `more` behind them are
+   * answered. Cheaper than `queue`. Infinity if there is no simple bound.
    */
   answerBoundMs(model: string, ahead: number, more: number): number
-  /** Tokens of a question, as the model's config says to count them. Rejects with AskError. */
+  /** Counts a question's tokens by the method in the model's config. Rejects with AskError. */
   countTokens(model: string, input: Rendered, patience: WaitLimits): Promise<number>
-  /** Passes a client's request on to an instance, streams included. Rejects with AskError. */
+  /** Forwards a client's request, streaming or not, to an instance. Rejects with AskError. */
   forward(model: string, request: ForwardRequest): Promise<ForwardReply>
-  /** Adds an instance, or takes a draining one back. Throws RG_FORBIDDEN for an address outside the model's `allow`. */
+  /** Adds an instance or takes a draining one back. Throws RG_FORBIDDEN for an address outside the model's `allow`. */
   addInstance(model: string, place: InstanceConfig): void
-  /** No further questions for the instance; resolves when its calls have come back. */
+  /** Stops sending questions to the instance. Resolves when its calls have ended. */
   drainInstance(model: string, address: string): Promise<void>
-  /** Drains, then forgets. */
+  /** Drains the instance, then removes it. */
   removeInstance(model: string, address: string): Promise<void>
-  /** No further questions for the instance, with the reason; null: it may have them again. Nothing where it is not there. */
+  /** Stops sending questions to the instance, for a reason; null resumes. Ignores an unknown instance. */
   suspect(model: string, address: string, reason: string | null): void
-  /** Gives back the GPU memory of all instances when their calls are done. Throws RG_REQUEST_INVALID without a lifecycle. */
+  /** Releases the GPU memory of all instances once their calls have ended. Throws RG_REQUEST_INVALID without a lifecycle. */
   sleep(model: string): Promise<void>
   wake(model: string): Promise<void>
-  /** The models of other configs; those that are the same, and all instances, are shared. This one stays open. */
+  /** Opens the models of new configs. Unchanged models and all instances are shared. This object stays open. */
   next(configs: Readonly<Record<string, ModelConfig>>): Models
-  /** How every pool is right now. */
+  /** The current state of every pool. */
   snapshot(): readonly ModelSnapshot[]
-  /** Waits for nothing: aborts what is in flight, except at models that a later or earlier one shares. */
+  /** Aborts calls in flight without waiting, except for models that another Models object shares. */
   close(): Promise<void>
 }
 
-/** An open model, and how many readings of the configs use it. */
+/** An open model, and how many loaded configs use it. */
 interface SharedModel {
   readonly open: OpenModel
   users: number
 }
 
-/** The models of one reading of the configs after the other: a reload shares what stays the same with what drains. */
+/** Counts references to models across reloads; unchanged models are shared. */
 export class ModelRegistry {
   readonly #shared: SharedParts
   #alive = 0
@@ -110,7 +110,7 @@ export class ModelRegistry {
     this.#shared = shared
   }
 
-  /** The models of these configs; `before` are those of an earlier reading that is still open. */
+  /** Opens the models of these configs. `before`: the models before the reload, which are still open. */
   open(configs: Readonly<Record<string, ModelConfig>>, before: ReadonlyMap<string, SharedModel>): Models {
     const own = new Map<string, SharedModel>()
     this.#alive += 1
@@ -157,7 +157,7 @@ export class ModelRegistry {
   }
 }
 
-/** What can be asked of open models, by their names. */
+/** The methods of Models for open models. */
 function asked(own: ReadonlyMap<string, SharedModel>): Omit<Models, 'next' | 'close'> {
   const named = (name: string): OpenModel => {
     const found = own.get(name)
@@ -209,26 +209,26 @@ function asked(own: ReadonlyMap<string, SharedModel>): Omit<Models, 'next' | 'cl
   }
 }
 
-/** What all models of a process share. */
+/** Settings that all models of a process share. */
 export interface ModelsOptions {
   readonly clock: Clock
   readonly events?: ModelEvents
-  /** Uniform in [0, 1); for tests. */
+  /** Uniform in [0, 1). Replaced in tests. */
   readonly random?: () => number
-  /** Kept answers of all models together. */
+  /** The answer cache of all models together. */
   readonly cache?: { readonly bytes: number; readonly ttlMs: number }
-  /** Of memory that questions may take which wait while no instance can be asked; absent: two fifths of the heap. */
+  /** Memory for parked questions; two fifths of the heap by default. */
   readonly maxParkedBytes?: number | undefined
-  /** Where api_key_env is looked up. */
+  /** The environment that api_key_env is read from. */
   readonly env?: Readonly<Record<string, string | undefined>>
 }
 
-/** Of the heap; rows in work, which these questions belong to, have as much. */
+/** Share of the heap. The rows that these questions belong to may take as much again. */
 const parkedHeapShare = 0.4
 
 const defaultCache = { bytes: 64 * 1024 * 1024, ttlMs: 3_600_000 }
 
-/** Opens the pools of all models by global name. Probes start at once; nothing is waited for. */
+/** Opens the pools of all models by global name. Starts probes without waiting for them. */
 export function openModels(configs: Readonly<Record<string, ModelConfig>>, options: ModelsOptions): Models {
   const { clock, events = {}, random = Math.random, env = {} } = options
   const shared: SharedParts = {
@@ -244,7 +244,7 @@ export function openModels(configs: Readonly<Record<string, ModelConfig>>, optio
   return new ModelRegistry(shared).open(configs, new Map())
 }
 
-/** How a model's pool is right now. */
+/** The current state of a model's pool. */
 export function snapshotOf({ config, parts, parked }: Model): ModelSnapshot {
   const { pool, model, clock } = parts.dispatcher
   return {

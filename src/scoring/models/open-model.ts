@@ -39,13 +39,13 @@ export interface OpenModel {
   readonly config: ModelConfig
   readonly model: Model
   readonly membership: Membership
-  /** Aborts what is under way; its instances stay for others. */
+  /** Aborts what is in flight. Instances that others share stay open. */
   close(): void
-  /** Stops its questions, lets forwarded requests end, then gives its instances back. */
+  /** Cancels its questions, lets forwarded requests end, then releases its instances. */
   retire(): Promise<void>
 }
 
-/** Opens a model's pool; its probes start at once. `before`: the same name in an earlier reading of the configs. */
+/** Opens a model's pool and starts its probes. `before`: the model of that name before a reload. */
 export function openModel(
   name: string,
   config: ModelConfig,
@@ -118,7 +118,7 @@ export function openModel(
 
 const isPatient = ({ wait_for_instance: wait }: ModelConfig): boolean => wait === 'deadline'
 
-/** The servers of a model; where one of them cannot be had, nothing of the model stays behind. */
+/** Opens the servers of a model. If that throws, nothing of the model stays open. */
 function joined(
   model: Model,
   { registry, tenants }: SharedParts,

@@ -17,30 +17,30 @@ const mergedWith = memoizeByObject((config: ModelConfig) =>
 )
 const none: Sampling = {}
 
-/** What a question asks beside its text: the step's settings over its model's. One object for each step of a config. */
+/** How a question is asked: the step's sampling over its model's. The merged object is cached per step. */
 export const settingsOf = (config: ModelConfig, { sampling = none, reply, draw }: AskRequest): Settings => ({
   sampling: mergedWith(config)(sampling),
   reply,
   draw,
 })
 
-/** The JSON of what many questions share. */
+/** Cached JSON of objects that many questions share. */
 const textOf = memoizeByObject((shared: object) => JSON.stringify(shared))
 
-/** Equal for questions that one answer serves. `identity`: the model, its weights and how it is asked. */
+/** The cache key of a question. `identity`: the model, its weights and how it is asked. */
 export const keyOf = (
   { ask, key, draw }: AskRequest,
   { sampling, reply }: Settings,
   identity: string,
 ): string => `${key} ${draw} ${ask} ${identity} ${textOf(sampling)} ${reply ? textOf(reply) : ''}`
 
-/** Whether the answer is kept. Only generated text differs from one time to the next. */
+/** Whether the answer is cached. Only generated text can differ between calls. */
 export function isCached(config: ModelConfig, ask: AskName, { sampling }: Settings): boolean {
   if (config.cache !== 'auto') return config.cache === 'always'
   return ask !== 'generate' || sampling.temperature === 0
 }
 
-/** What a model is made of. `lease`: its hold on its servers' GPU memory. */
+/** The parts of a model. `lease`: its lease on the GPU memory of its servers. */
 export interface ModelParts {
   readonly dispatcher: Dispatcher
   readonly backend: Backend
@@ -49,7 +49,7 @@ export interface ModelParts {
   readonly lease: GpuLease
 }
 
-/** A question as it is put to an instance. */
+/** A question with everything that its request needs. */
 interface Question<A extends AskName> {
   readonly ask: A
   readonly input: RenderedInput[A]
@@ -60,7 +60,7 @@ interface Question<A extends AskName> {
   readonly trace?: Trace | undefined
 }
 
-/** The work of a question that shares its request with no other. Throws UpstreamError where this kind of server cannot be asked so. */
+/** The request for a single question. Throws UpstreamError if this kind of server does not support the ask. */
 export function buildRequest<A extends AskName>(
   { backend, headers }: { readonly backend: Backend; readonly headers: Record<string, string> },
   { ask, input, settings, prefix, request, deadline, trace }: Question<A>,
@@ -78,13 +78,13 @@ export function buildRequest<A extends AskName>(
   }
 }
 
-/** Tokens that may be written for a question; 0: nobody bounds them, or none are. */
+/** The most tokens that may be generated for a question; 0 if unlimited or none. */
 export function mostGenerated(ask: AskName, { sampling }: Settings): number {
   if (ask === 'choose') return 1
   return ask === 'generate' ? (sampling.max_tokens ?? 0) : 0
 }
 
-/** About as many tokens as a question adds to a call. */
+/** Estimated tokens that a question adds to a call. */
 export function tokensOf(ask: AskName, input: RenderedInput[AskName], settings: Settings): number {
   let bytes = 0
   for (const text of textsOf(ask, input)) bytes += Buffer.byteLength(text)
@@ -92,15 +92,15 @@ export function tokensOf(ask: AskName, input: RenderedInput[AskName], settings: 
 }
 
 /**
- * What a shared request spares, it spares once a text; what it costs, to wait for the others' prompts, grows with them. On an
- * H200 it took 0.4 ms a text less with 2 KB and 4.1 ms more with 24 KB: on the line between, as much with 4 KB.
+ * A batch saves a constant per text and costs the wait for the other prompts, which grows with their size. On an H200 it took
+ * 0.4 ms less per text of 2 KB and 4.1 ms more per text of 24 KB; by interpolation, 4 KB breaks even.
  */
 const shortBytes = 4096
 
-/** The others of a request wait for its longest answer. */
+/** The longest answer in tokens, since a batch waits for its longest one. */
 const shortAnswer = 64
 
-/** Whether a text, question and answer, is so short that it is better asked together with others. */
+/** Whether question and answer are so short that batching is faster. */
 export function isShort(
   ask: 'generate' | 'choose',
   input: RenderedInput['generate' | 'choose'],
@@ -112,7 +112,7 @@ export function isShort(
   if (!isChoice && (generated === 0 || generated > shortAnswer)) return false
   let bytes = 0
   for (const text of textsOf(ask, input)) {
-    // A character is at least a byte, and most are no more: a long text is not read for nothing.
+    // A character has at least one byte, so a long text need not be measured.
     bytes += text.length > shortBytes ? text.length : Buffer.byteLength(text)
     if (bytes > shortBytes) return false
   }
@@ -126,7 +126,7 @@ function textsOf(ask: AskName, input: RenderedInput[AskName]): readonly string[]
   return typeof question === 'string' ? [question] : question.map(({ content }) => content)
 }
 
-/** Of a question that is not written yet; texts that many questions share are not counted. */
+/** Memory of a question that is not serialized yet, without the texts that many questions share. */
 export function bytesOfInput(input: RenderedInput[keyof RenderedInput]): number {
   if (typeof input === 'string') return 2 * input.length
   if ('question' in input) return bytesOfInput(input.question)

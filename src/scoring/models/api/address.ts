@@ -1,6 +1,6 @@
 import { GatewayError } from '../../../core/errors.ts'
 
-/** What an instance's address must be and this one is not, told without the address itself; null: it is right. */
+/** What the address of an instance must be and `text` is not, without quoting it; null if it is valid. */
 export function addressFault(text: string): string | null {
   const url = URL.parse(text)
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
@@ -11,7 +11,7 @@ export function addressFault(text: string): string | null {
   return text.includes('#') ? "an address without '#'" : null
 }
 
-/** An instance's address in its one form: scheme, host, port and path, no slash at the end. Throws RG_REQUEST_INVALID. */
+/** Normalizes an address: scheme, host, port and path, without a trailing slash. Throws RG_REQUEST_INVALID. */
 export function addressOf(text: string): string {
   const fault = addressFault(text)
   const url = fault === null ? URL.parse(text) : null
@@ -20,12 +20,12 @@ export function addressOf(text: string): string {
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
 }
 
-/** Whether an address fits one of the patterns; `*` is any text without a dot, colon or slash. */
+/** Whether an address matches one of the patterns; `*` matches any text without a dot, colon or slash. */
 export function isAllowed(address: string, patterns: readonly string[]): boolean {
   return patterns.some((pattern) => fits(address, pattern.replace(/\/+$/, '')))
 }
 
-/** In one pass over both: a pattern of an operator, an address of anyone. */
+/** One pass over both: the pattern comes from an operator, but the address from anyone. */
 function fits(address: string, pattern: string): boolean {
   const pieces = pattern.split('*')
   let at = 0
@@ -42,7 +42,7 @@ function fits(address: string, pattern: string): boolean {
   return at === address.length
 }
 
-/** The addresses of a file: a JSON list, or one a line with `#` for comments; null: it cannot be read as either. */
+/** The addresses in a file: a JSON list, or one per line with `#` comments; null if it is neither. */
 export function readAddresses(text: string): string[] | null {
   const trimmed = text.trim()
   if (trimmed.startsWith('[')) {
@@ -57,6 +57,6 @@ export function readAddresses(text: string): string[] | null {
     .split('\n')
     .map((line) => line.replace(/#.*$/, '').trim())
     .filter((line) => line !== '')
-  // A file that is being written is empty for a moment; whoever wants no instances writes [].
+  // A file is empty for a moment while it is being written. To remove all instances, write [].
   return lines.length > 0 ? lines : null
 }

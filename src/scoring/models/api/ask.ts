@@ -4,13 +4,13 @@ import type { Failure, Message } from '../../../core/sample/sample.ts'
 import type { Trace } from '../../../core/tracing/trace.ts'
 import type { CancelToken } from './cancel-token.ts'
 
-/** Measured: what stays of a question while it waits, beside its texts. */
+/** Memory that a waiting question takes in addition to its texts (measured). */
 export const questionBytes = 12_288
 
-/** A rendered question: what the guard made of a prompt. Nothing in it is a template any more. */
+/** A question rendered by the guard. It contains no template syntax. */
 export type Rendered = string | readonly Message[]
 
-/** What each ask takes, rendered. */
+/** The rendered input of each ask. */
 export interface RenderedInput {
   generate: Rendered
   classify: Rendered
@@ -19,7 +19,7 @@ export interface RenderedInput {
   choose: { readonly question: Rendered; readonly labels: readonly string[] }
 }
 
-/** Sampling settings of generate and choose, by their OpenAI / vLLM names; absent: the server's default. */
+/** Sampling settings of generate and choose, with their OpenAI and vLLM names; absent means the server's default. */
 export interface Sampling {
   readonly temperature?: number
   readonly top_p?: number
@@ -40,41 +40,41 @@ export interface AskRequest<A extends AskName = AskName> {
   readonly ask: A
   readonly input: RenderedInput[A]
   readonly reply?: Reply | undefined
-  /** Over the model's own settings. */
+  /** Overrides the model's own settings. */
   readonly sampling?: Sampling | undefined
-  /** Identity of the question before fencing (with the function's version), hex; the pool adds model, sampling and draw. */
+  /** Hex hash of the question before fencing and of the function's version. The model adds itself, sampling and draw. */
   readonly key: string
-  /** Which of several draws of the same question this is, from 0; part of the question's identity. */
+  /** Which of several draws of the same question this is, from 0. Part of the cache key. */
   readonly draw: number
-  /** The constant beginning of the prompt, for prefix affinity; '' for none. Never text of a user alone. */
+  /** The constant beginning of the prompt, for prefix affinity; '' for none. Never only a user's text. */
   readonly prefix: string
-  /** The group whose answers share more of the prompt, for group affinity; it counts beside the prefix only. */
+  /** The group whose answers share more of the prompt, for group affinity. Only used together with `prefix`. */
   readonly group?: string | undefined
-  /** Where the first call for the question stands in a trace; absent: in none. Not part of its identity. */
+  /** The trace that the calls belong to, if any. Not part of the cache key. */
   readonly trace?: Trace | undefined
-  /** The only instance that is asked, whatever its state, beside the line: no cache, no sharing, no second call. */
+  /** Asks only this instance, whatever its state, and bypasses queue, cache, sharing and retries. */
   readonly instance?: string | undefined
   /** On the injected clock, milliseconds. */
   readonly deadline: number
   readonly signal: AbortSignal | CancelToken
 }
 
-/** How long somebody waits. `deadline`: on the injected clock, milliseconds. */
+/** How long a caller waits. `deadline` is in milliseconds on the injected clock. */
 export type WaitLimits = Pick<AskRequest, 'deadline' | 'signal'>
 
-/** An answer, where it came from and what it cost; `attempts` is 0 for a kept one. */
+/** An answer, where it came from and what it cost. `attempts` is 0 for a cached one. */
 export interface Answered<A extends AskName = AskName> {
   readonly answer: Asks[A]['answer']
   readonly instance: string
-  /** `joined`: another request's call in flight gave the answer. */
+  /** `joined`: the answer came from a call that another request had in flight. */
   readonly source: 'call' | 'cache' | 'joined'
   readonly attempts: number
   readonly tokens: { readonly prompt: number; readonly completion: number }
-  /** Takes the answer out of the cache, because it turned out to say nothing; absent: it is not there. */
+  /** Removes the answer from the cache if it turns out to be unusable; absent if it is not cached. */
   readonly forget?: (() => void) | undefined
 }
 
-/** What `ask` rejects with: already in the words of a sample's failure. */
+/** What `ask` rejects with. It carries the failure that the sample reports. */
 export class AskError extends Error {
   override readonly name = 'AskError' as const
   readonly failure: Failure
@@ -85,11 +85,11 @@ export class AskError extends Error {
   }
 }
 
-/** A client's own request to a model, as it came. */
+/** A client's own request to a model, unchanged. */
 export interface ForwardRequest {
   /** `/v1/chat/completions`, ... */
   readonly path: string
-  /** Its `model` is replaced by the name that the servers serve. */
+  /** `model` is replaced by the name that the servers serve. */
   readonly body: { readonly [key: string]: unknown }
   readonly deadline: number
   readonly signal: AbortSignal
@@ -97,11 +97,11 @@ export interface ForwardRequest {
   readonly trace?: Trace | undefined
 }
 
-/** A server's reply as it comes; reading `body` to its end, or destroying it, gives the place back. */
+/** A server's reply as it streams in. Read `body` to its end or destroy it to free the slot. */
 export interface ForwardReply {
   readonly status: number
   readonly contentType: string
-  /** The header as it came; '' where there was none. */
+  /** The raw header; '' if there was none. */
   readonly retryAfter: string
   readonly body: Readable
   readonly instance: string

@@ -2,14 +2,14 @@ import type { Clock } from '../../../core/clock.ts'
 
 const listeners = new WeakMap<AbortSignal, Set<() => void>>()
 
-/** Runs `fn` when `signal` aborts, at once if it has; the returned function takes it back. */
+/** Runs `fn` when `signal` aborts, or now if it has. Call the returned function to unsubscribe. */
 export function whenAborted(signal: AbortSignal | CancelToken, fn: () => void): () => void {
   if (signal instanceof CancelToken) return signal.on(fn)
   if (signal.aborted) {
     fn()
     return () => {}
   }
-  // One real listener a signal: adding the n-th to a signal that thousands of questions share costs n steps.
+  // One real listener per signal: adding the n-th listener to a signal that thousands of questions share takes n steps.
   let waiting = listeners.get(signal)
   if (!waiting) {
     const all = new Set<() => void>()
@@ -18,7 +18,7 @@ export function whenAborted(signal: AbortSignal | CancelToken, fn: () => void): 
     signal.addEventListener('abort', () => runAll(all), { once: true })
   }
   const all = waiting
-  // A function of its own, since the same `fn` may be given twice.
+  // A new function, since the same `fn` may be passed twice.
   const entry = () => fn()
   all.add(entry)
   return () => {
@@ -31,14 +31,17 @@ function runAll(all: Set<() => void>): void {
   all.clear()
 }
 
-/** What stops a request's questions, or one question's work. An AbortController costs as much as a question. */
+/**
+ * Cancels the questions of a request, or the calls of one question. An AbortController costs as much as a question
+ * (bench/judged).
+ */
 export class CancelToken {
   aborted = false
-  /** Most have one at a time, which needs no set. */
+  /** Most tokens have one listener at a time, which needs no set. */
   #only: (() => void) | null = null
   #waiting: Set<() => void> | null = null
 
-  /** Runs `fn` at the stop, at once if it was; the returned function takes it back. */
+  /** Runs `fn` on cancellation, or now if already cancelled. Call the returned function to unsubscribe. */
   on(fn: () => void): () => void {
     if (this.aborted) {
       fn()
@@ -66,7 +69,7 @@ export class CancelToken {
   }
 }
 
-/** The results of pieces of one work, in order. The first that fails stops the others, and it rejects with that. */
+/** The results of all pieces, in order. The first failure cancels the others and is what this rejects with. */
 export async function allOrNone<T>(
   signal: AbortSignal | CancelToken,
   pieces: readonly ((stop: CancelToken) => Promise<T>)[],
@@ -81,7 +84,7 @@ export async function allOrNone<T>(
   }
 }
 
-/** Resolves after `ms`, or at the stop. */
+/** Resolves after `ms`, or on cancellation. */
 export function pause(clock: Clock, ms: number, stop: CancelToken): Promise<void> {
   return new Promise((resolve) => {
     const cancel = clock.after(ms, () => {

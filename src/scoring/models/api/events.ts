@@ -1,19 +1,19 @@
 import type { AskName } from '../../../contract/index.ts'
 import type { FailureKind } from '../../../core/sample/sample.ts'
 
-/** A call that came back, failed or was given up. */
+/** A call that was answered, failed or was abandoned. */
 export interface CallEnd {
   readonly model: string
   readonly instance: string
-  /** `forward`: a client's own request; it ends with its reply's last byte. */
+  /** `forward`: a client's own request, which ends with the last byte of its reply. */
   readonly ask: AskName | 'forward'
   readonly ms: number
-  /** `abandoned`: nobody waited for it any more. */
+  /** `abandoned`: nobody was waiting for it any more. */
   readonly outcome: 'ok' | 'abandoned' | FailureKind
   readonly tokens: { readonly prompt: number; readonly completion: number }
 }
 
-/** What the model side tells of itself. Called synchronously on the hot path: count, and return. */
+/** Events of models and their servers. Listeners run synchronously on the hot path: count and return. */
 export interface ModelEvents {
   callStarted?(call: {
     readonly model: string
@@ -21,24 +21,24 @@ export interface ModelEvents {
     readonly ask: AskName | 'forward'
   }): void
   callEnded?(call: CallEnd): void
-  /** A further call for a question whose last call failed with `kind`. */
+  /** A question is retried; its last call failed with `kind`. */
   retried?(retry: { readonly model: string; readonly kind: FailureKind }): void
-  /** No further call, because the retry budget is spent. */
+  /** A question is not retried because the retry budget is spent. */
   retryDenied?(retry: { readonly model: string }): void
-  /** A second call for an answer that is late. */
+  /** A hedge: a second call for an answer that is late. */
   hedged?(hedge: { readonly model: string; readonly instance: string }): void
-  /** A question had to wait this long for an instance. */
+  /** A question waited this long for an instance. */
   queued?(wait: { readonly model: string; readonly ms: number }): void
-  /** An instance takes no questions of a model any more, or takes them again. */
+  /** An instance stops taking a model's questions, or takes them again. */
   ejected?(change: { readonly model: string; readonly instance: string; readonly reason: string }): void
   readmitted?(change: { readonly model: string; readonly instance: string }): void
-  /** An address of an instances_file that may not join. */
+  /** An address in an instances_file is rejected. */
   refused?(change: { readonly model: string; readonly instance: string; readonly reason: string }): void
-  /** Questions begin to wait because no instance of the model can be asked; or one can be asked again. */
+  /** Questions start to wait because no instance of the model can be asked, or one can be asked again. */
   parked?(change: { readonly model: string; readonly isParked: boolean }): void
-  /** All instances of a model gave their GPU memory back, or took it again. */
+  /** All instances of a model released their GPU memory, or one took it again. */
   switched?(change: { readonly model: string; readonly state: 'awake' | 'asleep' }): void
-  /** A server that did not do what it was told, or that is not trusted since it woke: why. */
+  /** A server failed to sleep or wake, or its answers are not trusted since it woke. */
   orderFailed?(failure: {
     readonly model: string
     readonly instance: string

@@ -1,13 +1,13 @@
 import type { Message } from '../../../core/sample/sample.ts'
 import type { Rendered } from './ask.ts'
 
-/** Longer texts are written part by part: a text beyond a page of the heap costs more to allocate than to write. */
+/** Longer texts are written in parts: allocating a string larger than a heap page costs more than writing it. */
 const partLength = 8192
 
-/** Bodies of at most this many characters are one text. */
+/** Bodies of up to this many characters are sent as one string. */
 const textLength = 16_384
 
-/** A body of JSON texts that follow each other, as it is sent. */
+/** Joins parts of JSON into the body to send. */
 export function bodyOf(parts: readonly string[]): string | Buffer {
   let length = 0
   for (const part of parts) length += part.length
@@ -34,21 +34,21 @@ function writeMessage(message: Message, before: string, after: string, parts: st
 
 function quote(text: string, before: string, after: string, parts: string[]): void {
   if (before) parts.push(before)
-  // A pair of surrogates that is parted here is written as its two escapes.
+  // A surrogate pair that is split here is written as two escapes.
   for (let at = 0; at < text.length; at += partLength) parts.push(inside(text.slice(at, at + partLength)))
   if (after) parts.push(after)
 }
 
 let known = new Map<string, KnownText>()
 const mostKnown = 1024
-/** Characters of a text that is kept. */
+/** Longer texts are not cached, in characters. */
 const longestKnown = 8192
 
-/** A few are written as escapes: one that is not doubles the bytes of all that it is joined with. */
+/** A few wide characters are escaped: one unescaped character doubles the bytes of everything that it is joined with. */
 const wide = /[\u0100-\uffff]/g
 const fewWide = 16
 
-/** A text that many questions have, such as an author's literal: its JSON is kept, unless it is very long. */
+/** A text that many questions share, such as an author's literal. Caches its JSON unless it is very long. */
 export function knownText(text: string): Piece {
   const found = known.get(text)
   if (found) return found
@@ -61,13 +61,13 @@ export function knownText(text: string): Piece {
   return made
 }
 
-/** What JSON writes with an escape, but for the ends of lines; half of a pair of surrogates may stand alone. */
+/** Characters that JSON escapes, except for line ends. Includes surrogates, which may be unpaired. */
 const escapes = /[^\n !#-[\]-\ud7ff\ue000-\uffff]/
 const lineEnds = /\n/g
-/** Line ends of a part that are replaced one by one; JSON.stringify writes more of them faster. */
+/** Up to this many line ends are replaced one by one; JSON.stringify is faster for more. */
 const fewLineEnds = 128
 
-/** As JSON.stringify writes it, between its quotes. To look through 2 KB that need no escape takes 3 µs, to write them 6. */
+/** What JSON.stringify writes between the quotes. Scanning 2 KB that need no escape takes 3 µs, writing them takes 6. */
 const inside = (text: string): string =>
   escapes.test(text) || hasManyLines(text) ? JSON.stringify(text).slice(1, -1) : text.replace(lineEnds, '\\n')
 
@@ -83,7 +83,7 @@ const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).
 const scratchLength = 1 << 20
 let scratch = Buffer.allocUnsafeSlow(scratchLength)
 
-/** The parts' UTF-8, in a buffer of its own. */
+/** The parts as UTF-8, in a new buffer. */
 function bytesOf(parts: readonly string[]): Buffer {
   let end = 0
   for (const part of parts) {
@@ -95,7 +95,7 @@ function bytesOf(parts: readonly string[]): Buffer {
   return bytes
 }
 
-/** As `bytesOf`: megabytes are written to where they stay, since to move them costs more than to count them. */
+/** Like `bytesOf`, without the copy: for megabytes, copying costs more than counting the bytes first. */
 function longBytesOf(parts: readonly string[]): Buffer {
   let length = 0
   for (const part of parts) length += Buffer.byteLength(part)
@@ -111,7 +111,7 @@ function grow(used: number, needed: number): void {
   scratch = larger
 }
 
-/** A text with what it is between the quotes of JSON. */
+/** A text and its JSON, without the quotes. */
 export interface KnownText {
   readonly text: string
   readonly json: string
@@ -120,11 +120,11 @@ export interface KnownText {
 /** A part of a message's content. */
 export type Piece = string | KnownText
 
-/** A message that knows the pieces of its content: joined they would be copied, and take two bytes a character. */
+/** A message that keeps the pieces of its content: joining them copies them and may double their bytes. */
 export class RenderedMessage implements Message {
   readonly role: string
   readonly content: string
-  // Private, so that a message is written and compared as what it says.
+  // Private, so that JSON and comparisons only see role and content.
   readonly #pieces: readonly Piece[]
 
   constructor(role: string, pieces: readonly Piece[]) {
@@ -135,7 +135,7 @@ export class RenderedMessage implements Message {
     this.#pieces = pieces
   }
 
-  /** What makes up a message's content, in its order. */
+  /** The pieces of a message's content, in order. */
   static piecesOf(message: Message): readonly Piece[] {
     return #pieces in message ? message.#pieces : [message.content]
   }

@@ -5,26 +5,26 @@ import { malformedReply, type ParsedReply } from '../transport/reply.ts'
 import { orFault, UpstreamError } from '../transport/upstream-error.ts'
 import type { Backend, Settings, Translation } from './backend.ts'
 
-/** How one kind of server is asked for texts: for one, or for several in one request. */
+/** How one kind of server generates text, for one question or for several in one request. */
 export interface TextForm {
   translate(question: Rendered, settings: Settings): Translation
   /** Throws UpstreamError. */
   read(body: unknown, question: Rendered): ParsedReply<Generation>
-  /** Equal for questions that may share a request; null: this one may not. */
+  /** Equal for questions that may share a request; null if this one may not. */
   batchKey(question: Rendered, settings: Settings): string | null
-  /** Of questions of one kind. */
+  /** The request for questions with one batch key. */
   translateBatch(questions: readonly Rendered[], settings: Settings): Translation
-  /** Throws UpstreamError where the reply as a whole is unusable. */
+  /** Throws UpstreamError if the whole reply is unusable. */
   readBatch(body: unknown, questions: readonly Rendered[]): readonly (ParsedReply<unknown> | UpstreamError)[]
 }
 
-/** Whether a server answers it with text that it generates. */
+/** Whether the server answers with generated text. */
 export const isTextAsk = (ask: AskName): ask is 'generate' | 'choose' =>
   ask === 'generate' || ask === 'choose'
 
 type TextAsks = Pick<Backend, 'translate' | 'read' | 'batchKey' | 'translateBatch' | 'readBatch'>
 
-/** `generate` and `choose` of a backend: a choice is the first token of a text. */
+/** `generate` and `choose` of a backend: a choice is the first token of a generated text. */
 export function textAsks(form: TextForm): TextAsks {
   return {
     translate: (ask, input, settings) => form.translate(questionOf(ask, input), own(ask, settings)),
@@ -65,20 +65,20 @@ const answered = (
     ? { ...reading, answer: readChoice((input as RenderedInput['choose']).labels, reading.answer) }
     : reading
 
-/** Labels with less of the probability than this together were not what the model was about to say. */
+/** If all labels together have less probability than this, the model was about to say something else. */
 const leastMass = 0.01
 
-/** A choice is the first token of an answer: its likeliest tokens tell the probability of each label. */
+/** Settings for a choice: one token, whose most likely alternatives give the probability of each label. */
 export const choiceSettings = ({ sampling, draw }: Settings): Settings => ({
   sampling: oneToken(sampling),
   reply: undefined,
   draw,
 })
 
-/** The likeliest tokens that are asked for. */
+/** Alternatives requested for the token. */
 const alternatives = 20
 
-/** How much of the labels' probability may hide behind a list that is shorter than what was asked for. */
+/** Share of the labels' probability that may be missing from a list with fewer alternatives than requested. */
 const mostHidden = 0.1
 
 const oneToken = memoizeByObject(
@@ -91,7 +91,7 @@ const oneToken = memoizeByObject(
   }),
 )
 
-/** Probability of each label from the first token's alternatives; sums to 1. Throws UpstreamError where no label is likely. */
+/** Probability of each label from the first token's alternatives; sums to 1. Throws UpstreamError if no label is likely. */
 export function readChoice(labels: readonly string[], { logprobs }: Generation): Record<string, number> {
   const [first] = logprobs ?? []
   if (!first) throw malformedReply('no logprobs')
@@ -107,18 +107,18 @@ export function readChoice(labels: readonly string[], { logprobs }: Generation):
   return known
 }
 
-/** By rounding alone two logarithms of one probability may differ by so much. */
+/** Two logprobs of one probability may differ this much by rounding. */
 const nearly = 0.02
 
-/** Whether the token that was said cannot be of the distribution that its alternatives are of. */
+/** Whether the chosen token cannot come from the same distribution as its alternatives. */
 function isForeign({ token, logprob, top }: TokenLogprob): boolean {
   const own = top.filter((one) => one.token === token)
-  // Servers may show one token by two texts, so that another's equal probability can be its own.
+  // Servers may show one token as two texts, so an alternative with equal probability may be the token itself.
   if ((own.length > 0 ? own : top).some((one) => Math.abs(one.logprob - logprob) < nearly)) return false
   return top.reduce((sum, one) => sum + Math.exp(one.logprob), Math.exp(logprob)) > mostMass
 }
 
-/** The share that labels which a short list lacks may have at most: no more than its last token has, nor than it leaves. */
+/** Upper bound on the share of labels that a short list lacks: each is at most as likely as the last token of the list. */
 function hidden(mass: ReadonlyMap<string, number>, top: readonly { readonly logprob: number }[]): number {
   if (top.length === 0 || top.length >= alternatives) return 0
   let [known, unseen] = [0, 0]
@@ -133,7 +133,7 @@ function hidden(mass: ReadonlyMap<string, number>, top: readonly { readonly logp
   return bound / (known + bound)
 }
 
-/** The labels' probabilities as shares of their sum. Throws UpstreamError where together they are unlikely, or more than certain. */
+/** Normalizes the labels' probabilities to a sum of 1. Throws UpstreamError if the sum is too low or above 1. */
 export function shares(mass: ReadonlyMap<string, number>): Record<string, number> {
   let total = 0
   for (const share of mass.values()) total += share
@@ -146,9 +146,9 @@ export function shares(mass: ReadonlyMap<string, number>): Record<string, number
   return Object.fromEntries([...mass].map(([label, share]) => [label, share / total]))
 }
 
-/** The only label that begins with the token; null: none, or several. */
+/** The only label that begins with the token; null if none or several do. */
 function labelOf(token: string, labels: readonly string[]): string | null {
-  // Byte-level tokenizers show a leading space as Ġ, SentencePiece as ▁, in some servers' replies.
+  // Some servers show a leading space as Ġ (byte-level tokenizers) or ▁ (SentencePiece).
   const text = token.replace(/^[Ġ▁\s]+/u, '').trimEnd()
   if (text === '') return null
   if (labels.includes(text)) return text
@@ -156,15 +156,15 @@ function labelOf(token: string, labels: readonly string[]): string | null {
   return begun.length === 1 ? (begun[0] as string) : null
 }
 
-/** A logarithm of a probability may be so much above 0 by rounding. */
+/** A logprob may exceed 0 by this much through rounding. */
 const roundedUp = 1e-3
 
-/** Probabilities that were rounded to 16 bits add up to so much more than 1 at most. */
+/** The largest sum of probabilities that were rounded to 16 bits. */
 export const mostMass = 1.01
 
 /**
- * So many tokens of a vocabulary are shown as the same text: with and without a space before, and as a byte. Fragments of
- * characters and special tokens are many more.
+ * The most tokens of a vocabulary that are shown as the same text: with and without a leading space, and as a byte. Fragments
+ * of characters and special tokens are exempt, since many of them share a text.
  */
 const mostAlike = 4
 
@@ -173,14 +173,14 @@ interface Alternative {
   readonly logprob: number
 }
 
-/** `value`, if it is the logarithm of a probability. Throws UpstreamError; servers can be set up to give logits in its place. */
+/** `value` if it is a logprob. Throws UpstreamError: servers can be configured to return logits instead. */
 export function checkedLogprob(value: unknown): number {
   if (typeof value !== 'number' || !Number.isFinite(value)) throw malformedReply('a logprob is not a number')
   if (value > roundedUp) throw malformedReply('a logprob is above 0; does the server report logits?')
   return value
 }
 
-/** `alternatives`, if they can be a part of one distribution. Throws UpstreamError. */
+/** `alternatives` if they can belong to one distribution. Throws UpstreamError. */
 export function checkedAlternatives<A extends Alternative>(alternatives: readonly A[]): readonly A[] {
   if (alternatives.length < 2) return alternatives
   let mass = 0
@@ -197,9 +197,8 @@ export function checkedAlternatives<A extends Alternative>(alternatives: readonl
 }
 
 /**
- * Why a model stopped, where its text counts: at its end (`stop`) or at its token limit (`length`). vLLM also says
- * `abort`, `error`, `repetition` and `tool_calls`, SGLang `abort`, OpenAI's API `content_filter`, `tool_calls` and
- * `function_call`; what a server says next year is no end either. Throws UpstreamError.
+ * The finish_reason of a usable text: `stop` or `length`. Throws UpstreamError for any other. vLLM also reports `abort`,
+ * `error`, `repetition` and `tool_calls`, SGLang `abort`, OpenAI's API `content_filter`, `tool_calls` and `function_call`.
  */
 export function checkFinished(reason: unknown): 'stop' | 'length' {
   if (reason === 'stop' || reason === 'length') return reason
@@ -207,26 +206,26 @@ export function checkFinished(reason: unknown): 'stop' | 'length' {
   throw noAnswer(reason)
 }
 
-/** Of the model's own doing: each of its servers would say the same. */
+/** Caused by the model: every server of it would end the same way. */
 const ownDoing: ReadonlyMap<string, string> = new Map([
   ['refusal', 'the model refused to answer'],
   ['content_filter', "the server's filter cut the answer"],
 ])
 
-/** Of this text alone: another try may end otherwise, and the server is not to blame. */
+/** Caused by this one text: a retry may succeed, and the server is not at fault. */
 const ofThisText: ReadonlyMap<string, string> = new Map([
   ['tool_calls', 'the model called a tool in place of an answer'],
   ['function_call', 'the model called a tool in place of an answer'],
   ['repetition', 'the model repeated itself without an end'],
 ])
 
-/** What a reply fails with that is no answer, for a `finish_reason` or what takes its place. */
+/** The error for a reply that holds no answer, by its `finish_reason` or equivalent. */
 export function noAnswer(reason: string): UpstreamError {
   const own = ownDoing.get(reason)
   if (own !== undefined) return new UpstreamError('judge_rejected', own, { remedy: 'give-up', blame: false })
   const text = ofThisText.get(reason)
   if (text !== undefined) return new UpstreamError('judge_unparseable', text, { blame: false })
-  // A server that stops ends its work so; the text is a fragment. Its own words stay out of messages.
+  // A server that shuts down ends its texts this way; they are fragments. Unknown reasons are not quoted.
   const named = reason === 'abort' || reason === 'error' ? `'${reason}'` : 'an unknown finish_reason'
   return malformedReply(`the server ended the text with ${named}`)
 }

@@ -4,10 +4,7 @@ import { isObject, type JsonObject } from '../transport/reply.ts'
 import type { HttpMessage, Reply } from '../transport/transport.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
 
-/**
- * An order that was not carried out. `asItWas`: nothing was changed, so the server goes on as before. `isFinal`: so it is for as
- * long as its process runs.
- */
+/** An order failed. `isUnchanged`: the server goes on as before. `isFinal`: its process can never obey the order. */
 export class OrderFailed extends Error {
   override readonly name = 'OrderFailed' as const
   readonly isUnchanged: boolean
@@ -20,41 +17,38 @@ export class OrderFailed extends Error {
   }
 }
 
-/** How one kind of server gives its GPU memory back and takes it again. Rejects with UpstreamError or OrderFailed. */
+/** How one kind of server releases its GPU memory and takes it again. Rejects with UpstreamError or OrderFailed. */
 export interface MemoryBackend {
-  /** Whether an order that changes nothing kills the server: then only what is known to be awake is put to sleep, and only what was put to sleep is woken. */
+  /** Whether a redundant order crashes the server. If so, only servers known to be awake are put to sleep, and vice versa. */
   readonly isFragile: boolean
-  /** Whether it sleeps; null: it does not say. */
+  /** Whether the server sleeps; null if it does not report it. */
   isAsleep(server: ServerCalls): Promise<boolean | null>
-  /** What tells the process that runs there from one that is started later; '': it says nothing of the kind. */
+  /** Identifies the server process, so that a restart is noticed; '' if the server reports nothing suitable. */
   processOf(server: ServerCalls): Promise<string>
-  /** The path from which a later wake reads the weights; '': it needs none. Rejects with OrderFailed where the server would lose its weights. */
+  /** The path that `wake` reloads the weights from; '' if none is needed. Rejects with OrderFailed if they would be lost. */
   prepare(server: ServerCalls, level: number): Promise<string>
   sleep(server: ServerCalls, level: number): Promise<void>
   wake(server: ServerCalls, level: number, prepared: string): Promise<void>
-  /** The answer to the known question; null: none of the server's endpoints takes it. */
+  /** The answer to the known question; null if no endpoint takes it. */
   askKnown(server: ServerCalls, model: string): Promise<KnownAnswer | null>
 }
 
-/** /server_info of a large SGLang server is the longest of the replies. */
+/** The longest reply is /server_info of a large SGLang server. */
 const mostReplyBytes = 8 * 1024 * 1024
 
-/** Requests to one server beside its line and breaker. They reject with UpstreamError. */
+/** Requests to one server, past its queue and breaker. They reject with UpstreamError. */
 export interface ServerCalls {
   get(path: string): Promise<Reply>
-  /**
-   * `once`: a broken connection must not be followed by the same request, since the first one may have been obeyed. `ms`:
-   * a time of its own instead of the order's.
-   */
+  /** `once`: never resend after a broken connection, since the server may have obeyed. `ms`: a time limit instead of the order's. */
   post(path: string, body: unknown, how?: { readonly once?: true; readonly ms?: number }): Promise<Reply>
   /** Resolves after `ms`. */
   pause(ms: number): Promise<void>
-  /** Milliseconds until the order's time is over, and of all of it. */
+  /** Milliseconds left for the order, and its time limit. */
   readonly leftMs: number
   readonly limitMs: number
 }
 
-/** Whom to call, and how long. */
+/** A server to call, and the time limit for all calls together. */
 export interface CalledServer {
   readonly clock: Clock
   readonly endpoint: Endpoint
@@ -62,7 +56,7 @@ export interface CalledServer {
   readonly timeoutMs: number
 }
 
-/** The JSON object of a reply with status 200; null for anything else. */
+/** The JSON object in a reply with status 200; null for anything else. */
 export function objectIn({ status, text }: Reply): JsonObject | null {
   if (status !== 200) return null
   try {
@@ -73,7 +67,7 @@ export function objectIn({ status, text }: Reply): JsonObject | null {
   }
 }
 
-/** Calls to one endpoint, whose time is over after `timeoutMs` together. */
+/** Calls to one endpoint that share one time limit. */
 export function callsTo({ clock, endpoint, headers, timeoutMs }: CalledServer): ServerCalls {
   const until = clock.now() + timeoutMs
   const leftMs = () => Math.max(until - clock.now(), 0)
@@ -96,7 +90,7 @@ export function callsTo({ clock, endpoint, headers, timeoutMs }: CalledServer): 
       try {
         return await sent(message, ms)
       } catch (error) {
-        // A kept connection breaks when its server has died; only another one shows that nothing listens.
+        // A kept-alive connection breaks when its server dies; only a new one shows that nothing listens.
         if (!isBroken(error)) throw error
         if (!once) return sent(message, ms)
         await sent(got('/v1/models')).catch((other: unknown) => {
@@ -108,25 +102,25 @@ export function callsTo({ clock, endpoint, headers, timeoutMs }: CalledServer): 
   }
 }
 
-/** Two plain texts: a model that tells them apart has its weights. */
+/** Two plain texts. A model that answers them differently has its weights. */
 export const knownTexts = ['The capital of France is', 'Seven times six makes'] as const
 
-/** What a server said to the known question: a text and how likely its first token's alternatives were, or numbers. */
+/** A server's answer to the known question: a text with the alternatives of its first token, or numbers. */
 export interface KnownAnswer {
   readonly text: string
-  /** Logprobs of the first token's alternatives, by token; empty where the server gives none. */
+  /** Logprobs of the first token's alternatives, by token; empty if the server returns none. */
   readonly likely: ReadonlyMap<string, number>
-  /** One list for each known text; empty where the model writes. */
+  /** One list for each known text; empty for a model that generates text. */
   readonly numbers: readonly (readonly number[])[]
 }
 
-/** The answer of a model that writes. `alternatives`: token and logprob. */
+/** The answer of a model that generates text. `alternatives`: token and logprob. */
 export const writtenAnswer = (
   text: string,
   alternatives: readonly (readonly [string, number])[],
 ): KnownAnswer => ({ text, likely: new Map(alternatives), numbers: [] })
 
-/** The answer of a model that gives numbers; null where there is not a list for each text. */
+/** The answer of a model that returns numbers; null unless there is a list for each text. */
 export function numbersAnswer(
   entries: unknown,
   numbersOf: (entry: JsonObject) => unknown,
@@ -137,17 +131,17 @@ export function numbersAnswer(
   return { text: '', likely: new Map(), numbers }
 }
 
-/** Numbers of lists within lists, two deep. */
+/** The numbers in lists nested up to two deep. */
 const flat = (value: unknown): number[] =>
   [value].flat(2).filter((entry): entry is number => typeof entry === 'number' && Number.isFinite(entry))
 
-/** Nats by which the likeliest token may move; other batches and kernels move it by some hundredths. */
+/** Nats by which the most likely token may change; other batches and kernels change it by some hundredths. */
 const nats = 0.5
-/** Share of its length by which a vector may move, and what is added for one that is close to 0. */
+/** Share of its length by which a vector may change, plus a constant for vectors close to 0. */
 const share = 0.05
 const least = 0.02
 
-/** Why an answer cannot come from a model that judges; '' where it can. `before`: what the server said before it slept. */
+/** Why a working model cannot have given the answer; '' if it can. `before`: the server's answer before it slept. */
 export function doubtAbout(answer: KnownAnswer, before: KnownAnswer | null): string {
   if (isConstant(answer)) return 'it says the same to everything, as a model without weights does'
   if (before && differs(answer, before))
@@ -179,7 +173,7 @@ function differs(answer: KnownAnswer, before: KnownAnswer): boolean {
   return now === undefined || Math.abs(now - best[1]) > nats
 }
 
-/** Between two vectors; what one of them lacks is 0. */
+/** Euclidean distance; missing entries count as 0. */
 function distance(one: readonly number[], other: readonly number[]): number {
   let sum = 0
   for (const [at, value] of one.entries()) sum += (value - (other[at] ?? 0)) ** 2

@@ -22,20 +22,20 @@ import {
   type TextForm,
 } from './generated-text.ts'
 
-/** What servers with OpenAI's two endpoints for texts differ in. */
+/** How servers with OpenAI's text endpoints differ. */
 export interface OpenaiServer {
   readonly model: string
-  /** What a request holds beside model and texts: JSON members, each with a comma before it. */
+  /** The rest of a request besides model and texts: JSON members, each preceded by a comma. */
   members(settings: Settings, isChat: boolean): string
-  /** Where a list of conversations goes; null: the server has no such endpoint. */
+  /** Path that takes a list of conversations; null if the server has none. */
   readonly chatBatchPath: string | null
-  /** Throws UpstreamError where the reply is not the model's. */
+  /** Throws UpstreamError if the reply does not come from the model. */
   checked(body: unknown): JsonObject
 }
 
 const isChat = (question: Rendered): boolean => typeof question !== 'string'
 
-/** /v1/chat/completions for conversations, /v1/completions for plain prompts, of which a request may hold a list. */
+/** /v1/chat/completions for conversations, /v1/completions for plain prompts, which takes one or a list. */
 export function openaiTexts({ model, members, chatBatchPath, checked }: OpenaiServer): TextForm {
   const start = `{"model":${JSON.stringify(model)}`
   return {
@@ -74,13 +74,13 @@ export function openaiTexts({ model, members, chatBatchPath, checked }: OpenaiSe
   }
 }
 
-/** Servers give a completion of a plain prompt 16 tokens where none are named: too few for any verdict. */
+/** By default, servers limit the completion of a plain prompt to 16 tokens, which is too few for a verdict. */
 export const completionTokens = 1024
 
 const chatMembers = memoizeByObject((sampling: Sampling) => membersOf(sampling, 0, true))
 const plainMembers = memoizeByObject((sampling: Sampling) => membersOf(sampling, 0, false))
 
-/** Settings as the members of a request's JSON, each with a comma before it. Chat and plain prompts differ in logprobs. */
+/** Sampling settings as JSON members, each preceded by a comma. Chat and plain prompts name logprobs differently. */
 export function samplingMembers(sampling: Sampling, seedOffset: number, chat: boolean): string {
   if (sampling.seed !== undefined) return membersOf(sampling, seedOffset, chat)
   return chat ? chatMembers(sampling) : plainMembers(sampling)
@@ -92,14 +92,14 @@ function membersOf(sampling: Sampling, seedOffset: number, chat: boolean): strin
   if (seed !== undefined) members.seed = seed + seedOffset
   if (logprobs !== undefined && chat) members.logprobs = true
   if (logprobs !== undefined) members[chat ? 'top_logprobs' : 'logprobs'] = logprobs
-  // Qwen and others read enable_thinking, DeepSeek reads thinking; a template ignores what it does not know.
+  // Qwen and others read enable_thinking, DeepSeek reads thinking. Templates ignore unknown settings.
   if (thinking !== undefined && chat) members.chat_template_kwargs = { enable_thinking: thinking, thinking }
   if (!chat) members.max_tokens ??= completionTokens
   const text = JSON.stringify(members)
   return text === '{}' ? '' : `,${text.slice(1, -1)}`
 }
 
-/** `structured_outputs`, vLLM's form since 0.11 (the guided_* fields are gone since 0.12). */
+/** vLLM's `structured_outputs`, since 0.11; the guided_* fields were removed in 0.12. */
 export const structuredOutputs = (reply: Reply | undefined): string => (reply ? formOf(reply) : '')
 
 const formOf = memoizeByObject((reply: Reply): string => {
@@ -107,7 +107,7 @@ const formOf = memoizeByObject((reply: Reply): string => {
   return `,"structured_outputs":${JSON.stringify(form)}`
 })
 
-/** The only choice of a reply, in chat or completion form. */
+/** The single choice of a reply, in chat or completion format. */
 export function readGeneration(body: JsonObject, input: Rendered): ParsedReply<Generation> {
   const { choices } = body
   if (!Array.isArray(choices) || choices.length !== 1) throw malformedReply('not one choice')
@@ -120,7 +120,7 @@ export function readGeneration(body: JsonObject, input: Rendered): ParsedReply<G
   return { answer, prompt, completion }
 }
 
-/** A choice in chat or completion form, which must be a whole answer in words. Throws UpstreamError. */
+/** A choice in chat or completion format. Throws UpstreamError unless it is a complete text answer. */
 export function generationOf(choice: JsonObject, isChat: boolean): Generation {
   checkNoError(choice)
   const finishReason = checkFinished(choice.finish_reason)
@@ -131,7 +131,7 @@ export function generationOf(choice: JsonObject, isChat: boolean): Generation {
   return logprobs ? { text, finishReason, logprobs } : { text, finishReason }
 }
 
-/** A model that only thought, until its tokens were spent, has null for its content. Throws UpstreamError where it did not answer. */
+/** The content of a message; null, which a model that spent its tokens on thinking returns, is ''. Throws UpstreamError. */
 function textOf(message: unknown): unknown {
   if (!isObject(message)) return undefined
   checkNoError(message)
@@ -141,13 +141,13 @@ function textOf(message: unknown): unknown {
   return content ?? ''
 }
 
-/** Whether a member that is usually null, false or empty holds something, in whatever form. */
+/** Whether a member that is usually null, false or empty is set. */
 const says = (value: unknown): boolean =>
   Array.isArray(value)
     ? value.length > 0
     : value !== undefined && value !== null && value !== false && value !== ''
 
-/** Azure tells so of a text that a filter found fault with after it was written, beside `stop`. */
+/** Whether Azure filtered the text after it was generated; its finish_reason is still `stop`. */
 const isFiltered = (results: unknown): boolean =>
   isObject(results) && Object.values(results).some((one) => isObject(one) && one.filtered === true)
 
@@ -182,7 +182,7 @@ function completionLogprobs(value: unknown): TokenLogprob[] | null {
   })
 }
 
-/** The number of one class: of `probs`, `score`, or the last row of pooled `data`. */
+/** Reads the number of one class from `probs`, `score`, or the last row of pooled `data`. */
 export function classItem(label: number | undefined): ReadItem {
   return (item) => {
     const { probs, score, data, num_classes: classes } = item
@@ -205,10 +205,10 @@ export function classItem(label: number | undefined): ReadItem {
   }
 }
 
-/** One number a step. */
+/** Reads one number per step. */
 export function stepItem(column: number): ReadItem {
   return ({ data }) => {
-    // The product of no steps is 1.
+    // The product of no steps would be 1.
     if (Array.isArray(data) && data.length === 0) throw malformedReply('no steps')
     if (isNumbers(data)) return data
     if (!Array.isArray(data)) throw malformedReply('steps are not a list')
@@ -220,7 +220,7 @@ export function stepItem(column: number): ReadItem {
   }
 }
 
-/** The embedding of one text. */
+/** Reads the embedding of one text. */
 const vectorItem: ReadItem = ({ embedding }) => {
   if (!isNumbers(embedding) || embedding.length === 0) throw malformedReply('an embedding is not a vector')
   return embedding
@@ -229,14 +229,14 @@ const vectorItem: ReadItem = ({ embedding }) => {
 const lastRow = (data: unknown): unknown =>
   Array.isArray(data) && Array.isArray(data.at(-1)) ? data.at(-1) : data
 
-/** What `data` holds for each question. */
+/** The entries of `data` for each question. */
 export const readData = (
   body: JsonObject,
   counts: Counts,
   read: ReadItem,
 ): (ParsedReply<unknown> | UpstreamError)[] => readItems(body.data, usage(body), counts, read)
 
-/** The embeddings of each question's texts. Throws UpstreamError where they come from spaces of several dimensions. */
+/** The embeddings of each question's texts. Throws UpstreamError if their dimensions differ. */
 export function readVectors(body: JsonObject, counts: Counts): (ParsedReply<unknown> | UpstreamError)[] {
   let dimensions: number | null = null
   return readData(body, counts, (item, at) => {
@@ -247,13 +247,13 @@ export function readVectors(body: JsonObject, counts: Counts): (ParsedReply<unkn
   })
 }
 
-/** Reads one entry of a list, which belongs to the question at `at`. Throws UpstreamError. */
+/** Reads one entry of a list. `at` is the index of its question. Throws UpstreamError. */
 export type ReadItem = (item: JsonObject, at: number) => unknown
 
-/** How many entries of the list each question has; `one`: an entry that is the answer itself. */
+/** How many entries each question has; `one` if its single entry is the answer itself. */
 export type Counts = readonly (number | 'one')[]
 
-/** The answers that a list holds; what is wrong with one harms no other. Tokens are shared out evenly. */
+/** The answers in a list. An invalid entry fails only its own question. Tokens are divided evenly. */
 export function readItems(
   list: unknown,
   tokens: { readonly prompt: number; readonly completion: number },

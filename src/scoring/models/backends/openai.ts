@@ -8,10 +8,10 @@ import type { Backend, Translation } from './backend.ts'
 import { isTextAsk, textAsks } from './generated-text.ts'
 import { openaiTexts, readVectors, samplingMembers } from './openai-dialect.ts'
 
-/** Any OpenAI-compatible server. It has no scalar models, and takes a JSON schema but no choice or regex. */
+/** Any OpenAI-compatible server. Has no scalar models; supports JSON schemas, but neither choice nor regex. */
 export function openaiBackend(config: ModelConfig): Backend {
   const model = `{"model":${JSON.stringify(config.model)}`
-  // Such servers answer with a dated name, or without the provider's prefix.
+  // Such servers reply with a dated name, or without the provider's prefix.
   const names = [
     config.model,
     config.model.slice(config.model.lastIndexOf('/') + 1),
@@ -80,7 +80,7 @@ export function openaiBackend(config: ModelConfig): Backend {
 const unknownAsk = (ask: AskName): UpstreamError =>
   new UpstreamError('judge_rejected', `the openai backend has no models for '${ask}'`, { remedy: 'give-up' })
 
-/** Where a reply cannot be forced into its form, the author's parser still decides what it says. */
+/** Only JSON schemas are sent: for a choice or regex, the author's parser alone decides whether the reply is valid. */
 const responseFormat = (reply: Reply | undefined): string =>
   reply && 'schema' in reply
     ? `,"response_format":${JSON.stringify({ type: 'json_schema', json_schema: { name: 'verdict', schema: reply.schema, strict: true } })}`

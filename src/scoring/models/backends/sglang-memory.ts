@@ -10,21 +10,21 @@ import {
   writtenAnswer,
 } from './memory-backend.ts'
 
-/** Between two looks at whether anything still runs, milliseconds. */
+/** Milliseconds between checks whether anything is still running. */
 const lookMs = 250
-/** A server that answers anything answers the known question within this; one that is paused never does. */
+/** Milliseconds within which a working server answers the known question; a paused one never does. */
 const knownMs = 20_000
 
 /**
- * SGLang's memory saver (docs.sglang.io, advanced_features/sglang_for_rl), as 0.5.14 bears it. The server dies of a second
- * release, of a resume while awake, of a question while asleep and of a release while a text runs, whoever waits for it.
- * Nothing tells whether it sleeps. So it is paused first, and a paused one lets a question wait instead of dying of it.
+ * SGLang's memory saver (docs.sglang.io, advanced_features/sglang_for_rl), as of 0.5.14. The server crashes on a second
+ * release, a resume while awake, a question while asleep, and a release while it generates. Nothing reports whether it sleeps.
+ * So it is paused first: a paused server queues questions instead of crashing.
  */
 export const sglangMemory: MemoryBackend = {
   isFragile: true,
   isAsleep: async () => null,
 
-  // Drawn at each start, unless --random-seed sets it.
+  // Random for each process, unless --random-seed sets it.
   async processOf(server) {
     const seed = (await serverInfo(server))?.random_seed
     return typeof seed === 'number' ? String(seed) : ''
@@ -56,7 +56,7 @@ export const sglangMemory: MemoryBackend = {
   },
 
   async wake(server, level, path) {
-    // A kept connection that the server closes meanwhile would leave open whether it obeyed.
+    // Opens a fresh connection: if a kept-alive one broke now, it would be unknown whether the server resumed.
     await server.get('/v1/models')
     await once(server, '/resume_memory_occupation', {})
     if (level === 2) {
@@ -74,7 +74,7 @@ export const sglangMemory: MemoryBackend = {
 
 const serverInfo = (server: ServerCalls) => first(server, ['/server_info', '/get_server_info'])
 
-/** The object of the first of several paths that gives one: newer names first. */
+/** The JSON object from the first path that returns one; newer paths come first. */
 async function first(server: ServerCalls, paths: readonly string[]): Promise<JsonObject | null> {
   for (const path of paths) {
     const said = objectIn(await server.get(path))
@@ -88,14 +88,14 @@ async function once(server: ServerCalls, path: string, body: unknown): Promise<v
   if (status !== 200) throw new OrderFailed(`${path} was answered ${status}`, false)
 }
 
-/** Ends the texts that run, those of clients that have left too, and keeps further ones waiting. */
+/** Aborts running generations, including those of clients that have left, and queues new ones. */
 async function paused(server: ServerCalls): Promise<void> {
   const reply = await server.post('/pause_generation', { mode: 'abort' })
   if (reply.status !== 200) throw new OrderFailed(`/pause_generation was answered ${reply.status}`, true)
   if (objectIn(reply)?.status !== 'ok') throw new OrderFailed('/pause_generation did not say ok', false)
 }
 
-/** Resolves when the server itself says that nothing runs: it flushes its cache then alone. */
+/** Resolves when nothing is running: only then does the server agree to flush its cache. */
 async function quiet(server: ServerCalls): Promise<void> {
   for (;;) {
     const { status } = await server.post('/flush_cache', {})

@@ -26,8 +26,8 @@ import { completionTokens, openaiTexts, readVectors, samplingMembers } from './o
 import { sglangMemory } from './sglang-memory.ts'
 
 /**
- * SGLang's server. Plain prompts go to its native /generate, conversations to its OpenAI form, the texts of reward
- * models to /classify (docs.sglang.io, basic_usage: native_api, sampling_params, openai_api_completions).
+ * SGLang. Plain prompts go to its native /generate, conversations to its OpenAI endpoint, texts for reward models to
+ * /classify (docs.sglang.io, basic_usage: native_api, sampling_params, openai_api_completions).
  */
 export function sglangBackend(config: ModelConfig): Backend {
   const model = `{"model":${JSON.stringify(config.model)}`
@@ -78,7 +78,7 @@ export function sglangBackend(config: ModelConfig): Backend {
     healthPath: '/health',
     modelsPath: '/v1/models',
     namesModels: true,
-    // Where it runs with --enable-metrics.
+    // Only with --enable-metrics.
     tokenCounters: ['sglang:generation_tokens_total'],
     queueMetrics: { running: 'sglang:num_running_reqs', waiting: 'sglang:num_queue_reqs' },
     generativeScoring: null,
@@ -104,7 +104,7 @@ export function sglangBackend(config: ModelConfig): Backend {
     tokens: {
       translate: (input) => ({
         path: '/tokenize',
-        // A reward model's conversation is written here, any other by the server.
+        // The gateway renders a reward model's conversation, the server renders any other.
         body:
           typeof input === 'string' || write
             ? `${model},"prompt":${JSON.stringify(plain(input))}}`
@@ -119,7 +119,7 @@ export function sglangBackend(config: ModelConfig): Backend {
   }
 }
 
-/** Plain prompts by /generate, which takes one text or a list and answers with one object or a list. */
+/** Plain prompts through /generate, which takes one text or a list and returns one object or a list. */
 export const nativeTexts: TextForm = {
   translate: (question, settings) => generate(question as string, settings),
   read: (body) => readNative(body),
@@ -137,7 +137,7 @@ const generate = (text: string | readonly string[], settings: Settings): Transla
   body: JSON.stringify({ text, ...paramsOf(settings) }),
 })
 
-/** What a request holds beside its texts; `sampling_params` as in docs.sglang.io, basic_usage/sampling_params. */
+/** The rest of a request besides its texts. `sampling_params`: docs.sglang.io, basic_usage/sampling_params. */
 function paramsOf({ sampling, reply, draw }: Settings): object {
   const { max_tokens, seed, logprobs, thinking: _thinking, include_stop_str_in_output, ...named } = sampling
   const params = {
@@ -159,7 +159,7 @@ const nativeForm = (reply: Reply | undefined): { regex?: string; json_schema?: s
   return 'schema' in reply ? { json_schema: JSON.stringify(reply.schema) } : { regex: regexOf(reply) }
 }
 
-/** The members of a conversation's request that force the form of its reply. */
+/** JSON members of a chat request that constrain the format of the reply. */
 export function chatForm(reply: Reply | undefined): string {
   if (!reply) return ''
   const form =
@@ -174,7 +174,7 @@ const regexOf = (reply: Exclude<Reply, { schema: unknown }>): string =>
     ? reply.regex
     : `(${reply.choice.map((label) => label.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|')})`
 
-/** What /generate answers: `{text, meta_info: {finish_reason: {type}, prompt_tokens, ...}}`. */
+/** Reads a reply of /generate: `{text, meta_info: {finish_reason: {type}, prompt_tokens, ...}}`. */
 function readNative(value: unknown): ParsedReply<Generation> {
   const body = objectOf(value)
   checkNoError(body)
@@ -207,7 +207,7 @@ function tokenOf(entry: unknown): { token: string; logprob: number } {
   return { token, logprob: checkedLogprob(logprob) }
 }
 
-/** What /classify answers: a list, or one object for one text, of `{embedding: [score, ...], meta_info}`. */
+/** Reads a reply of /classify: a list, or one object for one text, of `{embedding: [score, ...], meta_info}`. */
 export function readRewards(
   value: unknown,
   count: number,
@@ -230,7 +230,7 @@ export function readRewards(
   })
 }
 
-/** What is wrong with an entry that says so itself, whatever number it holds. */
+/** The error that an entry itself reports, whatever number it holds; null if it reports none. */
 function errorOf(entry: JsonObject): UpstreamError | null {
   const done = orFault(() => {
     checkNoError(entry)
@@ -244,10 +244,10 @@ function errorOf(entry: JsonObject): UpstreamError | null {
   return done instanceof UpstreamError ? done : null
 }
 
-/** Set into what looks like a part of the template, as the guard does with control tokens. */
+/** Inserted into text that looks like part of the template, as the guard does with control tokens. */
 const mark = '·'
 
-/** Writes conversations. No content can end its turn or begin another. */
+/** Renders conversations by a template. No content can end its turn or begin another one. */
 export function chatText(config: ChatTemplateConfig): (messages: readonly Message[]) => string {
   const { start, turn, end, roles } = typeof config === 'string' ? families[config] : config
   const names: Readonly<Record<string, string>> = roles
@@ -272,7 +272,7 @@ export function chatText(config: ChatTemplateConfig): (messages: readonly Messag
   }
 }
 
-/** Families whose reward models are written so. Texts that a tokenizer adds by itself (Llama's first token) are left out. */
+/** Templates of model families. Tokens that the tokenizer adds itself, such as Llama's first, are left out. */
 const families = {
   chatml: { start: '', turn: '<|im_start|>{role}\n{content}<|im_end|>\n', end: '', roles: {} },
   llama3: {

@@ -11,9 +11,9 @@ import {
 } from './memory-backend.ts'
 
 /**
- * vLLM's sleep mode (docs.vllm.ai, features/sleep_mode; needs --enable-sleep-mode and VLLM_SERVER_DEV_MODE=1). An order
- * that changes nothing does no harm, and /is_sleeping tells how a server is.
- * Level 2 drops the weights: they are read again between waking their memory and the cache's.
+ * vLLM's sleep mode (docs.vllm.ai, features/sleep_mode; needs --enable-sleep-mode and VLLM_SERVER_DEV_MODE=1). Redundant orders
+ * are harmless, and /is_sleeping reports the state. Level 2 drops the weights: waking restores their memory, reloads them,
+ * and then restores the memory of the KV cache.
  */
 export const vllmMemory: MemoryBackend = {
   isFragile: false,

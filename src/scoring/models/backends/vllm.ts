@@ -18,7 +18,7 @@ import {
 } from './openai-dialect.ts'
 import { vllmMemory } from './vllm-memory.ts'
 
-/** vLLM's server: its OpenAI endpoints; /classify, /pooling and /score of its pooling runner; /tokenize. */
+/** vLLM: its OpenAI endpoints, the pooling runner's /classify, /pooling and /score, and /tokenize. */
 export function vllmBackend(config: ModelConfig): Backend {
   const model = `{"model":${JSON.stringify(config.model)}`
   const names = new Set([config.model, ...config.served_model_aliases])
@@ -48,7 +48,7 @@ export function vllmBackend(config: ModelConfig): Backend {
       const more = JSON.stringify({ task, use_activation: activation }).slice(1, -1)
       return { path: '/pooling', body: `${model}${question}${more && `,${more}`}}` }
     }
-    // A Bradley-Terry model's score is the logit itself: by default a sigmoid is laid over it.
+    // A Bradley-Terry model's score is the logit itself; by default, vLLM applies a sigmoid.
     return { path: `/${endpoint}`, body: `${model}${question},"use_activation":${activation}}` }
   }
 

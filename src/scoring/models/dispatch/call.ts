@@ -14,7 +14,7 @@ const noTokens = { prompt: 0, completion: 0 }
 const hung = (): UpstreamError =>
   new UpstreamError('judge_timeout', 'the server makes no progress', { blame: false, isHang: true })
 
-/** One call to an instance whose place is taken; gives the place back. Rejects with UpstreamError. */
+/** Makes one call to an instance that `InstancePool.take` returned, and frees the slot. Rejects with UpstreamError. */
 export async function call<T>(
   to: {
     readonly model: string
@@ -71,17 +71,17 @@ export async function call<T>(
   }
 }
 
-/** A message, and how to read its reply. */
+/** A request to a server, and how to read its reply. */
 export interface UpstreamRequest<T> extends PoolRequest {
   readonly ask: AskName
   readonly message: HttpMessage
-  /** Where its calls stand in a trace; absent: in none. */
+  /** The trace that its calls belong to, if any. */
   readonly trace?: Trace | undefined
   /** Throws UpstreamError. */
   read(reply: Reply): ParsedReply<T>
 }
 
-/** The span of one call; null where the question is not traced. */
+/** Begins the span of one call; null if the question is not traced. */
 export const beginCall = (
   trace: Trace | undefined,
   model: string,
@@ -94,18 +94,18 @@ export const beginCall = (
     'server.address': address,
   }) ?? null
 
-/** Attributes of a span, named as OpenTelemetry's conventions for generative AI do. */
+/** Token counts as span attributes, named by OpenTelemetry's conventions for generative AI. */
 export const tokenFacts = ({ prompt, completion }: CallEnd['tokens']): Record<string, number> => ({
   'gen_ai.usage.input_tokens': prompt,
   'gen_ai.usage.output_tokens': completion,
 })
 
-/** The headers, with those that carry the trace on. */
+/** The headers, with the trace context added. */
 export const headersWith = (
   headers: Record<string, string>,
   trace: Trace | undefined,
 ): Record<string, string> => (trace ? { ...headers, ...trace.headers } : headers)
 
-/** The message, telling its server where it stands in the trace. */
+/** The message, with the trace context in its headers. */
 export const traced = (message: HttpMessage, trace: Trace | undefined): HttpMessage =>
   trace ? { ...message, headers: headersWith(message.headers, trace) } : message

@@ -12,20 +12,20 @@ import { call, type UpstreamRequest } from './call.ts'
 import type { Hedge } from './hedge.ts'
 import { isTriedAgain, type RetryBudget } from './retry.ts'
 
-/** An answer with where it came from. */
+/** An answer and the instance that gave it. */
 export interface Dispatched<T> extends ParsedReply<T> {
   readonly instance: string
-  /** Calls made for it. */
+  /** Calls made for the answer. */
   readonly attempts: number
 }
 
-/** Everything that calls of one model share. */
+/** What all calls of one model share. */
 export interface Dispatcher {
   readonly model: string
   readonly clock: Clock
   readonly events: ModelEvents
   readonly pool: InstancePool
-  /** Counts the questions that wait, of all models. */
+  /** Bounds the memory of waiting questions of all models. */
   readonly queueMemory: QueueMemory
   readonly budget: RetryBudget
   readonly hedge: Hedge | null
@@ -36,7 +36,7 @@ export interface Dispatcher {
   readonly random: () => number
 }
 
-/** A question that no instance answered, with every call made for it. */
+/** No instance answered the question. Lists every call that was made for it. */
 export class AllAttemptsFailed extends Error {
   override readonly name = 'AllAttemptsFailed' as const
   readonly fault: UpstreamError
@@ -49,7 +49,7 @@ export class AllAttemptsFailed extends Error {
   }
 }
 
-/** Further calls for one question that is late, and late again. */
+/** The most hedges for one question. */
 const mostHedges = 2
 
 /** Calls made for one question. */
@@ -59,7 +59,7 @@ interface AttemptLog {
   retries: number
 }
 
-/** Sends the work to one instance after the other until one answers. Rejects with AllAttemptsFailed. */
+/** Sends a request to one instance after another until one answers. Rejects with AllAttemptsFailed. */
 export async function dispatch<T>(
   to: Dispatcher,
   work: UpstreamRequest<T>,
@@ -74,7 +74,7 @@ export async function dispatch<T>(
     let fault: UpstreamError
     try {
       const member = pool.take(tried, work) ?? (await queued(to, tried, work, stop))
-      // The last who waited may have gone between the place's coming and this.
+      // The last caller may have left between the slot becoming free and now.
       if (stop.aborted) {
         member.giveBack(work.load)
         throw abandoned()
@@ -126,7 +126,7 @@ async function plain<T>(
   }
 }
 
-/** Like `plain`; when the answer is late, a second instance is asked too, and the first good answer is taken. */
+/** Like `plain`, but asks a second instance if the answer is late, and takes the first good answer. */
 function hedged<T>(
   to: Dispatcher,
   first: PoolMember,
@@ -177,7 +177,7 @@ function hedged<T>(
         const own = begin()
         acquireHedgeInstance(to, late, work, own).then(
           (second) => {
-            // The answer may have come between the place's coming and this.
+            // The answer may have come between the slot becoming free and now.
             if (!second || own.aborted) {
               second?.giveBack(work.load)
               hedge.refund()
@@ -195,7 +195,7 @@ function hedged<T>(
   })
 }
 
-/** A place at another instance than `first`, before others in line; null: there is none. */
+/** Takes a slot at an instance other than `first`, ahead of the queue; null if there is none. */
 async function acquireHedgeInstance(
   to: Dispatcher,
   first: PoolMember,
@@ -219,7 +219,7 @@ const retryable: ReadonlySet<string> = new Set([
   'cancelled',
 ])
 
-/** A question's failure from what its calls failed with. Anything but a UpstreamError is a mistake here, and thrown on. */
+/** Turns the error of a question's calls into an AskError. Throws any other error on, since it is a bug. */
 export function askError(error: unknown): AskError {
   const fault = error instanceof AllAttemptsFailed ? error.fault : error
   if (!(fault instanceof UpstreamError)) throw error

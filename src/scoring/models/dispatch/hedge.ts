@@ -4,22 +4,22 @@ import { LatencyWindow } from '../pool/pool-member.ts'
 
 const mostSaved = 100
 
-/** An answer so many times later than late is asked for again even while other questions wait in line. */
+/** An answer this many times later than late is hedged even while other questions are queued. */
 const veryLate = 3
 
-/** Second calls that only very late answers get. */
+/** Hedges reserved for very late answers. */
 const keptForVeryLate = 8
 
-/** Share of the second calls that is kept for the end of a line. */
+/** Share of the hedges reserved for the end of a queue. */
 const keptForEnd = 0.75
 
-/** What is left of a line is late after this share of the latest answers at the soonest. */
+/** At the end of a queue, an answer is never late before this quantile of recent latencies. */
 const soonestAtEnd = 0.5
 
-/** An instance so many times slower than the latest answers has no answer to wait for at the end of a line. */
+/** At the end of a queue, calls on instances slower than this multiple of the median are hedged at once. */
 const slowFactor = 2
 
-/** A call under way that may become late. */
+/** A call in flight that may become late. */
 interface Tracked {
   readonly member: PoolMember
   readonly began: number
@@ -27,7 +27,7 @@ interface Tracked {
   readonly late: () => void
 }
 
-/** Watches for late answers, and says for which of them a second call is made. */
+/** Watches for late answers and decides which of them get a second call. */
 export class Hedge {
   readonly #clock: Clock
   readonly #share: number
@@ -41,7 +41,7 @@ export class Hedge {
   #lastLine = Number.NEGATIVE_INFINITY
   #cancelTimer: (() => void) | null = null
 
-  /** `share`: second calls per question; `quantile`: the share of answers that come in time; `hasLine`: others wait. */
+  /** `share`: hedges per question. `quantile`: share of answers that are in time. `hasLine`: whether questions are queued. */
   constructor(clock: Clock, settings: { share: number; quantile: number; hasLine: () => boolean }) {
     this.#clock = clock
     this.#share = settings.share
@@ -56,14 +56,14 @@ export class Hedge {
     this.#purse = Math.min(this.#purse + this.#share, mostSaved)
   }
 
-  /** Takes back what a second call was paid that was not made. */
+  /** Refunds a hedge that was paid for but not made. */
   refund(): void {
     this.#purse += 1
   }
 
   /**
-   * Watches a call that begins now, for a question whose first call began at `asked`; `late` is called at most once, when
-   * a second call is due and paid for.
+   * Watches a call that begins now, for a question whose first call began at `asked`. Calls `late` at most once, when a hedge
+   * is due and paid for.
    */
   track(member: PoolMember, asked: number, late: () => void): () => void {
     const entry = { member, began: this.#clock.now(), asked, late }
@@ -74,12 +74,12 @@ export class Hedge {
     }
   }
 
-  /** Counts an answer that took so long. */
+  /** Records the latency of an answer. */
   observe(ms: number): void {
     this.#latencies.observe(ms)
   }
 
-  /** Milliseconds after which an answer is late; null: too few came to tell. */
+  /** Milliseconds after which an answer is late; null until enough answers are known. */
   get lateAfterMs(): number | null {
     return this.#latencies.quantile(this.#quantile)
   }
@@ -98,7 +98,7 @@ export class Hedge {
     })
   }
 
-  /** Those at the slowest instances first: they have the longest to go. */
+  /** Slowest instances first: their calls have the longest to go. */
   #payForLate(): void {
     const now = this.#clock.now()
     const hasLine = this.#hasLine()
@@ -127,8 +127,8 @@ export class Hedge {
   }
 
   /**
-   * What of a line is late at its end, by instance: the less there is left for each second call that is, the sooner, since
-   * places are free by then and the last answer is what everybody waits for.
+   * When an answer is late at the end of a queue, by instance. The fewer calls are left per affordable hedge, the sooner: slots
+   * are free by then, and everybody waits for the last answer.
    */
   #atEnd(): { kept: number; limit(member: PoolMember): number } {
     const left = this.#tracked.size

@@ -5,7 +5,7 @@ import type { InstancePool } from '../pool/pool.ts'
 import type { PoolMember } from '../pool/pool-member.ts'
 import type { UpstreamError } from '../transport/upstream-error.ts'
 
-/** What the further calls of one model's questions hang on. */
+/** What decides about retries of one model's questions. */
 interface Retrying {
   readonly model: string
   readonly clock: Clock
@@ -17,18 +17,18 @@ interface Retrying {
   readonly random: () => number
 }
 
-/** One question's calls so far. */
+/** The calls of one question so far. */
 interface Tries {
-  /** Empty: it was not called since it was last decided to call it. */
+  /** Instances called since the last decision to retry; empty if none was. */
   readonly tried: Set<PoolMember>
-  /** Further calls that it has spent. */
+  /** Retries spent. */
   retries: number
 }
 
 /**
- * Whether a question whose call failed is called once more; resolves after the pause that is due. While no instance lives and
- * the model's questions wait for one, a server that was not there costs none of the further calls. A server that was there and
- * failed at the question costs one, so that a question which brings servers down is not asked for ever.
+ * Whether to retry a question whose call failed; resolves after the pause that is due. While no instance is alive and the
+ * model's questions wait for one, a server that is away costs no retry. A server that received the question and failed costs
+ * one, so that a question that crashes servers is not asked forever.
  */
 export async function isTriedAgain(
   to: Retrying,
@@ -43,7 +43,7 @@ export async function isTriedAgain(
     const ms = to.pauseMs * 2 ** tries.retries * (0.5 + to.random())
     return pause(to.clock, Math.max(ms, fault.waitMs), stop)
   }
-  // The first calls that a dying server loses come back before it is known to be dead.
+  // The first calls that a crashing server loses fail before it is known to be dead.
   const isDoubtful = pool.isPatient && fault.isConnection && !pool.isDead && !pool.hasOther(tried)
   if (isDoubtful) await paused()
   if (stop.aborted) return false
@@ -52,7 +52,7 @@ export async function isTriedAgain(
     if (!fault.isAway) tries.retries += 1
     tried.clear()
   } else {
-    // A server that hangs costs its questions none of their further calls.
+    // A server that hangs costs its questions no retry.
     if (!fault.isHang) {
       if (tries.retries >= to.maxRetries) return false
       if (!budget.spend()) {
@@ -71,13 +71,13 @@ export async function isTriedAgain(
   return true
 }
 
-/** Further calls as a share of first calls. The credit pays for one wave of calls lost with their instance. */
+/** Limits retries to a share of first calls. The credit covers one wave of calls lost with their instance. */
 export class RetryBudget {
   #debt = 0
   readonly #share: number
   readonly #credit: () => number
 
-  /** `credit`: how many calls can be under way. */
+  /** `credit`: how many calls can be in flight. */
   constructor(share: number, credit: () => number) {
     this.#share = share
     this.#credit = credit
@@ -88,7 +88,7 @@ export class RetryBudget {
     this.#debt = Math.max(0, this.#debt - this.#share)
   }
 
-  /** Pays for one further call; false: there is nothing left. */
+  /** Pays for one retry; false if the budget is spent. */
   spend(): boolean {
     if (this.#share === 0 || this.#debt + 1 > this.#credit()) return false
     this.#debt += 1

@@ -4,19 +4,19 @@ import type { Clock } from '../../../core/clock.ts'
 import { CancelToken, whenAborted } from '../api/cancel-token.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
 
-/** One piece of work that several callers wait for; it is stopped when the last of them has gone. */
+/** Work that several callers wait for. It is cancelled when the last of them has left. */
 export class SingleFlight<T> {
   readonly stop = new CancelToken()
   readonly #work: Promise<T>
   #callers = 0
 
-  /** `over` is told when the work has ended, either way. */
+  /** `over` is called when the work has succeeded or failed. */
   constructor(work: (stop: CancelToken) => Promise<T>, over: () => void) {
     this.#work = work(this.stop)
     this.#work.then(over, over)
   }
 
-  /** Rejects as the work does, with `late()` at the deadline, or with UpstreamError `cancelled` when the caller has gone. */
+  /** Rejects as the work does, with `late()` at the deadline, or with UpstreamError `cancelled` if the caller has left. */
   join(
     clock: Clock,
     deadline: number,
@@ -54,7 +54,7 @@ export class SingleFlight<T> {
   }
 }
 
-/** An answer that was given, with the tokens that it cost. */
+/** A cached answer and the tokens that it cost. */
 export interface CachedAnswer {
   readonly answer: Asks[AskName]['answer']
   readonly instance: string
@@ -62,7 +62,7 @@ export interface CachedAnswer {
   readonly completion: number
 }
 
-/** Answers by key. `bytes`: what it holds now. */
+/** Answers by question key. `bytes`: current size. */
 export interface AnswerCache {
   get(key: string): CachedAnswer | undefined
   set(key: string, kept: CachedAnswer): void
@@ -70,13 +70,13 @@ export interface AnswerCache {
   readonly bytes: number
 }
 
-/** Answers by their question's key; bounded by bytes and age, the least used go first. Failures never come here. */
+/** An LRU cache, bounded by bytes and age. Failures are never cached. */
 export function answerCache(clock: Clock, limits: { bytes: number; ttlMs: number }): AnswerCache {
   const kept = new LRUCache<string, CachedAnswer>({
-    // With 0 it would have no bound at all; nothing fits into 1.
+    // 0 would mean unbounded; nothing fits into 1.
     maxSize: Math.max(1, limits.bytes),
     ttl: limits.ttlMs,
-    // An entry of the largest size would push out everything else.
+    // A larger entry would evict too many others.
     maxEntrySize: Math.max(1, Math.floor(limits.bytes / 16)),
     sizeCalculation: (entry, key) => entryOverhead + 2 * key.length + sizeOf(entry.answer),
     perf: { now: () => clock.now() },
@@ -96,7 +96,7 @@ export function answerCache(clock: Clock, limits: { bytes: number; ttlMs: number
 
 const entryOverhead = 256
 
-/** Bytes of an answer in memory, roughly and never too few by much. */
+/** Rough size of an answer in memory, never far too low. */
 function sizeOf(answer: Asks[AskName]['answer']): number {
   if (typeof answer === 'number') return 8
   if ('text' in answer && typeof answer.text === 'string') {

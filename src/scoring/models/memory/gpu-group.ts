@@ -11,7 +11,7 @@ import {
   type Waiter,
 } from './gpu-waiters.ts'
 
-/** A tenant's slot in its group. It goes along when the tenant moves to another group. */
+/** A tenant's slot in its group. It moves with the tenant to another group. */
 export class GpuSlot {
   readonly tenant: GpuTenant
   state: TenantState = 'unknown'
@@ -27,23 +27,23 @@ export class GpuSlot {
     this.parking = new TenantParking(clock, tenant, this.waiting)
   }
 
-  /** It sleeps until somebody wakes it, and its questions wait for that. */
+  /** It sleeps until an operator wakes it, and its questions wait. */
   get isShut(): boolean {
     return this.state === 'asleep' && !this.tenant.settings.wakeOnDemand
   }
 
-  /** Somebody waits for it, and it may be woken now. */
+  /** Questions wait for it, and it may be woken now. */
   get isDue(): boolean {
     return this.waiting.size > 0 && !this.parking.isResting && !this.isShut
   }
 }
 
-/** Tenants that are never awake together. One has the GPU; the others' questions wait for their turn, all at once. */
+/** Tenants that are never awake together. One has the GPU; the questions of the others wait for their tenant's turn. */
 export class GpuGroup {
   readonly #clock: Clock
   readonly #slots = new Set<GpuSlot>()
   #current: GpuSlot | null = null
-  /** Gets no further questions: another's turn has come. */
+  /** The current tenant gets no further questions, because it is another's turn. */
   #isYielding = false
   #isSwitching = false
   #cancelTimer: (() => void) | null = null
@@ -64,7 +64,7 @@ export class GpuGroup {
     return slot
   }
 
-  /** For a tenant that nobody asks any more. */
+  /** Removes a tenant that no model uses any more. */
   remove(slot: GpuSlot): void {
     this.#slots.delete(slot)
     slot.parking.close()
@@ -73,7 +73,7 @@ export class GpuGroup {
     this.#notify()
   }
 
-  /** Takes a slot to another group once the questions under way are done; later ones wait for it. */
+  /** Moves a slot to another group once its questions in flight are done; later questions wait. */
   async move(slot: GpuSlot, to: GpuGroup): Promise<void> {
     await this.#lock(() => slot.tenant.active === 0)
     this.#slots.delete(slot)
@@ -82,13 +82,13 @@ export class GpuGroup {
     slot.group = to
     to.#slots.add(slot)
     if (to.#current || to.#isSwitching) {
-      // Two would be awake together.
+      // Otherwise two tenants would be awake together.
       if (slot.state !== 'asleep') await to.sleep(slot)
     } else if (slot.state === 'awake') to.#current = slot
     to.#schedule()
   }
 
-  /** Ends the timers. */
+  /** Cancels all timers. */
   end(): void {
     this.#ended = true
     this.#cancelTimer?.()
@@ -96,8 +96,8 @@ export class GpuGroup {
   }
 
   /**
-   * null: the question may be asked now. Else resolves when it may; rejects with UpstreamError. The caller counts it. `isPatient`: it waits
-   * for a tenant that cannot be awake, too.
+   * Waits until a question may be asked; null: now. Calls `count` when it may. Rejects with UpstreamError. `isPatient`: it waits
+   * even for a tenant that cannot be woken.
    */
   enter(slot: GpuSlot, stop: CancelToken, count: () => void, isPatient = false): Promise<void> | null {
     if (this.isOpen(slot)) {
@@ -136,7 +136,7 @@ export class GpuGroup {
     return slot === this.#current && !this.#isYielding && !this.#isSwitching
   }
 
-  /** A question is done. `isUse`: it keeps the tenant awake. */
+  /** A question has ended. `isUse`: it postpones the idle sleep. */
   left(slot: GpuSlot, isUse: boolean): void {
     if (isUse) slot.lastUse = this.#clock.now()
     if (slot.tenant.active > 0) return
@@ -144,12 +144,12 @@ export class GpuGroup {
     this.#notify()
   }
 
-  /** Settings have changed: what comes next may come earlier or later. */
+  /** Settings have changed: the next switch may be due earlier or later. */
   reconsider(): void {
     this.#schedule()
   }
 
-  /** Gives the memory back once the questions under way are done. Resolves to false where that failed. */
+  /** Releases the memory once the questions in flight are done. Resolves to false if that failed. */
   async sleep(slot: GpuSlot): Promise<boolean> {
     await this.#lock(() => slot.tenant.active === 0)
     if (slot.state !== 'asleep') return this.#switchTo(null, [slot])
@@ -157,7 +157,7 @@ export class GpuGroup {
     return true
   }
 
-  /** Wakes the tenant, after the others have gone to sleep. Resolves to false where that failed. */
+  /** Wakes the tenant after the others have gone to sleep. Resolves to false if that failed. */
   async wake(slot: GpuSlot): Promise<boolean> {
     await this.#lock(() => slot === this.#current || (this.#current?.tenant.active ?? 0) === 0)
     if (slot !== this.#current) return this.#switchTo(slot)
@@ -165,7 +165,7 @@ export class GpuGroup {
     return true
   }
 
-  /** Brings servers that came to a tenant into its state. */
+  /** Brings servers that joined a tenant into its state. */
   async align(slot: GpuSlot): Promise<void> {
     await this.#lock(() => true)
     if (slot.state === 'awake') await slot.tenant.wake()
@@ -173,7 +173,7 @@ export class GpuGroup {
     this.#unlock()
   }
 
-  /** Decides what is next: more questions for the awake tenant, another's turn, or sleep. */
+  /** Decides what comes next: more questions for the awake tenant, another tenant's turn, or sleep. */
   #schedule(): void {
     if (this.#isSwitching || this.#ended) return
     this.#cancelTimer?.()
@@ -187,7 +187,7 @@ export class GpuGroup {
       this.#admit(current)
       const { idleMs } = current.tenant.settings
       if (idleMs <= 0 || current.tenant.active > 0) return
-      // Who was admitted since it was set is seen when the timer runs, not when it was set.
+      // The timer checks again when it runs, since questions may have been admitted meanwhile.
       if (now >= current.lastUse + idleMs) void this.#switchTo(null, [current])
       else this.#at(current.lastUse + idleMs)
       return
@@ -227,7 +227,7 @@ export class GpuGroup {
     }
   }
 
-  /** Puts all others (or only `sleepers`) to sleep, then wakes `next`. */
+  /** Puts all other tenants, or only `sleepers`, to sleep, then wakes `next`. */
   async #switchTo(next: GpuSlot | null, sleepers?: readonly GpuSlot[]): Promise<boolean> {
     this.#cancelTimer?.()
     this.#isSwitching = true
@@ -250,7 +250,7 @@ export class GpuGroup {
     return isDone
   }
 
-  /** Finds out how an unknown tenant is: one that is awake is not woken, and needs nobody's sleep. */
+  /** Finds out the state of an unknown tenant, because one that is already awake needs no switch. */
   async #found(slot: GpuSlot): Promise<boolean> {
     const state = await slot.tenant.find()
     if (state === null) return false
@@ -273,7 +273,7 @@ export class GpuGroup {
 
   async #putToSleep(slot: GpuSlot): Promise<boolean> {
     if (slot.state === 'asleep') return true
-    // Nobody is admitted meanwhile.
+    // No question is admitted meanwhile.
     while (slot.tenant.active > 0) await this.#nextChange()
     slot.state = await slot.tenant.sleep()
     if (slot.state === 'asleep') slot.tenant.switched('asleep')
@@ -281,7 +281,7 @@ export class GpuGroup {
     return slot.state === 'asleep'
   }
 
-  /** Lets nothing be admitted or switched until `#unlock`; resolves when `isReady`. */
+  /** Blocks admissions and switches until `#unlock`. Resolves once `isReady`. */
   async #lock(isReady: () => boolean): Promise<void> {
     while (this.#isSwitching) await this.#nextChange()
     this.#isSwitching = true

@@ -9,7 +9,7 @@ import type { GpuGroup, GpuSlot } from './gpu-group.ts'
 import type { GpuTenant, TenantSettings, TenantState } from './gpu-waiters.ts'
 import type { MemoryOrder, ServerMemory } from './server-memory.ts'
 
-/** One reading of a model's config, and the servers that it asks. */
+/** A model of one loaded config, and its servers. */
 export interface LeaseOwner {
   readonly model: string
   readonly config: ModelConfig
@@ -22,9 +22,9 @@ export interface LeaseOwner {
 export class GpuLease {
   readonly owner: LeaseOwner
   tenant: ServersTenant | null = null
-  /** Its pool has the members that its config names. */
+  /** Its pool has all members that its config names. */
   isSettled = false
-  /** Calls under way, borrowed ones too. */
+  /** Calls in flight, including borrowed ones. */
   active = 0
   readonly #on: { changed(): void; trust(address: string): void; remove(): void }
   readonly #count = () => {
@@ -108,20 +108,20 @@ export class GpuLease {
   }
 }
 
-/** What a tenant knows of the rest of the house. */
+/** What a tenant needs from GpuTenants. */
 export interface TenantParts {
   readonly clock: Clock
   readonly events: ModelEvents
-  /** Of a tenant that shares its GPU with no other. */
+  /** Name of the group for a tenant that shares its GPU with no other. */
   readonly ownGroup: string
-  /** The gpu_group that it is in at first. */
+  /** The initial gpu_group. */
   readonly group: string | undefined
   serverOf(address: string): ServerMemory
   othersNeed(address: string, own: ServersTenant): boolean
   groupOf(name: string): GpuGroup
 }
 
-/** The servers of the models that share them. */
+/** A set of servers, and the leases of the models that share them. */
 export class ServersTenant implements GpuTenant {
   readonly slot: GpuSlot
   failure = ''
@@ -150,7 +150,7 @@ export class ServersTenant implements GpuTenant {
     return this.#leases.size === 0
   }
 
-  /** Of the latest reading that has any. */
+  /** From the latest config that has a lifecycle or gpu_group. */
   get settings(): TenantSettings {
     const { lifecycle } = this.#latest()?.owner.config ?? {}
     let maxQueue = 0
@@ -187,7 +187,7 @@ export class ServersTenant implements GpuTenant {
     if (this.isEmpty) this.slot.group.remove(this.slot)
     else {
       this.changed()
-      // Its calls count no more, and somebody may wait for the last one.
+      // Its calls no longer count, and a switch may wait for the last one.
       this.left(false)
     }
   }
@@ -196,7 +196,7 @@ export class ServersTenant implements GpuTenant {
     this.slot.group.left(this.slot, isUse)
   }
 
-  /** Servers or settings are others now. */
+  /** Call when servers or settings have changed. */
   changed(): void {
     const name = this.#nameOf(this.#latest()?.owner.config.gpu_group)
     if (name !== this.#groupName) {
@@ -216,7 +216,7 @@ export class ServersTenant implements GpuTenant {
     return group === undefined ? this.#parts.ownGroup : `group ${group}`
   }
 
-  /** What a server has refused for good is tried once more. */
+  /** Lets orders that a server refused for good be tried again. */
   retry(): void {
     for (const [server] of this.#orders()) server.retry()
   }
@@ -263,12 +263,12 @@ export class ServersTenant implements GpuTenant {
     return latest
   }
 
-  /** A kind of server that cannot sleep is one whose orders fail. */
+  /** For servers that cannot sleep, every order fails. */
   #leasesCanSleep(): boolean {
     return [...this.#leases].some(({ owner }) => owner.memory !== null)
   }
 
-  /** One for each server, by the latest reading that asks it. */
+  /** One order for each server, from the latest config that uses it. */
   #orders(): readonly (readonly [ServerMemory, MemoryOrder])[] {
     const orders = new Map<string, readonly [ServerMemory, MemoryOrder]>()
     for (const { owner, members, sleeps } of this.#leases) {

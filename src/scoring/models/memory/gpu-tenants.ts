@@ -5,9 +5,8 @@ import { GpuLease, type LeaseOwner, ServersTenant } from './gpu-tenant.ts'
 import { ServerMemory } from './server-memory.ts'
 
 /**
- * Whose memory is given back together: tenants, each the servers of the models that ask them. A model joins the tenant that
- * has one of its servers already, so that a reload, and a second model of the same servers, share one. The memory of each
- * server is known by its address for as long as the process lives.
+ * All tenants of a process. A model joins the tenant that already has one of its servers, so a reload, and a second model on
+ * the same servers, share one. The memory state of each server is kept by its address.
  */
 export class GpuTenants {
   readonly #clock: Clock
@@ -23,7 +22,7 @@ export class GpuTenants {
     this.#events = events
   }
 
-  /** A lease for a model whose pool has no members yet. */
+  /** Opens a lease for a model whose pool has no members yet. */
   open(owner: LeaseOwner): GpuLease {
     const lease = new GpuLease(owner, {
       changed: () => this.#settle(lease),
@@ -35,13 +34,13 @@ export class GpuTenants {
     return lease
   }
 
-  /** After the pool's first members have come: a tenant without servers would be one of its own. */
+  /** Call after the pool's first members have joined: a lease without servers would get a tenant of its own. */
   settle(lease: GpuLease): void {
     lease.isSettled = true
     this.#settle(lease)
   }
 
-  /** The configs are read anew: what servers have refused for good is tried once more. */
+  /** Call on a reload: orders that servers refused for good may be tried again. */
   retry(): void {
     for (const server of this.#servers.values()) server.retry()
   }
@@ -57,7 +56,7 @@ export class GpuTenants {
     if (!lease.tenant) this.#join(lease)
     const { tenant } = lease
     if (!tenant) return
-    // A model that never sleeps, at servers that do: its questions count, and wake them.
+    // The questions of a model without a lifecycle count and wake servers that it shares with this tenant.
     for (const other of this.#leases)
       if (
         !other.tenant &&
@@ -77,7 +76,7 @@ export class GpuTenants {
       most = shared
       found = tenant
     }
-    // Without an instance yet, it is known by its name.
+    // Without instances yet, match by model name.
     if (!found && lease.members.length === 0)
       for (const tenant of this.#tenants) if (tenant.isOf(lease.owner.model)) found = tenant
     if (!found && !lease.sleeps) return
@@ -105,7 +104,7 @@ export class GpuTenants {
     this.#forget()
   }
 
-  /** What sleeps is remembered although nobody asks it now: an order too many would end it. */
+  /** Remembers sleeping servers even if no model uses them: a redundant order would crash some. */
   #forget(): void {
     const asked = new Set<string>()
     for (const { members } of this.#leases) for (const { endpoint } of members) asked.add(endpoint.address)
@@ -128,7 +127,7 @@ export class GpuTenants {
       for (const { endpoint } of members) if (endpoint.address === address) endpoint.mark({ doubt: '' })
   }
 
-  /** A server of two tenants, whose sets came to overlap later, sleeps when neither is awake. */
+  /** If the sets of two tenants come to overlap, a shared server sleeps only while neither is awake. */
   #isNeeded(address: string, own: ServersTenant): boolean {
     for (const tenant of this.#tenants)
       if (tenant !== own && tenant.has(address) && (tenant.state === 'awake' || tenant.active > 0))

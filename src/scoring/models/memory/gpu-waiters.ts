@@ -1,70 +1,70 @@
 import type { Clock } from '../../../core/clock.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
 
-/** How long a tenant keeps its GPU, and who may have it. */
+/** How long a tenant keeps its GPU, and who may wake it. */
 export interface TenantSettings {
-  /** Without a question for so long it goes to sleep; 0: never. */
+  /** It goes to sleep after this long without a question; 0: never. */
   readonly idleMs: number
   readonly lingerMs: number
   readonly turnMs: number
   readonly wakeOnDemand: boolean
-  /** Questions that wait for its turn; more are refused. */
+  /** Questions that may wait for its turn; more are refused. */
   readonly maxQueue: number
 }
 
-/** A set of servers whose memory is given back and taken together, as its group sees it. */
+/** A set of servers whose GPU memory is released and taken together, as its group sees it. */
 export interface GpuTenant {
-  /** Read anew for each decision: a reload changes it without a switch. */
+  /** Read for each decision, so a reload changes them without a switch. */
   readonly settings: TenantSettings
-  /** Questions under way, canaries too, of all models that ask these servers. */
+  /** Questions in flight, including canaries, of all models that use these servers. */
   readonly active: number
-  /** Finds out how its servers are, and changes nothing; null: none of them can be asked or woken. */
+  /** Finds out the state of its servers without changing it; null if none of them can be asked or woken. */
   find(): Promise<TenantState | null>
-  /** `asleep`: all sleep or have gone. `awake`: none was changed. `unknown`: neither. */
+  /** `asleep`: all servers sleep or are gone. `awake`: none was changed. `unknown`: anything else. */
   sleep(): Promise<TenantState>
-  /** Resolves to whether one of the servers may be asked. */
+  /** Resolves to whether at least one of the servers may be asked. */
   wake(): Promise<boolean>
   switched(state: 'awake' | 'asleep'): void
-  /** Questions begin to wait while it cannot be awake, or it is awake again. */
+  /** Called when questions start to wait for a tenant that cannot be woken, and when it is awake again. */
   parked(isParked: boolean): void
 }
 
-/** `unknown`: at the start, or after a failure; taken for awake when another needs the memory. */
+/** `unknown` at the start and after a failure; treated as awake when another tenant needs the memory. */
 export type TenantState = 'unknown' | 'awake' | 'asleep'
 
-/** A question that waits for its tenant's turn. */
+/** A question that waits until its tenant is awake. */
 export interface Waiter {
   readonly waitingSince: number
-  /** It waits for a tenant that cannot be awake, too. */
+  /** It waits even for a tenant that cannot be woken. */
   readonly isPatient: boolean
   readonly admit: () => void
   readonly refuse: (fault: UpstreamError) => void
 }
 
-/** When the first of those that wait for it came; Infinity: nobody does. */
+/** When the oldest waiting question came; Infinity if none waits. */
 export const since = ({ waiting }: { readonly waiting: ReadonlySet<Waiter> }): number => {
   for (const waiter of waiting) return waiter.waitingSince
   return Number.POSITIVE_INFINITY
 }
 
-/** What a question fails with for which there is no room in its line. */
+/** The error of a question that finds the queue full. */
 export const queueFull = (): UpstreamError =>
   new UpstreamError('overloaded', 'too many questions wait for this model', {
     remedy: 'give-up',
     blame: false,
   })
 
-/** What a question fails with whose model may not or cannot be woken. */
+/** The error of a question whose model may not or cannot be woken. */
 export const modelAsleep = (): UpstreamError =>
   new UpstreamError('judge_unreachable', 'the model sleeps, or cannot be woken', {
     remedy: 'give-up',
     blame: false,
   })
 
-/** Before a tenant that did not wake up is woken again. */
+/** Milliseconds before a tenant that failed to wake is woken again. */
 const restMs = 5000
 
-/** The questions of a tenant that wait although it cannot be awake: it may not be woken, or did not wake up. */
+/** The parked questions of a tenant: they wait although it may not be woken, or failed to wake. */
 export class TenantParking {
   readonly #clock: Clock
   readonly #tenant: GpuTenant
@@ -78,17 +78,17 @@ export class TenantParking {
     this.#waiting = waiting
   }
 
-  /** On the clock; null: none waits so. */
+  /** Since when questions are parked, on the clock; null if none is. */
   get since(): number | null {
     return this.#since
   }
 
-  /** It did not wake up a moment ago. */
+  /** The tenant failed to wake a moment ago. */
   get isResting(): boolean {
     return this.#cancelRest !== null
   }
 
-  /** Questions wait until the tenant is awake; those that may not wait for that fail. */
+  /** Parks the waiting questions; those that are not patient fail. */
   begin(): void {
     for (const waiter of this.#waiting) {
       if (waiter.isPatient) continue
@@ -100,14 +100,14 @@ export class TenantParking {
     this.#tenant.parked(true)
   }
 
-  /** The tenant is awake. */
+  /** Called when the tenant is awake. */
   end(): void {
     if (this.#since === null) return
     this.#since = null
     this.#tenant.parked(false)
   }
 
-  /** Others have their turn before it is woken `again`. */
+  /** Lets other tenants have their turn, then calls `again` to retry. */
   rest(again: () => void): void {
     this.begin()
     this.close()
@@ -118,7 +118,7 @@ export class TenantParking {
     })
   }
 
-  /** Ends its timer. */
+  /** Cancels its timer. */
   close(): void {
     this.#cancelRest?.()
     this.#cancelRest = null

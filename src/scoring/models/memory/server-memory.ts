@@ -11,36 +11,36 @@ import {
 import type { Endpoint } from '../transport/endpoint.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
 
-/** How one server is told. */
+/** An order to one server. */
 export interface MemoryOrder extends CalledServer {
   readonly backend: MemoryBackend
   /** The served name. */
   readonly model: string
   readonly level: number
-  /** Why an order failed, or the server's answers are not trusted. `isNews`: it was not told before. */
+  /** Called with why an order failed or the answers are not trusted. `isNews`: not reported before. */
   failed(order: 'sleep' | 'wake', reason: string, isNews: boolean): void
 }
 
-/** One server's GPU memory. It outlives the pools that the server belongs to: what sleeps says so to nobody. */
+/** One server's GPU memory. Outlives the pools that use the server, because a sleeping server does not report that it sleeps. */
 export class ServerMemory {
   state: 'unknown' | 'awake' | 'asleep' = 'unknown'
-  /** Why its answers are not trusted since it woke; '' where they are. */
+  /** Why its answers are not trusted since it woke; '' if they are. */
   doubt = ''
-  /** It takes no questions, since it sleeps or nobody knows. */
+  /** It takes no questions, because it sleeps or its state is unknown. */
   isOut = false
-  /** The path that it lists as its model, since it read its weights again; '': it has not. */
+  /** The path that it lists as its model since it reloaded its weights; '' if it did not. */
   listedAs = ''
   #known: KnownAnswer | null = null
   #knownModel = ''
   #prepared = ''
   #level = 1
-  /** What its process said of itself before it was put to sleep; '': nothing. */
+  /** Identifies the process that was put to sleep; '' if unknown. */
   #process = ''
-  /** Why its process cannot sleep at a level, whoever tells it to. */
+  /** Why its process can never sleep at a level. */
   #refusal: { readonly level: number; readonly error: OrderFailed } | null = null
   #turn: Promise<unknown> = Promise.resolve()
 
-  /** Finds out how it is and changes nothing there. Resolves to whether it can be asked, or woken. */
+  /** Finds out the state without changing it. Resolves to whether the server can be asked or woken. */
   find(order: MemoryOrder): Promise<boolean> {
     const find = async (calls: ServerCalls): Promise<boolean> => {
       if (this.state === 'unknown') await this.#learn(order, calls)
@@ -52,28 +52,28 @@ export class ServerMemory {
     return this.#inTurn(() => this.#ordered('wake', order, find))
   }
 
-  /** Its answers are trusted again: others have seen that it judges. */
+  /** Trusts its answers again: the canary has seen that it judges correctly. */
   trust(): void {
     this.doubt = ''
     this.#known = null
   }
 
-  /** Resolves to whether it holds no memory any more: it sleeps, or nothing listens there. */
+  /** Resolves to whether its memory is free: it sleeps, or nothing listens at the address. */
   sleep(order: MemoryOrder): Promise<boolean> {
     return this.#inTurn(() => this.#ordered('sleep', order, (calls) => this.#sleep(order, calls)))
   }
 
-  /** Resolves to whether it may be asked: it is awake and still judges. */
+  /** Resolves to whether it may be asked: it is awake and passes the known question. */
   wake(order: MemoryOrder): Promise<boolean> {
     return this.#inTurn(() => this.#ordered('wake', order, (calls) => this.#wake(order, calls)))
   }
 
-  /** The next order to sleep is tried although the server has refused one for good: somebody may have seen to that. */
+  /** Forgets a final refusal, because an operator may have fixed its cause. */
   retry(): void {
     this.#refusal = null
   }
 
-  /** Lays what is known over an endpoint that was opened later. */
+  /** Copies the known state to an endpoint that was opened later. */
   mark(endpoint: Endpoint): void {
     this.#attend(endpoint)
     const { isOut: asleep, doubt, listedAs } = this
@@ -81,7 +81,7 @@ export class ServerMemory {
     if (isNew) endpoint.mark({ asleep, doubt, listedAs })
   }
 
-  /** Its process has gone. Whoever is found there next is another one, which is awake, and may have other weights. */
+  /** The process is gone. The next one at the address is awake and may have other weights. */
   #gone(): void {
     if (this.state === 'asleep') this.state = 'unknown'
     this.#known = null
@@ -92,7 +92,7 @@ export class ServerMemory {
     endpoint.onGone = () => this.#gone()
   }
 
-  /** Looks whether the process that was put to sleep is still the one that runs there, where an order to another one kills it. */
+  /** For fragile servers: checks that the process that was put to sleep still runs, since an order would crash a new one. */
   async #recognize({ backend }: MemoryOrder, calls: ServerCalls): Promise<void> {
     if (this.state !== 'asleep' || !backend.isFragile || this.#process === '') return
     const process = await backend.processOf(calls)
@@ -113,7 +113,7 @@ export class ServerMemory {
       this.#keep(order, await backend.askKnown(calls, order.model))
     const wasOut = this.isOut
     try {
-      // From here on nobody takes a place at it; whoever has one is waited for.
+      // From here on the pool gives out no slot at it; calls in flight are waited for.
       this.#setOut(endpoint, true)
       if (!(await isIdle(endpoint, order.clock, calls.leftMs)))
         throw new OrderFailed('calls are under way at it', true)
@@ -137,13 +137,13 @@ export class ServerMemory {
     }
     if (this.state !== 'awake') {
       this.#setOut(endpoint, true)
-      // Before the order: a probe may see the new name as soon as the server has it.
+      // Before the order, because a probe may see the new name as soon as the server has it.
       if (this.#prepared !== '') {
         this.listedAs = this.#prepared
         endpoint.mark({ listedAs: this.#prepared })
       }
       await backend.wake(calls, this.#level, this.#prepared)
-      // Until it has shown that it judges.
+      // Unknown until it has answered the known question.
       this.state = 'unknown'
       this.#prove(order, await backend.askKnown(calls, model))
       this.state = 'awake'
@@ -152,7 +152,7 @@ export class ServerMemory {
     return this.doubt === ''
   }
 
-  /** Finds out what can be found out. Rejects with OrderFailed where a server must be known and is not. */
+  /** Finds out the state if possible. Rejects with OrderFailed if a fragile server's state stays unknown. */
   async #learn(order: MemoryOrder, calls: ServerCalls): Promise<void> {
     const { backend, model } = order
     const asleep = await backend.isAsleep(calls)
@@ -174,7 +174,7 @@ export class ServerMemory {
     this.state = 'awake'
   }
 
-  /** The first answer is what later ones are compared with. */
+  /** Keeps the first answer, which later ones are compared with. */
   #keep(order: MemoryOrder, answer: KnownAnswer | null): void {
     if (this.#knownModel !== order.model) this.#known = null
     this.#knownModel = order.model
@@ -222,7 +222,7 @@ export class ServerMemory {
       const isGone = error instanceof UpstreamError && error.isRefused
       const isAsItWas = error instanceof OrderFailed && error.isUnchanged && this.state === 'awake'
       if (!isAsItWas) {
-        // Whoever starts there after one that has gone is awake; what became of one that lives is not known.
+        // A process that starts later is awake; the state of one that still runs is unknown.
         this.state = 'unknown'
         this.#setOut(order.endpoint, !(isGone && name === 'wake'))
       }
@@ -241,7 +241,7 @@ export class ServerMemory {
   }
 }
 
-/** Whether no call of anybody is under way at an endpoint, now or before `ms` are over. */
+/** Resolves to true once no call is in flight at an endpoint, or to false after `ms`. */
 function isIdle(endpoint: Endpoint, clock: Clock, ms: number): Promise<boolean> {
   if (endpoint.inFlight === 0) return Promise.resolve(true)
   return new Promise((resolve) => {

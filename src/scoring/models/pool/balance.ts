@@ -3,7 +3,7 @@ import type { PoolMember } from './pool-member.ts'
 
 const load = ({ endpoint, weight }: PoolMember): number => (endpoint.inFlight + 1) / weight
 
-/** The less loaded of two drawn, by weight, from the members that can take a question; null: none can. */
+/** Picks two usable members by weight and takes the less loaded one (power of two choices); null if none is usable. */
 export function leastOutstanding(
   members: readonly PoolMember[],
   usable: (member: PoolMember) => boolean,
@@ -15,7 +15,7 @@ export function leastOutstanding(
   return other && load(other) < load(one) ? other : one
 }
 
-/** The first usable member from a random place on. */
+/** The first usable member from a random start, drawn by weight. */
 function drawn(
   members: readonly PoolMember[],
   usable: (member: PoolMember) => boolean,
@@ -38,16 +38,16 @@ function drawn(
   return null
 }
 
-/** Load over its fair share that an instance may have before the next in order is asked. */
+/** Load, as a multiple of its fair share, up to which a preferred instance is used. */
 export const boundedLoad = 1.25
 
 const keptOrders = 1024
 
-/** The order of preference of a pool's members for a beginning of prompts, by weighted rendezvous hashing. */
+/** The preference order of a pool's members for a prompt prefix, by weighted rendezvous hashing. */
 export class Affinity {
   readonly #orders = new Map<string, readonly PoolMember[]>()
 
-  /** Forgets the orders: the members have changed. */
+  /** Call when the members have changed. */
   reset(): void {
     this.#orders.clear()
   }
@@ -67,7 +67,7 @@ export class Affinity {
   }
 }
 
-/** The first usable member in order whose load stays within the bound; null: none. */
+/** The first usable member in order whose load is within the bound; null if there is none. */
 export function preferred(
   order: readonly PoolMember[],
   usable: (member: PoolMember) => boolean,
@@ -85,18 +85,18 @@ export function preferred(
   return null
 }
 
-/** An instance so many times slower than the quickest is asked only where no other would answer sooner. */
+/** An instance this many times slower than the fastest is asked only if no other would answer sooner. */
 const slowFactor = 2
 
-/** Milliseconds that do not matter to a judgement: below them a difference is chance. */
+/** Latency differences below this many milliseconds are noise. */
 const slowFromMs = 100
 
-/** A slow instance without a call for so many of its own latencies, and a second, is tried again. */
+/** A slow instance is tried again after this many of its own latencies without a call, and at least a second. */
 const retryAfterLatencies = 10
 
 /**
- * Which members are worth asking: with `waiting` questions in a line that has stood for `stoodMs`, a slow one is where it
- * answers before a place at a quick one is free and used, or when the line has stood for its whole latency.
+ * Which members are worth asking. With `waiting` questions in a queue that has not moved for `stoodMs`, a slow member is if it
+ * answers before a fast one would have a free slot and answer, or if the queue has stood for its whole latency.
  */
 export function slowInstanceFilter(
   members: readonly PoolMember[],
@@ -117,7 +117,7 @@ export function slowInstanceFilter(
   }
 }
 
-/** Answers a millisecond of the quick members with all places taken. */
+/** Answers per millisecond of the fast members at full load. */
 function rateOf(members: readonly PoolMember[], quick: number): number {
   let rate = 0
   for (const { latencyMs, limit, isAlive } of members)

@@ -1,33 +1,32 @@
 import { questionBytes } from '../api/ask.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
 
-/** What a call weighs at a server. */
+/** The load of a call on a server. */
 export interface Load {
   readonly questions: number
-  /** Estimated: what it holds, and what may be generated for it where that is bounded. */
+  /** Estimated: the prompt, plus `max_tokens` if it is set. */
   readonly tokens: number
 }
 
-/** Tokens of a text of so many bytes: a quarter, as in English. */
+/** Estimated tokens of a text: a quarter of its bytes, as in English. */
 export const estimatedTokens = (bytes: number): number => Math.ceil(bytes / 4)
 
-/** The load of a call with this body. `generated`: tokens that may be written for all of its questions. */
+/** The load of a call. `generated`: tokens that may be generated for all of its questions. */
 export const loadOf = (body: string | Buffer, questions = 1, generated = 0): Load => ({
   questions,
   tokens: estimatedTokens(typeof body === 'string' ? Buffer.byteLength(body) : body.length) + generated,
 })
 
 /**
- * What is under way of one model at one server, within its limits. Room can be kept for a load too large for what is free: what
- * was under way before it drains, and those that come after have what it leaves of the limits. So it begins as soon as if nobody
- * had come after it.
+ * What one model has in flight at one server, within limits. Capacity can be reserved for a load that is too large for what is
+ * free: earlier calls drain, and later calls share what it leaves of the limits. So later calls never delay it.
  */
 export class Capacity {
   questions = 0
   tokens = 0
   limits: Load
   #kept: Load | null = null
-  /** What has begun since room is kept. */
+  /** Loads that have begun since the reservation. */
   readonly #after = new Set<Load>()
   #questionsAfter = 0
   #tokensAfter = 0
@@ -36,7 +35,7 @@ export class Capacity {
     this.limits = limits
   }
 
-  /** Whether a load may begin. What is larger than a limit goes alone. */
+  /** Whether a load may begin. A load larger than a limit runs alone. */
   fits(load: Load): boolean {
     const kept = this.#kept
     if (kept !== null && kept !== load) {
@@ -49,12 +48,12 @@ export class Capacity {
     return this.questions + load.questions <= questions && this.tokens + load.tokens <= tokens
   }
 
-  /** Whether there is room for something, if it is small enough. */
+  /** Whether a load may begin if it is small enough. */
   get hasFree(): boolean {
     return this.questions < this.limits.questions && this.tokens < this.limits.tokens
   }
 
-  /** False: room is kept for another. */
+  /** False if capacity is reserved for another load. */
   reserve(load: Load): boolean {
     this.#kept ??= load
     return this.#kept === load
@@ -88,7 +87,7 @@ export class Capacity {
   }
 }
 
-/** The memory that waiting questions take, over all models of a process. */
+/** The memory that waiting questions of all models take. */
 export class QueueMemory {
   readonly #maxBytes: number
   #bytes = 0
@@ -97,7 +96,7 @@ export class QueueMemory {
     this.#maxBytes = maxBytes
   }
 
-  /** Nothing further fits. */
+  /** Nothing more fits. */
   get isFull(): boolean {
     return this.#bytes >= this.#maxBytes
   }
@@ -107,8 +106,8 @@ export class QueueMemory {
   }
 
   /**
-   * Counts these questions with their texts for as long as `work` takes. Rejects with UpstreamError `overloaded` where they are parked
-   * (no instance can be asked) and do not fit; a line that moves is bounded by what is let in.
+   * Counts questions and their texts while `work` runs. Rejects with UpstreamError `overloaded` if they are parked (no instance
+   * can be asked) and do not fit. A queue that moves is bounded by admission instead.
    */
   async holding<T>(
     questions: number,
@@ -135,6 +134,6 @@ export class QueueMemory {
   }
 }
 
-/** Of a body as it is sent; a text may take two bytes a character. */
+/** Memory of a request body; a string may take two bytes per character. */
 export const bytesOfBody = (body: string | Buffer | null): number =>
   typeof body === 'string' ? 2 * body.length : (body?.length ?? 0)

@@ -9,7 +9,7 @@ import { type MemberSettings, PoolMember } from './pool-member.ts'
 import { type QueueMetrics, watchServerQueue } from './server-queue.ts'
 import { type ProgressSettings, watchProgress } from './watchdog.ts'
 
-/** A model of one reading of the configs, as its servers are asked. */
+/** A model of one loaded config, and how its servers are asked. */
 export interface MemberOwner {
   readonly model: string
   readonly config: ModelConfig
@@ -19,17 +19,17 @@ export interface MemberOwner {
 
 interface Wanted extends MemberSettings {
   readonly connectMs: number
-  /** null: it is not probed. */
+  /** null: no probes. */
   readonly probe: ProbeSettings | null
-  /** null: the server's own line is not looked at. */
+  /** null: the server's own queue is not watched. */
   readonly line: QueueMetrics | null
-  /** null: it is not watched. */
+  /** null: progress is not watched. */
   readonly progress: Omit<ProgressSettings, 'p99'> | null
 }
 
 interface MemberEntry {
   readonly member: PoolMember
-  /** By who uses it; what the last of them says is in force. */
+  /** Settings by owner; those of the last owner apply. */
   readonly wanted: Map<MemberOwner, Wanted>
   inForce: Wanted
   endProbe: () => void
@@ -44,8 +44,8 @@ interface EndpointEntry {
 }
 
 /**
- * The addresses of a process and the models at each: one set of sockets for an address, one pool member for a model there. Both
- * outlive reloads: a new reading of the configs changes their settings, and what nobody uses any more is closed.
+ * All addresses of a process and the models at each: one set of sockets per address, one pool member per model there. Both
+ * outlive reloads: a reload changes their settings, and what no model uses any more is closed.
  */
 export class EndpointRegistry {
   readonly #clock: Clock
@@ -57,7 +57,7 @@ export class EndpointRegistry {
     this.#events = events
   }
 
-  /** The member that serves the owner's model at the place, with the settings of this owner; `release` must follow. */
+  /** Gets or opens the member for the owner's model at an instance and applies the owner's settings. `release` must follow. */
   memberOf(owner: MemberOwner, place: InstanceConfig): PoolMember {
     const url = typeof place === 'string' ? place : place.url
     const address = addressOf(url)
@@ -76,7 +76,7 @@ export class EndpointRegistry {
     return entry.member
   }
 
-  /** The owner uses it no more: closed with its last user, and its address with its last member. */
+  /** Ends the owner's use. A member closes with its last owner, an address with its last member. */
   async release(owner: MemberOwner, member: PoolMember): Promise<void> {
     const { address } = member
     const held = this.#endpoints.get(address)
@@ -118,7 +118,7 @@ export class EndpointRegistry {
     )
   }
 
-  /** Opens the sockets of an address. */
+  /** Opens the sockets of an address. Overridden in benchmarks. */
   protected connect(address: string, settings: EndpointSettings): Endpoint {
     return new Endpoint(address, this.#clock, settings)
   }
@@ -157,7 +157,7 @@ export class EndpointRegistry {
     return watchProgress(member, { ...progress, p99 })
   }
 
-  /** What 99 % of a model's latest answers took at most, at its slowest server; null: unknown. */
+  /** The p99 latency of a model at its slowest server; null if unknown. */
   #p99Of(key: string): number | null {
     let slowest: number | null = null
     for (const { members } of this.#endpoints.values()) {
@@ -167,7 +167,7 @@ export class EndpointRegistry {
     return slowest
   }
 
-  /** Puts the settings of the member's last owner in force. */
+  /** Applies the settings of the member's last owner. */
   #apply(held: EndpointEntry, entry: MemberEntry, key: string): void {
     const { member } = entry
     const wanted = [...entry.wanted.values()].at(-1)
@@ -177,7 +177,7 @@ export class EndpointRegistry {
       member.set(wanted)
       if (!isSameProbe) {
         entry.endProbe()
-        // What is known of it holds until the new probe knows better.
+        // The last known state holds until the new probe's first result.
         const { probe } = member
         entry.endProbe = probed(member, wanted.probe)
         entry.endWatch()
@@ -188,7 +188,7 @@ export class EndpointRegistry {
     this.#merge(held)
   }
 
-  /** An address is as patient as the most patient of its members, and asked for its health as often as the most eager wants. */
+  /** An address uses the longest timeouts and the shortest probe interval of its members. */
   #merge(held: EndpointEntry): void {
     const all = [...held.members.values()].map(({ inForce }) => inForce)
     const { endpoint } = held
@@ -276,12 +276,12 @@ function probed(member: PoolMember, probe: ProbeSettings | null): () => void {
   return () => {}
 }
 
-/** What differs where a probe has to begin anew. */
+/** The settings whose change restarts probe and watchdog. */
 const probeFacts = ({ probe, progress }: Wanted): unknown => [
   probe && { ...probe, clock: null, names: probe.names && [...probe.names] },
   progress && [progress.stalledMs, progress.timeoutMs],
 ]
 
-/** A model whose servers are asked for something else, or with another key, is another one to them. */
+/** A model with another served name or API key is another member. */
 const keyOf = ({ model, config, headers }: MemberOwner): string =>
   JSON.stringify([model, config.backend, config.model, config.served_model_aliases, headers])

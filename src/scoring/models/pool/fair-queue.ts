@@ -1,39 +1,39 @@
 import type { Load } from './capacity.ts'
 import type { PoolMember } from './pool-member.ts'
 
-/** What stands in line for a place at a server. */
+/** A question that is queued for an instance. */
 export interface QueueEntry {
-  /** Whose question it is: those of one request take turns with those of others. */
+  /** The request that the question belongs to. Requests take turns. */
   readonly request: object
-  /** On the clock: later, an answer is of no use. */
+  /** On the clock; later answers are useless. */
   readonly deadline: number
   readonly load: Load
 }
 
-/** Somebody in line. */
+/** An entry of the queue. */
 export interface Waiter {
   readonly question: QueueEntry
-  /** Members that it does not want, where another lives. */
+  /** Members to avoid if another one is alive. */
   readonly avoid: ReadonlySet<PoolMember> | null
 }
 
-/** The questions of one request that want the same members, in their order. */
+/** The questions of one request that avoid the same members, in order. */
 interface Flow<W> {
   readonly lane: Lane<W>
   readonly request: object
-  /** From the `base`-th on that ever came; those before `head`, and those that have left, are no longer in line. */
+  /** `waiters[0]` is the `base`-th that ever came. Those before `head` are served; undefined ones have left. */
   waiters: (W | undefined)[]
   base: number
   head: number
   left: number
-  /** When its first is served: the tokens that were served before, as a fair share has it, with its own. */
+  /** Virtual finish time of its first question: tokens served before it under fair sharing, plus its own. */
   turn: number
   readonly order: number
   turnAt: number
   dueAt: number
 }
 
-/** Requests whose questions want the same members. */
+/** Requests whose questions avoid the same members. */
 interface Lane<W> {
   readonly key: string
   readonly avoid: ReadonlySet<PoolMember> | null
@@ -42,14 +42,14 @@ interface Lane<W> {
   readonly byDeadline: Heap<Flow<W>>
 }
 
-/** Firsts of requests that are looked at for one place, where those before them are too large for it. */
+/** How many requests are tried for one slot if the first questions of those before are too large for it. */
 const mostLooks = 8
 
 /**
- * Places go in turn by deadline and by share. By deadline: to the question whose time runs out first, which is the one that came
- * first where all have as much time. By share: self-clocked fair queueing, where requests take turns by tokens, however many
- * questions each has. So a giant request that came before has half of the places while a small one is served, and a crowd of
- * small ones leaves half to a giant. What a place costs is counted either way. Each step takes O(log n) in requests.
+ * Gives out slots alternately by deadline and by fair share. By deadline: earliest deadline first, which is first come, first
+ * served if all have the same time. By share: self-clocked fair queueing, where requests take turns by tokens, however many
+ * questions each has. So a giant request keeps half of the slots while small ones are served, and vice versa. Tokens count
+ * towards the share either way. Each step takes O(log n) in requests.
  */
 export class FairQueue<W extends Waiter> {
   readonly #lanes = new Map<string, Lane<W>>()
@@ -60,7 +60,7 @@ export class FairQueue<W extends Waiter> {
   #flowsBegun = 0
   #wasByDeadline = false
 
-  /** Questions in line. */
+  /** Queued questions. */
   get size(): number {
     return this.#questions
   }
@@ -82,7 +82,7 @@ export class FairQueue<W extends Waiter> {
     lane.byDeadline.push(flow)
   }
 
-  /** Takes somebody out who waits no more. */
+  /** Removes an entry that no longer waits. */
   delete(waiter: W): void {
     const place = this.#places.get(waiter)
     if (!place) return
@@ -99,8 +99,8 @@ export class FairQueue<W extends Waiter> {
   }
 
   /**
-   * Gives a place to the next for whom `give` finds one; false: to nobody. `isOpen`: whether a member has any place for those
-   * who avoid these.
+   * Serves the next entry for which `give` finds a slot; false if there is none. `isOpen`: whether a member outside the given
+   * set has a free slot.
    */
   serve(isOpen: (avoid: ReadonlySet<PoolMember> | null) => boolean, give: (waiter: W) => boolean): boolean {
     const open: Lane<W>[] = []
@@ -111,7 +111,7 @@ export class FairQueue<W extends Waiter> {
     return isByDeadline || this.#serveByTurn(open, give)
   }
 
-  /** Gives a place to this one before the others, if `give` finds one; false: it has none, or is not in line. */
+  /** Serves this entry before the others if `give` finds a slot; false if not, or if it is not queued. */
   serveFirst(waiter: W, give: (waiter: W) => boolean): boolean {
     const place = this.#places.get(waiter)
     if (!place || place.at !== place.flow.head || !give(waiter)) return false
@@ -126,7 +126,7 @@ export class FairQueue<W extends Waiter> {
     if (!due) return false
     const waiter = firstOf(due)
     if (!give(waiter)) return false
-    // What it got before its turn counts as its own share; the others' turns stay as they are.
+    // Being served early counts towards its own share; the turns of others do not change.
     this.#served(due, waiter)
     return true
   }
@@ -171,7 +171,7 @@ export class FairQueue<W extends Waiter> {
     if (lane.flows.size === 0) this.#lanes.delete(lane.key)
   }
 
-  /** Makes the next of a request its first; `from`: its share so far. */
+  /** Advances a request to its next question. `from`: its share so far. */
   #next(flow: Flow<W>, from: number): void {
     while (flow.waiters[flow.head - flow.base] === undefined) flow.head += 1
     if (flow.head - flow.base > flow.waiters.length / 2) {
@@ -226,16 +226,16 @@ function isDueBefore<W extends Waiter>(one: Flow<W>, other: Flow<W>): boolean {
   return own < others || (own === others && one.order < other.order)
 }
 
-/** Room that a pool keeps for one who is next and too large for what is free: at one member, so that the others go on. */
+/** Capacity reserved at one member for the next question if it is too large for what is free. Other members go on. */
 export class Reservation<W extends Waiter> {
   #kept: { readonly waiter: W; readonly member: PoolMember } | null = null
 
-  /** For whom it is kept; null: for nobody. */
+  /** The entry that capacity is reserved for, if any. */
   get waiter(): W | null {
     return this.#kept?.waiter ?? null
   }
 
-  /** Keeps it at the emptiest of the members that are usable, unless it is kept where calls are still worth waiting for. */
+  /** Reserves at the least loaded usable member, unless there is a reservation at a member that is still worth waiting for. */
   keep(
     waiter: W,
     members: readonly PoolMember[],
@@ -254,7 +254,7 @@ export class Reservation<W extends Waiter> {
     if (best?.capacity.reserve(waiter.question.load)) this.#kept = { waiter, member: best }
   }
 
-  /** The waiter needs it no more; the member where others may have it, or null. */
+  /** Ends the entry's reservation. Returns the member whose capacity became free, or null. */
   drop(waiter: W): PoolMember | null {
     if (this.#kept?.waiter !== waiter) return null
     const { member } = this.#kept
@@ -263,19 +263,19 @@ export class Reservation<W extends Waiter> {
     return member
   }
 
-  /** The member has left the pool. */
+  /** Call when a member has left the pool. */
   dropAt(member: PoolMember): void {
     if (this.#kept?.member === member) this.drop(this.#kept.waiter)
   }
 }
 
-/** A binary heap whose items know where they are, so that any of them can be moved or taken out in O(log n). */
+/** A binary heap that reports the index of its items, so that any of them can be moved or removed in O(log n). */
 export class Heap<T> {
   readonly #items: T[] = []
   readonly #isBefore: (one: T, other: T) => boolean
   readonly #placed: (item: T, at: number) => void
 
-  /** `placed` is told where an item is from now on; what it was told last is what `moved` and `remove` want. */
+  /** `placed` is called with the new index of an item, which `moved` and `remove` take. */
   constructor(isBefore: (one: T, other: T) => boolean, placed: (item: T, at: number) => void) {
     this.#isBefore = isBefore
     this.#placed = placed
@@ -289,7 +289,7 @@ export class Heap<T> {
     this.#rise(item, this.#items.push(item) - 1)
   }
 
-  /** Tells that what orders the item at this place has changed. */
+  /** Restores the order after the key of the item at this index has changed. */
   moved(at: number): void {
     const item = this.#items[at] as T
     this.#sink(item, this.#rise(item, at))

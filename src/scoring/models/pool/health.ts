@@ -8,27 +8,27 @@ import type { PoolMember } from './pool-member.ts'
 export interface ProbeSettings {
   readonly clock: Clock
   readonly headers: Record<string, string>
-  /** Asked without credentials, once for all models at the address; '' where this kind of server has none. */
+  /** Requested without credentials, once for all models at the address; '' if this kind of server has none. */
   readonly healthPath: string
-  /** Asked with the model's credentials; '': not asked. */
+  /** Requested with the model's credentials; '' if not requested. */
   readonly modelsPath: string
-  /** One of them must be served; null: whatever is served will do. */
+  /** One of these names must be served; null if any will do. */
   readonly names: ReadonlySet<string> | null
   readonly intervalMs: number
   readonly timeoutMs: number
-  /** Failed probes in a row that take it out. */
+  /** Consecutive failed probes that eject the member. */
   readonly failures: number
 }
 
-/** Milliseconds between probes of what is out, or has failed a probe. */
+/** Milliseconds between probes after a failed one, or while ejected. */
 const recoveryMs = 1000
 
-/** A list of served models is longer at a proxy for hundreds of them. */
+/** The list of served models is long at a proxy for hundreds of models. */
 const mostReplyBytes = 8 * 1024 * 1024
 
 /**
- * Asks for an address's health until ended, with the settings that its members have at the moment. A good answer shows that
- * connections work, so it closes their breaker; whether a model's questions are answered it does not show.
+ * Probes the health of an address until ended, with the current settings of its members. Success shows that connections work, so
+ * it closes the breaker of the address; it says nothing about a model's questions.
  */
 export function watchEndpoint(
   endpoint: Endpoint,
@@ -36,10 +36,10 @@ export function watchEndpoint(
 ): () => void {
   let failures = 0
   const looks = repeat(async () => {
-    // Its one token would touch memory that is gone.
+    // A health check that generates a token would touch released memory.
     if (endpoint.asleep) return false
     const { healthPath, ...how } = settings()
-    // What a proxy says to strangers tells that it lives.
+    // A proxy that demands credentials is alive.
     const isWell = await replied(endpoint, healthPath, {}, how, ({ status }) =>
       [200, 401, 403].includes(status),
     )
@@ -52,7 +52,7 @@ export function watchEndpoint(
       return endpoint.health !== 'ok' || endpoint.breaker.state !== 'closed' || failures > 0
     }
   }, settings)
-  // The next look may be ten seconds away, and a server that is back is seen by it.
+  // The next probe may be ten seconds away, but it is what notices that a server is back.
   endpoint.onBroken = looks.hurry
   return () => {
     endpoint.onBroken = null
@@ -60,7 +60,7 @@ export function watchEndpoint(
   }
 }
 
-/** Asks for the models that are served at a member's address, with the model's credentials, until ended. */
+/** Probes the list of served models at a member's address, with the model's credentials, until ended. */
 export function watchMember(member: PoolMember, settings: ProbeSettings): () => void {
   const { headers, modelsPath, names } = settings
   let failures = 0
@@ -84,8 +84,8 @@ export function watchMember(member: PoolMember, settings: ProbeSettings): () => 
 }
 
 /**
- * Looks now and again until `end`; `look` gives what is to be done with what it saw, which says whether to look soon again.
- * `hurry` has the next look come as soon as that.
+ * Repeats `look` until `end`. `look` resolves to a function that applies its result and returns whether the next look is urgent.
+ * `hurry` makes the next look urgent.
  */
 function repeat(
   look: () => Promise<false | (() => boolean)>,
@@ -112,7 +112,7 @@ function repeat(
       cancel()
     },
     hurry() {
-      // A look under way says itself how soon the next one comes.
+      // A running look decides itself how soon the next one comes.
       if (isEnded || nextAt === null || nextAt <= settings().clock.now() + recoveryMs) return
       cancel()
       next(true)
@@ -120,7 +120,7 @@ function repeat(
   }
 }
 
-/** What `read` makes of the reply; false: there was none, or none that it could read. */
+/** The result of `read`; false if there was no reply or `read` threw. */
 async function replied<T>(
   endpoint: Endpoint,
   path: string,
@@ -136,7 +136,7 @@ async function replied<T>(
   }
 }
 
-/** `listedAs`: another name of the model there; '' for none. Throws UpstreamError where the reply lists no models. */
+/** `listedAs`: another name of the model there; '' for none. Throws UpstreamError if the reply is no list of models. */
 function served(
   reply: Reply,
   names: ReadonlySet<string>,

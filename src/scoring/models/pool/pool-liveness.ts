@@ -1,7 +1,7 @@
 import type { Clock } from '../../../core/clock.ts'
 import type { PoolMember } from './pool-member.ts'
 
-/** Whether any instance of a model lives; since when none does, and since when questions are parked for that. */
+/** Whether any instance of a model is alive, since when none is, and since when questions are parked because of that. */
 export class PoolLiveness {
   readonly #clock: Clock
   readonly #waitMs: number
@@ -14,9 +14,9 @@ export class PoolLiveness {
   #cancel: (() => void) | null = null
 
   /**
-   * `waitMs`: how long questions wait for an instance, Infinity: as long as they may; then `giveUp` ends those that wait.
-   * `hasLived`: an instance lived under an earlier reading of the configs. `parked` is told when questions begin to wait while
-   * no instance lives, and when one lives again.
+   * `waitMs`: how long questions wait for an instance before `giveUp` fails them; Infinity: until their deadline. `hasLived`: an
+   * instance was alive before the reload. `parked` is called when questions start to wait because no instance is alive, and
+   * when one is alive again.
    */
   constructor(
     clock: Clock,
@@ -30,7 +30,7 @@ export class PoolLiveness {
     this.#giveUp = giveUp
   }
 
-  /** No instance is believed to work. */
+  /** No instance is alive. */
   get isDead(): boolean {
     return this.#deadSince !== null
   }
@@ -40,34 +40,34 @@ export class PoolLiveness {
     return this.#waitMs === Number.POSITIVE_INFINITY
   }
 
-  /** No instance has lived for so long that questions fail at once. */
+  /** No instance has been alive for `waitMs`, so questions fail at once. */
   get isGivenUp(): boolean {
     return this.#deadSince !== null && this.#clock.now() - this.#deadSince >= this.#waitMs
   }
 
-  /** An instance was believed to work at some time. */
+  /** An instance has been alive at some time. */
   get hasLived(): boolean {
     return this.#hasLived
   }
 
-  /** Since when questions wait while no instance lives, on the clock, though they may have left; null: none came. */
+  /** Since when questions are parked, on the clock; null if none came. They may have left since. */
   get parkedSince(): number | null {
     return this.#parkedSince
   }
 
-  /** Milliseconds, all together, in which no instance lived. */
+  /** Total milliseconds without a live instance. */
   get deadMs(): number {
     return this.#deadMs + (this.#deadSince === null ? 0 : this.#clock.now() - this.#deadSince)
   }
 
-  /** A question has joined the line. */
+  /** A question was queued. */
   joined(): void {
     if (!this.isDead || this.#parkedSince !== null) return
     this.#parkedSince = this.#clock.now()
     this.#tellParked(true)
   }
 
-  /** Looks whether any member lives, or may; `hasLine`: questions wait. */
+  /** Checks whether any member is or may be alive. `hasLine`: questions are queued. */
   watch(members: readonly PoolMember[], hasLine: boolean): void {
     this.#hasLived ||= members.some(({ isAlive }) => isAlive)
     const mayLive = members.some(({ isAlive, isJoining }) => isAlive || isJoining)
@@ -85,7 +85,7 @@ export class PoolLiveness {
     }
   }
 
-  /** Ends its timer. */
+  /** Cancels its timer. */
   end(): void {
     this.#cancel?.()
     this.#cancel = null

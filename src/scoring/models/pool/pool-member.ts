@@ -6,8 +6,8 @@ import type { UpstreamError } from '../transport/upstream-error.ts'
 import { Capacity, type Load } from './capacity.ts'
 
 /**
- * `joining`: no probe has seen it yet. `trial`: it failed, and one question tries it again. `other-model`: it answers, but
- * serves something else. `fails-canary`: it answers known questions wrongly. `suspect`: it takes questions and answers none.
+ * `joining`: not probed yet. `trial`: it failed, and one question tries it again. `other-model`: it serves another model.
+ * `fails-canary`: it answers known questions wrongly. `suspect`: it accepts questions and answers none.
  */
 export type InstanceState =
   | 'joining'
@@ -20,46 +20,46 @@ export type InstanceState =
   | 'suspect'
   | 'asleep'
 
-/** What a config says of one model at one address. */
+/** The settings of one model at one address. */
 export interface MemberSettings {
-  /** What may be under way. */
+  /** What may be in flight. */
   readonly limits: Load
   readonly weight: number
   readonly breaker: BreakerSettings
 }
 
 /**
- * One model at one address: its limit, latency and breaker, and what keeps questions from it. Each condition has one owner that
- * sets it; `state` says which of them counts. It outlives reloads, which only change its settings.
+ * One model at one address: its limits, latency, circuit breaker, and the conditions that keep questions away from it. Each
+ * condition is set by one owner; `state` says which one counts. Outlives reloads, which only change its settings.
  */
 export class PoolMember {
   readonly endpoint: Endpoint
-  /** Opens when this model's questions fail there. */
+  /** Opens when this model's questions fail at the address. */
   readonly breaker: Breaker
-  /** What of this model is under way. */
+  /** What this model has in flight at the address. */
   readonly capacity: Capacity
   calls = 0
   errors = 0
   /** When its last call began, on the clock. */
   lastBegan = Number.NEGATIVE_INFINITY
-  /** Moving average of its good calls, milliseconds; 0: none yet. */
+  /** Moving average of successful calls, milliseconds; 0 if there was none. */
   latencyMs = 0
-  /** Of its good calls. */
+  /** Latencies of successful calls. */
   readonly latencies = new LatencyWindow()
-  /** When a call came back last, or the first of those under way began, on the clock. */
+  /** When the last call ended or, if none has since, the first call in flight began; on the clock. */
   progressAt = Number.NEGATIVE_INFINITY
   lastAsk: AskName = 'generate'
-  /** Called at the beginning of a call where none was under way. */
+  /** Called when a call begins while no other is in flight. */
   onBegin: (() => void) | null = null
-  /** Set by the prober, as the server's list of models says; `unknown`: not asked yet. */
+  /** Set by the probe of the server's list of models; `unknown` until the first one. */
   probe: 'unknown' | 'ok' | 'failing' | 'other-model' = 'ok'
-  /** Set by operators: takes no further questions, and goes when its last call has come back. */
+  /** Set by operators: takes no more questions and leaves when its last call has ended. */
   draining = false
   /** Set by the canary: why its answers are not trusted. */
   failsCanary: string | null = null
-  /** Set by the watch of its progress: it takes questions and answers none. */
+  /** Set by the watchdog: it accepts questions and answers none. */
   suspect = false
-  /** Asked by Retry-After to be left alone for a while. */
+  /** Backing off because of a Retry-After. */
   resting = false
   /** Called when it may have become able, or unable, to take a question. */
   readonly changed = new Set<() => void>()
@@ -69,7 +69,7 @@ export class PoolMember {
   #outBecause: string | null = null
   #restsUntil = Number.NEGATIVE_INFINITY
   #wake: (() => void) | null = null
-  /** `told` hears why it takes no questions any more, and null when it takes them again. */
+  /** `told` is called with the reason when it stops taking questions, and with null when it takes them again. */
   constructor(
     endpoint: Endpoint,
     clock: Clock,
@@ -89,7 +89,7 @@ export class PoolMember {
     return this.endpoint.address
   }
 
-  /** The server's memory is given back, or may be. */
+  /** The server's GPU memory is or may be released. */
   get asleep(): boolean {
     return this.endpoint.asleep
   }
@@ -106,7 +106,7 @@ export class PoolMember {
     return this.#settings.weight
   }
 
-  /** Takes other settings; calls under way and what is known of it stay. */
+  /** Changes the settings; calls in flight and known state stay. */
   set(settings: MemberSettings): void {
     this.#settings = settings
     this.capacity.limits = settings.limits
@@ -114,7 +114,7 @@ export class PoolMember {
     this.tell()
   }
 
-  /** The condition that counts most, those of operators first. */
+  /** The most important condition; those of operators come first. */
   get state(): InstanceState {
     if (this.draining) return 'draining'
     if (this.asleep) return 'asleep'
@@ -129,7 +129,7 @@ export class PoolMember {
     return this.#isProbed() ? 'ready' : 'joining'
   }
 
-  /** May take questions, if it works and has a place. */
+  /** May take questions if it works and has a free slot. */
   get isOpen(): boolean {
     return (
       !this.draining &&
@@ -151,24 +151,24 @@ export class PoolMember {
     )
   }
 
-  /** Nothing speaks against it, but no probe has seen it yet. */
+  /** Its first probe is still due. */
   get isJoining(): boolean {
     return this.state === 'joining'
   }
 
-  /** Can take a question now, if it is small enough. A half-open breaker lets one call through. */
+  /** Can take a question now if it is small enough. A half-open breaker lets one call through. */
   get isFree(): boolean {
     if (!this.isOpen || this.resting || !this.#isProbed()) return false
     const { endpoint } = this
     if (endpoint.breaker.state !== 'closed' && (endpoint.breaker.state === 'open' || endpoint.inFlight > 0))
       return false
-    // One question is always let in: another's line at the server must not keep this model out for ever.
+    // One question is always allowed: other clients' requests in the server's queue must not lock this model out forever.
     if (this.inFlight === 0) return this.breaker.state !== 'open'
     if (this.breaker.state !== 'closed') return false
     return this.capacity.hasFree && endpoint.hasCapacity
   }
 
-  /** Takes a place; `end` or `giveBack` with the same load must follow. */
+  /** Takes a slot; `end` or `giveBack` with the same load must follow. */
   begin(load: Load, now = this.#clock.now()): void {
     const wasIdle = this.inFlight === 0
     this.capacity.enter(load)
@@ -185,13 +185,13 @@ export class PoolMember {
     this.endpoint.end(load.questions, this)
   }
 
-  /** A place that was taken and not used. */
+  /** Releases an unused slot; does not count as a call. */
   giveBack(load: Load): void {
     this.calls -= 1
     this.end(load)
   }
 
-  /** Something of what was asked there came back. */
+  /** Some reply arrived. */
   progressed(): void {
     this.progressAt = this.#clock.now()
   }
@@ -201,25 +201,25 @@ export class PoolMember {
     this.answered()
   }
 
-  /** It began to reply; nothing is known of how long its answers take. */
+  /** It began to reply; the latency is unknown. */
   answered(): void {
     this.progressed()
     this.breaker.succeeded()
     this.endpoint.breaker.succeeded()
   }
 
-  /** A call that was given up after `ms`: it would have taken longer. */
+  /** A call was abandoned after `ms`; it would have taken longer. */
   abandoned(ms: number): void {
     if (ms > this.latencyMs) this.#observe(ms)
   }
 
-  /** Counts a failed call, and leaves the member alone where that is due. */
+  /** Counts a failed call and opens a breaker or backs off if due. */
   failed(fault: UpstreamError): void {
     this.errors += 1
     if (fault.waitMs > 0) this.rest(fault.waitMs)
     if (fault.kind === 'cancelled' || fault.isHang) return
     if (fault.isConnection) return void this.endpoint.failed(fault.isRefused)
-    // It answered, if not to our liking; a call without an answer says nothing of the connection.
+    // An error reply shows that the connection works; a timeout shows nothing.
     if (fault.kind !== 'judge_timeout') {
       this.progressed()
       this.endpoint.breaker.succeeded()
@@ -229,7 +229,7 @@ export class PoolMember {
     else this.breaker.succeeded()
   }
 
-  /** Takes no question for `ms`; a longer rest that was asked for before stays as long. */
+  /** Takes no questions for `ms`, or until an earlier, longer back-off ends. */
   rest(ms: number): void {
     const until = this.#clock.now() + ms
     if (this.resting && until <= this.#restsUntil) return
@@ -242,7 +242,7 @@ export class PoolMember {
     })
   }
 
-  /** Sets conditions, each of which one owner sets alone, and tells of what follows. */
+  /** Sets conditions and notifies the pools. Each condition has one owner that sets it. */
   mark(conditions: Partial<Pick<PoolMember, 'probe' | 'draining' | 'failsCanary' | 'suspect'>>): void {
     Object.assign(this, conditions)
     this.tell()
@@ -257,7 +257,7 @@ export class PoolMember {
     }
     for (const fn of this.changed) fn()
     if (this.changed.size < 2) return
-    // Who is told first gets a freed place: the pools take turns.
+    // The pool that is notified first gets a freed slot, so pools take turns.
     const [first] = this.changed
     if (first) {
       this.changed.delete(first)
@@ -265,7 +265,7 @@ export class PoolMember {
     }
   }
 
-  /** Ends its timers. */
+  /** Cancels its timers. */
   close(): void {
     this.breaker.end()
     this.#wake?.()
@@ -298,24 +298,24 @@ export class PoolMember {
 const windowSize = 256
 const leastSamples = 20
 
-/** How long the latest answers took. */
+/** The latencies of recent answers. */
 export class LatencyWindow {
   readonly #window: number[] = []
   #next = 0
   #sorted: readonly number[] = []
   #unseen = 0
 
-  /** Counts an answer that took so many milliseconds. */
+  /** Records an answer's latency. */
   observe(ms: number): void {
     this.#window[this.#next] = ms
     this.#next = (this.#next + 1) % windowSize
     this.#unseen += 1
   }
 
-  /** What this share of them took at most, milliseconds; null: fewer than 20 came. */
+  /** The quantile in milliseconds; null for fewer than 20 answers. */
   quantile(share: number): number | null {
     if (this.#window.length < leastSamples) return null
-    // Sorting for every answer would cost more than the estimate is worth.
+    // Sorting for each answer would cost more than the estimate is worth.
     if (this.#sorted.length === 0 || this.#unseen >= 16) {
       this.#sorted = this.#window.toSorted((a, b) => a - b)
       this.#unseen = 0

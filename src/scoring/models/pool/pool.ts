@@ -7,7 +7,7 @@ import { PoolLiveness } from './pool-liveness.ts'
 import type { PoolMember } from './pool-member.ts'
 import { type QueueStatus, throughputOf } from './wait-estimate.ts'
 
-/** A question that asks for a place. `prefix`, where it is not '', is the beginning that it shares with others. */
+/** A request for a slot at an instance. `prefix`: the beginning that the prompt shares with others, or ''. */
 export interface PoolRequest extends QueueEntry {
   readonly prefix: string
 }
@@ -18,22 +18,22 @@ interface Waiting extends Waiter {
   readonly refuse: (fault: UpstreamError) => void
 }
 
-/** The instances of one model: who asks gets the lease of one of them, or waits in line. */
+/** The instances of one model. Callers take a slot at one of them or wait in the queue. */
 export class InstancePool {
   readonly members: PoolMember[] = []
-  /** Called when a member came or went. */
+  /** Called when a member has joined or left. */
   membersChanged = () => {}
   readonly #waiting = new FairQueue<Waiting>()
   readonly #urgent = new FairQueue<Waiting>()
   readonly #kept = new Reservation<Waiting>()
-  /** What ends each call under way, by where it is. */
+  /** Callbacks that move calls in flight elsewhere, by member. */
   readonly #moves = new Map<PoolMember, Set<() => void>>()
   readonly #clock: Clock
   readonly #random: () => number
   readonly #affinity: Affinity | null
   readonly #maxQueue: number
   readonly #maxLineMs: number
-  /** Whether any instance lives, and what waits meanwhile. */
+  /** Whether any instance is alive, and since when questions are parked. */
   readonly liveness: PoolLiveness
   #lastTaken = 0
   #reconsider: (() => void) | null = null
@@ -69,12 +69,12 @@ export class InstancePool {
     return this.#waiting.size
   }
 
-  /** How the line stands. */
+  /** How long the queue is, and whether it is full. */
   get queueStatus(): QueueStatus {
     const { size } = this.#waiting
     const pace = size > 0 ? throughputOf(this.members) : 0
     return {
-      // Where questions give up soon, the next ones fail as soon.
+      // If questions fail soon because no instance is alive, new ones should fail as soon.
       isFull:
         size >= this.#maxQueue &&
         (!this.isDead || this.isPatient) &&
@@ -84,7 +84,7 @@ export class InstancePool {
     }
   }
 
-  /** No instance is believed to work. */
+  /** No instance is alive. */
   get isDead(): boolean {
     return this.liveness.isDead
   }
@@ -116,18 +116,18 @@ export class InstancePool {
     this.#serve()
   }
 
-  /** Whether a question that failed at `tried` could go to an instance that is believed to work. */
+  /** Whether an instance outside of `tried` is alive. */
   hasOther(tried: ReadonlySet<PoolMember>): boolean {
     return this.members.some((member) => member.isAlive && !tried.has(member))
   }
 
-  /** An instance with room for it, counted as taken; null: one must wait. Those in `avoid` only if no other lives. */
+  /** Takes a slot at an instance; null if the caller must wait. Uses those in `avoid` only if no other is alive. */
   take(avoid: ReadonlySet<PoolMember> | null, question: PoolRequest): PoolMember | null {
     const now = this.#clock.now()
     return this.#taken(avoid, question, this.#worthwhile(now), now)
   }
 
-  /** Like `take`, in line with others, or before all who are not urgent. Rejects with UpstreamError. */
+  /** Like `take`, but waits in the queue; urgent callers are served first. Rejects with UpstreamError. */
   wait(
     avoid: ReadonlySet<PoolMember> | null,
     question: PoolRequest,
@@ -171,13 +171,13 @@ export class InstancePool {
       }
       line.add(waiter)
       this.liveness.joined()
-      // It may be too large for what is free.
+      // Capacity may be free that is too small for the one that came before.
       if (this.members.some(({ isFree }) => isFree)) this.#serveLine(line)
       this.#reconsiderLater()
     })
   }
 
-  /** Runs `move` when the member hangs and another lives; the returned function takes it back. */
+  /** Runs `move` when the member hangs and another is alive. Call the returned function to unsubscribe. */
   onHang(member: PoolMember, move: () => void): () => void {
     const moves = this.#moves.get(member)
     if (moves) moves.add(move)
@@ -256,7 +256,7 @@ export class InstancePool {
     return true
   }
 
-  /** Those to avoid, where another lives. */
+  /** The members to avoid; null if no other is alive. */
   #avoided(avoid: ReadonlySet<PoolMember> | null): ReadonlySet<PoolMember> | null {
     return avoid !== null && avoid.size > 0 && this.hasOther(avoid) ? avoid : null
   }
@@ -266,7 +266,7 @@ export class InstancePool {
     return slowInstanceFilter(this.members, { waiting: this.#waiting.size, stoodMs }, now)
   }
 
-  /** A line that stands although a slow instance is free looks again when that one would have answered. */
+  /** While the queue waits for fast instances and a slow one is free: checks again when the slow one would have answered. */
   #reconsiderLater(): void {
     if (this.#waiting.size === 0 || this.#reconsider) return
     let wait = Number.POSITIVE_INFINITY

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../core/clock.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
 
-/** Where a kind of server tells of its line. */
+/** How to read a server's queue from its metrics. */
 export interface QueueMetrics {
   readonly headers: Record<string, string>
   readonly names: { readonly running: string; readonly waiting: string }
@@ -9,16 +9,15 @@ export interface QueueMetrics {
 
 const endless = Number.POSITIVE_INFINITY
 
-/** Between two looks at a server's line, milliseconds. */
+/** Milliseconds between two looks at a server's queue. */
 const everyMs = 1000
 
-/** What may wait in a server beside so many that it works on: a little, so that it never stands idle between two looks. */
+/** How many requests may wait in a server in addition to the running ones, so that it is never idle between two looks. */
 const spare = (running: number): number => Math.max(2, Math.ceil(running / 8))
 
 /**
- * As many questions as may be under way at a server with this line. Of those that wait, ours are taken for as many as of all
- * that are there: others' lines are not ours to wait for. Without a line it grows by half, with a short one by one, and in no
- * case does it go below one.
+ * The limit on questions in flight for a server with this queue. Our share of the queue is assumed to be our share of all
+ * requests there. The limit grows by half if the queue is empty, by one if it is short, and is at least one.
  */
 export function inFlightLimit(
   before: number,
@@ -32,8 +31,8 @@ export function inFlightLimit(
 }
 
 /**
- * Keeps a server's own line short, where it tells of one: what waits there cannot go to another server, nor in another order.
- * Looks only while calls are open, and forgets what it saw when none are. Runs until ended.
+ * Keeps a server's own queue short, if it reports one: a question that waits there can neither move to another server nor be
+ * reordered. Only looks while calls are in flight, and resets the limit when none is. Runs until ended.
  */
 export function watchServerQueue(
   endpoint: Endpoint,
@@ -55,7 +54,7 @@ export function watchServerQueue(
     if (isEnded) return
     const running = text === null ? null : sumOf(text, [names.running])
     const waiting = text === null ? null : sumOf(text, [names.waiting])
-    // Calls may have come or gone while it answered.
+    // Calls may have begun or ended while the server answered.
     const ours = Math.max(before, endpoint.inFlight)
     const isKnown = endpoint.inFlight > 0 && running !== null && waiting !== null
     const most = isKnown ? inFlightLimit(endpoint.maxInFlight, { running, waiting, ours }) : endless
@@ -80,7 +79,7 @@ export function watchServerQueue(
 
 const mostReplyBytes = 16 * 1024 * 1024
 
-/** What a server says of itself at /metrics, in Prometheus' text form; null: nothing in time. */
+/** The text of a server's /metrics, in Prometheus format; null if there was none in time. */
 export async function metricsOf(
   endpoint: Endpoint,
   { headers, ms }: { readonly headers: Record<string, string>; readonly ms: number },
@@ -94,7 +93,7 @@ export async function metricsOf(
   }
 }
 
-/** The sum of all series of these metrics in a text of Prometheus; null: there is none. */
+/** The sum of all series of these metrics in a Prometheus text; null if there is none. */
 export function sumOf(text: string, names: readonly string[]): number | null {
   let sum: number | null = null
   for (const name of names)

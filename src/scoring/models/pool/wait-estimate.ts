@@ -1,35 +1,35 @@
 import type { Clock } from '../../../core/clock.ts'
 import type { PoolMember } from './pool-member.ts'
 
-/** What a question would find that came now. */
+/** The queue that a new question would find. */
 export interface QueueStatus {
-  /** No place is free, and as many wait as may. */
+  /** No slot is free and the queue has reached its limit. */
   readonly isFull: boolean
-  /** Until it had a place, milliseconds, at the pace of late; 0: at once, or nothing is known of the pace. */
+  /** Estimated wait in milliseconds at the recent throughput; 0 if none or unknown. */
   readonly waitMs: number
-  /** The longest wait that a request is let in for; Infinity: only its deadline says. */
+  /** The longest estimated wait for which a request is admitted; Infinity if only its deadline counts. */
   readonly maxWaitMs: number
 }
 
-/** How a model's line stands, with what is known of the model's pace. */
+/** A model's queue, and an estimate of when its questions are answered. */
 export interface ModelQueue extends QueueStatus {
-  /** Since when no instance can be asked although questions came, on the clock; null: one can, or none came. */
+  /** Since when questions are parked because no instance can be asked, on the clock; null if none is. */
   readonly parkedSince: number | null
-  /** Questions under way: asked and not answered. */
+  /** Questions in flight, including queued ones. */
   readonly asked: number
-  /** Milliseconds until the last of so many further questions would be answered; 0: nothing is known of the pace. */
+  /** Estimated milliseconds until the last of `more` further questions is answered; 0 if unknown. */
   answerMs(more: number): number
 }
 
-/** Answers a millisecond that come from the places which these members hold, as long as their latest calls took. */
+/** Answers per millisecond at the current number of calls in flight and the recent latency. */
 export function throughputOf(members: readonly PoolMember[]): number {
   let pace = 0
-  // Places and not limits: models that share a server share its answers.
+  // Calls in flight instead of limits: models that share a server share its throughput.
   for (const { inFlight, latencyMs } of members) if (latencyMs > 0) pace += inFlight / latencyMs
   return pace
 }
 
-/** Milliseconds until `questions` in line have a place and an answer, with every place of these members taken; 0: unknown. */
+/** Milliseconds until `questions` queued ones are answered if the members run at their limits; 0 if unknown. */
 export function queueWaitMs(members: readonly PoolMember[], questions: number): number {
   let free = 0
   let pace = 0
@@ -44,7 +44,7 @@ export function queueWaitMs(members: readonly PoolMember[], questions: number): 
   return excess > 0 && pace > 0 ? excess / pace + latency : 0
 }
 
-/** What is known of the time that answers took which found about as many questions under way. */
+/** Response times of questions that found about the same load. */
 interface Known {
   /** Moving averages. */
   load: number
@@ -53,19 +53,19 @@ interface Known {
   at: number
 }
 
-/** The share of the newest answer in an average. */
+/** Weight of the newest answer in a moving average. */
 const newest = 0.1
 
-/** Older knowledge of a load counts no more, unless answers take longer than a third of that. */
+/** Averages expire after this many milliseconds, or three times the average if that is longer. */
 const keptMs = 30_000
 
-/** So many answers tell what load does from chance. */
+/** The fewest answers that tell the effect of load from noise. */
 const leastAnswers = 16
 
 /**
- * How long a question takes from its asking to its answer, by how many are under way: in line, at the servers, tried again.
- * At a full server the time grows as the load does, at one with room not at all, and at most model servers something
- * between: what two loads took says what a third will take.
+ * How long questions take from start to answer, by how many are in flight (queued, at servers, or retried). At a full server the
+ * time grows in proportion to the load, at an idle one not at all, and at most model servers it lies in between. So the times
+ * at two loads predict the time at a third.
  */
 export class ResponseTimes {
   readonly #clock: Clock
@@ -76,7 +76,7 @@ export class ResponseTimes {
     this.#clock = clock
   }
 
-  /** `load`: questions under way when it was asked, itself among them. */
+  /** `load`: questions in flight when this one was asked, including itself. */
   observe(load: number, ms: number): void {
     const at = this.#clock.now()
     const bucket = bucketOf(load)
@@ -91,11 +91,11 @@ export class ResponseTimes {
     known.at = at
   }
 
-  /** Milliseconds until a question that came as the `load`-th would be answered; 0: nothing is known. */
+  /** Estimated milliseconds until the `load`-th question in flight is answered; 0 if unknown. */
   expected(load: number): number {
     const now = this.#clock.now()
     const bucket = bucketOf(load)
-    // The next load that is known, and the next two below of which enough is known to tell from chance.
+    // The nearest load with data, and the two nearest loads below with enough answers to trust.
     let nearest: Known | null = null
     let sure: Known | null = null
     let before: Known | null = null
@@ -128,7 +128,7 @@ export class ResponseTimes {
   }
 }
 
-/** How the time grows from one load to a larger one: 0 not at all, 1 as the load does. */
+/** The exponent with which time grows with load: 0 not at all, 1 in proportion. */
 function growth(from: Known | null, to: Known): number {
   if (!from || to.load <= from.load) return 0
   return Math.min(1, Math.max(0, Math.log(to.ms / from.ms) / Math.log(to.load / from.load)))

@@ -6,32 +6,32 @@ import { UpstreamError } from '../transport/upstream-error.ts'
 import type { PoolMember } from './pool-member.ts'
 import { metricsOf, sumOf } from './server-queue.ts'
 
-/** What the watch of one member needs. */
+/** Settings of the watchdog of one member. */
 export interface ProgressSettings {
   readonly clock: Clock
   readonly backend: Backend
   readonly headers: Record<string, string>
-  /** Without progress for so long it is suspect; one that does not count its tokens not before three times `p99`. */
+  /** Time without progress until a member is suspect; if it does not count tokens, at least three times `p99`. */
   readonly stalledMs: number
-  /** One call's time; half of it stands for `p99`, times three, where that is unknown. */
+  /** Time limit of a call. Half of it replaces three times `p99` if that is unknown. */
   readonly timeoutMs: number
-  /** What 99 % of the latest answers took at most, at this server or else at others of its model; null: unknown. */
+  /** The p99 latency at this server, or else at the model's other servers; null if unknown. */
   p99(): number | null
 }
 
-/** The time that a server has for a question of one token before it is suspect, milliseconds. */
+/** Milliseconds that a server has to answer a one-token question before it is suspect. */
 const doubtMs = 3000
-/** Between questions to a suspect server. */
+/** Milliseconds between questions to a suspect server. */
 const recoveryMs = 1000
 const p99Factor = 3
-/** Where nothing is known of a model's answers, and its server does not count its tokens. */
+/** Longest patience, in milliseconds, if latencies are unknown and the server does not count tokens. */
 const mostPatienceMs = 60_000
 const mostReplyBytes = 16 * 1024 * 1024
 
 /**
- * Finds a server that hangs while its /health answers. A member with calls open and none finished for too long is asked for one
- * token, and its counters of tokens are read twice: where neither moves, it is suspect, until such a question is answered. A
- * slow server that goes on is never suspect. Runs until ended.
+ * Finds servers that hang while /health still answers. A member with calls in flight and none finished for too long is asked for
+ * one token, and its token counters are read twice. If neither shows progress, it is suspect until it answers such a question.
+ * A slow server that makes progress is never suspect. Runs until ended.
  */
 export function watchProgress(member: PoolMember, settings: ProgressSettings): () => void {
   const { clock } = settings
@@ -67,7 +67,7 @@ export function watchProgress(member: PoolMember, settings: ProgressSettings): (
     const hasMoved = hasAnswered || (counted !== null && (await tokensCounted(member, settings)) !== counted)
     if (isEnded) return
     if (hasMoved) member.progressed()
-    // What was finished or put to sleep meanwhile says more.
+    // Unless a call has ended or the server was put to sleep meanwhile.
     else if (member.progressAt === since && member.inFlight > 0 && !member.asleep) {
       member.mark({ suspect: true })
       later(recoveryMs, () => void recover())
@@ -102,7 +102,7 @@ export function watchProgress(member: PoolMember, settings: ProgressSettings): (
   }
 }
 
-/** Whether it answers a question of one token in time. */
+/** Whether the member answers a one-token question in time. */
 async function answers(member: PoolMember, settings: ProgressSettings): Promise<boolean> {
   const { backend } = settings
   const until = settings.clock.now() + doubtMs
@@ -116,7 +116,7 @@ async function answers(member: PoolMember, settings: ProgressSettings): Promise<
   return false
 }
 
-/** Questions that cost one token, in every form that this kind of server may take. */
+/** One-token questions in every form that this kind of server may support. */
 function shortestQuestions(backend: Backend, lastAsk: AskName): readonly Translation[] {
   const settings = { sampling: { max_tokens: 1, temperature: 0 }, reply: undefined, draw: 0 }
   const ask = lastAsk === 'choose' ? 'generate' : lastAsk
@@ -127,14 +127,14 @@ function shortestQuestions(backend: Backend, lastAsk: AskName): readonly Transla
     try {
       return [backend.translate(ask, input as never, settings)]
     } catch (error) {
-      // This kind of server cannot be asked so.
+      // This kind of server does not support the ask.
       if (error instanceof UpstreamError) return []
       throw error
     }
   })
 }
 
-/** The tokens that the server says it has read and written so far; null: it does not say. */
+/** The tokens that the server has generated so far; null if it does not report them. */
 async function tokensCounted(member: PoolMember, settings: ProgressSettings): Promise<number | null> {
   const { tokenCounters } = settings.backend
   if (tokenCounters.length === 0) return null
@@ -143,7 +143,7 @@ async function tokensCounted(member: PoolMember, settings: ProgressSettings): Pr
   return text === null ? null : sumOf(text, tokenCounters)
 }
 
-/** null: there was no whole reply in time. */
+/** The reply; null if there was none in time. */
 async function replied(
   { endpoint }: PoolMember,
   { path, body }: Translation,

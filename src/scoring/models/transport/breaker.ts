@@ -1,28 +1,28 @@
 import type { Clock } from '../../../core/clock.ts'
 
-/** `half-open`: one question may try. */
+/** `half-open`: one question may try the server. */
 export type BreakerState = 'closed' | 'open' | 'half-open'
 
-/** When a breaker opens, and for how long. */
+/** When a circuit breaker opens, and for how long. */
 export interface BreakerSettings {
-  /** Failures in a row that open it. */
+  /** Consecutive failures that open it. */
   readonly failures: number
-  /** Before one question tries again, milliseconds; doubles each time up to a minute. */
+  /** Milliseconds until one question tries again. Doubles each time, up to a minute. */
   readonly openMs: number
 }
 
 const longestOpenMs = 60_000
-/** For so long, between these, a server may answer nothing but 503. */
+/** Bounds on how long a server may answer nothing but 503. */
 const leastPatienceMs = 1000
 const mostPatienceMs = 10_000
 
-/** Stops questions to a server that fails; lets one through from time to time until one comes back. */
+/** A circuit breaker: stops questions to a failing server, and lets one through at intervals until one succeeds. */
 export class Breaker {
   state: BreakerState = 'closed'
-  /** They count from the next failure on. */
+  /** New settings apply from the next failure on. */
   settings: BreakerSettings
   #failures = 0
-  /** Since when nothing but 503 came, and how many. */
+  /** Since when the server has answered only 503, and how often. */
   #refusals: { readonly since: number; count: number } | null = null
   #opened = 0
   #cancel: (() => void) | null = null
@@ -41,7 +41,7 @@ export class Breaker {
     if (this.state !== 'closed') this.close()
   }
 
-  /** `atOnce`: one failure is enough. */
+  /** `atOnce`: one failure opens it. */
   failed(atOnce = false): void {
     this.#failures += 1
     this.#refusals = null
@@ -50,9 +50,8 @@ export class Breaker {
   }
 
   /**
-   * The server took no question: it answered 503. One that has too much to do does so too, but answers some, or tells by
-   * Retry-After (`waitMs`) how long to leave it alone. Nothing but 503 for `patienceMs`, in which it would have answered others,
-   * is a server that is out of work.
+   * The server answered 503. A busy server does so too, but answers some questions, or says in Retry-After (`waitMs`) how
+   * long to wait. A server that answers only 503 for `patienceMs` is considered down.
    */
   refused(waitMs: number, patienceMs: number): void {
     if (this.state !== 'closed') {
@@ -84,7 +83,7 @@ export class Breaker {
     this.#enter('closed')
   }
 
-  /** Ends its timer. */
+  /** Cancels its timer. */
   end(): void {
     this.#cancel?.()
   }

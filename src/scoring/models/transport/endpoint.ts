@@ -4,49 +4,49 @@ import { Breaker, type BreakerSettings } from './breaker.ts'
 import { type Connections, type HttpMessage, openConnections, type Reply, send } from './transport.ts'
 import { UpstreamError } from './upstream-error.ts'
 
-/** What the members at one address want of its sockets. */
+/** How the connections of an address are opened, and when its breaker opens. */
 export interface EndpointSettings {
   readonly connectMs: number
   readonly breaker: BreakerSettings
 }
 
-/** A model at an address, as the address sees it. */
+/** What an endpoint needs to know of a pool member at its address. */
 export interface EndpointMember {
-  /** Questions that it may have under way. */
+  /** Questions that it may have in flight. */
   readonly limit: number
-  /** Hears that the state of the address has changed. */
+  /** Called when the state of the address has changed. */
   tell(): void
 }
 
 /**
- * One address (scheme, host, port, path): its sockets, the breaker of the connection, and what its /health says. What is true
- * of a model there, such as a key that it refuses, belongs to the PoolMember.
+ * One address (scheme, host, port, path): its sockets, the breaker of its connections, and the result of /health. The state of
+ * a model at the address, such as a rejected API key, belongs to PoolMember.
  */
 export class Endpoint {
-  /** As configured, without a slash at its end. */
+  /** As configured, without a trailing slash. */
   readonly address: string
-  /** What of the address comes before every path. */
+  /** The path of the address, which prefixes every request path. */
   readonly basePath: string
-  /** Opens when connections fail, whichever model asked. */
+  /** Opens when connections fail, whichever model used them. */
   readonly breaker: Breaker
   readonly members = new Set<EndpointMember>()
-  /** Questions of all models under way. */
+  /** Questions of all models in flight. */
   inFlight = 0
-  /** Set by the owner of its GPU memory: it is given back, or may be, so only /v1/models may be asked. */
+  /** Set by the owner of the GPU memory: it is or may be released, so only /v1/models may be requested. */
   asleep = false
-  /** Set by the same: why its answers are not trusted since it woke; '' where they are. */
+  /** Set by the same owner: why answers are not trusted since the server woke; '' if they are. */
   doubt = ''
-  /** Set by the same: the path that it lists as its model since it read its weights again; '' where it did not. */
+  /** Set by the same owner: the path that the server lists as its model since it reloaded its weights; '' if it did not. */
   listedAs = ''
-  /** As many as it may have under way, as its server's own line has it. */
+  /** Questions that may be in flight, derived from the server's own queue. */
   maxInFlight = Number.POSITIVE_INFINITY
-  /** Called at the beginning of a call where none was under way. */
+  /** Called when a call begins while no other is in flight. */
   onBegin: (() => void) | null = null
-  /** Called when the breaker of its connection opens. */
+  /** Called when the breaker opens. */
   onBroken: (() => void) | null = null
-  /** Set by the owner of its GPU memory, who hears that nothing listens there: the process has gone. */
+  /** Set by the owner of the GPU memory. Called when a connection is refused: the server process is gone. */
   onGone: (() => void) | null = null
-  /** As its /health says; `unknown`: not asked yet. */
+  /** The result of /health; `unknown` until it was asked. */
   health: 'unknown' | 'ok' | 'failing' = 'ok'
   readonly #clock: Clock
   readonly #connections: Connections
@@ -68,13 +68,13 @@ export class Endpoint {
     return this.#connections.pool
   }
 
-  /** Takes other settings; its sockets stay. */
+  /** Changes the settings and keeps the sockets. */
   set(settings: EndpointSettings): void {
     this.breaker.settings = settings.breaker
     this.#connections.setConnectMs(settings.connectMs)
   }
 
-  /** Runs `fn` whenever the last call has come back, until the returned function is called. */
+  /** Runs `fn` whenever the last call in flight ends. Call the returned function to unsubscribe. */
   onQuiet(fn: () => void): () => void {
     this.#whenQuiet.add(fn)
     return () => {
@@ -82,10 +82,7 @@ export class Endpoint {
     }
   }
 
-  /**
-   * The reply to a message beside all lines and breakers, such as a probe's or an order's. Rejects with UpstreamError, at the latest
-   * after `ms`.
-   */
+  /** Sends a probe or an order, past queue and breaker. Rejects with UpstreamError, after `ms` at the latest. */
   async replyTo(message: HttpMessage, ms: number, maxReplyBytes: number): Promise<Reply> {
     const exchange = send(this.connections, message, { basePath: this.basePath, maxReplyBytes })
     const cancel = this.#clock.after(ms, () =>
@@ -101,13 +98,13 @@ export class Endpoint {
     }
   }
 
-  /** Sets conditions that the owner of its GPU memory sets alone. */
+  /** Sets conditions. Only the owner of the GPU memory calls this. */
   mark(conditions: Partial<Pick<Endpoint, 'asleep' | 'doubt' | 'listedAs'>>): void {
     Object.assign(this, conditions)
     this.tell()
   }
 
-  /** Whether its server's own line lets a further question in. */
+  /** Whether the server's own queue allows one more question. */
   get hasCapacity(): boolean {
     return this.inFlight < this.maxInFlight
   }
@@ -117,23 +114,23 @@ export class Endpoint {
     if (this.inFlight === questions) this.onBegin?.()
   }
 
-  /** A call of this member has come back. */
+  /** A call of this member has ended. */
   end(questions: number, member: EndpointMember): void {
     this.inFlight -= questions
     if (this.inFlight === 0) for (const fn of this.#whenQuiet) fn()
-    // Others at the address wait for its trial, or for what its server's own line leaves.
+    // Other members wait for the result of the breaker's trial, or for capacity that the server's queue leaves.
     if (this.breaker.state !== 'closed' || this.maxInFlight < Number.POSITIVE_INFINITY) this.tell()
     else member.tell()
   }
 
-  /** Sets how many it may have under way. */
+  /** Sets how many questions may be in flight. */
   setMaxInFlight(questions: number): void {
     const isMore = questions > this.maxInFlight
     this.maxInFlight = questions
     if (isMore) this.tell()
   }
 
-  /** A connection of a call has failed. `isRefused`: nothing listens there. */
+  /** A connection failed. `isRefused`: nothing listens at the address. */
   failed(isRefused: boolean): void {
     if (isRefused) this.onGone?.()
     this.breaker.failed(isRefused)
@@ -145,12 +142,12 @@ export class Endpoint {
     this.tell()
   }
 
-  /** Tells its members that its own state has changed. */
+  /** Notifies the members that the state of the address has changed. */
   tell(): void {
     for (const member of this.members) member.tell()
   }
 
-  /** Closes its sockets, with the calls on them. */
+  /** Closes the sockets and aborts the calls on them. */
   async close(): Promise<void> {
     this.breaker.end()
     await this.connections.destroy()

@@ -1,7 +1,7 @@
 import type { Reply } from './transport.ts'
 import { UpstreamError } from './upstream-error.ts'
 
-/** An answer with what it cost. */
+/** An answer and the tokens that it cost. */
 export interface ParsedReply<T> {
   readonly answer: T
   readonly prompt: number
@@ -11,11 +11,11 @@ export interface ParsedReply<T> {
 /** Any JSON object, unchecked. */
 export type JsonObject = { readonly [key: string]: unknown }
 
-/** Not null, not a list. */
+/** Whether a value is an object, and neither null nor an array. */
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** A reply that is not what its server promises: another instance may do better. */
+/** The error for a reply that breaks the server's API. Another instance may do better. */
 export const malformedReply = (what: string): UpstreamError =>
   new UpstreamError('judge_unreachable', `the reply is unusable: ${what}`, { isAboutContent: true })
 
@@ -30,7 +30,7 @@ export function readJson(reply: Reply): unknown {
     value = JSON.parse(reply.text)
     isRepeated = hasRepeatedKey(reply.text, value, names)
   } catch {
-    // A RangeError tells of thousands of lists within each other.
+    // JSON.parse throws a RangeError for thousands of nested lists.
     throw malformedReply('not JSON, or nested too deeply')
   }
   if (isRepeated) throw malformedReply('an object names a key twice')
@@ -38,7 +38,7 @@ export function readJson(reply: Reply): unknown {
   return value
 }
 
-/** Throws UpstreamError where an object tells of an error, whatever else it holds. */
+/** Throws UpstreamError if an object reports an error, whatever else it holds. */
 export function checkNoError({ error, object }: JsonObject): void {
   const says = error !== undefined && error !== null && error !== false && error !== ''
   if (says || object === 'error') throw malformedReply('an error with status 200')
@@ -52,7 +52,7 @@ export function objectOf(value: unknown): JsonObject {
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 
-/** Tokens of a reply; 0 where it does not say. */
+/** The token usage of a reply; 0 if it reports none. */
 export function usage(body: JsonObject): { prompt: number; completion: number } {
   const { usage } = body
   if (!isObject(usage)) return { prompt: 0, completion: 0 }
@@ -60,11 +60,11 @@ export function usage(body: JsonObject): { prompt: number; completion: number } 
   return { prompt: isCount(prompt) ? prompt : 0, completion: isCount(completion) ? completion : 0 }
 }
 
-/** A list of finite numbers; the empty one too. */
+/** Whether a value is a list, possibly empty, of finite numbers. */
 export const isNumbers = (value: unknown): value is number[] =>
   Array.isArray(value) && value.every((entry) => typeof entry === 'number' && Number.isFinite(entry))
 
-/** The entries of a list, by their `index` in the order of what was asked. Throws UpstreamError. */
+/** The entries of a list, ordered by their `index`. Throws UpstreamError unless there is exactly one for each input. */
 export function itemsOf(list: unknown, count: number): JsonObject[] {
   if (!Array.isArray(list) || list.length !== count) throw malformedReply(`not ${count} entries`)
   const ordered: JsonObject[] = []
@@ -78,7 +78,7 @@ export function itemsOf(list: unknown, count: number): JsonObject[] {
   return ordered
 }
 
-/** The UpstreamError of a reply whose status is not 200. Never holds the server's own words: they may quote the prompt. */
+/** The error for a reply whose status is not 200. Never quotes the server, whose message may contain the prompt. */
 export function refusal(reply: Reply): UpstreamError {
   const { status } = reply
   const detail = `the server answered ${status}`
@@ -89,7 +89,7 @@ export function refusal(reply: Reply): UpstreamError {
       isUnavailable: status === 503,
       isAway: true,
     })
-  // 502 and 504 are a proxy's, whose server is not there.
+  // 502 and 504 come from a proxy whose server is down.
   const isAway = status === 502 || status === 504
   if (status >= 500) return new UpstreamError('judge_unreachable', detail, { isAboutContent: true, isAway })
   if (status === 408) return new UpstreamError('judge_timeout', detail)
@@ -109,14 +109,14 @@ export function refusal(reply: Reply): UpstreamError {
   return new UpstreamError('judge_rejected', detail, { remedy: 'give-up' })
 }
 
-/** Milliseconds that a Retry-After of seconds asks for, at most a minute; a date counts as a second. */
+/** Milliseconds of a Retry-After header, at most a minute. A date counts as one second. */
 export function retryAfterMs(value: string): number {
   if (value === '') return 0
   const seconds = Number(value)
   return Number.isFinite(seconds) ? Math.min(Math.max(seconds, 0), 60) * 1000 : 1000
 }
 
-// The words of vLLM ("This model's maximum context length is ..."; "longer than the maximum model length of"),
+// The messages of vLLM ("This model's maximum context length is ..."; "longer than the maximum model length of"),
 // SGLang ("is longer than the model's context length") and OpenAI (code context_length_exceeded).
 const tooLongWords = [
   'context_length_exceeded',
@@ -140,7 +140,7 @@ const requests = [
   /context length is (?<window>\d+) tokens\. However, you requested \d+ tokens \((?<prompt>\d+) in the messages, (?<reply>\d+) in the completion\)/,
 ]
 
-/** Where a reply may be longer than the prompt is, it is the reply that does not fit; null: nothing is said of that. */
+/** The error if `max_tokens` is what does not fit: it is larger than the prompt. null if the message does not say so. */
 function roomFault(text: string): UpstreamError | null {
   const head = text.slice(0, 4096)
   for (const request of requests) {
@@ -156,9 +156,8 @@ function roomFault(text: string): UpstreamError | null {
 }
 
 /**
- * Whether some object of a JSON text names a key twice, of which JSON.parse keeps the last. `value` is what it made of the
- * text, `keys` how many names stand in it. Counting is much cheaper than reading the text again, so that only a text with
- * more of them than its value has is read.
+ * Whether an object in a JSON text has the same key twice; JSON.parse keeps the last. `value` is the parsed text, `keys` the
+ * number of keys in the text. Counting is much cheaper than scanning, so only a text with more keys than its value is scanned.
  */
 function hasRepeatedKey(text: string, value: unknown, keys: number): boolean {
   return keys > keysOf(value) && namesTwice(text)
@@ -167,7 +166,7 @@ function hasRepeatedKey(text: string, value: unknown, keys: number): boolean {
 function keysOf(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0
   let count = 0
-  // A list of numbers holds nothing else in practice; a vector has thousands.
+  // Lists of numbers hold nothing else in practice, and a vector has thousands.
   if (Array.isArray(value)) for (const item of value) count += typeof item === 'object' ? keysOf(item) : 0
   else
     for (const key in value) {
@@ -177,9 +176,9 @@ function keysOf(value: unknown): number {
   return count
 }
 
-/** Of a text that is JSON. */
+/** Scans a valid JSON text. */
 function namesTwice(text: string): boolean {
-  // null: a list.
+  // null stands for a list.
   const open: (Set<string> | null)[] = []
   for (let at = 0; at < text.length; at += 1) {
     const char = text.charCodeAt(at)
@@ -205,22 +204,22 @@ function namesTwice(text: string): boolean {
 const isSpace = (char: number): boolean => char === 0x20 || char === 0x0a || char === 0x0d || char === 0x09
 
 /**
- * Lists, objects, names and texts of one reply; a number counts as a twelfth of one. JSON.parse takes some 50 ms for so many.
- * The largest honest replies, batches of embeddings and log probabilities, hold fewer.
+ * Limit on lists, objects, keys and strings in one reply; a number counts as a twelfth. JSON.parse takes about 50 ms for this
+ * many. The largest honest replies, batches of embeddings and logprobs, hold fewer.
  */
 const mostValues = 50_000
 const numberShare = 12
 
 const [quote, backslash, colon] = [0x22, 0x5c, 0x3a]
-/** By character: what it counts outside of texts. */
+/** What each character counts outside of strings. */
 const weights = new Uint8Array(128)
 weights[0x2c] = 1
 for (const opening of [quote, 0x5b, 0x7b]) weights[opening] = numberShare
-/** Counts nothing, and is looked at. */
+/** Marks the colon, which counts keys. */
 const name = 255
 weights[colon] = name
 
-/** How many names a JSON text holds; null: it holds more values than any honest reply. They are counted, not made. Linear in the text. */
+/** Counts the keys of a JSON text without parsing it; null if it holds more values than any honest reply. Linear time. */
 function namesIn(text: string): number | null {
   let left = numberShare * mostValues
   let names = 0
@@ -239,11 +238,11 @@ function namesIn(text: string): number | null {
   return names
 }
 
-/** A search costs as much as a look at so many characters; and what is full of escaped quotes is read quicker one by one. */
+/** `indexOf` costs as much as reading this many characters. Text full of escaped quotes is faster to read one by one. */
 const nearChars = 32
 const mostNearChars = 4096
 
-/** The place of the quote that ends the text whose first character is at `from`; the end where there is none. */
+/** The index of the quote that ends the string whose first character is at `from`; the length if there is none. */
 function endOfText(text: string, from: number): number {
   let at = from
   for (let near = nearChars; ; near = Math.min(4 * near, mostNearChars)) {

@@ -1,7 +1,7 @@
 import { buildConnector, type Dispatcher, Pool } from 'undici'
 import { UpstreamError } from './upstream-error.ts'
 
-/** Bytes to one server. */
+/** A request to a server. */
 export interface HttpMessage {
   readonly method: 'GET' | 'POST'
   readonly path: string
@@ -9,14 +9,14 @@ export interface HttpMessage {
   readonly body: string | Buffer | null
 }
 
-/** A whole reply. `retryAfter`: the header as it came; '' where there was none. */
+/** A complete reply. `retryAfter` is the raw header; '' if there was none. */
 export interface Reply {
   readonly status: number
   readonly retryAfter: string
   readonly text: string
 }
 
-/** A message under way. `reply` rejects with UpstreamError only. */
+/** A request in flight. `reply` only rejects with UpstreamError. */
 export interface Exchange {
   readonly reply: Promise<Reply>
   /** Closes the connection; `reply` rejects with `fault` at once. */
@@ -26,11 +26,11 @@ export interface Exchange {
 /** The sockets of one address. */
 export interface Connections {
   readonly pool: Pool
-  /** For connections that are opened from now on. */
+  /** Applies to connections that are opened from now on. */
   setConnectMs(ms: number): void
 }
 
-/** Opens connections as they are needed. The pool itself never times out: calls have their own deadlines. */
+/** Opens connections on demand. The pool never times out, because calls have their own deadlines. */
 export function openConnections(origin: string, connectMs: number): Connections {
   let connector = buildConnector({ timeout: connectMs })
   const pool = new Pool(origin, {
@@ -47,7 +47,7 @@ export function openConnections(origin: string, connectMs: number): Connections 
   }
 }
 
-/** What a reply fails with that is longer than its model allows. */
+/** The error for a reply that is larger than the model allows. */
 export const tooLong = (): UpstreamError =>
   new UpstreamError('judge_rejected', 'the reply is larger than max_reply_bytes')
 
@@ -56,7 +56,7 @@ const codeOf = (error: Error): string => {
   return typeof code === 'string' ? code : error.name
 }
 
-/** What a message fails with. */
+/** The UpstreamError for any error of a request. */
 export const faultOf = (error: Error): UpstreamError => {
   if (error instanceof UpstreamError) return error
   const code = codeOf(error)
@@ -66,7 +66,7 @@ export const faultOf = (error: Error): UpstreamError => {
   })
 }
 
-/** The first value of a header among names and values in turn; '' where there is none. */
+/** The first value of a header in undici's flat list of names and values; '' if there is none. */
 function headerOf(name: string, headers: readonly Buffer[]): string {
   for (let at = 0; at + 1 < headers.length; at += 2) {
     const given = headers[at]
@@ -78,10 +78,10 @@ function headerOf(name: string, headers: readonly Buffer[]): string {
 
 let underWay = 0
 
-/** What is alone has nothing to be worked on together with. */
+/** A single request is not worth batching. */
 const soon = (fn: () => void): void => (underWay === 0 ? fn() : batchInImmediate(fn))
 
-/** Sends a message and reads the whole reply, of at most `maxReplyBytes`. `basePath` goes before its path. */
+/** Sends a request and reads the whole reply, up to `maxReplyBytes`. `basePath` prefixes its path. */
 export function send(
   pool: Pool,
   message: HttpMessage,
@@ -93,8 +93,8 @@ export function send(
 }
 
 /**
- * A class, since an object of functions, each with its own variables, costs more; and by undici's older handlers, which its 7
- * keeps: for the newer ones it makes a controller, and an object of all headers, of which only those of a failure are read.
+ * A class, since an object of closures costs more. It uses undici's legacy handlers, which undici 7 still supports: the new
+ * ones allocate a controller and an object of all headers for each reply, and only failures read headers (bench/judged).
  */
 class Sending implements Exchange, Dispatcher.DispatchHandler {
   readonly reply: Promise<Reply>
@@ -177,12 +177,12 @@ class Sending implements Exchange, Dispatcher.DispatchHandler {
 let waiting: (() => void)[] = []
 let isDue = false
 
-/** What one turn of the loop spends on it, milliseconds: to write the questions of a burst may take long. */
+/** Milliseconds that one turn of the event loop spends on it: writing the questions of a burst may take long. */
 const turnMs = 10
 
 /**
- * Runs `fn`, which must not throw, after the events of this turn of the loop, together with all that came before it.
- * Answers that arrive together are worked on together: alternating with the reading of sockets costs more.
+ * Runs `fn`, which must not throw, after the I/O events of this turn of the event loop, in a batch with the others of the
+ * turn. Alternating between handling answers and reading sockets costs more.
  */
 export function batchInImmediate(fn: () => void): void {
   waiting.push(fn)
@@ -194,7 +194,7 @@ function due(): void {
   isDue = true
 }
 
-/** In their order; what the time did not suffice for is done in the next turn. */
+/** Runs them in order; what does not fit into the time runs in the next turn. */
 function runAll(): void {
   const all = waiting
   waiting = []
@@ -204,7 +204,7 @@ function runAll(): void {
     fn()
     if (performance.now() < until) continue
     const rest = all.slice(index + 1)
-    // What `fn` brought comes behind what was there before.
+    // What `fn` added runs after what was already there.
     waiting = rest.concat(waiting)
     if (waiting.length > 0) due()
     return

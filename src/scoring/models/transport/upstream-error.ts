@@ -1,27 +1,27 @@
 import type { FailureKind } from '../../../core/sample/sample.ts'
 
-/** What may follow a failed call: a call elsewhere, or none because the question itself is at fault. */
+/** `retry`: another instance may succeed. `give-up`: the question itself is invalid. */
 export type Remedy = 'retry' | 'give-up'
 
-/** One call's failure, in the words of a sample's failure. `blame`: it counts against the instance. */
+/** The failure of one call. `blame`: it counts against the instance. */
 export class UpstreamError extends Error {
   override readonly name = 'UpstreamError' as const
   readonly kind: FailureKind
   readonly remedy: Remedy
   readonly blame: boolean
-  /** What the server asked for in Retry-After; 0: nothing. */
+  /** Milliseconds that the server asked for in Retry-After; 0 if none. */
   readonly waitMs: number
-  /** The server read the question and failed at it: one of several questions may be the cause. */
+  /** The server read the question and failed on it. In a batch, one of the questions may be the cause. */
   readonly isAboutContent: boolean
   /** The connection failed, not the model behind it. */
   readonly isConnection: boolean
-  /** Nothing listens at the address. */
+  /** Connection refused: nothing listens at the address. */
   readonly isRefused: boolean
-  /** The server hangs: the call was given up to be made elsewhere. */
+  /** The server hangs, and the call was aborted to be made elsewhere. */
   readonly isHang: boolean
-  /** 503: the server takes no question now. */
+  /** Status 503: the server takes no questions now. */
   readonly isUnavailable: boolean
-  /** Nobody was there to answer: it says nothing about the question. */
+  /** The server was away. Says nothing about the question. */
   readonly isAway: boolean
 
   constructor(
@@ -53,11 +53,11 @@ export class UpstreamError extends Error {
   }
 }
 
-/** What a call fails with that nobody waits for any more. */
+/** The error of a call that nobody waits for any more. */
 export const abandoned = (): UpstreamError =>
   new UpstreamError('cancelled', 'nobody waits for the answer', { remedy: 'give-up', blame: false })
 
-/** What `read` returns, or the UpstreamError that it throws. */
+/** Returns the result of `read`, or the UpstreamError that it throws. */
 export function orFault<T>(read: () => T): T | UpstreamError {
   try {
     return read()
