@@ -1,4 +1,4 @@
-/** `npm run generate`: writes what the code says of itself in other files; with `index` only the list of wires. */
+/** `npm run generate`: writes what the code says of itself in other files; with `index` only the list of trainer formats. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { generated, trainerIndex, trainerIndexFile } from './support/generated.ts'
 

@@ -1,5 +1,5 @@
 /**
- * A seeded campaign: a scripted trainer asks the gateway through every wire while faults strike between all parts, and
+ * A seeded campaign: a scripted trainer asks the gateway through every request form while faults strike between all parts, and
  * after each run the invariants of docs/reliability.md must hold. `--from S --runs 1` runs one seed again.
  */
 import { parseArgs } from 'node:util'
@@ -105,7 +105,7 @@ async function block(first: number, end: number, port: number): Promise<void> {
     if (values.verbose) process.stderr.write(`${JSON.stringify(report)}\n`)
     for (const violation of report.violations) {
       tell(
-        `seed ${seed}, ${report.wire}, [${report.weather.join('; ')}]: ${violation}\n  again: --from ${seed} --runs 1, or with what came before it: --from ${first} --runs ${seed - first + 1} --block ${blockSize}`,
+        `seed ${seed}, ${report.form}, [${report.weather.join('; ')}]: ${violation}\n  again: --from ${seed} --runs 1, or with what came before it: --from ${first} --runs ${seed - first + 1} --block ${blockSize}`,
       )
     }
     if (gateway.ended() !== null) return void (await stage.close())

@@ -40,7 +40,7 @@ interface Settings {
   readonly port: number
   /** Addresses of the models' instances by model. */
   readonly models: Readonly<Record<string, readonly string[]>>
-  /** Those whose truth a wire does not send. */
+  /** Those whose ground truth a trainer does not send. */
   readonly rollouts: readonly Rollout[]
   /** Models have the settings that ship, not those that make a run short. */
   readonly isAsShipped: boolean
@@ -174,7 +174,7 @@ function gatewayConfig(port: number, models: Settings['models'], isAsShipped: bo
     record: { folder: 'records', text: 'hash' },
     trainers: {
       'llama-factory': { ground_truth_file: 'truths.jsonl' },
-      ...Object.fromEntries(['slime', 'axolotl', 'azure'].map((wire) => [wire, { on_invalid: 'fail' }])),
+      ...Object.fromEntries(['slime', 'axolotl', 'azure'].map((form) => [form, { on_invalid: 'fail' }])),
     },
   }
 }

@@ -10,7 +10,7 @@ import { type Scene, type Trouble, weatherOf } from './weather.ts'
 /** What one run of the scripted trainer came to. */
 export interface RunReport {
   readonly seed: number
-  readonly wire: string
+  readonly form: string
   readonly weather: readonly string[]
   readonly rows: number
   readonly tries: readonly Try[]
@@ -26,15 +26,15 @@ export function rolloutsOfRun(seed: number): Rollout[] {
 /** How long after the weather all must be scored. */
 const recoveryMs = 20_000
 
-/** One run: rows through one wire while faults strike; then all is well and every row must come to its reward. */
+/** One run: rows through one request form while faults strike; then all is well and every row must come to its reward. */
 export async function run(seed: number, scene: Scene, origin: string): Promise<RunReport> {
   const rows = rolloutsOfRun(seed)
   const random = seeded(seed ^ 0x5bd1e995)
   const names = Object.keys(requestForms)
-  const wireName = names[Math.floor(random() * names.length)] ?? 'native'
-  const wire = requestForms[wireName]
-  if (!wire) throw new Error(wireName)
-  const size = 1 + Math.floor(random() * wire.rows)
+  const formName = names[Math.floor(random() * names.length)] ?? 'native'
+  const form = requestForms[formName]
+  if (!form) throw new Error(formName)
+  const size = 1 + Math.floor(random() * form.rows)
   const weather = weatherOf(random, scene.servers.length)
   const delay = monitorEventLoopDelay({ resolution: 10 })
   delay.enable()
@@ -53,7 +53,7 @@ export async function run(seed: number, scene: Scene, origin: string): Promise<R
     const done = await tryOnce({
       origin,
       agent,
-      wire,
+      form,
       rows: part,
       mayBeLost,
       lateness,
@@ -87,7 +87,7 @@ export async function run(seed: number, scene: Scene, origin: string): Promise<R
         const done = await tryOnce({
           origin,
           agent: fresh,
-          wire,
+          form,
           rows: part,
           mayBeLost: () => false,
           lateness,
@@ -105,7 +105,7 @@ export async function run(seed: number, scene: Scene, origin: string): Promise<R
   violations.push(...(ended === null ? await leftOver(scene) : [`the gateway has ended with ${ended}`]))
   return {
     seed,
-    wire: wireName,
+    form: formName,
     weather: weather.map(({ atMs, what }) => `${atMs} ms: ${what}`),
     rows: rows.length,
     tries,

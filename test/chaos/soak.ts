@@ -1,5 +1,5 @@
 /**
- * Hours of mixed traffic with faults: every wire, weather every half minute. Memory, descriptors and handles of the gateway
+ * Hours of mixed traffic with faults: every request form, weather every half minute. Memory, descriptors and handles of the gateway
  * must stay flat. Writes test/chaos/results/soak.jsonl and docs/images/soak.svg.
  */
 import { appendFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -42,17 +42,17 @@ let isTroubled = false
 const counts = { requests: 0, rows: 0, scored: 0, refused: 0, lost: 0 }
 const violations: string[] = []
 
-/** One trainer after the other's manner: a wire, some rows, sometimes gone before the answer. */
+/** One trainer after the other's manner: a request form, some rows, sometimes gone before the answer. */
 async function traffic(worker: number, untilMs: number): Promise<void> {
   const draw = seeded(Number(values.seed) * 1_000_000 + untilMs + worker)
   const names = Object.keys(requestForms)
   for (let turn = 0; elapsed() < untilMs; turn++) {
     const name = names[Math.floor(draw() * names.length)] ?? 'native'
-    const wire = requestForms[name]
-    if (!wire) continue
-    const count = 1 + Math.floor(draw() * wire.rows)
+    const form = requestForms[name]
+    if (!form) continue
+    const count = 1 + Math.floor(draw() * form.rows)
     const at = Math.floor(draw() * (known.length - count))
-    // A wire that sends no truth needs rows that the gateway knows; a part of the others come again, too.
+    // A trainer that sends no ground truth needs rows that the gateway knows; a part of the others come again, too.
     const isKnown = name === 'llama-factory' || draw() < 0.2
     const rows = isKnown
       ? known.slice(at, at + count)
@@ -63,7 +63,7 @@ async function traffic(worker: number, untilMs: number): Promise<void> {
     const done = await tryOnce({
       origin: stage.origin,
       agent,
-      wire,
+      form,
       rows,
       mayBeLost: () => leaves || isTroubled || wasTroubled,
       lateness: () => 1000,

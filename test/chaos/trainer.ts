@@ -21,7 +21,7 @@ const graceMs = 250
 export interface TryOptions {
   readonly origin: string
   readonly agent: Agent
-  readonly wire: TrainerCase
+  readonly form: TrainerCase
   readonly rows: readonly Rollout[]
   /** True where the connection itself is in trouble or given up, so that an answer may be late, cut or missing. */
   mayBeLost(): boolean
@@ -32,14 +32,14 @@ export interface TryOptions {
 
 /** Sends rows once and checks all that can be checked from outside. */
 export async function tryOnce(options: TryOptions): Promise<Try> {
-  const { origin, agent, wire, rows, mayBeLost, signal, lateness } = options
+  const { origin, agent, form, rows, mayBeLost, signal, lateness } = options
   const started = performance.now()
-  const headers = { 'content-type': 'application/json', ...(wire.accept && { accept: wire.accept }) }
-  const body = JSON.stringify(wire.body(rows))
+  const headers = { 'content-type': 'application/json', ...(form.accept && { accept: form.accept }) }
+  const body = JSON.stringify(form.body(rows))
   const late = (ms: number) =>
     ms > deadlineMs + graceMs + lateness() && !mayBeLost() ? [`answered after ${Math.round(ms)} ms`] : []
   try {
-    const answer = await request(origin + wire.path, {
+    const answer = await request(origin + form.path, {
       dispatcher: agent,
       method: 'POST',
       headers,
@@ -49,7 +49,7 @@ export async function tryOnce(options: TryOptions): Promise<Try> {
     const text = await answer.body.text()
     const ms = performance.now() - started
     if (answer.statusCode === 200) {
-      const { scored, violations } = readingOf(wire, rows, text, mayBeLost())
+      const { scored, violations } = readingOf(form, rows, text, mayBeLost())
       return { scored, violations: [...violations, ...late(ms)], ms, end: 'answered' }
     }
     const violations = refusals.has(answer.statusCode)
@@ -67,10 +67,10 @@ export async function tryOnce(options: TryOptions): Promise<Try> {
   }
 }
 
-function readingOf(wire: TrainerCase, rows: readonly Rollout[], text: string, mayBeCut: boolean) {
+function readingOf(form: TrainerCase, rows: readonly Rollout[], text: string, mayBeCut: boolean) {
   let rewards: (number | null)[]
   try {
-    rewards = wire.read(text, rows.length)
+    rewards = form.read(text, rows.length)
   } catch (error) {
     return { scored: 0, violations: mayBeCut ? [] : [`reply: ${error}`] }
   }

@@ -150,9 +150,9 @@ t.test('vectors of training answer as npg-muse and its default config do', async
           ...clique,
           extra_info: { graph, exact_answer: 1 },
           response: '[Ann, Bob]',
-          reference_expected: { score: 0, ...parts, answer_accuracy: 0 },
-          sound_expected: { score: 1, ...parts },
-          sound_flags: ['better_than_exact'],
+          published_expected: { score: 0, ...parts, answer_accuracy: 0 },
+          strict_expected: { score: 1, ...parts },
+          strict_flags: ['better_than_exact'],
         },
       ]),
       'repetition.jsonl': lines([

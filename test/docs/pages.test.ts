@@ -78,22 +78,22 @@ t.test('every code and every kind of failure is on its page, with its status, an
   t.strictSame(documented(markdown, 'Failures of a sample'), [...failureKinds])
 })
 
-const wiresPage = page('trainers.md')
+const trainersPage = page('trainers.md')
 
-t.test('the page of wires has every wire with its deadline and its way of saying invalid', async (t) => {
+t.test('the page of trainers has every format with its deadline and how it says invalid', async (t) => {
   const wanted = trainerFormats.map(({ name, deadlineS, routes }) => [
     `\`${name}\``,
     String(deadlineS ?? 'none'),
     [...new Set(Object.values(routes).map(({ invalid }) => invalid))].join(' '),
   ])
-  const said = rowsOf(wiresPage, 'Deadlines, invalid samples, retries').map(
+  const said = rowsOf(trainersPage, 'Deadlines, invalid samples, retries').map(
     ([name, deadline, , invalid = '']) => [name, deadline, invalid.match(/\b(?:number|told)\b/g)?.join(' ')],
   )
   t.strictSame(said.sort(), wanted.sort(), 'npm run generate adds rows of what is missing')
 })
 
-t.test('every address on the page of wires is served, and every path of a wire is on it', async (t) => {
-  const addresses = [...wiresPage.matchAll(/\/wire\/([\w-]+)\/\{reward\}([\w/]*)/g)]
+t.test('every address on the page of trainers is served, and every path of a format is on it', async (t) => {
+  const addresses = [...trainersPage.matchAll(/\/wire\/([\w-]+)\/\{reward\}([\w/]*)/g)]
   t.ok(addresses.length > trainerFormats.length)
   for (const [address, wire, path = ''] of addresses) {
     const { routes = {}, fixed = {} } = trainerFormats.find(({ name }) => name === wire) ?? {}
@@ -101,7 +101,7 @@ t.test('every address on the page of wires is served, and every path of a wire i
     t.ok(served.includes(path) || (wire === 'axolotl' && path === ''), address)
   }
   for (const { name, routes, fixed = {} } of trainerFormats) {
-    const row = wiresPage.split('\n').find((line) => line.includes(`/wire/${name}/{reward}`)) ?? ''
+    const row = trainersPage.split('\n').find((line) => line.includes(`/wire/${name}/{reward}`)) ?? ''
     for (const path of Object.keys({ ...routes, ...fixed })) {
       const isSaid = row.includes(`/wire/${name}/{reward}${path}`) || row.includes(`\`${path}\``)
       if (!['/test_program_stdio', '/reward'].includes(path) && name !== 'axolotl')
@@ -110,12 +110,12 @@ t.test('every address on the page of wires is served, and every path of a wire i
   }
 })
 
-t.test('the settings of wires are on their page, and each wire can be set', async (t) => {
+t.test('the settings of trainers are on their page, and each trainer has settings', async (t) => {
   const { trainers: schema } = gatewayConfig.shape
   const shapes = Object.entries(schema.unwrap().shape)
   t.strictSame(shapes.map(([name]) => name).sort(), trainerFormats.map(({ name }) => name).sort())
   const settings = new Set(shapes.flatMap(([, shape]) => Object.keys(shape.unwrap().shape)))
-  t.strictSame(documented(wiresPage, 'Settings'), [...settings])
+  t.strictSame(documented(trainersPage, 'Settings'), [...settings])
 })
 
 t.test("Open-Instruct's deadline lies below what its client waits for such a request", async (t) => {

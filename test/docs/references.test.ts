@@ -84,18 +84,21 @@ t.test('every file of the project that a page or a message names exists', async 
       if (!existsSync(page)) t.fail(`${file}: ${page}`)
 })
 
-t.test('every wire that a page names is served, and every module of the Python client is there', (t) => {
-  const served = new Set(trainerFormats.map(({ name }) => name))
-  for (const [page, text] of texts) {
-    for (const [, name = ''] of text.matchAll(/(?<!\b(?:src|test))\/wire\/([a-z][\w-]*)/g))
-      if (!served.has(name)) t.fail(`${page}: /wire/${name}`)
-    for (const [, name = ''] of text.matchAll(/\breward_gateway_client\.([a-z]\w*)/g))
-      if (!existsSync(`clients/python/src/reward_gateway_client/${name}.py`))
-        t.fail(`${page}: reward_gateway_client.${name}`)
-  }
-  for (const name of served) t.match(texts.get('docs/trainers.md'), `/wire/${name}/`)
-  t.end()
-})
+t.test(
+  'every trainer path that a page names is served, and every module of the Python client is there',
+  (t) => {
+    const served = new Set(trainerFormats.map(({ name }) => name))
+    for (const [page, text] of texts) {
+      for (const [, name = ''] of text.matchAll(/(?<!\b(?:src|test))\/wire\/([a-z][\w-]*)/g))
+        if (!served.has(name)) t.fail(`${page}: /wire/${name}`)
+      for (const [, name = ''] of text.matchAll(/\breward_gateway_client\.([a-z]\w*)/g))
+        if (!existsSync(`clients/python/src/reward_gateway_client/${name}.py`))
+          t.fail(`${page}: reward_gateway_client.${name}`)
+    }
+    for (const name of served) t.match(texts.get('docs/trainers.md'), `/wire/${name}/`)
+    t.end()
+  },
+)
 
 t.test('every command and option that a page names is in the help', async (t) => {
   const list = (await runCommand(['--help'])).stdout

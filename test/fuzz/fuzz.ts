@@ -1,5 +1,5 @@
 /**
- * Hostile input everywhere, seeded: functions and verdicts by grammar and damage, every wire's bodies and headers,
+ * Hostile input everywhere, seeded: functions and verdicts by grammar and damage, every trainer's bodies and headers,
  * rm-configs. No crash, no status that is not declared, no verdict out of range, no growth. `--count` inputs in all.
  */
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ const { values } = parseArgs({
 })
 const [count, seed] = [Number(values.count), Number(values.seed)]
 /** Most inputs go where one costs least. */
-const shares = { functions: 0.85, wires: 0.08, configs: 0.07 }
+const shares = { functions: 0.85, requests: 0.08, configs: 0.07 }
 const texts = () => new Texts(seeded(seed))
 
 const folder = join(import.meta.dirname, '../../reward-functions')
@@ -51,14 +51,14 @@ const metrics = openMetrics({
 const app = await createApp({ gateway, metrics, bodyLimit: 1 << 20 })
 await fuzzRequests(app, texts(), 2000)
 const beforeWires = memory()
-const wires = await fuzzRequests(app, texts(), Math.round(count * shares.wires))
-const grownByWires = memory() - beforeWires
+const requests = await fuzzRequests(app, texts(), Math.round(count * shares.requests))
+const grownByRequests = memory() - beforeWires
 const leftInFlight = gateway.inFlight
 await app.close()
 await gateway.close()
 metrics.close()
 
-const faults = [...functions.faults, ...configs.faults, ...wires.faults]
+const faults = [...functions.faults, ...configs.faults, ...requests.faults]
 process.stdout.write(
   `${JSON.stringify(
     {
@@ -69,8 +69,8 @@ process.stdout.write(
       slowestCpuMs: Math.round(functions.slowestMs),
       slowest: functions.slowest,
       configsThatWork: configs.plans,
-      statuses: wires.statuses,
-      grownMib: { functions: Math.round(grownByFunctions), wires: Math.round(grownByWires) },
+      statuses: requests.statuses,
+      grownMib: { functions: Math.round(grownByFunctions), requests: Math.round(grownByRequests) },
       leftInFlight,
       faults: faults.length,
     },
@@ -78,7 +78,7 @@ process.stdout.write(
     1,
   )}\n${faults.slice(0, 40).join('\n\n')}\n`,
 )
-const grows = Math.max(grownByFunctions, grownByWires) > 100
+const grows = Math.max(grownByFunctions, grownByRequests) > 100
 process.exitCode = faults.length > 0 || grows || leftInFlight > 0 ? 1 : 0
 
 /** MiB that are held, after a collection where `--expose-gc` allows one. */

@@ -32,21 +32,21 @@ const headers = [
 /** Statuses that /openapi.json declares for a request that scores. */
 const declared = new Set([200, 400, 401, 403, 404, 408, 413, 415, 429, 502, 503])
 
-/** Bodies of every wire, damaged as values or as text, with odd headers. What is wrong with the replies. */
+/** Bodies of every request form, damaged as values or as text, with odd headers. What is wrong with the replies. */
 export async function fuzzRequests(app: FastifyInstance, texts: Texts, count: number) {
   const faults: string[] = []
   const statuses = new Map<number, number>()
   const cases = Object.values(requestForms)
   for (let k = 0; k < count; k++) {
-    const wire = texts.one(cases)
-    const rows = rolloutsOf(`fuzz-${k}`, 1 + texts.below(Math.min(3, wire.rows)), seeded(k)).map((row) =>
+    const form = texts.one(cases)
+    const rows = rolloutsOf(`fuzz-${k}`, 1 + texts.below(Math.min(3, form.rows)), seeded(k)).map((row) =>
       texts.below(2) === 0
         ? { ...row, response: texts.text([row.response]), truth: texts.one([row.truth, texts.text()]) }
         : row,
     )
-    const payload = bodyText(texts, wire.body(rows))
+    const payload = bodyText(texts, form.body(rows))
     const odd = texts.below(5) === 0 ? texts.one(headers) : {}
-    const url = texts.below(30) === 0 ? texts.damaged(wire.path).replace(/[^!-~]/gu, '~') : wire.path
+    const url = texts.below(30) === 0 ? texts.damaged(form.path).replace(/[^!-~]/gu, '~') : form.path
     const answer = await app.inject({
       method: 'POST',
       url: url.startsWith('/') ? url : `/${url}`,

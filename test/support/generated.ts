@@ -16,12 +16,12 @@ export async function generated(): Promise<ReadonlyMap<string, string>> {
   return new Map([
     ...schemas,
     [functionsPage, await functionTable()],
-    ['docs/trainers.md', wireTables()],
+    ['docs/trainers.md', trainerTables()],
     [trainerIndexFile, trainerIndex()],
   ])
 }
 
-/** The source that lists the wires: every file of src/trainers that exports one. */
+/** The source that lists the formats of every file in src/trainers. */
 export const trainerIndexFile = 'src/trainers/index.ts'
 
 /** Read from the files, so that it is right before it is compiled. */
@@ -105,13 +105,13 @@ const addressOf = ({ name, routes }: TrainerFormat): string =>
     .map((path) => `\`http://gateway:8080/wire/${name}/{reward}${path}\``)
     .join(' or ')
 
-/** The page with both rows of each wire. */
-function wireTables(): string {
+/** The page with both rows of each trainer. */
+function trainerTables(): string {
   const page = readFileSync('docs/trainers.md', 'utf8')
-  const addresses = trainerFormats.map((wire) => {
-    const [route] = Object.values(wire.routes)
+  const addresses = trainerFormats.map((format) => {
+    const [route] = Object.values(format.routes)
     const [trainer = '', setting = '?'] = route?.summary.split(/: (.*)/) ?? []
-    return [`/wire/${wire.name}/{reward}`, `| ${trainer} | ${setting} | ${addressOf(wire)} |`] as const
+    return [`/wire/${format.name}/{reward}`, `| ${trainer} | ${setting} | ${addressOf(format)} |`] as const
   })
   const deadlines = trainerFormats.map(({ name, deadlineS, routes }) => {
     const says = [...new Set(Object.values(routes).map(({ invalid }) => invalid))].join('; ')

@@ -8,7 +8,7 @@ export interface TrainerCase {
   /** Most rows of one request. */
   readonly rows: number
   body(rows: readonly Row[]): object
-  /** Throws where the reply has not the wire's form. */
+  /** Throws if the reply does not have the trainer's format. */
   read(reply: string, count: number): (number | null)[]
 }
 

@@ -60,7 +60,7 @@ async function post({ path, read }: TrainerCase, body: unknown, count: number, r
   return { status: statusCode, said: statusCode === 200 ? read(text, count) : text }
 }
 
-t.test('every wire has a case that the tests below, chaos and fuzzing ask by', async (t) => {
+t.test('every trainer format has a case, which the tests below, chaos and fuzzing use', async (t) => {
   const asked = Object.values(trainerCases).map(({ path }) => path.split('/')[2])
   for (const { name } of trainerFormats)
     t.ok(
@@ -69,22 +69,22 @@ t.test('every wire has a case that the tests below, chaos and fuzzing ask by', a
     )
 })
 
-for (const [name, wire] of Object.entries(trainerCases)) {
+for (const [name, trainer] of Object.entries(trainerCases)) {
   t.test(`${name}: each row gets its own reward, in order`, async (t) => {
-    for (let at = 0; at < rows.length; at += wire.rows) {
-      const some = rows.slice(at, at + wire.rows)
-      t.strictSame(await post(wire, wire.body(some), some.length), {
+    for (let at = 0; at < rows.length; at += trainer.rows) {
+      const some = rows.slice(at, at + trainer.rows)
+      t.strictSame(await post(trainer, trainer.body(some), some.length), {
         status: 200,
-        said: rewards.slice(at, at + wire.rows),
+        said: rewards.slice(at, at + trainer.rows),
       })
     }
   })
 
   t.test(`${name}: a sample without a reward is never a number that nobody chose`, async (t) => {
-    const failed = await post(wire, wire.body([broken]), 1)
+    const failed = await post(trainer, trainer.body([broken]), 1)
     if (failed.status === 200) t.strictSame(failed.said, [null], 'the reply says that there is none')
     else t.match(failed, { status: 502, said: /RG_SAMPLES_FAILED/ }, 'the request fails')
-    const { status, said } = await post(wire, wire.body([broken]), 1, 'lenient')
+    const { status, said } = await post(trainer, trainer.body([broken]), 1, 'lenient')
     t.equal(status, 200)
     t.ok(said[0] === null || said[0] === -1, `${said}: what on_invalid names, or none`)
   })
@@ -92,12 +92,12 @@ for (const [name, wire] of Object.entries(trainerCases)) {
   t.test(
     `${name}: a body of another form is refused or a bad sample, never an error of the gateway`,
     async (t) => {
-      const body = wire.body(rows.slice(0, wire.rows))
+      const body = trainer.body(rows.slice(0, trainer.rows))
       for (const [index, path] of placesOf(body).entries()) {
         for (const odd of [0, 1, 2].map((shift) => odds[(index + 3 * shift) % odds.length] ?? '')) {
           const payload = JSON.stringify(replaced(body, path, hole)).replace(`"${hole}"`, odd)
           const headers = { 'content-type': 'application/json' }
-          const answer = await app.inject({ method: 'POST', url: wire.path, headers, payload })
+          const answer = await app.inject({ method: 'POST', url: trainer.path, headers, payload })
           const where = `${path.join('.')}: ${odd}`
           t.ok([200, 400, 502].includes(answer.statusCode), `${where}: ${answer.statusCode} ${answer.body}`)
           t.doesNotThrow(() => JSON.parse(answer.body), where)

@@ -57,13 +57,17 @@ const findRepetition: Answer = ({ parts, true_repetition }) => ({
   ...(true_repetition === undefined ? {} : { exact: hasLoop(joined(parts)) }),
 })
 
+/** Vectors recorded under the former names of the modes say `sound_` and `reference_`. */
 function wanted(vector: Vector, mode: 'published' | 'strict', file: string): unknown {
   if (mode === 'strict') {
-    const flags = vector.sound_flags as readonly string[]
-    return { ...(vector.sound_expected as object), suspect: flags.includes('better_than_exact') }
+    const flags = (vector.strict_flags ?? vector.sound_flags) as readonly string[]
+    return {
+      ...((vector.strict_expected ?? vector.sound_expected) as object),
+      suspect: flags.includes('better_than_exact'),
+    }
   }
   if (vector.published_raises || vector.reference_raises) return raises
-  if (file !== 'repetition') return vector.expected ?? vector.reference_expected
+  if (file !== 'repetition') return vector.expected ?? vector.published_expected ?? vector.reference_expected
   const { has_repetition } = vector.expected as { has_repetition: boolean }
   const { true_repetition } = vector
   return { sampled: has_repetition, ...(true_repetition === undefined ? {} : { exact: true_repetition }) }

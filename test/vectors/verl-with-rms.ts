@@ -11,9 +11,9 @@ import { yesNoAnswers } from './yes-no-judge.ts'
 
 const singlePrecision = new Set(['combine', 'pipeline'])
 
-/** The one step of rm-configs/rider-reference.yaml whose data_source fits scores the sample. */
+/** The one step of rm-configs/rider-published.yaml whose data_source fits scores the sample. */
 const dispatch: Answer = ({ input: { data_source, ...sample } }) => {
-  const { function: name, options } = stepOfConfig('rider-reference.yaml', String(data_source))
+  const { function: name, options } = stepOfConfig('rider-published.yaml', String(data_source))
   return name === 'gsm8k-stock' ? reward(gsm8kStock, sample, options) : reward(riderRule, sample, options)
 }
 

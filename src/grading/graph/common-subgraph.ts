@@ -1,5 +1,5 @@
 import { badProblem, type Faults, type Finding, invalid, noAnswer, solution } from './finding.ts'
-import { Graph, nodeKey, readGraph, readSoundPair } from './graph.ts'
+import { Graph, nodeKey, readGraph, readStrictPair } from './graph.ts'
 import { integerLists, integersOf } from './lists.ts'
 import type { Problem } from './problem.ts'
 
@@ -95,7 +95,7 @@ const stepBudget = 5_000_000
 
 /** Maximum common subgraph: atoms of both molecules with the same structure. The value is their number. */
 export function checkCommonSubgraph(problem: Problem, text: string, faults: Faults): Finding {
-  const graphs = faults.graphsUnchecked ? publishedPair(problem) : readSoundPair(problem.graph)
+  const graphs = faults.graphsUnchecked ? publishedPair(problem) : readStrictPair(problem.graph)
   if (typeof graphs === 'string') return badProblem(graphs)
   const lists = integerLists(text).slice(-2)
   const [inA, inB] = lists

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { badProblem, type Faults, type Finding, invalid, noAnswer, raised, solution } from './finding.ts'
-import { Graph, isEmptyGraph, type NodeKey, nodeKey, readGraph, readSoundPair } from './graph.ts'
+import { Graph, isEmptyGraph, type NodeKey, nodeKey, readGraph, readStrictPair } from './graph.ts'
 import { integerLists, integersOf } from './lists.ts'
 import type { Problem } from './problem.ts'
 
@@ -9,11 +9,11 @@ import type { Problem } from './problem.ts'
  * number of edits.
  */
 export function checkEditDistance(problem: Problem, text: string, faults: Faults): Finding {
-  return faults.graphsUnchecked ? checkLoosely(problem, text, faults) : checkSoundly(problem, text)
+  return faults.graphsUnchecked ? checkLoosely(problem, text, faults) : checkStrictly(problem, text)
 }
 
-function checkSoundly(problem: Problem, text: string): Finding {
-  const pair = readSoundPair(problem.graph)
+function checkStrictly(problem: Problem, text: string): Finding {
+  const pair = readStrictPair(problem.graph)
   if (typeof pair === 'string') return badProblem(pair)
   const [a, b] = pair
   if (!pair.every(isMolecule)) return badProblem('the atoms are not 0, 1, 2, ... with a label each')

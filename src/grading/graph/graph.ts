@@ -77,7 +77,7 @@ export function readGraph(value: unknown): GraphValue {
 }
 
 /** Reads one graph whose links all join declared nodes. A string is the reason for failure. */
-export function readSoundGraph(value: unknown): Graph | string {
+export function readStrictGraph(value: unknown): Graph | string {
   const parsed = typeof value === 'string' ? parsedJson(value) : value
   if (!isObject(parsed)) return 'the graph is not an object'
   const { nodes, links = parsed.edges } = parsed
@@ -100,10 +100,10 @@ export function readSoundGraph(value: unknown): Graph | string {
 }
 
 /** Reads two valid graphs. A string is the reason for failure. */
-export function readSoundPair(value: unknown): readonly [Graph, Graph] | string {
+export function readStrictPair(value: unknown): readonly [Graph, Graph] | string {
   const parsed = typeof value === 'string' ? parsedJson(value) : value
   if (!Array.isArray(parsed) || parsed.length !== 2) return 'there are not two graphs'
-  const [a, b] = parsed.map(readSoundGraph) as [Graph | string, Graph | string]
+  const [a, b] = parsed.map(readStrictGraph) as [Graph | string, Graph | string]
   if (typeof a === 'string') return a
   return typeof b === 'string' ? b : [a, b]
 }

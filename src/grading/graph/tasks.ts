@@ -2,7 +2,7 @@ import { afterThink } from '../tags.ts'
 import { checkCommonSubgraph } from './common-subgraph.ts'
 import { checkEditDistance } from './edit-distance.ts'
 import { badProblem, type Faults, type Finding, invalid, noAnswer, raised, solution } from './finding.ts'
-import { Graph, isEmptyGraph, type NodeKey, readGraph, readSoundGraph } from './graph.ts'
+import { Graph, isEmptyGraph, type NodeKey, readGraph, readStrictGraph } from './graph.ts'
 import { innermostLists, lineLists, piecesOf } from './lists.ts'
 import {
   type Ends,
@@ -74,11 +74,11 @@ const nowhere: Ends = [undefined, undefined]
 function checkNamed(task: NamedTask, problem: Problem, text: string, faults: Faults): Finding {
   return faults.graphsUnchecked
     ? checkAsPublished(task, problem, text, faults)
-    : checkSoundly(task, problem, text, faults)
+    : checkStrictly(task, problem, text, faults)
 }
 
-function checkSoundly(task: NamedTask, problem: Problem, text: string, faults: Faults): Finding {
-  const graph = readSoundGraph(problem.graph)
+function checkStrictly(task: NamedTask, problem: Problem, text: string, faults: Faults): Finding {
+  const graph = readStrictGraph(problem.graph)
   if (typeof graph === 'string') return badProblem(graph)
   const names = strictNames(graph)
   if (!names) return badProblem('the names of the nodes are not distinct texts')

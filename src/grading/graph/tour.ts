@@ -156,10 +156,10 @@ const unconnectedKilometres = 99_999
 
 /** Travelling salesman: a round trip over all airports. The value is its length in kilometres. */
 export function checkTour(problem: Problem, text: string, faults: Faults): Finding {
-  return faults.graphsUnchecked ? checkAsPublished(problem, text, faults) : checkSoundly(problem, text)
+  return faults.graphsUnchecked ? checkAsPublished(problem, text, faults) : checkStrictly(problem, text)
 }
 
-function checkSoundly({ problemText, graph, given }: Problem, text: string): Finding {
+function checkStrictly({ problemText, graph, given }: Problem, text: string): Finding {
   if (given === 'text' && typeof problemText !== 'string')
     return badProblem('the text of the problem is not a string')
   const airports = given === 'text' ? strictAirports(String(problemText)) : graphAirports(graph)
