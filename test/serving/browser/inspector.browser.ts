@@ -67,7 +67,7 @@ t.teardown(async () => {
   await scene.close()
 })
 
-t.test('every view is without fault in both themes, wide and narrow', async (t) => {
+t.test('every view passes axe, fits the viewport and logs nothing, in both themes', async (t) => {
   for (const colorScheme of ['light', 'dark'] as const) {
     const { page, troubles, context } = await visit(browser, scene, 'rewards', { colorScheme })
     for (const view of views) {
@@ -87,7 +87,7 @@ t.test('every view is without fault in both themes, wide and narrow', async (t) 
   }
 })
 
-t.test('the theme can be chosen, and stays', async (t) => {
+t.test('a chosen theme survives a reload', async (t) => {
   const { page, context } = await visit(browser, scene, 'rewards', { colorScheme: 'light' })
   const ground = () => page.evaluate('getComputedStyle(document.body).backgroundColor') as Promise<string>
   const light = await ground()
@@ -100,7 +100,7 @@ t.test('the theme can be chosen, and stays', async (t) => {
   await context.close()
 })
 
-t.test('what is scored appears by itself, with the distribution of each term', async (t) => {
+t.test('new results appear without a reload, with the distribution of each term', async (t) => {
   const { page, troubles, context } = await visit(browser, scene, 'rewards')
   const rows = () => page.getByRole('row', { name: /^demo/ }).getByRole('cell').first().innerText()
   const before = await rows()
@@ -115,7 +115,7 @@ t.test('what is scored appears by itself, with the distribution of each term', a
   await context.close()
 })
 
-t.test('samples are filtered, and one is explained step by step with its judges', async (t) => {
+t.test('samples can be filtered, and a sample is explained step by step with its judges', async (t) => {
   const { page, troubles, context } = await visit(browser, scene, 'samples')
   // Questions are kept from the moment that somebody looks.
   const [right] = exampleRollouts()
@@ -158,7 +158,7 @@ t.test('samples are filtered, and one is explained step by step with its judges'
   await context.close()
 })
 
-t.test('the playground is used by keyboard alone', async (t) => {
+t.test('the playground works with the keyboard alone', async (t) => {
   const { page, troubles, context } = await visit(browser, scene, 'rewards')
   const focused = () =>
     page.evaluate(
@@ -192,7 +192,7 @@ t.test('the playground is used by keyboard alone', async (t) => {
   await context.close()
 })
 
-t.test('what a policy wrote does nothing but stand there', async (t) => {
+t.test('text of a policy is shown literally and executes nothing', async (t) => {
   const { page, troubles, context } = await visit(browser, scene, 'samples')
   await scene.score({
     reward: 'gsm8k',
@@ -219,7 +219,7 @@ t.test('what a policy wrote does nothing but stand there', async (t) => {
   await context.close()
 })
 
-t.test('with keys the page asks for one, keeps it in the tab, and drains with the admin key', async (t) => {
+t.test('the page asks for a key, keeps it in the tab only, and drains with an admin key', async (t) => {
   const env = { READER: 'reader-key-0123456789', ADMIN: 'admin-key-0123456789' }
   const keys = {
     reader: { env: 'READER', scopes: ['read', 'score'] },
@@ -252,7 +252,7 @@ t.test('with keys the page asks for one, keeps it in the tab, and drains with th
   await dialog.waitFor({ state: 'detached' })
   guarded.advance(1000)
   await page.getByText('draining', { exact: true }).waitFor()
-  await page.getByRole('button', { name: /^Undrain/ }).waitFor()
+  await page.getByRole('button', { name: /^Resume/ }).waitFor()
   // The refusals of the first moments are written to the console by the browser itself.
   t.strictSame(
     troubles.filter((trouble) => !/status of 401/.test(trouble)),

@@ -10,7 +10,7 @@ const one = JSON.stringify({ steps: [{ name: 'rule', function: 'echo-rule' }] })
 const admin = 'admin-key-0123456789'
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
 
-t.test('whoever has an admin key rules over instances, models and configs', async (t) => {
+t.test('an admin key controls instances, models and configs', async (t) => {
   const [first, second] = await startFleet(t, 2, { model: 'judge' })
   const judge = { model: 'judge', instances: [first?.url], health: { interval_s: 0 } }
   const models = { judge: { ...judge, allow: ['http://127.0.0.1:*'], lifecycle: {} }, plain: judge }
@@ -32,7 +32,7 @@ t.test('whoever has an admin key rules over instances, models and configs', asyn
     t.equal((await app.inject({ url: '/admin/models', headers: bearer(admin) })).statusCode, 200)
   })
 
-  await t.test('instances come, drain and go; models sleep and wake', async (t) => {
+  await t.test('instances are added, drained and removed; models sleep and wake', async (t) => {
     const call = async (path: string, payload?: object) => {
       const method = payload ? 'POST' : 'GET'
       const response = await app.inject({
@@ -79,7 +79,7 @@ t.test('whoever has an admin key rules over instances, models and configs', asyn
       t.match(await call(path, payload), { status, body: { error: { code } } }, path)
   })
 
-  await t.test('a reload serves what the configs say now, or keeps what it had and says why', async (t) => {
+  await t.test('a reload serves the new configs, or keeps the old ones and says why', async (t) => {
     const reload = async () =>
       (await app.inject({ method: 'POST', url: '/admin/reload', headers: bearer(admin) })).json()
     writeFileSync(join(folder, 'two.json'), one)

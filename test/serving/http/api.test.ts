@@ -29,7 +29,7 @@ t.test('a gateway over HTTP', async (t) => {
       payload,
     })
 
-  await t.test('POST /v1/score answers a result a sample, in order, and metrics count them', async (t) => {
+  await t.test('POST /v1/score returns one result per sample in order, and metrics count them', async (t) => {
     const samples = [{ id: 'a', response: '1' }, { response: 'throw' }, { respnse: '1' }]
     const response = await post({ reward: 'one', samples })
     t.equal(response.statusCode, 200)
@@ -65,7 +65,7 @@ t.test('a gateway over HTTP', async (t) => {
     t.match((await streamed('strict')).pop(), /"error":\{"code":"RG_SAMPLES_FAILED"/)
   })
 
-  await t.test('mistakes of a request are told with code, place and what to do', async (t) => {
+  await t.test('errors of a request have a code, a place and a remedy', async (t) => {
     const cases: [string, number, string, RegExp][] = [
       ['{"reward":"one"}', 400, 'RG_REQUEST_INVALID', /samples/],
       ['{"reward":"one","samples":[]}', 400, 'RG_REQUEST_INVALID', /samples: is empty; give at least one/],
@@ -96,7 +96,7 @@ t.test('a gateway over HTTP', async (t) => {
     t.match((await app.inject('/nowhere')).json(), { error: { code: 'RG_NOT_FOUND' } })
   })
 
-  await t.test('gzipped bodies are read, and unpack to no more than the limit', async (t) => {
+  await t.test('gzipped bodies are read, and may not exceed the limit once decompressed', async (t) => {
     const packed = (body: string) => post(gzipSync(body), { 'content-encoding': 'gzip' })
     t.equal((await packed('{"reward":"one","samples":[{"response":"1"}]}')).json().results[0].reward, 1)
     const large = JSON.stringify({ reward: 'one', samples: [{ response: ' '.repeat(100_000) }] })
@@ -117,21 +117,24 @@ t.test('a gateway over HTTP', async (t) => {
     },
   )
 
-  await t.test('without keys all is open but the admin API, which says how to turn it on', async (t) => {
-    const authorization = 'Bearer admin-key-0123456789'
-    const refused = await app.inject({ method: 'POST', url: '/admin/reload', headers: { authorization } })
-    t.equal(refused.statusCode, 403)
-    t.match(refused.json(), { error: { code: 'RG_FORBIDDEN', message: /no key .* has the scope 'admin'/ } })
-  })
+  await t.test(
+    'without keys everything is open except the admin API, which says how to enable it',
+    async (t) => {
+      const authorization = 'Bearer admin-key-0123456789'
+      const refused = await app.inject({ method: 'POST', url: '/admin/reload', headers: { authorization } })
+      t.equal(refused.statusCode, 403)
+      t.match(refused.json(), { error: { code: 'RG_FORBIDDEN', message: /no key .* has the scope 'admin'/ } })
+    },
+  )
 
-  await t.test('request ids come back; a hostile one is replaced', async (t) => {
+  await t.test('request ids are returned, and a hostile one is replaced', async (t) => {
     const idOf = async (id: string) =>
       (await app.inject({ url: '/livez', headers: { 'x-request-id': id } })).headers['x-request-id']
     t.equal(await idOf('step-7.a'), 'step-7.a')
     t.not(await idOf('a b"c'), 'a b"c')
   })
 
-  await t.test('what is served can be read: rewards, one reward, functions', async (t) => {
+  await t.test('rewards, a single reward and functions can be read', async (t) => {
     t.match((await app.inject('/v1/rewards')).json().rewards, [
       { name: 'one', description: 'a rule', version: String },
       { name: 'strict' },
@@ -149,7 +152,7 @@ t.test('a gateway over HTTP', async (t) => {
     )
   })
 
-  await t.test('the process lives, but is not ready before every model has an instance', async (t) => {
+  await t.test('a gateway is live at once, and ready only when every model has an instance', async (t) => {
     t.strictSame((await app.inject('/livez')).json(), { status: 'ok' })
     const ready = await app.inject('/readyz')
     t.equal(ready.statusCode, 503)
@@ -171,23 +174,26 @@ t.test('a gateway over HTTP', async (t) => {
     t.match(statuses('/v1/chat/completions', 'post'), /default/, 'a server may refuse as it likes')
   })
 
-  await t.test('a path known by another method says so, an odd address is refused in one form', async (t) => {
-    const wrong = await app.inject('/v1/score')
-    t.match(wrong.json(), { error: { code: 'RG_METHOD_NOT_ALLOWED', message: /accepts POST/ } })
-    t.equal(wrong.headers.allow, 'POST')
-    t.equal((await app.inject({ method: 'DELETE', url: '/v1/rewards/one' })).statusCode, 405)
-    t.equal((await app.inject('/v1/scores')).statusCode, 404)
-    for (const url of [`/v1/rewards/${'x'.repeat(500)}`, '/v1/rewards/%']) {
-      const { statusCode, body } = await app.inject(url)
-      t.match(
-        [statusCode, JSON.parse(body)],
-        [400, { error: { code: 'RG_REQUEST_INVALID', request_id: String } }],
-        url,
-      )
-    }
-  })
+  await t.test(
+    'a wrong method is 405 with `allow`, and an unreadable URL has the common error format',
+    async (t) => {
+      const wrong = await app.inject('/v1/score')
+      t.match(wrong.json(), { error: { code: 'RG_METHOD_NOT_ALLOWED', message: /accepts POST/ } })
+      t.equal(wrong.headers.allow, 'POST')
+      t.equal((await app.inject({ method: 'DELETE', url: '/v1/rewards/one' })).statusCode, 405)
+      t.equal((await app.inject('/v1/scores')).statusCode, 404)
+      for (const url of [`/v1/rewards/${'x'.repeat(500)}`, '/v1/rewards/%']) {
+        const { statusCode, body } = await app.inject(url)
+        t.match(
+          [statusCode, JSON.parse(body)],
+          [400, { error: { code: 'RG_REQUEST_INVALID', request_id: String } }],
+          url,
+        )
+      }
+    },
+  )
 
-  await t.test('replies tell browsers to run nothing', async (t) => {
+  await t.test('replies have headers that stop browsers from running anything', async (t) => {
     t.match((await app.inject('/livez')).headers, {
       'x-content-type-options': 'nosniff',
       'x-frame-options': 'DENY',
@@ -230,23 +236,26 @@ t.test('a client that sends too much or too slowly costs the others nothing', as
   const body = JSON.stringify({ reward: 'one', samples: [{ response: '1' }] })
   const post = () => fetch(`${origin}/v1/score`, { method: 'POST', headers: json, body })
 
-  await t.test('bodies that do not fit beside those in work are refused before they are read', async (t) => {
-    const headers = { ...json, 'content-length': 1000 }
-    const held = request(`${origin}/v1/score`, { method: 'POST', headers })
-    held.on('error', () => {})
-    held.write('{')
-    let refused = await post()
-    while (refused.status === 200) refused = await post()
-    t.equal(refused.status, 429)
-    t.equal(refused.headers.get('retry-after'), '1')
-    t.equal((await fetch(`${origin}/livez`)).status, 200)
-    held.destroy()
-    let accepted = await post()
-    while (accepted.status !== 200) accepted = await post()
-    t.match(await accepted.json(), { results: [{ reward: 1 }] })
-  })
+  await t.test(
+    'bodies that do not fit beside those in progress are refused before they are read',
+    async (t) => {
+      const headers = { ...json, 'content-length': 1000 }
+      const held = request(`${origin}/v1/score`, { method: 'POST', headers })
+      held.on('error', () => {})
+      held.write('{')
+      let refused = await post()
+      while (refused.status === 200) refused = await post()
+      t.equal(refused.status, 429)
+      t.equal(refused.headers.get('retry-after'), '1')
+      t.equal((await fetch(`${origin}/livez`)).status, 200)
+      held.destroy()
+      let accepted = await post()
+      while (accepted.status !== 200) accepted = await post()
+      t.match(await accepted.json(), { results: [{ reward: 1 }] })
+    },
+  )
 
-  await t.test('who sends too slowly is let go', async (t) => {
+  await t.test('a client that sends too slowly is disconnected', async (t) => {
     const { port } = new URL(await listening({ receiveMs: 300 }))
     const sent = async (text: string) => {
       const socket = connect(Number(port), '127.0.0.1')
@@ -266,7 +275,7 @@ t.test('a client that sends too much or too slowly costs the others nothing', as
   })
 })
 
-t.test('a packed body, or one of unknown length, counts with what it unpacks to, as it comes', async (t) => {
+t.test('a compressed or chunked body is counted by its decompressed size while it arrives', async (t) => {
   const gateway = await testGateway(t, {
     gateway: { limits: { max_bodies_bytes: 100_000 } },
     one: { steps: [rule] },
@@ -319,7 +328,7 @@ t.test('a packed body, or one of unknown length, counts with what it unpacks to,
     while (accepted.status !== 200) accepted = await send(60_000)
   }
 
-  await t.test('bodies that come to the limit together leave room for one of them', async (t) => {
+  await t.test('of several bodies that reach the limit together, one is admitted', async (t) => {
     const text = body(20_000)
     const calls = Array.from({ length: 8 }, () => {
       const call = request(`${origin}/v1/score`, {

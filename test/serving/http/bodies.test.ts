@@ -38,7 +38,7 @@ const post = (path: string, body: Buffer, headers: Record<string, string> = {}):
     call.end(body)
   })
 
-t.test('no body that the limits allow blocks the event loop, packed or not (M4, M3)', async (t) => {
+t.test('no body within the limits blocks the event loop, compressed or not (M4, M3)', async (t) => {
   const bodies = hostileBodies(1 << 24)
   for (const name of [
     'a NaN a row',
@@ -97,7 +97,7 @@ t.test('65,536 rows of any kind are read in slices', async (t) => {
   }
 })
 
-t.test('one row of any kind is read soon, whatever is wrong in it (M4)', async (t) => {
+t.test('a single row is read quickly, whatever is wrong with it (M4)', async (t) => {
   const objects = `[${'{},'.repeat(24_000)}{}]`
   const chat = '<|im_start|>user\\nq<|im_end|>\\n'
   const label = (piece: string): string =>
@@ -130,25 +130,28 @@ t.test('one row of any kind is read soon, whatever is wrong in it (M4)', async (
 const inject = (payload: string | object | Buffer, url = '/v1/score', headers: Record<string, string> = {}) =>
   app.inject({ method: 'POST', url, payload, headers: { 'content-type': 'application/json', ...headers } })
 
-t.test('a request of more than max_samples is refused, even alone, and told how many fit (M2)', async (t) => {
-  const rows = (count: number) => Array.from({ length: count }, () => ({ response: '1' }))
-  t.equal((await inject({ reward: 'one', samples: rows(1000) })).statusCode, 200)
-  const packed = { 'content-encoding': 'gzip' }
-  const many = JSON.stringify({ reward: 'one', samples: rows(20_000) })
-  for (const refused of [
-    await inject({ reward: 'one', samples: rows(1001) }),
-    await inject(many),
-    await inject(gzipSync(many), '/v1/score', packed),
-    await inject({ reward: 'one', samples: rows(1001) }, '/v1/score', { accept: 'application/x-ndjson' }),
-    await inject({ messages: rows(1001).map(() => 'x') }, '/wire/llama-factory/one?template=none'),
-  ]) {
-    t.equal(refused.statusCode, 413)
-    t.equal(refused.headers['retry-after'], undefined, 'it never fits')
-    t.match(refused.json(), { error: { code: 'RG_REQUEST_TOO_LARGE', message: /1000/ } })
-  }
-})
+t.test(
+  'a request with more than max_samples is refused even if it is alone, and the error names the limit (M2)',
+  async (t) => {
+    const rows = (count: number) => Array.from({ length: count }, () => ({ response: '1' }))
+    t.equal((await inject({ reward: 'one', samples: rows(1000) })).statusCode, 200)
+    const packed = { 'content-encoding': 'gzip' }
+    const many = JSON.stringify({ reward: 'one', samples: rows(20_000) })
+    for (const refused of [
+      await inject({ reward: 'one', samples: rows(1001) }),
+      await inject(many),
+      await inject(gzipSync(many), '/v1/score', packed),
+      await inject({ reward: 'one', samples: rows(1001) }, '/v1/score', { accept: 'application/x-ndjson' }),
+      await inject({ messages: rows(1001).map(() => 'x') }, '/wire/llama-factory/one?template=none'),
+    ]) {
+      t.equal(refused.statusCode, 413)
+      t.equal(refused.headers['retry-after'], undefined, 'it never fits')
+      t.match(refused.json(), { error: { code: 'RG_REQUEST_TOO_LARGE', message: /1000/ } })
+    }
+  },
+)
 
-t.test('a row of too many values is bad_sample, and no other row knows (M4)', async (t) => {
+t.test('a row with too many values is bad_sample, and other rows are not affected (M4)', async (t) => {
   const good = '{"response":"1"}'
   const filler = `{"response":"1","extra_info":{"a":"${'x'.repeat(120_000)}"}}`
   for (const bad of [
@@ -178,7 +181,7 @@ t.test('a row of too many values is bad_sample, and no other row knows (M4)', as
   t.match(outside.json(), { error: { code: 'RG_REQUEST_INVALID', message: /more than 50000 values/ } })
 })
 
-t.test('a response that looks like a mark of the reader is scored as it is (M15)', async (t) => {
+t.test('a response that looks like a marker of the JSON reader is scored unchanged (M15)', async (t) => {
   for (const text of ['\\u2063odd0', '\\u2063odd0 4', 'NaN']) {
     const response = JSON.parse(`"${text}"`)
     const body = `{"reward":"exact","samples":[{"response":"${text}","ground_truth":${JSON.stringify(response)}},{"response":"x","ground_truth":NaN}]}`
@@ -190,7 +193,7 @@ t.test('a response that looks like a mark of the reader is scored as it is (M15)
 })
 
 t.test(
-  'a client that is still sending is told why its body is refused, and its connection goes on (M2)',
+  'a client that is still sending learns why its body is refused, and keeps its connection (M2)',
   async (t) => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     const sendOne = (

@@ -42,7 +42,7 @@ function work() {
 
 const stays = () => new AbortController().signal
 
-t.test('a request with the same key joins, then gets the same answer until it is too old', async (t) => {
+t.test('an identical request joins the first, then gets the same outcome until it expires', async (t) => {
   const clock = fakeClock()
   const repeats = new Repeats(clock, limits)
   const { begun, run } = work()
@@ -57,7 +57,7 @@ t.test('a request with the same key joins, then gets the same answer until it is
   t.equal(begun.length, 2)
 })
 
-t.test('what another try may better is not kept, nor is an error', async (t) => {
+t.test('outcomes that a retry may improve are not kept, nor are errors', async (t) => {
   const repeats = new Repeats(fakeClock(), limits)
   const { begun, run } = work()
   const first = repeats.join('a', stays(), run)
@@ -79,7 +79,7 @@ t.test('what another try may better is not kept, nor is an error', async (t) => 
   t.equal(begun.length, 6, 'another server may not refuse')
 })
 
-t.test('work ends once everybody who waited has gone, and a retry begins anew', async (t) => {
+t.test('work is aborted once every waiting client has gone, and a retry starts again', async (t) => {
   const repeats = new Repeats(fakeClock(), limits)
   const { begun, run } = work()
   const clients = [new AbortController(), new AbortController()]
@@ -97,7 +97,7 @@ t.test('work ends once everybody who waited has gone, and a retry begins anew', 
   t.strictSame(await repeats.join('a', stays(), run), scored(2), 'what was cancelled is not the answer')
 })
 
-t.test('what is kept has limits', async (t) => {
+t.test('kept outcomes are bounded in number and bytes', async (t) => {
   const repeats = new Repeats(fakeClock(), limits)
   const { begun, run } = work()
   const ask = async (key: string, answer: Scored) => {
@@ -119,7 +119,7 @@ const never = () => {
   throw new Error('unreachable')
 }
 
-t.test('a client that left is known, whether one asked before or after', async (t) => {
+t.test('a disconnect is noticed whether it comes before or after the check', async (t) => {
   const app = Fastify()
   let arrive = () => {}
   const arrived = new Promise<void>((resolve) => {
@@ -145,7 +145,7 @@ t.test('a client that left is known, whether one asked before or after', async (
   t.strictSame(await seen, [true, true])
 })
 
-t.test('a gateway that leaves says so, and still scores what comes, a request a connection', async (t) => {
+t.test('a leaving gateway is not ready, and still scores one request per connection', async (t) => {
   const clock = fakeClock()
   const rewards = {
     gateway: { shutdown: { pre_stop_s: 2 } },

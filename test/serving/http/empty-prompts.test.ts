@@ -48,14 +48,17 @@ const bodies: Readonly<Record<string, readonly [string, object]>> = {
   ],
 }
 
-t.test('no trainer gets a verdict on an answer to nothing, and each is told why (M12)', async (t) => {
-  for (const [name, [url, body]] of Object.entries(bodies)) {
-    const { text, calls } = await post(url, body)
-    t.match(text, /bad_sample/, name)
-    t.match(text, /rm_prompt/, `${name}: the remedy is named`)
-    t.equal(calls, 0, `${name}: the judge is not asked`)
-  }
-})
+t.test(
+  "an answer without a prompt gets no verdict from any trainer's route, and the reply says why (M12)",
+  async (t) => {
+    for (const [name, [url, body]] of Object.entries(bodies)) {
+      const { text, calls } = await post(url, body)
+      t.match(text, /bad_sample/, name)
+      t.match(text, /rm_prompt/, `${name}: the remedy is named`)
+      t.equal(calls, 0, `${name}: the judge is not asked`)
+    }
+  },
+)
 
 t.test('a question in rm_prompt takes the place of a prompt (M12)', async (t) => {
   const rows = [

@@ -55,7 +55,7 @@ const own = [
   hostname(),
 ]
 
-t.test('without keys, a page whose name leads here by a trick reads nothing (M46)', async (t) => {
+t.test('without keys, DNS rebinding reads nothing (M46)', async (t) => {
   const status = await listening(t, {})
   for (const host of strangers.slice(0, -1))
     for (const path of ['/v1/rewards', '/v1/functions', '/v1/models', '/metrics', '/v1/rewards/one/stats'])
@@ -65,7 +65,7 @@ t.test('without keys, a page whose name leads here by a trick reads nothing (M46
     t.equal(await status('probe.example.com', path), 200, 'probes come by any name')
 })
 
-t.test('listen.allowed_hosts names more, and keys make it needless (M46)', async (t) => {
+t.test('listen.allowed_hosts adds names, and is not needed with keys (M46)', async (t) => {
   const status = await listening(t, { listen: { allowed_hosts: ['Rewards.example.com', '*.corp.example'] } })
   for (const host of [
     'rewards.example.com',
@@ -85,7 +85,7 @@ t.test('listen.allowed_hosts names more, and keys make it needless (M46)', async
   t.equal(await keyed('evil.com', '/v1/rewards', { authorization: 'Bearer viewer-key-0123456789' }), 200)
 })
 
-t.test('trainers of other machines come by any name, browsers do not (M46)', async (t) => {
+t.test('trainers on other machines may use any host name, browsers may not (M46)', async (t) => {
   const passes = (
     host: string,
     headers: object,

@@ -53,61 +53,50 @@ t.test('the inspector', async (t) => {
     { text: () => text },
   )
 
-  await t.test(
-    'whoever looks is told what is served, how it stands and what is scored, once a second',
-    async (t) => {
-      await score(app, 'one', [{ response: '1', group_id: 'g' }, { response: 'throw' }])
-      const { response, stream } = await open(app)
-      t.match(response.headers, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
-      const events = readEvents(stream)
-      t.match(await events.next('served'), {
-        text: 'hash',
-        rewards: [
-          { name: 'one', steps: [{ name: 'rule', function: 'echo-rule', range: [-1, 2] }] },
-          { name: 'judged' },
-          { name: 'voted' },
-        ],
-      })
-      t.match(await events.next('standing'), { models: [{ name: 'judge' }], missing: [] })
-      t.match(await events.next('scored'), {
-        now: 1_000_000,
-        rewards: {
-          one: {
-            rows: 2,
-            invalid: { rule_error: 1 },
-            rewards: { range: [-1, 2], recent: { width: 5000, points: [[1_000_000, 1, 1, [13, 1]]] } },
-            terms: [{ name: 'rule', ended: { scored: 1, failed: 1 } }],
-          },
+  await t.test('an open page gets rewards, states and results once per second', async (t) => {
+    await score(app, 'one', [{ response: '1', group_id: 'g' }, { response: 'throw' }])
+    const { response, stream } = await open(app)
+    t.match(response.headers, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
+    const events = readEvents(stream)
+    t.match(await events.next('served'), {
+      text: 'hash',
+      rewards: [
+        { name: 'one', steps: [{ name: 'rule', function: 'echo-rule', range: [-1, 2] }] },
+        { name: 'judged' },
+        { name: 'voted' },
+      ],
+    })
+    t.match(await events.next('standing'), { models: [{ name: 'judge' }], missing: [] })
+    t.match(await events.next('scored'), {
+      now: 1_000_000,
+      rewards: {
+        one: {
+          rows: 2,
+          invalid: { rule_error: 1 },
+          rewards: { range: [-1, 2], recent: { width: 5000, points: [[1_000_000, 1, 1, [13, 1]]] } },
+          terms: [{ name: 'rule', ended: { scored: 1, failed: 1 } }],
         },
-        rows: [
-          { id: 'req:1', value: null, failure: 'rule_error', terms: ['failed'] },
-          { id: 'req:0', value: 1, group: 'g', terms: [1], prompt: null, response: null },
-        ],
-      })
-      for (const value of ['0', '2', '1']) await score(app, 'one', [{ response: value }])
-      const told = events.all.length
-      clock.advance(999)
-      t.equal(events.all.length, told, 'nothing before a second is over')
-      clock.advance(1)
-      const next = await events.next('scored')
-      t.match(next, { rewards: { one: { rows: 5 } } })
-      const { rewards } = next as { rewards: { one: { rewards: { recent: { points: unknown } } } } }
-      t.strictSame(
-        rewards.one.rewards.recent.points,
-        [[1_000_000, 4, 4, [6, 1, 13, 2, 19, 1]]],
-        'whole slots',
-      )
-      clock.advance(10_000)
-      t.equal(
-        events.all.filter(({ name }) => name === 'scored').length,
-        2,
-        'and nothing where nothing happens',
-      )
-      stream.destroy()
-    },
-  )
+      },
+      rows: [
+        { id: 'req:1', value: null, failure: 'rule_error', terms: ['failed'] },
+        { id: 'req:0', value: 1, group: 'g', terms: [1], prompt: null, response: null },
+      ],
+    })
+    for (const value of ['0', '2', '1']) await score(app, 'one', [{ response: value }])
+    const told = events.all.length
+    clock.advance(999)
+    t.equal(events.all.length, told, 'nothing before a second is over')
+    clock.advance(1)
+    const next = await events.next('scored')
+    t.match(next, { rewards: { one: { rows: 5 } } })
+    const { rewards } = next as { rewards: { one: { rewards: { recent: { points: unknown } } } } }
+    t.strictSame(rewards.one.rewards.recent.points, [[1_000_000, 4, 4, [6, 1, 13, 2, 19, 1]]], 'whole slots')
+    clock.advance(10_000)
+    t.equal(events.all.filter(({ name }) => name === 'scored').length, 2, 'and nothing where nothing happens')
+    stream.destroy()
+  })
 
-  await t.test('texts are shown as the policy says, also of rows that came before', async (t) => {
+  await t.test('texts are shown by the current policy, even those of earlier rows', async (t) => {
     const sample = { prompt: 'a secret prompt', response: 'a secret answer', ground_truth: 'a secret truth' }
     for (const policy of ['hash', 'full', 'none'] as const) {
       text = policy
@@ -131,22 +120,25 @@ t.test('the inspector', async (t) => {
     }
   })
 
-  await t.test('a request that wants it is told what each judge was sent and what it answered', async (t) => {
-    const { results } = (
-      await score(app, 'voted', [{ response: '5' }, { response: '' }], { explain: true })
-    ).json()
-    t.match(results[0].asks, {
-      judge: [{ question: /Is this the right number.*5/s, answer: '1', verdict: 1 }, { draw: 1 }],
-    })
-    t.strictSame(results[1].asks, {})
-    const plain = (await score(app, 'voted', [{ response: '5' }])).json()
-    t.notOk('asks' in plain.results[0])
-    const samples = Array.from({ length: 65 }, () => ({ response: '1' }))
-    t.equal((await score(app, 'voted', samples, { explain: true })).statusCode, 400)
-  })
+  await t.test(
+    'with `explain` a result contains what each judge was sent and what it answered',
+    async (t) => {
+      const { results } = (
+        await score(app, 'voted', [{ response: '5' }, { response: '' }], { explain: true })
+      ).json()
+      t.match(results[0].asks, {
+        judge: [{ question: /Is this the right number.*5/s, answer: '1', verdict: 1 }, { draw: 1 }],
+      })
+      t.strictSame(results[1].asks, {})
+      const plain = (await score(app, 'voted', [{ response: '5' }])).json()
+      t.notOk('asks' in plain.results[0])
+      const samples = Array.from({ length: 65 }, () => ({ response: '1' }))
+      t.equal((await score(app, 'voted', samples, { explain: true })).statusCode, 400)
+    },
+  )
 
   await t.test(
-    'the page is served with strict headers, tagged and packed; where it is not built, that is said',
+    'the page has strict headers, an ETag and gzip; if it is not built, the error says so',
     async (t) => {
       const page = t.testdir({
         'index.html': '<!doctype html>',
@@ -178,7 +170,7 @@ t.test('the inspector', async (t) => {
     },
   )
 
-  await t.test('what is kept and who may look is bounded, whatever comes', async (t) => {
+  await t.test('rows and open pages are bounded, whatever arrives', async (t) => {
     text = 'full'
     const many = Array.from({ length: 64 }, (_, index) => ({ response: index === 7 ? 'null' : '1' }))
     for (let request = 0; request < 40; request += 1)
@@ -212,7 +204,7 @@ t.test('the inspector', async (t) => {
     await Promise.all(left)
   })
 
-  await t.test('a listener that takes nothing is let go, and the others go on', async (t) => {
+  await t.test('a page that reads nothing is dropped, and the others go on', async (t) => {
     text = 'full'
     const stuck = await open(app)
     const { stream } = await open(app)
@@ -235,7 +227,7 @@ t.test('the inspector', async (t) => {
     t.notOk(isOpen, 'the one that reads nothing is gone')
   })
 
-  await t.test('a closing server ends the streams, also of those who read nothing', async (t) => {
+  await t.test('a closing server ends all streams, even unread ones', async (t) => {
     const { app, clock } = await another('not-built')
     await app.listen({ port: 0, host: '127.0.0.1' })
     const { port } = app.server.address() as { port: number }
@@ -253,7 +245,7 @@ t.test('the inspector', async (t) => {
   })
 })
 
-t.test('reading needs a key that may read, at every second, and the page itself none', async (t) => {
+t.test('events need a key with the scope read at all times, and the page itself needs none', async (t) => {
   const folder = t.testdir({ keys: reader, 'index.html': '<!doctype html>' })
   const keys = {
     reader: { file: `${folder}/keys`, scopes: ['read'] },
@@ -286,7 +278,7 @@ t.test('reading needs a key that may read, at every second, and the page itself 
   t.equal(await events.next('scored'), null, 'the stream has ended')
 })
 
-t.test('what is shown is never more than the record keeps', async (t) => {
+t.test('the page never shows more text than the record keeps', async (t) => {
   const folder = 'records'
   const cases: [settings: object, text: string][] = [
     [{}, 'hash'],

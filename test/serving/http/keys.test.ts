@@ -39,7 +39,7 @@ async function heldJudge(t: Test, places: number) {
   return { server, config, release }
 }
 
-t.test('keys say who may do what, and how much of it', async (t) => {
+t.test('API keys have scopes and limits', async (t) => {
   const folder = t.testdir({
     key: `${keyOf('trainer')}\nsha256:${createHash('sha256').update('old').digest('hex')}\n`,
   })
@@ -81,7 +81,7 @@ t.test('keys say who may do what, and how much of it', async (t) => {
       payload: { reward, samples: responses.map((response) => ({ response })) },
     })
 
-  await t.test('a key does what its scopes say, and an admin key everything', async (t) => {
+  await t.test('a key may do what its scopes allow, and an admin key everything', async (t) => {
     const status = async (key: string | null, request: object) =>
       (await app.inject({ ...request, headers: key === null ? {} : bearer(key) })).statusCode
     // Whoever gets in is told that there is no such reward.
@@ -113,7 +113,7 @@ t.test('keys say who may do what, and how much of it', async (t) => {
     t.match((await app.inject(scoring)).json(), { error: { code: 'RG_UNAUTHORIZED' } })
   })
 
-  await t.test('a key has as many requests in flight as it may, and another key has its own', async (t) => {
+  await t.test('each key has its own limit of requests in flight', async (t) => {
     const first = [score('flight', 'judged', ['a']), score('flight', 'judged', ['b'])]
     await wide.server.saw(2)
     const refused = await Promise.all(Array.from({ length: 20 }, () => score('flight', 'ruled')))
@@ -132,18 +132,21 @@ t.test('keys say who may do what, and how much of it', async (t) => {
       t.equal((await score('flight', 'none')).statusCode, 404, 'of refused requests too')
   })
 
-  await t.test('a key has as many samples in flight as it may; one request may bring more', async (t) => {
-    const before = wide.server.seen.length
-    const five = score('samples', 'judged', ['c', 'd', 'e', 'f', 'g'])
-    await wide.server.saw(before + 5)
-    const refused = await score('samples', 'ruled')
-    t.equal(refused.statusCode, 429)
-    t.match(refused.json(), { error: { message: /5 samples in flight/ } })
-    t.equal((await score('calm', 'ruled')).statusCode, 200)
-    wide.release()
-    t.equal((await five).statusCode, 200)
-    t.equal((await score('samples', 'ruled', ['1', '1', '1'])).statusCode, 200)
-  })
+  await t.test(
+    'each key has its own limit of samples in flight, which a single request may exceed',
+    async (t) => {
+      const before = wide.server.seen.length
+      const five = score('samples', 'judged', ['c', 'd', 'e', 'f', 'g'])
+      await wide.server.saw(before + 5)
+      const refused = await score('samples', 'ruled')
+      t.equal(refused.statusCode, 429)
+      t.match(refused.json(), { error: { message: /5 samples in flight/ } })
+      t.equal((await score('calm', 'ruled')).statusCode, 200)
+      wide.release()
+      t.equal((await five).statusCode, 200)
+      t.equal((await score('samples', 'ruled', ['1', '1', '1'])).statusCode, 200)
+    },
+  )
 
   await t.test(
     "a burst keeps another key's question waiting no longer than its share of the line",
@@ -171,7 +174,7 @@ t.test('keys say who may do what, and how much of it', async (t) => {
     },
   )
 
-  await t.test('a key sends a second of its rate at once, then as time passes', async (t) => {
+  await t.test("a key may send one second's worth of requests at once, then at its rate", async (t) => {
     const status = async () => (await score('rate', 'ruled')).statusCode
     t.strictSame([await status(), await status(), await status()], [200, 200, 429])
     t.equal((await score('calm', 'ruled')).statusCode, 200)
@@ -187,7 +190,7 @@ t.test('keys say who may do what, and how much of it', async (t) => {
     )
   })
 
-  await t.test('and is told how long to wait, in the form of what it asked', async (t) => {
+  await t.test('a refused key gets a Retry-After, in the format of the route', async (t) => {
     t.equal((await score('slow', 'ruled')).statusCode, 200)
     const refused = await score('slow', 'ruled')
     t.equal(refused.headers['retry-after'], '10')
@@ -203,7 +206,7 @@ t.test('keys say who may do what, and how much of it', async (t) => {
   })
 })
 
-t.test('keys that cannot be used are told of together, before anything listens', async (t) => {
+t.test('all unusable keys are reported together, before the server listens', async (t) => {
   const folder = t.testdir({ short: 'short', empty: '\n' })
   const keys = {
     a: { env: 'ABSENT' },
@@ -227,7 +230,7 @@ t.test('keys that cannot be used are told of together, before anything listens',
   await t.rejects(both, { code: 'RG_CONFIG_INVALID', problems: [{ message: /one of env and file/ }] })
 })
 
-t.test('samples of a client that has gone before they are counted take no room', async (t) => {
+t.test('samples of a client that disconnected before they are counted use up no limit', async (t) => {
   const own = new KeyLimits(fakeClock())
   const caller: Caller = { name: 'burst', scopes: new Set(['score']), maxSamples: 2 }
   const take = (destroyed: boolean, count: number) => {

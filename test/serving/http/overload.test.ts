@@ -14,7 +14,7 @@ import { startFleet } from '../../support/simulated.ts'
 const lines = { timed: { max_queue_wait_s: 1 }, free: {}, counted: { max_queue: 1 } }
 type Line = keyof typeof lines
 
-t.test('where more comes than judges can do, it is refused at once', async (t) => {
+t.test('requests beyond the capacity of the judges are refused at once', async (t) => {
   const clock = fakeClock()
   /** Judges that have two places and take 500 ms by the gateway's clock; they answer when they are let. */
   const judges = new Map<string, { server: ScriptedServer; held: (() => void)[] }>()
@@ -82,7 +82,7 @@ t.test('where more comes than judges can do, it is refused at once', async (t) =
   }
 
   await t.test(
-    'a request whose questions would wait too long is refused before any work, and told when to come',
+    'a request whose questions would wait too long is refused before any work, with a Retry-After',
     async (t) => {
       const line = 'timed'
       const waiting = [...(await fill(line, 6, 4))]
@@ -118,7 +118,7 @@ t.test('where more comes than judges can do, it is refused at once', async (t) =
     },
   )
 
-  await t.test('how long Retry-After says hangs on how long the line is', async (t) => {
+  await t.test('Retry-After grows with the queue', async (t) => {
     const line = 'free'
     const waiting = await fill(line, 22, 20)
     const refused = await score(`${line}-hurried`)
@@ -130,7 +130,7 @@ t.test('where more comes than judges can do, it is refused at once', async (t) =
     t.equal((await patient).statusCode, 200, 'a burst waits as long as its deadline allows')
   })
 
-  await t.test('where as many wait as may, further requests are refused', async (t) => {
+  await t.test('a full queue refuses further requests', async (t) => {
     const line = 'counted'
     const waiting = await fill(line, 3, 1)
     const refused = await score(line)
@@ -175,7 +175,7 @@ const post = (origin: string, path: string, body: object, leaveMs: number): Prom
     call.end(JSON.stringify(body))
   })
 
-t.test('in a storm of faults, clients that leave and too much load, no number is made up', async (t) => {
+t.test('under faults, disconnects and overload, no number is made up', async (t) => {
   const random = seeded(seed)
   const servers = await startFleet(t, 2, {
     model: 'm',

@@ -93,7 +93,7 @@ t.test('the pools are one OpenAI-compatible endpoint', async (t) => {
   const messages = [{ role: 'user', content: 'Is 2 even? Answer Yes or No.' }]
   const states = async () => (await (await fetch(`${origin}/metrics`)).text()).split('\n')
 
-  t.test('replies and refusals come as the servers give them', async (t) => {
+  t.test('replies and errors of servers are passed on unchanged', async (t) => {
     const chat = await post(`${origin}/v1/chat/completions`, { model: 'pool', messages, n: 2 })
     t.equal(chat.status, 200)
     t.match(await chat.json(), { model: 'served-judge', choices: [{}, { message: { role: 'assistant' } }] })
@@ -123,7 +123,7 @@ t.test('the pools are one OpenAI-compatible endpoint', async (t) => {
     )
   })
 
-  t.test('a stream comes whole, and a client that goes ends it upstream', async (t) => {
+  t.test('a stream is passed on completely, and a disconnect ends it upstream', async (t) => {
     const whole = await post(`${origin}/v1/chat/completions`, { model: 'pool', messages, stream: true })
     t.match(whole.headers.get('content-type'), /text\/event-stream/)
     const text = await whole.text()
@@ -149,7 +149,7 @@ t.test('the pools are one OpenAI-compatible endpoint', async (t) => {
     await scripted.seen[before + 1]?.closed
   })
 
-  t.test('errors have the form of OpenAI, with the status of the server where it gave one', async (t) => {
+  t.test("errors have OpenAI's format, with the server's status if there is one", async (t) => {
     const cases: [unknown, number, object][] = [
       [{ model: 'poool' }, 404, { code: 'model_not_found', param: 'model', message: /did you mean 'pool'/ }],
       [{ prompt: 'a' }, 400, { code: 'RG_REQUEST_INVALID', param: 'model' }],
@@ -170,7 +170,7 @@ t.test('the pools are one OpenAI-compatible endpoint', async (t) => {
     t.match(await broken.json(), { error: { type: 'api_error', code: 'judge_unreachable' } })
   })
 
-  t.test('/v1/models lists what can be asked', async (t) => {
+  t.test('/v1/models lists the models', async (t) => {
     const { object, data } = await read(await fetch(`${origin}/v1/models`))
     t.equal(object, 'list')
     t.match(data, [
@@ -185,7 +185,7 @@ t.test('the pools are one OpenAI-compatible endpoint', async (t) => {
 })
 
 t.test(
-  'without an SDK nothing is recorded, and a trace is handed on to model servers as it came',
+  "without an SDK nothing is traced, and the client's trace context is passed on to model servers",
   async (t) => {
     t.equal(openTracing(new ListenerGuard(fakeClock())), null)
     const app = await appOf()
@@ -209,7 +209,7 @@ t.test(
 )
 
 t.test(
-  'with an SDK a request, each step and each call have a span, and servers are told of theirs',
+  'with an SDK the request, each step and each call have a span, and servers get its context',
   async (t) => {
     const exporter = new InMemorySpanExporter()
     const provider = new BasicTracerProvider({

@@ -8,7 +8,7 @@ const turns = async (count: number) => {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-t.test('a reply is written no faster than it is read, and whole (M51)', async (t) => {
+t.test('a reply is complete, and written no faster than it is read (M51)', async (t) => {
   const piece = 'x'.repeat(1000)
   let made = 0
   function* pieces() {
@@ -25,7 +25,7 @@ t.test('a reply is written no faster than it is read, and whole (M51)', async (t
   t.equal(replyBody(['a', 'b'].values()), 'ab', 'a short one is a text')
 })
 
-t.test('lines are written no faster than they are read, in their order (M51)', async (t) => {
+t.test('lines are in order, and written no faster than they are read (M51)', async (t) => {
   const lines = new LineStream()
   let made = 0
   function* line(index: number) {
@@ -45,7 +45,7 @@ t.test('lines are written no faster than they are read, in their order (M51)', a
   t.ok(read.every((one, index) => one === '' || one.startsWith(`${index} `)))
 })
 
-t.test('JSON in pieces is what JSON.stringify writes (M51)', async (t) => {
+t.test('JSON in pieces equals what JSON.stringify writes (M51)', async (t) => {
   const values: unknown[] = [
     null,
     1,
@@ -64,52 +64,55 @@ t.test('JSON in pieces is what JSON.stringify writes (M51)', async (t) => {
   for (const value of values) t.equal([...jsonPieces(value)].join(''), JSON.stringify(value))
 })
 
-t.test('a large reply over HTTP is whole JSON, by /v1/score, as lines and by a wire (M51)', async (t) => {
-  const gateway = await testGateway(t, { one: { steps: [{ name: 'rule', function: 'exact-match' }] } })
-  const metrics = openMetrics({ version: 'test', inFlight: () => 0 })
-  t.teardown(() => metrics.close())
-  const app = await createApp({ gateway, metrics, bodyLimit: 16 << 20 })
-  t.teardown(() => app.close())
-  const origin = await app.listen({ port: 0, host: '127.0.0.1' })
-  const count = 5000
-  const samples = Array.from({ length: count }, (_, index) => ({
-    id: `${index}`,
-    prompt: 'p',
-    response: index % 3 ? 'yes' : 'no',
-    ground_truth: 'yes',
-  }))
-  const post = (path: string, body: object, accept = 'application/json') =>
-    fetch(`${origin}${path}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', accept },
-      body: JSON.stringify(body),
-    })
-  const whole = await post('/v1/score', { reward: 'one', samples })
-  t.equal(whole.headers.get('content-length'), null, 'its length is not known before its end')
-  const { results, reward } = (await whole.json()) as {
-    results: { id: string; reward: number }[]
-    reward: { name: string }
-  }
-  t.equal(reward.name, 'one')
-  t.strictSame(
-    results.map(({ id, reward }) => [id, reward]),
-    samples.map(({ id, response }) => [id, Number(response === 'yes')]),
-  )
-  const lined = await post('/v1/score', { reward: 'one', samples }, 'application/x-ndjson')
-  const lines = (await lined.text()).trimEnd().split('\n')
-  const read = lines.map((line) => JSON.parse(line) as { index: number; id: string; reward: number })
-  t.equal(read.length, count)
-  t.ok(read.every(({ index, id, reward }) => id === `${index}` && reward === results[index]?.reward))
-  const query = samples.map(
-    ({ response }) => `<|im_start|>user\np<|im_end|>\n<|im_start|>assistant\n${response}`,
-  )
-  const labels = samples.map(() => 'yes')
-  const wired = await post('/wire/openrlhf/one', { query, prompts: samples.map(() => 'p'), labels })
-  t.equal(wired.status, 200)
-  const { rewards, extra_logs: logs } = (await wired.json()) as {
-    rewards: number[]
-    extra_logs: Record<string, number[]>
-  }
-  t.equal(rewards.length, count)
-  for (const list of Object.values(logs)) t.equal(list.length, count)
-})
+t.test(
+  "a large reply is complete JSON from /v1/score, as lines and in a trainer's format (M51)",
+  async (t) => {
+    const gateway = await testGateway(t, { one: { steps: [{ name: 'rule', function: 'exact-match' }] } })
+    const metrics = openMetrics({ version: 'test', inFlight: () => 0 })
+    t.teardown(() => metrics.close())
+    const app = await createApp({ gateway, metrics, bodyLimit: 16 << 20 })
+    t.teardown(() => app.close())
+    const origin = await app.listen({ port: 0, host: '127.0.0.1' })
+    const count = 5000
+    const samples = Array.from({ length: count }, (_, index) => ({
+      id: `${index}`,
+      prompt: 'p',
+      response: index % 3 ? 'yes' : 'no',
+      ground_truth: 'yes',
+    }))
+    const post = (path: string, body: object, accept = 'application/json') =>
+      fetch(`${origin}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', accept },
+        body: JSON.stringify(body),
+      })
+    const whole = await post('/v1/score', { reward: 'one', samples })
+    t.equal(whole.headers.get('content-length'), null, 'its length is not known before its end')
+    const { results, reward } = (await whole.json()) as {
+      results: { id: string; reward: number }[]
+      reward: { name: string }
+    }
+    t.equal(reward.name, 'one')
+    t.strictSame(
+      results.map(({ id, reward }) => [id, reward]),
+      samples.map(({ id, response }) => [id, Number(response === 'yes')]),
+    )
+    const lined = await post('/v1/score', { reward: 'one', samples }, 'application/x-ndjson')
+    const lines = (await lined.text()).trimEnd().split('\n')
+    const read = lines.map((line) => JSON.parse(line) as { index: number; id: string; reward: number })
+    t.equal(read.length, count)
+    t.ok(read.every(({ index, id, reward }) => id === `${index}` && reward === results[index]?.reward))
+    const query = samples.map(
+      ({ response }) => `<|im_start|>user\np<|im_end|>\n<|im_start|>assistant\n${response}`,
+    )
+    const labels = samples.map(() => 'yes')
+    const wired = await post('/wire/openrlhf/one', { query, prompts: samples.map(() => 'p'), labels })
+    t.equal(wired.status, 200)
+    const { rewards, extra_logs: logs } = (await wired.json()) as {
+      rewards: number[]
+      extra_logs: Record<string, number[]>
+    }
+    t.equal(rewards.length, count)
+    for (const list of Object.values(logs)) t.equal(list.length, count)
+  },
+)

@@ -52,7 +52,7 @@ t.test('an object ground truth sent as JSON text is the object, in every format 
   t.match(await post('/wire/azure/game', { sample: { output_text: right }, item }), { score: 1 })
 })
 
-t.test('a text that the function takes stays a text (M37)', async (t) => {
+t.test('a text that the function accepts stays a text (M37)', async (t) => {
   const one = async (response: string, ground_truth: string) =>
     (await post('/v1/score', { reward: 'text', samples: [{ response, ground_truth }] })).results[0]
   t.match(await one(asText, asText), { reward: 1, flags: [] })

@@ -29,7 +29,7 @@ function remembering(): { readonly make: Instruments; readonly families: Map<str
   }
 }
 
-t.test('every metric has its row with its labels on docs/operations.md, and no row is of none', async (t) => {
+t.test('docs/operations.md lists every metric with its labels, and nothing else', async (t) => {
   const { make, families } = remembering()
   metricsBy(make, { version: 'test', inFlight: () => 0 })
   const page = readFileSync('docs/operations.md', 'utf8')
@@ -56,7 +56,7 @@ t.test('every metric has its row with its labels on docs/operations.md, and no r
     t.ok(standard.includes(name), name)
 })
 
-t.test('a request waits from the first thing that it waits for until there is none', async (t) => {
+t.test('waiting time is measured from the first wait to the end of the last', async (t) => {
   const time = new WaitTime()
   t.equal(time.until(5), 0)
   time.begin(10)
@@ -118,7 +118,7 @@ const figure = async (line: string) => {
   return value === undefined ? null : Number(value)
 }
 
-t.test('what the gateway took itself is told apart, and no request makes series of its own', async (t) => {
+t.test("the gateway's own time is measured separately, and no request creates series", async (t) => {
   const lines = ['count', 'sum'].map((end) => `request_overhead_seconds_${end}{route="/v1/score"}`)
   const overhead = () => Promise.all(lines.map(figure))
   const [count = 0, sum = 0] = (await overhead()).map(Number)
@@ -180,7 +180,7 @@ const rules = (parse(readFileSync(alertsFile, 'utf8')) as { groups: { rules: Rul
   ({ rules }) => rules,
 )
 
-t.test('what the alert rules ask for is what /metrics and /stats serve', async (t) => {
+t.test('alert rules only use what /metrics and /stats serve', async (t) => {
   clock.advance(600_000) // the runs of other tests are forgotten, and what their key used up is given back
   const samples = Array.from({ length: 8 }, (_, at) => ({ response: at % 2 ? '1' : '0', group_id: at >> 2 }))
   for (const training_step of [1, 2, 3]) {
@@ -225,7 +225,7 @@ t.test('what the alert rules ask for is what /metrics and /stats serve', async (
   t.match(schema.properties.runs.items.properties.figures, { type: 'object' })
 })
 
-t.test('every figure has its row in docs/monitoring.md and its bounds in an alert', async (t) => {
+t.test('every figure is in docs/monitoring.md and has an alert with its bounds', async (t) => {
   const page = readFileSync('docs/monitoring.md', 'utf8')
   for (const { name, low, high } of figures) {
     t.ok(page.includes(`| \`${name}\` |`), name)
@@ -243,7 +243,7 @@ t.test('every figure has its row in docs/monitoring.md and its bounds in an aler
   }
 })
 
-t.test('each alert has a test in which it fires, and one in which it does not', async (t) => {
+t.test('each alert has a test that fires it and one that does not', async (t) => {
   const { tests } = parse(readFileSync('docker/prometheus/alerts.test.yaml', 'utf8')) as {
     tests: { alert_rule_test: { alertname: string; exp_alerts: unknown[] }[] }[]
   }
@@ -264,7 +264,7 @@ t.test('each alert has a test in which it fires, and one in which it does not', 
   for (const { alertname } of cases) t.ok(names.includes(alertname), `${alertname} is an alert`)
 })
 
-t.test('promtool accepts the rules, where there is one', async (t) => {
+t.test('promtool accepts the rules, if it is installed', async (t) => {
   try {
     execFileSync('promtool', ['--version'], { stdio: 'ignore' })
   } catch {

@@ -89,7 +89,7 @@ function watch() {
   return { clock, monitors, alarms, stats, value }
 }
 
-t.test('groups tell whether there is anything to learn from', async (t) => {
+t.test('group figures show whether there is anything to learn', async (t) => {
   const { monitors, value, stats } = watch()
   const flat = ['x', 'x', 'y', 'z'].map((response) => ({ group: 'flat', response, scores: [1, 1, 1] }))
   const mixed = [1, 0, 0, 0].map((score, at) => ({
@@ -109,7 +109,7 @@ t.test('groups tell whether there is anything to learn from', async (t) => {
   t.equal(stats().figures.group_variance?.standing, 'unknown', 'nine rows are too few to judge')
 })
 
-t.test('a group that comes in several requests is counted when it is whole', async (t) => {
+t.test('a group that is split over requests is counted when it is complete', async (t) => {
   const { monitors, stats, value } = watch()
   for (const score of [1, 0, 1]) {
     monitors.done(done([{ group: 'g', size: 4, response: 'r', scores: [score, score, score] }]))
@@ -121,7 +121,7 @@ t.test('a group that comes in several requests is counted when it is whole', asy
   t.equal(value('duplicate_answers_ratio'), 0.75)
 })
 
-t.test('rule and judges are compared by what they decide', async (t) => {
+t.test('rules and judges are compared by their decisions', async (t) => {
   const { monitors, value } = watch()
   monitors.done(done([{ scores: [1, 1, 1] }, { scores: [1, 0.9, 0] }, { scores: [0, 1, 1] }]))
   t.equal(value('rule_judge_disagreement_ratio'), 3 / 6)
@@ -130,7 +130,7 @@ t.test('rule and judges are compared by what they decide', async (t) => {
   t.ok((value('judge_disagreement_ratio') ?? 0) > 1 / 3, 'the draws of one term differ')
 })
 
-t.test('loops and broken judges stand out once there are rows enough', async (t) => {
+t.test('repetition and broken judges are out of bounds once there are enough rows', async (t) => {
   const { monitors, stats } = watch()
   const rows = Array.from({ length: 512 }, (_, at) => ({
     response: 'the answer is the answer is '.repeat(40),
@@ -197,7 +197,7 @@ t.test(
   },
 )
 
-t.test('runs are bounded: further ones count as other, unless one has been silent', async (t) => {
+t.test('further runs count as `other`, unless one has been silent', async (t) => {
   const { monitors, clock } = watch()
   const send = (run: string) => {
     monitors.done(done([{ scores: [1, 1, 1] }], { run }))
@@ -213,7 +213,7 @@ t.test('runs are bounded: further ones count as other, unless one has been silen
   t.equal(names().length, 17)
 })
 
-t.test('a run that begins again from a checkpoint begins anew; a late row does not', async (t) => {
+t.test('a run resumed from a checkpoint starts over, and a late row does not restart it', async (t) => {
   const { monitors, stats } = watch()
   const send = (trainingStep: number | null) => {
     monitors.done(done([{ scores: [1, 1, 1] }], { trainingStep }))
@@ -236,7 +236,7 @@ t.test('a group of any number of members is counted, in one request or in many (
   t.equal(stats().groups, 2)
 })
 
-t.test('a large request is counted in several turns of the loop, and whole (M2)', async (t) => {
+t.test('a large request is counted completely, in several turns of the event loop (M2)', async (t) => {
   const { monitors, stats } = watch()
   monitors.done(done(Array.from({ length: 65_536 }, () => ({ scores: [1, 1, 1] }))))
   await new Promise((resolve) => setImmediate(resolve))
@@ -247,7 +247,7 @@ t.test('a large request is counted in several turns of the loop, and whole (M2)'
 })
 
 t.test(
-  'a judge that always says the same is out of bounds, a rule or a few verdicts are not (M43)',
+  'a judge with constant verdicts is out of bounds; a rule or too few verdicts are not (M43)',
   async (t) => {
     const { monitors, stats } = watch()
     const rows = (count: number, verdict: (index: number) => number) =>
@@ -266,7 +266,7 @@ t.test(
   },
 )
 
-t.test('the variance of groups has one unit: the reward in shares of its range (M42)', async (t) => {
+t.test('group variance is in one unit: the reward scaled to 0 to 1 (M42)', async (t) => {
   const clock = fakeClock()
   const monitors = new Monitors({ clock, guard: new ListenerGuard(clock), rangeOf: () => [-1, 2] })
   const rewards = [-1, 2, 2, 2]

@@ -50,7 +50,7 @@ const { version } = gateway.reward('judged')
 await gateway.close(0)
 const recorded = await recordsIn(folder)
 
-t.test('each row leaves a line with its config, its judge and how its reward came about', async (t) => {
+t.test('each row is recorded with its config, its judges and the calculation of its reward', async (t) => {
   const records = recorded.filter(({ config }) => config.reward === 'judged')
   t.strictSame(
     records.map(({ id, reward, failure }) => [id, reward, failure?.kind ?? null]),
@@ -140,7 +140,7 @@ function recorder(given: RecordSettings, clock = fakeClock()) {
   return { record, told, settle, clock }
 }
 
-t.test('only `full` keeps text; `hash` and `none` leave no word of it in the files', async (t) => {
+t.test('only `full` keeps text; with `hash` and `none` no word of it is in the files', async (t) => {
   const word = 'SECRETWORD'
   const event = requestDone('q', [1], `so ${word}`)
   const [outcome] = event.outcomes
@@ -188,42 +188,42 @@ t.test('files are closed by size and by age, and the oldest go when the folder i
   await record.close()
 })
 
-t.test(
-  'a disk that fails costs records, not scoring: counted, told of once, and over when it is',
-  async (t) => {
-    const folder = join(t.testdir({ blocked: 'a file' }), 'blocked')
-    const { record, told, settle } = recorder(settings(folder))
-    for (const id of ['a', 'b']) {
-      record.done(requestDone(id, [1, 0]))
-      await settle()
-    }
-    t.strictSame([told.disk, told.written, told.troubles.length], [4, 0, 1])
-    t.match(told.troubles[0], /EEXIST|ENOTDIR/)
-    rmSync(folder)
-    record.done(requestDone('c', [1]))
+t.test('a failing disk loses records but not scores; it is counted and reported once', async (t) => {
+  const folder = join(t.testdir({ blocked: 'a file' }), 'blocked')
+  const { record, told, settle } = recorder(settings(folder))
+  for (const id of ['a', 'b']) {
+    record.done(requestDone(id, [1, 0]))
     await settle()
-    t.strictSame([told.written, told.troubles.at(-1)], [1, null])
+  }
+  t.strictSame([told.disk, told.written, told.troubles.length], [4, 0, 1])
+  t.match(told.troubles[0], /EEXIST|ENOTDIR/)
+  rmSync(folder)
+  record.done(requestDone('c', [1]))
+  await settle()
+  t.strictSame([told.written, told.troubles.at(-1)], [1, null])
+  await record.close()
+  t.strictSame(
+    (await recordsIn(folder)).map(({ id }) => id),
+    ['c:0'],
+  )
+})
+
+t.test(
+  'rows beyond the queue are dropped and counted, and every row is either written or dropped',
+  async (t) => {
+    const folder = join(t.testdir(), 'records')
+    const { record, told } = recorder(settings(folder, { share: 1 }))
+    const rewards = new Array<number>(1000).fill(1)
+    for (let at = 0; at < 80; at += 1) record.done(requestDone(`${at}`, rewards))
+    const long = 'x'.repeat(1 << 16)
+    for (let at = 0; at < 3; at += 1) record.done(requestDone(`long ${at}`, rewards, long))
+    t.ok(told.queue >= 14_000, 'dropped at once')
     await record.close()
-    t.strictSame(
-      (await recordsIn(folder)).map(({ id }) => id),
-      ['c:0'],
-    )
+    t.equal(told.written + told.queue, 83_000)
   },
 )
 
-t.test('a burst beyond the queue is dropped and counted; every row is written or dropped', async (t) => {
-  const folder = join(t.testdir(), 'records')
-  const { record, told } = recorder(settings(folder, { share: 1 }))
-  const rewards = new Array<number>(1000).fill(1)
-  for (let at = 0; at < 80; at += 1) record.done(requestDone(`${at}`, rewards))
-  const long = 'x'.repeat(1 << 16)
-  for (let at = 0; at < 3; at += 1) record.done(requestDone(`long ${at}`, rewards, long))
-  t.ok(told.queue >= 14_000, 'dropped at once')
-  await record.close()
-  t.equal(told.written + told.queue, 83_000)
-})
-
-t.test('a share keeps whole groups, and the same ones each time', async (t) => {
+t.test('a recorded share has complete groups, and the same ones each time', async (t) => {
   const event = requestDone('s', new Array<number>(400).fill(1))
   const rows = event.rows.map((row, index) => ({ ...row, group: { id: `g${index >> 2}` } }))
   const chosen: string[][] = []
@@ -240,7 +240,7 @@ t.test('a share keeps whole groups, and the same ones each time', async (t) => {
   t.equal(chosen[0]?.length, groups.size * 4)
 })
 
-t.test('a file whose end is missing gives the lines before', async (t) => {
+t.test('a truncated file yields the lines before its end', async (t) => {
   const folder = join(t.testdir(), 'records')
   const { record, settle } = recorder(settings(folder))
   for (const id of ['a', 'b']) {
@@ -259,7 +259,7 @@ t.test('a file whose end is missing gives the lines before', async (t) => {
 
 const request = { rows: [sampleOf('r')], outcomes: [], ms: new Float64Array(1) } as unknown as RequestDone
 
-t.test('a row that is kept keeps no other row of its request', (t) => {
+t.test('a kept row does not hold the rest of its request in memory', (t) => {
   const recent = new RecentRows(() => {})
   const rows = Array.from({ length: 100 }, (_, index) => sampleOf(`r${index}`))
   const ms = Float64Array.from(rows.keys())
@@ -273,7 +273,7 @@ t.test('a row that is kept keeps no other row of its request', (t) => {
   t.end()
 })
 
-t.test('at rest every row is kept, under load a choice that lasts', async (t) => {
+t.test('every row is kept at low load, and a sample at high load', async (t) => {
   const recent = new RecentRows(() => {})
   for (let count = 0; count < 10; count++) recent.take(request, `rest ${count}`, count, [], 0)
   t.equal(recent.since(0).length, 10)
@@ -285,7 +285,7 @@ t.test('at rest every row is kept, under load a choice that lasts', async (t) =>
   t.ok((oldest?.at ?? 0) < 61_000 - 9000, 'what is shown goes back seconds')
 })
 
-t.test('a row without a reward is kept beside the others, and at its own rate', async (t) => {
+t.test('rows without a reward are kept at a rate of their own', async (t) => {
   const recent = new RecentRows(() => {})
   for (let ms = 0; ms < 5000; ms++) recent.take(request, `scored ${ms}`, ms, [], 0)
   recent.take(request, 'failed', 5000, [0], 0)
@@ -316,29 +316,26 @@ const large = (count: number): Readonly<Record<string, (index: number) => Reques
   }
 }
 
-t.test(
-  'what waits to be recorded or shown is bounded by bytes, whatever field they are in (M10)',
-  async (t) => {
-    const size = 1 << 20
-    const most = 128 << 20
-    for (const [field, eventOf] of Object.entries(large(size))) {
-      const folder = join(t.testdir(), field.replace(' ', '-'))
-      const { record, told } = recorder(settings(folder, { text: 'none' }))
-      const count = 200
-      for (let index = 0; index < count; index++) record.done(eventOf(index))
-      const held = (count - told.queue) * size
-      t.ok(held > most / 8 && held <= most, `${field}: ${held >> 20} MiB of ${count} wait`)
-      const recent = new RecentRows(() => {})
-      for (let index = 0; index < count; index++) recent.take(eventOf(index), `${index}`, 0, [], 0)
-      const kept = recent.since(0).length
-      t.ok(kept >= 1 && kept * size <= 32 << 20, `${field}: ${kept} rows are shown`)
-      await record.close()
-    }
-  },
-)
+t.test('rows waiting to be recorded or shown are bounded by the bytes of all fields (M10)', async (t) => {
+  const size = 1 << 20
+  const most = 128 << 20
+  for (const [field, eventOf] of Object.entries(large(size))) {
+    const folder = join(t.testdir(), field.replace(' ', '-'))
+    const { record, told } = recorder(settings(folder, { text: 'none' }))
+    const count = 200
+    for (let index = 0; index < count; index++) record.done(eventOf(index))
+    const held = (count - told.queue) * size
+    t.ok(held > most / 8 && held <= most, `${field}: ${held >> 20} MiB of ${count} wait`)
+    const recent = new RecentRows(() => {})
+    for (let index = 0; index < count; index++) recent.take(eventOf(index), `${index}`, 0, [], 0)
+    const kept = recent.since(0).length
+    t.ok(kept >= 1 && kept * size <= 32 << 20, `${field}: ${kept} rows are shown`)
+    await record.close()
+  }
+})
 
 t.test(
-  'questions and answers that find no room cost their row its record, not a part of it (M10)',
+  'a row whose questions and answers do not fit is not recorded at all, rather than in part (M10)',
   async (t) => {
     const folder = join(t.testdir(), 'records')
     const { record, told } = recorder(settings(folder, { text: 'full' }))

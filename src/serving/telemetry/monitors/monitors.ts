@@ -49,7 +49,7 @@ export class Monitors implements Required<Pick<EngineEvents, 'done'>> {
   readonly #parts: MonitorParts
   /** The runs of each reward, the least recently used first. */
   readonly #rewards = new Map<string, Map<string, { monitor: RunMonitor; last: number }>>()
-  readonly #scalings = new WeakMap<RequestDone['plan'], PlanScaling>()
+  readonly #scalingByPlan = new WeakMap<RequestDone['plan'], PlanScaling>()
   readonly #waiting: { readonly event: RequestDone; readonly bytes: number }[] = []
   #rows = 0
   #bytes = 0
@@ -141,10 +141,10 @@ export class Monitors implements Required<Pick<EngineEvents, 'done'>> {
   }
 
   #scalingOf(plan: RequestDone['plan']): PlanScaling {
-    let scaling = this.#scalings.get(plan)
+    let scaling = this.#scalingByPlan.get(plan)
     if (!scaling) {
       scaling = scalingOf(plan, this.#parts.rangeOf(plan))
-      this.#scalings.set(plan, scaling)
+      this.#scalingByPlan.set(plan, scaling)
     }
     return scaling
   }

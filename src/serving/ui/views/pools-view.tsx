@@ -127,10 +127,10 @@ function Instance(props: {
       <td class="number">
         <button
           type="button"
-          aria-label={`${isDraining ? 'Undrain' : 'Drain'} ${address}`}
+          aria-label={`${isDraining ? 'Resume' : 'Drain'} ${address}`}
           onClick={() => give({ model, address, weight: instance.weight, isBack: isDraining })}
         >
-          {isDraining ? 'Undrain' : 'Drain'}
+          {isDraining ? 'Resume' : 'Drain'}
         </button>
       </td>
     </tr>
@@ -171,7 +171,7 @@ function DrainDialog(props: { readonly order: Order; readonly isOff: boolean; re
   return (
     <dialog ref={box} onClose={done} aria-labelledby="drain-title">
       <form onSubmit={submit}>
-        <h2 id="drain-title">{isBack ? 'Undrain' : 'Drain'}</h2>
+        <h2 id="drain-title">{isBack ? 'Resume' : 'Drain'}</h2>
         <p>
           <code>{address}</code>{' '}
           {isBack ? 'will get questions again.' : 'will finish its calls and get no new questions.'}
@@ -190,7 +190,7 @@ function DrainDialog(props: { readonly order: Order; readonly isOff: boolean; re
         <div class="actions">
           {!isOff && (
             <button type="submit" class="primary">
-              {isBack ? 'Undrain' : 'Drain'}
+              {isBack ? 'Resume' : 'Drain'}
             </button>
           )}
           <button type="button" onClick={done}>

@@ -63,7 +63,7 @@ t.test('OpenRLHF: lists of rewards and of logs with constant keys', async (t) =>
 })
 
 t.test(
-  'a format without a word for invalid gets the named number with a mark, or an error (M38)',
+  'a format that cannot express invalid gets the configured number and a flag, or an error (M38)',
   async (t) => {
     const query = [chat('a', 'throw')]
     t.match(await post('openrlhf/one', { query }), refused)
@@ -156,7 +156,7 @@ t.test('NeMo Gym: the request comes back with a reward that its components add u
   t.equal((await post('axolotl/one/verify', verify('throw'))).body.reward, 0.25)
 })
 
-t.test('Open-Instruct, Azure and eval-protocol get their forms', async (t) => {
+t.test('Open-Instruct, Azure and eval-protocol get replies in their formats', async (t) => {
   for (const path of ['', '/test_program', '/test_program_stdio']) {
     const sent = { program: '1', tests: ['assert x'], max_execution_time: 1.0 }
     t.strictSame((await post(`open-instruct/one${path}`, sent)).body, { results: [1], runtimes: [0] })
@@ -191,7 +191,7 @@ t.test('Open-Instruct, Azure and eval-protocol get their forms', async (t) => {
   })
 })
 
-t.test('hostile and mistaken bodies are refused with place and reason', async (t) => {
+t.test('hostile and malformed bodies are refused with a place and a reason', async (t) => {
   const cases: [string, object | string, number, RegExp][] = [
     ['openrlhf/one', { query: 'text' }, 400, /query/],
     ['openrlhf/one', { query: [chat('a', '1')], labels: ['1', '2'] }, 400, /labels: has 2 entries/],
@@ -226,7 +226,7 @@ t.test('hostile and mistaken bodies are refused with place and reason', async (t
   t.equal(({} as { x?: number }).x, undefined)
 })
 
-t.test("Python's NaN is no truth, and an integer that would be rounded is refused by name", async (t) => {
+t.test("Python's NaN is not a ground truth, and an integer that would be rounded is refused", async (t) => {
   t.equal((await post('slime/one', '{"prompt":"a","response":"1","label":NaN}')).body, 1)
   t.match(await post('slime/one', '{"prompt":"a","response":"1","label":12345678901234567890}'), {
     body: { error: { problems: [{ message: /label: an integer beyond 2\^53/ }] } },
@@ -242,7 +242,7 @@ t.test("Python's NaN is no truth, and an integer that would be rounded is refuse
   )
 })
 
-t.test('a label that is an object carries more, or is the truth itself', async (t) => {
+t.test('a label that is an object holds the ground truth and more, or is the ground truth', async (t) => {
   const score = async (label: unknown) =>
     (await post('slime/exact', { prompt: 'a', response: 'b', label })).body
   t.equal(await score({ ground_truth: 'b', data_source: 'text', rm_prompt: 'p', extra_info: { a: [1] } }), 1)
@@ -257,7 +257,7 @@ t.test('a label that is an object carries more, or is the truth itself', async (
   })
 })
 
-t.test('a retry with the same bytes gets the same answer and is not scored again', async (t) => {
+t.test('an identical retry gets the same reply and is not scored again', async (t) => {
   const counted = async () => {
     const { body } = await app.inject('/metrics')
     const lines = body

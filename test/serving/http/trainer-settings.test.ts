@@ -85,7 +85,7 @@ t.test('ground truths are looked up by prompt; an unknown prompt is bad_sample, 
   })
 })
 
-t.test('the answer comes within the deadline, and says that the sample is invalid', async (t) => {
+t.test('the reply comes within the deadline and marks the sample invalid', async (t) => {
   const start = cpuMs()
   const text = 'one'
   const [openrlhf, slime, masked] = await Promise.all([
@@ -105,7 +105,7 @@ t.test('the answer comes within the deadline, and says that the sample is invali
   t.match(masked?.body, { mask_sample: true, failure_kind: /^(?:transport_timeout|judge_failed)$/ })
 })
 
-t.test('a client that takes an address alone sends its key in it', async (t) => {
+t.test('a client that only takes a URL can send its key in it', async (t) => {
   const sent = { prompt: 'a', response: 'b', label: 'b' }
   t.equal((await post('slime/exact', sent, `Bearer ${key}`)).body, 1)
   for (const wrong of [
@@ -132,7 +132,7 @@ t.test(
   },
 )
 
-t.test('truths are read while the gateway answers other requests', async (t) => {
+t.test('ground truths are read without blocking other requests', async (t) => {
   const lines = Array.from({ length: 60_000 }, (_, row) =>
     JSON.stringify({ prompt: `Question ${row}?`, ground_truth: `${row}` }),
   )
@@ -201,7 +201,7 @@ const verify = async (query: string, text: string, row: object) => {
   return { status: response.statusCode, body: response.json() }
 }
 
-t.test('answers of one group are held until all are there; each gets its own reward', async (t) => {
+t.test('answers of a group wait until all have arrived, and each gets its own reward', async (t) => {
   const place = (task: number, index: number) => ({ _ng_task_index: task, _ng_rollout_index: index })
   const texts = ['a', 'ccc', 'bb']
   const answers = await Promise.all([
@@ -219,7 +219,7 @@ t.test('answers of one group are held until all are there; each gets its own rew
     t.match(body, incomplete, 'alone, or with an index that another has')
 })
 
-t.test('an answer that does not say its place is refused', async (t) => {
+t.test('an answer that does not name its group is refused', async (t) => {
   const refused = { status: 400, body: { error: { code: 'RG_REQUEST_INVALID' } } }
   t.match(await verify('?group_size=3', 'a', {}), refused)
   t.match(await verify('?group_size=3', 'a', { _ng_task_index: 1, _ng_rollout_index: 3 }), refused)

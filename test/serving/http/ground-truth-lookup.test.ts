@@ -90,7 +90,7 @@ t.test('eval-protocol: only what equals the messages before the last one is fill
   t.match(await send(messages.slice(0, 2), { kwargs: { answer: 'c' } }), { body: { score: 0 } })
 })
 
-t.test('truths are asked where other fields come along without a ground truth (M48)', async (t) => {
+t.test('ground truths are looked up if other fields arrive without one (M48)', async (t) => {
   const more = filled.replace(/}$/, ', "trace": "t", "kwargs": {"level": 3}}')
   t.match(await post(knowing, 'eval-protocol/exact', more), { body: { score: 1 } })
   const query = ['<|im_start|>user\nNumber?<|im_end|>\n<|im_start|>assistant\n7.0']
