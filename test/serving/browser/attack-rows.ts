@@ -1,4 +1,4 @@
-/** A sample whose texts try to act on the page, and what must be read of its response. */
+/** A sample whose texts attack the page, and what the page must show of its response. */
 export interface AttackRow {
   readonly sample: { readonly id: string; readonly response: string }
   readonly shown: readonly string[]
@@ -21,7 +21,7 @@ const attack = (id: string, response: string, shown: readonly string[]): AttackR
 const markup =
   '<script>globalThis.pwned = 1; alert(1)</script><img src="https://evil.invalid/x.png" onerror="globalThis.pwned = 1"><style>body { display: none }</style><iframe src="javascript:alert(1)"></iframe>'
 
-/** Markup, signs that are not seen, signs that turn text around, and length. */
+/** Markup, invisible characters, characters that change the direction of text, and length. */
 export const attackRows: readonly AttackRow[] = [
   attack('markup', markup, ['<script>globalThis.pwned', 'onerror="globalThis.pwned = 1">', '<style>']),
   attack('direction', 'pay \u202eevil\u202c \u2066now\u2069 \u200bhidden\ufeff', [

@@ -3,7 +3,7 @@ import { type Browser, chromium } from 'playwright-core'
 
 const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 
-/** The Chromium that `CHROMIUM` names, or the first one on the PATH; null: there is none. */
+/** The Chromium named by `CHROMIUM`, or the first one on the PATH; null if there is none. */
 export function findChromium(): string | null {
   const { CHROMIUM: named } = process.env
   if (named) return named
@@ -17,11 +17,11 @@ export function findChromium(): string | null {
   return null
 }
 
-/** Opens it without a window. Throws where there is none. */
+/** Starts a headless Chromium. Throws if none is installed. */
 export async function openBrowser(): Promise<Browser> {
   const executablePath = findChromium()
   if (executablePath === null)
     throw new Error("no Chromium was found: 'apt-get install chromium', or name one in CHROMIUM")
-  // Containers mostly run as root, where its sandbox does not start; only our own page is opened.
+  // Containers mostly run as root, where Chromium's sandbox does not start. Only our own page is opened.
   return chromium.launch({ executablePath, chromiumSandbox: process.getuid?.() !== 0 })
 }

@@ -12,10 +12,10 @@ const views = ['rewards', 'samples', 'groups', 'playground', 'pools', 'alerts'] 
 const wide = { width: 1200, height: 800 }
 const narrow = { width: 390, height: 800 }
 
-/** A page of its own, and what went wrong in it. */
+/** A page in its own context, and what went wrong in it. */
 interface Visit {
   readonly page: Page
-  /** Messages of the console, errors of scripts, requests that failed or left the gateway. */
+  /** Console messages, script errors, and requests to other origins. */
   readonly troubles: readonly string[]
   readonly context: BrowserContext
 }
@@ -45,7 +45,7 @@ async function visit(
   return { page, troubles, context }
 }
 
-/** What axe-core finds wrong, in short. */
+/** The violations that axe-core finds, shortened. */
 async function violations(page: Page): Promise<readonly string[]> {
   await page.evaluate(axeSource)
   const found = (await page.evaluate(
@@ -57,7 +57,7 @@ async function violations(page: Page): Promise<readonly string[]> {
 const overflow = (page: Page): Promise<unknown> =>
   page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
 
-// A browser on a busy machine takes its time.
+// A browser on a busy machine is slow.
 t.setTimeout(300_000)
 
 const [browser, scene] = await Promise.all([openBrowser(), openScene()])
@@ -117,7 +117,7 @@ t.test('new results appear without a reload, with the distribution of each term'
 
 t.test('samples can be filtered, and a sample is explained step by step with its judges', async (t) => {
   const { page, troubles, context } = await visit(browser, scene, 'samples')
-  // Questions are kept from the moment that somebody looks.
+  // Questions are kept only while a page is open.
   const [right] = exampleRollouts()
   const known = { ...right, response: `A known answer.\n${right?.response}` }
   await scene.score({ reward: 'demo', run: 'by-hand', samples: [known] })
@@ -253,7 +253,7 @@ t.test('the page asks for a key, keeps it in the tab only, and drains with an ad
   guarded.advance(1000)
   await page.getByText('draining', { exact: true }).waitFor()
   await page.getByRole('button', { name: /^Resume/ }).waitFor()
-  // The refusals of the first moments are written to the console by the browser itself.
+  // The browser itself logs the refused requests before a key was entered.
   t.strictSame(
     troubles.filter((trouble) => !/status of 401/.test(trouble)),
     [],

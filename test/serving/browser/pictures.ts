@@ -1,4 +1,4 @@
-/** Takes the pictures of README.md and docs/inspector.md: `node dist/test/serving/browser/pictures.js [FOLDER]`, docs/images if absent. */
+/** Takes the screenshots of README.md and docs/inspector.md: `node dist/test/serving/browser/pictures.js [FOLDER]`, by default docs/images. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
@@ -10,13 +10,13 @@ mkdirSync(folder, { recursive: true })
 const [browser, scene] = await Promise.all([openBrowser(), openScene()])
 await play(scene, 0, wholePlay)
 
-/** What goes on while a picture is taken. */
+/** What happens while a screenshot is taken. */
 let under: Promise<void> = Promise.resolve()
 
-/** What is done on a page before its picture is taken. */
+/** What is done on a page before its screenshot is taken. */
 const ready: Readonly<Record<string, (page: Page) => Promise<unknown>>> = {
   async samples(page) {
-    // Judges' questions are kept while somebody looks.
+    // Judges' questions are kept only while a page is open.
     await play(scene, wholePlay, wholePlay + 1)
     await page
       .getByRole('row')

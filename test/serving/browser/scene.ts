@@ -12,22 +12,22 @@ import { exampleRollouts } from '../../../src/simulator/word-problems.ts'
 import { fakeClock } from '../../support/clock.ts'
 import { seeded } from '../../support/seeded.ts'
 
-/** A gateway that listens, with simulated judges and a page whose time is moved by hand. */
+/** A listening gateway with simulated judges, whose page has a manual clock. */
 export interface Scene {
   readonly url: string
   readonly app: FastifyInstance
-  /** Calls of judges under way. */
+  /** Judge calls in flight. */
   calls(): number
-  /** Moves the page's time on; each second is a tick. */
+  /** Advances the page's time; each second is a tick. */
   advance(ms: number): void
   score(body: object): Promise<void>
   close(): Promise<void>
 }
 
 export interface SceneOptions {
-  /** Texts that the page may show. */
+  /** The text policy of the page. */
   readonly text?: 'full' | 'hash'
-  /** With keys there are two small rewards in place of the shipped ones. */
+  /** With keys there are two small rewards instead of the shipped ones. */
   readonly keys?: object
   readonly env?: Readonly<Record<string, string>>
 }
@@ -85,10 +85,10 @@ const judgeOf = ({ JUDGE_A_0: url }: Readonly<Record<string, string>>): object =
   instances: [url],
 })
 
-/** Training steps that a whole play has. */
+/** Training steps of a whole play. */
 export const wholePlay = 112
 
-/** Plays training steps of a run that learns, five seconds each; groups of eight. */
+/** Plays training steps of an improving run: five seconds each, in groups of eight. */
 export async function play(scene: Scene, from: number, to: number, groups = 6): Promise<void> {
   const random = seeded(7 + from)
   for (let step = from; step < to; step += 1) {
@@ -111,7 +111,7 @@ export async function play(scene: Scene, from: number, to: number, groups = 6): 
   }
 }
 
-/** Of a policy whose answers end before they say anything. */
+/** Answers of a policy that stops before it says anything. */
 const cutShort = <S extends { readonly response: string }>(sample: S): S => ({
   ...sample,
   response: sample.response.slice(0, 40),

@@ -201,7 +201,7 @@ t.test('a gateway over HTTP', async (t) => {
     })
     const docs = await app.inject('/docs/')
     t.equal(docs.statusCode, 200)
-    // A browser that is asked for https finds nothing where the gateway is reached over http by a name.
+    // upgrade-insecure-requests would break the page where the gateway is reached over plain http.
     t.notMatch(
       docs.headers['content-security-policy'],
       /upgrade-insecure-requests|https?:/,
@@ -339,7 +339,7 @@ t.test('a compressed or chunked body is counted by its decompressed size while i
       call.write(text.slice(0, 12_000))
       return call
     })
-    // Once what one more would bring is refused, all of them have come.
+    // Once one more is refused, all of them have arrived.
     while ((await post(body(4000))).status === 200);
     const replies = calls.map((call) => once(call, 'response'))
     for (const call of calls) call.end(text.slice(12_000))

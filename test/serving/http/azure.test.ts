@@ -72,7 +72,7 @@ t.test('Azure: text beside tool calls is scored and flagged (M50)', async (t) =>
 })
 
 t.test('Azure: an answer that came as output_json alone is its JSON text (M50)', async (t) => {
-  // The form of the published endpoint grader's own test request.
+  // The format of the published endpoint grader's own test request.
   const sample = { output_json: { expression: '(72 + 22) / (88 - 86)', result: 47 } }
   const item = { messages: [{ role: 'user', content: 'target: 47' }], target: 47, nums: [86, 22, 88, 72] }
   t.strictSame(await post('typed', { sample, item }), { status: 200, body: { score: 1 } })

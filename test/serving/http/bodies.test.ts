@@ -48,7 +48,7 @@ t.test('no body within the limits blocks the event loop, compressed or not (M4, 
     'no end',
   ]) {
     const text = bodies[name] ?? ''
-    // It is read whole, and then there is no such reward.
+    // It is read completely, and then there is no such reward.
     const body = Buffer.from(text.replace(/^\{/, '{"reward":"none",'))
     const statuses: number[] = []
     const { ms } = await turnsOf(most, async () => {

@@ -22,7 +22,7 @@ async function opened(t: Test, receiveMs?: number): Promise<{ app: FastifyInstan
   return { app, port: Number(port) }
 }
 
-/** Sends bytes and resolves with what came until the connection was closed. */
+/** Sends bytes and resolves with everything received until the connection was closed. */
 async function sent(port: number, text: string): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   socket.write(text)
@@ -131,7 +131,7 @@ t.test('a request that arrives while the server closes is RG_CLOSING (M31)', asy
     received += chunk.toString()
   })
   const closed = new Promise((resolve) => socket.on('close', resolve))
-  // Half of its headers keep the connection from being idle.
+  // With half of its headers sent, the connection is not idle.
   socket.write('GET /v1/rewards HTTP/1.1\r\nhost: a\r\n')
   t.match(await sent(port, 'GET /livez HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n'), /200 OK/)
   const closing = app.close()

@@ -30,7 +30,7 @@ const failed = (kind: FailureKind, retryable: boolean): Scored => ({
   ],
 })
 
-/** Work that ends when told, and counts how often it began. */
+/** Work that ends on command and counts how often it was started. */
 function work() {
   const begun: { signal: AbortSignal; end(scored: Scored): void; fail(error: Error): void }[] = []
   const run = (signal: AbortSignal) =>

@@ -17,7 +17,7 @@ const post = async (url: string, payload: object) => {
   return { status: response.statusCode, text: response.body, calls: asked() - before }
 }
 
-/** What trainers post that send no prompt, each in its own form. */
+/** What trainers post that send no prompt, each in its own format. */
 const bodies: Readonly<Record<string, readonly [string, object]>> = {
   'Open-Instruct': ['/wire/open-instruct/judged', { program: '4', tests: ['4'], max_execution_time: 1 }],
   'slime, prompt null': ['/wire/slime/judged', { prompt: null, response: '4', label: '4' }],

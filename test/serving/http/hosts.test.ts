@@ -115,7 +115,7 @@ t.test('trainers on other machines may use any host name, browsers may not (M46)
     { 'user-agent': 'curl', origin: 'http://evil.com' },
     { referer: 'http://evil.com/' },
     { 'sec-fetch-site': 'same-origin' },
-    // A page may set these two itself, in browsers that let it: fetch(path, { headers }).
+    // A page may set these two itself in some browsers: fetch(path, { headers }).
     { 'user-agent': 'python-requests/2.32', 'accept-language': '*' },
     { 'user-agent': '', 'accept-language': '' },
   ]

@@ -212,7 +212,7 @@ t.test('the inspector', async (t) => {
     await events.next('scored')
     stuck.stream.pause()
     t.equal(stuck.response.statusCode, 200)
-    // As many rows a second as are shown, each as long as it may be.
+    // As many rows per second as are shown, each of maximum length.
     const row = { id: 'i'.repeat(128), prompt: 'p'.repeat(2000), response: `1.${'0'.repeat(2000)}` }
     let isOpen = true
     stuck.response.raw.res.once('close', () => {
@@ -271,7 +271,7 @@ t.test('events need a key with the scope read at all times, and the page itself 
   clock.advance(15_000)
   t.notOk(stream.destroyed)
 
-  // A key that a reload takes away sees no more.
+  // A key that a reload removed gets no more events.
   writeFileSync(`${folder}/keys`, 'another-key-0123456789')
   await gateway.reload()
   clock.advance(15_000)

@@ -15,7 +15,7 @@ import { completion, json, scriptedServer } from '../../support/scripted-server.
 const keyOf = (name: string) => `${name}-key-0123456789`
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
 
-/** What each key that scores may do; `calm` has no limits. */
+/** The limits of each scoring key; `calm` has none. */
 const limits = {
   calm: {},
   flight: { max_in_flight: 2 },
@@ -25,7 +25,7 @@ const limits = {
   slow: { rate_per_s: 0.1 },
 }
 
-/** A judge that answers when it is let. */
+/** A judge that answers on command. */
 async function heldJudge(t: Test, places: number) {
   const held: (() => void)[] = []
   const server = await scriptedServer((seen, response) => {
@@ -84,7 +84,7 @@ t.test('API keys have scopes and limits', async (t) => {
   await t.test('a key may do what its scopes allow, and an admin key everything', async (t) => {
     const status = async (key: string | null, request: object) =>
       (await app.inject({ ...request, headers: key === null ? {} : bearer(key) })).statusCode
-    // Whoever gets in is told that there is no such reward.
+    // Admitted requests get 404, because there is no such reward.
     const payload = { reward: 'none', samples: [{ response: '1' }] }
     const scoring = { method: 'POST', url: '/v1/score', payload } as const
     const table: [string | null, number, number, number][] = [

@@ -10,13 +10,13 @@ import { completion, json, type ScriptedServer, scriptedServer } from '../../sup
 import { seeded } from '../../support/seeded.ts'
 import { startFleet } from '../../support/simulated.ts'
 
-/** How long the line to a judge may be. */
+/** How long a judge's queue may be. */
 const lines = { timed: { max_queue_wait_s: 1 }, free: {}, counted: { max_queue: 1 } }
 type Line = keyof typeof lines
 
 t.test('requests beyond the capacity of the judges are refused at once', async (t) => {
   const clock = fakeClock()
-  /** Judges that have two places and take 500 ms by the gateway's clock; they answer when they are let. */
+  /** Judges with two slots that take 500 ms of the gateway's clock and answer on command. */
   const judges = new Map<string, { server: ScriptedServer; held: (() => void)[] }>()
   const models: Record<string, object> = {}
   const rewards: Record<string, object> = { ruled: { steps: [{ name: 'rule', function: 'echo-rule' }] } }
@@ -56,13 +56,13 @@ t.test('requests beyond the capacity of the judges are refused at once', async (
     return post('/v1/score', { reward, samples }, headers)
   }
   const waitingFor = (line: Line) => gateway.models().find(({ name }) => name === line)?.waiting
-  /** Requests that are let in; resolves once so many of them are in line. */
+  /** Sends requests, and resolves once this many of them are queued. */
   const fill = async (line: Line, count: number, waiting: number) => {
     const let_in = Array.from({ length: count }, () => score(line))
     while (waitingFor(line) !== waiting) await new Promise(setImmediate)
     return let_in
   }
-  /** Answers everything that is asked, until `scored` is there. */
+  /** Answers all questions until `scored` resolves. */
   const finish = async (line: Line, scored: Promise<unknown>) => {
     let isOver = false
     void scored.finally(() => {
@@ -153,7 +153,7 @@ interface Answer {
 
 const after = (ms: number) => new Promise<void>((resolve) => void setTimeout(resolve, ms))
 
-/** POSTs, and hangs up after `leaveMs` where that is sooner; null: nothing whole came. */
+/** Posts, and disconnects after `leaveMs` if that is sooner; null if no complete reply arrived. */
 const post = (origin: string, path: string, body: object, leaveMs: number): Promise<Answer | null> =>
   new Promise((resolve) => {
     const headers = { 'content-type': 'application/json' }

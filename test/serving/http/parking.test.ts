@@ -9,7 +9,7 @@ import {
   scriptedServer,
 } from '../../support/scripted-server.ts'
 
-/** Says 1 of odd answers, 0 of even ones, and A of two. */
+/** Scores odd answers 1 and even ones 0, and prefers A of a pair. */
 const judging: Script = (seen) => {
   const [, number] = /n=(\d+)/.exec(JSON.stringify(seen.body)) ?? []
   return completion(
@@ -169,7 +169,7 @@ t.test('a trainer of little patience gets its answer when it asks again (M54)', 
     Promise.all(requests.map(([path, body]) => post(path, body, patienceMs)))
   for (let time = 0; time < 3; time += 1) {
     t.ok((await send(700)).every((answer) => answer === null))
-    // What left takes its questions with it.
+    // A client that has gone takes its questions with it.
     while ((await readyOf(world)).parked.length > 0) await after(10)
   }
   t.equal(judge.seen.length, judged)

@@ -263,7 +263,7 @@ t.test(
     })
     t.notMatch(JSON.stringify(spans.map(({ attributes, status }) => [attributes, status])), /secret/)
 
-    // A closed gate asks nothing, so its step has no span; a rule that throws is an error.
+    // A closed gate asks no question, so its step has no span. A rule that throws is an error.
     await score(app, '0', {}, 'gated')
     t.strictSame(
       ended()

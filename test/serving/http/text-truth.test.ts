@@ -60,7 +60,7 @@ t.test('a text that the function accepts stays a text (M37)', async (t) => {
   t.match(await one('null', 'null'), { reward: 1, flags: [] })
 })
 
-/** What a rule with this schema gets of a truth, and its flags; or why not. */
+/** The ground truth that a rule with this schema gets, with its flags, or the error. */
 function read(truth: z.ZodType, sent: Json) {
   let seen: unknown
   const rule = defineRule({

@@ -28,7 +28,7 @@ const post = async (url: string, payload: object | string) => {
   const headers = { 'content-type': 'application/json' }
   const response = await app.inject({ method: 'POST', url: `/wire/${url}`, headers, payload: text })
   t.match(response.headers['content-type'], /^application\/json/, url)
-  // What Python's json reads: OpenRLHF's logs hold NaN where there is no number.
+  // As Python's json reads it: OpenRLHF's logs contain NaN instead of missing numbers.
   if (!url.startsWith('openrlhf')) t.notMatch(response.body, /NaN/)
   t.notMatch(response.body, /Infinity/)
   const strict = response.body.replaceAll(/(?<=[[,])NaN(?=[\],])/g, '"NaN"')

@@ -11,7 +11,7 @@ import { fakeClock } from '../../support/clock.ts'
 import { testGateway } from '../../support/gateway.ts'
 import { completion, json, scriptedServer } from '../../support/scripted-server.ts'
 
-/** Instruments that count nothing and remember what they were asked for. */
+/** Instruments that count nothing and record what was created. */
 function remembering(): { readonly make: Instruments; readonly families: Map<string, readonly string[]> } {
   const families = new Map<string, readonly string[]>()
   const remember = (name: string, labels: readonly string[]) => {
@@ -112,7 +112,7 @@ const post = (url: string, payload: object, key = trainer) =>
   app.inject({ method: 'POST', url, headers: bearer(key), payload })
 const get = (url: string) => app.inject({ url, headers: bearer(reader) })
 const exposition = async () => (await get('/metrics')).body
-/** The figure on a line of /metrics; null: there is no such line. */
+/** The value of a line of /metrics; null if there is no such line. */
 const figure = async (line: string) => {
   const [, value] = new RegExp(`^reward_gateway_${line} (.*)$`, 'm').exec(await exposition()) ?? []
   return value === undefined ? null : Number(value)
@@ -151,7 +151,7 @@ t.test("the gateway's own time is measured separately, and no request creates se
     await post('/v1/score', { reward: `no-${at}`, samples: [{ response: '1' }] })
   t.ok(((await figure('key_refusals_total{key="trainer",why="rate"}')) ?? 0) > 90)
   clock.advance(60_000)
-  // Names that only requests know: each may make series for a bounded number of runs, and none else.
+  // Names that only occur in requests: each may create series for a bounded number of runs, and nothing else.
   const seriesOf = (text: string) => text.split('\n').filter((line) => line && !line.startsWith('#'))
   for (const name of Array.from({ length: 40 }, (_, at) => `a${at}`)) {
     await post('/v1/score', { reward: 'ruled', run: name, samples: [{ id: name, response: '1' }] })
@@ -196,7 +196,7 @@ t.test('alert rules only use what /metrics and /stats serve', async (t) => {
     t.ok(names.length > 0 && annotations.summary.length > 0, alert)
     for (const name of names) t.ok(served.has(name), `${alert}: ${name}`)
   }
-  // The rule's scores lie within -1 and 2.
+  // The rule's scores are in -1 to 2.
   t.ok(body.includes('reward_gateway_run_group_variance{reward="one",run="r\\"1"} 0.02777'))
   t.ok(
     body.includes('reward_gateway_run_alarms_total{reward="one",run="r\\"1",figure="drift",step="rule"} 0'),

@@ -27,7 +27,7 @@ interface Row {
   readonly group?: string
   readonly size?: number
   readonly response?: string
-  /** rule, a, b; the reward is their mean unless given. null: invalid. */
+  /** rule, a and b; the reward is their mean unless given. null means invalid. */
   readonly scores: readonly number[] | null
   readonly reward?: number
   readonly spread?: number

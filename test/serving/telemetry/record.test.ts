@@ -18,7 +18,7 @@ import { recordsIn, requestDone } from '../../support/records.ts'
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 
-/** The folder and the servers of one gateway, which has scored with a judge that answers and with one that fails. */
+/** The folder and servers of a gateway that has scored with a working judge and a failing one. */
 const folder = join(t.testdir(), 'records')
 const good = await testModel(
   t,
@@ -113,7 +113,7 @@ const settings = (folder: string, more: Partial<RecordSettings> = {}): RecordSet
   ...more,
 })
 
-/** A recorder, and what it told. */
+/** A recorder and its events. */
 function recorder(given: RecordSettings, clock = fakeClock()) {
   const told = { written: 0, queue: 0, disk: 0, fault: 0, troubles: [] as (string | null)[] }
   const waiters: (() => void)[] = []
@@ -130,7 +130,7 @@ function recorder(given: RecordSettings, clock = fakeClock()) {
   }
   const record = openRecord(given, { clock, guard: new ListenerGuard(clock), events, samplingOf: () => ({}) })
   const next = () => new Promise<void>((resolve) => waiters.push(resolve))
-  /** Resolves once what was handed over is written or dropped. */
+  /** Resolves once all rows are written or dropped. */
   const settle = async () => {
     const done = next()
     while (clock.pending === 0) await new Promise((resolve) => setImmediate(resolve))
@@ -249,7 +249,7 @@ t.test('a truncated file yields the lines before its end', async (t) => {
   }
   await record.close()
   const [file = ''] = await recordFiles(folder)
-  // More than the trailer and the end of the block: some of the last line is missing, however it was packed.
+  // More than the trailer and the end of the block, so that part of the last line is missing.
   writeFileSync(file, readFileSync(file).subarray(0, -40))
   t.strictSame(
     (await recordsIn(folder)).map(({ id }) => id),
@@ -295,7 +295,7 @@ t.test('rows without a reward are kept at a rate of their own', async (t) => {
   t.ok(recent.newest - before <= 2 * 40 * 10 + maxRows)
 })
 
-/** Of each field that a row, its outcome or its questions may bring along: something large. */
+/** One large value for each field that a row, its outcome or its questions may have. */
 const large = (count: number): Readonly<Record<string, (index: number) => RequestDone>> => {
   const text = (index: number) => `${index}`.padEnd(count, 'x')
   const of = (index: number, parts: Parameters<typeof sampleOf>[1]): RequestDone => {

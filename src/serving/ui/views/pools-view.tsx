@@ -145,7 +145,7 @@ interface Order {
   readonly isBack: boolean
 }
 
-/** Asks for confirmation, and for an admin key if the tab's key is none; that key is not stored. `isOff`: no key has the scope. */
+/** Asks for confirmation, and for an admin key unless the tab's key is one; that key is not stored. `isOff`: no key has the scope. */
 function DrainDialog(props: { readonly order: Order; readonly isOff: boolean; readonly done: () => void }) {
   const { order, isOff, done } = props
   const { model, address, weight, isBack } = order
