@@ -60,7 +60,7 @@ function bodyOf({ body }: ForwardRequest, model: string): string {
   try {
     return JSON.stringify({ ...body, model })
   } catch {
-    throw new UpstreamError('judge_rejected', 'the body nests too deeply', { remedy: 'give-up' })
+    throw new UpstreamError('judge_rejected', 'the body is nested too deeply', { remedy: 'give-up' })
   }
 }
 

@@ -92,7 +92,7 @@ export class LabelScorer {
       const [item] = itemsOf(reply.data, 1)
       const score = item?.score
       if (typeof score !== 'number' || !(score >= 0 && score <= 1.001))
-        throw malformedReply('a score is no probability')
+        throw malformedReply('a score is not a probability')
       return { answer: score, ...usage(reply) }
     })
   }
@@ -113,7 +113,7 @@ export class LabelScorer {
     const own = { ...asker, prefix: '', trace: undefined }
     const asked = this.#tokens({ prompt: label, add_special_tokens: false }, own, stop).then((tokens) => {
       if (tokens.length === 1) return tokens[0] as number
-      throw refused(`a label is ${tokens.length} tokens, it must be one`)
+      throw refused(`a label must be one token, not ${tokens.length}`)
     })
     asked.catch(() => this.#ids.get(label) === asked && this.#ids.delete(label))
     if (this.#ids.size >= keptLabels) this.#ids.clear()

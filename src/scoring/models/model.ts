@@ -244,7 +244,7 @@ export class Model {
   /** The error of a question whose deadline has passed. `since`: when it was asked, on the clock. */
   deadlineError(since: number): UpstreamError {
     const { pool, model, clock } = this.parts.dispatcher
-    if (!pool.isDead) return new UpstreamError('deadline', 'the time for this request is over')
+    if (!pool.isDead) return new UpstreamError('deadline', 'the deadline of this request has passed')
     const parkedMs = clock.now() - Math.max(since, this.#parkedSince ?? since)
     return new UpstreamError('judge_unreachable', parkedDetail(model, parkedMs))
   }
@@ -277,17 +277,17 @@ export async function askPinned(
   try {
     const member = pool.members.find((one) => one.address === address)
     if (!member || member.asleep || member.draining)
-      throw new UpstreamError('judge_unreachable', 'the instance takes no questions')
+      throw new UpstreamError('judge_unreachable', 'the instance accepts no questions')
     if (ask === 'choose' && model.config.choose.endpoint === 'generative_scoring')
       throw new UpstreamError(
         'judge_rejected',
-        'labels scored by /generative_scoring cannot be asked of one instance',
+        'a single instance cannot be asked for labels through /generative_scoring',
       )
     const flight = new SingleFlight(
       async (stop) => {
         const work = buildRequest(model.parts, { ask, input, settings, prefix, request: signal, deadline })
         const { lease } = model.parts
-        if (!lease.borrow()) throw new UpstreamError('judge_unreachable', 'the instance takes no questions')
+        if (!lease.borrow()) throw new UpstreamError('judge_unreachable', 'the instance accepts no questions')
         try {
           member.begin(work.load)
           const reading = await call(dispatcher, member, work, stop)

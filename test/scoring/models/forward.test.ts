@@ -96,7 +96,7 @@ t.test('what no server says anything of fails as a question does', async (t) => 
   let nested: unknown = 1
   for (let depth = 0; depth < 20_000; depth += 1) nested = [nested]
   const deep = models.forward('judge', request({ body: { nested } }))
-  t.match(await failureOf(deep), { kind: 'judge_rejected', detail: /nests too deeply/ })
+  t.match(await failureOf(deep), { kind: 'judge_rejected', detail: /nested too deeply/ })
 })
 
 t.test('a reply that breaks off breaks off for the client', async (t) => {

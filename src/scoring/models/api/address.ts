@@ -7,7 +7,7 @@ export function addressFault(text: string): string | null {
     return 'an http:// or https:// address of a model server'
   if (url.username !== '' || url.password !== '')
     return "an address without user and password, since metrics, logs and results show it; name the key's variable in api_key_env"
-  if (text.includes('?')) return "an address without '?': every path is asked below it"
+  if (text.includes('?')) return "an address without '?', because request paths are appended to it"
   return text.includes('#') ? "an address without '#'" : null
 }
 

@@ -95,7 +95,7 @@ const oneToken = memoizeByObject(
 export function readChoice(labels: readonly string[], { logprobs }: Generation): Record<string, number> {
   const [first] = logprobs ?? []
   if (!first) throw malformedReply('no logprobs')
-  if (isForeign(first)) throw malformedReply('the token and its alternatives are of no one distribution')
+  if (isForeign(first)) throw malformedReply('the token and its alternatives do not form one distribution')
   const mass = new Map<string, number>(labels.map((label) => [label, 0]))
   for (const { token, logprob } of first.top) {
     const label = labelOf(token, labels)
@@ -103,7 +103,7 @@ export function readChoice(labels: readonly string[], { logprobs }: Generation):
   }
   const known = shares(mass)
   if (hidden(mass, first.top) > mostHidden)
-    throw malformedReply('too few alternatives to know every label by')
+    throw malformedReply('too few alternatives to tell the probability of every label')
   return known
 }
 
@@ -189,7 +189,7 @@ export function checkedAlternatives<A extends Alternative>(alternatives: readonl
     mass += Math.exp(logprob)
     if (token === '' || token.includes('\ufffd')) continue
     const count = (counts.get(token) ?? 0) + 1
-    if (count > mostAlike) throw malformedReply('one token stands many times among the alternatives')
+    if (count > mostAlike) throw malformedReply('one token appears many times among the alternatives')
     counts.set(token, count)
   }
   if (mass > mostMass) throw malformedReply('the probabilities of alternatives add up to more than 1')
@@ -214,9 +214,9 @@ const ownDoing: ReadonlyMap<string, string> = new Map([
 
 /** Caused by this one text: a retry may succeed, and the server is not at fault. */
 const ofThisText: ReadonlyMap<string, string> = new Map([
-  ['tool_calls', 'the model called a tool in place of an answer'],
-  ['function_call', 'the model called a tool in place of an answer'],
-  ['repetition', 'the model repeated itself without an end'],
+  ['tool_calls', 'the model called a tool instead of answering'],
+  ['function_call', 'the model called a tool instead of answering'],
+  ['repetition', 'the model repeated itself endlessly'],
 ])
 
 /** The error for a reply that holds no answer, by its `finish_reason` or equivalent. */

@@ -143,9 +143,9 @@ const least = 0.02
 
 /** Why a working model cannot have given the answer; '' if it can. `before`: the server's answer before it slept. */
 export function doubtAbout(answer: KnownAnswer, before: KnownAnswer | null): string {
-  if (isConstant(answer)) return 'it says the same to everything, as a model without weights does'
+  if (isConstant(answer)) return 'it gives the same answer to everything, like a model without weights'
   if (before && differs(answer, before))
-    return 'it answers a known question otherwise than before it slept: its weights may be lost'
+    return 'it answers a known question differently than before it slept: its weights may be lost'
   return ''
 }
 

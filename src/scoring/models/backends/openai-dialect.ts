@@ -110,7 +110,7 @@ const formOf = memoizeByObject((reply: Reply): string => {
 /** The single choice of a reply, in chat or completion format. */
 export function readGeneration(body: JsonObject, input: Rendered): ParsedReply<Generation> {
   const { choices } = body
-  if (!Array.isArray(choices) || choices.length !== 1) throw malformedReply('not one choice')
+  if (!Array.isArray(choices) || choices.length !== 1) throw malformedReply('not exactly one choice')
   const [choice] = choices as unknown[]
   if (!isObject(choice)) throw malformedReply('a choice is not an object')
   if (choice.index !== undefined && choice.index !== 0)
@@ -189,7 +189,7 @@ export function classItem(label: number | undefined): ReadItem {
     const numbers = probs ?? (score === undefined ? lastRow(data) : [score])
     if (!isNumbers(numbers)) throw malformedReply('a score is not a number')
     if (typeof classes === 'number' && probs !== undefined && classes !== numbers.length)
-      throw malformedReply('not one number a class')
+      throw malformedReply('not one number per class')
     if (numbers.length > 1 && label === undefined && probs !== undefined)
       throw new UpstreamError(
         'judge_rejected',

@@ -32,7 +32,7 @@ export const sglangMemory: MemoryBackend = {
 
   async prepare(server, level) {
     const info = await serverInfo(server)
-    if (!info) throw new OrderFailed('it does not tell its options: /server_info gives none', true)
+    if (!info) throw new OrderFailed('it does not report its options: /server_info returns none', true)
     const { enable_memory_saver: saves, enable_weights_cpu_backup: keeps } = info
     if (saves === false) throw new OrderFailed('it runs without --enable-memory-saver', true, true)
     if (level === 1 && keeps !== true)
@@ -44,7 +44,7 @@ export const sglangMemory: MemoryBackend = {
     if (level === 1) return ''
     const path = (await first(server, ['/model_info', '/get_model_info']))?.model_path
     if (typeof path !== 'string' || path === '')
-      throw new OrderFailed('its weights could not be read again: /model_info names no model_path', true)
+      throw new OrderFailed('its weights could not be reloaded: /model_info names no model_path', true)
     return path
   },
 
@@ -52,7 +52,7 @@ export const sglangMemory: MemoryBackend = {
     await paused(server)
     await quiet(server)
     const { status } = await server.post('/release_memory_occupation', {}, { once: true })
-    if (status !== 200) throw new OrderFailed(`/release_memory_occupation was answered ${status}`, false)
+    if (status !== 200) throw new OrderFailed(`/release_memory_occupation returned status ${status}`, false)
   },
 
   async wake(server, level, path) {
@@ -61,7 +61,7 @@ export const sglangMemory: MemoryBackend = {
     await once(server, '/resume_memory_occupation', {})
     if (level === 2) {
       const said = objectIn(await server.post('/update_weights_from_disk', { model_path: path }))
-      if (said?.success !== true) throw new OrderFailed('it did not read its weights again', false)
+      if (said?.success !== true) throw new OrderFailed('it did not reload its weights', false)
     }
     await once(server, '/continue_generation', {})
   },
@@ -85,7 +85,7 @@ async function first(server: ServerCalls, paths: readonly string[]): Promise<Jso
 
 async function once(server: ServerCalls, path: string, body: unknown): Promise<void> {
   const { status } = await server.post(path, body, { once: true })
-  if (status !== 200) throw new OrderFailed(`${path} was answered ${status}`, false)
+  if (status !== 200) throw new OrderFailed(`${path} returned status ${status}`, false)
 }
 
 /** Aborts running generations, including those of clients that have left, and queues new ones. */
@@ -104,7 +104,7 @@ async function quiet(server: ServerCalls): Promise<void> {
     await server.pause(lookMs)
   }
   const { status } = await server.post('/continue_generation', {}, { ms: lookMs * 20 })
-  throw new OrderFailed('something still runs there', status === 200)
+  throw new OrderFailed('something is still running on it', status === 200)
 }
 
 async function written(server: ServerCalls): Promise<KnownAnswer | null> {

@@ -56,7 +56,7 @@ export function sglangBackend(config: ModelConfig): Backend {
     if (write) return write(question)
     throw new UpstreamError(
       'judge_rejected',
-      "SGLang's reward models take plain text: the model's chat_template has to say how a conversation is written",
+      "SGLang's reward models take plain text: set chat_template in the model's config",
       { remedy: 'give-up', blame: false },
     )
   }
@@ -196,7 +196,7 @@ function tokenAt(entry: unknown, tops: unknown, at: number): TokenLogprob {
   const top: unknown = Array.isArray(tops) ? tops[at] : null
   if (!Array.isArray(top)) return { ...tokenOf(entry), top: [] }
   const ids = top.flatMap((one: unknown) => (Array.isArray(one) && Number.isInteger(one[1]) ? [one[1]] : []))
-  if (new Set(ids).size < ids.length) throw malformedReply('one token stands twice among the alternatives')
+  if (new Set(ids).size < ids.length) throw malformedReply('one token appears twice among the alternatives')
   return { ...tokenOf(entry), top: checkedAlternatives(top.map(tokenOf)) }
 }
 
@@ -221,7 +221,7 @@ export function readRewards(
     if (!isObject(entry) || !isNumbers(entry.embedding) || entry.embedding.length === 0)
       return malformedReply('a score is not a number')
     if (isScalar && entry.embedding.length !== 1)
-      return new UpstreamError('judge_rejected', 'the model gives several numbers, not one score', {
+      return new UpstreamError('judge_rejected', 'the model returns several numbers, not one score', {
         remedy: 'give-up',
         blame: false,
       })

@@ -35,7 +35,7 @@ export const vllmMemory: MemoryBackend = {
 
 async function ordered(server: ServerCalls, path: string, body: unknown = null): Promise<void> {
   const { status } = await server.post(path, body)
-  if (status !== 200) throw new OrderFailed(`${path} was answered ${status}`, false)
+  if (status !== 200) throw new OrderFailed(`${path} returned status ${status}`, false)
 }
 
 async function written(server: ServerCalls, model: string): Promise<KnownAnswer | null> {

@@ -64,7 +64,7 @@ export function vllmBackend(config: ModelConfig): Backend {
   const compared = (input: Rendered): readonly [string, string] => {
     const [last, before] = typeof input === 'string' ? [] : [input.at(-1), input.at(-2)]
     if (!last || !before)
-      throw new UpstreamError('judge_rejected', '/score compares two messages: the question holds fewer', {
+      throw new UpstreamError('judge_rejected', '/score compares two messages, but the question has fewer', {
         remedy: 'give-up',
       })
     return [before.content, last.content]

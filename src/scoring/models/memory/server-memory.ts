@@ -116,7 +116,7 @@ export class ServerMemory {
       // From here on the pool gives out no slot at it; calls in flight are waited for.
       this.#setOut(endpoint, true)
       if (!(await isIdle(endpoint, order.clock, calls.leftMs)))
-        throw new OrderFailed('calls are under way at it', true)
+        throw new OrderFailed('calls are in flight at the server', true)
       this.#level = level
       this.#process = await backend.processOf(calls)
       await backend.sleep(calls, level)
@@ -167,7 +167,7 @@ export class ServerMemory {
     })
     if (!answer)
       throw new OrderFailed(
-        'it is not known whether it sleeps, and it does not answer a known question: wake it by hand or start it anew',
+        'it is unknown whether the server sleeps, and it does not answer a known question: wake it manually or restart it',
         true,
       )
     this.#keep(order, answer)
@@ -193,7 +193,7 @@ export class ServerMemory {
 
   #prove(order: MemoryOrder, answer: KnownAnswer | null): void {
     const before = this.#knownOf(order.model)
-    const doubt = answer ? doubtAbout(answer, before) : before ? 'it answers no known question any more' : ''
+    const doubt = answer ? doubtAbout(answer, before) : before ? 'it no longer answers a known question' : ''
     this.#doubt(order, doubt)
     if (doubt !== '') order.failed('wake', doubt, true)
     else this.#keep(order, answer)

@@ -119,7 +119,7 @@ export class QueueMemory {
     if (isParked && this.#bytes + bytes > this.#maxBytes)
       throw new UpstreamError(
         'overloaded',
-        'no instance answers, and the memory for questions that wait is full',
+        'no instance answers, and the memory for waiting questions is full',
         {
           remedy: 'give-up',
           blame: false,

@@ -23,7 +23,7 @@ export const malformedReply = (what: string): UpstreamError =>
 export function readJson(reply: Reply): unknown {
   if (reply.status !== 200) throw refusal(reply)
   const names = namesIn(reply.text)
-  if (names === null) throw malformedReply('it holds more values than any answer')
+  if (names === null) throw malformedReply('it holds too many values')
   let value: unknown
   let isRepeated: boolean
   try {
@@ -33,7 +33,7 @@ export function readJson(reply: Reply): unknown {
     // JSON.parse throws a RangeError for thousands of nested lists.
     throw malformedReply('not JSON, or nested too deeply')
   }
-  if (isRepeated) throw malformedReply('an object names a key twice')
+  if (isRepeated) throw malformedReply('an object has a duplicate key')
   if (isObject(value)) checkNoError(value)
   return value
 }
@@ -71,8 +71,8 @@ export function itemsOf(list: unknown, count: number): JsonObject[] {
   for (const entry of list as unknown[]) {
     const { index } = objectOf(entry)
     if (!Number.isInteger(index) || (index as number) < 0 || (index as number) >= count)
-      throw malformedReply('an entry has no place')
-    if (ordered[index as number]) throw malformedReply('two entries have one place')
+      throw malformedReply('an entry has no valid index')
+    if (ordered[index as number]) throw malformedReply('two entries have the same index')
     ordered[index as number] = entry as JsonObject
   }
   return ordered
@@ -148,7 +148,7 @@ function roomFault(text: string): UpstreamError | null {
     if (Number(reply) <= Number(prompt) || reply === undefined) continue
     return new UpstreamError(
       'judge_rejected',
-      `max_tokens ${reply} does not fit into the model's window of ${window} tokens beside a prompt of ${prompt}`,
+      `max_tokens ${reply} does not fit into the model's window of ${window} tokens together with a prompt of ${prompt}`,
       { remedy: 'give-up', blame: false, isAboutContent: Number(reply) < Number(window) },
     )
   }
