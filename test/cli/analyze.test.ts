@@ -210,7 +210,7 @@ t.test('logs are known by their first line, laid over each other and given line 
   t.notOk(existsSync(join(folder, 'sheet.gif')))
 })
 
-t.test('a reward that is no number counts as none', async (t) => {
+t.test('a reward that is not a number counts as none', async (t) => {
   const folder = t.testdir()
   const file = join(folder, 'a.jsonl')
   const rule = '"terms":{"rule":{"status":"scored","score":1}}'
@@ -236,7 +236,7 @@ t.test('what cannot be analysed is named', async (t) => {
     [[at('rollouts.jsonl', '{"id":"1","response":"x"}')], 2, /rollouts\.jsonl: 1 rows are neither results/],
     [[join(folder, 'none.parquet')], 2, /none\.parquet/],
     [['--log', at('other.log', 'step: x')], 2, /other\.log: no line/],
-    [[at('empty.jsonl', '\n')], 2, /empty\.jsonl: it holds no rows/],
+    [[at('empty.jsonl', '\n')], 2, /empty\.jsonl: it has no rows/],
     [[at('notes.txt', 'what I did')], 2, /notes\.txt: no line/],
     [[join(folder, 'none.log')], 2, /none\.log/],
     [['--log', 'x', '--solved-at', 'much'], 2, /--solved-at much/],

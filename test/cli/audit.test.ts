@@ -116,9 +116,9 @@ t.test('what is wrong with the arguments or the rows is said', async (t) => {
     t.equal(code, 2)
     return stderr
   }
-  t.match(await said(''), /holds no rows/)
-  t.match(await said('{"response": 1'), /row 1: the line is no JSON/)
-  t.match(await said('{"response": "a", "near_miss": 1}'), /near_miss is not a text/)
+  t.match(await said(''), /has no rows/)
+  t.match(await said('{"response": 1'), /row 1: the line is not JSON/)
+  t.match(await said('{"response": "a", "near_miss": 1}'), /near_miss must be a string/)
   t.match(await said('{"near_miss": []}'), /row 1 has no right answer/)
   for (const wrong of [
     [],

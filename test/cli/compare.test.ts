@@ -96,9 +96,9 @@ t.test('what is hostile in a file stays text, and what is no comparison is refus
   }
   const [stranger, empty] = [at('stranger.jsonl', [line(0, 'a', 1, 'another')]), at('empty.jsonl', [])]
   for (const [argv, code, stderr] of [
-    [[base, stranger], 2, /row 0 has another prompt/],
-    [[base, empty], 2, /empty\.jsonl: holds no rows/],
-    [[base, at('no.jsonl', [{ a: 1 }])], 2, /line 1 is no result/],
+    [[base, stranger], 2, /row 0 has different prompts/],
+    [[base, empty], 2, /empty\.jsonl: has no rows/],
+    [[base, at('no.jsonl', [{ a: 1 }])], 2, /line 1 is not a result/],
     [[base, folder], 2, /files only, or folders/],
     [[join(folder, 'none.jsonl')], 2, /none\.jsonl: does not exist/],
     [[], 2, /BASE is needed/],

@@ -207,21 +207,26 @@ t.test('every mistake is told at once, with its place', async (t) => {
     'deep.json': `${'{"type":"multi","calculate_output":"a","graders":{"a":'.repeat(20)}1${'}}'.repeat(20)}`,
   })
   const cases: [string, string, RegExp[]][] = [
-    ['verl-config', 'lengths.yaml', [/one length.*reward_function 2, reward_weight 1/]],
+    ['verl-config', 'lengths.yaml', [/same length.*reward_function 2, reward_weight 1/]],
     [
       'verl-config',
       'words.sh',
-      [/reward_model_type: must be/, /model.path: must name/, /'sum' is neither/, /much is no number/],
+      [
+        /reward_model_type: must be/,
+        /model.path: must be the path/,
+        /'sum' is neither/,
+        /much is not a number/,
+      ],
     ],
     ['verl-config', 'flag.yaml', [/combine_reward: must be true or false/]],
-    ['verl-config', 'empty.sh', [/holds no reward_model settings/]],
-    ['verl-config', 'proto.sh', [/no setting can be called so/]],
+    ['verl-config', 'empty.sh', [/has no reward_model settings/]],
+    ['verl-config', 'proto.sh', [/this is not a valid setting name/]],
     [
       'openai-grader',
       'grader.json',
       [
         /did you mean 'string_check'/,
-        /'meteor' is not computed/,
+        /'meteor' is not supported/,
         /graders.c: must be a grader/,
         /no grader 'bb'/,
         /no grader '__import__'/,

@@ -66,7 +66,7 @@ t.test(
       [[...scored, at('none.jsonl')], /none\.jsonl: does not exist/],
       [[...scored, folder], /is a folder; a file is needed/],
       [[...scored, at('none.parquet')], /none\.parquet: does not exist/],
-      [[...scored, at('no.parquet')], /no\.parquet: is no Parquet file/],
+      [[...scored, at('no.parquet')], /no\.parquet: is not a Parquet file/],
       [
         ['score', '--function', 'gsm8k', '--input', at('rows.jsonl'), '--output', at('no/x.jsonl')],
         /no\/x\.jsonl: cannot be written: its folder/,
@@ -84,7 +84,7 @@ t.test(
       [['diff', at('none.jsonl'), at('rows.jsonl')], /none\.jsonl: does not exist/],
       [['analyze', at('none.parquet')], /none\.parquet: does not exist/],
       [['analyze', folder], /is a folder; a file is needed/],
-      [['analyze', at('broken.jsonl')], /broken\.jsonl: line 2 is no JSON/],
+      [['analyze', at('broken.jsonl')], /broken\.jsonl: line 2 is not JSON/],
       [['report', at('none.jsonl')], /none\.jsonl: does not exist/],
       [['prepare', 'gsm8k', at('none.parquet'), '--output', at('out')], /none\.parquet: does not exist/],
       [['prepare', 'gsm9k', 'x', '--output', at('out')], /no kind of data 'gsm9k'; did you mean 'gsm8k'/],

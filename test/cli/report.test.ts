@@ -104,7 +104,7 @@ t.test('what cannot be reported is named', async (t) => {
   const folder = t.testdir({ 'empty.jsonl': '', 'one.jsonl': JSON.stringify(rows[1]) })
   const cases: [string[], number, RegExp][] = [
     [[], 2, /a scored file or a training log is needed/],
-    [[join(folder, 'empty.jsonl')], 2, /it holds no rows/],
+    [[join(folder, 'empty.jsonl')], 2, /it has no rows/],
     [[join(folder, 'none.jsonl')], 2, /none\.jsonl/],
     [[join(folder, 'one.jsonl'), '--format', 'pdf'], 2, /--format pdf: one of html/],
     [[join(folder, 'one.jsonl'), '--output', join(folder, 'no', 'r.html')], 2, /cannot be written/],

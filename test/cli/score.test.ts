@@ -268,7 +268,7 @@ t.test("gzip and verl's dumps are read and written; what is broken is named", as
   writeFileSync(at('no.parquet'), 'text')
   t.match(await score(at('no.parquet'), at('no.jsonl')), {
     code: 2,
-    stderr: /RG_INPUT_INVALID: .*no\.parquet: is no Parquet file/,
+    stderr: /RG_INPUT_INVALID: .*no\.parquet: is not a Parquet file/,
   })
 })
 
@@ -338,7 +338,7 @@ t.test('only failed rows are scored again, and only in the file that holds their
     { id: 'r2' },
   ])
   writeFileSync(input, [row(5)].join('\n'))
-  t.match(await score(input, output, '--failed-only'), { code: 2, stderr: /the row 'a' where 'r5' belongs/ })
+  t.match(await score(input, output, '--failed-only'), { code: 2, stderr: /the row 'a' where 'r5' was expected/ })
 })
 
 t.test(
@@ -356,7 +356,7 @@ t.test(
       lines,
       [
         /^ {2}1 bad_sample, first row 'x': response: is missing; expected a text or a list of messages$/,
-        /^ {2}1 bad_sample, first row '3': the line is no JSON$/,
+        /^ {2}1 bad_sample, first row '3': the line is not JSON$/,
         /^ {2}1 bad_sample, first row 'y': sample: there is no field "groundtruth"; did you mean 'ground_truth'\?$/,
         /^5 rows, 3 invalid, mean \d.*out\.jsonl$/,
       ],

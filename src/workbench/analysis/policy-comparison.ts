@@ -190,8 +190,8 @@ function checkSame([first = [], ...others]: readonly (readonly AnsweredPrompt[])
     const stray = pairs.find(
       ({ before, prompt }) => isTold(before) && isTold(prompt) && before.cluster !== prompt.cluster,
     )
-    if (stray) throw unlike(benchmark, `row ${stray.prompt.key} has another prompt in each`)
-    if (pairs.length === 0) throw unlike(benchmark, 'they have no row in common')
+    if (stray) throw unlike(benchmark, `row ${stray.prompt.key} has different prompts`)
+    if (pairs.length === 0) throw unlike(benchmark, 'they have no rows in common')
   }
 }
 

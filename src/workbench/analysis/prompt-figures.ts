@@ -40,7 +40,7 @@ export async function answeredPrompts(
   for await (const { value } of eachRow(await openRows(path, stdin))) {
     line++
     if (!isObject(value) || !('valid' in value) || !('terms' in value))
-      throw new GatewayError('RG_INPUT_INVALID', `${path}: line ${line} is no result of evaluate or score`)
+      throw new GatewayError('RG_INPUT_INVALID', `${path}: line ${line} is not a result of evaluate or score`)
     const sample = isObject(value.sample) ? value.sample : {}
     const key = String(sample.row ?? sample.group_id ?? value.id)
     let prompt = prompts.get(key)
@@ -51,7 +51,7 @@ export async function answeredPrompts(
     }
     prompt.answers.push(answerOf(value, sample))
   }
-  if (prompts.size === 0) throw new GatewayError('RG_INPUT_INVALID', `${path}: holds no rows`)
+  if (prompts.size === 0) throw new GatewayError('RG_INPUT_INVALID', `${path}: has no rows`)
   return [...prompts.values()]
 }
 

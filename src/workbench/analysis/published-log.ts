@@ -18,7 +18,7 @@ export function readPublishedLog(text: string): RunMetrics {
     for (const [key, name] of Object.entries(metricNames)) {
       const found = firstNumber(line, `${name}:`)
       if (found === null) continue
-      if (!number.test(found)) throw new RangeError(`'${found}' is no number`)
+      if (!number.test(found)) throw new RangeError(`'${found}' is not a number`)
       series[key]?.push([step, Number(found)])
     }
   }

@@ -30,7 +30,7 @@ function analysisReadings({ files, sources, terms, agreements }: Analysis): read
               figure: 'sd of a term',
               value: `0: each of ${scored} scores is ${fixed(min, 4)}`,
               advice:
-                'a constant tells no answers apart: of a judge, read what it is asked and what it answers',
+                'a constant score cannot rank answers: if this is a judge, read its questions and replies',
             },
           ]
         : [],
@@ -42,7 +42,7 @@ function analysisReadings({ files, sources, terms, agreements }: Analysis): read
               where: place(file, terms.join(', ')),
               figure: 'r of two terms',
               value: fixed(correlation, 2),
-              advice: 'they do not agree: read rows where they differ',
+              advice: 'they disagree: read the rows where they differ',
             },
           ]
         : [],
@@ -64,19 +64,19 @@ function sourceReadings(figures: SourceFigures, where: string): readonly Reading
     say(
       'valid',
       `${percent(invalid)} invalid`,
-      'see the failures by kind; score --failed-only goes over these rows again',
+      'look at the failures by kind; score --failed-only scores these rows again',
     )
   }
   if (accuracy !== null && valid >= leastRows) {
     if (accuracy < 0.05)
-      say('accuracy', percent(accuracy), 'too hard for this policy: supervised warm-up first')
-    if (accuracy > 0.95) say('accuracy', percent(accuracy), 'too easy for this policy: harder data')
+      say('accuracy', percent(accuracy), 'too hard for this policy: start with a supervised warm-up')
+    if (accuracy > 0.95) say('accuracy', percent(accuracy), 'too easy for this policy: use harder data')
   }
   if (lengthCorrelation !== null && valid >= leastRows && Math.abs(lengthCorrelation) > 0.5) {
     say(
       'r(length)',
       fixed(lengthCorrelation, 2),
-      'the reward follows length: look at the longest and shortest answers',
+      'the reward depends on length: look at the longest and shortest answers',
     )
   }
   if (groups && groups.count >= leastRows) {
@@ -85,15 +85,15 @@ function sourceReadings(figures: SourceFigures, where: string): readonly Reading
       say(
         'group variance',
         fixed(variance, 4),
-        'answers to one prompt earn the same: no group teaches anything',
+        'answers to the same prompt earn the same, so no group teaches anything',
       )
     if (entropy < 0.2)
-      say('entropy', fixed(entropy, 4), 'raise the sampling temperature, look at the KL term')
+      say('entropy', fixed(entropy, 4), 'raise the sampling temperature and check the KL term')
     if (saturated > 0.5)
       say(
         'saturated',
         percent(saturated),
-        'these groups cost rollouts and teach nothing: --select high-value',
+        'these groups cost rollouts but teach nothing: use --select high-value',
       )
   }
   return found
@@ -105,18 +105,22 @@ function runReadings({ file, summary, metrics }: TrainingRun): readonly Reading[
   const say = (figure: string, value: string, advice: string) =>
     found.push({ where: file, figure, value, advice })
   if (correlation?.reading === 'weak-negative') {
-    say('correlation', correlation.value ?? '', 'reward rises without accuracy: read what is paid')
+    say(
+      'correlation',
+      correlation.value ?? '',
+      'the reward rises but accuracy does not: read answers with a high reward',
+    )
   }
   if (correlation?.reading === 'strong-negative') {
-    say('correlation', correlation.value ?? '', 'reward hacking: stop, and run audit on the reward')
+    say('correlation', correlation.value ?? '', 'reward hacking: stop the run and audit the reward')
   }
   if (grad_norm?.warn_clip)
-    say('grad_norm', `up to ${grad_norm.max}`, 'unstable: lower the learning rate, clip')
+    say('grad_norm', `up to ${grad_norm.max}`, 'unstable: lower the learning rate or clip gradients')
   if (entropy?.warn_collapse) {
     say(
       'entropy',
       `${entropy.change_percent} %`,
-      'the policy narrows: raise the KL or entropy term, or the temperature',
+      'the policy narrows: raise the KL term, the entropy term or the temperature',
     )
   }
   const last = metrics.entropy_loss?.at(-1)?.[1]

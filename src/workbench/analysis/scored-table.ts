@@ -50,7 +50,7 @@ export async function loadScored(
       // DuckDB counts lines wrongly.
       const line = path.endsWith('.parquet') ? null : await firstBrokenLine(path)
       if (line !== null)
-        throw new GatewayError('RG_INPUT_INVALID', `${path}: line ${line} is no JSON`, { cause })
+        throw new GatewayError('RG_INPUT_INVALID', `${path}: line ${line} is not JSON`, { cause })
       throw unreadable(path, cause)
     })
   }
@@ -69,7 +69,7 @@ async function loadFile(
   const [[rows = 0n, unlike = 0n] = []] = (
     await connection.runAndReadAll('SELECT count(*), count_if(valid IS NULL OR terms IS NULL) FROM raw')
   ).getRows()
-  if (Number(rows) === 0) throw new Error('it holds no rows')
+  if (Number(rows) === 0) throw new Error('it has no rows')
   if (Number(unlike) > 0) {
     throw new Error(`${unlike} rows are neither results of 'reward-gateway score' nor records of a gateway`)
   }

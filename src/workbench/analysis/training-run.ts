@@ -22,7 +22,7 @@ export async function readTrainingRun(file: string): Promise<TrainingRun> {
       throw unreadable(file, cause)
     })
   if (Object.keys(named.names).length === 0) {
-    throw new GatewayError('RG_INPUT_INVALID', `${file}: no line holds a step and a metric of verl's`)
+    throw new GatewayError('RG_INPUT_INVALID', `${file}: no line has a step and a metric of verl`)
   }
   return {
     file,

@@ -127,6 +127,6 @@ export async function readAuditRows(
       throw invalid(`${row} has no right answer, neither as its response nor in extra_info.answer`)
     rows.push(known)
   }
-  if (rows.length === 0) throw invalid('holds no rows')
+  if (rows.length === 0) throw invalid('has no rows')
   return rows
 }

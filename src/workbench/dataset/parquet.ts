@@ -32,7 +32,7 @@ export async function parquetRows(path: string): Promise<RowSource> {
         if (read !== total) {
           throw new GatewayError(
             'RG_INPUT_INVALID',
-            `${path}: reading ended after ${read} of ${total} rows; is the file whole, and are its row groups small enough for 1 GB of memory?`,
+            `${path}: reading ended after ${read} of ${total} rows; is the file complete, and does each row group fit into 1 GB of memory?`,
           )
         }
       } finally {

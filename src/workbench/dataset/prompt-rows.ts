@@ -34,7 +34,8 @@ export async function promptRows(
   stdin: NodeJS.ReadableStream,
   { limit, shuffleSeed, modelSteps }: PromptChoice,
 ): Promise<PromptRows> {
-  if (path === '-') throw new GatewayError('RG_INPUT_INVALID', 'data is read twice: it must be a file')
+  if (path === '-')
+    throw new GatewayError('RG_INPUT_INVALID', 'data must be a file, because it is read twice')
   const total = await countOf(path, stdin)
   const count = Math.min(limit ?? total, total)
   async function* inOrder(): AsyncGenerator<PromptRow> {

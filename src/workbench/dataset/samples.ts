@@ -12,7 +12,7 @@ export function samplesOf(
   index: number,
   modelSteps: readonly string[],
 ): readonly (Sample | Unreadable)[] {
-  if (value === undefined) return [badSample(String(index), 'the line is no JSON')]
+  if (value === undefined) return [badSample(String(index), 'the line is not JSON')]
   if (!isObject(value)) return [readNativeSample(value, index, literals)]
   if (!isDatasetRow(value)) {
     // Removed so that a file for `audit` can be scored as well.
@@ -112,14 +112,15 @@ export function knownAnswers(
   modelSteps: readonly string[],
   goldPath: string | null,
 ): KnownAnswers | string {
-  if (value === undefined) return 'the line is no JSON'
-  if (!isObject(value)) return 'the row is no object'
+  if (value === undefined) return 'the line is not JSON'
+  if (!isObject(value)) return 'the row is not an object'
   const { near_miss: own, responses: _, response, output: __, ...row } = value
   const gold = textOf(valueAt(value, goldPath ?? usualPath)) ?? (goldPath === null ? textOf(response) : null)
   const nearMisses = [own ?? valueAt(row, 'extra_info.near_miss') ?? []].flat()
-  if (!nearMisses.every((one) => typeof one === 'string')) return 'near_miss is not a text or a list of texts'
+  if (!nearMisses.every((one) => typeof one === 'string'))
+    return 'near_miss must be a string or a list of strings'
   const [sample] = samplesOf({ value: { ...row, response: gold ?? ignorance }, literals }, index, modelSteps)
-  if (!sample || 'failure' in sample) return sample?.failure.detail ?? 'the row is no sample'
+  if (!sample || 'failure' in sample) return sample?.failure.detail ?? 'the row is not a sample'
   return { row, sample, gold, nearMisses }
 }
 

@@ -52,7 +52,7 @@ export async function openScoredFile(path: string, run: RunOfFile, resume: boole
   if (isThere && !resume) {
     throw new GatewayError(
       'RG_INPUT_INVALID',
-      `${partial} is left of an unfinished run: --resume goes on with it; delete it to begin anew`,
+      `${partial} is left from an unfinished run: continue with --resume, or delete it to start again`,
     )
   }
   if (isThere) await checkRun(runFile, run)
@@ -109,7 +109,7 @@ async function checkRun(runFile: string, run: RunOfFile): Promise<void> {
   if (other === undefined) return
   throw new GatewayError(
     'RG_INPUT_INVALID',
-    `the unfinished run had ${other} ${before[other] ?? 'unknown'}, this one has ${run[other]}; one file holds the results of one run`,
+    `the unfinished run had ${other} ${before[other] ?? 'unknown'}, this one has ${run[other]}; a file can only hold the results of one run`,
   )
 }
 
@@ -163,7 +163,7 @@ export async function earlierResults(path: string, stdin: NodeJS.ReadableStream)
         if (had !== id) {
           throw new GatewayError(
             'RG_INPUT_INVALID',
-            `${path} has ${had === undefined ? 'no row' : `the row '${had}'`} where '${id}' belongs: it holds no results of these rows`,
+            `${path} has ${had === undefined ? 'no row' : `the row '${had}'`} where '${id}' was expected: it does not hold the results of these rows`,
           )
         }
         results.push(value)

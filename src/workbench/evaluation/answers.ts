@@ -56,7 +56,7 @@ export function openAnswers(evaluation: Evaluation, journal: AnswerJournal): Ans
 const silent = (count: number): GatewayError =>
   new GatewayError(
     'RG_MODEL_FAILED',
-    `the policy gave none of the last ${count} answers; see its servers. --resume goes on, and --failed-only then samples what failed`,
+    `the last ${count} answers of the policy failed; check its servers. Continue with --resume, then sample the failed ones with --failed-only`,
   )
 
 /** Identifies an answer by its turn and draw, both from 0. */

@@ -91,9 +91,9 @@ const range = (count: number): readonly number[] => Array.from({ length: count }
 async function isFinished(evaluation: Evaluation): Promise<boolean> {
   const { output, resume, failedOnly } = evaluation
   const isThere = existsSync(output)
-  if (failedOnly && !isThere) throw invalid(`${output} is not there: --failed-only goes over a finished file`)
+  if (failedOnly && !isThere) throw invalid(`${output} does not exist: --failed-only needs a finished file`)
   if (!isThere || existsSync(`${output}.partial.jsonl`)) return false
-  if (!resume && !failedOnly) throw invalid(`${output} is there already; delete it, or name another --output`)
+  if (!resume && !failedOnly) throw invalid(`${output} already exists; delete it or choose another --output`)
   const before = await readRunFile(output)
   const other = Object.entries(runOf(evaluation)).find(([key, value]) => before[key] !== value)
   if (other) throw unlike(output, other, before)

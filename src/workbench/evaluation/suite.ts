@@ -140,10 +140,10 @@ function mistakesIn(config: ParsedConfig, written: Written, folder: string): rea
     const tell = (key: string, message: string) =>
       found.push(config.problemAt(['benchmarks', at, key], message))
     if (name !== undefined && written.findIndex((other) => other.name === name) < at)
-      tell('name', `'${name}' is the name of an earlier benchmark`)
+      tell('name', `'${name}' is already the name of another benchmark`)
     if (data !== undefined && !existsSync(resolve(folder, data)))
       tell('data', `there is no file ${resolve(folder, data)}`)
-    if ((reward === undefined) === (called === undefined)) tell('reward', 'give one of reward and function')
+    if ((reward === undefined) === (called === undefined)) tell('reward', 'give either reward or function')
     return found
   })
 }

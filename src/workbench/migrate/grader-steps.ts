@@ -56,7 +56,7 @@ const compilers: { readonly [K in GraderType]: Compiler<K> } = {
     if (!similarities.includes(metric))
       problem(
         `${at}.evaluation_metric`,
-        `'${metric}' is not computed here; choose one of ${similarities.join(', ')}`,
+        `'${metric}' is not supported; choose one of ${similarities.join(', ')}`,
       )
     if (metric === 'cosine') notes.push('cosine compares word counts here, not embeddings')
     const options = { input, reference, metric, ...(pass !== undefined && { pass }) }
@@ -64,7 +64,7 @@ const compilers: { readonly [K in GraderType]: Compiler<K> } = {
   },
   score_model({ input, range, pass_threshold, ...asked }, place, around) {
     if (pass_threshold !== undefined)
-      around.dropped.push(`${place.at}.pass_threshold: a reward has no passing mark`)
+      around.dropped.push(`${place.at}.pass_threshold: a reward has no pass threshold`)
     const options = { input: messagesOf(input), ...(range && { range }) }
     askingStep('openai-score-model', options, asked, place, around)
   },
@@ -86,8 +86,8 @@ const compilers: { readonly [K in GraderType]: Compiler<K> } = {
     notes.push(
       `the source of ${at} is in reward-functions/${file}.py: give that folder by --reward-functions, or name it in functions.folders of gateway.yaml, and install what it imports`,
     )
-    if (image_tag) dropped.push(`${at}.image_tag: the file runs with the packages of your own Python`)
-    if (pass_threshold !== undefined) dropped.push(`${at}.pass_threshold: a reward has no passing mark`)
+    if (image_tag) dropped.push(`${at}.image_tag: the file runs with your own Python packages`)
+    if (pass_threshold !== undefined) dropped.push(`${at}.pass_threshold: a reward has no pass threshold`)
     steps.push({ name, function: file, options: { function: 'compute_score' } })
   },
 }
@@ -131,7 +131,7 @@ function askingStep(
     if (value === null) continue
     const at = `${place.at}.sampling_params.${key}`
     const ours = Object.hasOwn(samplingNames, key) ? samplingNames[key] : undefined
-    if (ours === undefined) dropped.push(`${at}: a step's sampling has nothing like it`)
+    if (ours === undefined) dropped.push(`${at}: a step's sampling has no such setting`)
     else if (typeof value === 'number') sampling[ours] = value
     else problem(at, 'must be a number')
   }

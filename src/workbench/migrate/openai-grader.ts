@@ -27,7 +27,7 @@ export function importOpenaiGrader(file: string, text: string, name: string): Im
   const grader = unwrapped(readJson(file, text))
   const expression = compiled(grader, 'grader', nameIn(grader) ?? 'grader', around, 0)
   if (problems.length > 0)
-    throw new GatewayError('RG_INPUT_INVALID', `${file}: the grader is not in order`, { problems })
+    throw new GatewayError('RG_INPUT_INVALID', `${file}: the grader has mistakes`, { problems })
   const { steps, models, files, notes, dropped } = around
   const config = {
     description: 'Imported from an OpenAI grader.',
@@ -79,7 +79,7 @@ function compiled(grader: unknown, at: string, name: string, around: GraderSteps
   if (typeof type !== 'string' || !known.includes(type)) {
     around.problem(
       `${at}.type`,
-      `${JSON.stringify(type) ?? 'missing'} is no type of grader${didYouMean(String(type), known)}`,
+      `${JSON.stringify(type) ?? 'missing'} is not a grader type${didYouMean(String(type), known)}`,
     )
     return '0'
   }

@@ -35,9 +35,9 @@ export function importVerlConfig(file: string, text: string, options: VerlOption
     if (typeof weight !== 'number') problem('bge_weight', 'must be a number')
     else steps.unshift(embedderStep(weight, published))
   }
-  if (steps.length === 0 && problems.length === 0) problem('', 'names no reward model')
+  if (steps.length === 0 && problems.length === 0) problem('', 'has no reward model')
   if (problems.length > 0)
-    throw new GatewayError('RG_INPUT_INVALID', `${file}: the settings are not in order`, { problems })
+    throw new GatewayError('RG_INPUT_INVALID', `${file}: the settings have mistakes`, { problems })
   const rule = options.rule ?? 'rider-rule'
   return {
     files: [
@@ -55,7 +55,10 @@ function expanded(section: Section, problem: Report): readonly Section[] {
     return expandConfig(section) as readonly Section[]
   } catch {
     const lists = listsIn(section).map(({ key, length }) => `${key} ${length}`)
-    problem('', `its lists must be of one length, one entry a reward model: ${lists.join(', ')}`)
+    problem(
+      '',
+      `its lists must have the same length, with one entry for each reward model: ${lists.join(', ')}`,
+    )
     return []
   }
 }
@@ -104,9 +107,9 @@ function configText(steps: readonly VerlStep[], rule: string | null, published: 
 function notesOn(steps: readonly VerlStep[], section: Section, rule: string | null): string[] {
   const addresses = new Map(steps.flatMap(({ addresses }) => addresses))
   return [
-    ...(section.enable === false ? ['enable was false: the run did not ask these models'] : []),
+    ...(section.enable === false ? ['enable was false: the run did not use these models'] : []),
     rule === null
-      ? 'combine_reward was false: no rule stands beside the models, and no gate before them'
+      ? 'combine_reward was false: the models have no rule beside them and no gate'
       : `the rule is ${rule}, which the settings do not name: --rule NAME takes another`,
     "a judge's text without a verdict leaves the row its rule score (on_unreadable: skip)",
     ...[...addresses].map(([name, path]) => `set ${name} to the address of a server of ${path}`),
@@ -154,7 +157,7 @@ function droppedKeys(section: Section, carried: ReadonlySet<string>): readonly s
   return leaves(section)
     .filter((key) => !carried.has(key))
     .map((key) => {
-      const why = reasons.find(([pattern]) => pattern.test(key))?.[1] ?? 'an rm-config has nothing like it'
+      const why = reasons.find(([pattern]) => pattern.test(key))?.[1] ?? 'an rm-config has no such setting'
       return `reward_model.${key}: ${why}`
     })
 }
@@ -202,11 +205,11 @@ function rewardSteps(part: Section, around: Surroundings): VerlStep[] {
   const sampling = samplingOf(sectionIn(part, 'reward_vllm_rollout'), problem)
   const plugIn = type === 'grm' ? part.reward_function : ''
   if (typeof plugIn !== 'string' || (type === 'grm' && plugIn === '')) {
-    problem('reward_function', 'must name the function of each reward model')
+    problem('reward_function', 'must be the function of each reward model')
     return []
   }
   if (typeof path !== 'string' || path === '') {
-    problem('model.path', 'must name each reward model')
+    problem('model.path', 'must be the path of each reward model')
     return []
   }
   const name = around.modelName(path)
@@ -269,7 +272,7 @@ const addressOf = (variable: string): string => `\${${variable}:-http://127.0.0.
 
 function combination(part: Section, problem: Surroundings['problem']) {
   const { reward_weight: weight = 1, reward_combine_func: op = 'add' } = part
-  if (typeof weight !== 'number') problem('reward_weight', `${String(weight)} is no number`)
+  if (typeof weight !== 'number') problem('reward_weight', `${String(weight)} is not a number`)
   if (op !== 'add' && op !== 'mul')
     problem(
       'reward_combine_func',

@@ -26,10 +26,11 @@ export function readVerlSettings(file: string, text: string): Section {
     if (key === '') continue
     found = true
     const path = key.split('.')
-    if (path.includes('__proto__')) throw invalid(`reward_model.${key}: no setting can be called so`)
+    if (path.includes('__proto__')) throw invalid(`reward_model.${key}: this is not a valid setting name`)
     set(section, path, removed ? undefined : treeOf(written ?? ''))
   }
-  if (!found) throw invalid('holds no reward_model settings, as a config or as overrides of a launch script')
+  if (!found)
+    throw invalid('has no reward_model settings, neither as a config nor as overrides of a launch script')
   return section
 }
 

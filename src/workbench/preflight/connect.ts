@@ -59,7 +59,7 @@ async function addressesOf(
   try {
     const listed = readAddresses(await readFile(file, 'utf8'))
     if (listed === null)
-      return { urls: own, trouble: 'holds neither addresses, one a line, nor a JSON list of them' }
+      return { urls: own, trouble: 'has neither one address a line nor a JSON list of addresses' }
     const wrong = listed.find((url) => addressFault(url) !== null || !isAllowed(addressOf(url), config.allow))
     const urls = [...own, ...listed.filter((url) => addressFault(url) === null)]
     return {
@@ -120,9 +120,7 @@ async function troubleOf(
 
 const hintOf = (status: number, { api_key_env: variable }: ModelConfig): string => {
   if (status === 401 || status === 403)
-    return variable === undefined
-      ? ': it wants a key; name its variable in api_key_env'
-      : `: is the key in ${variable} right?`
+    return variable === undefined ? ': it needs a key; set api_key_env' : `: is the key in ${variable} right?`
   return status === 404 ? ': is this the address of a model server?' : ''
 }
 

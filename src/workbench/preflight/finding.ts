@@ -12,127 +12,137 @@ interface Kind {
 
 /** Every kind of finding. The names are public, because people match them in CI. */
 export const findingKinds = {
-  'unreadable-row': { severity: 'error', advice: 'mend or drop these rows; they can never be scored' },
-  'missing-column': { severity: 'error', advice: 'add the column; docs/prepare.md shows the form of a row' },
-  'empty-prompt': { severity: 'error', advice: 'drop these rows: there is nothing to answer' },
+  'unreadable-row': { severity: 'error', advice: 'fix or drop these rows; they cannot be scored' },
+  'missing-column': {
+    severity: 'error',
+    advice: 'add the column; docs/prepare.md shows the format of a row',
+  },
+  'empty-prompt': { severity: 'error', advice: 'drop these rows: their prompts are empty' },
   'unknown-data-source': {
     severity: 'error',
-    advice:
-      'name one that a step knows, or give the reward a step for it; the reward has no score for such rows',
+    advice: 'use one that a step accepts, or add a step for it; the reward cannot score these rows',
   },
   'refused-truth': {
     severity: 'error',
-    advice: 'give the ground truth the form that the reward function reads',
+    advice: 'convert the ground truth to the format that the reward function expects',
   },
-  'ungradable-row': { severity: 'error', advice: 'mend or drop these rows: no answer can earn anything' },
+  'ungradable-row': { severity: 'error', advice: 'fix or drop these rows: no answer can earn anything' },
   'failing-rule': {
     severity: 'error',
-    advice: 'look at the row and at the function; every answer would fail so',
+    advice: 'check the row and the function; every answer would fail like this',
   },
   'gold-not-above-near-miss': {
     severity: 'error',
     advice:
-      'the reward cannot tell right from wrong here: mend the ground truth or the wrong answer, or the reward',
+      'the reward cannot tell right from wrong here: fix the ground truth, the wrong answer or the reward',
   },
   'gold-not-paid': {
     severity: 'error',
-    advice: 'the right answer earns no more than one without content: is it right?',
+    advice: 'the right answer earns no more than an empty one: is it really right?',
   },
   'gold-below-best': {
     severity: 'warning',
-    advice: 'look at the ground truth, or at the form of the right answer',
+    advice: 'check the ground truth and the format of the right answer',
   },
   'made-near-miss-paid': {
     severity: 'warning',
     advice:
-      'changing the value in the right answer changes nothing: give extra_info.near_miss, or look at the reward',
+      'changing the value in the right answer changes nothing: add extra_info.near_miss, or check the reward',
   },
-  'flagged-row': { severity: 'warning', advice: 'the reward marks its right answer: look at the label' },
+  'flagged-row': { severity: 'warning', advice: 'the reward flags the right answer: check the label' },
   'template-placeholder': {
     severity: 'error',
-    advice: 'mend the name in the judge prompt; it is sent as it stands',
+    advice: 'fix the name in the judge prompt; it is sent unchanged',
   },
   'response-not-in-question': {
     severity: 'error',
-    advice: 'the judge would not see the answer: the judge prompt lacks the place for it',
+    advice: 'the judge would not see the answer: add a placeholder for it to the judge prompt',
   },
   'failing-question': {
     severity: 'error',
-    advice: 'rm_preprocess cannot make a question of the right answer',
+    advice: 'rm_preprocess cannot make a question from the right answer',
   },
   'unguarded-response': {
     severity: 'warning',
-    advice: 'make the question with prompt`...`, so that values are fenced',
+    advice: 'make the question with prompt`...`, which fences values',
   },
   'undeclared-steps': {
     severity: 'warning',
-    advice: 'make them with steps(texts, mark): an answer of another number of values then fails its sample',
+    advice:
+      'declare them with steps(texts, mark); a reply with another number of values then fails the sample',
   },
   'empty-value': {
     severity: 'warning',
-    advice: 'fill the field, or say that it may be empty: optional(...)',
+    advice: 'fill the field, or allow it to be empty with optional(...)',
   },
   'prompt-too-long': {
     severity: 'error',
     advice:
-      'drop these rows, shorten the judge prompt, or raise the model window; such samples have no reward',
+      'drop these rows, shorten the judge prompt or raise the window of the model; such samples get no reward',
   },
   'leaked-answer': {
     severity: 'error',
-    advice: 'take the answer out of the prompt: the policy would only copy it',
+    advice: 'remove the answer from the prompt: the policy would only copy it',
   },
   'stated-answer': {
     severity: 'warning',
-    advice: 'the prompt states the answer: is it an example of another problem?',
+    advice: 'the prompt states the answer: is it an example for another problem?',
   },
   'conflicting-rows': {
     severity: 'error',
-    advice: 'one prompt cannot have two ground truths: drop one of the rows',
+    advice: 'a prompt cannot have two ground truths: drop one of the rows',
   },
   'repeated-row': {
     severity: 'warning',
-    advice: 'drop all but one: a repeated row weighs more, and in two files it leaks',
+    advice: 'keep only one: a repeated row has more weight and, across files, leaks',
   },
   'garbled-text': {
     severity: 'warning',
-    advice: 'read the source with its own encoding, and make the file again',
+    advice: 'read the source in its own encoding and create the file again',
   },
   'chat-form': {
     severity: 'warning',
-    advice: 'a prompt ends with a turn of the user, or with a tool result',
+    advice: 'a prompt must end with a user turn or a tool result',
   },
-  'policy-unreachable': { severity: 'error', advice: 'start the policy server, or leave --policy out' },
+  'policy-unreachable': { severity: 'error', advice: 'start the policy server or omit --policy' },
   'policy-unscored': {
     severity: 'error',
-    advice: 'these answers of the policy have no reward; see the reason',
+    advice: 'these answers of the policy got no reward; see the reason',
   },
   'policy-text': {
     severity: 'warning',
-    advice: 'what the policy writes does not look like text: is the chat template right?',
+    advice: 'these answers do not look like text: is the chat template right?',
   },
   'policy-cut': {
     severity: 'warning',
-    advice: 'most answers run into --max-tokens: raise it, here and in training',
+    advice: 'most answers reach --max-tokens: raise it, here and in training',
   },
   'no-signal': {
     severity: 'error',
     advice:
       'all answers to each prompt earn the same, so a group-relative policy gradient is 0: warm up first, or change the data',
   },
-  'weak-signal': { severity: 'warning', advice: 'only form is rewarded so far: a supervised warm-up helps' },
-  'solved-data': { severity: 'warning', advice: 'nearly everything is solved already: take harder data' },
+  'weak-signal': {
+    severity: 'warning',
+    advice: 'only the format is rewarded so far: a supervised warm-up helps',
+  },
+  'solved-data': { severity: 'warning', advice: 'nearly all prompts are solved already: use harder data' },
   'judge-not-reached': {
     severity: 'note',
-    advice: 'start its server, or set max_prompt_tokens: an estimated token is four bytes',
+    advice: 'start its server or set max_prompt_tokens; lengths are estimated at four bytes a token',
   },
   'truth-from-text': {
     severity: 'note',
-    advice: 'nothing, if the column is meant to be JSON: the function takes no text, and reads the value',
+    advice:
+      'nothing, if the column is meant to be JSON: the function accepts no text and gets the parsed value',
   },
-  'no-gold': { severity: 'note', advice: 'name the column of right answers by --gold, to see them on top' },
+  'no-gold': {
+    severity: 'note',
+    advice: 'name the column of right answers with --gold, to check that they earn most',
+  },
   'no-question': {
     severity: 'note',
-    advice: 'the judge gives its verdict on this answer without being asked',
+    advice: 'this answer gets a verdict without a call to the judge',
   },
 } as const satisfies Readonly<Record<string, Kind>>
 

@@ -17,9 +17,9 @@ const wellKnown = /锟斤拷|烫烫烫|屯屯屯/
  * null if there is none.
  */
 export function garbledPiece(text: string): string | null {
-  if (text.includes('\ufffd')) return 'U+FFFD, where a character was lost'
+  if (text.includes('\ufffd')) return 'U+FFFD, a character that was lost'
   const known = wellKnown.exec(text)
-  if (known) return `'${known[0]}', where characters were lost`
+  if (known) return `'${known[0]}', characters that were lost`
   for (let at = 0; at < text.length; at++) {
     const first = text.charCodeAt(at)
     // The first byte of a UTF-8 sequence of two, three or four bytes.

@@ -77,25 +77,28 @@ export class Questions {
     if (asked.status === 'failed' && asked.failure.detail === holdsNothing) {
       for (const left of placeholdersIn({ kind: 'prompt', literals: [sample.rmPrompt ?? ''], values: [] }))
         found.push(['template-placeholder', `${where}: ${left} in the question`])
-      return void found.push(['response-not-in-question', `${where}: the question does not hold the answer`])
+      return void found.push([
+        'response-not-in-question',
+        `${where}: the question does not contain the answer`,
+      ])
     }
     if (asked.status === 'failed')
       return void found.push(['failing-question', `${where}: ${asked.failure.detail}`])
     if (asked.status === 'verdicts')
-      return void found.push(['no-question', `${where} asks nothing about the right answer`])
+      return void found.push(['no-question', `${where} makes no question about the right answer`])
     if (typeof sample.groundTruth === 'string' && !(await this.#takesText(step)))
-      found.push(['truth-from-text', `${where}: the ground truth is what its JSON text says`])
+      found.push(['truth-from-text', `${where}: the ground truth is parsed from its JSON text`])
     for (const left of placeholdersIn(asked.question))
       found.push(['template-placeholder', `${where}: ${left} in the question`])
     if (step.ask === 'rewards' && promptsOf(asked.question).every(({ steps }) => steps === undefined))
-      found.push(['undeclared-steps', `${where}: how many steps the question has is not said`])
+      found.push(['undeclared-steps', `${where}: the question does not declare its number of steps`])
     if (promptsOf(asked.question).some((one) => emptyPlaces(one).length > 0))
       found.push(['empty-value', `${where}: a value of the question is empty`])
     const { status } = await traceMarker(step, sample, this.#reward.functions)
     if (status === 'absent')
-      found.push(['response-not-in-question', `${where}: the question does not hold the answer`])
+      found.push(['response-not-in-question', `${where}: the question does not contain the answer`])
     if (status === 'unguarded')
-      found.push(['unguarded-response', `${where}: the answer could speak to the judge`])
+      found.push(['unguarded-response', `${where}: the answer could give the judge instructions`])
     for (const [at, model] of step.models.entries()) {
       const texts = renderedTexts(step, model, asked.question, [{ sample, earlier: earlierOf(step) }])
       if (at === 0)
@@ -153,7 +156,7 @@ const usualNames = [
 function placeholdersIn(question: Question): readonly string[] {
   const { trusted } = questionTexts(question)
   const left = trusted.flatMap((text) => [...text.matchAll(placeholder)].map(([, name = '']) => name))
-  return [...new Set(left)].map((name) => `{${name}} stays as it is${didYouMean(name, usualNames)}`)
+  return [...new Set(left)].map((name) => `{${name}} is not filled in${didYouMean(name, usualNames)}`)
 }
 
 /** The prompts in a question. A plain string has none. */
@@ -217,7 +220,7 @@ export async function traceMarker(
   const result = await functions.call({ op: 'preprocess', function: step.function, rows })
   if (result.status === 'failed') return { status: 'no_question', why: result.failure.detail }
   if (result.status === 'verdicts')
-    return { status: 'no_question', why: 'a verdict was given without a call' }
+    return { status: 'no_question', why: 'a verdict was returned without a call' }
   if (step.ask === 'embed') return { status: 'guarded' }
   const { trusted, untrusted } = questionTexts(withOwnTexts(result.question, rows))
   if (trusted.some((text) => text.includes(marker))) return { status: 'unguarded' }

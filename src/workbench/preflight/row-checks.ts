@@ -47,13 +47,13 @@ export class Columns {
     if (steps.some(({ dataSource }) => dataSource === null || dataSource.matches(source))) return
     const known = steps.flatMap(({ dataSource }) => dataSource?.patterns ?? [])
     const near = nearestName(source, known)
-    const hint = near ? `; did you mean '${near}'?` : ` (they know ${known.join(', ')})`
-    this.#findings.add('unknown-data-source', `data_source '${source}' fits no step${hint}`, place)
+    const hint = near ? `; did you mean '${near}'?` : ` (they accept ${known.join(', ')})`
+    this.#findings.add('unknown-data-source', `data_source '${source}' matches no step${hint}`, place)
   }
 
   end(): void {
     for (const [column, rows] of this.#missing) {
-      const where = rows.length === this.#rows ? 'the column is missing' : 'some rows lack it'
+      const where = rows.length === this.#rows ? 'the column is missing' : 'some rows do not have it'
       this.#findings.addMany('missing-column', `${column}: ${where}`, { rows, count: rows.length })
     }
   }
@@ -67,11 +67,12 @@ export function lookAtTexts(item: Item, findings: Findings): void {
   const turns = turnsOf(item)
   const said = turns.filter(({ role, content }) => role !== 'system' && content.trim() !== '')
   const hasPrompt = (row.prompt ?? row.input) !== undefined
-  if (said.length === 0 && hasPrompt) findings.add('empty-prompt', 'the prompt says nothing', place)
+  if (said.length === 0 && hasPrompt) findings.add('empty-prompt', 'the prompt is empty', place)
   const unknown = turns.find(({ role }) => !roles.has(role))
-  if (unknown) findings.add('chat-form', `the prompt has a turn of '${unknown.role.slice(0, 40)}'`, place)
+  if (unknown)
+    findings.add('chat-form', `the prompt has a turn with role '${unknown.role.slice(0, 40)}'`, place)
   if (said.length > 0 && turns.at(-1)?.role === 'assistant')
-    findings.add('chat-form', 'the prompt ends with a turn of the assistant', place)
+    findings.add('chat-form', 'the prompt ends with an assistant turn', place)
   const texts = [
     ['the prompt', promptText(turns)],
     ['the ground truth', typeof sample.groundTruth === 'string' ? sample.groundTruth : ''],
@@ -80,7 +81,7 @@ export function lookAtTexts(item: Item, findings: Findings): void {
   ] as const
   for (const [name, text] of texts) {
     const piece = garbledPiece(text)
-    if (piece !== null) findings.add('garbled-text', `${name} holds ${piece}`, place)
+    if (piece !== null) findings.add('garbled-text', `${name} has ${piece}`, place)
   }
 }
 
@@ -103,14 +104,14 @@ export function lookForLeaks(item: Item, findings: Findings): void {
   ] as const
   for (const [name, text] of known) {
     if (text.trim().length < tellingLength || !prompt.includes(text.trim())) continue
-    findings.add('leaked-answer', `${name} stands in the prompt`, place)
+    findings.add('leaked-answer', `${name} occurs in the prompt`, place)
     return
   }
   if (typeof truth !== 'string' || truth.trim() === '' || truth.length >= tellingLength) return
   const stated = marks.some((mark) =>
     [...prompt.matchAll(mark)].some((found) => isNext(prompt, found, truth.trim())),
   )
-  if (stated) findings.add('stated-answer', 'the prompt says that the answer is the ground truth', place)
+  if (stated) findings.add('stated-answer', 'the prompt states the ground truth as the answer', place)
 }
 
 function isNext(prompt: string, { 0: mark, index }: RegExpExecArray, truth: string): boolean {
@@ -134,11 +135,11 @@ export class Repeats {
     const truth = hashOf([groundTruth, extraInfo.graph ?? null, extraInfo.exact_answer ?? null])
     const before = this.#known.get(asked)
     if (before === undefined) this.#known.set(asked, truth)
-    else if (before === truth) this.#findings.add('repeated-row', 'the row stands before it already', place)
+    else if (before === truth) this.#findings.add('repeated-row', 'it repeats an earlier row', place)
     else
       this.#findings.add(
         'conflicting-rows',
-        'a row before it has the same prompt and another ground truth',
+        'an earlier row has the same prompt with another ground truth',
         place,
       )
   }

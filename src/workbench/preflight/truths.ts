@@ -113,7 +113,7 @@ export class Truths {
         if (mark === 'truth_from_text')
           this.#findings.add(
             'truth-from-text',
-            `step ${step}: the ground truth is what its JSON text says`,
+            `step ${step}: the ground truth is parsed from its JSON text`,
             place,
           )
         else this.#findings.add('flagged-row', flag, place)

@@ -60,8 +60,8 @@ function otherValue(target: number, numbers: readonly number[]): string | null {
 function puzzleOf(row: Fields): { readonly target: number; readonly numbers: readonly number[] } {
   const numbers = row.nums ?? row.numbers
   if (!Array.isArray(numbers) || numbers.length < 2 || !numbers.every(isWhole))
-    throw new Unusable('nums is no list of at least two whole numbers')
-  if (!Number.isSafeInteger(row.target)) throw new Unusable('target is no whole number')
+    throw new Unusable('nums is not a list of at least two whole numbers')
+  if (!Number.isSafeInteger(row.target)) throw new Unusable('target is not a whole number')
   return { target: row.target as number, numbers }
 }
 
@@ -169,7 +169,7 @@ export function* puzzles({ count, sizes, largest, highest, seed }: PuzzleSetting
     if (missed > mostMisses) {
       throw new GatewayError(
         'RG_COMMAND_INVALID',
-        `only ${known.size} different puzzles were found; allow larger numbers, or more of them`,
+        `only ${known.size} different puzzles were found; allow larger numbers or more numbers`,
       )
     }
     const numbers = Array.from({ length: sizes[below(sizes.length)] ?? 3 }, () => 1 + below(largest))

@@ -24,7 +24,7 @@ const gsm8k: Family = {
       .slice(at + mark.length)
       .trim()
       .replaceAll(',', '')
-    if (truth === '') throw new Unusable(`nothing stands behind ${mark}`)
+    if (truth === '') throw new Unusable(`nothing follows ${mark}`)
     const number = Number(truth)
     return {
       dataSource,
@@ -70,7 +70,7 @@ function judgePrompts({ grm_input: given }: Fields): readonly string[] | null {
   if (given === undefined || given === null) return null
   const prompts = Array.isArray(given) ? given : [given, given]
   if (!prompts.every((prompt) => typeof prompt === 'string') || prompts.length > 2)
-    throw new Unusable('grm_input is no text, and no list of one or two')
+    throw new Unusable('grm_input is neither a string nor a list of one or two strings')
   if (!prompts.every((prompt) => prompt.includes(place))) throw new Unusable(`grm_input has no ${place}`)
   return prompts
 }

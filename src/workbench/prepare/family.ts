@@ -49,7 +49,9 @@ export function textOf(row: Fields, field: string): string {
   const value = row[field]
   if (typeof value === 'string' && value.trim() !== '') return value
   if (typeof value === 'string') throw new Unusable(`${field} is blank`)
-  throw new Unusable(value === undefined || value === null ? `${field} is missing` : `${field} is no text`)
+  throw new Unusable(
+    value === undefined || value === null ? `${field} is missing` : `${field} is not a string`,
+  )
 }
 
 /** The messages of a conversation. A text becomes a user message. */
@@ -58,7 +60,7 @@ export function messagesOf(value: unknown, field: string): readonly Message[] {
   if (!Array.isArray(value) || value.length === 0) throw new Unusable(`${field} is missing`)
   return value.map((message: unknown) => {
     if (!isObject(message) || typeof message.role !== 'string' || typeof message.content !== 'string')
-      throw new Unusable(`${field} holds a message without role and content`)
+      throw new Unusable(`${field} has a message without role or content`)
     return { role: message.role, content: message.content }
   })
 }

@@ -56,14 +56,14 @@ function withType(source: string, rewardType: string): { readonly name: string; 
   const words = source.split('_').slice(1)
   const own = words.slice(words[0] === 'easy' || words[0] === 'hard' ? 1 : 0).join('_')
   const marks = fullMarks.get(own === '' ? rewardType : own)
-  if (marks === undefined) throw new Unusable(`${own || rewardType} is no reward type`)
+  if (marks === undefined) throw new Unusable(`${own || rewardType} is not a reward type`)
   return { name: own === '' ? `${source}_${rewardType}` : source, marks }
 }
 
 function numberOf(label: unknown): Json {
   const number = typeof label === 'string' && label.trim() !== '' ? Number(label) : label
   if (typeof number === 'number' && Number.isFinite(number)) return number
-  throw new Unusable('exact_answer is no number')
+  throw new Unusable('exact_answer is not a number')
 }
 
 /** A solution is a list of names or ids, a list of two such lists, or a text that contains them. */

@@ -135,14 +135,14 @@ function candidateOf(
   index: number,
   known: Set<string>,
 ): Candidate | string {
-  if (!isObject(value)) return value === undefined ? 'the line is no JSON' : 'the row is no object'
+  if (!isObject(value)) return value === undefined ? 'the line is not JSON' : 'the row is not an object'
   try {
     const reading = family.read(value, options)
     const { prompt, groundTruth, extraInfo } = reading
     const identity = createHash('sha256')
       .update(JSON.stringify([prompt, groundTruth, extraInfo]))
       .digest('base64')
-    if (known.has(identity)) return 'the same row stands before it'
+    if (known.has(identity)) return 'it repeats an earlier row'
     known.add(identity)
     return { reading, row: trainingRow(reading, family, index) }
   } catch (error) {
@@ -192,7 +192,7 @@ function faultOf(
   right: Outcome,
   near: Outcome,
 ): string | null {
-  if (!right.valid) return `the reward refuses the row: ${right.failure.detail}`
+  if (!right.valid) return `the reward rejects the row: ${right.failure.detail}`
   const bad = right.flags.find((flag) => flag.includes('bad_'))
   if (bad !== undefined) return `the row cannot be graded: ${reasonOf(right) ?? bad}`
   if (gold === null) return null

@@ -23,8 +23,8 @@ export function readSplits(text: string): readonly Split[] {
     if (number > 0 && (number < 1 || Number.isInteger(number))) return { name, size: number }
     throw refused(`${name} needs a share between 0 and 1, or a number of rows`)
   })
-  if (splits.filter(({ size }) => size === null).length > 1) throw refused('only one may take the rest')
-  if (new Set(splits.map(({ name }) => name)).size < splits.length) throw refused('a name stands twice')
+  if (splits.filter(({ size }) => size === null).length > 1) throw refused('only one split can take the rest')
+  if (new Set(splits.map(({ name }) => name)).size < splits.length) throw refused('a name occurs twice')
   return splits
 }
 
@@ -43,7 +43,7 @@ export function assign(splits: readonly Split[], rows: number, seed: number): In
     if (wanted > free.length) {
       throw new GatewayError(
         'RG_COMMAND_INVALID',
-        `--split: ${name} needs ${wanted} rows, ${free.length} are left`,
+        `--split: ${name} needs ${wanted} rows, but only ${free.length} are left`,
       )
     }
     const own = drawn(free, wanted, random)

@@ -43,10 +43,10 @@ const messages = (row: Fields): readonly Message[] =>
 function cut(messages: readonly Message[]): { readonly prompt: readonly Message[]; readonly truth: string } {
   const last = messages.findLastIndex(({ role, content }) => role === 'assistant' && content.includes(call))
   const truth = messages[last]?.content
-  if (truth === undefined) throw new Unusable('no assistant turn holds a call')
+  if (truth === undefined) throw new Unusable('no assistant turn has a call')
   const prompt = messages.slice(0, last)
   if (!prompt.some(({ role }) => role === 'user'))
-    throw new Unusable('no user turn stands before the last call')
+    throw new Unusable('there is no user turn before the last call')
   return { prompt, truth: truth.trim() }
 }
 
@@ -61,7 +61,7 @@ export function messagesOfTurns(row: Fields): readonly Message[] {
     .sort((a, b) => a - b)
   return turns.map((number) => {
     const turn = row[String(number)]
-    if (!isObject(turn)) throw new Unusable('a turn is no object')
+    if (!isObject(turn)) throw new Unusable('a turn is not an object')
     if (number === 0) return { role: 'system', content: task + toolsText(turn.tools) }
     const { role, content } = turn
     if (typeof content !== 'string') throw new Unusable('a turn has no text')
@@ -78,7 +78,7 @@ function toolsText(tools: unknown): string {
   try {
     if (typeof tools === 'string') list = JSON.parse(tools)
   } catch {
-    throw new Unusable('the tools of the system turn are no JSON')
+    throw new Unusable('the tools of the system turn are not JSON')
   }
   const lines = [list].flat().map((tool) => JSON.stringify(tool))
   return `\n\n# Tools\n\nThe functions, one a line, in JSON:\n<tools>\n${lines.join('\n')}\n</tools>\n
@@ -91,7 +91,7 @@ function withoutThinking(content: string): string {
   const said = (end === -1 ? content : content.slice(end + '</think>'.length)).trim()
   if (!said.startsWith('[') || !said.endsWith(']')) return end === -1 ? content : said
   const calls = pythonCalls(said)
-  if (calls === null || calls.length === 0) throw new Unusable('an assistant turn is no list of calls')
+  if (calls === null || calls.length === 0) throw new Unusable('an assistant turn is not a list of calls')
   return calls
     .map(({ name, argumentsText }) => {
       const call = `{"name": ${JSON.stringify(name)}, "arguments": ${argumentsText}}`
@@ -105,7 +105,7 @@ function responsesText(content: string): string {
   const literal = pythonLiteral(content)
   const results: unknown = literal === null ? null : JSON.parse(literal)
   if (!Array.isArray(results) || !results.every(isObject))
-    throw new Unusable('a tool turn is no list of results')
+    throw new Unusable('a tool turn is not a list of results')
   return results
     .flatMap((result) => Object.values(result))
     .map((value) => `<tool_response>\n${resultText(value)}\n</tool_response>`)

@@ -154,7 +154,7 @@ async function servedModel(
   const listed = lists.map((names, at) => `${addresses[at]} serves ${names.join(', ') || 'nothing'}`)
   throw new GatewayError(
     'RG_MODEL_FAILED',
-    `${common.length === 0 ? 'no model is served by all' : 'several models are served'}: name one. ${listed.join('; ')}`,
+    `${common.length === 0 ? 'the servers have no model in common' : 'the servers have several models in common'}: name one. ${listed.join('; ')}`,
   )
 }
 

@@ -101,9 +101,9 @@ t.test(
     const rows = [0, 1, 2].map((i) => prompt(`${i}`, [answer(i % 2)]))
     t.throws(() => compared([rows, rows.map((row) => ({ ...row, cluster: 'else' }))], 1), {
       code: 'RG_INPUT_INVALID',
-      message: /row 0 has another prompt/,
+      message: /row 0 has different prompts/,
     })
-    t.throws(() => compared([rows, [prompt('9', [answer(1)])]], 1), { message: /no row in common/ })
+    t.throws(() => compared([rows, [prompt('9', [answer(1)])]], 1), { message: /no rows in common/ })
     t.match(compared([rows, rows.slice(1)], 1)[0]?.differences, [{ prompts: 2 }])
   },
 )

@@ -105,10 +105,10 @@ benchmarks:
   for (const part of [
     /suite\.yaml:1:1: default there is no setting 'default'; did you mean 'defaults'/,
     /:3:\d+: benchmarks\[0\]\.reward there is no reward 'gsm8'; did you mean 'gsm8k'/,
-    /benchmarks\[1\]\.name 'a' is the name of an earlier benchmark/,
+    /benchmarks\[1\]\.name 'a' is already the name of another benchmark/,
     /benchmarks\[1\]\.data there is no file .*row\.jsonl/,
     /benchmarks\[1\]\.temprature there is no setting 'temprature'; did you mean 'temperature'/,
-    /benchmarks\[2\].* give one of reward and function/,
+    /benchmarks\[2\].* give either reward or function/,
     /benchmarks\[2\]\.k is 3, but a row gets 2 answers/,
     /benchmarks\[3\]\.data is missing/,
     /benchmarks\[3\]\.max_tokens/,

@@ -160,7 +160,7 @@ t.test("judges' questions and a policy's answers are looked at", async (t) => {
         'template-placeholder 4',
         'prompt-too-long 5',
       ])
-      t.match(report.findings[0]?.message, /{reponse} stays as it is; did you mean 'response'/)
+      t.match(report.findings[0]?.message, /{reponse} is not filled in; did you mean 'response'/)
       t.match(report.findings[3]?.message, /800 tokens that judge takes/)
 
       const long = await look(rider, trainingRows('rider', 2), { models, answerTokens: 2000 })

@@ -6,11 +6,11 @@ const [graph = {}] = sources['npg-muse']?.(1) ?? []
 /** A family, a row of its source that it cannot use, and why. */
 export const unusableRows: readonly (readonly [string, object, RegExp])[] = [
   ['countdown', { target: 100, nums: [1, 1, 1] }, /no expression/],
-  ['countdown', { target: 'x', nums: [1, 2] }, /target is no whole number/],
+  ['countdown', { target: 'x', nums: [1, 2] }, /target is not a whole number/],
   ['countdown', { target: 3, nums: [1] }, /at least two/],
   ['countdown', { target: 3, nums: [1, 2], solution: '1 + 1' }, /earns 0.2 of 1/],
-  ['tool-call', { ...talk, 2: { role: 'assistant', content: '[1, 2]' } }, /no list of calls/],
-  ['tool-call', { ...talk, 3: { role: 'tool', content: 'done' } }, /no list of results/],
+  ['tool-call', { ...talk, 2: { role: 'assistant', content: '[1, 2]' } }, /not a list of calls/],
+  ['tool-call', { ...talk, 3: { role: 'tool', content: 'done' } }, /not a list of results/],
   ['tool-call', { 1: talk[1], 2: { role: 'assistant', content: 'No.' } }, /no assistant turn/],
   ['tool-call', { messages: [{ role: 'assistant', content: '<tool_call>x</tool_call>' }] }, /no user turn/],
   [
@@ -18,14 +18,14 @@ export const unusableRows: readonly (readonly [string, object, RegExp])[] = [
     { messages: [talk[1], { role: 'assistant', content: '<tool_call>x</tool_call>' }] },
     /earns 0 of 1.1 \(not_json/,
   ],
-  ['rider', { ...delivery, target: '{"Thought": ""}' }, /refuses the row: .*lacks/],
-  ['rider', { ...delivery, target: 'hello' }, /refuses the row/],
+  ['rider', { ...delivery, target: '{"Thought": ""}' }, /rejects the row: .*lacks/],
+  ['rider', { ...delivery, target: 'hello' }, /rejects the row/],
   ['rider', { ...delivery, grm_input: 'Please judge {reponse}' }, /no {response}/],
   ['npg-muse', { ...graph, exact_answer: 'many' }, /exact_answer/],
   ['npg-muse', { ...graph, graph: { nodes: [] } }, /cannot be graded/],
   ['npg-muse', { ...graph, solution: ['Person A0'] }, /the right answer earns/],
-  ['npg-muse', { ...graph, task: 'Sorting' }, /refuses the row/],
-  ['npg-muse', { ...graph, difficulty: 'easy_gold' }, /no reward type/],
+  ['npg-muse', { ...graph, task: 'Sorting' }, /rejects the row/],
+  ['npg-muse', { ...graph, difficulty: 'easy_gold' }, /not a reward type/],
 ]
 
 /** A list of calls in Python, and each call's name and arguments as JSON; undefined: it is no such list. */

@@ -82,9 +82,9 @@ t.test('a source becomes training rows', async (t) => {
       .sort((a, b) => Number(a.row) - Number(b.row))
       .map(({ row, reason }) => `${row}: ${reason}`)
     t.strictSame(reasons, [
-      '2: the same row stands before it',
-      '3: the line is no JSON',
-      '4: the row is no object',
+      '2: it repeats an earlier row',
+      '3: the line is not JSON',
+      '4: the row is not an object',
       '5: answer is missing',
       '6: question is blank',
       '7: answer has no ####',
@@ -92,7 +92,7 @@ t.test('a source becomes training rows', async (t) => {
       reasons[7],
       reasons[8],
     ])
-    t.match(reasons[6], /^8: the reward refuses the row: .*not a number/)
+    t.match(reasons[6], /^8: the reward rejects the row: .*not a number/)
     t.match(reasons[7], /^9: the right answer earns 0.1 of 1/)
     t.match(reasons[8], /^10: the right answer earns 0 of 1/)
   })
@@ -235,9 +235,9 @@ t.test('wrong arguments are named', async (t) => {
     [['gsm8k', 'x'], /--output/],
     [['gsm8k', '--output', 'o'], /sources or --generate/],
     [['gsm8k', '--generate', '5', '--output', 'o'], /countdown puzzles only/],
-    [['gsm8k', 'x', '--output', 'o', '--split', 'train,test'], /only one may take the rest/],
+    [['gsm8k', 'x', '--output', 'o', '--split', 'train,test'], /only one split can take the rest/],
     [['gsm8k', 'x', '--output', 'o', '--split', '../train'], /cannot name a file/],
-    [['gsm8k', 'x', '--output', 'o', '--split', 'a=1,a=2'], /stands twice/],
+    [['gsm8k', 'x', '--output', 'o', '--split', 'a=1,a=2'], /occurs twice/],
     [['gsm8k', 'x', '--output', 'o', '--split', 'a=1.5'], /a share between 0 and 1/],
     [['subset', 'x'], /another --output/],
   ]
@@ -280,7 +280,7 @@ t.test(
       messages[3]?.content,
       '<tool_response>\n{"error":"no disk"}\n</tool_response>\n<tool_response>\n3\n</tool_response>',
     )
-    t.throws(() => messagesOfTurns({ 0: { tools: '{' } }), /no JSON/)
+    t.throws(() => messagesOfTurns({ 0: { tools: '{' } }), /not JSON/)
     t.throws(() => messagesOfTurns({ 1: { role: 'judge', content: 'x' } }), /unknown role/)
   },
 )
