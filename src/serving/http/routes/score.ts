@@ -6,7 +6,7 @@ import type { DrawnEvent, Gateway, ScoreJob } from '../../../scoring/gateway/gat
 import { nativeResultText } from '../../../trainers/native-result.ts'
 import { nativeSample, readNativeRows } from '../../../trainers/native-sample.ts'
 import { shownAsk } from '../../telemetry/live/shown-row.ts'
-import { Draws } from '../../telemetry/record/draws.ts'
+import { JudgeAnswers } from '../../telemetry/record/judge-answers.ts'
 import { textKeeper } from '../../telemetry/record/text-policy.ts'
 import { bodyBytesOf, nonJsonLiteralsOf } from '../body.ts'
 import type { KeyLimits } from '../key-limits.ts'
@@ -137,15 +137,15 @@ const maxBytes = 256 * 1024 * 1024
 
 /** The judge questions and answers of one request, in full: the sender of the samples may read them. */
 class Explanation {
-  readonly #draws = new Draws(maxBytes)
+  readonly #answers = new JudgeAnswers(maxBytes)
 
   add(event: DrawnEvent): void {
-    this.#draws.add(event)
+    this.#answers.add(event)
   }
 
   /** The JSON of one row's questions by step, in pieces. */
   *textOf(row: Sample | Unreadable | undefined): Generator<string> {
-    const own = row && !('failure' in row) ? this.#draws.of(row) : []
+    const own = row && !('failure' in row) ? this.#answers.of(row) : []
     const keep = textKeeper('full')
     const bySteps = new Map<string, DrawnEvent[]>()
     for (const drawn of own) {
@@ -154,9 +154,9 @@ class Explanation {
       else bySteps.set(drawn.step, [drawn])
     }
     let before = '{'
-    for (const [step, draws] of bySteps) {
+    for (const [step, answers] of bySteps) {
       yield `${before}${JSON.stringify(step)}:`
-      for (const [at, drawn] of draws.entries())
+      for (const [at, drawn] of answers.entries())
         yield `${at === 0 ? '[' : ','}${JSON.stringify(shownAsk(drawn, keep))}`
       yield ']'
       before = ','
@@ -166,6 +166,6 @@ class Explanation {
 
   /** False if some questions of the row did not fit. */
   isWhole(row: Sample | Unreadable | undefined): boolean {
-    return !row || 'failure' in row || this.#draws.isWhole(row)
+    return !row || 'failure' in row || this.#answers.isWhole(row)
   }
 }

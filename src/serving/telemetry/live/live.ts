@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../../core/clock.ts'
 import { eachInSlices } from '../../../core/slices.ts'
 import type { DrawnEvent, EngineEvents, RequestDone } from '../../../scoring/engine/events.ts'
-import { Draws } from '../record/draws.ts'
+import { JudgeAnswers } from '../record/judge-answers.ts'
 import type { TextPolicy } from '../record/text-policy.ts'
 import { RecentRows } from './recent-rows.ts'
 import { TrackedReward } from './series.ts'
@@ -25,8 +25,8 @@ export interface LiveOptions {
   policy(): TextPolicy
 }
 
-const maxDrawsPerSample = 64
-const maxDrawBytes = 64 * 1024 * 1024
+const maxAnswersPerSample = 64
+const maxAnswerBytes = 64 * 1024 * 1024
 /** Rows without a reward that one request adds to its recent rows. */
 const maxInvalid = 4
 
@@ -36,7 +36,7 @@ export class LiveView implements Required<Pick<EngineEvents, 'drawn' | 'done'>> 
   readonly rewards = new Map<string, TrackedReward>()
   readonly #options: LiveOptions
   readonly #epoch: number
-  readonly #draws = new Draws(maxDrawBytes, maxDrawsPerSample)
+  readonly #answers = new JudgeAnswers(maxAnswerBytes, maxAnswersPerSample)
   readonly #rows = new RecentRows((row) => this.#forget(row))
   #watchers = 0
 
@@ -55,7 +55,7 @@ export class LiveView implements Required<Pick<EngineEvents, 'drawn' | 'done'>> 
   }
 
   drawn(event: DrawnEvent): void {
-    if (this.#watchers > 0) this.#draws.add(event)
+    if (this.#watchers > 0) this.#answers.add(event)
   }
 
   done(event: RequestDone): Promise<void> | null {
@@ -106,8 +106,8 @@ export class LiveView implements Required<Pick<EngineEvents, 'drawn' | 'done'>> 
     const row = this.#rows.get(id)
     if (!row) return null
     const sample = row.event.rows[0]
-    const draws = sample && 'response' in sample ? this.#draws.of(sample) : []
-    return detailOf(row, draws, this.policy)
+    const answers = sample && 'response' in sample ? this.#answers.of(sample) : []
+    return detailOf(row, answers, this.policy)
   }
 
   /** A new version of a reward starts with empty series. */
@@ -121,6 +121,6 @@ export class LiveView implements Required<Pick<EngineEvents, 'drawn' | 'done'>> 
   }
 
   #forget(row: RequestDone['rows'][number]): void {
-    if (!('failure' in row)) this.#draws.forget(row)
+    if (!('failure' in row)) this.#answers.forget(row)
   }
 }

@@ -82,18 +82,18 @@ const longestText = 20_000
 const longestList = 256
 const longestKey = 200
 
-/** `draws`: answers of the row's judges. Long texts are cut and end with a note that says so. */
+/** `answers`: of the row's judges. Long texts are cut and end with a note that says so. */
 export function detailOf(
   { id, at, event }: RecentRow,
-  draws: readonly DrawnEvent[],
+  answers: readonly DrawnEvent[],
   policy: TextPolicy,
 ): RowDetail {
   const keep = textKeeper(policy)
   const time = new Date(at).toISOString()
-  const parts = { keep, drawsOf: () => [], samplingOf: () => ({}) }
+  const parts = { keep, answersOf: () => [], samplingOf: () => ({}) }
   const recorded = recordRow(event, 0, { id, time }, parts)
   const terms = recorded.terms.map((term) => {
-    const own = draws.filter(({ step }) => step === term.name)
+    const own = answers.filter(({ step }) => step === term.name)
     return { ...term, asks: own.map((draw) => shownAsk(draw, keep)) }
   })
   return cut({ ...recorded, terms }) as RowDetail

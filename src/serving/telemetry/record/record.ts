@@ -10,7 +10,7 @@ import type { Clock } from '../../../core/clock.ts'
 import { hashedShare } from '../../../core/hash.ts'
 import type { ListenerGuard } from '../../../core/listener-guard.ts'
 import { countBytes, type EngineEvents, type RequestDone } from '../../../scoring/engine/events.ts'
-import { Draws } from './draws.ts'
+import { JudgeAnswers } from './judge-answers.ts'
 import { type RowParts, recordRow } from './row.ts'
 import { type SegmentLimits, Segments } from './segments.ts'
 import { type TextPolicy, textKeeper } from './text-policy.ts'
@@ -50,7 +50,7 @@ interface Recorder extends Required<Pick<EngineEvents, 'drawn' | 'done'>> {
 /** Rows that wait to be serialized, and the bytes of all their fields. A larger request waits alone. */
 const maxWaiting = { rows: 65_536, bytes: 128 * 1024 * 1024 }
 /** Questions and answers of rows that wait or are still being scored. */
-const maxDrawBytes = 128 * 1024 * 1024
+const maxAnswerBytes = 128 * 1024 * 1024
 /** Characters of lines that are being written. */
 const maxUnwritten = 16 * 1024 * 1024
 const flushChars = 256 * 1024
@@ -67,11 +67,11 @@ export function openRecord(
   settings: RecordSettings,
   { clock, guard, events = {}, samplingOf }: RecordParts,
 ): Recorder {
-  const draws = new Draws(maxDrawBytes)
+  const answers = new JudgeAnswers(maxAnswerBytes)
   const parts: RowParts = {
     keep: textKeeper(settings.text),
     samplingOf,
-    drawsOf: (sample) => draws.of(sample),
+    answersOf: (sample) => answers.of(sample),
   }
   const segments = new Segments(settings, clock)
   const waiting: { event: RequestDone; id: string; time: string; next: number; bytes: number }[] = []
@@ -150,12 +150,12 @@ export function openRecord(
   /** Whether every answer of the row's judges was kept; an incomplete list would mislead. */
   const isWhole = ({ rows }: RequestDone, index: number): boolean => {
     const row = rows[index]
-    return !row || 'failure' in row || draws.isWhole(row)
+    return !row || 'failure' in row || answers.isWhole(row)
   }
 
   const forget = ({ rows }: RequestDone, index: number): void => {
     const row = rows[index]
-    if (row && !('failure' in row)) draws.forget(row)
+    if (row && !('failure' in row)) answers.forget(row)
   }
 
   /** A row that cannot be serialized is counted and logged, and must not end the process. */
@@ -202,7 +202,7 @@ export function openRecord(
 
   return {
     drawn(event) {
-      if (settings.share > 0) draws.add(event)
+      if (settings.share > 0) answers.add(event)
     },
     done(event) {
       if (settings.share === 0 || event.rows.length === 0) return

@@ -9,7 +9,7 @@ type Sampling = NonNullable<DrawnEvent['sampling']>
 export interface RowParts {
   readonly keep: TextKeeper
   /** The answers of a sample's judges so far. */
-  drawsOf(sample: Sample): readonly DrawnEvent[]
+  answersOf(sample: Sample): readonly DrawnEvent[]
   /** The sampling settings of a model; a step's own settings override them. */
   samplingOf(model: string): Sampling
 }
@@ -26,7 +26,7 @@ export function recordRow(
   const outcome = outcomes[index]
   if (!row || !outcome) throw new RangeError(`the request has no row ${index}`)
   const sample = 'failure' in row ? null : row
-  const draws = sample ? parts.drawsOf(sample) : []
+  const answers = sample ? parts.answersOf(sample) : []
   return {
     id,
     time,
@@ -52,7 +52,7 @@ export function recordRow(
     failure: outcome.valid ? null : (outcome.failure as RecordedRow['failure']),
     substitute: outcome.valid ? null : outcome.substitute,
     flags: outcome.flags as string[],
-    terms: outcome.terms.map((term, at) => recordTerm(term, plan.steps[at]?.op ?? 'add', draws, parts)),
+    terms: outcome.terms.map((term, at) => recordTerm(term, plan.steps[at]?.op ?? 'add', answers, parts)),
     ms: rounded(ms[index] ?? 0),
   }
 }
@@ -63,12 +63,12 @@ const promptText = ({ prompt }: Sample): string =>
 function recordTerm(
   term: Term,
   op: 'add' | 'mul',
-  draws: readonly DrawnEvent[],
+  answers: readonly DrawnEvent[],
   parts: RowParts,
 ): RecordedTerm {
   const { name, weight, status } = term
   const scored = status === 'scored' ? term : null
-  const own = draws.length === 0 ? draws : draws.filter(({ step }) => step === name)
+  const own = answers.length === 0 ? answers : answers.filter(({ step }) => step === name)
   return {
     name,
     op,
@@ -88,7 +88,7 @@ function recordTerm(
 }
 
 /** One answer of a judge. */
-export function recordAsk(drawn: DrawnEvent, { keep, samplingOf }: Omit<RowParts, 'drawsOf'>): RecordedAsk {
+export function recordAsk(drawn: DrawnEvent, { keep, samplingOf }: Omit<RowParts, 'answersOf'>): RecordedAsk {
   const { model, draw, template, ms, answered, verdict, failure } = drawn
   const sampling = { ...samplingOf(model), ...drawn.sampling }
   return {

@@ -12,7 +12,7 @@ interface Kept {
 const forgotten: Kept = { events: [], bytes: 0, isWhole: true }
 
 /** Answers of judges by sample, kept until the sample is forgotten. Bounded by bytes. */
-export class Draws {
+export class JudgeAnswers {
   readonly #bySample = new WeakMap<Sample, Kept>()
   readonly #maxPerSample: number
   readonly #maxBytes: number
