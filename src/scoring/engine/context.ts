@@ -3,11 +3,10 @@ import type { Sample, Term } from '../../core/sample/sample.ts'
 import type { CallRow, FunctionHost } from '../functions/function-host.ts'
 import type { Models } from '../models/models.ts'
 import type { PlanStep } from '../plan/plan.ts'
-import type { Expiry } from './deadline.ts'
 import type { EngineEvents } from './events.ts'
 import type { Gates } from './gate.ts'
 import type { incomplete, RequestGroups } from './groups/group.ts'
-import type { Job } from './job.ts'
+import type { Expiry, Job } from './job.ts'
 
 /** What every step of a request's samples works with. */
 export interface StepContext {

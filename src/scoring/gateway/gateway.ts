@@ -4,20 +4,19 @@ import { GatewayError } from '../../core/errors.ts'
 import { type ListenerFailure, ListenerGuard } from '../../core/listener-guard.ts'
 import { didYouMean } from '../../core/nearest-name.ts'
 import { packageVersion } from '../../core/package-version.ts'
-import type { Failure, Sample, Score } from '../../core/sample/sample.ts'
+import type { Failure, Outcome, Sample, Score } from '../../core/sample/sample.ts'
 import { withoutThoughts } from '../engine/guard/answers.ts'
+import type { ScoreRequest } from '../engine/job.ts'
 import type { FunctionDescription, FunctionHost } from '../functions/function-host.ts'
 import type { ForwardReply, ForwardRequest } from '../models/api/ask.ts'
 import { fullGuard } from '../models/api/model-config.ts'
 import type { InstanceSnapshot, ModelSnapshot, Models } from '../models/models.ts'
 import type { GatewaySettings } from '../plan/gateway-config.ts'
 import type { Plan } from '../plan/plan.ts'
+import { type OnInvalidSetting, onInvalidOf } from '../plan/reward-config.ts'
 import type { Keys } from './keys.ts'
 import { guardedEvents } from './listeners.ts'
-import { type LastReload, openReloader } from './reloader.ts'
-import type { Runtime, RuntimeOptions } from './runtime.ts'
-import { gatewayRooms } from './runtime.ts'
-import { guardedJob, type Scored, type ScoreJob, scoreBy } from './score-job.ts'
+import { gatewayRooms, type LastReload, openReloader, type Runtime, type RuntimeOptions } from './runtime.ts'
 
 /**
  * The composition root: configs, reward functions and model servers become one thing that scores samples. It knows no
@@ -29,13 +28,9 @@ export { WaitTime } from '../engine/job.ts'
 export type { ForwardReply as Forwarded } from '../models/api/ask.ts'
 export { AskError } from '../models/api/ask.ts'
 export type { ModelSnapshot } from '../models/models.ts'
-export type { Scored, ScoreJob } from './score-job.ts'
 
 /** What the admin API may do with models. */
-export type Pools = Pick<
-  Models,
-  'names' | 'addInstance' | 'drainInstance' | 'removeInstance' | 'sleep' | 'wake'
->
+type Pools = Pick<Models, 'names' | 'addInstance' | 'drainInstance' | 'removeInstance' | 'sleep' | 'wake'>
 
 /** Everything that serves, the command line and tests do with rewards. Closed by who opened it. */
 export interface Gateway {
@@ -177,13 +172,13 @@ const warn = ({ listener, fault, failures }: ListenerFailure): void =>
   })
 
 /** One instance of a model, by its address. */
-export interface Suspect {
+interface Suspect {
   readonly model: string
   readonly instance: string
 }
 
 /** Instances of these plans' models that fail their canaries. */
-export function suspectsOf({ models }: Runtime, plans: Iterable<Plan>): readonly Suspect[] {
+function suspectsOf({ models }: Runtime, plans: Iterable<Plan>): readonly Suspect[] {
   return neededBy(plans, models.snapshot()).flatMap(({ name, instances }) =>
     instances
       .filter(({ state }) => state === 'fails-canary')
@@ -192,15 +187,14 @@ export function suspectsOf({ models }: Runtime, plans: Iterable<Plan>): readonly
 }
 
 /** What is needed before every plan can be scored, in words: models without a living instance. */
-export const missingModels = (serving: Runtime): readonly string[] =>
+const missingModels = (serving: Runtime): readonly string[] =>
   withoutInstance(serving).map(({ name }) => `model '${name}' has no instance that answers`)
 
 /**
  * Whether requests had better come here: each model has a living instance, or had one and its questions wait for the next.
  * Where a judge restarts, it is away for every gateway at once: one that says no would only lose the requests that it can hold.
  */
-export const isReady = (serving: Runtime): boolean =>
-  withoutInstance(serving).every(({ isPatient }) => isPatient)
+const isReady = (serving: Runtime): boolean => withoutInstance(serving).every(({ isPatient }) => isPatient)
 
 function withoutInstance({ plans, models }: Runtime): readonly ModelSnapshot[] {
   return neededBy(plans.values(), models.snapshot()).filter(({ instances }) => !instances.some(isUsable))
@@ -215,13 +209,13 @@ function neededBy(plans: Iterable<Plan>, models: readonly ModelSnapshot[]): read
 const isUsable = ({ state }: InstanceSnapshot): boolean => state === 'ready' || state === 'asleep'
 
 /** What a step reads in a judge's text; all null: it found no verdict. */
-export interface ReadReply {
+interface ReadReply {
   readonly score: Score | null
   readonly failure: Failure | null
 }
 
 /** Reads a text as the step's first model's answer, guard and range checks included. Asks nobody. */
-export async function readReply(
+async function readReply(
   functions: FunctionHost,
   plan: Plan,
   name: string,
@@ -249,4 +243,87 @@ export async function readReply(
   const read = await functions.call({ op: 'postprocess', function: step.function, rows, answer: said })
   if (read.status === 'failed') return { score: null, failure: read.failure }
   return { score: (read.status === 'verdicts' ? read.verdicts[0] : null) ?? null, failure: null }
+}
+
+/** Rows to be scored by one reward. */
+export interface ScoreJob extends ScoreRequest {
+  readonly reward: string
+  /** Milliseconds from here; the shorter one of this and the reward's own deadline holds. */
+  readonly deadlineMs?: number | undefined
+  /** In place of the reward's own `on_invalid`. */
+  readonly onInvalid?: OnInvalidSetting | undefined
+  /**
+   * Others of the rows' groups come in requests of their own even where the reward has no `group.wait_s`: they are waited
+   * for, at most half of the time there is.
+   */
+  readonly holdsGroups?: boolean | undefined
+}
+
+/** What came of a job. */
+export interface Scored {
+  /** One a row, in the order of the rows. */
+  readonly outcomes: readonly Outcome[]
+  /** Of the config that scored all of them. */
+  readonly version: string
+}
+
+/** The same job with its callbacks behind the guard. */
+function guardedJob(guard: ListenerGuard, job: ScoreJob): ScoreJob {
+  const { onOutcome, onDrawn } = job
+  if (!onOutcome && !onDrawn) return job
+  return {
+    ...job,
+    onOutcome: guard.callback('onOutcome', onOutcome),
+    onDrawn: guard.callback('onDrawn', onDrawn),
+  }
+}
+
+/** Scores with what is served. Throws at once what the engine throws at once: a reply that streams has then not begun. */
+function scoreBy({ settings, engine }: Runtime, plan: Plan, job: ScoreJob, clock: Clock): Promise<Scored> {
+  const { deadlineMs = Number.POSITIVE_INFINITY, onInvalid, holdsGroups } = job
+  const longest = settings.limits.deadline_s * 1000
+  const patience = Math.min(deadlineMs, plan.deadlineMs ?? Number.POSITIVE_INFINITY, longest)
+  let served = plan
+  if (onInvalid !== undefined) served = { ...served, onInvalid: onInvalidOf(onInvalid) }
+  if (holdsGroups) {
+    const { group } = plan
+    served = { ...served, group: { ...group, waitMs: Math.min(group.waitMs, patience / 2) } }
+  }
+  const {
+    rows,
+    signal,
+    run,
+    trainingStep,
+    requestId,
+    trace,
+    waitTime,
+    isRefusable,
+    bodyBytes,
+    onOutcome,
+    onDrawn,
+  } = job
+  const scoring = engine.score({
+    plan: served,
+    deadline: clock.now() + patience,
+    rows,
+    signal,
+    run,
+    trainingStep,
+    requestId,
+    trace,
+    waitTime,
+    isRefusable,
+    bodyBytes,
+    onOutcome,
+    onDrawn,
+  })
+  return scoring.then((outcomes) => answered(outcomes, served))
+}
+
+function answered(outcomes: readonly Outcome[], { onInvalid, version }: Plan): Scored {
+  const invalid = outcomes.filter(({ valid }) => !valid).length
+  if (onInvalid.kind === 'fail' && invalid > 0) {
+    throw new GatewayError('RG_SAMPLES_FAILED', `${invalid} of ${outcomes.length} samples have no reward`)
+  }
+  return { outcomes, version }
 }

@@ -1,5 +1,6 @@
 import { finished } from 'node:stream'
 import { type Clock, within } from '../../core/clock.ts'
+import { GatewayError, type Problem } from '../../core/errors.ts'
 import { heapShare } from '../../core/heap-share.ts'
 import type { ListenerGuard } from '../../core/listener-guard.ts'
 import type { Canary, CanaryEvents } from '../canary/canary.ts'
@@ -10,16 +11,121 @@ import { openFunctions } from '../functions/open-functions.ts'
 import type { ForwardReply, ForwardRequest } from '../models/api/ask.ts'
 import type { ModelEvents } from '../models/api/events.ts'
 import type { ModelConfig } from '../models/api/model-config.ts'
-import type { Models } from '../models/models.ts'
-import { openModels } from '../models/models.ts'
+import { type Models, openModels } from '../models/models.ts'
 import type { ConfigText } from '../plan/config-text.ts'
 import { configTexts, readConfigs } from '../plan/configs.ts'
 import type { GatewaySettings } from '../plan/gateway-config.ts'
 import type { Plan } from '../plan/plan.ts'
 import { resolvePlans } from '../plan/resolve.ts'
 import { type Keys, readKeys } from './keys.ts'
-import { canaryOf, checkRehearsal } from './known-samples.ts'
+import { canaryOf, checkRehearsal, checkReload } from './known-samples.ts'
 import { allOf } from './listeners.ts'
+
+/** What is served: one reading of the configs after the other, each while those before it drain. */
+interface Reloader {
+  /** What new requests are served by. Throws RG_CLOSING after `close`. */
+  current(): Runtime
+  /** The newest, closing or not. */
+  readonly newest: Runtime
+  readonly isClosing: boolean
+  /** null: there was none. */
+  readonly lastReload: LastReload | null
+  /** See Gateway. */
+  reload(): Promise<void>
+  close(graceMs: number): Promise<void>
+}
+
+/** Opens the first reading or throws RG_CONFIG_INVALID or RG_FUNCTION_INVALID with all mistakes. */
+export async function openReloader(parts: RuntimeOptions): Promise<Reloader> {
+  const { clock, guard, events } = parts
+  let serving = await openRuntime(parts)
+  serving.begin()
+  let isClosing = false
+  let reloading: Promise<unknown> = Promise.resolve()
+  const draining = new Set<Runtime>()
+  const ending = new AbortController()
+  let lastReload: LastReload | null = null
+  const current = (): Runtime => {
+    if (isClosing)
+      throw new GatewayError('RG_CLOSING', 'the gateway is closing; send this to another one, or later')
+    return serving
+  }
+  const succeed = async (): Promise<void> => {
+    const old = current()
+    const next = await openRuntime(parts, old)
+    try {
+      await checkReload(next, old, { clock, signal: ending.signal })
+    } catch (error) {
+      await next.close(0)
+      throw error
+    }
+    serving = next
+    next.begin()
+    draining.add(old)
+    // No request lives longer than its deadline.
+    const graceMs = old.settings.limits.deadline_s * 1000
+    guard.run('close', () => old.close(graceMs).finally(() => draining.delete(old)))
+  }
+  const ended = (refusal: unknown): void => {
+    lastReload = reloadEnded(refusal)
+    events?.reloads?.ended?.(refusal)
+  }
+  return {
+    current,
+    get newest() {
+      return serving
+    },
+    get isClosing() {
+      return isClosing
+    },
+    get lastReload() {
+      return lastReload
+    },
+    reload() {
+      const done = reloading.then(succeed)
+      reloading = done.then(
+        () => ended(null),
+        (refusal) => isClosing || ended(refusal),
+      )
+      return done
+    },
+    async close(graceMs) {
+      isClosing = true
+      ending.abort()
+      await reloading
+      await Promise.all([serving, ...draining].map((one) => one.close(graceMs)))
+    },
+  }
+}
+
+/** What became of the last reload. */
+export interface LastReload {
+  /** ISO 8601, UTC. */
+  readonly at: string
+  /** null: what was read is served. */
+  readonly refusal: {
+    readonly code: string
+    readonly message: string
+    readonly problems: readonly Problem[]
+  } | null
+}
+
+/** `refusal`: what the reload rejected with; null: nothing. A fault of the gateway itself is named, not quoted. */
+function reloadEnded(refusal: unknown): LastReload {
+  const at = new Date().toISOString()
+  if (refusal === null) return { at, refusal: null }
+  if (!(refusal instanceof GatewayError))
+    return {
+      at,
+      refusal: {
+        code: 'RG_INTERNAL',
+        message: 'the gateway made a mistake; its log says more',
+        problems: [],
+      },
+    }
+  const { code, message, problems } = refusal
+  return { at, refusal: { code, message, problems } }
+}
 
 /** Of the heap; bodies in work have as much again. */
 const rowsHeapShare = 0.4
@@ -69,7 +175,7 @@ export const gatewayRooms = Object.keys({
 } satisfies Record<RoomName, true>) as readonly RoomName[]
 
 /** What is told of reloads, whoever asked for them. */
-export interface ReloadEvents {
+interface ReloadEvents {
   /** `refusal`: why what was served stays; null: what was read is served now. */
   ended?(refusal: unknown): void
 }
@@ -97,7 +203,7 @@ export interface Runtime {
  * Throws RG_CONFIG_INVALID or RG_FUNCTION_INVALID with all mistakes; then nothing stays open. `before` is the reading
  * that this one takes over from: instances, and models that stay the same, are shared with it.
  */
-export async function openRuntime(options: RuntimeOptions, before?: Runtime): Promise<Runtime> {
+async function openRuntime(options: RuntimeOptions, before?: Runtime): Promise<Runtime> {
   const { clock, env, guard, events = {} } = options
   const configs = readConfigs([...configTexts(options.configs), ...(options.inline ?? [])], env)
   const settings = configs.gateway
@@ -197,7 +303,7 @@ export async function openRuntime(options: RuntimeOptions, before?: Runtime): Pr
 }
 
 /** Requests that are passed on to models, counted until their replies end, so that a reload or an end can wait. */
-export class ForwardTracker {
+class ForwardTracker {
   readonly #models: Models
   #active = 0
   #waiting: (() => void)[] = []

@@ -7,7 +7,7 @@ import {
   isRefused,
   withoutThoughts,
 } from '../../../src/scoring/engine/guard/answers.ts'
-import { withoutInvisible } from '../../../src/scoring/engine/guard/invisible.ts'
+import { withoutInvisible } from '../../../src/scoring/engine/guard/characters.ts'
 import { neutralised } from '../../../src/scoring/engine/guard/look-alikes.ts'
 import { guardQuestion } from '../../../src/scoring/engine/guard/question.ts'
 import { mayStartTurn, turn } from '../../../src/scoring/engine/guard/tokens.ts'

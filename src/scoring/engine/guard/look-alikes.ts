@@ -1,7 +1,6 @@
 import { drained } from '../../../core/slices.ts'
 import type { GuardConfig } from '../../models/api/model-config.ts'
-import { asciiTable, isAscii } from './ascii.ts'
-import { withoutInvisible } from './invisible.ts'
+import { asciiTable, isAscii, withoutInvisible } from './characters.ts'
 import * as token from './tokens.ts'
 import * as verdict from './verdicts.ts'
 

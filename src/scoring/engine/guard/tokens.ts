@@ -1,4 +1,4 @@
-import { asciiTable } from './ascii.ts'
+import { asciiTable } from './characters.ts'
 import { bracketedNames, taggedNames } from './control-tokens.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { asciiTable } from './ascii.ts'
+import { asciiTable } from './characters.ts'
 
 const words = 'yes|no|true|false|(?:in)?correct|pass(?:ed)?|fail(?:ed)?|right|wrong|tie'
 const foreignWords =
