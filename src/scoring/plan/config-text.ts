@@ -15,36 +15,36 @@ import {
 import type { Problem } from '../../core/errors.ts'
 import { isSecretName, keepSecret } from '../../core/secrets.ts'
 
-/** A config file: YAML, or JSON, which YAML contains. */
+/** A config file in YAML or JSON. */
 export interface ConfigText {
-  /** As it is to be named in problems. */
+  /** The file's name in problems. */
   readonly file: string
   readonly text: string
-  /** Where a mistake at a path stands, for a config that is no file of the user's; absent: in the file. */
+  /** Where a mistake at a path is, for a config that is not a file of the user; absent: in the file. */
   readonly placeOf?: (path: ConfigPath) => string
 }
 
-/** A config's data, and where in the text each piece stands. */
+/** A config's data, and the place of each value in the text. */
 export interface ParsedConfig {
   readonly file: string
-  /** The file, where it is the user's and `check --fix` can rewrite it; else null. */
+  /** The file, if `check --fix` can rewrite it; else null. */
   readonly fixable: string | null
-  /** Variables filled in; undefined where the text could not be read. */
+  /** With variables substituted; undefined if the text cannot be parsed. */
   readonly value: unknown
-  /** What is wrong with the text itself. */
+  /** Mistakes in the text itself. */
   readonly problems: readonly Problem[]
-  /** A mistake at a path, which need not exist. `key`: the key is meant, not its value. */
+  /** A problem at a path, which need not exist. `key`: at the key, not at its value. */
   problemAt(path: ConfigPath, message: string, key?: 'key'): Problem
   /**
-   * What a value with a variable is if it is read the other way: a text as the number, true, false or null that it may
-   * stand for, such a value as a text. undefined: the value at this path holds no variable, or there is no other way.
+   * The other reading of a value that came from a variable: "8" instead of 8, or the reverse (likewise true, false and
+   * null). undefined: the value at this path has no variable, or only one reading.
    */
   otherReading(path: ConfigPath): { readonly value: unknown } | undefined
 }
 
 const longest = 4 * 1024 * 1024
 
-/** Reads a text and fills in the environment; finds every mistake that the text itself has. */
+/** Parses a text, substitutes variables, and collects every mistake in the text itself. */
 export function parseConfig({ file, text, placeOf }: ConfigText, env: Environment): ParsedConfig {
   const lines = new LineCounter()
   const fixable = placeOf ? null : file
@@ -110,13 +110,14 @@ function oddKeys(document: Document): PlacedMessage[] {
   const found: PlacedMessage[] = []
   visit(document, {
     Pair(_, { key }) {
-      if (isNode(key) && !isScalar(key)) found.push({ offset: startOf(key), message: 'a key must be a text' })
+      if (isNode(key) && !isScalar(key))
+        found.push({ offset: startOf(key), message: 'a key must be a string' })
     },
   })
   return found
 }
 
-/** A plain scalar that held a variable is read again, so that `port: ${PORT}` is a number; a quoted one may be meant so. */
+/** Substitutes variables. A plain scalar is parsed again, so that `port: ${PORT}` is a number; a quoted one stays a string. */
 function fillVariables(document: Document, env: Environment): PlacedMessage[] {
   const found: PlacedMessage[] = []
   visit(document, {
@@ -143,7 +144,7 @@ const isExact = (value: number): boolean =>
   Number.isFinite(value) &&
   (!Number.isInteger(value) || Number.isSafeInteger(value) || Math.abs(value) >= 1e21)
 
-/** A number, true, false or null where the text is one; nothing else of YAML is read in a variable. */
+/** The number, boolean or null that a text spells. No other YAML is parsed in variables. */
 function plainValue(text: string): unknown {
   return /^(?:[-+]?[0-9.][0-9.eE+-]*|true|false|null)$/.test(text) ? parse(text) : text
 }
@@ -171,7 +172,7 @@ function offsetOf(document: Document, path: ConfigPath, key?: 'key'): number {
 
 const startOf = (node: Node | null): number => node?.range?.[0] ?? 0
 
-/** What most likely broke the YAML of a line. */
+/** The likely cause of a YAML error in a line. */
 function quotingHint(line: string): string {
   if (line.includes('${')) return '; put a text with a variable into quotes here'
   return / \? .* : /.test(line) ? "; put an expression with '? :' into quotes" : ''
@@ -196,15 +197,15 @@ export function pathText(path: ConfigPath): string {
     .join('')
 }
 
-/** The variables that configs may name; process.env, or a test's own. */
+/** The environment variables for configs: process.env, or a test's own. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
 const reference = /\$?\$\{([^${}]*)\}/g
 const named = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s
 
 /**
- * Fills `${NAME}` and `${NAME:-default}` in one pass: what a variable holds is not searched again. An empty variable
- * counts as unset; `$${` stands for `${`. What a variable with the name of a secret holds is shown nowhere from here on.
+ * Substitutes `${NAME}` and `${NAME:-default}` once; values are not scanned again. An empty variable counts as unset, and
+ * `$${` means `${`. If a name looks like a secret's, its value is hidden in all output from here on.
  */
 export function substitute(
   text: string,
@@ -229,7 +230,7 @@ export function substitute(
   return { text: filled, mistakes }
 }
 
-/** A value with a variable that can be read in two ways, the more likely one first. */
+/** A value from a variable that has two readings; `value` is the likelier one. */
 class AmbiguousValue {
   readonly value: unknown
   readonly other: unknown
@@ -240,7 +241,7 @@ class AmbiguousValue {
   }
 }
 
-/** A config with the likelier one of each two readings; the others are kept by their paths. */
+/** Replaces ambiguous values by their likelier reading, and keeps the other one by path. */
 function resolveAmbiguous(value: unknown, path: ConfigPath, others: Map<string, unknown>): unknown {
   if (value instanceof AmbiguousValue) {
     others.set(JSON.stringify(path), value.other)
@@ -253,7 +254,7 @@ function resolveAmbiguous(value: unknown, path: ConfigPath, others: Map<string, 
   )
 }
 
-/** A copy with another value at a path that exists. */
+/** A copy with the value at an existing path replaced. */
 export function replacedAt(value: unknown, [part, ...rest]: ConfigPath, by: unknown): unknown {
   if (part === undefined) return by
   if (Array.isArray(value)) return value.map((one, at) => (at === part ? replacedAt(one, rest, by) : one))
@@ -268,17 +269,17 @@ interface PlacedMessage {
   readonly message: string
 }
 
-/** A mistake of syntax spoils what follows, so only the first is told; each key that stands twice is. */
+/** The first syntax error, because later ones follow from it, and every duplicate key. */
 function syntaxErrors(document: Document, lines: LineCounter): PlacedMessage[] {
   const [first, ...later] = document.errors
-  const told = [...(first ? [first] : []), ...later.filter(({ code }) => code === 'DUPLICATE_KEY')]
-  return told.map((error) => ({
+  const reported = [...(first ? [first] : []), ...later.filter(({ code }) => code === 'DUPLICATE_KEY')]
+  return reported.map((error) => ({
     offset: error.pos[0],
     message: wordsOf(error.message, document, lines, error.pos[0]),
   }))
 }
 
-/** YAML's own words, or which bracket is not closed. */
+/** YAML's own message, or which bracket is not closed. */
 function wordsOf(message: string, document: Document, lines: LineCounter, at: number): string {
   const [, end] = /and end with a ([\]}])$/.exec(message) ?? []
   if (end === undefined) return message
@@ -287,7 +288,7 @@ function wordsOf(message: string, document: Document, lines: LineCounter, at: nu
     Collection(_, node) {
       const isKind = end === ']' ? isSeq(node) : isMap(node)
       const start = node.range?.[0] ?? 0
-      // The innermost one that ends here, since the bracket that would end it is missing.
+      // The innermost collection that ends here lacks its closing bracket.
       if (isKind && node.flow && start < at && (node.range?.[1] ?? 0) >= at - 1)
         opened = Math.max(opened, start)
     },

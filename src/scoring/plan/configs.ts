@@ -17,19 +17,19 @@ import { readShape } from './read-shape.ts'
 import { globalName, type RewardConfig, rewardConfig, type StepConfig, stepConfig } from './reward-config.ts'
 import { canonicalJson } from './version.ts'
 
-/** A reward as it is written: settings that were wrong are missing, and told of in the problems. */
+/** A parsed rm-config. Invalid settings are omitted here and reported in `problems`. */
 export interface ParsedReward {
   readonly name: string
   readonly config: ParsedConfig
   readonly settings: Partial<Omit<RewardConfig, 'steps' | 'models'>>
-  /** In their places; a step that is no mapping is empty. */
+  /** In order; a step that is not a mapping is empty. */
   readonly steps: readonly Partial<StepConfig>[]
 }
 
-/** All configs, read and checked one by one; what they say of each other is resolved later. */
+/** All configs, each checked alone. References between them are resolved later. */
 export interface Configs {
   readonly gateway: GatewaySettings
-  /** By global name; null where the definition has mistakes. */
+  /** Global name -> model; null if its definition has mistakes. */
   readonly models: ReadonlyMap<string, ModelConfig | null>
   readonly rewards: readonly ParsedReward[]
   readonly problems: readonly Problem[]
@@ -44,10 +44,10 @@ const outerReward = rewardConfig.extend({
 const rmConfig = { name: 'an rm-config', schema: rewardConfig }
 const gatewayFile = { name: 'gateway.yaml', schema: gatewayConfig }
 
-/** True for gateway.yaml, whatever its folder; every other config is a reward. */
+/** Whether a file is a gateway.yaml, in any folder. Every other config is a reward. */
 export const isGatewayFile = (file: string): boolean => /(?:^|[\\/])gateway\.(?:ya?ml|json)$/.test(file)
 
-/** Reads texts of gateway.yaml and rm-configs; never throws: mistakes are in `problems`. */
+/** Parses gateway.yaml and rm-configs. Never throws: mistakes are in `problems`. */
 export function readConfigs(texts: readonly ConfigText[], env: Environment): Configs {
   const problems: Problem[] = []
   const models = new ModelDefinitions(problems, env)
@@ -101,7 +101,7 @@ function readReward(
 /** `rider` for rm-configs/rider.yaml. */
 const nameOf = (file: string): string => file.replace(/^.*[\\/]/, '').replace(/\.(?:ya?ml|json)$/, '')
 
-/** What is missing, because its setting was wrong, gets its default. */
+/** Settings that are missing because they were invalid get their defaults. */
 function settingsOf(read: Partial<GatewayConfig>, file: string): GatewaySettings {
   const { models: _, $schema: __, ...settings } = { ...gatewayConfig.parse({}), ...read }
   const folder = dirname(file)
@@ -126,7 +126,7 @@ function groundTruthFile(wire: object | undefined, folder: string): { ground_tru
   return typeof path === 'string' ? { ground_truth_file: resolve(folder, path) } : {}
 }
 
-/** One definition a name: the same again is fine, another is a mistake. */
+/** Collects model definitions. A name may be defined again only if the definition is the same. */
 class ModelDefinitions {
   readonly byName = new Map<string, ModelConfig | null>()
   readonly #problems: Problem[]
@@ -162,7 +162,7 @@ class ModelDefinitions {
           this.#problems.push(
             config.problemAt(
               [...at, 'instances', index],
-              'holds a secret, and metrics, logs and results show addresses; give the key by api_key_env',
+              'holds a secret, but metrics, logs and results show addresses; use api_key_env for the key',
             ),
           )
       }
@@ -193,8 +193,8 @@ const withAbsolutePaths = (model: ModelConfig, file: string): ModelConfig =>
 const gatewayNames = ['gateway.yaml', 'gateway.yml', 'gateway.json']
 
 /**
- * Reads config files and folders of them (their .yaml, .yml and .json; no folders below, no JSON Schemas). A reward's
- * file brings the gateway file beside it along. Throws RG_CONFIG_INVALID for what is missing or empty.
+ * Reads config files and folders of them (.yaml, .yml and .json, without subfolders and JSON Schemas). Adds the gateway
+ * file next to a reward's file. Throws RG_CONFIG_INVALID for missing files and empty folders.
  */
 export function configTexts(paths: readonly string[]): ConfigText[] {
   const problems: Problem[] = []
@@ -233,16 +233,16 @@ function textOf(file: string, problems: Problem[]): string {
   }
 }
 
-/** Collects the mistakes of one reward. */
+/** Collects the mistakes of one rm-config. */
 export interface RewardReport {
   readonly problems: readonly Problem[]
   add(path: ConfigPath, message: string, key?: 'key'): void
-  /** Both: see ParsedConfig. */
+  /** See ParsedConfig. */
   readonly fixable: ParsedConfig['fixable']
   otherReading: ParsedConfig['otherReading']
 }
 
-/** Gathers the mistakes of one rm-config, each at its place in the text. */
+/** An empty report that places mistakes in the reward's text. */
 export function reportOn({ config }: ParsedReward): RewardReport {
   const problems: Problem[] = []
   const { fixable, otherReading } = config

@@ -4,7 +4,7 @@ import { rewardRange } from './fold.ts'
 import type { OnInvalid, Plan, PlanStep } from './plan.ts'
 import type { weightSchedule } from './reward-config.ts'
 
-/** What a plan would do with a sample, in plain words, a sentence a line. */
+/** Explains in words what a plan does with a sample, one sentence per line. */
 export function explainPlan(plan: Plan): string[] {
   const { name, version, description, steps, gate, formula, arithmetic, deadlineMs } = plan
   const [low, high] = rewardRange(plan) ?? []
@@ -23,7 +23,7 @@ export function explainPlan(plan: Plan): string[] {
   ].filter((line) => line !== '')
 }
 
-/** A model and where it runs, in one line. */
+/** Describes a model and its instances in one line. */
 export function explainModel(name: string, config: ModelConfig): string {
   const { model, backend, instances, max_in_flight, timeout_s } = config
   const urls = instances.map((instance) => (typeof instance === 'string' ? instance : instance.url))
@@ -47,7 +47,7 @@ function explainStep(plan: Plan, step: PlanStep, index: number): string[] {
   const asks =
     step.ask === null
       ? ''
-      : ` asks ${models.join(' and ')} (${step.labels ? 'probabilities' : step.ask})${drawWords(votes, models.length)}${step.kind === 'pair' ? pairWords(step.pairs) : ''}`
+      : ` asks ${models.join(' and ')} (${step.labels ? 'probabilities' : step.ask})${voteWords(votes, models.length)}${step.kind === 'pair' ? pairWords(step.pairs) : ''}`
   const scores = critique
     ? ', for a text that later steps read'
     : `${asks && ','} scores ${between(...bound.range)}`
@@ -72,7 +72,7 @@ function groupWords({ min, waitMs }: Plan['group']): string {
     : `  ${who} answers to a prompt must come in one request.`
 }
 
-/** Of a pair reward: how many questions a group costs. */
+/** How a pair reward compares a group's answers. */
 function pairWords({ scheme, neighbours, swap, aggregate }: PlanStep['pairs']): string {
   const which =
     scheme === 'all'
@@ -89,7 +89,7 @@ function countWords({ op }: PlanStep, index: number, weight: string): string {
   return op === 'mul' ? `Multiplies the reward by ${amount}.` : `Adds ${amount}.`
 }
 
-/** As written: a number, or the schedule in words. */
+/** The weight as written: a number, or the schedule in words. */
 function weightText({ config }: Plan, index: number): string {
   const { steps } = config as unknown as {
     steps: readonly { weight?: number | z.output<typeof weightSchedule> }[]
@@ -100,10 +100,10 @@ function weightText({ config }: Plan, index: number): string {
   return `(${points}, ${weight.between}; ${weight.without_step} without a step)`
 }
 
-function drawWords({ n, aggregate, min, earlyStop }: PlanStep['votes'], models: number): string {
+function voteWords({ n, aggregate, min, earlyStop }: PlanStep['votes'], models: number): string {
   if (n * models <= 1) return ''
-  const draws = n === 1 ? 'once each' : models > 1 ? `${n} times each` : `${n} times`
-  return ` ${draws} and takes the ${aggregate}, of at least ${min} verdicts${earlyStop ? ', no more than are needed' : ''}`
+  const times = n === 1 ? 'once each' : models > 1 ? `${n} times each` : `${n} times`
+  return ` ${times} and takes the ${aggregate}, of at least ${min} verdicts${earlyStop ? ', no more than are needed' : ''}`
 }
 
 function unreadableWords(setting: PlanStep['onUnreadable']): string {
@@ -129,5 +129,5 @@ function invalidWords(onInvalid: OnInvalid): string {
 const between = (low: number, high: number): string =>
   low === high ? `at ${low}` : `from ${rounded(low)} to ${rounded(high)}`
 
-/** Without the noise of binary fractions. */
+/** Hides the noise of binary fractions. */
 const rounded = (value: number): string => String(Number(value.toPrecision(12)))

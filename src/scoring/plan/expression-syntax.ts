@@ -8,14 +8,14 @@ jsep.addUnaryOp('not')
 jsep.addLiteral('True', true)
 jsep.addLiteral('False', false)
 
-/** The tree of an expression's text, or what is wrong with the text. */
+/** Parses an expression, or says what is wrong with its text. */
 export function parseExpression(
   source: string,
 ): { readonly tree: jsep.Expression } | { readonly mistake: string } {
   if (source.length > longest) return { mistake: `an expression has at most ${longest} characters` }
   try {
     const tree = jsep(source)
-    // jsep reads several expressions, and none, without a complaint.
+    // jsep accepts several expressions, or none, as a Compound.
     if (tree.type !== 'Compound') return { tree: regrouped(tree) }
     return { mistake: source.trim() === '' ? 'the expression is empty' : `'${source}' is not one expression` }
   } catch (error) {
@@ -23,7 +23,7 @@ export function parseExpression(
   }
 }
 
-/** As in Python, `not a == 1` means `not (a == 1)`; jsep binds `not` to the `a`, which is a number and cannot be meant. */
+/** Regroups `not a == 1` as `not (a == 1)`, as in Python. jsep binds `not` to `a`, which is a number. */
 function regrouped(node: jsep.Expression): jsep.Expression {
   const { left, right } = node
   if (node.type !== 'BinaryExpression' || !isNode(left) || !isNode(right)) {
@@ -47,7 +47,7 @@ const isNode = (value: unknown): value is jsep.Expression =>
 
 const loosenedItem = (item: unknown): never => (isNode(item) ? regrouped(item) : item) as never
 
-/** The operand without the `not` at its beginning; null where it does not begin with a `not` of a number. */
+/** The operand without its leading `not`; null if it has none, or if that is not applied to a number. */
 function withoutNot(node: jsep.Expression): jsep.Expression | null {
   const { left, argument } = node
   if (node.type === 'BinaryExpression' && isNode(left)) {
@@ -62,7 +62,7 @@ function withoutNot(node: jsep.Expression): jsep.Expression | null {
 interface ExpressionFunction {
   readonly least: number
   readonly most: number
-  /** Its arguments in words. */
+  /** Its arguments, in words. */
   readonly takes: string
   apply(...values: readonly number[]): number
 }
@@ -81,7 +81,7 @@ const several = (apply: (...values: readonly number[]) => number): ExpressionFun
   apply,
 })
 
-/** What an expression may call; `clip(value, low, high)`, `log` is natural. */
+/** The functions of expressions. `log` is the natural logarithm. */
 export const expressionFunctions: ReadonlyMap<string, ExpressionFunction> = new Map([
   ['min', several(Math.min)],
   ['max', several(Math.max)],
@@ -103,7 +103,7 @@ export const expressionFunctions: ReadonlyMap<string, ExpressionFunction> = new 
   ['ceil', unary(Math.ceil)],
 ])
 
-/** In doubles; a division by 0 is no error but no finite number. */
+/** In double precision. A division by 0 gives a number that is not finite. */
 export const arithmeticOperators: ReadonlyMap<string, (a: number, b: number) => number> = new Map([
   ['+', (a, b) => a + b],
   ['-', (a, b) => a - b],
@@ -112,7 +112,7 @@ export const arithmeticOperators: ReadonlyMap<string, (a: number, b: number) => 
   ['**', (a, b) => a ** b],
 ])
 
-/** Exact: no tolerance. */
+/** Exact, without tolerance. */
 export const comparisons: ReadonlyMap<string, (a: number, b: number) => boolean> = new Map([
   ['==', (a, b) => a === b],
   ['!=', (a, b) => a !== b],
@@ -122,7 +122,7 @@ export const comparisons: ReadonlyMap<string, (a: number, b: number) => boolean>
   ['>=', (a, b) => a >= b],
 ])
 
-/** Names that a step cannot have, since an expression reads them otherwise. */
+/** Names that have a meaning in expressions, so that no step can have them. */
 export const reservedNames: ReadonlySet<string> = new Set([
   ...expressionFunctions.keys(),
   'scored',

@@ -10,31 +10,31 @@ import {
 /** The value of a step, or of one of its parts; null: the step has no score. */
 export type Lookup = (step: string, part: string | null) => number | null
 
-/** `error`: why there is no value, one sentence (a division by zero, a step without a score). */
+/** `error`: why there is no value, e.g. a division by zero or a step without a score. */
 export type Evaluated<V> = { readonly value: V } | { readonly error: string }
 
-/** A compiled gate, `when` or formula. Pure; costs no more than its length. */
+/** A compiled gate, `when` or formula. Pure, and linear in its length. */
 export interface Expression<V extends number | boolean = number | boolean> {
   readonly source: string
-  /** The steps that it names, each once. */
+  /** The steps that it uses, without duplicates. */
   readonly steps: readonly string[]
-  /** A number is always finite. */
+  /** Numbers are always finite. */
   evaluate(lookup: Lookup): Evaluated<V>
 }
 
-/** A step that an expression may name (`parts: null`: not known, so any is accepted), or why it may not. */
+/** A step that an expression may use (`parts: null`: unknown, so any is accepted), or why it may not. */
 export type KnownStep = { readonly parts: readonly string[] | null } | { readonly refused: string }
 
-/** By name. */
+/** Name -> step. */
 export type KnownSteps = ReadonlyMap<string, KnownStep>
 
 /** A compiled expression, or every mistake in its text. */
 export type Compiled<V extends number | boolean> =
-  /** `guarded`: the steps that it asks `scored()` of. */
+  /** `guarded`: the steps that it checks by `scored()`. */
   | { readonly expression: Expression<V>; readonly guarded: ReadonlySet<string> }
   | { readonly mistakes: readonly string[] }
 
-/** For a gate or `when`: must be true or false. */
+/** Compiles a gate or a `when`, which must be a condition. */
 export function compileCondition(source: string, known: KnownSteps): Compiled<boolean> {
   const notes: CompileNotes = { mistakes: [], steps: new Set(), guarded: new Set() }
   const node = compile(source, known, notes)
@@ -46,7 +46,7 @@ export function compileCondition(source: string, known: KnownSteps): Compiled<bo
     : { mistakes: notes.mistakes }
 }
 
-/** For a formula: must be a number; true and false count as 1 and 0. */
+/** Compiles a formula, which must be a number. true and false count as 1 and 0. */
 export function compileFormula(source: string, known: KnownSteps): Compiled<number> {
   const notes: CompileNotes = { mistakes: [], steps: new Set(), guarded: new Set() }
   const node = compile(source, known, notes)
@@ -84,7 +84,7 @@ function expressionOf<V extends number | boolean>(
   }
 }
 
-/** What a compilation finds on its way. */
+/** What a compilation collects. */
 interface CompileNotes {
   readonly mistakes: string[]
   readonly steps: Set<string>
@@ -96,10 +96,10 @@ export type Part =
   | { readonly type: 'number'; run(lookup: Lookup): number }
   | { readonly type: 'boolean'; run(lookup: Lookup): boolean }
 
-/** Why an expression has no value for one sample. */
+/** An expression has no value for this sample; the message says why. */
 class NoValueError extends Error {}
 
-/** Closures instead of evaluation: nothing in an expression can reach an object of the program. */
+/** Compiles to closures, not to code: an expression cannot reach any object of the program. */
 function compilePart(node: jsep.Expression, known: KnownSteps, notes: CompileNotes): Part {
   const mistake = (text: string): Part => {
     notes.mistakes.push(text)
@@ -112,7 +112,7 @@ function compilePart(node: jsep.Expression, known: KnownSteps, notes: CompileNot
     const compiled = child(part)
     if (compiled.type === 'boolean') return compiled.run
     if (notes.mistakes.length === before) {
-      mistake(`${where} needs a condition, such as 'rule == 1'; put what belongs together in parentheses`)
+      mistake(`${where} needs a condition, such as 'rule == 1'; use parentheses to group operators`)
     }
     return () => false
   }
@@ -182,7 +182,7 @@ function compilePart(node: jsep.Expression, known: KnownSteps, notes: CompileNot
   }
 
   const conditional = ({ test, consequent, alternate }: jsep.ConditionalExpression): Part => {
-    const holds = condition(test, "what stands before '?'")
+    const holds = condition(test, "the part before '?'")
     const [a, b] = [child(consequent), child(alternate)]
     if (a.type === 'boolean' && b.type === 'boolean') {
       return { type: 'boolean', run: (lookup) => (holds(lookup) ? a.run(lookup) : b.run(lookup)) }

@@ -4,20 +4,20 @@ import type { Term } from '../../core/sample/sample.ts'
 import type { Plan, PlanStep } from './plan.ts'
 import type { weightSchedule } from './reward-config.ts'
 
-/** How a fold computes: its rounding, its start, its two operations, and what a term counts as. */
+/** How a plan's terms fold into a reward: rounding, the first term, the two operations, and the score of a term. */
 export interface Arithmetic {
   rounded(value: number): number
   started(weight: number, score: number): number
   readonly combined: Readonly<Record<'add' | 'mul', (value: number, weight: number, score: number) => number>>
-  /** null: the term leaves the value untouched. */
+  /** null: the term does not change the value. */
   scoreOf(term: Term): number | null
 }
 
 const { fround } = Math
 
 /**
- * `strict`: double precision. `published`: as VeRL-with-RMs computes, float32 after every operation, `mul` from left to
- * right, and a term behind a closed gate counts as score 0.
+ * `strict`: double precision. `published`: as in VeRL-with-RMs, with float32 after every operation, `mul` from left to
+ * right, and score 0 for a term behind a closed gate.
  */
 export const arithmetics: Readonly<Record<Plan['arithmetic'], Arithmetic>> = {
   strict: {
@@ -45,7 +45,7 @@ export const arithmetics: Readonly<Record<Plan['arithmetic'], Arithmetic>> = {
 
 type Schedule = z.output<typeof weightSchedule>
 
-/** A constant, or a schedule over the training step. */
+/** A step's weight by training step: a constant or a schedule. */
 export function weightOf(weight: number | Schedule): PlanStep['weight'] {
   if (typeof weight === 'number') return () => weight
   const { points, between, without_step } = weight
@@ -64,8 +64,8 @@ function weightAt(points: Schedule['points'], between: Schedule['between'], step
 type Folding = Pick<Plan, 'steps' | 'formula' | 'gate' | 'arithmetic'>
 
 /**
- * An interval that the fold of the steps' ranges stays in, with the weights of a request that sends no training step;
- * null for a formula. A rule that does not apply to a sample is not reckoned with.
+ * Bounds of the reward, with the weights for no training step; null for a formula. Assumes that every rule applies to the
+ * sample.
  */
 export function rewardRange(plan: Folding): Range | null {
   const { steps, formula } = plan
@@ -83,7 +83,7 @@ export function rewardRange(plan: Folding): Range | null {
 
 const isLiteral = (pattern: string): boolean => !pattern.includes('*') && !pattern.startsWith('!')
 
-/** Of these steps alone; `mayMiss`: the step may be off for another reason than its gate, `when` or skipping. */
+/** Bounds over these steps. `mayMiss`: the step may also be off for a reason other than gate, `when` or skipping. */
 function foldedRange(
   { gate, arithmetic }: Folding,
   steps: readonly PlanStep[],
@@ -115,7 +115,7 @@ function combined(op: PlanStep['op'], [low, high]: Range, [least, most]: Range):
   return hull([low * least, low * most, high * least, high * most])
 }
 
-/** 0 x Infinity is 0 here: a weight of 0 takes a term out. */
+/** 0 x Infinity counts as 0, because a weight of 0 removes a term. */
 function hull(values: readonly number[]): Range {
   const known = values.map((value) => (Number.isNaN(value) ? 0 : value))
   return [Math.min(...known), Math.max(...known)]

@@ -13,38 +13,38 @@ const hostPattern = z.string().regex(/^(?:\*|(?:\*\.)?[\w-]+(?:\.[\w-]+)*)$/, {
   error: "a host name without scheme and port, '*.' and one, or '*'",
 })
 
-/** What a key may do: `score` samples and ask models, `read` what is served and measured, `admin` everything. */
+/** What a key allows. `score`: score samples and ask models. `read`: configs and metrics. `admin`: everything. */
 export const scopes = ['score', 'read', 'admin'] as const
 /** One of them. */
 export type Scope = (typeof scopes)[number]
 
 const keyConfig = z
   .strictObject({
-    /** The environment variable that holds the key, or several apart by white space. */
+    /** The environment variable that holds the key, or several keys separated by white space. */
     env: variable.optional(),
-    /** The file that holds it; relative to this file. */
+    /** The file that holds it, relative to this file. */
     file: z.string().min(1).optional(),
     scopes: z.array(z.enum(scopes)).min(1).default(['score', 'read']),
-    /** Requests that score or ask models in work at once; more are refused with 429. */
+    /** Maximum concurrent requests that score or ask models; more are refused with 429. */
     max_in_flight: z.int().min(1).optional(),
-    /** Samples in work at once; a request alone may bring more. */
+    /** Maximum concurrent samples. A request that is alone may have more. */
     max_samples: z.int().min(1).optional(),
-    /** Requests a second, a second's worth at once. */
+    /** Requests per second, with a burst of one second's worth. */
     rate_per_s: z.number().positive().max(1_000_000).optional(),
   })
   .refine(({ env, file }) => (env === undefined) !== (file === undefined), {
-    error: 'give one of env and file: where the key is kept',
+    error: 'give one of env and file, where the key is kept',
   })
 
-/** Where a key is kept and what it may do. */
+/** Where a key is kept and what it allows. */
 export type KeyConfig = z.output<typeof keyConfig>
 
 const settings = {
-  /** Below the trainer's own patience; the wire's own by default. */
+  /** Should be below the trainer's own timeout. Default: that of the trainer's format. */
   deadline_s: z.number().positive().max(86_400).optional(),
-  /** Over the reward's: what stands for what cannot be scored, or an error to the trainer. */
+  /** Overrides the reward's `on_invalid`. */
   on_invalid: wireOnInvalid.optional(),
-  /** JSON lines with the truth of each prompt, for trainers that send none; relative to this file. */
+  /** JSON lines with the ground truth of each prompt, for trainers that send none; relative to this file. */
   ground_truth_file: z.string().min(1).optional(),
 }
 
@@ -61,7 +61,7 @@ const trainersConfig: z.ZodObject<Record<string, ReturnType<typeof settingsOf>>>
   Object.fromEntries(trainerFormats.map((wire) => [wire.name, settingsOf(wire)])),
 )
 
-/** A sample, and the bounds of what is known of its score. */
+/** A sample and the known bounds of its score. */
 const knownSample = z.strictObject({
   /** For logs and metrics. */
   name: z.string().min(1).max(64),
@@ -70,12 +70,11 @@ const knownSample = z.strictObject({
   ground_truth: z.unknown().optional(),
   rm_prompt: z.string().optional(),
   extra_info: z.record(z.string(), z.unknown()).default({}),
-  /** The score lies within these, ends included. */
+  /** Bounds of the score, inclusive. */
   min: z.number().optional(),
   max: z.number().optional(),
 })
 
-/** A sample whose verdict is known. */
 const probe = knownSample.refine(
   ({ min, max }) => min !== undefined || max !== undefined,
   'a probe needs min or max',
@@ -84,24 +83,24 @@ const probe = knownSample.refine(
 /** `canary:` of gateway.yaml. */
 const canaryConfig = z.strictObject({
   every_s: seconds.default(60),
-  /** One probe. */
+  /** Timeout of one probe. */
   timeout_s: seconds.default(30),
-  /** Rounds in a row with a wrong verdict that take an instance out. */
+  /** An instance is taken out after this many consecutive rounds with a wrong verdict. */
   wrong_rounds: z.int().min(1).max(100).default(2),
-  /** More of the last 20 answers without a verdict take it out, too. */
+  /** It is also taken out if a larger share of its last 20 answers had no verdict. */
   max_unreadable: z.number().min(0).max(1).default(0.3),
-  /** false: only tell. */
+  /** `false`: report failing instances but keep using them. */
   eject: z.boolean().default(true),
-  /** By function name, in place of the shipped probes of that function. */
+  /** Function name -> probes that replace the shipped ones. */
   probes: z.record(z.string(), z.array(probe).max(64)).default({}),
 })
 
-/** A sample whose reward is known, with defaults filled in. */
+/** A sample with known bounds of its score, with defaults. */
 export type KnownSample = z.output<typeof knownSample>
 
-/** `reload:` of gateway.yaml: what is scored with configs that were read anew before they are served. */
+/** `reload:` of gateway.yaml: samples that new configs must score correctly before they are served. */
 const reloadConfig = z.strictObject({
-  /** By reward; those of one reward are scored as one request. */
+  /** Reward name -> samples, which are scored as one request. */
   samples: z.record(
     globalName,
     z
@@ -114,9 +113,9 @@ const reloadConfig = z.strictObject({
       .min(1)
       .max(1024),
   ),
-  /** How far a sample's reward may be from what the served configs give it; absent: any, within its min and max. */
+  /** Maximum difference from the reward under the served configs; absent: only min and max count. */
   max_change: z.number().min(0).optional(),
-  /** For all of them. */
+  /** Timeout for all samples together. */
   timeout_s: z.number().positive().max(3600).default(60),
 })
 
@@ -126,34 +125,34 @@ const bytes = z.int().min(64 * 1024)
 const recordConfig = z.strictObject({
   /** Relative to this file. */
   folder: z.string().min(1),
-  /** Prompts, responses and what judges said of them: whole, as hashes, or not at all. */
+  /** How to record prompts, responses and judges' texts: whole, as hashes, or not at all. */
   text: z.enum(['full', 'hash', 'none']).default('hash'),
-  /** Share of the groups of each request. */
+  /** Share of the groups that is recorded. */
   share: z.number().min(0).max(1).default(1),
-  /** Compressed; a file is closed once it is so long, or so old. */
+  /** Compressed bytes. A file is closed when it reaches this size or age. */
   max_file_bytes: bytes.default(64 * mebi),
   max_file_age_s: z.number().positive().max(86_400).default(3600),
-  /** Of all record files in the folder; the oldest are deleted. */
+  /** Limit for all record files in the folder; the oldest are deleted. */
   max_total_bytes: bytes.default(4096 * mebi),
 })
 
-/** What all rewards share. */
+/** The schema of gateway.yaml. */
 export const gatewayConfig = z.strictObject({
   $schema: z.string().optional(),
-  /** Reward models by their global names. */
+  /** Global name -> reward model. */
   models: z.record(globalName, modelConfig).default({}),
   listen: z
     .strictObject({
       host: z.string().min(1).default('127.0.0.1'),
-      /** 0: any free port. */
+      /** 0: a free port. */
       port: z.int().min(0).max(65_535).default(8080),
-      /** Names that requests without a key may come by, `*.example.com` for all below, `*` for any. */
+      /** Host names accepted from requests without a key. `*.example.com`: all subdomains; `*`: any name. */
       allowed_hosts: z.array(hostPattern).default([]),
     })
     .prefault({}),
-  /** Who may call, by a name for logs and limits. */
+  /** Name for logs and limits -> API key. */
   keys: z.record(globalName, keyConfig).default({}),
-  /** Kept answers of all models together. */
+  /** Cache of answers, for all models together. */
   cache: z
     .strictObject({
       max_bytes: z
@@ -171,47 +170,47 @@ export const gatewayConfig = z.strictObject({
         .min(1024)
         .max(1024 * mebi)
         .default(16 * mebi),
-      /** Bodies of all requests in work together, unpacked; what does not fit is refused with 429 before it is read. */
+      /** Decompressed bodies of all concurrent requests; a request that does not fit is refused with 429 before it is read. */
       max_bodies_bytes: z
         .int()
         .min(1024)
         .default(1024 * mebi),
-      /** Memory of questions that wait because no instance of their model can be asked; absent: two fifths of the heap. Read at the start only. */
+      /** Memory of questions that wait until an instance of their model is available; absent: two fifths of the heap. Read at startup only. */
       max_parked_bytes: z.int().min(0).optional(),
-      /** Samples in work over all requests; more are refused with 429, and more in one request with 413. */
+      /** Maximum concurrent samples; more are refused with 429, and more in one request with 413. */
       max_samples: z.int().min(1).default(65_536),
-      /** Values of one row; one that holds more is `bad_sample` and is not parsed. Names count, numbers an eighth. */
+      /** Maximum JSON values of a row; a larger one is `bad_sample` and is not parsed. Keys count, numbers count an eighth. */
       max_row_values: z.int().min(100).max(10_000_000).default(50_000),
-      /** The longest a request may take; a reward or a wire may say less. */
+      /** Time limit of a request. A reward or a trainer's format may set a shorter one. */
       deadline_s: seconds.default(600),
-      /** The longest that headers and body of a request may take to come; read at the start only. */
+      /** Time limit for receiving a request's headers and body. Read at startup only. */
       receive_s: seconds.default(60),
     })
     .prefault({}),
-  /** What SIGTERM does. */
+  /** How SIGTERM shuts the server down. */
   shutdown: z
     .strictObject({
-      /** How long requests are still taken while /readyz says no; for load balancers that ask it. */
+      /** How long requests are still accepted while /readyz fails, so that load balancers notice. */
       pre_stop_s: z.number().min(0).max(3600).default(0),
-      /** What requests in work are given after that. */
+      /** Time for running requests to finish after that. */
       grace_s: z.number().min(0).max(86_400).default(30),
     })
     .prefault({}),
   log: z
     .strictObject({
-      /** A sample that took longer gets a line, without its texts; absent: none does. */
+      /** Logs each sample that took longer, without its texts; absent: none. */
       slow_sample_s: z.number().min(0).max(86_400).optional(),
     })
     .prefault({}),
   functions: z
     .strictObject({
-      /** Folders of reward functions beside the package's own; relative to this file. */
+      /** Folders of your reward functions, relative to this file. */
       folders: z.array(z.string().min(1)).default([]),
-      /** Worker threads, and processes for each folder of users' functions; absent: one fewer than the cores, four at most. */
+      /** Worker threads, and processes for each of these folders; absent: one fewer than the cores, at most four. */
       threads: z.int().min(1).max(256).optional(),
-      /** Private memory of one Node process of users' functions. */
+      /** Private memory of one Node process that runs these functions. */
       memory_mb: z.int().min(128).max(1_048_576).default(1024),
-      /** One call of author's code; what takes longer is ended. */
+      /** Time limit of one call of a function. */
       timeout_s: seconds.default(5),
       /** The processes that run Python files. */
       python: z
@@ -219,7 +218,7 @@ export const gatewayConfig = z.strictObject({
           /** The interpreter, 3.9 or later. */
           command: z.string().min(1).default('python3'),
           processes: z.int().min(1).max(256).default(2),
-          /** Private memory of one process; what goes beyond it is an error of its sample. */
+          /** Private memory of one process; a sample that needs more fails. */
           memory_mb: z.int().min(64).default(4096),
         })
         .prefault({}),
@@ -227,35 +226,35 @@ export const gatewayConfig = z.strictObject({
     .prefault({}),
   guard: z
     .strictObject({
-      /** Holds the key of the fences around untrusted text; absent: a random one each start. */
+      /** The environment variable with the key of the fences around untrusted text; absent: a new random key at each start. */
       secret_env: variable.optional(),
     })
     .prefault({}),
   /** The trainers' own formats. */
   trainers: trainersConfig.prefault({}),
-  /** Known questions to every judge from time to time; absent: none. */
+  /** Asks every judge known questions periodically; absent: off. */
   canary: canaryConfig.optional(),
-  /** Samples that configs which were read anew must score well before they are served; absent: none. */
+  /** Samples that new configs must score correctly before they are served; absent: none. */
   reload: reloadConfig.optional(),
   /** The page at /ui. */
   inspector: z
     .strictObject({
-      /** false: there is none, and nothing is kept for it. Read at the start only. */
+      /** `false`: no page, and nothing is kept for it. Read at startup only. */
       enabled: z.boolean().default(true),
-      /** What it shows of texts; never more than the record keeps. Absent: as the record, `hash` where there is none. */
+      /** How it shows texts, but never more than the record keeps. Absent: as the record, or `hash` without one. */
       text: z.enum(['full', 'hash', 'none']).optional(),
     })
     .prefault({}),
-  /** Where scored rows are written down; absent: nowhere. */
+  /** Records scored rows; absent: off. */
   record: recordConfig.optional(),
 })
 
-/** gateway.yaml with its defaults filled in and its paths made absolute. */
+/** gateway.yaml with defaults and absolute paths. */
 export type GatewaySettings = Readonly<Omit<z.output<typeof gatewayConfig>, 'models' | '$schema'>>
-/** gateway.yaml with its defaults. */
+/** gateway.yaml with defaults. */
 export type GatewayConfig = z.output<typeof gatewayConfig>
 
-/** JSON Schemas of the two kinds of config, for editors, by their file names in rm-configs/. */
+/** File name in rm-configs/ -> JSON Schema for editors. */
 export function configSchemas(): Readonly<Record<string, object>> {
   return {
     'gateway.schema.json': {

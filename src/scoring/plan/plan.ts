@@ -1,6 +1,6 @@
 /**
- * What an rm-config means once it is understood: names resolved, expressions compiled, defaults filled in. The engine
- * works with plans alone; nothing in one changes while it is served.
+ * A plan is a resolved rm-config: names looked up, expressions compiled, defaults filled in. The engine works with plans
+ * only. Plans are immutable.
  */
 import type { AskName, FunctionKind } from '../../contract/index.ts'
 import type { Json } from '../../core/sample/sample.ts'
@@ -12,21 +12,21 @@ import type { Expression } from './expression.ts'
 /** One reward, ready to run. */
 export interface Plan {
   readonly name: string
-  /** 16 hex digits: changes with the config, with any of its functions' sources and with the package. */
+  /** 16 hex digits that change with the config, its functions' sources, its models and the package. */
   readonly version: string
   readonly description: string
-  /** In the order of the fold. */
+  /** In fold order. */
   readonly steps: readonly PlanStep[]
-  /** Where it does not hold, gated steps are off. */
+  /** Gated steps are off unless it holds. */
   readonly gate: Expression<boolean> | null
-  /** In place of the fold. */
+  /** Replaces the fold. */
   readonly formula: Expression<number> | null
   readonly onInvalid: OnInvalid
   readonly arithmetic: 'strict' | 'published'
   readonly group: GroupSettings
-  /** The longest a request for this reward may take; null: the gateway's own limit. */
+  /** Time limit of a request for this reward; null: the gateway's. */
   readonly deadlineMs: number | null
-  /** The rm-config as it was resolved, for /v1/rewards/{name}; holds no secrets. */
+  /** The resolved rm-config, without secrets, for /v1/rewards/{name}. */
   readonly config: Json
 }
 
@@ -35,79 +35,79 @@ export interface PlanStep {
   readonly name: string
   readonly function: BoundFunction
   readonly kind: FunctionKind
-  /** null for rules. */
+  /** null: a rule. */
   readonly ask: AskName | null
-  /** True where the judge's text is for later steps and gives no score. */
+  /** True if the judge's text is for later steps and gives no score. */
   readonly critique: boolean
-  /** Global names; several are a panel, none for rules. */
+  /** Global names. Several are a panel; rules have none. */
   readonly models: readonly string[]
-  /** The guard before each of the models. */
+  /** Model -> settings of its guard. */
   readonly guards: ReadonlyMap<string, GuardConfig>
-  /** Over the model's own. */
+  /** Overrides the model's sampling. */
   readonly sampling?: Sampling
   readonly op: 'add' | 'mul'
-  /** Finite. `undefined`: no training step was sent. */
+  /** Always finite. `undefined`: the request sent no training step. */
   weight(trainingStep: number | undefined): number
   readonly when: Expression<boolean> | null
   readonly dataSource: SourcePattern | null
-  /** True where a closed gate turns the step off: model steps, unless the config says otherwise. */
+  /** True if a closed gate turns the step off. Default: true for model steps. */
   readonly gated: boolean
   readonly onUnreadable: OnUnreadable
   readonly votes: Votes
-  /** The replies whose probabilities make the score; null: the judge's text does. */
+  /** The possible replies whose probabilities give the score; null: the judge's text does. */
   readonly labels: readonly string[] | null
   readonly pairs: PairSettings
-  /** Of those models whose config limits the prompt. */
+  /** Model -> limit of its prompts, for models that have one. */
   readonly budgets: ReadonlyMap<string, PromptBudget>
-  /** Steps whose scores and texts the function's rows carry in `earlier`. */
+  /** Steps whose scores and texts the function gets in `earlier`. */
   readonly after: readonly string[]
-  /** Every step that must be done first: those of `after`, of `when` and, where gated, of the gate. */
+  /** Steps that must finish first: those of `after`, of `when` and, if gated, of the gate. */
   readonly needs: readonly string[]
-  /** For one question with all its retries; Infinity: only the request's deadline ends it. */
+  /** Timeout of one question with all its retries; Infinity: only the request's deadline. */
   readonly timeoutMs: number
-  /** Hex: the function's source and options, so that equal questions of different functions stay apart. */
+  /** Hash of the function's source and options, so that equal questions of different functions stay apart. */
   readonly identity: string
 }
 
-/** A judge's text without a verdict: the sample fails, the term is off, or the number stands. */
+/** For a judge's text without a verdict: the sample fails, the term is off, or the score is this number. */
 export type OnUnreadable = 'fail' | 'skip' | number
 
-/** What a trainer that knows no 'invalid' is given. `fail`: the whole request is refused. */
+/** What an invalid sample becomes for trainers that have no such notion. `fail`: the whole request is refused. */
 export type OnInvalid =
   | { readonly kind: 'null' }
   | { readonly kind: 'fail' }
   | { readonly kind: 'number'; readonly value: number }
-  /** The mean of the group's valid siblings; `fallback` where there are none, null: no number. */
+  /** The mean of the group's valid answers; `fallback` if there are none, null: no number. */
   | { readonly kind: 'group_mean'; readonly fallback: number | null }
 
-/** `n` draws of each model; fewer than `min` valid ones (over all models) are a failure. */
+/** `n` votes from each model. Fewer than `min` valid votes, over all models, are a failure. */
 export interface Votes {
   readonly n: number
   readonly aggregate: 'mean' | 'median' | 'majority' | 'quorum'
   readonly min: number
-  /** Whether draws that cannot change the aggregate any more are not asked for. */
+  /** Whether to skip votes that cannot change the aggregate any more. */
   readonly earlyStop: boolean
 }
 
-/** How a pair reward compares the answers of a group; unused by other kinds. */
+/** How a pair reward compares the answers of a group. */
 export interface PairSettings {
   readonly scheme: 'ring' | 'all'
-  /** Of `ring`: how many of the next answers each one is compared with. */
+  /** For `ring`: with how many of the next answers each one is compared. */
   readonly neighbours: number
-  /** Whether each pair is asked about in both orders. */
+  /** Whether to ask about each pair in both orders. */
   readonly swap: boolean
   readonly aggregate: 'bradley_terry' | 'mean_wins'
 }
 
 /** What a step over a group waits for. */
 export interface GroupSettings {
-  /** Answers that must be there; null: all of the group. */
+  /** Minimum answers; null: the whole group. */
   readonly min: number | null
-  /** From the first one that is ready; Infinity: only the request's deadline ends it. */
+  /** Wait after the first answer; Infinity: only the request's deadline. */
   readonly waitMs: number
 }
 
-/** How long a model's prompts may be, in tokens, and what becomes of a longer one. */
+/** The limit of a model's prompts in tokens, and what happens to longer ones. */
 export interface PromptBudget {
   readonly maxTokens: number
   readonly onLong: 'fail' | 'truncate_middle'

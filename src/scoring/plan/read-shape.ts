@@ -5,19 +5,19 @@ import { type Issue, innermost, kindOf, unionWords, wordOf } from '../../trainer
 import { type ConfigPath, type ParsedConfig, replacedAt } from './config-text.ts'
 import { newNameOf, newValueOf } from './renamed-settings.ts'
 
-/** Every mistake, and what is left of the value without the keys that hold them, defaults filled in. */
+/** Every mistake, and the value with defaults and without the invalid keys. */
 export interface Read<S extends ZodObject> {
   readonly value: Partial<z.output<S>>
   readonly problems: readonly Problem[]
 }
 
-/** Another kind of config, whose settings may have been meant. */
+/** Another kind of config, for the hint that a setting belongs there. */
 export interface OtherConfig {
   readonly name: string
   readonly schema: ZodObject
 }
 
-/** Checks the piece of a config at a path against a schema; what is right stays usable for further checks. */
+/** Checks the part of a config at a path against a schema. Valid keys stay usable for further checks. */
 export function readShape<S extends ZodObject>(
   schema: S,
   config: ParsedConfig,
@@ -39,9 +39,8 @@ export function readShape<S extends ZodObject>(
 }
 
 /**
- * The piece with those values from variables read the other way that the schema refuses as they are: `"${PORT:-8090}"`
- * where it wants a number, a version 1.10 where it wants a text. A value that neither way fits is read as what the schema
- * wants, if only its size is wrong. The piece itself where none of them helps.
+ * Switches values from variables to their other reading where the schema refuses the first: `"${PORT:-8090}"` for a number,
+ * a version 1.10 for a string. If neither fits, it takes the one of the right type. Returns `piece` if nothing helps.
  */
 function rereadVariables(
   schema: ZodObject,
@@ -57,14 +56,14 @@ function rereadVariables(
     const tried = replacedAt(reread, path, other.value)
     const left = schema.safeParse(tried)
     const refused = left.success ? [] : issuesAt(left.error.issues, path)
-    // A number that is too large tells more than "not a text".
+    // "Too large" is a better message than "not a string".
     const fitsBetter = !refused.some(isWrongKind) && issuesAt(error.issues, path).some(isWrongKind)
     if (refused.length === 0 || fitsBetter) reread = tried
   }
   return reread
 }
 
-/** The places that issues name, within a union's alternatives too. */
+/** The paths of issues, including those inside a union's alternatives. */
 function refusedPaths(issues: readonly Issue[], from: ConfigPath): ConfigPath[] {
   return issues.flatMap((issue) => {
     const path = [...from, ...issue.path.filter((part) => typeof part !== 'symbol')]
@@ -73,7 +72,7 @@ function refusedPaths(issues: readonly Issue[], from: ConfigPath): ConfigPath[] 
   })
 }
 
-/** The issues that name a place, within a union's alternatives too. */
+/** The issues at a path, including those inside a union's alternatives. */
 function issuesAt(issues: readonly Issue[], at: ConfigPath, from: ConfigPath = []): Issue[] {
   return issues.flatMap((issue) => {
     const path = [...from, ...issue.path.filter((part) => typeof part !== 'symbol')]
@@ -82,7 +81,7 @@ function issuesAt(issues: readonly Issue[], at: ConfigPath, from: ConfigPath = [
   })
 }
 
-/** Whether the kind of a value is wrong, such as a text for a number; 8.5 for a whole number is of the right kind. */
+/** Whether a value has the wrong type, such as a string for a number. 8.5 for an integer has the right type. */
 const isWrongKind = (issue: Issue): boolean =>
   issue.code === 'invalid_union' || (issue.code === 'invalid_type' && issue.expected !== 'int')
 
@@ -131,7 +130,7 @@ const valueAt = (piece: unknown, path: ConfigPath): unknown =>
     piece,
   )
 
-/** What kind of value is wanted, and which one stands there. */
+/** The expected type and the type that was found. */
 function kindsOf(issue: Issue, found: unknown): string | null {
   if (issue.code === 'invalid_type') return `${wordOf(issue.expected)}, not ${kindOf(found)}`
   return issue.code === 'invalid_union' ? unionWords(issue) : null
@@ -146,7 +145,7 @@ interface JsonSchema {
   readonly anyOf?: readonly JsonSchema[]
 }
 
-/** The settings that may stand at a path. */
+/** The settings that are valid at a path. */
 function keysAt(schema: ZodObject, path: readonly (string | number)[]): readonly string[] {
   let here = [z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema]
   for (const part of path) {

@@ -1,17 +1,17 @@
 import type { ConfigPath } from './config-text.ts'
 
-/** A setting that has another name, or whose values have. `*` in a path is any name or place in a list. */
+/** A setting that was renamed, or whose values were. `*` in a path matches any key or list index. */
 export interface Renaming {
   readonly from: string
-  /** Beside the old one, or in another section. */
+  /** In the same section, or in another one. */
   readonly to: string
-  /** New values by the text of the old ones; absent: a value stays as it is. */
+  /** Old value, as text -> new value; absent: values stay as they are. */
   readonly values?: Readonly<Record<string, string>>
 }
 
 const modes = { sound: 'strict', reference: 'published' }
 
-/** In the order in which `check --fix` applies them; what goes into another section comes last. */
+/** In the order in which `check --fix` applies them. Settings that move to another section come last. */
 export const renamings: readonly Renaming[] = [
   { from: 'models.*.reports_as', to: 'models.*.served_model_aliases' },
   { from: 'models.*.hedge.after', to: 'models.*.hedge.quantile' },
@@ -27,19 +27,19 @@ export const renamings: readonly Renaming[] = [
   { from: 'limits.drain_s', to: 'shutdown.grace_s' },
 ]
 
-/** The parts of a path of the table. */
+/** The parts of a path in `renamings`. */
 export const partsOf = (path: string): readonly string[] => path.split('.')
 
-/** The last part of a path of the table. */
+/** The last part of a path in `renamings`. */
 export const lastPart = (path: string): string => path.slice(path.lastIndexOf('.') + 1)
 
-/** Whether the setting leaves its section. */
+/** Whether the setting moves to another section. */
 export const isMoved = ({ from, to }: Renaming): boolean => sectionOf(from) !== sectionOf(to)
 
-/** A path of the table without its last part; '' at the top. */
+/** A path in `renamings` without its last part; '' at the top. */
 export const sectionOf = (path: string): string => path.slice(0, Math.max(path.lastIndexOf('.'), 0))
 
-/** What an old key at a path is called now, `known` being the keys that may stand there; null: it has no other name. */
+/** A message with the new name of an old key, if that is among the `known` keys there; null: it was not renamed. */
 export function newNameOf(
   path: ConfigPath,
   value: unknown,
@@ -55,28 +55,28 @@ export function newNameOf(
   return found ? renamedMessage(found, value, file) : null
 }
 
-/** What an old value at a path is called now; null: it has no other name. */
+/** A message with the new name of an old value at a path; null: it was not renamed. */
 export function newValueOf(path: ConfigPath, value: unknown, file: string | null): string | null {
   const found = renamings.find(({ from, to, values }) => from === to && matchesPath(from, path) && values)
   return found && newValue(found, value) !== null ? renamedMessage(found, value, file) : null
 }
 
-/** What a value is called now; null: it has no other name. */
+/** The new name of a value; null: it was not renamed. */
 export function newValue({ values }: Renaming, value: unknown): string | null {
   const text = String(value)
   return values && Object.hasOwn(values, text) ? (values[text] ?? null) : null
 }
 
-/** What a value of a function's option is called now; null: it has no other name. */
+/** The new name of a value of a function's option; null: it was not renamed. */
 export function newOptionValue(key: string, value: unknown): string | null {
   const found = renamings.find(({ from }) => from === `${optionsAt}.${key}`)
   return found ? newValue(found, value) : null
 }
 
-/** Where the options of functions are. */
+/** The path of functions' options. */
 export const optionsAt = 'steps.*.options'
 
-/** Whether a path of the table is this path. */
+/** Whether a path in `renamings` matches a path. */
 function matchesPath(pattern: string, path: ConfigPath): boolean {
   const parts = partsOf(pattern)
   return parts.length === path.length && parts.every((part, at) => part === '*' || part === path[at])
@@ -88,7 +88,7 @@ function renamedMessage(renaming: Renaming, value: unknown, file: string | null)
   return `\`${from}\` is called \`${to}\` now${help}`
 }
 
-/** Both names as they are told, with the values where these have other names too. */
+/** The old and the new name for messages, with the values if these were renamed too. */
 export function namesOf(renaming: Renaming, value: unknown): readonly [string, string] {
   const by = newValue(renaming, value)
   const [from, to] = [nameIn(renaming.from), nameIn(renaming.to)]

@@ -12,19 +12,19 @@ import type { RewardConfig, StepConfig } from './reward-config.ts'
 import type { StepFunction } from './step-function.ts'
 import { stepIdentity } from './version.ts'
 
-/** What a step is resolved against. */
+/** What a step needs to be resolved. */
 export interface StepContext {
   readonly reward: Partial<Pick<RewardConfig, 'on_unreadable' | 'gate'>>
   readonly models: ReadonlyMap<string, ModelConfig | null>
-  /** What `when` may name: the steps above. */
+  /** The steps above this one, which `when` may use. */
   readonly above: ReadonlyMap<string, KnownStep>
-  /** All names of the reward's steps. */
+  /** Names of all steps of the reward. */
   readonly names: readonly string[]
   readonly gate: Expression<boolean> | null
   readonly report: RewardReport
 }
 
-/** A step as the engine runs it; null where it has mistakes. Tells of every mistake. */
+/** Resolves a step; null if it has mistakes. Reports every mistake. */
 export function resolveStep(
   step: Partial<StepConfig>,
   at: ConfigPath,
@@ -44,13 +44,16 @@ export function resolveStep(
   const { kind, ask, critique } = description
   const gated = isGated(step, found)
   const { n = 1, aggregate = 'mean', min, early_stop: earlyStop = false } = step.votes ?? {}
-  const draws = n * models.length
-  if (min !== undefined && min > draws) {
-    report.add([...at, 'votes', 'min'], `${min} valid draws cannot come of ${draws}`)
+  const votes = n * models.length
+  if (min !== undefined && min > votes) {
+    report.add([...at, 'votes', 'min'], `${min} valid votes are more than the ${votes} that are asked for`)
   }
   const onUnreadable = step.on_unreadable ?? reward.on_unreadable ?? 'fail'
   if (kind === 'pair' && typeof onUnreadable === 'number' && !(onUnreadable >= 0 && onUnreadable <= 1)) {
-    report.add([...at, 'on_unreadable'], `${onUnreadable} is no probability that an answer is better`)
+    report.add(
+      [...at, 'on_unreadable'],
+      `${onUnreadable} is not a probability; a comparison needs one from 0 to 1`,
+    )
   }
   const needs = [...after, ...(when?.steps ?? []), ...(gated ? (gate?.steps ?? []) : [])]
   return {
@@ -68,7 +71,7 @@ export function resolveStep(
     dataSource: step.data_source === undefined ? null : sourcePattern([step.data_source].flat()),
     gated,
     onUnreadable,
-    votes: { n, aggregate, min: min ?? Math.floor(draws / 2) + 1, earlyStop },
+    votes: { n, aggregate, min: min ?? Math.floor(votes / 2) + 1, earlyStop },
     labels: step.verdict === 'expected' ? repliesOf(bound) : null,
     pairs: { scheme: 'all', neighbours: 1, swap: true, aggregate: 'bradley_terry', ...step.pairs },
     budgets: budgetsOf(models, around.models),
@@ -79,7 +82,7 @@ export function resolveStep(
   }
 }
 
-/** Model steps are gated unless they say otherwise, rules where they say so. */
+/** Whether a closed gate turns the step off. Default: true for model steps, false for rules. */
 export const isGated = ({ gated }: Partial<StepConfig>, found: StepFunction | null): boolean =>
   gated ?? (found ? found.description.ask !== null : false)
 
@@ -87,7 +90,7 @@ function checkAfter(after: readonly string[], at: ConfigPath, { above, names, re
   for (const name of after) {
     if (above.has(name)) continue
     const why = names.includes(name)
-      ? 'stands below; move this step under it'
+      ? 'comes later; move this step below it'
       : `does not exist${didYouMean(name, above.keys())}`
     report.add([...at, 'after'], `the step '${name}' ${why}`)
   }
@@ -109,14 +112,14 @@ function condition(
 ): Expression<boolean> | null {
   const below = names
     .filter((name) => !above.has(name))
-    .map((name) => [name, { refused: 'does not stand above this step' }] as const)
+    .map((name) => [name, { refused: 'does not come before this step' }] as const)
   const compiled = compileCondition(source, new Map<string, KnownStep>([...above, ...below]))
   if ('expression' in compiled) return compiled.expression
   for (const mistake of compiled.mistakes) report.add(at, mistake)
   return null
 }
 
-/** Without the settings that are undefined. */
+/** Drops settings that are undefined. */
 function given<T extends object>(settings: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]: Exclude<T[K], undefined>
@@ -127,14 +130,14 @@ type KnownModels = ReadonlyMap<string, ModelConfig | null>
 
 const all: readonly AskName[] = ['generate', 'classify', 'rewards', 'embed', 'choose']
 
-/** What each kind of server can be asked. */
+/** The asks that each backend supports. */
 const asksOf: Readonly<Record<ModelConfig['backend'], readonly AskName[]>> = {
   vllm: all,
   sglang: all,
   openai: ['generate', 'embed', 'choose'],
 }
 
-/** Settings that mean something only where a model is asked. */
+/** Settings for steps that ask a model. */
 const modelSettings = [
   'model',
   'sampling',
@@ -145,7 +148,7 @@ const modelSettings = [
   'timeout_s',
 ] as const
 
-/** The step's models by name, each known, each once, each able to answer what the function asks. */
+/** The names of the step's models. Reports names that are unknown or repeated, and models that cannot answer the ask. */
 function findModels(
   { model = [] }: Partial<StepConfig>,
   description: FunctionDescription | null,
@@ -168,7 +171,7 @@ function findModels(
       )
     }
     if (asked.indexOf(each) < index) {
-      report.add(place, `'${each}' is in the panel twice; use votes for several draws`)
+      report.add(place, `'${each}' is in the panel twice; use 'votes' to ask it several times`)
     }
   }
   if (ask !== null && asked.length === 0) {
@@ -181,7 +184,7 @@ function findModels(
   return asked
 }
 
-/** Tells of settings that do not go with what the function is. */
+/** Reports settings that do not fit the kind of function. */
 function checkSettings(
   step: Partial<StepConfig>,
   { description, bound }: StepFunction,
@@ -202,7 +205,7 @@ function checkSettings(
   }
   const { aggregate = 'mean', early_stop: stopsEarly = false } = step.votes ?? {}
   if (stopsEarly && (critique || aggregate === 'mean')) {
-    const why = critique ? `'${name}' gives texts` : 'every draw changes a mean'
+    const why = critique ? `'${name}' gives texts` : 'every vote changes a mean'
     report.add([...at, 'votes', 'early_stop'], `there is nothing to stop early: ${why}`, 'key')
   }
   if (step.verdict === 'expected' && ask !== null && bound && repliesOf(bound) === null) {
@@ -213,11 +216,11 @@ function checkSettings(
   }
 }
 
-/** The words that a function's judge may reply; null: it may say anything. */
+/** The replies that a function's judge may choose from; null: any text. */
 const repliesOf = ({ reply }: BoundFunction): readonly string[] | null =>
   reply && 'choice' in reply && reply.choice.length > 1 ? reply.choice : null
 
-/** Of those models whose config limits the prompt. */
+/** Model -> limit of its prompts, for models that have one. */
 function budgetsOf(names: readonly string[], models: KnownModels): PlanStep['budgets'] {
   return new Map(
     names.flatMap((name) => {
@@ -233,8 +236,8 @@ const listed = (models: KnownModels): string =>
     : [...models.keys()].map((name) => `'${name}'`).join(', ')
 
 /**
- * Patterns of a data source: `*` is any text, a pattern with a leading `!` excludes, only exclusions include all
- * else. A sample without a data source counts as the empty text.
+ * Matches a data source against patterns. `*` matches any text; a leading `!` excludes. Exclusions alone include everything
+ * else. A missing data source counts as ''.
  */
 export function sourcePattern(patterns: readonly string[]): SourcePattern {
   const excluded = patterns
@@ -250,7 +253,7 @@ export function sourcePattern(patterns: readonly string[]): SourcePattern {
   }
 }
 
-/** Whether the text is the pieces in order with anything between them; linear, since the first fit is as good as any. */
+/** Whether the text consists of the pieces in order, with any text between. Linear: the first match is always good enough. */
 function fits(text: string, pieces: readonly string[]): boolean {
   const [first = '', ...rest] = pieces
   const last = rest.pop()

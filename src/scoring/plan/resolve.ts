@@ -18,18 +18,15 @@ import { onInvalidOf, type StepConfig } from './reward-config.ts'
 import { findFunction, type StepFunction } from './step-function.ts'
 import { planVersion } from './version.ts'
 
-/** Everything that configs say, ready to run. */
+/** All configs, ready to run. */
 export interface Resolved {
   readonly gateway: GatewaySettings
   readonly models: ReadonlyMap<string, ModelConfig>
-  /** By the names that trainers ask for. */
+  /** Name that trainers request -> plan. */
   readonly plans: ReadonlyMap<string, Plan>
 }
 
-/**
- * Makes plans of configs that were read, or throws RG_CONFIG_INVALID with every mistake of every file, each with its
- * place and what to do.
- */
+/** Resolves configs into plans. Rejects with RG_CONFIG_INVALID and every mistake of every file, each with its place. */
 export async function resolvePlans(configs: Configs, functions: FunctionHost): Promise<Resolved> {
   const resolved = await Promise.all(
     configs.rewards.map(async (reward) => {
@@ -53,7 +50,7 @@ export async function resolvePlans(configs: Configs, functions: FunctionHost): P
   }
 }
 
-/** By file, line and column; each told once. */
+/** Sorted by file, line and column, without duplicates. */
 function inOrder(problems: readonly Problem[]): Problem[] {
   const place = ({ path }: Problem) => {
     const [, file = path, line = '0', column = '0'] = /^(.*?):(\d+):(\d+)/.exec(path) ?? []
@@ -67,7 +64,7 @@ function inOrder(problems: readonly Problem[]): Problem[] {
   })
 }
 
-/** A reward's plan; null where it has mistakes, all of which are told. */
+/** A reward's plan; null if it has mistakes, which are all reported. */
 async function resolveReward(
   { name, settings, steps: written }: ParsedReward,
   models: ReadonlyMap<string, ModelConfig | null>,
@@ -125,7 +122,7 @@ async function resolveReward(
   }
 }
 
-/** The gate may name what never waits for it: ungated steps above the first gated one. */
+/** The gate may only use steps that never wait for it: ungated steps above the first gated one. */
 function compileGate(
   source: string | undefined,
   written: ParsedReward['steps'],
@@ -153,7 +150,7 @@ function compileGate(
   return compiled.expression
 }
 
-/** A formula must say what counts where a step may be off: a term without a score has no number of its own. */
+/** A formula must handle steps that may be off, because these have no score. */
 function checkFormula(
   formula: Compiled<number> | null,
   steps: readonly PlanStep[],
@@ -189,13 +186,13 @@ function checkFormula(
   }
 }
 
-/** As JSON: what was written, with the defaults that the schema fills in. */
+/** The config as JSON, with the schema's defaults. */
 const configOf = (name: string, settings: ParsedReward['settings'], steps: ParsedReward['steps']): Json => {
   const { $schema: _, ...rest } = settings
   return JSON.parse(JSON.stringify({ ...rest, name, steps })) as Json
 }
 
-/** Each step's name told once, and free of names that mean something else in a result or an expression. */
+/** Checks that step names are unique and have no other meaning in results or expressions. */
 function checkNames(steps: readonly Partial<StepConfig>[], report: RewardReport): void {
   const names = steps.map(({ name }) => name)
   for (const [index, name] of names.entries()) {
@@ -212,10 +209,10 @@ function checkNames(steps: readonly Partial<StepConfig>[], report: RewardReport)
   }
 }
 
-/** Columns of verl's batches that a metric of the same name would overwrite. */
+/** Columns of verl's batches, which a metric of the same name would overwrite. */
 const resultNames: ReadonlySet<string> = new Set(['reward', 'uid', 'data_source', 'raw_prompt'])
 
-/** How an expression may name a step. */
+/** How expressions may use a step. */
 function knownStep(found: StepFunction | null): KnownStep {
   if (found?.description.critique) return { refused: 'gives a text, not a score' }
   return { parts: found?.bound ? found.bound.parts : null }

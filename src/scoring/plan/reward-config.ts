@@ -4,7 +4,7 @@ import type { OnInvalid } from './plan.ts'
 
 const seconds = z.number().positive().max(86_400)
 
-/** A name that may stand in a URL, in a metric's label and in a file's name. */
+/** A name that is valid in URLs, metric labels and file names. */
 export const globalName = z
   .string()
   .regex(/^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?$/, 'letters, digits and . _ - between them')
@@ -13,7 +13,7 @@ const stepName = z
   .string()
   .regex(
     /^[A-Za-z][A-Za-z0-9_-]{0,62}$/,
-    'a letter, then letters, digits, _ and -; an expression can name it without -',
+    'a letter, then letters, digits, _ and -; expressions can only use names without -',
   )
 
 const oneOrMore = (item: z.ZodString) =>
@@ -21,13 +21,13 @@ const oneOrMore = (item: z.ZodString) =>
 
 const onUnreadable = z.union([z.enum(['fail', 'skip']), z.number()], { error: "'fail', 'skip' or a number" })
 
-/** A weight that changes with the trainer's step. */
+/** A weight that depends on the training step. */
 export const weightSchedule = z.strictObject({
-  /** [training step, weight], steps ascending; constant before the first and after the last. */
+  /** [training step, weight] in ascending order; constant before the first and after the last. */
   points: z.array(z.tuple([z.number().min(0), z.number()])).min(1),
-  /** `hold`: the last point's weight stays until the next one. */
+  /** `hold`: keeps a point's weight until the next point. */
   between: z.enum(['linear', 'hold']).default('linear'),
-  /** The weight where a request sends no training step. */
+  /** The weight if a request sends no training step. */
   without_step: z.number(),
 })
 
@@ -38,45 +38,45 @@ export const stepConfig = z.strictObject({
   options: z.record(z.string(), z.unknown()).default({}),
   /** Global name of a reward model; several are a panel. */
   model: oneOrMore(z.string().min(1)).optional(),
-  /** Over the model's own. */
+  /** Overrides the model's sampling. */
   sampling: samplingConfig.optional(),
   op: z.enum(['add', 'mul']).optional(),
   weight: z.union([z.number(), weightSchedule], { error: 'a number, or points and without_step' }).optional(),
-  /** The step is on only where this condition over earlier steps holds. */
+  /** A condition over earlier steps; the step is off unless it holds. */
   when: z.string().optional(),
-  /** Patterns of the sample's data_source: `*` is any text, a leading `!` excludes. */
+  /** Patterns for the sample's data_source. `*` matches any text; a leading `!` excludes. */
   data_source: oneOrMore(z.string().min(1)).optional(),
-  /** Whether a closed gate turns the step off; model steps are gated by default, rules are not. */
+  /** Whether a closed gate turns the step off. Default: true for model steps, false for rules. */
   gated: z.boolean().optional(),
   on_unreadable: onUnreadable.optional(),
   votes: z
     .strictObject({
-      /** Questions to each model. */
+      /** Votes from each model. */
       n: z.int().min(1).max(64).default(1),
       aggregate: z.enum(['mean', 'median', 'majority', 'quorum']).default('mean'),
-      /** Valid draws that are needed, over all models; more than half by default. */
+      /** Minimum valid votes over all models. Default: more than half. */
       min: z.int().min(1).optional(),
-      /** Ask for no further draws once they cannot change the aggregate. */
+      /** Stops once further votes cannot change the aggregate. */
       early_stop: z.boolean().default(false),
     })
     .optional(),
-  /** `expected`: the mean over the judge's possible replies, by their probability; `sampled`: the reply that it gives. */
+  /** `sampled`: the judge's reply. `expected`: the mean over its possible replies, weighted by probability. */
   verdict: z.enum(['sampled', 'expected']).optional(),
   /** How a pair reward compares the answers of a group. */
   pairs: z
     .strictObject({
-      /** `all`: each with each; `ring`: each with the next ones. */
+      /** `all`: every pair. `ring`: each answer and the next ones. */
       scheme: z.enum(['all', 'ring']).default('all'),
-      /** Of `ring`: with how many of the next ones. */
+      /** For `ring`: how many of the next answers. */
       neighbours: z.int().min(1).max(64).default(1),
-      /** Ask in both orders and take the mean; what disagrees is flagged. */
+      /** Asks in both orders and takes the mean; contradictions are flagged. */
       swap: z.boolean().default(true),
       aggregate: z.enum(['bradley_terry', 'mean_wins']).default('bradley_terry'),
     })
     .optional(),
   /** Earlier steps whose scores and texts the function reads. */
   after: oneOrMore(z.string().min(1)).optional(),
-  /** One question with all its retries. */
+  /** Time limit of one question with all its retries. */
   timeout_s: seconds.optional(),
 })
 
@@ -99,46 +99,46 @@ export type OnInvalidSetting = z.output<typeof onInvalidSetting>
 /** One reward. */
 export const rewardConfig = z.strictObject({
   $schema: z.string().optional(),
-  /** What trainers ask for; the file's name by default. */
+  /** The name that trainers request. Default: the file's name. */
   name: globalName.optional(),
   description: z.string().default(''),
-  /** Models of this reward alone, or the same as in gateway.yaml. */
+  /** Models of this reward; one that is also in gateway.yaml must be the same. */
   models: z.record(globalName, modelConfig).default({}),
-  /** Model steps run only where this condition holds. */
+  /** Model steps run only if this condition holds. */
   gate: z.string().optional(),
   steps: z.array(stepConfig).min(1, 'a list of at least one step').max(64),
-  /** In place of the fold: an expression over steps and their parts. */
+  /** An expression over steps and their parts that replaces the fold. */
   formula: z.string().optional(),
-  /** A judge's text without a verdict. */
+  /** What a judge's text without a verdict counts as. */
   on_unreadable: onUnreadable.default('fail'),
-  /** What a trainer that knows no 'invalid' is given: nothing, a number, the mean of the group's valid siblings (else the number named there), or an error for the whole request. */
+  /** What an invalid sample becomes for trainers that have no such notion: null, a number, the mean of its group's valid answers (or the fallback given there), or an error for the whole request. */
   on_invalid: onInvalidSetting.default(null),
-  /** `published`: float32, and a closed gate counts as score 0, as VeRL-with-RMs computes. */
+  /** `published`: float32, and a closed gate counts as score 0, as in VeRL-with-RMs. */
   arithmetic: z.enum(['strict', 'published']).default('strict'),
-  /** What steps over all answers to a prompt wait for. */
+  /** What a step over a group waits for. */
   group: z
     .strictObject({
-      /** Answers that must be there; all of the group by default. */
+      /** Minimum answers. Default: the whole group. */
       min: z.int().min(1).optional(),
-      /** How long those that are ready wait for the others. */
+      /** How long the first answers wait for the others. */
       wait_s: seconds.optional(),
     })
     .optional(),
-  /** The longest a request for this reward may take. */
+  /** Time limit of a request for this reward. */
   deadline_s: seconds.optional(),
 })
 
-/** An rm-config with its defaults, not yet resolved. */
+/** An rm-config with defaults, not yet resolved. */
 export type RewardConfig = z.output<typeof rewardConfig>
 /** One of its steps. */
 export type StepConfig = z.output<typeof stepConfig>
 
-/** `on_invalid` of a wire, over the reward's. */
+/** `on_invalid` of a trainer's format; overrides the reward's. */
 export const wireOnInvalid = z.union([z.number(), z.literal('fail'), ...groupMean.options], {
   error: "a number, 'fail', 'group_mean' or {group_mean: <number>}",
 })
 
-/** What a setting means; 'group_mean' alone has no fallback. */
+/** Resolves the setting. A plain 'group_mean' has no fallback. */
 export function onInvalidOf(setting: OnInvalidSetting): OnInvalid {
   if (setting === null) return { kind: 'null' }
   if (typeof setting === 'number') return { kind: 'number', value: setting }

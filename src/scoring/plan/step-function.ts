@@ -8,14 +8,14 @@ import type { RewardReport } from './configs.ts'
 import { newOptionValue, newValueOf } from './renamed-settings.ts'
 import type { StepConfig } from './reward-config.ts'
 
-/** A step's function, with the step's options; null where the config names none that can be used. */
+/** A step's function with the step's options. */
 export interface StepFunction {
   readonly description: FunctionDescription
-  /** null: the options are wrong. */
+  /** null: the options have mistakes. */
   readonly bound: BoundFunction | null
 }
 
-/** What is wrong with its name or options is reported, each mistake at its place. */
+/** Finds a step's function and binds its options; null if there is none. Reports each mistake at its place. */
 export async function findFunction(
   { function: name, options = {} }: Partial<StepConfig>,
   at: ConfigPath,
@@ -48,7 +48,7 @@ export async function findFunction(
   }
 }
 
-/** Where the function refuses a value from a variable, the value is read the other way: a text may stand for a number. */
+/** Binds the options. If the function refuses a value from a variable, tries its other reading: "8" may mean 8. */
 async function bound(
   name: string,
   options: Readonly<Record<string, unknown>>,
@@ -72,7 +72,7 @@ async function bound(
   }
 }
 
-/** Options that a function's JSON Schema does not know, with the nearest that it does. */
+/** Options that are not in the function's JSON Schema, each with the nearest known name. */
 function unknownOptions(schema: Json, options: Readonly<Record<string, unknown>>) {
   const known = schema && typeof schema === 'object' && 'properties' in schema ? schema.properties : null
   if (!known || typeof known !== 'object') return []
@@ -81,7 +81,7 @@ function unknownOptions(schema: Json, options: Readonly<Record<string, unknown>>
     .map((key) => ({ key, hint: didYouMean(key, Object.keys(known)) }))
 }
 
-/** What an option's value is called now, where the function takes it under its new name only; else null. */
+/** A message with the new name of an option's value, if the function accepts only that; else null. */
 function renamedOption(
   { optionsSchema }: FunctionDescription,
   options: Readonly<Record<string, unknown>>,
@@ -96,7 +96,7 @@ function renamedOption(
     : null
 }
 
-/** Whether a function's options name this value among the few that an option may have. */
+/** Whether a function's JSON Schema lists this value among those of an option. */
 export function takesOption(optionsSchema: Json, key: string, value: string): boolean {
   const read = z.object({
     properties: z.record(

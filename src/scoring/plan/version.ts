@@ -5,8 +5,8 @@ import type { FunctionDescription } from '../functions/function-host.ts'
 import type { ModelConfig } from '../models/api/model-config.ts'
 
 /**
- * 16 hex digits of everything that decides a reward: config, functions, what the models are, how they are asked and read,
- * the package. Where their servers are, and how patiently they are asked, is none of it.
+ * A hash (16 hex digits) of everything that determines a reward: its config, its functions, its models and how they are
+ * asked, and this package. Addresses, timeouts and retries do not count.
  */
 export function planVersion(
   config: Json,
@@ -24,7 +24,7 @@ export function planVersion(
   }).slice(0, 16)
 }
 
-/** What of a model's config decides what its servers are asked, and what their answers come to. */
+/** The settings of a model that determine its questions and the meaning of its answers. */
 const deciding = [
   'backend',
   'model',
@@ -40,14 +40,14 @@ const deciding = [
   'on_long_prompt',
 ] as const satisfies readonly (keyof ModelConfig)[]
 
-/** Tells apart the questions of functions with other sources or options. */
+/** A hash that differs between functions of different sources or options, so that their questions stay apart. */
 export function stepIdentity({ name, hash }: FunctionDescription, options: Json): string {
   return digest([name, hash, options]).slice(0, 32)
 }
 
 const digest = (value: unknown): string => createHash('sha256').update(canonicalJson(value)).digest('hex')
 
-/** JSON with the keys of every object in order, so that equal data give equal text. `textOf`: what stands for a text. */
+/** JSON with sorted keys, so that equal data give equal text. `textOf` replaces each string. */
 export function canonicalJson(value: unknown, textOf?: (text: string) => string): string {
   return JSON.stringify(value, (_, inner: unknown) => {
     if (typeof inner === 'object' && inner !== null && !Array.isArray(inner))

@@ -15,13 +15,13 @@ import {
   type YAMLMap,
 } from 'yaml'
 
-/** A key of a mapping, and the mapping. */
+/** A key-value pair and its mapping. */
 export interface Entry {
   readonly map: YAMLMap
   readonly pair: Pair<Scalar, Node | null>
 }
 
-/** The nodes of a config's text, to be found by path and to be changed. */
+/** The YAML nodes of a config, found by path. */
 export class ConfigNodes {
   readonly #document: Document
   readonly #anchored: ReadonlyMap<Alias, Node>
@@ -37,7 +37,7 @@ export class ConfigNodes {
     }
   }
 
-  /** null where the text has mistakes. */
+  /** null if the text has mistakes. */
   static of(text: string): ConfigNodes | null {
     const document = parseDocument(text, { prettyErrors: false, merge: true })
     if (document.errors.length > 0) return null
@@ -49,7 +49,7 @@ export class ConfigNodes {
     return this.#document.contents
   }
 
-  /** What the text says; undefined where that cannot be told. */
+  /** The text's data; undefined if it cannot be built. */
   data(): unknown {
     try {
       return this.#document.toJS()
@@ -58,20 +58,17 @@ export class ConfigNodes {
     }
   }
 
-  /** The node that an alias stands for; another node itself. */
+  /** The target of an alias; any other node itself. */
   resolved(node: unknown): unknown {
     return isAlias(node) ? this.#anchored.get(node) : node
   }
 
-  /** The aliases of a node. */
+  /** The aliases that refer to a node. */
   aliasesOf(node: unknown): readonly Alias[] {
     return this.#aliases.get(node) ?? []
   }
 
-  /**
-   * The keys at a path, `*` being any key or place. What is written once and used by anchors and merges is found where it is
-   * written, and once.
-   */
+  /** The entries at a path; `*` matches any key or index. Shared nodes (anchors, merges) are found once, where written. */
   entriesAt(parts: readonly string[]): readonly Entry[] {
     let nodes: ReadonlySet<unknown> = new Set([this.root])
     for (const part of parts.slice(0, -1)) {
@@ -84,7 +81,7 @@ export class ConfigNodes {
       .filter((one) => one.pair.key.value === parts.at(-1))
   }
 
-  /** The value of a key of a mapping, through aliases. */
+  /** The value of a mapping's key, with aliases resolved. */
   valueOf(node: unknown, key: string): unknown {
     const entry = this.#entriesOf(this.resolved(node), new Set()).find(({ pair }) => pair.key.value === key)
     return entry && this.resolved(entry.pair.value)
@@ -111,7 +108,7 @@ export class ConfigNodes {
   }
 }
 
-/** In one pass, since each alias by itself would search the whole document. */
+/** Alias -> its node, in one pass. Resolving each alias alone would search the whole document. */
 function anchoredNodes(document: Document): ReadonlyMap<Alias, Node> {
   const byName = new Map<string, Node>()
   const found = new Map<Alias, Node>()
@@ -128,14 +125,14 @@ function anchoredNodes(document: Document): ReadonlyMap<Alias, Node> {
 
 const isMerge = ({ source, type }: Scalar): boolean => source === '<<' && type === Scalar.PLAIN
 
-/** A piece of a text and what goes in its place. */
+/** A range of a text and its replacement. */
 export interface Edit {
   readonly start: number
   readonly end: number
   readonly text: string
 }
 
-/** The text with all edits made, which do not overlap. */
+/** Applies edits, which must not overlap. */
 export function edited(text: string, edits: readonly Edit[]): string {
   const parts: string[] = []
   let from = 0
@@ -146,7 +143,7 @@ export function edited(text: string, edits: readonly Edit[]): string {
   return parts.join('') + text.slice(from)
 }
 
-/** A word with the quotes of the first of these that has some: JSON stays JSON. */
+/** Quotes a word like the first of these scalars that is quoted, so that JSON stays JSON. */
 export function quotedAs(word: string, ...likes: readonly Scalar[]): string {
   const { type } =
     likes.find((one) => one.type === Scalar.QUOTE_DOUBLE || one.type === Scalar.QUOTE_SINGLE) ?? {}
@@ -154,7 +151,7 @@ export function quotedAs(word: string, ...likes: readonly Scalar[]): string {
   return type === Scalar.QUOTE_SINGLE ? `'${word}'` : word
 }
 
-/** Another name in the place of a key. */
+/** The edit that renames a key. */
 export const renamedKey = (key: Scalar, name: string): Edit => {
   const [start, end] = key.range ?? [0, 0]
   return { start, end, text: quotedAs(name, key) }
@@ -167,11 +164,11 @@ export const lineStart = (text: string, at: number): number => text.lastIndexOf(
 export const startsLine = (text: string, at: number): boolean =>
   text.slice(lineStart(text, at), at).trim() === ''
 
-/** Whether nothing else stands in a setting's line, but for a comma and a comment. */
+/** Whether a setting is alone in its line, apart from a comma and a comment. */
 export const isWholeLine = (text: string, start: number, end: number): boolean =>
   startsLine(text, start) && /^[ \t]*,?[ \t]*(?:#.*)?$/.test(text.slice(end, lineEnd(text, end)))
 
-/** Without its break. */
+/** The end of the line, without its line break. */
 export function lineEnd(text: string, at: number): number {
   const end = text.indexOf('\n', at)
   if (end === -1) return text.length
@@ -183,7 +180,7 @@ export function nextLine(text: string, end: number): number {
   return next === -1 ? text.length : next + 1
 }
 
-/** Where the comment lines right above a line begin; the line itself where there are none. */
+/** The start of the comment lines directly above a line, or of the line itself. */
 export function linesAbove(text: string, at: number): number {
   let start = lineStart(text, at)
   while (start > 0) {

@@ -29,37 +29,37 @@ import {
   startsLine,
 } from './config-edit.ts'
 
-/** What became of one old setting. */
+/** What happened to one old setting. */
 export interface Fix {
   readonly line: number
   readonly message: string
 }
 
-/** A config's text with the new names. */
+/** A config's text with its old settings renamed. */
 export interface FixedConfig {
   readonly text: string
   readonly fixes: readonly Fix[]
-  /** Old settings that only a person can rename, and why. */
+  /** Old settings that must be renamed by hand, and why. */
   readonly remaining: readonly Fix[]
 }
 
-/** Whether a function takes a value of an option; false for functions that are not known. */
+/** Whether a function accepts a value of an option; false for unknown functions. */
 export type TakesOption = (name: string, key: string, value: string) => boolean
 
-/** One of them, and where it stands. */
+/** An old setting in a text. */
 interface OldSetting {
   readonly renaming: Renaming
   readonly entry: Entry
-  /** The new value; null: the value stays. */
+  /** The new value; null: unchanged. */
   readonly by: string | null
   readonly line: number
-  /** As they are told. */
+  /** The old and the new name, for messages. */
   readonly names: readonly [string, string]
 }
 
 /**
- * Renames old settings in the text of a config; every byte beside them stays. A text with mistakes of syntax stays as it
- * is, as does what cannot be renamed without a change of what it says.
+ * Renames old settings in a config's text and keeps every other byte. It changes nothing in a text with syntax errors, and
+ * leaves settings that it cannot rename without changing the config's meaning.
  */
 export function fixConfig(text: string, takes: TakesOption): FixedConfig {
   const together = [
@@ -86,7 +86,7 @@ function renamed(before: FixedConfig, nodes: ConfigNodes, found: readonly OldSet
     : renameInPlace(nodes, found)
   const edits = results.flatMap((result) => (typeof result === 'string' ? [] : result))
   const after = edited(text, edits)
-  // The nodes were changed along with the text: both must say the same.
+  // The nodes were changed along with the text, so both must give the same data.
   const isSame = edits.length === 0 || isDeepStrictEqual(ConfigNodes.of(after)?.data(), nodes.data())
   const fixes: Fix[] = []
   const left: Fix[] = []
@@ -104,7 +104,7 @@ function renamed(before: FixedConfig, nodes: ConfigNodes, found: readonly OldSet
   }
 }
 
-/** Old names, and old values where the setting keeps its name. */
+/** Finds old names, and old values of settings that keep their name. */
 function oldSettings(
   renaming: Renaming,
   nodes: ConfigNodes,
@@ -124,7 +124,7 @@ function oldSettings(
   })
 }
 
-/** The options of those steps whose function takes the new values. */
+/** The options of those steps whose function accepts the new values. */
 function optionsTaking(
   { from, values = {} }: Renaming,
   nodes: ConfigNodes,
@@ -140,7 +140,7 @@ function optionsTaking(
   )
 }
 
-/** The edits of each setting that stays where it is, made to the nodes too; or why there are none. */
+/** The edits of each setting that stays in its section, or why there are none. Also changes the nodes. */
 function renameInPlace(
   nodes: ConfigNodes,
   found: readonly OldSetting[],
@@ -174,13 +174,13 @@ function renameInPlace(
   })
 }
 
-/** The names of the functions whose options may hold old values. */
+/** The names of the functions in a config, whose options may hold old values. */
 export function functionsOf(text: string): readonly string[] {
   const entries = ConfigNodes.of(text)?.entriesAt(partsOf('steps.*.function')) ?? []
   return entries.flatMap(({ pair: { value } }) => (isScalar(value) ? [String(value.value)] : []))
 }
 
-/** A setting that goes into another section. */
+/** A setting that moves to another section. */
 interface Moving {
   readonly renaming: Renaming
   readonly entry: Entry
@@ -189,8 +189,8 @@ interface Moving {
 type Section = Pair<Scalar, Node | null>
 
 /**
- * The edits that take settings of a top section into another one, made to the nodes too; or why there are none. The
- * section is renamed where nothing else is in it; the other one is made behind it where there is none.
+ * The edits that move settings from one top-level section to another, or why there are none. Also changes the nodes. A
+ * section with no other settings is renamed; otherwise the new section is added behind it if it is missing.
  */
 function moveSettings(
   nodes: ConfigNodes,
@@ -245,15 +245,16 @@ function movesOf({ root }: ConfigNodes, text: string, moving: readonly Moving[])
 const sectionAt = (root: YAMLMap, name: string): Section | undefined =>
   root.items.find((item): item is Section => isScalar(item.key) && item.key.value === name)
 
-/** A setting as it is written, with its comments; null where it is more than one line. */
+/** A setting's text and comments. */
 interface Setting {
-  /** Lines above it that speak of it. */
+  /** Comment lines directly above it. */
   readonly above: readonly string[]
   readonly text: string
-  /** What stands behind it in its line. */
+  /** The comment behind it in its line. */
   readonly behind: string
 }
 
+/** null: the setting has several lines. */
 function settingOf({ key, value }: Entry['pair'], name: string, text: string): Setting | null {
   const [start, keyEnd] = key.range ?? [0, 0]
   const end = value?.range?.[1]
@@ -308,7 +309,7 @@ const startOf = (key: unknown): number => (isScalar(key) ? (key.range?.[0] ?? 0)
 const endOf = (key: unknown, value: unknown): number =>
   ((value as Node | null)?.range ?? (key as Node).range)?.[1] ?? 0
 
-/** Puts settings before those of a section. */
+/** Adds settings at the start of a section. */
 function addedTo(
   { key }: Section,
   map: YAMLMap,
@@ -342,7 +343,7 @@ function addedTo(
   ]
 }
 
-/** Makes a section with settings behind another one. */
+/** Adds a section with settings behind another section. */
 function addedBehind(
   root: YAMLMap,
   old: Section,
@@ -382,7 +383,7 @@ const commentsOf = (settings: readonly Setting[]): readonly string[] =>
 
 const indentOf = (text: string, at: number): string => text.slice(lineStart(text, at), at)
 
-/** Settings as lines; `separator` between them, and behind the last one where more follows. */
+/** Settings as lines, with `separator` between them and, if `goesOn`, after the last one. */
 const linesOf = (
   settings: readonly Setting[],
   indent: string,

@@ -65,7 +65,7 @@ t.test('what YAML itself forbids is told with its place', async (t) => {
   t.match(told({ 'a.yaml': 'name: a\nname: b\nsteps: [{ name: s, function: f }]\n' }), [
     /^a\.yaml:2:1 \| Map keys/,
   ])
-  t.match(told({ 'a.yaml': '? [x]\n: 1\n' }), [/a key must be a text/], 'a list as a key')
+  t.match(told({ 'a.yaml': '? [x]\n: 1\n' }), [/a key must be a string/], 'a list as a key')
   t.match(told({ 'a.yaml': 'description: 12345678901234567890\n' }), [/too long to be exact/])
   t.match(told({ 'a.yaml': '"just a text"' }), [/a\.yaml:1:1 \| must be an object, not a text/])
   t.match(told({ 'a.yaml': 'x'.repeat(5_000_000) }), [/at most 4194304 characters/])
@@ -215,7 +215,7 @@ t.test('every mistake of every file is told in one go, with its place and the ne
     "demo.yaml:8:11: steps[3].name | there is another step 'third'; give each its own name",
     "demo.yaml:10:11: steps[3].when | there is no step 'fourht'; did you mean 'fourth'?",
     "demo.yaml:11:9: steps[3].op | must be 'add' or 'mul'",
-    "demo.yaml:12:12: steps[3].after | the step 'fourth' stands below; move this step under it",
+    "demo.yaml:12:12: steps[3].after | the step 'fourth' comes later; move this step below it",
     'demo.yaml:13:32: steps[3].weight.points[1] | the training steps must ascend',
     'demo.yaml:14:55: steps[4].data_source | must be a text or a list of texts',
     'demo.yaml:14:70: steps[4].votes.n | too small: expected number to be >=1',

@@ -239,10 +239,13 @@ t.test('names, order and kinds are checked against each other', async (t) => {
       [/asks a model; add 'model:' with one of 'judge', 'cloud'/],
     ],
     [`steps:\n${judge.replace('model: judge', 'model: [judge, judge]')}`, [/in the panel twice/]],
-    [`steps:\n${judge.replace('}', ', votes: { n: 2, min: 3 } }')}`, [/3 valid draws cannot come of 2/]],
+    [
+      `steps:\n${judge.replace('}', ', votes: { n: 2, min: 3 } }')}`,
+      [/3 valid votes are more than the 2 that are asked for/],
+    ],
     [
       `steps:\n${judge.replace('}', ', when: rule == 1 }')}${rule}`,
-      [/'rule' cannot be named here: it does not stand above/],
+      [/'rule' cannot be named here: it does not come before/],
     ],
     [`steps:\n${judge.replace('}', ', after: [nobody] }')}`, [/the step 'nobody' does not exist/]],
     ['steps:\n  - { name: c, function: critic, model: judge }\n', [/no step gives a score/]],
@@ -252,7 +255,7 @@ t.test('names, order and kinds are checked against each other', async (t) => {
     ],
     [
       'steps:\n  - { name: d, function: endless, model: judge, verdict: expected, votes: { n: 3, early_stop: true } }\n',
-      [/range must have two ends/, /whose reply is one of a few words/, /every draw changes a mean/],
+      [/range must have two ends/, /whose reply is one of a few words/, /every vote changes a mean/],
     ],
     [`steps:\n${judge.replace('}', ', pairs: { swap: false } }')}`, [/goes with rewards that compare two/]],
     [
@@ -265,7 +268,7 @@ t.test('names, order and kinds are checked against each other', async (t) => {
     ],
     [
       'on_unreadable: -1\nsteps:\n  - { name: d, function: duel, model: judge }\n',
-      [/-1 is no probability that an answer is better/],
+      [/-1 is not a probability; a comparison needs one from 0 to 1/],
     ],
     [`group: { min: 2 }\nsteps:\n${rule}`, [/no step is over all answers/]],
     ['steps: []\n', [/must be a list of at least one step/]],
