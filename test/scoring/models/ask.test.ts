@@ -46,7 +46,7 @@ t.test('a conversation goes to the chat endpoint with the sampling of model and 
   })
 })
 
-t.test('a plain prompt goes to the completions endpoint, with room for a verdict', async (t) => {
+t.test('a plain prompt goes to the completions endpoint, with enough tokens for a verdict', async (t) => {
   const { ask, server } = await judge(t, [says('Yes')])
   t.equal((await ask('Is 2 even?', { reply: { schema: { type: 'object' } } })).answer.text, 'Yes')
   const { path, body } = server.seen[0] as Seen
@@ -88,12 +88,12 @@ t.test('scalar scores and embeddings are read in the order of what was asked', a
   )
 })
 
-t.test('a text that was cut off says so', async (t) => {
+t.test('a truncated text is marked as truncated', async (t) => {
   const { ask } = await judge(t, [says('Because', { finish_reason: 'length' })])
   t.strictSame((await ask('q')).answer, { text: 'Because', finishReason: 'length' })
 })
 
-t.test('what the server refuses is told apart by whose fault it is', async (t) => {
+t.test('refusals are classified by whose fault they are', async (t) => {
   const long = { error: { message: "This model's maximum context length is 2048 tokens.", code: 400 } }
   const cases = [
     [400, long, 'prompt_too_long', false, 1],
@@ -119,7 +119,7 @@ t.test('what the server refuses is told apart by whose fault it is', async (t) =
 })
 
 // Not run against a real SGLang: the forms are those of its documentation and of its own tests.
-t.test('SGLang gets plain prompts at /generate in its own words', async (t) => {
+t.test('SGLang gets plain prompts at /generate with its own parameters', async (t) => {
   const { ask, server } = await judge(
     t,
     [
@@ -182,30 +182,33 @@ t.test('SGLang gets plain prompts at /generate in its own words', async (t) => {
   })
 })
 
-t.test('SGLang gets conversations in its OpenAI form, with its own way of forcing a reply', async (t) => {
-  const { ask, server } = await judge(
-    t,
-    [
-      (seen) => ({
-        model: seen.body.model,
-        choices: [{ message: { content: '1' }, finish_reason: 'stop' }],
-      }),
-    ],
-    { backend: 'sglang' },
-  )
-  const input = [{ role: 'user', content: 'q' }]
-  t.equal((await ask(input, { reply: { regex: '[01]' } })).answer.text, '1')
-  await ask(input, { reply: { schema: { type: 'object' } } })
-  await ask(input, { reply: { choice: ['0'] } })
-  t.match(server.seen[0]?.body, { regex: '[01]' })
-  t.match(server.seen[1]?.body, { response_format: { type: 'json_schema' } })
-  t.match(server.seen[2]?.body, { regex: '(0)' })
-  server.script = () => [{ embedding: [1, 2] }]
-  t.match(await failureOf(ask('two', { ask: 'classify' })), { kind: 'judge_rejected' })
-  t.match(await failureOf(ask(input, { ask: 'classify' })), { kind: 'judge_rejected' })
-})
+t.test(
+  'SGLang gets conversations at its OpenAI endpoint, with its own constraints on the reply',
+  async (t) => {
+    const { ask, server } = await judge(
+      t,
+      [
+        (seen) => ({
+          model: seen.body.model,
+          choices: [{ message: { content: '1' }, finish_reason: 'stop' }],
+        }),
+      ],
+      { backend: 'sglang' },
+    )
+    const input = [{ role: 'user', content: 'q' }]
+    t.equal((await ask(input, { reply: { regex: '[01]' } })).answer.text, '1')
+    await ask(input, { reply: { schema: { type: 'object' } } })
+    await ask(input, { reply: { choice: ['0'] } })
+    t.match(server.seen[0]?.body, { regex: '[01]' })
+    t.match(server.seen[1]?.body, { response_format: { type: 'json_schema' } })
+    t.match(server.seen[2]?.body, { regex: '(0)' })
+    server.script = () => [{ embedding: [1, 2] }]
+    t.match(await failureOf(ask('two', { ask: 'classify' })), { kind: 'judge_rejected' })
+    t.match(await failureOf(ask(input, { ask: 'classify' })), { kind: 'judge_rejected' })
+  },
+)
 
-t.test('a reply that is not what its server promises is never an answer', async (t) => {
+t.test("a reply that breaks the server's API is never an answer", async (t) => {
   for (const { backend, ask: kind, isChat, bodies } of brokenReplies) {
     const { ask, server } = await judge(t, [hang], {
       backend,
@@ -253,7 +256,7 @@ const textOf = (length: number): string => {
 const read = (input: Parameters<typeof questionJson>[0]): unknown =>
   JSON.parse(String(bodyOf(['{"it":', ...questionJson(input), '}']))).it
 
-t.test('a body says what its question says, whatever its characters and its length', (t) => {
+t.test('a request body holds exactly the question, whatever its characters and length', (t) => {
   // Around the length of a part, that of a body of one text, and beyond the first buffer.
   const lengths = [0, 1, 60, 64, 65, 8190, 8191, 8192, 8193, 16_400, 40_000, 2 ** 20]
   for (const length of lengths) {
@@ -269,7 +272,7 @@ t.test('a body says what its question says, whatever its characters and its leng
   t.end()
 })
 
-t.test('a pair of surrogates that two parts divide stays a pair', async (t) => {
+t.test('a surrogate pair that is split between parts stays a pair', async (t) => {
   const text = `${'a'.repeat(8191)}😀${'b'.repeat(20_000)}`
   t.equal(read(text), text)
   t.equal(

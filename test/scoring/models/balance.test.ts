@@ -9,7 +9,7 @@ import { seeded } from '../../support/seeded.ts'
 
 const yes: Script = (seen) => completion(seen, 'Yes')
 
-t.test('questions under way are spread evenly, or by weight', async (t) => {
+t.test('questions in flight are spread evenly, or by weight', async (t) => {
   const held: Script = () => undefined
   const { ask, servers, models } = await judge(t, [held, held, held], {}, { random: seeded(1) })
   const gone = new AbortController()
@@ -31,7 +31,7 @@ t.test('questions under way are spread evenly, or by weight', async (t) => {
   await Promise.all([...asked, ...more])
 })
 
-t.test('each model at an address has places of its own', async (t) => {
+t.test('each model at an address has its own limit', async (t) => {
   const { models, server } = await judge(t, [() => undefined], { max_in_flight: 1 })
   const config = configOf([server.url], { max_in_flight: 1 })
   const both = models.next({
@@ -55,7 +55,7 @@ t.test('each model at an address has places of its own', async (t) => {
   await Promise.all(asked)
 })
 
-t.test('prompts with one beginning go to one instance, until it has more than its share', async (t) => {
+t.test('prompts with the same prefix go to one instance until it exceeds its share', async (t) => {
   const held: (() => void)[] = []
   const hold: Script = (seen, response) => void held.push(() => json(response, completion(seen, 'Yes')))
   const { ask, models } = await judge(
@@ -85,7 +85,7 @@ t.test('prompts with one beginning go to one instance, until it has more than it
   await Promise.all(asked)
 })
 
-t.test('with group affinity each group has its home, and the group alone decides nothing', async (t) => {
+t.test('with group affinity each group has its instance, and the group alone decides nothing', async (t) => {
   const { ask } = await judge(t, [yes, yes, yes, yes], { balance: 'group_affinity' }, { clock: fakeClock() })
   const homeOf = async (prefix: string, group: string, draw: number) =>
     (await ask(`${prefix} ${group}`, { prefix, group, draw })).instance
@@ -97,7 +97,7 @@ t.test('with group affinity each group has its home, and the group alone decides
   t.not(elsewhere.join(), [...homes.values()].join())
 })
 
-t.test('the home of a beginning stays when another instance goes', async (t) => {
+t.test('the preferred instance of a prefix stays when another instance leaves', async (t) => {
   const { ask, servers, models } = await judge(
     t,
     [yes, yes, yes, yes, yes],
@@ -117,7 +117,7 @@ t.test('the home of a beginning stays when another instance goes', async (t) => 
   t.notOk([...after.values()].includes(gone?.url ?? ''))
 })
 
-t.test('a member of more weight is home to more beginnings', async (t) => {
+t.test('a member with more weight is preferred for more prefixes', async (t) => {
   const at = (address: string, weight: number) => ({ address, weight }) as PoolMember
   const members = [at('http://a', 4), at('http://b', 1), at('http://c', 1)]
   const affinity = new Affinity()

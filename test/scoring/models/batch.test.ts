@@ -118,7 +118,7 @@ t.test('one bad input fails alone', async (t) => {
   }
 })
 
-t.test('one unusable entry of a good reply is asked for again, alone', async (t) => {
+t.test('one unusable entry of a valid reply is retried alone', async (t) => {
   const { ask, server } = await judge(
     t,
     [
@@ -190,7 +190,7 @@ t.test(
   },
 )
 
-t.test('a model whose askers left a batch before it was sent has nothing under way', async (t) => {
+t.test('a batch whose callers left before it was sent makes no call', async (t) => {
   const clock = fakeClock()
   const { ask, models, server } = await judge(t, [classify], {}, { clock })
   const client = new AbortController()

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { CancelToken } from '../../../src/scoring/models/api/cancel-token.ts'
 
-t.test('who hangs on a stop hears of it once, in order, unless it was taken back', async (t) => {
+t.test('listeners of a cancel token are called once, in order, unless they unsubscribed', async (t) => {
   for (const takenBack of [[], [0], [1], [0, 1], [2], [0, 1, 2], [1, 0]]) {
     const stop = new CancelToken()
     const heard: number[] = []
@@ -17,7 +17,7 @@ t.test('who hangs on a stop hears of it once, in order, unless it was taken back
   }
 })
 
-t.test('a place that one took back serves the next, and an old way back takes nothing from it', async (t) => {
+t.test('unsubscribing lets the next listener in, and unsubscribing twice removes nothing else', async (t) => {
   const stop = new CancelToken()
   const heard: string[] = []
   const off = stop.on(() => heard.push('first'))

@@ -10,7 +10,7 @@ const broken: Script = (_seen, response) => json(response, {}, 500)
 const errorsOf = (models: Models): number =>
   models.snapshot()[0]?.instances.reduce((sum, { errors }) => sum + errors, 0) ?? 0
 
-t.test('a failed call is made again at another instance', async (t) => {
+t.test('a failed call is retried at another instance', async (t) => {
   const { ask, server, servers } = await judge(t, [broken, yes], { retry: { budget: 1 } })
   for (let i = 0; i < 20; i += 1) t.equal((await ask(`q${i}`)).instance, servers[1]?.url)
   t.ok(server.seen.length > 0)
@@ -45,7 +45,7 @@ t.test(
   },
 )
 
-t.test('a retry that has to wait in line waits for another instance', async (t) => {
+t.test('a retry that must queue waits for another instance', async (t) => {
   const held: ((status?: number) => void)[][] = [[], []]
   const hold =
     (at: number): Script =>
@@ -75,7 +75,7 @@ t.test('a retry that has to wait in line waits for another instance', async (t) 
   t.match(await asked[0], { instance: second?.url, attempts: 2 })
 })
 
-t.test('half a body with its length promised is a broken connection', async (t) => {
+t.test('a body shorter than its content-length is a broken connection', async (t) => {
   const { ask } = await judge(
     t,
     [
@@ -90,7 +90,7 @@ t.test('half a body with its length promised is a broken connection', async (t) 
   for (let i = 0; i < 8; i += 1) t.equal((await ask(`q${i}`)).answer.text, 'Yes')
 })
 
-t.test('a call that takes too long is ended upstream and made elsewhere', async (t) => {
+t.test('a call that takes too long is aborted and retried elsewhere', async (t) => {
   const clock = fakeClock()
   const { ask, models, server, servers } = await judge(
     t,
@@ -213,7 +213,7 @@ t.test('a spent retry budget ends the storm', async (t) => {
   t.equal(none.servers[1]?.seen.length, 0, 'a budget of 0 pays for no further call')
 })
 
-t.test('a place that comes when nobody waits any more is given back unused', async (t) => {
+t.test('a slot that nobody waits for any more is released unused', async (t) => {
   const gone = new AbortController()
   const begun: string[] = []
   const { ask, models, server } = await judge(
@@ -233,7 +233,7 @@ t.test('a place that comes when nobody waits any more is given back unused', asy
   t.match(await ask('third'), { attempts: 1 })
 })
 
-t.test('closing ends what is under way', async (t) => {
+t.test('closing aborts calls in flight', async (t) => {
   const { ask, models, server } = await judge(t, [hang], { max_in_flight: 1 })
   const asked = [failureOf(ask('q1')), failureOf(ask('q2'))]
   await server.saw(1)

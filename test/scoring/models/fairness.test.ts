@@ -112,7 +112,7 @@ const timeOf = async (
   return served(servers(clock, count, limits, seed), clock, requests)
 }
 
-t.test('a giant request does not keep a small one waiting for more than its time alone', async (t) => {
+t.test("a giant request delays a small one by no more than the small one's own time", async (t) => {
   let worst = 0
   for (const seed of seeds) {
     const random = seeded(seed)
@@ -128,7 +128,7 @@ t.test('a giant request does not keep a small one waiting for more than its time
   t.comment(`worst: ${worst.toFixed(2)} times its time alone`)
 })
 
-t.test('long questions leave room for short ones, and get theirs', async (t) => {
+t.test('long questions leave capacity for short ones, and get their own', async (t) => {
   for (const seed of seeds) {
     const random = seeded(seed)
     const limits = { limit: 64, tokenLimit: 40_000 }
@@ -152,7 +152,7 @@ t.test('long questions leave room for short ones, and get theirs', async (t) => 
   }
 })
 
-t.test('requests of one question each keep no larger one out for ever', async (t) => {
+t.test('requests of one question each do not starve a larger one', async (t) => {
   for (const seed of seeds) {
     const random = seeded(seed)
     // Twice what the places can do.
@@ -166,7 +166,7 @@ t.test('requests of one question each keep no larger one out for ever', async (t
   }
 })
 
-t.test('a large question finds room although small ones take every token that is freed', async (t) => {
+t.test('a large question gets capacity although small ones take every freed token', async (t) => {
   const stream = Array.from(
     { length: 500 },
     (_, i): Request => ({ at: i * 20, count: 1, tokens: 1000, ms: () => 300 }),
@@ -176,7 +176,7 @@ t.test('a large question finds room although small ones take every token that is
   t.ok((all.at(-1)?.ms ?? endless) < 2500, `${all.at(-1)?.ms} ms`)
 })
 
-t.test('room that was kept for who has gone is free for others at once', async (t) => {
+t.test('capacity reserved for a caller that has left is free at once', async (t) => {
   const clock = fakeClock()
   const pool = servers(clock, 1, { limit: 64, tokenLimit: 10_000 }, 1)
   const of = (tokens: number) => ({ request: {}, deadline: 1e6, load: { questions: 1, tokens }, prefix: '' })
@@ -195,7 +195,7 @@ t.test('room that was kept for who has gone is free for others at once', async (
   t.equal(pool.take(null, of(9000)), member)
 })
 
-t.test('who comes late catches up with nobody: requests share from then on', async (t) => {
+t.test('a late request does not catch up: requests share from then on', async (t) => {
   const giant = { tokens: 500, ms: () => 300 }
   const requests = [
     { at: 0, count: 1500, ...giant },
@@ -207,7 +207,7 @@ t.test('who comes late catches up with nobody: requests share from then on', asy
   t.ok((second?.ms ?? endless) < 13_000, `${second?.ms} ms`)
 })
 
-t.test('a question whose time runs out goes before its turn', async (t) => {
+t.test('a question close to its deadline is served early', async (t) => {
   for (const seed of seeds) {
     const others = Array.from(
       { length: 12 },
@@ -222,50 +222,54 @@ t.test('a question whose time runs out goes before its turn', async (t) => {
   }
 })
 
-t.test('whatever joins, leaves and comes back, places are counted and nobody is forgotten', async (t) => {
-  for (const seed of seeds) {
-    const random = seeded(seed)
-    const clock = fakeClock()
-    const limits = { limit: 8, tokenLimit: 10_000 }
-    const pool = servers(clock, 3, limits, seed)
-    const requests = Array.from({ length: 5 }, () => new CancelToken())
-    let settled = 0
-    let answered = 0
-    const count = 300
-    for (let at = 0; at < count; at += 1) {
-      const stop = new CancelToken()
-      const load = {
-        questions: 1 + Math.floor(random() ** 4 * 12),
-        tokens: Math.ceil(random() ** 4 * 15_000),
-      }
-      const request = requests[Math.floor(random() * 5)] as CancelToken
-      const avoid = random() < 0.2 ? new Set(pool.members.slice(0, 1 + Math.floor(random() * 2))) : null
-      const question = { request, deadline: 1000 + random() * 60_000, load, prefix: '' }
-      const ask = async () => {
-        if (random() < 0.2) clock.after(random() * 3000, () => stop.stop())
-        try {
-          const member =
-            pool.take(avoid, question) ?? (await pool.wait(avoid, question, stop, abandoned, random() < 0.1))
-          const { questions, tokens } = member.capacity
-          const isAlone = questions === load.questions
-          if (!isAlone && (questions > limits.limit || tokens > limits.tokenLimit))
-            t.fail(`seed ${seed}: ${questions} questions of ${tokens} tokens are under way`)
-          await new Promise<void>((resolve) => clock.after(50 + random() * 500, resolve))
-          member.end(load)
-          answered += 1
-        } catch {
-          t.ok(stop.aborted)
+t.test(
+  'whatever joins, leaves and returns, slots are counted right and no waiter is forgotten',
+  async (t) => {
+    for (const seed of seeds) {
+      const random = seeded(seed)
+      const clock = fakeClock()
+      const limits = { limit: 8, tokenLimit: 10_000 }
+      const pool = servers(clock, 3, limits, seed)
+      const requests = Array.from({ length: 5 }, () => new CancelToken())
+      let settled = 0
+      let answered = 0
+      const count = 300
+      for (let at = 0; at < count; at += 1) {
+        const stop = new CancelToken()
+        const load = {
+          questions: 1 + Math.floor(random() ** 4 * 12),
+          tokens: Math.ceil(random() ** 4 * 15_000),
         }
-        settled += 1
+        const request = requests[Math.floor(random() * 5)] as CancelToken
+        const avoid = random() < 0.2 ? new Set(pool.members.slice(0, 1 + Math.floor(random() * 2))) : null
+        const question = { request, deadline: 1000 + random() * 60_000, load, prefix: '' }
+        const ask = async () => {
+          if (random() < 0.2) clock.after(random() * 3000, () => stop.stop())
+          try {
+            const member =
+              pool.take(avoid, question) ??
+              (await pool.wait(avoid, question, stop, abandoned, random() < 0.1))
+            const { questions, tokens } = member.capacity
+            const isAlone = questions === load.questions
+            if (!isAlone && (questions > limits.limit || tokens > limits.tokenLimit))
+              t.fail(`seed ${seed}: ${questions} questions of ${tokens} tokens are under way`)
+            await new Promise<void>((resolve) => clock.after(50 + random() * 500, resolve))
+            member.end(load)
+            answered += 1
+          } catch {
+            t.ok(stop.aborted)
+          }
+          settled += 1
+        }
+        clock.after(random() * 5000, () => void ask())
       }
-      clock.after(random() * 5000, () => void ask())
+      while (settled < count && clock.step()) await new Promise(setImmediate)
+      t.equal(settled, count, `seed ${seed}: ${answered} answered, ${settled} settled`)
+      t.equal(pool.waiting, 0)
+      t.strictSame(
+        pool.members.map(({ capacity: room }) => [room.questions, room.tokens]),
+        pool.members.map(() => [0, 0]),
+      )
     }
-    while (settled < count && clock.step()) await new Promise(setImmediate)
-    t.equal(settled, count, `seed ${seed}: ${answered} answered, ${settled} settled`)
-    t.equal(pool.waiting, 0)
-    t.strictSame(
-      pool.members.map(({ capacity: room }) => [room.questions, room.tokens]),
-      pool.members.map(() => [0, 0]),
-    )
-  }
-})
+  },
+)

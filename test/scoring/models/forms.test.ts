@@ -102,7 +102,7 @@ t.test('a cross encoder needs two texts', async (t) => {
   t.equal(server.seen.length, 0)
 })
 
-t.test("a process reward model's numbers are one a step, from the column that is named", async (t) => {
+t.test('a process reward model gives one number per step, from the configured column', async (t) => {
   const { ask, server } = await judge(t, [hang], {
     rewards: { task: 'token_classify', activation: false, column: 1 },
     retry: { max: 0 },
@@ -134,7 +134,7 @@ t.test("a process reward model's numbers are one a step, from the column that is
   t.equal(await rewards('AAAA'), 'judge_unreachable')
 })
 
-t.test('the probability of a label is that of the tokens that begin it', async (t) => {
+t.test('the probability of a label is the sum over the tokens that begin it', async (t) => {
   const { ask, server } = await judge(t, [hang], { retry: { max: 0 }, breaker: { failures: 99 } })
   const choose = async (labels: string[], top: [string, number][]) => {
     const alternatives = top.map(([token, share]) => ({ token, logprob: Math.log(share) }))
@@ -212,7 +212,7 @@ t.test('the probability of a label is that of the tokens that begin it', async (
   t.match(await failureOf(ask(bare as never, { ask: 'choose' })), { kind: 'judge_unreachable' })
 })
 
-t.test('a model that only thought has an empty text, cut off', async (t) => {
+t.test('a model that spent its tokens on thinking returns an empty, truncated text', async (t) => {
   const { ask } = await judge(t, [
     (seen) => ({
       model: seen.body.model,
@@ -231,7 +231,7 @@ t.test('a reply over the limit is cut, and never an answer', async (t) => {
   t.match(await failureOf(ask('q')), { kind: 'judge_rejected' })
 })
 
-t.test('the look-up of a label outlives the question that began it', async (t) => {
+t.test('the lookup of a label outlives the question that began it', async (t) => {
   const { models, server } = await judge(t, [hang], {
     choose: { endpoint: 'generative_scoring' },
     retry: { max: 0 },
@@ -264,7 +264,7 @@ t.test('the look-up of a label outlives the question that began it', async (t) =
   t.match(server.seen.at(-1)?.body, { model: 'm', items: [[100]], apply_softmax: false })
 })
 
-t.test('where one label cannot be scored, nobody waits for the others', async (t) => {
+t.test('if one label cannot be scored, the others are cancelled', async (t) => {
   const { models, server } = await judge(
     t,
     [

@@ -25,7 +25,7 @@ t.test("a client's request goes to an instance under the served model's name", a
   t.equal(models.snapshot()[0]?.instances[0]?.inFlight, 0)
 })
 
-t.test('a stream comes piece by piece, and ends upstream when the client goes', async (t) => {
+t.test('a stream is forwarded chunk by chunk, and aborted when the client leaves', async (t) => {
   const { models, server } = await judge(t, [
     (_seen, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -61,7 +61,7 @@ t.test(
   },
 )
 
-t.test("what is left of a server's failure is passed on with its status", async (t) => {
+t.test("the last server's error is forwarded with its status", async (t) => {
   const ends: string[] = []
   const { models, server } = await judge(
     t,
@@ -80,7 +80,7 @@ t.test("what is left of a server's failure is passed on with its status", async 
   t.match(instances, [{ inFlight: 0, calls: 4, errors: 4 }])
 })
 
-t.test('what no server says anything of fails as a question does', async (t) => {
+t.test('a forwarded request that no server replies to fails like a question', async (t) => {
   const once = { retry: { max: 0 } }
   const { models, server } = await judge(t, [(_seen, response) => void response.destroy()], once)
   t.match(await failureOf(models.forward('judge', request())), { kind: 'judge_unreachable' })
@@ -99,7 +99,7 @@ t.test('what no server says anything of fails as a question does', async (t) => 
   t.match(await failureOf(deep), { kind: 'judge_rejected', detail: /nested too deeply/ })
 })
 
-t.test('a reply that breaks off breaks off for the client', async (t) => {
+t.test('a reply that breaks off also breaks off for the client', async (t) => {
   const ends: string[] = []
   const { models } = await judge(
     t,
@@ -119,7 +119,7 @@ t.test('a reply that breaks off breaks off for the client', async (t) => {
   t.equal(models.snapshot()[0]?.instances[0]?.inFlight, 0)
 })
 
-t.test('a passed reply longer than max_reply_bytes breaks off, and gives its place back', async (t) => {
+t.test('a forwarded reply longer than max_reply_bytes breaks off and frees its slot', async (t) => {
   for (const status of [200, 500]) {
     const { models } = await judge(
       t,

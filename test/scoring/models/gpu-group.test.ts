@@ -70,7 +70,7 @@ t.test(
   },
 )
 
-t.test('a chain of steps over two models takes their turns', async (t) => {
+t.test('a chain of steps over two models of a GPU group works in turns', async (t) => {
   const { models, switches, overlaps } = await group(t, ['critic', 'scalar'])
   const ask = (model: string, text: string) =>
     models.ask({ ...question(text, systemClock.now() + 60_000), model })
@@ -84,7 +84,7 @@ t.test('a chain of steps over two models takes their turns', async (t) => {
   t.strictSame(overlaps, [])
 })
 
-t.test('a model whose questions never end gives way when the other has waited its turn', async (t) => {
+t.test('a model with endless questions yields once the other has waited for its turn', async (t) => {
   const { models, switches } = await group(t, ['busy', 'rare'], { turn_s: 0.05 })
   let isOver = false
   const stream = async (i: number) => {
@@ -131,7 +131,7 @@ async function pair(t: Test, more: object = {}, settings: object = {}) {
   return { clock, orders, held, refuses, ask, told }
 }
 
-t.test('whose turn has come waits for those under way alone, not for those that come after', async (t) => {
+t.test('a model whose turn has come waits only for questions in flight, not for later ones', async (t) => {
   const { clock, orders, held, ask, told } = await pair(t, { turn_s: 1, linger_ms: 0 })
   const first = ask('a')
   await told('a asked')
@@ -154,7 +154,7 @@ t.test('whose turn has come waits for those under way alone, not for those that 
   )
 })
 
-t.test('who leaves the line for a turn takes no place with it', async (t) => {
+t.test('a question that leaves the queue of a sleeping model leaks no slot', async (t) => {
   const { clock, held, ask, told } = await pair(t, { linger_ms: 0 })
   const first = ask('a')
   await told('a asked')
@@ -194,7 +194,7 @@ t.test('a model keeps the GPU for a while after its last answer', async (t) => {
   t.ok(await waits)
 })
 
-t.test('no model wakes beside one that did not fall asleep', async (t) => {
+t.test('no model wakes while another failed to fall asleep', async (t) => {
   const { orders, held, refuses, ask, told } = await pair(t, { linger_ms: 0 }, failsSoon)
   const first = ask('a')
   await told('a asked')

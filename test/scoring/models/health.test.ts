@@ -8,7 +8,7 @@ import { completion, json, type Script, scriptedServer } from '../../support/scr
 const yes: Script = (seen) => completion(seen, 'Yes')
 const broken: Script = (_seen, response) => json(response, {}, 500)
 
-t.test('an instance that fails again and again is left alone, then tried with one question', async (t) => {
+t.test('an instance that keeps failing is ejected, then tried with one question', async (t) => {
   const clock = fakeClock()
   const told: string[] = []
   const { ask, models, server } = await judge(
@@ -51,7 +51,7 @@ const unavailable =
   (_seen, response) =>
     void response.writeHead(503, retryAfter === '' ? {} : { 'retry-after': retryAfter }).end()
 
-t.test('a server that answers nothing but 503 is left alone, then tried with one question', async (t) => {
+t.test('a server that only answers 503 is ejected, then tried with one question', async (t) => {
   const clock = fakeClock()
   const { ask, models, server } = await judge(
     t,
@@ -82,7 +82,7 @@ t.test('a server that answers nothing but 503 is left alone, then tried with one
   t.equal(state(), 'ready')
 })
 
-t.test('questions wait for a server that answers nothing but 503, and lose no call to it', async (t) => {
+t.test('questions wait for a server that only answers 503, and spend no retries on it', async (t) => {
   const clock = fakeClock()
   const { ask, models, server } = await judge(
     t,
@@ -104,7 +104,7 @@ t.test('questions wait for a server that answers nothing but 503, and lose no ca
   for (const { answer } of await Promise.all(asked)) t.equal(answer.text, 'Yes')
 })
 
-t.test('a server that has too much to do is not one that works no more', async (t) => {
+t.test('an overloaded server is not treated as down', async (t) => {
   const clock = fakeClock()
   let calls = 0
   const everyTenth: Script = (seen, response) => {
@@ -131,7 +131,7 @@ t.test('a server that has too much to do is not one that works no more', async (
   }
 })
 
-t.test('a server is given the time of two of its answers before 503 counts as its end', async (t) => {
+t.test('a server may answer only 503 for twice its latency before it counts as down', async (t) => {
   const clock = fakeClock()
   const slow: Script = (seen) => {
     clock.advance(3000)
@@ -179,7 +179,7 @@ t.test('a refused connection makes the next probe come within a second', async (
   t.equal(state(), 'ready')
 })
 
-t.test('questions that a server refuses do not take it out, and show that it lives', async (t) => {
+t.test('refused questions do not eject a server, and show that it is alive', async (t) => {
   const clock = fakeClock()
   const refuse: Script = (_seen, response) => json(response, { error: { message: 'no such field' } }, 400)
   const { ask, models, server } = await judge(
@@ -200,7 +200,7 @@ t.test('questions that a server refuses do not take it out, and show that it liv
   t.equal(state(), 'ready')
 })
 
-t.test('where no instance lives, questions wait a while for one and then fail', async (t) => {
+t.test('without a live instance, questions wait for the configured time and then fail', async (t) => {
   const clock = fakeClock()
   const { ask, server } = await judge(
     t,
@@ -220,7 +220,7 @@ t.test('where no instance lives, questions wait a while for one and then fail', 
   t.match(await failureOf(ask('q4')), { kind: 'judge_unreachable' })
 })
 
-t.test('the patience with a model that is back begins anew', async (t) => {
+t.test('the wait for an instance starts over after one was alive', async (t) => {
   const clock = fakeClock()
   const held: (() => void)[] = []
   const { ask, models, server } = await judge(
@@ -304,7 +304,7 @@ t.test(
   },
 )
 
-t.test('good probes do not close the breaker of a server that fails its questions (M27)', async (t) => {
+t.test('successful probes do not close the breaker of a server that fails its questions (M27)', async (t) => {
   const clock = fakeClock()
   const { ask, models, server } = await judge(
     t,
@@ -330,7 +330,7 @@ t.test('good probes do not close the breaker of a server that fails its question
   t.equal(models.snapshot()[0]?.instances[0]?.state, 'ejected')
 })
 
-t.test("one model's bad key keeps no other model from the server (M23)", async (t) => {
+t.test("one model's bad key does not affect other models at the server (M23)", async (t) => {
   const server = await scriptedServer((seen, response) =>
     seen.headers.authorization === 'Bearer good' ? completion(seen, 'Yes') : json(response, {}, 401),
   )

@@ -140,7 +140,7 @@ t.test(
   },
 )
 
-t.test('an answer that comes together with the place of its second call leaves no call behind', async (t) => {
+t.test('an answer that arrives together with the slot of its hedge leaves no call behind', async (t) => {
   const clock = fakeClock()
   const held = new Map<string, () => void>()
   const slow: Script = (seen, response) =>
@@ -188,7 +188,7 @@ t.test('an answer that comes together with the place of its second call leaves n
   t.equal(await lost, 'cancelled')
 })
 
-t.test('no question has more than two further calls, however late its answer is', async (t) => {
+t.test('no question gets more than two hedges, however late its answer is', async (t) => {
   const clock = fakeClock()
   const begun: number[] = []
   const { ask, servers } = await judge(
@@ -211,7 +211,7 @@ t.test('no question has more than two further calls, however late its answer is'
   t.equal(await lost, 'cancelled')
 })
 
-t.test('a second call that is not made is paid back, once', async (t) => {
+t.test('a hedge that is not made is refunded once', async (t) => {
   const clock = fakeClock()
   const hedge = new Hedge(clock, { share: 0.5, quantile: 0.95, hasLine: () => false })
   for (let ms = 1; ms <= 100; ms += 1) hedge.observe(ms)
@@ -231,7 +231,7 @@ const member = (latencyMs: number, more: object = {}): PoolMember =>
 
 const line = (waiting: number, stoodMs = 0) => ({ waiting, stoodMs })
 
-t.test('a slow instance is asked only where no other would answer sooner', async (t) => {
+t.test('a slow instance is only asked if no other would answer sooner', async (t) => {
   const quick = member(200)
   const slow = member(1000)
   const members = [quick, member(210), slow]
@@ -242,7 +242,7 @@ t.test('a slow instance is asked only where no other would answer sooner', async
   t.ok(slowInstanceFilter(members, line(1, 1000), 0)(slow), 'the line stands still')
 })
 
-t.test('what is not known, not much slower or alone is always worth asking', async (t) => {
+t.test('an instance that is unknown, not much slower or alone is always worth asking', async (t) => {
   const unknown = member(0)
   t.ok(slowInstanceFilter([unknown], line(0), 0)(unknown))
   t.ok(slowInstanceFilter([member(200), unknown], line(0), 0)(unknown))

@@ -19,7 +19,7 @@ const sleeper =
     return json(response, {})
   }
 
-t.test('a model sleeps when told, wakes for a question, and sleeps when nothing comes', async (t) => {
+t.test('a model sleeps on demand, wakes for a question, and sleeps when idle', async (t) => {
   const clock = fakeClock()
   const orders: string[] = []
   const told: string[] = []
@@ -60,7 +60,7 @@ t.test('a model sleeps when told, wakes for a question, and sleeps when nothing 
   t.strictSame(told, ['awake', 'asleep', 'awake', 'asleep', 'awake'])
 })
 
-t.test('at level 2 the weights are read again before the model answers', async (t) => {
+t.test('level 2 reloads the weights before the model answers', async (t) => {
   const orders: string[] = []
   const { ask, models } = await judge(t, [sleeper(orders)], { lifecycle: { level: 2 } })
   await models.sleep('judge')
@@ -74,7 +74,7 @@ t.test('at level 2 the weights are read again before the model answers', async (
   ])
 })
 
-t.test('a model that no question may wake fails while it sleeps, where questions do not wait', async (t) => {
+t.test('a model that questions may not wake fails while asleep if questions do not wait', async (t) => {
   const { ask, models } = await judge(t, [sleeper([])], {
     lifecycle: { wake_on_demand: false },
     ...failsSoon,
@@ -85,33 +85,36 @@ t.test('a model that no question may wake fails while it sleeps, where questions
   t.equal((await ask('q')).answer.text, 'Yes')
 })
 
-t.test('sleep waits for the questions under way, and those that come meanwhile wake it again', async (t) => {
-  const held: (() => void)[] = []
-  const orders: string[] = []
-  const { ask, models } = await judge(
-    t,
-    [
-      (seen, response) => {
-        if (isOwn(seen)) return seen.path.startsWith('/v1') ? completion(seen, 'Yes') : {}
-        orders.push(seen.path)
-        if (seen.path.startsWith('/v1')) held.push(() => json(response, completion(seen, 'Yes')))
-        else json(response, {})
-      },
-    ],
-    { lifecycle: {} },
-  )
-  const first = ask('q1')
-  await until(() => held.length === 1)
-  const asleep = models.sleep('judge')
-  const second = ask('q2')
-  await until(() => orders.length === 2)
-  held.pop()?.()
-  await Promise.all([first, asleep])
-  await until(() => held.length === 1)
-  held.pop()?.()
-  await second
-  t.strictSame(orders, ['/wake_up', '/v1/completions', '/sleep?level=1', '/wake_up', '/v1/completions'])
-})
+t.test(
+  'sleep waits for questions in flight, and those that come meanwhile wake the model again',
+  async (t) => {
+    const held: (() => void)[] = []
+    const orders: string[] = []
+    const { ask, models } = await judge(
+      t,
+      [
+        (seen, response) => {
+          if (isOwn(seen)) return seen.path.startsWith('/v1') ? completion(seen, 'Yes') : {}
+          orders.push(seen.path)
+          if (seen.path.startsWith('/v1')) held.push(() => json(response, completion(seen, 'Yes')))
+          else json(response, {})
+        },
+      ],
+      { lifecycle: {} },
+    )
+    const first = ask('q1')
+    await until(() => held.length === 1)
+    const asleep = models.sleep('judge')
+    const second = ask('q2')
+    await until(() => orders.length === 2)
+    held.pop()?.()
+    await Promise.all([first, asleep])
+    await until(() => held.length === 1)
+    held.pop()?.()
+    await second
+    t.strictSame(orders, ['/wake_up', '/v1/completions', '/sleep?level=1', '/wake_up', '/v1/completions'])
+  },
+)
 
 t.test('a model that cannot be woken or put to sleep is a failure, not a hang', async (t) => {
   const refuse: Script = (seen, response) =>
@@ -138,7 +141,7 @@ t.test('of several instances, one that does not wake gets no questions', async (
   for (let i = 0; i < 10; i += 1) t.equal((await ask(`q${i}`)).instance, servers[1]?.url)
 })
 
-t.test('a question leaves the line of a sleeping model when its client goes', async (t) => {
+t.test('a question leaves the queue of a sleeping model when its client leaves', async (t) => {
   const { ask, server } = await judge(t, [() => undefined], { lifecycle: {} })
   const gone = new AbortController()
   const asked = failureOf(ask('q', { signal: gone.signal }))
@@ -147,7 +150,7 @@ t.test('a question leaves the line of a sleeping model when its client goes', as
   t.match(await asked, { kind: 'cancelled' })
 })
 
-t.test('counting tokens wakes the model that counts them, and ends with who waits for it', async (t) => {
+t.test('counting tokens wakes the model and is aborted when its caller leaves', async (t) => {
   const orders: string[] = []
   const count: Script = (seen, response) => {
     if (isOwn(seen)) return json(response, {})
@@ -175,7 +178,7 @@ t.test('counting tokens wakes the model that counts them, and ends with who wait
   await server.seen[seen + 1]?.closed
 })
 
-t.test('a model that sleeps and wakes goes over to another config', async (t) => {
+t.test('a model that sleeps and wakes survives a reload', async (t) => {
   const server = await startSimulatedServer({ model: 'm' })
   const make = (timeout: number) => ({
     judge: configOf([server.url], { lifecycle: {}, timeout_s: timeout, wait_for_instance: 1 }),
@@ -198,7 +201,7 @@ t.test('a model that sleeps and wakes goes over to another config', async (t) =>
   t.equal(server.stats().isSleeping, false)
 })
 
-t.test('the line for a turn has its limit', async (t) => {
+t.test('the queue of a sleeping model has a limit', async (t) => {
   const { ask } = await judge(t, [() => undefined], { lifecycle: {}, max_queue: 2 })
   const gone = new AbortController()
   const asked = ['a', 'b', 'c'].map((text) => failureOf(ask(text, { signal: gone.signal })))
@@ -227,7 +230,7 @@ t.test(
   },
 )
 
-t.test('a vLLM judge that answers otherwise after its sleep is not asked', async (t) => {
+t.test('a vLLM judge that answers differently after sleep is not asked', async (t) => {
   let says = 'Paris'
   const script: Script = (seen, response) => {
     if (seen.path === '/is_sleeping') return { is_sleeping: false }

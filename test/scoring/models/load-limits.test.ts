@@ -56,7 +56,7 @@ t.test('the limit counts the questions of shared requests, whatever batch.max_si
   }
 })
 
-t.test('tokens under way stay within max_tokens_in_flight, and a larger question goes alone', async (t) => {
+t.test('tokens in flight stay within max_tokens_in_flight, and a larger question runs alone', async (t) => {
   for (const seed of seeds) {
     const random = seeded(seed)
     const { open, script } = holding((seen) => completion(seen, 'Yes'))

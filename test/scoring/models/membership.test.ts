@@ -38,7 +38,7 @@ async function replaceFile(file: string, text: string): Promise<void> {
   await rename(`${file}.part`, file)
 }
 
-t.test('an address fits a pattern whole, a star stands for one name', async (t) => {
+t.test('a pattern matches a whole address, and a star one name in it', async (t) => {
   const fits = (address: string, pattern: string) => isAllowed(addressOf(address), [pattern])
   t.ok(fits('http://judge-12:8000', 'http://judge-*:8000'))
   t.ok(fits('http://judge-12:8000/', 'http://judge-*:8000/'))
@@ -60,7 +60,7 @@ t.test('an address fits a pattern whole, a star stands for one name', async (t) 
   t.ok(isWithin(performance.now() - started, 1000))
 })
 
-t.test('who is removed by several at once takes no other with it', async (t) => {
+t.test('an instance removed by several callers at once removes no other', async (t) => {
   const { ask, models, servers } = await judge(t, [yes, yes, yes])
   const [, two, three] = servers as [ScriptedServer, ScriptedServer, ScriptedServer]
   const { held, hold } = holding()
@@ -119,7 +119,7 @@ t.test('only what the config allows may be added, and only what is there removed
   t.equal(models.snapshot()[0]?.instances.length, 1, 'an instance of the config may come back')
 })
 
-t.test('an instance that comes back while it drains stays', async (t) => {
+t.test('an instance that is added again while it drains stays', async (t) => {
   const { held, hold } = holding()
   const { ask, models, server } = await judge(t, [hold])
   const asked = ask('q')
@@ -148,7 +148,7 @@ t.test('an instance that is removed, added and removed at once still finishes it
   t.strictSame(models.snapshot()[0]?.instances, [])
 })
 
-t.test('a file of addresses is followed; a broken one changes nothing', async (t) => {
+t.test('instances follow the instances_file; an invalid file changes nothing', async (t) => {
   t.strictSame(readAddresses(' ["http://a", "http://b"] '), ['http://a', 'http://b'])
   t.strictSame(readAddresses('# all\nhttp://a # first\n\nhttp://b\n'), ['http://a', 'http://b'])
   t.strictSame(readAddresses('[]'), [])
@@ -219,7 +219,7 @@ t.test('a new config takes over without losing a question', async (t) => {
   await none.close()
 })
 
-t.test('a model leaves an instance although another model keeps it busy', async (t) => {
+t.test('an instance can leave one model while another keeps it busy', async (t) => {
   const { hold } = holding()
   const { models, server } = await judge(t, [hold])
   const both = models.next({

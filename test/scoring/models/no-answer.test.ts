@@ -50,7 +50,7 @@ const says =
   (one: object): Script =>
   (seen) => ({ ...completion(seen, ''), choices: [one] })
 
-t.test('a text that its model or server did not mean as its answer is none (M17)', async (t) => {
+t.test('a text that is not a complete answer does not count (M17)', async (t) => {
   for (const [what, one, kind] of noAnswers) {
     const { ask } = await judge(t, [says(one)], { retry: { max: 0 } })
     t.match(await failureOf(ask(chat)), { kind }, what)
@@ -78,7 +78,7 @@ t.test(
   },
 )
 
-t.test('what a text makes a judge do takes no server out (M17)', async (t) => {
+t.test('no text can make a judge eject its server (M17)', async (t) => {
   for (const [what, one, kind] of noAnswers) {
     const { ask, models } = await judge(t, [says(one)], { retry: { max: 0 }, breaker: { failures: 1 } })
     await failureOf(ask(chat))
@@ -87,7 +87,7 @@ t.test('what a text makes a judge do takes no server out (M17)', async (t) => {
   }
 })
 
-t.test('one choice of a shared reply that is no answer harms no other (M17)', async (t) => {
+t.test('an invalid choice of a batch reply fails no other question (M17)', async (t) => {
   const bad = new Set<string>()
   const { ask } = await judge(
     t,
@@ -117,7 +117,7 @@ t.test('one choice of a shared reply that is no answer harms no other (M17)', as
   t.strictSame(asked, ['q0', 'q1', 'judge_rejected', 'q3'])
 })
 
-t.test('embeddings of one question that differ in length are none (M17)', async (t) => {
+t.test('embeddings of one question with different lengths are not an answer (M17)', async (t) => {
   const vectors: number[][] = [[1, 2], [1]]
   const script: Script = () => ({
     model: 'm',
@@ -150,77 +150,80 @@ t.test('a text may hold anything that looks like a key of the reply (M17)', asyn
   for (const text of texts) t.equal((await ask(text)).answer.text, text)
 })
 
-t.test('probabilities that are no distribution are no choice, and no number (M18)', async (t) => {
-  const tops: readonly (readonly [string, readonly (readonly [string, number])[], boolean])[] = [
-    [
-      'a distribution',
+t.test(
+  'probabilities that do not form a distribution give neither a choice nor a number (M18)',
+  async (t) => {
+    const tops: readonly (readonly [string, readonly (readonly [string, number])[], boolean])[] = [
       [
-        ['1', Math.log(0.6)],
-        ['0', Math.log(0.4)],
+        'a distribution',
+        [
+          ['1', Math.log(0.6)],
+          ['0', Math.log(0.4)],
+        ],
+        true,
       ],
-      true,
-    ],
-    [
-      'rounded up a little',
       [
-        ['1', 1e-6],
-        ['0', -30],
+        'rounded up a little',
+        [
+          ['1', 1e-6],
+          ['0', -30],
+        ],
+        true,
       ],
-      true,
-    ],
-    [
-      'rounded to 16 bits',
       [
-        ['1', -0.6914],
-        ['0', -0.6914],
+        'rounded to 16 bits',
+        [
+          ['1', -0.6914],
+          ['0', -0.6914],
+        ],
+        true,
       ],
-      true,
-    ],
-    [
-      'one text of several tokens',
       [
-        ['1', -1],
-        ['1', -2],
-        ['1', -9],
-        ['0', -2],
+        'one text of several tokens',
+        [
+          ['1', -1],
+          ['1', -2],
+          ['1', -9],
+          ['0', -2],
+        ],
+        true,
       ],
-      true,
-    ],
-    [
-      'fragments of characters',
-      Array.from({ length: 20 }, (_, at) => [at === 0 ? '1' : '\ufffd', -4] as const),
-      true,
-    ],
-    [
-      'logits',
       [
-        ['1', 5],
-        ['0', 3],
+        'fragments of characters',
+        Array.from({ length: 20 }, (_, at) => [at === 0 ? '1' : '\ufffd', -4] as const),
+        true,
       ],
-      false,
-    ],
-    [
-      'more than all',
       [
-        ['1', -0.1],
-        ['0', -0.1],
+        'logits',
+        [
+          ['1', 5],
+          ['0', 3],
+        ],
+        false,
       ],
-      false,
-    ],
-    ['one token fifty times', Array(50).fill(['1', Math.log(0.02)]), false],
-    ['one token twenty times, with little', Array(20).fill(['1', Math.log(0.01)]), false],
-  ]
-  for (const [what, top, isOne] of tops) {
-    const alternatives = top.map(([token, logprob]) => ({ token, logprob }))
-    const content = [{ token: '1', logprob: Math.min(0, top[0]?.[1] ?? 0), top_logprobs: alternatives }]
-    const { ask } = await judge(t, [(seen) => completion(seen, '1', { logprobs: { content } })], {
-      retry: { max: 0 },
-    })
-    const asked = choose(ask)
-    if (isOne) t.ok(((await asked) as { '1': number })['1'] <= 1, what)
-    else t.match(await failureOf(asked), { kind: 'judge_unreachable' }, what)
-  }
-})
+      [
+        'more than all',
+        [
+          ['1', -0.1],
+          ['0', -0.1],
+        ],
+        false,
+      ],
+      ['one token fifty times', Array(50).fill(['1', Math.log(0.02)]), false],
+      ['one token twenty times, with little', Array(20).fill(['1', Math.log(0.01)]), false],
+    ]
+    for (const [what, top, isOne] of tops) {
+      const alternatives = top.map(([token, logprob]) => ({ token, logprob }))
+      const content = [{ token: '1', logprob: Math.min(0, top[0]?.[1] ?? 0), top_logprobs: alternatives }]
+      const { ask } = await judge(t, [(seen) => completion(seen, '1', { logprobs: { content } })], {
+        retry: { max: 0 },
+      })
+      const asked = choose(ask)
+      if (isOne) t.ok(((await asked) as { '1': number })['1'] <= 1, what)
+      else t.match(await failureOf(asked), { kind: 'judge_unreachable' }, what)
+    }
+  },
+)
 
 t.test('scores of labels that add up to more than 1 are no choice (M18)', async (t) => {
   const scores = new Map([
@@ -257,7 +260,7 @@ const entries: readonly (readonly [string, 'vllm' | 'sglang', string, unknown, o
   ['score', 'sglang', 'classify', 'q', { embedding: [0.5], meta_info: { finish_reason: { type: 'stop' } } }],
 ]
 
-t.test('a number beside an error, or of a work that was cut off, is none (M17)', async (t) => {
+t.test('a number next to an error, or from aborted work, does not count (M17)', async (t) => {
   for (const [what, backend, kind, input, entry] of entries) {
     let more: object = {}
     const { ask } = await judge(
@@ -284,7 +287,7 @@ t.test('a number beside an error, or of a work that was cut off, is none (M17)',
   }
 })
 
-t.test('a list of no steps is no answer: their product would be 1 (M17)', async (t) => {
+t.test('an empty list of steps is not an answer, since its product would be 1 (M17)', async (t) => {
   const { ask } = await judge(t, [() => ({ model: 'm', data: [{ index: 0, data: [] }] })], {
     backend: 'vllm',
     retry: { max: 0 },
@@ -292,7 +295,7 @@ t.test('a list of no steps is no answer: their product would be 1 (M17)', async 
   t.match(await failureOf(ask('q', { ask: 'rewards' as 'generate' })), { kind: 'judge_unreachable' })
 })
 
-t.test('what a short list of alternatives hides is not taken for nothing (M17)', async (t) => {
+t.test('probability missing from a short list of alternatives is not taken for zero (M17)', async (t) => {
   let token: object = {}
   const { ask } = await judge(t, [(seen) => completion(seen, '1', { logprobs: { content: [token] } })], {
     retry: { max: 0 },

@@ -49,7 +49,7 @@ t.test(
   },
 )
 
-t.test('calls that die with the last server are made again, whatever retries are left (M54)', async (t) => {
+t.test('calls lost with the last server are retried, whatever retries are left (M54)', async (t) => {
   const clock = fakeClock()
   for (const retry of [{ max: 0 }, { budget: 0 }, { max: 2, budget: 0.2 }]) {
     const { ask, models, server } = await judge(t, [() => undefined], { retry }, { clock })
@@ -66,14 +66,17 @@ t.test('calls that die with the last server are made again, whatever retries are
   }
 })
 
-t.test('a question at which servers fail is not asked for ever, though no other lives (M54)', async (t) => {
-  const clock = fakeClock()
-  const { ask, server } = await judge(t, [broken], { breaker: { failures: 1, open_s: 1 } }, { clock })
-  const failed = failureOf(ask('poison', { deadline }))
-  await pass(clock, 10_000)
-  t.match(await failed, { kind: 'judge_unreachable', attempts: { length: 3 } })
-  t.equal(server.seen.length, 3)
-})
+t.test(
+  'a question that crashes servers is not retried forever, even if no other is alive (M54)',
+  async (t) => {
+    const clock = fakeClock()
+    const { ask, server } = await judge(t, [broken], { breaker: { failures: 1, open_s: 1 } }, { clock })
+    const failed = failureOf(ask('poison', { deadline }))
+    await pass(clock, 10_000)
+    t.match(await failed, { kind: 'judge_unreachable', attempts: { length: 3 } })
+    t.equal(server.seen.length, 3)
+  },
+)
 
 t.test('a question fails only at its deadline, and says how long it was parked (M54)', async (t) => {
   const clock = fakeClock()
@@ -186,7 +189,7 @@ t.test(
   },
 )
 
-t.test('the time that a judge was away does not count as the time that its answers take (M54)', async (t) => {
+t.test('time without a live judge does not count as response time (M54)', async (t) => {
   const clock = fakeClock()
   const { ask, models, server } = await judge(t, [yes], {}, { clock })
   for (let i = 0; i < 20; i += 1) await ask(`q${i}`)

@@ -51,7 +51,7 @@ t.test(
   },
 )
 
-t.test('the calls of a server that hangs alone stay, and are answered when it goes on', async (t) => {
+t.test('calls stay at a hanging server if there is no other, and are answered when it resumes', async (t) => {
   const clock = fakeClock()
   const held: (() => void)[] = []
   const { ask, models, server } = await judge(t, [hang], defaults, { clock })
@@ -99,7 +99,7 @@ for (const [how, { script, metrics }] of Object.entries(slowly))
     await asked
   })
 
-t.test('a server whose calls come back one by one is never doubted', async (t) => {
+t.test('a server whose calls finish one by one is never suspect', async (t) => {
   const clock = fakeClock()
   const held: (() => void)[] = []
   const { ask, server } = await judge(t, [yes], defaults, { clock })
@@ -114,7 +114,7 @@ t.test('a server whose calls come back one by one is never doubted', async (t) =
   t.equal(server.seen.length, 20)
 })
 
-t.test('without probes nothing is watched', async (t) => {
+t.test('without probes, progress is not watched', async (t) => {
   const clock = fakeClock()
   const { ask, models, server } = await judge(t, [hang], { health: { interval_s: 0 } }, { clock })
   const gone = new AbortController()

@@ -16,7 +16,7 @@ async function counted(t: Parameters<typeof judge>[0], script: Script) {
   return server
 }
 
-t.test('a reload changes what is asked of a server, and its sockets stay (M25)', async (t) => {
+t.test("a reload changes a server's settings and keeps its sockets (M25)", async (t) => {
   const long: Script = (seen) => completion(seen, 'Yes', { padding: 'x'.repeat(4096) })
   const server = await counted(t, long)
   const config = (more: object = {}) => ({
@@ -46,7 +46,7 @@ t.test('a reload changes what is asked of a server, and its sockets stay (M25)',
   await large.close()
 })
 
-t.test('the breaker of a reloaded config counts as that config says (M25)', async (t) => {
+t.test('after a reload, the breaker uses the new settings (M25)', async (t) => {
   const server = await counted(t, (_seen, response) => json(response, {}, 500))
   const config = (failures: number) => ({
     judge: configOf([server.url], { breaker: { failures }, retry: { max: 0 } }),
@@ -103,7 +103,7 @@ t.test('reloads that are refused leave no probes, sockets or members behind (M24
   t.match(await asks(models, 'q'), { answer: { text: 'Yes' } })
 })
 
-t.test('a start that fails leaves nothing that keeps a process alive (M24)', async (t) => {
+t.test('a failed start leaves nothing that keeps the process alive (M24)', async (t) => {
   const server = await counted(t, yes)
   const bad = { ...configOf([]), instances: ['http://127.0.0.1:9?query'] }
   t.throws(() =>
@@ -118,7 +118,7 @@ t.test('a start that fails leaves nothing that keeps a process alive (M24)', asy
   t.ok(server.probes <= probes + 2)
 })
 
-t.test('what operators added, and what they drain, stays so over a reload', async (t) => {
+t.test('instances that operators added or drain stay so after a reload', async (t) => {
   const { models, server } = await judge(t, [yes], { allow: ['http://127.0.0.1:*'] })
   const [added, drained] = [await counted(t, yes), await counted(t, yes)]
   for (const { url } of [added, drained]) models.addInstance('judge', url)

@@ -128,7 +128,7 @@ const table: Readonly<Record<keyof typeof ways, Readonly<Partial<Record<Event, I
   draining: { added: 'ready' },
 }
 
-t.test('each state of a server, and what each event makes of it', async (t) => {
+t.test('each event changes each state of a server as the table says', async (t) => {
   for (const [way, steps] of Object.entries(ways) as [keyof typeof ways, readonly Event[]][])
     for (const event of Object.keys(server().events) as Event[]) {
       const { member, events } = server()
@@ -152,7 +152,7 @@ t.test(
   },
 )
 
-t.test('conditions of different owners hold beside each other', async (t) => {
+t.test('conditions of different owners do not overwrite each other', async (t) => {
   const { member, events } = server()
   for (const step of ['probes pass', 'stalls', 'canary fails', 'sleeps', 'drained'] as const) events[step]()
   for (const [step, state] of [
@@ -166,7 +166,7 @@ t.test('conditions of different owners hold beside each other', async (t) => {
   }
 })
 
-t.test('a server that takes no questions is told of once, and once when it is back', async (t) => {
+t.test('an ejected server is reported once, and once when it is back', async (t) => {
   const { events, told } = server()
   const steps = [
     'probes pass',

@@ -46,7 +46,7 @@ t.test(
   },
 )
 
-t.test('SGLang: without a template the failure names the key (M61)', async (t) => {
+t.test('SGLang: without a template, the failure names the config key (M61)', async (t) => {
   const { ask, server } = await judge(t, [scores], sglang)
   t.match(await failureOf(ask(conversation, { ask: 'classify' })), {
     kind: 'judge_rejected',
@@ -56,7 +56,7 @@ t.test('SGLang: without a template the failure names the key (M61)', async (t) =
   t.equal((await ask('plain', { ask: 'classify' })).answer, 5 as never)
 })
 
-t.test('a template without a place for the content, or with two, is refused', (t) => {
+t.test('a template needs exactly one placeholder for the content', (t) => {
   for (const turn of ['{role}', '{content}{content}', '{role}{role}{content}'])
     t.equal(
       modelConfig.safeParse({ model: 'm', backend: 'sglang', chat_template: { turn } }).success,

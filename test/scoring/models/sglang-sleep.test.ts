@@ -100,7 +100,7 @@ t.test('SGLang: no sleep that would lose the weights, and the flag is named (M56
   t.strictSame(a.orders, ['/generate', '/generate'], 'nor where the server does not tell')
 })
 
-t.test('SGLang: at level 2 the weights are read again from their path (M56)', async (t) => {
+t.test('SGLang: level 2 reloads the weights from their path (M56)', async (t) => {
   const a = await started(t, { cpuBackup: false })
   const { ask, models } = gateway(t, { a: [a] }, { lifecycle: { level: 2 } })
   await ask('a')
@@ -117,7 +117,7 @@ t.test('SGLang: at level 2 the weights are read again from their path (M56)', as
   t.equal(a.hasWeights, true)
 })
 
-t.test('a judge that lost its weights while it slept scores nothing', async (t) => {
+t.test('a judge that lost its weights during sleep scores nothing', async (t) => {
   for (const kind of ['writer', 'scalar'] as const) {
     const a = await started(t, { kind })
     const b = await started(t, { kind })
@@ -144,7 +144,7 @@ t.test('a judge that lost its weights while it slept scores nothing', async (t) 
   }
 })
 
-t.test('a judge with other weights after its sleep is not asked, unless its canaries say so', async (t) => {
+t.test('a judge with other weights after sleep is not asked until its canaries pass', async (t) => {
   const a = await started(t, { kind: 'scalar' })
   const { models, failed } = gateway(t, { a: [a] })
   await models.wake('a')
@@ -157,7 +157,7 @@ t.test('a judge with other weights after its sleep is not asked, unless its cana
   t.equal(models.snapshot()[0]?.instances[0]?.state, 'ready')
 })
 
-t.test('SGLang: a gateway that starts anew releases no server twice (M59)', async (t) => {
+t.test('SGLang: a restarted gateway releases no server twice (M59)', async (t) => {
   const a = await started(t)
   const b = await started(t, { asleep: true })
   const { ask, models, failed } = gateway(
@@ -177,7 +177,7 @@ t.test('SGLang: a gateway that starts anew releases no server twice (M59)', asyn
   t.strictSame([a.death, b.death], ['', ''])
 })
 
-t.test('SGLang: a text whose client has left ends before the memory is given back (M60)', async (t) => {
+t.test('SGLang: a generation whose client has left ends before the memory is released (M60)', async (t) => {
   const a = await started(t)
   const { ask, models } = gateway(t, { a: [a] })
   await ask('a')
@@ -188,7 +188,7 @@ t.test('SGLang: a text whose client has left ends before the memory is given bac
   t.ok(await ask('a'))
 })
 
-t.test('SGLang: where something still runs, nothing is released and the server goes on', async (t) => {
+t.test('SGLang: while something is running, nothing is released and the server goes on', async (t) => {
   const a = await started(t)
   const { ask, models, failed } = gateway(t, { a: [a] }, { lifecycle: { timeout_s: 0.6 } })
   await ask('a')
@@ -200,24 +200,27 @@ t.test('SGLang: where something still runs, nothing is released and the server g
   t.equal(a.death, '')
 })
 
-t.test('SGLang: after an order of unknown end a server is neither asked nor ordered again', async (t) => {
-  const a = await started(t)
-  const { ask, models } = gateway(t, { a: [a] }, { lifecycle: { timeout_s: 0.3 } })
-  await ask('a')
-  a.refuses.add('/release_memory_occupation')
-  await t.rejects(models.sleep('a'), { code: 'RG_MODEL_FAILED' })
-  t.equal(models.snapshot()[0]?.instances[0]?.state, 'asleep')
-  a.asleep = true
-  a.refuses.clear()
-  t.match(await failureOf(ask('a')), { kind: 'judge_unreachable' })
-  await t.rejects(models.sleep('a'), { code: 'RG_MODEL_FAILED' })
-  t.equal(a.death, '')
-  t.equal(a.orders.filter((order) => order === '/release_memory_occupation').length, 1)
-  await a.restart()
-  t.ok(await ask('a'), 'a new process is awake')
-})
+t.test(
+  'SGLang: after an order with an unknown result, a server is neither asked nor ordered again',
+  async (t) => {
+    const a = await started(t)
+    const { ask, models } = gateway(t, { a: [a] }, { lifecycle: { timeout_s: 0.3 } })
+    await ask('a')
+    a.refuses.add('/release_memory_occupation')
+    await t.rejects(models.sleep('a'), { code: 'RG_MODEL_FAILED' })
+    t.equal(models.snapshot()[0]?.instances[0]?.state, 'asleep')
+    a.asleep = true
+    a.refuses.clear()
+    t.match(await failureOf(ask('a')), { kind: 'judge_unreachable' })
+    await t.rejects(models.sleep('a'), { code: 'RG_MODEL_FAILED' })
+    t.equal(a.death, '')
+    t.equal(a.orders.filter((order) => order === '/release_memory_occupation').length, 1)
+    await a.restart()
+    t.ok(await ask('a'), 'a new process is awake')
+  },
+)
 
-t.test('SGLang: what died while the model slept is not resumed when it is back', async (t) => {
+t.test('SGLang: a server that crashed while its model slept is not resumed after its restart', async (t) => {
   const a = await started(t)
   const { ask, models } = gateway(t, { a: [a] })
   await ask('a')
@@ -231,7 +234,7 @@ t.test('SGLang: what died while the model slept is not resumed when it is back',
   t.equal(a.death, '')
 })
 
-t.test('SGLang: a server that others started anew while its model slept is never resumed', async (t) => {
+t.test('SGLang: a server that was restarted while its model slept is never resumed', async (t) => {
   for (const level of [1, 2]) {
     const a = await started(t)
     const { ask, models, failed } = gateway(t, { a: [a] }, { lifecycle: { level } })
@@ -270,7 +273,7 @@ t.test(
   },
 )
 
-t.test('SGLang: a process that comes with other weights is compared with itself', async (t) => {
+t.test('SGLang: a new process with other weights is only compared with itself', async (t) => {
   const a = await started(t, { kind: 'scalar' })
   const { models, failed } = gateway(t, { a: [a] })
   await models.wake('a')
@@ -284,7 +287,7 @@ t.test('SGLang: a process that comes with other weights is compared with itself'
   t.equal(models.snapshot()[0]?.instances[0]?.state, 'ready')
 })
 
-t.test('SGLang: a sleep that would lose the weights is tried and told once a process', async (t) => {
+t.test('SGLang: a sleep that would lose the weights is tried and reported once per process', async (t) => {
   const a = await started(t, { cpuBackup: false })
   const clock = fakeClock()
   const lifecycle = { sleep_after_idle_s: 5, linger_ms: 0 }
@@ -336,7 +339,7 @@ t.test('SGLang: a sleep that would lose the weights is tried and told once a pro
   t.equal(a.death, '')
 })
 
-t.test('a model without lifecycle waits for a server that sleeps for another', async (t) => {
+t.test('a model without a lifecycle waits for a server that sleeps for another model', async (t) => {
   const a = await started(t)
   const url = [a.url]
   const settings = { backend: 'sglang', cache: 'never', ...probesOff } as const

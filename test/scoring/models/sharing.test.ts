@@ -10,7 +10,7 @@ import { completion, json, type Script } from '../../support/scripted-server.ts'
 const yes: Script = (seen) => completion(seen, 'Yes')
 const broken: Script = (_seen, response) => json(response, {}, 500)
 
-t.test('a call is ended when the last of its callers has gone, not before', async (t) => {
+t.test('a call is aborted when its last caller has left, not before', async (t) => {
   const held: (() => void)[] = []
   const { ask, server } = await judge(t, [
     (seen, response) => void held.push(() => json(response, completion(seen, 'Yes'))),
@@ -56,7 +56,7 @@ t.test('equal questions share a call; other draws, settings and asks do not', as
   )
 })
 
-t.test('an answer at temperature 0 is kept; a failure is not', async (t) => {
+t.test('an answer at temperature 0 is cached; a failure is not', async (t) => {
   const { ask, server } = await judge(t, [broken], { sampling: { temperature: 0 }, retry: { max: 0 } })
   t.match(await failureOf(ask('q')), { kind: 'judge_unreachable' })
   server.script = yes
@@ -65,7 +65,7 @@ t.test('an answer at temperature 0 is kept; a failure is not', async (t) => {
   t.equal(server.seen.length, 2)
 })
 
-t.test('the cache keeps what it is told to, for its time', async (t) => {
+t.test('the cache keeps answers as configured, for their time to live', async (t) => {
   const clock = fakeClock(1)
   const always = await judge(t, [yes], { cache: 'always' }, { clock, cache: { bytes: 1 << 20, ttlMs: 1000 } })
   await always.ask('q')
@@ -77,7 +77,7 @@ t.test('the cache keeps what it is told to, for its time', async (t) => {
   t.equal((await never.ask('q')).source, 'call')
 })
 
-t.test('what is kept has a bound in bytes, and no answer pushes out all others', async (t) => {
+t.test('the cache is bounded in bytes, and no answer evicts all others', async (t) => {
   const cache = answerCache(fakeClock(1), { bytes: 65_536, ttlMs: 1000 })
   const isKept = (key: string, answer: Asks[AskName]['answer']) => {
     cache.set(key, { answer, instance: 'a', prompt: 0, completion: 0 })
@@ -96,7 +96,7 @@ t.test('what is kept has a bound in bytes, and no answer pushes out all others',
   t.ok(cache.bytes > 32_768 && cache.bytes <= 65_536, `${cache.bytes}`)
 })
 
-t.test('a kept answer is that of the same weights, asked in the same way', async (t) => {
+t.test('a cached answer comes from the same weights, asked in the same way', async (t) => {
   const numbers: Script = () => ({
     model: 'm',
     data: [{ index: 0, probs: [0.25, 0.75], data: [[0.25, 0.75]] }],

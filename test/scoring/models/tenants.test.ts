@@ -59,7 +59,7 @@ t.test('a reload of a model that may sleep changes its settings without a switch
   t.strictSame([a.death, b.death], ['', ''])
 })
 
-t.test('questions of both readings keep a model awake', async (t) => {
+t.test('questions of the old and the new config keep a model awake', async (t) => {
   const clock = fakeClock()
   const a = await started(t)
   const config = (idle: number) => ({
@@ -154,7 +154,7 @@ t.test(
   },
 )
 
-t.test('a model goes over to another gpu_group without two that are awake there', async (t) => {
+t.test('a model moves to another gpu_group without two awake models there', async (t) => {
   const [a, b] = [await started(t), await started(t)]
   const config = (group: string) => ({
     a: configOf([a.url], { ...settings, gpu_group: group }),

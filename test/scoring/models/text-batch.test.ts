@@ -41,7 +41,7 @@ t.test('conversations share /v1/chat/completions/batch, plain prompts /v1/comple
   t.equal(server.seen.length, 2)
 })
 
-t.test('without batch.generate a text never waits for others', async (t) => {
+t.test('without batch.generate, a text never waits for others', async (t) => {
   const { ask, server } = await judge(t, [echo])
   await Promise.all(['a', 'b'].map((text) => ask(chat(text))))
   t.strictSame(
@@ -81,7 +81,7 @@ t.test(
   },
 )
 
-t.test('questions of other settings, and at home elsewhere, go in a request of their own', async (t) => {
+t.test('questions with other settings or another prefix are batched separately', async (t) => {
   const { ask, server } = await judge(t, [echo], { ...shared, balance: 'prefix_affinity' })
   const choice = { choice: ['0', '1'] }
   await Promise.all([
@@ -159,7 +159,7 @@ t.test('labels are chosen by the first token of each answer', async (t) => {
   t.equal(server.seen.length, 1)
 })
 
-t.test('a text that is refused or broken harms no other of its request', async (t) => {
+t.test('a refused or malformed text fails no other text of its batch', async (t) => {
   const troubles: [string, Script, string][] = [
     ['refused', (_seen, response) => json(response, {}, 400), 'judge_rejected'],
     ['a crash', (_seen, response) => json(response, {}, 500), 'judge_unreachable'],
@@ -191,7 +191,7 @@ t.test('a text that is refused or broken harms no other of its request', async (
   }
 })
 
-t.test('a text without an end costs the others of its request one more call', async (t) => {
+t.test('an endless text costs the others of its batch one more call', async (t) => {
   const clock = fakeClock()
   const { ask, server } = await judge(
     t,

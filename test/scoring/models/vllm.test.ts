@@ -95,7 +95,7 @@ t.test('a vLLM server', async (t) => {
     }
   })
 
-  t.test('generative scoring tells the probability of labels that are one token', async (t) => {
+  t.test('generative scoring returns the probability of single-token labels', async (t) => {
     const model = 'scoring'
     for (const question of [conversation, 'Is 2 even? Answer 1 or 0:']) {
       const input = { question, labels: ['0', '1'] }
@@ -162,7 +162,7 @@ t.test('a vLLM server', async (t) => {
     }
   })
 
-  t.test('scalar scores come one by one, in a conversation and in a batch', async (t) => {
+  t.test('scalar scores are read from single questions, conversations and batches', async (t) => {
     const one = await ask({ model: 'scalar', ask: 'classify', input: 'a good answer' })
     t.ok(Number.isFinite(one.answer))
     const chat = await ask({ model: 'scalar', ask: 'classify', input: conversation })
@@ -175,7 +175,7 @@ t.test('a vLLM server', async (t) => {
     t.ok(Number.isFinite(pooled.answer))
   })
 
-  t.test('tokens are counted by the server where the config says so', async (t) => {
+  t.test('the server counts tokens if the config says so', async (t) => {
     const patience = { deadline: systemClock.now() + 60_000, signal: new AbortController().signal }
     t.ok((await models.countTokens('exact', 'one two three', patience)) >= 3)
     t.ok((await models.countTokens('exact', conversation, patience)) > 10)
@@ -196,7 +196,7 @@ t.test('a vLLM server', async (t) => {
   })
 
   if (!generate.isSensible) return
-  t.test('a process reward model gives a number a step', async (t) => {
+  t.test('a process reward model gives one number per step', async (t) => {
     const { answer } = await ask({
       model: 'scalar',
       ask: 'rewards',
