@@ -86,7 +86,7 @@ const becauseParked = (share: number): string =>
 
 /** Whether rows of this plan would ask a model whose questions are parked. */
 export const asksParked = (models: Pick<Models, 'isParked'>, { steps }: Plan): boolean =>
-  steps.some((step) => step.models.some(models.isParked))
+  steps.some((step) => step.models.some((model) => models.isParked(model)))
 
 /** The share of its time in which a request must be done by what is known; the rest is for what is not. */
 const surely = 0.8
