@@ -1,4 +1,4 @@
-/** reward-gateway as a library: open a gateway, score rollouts, read outcomes. Reward functions need `./contract` alone. */
+/** `reward-gateway`: opens a gateway in this process, scores rollouts and returns outcomes. Reward functions only import `reward-gateway/contract`. */
 export { type ErrorCode, GatewayError, type Problem } from './core/errors.ts'
 export type {
   Attempt,

@@ -1,68 +1,69 @@
 import type { Outcome, Sample } from './core/sample/sample.ts'
 import { openObservedGateway } from './serving/observed-gateway.ts'
 
-/** One rollout to be scored; what is absent is empty. `id` is its index in the request where there is none. */
+/** One rollout to score. Missing fields are empty; a missing `id` is the rollout's index. */
 export interface Rollout extends Partial<Sample> {
   readonly response: string
 }
 
-/** Where the rewards are defined. Reads what is named here, and nothing else. */
+/** Where the rewards are defined. No other file is read. */
 export interface GatewayOptions {
-  /** Files and folders: rm-configs, and gateway.yaml with the models and limits that they share. */
+  /** Files and folders with rm-configs, and gateway.yaml with the models and limits that they share. */
   readonly configs: readonly string[]
-  /** Folders of your own reward functions, beside the package's and those that gateway.yaml names. */
+  /** Folders with your own reward functions, in addition to the package's and those that gateway.yaml names. */
   readonly functionFolders?: readonly string[]
-  /** What `${NAME}` in configs stands for; the environment of the process if absent. */
+  /** The values of `${NAME}` in configs. Default: the environment of the process. */
   readonly env?: Readonly<Record<string, string | undefined>>
 }
 
-/** Rollouts to be scored by one reward, each for itself but for steps that compare the answers of a group. */
+/** Rollouts for one reward. Each is scored alone, except in steps that compare the answers of a group. */
 export interface ScoreJob {
-  /** The reward's name: its file's without the ending, or its `name:`. */
+  /** The reward's `name:`, or else its file's name without the extension. */
   readonly reward: string
   readonly rollouts: readonly Rollout[]
-  /** Ends the work when nobody waits for it any more; what is not done fails as `cancelled`. */
+  /** Cancels the job. Unfinished rollouts fail as `cancelled`. */
   readonly signal?: AbortSignal
-  /** Milliseconds from here; the shorter one of this and the config's `deadline_s` holds. */
+  /** Milliseconds from now. The shorter of this and the config's `deadline_s` applies. */
   readonly deadlineMs?: number
-  /** Names the training run in records and monitors. */
+  /** The training run's name in records and monitors. */
   readonly run?: string
-  /** For weights that change with it. */
+  /** Used by weights that change during training. */
   readonly trainingStep?: number
   /**
-   * Called once a rollout, as soon as its outcome is final; in any order. What it throws is a warning of the process. It
-   * gets a copy: neither that nor what it changes touches an outcome.
+   * Called once per rollout when its outcome is final, in any order. It gets a copy, so it cannot change the outcome. An
+   * error that it throws becomes a process warning.
    */
   readonly onOutcome?: (index: number, outcome: Outcome) => void
 }
 
-/** What became of a job. */
+/** The result of a job. */
 export interface Scored {
-  /** One a rollout, in their order: a finite reward, or the failure that left none. */
+  /** One per rollout, in order: a finite reward, or the failure that prevented it. */
   readonly outcomes: readonly Outcome[]
-  /** A hash of the config and the functions that scored all of them. */
+  /** A hash of the config and the functions that scored the job. */
   readonly version: string
 }
 
-/** An open gateway: worker threads and connections live until `close`. */
+/** An open gateway. Its worker threads and connections live until `close`. */
 export interface Gateway {
-  /** Names of the rewards, in the order of their configs. */
+  /** The names of the rewards, in the order of their configs. */
   readonly rewards: readonly string[]
   /**
-   * Rejects where the whole job is refused: RG_REWARD_UNKNOWN, RG_OVERLOADED (later it may be taken), RG_CLOSING, and
-   * RG_SAMPLES_FAILED where the reward says `on_invalid: fail`. Else every rollout has an outcome.
+   * Returns an outcome for every rollout. Rejects if the whole job is refused: RG_REWARD_UNKNOWN, RG_OVERLOADED (try
+   * again later), RG_CLOSING, or RG_SAMPLES_FAILED if the reward says `on_invalid: fail`.
    */
   score(job: ScoreJob): Promise<Scored>
-  /** Models that no server answers for at the moment; empty where every reward can be scored. */
+  /** The models without a working server at the moment. Empty if every reward can be scored. */
   missing(): readonly string[]
-  /** Reads configs and functions again. Rejects on any mistake, and the old ones stay; jobs under way end with them. */
+  /** Reads configs and functions again. Running jobs keep the old ones. Rejects on any mistake and then keeps the old ones. */
   reload(): Promise<void>
-  /** Refuses what comes from here on, waits at most `graceMs` (`shutdown.grace_s`) for what is under way, and ends all threads. */
+  /** Refuses new jobs, waits for running ones, at most `graceMs` (default: `shutdown.grace_s`), and ends all threads. */
   close(graceMs?: number): Promise<void>
 }
 
 /**
- * Opens workers and models, or rejects with RG_CONFIG_INVALID or RG_FUNCTION_INVALID and all mistakes as `problems`.
+ * Opens a gateway with its workers and models. Rejects with RG_CONFIG_INVALID or RG_FUNCTION_INVALID, and with all mistakes
+ * as `problems`.
  *
  * @example
  * ```ts

@@ -239,12 +239,12 @@ t.test('a scalar model answers with numbers, and its range may have no ends', as
   judgeContract(t, endless, { asked: { response: 'Good day.' }, full: 7.5, zero: -7.5 })
 })
 
-t.test('a rule that only nears the ends of its range says how near', async (t) => {
+t.test('a rule that only approaches the ends of its range declares how closely', async (t) => {
   const nearly = rule((response) => (response === 'good' ? 0.99 : 0.01))
   t.strictSame(failures(nearly, { within: 0.02 }), [])
 })
 
-t.test('a row is parsed and frozen, and refused as a worker would', async (t) => {
+t.test('a row is parsed, frozen and refused as in a worker', async (t) => {
   const strict = defineRule({
     truth: z.object({ n: z.number() }),
     options: z.strictObject({ deep: z.object({ x: z.number() }).default({ x: 1 }) }),
@@ -261,7 +261,7 @@ t.test('a row is parsed and frozen, and refused as a worker would', async (t) =>
   t.strictSame(scored(strict, { groundTruth: { n: 1 } }), { value: 1 })
 })
 
-t.test('what was asked last is the last user message, else the last one', async (t) => {
+t.test('lastUserText is the last user message, or else the last message', async (t) => {
   const messages = ['user', 'user', 'assistant'].map((role, i) => ({ role, content: `${i}` }))
   t.equal(lastUserText({ prompt: messages }), '1')
   t.equal(lastUserText({ prompt: messages.slice(2) }), '2')

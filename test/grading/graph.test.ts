@@ -24,7 +24,7 @@ const found = (
   return finding.status === 'solution' ? finding.value : finding.status
 }
 
-t.test('lists are found left to right', async (t) => {
+t.test('lists are found from left to right', async (t) => {
   t.strictSame(lineLists('[a] [b\n] [[c], d] x] ['), ['a', '[c'])
   t.strictSame(lineLists('[\n[\n]'), [])
   t.strictSame(integerLists('[1, 2] [] [3\n4] [5 x] [[6]'), ['1, 2', '3\n4', '6'])
@@ -34,7 +34,7 @@ t.test('lists are found left to right', async (t) => {
   t.strictSame(capitalLists('[JFK, LAX] [] [jfk]'), ['JFK, LAX', ''])
 })
 
-t.test('sets of nodes', async (t) => {
+t.test("a set of nodes solves its task only if it has the task's property", async (t) => {
   t.equal(found('MIS', '[Ann, Cid]'), 2)
   t.equal(found('MIS', '[Ann, Bob]'), 'invalid')
   t.equal(found('MVC', '[Ann, Cid, Dee]'), 3)
@@ -52,14 +52,14 @@ t.test('sets of nodes', async (t) => {
   t.equal(found('MIS', '[Ann]', { value: [], faults: npgMuse }), 'no_answer')
 })
 
-t.test('names with commas are names', async (t) => {
+t.test('a node name may contain commas', async (t) => {
   const value = ring(['Sammy Davis, Jr.', 'Davis', 'Jr.'])
   t.equal(found('MCP', '[Sammy Davis, Jr., Davis]', { value }), 2)
   t.equal(found('MCP', '[Sammy Davis, Davis]', { value }), 'invalid')
   t.equal(found('MCP', '[Sammy Davis, Jr., Davis]', { value, faults: npgMuse }), 2, 'Jr. and Davis')
 })
 
-t.test('a name that is no text hides those after it', async (t) => {
+t.test('in published mode, a name that is not text hides the names after it', async (t) => {
   const value = { nodes: [{ id: 0, name: 'Ann' }, { id: 1, name: 5 }, { id: 2 }], links: [] }
   t.equal(found('MIS', '[Ann, ]', { value, faults: npgMuse }), 1)
   t.equal(
@@ -71,7 +71,7 @@ t.test('a name that is no text hides those after it', async (t) => {
   t.equal(found('MIS', '[ Ann ]', { value, faults: graphArena }), 1)
 })
 
-t.test('ways between two ends', async (t) => {
+t.test('a path must join the two ends of its problem', async (t) => {
   const between = (a: string, b: string): string =>
     `Example. Please determine the shortest path between X and Y in this network.
 Please determine the shortest path between ${a} and ${b} in this network.`
@@ -101,7 +101,7 @@ const molecule = (labels: string, links: readonly (readonly [number, number])[])
   links: links.map(([source, target]) => ({ source, target })),
 })
 
-t.test('edits between two molecules', async (t) => {
+t.test('an edit distance is the number of edits that the matched atoms need', async (t) => {
   const value = [
     molecule('CO', [[0, 1]]),
     molecule('OCN', [
@@ -129,7 +129,7 @@ t.test('edits between two molecules', async (t) => {
   t.equal(found('GED', '[1, 0]', { value: 7, faults: npgMuse }), 'bad_problem')
 })
 
-t.test('parts of two molecules', async (t) => {
+t.test('a common subgraph must be part of both molecules', async (t) => {
   const value = [graph, ring(['a', 'b', 'c', 'd', 'e', 'f'])]
   t.equal(found('MCS', '[0, 1, 2], [3, 4, 5]', { value }), 3)
   t.equal(found('MCS', '[0, 1, 2], [3, 5, 1]', { value }), 'invalid')
@@ -144,7 +144,7 @@ t.test('parts of two molecules', async (t) => {
   t.equal(found('MCS', '[0], [0]', { value: [graph] }), 'bad_problem')
 })
 
-t.test('tours', async (t) => {
+t.test('a tour must visit every airport once and return', async (t) => {
   const problemText = `- Airports to visit: XXX, YYY
 **Problem to Solve**
 - Airports to visit: AAA, BBB, CCC.
@@ -181,7 +181,7 @@ BBB to CCC: 6
   t.equal(found('TSP', '[A, A]', { value: 'x', faults: npgMuse }), 'bad_problem')
 })
 
-t.test('structures are compared in spite of their symmetry', async (t) => {
+t.test('symmetric structures are compared exactly', async (t) => {
   const built = (
     edges: readonly (readonly [number, number])[],
     size: number,

@@ -37,7 +37,7 @@ t.test('strict JSON is read as JSON.parse reads it', async (t) => {
   for (const text of texts) t.strictSame(plain(value(text)), JSON.parse(text))
 })
 
-t.test('whatever is not JSON is refused', async (t) => {
+t.test('anything but JSON is refused', async (t) => {
   const texts = [
     '',
     ' ',
@@ -74,7 +74,7 @@ t.test('whatever is not JSON is refused', async (t) => {
   for (const text of texts) t.equal(readJson(text), null, JSON.stringify(text))
 })
 
-t.test('integers are exact and what other readers refuse or take differently is reported', async (t) => {
+t.test('integers are exact, and input on which readers disagree is reported', async (t) => {
   t.equal(value('9007199254740993'), 9007199254740993n)
   t.equal(value('-9007199254740993'), -9007199254740993n)
   t.equal(value('1e999'), Number.POSITIVE_INFINITY)
@@ -100,7 +100,7 @@ t.test('nesting is limited', async (t) => {
   t.equal(readJson('['.repeat(1_000_000)), null)
 })
 
-t.test('equality is exact, and as loose as asked', async (t) => {
+t.test('equality is exact unless a looser one is chosen', async (t) => {
   const sets: Sameness = { listsAsSets: true, booleansAsNumbers: true, nanEqualsNan: true }
   const cases: [string, string, boolean, boolean, boolean][] = [
     // a, b, typed, pythonic, sets

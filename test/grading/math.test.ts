@@ -97,7 +97,7 @@ t.test('a hedge is an answer of several items, so it is not the answer', async (
   ])
 })
 
-t.test('an empty or withdrawn answer is none', async (t) => {
+t.test('an empty or withdrawn answer does not count', async (t) => {
   for (const truth of ['42', 'x+1', 'B', '(1,2)', '\\emptyset', '0', 'Evelyn']) {
     each(t, truth, false, [
       '',
@@ -129,12 +129,12 @@ t.test('an empty or withdrawn answer is none', async (t) => {
   ])
 })
 
-t.test('a truth may be a whole solution', async (t) => {
+t.test('a ground truth may be a whole solution', async (t) => {
   each(t, 'We solve $x=\\frac14(1-x)$ and get $x=1/5$, or $\\boxed{20}$ percent.', true, ['\\boxed{20\\%}'])
   t.equal(readMathTruth('  '), null)
 })
 
-t.test('what was taken for the answer is told', async (t) => {
+t.test('the result reports which text was taken for the answer', async (t) => {
   t.strictSame(finalStatement('The answer is $x=2$.'), { words: '$x=2$', expression: '$x=2$' })
   t.equal(finalStatement('<think>2'), null)
   t.equal(finalStatement('no idea')?.expression, null)
@@ -161,19 +161,16 @@ t.test('precision is the number of digits that a decimal must give', async (t) =
   t.equal(compared('\\frac13', '0.34', { precision: 2 }), null)
 })
 
-t.test(
-  'relations may stand for sets, and names of variables may be free, where one asks for it',
-  async (t) => {
-    t.equal(compared('(1,2)', '1 < x < 2', { relationAsSet: true }), 'exact')
-    t.equal(compared('x = 3', 'y = 3', { strict: false }), 'exact')
-  },
-)
+t.test('relations count as sets, and variable names are free, only if the options say so', async (t) => {
+  t.equal(compared('(1,2)', '1 < x < 2', { relationAsSet: true }), 'exact')
+  t.equal(compared('x = 3', 'y = 3', { strict: false }), 'exact')
+})
 
 t.test('a form feed where \\f was eaten is repaired', async (t) => {
   t.equal(compared('\\frac74', '\frac{7}{4}'), 'exact')
 })
 
-t.test('the decision says how sure the equality is', async (t) => {
+t.test('the decision names the method that found the equality', async (t) => {
   t.equal(compared('x+1', 'x+1'), 'string')
   t.equal(compared('\\frac12', '0.5'), 'exact')
   t.equal(compared('x+1', '1+x'), 'algebra')

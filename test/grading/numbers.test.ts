@@ -88,7 +88,7 @@ t.test('lengths count code points', async (t) => {
   t.equal(lastCodePoints('ab', 5), 'ab')
 })
 
-t.test('thinking and tags part a text', async (t) => {
+t.test('thinking and tags split a text', async (t) => {
   t.equal(afterThink('<think>a</think>b</think>c'), 'c')
   t.equal(afterThink('b'), 'b')
   t.equal(afterThink('</think><think>b'), null)
@@ -263,7 +263,7 @@ t.test('a list of literals is read as Python reads it', async (t) => {
   for (const [text, wanted] of lists) t.strictSame(readPythonList(text), wanted, text)
 })
 
-t.test('anything else than a list of literals is no list', async (t) => {
+t.test('anything but a list of literals is rejected', async (t) => {
   const others = '|1|(1,)|{1}|[true]|[1|[1 2]|[1]]|[01]|[e5]|[.]|[1,,2]|[a]'.split('|')
   others.push(
     "['a]",
@@ -276,7 +276,7 @@ t.test('anything else than a list of literals is no list', async (t) => {
   for (const text of others) t.equal(readPythonList(text), null, JSON.stringify(text.slice(0, 20)))
 })
 
-t.test('hostile text costs little', async (t) => {
+t.test('hostile text is read in linear time', async (t) => {
   eachNearLinear(t, {
     'a Python expression': evaluatePython,
     'a written sum': readExpression,

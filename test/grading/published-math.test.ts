@@ -46,7 +46,7 @@ t.test('equal answers are spelled alike', async (t) => {
   for (const [text, normal] of Object.entries(spelled)) t.equal(mathNormal(text), normal, text)
 })
 
-t.test('a text that the original throws at has no spelling', async (t) => {
+t.test('a text at which the original throws has no spelling', async (t) => {
   for (const text of ['\\sqrt', '\\frac', '1\\text{ m}2\\text{ s}']) t.equal(mathNormal(text), null, text)
 })
 
@@ -190,7 +190,7 @@ t.test('two answers are equal by text, number, structure or algebra', async (t) 
   for (const [answer, truth] of unequal) t.notOk(publishedEqual(answer, truth), `${answer} is not ${truth}`)
 })
 
-t.test('a truth is prepared from a line, or from an answer on its own', async (t) => {
+t.test('a ground truth is prepared from a line or from an answer alone', async (t) => {
   t.equal(preparedLine({ solution: 'so \\boxed{\\frac12}' }, 'math'), '\\frac{1}{2}')
   t.equal(preparedLine({ solution: 'so \\boxed{x \\leq 3 kg}' }, 'minerva_math'), 'x\\le3kg')
   t.equal(preparedLine({ gt: '3', gt_cot: 'so \\boxed{4}' }, 'math'), '4')
@@ -203,7 +203,7 @@ t.test('a truth is prepared from a line, or from an answer on its own', async (t
   t.equal(preparedAnswer('so \\boxed{\\frac12}', 'gsm8k'), '\\frac{1}{2}')
 })
 
-t.test('hostile text costs little', async (t) => {
+t.test('hostile text is read in linear time', async (t) => {
   eachNearLinear(t, {
     'the last box': (text) => lastBox(`\\boxed${text}`),
     'the spelling': mathNormal,

@@ -84,7 +84,7 @@ t.test("the penalty falls over the buffer, by DAPO's formula", async (t) => {
   t.equal(scored(overlongPenalty, { extraInfo: { tokens: 90 }, options: named })?.value, -0.5)
 })
 
-t.test('a row without a length is no row without a penalty', async (t) => {
+t.test('a row without a length is invalid, not free of the penalty', async (t) => {
   t.throws(
     () => scored(overlongPenalty, { options: lengths }),
     new BadSample('extra_info.response_length is not a length in tokens; send it, or set unit: characters'),
@@ -173,7 +173,7 @@ t.test('the sampled detector misses loops and takes texts of one hash for equal'
   t.notOk(hasLoop(colliding.repeat(2) + colliding.slice(0, 22)))
 })
 
-t.test('hostile text costs little', async (t) => {
+t.test('hostile text is scored in linear time', async (t) => {
   eachNearLinear(t, {
     'format-tags': (text) => [tagged(text), tagged(text, { opened: true, credit: 'each' })],
     'repetition-penalty': (response) => scored(repetitionPenalty, { response, options: { ngram: 20 } }),

@@ -31,7 +31,7 @@ const arena = (dataSource: string, response: string, rest: RowParts['extraInfo']
 })
 const value = <T, O>(rule: Rule<T, O>, parts: RowParts): number | undefined => scored(rule, parts)?.value
 
-t.test('grapharena', async (t) => {
+t.test('grapharena: an equal or better answer than the label is right', async (t) => {
   ruleContract(t, grapharena, {
     full: arena('Distance', `${thought}[Bob, Ann, Dee]`),
     zero: arena('Distance', `${thought}[Bob, Dee]`),
@@ -52,7 +52,7 @@ t.test('grapharena', async (t) => {
   t.throws(() => value(grapharena, arena('Colouring', '')), /data_source must begin/)
 })
 
-t.test('grapharena in published mode', async (t) => {
+t.test('grapharena: published mode keeps the faults of the original', async (t) => {
   const published = (task: string, response: string, rest = {}) =>
     scored(grapharena, { ...arena(task, response, rest), options: publishedMode })
   t.equal(published('Distance', '[Bob, Ann, Dee] [Zoe]')?.value, 1, 'earlier lists are tried')
@@ -90,7 +90,7 @@ t.test('a tour is as long as the weights of the links say', async (t) => {
   t.match(scored(grapharena, arena('TSP', '[AAA, BBB, CCC, AAA]', part)), { flags: ['bad_problem'] })
 })
 
-t.test('grapharena-boxed', async (t) => {
+t.test('grapharena-boxed: the answer is read from its place', async (t) => {
   ruleContract(t, grapharenaBoxed, {
     full: arena('Distance', `${thought}so $\\boxed{\\text{Bob, Ann, Dee}}$`),
     zero: arena('Distance', `${thought}so \\boxed{[Bob, Dee]}`),
@@ -121,7 +121,7 @@ const wiz = (dataSource: string, groundTruth: string, response: string, rest: Ro
   ...rest,
 })
 
-t.test('graphwiz', async (t) => {
+t.test('graphwiz: each task has its kind of answer', async (t) => {
   ruleContract(t, graphwiz, {
     full: wiz('cycle', 'No, there is none. ### No', `${thought}### No.`),
     zero: wiz('cycle', '### No', `${thought}### Yes.`),
@@ -167,7 +167,7 @@ t.test('graphwiz in published mode reads substrings', async (t) => {
   t.equal(published('triangle', '3', '### 3'), 0)
 })
 
-t.test('graphwiz-revised', async (t) => {
+t.test('graphwiz-revised: the answer is read from its place', async (t) => {
   ruleContract(t, graphwizRevised, {
     full: wiz('cycle', '### Yes', `${thought}so $\\boxed{\\text{yes}}$.`),
     zero: wiz('cycle', '### Yes', `${thought}so \\boxed{no}.`),
@@ -197,7 +197,7 @@ t.test('graphwiz-revised', async (t) => {
   t.throws(() => published('flow', '3', '\\boxed{\\sqrt}'), /original throws/)
 })
 
-t.test('node-link', async (t) => {
+t.test('node-link: the label in the last box counts', async (t) => {
   const label = (response: string, options = {}): RowParts => ({
     response,
     groundTruth: 'Rule_Learning',
@@ -218,7 +218,7 @@ t.test('node-link', async (t) => {
   t.equal(value(nodeLink, label('<think>\\boxed{Rule_Learning}', publishedMode)), 1)
 })
 
-t.test('clrs', async (t) => {
+t.test('clrs: the final result counts, whatever hints precede it', async (t) => {
   const result = (response: string, options = {}): RowParts => ({
     response,
     groundTruth: 'trace | [0 1 2]\n\n',
@@ -236,7 +236,7 @@ t.test('clrs', async (t) => {
   t.equal(value(clrs, result('[0 1 2]', publishedMode)), 1)
 })
 
-t.test('hostile text costs little', async (t) => {
+t.test('hostile text is scored in linear time', async (t) => {
   const box = (text: string): string => `\\boxed{${text}}`
   nearLinear(t, (text) => value(graphwiz, wiz('flow', '1', `### ${text}`)))
   nearLinear(t, (text) => value(graphwiz, wiz('topology', '1', `### ${text}`)))

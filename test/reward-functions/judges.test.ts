@@ -195,7 +195,7 @@ t.test('pairwise-judge: question and answers are values of the prompt', async (t
   t.strictSame(typeof reply === 'function' && reply({ ...options, ties: true }), { choice: ['A', 'B', 'C'] })
 })
 
-t.test('listwise-judge: one whole grade an answer, from 0 to 10, or no verdict (M17)', async (t) => {
+t.test('listwise-judge: one whole grade per answer, from 0 to 10, or no verdict (M17)', async (t) => {
   const rows = ['1', '2', '3'].map((response) => row(listwiseJudge, { response }))
   const replies: [string, readonly number[] | null][] = [
     ['{"scores": [10, 5, 0]}', [1, 0.5, 0]],
@@ -230,7 +230,7 @@ t.test('listwise-judge: every answer is a value, numbered in the order of the ro
 
 const valuesOf = (text: string): Prompt => ({ kind: 'prompt', literals: ['', ''], values: [text] })
 
-t.test('a scalar model is sent the conversation as its turns, a critique behind the response', async (t) => {
+t.test('a scalar model gets the conversation as turns, with a critique after the response', async (t) => {
   const prompt = [
     { role: 'system', content: 's' },
     { role: 'user', content: 'q' },
@@ -254,7 +254,7 @@ t.test('a scalar model is sent the conversation as its turns, a critique behind 
   t.strictSame(scalarScore.range(row(scalarScore, { options: { range: [-2, 2] } }).options), [-2, 2])
 })
 
-t.test('a judge that ships is never asked about nothing (M12)', async (t) => {
+t.test('no shipped judge is asked about an empty question (M12)', async (t) => {
   const nothing = ['', ' \n', '\u200b\u2060', '\u00ad', '\ufeff\t', '\u3164', '\0']
   const prompts: RowParts['prompt'][] = [...nothing, [], [{ role: 'user', content: '' }]]
   prompts.push([
@@ -295,7 +295,7 @@ t.test('a critique asks for a review and gives no score', async (t) => {
   })
 })
 
-t.test('hostile text costs little', async (t) => {
+t.test('hostile text is scored in linear time', async (t) => {
   const rows = [row(listwiseJudge, { response: 'x' })]
   eachNearLinear(t, {
     'yes-no-judge': (text) => [binaryVerdict(text), binaryVerdict(`1 (${text}`), binaryVerdict(`1${text}`)],

@@ -229,7 +229,7 @@ t.test('npg-muse-math: published mode keeps the faults of the original', async (
   t.equal(published('<think>\n\\boxed{0.5}', '\\frac12'), 3, 'thinking is searched')
 })
 
-t.test('hostile text costs little', async (t) => {
+t.test('hostile text is scored in linear time', async (t) => {
   const box = (text: string): string => `\\boxed{${text}}`
   for (const mode of modes) {
     const both = {

@@ -70,13 +70,13 @@ t.test('each reward type pays for its own parts', async (t) => {
   t.equal(typed('complicated', right).value, 0, 'an invalid answer costs as much as the format earns')
 })
 
-t.test('a data source that is none of the graph tasks throws', async (t) => {
+t.test('an unknown graph task throws', async (t) => {
   for (const dataSource of ['MCP', 'MCP_', 'mcp_binary', 'MCP_medium_binary', 'MCP_easy_easy_binary', '']) {
     t.throws(() => score(clique('', 3, { dataSource })), /data_source must be/, dataSource)
   }
 })
 
-t.test('a row that cannot be graded pays no answer and says so', async (t) => {
+t.test('a row that cannot be graded pays nothing for the answer and is flagged', async (t) => {
   const broken = (extraInfo: Record<string, Json>): void => {
     const found = score(clique(`${thought}[Ann, Bob, Cid]`, 3, { extraInfo }))
     t.match(found, { value: 1, flags: ['bad_problem'], parts: { answer_accuracy: 0 } })
@@ -92,7 +92,7 @@ t.test('a row that cannot be graded pays no answer and says so', async (t) => {
   broken({ graph: { nodes: [...nodes, { id: 9, name: ' Ann' }], links: [] }, exact_answer: 3 })
 })
 
-t.test('a label that an answer beats is suspect', async (t) => {
+t.test('a label that an answer beats is flagged', async (t) => {
   t.match(score(clique(`${thought}[Ann, Bob, Cid]`, '2.5')), { value: 3, flags: ['better_than_exact'] })
   t.match(score(clique(`${thought}[Ann, Bob, Cid]`, 0)), { value: 3, flags: ['better_than_exact'] })
 })
@@ -137,7 +137,7 @@ t.test('two structures too much alike to be compared are a timeout, not a score'
   t.throws(() => score(parts), RuleTimeout)
 })
 
-t.test('hostile text costs little', async (t) => {
+t.test('hostile text is scored in linear time', async (t) => {
   const pair = [graph, graph].map((one) => ({ ...one, nodes: nodes.map(({ id }) => ({ id, label: 'C' })) }))
   const text = '- Airports to visit: AAA, BBB\nAAA to BBB: 5'
   for (const mode of ['strict', 'published']) {
@@ -155,18 +155,15 @@ t.test('hostile text costs little', async (t) => {
   }
 })
 
-t.test(
-  'a row that sent no extra_info holds no problem: the original refuses it, an empty one it scores',
-  async (t) => {
-    const parts = {
-      dataSource: 'MCP_binary',
-      response: '<think>\nall pairs\n</think>\n\n[Ann, Bob]',
-      groundTruth: '2',
-    }
-    const options = { mode: 'published' }
-    t.throws(() => scored(npgMuse, { ...parts, options, hasExtraInfo: false }), {
-      message: /extra_info is missing/,
-    })
-    t.equal(scored(npgMuse, { ...parts, options })?.value, -1)
-  },
-)
+t.test('published mode refuses a row without extra_info and scores an empty one', async (t) => {
+  const parts = {
+    dataSource: 'MCP_binary',
+    response: '<think>\nall pairs\n</think>\n\n[Ann, Bob]',
+    groundTruth: '2',
+  }
+  const options = { mode: 'published' }
+  t.throws(() => scored(npgMuse, { ...parts, options, hasExtraInfo: false }), {
+    message: /extra_info is missing/,
+  })
+  t.equal(scored(npgMuse, { ...parts, options })?.value, -1)
+})

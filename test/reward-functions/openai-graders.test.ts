@@ -95,7 +95,7 @@ t.test(
   },
 )
 
-t.test('a label model passes what a passing label says', async (t) => {
+t.test('a label model pays 1 for a passing label', async (t) => {
   const options = { input: user, labels: ['good', 'bad', 'fair'], passing_labels: ['good', 'fair'] }
   const read = (text: string) =>
     labelModel.rm_postprocess?.({ text, finishReason: 'stop' }, row(labelModel, { options }))
@@ -106,7 +106,7 @@ t.test('a label model passes what a passing label says', async (t) => {
   t.throws(() => row(labelModel, { options: { ...options, passing_labels: ['fine'] } }))
 })
 
-t.test('a hostile response costs little', async (t) => {
+t.test('a hostile response is scored in linear time', async (t) => {
   nearLinear(t, (response) => {
     scored(stringCheck, {
       response,

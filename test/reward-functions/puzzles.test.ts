@@ -134,7 +134,7 @@ t.test('zebralogic keeps its contract', async (t) => {
   })
 })
 
-t.test('zebralogic: right squares are counted', async (t) => {
+t.test('zebralogic: right cells are counted', async (t) => {
   t.match(score(said(half, 'four')), {
     parts: { parsed: 1, correct_cells: 2, total_cells: 4, reasoning_length: 4 },
   })
@@ -198,7 +198,7 @@ t.test('zebralogic: one answer is chosen from a group', async (t) => {
   t.strictSame(zebralogicOfN.score([]), [])
 })
 
-t.test('hostile text costs little', async (t) => {
+t.test('hostile text is scored in linear time', async (t) => {
   for (const mode of modes) {
     eachNearLinear(t, {
       [`countdown, ${mode}`]: (text) => value(text, { target: 7, numbers: [7] }, { mode }),

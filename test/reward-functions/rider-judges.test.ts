@@ -170,7 +170,7 @@ t.test('a solution is explained by its own line of the catalogue', async (t) => 
   t.equal(meaning('无', 'published'), '无\n')
 })
 
-t.test('hostile text costs little', async (t) => {
+t.test('hostile text is scored in linear time', async (t) => {
   for (const mode of ['strict', 'published']) {
     nearLinear(t, (text) => {
       for (const inner of [text, `{${text}`, `{${text}}`, `{ ${text} : 1}`]) {

@@ -157,7 +157,7 @@ t.test('choice-match: a score says why it is low', async (t) => {
   t.equal(scored(choiceMatch, { response: 'B', groundTruth: ' (b) ' })?.value, 1)
 })
 
-t.test('hostile text costs little', async (t) => {
+t.test('hostile text is scored in linear time', async (t) => {
   eachNearLinear(t, {
     'numeric-match, final': (text) => numeric(text, 5, { place: 'final' }),
     'numeric-match, whole': (text) => numeric(text, 5, { place: 'whole' }),

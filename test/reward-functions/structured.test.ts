@@ -56,7 +56,7 @@ t.test('json-schema: inherited names are not properties', async (t) => {
   t.equal(fits('[1, 1]', { schema: { uniqueItems: false } }), 1)
 })
 
-t.test('json-schema: a schema that is none is refused with the options', async (t) => {
+t.test('json-schema: an invalid schema is refused with the options', async (t) => {
   const faulty = [{ type: 'strin' }, { pattern: '(?=a)' }, { $ref: 'http://localhost/x' }, { $async: true }]
   for (const bad of faulty) t.throws(() => row(jsonSchema, { options: { schema: bad } }), JSON.stringify(bad))
   for (let i = 0; i < 40; i++) t.equal(fits(`${i}`, { schema: { const: i } }), 1)
@@ -174,7 +174,7 @@ t.test('tool-call: named hacks of the original earn nothing, but do in published
 })
 
 t.test(
-  'tool-call: rows that are no text follow the original in published mode and are 0 otherwise',
+  'tool-call: rows that are not text follow the original in published mode and pay 0 otherwise',
   async (t) => {
     t.throws(() => called(null, wanted, published), TypeError)
     t.equal(called(['<tool_call>', '</tool_call>'], wanted, published).value, 0.1)

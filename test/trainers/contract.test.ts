@@ -80,7 +80,7 @@ for (const [name, trainer] of Object.entries(trainerCases)) {
     }
   })
 
-  t.test(`${name}: a sample without a reward is never a number that nobody chose`, async (t) => {
+  t.test(`${name}: a sample without a reward never silently becomes a number`, async (t) => {
     const failed = await post(trainer, trainer.body([broken]), 1)
     if (failed.status === 200) t.strictSame(failed.said, [null], 'the reply says that there is none')
     else t.match(failed, { status: 502, said: /RG_SAMPLES_FAILED/ }, 'the request fails')

@@ -76,12 +76,12 @@ t.test('an integer that would be rounded is refused by name, a NaN is kept as a 
   t.notOk(first && 'flags' in first)
 })
 
-t.test('the id comes back even from an unreadable row', async (t) => {
+t.test('an unreadable row keeps its id', async (t) => {
   const ids = (await readNativeRows([{ id: 'a' }, null, { id: {} }], [])).map(({ id }) => id)
   t.strictSame(ids, ['a', '1', '2'])
 })
 
-t.test('a result has the same keys whatever became of its terms', async (t) => {
+t.test('a result has the same keys whatever happened to its terms', async (t) => {
   const base = { name: 'rule', weight: 2 }
   const failure = { kind: 'judge_timeout', retryable: true, detail: 'late' } as const
   const outcomes: Outcome[] = [
@@ -128,7 +128,7 @@ t.test('a result has the same keys whatever became of its terms', async (t) => {
   t.match(results[3], { reward: null, substitute: 0.5, terms: { rule: { why: 'judge_timeout' } } })
 })
 
-t.test('a row without a reward has no number among its metrics that nobody chose (M38)', async (t) => {
+t.test('the metrics of a row without a reward hold no invented number (M38)', async (t) => {
   const failure = { kind: 'judge_timeout', retryable: true, detail: '' } as const
   const base = { id: 'a', flags: [], weight: 1 }
   const scored = { name: 'right', weight: 1, status: 'scored', score: { value: 0.5 } } as const
@@ -152,7 +152,7 @@ t.test('a row without a reward has no number among its metrics that nobody chose
   }
 })
 
-t.test('a plain row is one that the schema takes and leaves as it is', async (t) => {
+t.test('a plain row is one that the schema accepts and leaves unchanged', async (t) => {
   const texts = ['', 'a', null, undefined, 1, ['a']]
   const numbers = [0, 1, -1, 1.5, 2 ** 53, '1', null, undefined]
   const values: Record<string, readonly unknown[]> = {
@@ -210,7 +210,7 @@ t.test('an integer that a double would round is reported, one that fits is kept'
   t.strictSame(literals, [{ path: ['big'], literal: '12345678901234567890' }])
 })
 
-t.test('text that is no JSON throws, also where it holds the literals', async (t) => {
+t.test('text that is not JSON throws, even if it holds such literals', async (t) => {
   for (const text of ['{', '{"a": NaN', '[NaNN]', '{"a": 1} x Infinity', '"NaN']) {
     t.throws(() => parseJsonText(text), SyntaxError, text)
   }

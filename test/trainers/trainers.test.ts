@@ -64,7 +64,7 @@ t.test(
   },
 )
 
-t.test('an earlier turn of the policy is prompt where the prompt is sent or known', async (t) => {
+t.test('an earlier turn of the policy belongs to the prompt if the prompt is sent or known', async (t) => {
   for (const { template, several, end, pad } of families) {
     const named = unmarked.includes(template) ? { template } : {}
     const written = `${several}6${end}${pad}`
@@ -84,7 +84,7 @@ t.test('an earlier turn of the policy is prompt where the prompt is sent or know
   }
 })
 
-t.test('the default system prompts of Vicuna and Alpaca tell their templates', async (t) => {
+t.test('the default system prompts of Vicuna and Alpaca identify their templates', async (t) => {
   const vicuna =
     'A chat between a curious user and an artificial intelligence assistant. Be kind. USER: 2 + 2? ASSISTANT: 4</s>'
   t.match(separate(vicuna, nothing), { prompt: [{ role: 'system' }, { content: '2 + 2?' }], response: '4' })
@@ -93,7 +93,7 @@ t.test('the default system prompts of Vicuna and Alpaca tell their templates', a
   t.match(separate(alpaca, nothing), { prompt: [{ role: 'system' }, { content: '2 + 2?' }], response: '4' })
 })
 
-t.test('a text without a known template is told, never guessed', async (t) => {
+t.test('a text without a known template is a problem, never a guess', async (t) => {
   t.match(separate('Question: 2 + 2? Answer: 4', nothing), { problem: /no known chat template/ })
   t.match(separate('Question: 2?', { ...nothing, prompt: 'Other' }), {
     problem: /does not begin with its prompt/,
@@ -109,14 +109,14 @@ t.test('a text without a known template is told, never guessed', async (t) => {
   })
 })
 
-t.test('tokens before the prompt differ without harm', async (t) => {
+t.test('different tokens before the prompt do no harm', async (t) => {
   const prompt = '<|im_start|>user\n2?<|im_end|>\n<|im_start|>assistant\n'
   t.match(separate(`<s>${prompt}4<|im_end|>`, { ...nothing, prompt }), { response: '4' })
   t.match(separate(`${prompt}4<|im_end|>`, { ...nothing, prompt: '' }), { response: '4' })
   t.match(separate(`${prompt}4<|im_end|>`, { ...nothing, prompt: `<s>${prompt}` }), { response: '4' })
 })
 
-t.test('a hostile megabyte costs little', async (t) => {
+t.test('a hostile megabyte is read in linear time', async (t) => {
   const mega = 1 << 20
   const texts = [
     '<|im_start|>assistant\n'.repeat(mega / 22),
@@ -178,7 +178,7 @@ t.test('components add up to the reward, with the same names in every sample of 
   t.pass(`500 rewards, seed ${seed}`)
 })
 
-t.test("every kind of failure masks, under a kind of Gym's or of the gateway's own", async (t) => {
+t.test("every kind of failure masks the sample, with Gym's kind or the gateway's own", async (t) => {
   const plan = { steps: [{ name: 's', op: 'add' }] as unknown as Plan['steps'], formula: null }
   for (const kind of failureKinds) {
     const failure = { kind, retryable: false, detail: 'why' }
@@ -193,7 +193,7 @@ t.test("every kind of failure masks, under a kind of Gym's or of the gateway's o
   }
 })
 
-t.test('NeMo Gym: a failure is of a class, and final where no other answer would help (M49)', async (t) => {
+t.test('NeMo Gym: a failure has a class, and is final if no other answer would help (M49)', async (t) => {
   const stale = { _ng_failure_class: 'judge_failed', _ng_failure_terminal: true }
   const again = await nemoGym.routes['/verify']?.read({ ...asked, body: { ...body, ...stale } })
   const plan = { steps: [{ name: 's', op: 'add' }] as unknown as Plan['steps'], formula: null }

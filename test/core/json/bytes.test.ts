@@ -57,7 +57,7 @@ const read = async (text: string | Buffer): Promise<unknown> => {
   }
 }
 
-t.test('long bodies are read as they would be in one piece', async (t) => {
+t.test('a long body read in slices equals the same body read at once', async (t) => {
   const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
   t.comment(`SEED=${seed}`)
   const random = seeded(seed)
@@ -117,7 +117,7 @@ t.test('long bodies are read as they would be in one piece', async (t) => {
   t.ok(cut > 50)
 })
 
-t.test('a name that is set twice, and a prototype, are read as JSON.parse does', async (t) => {
+t.test('a repeated name and `__proto__` are read as JSON.parse reads them', async (t) => {
   const rows = `[${Array.from({ length: 2000 }, (_, i) => `{"response": "${'x'.repeat(80)}${i}"}`).join(',')}]`
   for (const body of [
     `{"samples": ${rows}, "samples": [1]}`,
@@ -131,7 +131,7 @@ t.test('a name that is set twice, and a prototype, are read as JSON.parse does',
   }
 })
 
-t.test('a text in pieces is the text, wherever its escapes and wide characters stand', async (t) => {
+t.test('a text read in pieces equals the whole text, wherever escapes and wide characters are', async (t) => {
   for (const piece of ['\\\\', '\\"', '\\u00e9', '\\ud83d\\ude00', '😀', 'é', 'a\\n', '\\\\\\u0041', 'x'])
     for (const shift of ['', 'a', 'ab', 'abc', '\\\\', '\\n a']) {
       const body = `{"samples":[{"response":"${shift}${piece.repeat(1_200_000 / piece.length)}"}],"a":"${piece.repeat(1_100_000 / piece.length)}"}`

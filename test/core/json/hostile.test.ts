@@ -13,7 +13,7 @@ const readTurns = (bytes: Buffer) =>
     await (async () => parseJsonBytes(bytes, limits))().catch(() => {})
   })
 
-t.test('whatever a body holds, it is read in slices and costs linear time (M4)', async (t) => {
+t.test('any body is read in slices and in linear time (M4)', async (t) => {
   // Where V8 counts coverage, 16 MiB would take a minute; CI sends them to a gateway without it.
   const length = process.env.NODE_V8_COVERAGE === undefined ? 1 << 24 : 1 << 22
   const quarters = hostileBodies(length / 4)
@@ -54,7 +54,7 @@ t.test('NaN in every row costs linear time (M3)', async (t) => {
   t.ok(isWithin(large.cpuMs - 8 * small.cpuMs, 200), `${large.cpuMs} ms, and a quarter of it ${small.cpuMs}`)
 })
 
-t.test('many bodies that come at once share the slices of a turn (M4)', async (t) => {
+t.test('bodies that arrive together share the slices of a turn (M4)', async (t) => {
   const body = Buffer.from(hostileBodies(1 << 21)['rows of 15,000 lists'] ?? '')
   const { ms } = await turnsOf(most, async () => {
     await Promise.all(Array.from({ length: 16 }, async () => parseJsonBytes(body, limits)))
