@@ -93,8 +93,7 @@ function metricOf({ valid }: Outcome, term: Term): number | null {
 
 /**
  * The JSON text of writeNativeResult(outcome), built from pieces: building its objects first would double the cost
- * (`npm run rules`).
- * Names of steps need no escapes.
+ * (`npm run rules`). Names of steps need no escapes.
  */
 export function nativeResultText(outcome: Outcome): string {
   let terms = ''
