@@ -79,7 +79,7 @@ t.test(
   },
 )
 
-t.test('a time limit is that of one job, from when it is first seen to run', async (t) => {
+t.test('a time limit starts when its job is first seen running', async (t) => {
   const clock = fakeClock()
   const { given, ends, restarts, run, at, done, turns } = pooled(clock)
   run('a', 'hangs', 'b')
@@ -99,7 +99,7 @@ t.test('a time limit is that of one job, from when it is first seen to run', asy
   t.strictSame(restarts, ['hangs timeout'])
 })
 
-t.test('closing waits for all that was taken, and takes no more', async (t) => {
+t.test('closing waits for accepted jobs and accepts no more', async (t) => {
   const { pool, ends, run, done, turns } = pooled()
   run('a')
   await turns()
@@ -114,7 +114,7 @@ t.test('closing waits for all that was taken, and takes no more', async (t) => {
   t.strictSame(ends, { late: 'closed', a: 'done', b: 'done' })
 })
 
-t.test('what waits has a limit', async (t) => {
+t.test('the queue has a limit', async (t) => {
   const { ends, run, pool } = pooled()
   for (let i = 0; i < 65_536; i++) pool.run({ name: 'many', type: 'describe' }, () => {})
   run('one more')

@@ -75,7 +75,7 @@ t.test(
   },
 )
 
-t.test('a call with any text that is too long for the main thread goes to another', async (t) => {
+t.test('a call with a text too long for the main thread goes to a worker', async (t) => {
   const elsewhere: JobRunner = { run: (_job, end) => end({ status: 'overloaded' }), close: async () => {} }
   const runner = inPlace((await discover([])).sources, elsewhere)
   const status = (row: CallRow, answer?: Call['answer']) =>
@@ -104,7 +104,7 @@ t.test('a call with any text that is too long for the main thread goes to anothe
   t.equal(await status(short, { text: long, finishReason: 'stop' }), 'overloaded')
 })
 
-t.test('no text makes the main thread wait', async (t) => {
+t.test('no text blocks the main thread', async (t) => {
   const pieces = [
     '{',
     '{a',
@@ -179,7 +179,7 @@ t.test("rules beyond a turn's share go to the workers, and none is lost or mixed
   )
 })
 
-t.test('no answer and no truth makes a rule hold the main thread', async (t) => {
+t.test('no answer or ground truth makes a rule block the main thread', async (t) => {
   const pieces = [
     '#',
     '#### ',

@@ -38,7 +38,7 @@ def compute_score(solution_str):
 
 const skip = withoutPython || (existsSync('/proc/self/stat') ? false : 'there is no /proc')
 
-t.test('what a function starts ends with its process', { skip }, async (t) => {
+t.test('processes that a function starts end with its process', { skip }, async (t) => {
   const host = await openWith([t.testdir(starts)])
   const pids: number[] = []
   for (const name of ['starts', 'starts_py']) {
@@ -104,7 +104,7 @@ t.test('memory of a JavaScript function is bounded, outside of its heap too (M8)
   t.match(failureOf(results[2]!), refused)
 })
 
-t.test('what functions print is bounded, and a flood is not read as fast as it comes (M8)', async (t) => {
+t.test('printed output is bounded, and a flood is read slowly (M8)', async (t) => {
   let now = 0
   const written: string[] = []
   const output = new BoundedOutput(
@@ -132,7 +132,7 @@ t.test('what functions print is bounded, and a flood is not read as fast as it c
   t.match(written.join(''), /\[\d+ bytes that reward functions printed are left out\]/)
 })
 
-t.test('a message is measured before it is read (M5)', async (t) => {
+t.test('a message is measured before it is parsed (M5)', async (t) => {
   const reader = () => {
     const texts: string[] = []
     return { texts, reader: new FrameReader((text) => texts.push(text)) }

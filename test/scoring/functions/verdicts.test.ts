@@ -91,7 +91,7 @@ t.test('details are a bounded copy that keeps odd keys as data', async (t) => {
   t.equal(text, 'x'.repeat(4095), 'no half of a character is left')
 })
 
-t.test('what is thrown is told by name and place, whatever it is', async (t) => {
+t.test('any exception is reported by name and place', async (t) => {
   const thrower = (value: unknown) =>
     defineRule({
       truth,
@@ -107,7 +107,7 @@ t.test('what is thrown is told by name and place, whatever it is', async (t) => 
   t.match(failureOf(run(bad)), /^bad_sample: .*SyntaxError/)
 })
 
-t.test('group rules give one verdict a row', async (t) => {
+t.test('group rules give one verdict per row', async (t) => {
   const group = (value: unknown) => defineGroupRule({ truth, range, score: () => value as never })
   t.strictSame(run(group([1, null]), 'score', 2), { status: 'verdicts', verdicts: [{ value: 1 }, null] })
   for (const count of [0, 1, 3])
@@ -147,7 +147,7 @@ t.test('pairs and lists ask once for their rows', async (t) => {
   })
 })
 
-t.test('a function is asked only for what its kind has', async (t) => {
+t.test('a function is only asked for hooks of its kind', async (t) => {
   const critique = defineModelReward({ ask: 'generate', truth, range, rm_preprocess: () => 'q' })
   t.match(failureOf(run(critique, 'postprocess', 1, { text: '' })), /a critique has no rm_postprocess/)
   t.match(failureOf(run(critique)), /a model reward has no score/)
@@ -180,7 +180,7 @@ t.test('a question has the shape of its ask', async (t) => {
   t.throws(() => checkQuestion('generate', 'x'.repeat(17 * 1024 * 1024)), /over 16777216 characters/)
 })
 
-t.test('what depends on options is checked when they are bound', async (t) => {
+t.test('options are checked when they are bound', async (t) => {
   const odd = (parts: object) => ({ ...rule(1), ...parts }) as RewardFunction
   t.match(bind(odd({ range: () => [1, 0] }), '{}'), {
     problems: [{ message: /gives no \[low, high\] for these options/ }],
@@ -192,7 +192,7 @@ t.test('what depends on options is checked when they are bound', async (t) => {
   t.match(bind(judge as RewardFunction, '{}'), { bound: { range: [0, 1], parts: [], reply } })
 })
 
-t.test('frames come together from any pieces, and a length beyond the bound ends the stream', async (t) => {
+t.test('frames are read from any pieces, and a length over the limit ends the stream', async (t) => {
   const texts: string[] = []
   const bytes = Buffer.concat([frame('one'), frame('zwei ü'), frame('')])
   for (const size of [1, 2, 5, 100]) {
@@ -266,7 +266,7 @@ t.test('a chunk arrives as it was sent, whatever its jobs', async (t) => {
   t.strictSame(unpackChunk(deserialize(serialize(packChunk(chunk)))), chunk)
 })
 
-t.test('results arrive in their order, scores and all others', async (t) => {
+t.test('results arrive in order', async (t) => {
   const verdicts = (...of: ({ value: number } | null)[]): JobResult => ({
     type: 'called',
     result: { status: 'verdicts', verdicts: of },

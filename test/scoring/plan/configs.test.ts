@@ -28,7 +28,7 @@ t.test('an empty config holds the defaults', async (t) => {
   t.strictSame(read({}).gateway, gateway, 'also where there is no gateway file')
 })
 
-t.test('variables fill texts and numbers, once, and keep their places', async (t) => {
+t.test('variables are substituted once and keep their places', async (t) => {
   const text = [
     'listen: { host: "${HOST}", port: "8${X:-080}x" }',
     'limits:',
@@ -48,7 +48,7 @@ t.test('variables fill texts and numbers, once, and keep their places', async (t
   t.equal(gateway.limits.max_samples, 12)
 })
 
-t.test('a variable that is not set or not well formed is a mistake, an empty one is unset', async (t) => {
+t.test('an unset or malformed variable is a mistake; an empty one counts as unset', async (t) => {
   const text = 'listen:\n  host: a${NONE}b${EMPTY:-x}\n'
   t.strictSame(told({ 'gateway.yaml': text }, { EMPTY: '' }), [
     'gateway.yaml:2:9 | the environment variable NONE is not set; set it, or write ${NONE:-default}',
@@ -60,7 +60,7 @@ t.test('a variable that is not set or not well formed is a mistake, an empty one
   ])
 })
 
-t.test('what YAML itself forbids is told with its place', async (t) => {
+t.test('a YAML error is reported with its place', async (t) => {
   t.match(told({ 'a.yaml': 'steps: [\n' }), [/^a\.yaml:\d+:\d+ \| /])
   t.match(told({ 'a.yaml': 'name: a\nname: b\nsteps: [{ name: s, function: f }]\n' }), [
     /^a\.yaml:2:1 \| Map keys/,
@@ -109,7 +109,7 @@ t.test('a model is defined once, or twice in the same way', async (t) => {
   ])
 })
 
-t.test("a model's API key has to be there", async (t) => {
+t.test("a model's API key must be set", async (t) => {
   const text = 'models: { judge: { model: m, instances: ["http://a"], api_key_env: JUDGE_KEY } }'
   const files = { 'gateway.yaml': text }
   t.match(read(files).problems, [{ path: /gateway.yaml:1:.*api_key_env/, message: /JUDGE_KEY is not set/ }])
@@ -125,7 +125,7 @@ t.test('paths are relative to the file that names them', async (t) => {
   t.equal(models.get('m')?.instances_file, resolve('/etc/rg/list.txt'))
 })
 
-t.test('a folder gives its configs, a file brings the gateway file beside it', async (t) => {
+t.test('a folder gives its configs; a file adds the gateway file next to it', async (t) => {
   const folder = t.testdir({
     'gateway.yaml': '{}',
     'b.yml': '{}',
@@ -193,7 +193,7 @@ record: { folder: records }
 `,
 }
 
-t.test('every mistake of every file is told in one go, with its place and the nearest name', async (t) => {
+t.test('every mistake of every file is reported at once, with its place and the nearest name', async (t) => {
   const functions = await openWith([])
   t.teardown(() => functions.close())
   const error = await resolvePlans(readConfigs([badGateway, badReward], {}), functions).catch(

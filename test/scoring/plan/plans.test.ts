@@ -169,7 +169,7 @@ t.test('the other words of on_invalid', async (t) => {
     t.strictSame((await planOf(`on_invalid: ${word}${steps}`)).onInvalid, onInvalid)
 })
 
-t.test('the version changes with what decides a reward, and with nothing else', async (t) => {
+t.test('the version changes with everything that determines a reward, and with nothing else', async (t) => {
   const base = 'steps:\n  - { name: s, function: yes-no-judge, model: judge }\n'
   const { version } = await planOf(base)
   t.equal((await planOf(`# a remark\n${base}`)).version, version)
@@ -213,7 +213,7 @@ t.test('the version changes with what decides a reward, and with nothing else', 
   )
 })
 
-t.test('a question is known by its function, with its source and its options', async (t) => {
+t.test('the identity of a question depends on the source and options of its function', async (t) => {
   const identity = (name: string, hash: string, options: Json) =>
     stepIdentity({ name, hash } as FunctionDescription, options)
   const all = [
@@ -285,7 +285,7 @@ t.test('names, order and kinds are checked against each other', async (t) => {
   }
 })
 
-t.test('a formula says what counts where a step may be off', async (t) => {
+t.test('a formula must handle steps that may be off', async (t) => {
   const rule = '  - { name: rule, function: countdown }\n'
   const steps = (extra: string) =>
     `steps:\n${rule}  - { name: j, function: yes-no-judge, model: judge${extra} }\nformula: rule + j\n`
