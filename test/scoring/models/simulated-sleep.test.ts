@@ -114,7 +114,7 @@ t.test(
     await first.ask('a', 'q')
     await first.models.sleep('a')
     const second = gateway(t, { a }, { timeout_s: 0.3 })
-    await t.rejects(second.models.sleep('a'), { message: /not known whether it sleeps/ })
+    await t.rejects(second.models.sleep('a'), { message: /unknown whether the server sleeps/ })
     t.match(await failureOf(second.ask('a', 'q2', { deadline: systemClock.now() + 1500 })), {
       kind: 'judge_unreachable',
     })
