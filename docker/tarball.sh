@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # docker/tarball.sh [--node VERSION] FOLDER
 # Packs the gateway with its production modules into FOLDER/reward-gateway-VERSION.tgz: for machines without containers,
-# without network and without root. --node takes Node along (its linux-x64 build as npm carries it, such as 24.21.0).
+# without network and without root. --node includes Node (npm's linux-x64 build, such as 24.21.0).
 # Needs a build in dist/ (npm run build) and npm's registry.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
