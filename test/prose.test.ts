@@ -15,6 +15,11 @@ const phrases: readonly (readonly [RegExp, string])[] = [
   [/\bbeside what\b/i, 'write "in addition to", or leave it out'],
   [/\bso long as it is not\b/i, 'write "until it is"'],
   [/\bso often over\b/i, 'write "times"'],
+  [/\b(?:is|are|requests|samples|bodies|rows) in work\b/i, 'write "in progress"'],
+  [/\bfor ever\b/i, 'write "forever"'],
+  [/\b(?:is|are) told\b/i, 'write "is reported", or name who says it'],
+  [/\bbegins? anew\b/i, 'write "restarts" or "starts again"'],
+  [/\bwhat is no\b/i, 'write "what is not a"'],
   [/[\u2013\u2014]/, 'write a comma, a colon or a full stop in place of a dash'],
 ]
 
