@@ -150,7 +150,7 @@ t.test('a line that is no row is told with its place; the other rows are scored'
   const folder = folderOf(t, lines)
   const { code, stderr } = await scoreAt(folder)
   t.not(code, 0)
-  t.match(stderr, /row '3'.*no JSON/)
+  t.match(stderr, /row '3'.*not JSON/)
 })
 
 t.test('what a config says wrongly is told with its place, before a row is scored', async (t) => {
