@@ -1,5 +1,5 @@
-import { type ErrorCode, GatewayError } from '../core/errors.ts'
-import { fileTrouble, pathOf, reasonOf } from '../core/system-error.ts'
+import type { ErrorCode } from '../core/errors.ts'
+import { type Options, parse, type Suggestion, type Values } from './options.ts'
 
 /** What a command reads and writes; tests give their own. */
 export interface Io {
@@ -9,52 +9,86 @@ export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>
   /** Aborted when the process is asked to end (SIGINT, SIGTERM). */
   readonly signal: AbortSignal
-  /** Calls the listener at each SIGHUP, until ended; a command that does not ask is ended by it. */
+  /** Calls the listener at each SIGHUP until the returned function is called; without a listener SIGHUP ends the process. */
   onHangup?(listener: () => void): () => void
 }
 
-/** One command of `reward-gateway`. */
-export interface Command {
+/**
+ * One command. Its help, the check of its arguments and its shell completion come from this declaration, so the file
+ * that holds it loads quickly: import what only `run` needs there, if it is heavy (a gateway, a server).
+ */
+interface Declaration<O extends Options> {
+  readonly name: string
   /** One line for the list of commands. */
   readonly summary: string
-  readonly usage: string
-  /** Codes of errors that are what the command looks for: it has done its work, and the answer is no. */
+  /** What has to be given after the name, one line for each way, e.g. `FILE... --output FILE`. */
+  readonly synopsis: readonly string[]
+  /** Paragraphs for the help. */
+  readonly about: string
+  readonly options: O
+  /** What the positional arguments are; absent: there are none. */
+  readonly positionals?: Suggestion
+  /** Codes of errors that the command looks for: they mean that the answer is no (exit code 1). */
   readonly finds?: readonly ErrorCode[]
-  /** Resolves with the exit code; throws GatewayError where it could not be done. */
+  /** Resolves with the exit code; rejects with a GatewayError if the command cannot be done. */
+  run(given: { readonly values: Values<O>; readonly positionals: readonly string[] }, io: Io): Promise<number>
+}
+
+export interface Command extends Omit<Declaration<Options>, 'run'> {
   run(argv: readonly string[], io: Io): Promise<number>
 }
 
-/** Writes an error as people read it: what, where, what to do. `stack`: and where in the code it happened. */
-export function tell(io: Io, error: unknown, stack = false): void {
-  const told = asGatewayError(error)
-  io.stderr.write(`${told.code}: ${told.message}\n`)
-  for (const { path, message } of told.problems) {
-    const line = `${path}: ${message}`
-    if (line !== told.message) io.stderr.write(`  ${line}\n`)
-  }
-  if (stack) io.stderr.write(`${stackOf(error)}\n`)
-}
+export const defineCommand = <const O extends Options>(declaration: Declaration<O>): Command => ({
+  ...declaration,
+  // Async, so that a wrong argument rejects like everything else that goes wrong.
+  async run(argv, io) {
+    const { name, options, positionals } = declaration
+    return declaration.run(
+      parse(argv, options, { command: name, takesPositionals: positionals !== undefined }),
+      io,
+    )
+  },
+})
 
-/** The variable that asks for the place in the code of whatever goes wrong. */
-export const stackVariable = 'REWARD_GATEWAY_STACK'
+const lineWidth = 110
+const widestOption = 30
 
-function asGatewayError(error: unknown): GatewayError {
-  if (error instanceof GatewayError) return error
-  const trouble = fileTrouble(error)
-  if (trouble !== null) {
-    const path = pathOf(error)
-    return new GatewayError('RG_INPUT_INVALID', path === '' ? trouble : `${path}: ${trouble}`)
-  }
-  return new GatewayError(
-    'RG_INTERNAL',
-    `${reasonOf(error)}; this is a fault of the gateway itself: report it with what ${stackVariable}=1 adds`,
+/** The help of one command. */
+export function helpOf({ name, synopsis, about, options }: Command): string {
+  const more = Object.keys(options).length > 0 ? ' [options]' : ''
+  const lines = synopsis.map((way) => `reward-gateway ${name} ${way}`.trimEnd() + more)
+  const rows = Object.entries(options).map(
+    ([option, { value, help }]) => [value === null ? `--${option}` : `--${option} ${value}`, help] as const,
   )
+  const width = Math.max(0, ...rows.map(([left]) => left.length).filter((length) => length <= widestOption))
+  return [
+    ...lines,
+    '',
+    about,
+    ...(rows.length === 0
+      ? []
+      : ['', 'Options:', ...rows.flatMap(([left, help]) => optionLines(left, help, width))]),
+  ].join('\n')
 }
 
-/** The stacks of an error and of what caused it. */
-function stackOf(error: unknown): string {
-  const stacks: string[] = []
-  for (let one = error; one instanceof Error && stacks.length < 5; one = one.cause)
-    stacks.push(one.stack ?? one.message)
-  return stacks.length > 0 ? stacks.join('\ncaused by ') : String(error)
+/** An option and its help beside it, or below it if it is long. */
+function optionLines(left: string, help: string, width: number): string[] {
+  const margin = ' '.repeat(width + 4)
+  const [first = '', ...rest] = wrapped(help, lineWidth - margin.length)
+  const others = rest.map((line) => margin + line)
+  if (left.length > width) return [`  ${left}`, margin + first, ...others]
+  return [`  ${left.padEnd(width)}  ${first}`, ...others]
+}
+
+/** A text as lines of at most `width` characters, unless one word is longer. */
+export function wrapped(text: string, width: number): string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > width) {
+      lines.push(line)
+      line = word
+    } else line = line === '' ? word : `${line} ${word}`
+  }
+  return [...lines, line]
 }

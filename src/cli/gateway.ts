@@ -1,13 +1,16 @@
+/** The gateway that a command scores with: which configs it reads, and which of their rewards is meant. */
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { systemClock } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
+import { reasonOf } from '../core/system-error.ts'
 import type { Gateway } from '../scoring/gateway/gateway.ts'
 import { type ConfigPath, type ConfigText, pathText } from '../scoring/plan/config-text.ts'
-import { misused, text, textOr, texts } from './arguments.ts'
-
-/** A reward that is a single function, and where to look for functions. */
-export const functionOptions = { function: text, options: textOr('{}'), 'reward-functions': texts } as const
+import type { ObservedGateway, ObservedOptions } from '../serving/observed-gateway.ts'
+import type { Io } from './command.ts'
+import { BadValue, file, misused, option, repeated, text } from './options.ts'
+import { tellWaiting } from './parked-news.ts'
 
 /** What openGateway reads: files and folders of configs, or one made from a single function. */
 export interface ConfigSources {
@@ -15,28 +18,70 @@ export interface ConfigSources {
   readonly inline: readonly ConfigText[]
 }
 
-/** A function becomes a reward of one step with its name; without a config or a function, the shipped configs hold. */
-export function configsOf(values: {
-  config?: string | undefined
-  function?: string | undefined
-  reward?: string | undefined
-  options?: string
-}): ConfigSources {
-  const { config, function: name, reward, options = '{}' } = values
-  if (name !== undefined) {
-    if (reward !== undefined)
-      throw misused(
-        '--function is the only reward; --reward chooses one of a --config: leave one of them out.',
-      )
-    const steps = [{ name, function: name, options: optionsIn(options) }]
-    return inlineReward(name, steps, ([, , key, ...inner]) =>
-      key === 'options' ? `--options ${pathText(inner)}`.trim() : `--function ${name}`,
-    )
+/** Opens a gateway, says on standard error when judges are waited for, and closes it after `work`. */
+export async function withGateway<T>(
+  sources: ConfigSources & Pick<ObservedOptions, 'functionFolders'>,
+  io: Io,
+  work: (gateway: ObservedGateway) => Promise<T>,
+  events: NonNullable<ObservedOptions['events']> = {},
+): Promise<T> {
+  // Loading it takes most of a second, which help and completion do without.
+  const { openObservedGateway } = await import('../serving/observed-gateway.ts')
+  const news = tellWaiting(io, systemClock)
+  try {
+    const gateway = await openObservedGateway({
+      ...sources,
+      env: io.env,
+      events: { ...events, models: { ...events.models, parked: news.parked } },
+    })
+    try {
+      return await work(gateway)
+    } finally {
+      await gateway.close(0)
+    }
+  } finally {
+    news.end()
   }
-  return { configs: [config ?? shippedConfigs()], inline: [] }
 }
 
-/** A reward of its own name and steps, as if a config file held it; `placeOf` says where a mistake in it stands. */
+/** Options of commands that score with a config. */
+export const configOptions = {
+  config: file('PATH', 'an rm-config, or a folder of them with a gateway.yaml'),
+  reward: text('NAME', 'the reward to use, if the configs hold several', { suggests: 'rewards' }),
+}
+
+/** Folders of reward functions, beside those that the configs name. */
+export const functionFolders = repeated(
+  file('DIR', 'a folder with your own reward functions', { suggests: 'folders' }),
+)
+
+/** Options of commands that take a reward function in place of a config. */
+export const functionOptions = {
+  function: text('NAME', 'a reward function, used as the only reward in place of a config'),
+  options: option('JSON', 'its options, as a JSON object', readFunctionOptions),
+  'reward-functions': functionFolders,
+}
+
+/**
+ * A function becomes a reward of one step with its name; without a config or a function, the shipped configs are used.
+ * Throws RG_COMMAND_INVALID.
+ */
+export function configsOf(values: {
+  readonly config?: string | undefined
+  readonly function?: string | undefined
+  readonly reward?: string | undefined
+  readonly options?: object | undefined
+}): ConfigSources {
+  const { config, function: name, reward, options = {} } = values
+  if (name === undefined) return { configs: [config ?? shippedConfigs()], inline: [] }
+  if (reward !== undefined)
+    throw misused('--function is the only reward; --reward chooses one of a --config: leave one of them out')
+  return inlineReward(name, [{ name, function: name, options }], ([, , key, ...inner]) =>
+    key === 'options' ? `--options ${pathText(inner)}`.trim() : `--function ${name}`,
+  )
+}
+
+/** A reward with this name and these steps, as if a config file held it; `placeOf` says where a mistake in it is. */
 export const inlineReward = (
   name: string,
   steps: readonly unknown[],
@@ -46,22 +91,15 @@ export const inlineReward = (
   inline: [{ file: `${name}.json`, text: JSON.stringify({ steps }), placeOf }],
 })
 
-function optionsIn(text: string): unknown {
+function readFunctionOptions(text: string): object {
   let value: unknown
   try {
     value = JSON.parse(text)
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : ''
-    throw new GatewayError(
-      'RG_COMMAND_INVALID',
-      `--options ${text}: is no JSON (${why}); quote it: '{"name": 1}'`,
-      {
-        cause,
-      },
-    )
+  } catch (error) {
+    throw new BadValue(`must be JSON in quotes, e.g. '{"name": 1}', not ${text}: ${reasonOf(error)}`)
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
-  throw misused(`--options ${text}: an object is needed, e.g. '{"name": 1}'`)
+  throw new BadValue(`must be an object, e.g. '{"name": 1}', not ${text}`)
 }
 
 /** The rm-configs folder of the package: beside src in a clone, beside dist in an installed package. */
@@ -70,11 +108,11 @@ export function shippedConfigs(): string {
   const found = ['../../rm-configs', '../../../rm-configs']
     .map((path) => join(here, path))
     .find((path) => existsSync(path))
-  if (!found) throw misused('the package has lost its rm-configs; give --config')
+  if (!found) throw misused('the rm-configs folder of the package is missing; give --config')
   return found
 }
 
-/** The reward that was named, or the only one there is; throws RG_REWARD_UNKNOWN or RG_COMMAND_INVALID. */
+/** The reward with this name, or the only one there is. Throws RG_REWARD_UNKNOWN or RG_COMMAND_INVALID. */
 export function rewardOf(gateway: Gateway, named: string | undefined): string {
   if (named) return gateway.reward(named).name
   const names = gateway.rewards().map(({ name }) => name)

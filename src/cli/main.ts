@@ -4,85 +4,150 @@ import { fileURLToPath } from 'node:url'
 import { GatewayError } from '../core/errors.ts'
 import { didYouMean } from '../core/nearest-name.ts'
 import { packageVersion } from '../core/package-version.ts'
-import type { Command, Io } from './command.ts'
-import { stackVariable, tell } from './command.ts'
-
-/** Commands load when they are asked for: `serve` need not pay for plots, nor `score` for a server. */
-const commands: Readonly<Record<string, () => Promise<{ readonly command: Command }>>> = {
-  serve: () => import('./serve/serve.ts'),
-  score: () => import('./rewards/score.ts'),
-  check: () => import('./rewards/check.ts'),
-  prepare: () => import('./data/prepare.ts'),
-  analyze: () => import('./results/analyze.ts'),
-  report: () => import('./results/report.ts'),
-  diff: () => import('./results/diff.ts'),
-  evaluate: () => import('./data/evaluate.ts'),
-  compare: () => import('./results/compare.ts'),
-  calibrate: () => import('./results/calibrate.ts'),
-  audit: () => import('./rewards/audit.ts'),
-  explain: () => import('./rewards/explain.ts'),
-  simulate: () => import('./serve/simulate.ts'),
-  demo: () => import('./serve/demo.ts'),
-  import: () => import('./rewards/import.ts'),
-}
+import { fileTrouble, pathOf, reasonOf } from '../core/system-error.ts'
+import { type Command, helpOf, type Io } from './command.ts'
+import { misused } from './options.ts'
 
 /**
- * `reward-gateway COMMAND ...`; the exit code is 0, 1 where the command has done its work and the answer is no (or it was
- * asked to end), 2 where it could not be done.
+ * Every command, by what it works on. A new command is a file in one of the folders and a line here; its file loads
+ * only if it is asked for.
+ */
+const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Command>>>>> = {
+  Servers: {
+    serve: async () => (await import('./serve/serve.ts')).command,
+    simulate: async () => (await import('./serve/simulate.ts')).command,
+    demo: async () => (await import('./serve/demo.ts')).command,
+  },
+  Rewards: {
+    check: async () => (await import('./rewards/check.ts')).command,
+    score: async () => (await import('./rewards/score.ts')).command,
+    audit: async () => (await import('./rewards/audit.ts')).command,
+    explain: async () => (await import('./rewards/explain.ts')).command,
+    import: async () => (await import('./rewards/import.ts')).command,
+  },
+  'Data sets': {
+    prepare: async () => (await import('./data/prepare.ts')).command,
+    'prepare subset': async () => (await import('./data/prepare-subset.ts')).command,
+    evaluate: async () => (await import('./data/evaluate.ts')).command,
+  },
+  Results: {
+    analyze: async () => (await import('./results/analyze.ts')).command,
+    report: async () => (await import('./results/report.ts')).command,
+    diff: async () => (await import('./results/diff.ts')).command,
+    compare: async () => (await import('./results/compare.ts')).command,
+    calibrate: async () => (await import('./results/calibrate.ts')).command,
+  },
+  Shell: {
+    completion: async () => (await import('./completion.ts')).completionOf(commands),
+  },
+}
+
+const commands: ReadonlyMap<string, () => Promise<Command>> = new Map(
+  Object.values(groups).flatMap((group) => Object.entries(group)),
+)
+
+/** Set to anything, it adds the place in the code to an error. */
+const stackVariable = 'REWARD_GATEWAY_STACK'
+
+/**
+ * `reward-gateway COMMAND ...`. The exit code is 0; 1 if the command did its work and the answer is no, or if it was asked
+ * to end; 2 if it could not be done.
  */
 export async function main(argv: readonly string[], io: Io): Promise<number> {
   let command: Command | null = null
   try {
-    const [name = 'help', ...rest] = argv
-    const done = await shown(name, rest, io)
-    if (done) return 0
-    command = await commandOf(name)
-    return await command.run(rest, io)
+    const shown = await help(argv)
+    if (shown !== null) {
+      io.stdout.write(`${shown}\n`)
+      return 0
+    }
+    const found = await commandOf(argv)
+    command = found.command
+    return await command.run(found.rest, io)
   } catch (error) {
     tell(io, error, wantsStack(argv, io))
     return error instanceof GatewayError && command?.finds?.includes(error.code) ? 1 : 2
   }
 }
 
-/** Help and the version; false: the command is to be run. */
-async function shown(name: string, rest: readonly string[], io: Io): Promise<boolean> {
-  if (name === 'help' && rest[0] !== undefined && rest[0] !== 'help')
-    io.stdout.write(`${(await commandOf(rest[0])).usage}\n`)
-  else if (name === 'help' || name === '--help' || name === '-h') await help(io)
-  else if (name === '--version' || name === '-v') io.stdout.write(`${packageVersion}\n`)
-  else if (rest.includes('--help') || rest.includes('-h'))
-    io.stdout.write(`${(await commandOf(name)).usage}\n`)
-  else return false
-  return true
+/** The help or the version, if the arguments ask for one of them. */
+async function help(argv: readonly string[]): Promise<string | null> {
+  const [name = 'help', ...rest] = argv
+  if (name === '--version' || name === '-v') return packageVersion
+  if (name === '--help' || name === '-h') return overview()
+  if (name === 'help')
+    return rest[0] === undefined || rest[0] === 'help' ? overview() : helpOf((await commandOf(rest)).command)
+  const end = rest.indexOf('--')
+  const options = end < 0 ? rest : rest.slice(0, end)
+  return options.includes('--help') || options.includes('-h') ? helpOf((await commandOf(argv)).command) : null
 }
 
-async function commandOf(name: string): Promise<Command> {
-  const load = Object.hasOwn(commands, name) ? commands[name] : undefined
-  if (load) return (await load()).command
-  const near = didYouMean(name, Object.keys(commands))
-  throw new GatewayError(
-    'RG_COMMAND_INVALID',
-    `there is no command '${name}'${near || '; see reward-gateway help'}`,
+/** The command that the first words name, and the arguments after them. */
+async function commandOf([first = '', ...rest]: readonly string[]): Promise<{
+  readonly command: Command
+  readonly rest: readonly string[]
+}> {
+  const nested = commands.get(`${first} ${rest[0]}`)
+  if (nested) return { command: await nested(), rest: rest.slice(1) }
+  const load = commands.get(first)
+  if (load) return { command: await load(), rest }
+  throw misused(
+    `there is no command '${first}'${didYouMean(first, commands.keys()) || '; see reward-gateway help'}`,
   )
+}
+
+async function overview(): Promise<string> {
+  const lines = ['reward-gateway: serves reward models and rule rewards to RL trainers']
+  for (const [title, group] of Object.entries(groups)) {
+    lines.push('', `${title}:`)
+    for (const [name, load] of Object.entries(group))
+      lines.push(`  ${name.padEnd(14)}  ${(await load()).summary}`)
+  }
+  lines.push('', 'reward-gateway COMMAND --help explains a command; --version prints the version.')
+  return lines.join('\n')
 }
 
 const wantsStack = (argv: readonly string[], io: Io): boolean =>
   Boolean(io.env[stackVariable]) || /--log-level(?:=| )(?:debug|trace)\b/.test(argv.join(' '))
 
-async function help(io: Io): Promise<void> {
-  io.stdout.write('reward-gateway: serves reward models and rule rewards to RL trainers\n\n')
-  for (const [name, load] of Object.entries(commands)) {
-    io.stdout.write(`  ${name.padEnd(10)} ${(await load()).command.summary}\n`)
+/** Writes an error for people: what, where and what to do. `stack`: where in the code, too. */
+function tell(io: Io, error: unknown, stack: boolean): void {
+  const { code, message, problems } = asGatewayError(error)
+  io.stderr.write(`${code}: ${message}\n`)
+  for (const problem of problems) {
+    const line = `${problem.path}: ${problem.message}`
+    if (line !== message) io.stderr.write(`  ${line}\n`)
   }
-  io.stdout.write('\nreward-gateway COMMAND --help explains a command; --version tells the version.\n')
+  if (stack) io.stderr.write(`${stackOf(error)}\n`)
 }
 
-// npm links the command, so the started file's real path is compared.
+function asGatewayError(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error
+  const trouble = fileTrouble(error)
+  if (trouble !== null) {
+    const path = pathOf(error)
+    return new GatewayError('RG_INPUT_INVALID', path === '' ? trouble : `${path}: ${trouble}`)
+  }
+  return new GatewayError(
+    'RG_INTERNAL',
+    `${reasonOf(error)}; this is a bug in the gateway: please report it with the output of ${stackVariable}=1`,
+  )
+}
+
+/** The stacks of an error and of its causes. */
+function stackOf(error: unknown): string {
+  const stacks: string[] = []
+  for (let one = error; one instanceof Error && stacks.length < 5; one = one.cause)
+    stacks.push(one.stack ?? one.message)
+  return stacks.length > 0 ? stacks.join('\ncaused by ') : String(error)
+}
+
+// npm links the command, so the real path of the started file is compared.
 if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
   const controller = new AbortController()
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => controller.abort(name))
   const { stdin, stdout, stderr, env } = process
-  // `reward-gateway ... | head` closes our output early; that is no failure.
+  // `reward-gateway ... | head` closes our output early, which is not a failure.
   stderr.on('error', () => {})
   stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
   process.exitCode = await main(process.argv.slice(2), {

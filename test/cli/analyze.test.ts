@@ -239,9 +239,9 @@ t.test('what cannot be analysed is named', async (t) => {
     [[at('empty.jsonl', '\n')], 2, /empty\.jsonl: it has no rows/],
     [[at('notes.txt', 'what I did')], 2, /notes\.txt: no line/],
     [[join(folder, 'none.log')], 2, /none\.log/],
-    [['--log', 'x', '--solved-at', 'much'], 2, /--solved-at much/],
+    [['--log', 'x', '--solved-at', 'much'], 2, /--solved-at: must be a number, not 'much'/],
     [['--log', 'x', '--select', 'high-value'], 2, /--select needs/],
-    [['--log', 'x', '--format', 'xml'], 2, /--format xml/],
+    [['--log', 'x', '--format', 'xml'], 2, /--format: must be one of text, json, lines, not 'xml'/],
   ]
   for (const [argv, code, stderr] of cases) t.match(await runCommand(['analyze', ...argv]), { code, stderr })
 })

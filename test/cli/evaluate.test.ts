@@ -168,7 +168,7 @@ t.test('a limit cuts the shuffled rows, Ctrl-C leaves what goes on, Parquet hold
   const more = ['--limit', '5', '--shuffle-seed', '42']
   t.match(await runCommand(argv(server.url, data, output, ...more), { signal: AbortSignal.abort() }), {
     code: 1,
-    stderr: /--resume goes on/,
+    stderr: /--resume continues/,
   })
   t.match(await runCommand(argv(server.url, data, output, ...more, '--resume')), { code: 0 })
   const rows = ['successes', 'failures'].flatMap((side) => {

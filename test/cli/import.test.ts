@@ -241,5 +241,5 @@ t.test('every mistake is told at once, with its place', async (t) => {
     for (const message of messages) t.match(err, message, file)
   }
   t.match(await run('import', 'verl-confg', 'x'), { code: 2, stderr: /did you mean 'verl-config'/ })
-  t.match(await run('import', 'verl-config'), { code: 2, stderr: /name one file/ })
+  t.match(await run('import', 'verl-config'), { code: 2, stderr: /one FILE is needed/ })
 })

@@ -106,7 +106,7 @@ t.test('what cannot be reported is named', async (t) => {
     [[], 2, /a scored file or a training log is needed/],
     [[join(folder, 'empty.jsonl')], 2, /it has no rows/],
     [[join(folder, 'none.jsonl')], 2, /none\.jsonl/],
-    [[join(folder, 'one.jsonl'), '--format', 'pdf'], 2, /--format pdf: one of html/],
+    [[join(folder, 'one.jsonl'), '--format', 'pdf'], 2, /--format: must be one of html, .*not 'pdf'/],
     [[join(folder, 'one.jsonl'), '--output', join(folder, 'no', 'r.html')], 2, /cannot be written/],
   ]
   for (const [argv, code, stderr] of cases) t.match(await runCommand(['report', ...argv]), { code, stderr })

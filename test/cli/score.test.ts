@@ -167,12 +167,16 @@ t.test('what cannot be done exits 2 and says what is needed', async (t) => {
   const cases: [string[], number, RegExp][] = [
     [['score'], 2, /--input, --output/],
     [['score', '--inputs', 'x'], 2, /inputs/],
-    [['score', '--function', 'x', '--options', '{', '--input', '-', '--output', '-'], 2, /no JSON/],
+    [
+      ['score', '--function', 'x', '--options', '{', '--input', '-', '--output', '-'],
+      2,
+      /--options: must be JSON/,
+    ],
     [['score', '--function', 'gsm8k-progresive', '--input', '-', '--output', '-'], 2, /gsm8k-progressive/],
     [
       ['score', '--function', 'gsm8k-progressive', '--batch', 'x', '--input', '-', '--output', '-'],
       2,
-      /--batch x/,
+      /--batch: must be a whole number from 1 to 100000, not 'x'/,
     ],
     [
       ['score', '--function', 'gsm8k-progressive', '--input', '/nowhere/in.jsonl', '--output', '-'],
@@ -338,7 +342,10 @@ t.test('only failed rows are scored again, and only in the file that holds their
     { id: 'r2' },
   ])
   writeFileSync(input, [row(5)].join('\n'))
-  t.match(await score(input, output, '--failed-only'), { code: 2, stderr: /the row 'a' where 'r5' was expected/ })
+  t.match(await score(input, output, '--failed-only'), {
+    code: 2,
+    stderr: /the row 'a' where 'r5' was expected/,
+  })
 })
 
 t.test(

@@ -1,8 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { command } from '../../src/cli/serve/simulate.ts'
-import { GatewayError } from '../../src/core/errors.ts'
+import { runCommand } from '../support/command-line.ts'
 import { freePorts } from '../support/free-ports.ts'
 import { isRefused } from '../support/wire.ts'
 
@@ -14,11 +13,11 @@ async function running(argv: string[], use: (urls: string[]) => Promise<void>): 
   const started = new Promise<void>((resolve) => {
     tell = resolve
   })
-  const write = (text: string): void => {
+  const onStdout = (text: string): void => {
     printed += text
     tell()
   }
-  const ended = command.run(argv, { stdout: { write }, signal: stop.signal })
+  const ended = runCommand(['simulate', ...argv], { onStdout, signal: stop.signal })
   await Promise.race([started, ended])
   try {
     await use(
@@ -30,7 +29,7 @@ async function running(argv: string[], use: (urls: string[]) => Promise<void>): 
   } finally {
     stop.abort()
   }
-  return ended
+  return (await ended).code
 }
 
 const ask = async (url: string, question: string, answer: string): Promise<Response> =>
@@ -128,25 +127,23 @@ t.test('each server has its control port, which outlives it', async (t) => {
   })
 })
 
-t.test('a taken port is told as such', async (t) => {
+t.test('a port that is in use is named', async (t) => {
   await running([], async ([url = '']) => {
-    const io = { stdout: { write: () => {} }, signal: new AbortController().signal }
-    await t.rejects(command.run(['--port', new URL(url).port], io), {
-      code: 'RG_COMMAND_INVALID',
-      message: /cannot listen at 127\.0\.0\.1, port \d+: the port is in use/,
+    t.match(await runCommand(['simulate', '--port', new URL(url).port]), {
+      code: 2,
+      stderr: /RG_COMMAND_INVALID: cannot listen at 127\.0\.0\.1, port \d+: the port is in use/,
     })
   })
 })
 
-t.test('every mistake is told at once', async (t) => {
+t.test('every wrong value of a command line is named at once', async (t) => {
   const argv =
-    '--port 99999 --wrong-rate often --policy referense --runner both --fault nonsense --fault {} --restart soon --engine tgi --fault 500:2 --answers nowhere.json --count 0 --speed='
-  const stop = new AbortController()
-  const io = { stdout: { write: () => t.fail('nothing starts') }, signal: stop.signal }
-  const error: unknown = await command.run(argv.split(' '), io).catch((reason: unknown) => reason)
-  t.ok(error instanceof GatewayError && error.code === 'RG_COMMAND_INVALID')
-  const paths = error instanceof GatewayError ? error.problems.map(({ path }) => path) : []
-  t.same(paths.sort(), [
+    'simulate --port 99999 --wrong-rate often --policy referense --runner both --fault nonsense --fault {} --restart soon --engine tgi --fault 500:2 --answers nowhere.json --count 0 --speed='
+  const { code, stdout, stderr } = await runCommand(argv.split(' '))
+  t.equal(code, 2)
+  t.equal(stdout, '', 'nothing starts')
+  const named = [...stderr.matchAll(/^ {2}(--[\w-]+): /gm)].map(([, option]) => option)
+  t.same(named.sort(), [
     '--answers',
     '--count',
     '--engine',
@@ -160,9 +157,7 @@ t.test('every mistake is told at once', async (t) => {
     '--speed',
     '--wrong-rate',
   ])
-  const hints = error instanceof GatewayError ? error.problems.map(({ message }) => message).join('\n') : ''
-  t.match(hints, /did you mean 'reference'\?/)
-  await t.rejects(command.run(['--nonsense'], io), { code: 'RG_COMMAND_INVALID' })
-  t.match(command.usage, /--fault KIND/)
-  t.type(command.summary, 'string')
+  t.match(stderr, /^RG_COMMAND_INVALID: 12 options are wrong$/m)
+  t.match(stderr, /--policy: .*did you mean 'reference'\?/)
+  t.match(stderr, /--restart: must be a number of seconds from 0 to 1000000, not 'soon'/)
 })

@@ -2,7 +2,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
-import { readSimulateArguments } from '../../src/cli/serve/simulate.ts'
+import { parse as parseOptions } from '../../src/cli/options.ts'
+import { simulateOptions } from '../../src/cli/serve/simulate.ts'
 import { configTexts, readConfigs } from '../../src/scoring/plan/configs.ts'
 import { openMetrics } from '../../src/serving/telemetry/metrics/metrics.ts'
 import { shippedQueries } from './prometheus/queries.ts'
@@ -75,8 +76,9 @@ t.test('the demo has three judges whose names and addresses its config asks for'
   for (const name of Object.keys(gateway?.environment ?? {})) t.ok(shipped.includes(`\${${name}:-`), name)
   const addresses = Object.values(gateway?.environment ?? {})
   for (const [name, { command = [] }] of judges) {
-    const { count, options } = readSimulateArguments(command.slice(1))
-    t.match({ count, options }, { count: 1, options: { host: '0.0.0.0', model: name.replace(/-\d$/, '') } })
+    const reading = { command: 'simulate', takesPositionals: false }
+    const { values } = parseOptions(command.slice(1), simulateOptions, reading)
+    t.match(values, { count: 1, host: '0.0.0.0', model: name.replace(/-\d$/, '') })
     t.ok(addresses.includes(`http://${name}:8000`), name)
   }
 })

@@ -102,7 +102,10 @@ t.test(
 
 t.test('every command and option that a page names is in the help', async (t) => {
   const list = (await runCommand(['--help'])).stdout
-  const commands = [...list.matchAll(/^ {2}([a-z]+) /gm)].map(([, name = '']) => name)
+  // Longer names first: `prepare subset` is not `prepare`.
+  const commands = [...list.matchAll(/^ {2}([a-z]+(?: [a-z]+)?) {2}/gm)]
+    .map(([, name = '']) => name)
+    .sort((a, b) => b.length - a.length)
   const optionsIn = (text: string) => text.match(/(?<=^|[\s[|(])--[a-z][\w-]*/g) ?? []
   const known = new Map<string, readonly string[]>()
   for (const name of commands) known.set(name, optionsIn((await runCommand([name, '--help'])).stdout))

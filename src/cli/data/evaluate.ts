@@ -1,9 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { systemClock } from '../../core/clock.ts'
 import { GatewayError, type Problem } from '../../core/errors.ts'
 import type { Gateway } from '../../scoring/gateway/gateway.ts'
-import { openObservedGateway } from '../../serving/observed-gateway.ts'
 import { compareAnswers } from '../../workbench/analysis/policy-comparison.ts'
 import { answeredPrompts } from '../../workbench/analysis/prompt-figures.ts'
 import { evaluateFile } from '../../workbench/evaluation/evaluate-file.ts'
@@ -16,92 +14,159 @@ import {
   settled,
 } from '../../workbench/evaluation/suite.ts'
 import { evaluationTable } from '../../workbench/report/policy-tables.ts'
-import { openPolicy, type Policy } from '../../workbench/rollout/policy.ts'
+import type { Policy } from '../../workbench/rollout/policy.ts'
+import { defineCommand, type Io } from '../command.ts'
 import {
-  finiteNumber,
+  type ConfigSources,
+  configOptions,
+  configsOf,
+  functionOptions,
+  rewardOf,
+  withGateway,
+} from '../gateway.ts'
+import {
+  file,
   flag,
   misused,
+  number,
+  type Option,
   oneOf,
-  parsed,
-  seedNumber,
+  option,
+  readWhole,
+  repeated,
   text,
-  textOr,
-  texts,
-  textsOf,
-  wholeNumber,
-} from '../arguments.ts'
-import type { Command, Io } from '../command.ts'
-import { type ConfigSources, configsOf, functionOptions, rewardOf } from '../gateway.ts'
+  type Values,
+  whole,
+} from '../options.ts'
 import { tablesText } from '../output.ts'
-import { tellWaiting } from '../parked-news.ts'
-import { evaluateProgress } from './evaluate-progress.ts'
+import { evaluateProgress } from '../progress.ts'
 
-const usage = `reward-gateway evaluate (--data FILE --reward NAME --output FILE | --suite FILE --output FOLDER) --policy URL...
-                        [--config FILE | --function NAME [--options JSON]] [--reward-functions DIR] [--model NAME]
-                        [--n N] [--runs N] [--k N] [--temperature T] [--top-p P] [--top-k N] [--min-p P]
-                        [--max-tokens N] [--stop TEXT]... [--keep-stop] [--seed N|none] [--chat] [--limit N] [--shuffle-seed N]
-                        [--solved-at N] [--resume | --failed-only] [--backend openai|vllm|sglang]
-                        [--concurrency N] [--timeout-s N] [--wait-s N] [--api-key-env NAME] [--format text|json]
+/** Settings of a benchmark, by the option that sets each. */
+const settings = {
+  n: ['n', number('N', 'answers to each row in each run')],
+  runs: ['runs', number('N', 'how often the data set is gone through')],
+  k: ['k', number('N', 'the k of pass@k and maj@k (default: answers of a run)')],
+  limit: ['limit', number('N', 'takes only so many rows')],
+  'shuffle-seed': ['shuffle_seed', number('N', 'shuffles the rows before --limit takes the first')],
+  temperature: ['temperature', number('T', 'sampling temperature')],
+  'top-p': ['top_p', number('P', 'samples from the most likely tokens that make up this probability')],
+  'top-k': ['top_k', number('N', 'samples from this many of the most likely tokens (vllm, sglang)')],
+  'min-p': [
+    'min_p',
+    number('P', 'leaves out tokens less likely than this share of the likeliest (vllm, sglang)'),
+  ],
+  'max-tokens': ['max_tokens', number('N', 'the length of an answer at most, in tokens')],
+  'solved-at': ['solved_at', number('N', 'a reward of N or more counts as a success (default 1)')],
+  stop: ['stop', repeated(text('TEXT', 'ends an answer at this text'))],
+  seed: [
+    'seed',
+    option(
+      'N|none',
+      'makes the draws repeatable (default 0); with none the servers draw as they like',
+      (given) => (given === 'none' ? given : readWhole(given, { low: 0, high: 0xffff_ffff })),
+    ),
+  ],
+  chat: [
+    'chat',
+    flag("sends a plain prompt as a user's message; lists of messages are always sent as a chat"),
+  ],
+  'keep-stop': [
+    'include_stop_str_in_output',
+    flag('leaves the text of --stop in the answer (vllm, sglang), for rewards that read tags'),
+  ],
+} as const satisfies Record<string, readonly [keyof BenchmarkSettings, Option<unknown>]>
 
-Lets a policy answer the rows of a data set, N times each in each run, and scores the answers with a reward. OUTPUT is a
-scored file (.jsonl, .gz, .parquet) for analyze, diff and compare; beside it lie OUTPUT's .successes.jsonl and
-.failures.jsonl. An answer that the policy did not give is invalid, never 0.
+const options = {
+  data: file('FILE', 'the rows to answer'),
+  suite: file('FILE', 'a suite of benchmarks, in place of --data and --reward'),
+  ...configOptions,
+  ...functionOptions,
+  output: file('PATH', 'the scored file (.jsonl, .gz, .parquet), or with --suite a folder'),
+  policy: repeated(text('URL', 'the address of an OpenAI-compatible server; several share the load')),
+  model: text('NAME', 'the model that the servers serve, if there are several'),
+  backend: oneOf(['openai', 'vllm', 'sglang'], 'which API the servers have', { or: 'openai' }),
+  'api-key-env': text('NAME', 'the environment variable that holds the API key of the servers'),
+  concurrency: whole('N', 'answers in flight at one server', { low: 1, high: 65_536, or: 64 }),
+  'timeout-s': number('SECONDS', 'the time that one answer may take', { low: 0, unit: 'seconds', or: 600 }),
+  'wait-s': number('SECONDS', 'how long to wait for a server while none answers', {
+    low: 0,
+    unit: 'seconds',
+    or: 30,
+  }),
+  resume: flag('continues an evaluation that was stopped or killed; no answer is sampled twice'),
+  'failed-only': flag('samples and scores again what has no reward in a finished OUTPUT'),
+  format: oneOf(['text', 'json'], 'the form of the figures', { or: 'text' }),
+  n: settings.n[1],
+  runs: settings.runs[1],
+  k: settings.k[1],
+  limit: settings.limit[1],
+  'shuffle-seed': settings['shuffle-seed'][1],
+  temperature: settings.temperature[1],
+  'top-p': settings['top-p'][1],
+  'top-k': settings['top-k'][1],
+  'min-p': settings['min-p'][1],
+  'max-tokens': settings['max-tokens'][1],
+  'solved-at': settings['solved-at'][1],
+  stop: settings.stop[1],
+  seed: settings.seed[1],
+  chat: settings.chat[1],
+  'keep-stop': settings['keep-stop'][1],
+}
 
---policy       the address of an OpenAI-compatible server; several share the load. --model: what they serve, if not one
---resume       goes on with an evaluation that was stopped or killed; no answer is sampled twice
---failed-only  goes over a finished OUTPUT: samples and scores again what has no reward
---stop         ends an answer; --keep-stop leaves it in the text (vLLM and SGLang), as a reward that reads tags needs
---chat         sends a plain prompt as a user's message; messages are sent as a chat in any case
---concurrency  answers under way at one server (default 64); --timeout-s: for one answer (600); --wait-s: for a server
-               that lives, where none does (30)
---solved-at    a reward of so much is a success (default 1); --k: the k of pass@k and maj@k (default N)
---seed         makes the draws repeatable (default 0); none: the servers draw as they like`
-
-/** Exit code 1 where it was asked to end; what is there can be gone on with. */
-export const command: Command = {
+/** Exit code 1 if it was asked to end; --resume continues with what is there. */
+export const command = defineCommand({
+  name: 'evaluate',
   summary: 'lets a policy answer data sets and scores its answers',
-  usage,
-  async run(argv, io) {
-    const given = readEvaluateArguments(argv, usage)
+  synopsis: [
+    '--data FILE --reward NAME --output FILE --policy URL',
+    '--data FILE --function NAME --output FILE --policy URL',
+    '--suite FILE --output FOLDER --policy URL',
+  ],
+  about: `Lets a policy answer the rows of a data set, N times each in each run, and scores the answers with a reward. OUTPUT is a
+scored file for analyze, diff and compare; OUTPUT.successes.jsonl and OUTPUT.failures.jsonl are written beside it. An
+answer that the policy did not give is invalid, never 0.`,
+  options,
+  async run({ values }, io) {
+    const given = checkedValues(values)
     const suite = given.suite === undefined ? null : readSuite(given.suite, io.env)
-    const news = tellWaiting(io, systemClock)
-    const gateway = await openObservedGateway({
-      ...sourcesOf(given, suite),
-      functionFolders: given['reward-functions'],
-      env: io.env,
-      events: { models: { parked: news.parked } },
-    })
-    try {
-      const benchmarks = suite
-        ? suite
-            .benchmarks(gateway, given.over)
-            .map((one) => ({ one, output: join(given.output, `${one.name}.jsonl`) }))
-        : [{ one: single(gateway, given), output: given.output }]
-      const policy = await openPolicy({
-        urls: given.policy,
-        model: given.model ?? null,
-        backend: given.backend,
-        concurrency: given.concurrency,
-        timeoutS: given.timeoutS,
-        waitS: given.waitS,
-        ...(given['api-key-env'] !== undefined && { apiKeyEnv: given['api-key-env'] }),
-        env: io.env,
-      })
-      try {
-        if (suite) await mkdir(given.output, { recursive: true })
-        for (const { one, output } of benchmarks) {
-          if (!(await evaluated({ gateway, policy, one, output, given }, io))) return 1
-        }
-      } finally {
-        await policy.close()
-      }
-      await tell(benchmarks, given.format, io)
-      return 0
-    } finally {
-      news.end()
-      await gateway.close(0)
-    }
+    const sources = { ...sourcesOf(given, suite), functionFolders: given['reward-functions'] }
+    return withGateway(sources, io, (gateway) => evaluateAll(gateway, given, suite, io))
   },
+})
+
+/** The exit code: 1 if the run was asked to end. */
+async function evaluateAll(
+  gateway: Gateway,
+  given: EvaluateArguments,
+  suite: Suite | null,
+  io: Io,
+): Promise<number> {
+  const benchmarks = suite
+    ? suite
+        .benchmarks(gateway, given.over)
+        .map((one) => ({ one, output: join(given.output, `${one.name}.jsonl`) }))
+    : [{ one: single(gateway, given), output: given.output }]
+  const { openPolicy } = await import('../../workbench/rollout/policy.ts')
+  const policy = await openPolicy({
+    urls: given.policy,
+    model: given.model ?? null,
+    backend: given.backend,
+    concurrency: given.concurrency,
+    timeoutS: given['timeout-s'],
+    waitS: given['wait-s'],
+    ...(given['api-key-env'] !== undefined && { apiKeyEnv: given['api-key-env'] }),
+    env: io.env,
+  })
+  try {
+    if (suite) await mkdir(given.output, { recursive: true })
+    for (const { one, output } of benchmarks) {
+      if (!(await evaluated({ gateway, policy, one, output, given }, io))) return 1
+    }
+  } finally {
+    await policy.close()
+  }
+  await tell(benchmarks, given.format, io)
+  return 0
 }
 
 /** A suite of functions alone needs no configs, nor the models that they name. */
@@ -167,93 +232,38 @@ async function evaluated({ gateway, policy, one, output, given }: Work, io: Io):
     return true
   } catch (error) {
     if (!signal.aborted) throw error
-    io.stderr.write(`stopped; what is there lies beside ${output}, and --resume goes on with it\n`)
+    io.stderr.write(`stopped; the answers so far are beside ${output}, and --resume continues with them\n`)
     return false
   } finally {
     events.end()
   }
 }
 
-/** Option -> setting of a benchmark. */
-const numbers = {
-  n: 'n',
-  runs: 'runs',
-  k: 'k',
-  limit: 'limit',
-  'shuffle-seed': 'shuffle_seed',
-  temperature: 'temperature',
-  'top-p': 'top_p',
-  'top-k': 'top_k',
-  'min-p': 'min_p',
-  'max-tokens': 'max_tokens',
-  'solved-at': 'solved_at',
-} as const satisfies Record<string, keyof BenchmarkSettings>
-
-const options = {
-  ...textsOf(numbers),
-  data: text,
-  suite: text,
-  reward: text,
-  config: text,
-  ...functionOptions,
-  policy: texts,
-  model: text,
-  backend: textOr('openai'),
-  'api-key-env': text,
-  concurrency: textOr('64'),
-  'timeout-s': textOr('600'),
-  'wait-s': textOr('30'),
-  stop: { type: 'string', multiple: true },
-  'keep-stop': flag,
-  seed: text,
-  chat: flag,
-  output: text,
-  resume: flag,
-  'failed-only': flag,
-  format: textOr('text'),
-} as const
-
-/** What `evaluate` was asked for, checked. */
-export function readEvaluateArguments(argv: readonly string[], usage: string) {
-  const { values } = parsed(argv, options)
-  const { data, suite, output, policy } = values
+/** The options that depend on each other, checked, and the settings in place of those of a suite. */
+function checkedValues(values: Values<typeof options>) {
+  const { data, suite, output, policy, backend } = values
   const isOne = Boolean(data) !== Boolean(suite)
-  if (!isOne || !output || policy.length === 0) {
-    throw misused('--policy, --output and one of --data and --suite are needed.', usage)
-  }
+  if (!isOne || !output || policy.length === 0)
+    throw misused('--policy, --output and one of --data and --suite are needed', 'evaluate')
   if (suite && (values.reward || values.function))
     throw misused('a suite names its rewards: leave --reward and --function out')
   if (values.config && values.function) throw misused('give one of --config and --function')
-  const backend = oneOf('backend', values.backend, ['openai', 'vllm', 'sglang'])
   const over = settingsOf(values)
   if (backend === 'openai' && (over.top_k !== undefined || over.min_p !== undefined))
     throw misused('--top-k and --min-p need --backend vllm or sglang')
-  return {
-    ...values,
-    output,
-    over,
-    backend,
-    concurrency: wholeNumber('concurrency', values.concurrency, 1, 65_536),
-    timeoutS: finiteNumber('timeout-s', values['timeout-s']),
-    waitS: finiteNumber('wait-s', values['wait-s']),
-    format: oneOf('format', values.format, ['text', 'json']),
-  }
+  return { ...values, output, over }
 }
 
-/** The options, with what was checked in place of its text. */
-export type EvaluateArguments = ReturnType<typeof readEvaluateArguments>
+type EvaluateArguments = ReturnType<typeof checkedValues>
 
-function settingsOf(values: Readonly<Record<string, unknown>>): BenchmarkSettings {
-  const given: Record<string, unknown> = {}
-  for (const [option, setting] of Object.entries(numbers)) {
-    const value = values[option]
-    if (typeof value === 'string') given[setting] = finiteNumber(option, value)
-  }
-  if (values.stop !== undefined) given.stop = values.stop
-  if (typeof values.seed === 'string') given.seed = values.seed === 'none' ? 'none' : seedNumber(values.seed)
-  if (values.chat === true) given.chat = true
-  if (values['keep-stop'] === true) given.include_stop_str_in_output = true
-  const read = benchmarkSettings.safeParse(given)
+function settingsOf(values: Values<typeof options>): BenchmarkSettings {
+  // What was not given is left to the suite, or to the defaults.
+  const given = Object.entries(settings).flatMap(([option, [setting]]) => {
+    const value = values[option as keyof typeof settings]
+    const isGiven = value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0)
+    return isGiven ? [[setting, value] as const] : []
+  })
+  const read = benchmarkSettings.safeParse(Object.fromEntries(given))
   if (read.success) return read.data
   const problems: Problem[] = read.error.issues.map(({ path, message }) => ({
     path: `--${path.join('.').replaceAll('_', '-')}`,

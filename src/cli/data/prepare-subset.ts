@@ -1,39 +1,36 @@
 import { parquetColumns } from '../../workbench/dataset/parquet.ts'
 import { openRows } from '../../workbench/dataset/rows.ts'
 import { subset } from '../../workbench/prepare/subset.ts'
-import { flag, misused, parsed, seedNumber, text, textOr, wholeNumber } from '../arguments.ts'
-import type { Command } from '../command.ts'
+import { defineCommand } from '../command.ts'
+import { file, flag, misused, seed, whole } from '../options.ts'
 import { textTable } from '../output.ts'
 
-const usage = 'reward-gateway prepare subset FILE --output FILE [--size 100] [--seed 42] [--stratified]'
-
-/** `prepare subset`: a validation subset of a file. */
-export const command: Command = {
-  summary: 'draws a validation subset',
-  usage,
-  async run(argv, io) {
-    const { values, positionals } = parsed(
-      argv,
-      {
-        output: text,
-        size: textOr('100'),
-        seed: textOr('42'),
-        stratified: flag,
-      },
-      'files',
-    )
-    const [file] = positionals
-    const { output } = values
-    if (!file || file === '-' || positionals.length > 1 || !output || output === file)
-      throw misused('one FILE and another --output are needed.', usage)
+/** Exit code 1 if it was asked to end. */
+export const command = defineCommand({
+  name: 'prepare subset',
+  summary: 'draws a validation subset of a file',
+  synopsis: ['FILE --output FILE'],
+  about: 'Draws rows of a file at random and shows the share of each data source before and after.',
+  options: {
+    output: file('FILE', 'where the rows are written (.jsonl, .gz, .parquet)'),
+    size: whole('N', 'how many rows are drawn', { low: 1, or: 100 }),
+    seed: seed('makes the draw repeatable', { or: 42 }),
+    stratified: flag('keeps the shares of the data sources'),
+  },
+  positionals: 'files',
+  async run({ values, positionals }, io) {
+    const [input] = positionals
+    const { output, size, seed, stratified } = values
+    if (!input || input === '-' || positionals.length > 1 || !output || output === input)
+      throw misused('one FILE and another --output are needed', 'prepare subset')
     const counts = await subset({
-      open: () => openRows(file, io.stdin),
+      open: () => openRows(input, io.stdin),
       output,
-      ...(file.endsWith('.parquet') &&
-        output.endsWith('.parquet') && { columns: await parquetColumns(file) }),
-      size: wholeNumber('size', values.size, 1),
-      seed: seedNumber(values.seed),
-      stratified: values.stratified,
+      ...(input.endsWith('.parquet') &&
+        output.endsWith('.parquet') && { columns: await parquetColumns(input) }),
+      size,
+      seed,
+      stratified,
       signal: io.signal,
     }).catch((error: unknown) => {
       if (io.signal.aborted) return null
@@ -66,4 +63,4 @@ export const command: Command = {
     io.stdout.write(`${table}\n\n${chosen} of ${all} rows in ${output}\n`)
     return 0
   },
-}
+})

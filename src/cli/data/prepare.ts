@@ -1,8 +1,6 @@
 import { join } from 'node:path'
-import { systemClock } from '../../core/clock.ts'
 import { didYouMean } from '../../core/nearest-name.ts'
 import { pathText } from '../../scoring/plan/config-text.ts'
-import { openObservedGateway } from '../../serving/observed-gateway.ts'
 import type { Lengths } from '../../workbench/dataset/lengths.ts'
 import { eachRow } from '../../workbench/dataset/row.ts'
 import { openRows } from '../../workbench/dataset/rows.ts'
@@ -12,130 +10,134 @@ import type { Family } from '../../workbench/prepare/family.ts'
 import type { Prepared } from '../../workbench/prepare/prepare.ts'
 import { prepare, type SourceItem } from '../../workbench/prepare/prepare.ts'
 import { readSplits } from '../../workbench/prepare/splits.ts'
-import { given, misused, oneOf, parsed, seedNumber, text, textOr, wholeNumber } from '../arguments.ts'
-import type { Command, Io } from '../command.ts'
-import { configsOf, functionOptions, inlineReward } from '../gateway.ts'
+import { defineCommand, type Io } from '../command.ts'
+import { configsOf, functionOptions, inlineReward, withGateway } from '../gateway.ts'
+import { file, misused, oneOf, option, readWhole, seed, text, whole } from '../options.ts'
 import { textTable } from '../output.ts'
-import { tellWaiting } from '../parked-news.ts'
 import { progressLine } from '../progress.ts'
-import { command as subset } from './prepare-subset.ts'
 
-const usage = `reward-gateway prepare ${[...families.keys()].join('|')} SOURCE... --output DIR [--split train,test=0.05]
-                     [--max-samples N] [--seed N] [--files parquet|jsonl|both] [--data-source NAME]
-                     [--reward-type NAME] [--function NAME [--options JSON]]
-reward-gateway prepare countdown --generate N [--numbers 3,4] [--largest 99] [--highest 999] --output DIR ...
-${subset.usage}
+const kinds = [...families.keys(), 'subset']
 
-Makes training rows as verl reads them (data_source, prompt, reward_model.ground_truth, extra_info, rm_prompt_<i>) of
-published sources: Parquet, JSON lines (.gz too) or one JSON array. Each row is scored before it is written, by the
-family's rule or the one of --function: its ground truth must be accepted, its right answer must earn full marks, a wrong
-one less. What cannot be used is dropped; DIR/dropped.jsonl says which row and why.
-
-${[...families.values()].map(({ name, source }) => `${name.padEnd(10)} ${source}`).join('\n')}
-
---split        a file for each name: a share (0.05) or a number of rows (1024), drawn with the seed; one takes the rest
---max-samples  as many rows are written, the first that can be used
---reward-type  of npg-muse rows that name none (ratio_quality_format_repeat)`
-
-const options = {
-  output: text,
-  split: textOr('train'),
-  'max-samples': text,
-  seed: textOr('42'),
-  files: textOr('parquet'),
-  'data-source': text,
-  'reward-type': text,
-  ...functionOptions,
-  generate: text,
-  numbers: textOr('3,4'),
-  largest: textOr('99'),
-  highest: textOr('999'),
-} as const
-
-/** Exit code 1 where no row could be used, or it was asked to end. */
-export const command: Command = {
+/** Exit code 1 if no row could be used, or if it was asked to end. */
+export const command = defineCommand({
+  name: 'prepare',
   summary: 'makes training rows of published sources, each of them proved',
-  usage,
-  async run(argv, io) {
-    if (argv[0] === 'subset') return subset.run(argv.slice(1), io)
-    const { values, positionals } = parsed(argv, options, 'files')
+  synopsis: [
+    'KIND SOURCE... --output DIR',
+    'countdown --generate N --output DIR',
+    'subset FILE --output FILE',
+  ],
+  about: `Makes training rows as verl reads them (data_source, prompt, reward_model.ground_truth, extra_info, rm_prompt_<i>) of
+published sources: Parquet, JSON lines (.gz, too) or one JSON array. Each row is scored before it is written, by the
+rule of its kind or by --function: its ground truth must be accepted, its right answer must earn full marks, and a wrong
+one less. Rows that fail are dropped; DIR/dropped.jsonl says which and why.
+
+KIND is one of:
+${[...families.values()].map(({ name, source }) => `  ${name.padEnd(10)}  ${source}`).join('\n')}
+
+reward-gateway prepare subset draws a validation subset of a file; it has a help of its own.`,
+  options: {
+    output: file('DIR', 'the folder that the files are written to', { suggests: 'folders' }),
+    split: text(
+      'SPLITS',
+      'a file for each name, e.g. train,test=0.05: a share or a number of rows, drawn with the seed; one takes the rest',
+      {
+        or: 'train',
+      },
+    ),
+    'max-samples': whole('N', 'writes at most this many rows, the first that can be used', { low: 1 }),
+    seed: seed('makes the draws repeatable', { or: 42 }),
+    files: oneOf(['parquet', 'jsonl', 'both'], 'the form of the files', { or: 'parquet' }),
+    'data-source': text('NAME', 'the data_source of the rows, in place of the usual one'),
+    'reward-type': text(
+      'NAME',
+      'the reward type of npg-muse rows that name none (default ratio_quality_format_repeat)',
+    ),
+    ...functionOptions,
+    generate: whole('N', 'makes N countdown puzzles instead of reading sources', {
+      low: 1,
+      high: 10_000_000,
+    }),
+    numbers: option(
+      'SIZES',
+      'how many numbers a puzzle has, 2 to 6, separated by commas (default 3,4)',
+      (given) => given.split(',').map((size) => readWhole(size, { low: 2, high: 6 })),
+    ),
+    largest: whole('N', 'the largest number of a puzzle', { low: 1, high: 1_000_000, or: 99 }),
+    highest: whole('N', 'the highest target of a puzzle', { low: 1, high: 1_000_000_000, or: 999 }),
+  },
+  positionals: kinds,
+  async run({ values, positionals }, io) {
     const [name, ...files] = positionals
     const family = familyOf(name)
-    if (!values.output) throw misused('--output is needed.', usage)
-    const seed = seedNumber(values.seed)
+    const { output, seed, files: form, 'max-samples': maxRows = Number.POSITIVE_INFINITY } = values
+    if (!output) throw misused('--output is needed', 'prepare')
     const splits = readSplits(values.split)
-    const form = oneOf('files', values.files, ['parquet', 'jsonl', 'both'])
-    const maxRows = given(values['max-samples'], (text) => wholeNumber('max-samples', text, 1))
-    const generated = puzzlesOf(family, values, seed)
+    const generated = puzzlesOf(family, values)
     if ((files.length === 0) === (generated === null))
-      throw misused('sources or --generate are needed.', usage)
+      throw misused('sources or --generate are needed', 'prepare')
     const { 'data-source': dataSource, 'reward-type': rewardType } = values
-    const news = tellWaiting(io, systemClock)
-    const gateway = await openObservedGateway({
-      ...rewardOf(family, values),
-      functionFolders: values['reward-functions'],
-      env: io.env,
-      events: { models: { parked: news.parked } },
-    })
+    const sources = { ...rewardOf(family, values), functionFolders: values['reward-functions'] }
     const reading: { fraction(): number | null } = { fraction: () => null }
-    const progress = progressLine(io, { fraction: () => reading.fraction(), calls: () => 0, done: 0 })
-    try {
-      const prepared = await prepare({
-        family,
-        options: { ...(dataSource && { dataSource }), ...(rewardType && { rewardType }) },
-        items: generated ? itemsOf(puzzles(generated)) : itemsOfFiles(files, io, reading),
-        gateway,
-        reward: values.function ?? family.name,
-        folder: values.output,
-        files: form === 'both' ? ['parquet', 'jsonl'] : [form],
-        splits,
-        seed,
-        maxRows: maxRows ?? Number.POSITIVE_INFINITY,
-        signal: io.signal,
-        onProgress: (rows, dropped) => progress.add(rows, dropped),
-      })
-      progress.end()
-      io.stdout.write(preparedText(prepared, values.output))
-      return Object.values(prepared.written).some((rows) => rows > 0) ? 0 : 1
-    } catch (error) {
-      progress.end()
-      if (!io.signal.aborted) throw error
-      io.stderr.write('stopped; nothing was written\n')
-      return 1
-    } finally {
-      news.end()
-      await gateway.close(0)
-    }
+    return withGateway(sources, io, async (gateway) => {
+      const progress = progressLine(io, { fraction: () => reading.fraction(), calls: () => 0, done: 0 })
+      try {
+        const prepared = await prepare({
+          family,
+          options: { ...(dataSource && { dataSource }), ...(rewardType && { rewardType }) },
+          items: generated ? itemsOf(puzzles(generated)) : itemsOfFiles(files, io, reading),
+          gateway,
+          reward: values.function ?? family.name,
+          folder: output,
+          files: form === 'both' ? ['parquet', 'jsonl'] : [form],
+          splits,
+          seed,
+          maxRows,
+          signal: io.signal,
+          onProgress: (rows, dropped) => progress.add(rows, dropped),
+        })
+        progress.end()
+        io.stdout.write(preparedText(prepared, output))
+        return Object.values(prepared.written).some((rows) => rows > 0) ? 0 : 1
+      } catch (error) {
+        progress.end()
+        if (!io.signal.aborted) throw error
+        io.stderr.write('stopped; nothing was written\n')
+        return 1
+      }
+    })
   },
-}
+})
 
 function familyOf(name = ''): Family {
   const family = families.get(name)
   if (family) return family
-  const kinds = [...families.keys(), 'subset']
-  if (name === '') throw misused(`say which kind of data: ${kinds.join(', ')}`, usage)
-  throw misused(`there is no kind of data '${name}'${didYouMean(name, kinds)}`, usage)
+  if (name === '') throw misused(`a kind of data is needed: ${kinds.join(', ')}`, 'prepare')
+  throw misused(`there is no kind of data '${name}'${didYouMean(name, kinds)}`, 'prepare')
 }
 
-function rewardOf(family: Family, values: { function?: string | undefined; options: string }) {
+function rewardOf(
+  family: Family,
+  values: { readonly function: string | undefined; readonly options: object | undefined },
+) {
   if (values.function !== undefined) return configsOf(values)
   return inlineReward(family.name, family.steps, (path) => `the rule of ${family.name}: ${pathText(path)}`)
 }
 
 function puzzlesOf(
   family: Family,
-  values: { generate?: string | undefined; numbers: string; largest: string; highest: string },
-  seed: number,
+  values: {
+    readonly generate: number | undefined
+    readonly numbers: readonly number[] | undefined
+    readonly largest: number
+    readonly highest: number
+    readonly seed: number
+  },
 ): PuzzleSettings | null {
-  if (values.generate === undefined) return null
+  const { generate: count, numbers: sizes = [3, 4], largest, highest, seed } = values
+  if (count === undefined) return null
   if (family.name !== 'countdown') throw misused('--generate makes countdown puzzles only')
-  return {
-    count: wholeNumber('generate', values.generate, 1, 10_000_000),
-    sizes: values.numbers.split(',').map((size) => wholeNumber('numbers', size, 2, 6)),
-    largest: wholeNumber('largest', values.largest, 1, 1_000_000),
-    highest: wholeNumber('highest', values.highest, 1, 1_000_000_000),
-    seed,
-  }
+  return { count, sizes, largest, highest, seed }
 }
 
 function* itemsOf(rows: Iterable<unknown>): Generator<SourceItem> {

@@ -15,64 +15,57 @@ import type { FigureTable } from '../../workbench/report/tables.ts'
 import { analysisTables, readingTable } from '../../workbench/report/tables.ts'
 import { trainingSheet } from '../../workbench/report/training-sheet.ts'
 import { pngOf } from '../../workbench/report/write.ts'
-import { finiteNumber, misused, oneOf, parsed, text, textOr, texts } from '../arguments.ts'
-import type { Command, Io } from '../command.ts'
+import { defineCommand, type Io } from '../command.ts'
+import { BadValue, file, misused, number, oneOf, option, repeated } from '../options.ts'
 import { deliver, textTable } from '../output.ts'
-
-const usage = `reward-gateway analyze FILE... [--log FILE]... [--plot FILE] [--format text|json|lines] [--solved-at N]
-                       [--select high-value|zero|best --output FILE] [--variance-min N] [--entropy-min N]
-
-Figures of scored files (results of 'score --keep facts', records of a gateway; .jsonl, .gz, .parquet) by data source and
-term, and of verl's training logs (console lines or its file logger's JSON lines). docs/figures.md explains each.
-
---log FILE           a training log whose first lines do not look like one
---plot FILE          draws the logs' accuracy, reward, gradient norm and entropy (.svg, .png), runs over each other, and
-                     prints each validation as 'step:N test_score:X'; --format lines prints nothing else
---solved-at N        a reward of N or more counts as solved (default 1)
---select high-value  writes the groups worth training on to --output, one JSON line each, by falling variance
---select zero|best   writes the groups whose best answer earns exactly 0, or the best answer of each other group; with
-                     their texts, of files that 'score --keep all' wrote`
 
 const selections = ['high-value', 'zero', 'best'] as const
 
-/** Exit code 0; what stands out is told, not failed for. */
-export const command: Command = {
+/** Exit code 0, whatever the figures say. */
+export const command = defineCommand({
+  name: 'analyze',
   summary: 'gives the figures of scored files, records and training logs',
-  usage,
-  async run(argv, io) {
-    const { values, positionals: files } = parsed(
-      argv,
+  synopsis: ['FILE...', 'FILE... --select high-value|zero|best --output FILE'],
+  about: `Figures of scored files (results of 'score --keep facts', records of a gateway; .jsonl, .gz, .parquet) by data source and
+term, and of verl's training logs (console lines or the JSON lines of its file logger). docs/figures.md explains each.
+
+--select writes groups in place of the figures, one JSON line each. high-value: the groups worth training on, by falling
+variance. zero: the groups whose best answer earns exactly 0. best: the best answer of each other group. The texts are
+there if 'score --keep all' wrote the files.`,
+  options: {
+    log: repeated(file('FILE', 'a training log whose first lines do not look like one')),
+    plot: option(
+      'FILE',
+      "draws the logs' accuracy, reward, gradient norm and entropy (.svg, .png), runs over each other",
+      readPlot,
       {
-        log: texts,
-        plot: text,
-        'solved-at': textOr('1'),
-        format: textOr('text'),
-        select: text,
-        output: text,
-        'variance-min': textOr('0.05'),
-        'entropy-min': textOr('0.2'),
+        suggests: 'files',
       },
-      'files',
-    )
-    const format = oneOf('format', values.format, ['text', 'json', 'lines'])
-    if (files.length + values.log.length === 0) {
-      throw misused('a scored file or a training log is needed.', usage)
-    }
+    ),
+    format: oneOf(
+      ['text', 'json', 'lines'],
+      "the form; lines prints only each validation as 'step:N test_score:X'",
+      {
+        or: 'text',
+      },
+    ),
+    'solved-at': number('N', 'a reward of N or more counts as solved', { or: 1 }),
+    select: oneOf(selections, 'the groups that are written to --output'),
+    output: file('FILE', 'the file for --select'),
+    'variance-min': number('N', 'high-value: the lowest variance of the rewards in a group', { or: 0.05 }),
+    'entropy-min': number('N', 'high-value: the lowest entropy of the rewards in a group', { or: 0.2 }),
+  },
+  positionals: 'files',
+  async run({ values, positionals: files }, io) {
+    const { format, plot, select: which } = values
+    if (files.length + values.log.length === 0)
+      throw misused('a scored file or a training log is needed', 'analyze')
     const options = {
-      solvedAt: finiteNumber('solved-at', values['solved-at']),
-      thresholds: {
-        varianceMin: finiteNumber('variance-min', values['variance-min']),
-        entropyMin: finiteNumber('entropy-min', values['entropy-min']),
-        limit: 10,
-      },
-    }
-    const { plot } = values
-    if (plot !== undefined && !/\.(?:svg|png)$/.test(plot)) {
-      throw misused(`--plot ${plot}: a name that ends in .svg or .png is needed`)
+      solvedAt: values['solved-at'],
+      thresholds: { varianceMin: values['variance-min'], entropyMin: values['entropy-min'], limit: 10 },
     }
     const inputs = await sorted(files, values.log)
-    if (values.select !== undefined) {
-      const which = oneOf('select', values.select, selections)
+    if (which !== undefined) {
       if (!values.output || inputs.scored.length === 0 || inputs.logs.length > 0) {
         throw misused('--select needs scored files, no logs, and --output FILE')
       }
@@ -80,7 +73,7 @@ export const command: Command = {
       return 0
     }
     if ((plot !== undefined || format === 'lines') && inputs.logs.length === 0) {
-      throw misused("this is of training logs; 'report' draws scored files")
+      throw misused("--plot and --format lines are for training logs; 'report' draws scored files")
     }
     const { analysis, runs } = await figuresOf(inputs, options)
     if (plot !== undefined) {
@@ -107,6 +100,11 @@ export const command: Command = {
     io.stdout.write(forms[format]())
     return 0
   },
+})
+
+function readPlot(given: string): string {
+  if (/\.(?:svg|png)$/.test(given)) return given
+  throw new BadValue(`must be a name that ends in .svg or .png, not '${given}'`)
 }
 
 async function select(

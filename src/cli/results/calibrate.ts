@@ -3,37 +3,29 @@ import { type Calibrated, type Calibration, calibrate } from '../../workbench/an
 import { eachRow, valueAt } from '../../workbench/dataset/row.ts'
 import { openRows } from '../../workbench/dataset/rows.ts'
 import { figureColumn, numberText } from '../../workbench/report/tables.ts'
-import { finiteNumber, misused, oneOf, parsed, text, textOr } from '../arguments.ts'
-import type { Command, Io } from '../command.ts'
+import { defineCommand, type Io } from '../command.ts'
+import { file, misused, number, oneOf, text } from '../options.ts'
 import { textTable } from '../output.ts'
 
-const usage = `reward-gateway calibrate SCORED --labels FILE --label FIELD [--term NAME] [--threshold N] [--format text|json]
-
-Compares scores with people's labels: accuracy, precision, recall, F1, Cohen's kappa, confusion, and every threshold.
-SCORED is a result of 'score'; FILE holds the same ids with a label (true/false, 1/0) at FIELD, e.g. extra_info.label.
---term NAME takes a step's score in place of the reward; --threshold N: a score of N or more says yes (default 0.5).`
-
 /** Exit code 0, however little judge and people agree. */
-export const command: Command = {
+export const command = defineCommand({
+  name: 'calibrate',
   summary: "compares a judge's scores with people's labels",
-  usage,
-  async run(argv, io) {
-    const { values, positionals } = parsed(
-      argv,
-      {
-        labels: text,
-        label: text,
-        term: text,
-        threshold: textOr('0.5'),
-        format: textOr('text'),
-      },
-      'files',
-    )
-    const format = oneOf('format', values.format, ['text', 'json'])
-    const threshold = finiteNumber('threshold', values.threshold)
-    const { labels, label, term } = values
+  synopsis: ['SCORED --labels FILE --label FIELD'],
+  about: `Compares scores with people's labels: accuracy, precision, recall, F1, Cohen's kappa, the confusion matrix, and every
+threshold. SCORED is a result of 'score'.`,
+  options: {
+    labels: file('FILE', 'rows with the same ids and a label (true/false, 1/0)'),
+    label: text('FIELD', 'where the label is, e.g. extra_info.label'),
+    term: text('NAME', "takes a step's score in place of the reward"),
+    threshold: number('N', 'a score of N or more says yes', { or: 0.5 }),
+    format: oneOf(['text', 'json'], 'the form of the figures', { or: 'text' }),
+  },
+  positionals: 'files',
+  async run({ values, positionals }, io) {
+    const { labels, label, term, threshold, format } = values
     const [scored] = positionals
-    if (!scored || !labels || !label) throw misused('SCORED, --labels and --label are needed.', usage)
+    if (!scored || !labels || !label) throw misused('SCORED, --labels and --label are needed', 'calibrate')
     const labelled = await labelsOf(labels, label, io)
     const rows: { score: number | null; label: boolean }[] = []
     for await (const { value } of eachRow(await openRows(scored, io.stdin))) {
@@ -48,7 +40,7 @@ export const command: Command = {
     io.stdout.write(format === 'json' ? `${JSON.stringify(found, null, 2)}\n` : textOf(found))
     return 0
   },
-}
+})
 
 async function labelsOf(path: string, field: string, io: Io): Promise<ReadonlyMap<string, boolean>> {
   const labels = new Map<string, boolean>()

@@ -3,61 +3,41 @@ import { compareAnswers, type Part } from '../../workbench/analysis/policy-compa
 import { figuresIn, figureTitle, plainName } from '../../workbench/report/policy-tables.ts'
 import { policyReport, starNote } from '../../workbench/report/report.ts'
 import { written } from '../../workbench/report/write.ts'
-import {
-  finiteNumber,
-  given,
-  misused,
-  oneOf,
-  parsed,
-  seedNumber,
-  text,
-  textOr,
-  wholeNumber,
-} from '../arguments.ts'
-import type { Command } from '../command.ts'
+import { defineCommand } from '../command.ts'
+import { file, misused, number, oneOf, seed, whole } from '../options.ts'
 import { deliver, tablesText } from '../output.ts'
 import { policyFiles, readPolicies } from './policy-files.ts'
-
-const usage = `reward-gateway compare BASE [TRAINED...] [--format text|csv|md|json|html|svg|png] [--output FILE]
-                       [--k N] [--solved-at N] [--rounds N] [--seed N]
-
-Compares policies that answered the same data: scored files of 'evaluate', or folders of a suite's. Mean score, pass@1,
-pass@k, maj@k, entropy, length; each with a 95 % interval, and the differences from BASE with theirs, row by row; mean
-and deviation over runs; by data source, benchmark and suite. One file alone gets its figures. docs/evaluate.md.
-html is one page with plots; svg and png are the plots.
-
---k          the k of pass@k and maj@k (default: as the runs said, else the answers of a run)
---solved-at  a reward of so much is a success (default: as the runs said, else 1)
---rounds     samples that the bootstrap draws (default 2000), repeatably by --seed (default 0)`
 
 const formats = ['text', 'csv', 'md', 'json', 'html', 'svg', 'png'] as const
 type Format = (typeof formats)[number]
 
 /** Exit code 0, whichever policy is better. */
-export const command: Command = {
+export const command = defineCommand({
+  name: 'compare',
   summary: 'compares policies on the same data',
-  usage,
-  async run(argv, io) {
-    const { values, positionals } = parsed(
-      argv,
-      {
-        format: text,
-        output: text,
-        k: text,
-        'solved-at': text,
-        rounds: textOr('2000'),
-        seed: textOr('0'),
-      },
-      'files',
-    )
-    const { output } = values
-    const ending = formats.find((one) => output?.endsWith(`.${one}`)) ?? 'text'
-    const format = values.format === undefined ? ending : oneOf('format', values.format, formats)
-    if (positionals.length === 0) throw misused('BASE is needed.', usage)
-    const k = given(values.k, (text) => wholeNumber('k', text, 1, 1024))
-    const solvedAt = given(values['solved-at'], (text) => finiteNumber('solved-at', text))
-    const rounds = wholeNumber('rounds', values.rounds, 100, 100_000)
-    const seed = seedNumber(values.seed)
+  synopsis: ['BASE [TRAINED...]'],
+  about: `Compares policies that answered the same data: scored files of 'evaluate', or folders of a suite's. Shows mean score, pass@1,
+pass@k, maj@k, entropy and length, each with a 95 % interval, and the paired differences from BASE with theirs; mean
+and deviation over runs; by data source, benchmark and suite. One file alone gets its figures. docs/evaluate.md.`,
+  options: {
+    format: oneOf(
+      formats,
+      'html is one page with plots, svg and png are the plots (default: by the ending of --output, or text)',
+    ),
+    output: file('FILE', 'where the comparison is written; standard output by default'),
+    k: whole('N', 'the k of pass@k and maj@k (default: that of the runs, or the answers of a run)', {
+      low: 1,
+      high: 1024,
+    }),
+    'solved-at': number('N', 'a reward of N or more counts as a success (default: that of the runs, or 1)'),
+    rounds: whole('N', 'samples that the bootstrap draws', { low: 100, high: 100_000, or: 2000 }),
+    seed: seed('makes the bootstrap repeatable', { or: 0 }),
+  },
+  positionals: 'files',
+  async run({ values, positionals }, io) {
+    const { output, rounds, seed, k = null, 'solved-at': solvedAt = null } = values
+    const format = values.format ?? formats.find((one) => output?.endsWith(`.${one}`)) ?? 'text'
+    if (positionals.length === 0) throw misused('BASE is needed', 'compare')
     const policies = await policyFiles(positionals)
     const names = policies.map(({ name }) => name)
     const { answers, kOf, solvedAtOf, warnings } = await readPolicies(policies, { k, solvedAt }, io)
@@ -66,7 +46,7 @@ export const command: Command = {
     await deliver(await contentOf(format, parts, names), output, io)
     return 0
   },
-}
+})
 
 async function contentOf(
   format: Format,

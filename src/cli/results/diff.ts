@@ -1,37 +1,31 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openObservedGateway } from '../../serving/observed-gateway.ts'
 import { type Difference, differences } from '../../workbench/analysis/differences.ts'
 import { figureColumn, numberText, shareText } from '../../workbench/report/tables.ts'
-import { misused, oneOf, parsed, text, textOr, texts } from '../arguments.ts'
-import type { Command, Io } from '../command.ts'
-import { rewardOf } from '../gateway.ts'
+import { defineCommand, type Io } from '../command.ts'
+import { functionFolders, rewardOf, withGateway } from '../gateway.ts'
+import { file, misused, oneOf } from '../options.ts'
 import { textTable } from '../output.ts'
 import { scoreFile } from '../rewards/score-file.ts'
 
-const usage = `reward-gateway diff A B [C...] [--input FILE] [--reward-functions DIR] [--format text|json]
-
-Compares A with each other one on the same rows: rewards that changed, the order of answers within groups, groups whose
-best answer changes, and the rows that moved most. A, B, ... are scored files (results of 'score --keep facts'), or with
---input rm-configs (.yaml) that are run on that file first.`
-
-/** Exit code 0, however much differs; 1 where it was asked to end. */
-export const command: Command = {
+/** Exit code 0, however much differs; 1 if it was asked to end. */
+export const command = defineCommand({
+  name: 'diff',
   summary: 'compares scored files, or rewards on the same file',
-  usage,
-  async run(argv, io) {
-    const { values, positionals } = parsed(
-      argv,
-      {
-        input: text,
-        format: textOr('text'),
-        'reward-functions': texts,
-      },
-      'files',
-    )
-    const format = oneOf('format', values.format, ['text', 'json'])
-    if (positionals.length < 2) throw misused('two files are needed.', usage)
+  synopsis: ['A B...', 'A.yaml B.yaml... --input FILE'],
+  about: `Compares A with each of the others on the same rows: rewards that changed, the order of answers within groups, groups whose
+best answer changes, and the rows that moved most. A, B, ... are scored files (results of 'score --keep facts'), or with
+--input rm-configs (.yaml) that first score that file.`,
+  options: {
+    input: file('FILE', 'the rows that configs score'),
+    'reward-functions': functionFolders,
+    format: oneOf(['text', 'json'], 'the form of the comparison', { or: 'text' }),
+  },
+  positionals: 'files',
+  async run({ values, positionals }, io) {
+    const { format } = values
+    if (positionals.length < 2) throw misused('two files are needed', 'diff')
     const folder = await mkdtemp(join(tmpdir(), 'reward-gateway-'))
     try {
       const files: string[] = []
@@ -57,7 +51,7 @@ export const command: Command = {
       await rm(folder, { recursive: true, force: true })
     }
   },
-}
+})
 
 async function score(
   config: string,
@@ -66,12 +60,10 @@ async function score(
   functionFolders: readonly string[],
   io: Io,
 ): Promise<void> {
-  const gateway = await openObservedGateway({ configs: [config], functionFolders, env: io.env })
-  try {
-    const reward = rewardOf(gateway, undefined)
+  await withGateway({ configs: [config], inline: [], functionFolders }, io, (gateway) => {
     const job = {
       gateway,
-      reward,
+      reward: rewardOf(gateway, undefined),
       input,
       output,
       batch: 512,
@@ -79,10 +71,8 @@ async function score(
       resume: false,
       failedOnly: false,
     } as const
-    await scoreFile({ ...job, label: config, allowInvalid: 1, calls: () => 0 }, io)
-  } finally {
-    await gateway.close(0)
-  }
+    return scoreFile({ ...job, label: config, allowInvalid: 1, calls: () => 0 }, io)
+  })
 }
 
 function textOf([first = '', ...others]: readonly string[], found: readonly Difference[]): string {

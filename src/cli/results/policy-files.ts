@@ -5,8 +5,8 @@ import { reasonOf } from '../../core/system-error.ts'
 import type { BenchmarkAnswers, ComparisonOptions } from '../../workbench/analysis/policy-comparison.ts'
 import { answeredPrompts } from '../../workbench/analysis/prompt-figures.ts'
 import { type RunFacts, readRunFile } from '../../workbench/evaluation/evaluation.ts'
-import { misused } from '../arguments.ts'
 import type { Io } from '../command.ts'
+import { misused } from '../options.ts'
 
 /** The scored files of one policy: one, or those of a suite's folder. */
 interface PolicyFiles {

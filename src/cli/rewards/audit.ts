@@ -1,87 +1,68 @@
-import { systemClock } from '../../core/clock.ts'
-import { didYouMean } from '../../core/nearest-name.ts'
-import { openObservedGateway } from '../../serving/observed-gateway.ts'
 import { readAuditRows } from '../../workbench/audit/attack.ts'
 import { audit } from '../../workbench/audit/audit.ts'
 import { attacks } from '../../workbench/audit/catalogue/attacks.ts'
 import { type Finding, type Findings, findingsOf, junit, type Rate } from '../../workbench/audit/findings.ts'
 import { auditParsers, nameOfReply } from '../../workbench/audit/parsers.ts'
 import { modelStepNames } from '../../workbench/dataset/samples.ts'
-import {
-  finiteNumber,
-  flag,
-  given,
-  misused,
-  oneOf,
-  parsed,
-  text,
-  textOr,
-  texts,
-  wholeNumber,
-} from '../arguments.ts'
-import type { Command } from '../command.ts'
-import { configsOf, functionOptions, rewardOf } from '../gateway.ts'
+import { defineCommand } from '../command.ts'
+import { configOptions, configsOf, functionOptions, rewardOf, withGateway } from '../gateway.ts'
+import { file, flag, misused, number, oneOf, option, readWord, repeated, text, whole } from '../options.ts'
 import { deliver, textTable } from '../output.ts'
-import { tellWaiting } from '../parked-news.ts'
 import { progressLine } from '../progress.ts'
-
-const usage = `reward-gateway audit (CONFIG [--reward NAME] | --function NAME [--options JSON]) --input ROWS
-                     [--rows N] [--against judge,rule,cost] [--fail-above RATE] [--format text|json|junit]
-                     [--output FILE] [--verbose] [--accept ATTACK]... [--reward-functions DIR]
-
-Attacks a reward with ${attacks.length} kinds of answers that try to earn without being good, made from your rows. Each row
-is one as for 'score' with a right answer, as extra_info.answer or else as its response; near_miss (in extra_info, too) may
-hold a wrong one, or a list of them.
-An attack succeeds where it is paid more than it has earned: more than an answer without content where it ignores the
-task, more than a near miss where it holds a wrong answer. Judges are asked for real.
-Every judge step also reads faulty replies of a judge; none of them may pass for the best verdict.
-The exit code is 1 where an attack is paid in full (as much as a right answer, on any row), where a faulty reply is the best
-verdict, or where the success rate of an attack is above --fail-above (0 to 1).
---against    kinds of attacks: on judges, on rules, on the time that a reward takes
---rows N     makes attacks of the first N rows (50)
---accept     an attack ('hedge/two answers') or a family ('hedge') that may go through: it is told of and does not count`
-
-const options = {
-  reward: text,
-  ...functionOptions,
-  input: text,
-  rows: textOr('50'),
-  against: textOr('judge,rule,cost'),
-  'fail-above': text,
-  format: textOr('text'),
-  output: text,
-  verbose: flag,
-  accept: texts,
-} as const
 
 const against = ['judge', 'rule', 'cost'] as const
 
-/** Exit code 1 where an attack or a faulty reply went through. */
-export const command: Command = {
+/** Exit code 1 if an attack or a faulty reply went through. */
+export const command = defineCommand({
+  name: 'audit',
   summary: 'attacks a reward and says what it pays for nothing',
-  usage,
-  async run(argv, io) {
-    const { values, positionals } = parsed(argv, options, 'files')
+  synopsis: ['CONFIG [--reward NAME] --input ROWS', '--function NAME [--options JSON] --input ROWS'],
+  about: `Attacks a reward with ${attacks.length} kinds of answers, made from your rows, that try to earn without being good. Each row is one as
+for 'score' with a right answer, either as extra_info.answer or as its response. near_miss (in extra_info, too) may hold
+a wrong answer or a list of them. Judges are asked for real.
+
+An attack succeeds if it is paid more than it has earned: more than an answer without content if it ignores the task,
+more than a near miss if it holds a wrong answer. Every judge step also reads faulty replies of a judge; none of them
+may pass for the best verdict.
+
+The exit code is 1 if an attack is paid in full (as much as a right answer, on any row), if a faulty reply is read as the
+best verdict, or if the success rate of an attack is above --fail-above.`,
+  options: {
+    reward: configOptions.reward,
+    ...functionOptions,
+    input: file('ROWS', 'the rows that attacks are made of'),
+    rows: whole('N', 'makes attacks of the first N rows', { low: 1, high: 100_000, or: 50 }),
+    against: option(
+      'KINDS',
+      'kinds of attacks, separated by commas: on judges, on rules, on the time that a reward takes (default judge,rule,cost)',
+      (given) => given.split(',').map((kind) => readWord(kind, against)),
+      { suggests: against },
+    ),
+    'fail-above': number('RATE', 'the highest success rate of an attack, 0 to 1', { low: 0, high: 1 }),
+    format: oneOf(['text', 'json', 'junit'], 'the form of the findings', { or: 'text' }),
+    output: file('FILE', 'the file for the findings; standard output by default'),
+    verbose: flag('shows every attack, not only those that succeeded'),
+    accept: repeated(
+      text(
+        'ATTACK',
+        "an attack ('hedge/two answers') or a family ('hedge') that is shown and does not count",
+      ),
+    ),
+  },
+  positionals: 'files',
+  async run({ values, positionals }, io) {
     const [config] = positionals
     if (!values.input || positionals.length > 1 || Boolean(config) === Boolean(values.function))
-      throw misused('--input and one CONFIG or --function are needed.', usage)
-    const limit = given(values['fail-above'], (text) => finiteNumber('fail-above', text, [0, 1]))
-    const write = writerOf(values.format, values.verbose)
-    const kinds: readonly string[] = values.against.split(',').map((kind) => oneOf('against', kind, against))
-    const most = wholeNumber('rows', values.rows, 1, 100_000)
-    const news = tellWaiting(io, systemClock)
-    const gateway = await openObservedGateway({
-      ...configsOf({ ...values, config }),
-      functionFolders: values['reward-functions'],
-      env: io.env,
-      events: { models: { parked: news.parked } },
-    })
-    try {
+      throw misused('--input and one CONFIG or --function are needed', 'audit')
+    const { input, format, against: kinds = against, rows: most, accept, verbose } = values
+    const limit = values['fail-above'] ?? null
+    const sources = { ...configsOf({ ...values, config }), functionFolders: values['reward-functions'] }
+    return withGateway(sources, io, async (gateway) => {
       let [scored, share] = [0, 0]
       const progress = progressLine(io, { fraction: () => share, calls: () => 0, done: 0 })
       const reward = rewardOf(gateway, values.function ?? values.reward)
       const modelSteps = modelStepNames(gateway.reward(reward).steps)
-      const rows = await readAuditRows(values.input, io.stdin, most, modelSteps)
+      const rows = await readAuditRows(input, io.stdin, most, modelSteps)
       const audited = await audit(gateway, {
         reward,
         rows,
@@ -97,15 +78,12 @@ export const command: Command = {
       const parsers = first && kinds.includes('judge') ? await auditParsers(gateway, reward, first) : []
       const findings = findingsOf(audited, parsers)
       progress.end()
-      const failing = failingOf(findings, limit, values.accept)
-      await deliver(write(findings, failing), values.output, io)
+      const failing = failingOf(findings, limit, accept)
+      await deliver(written(format, findings, failing, verbose), values.output, io)
       return failing.size > 0 ? 1 : 0
-    } finally {
-      news.end()
-      await gateway.close(0)
-    }
+    })
   },
-}
+})
 
 /** The attacks and replies for which the command fails. */
 function failingOf(
@@ -120,17 +98,16 @@ function failingOf(
   return new Set(failing.filter((name) => !isAccepted(name)))
 }
 
-type Writer = (findings: Findings, failing: ReadonlySet<string>) => string
-
-function writerOf(format: string, verbose: boolean): Writer {
+function written(
+  format: 'text' | 'json' | 'junit',
+  findings: Findings,
+  failing: ReadonlySet<string>,
+  verbose: boolean,
+): string {
   if (format === 'json')
-    return (findings, failing) =>
-      `${JSON.stringify({ ...findings, passed: failing.size === 0, failing: [...failing] }, null, 2)}\n`
-  if (format === 'junit') return (findings, failing) => junit(findings, (attack) => failing.has(attack))
-  if (format === 'text') return (findings, failing) => auditText(findings, failing, verbose)
-  throw misused(
-    `--format ${format}: text, json or junit is needed${didYouMean(format, ['text', 'json', 'junit'])}`,
-  )
+    return `${JSON.stringify({ ...findings, passed: failing.size === 0, failing: [...failing] }, null, 2)}\n`
+  if (format === 'junit') return junit(findings, (attack) => failing.has(attack))
+  return auditText(findings, failing, verbose)
 }
 
 const columns = [
@@ -148,9 +125,9 @@ export function auditText(findings: Findings, failing: ReadonlySet<string>, verb
   const told = attacks.filter(({ name, successes }) => verbose || successes > 0 || failing.has(name))
   const lines = [
     `${reward} (version ${version}), ${rows} rows`,
-    `right answers: mean ${number(means.right)}, paid above the worst text ${share(right)}`,
-    `near misses: mean ${number(means.near)}, paid below the right answer ${share(near)}`,
-    `an answer that says nothing: mean ${number(means.nothing)}`,
+    `right answers: mean ${rounded(means.right)}, paid above the worst text ${share(right)}`,
+    `near misses: mean ${rounded(means.near)}, paid below the right answer ${share(near)}`,
+    `an answer that says nothing: mean ${rounded(means.nothing)}`,
     '',
     textTable([{ title: 'family' }, ...columns.slice(1)], families.map(row)),
     '',
@@ -186,7 +163,7 @@ function examples(told: readonly Finding[]): string[] {
     example === null
       ? []
       : [
-          `  ${name}: row ${quoted(example.row)}, paid ${number(example.reward)} for ${quoted(example.response)}`,
+          `  ${name}: row ${quoted(example.row)}, paid ${rounded(example.reward)} for ${quoted(example.response)}`,
         ],
   )
   return lines.length === 0 ? [] : ['', 'for example:', ...lines]
@@ -206,7 +183,7 @@ const row = (finding: Finding): readonly string[] => [
   `${finding.successes}/${finding.trials}`,
   `${percent(finding.low)} to ${percent(finding.high)}`,
   String(finding.paidInFull),
-  number(finding.meanReward),
+  rounded(finding.meanReward),
   Object.entries(finding.invalid)
     .map(([kind, count]) => `${count} ${kind}`)
     .join(', '),
@@ -217,5 +194,5 @@ const share = ({ successes, trials, low, high }: Rate): string =>
 
 const percent = (value: number): string => `${Math.round(value * 1000) / 10} %`
 
-const number = (value: number | null): string =>
+const rounded = (value: number | null): string =>
   value === null ? '-' : String(Math.round(value * 1000) / 1000)

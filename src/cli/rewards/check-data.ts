@@ -11,58 +11,41 @@ import type { Report } from '../../workbench/preflight/preflight.ts'
 import { type PreflightJob, preflight } from '../../workbench/preflight/preflight.ts'
 import type { Probe, Sampled } from '../../workbench/preflight/signal-probe.ts'
 import { openPolicy } from '../../workbench/rollout/policy.ts'
-import {
-  finiteNumber,
-  flag,
-  given,
-  misused,
-  oneOf,
-  type parsed,
-  seedNumber,
-  text,
-  textOr,
-  texts,
-  wholeNumber,
-} from '../arguments.ts'
 import type { Io } from '../command.ts'
+import { misused } from '../options.ts'
 import { textTable } from '../output.ts'
 import { progressLine } from '../progress.ts'
 
-/** The options of `check` that concern data. */
-export const dataOptions = {
-  data: texts,
-  reward: text,
-  gold: text,
-  rows: text,
-  'answer-tokens': text,
-  policy: text,
-  'policy-model': text,
-  'policy-key-env': text,
-  prompts: textOr('5'),
-  answers: textOr('8'),
-  temperature: textOr('1'),
-  'max-tokens': textOr('1024'),
-  seed: textOr('42'),
-  strict: flag,
-  format: textOr('text'),
-} as const
+/** What `check` was asked about data. */
+export interface DataSettings {
+  readonly data: readonly string[]
+  readonly reward: string | undefined
+  readonly gold: string | undefined
+  readonly rows: number | undefined
+  readonly 'answer-tokens': number | undefined
+  readonly policy: string | undefined
+  readonly 'policy-model': string | undefined
+  readonly 'policy-key-env': string | undefined
+  readonly prompts: number
+  readonly answers: number
+  readonly temperature: number
+  readonly 'max-tokens': number
+  readonly seed: number
+  readonly strict: boolean
+  readonly format: 'text' | 'json'
+}
 
-type DataValues = ReturnType<typeof parsed<typeof dataOptions>>['values']
-
-/** Checks data against a reward; the exit code is 1 where something is wrong, with `strict` also where something may be. */
+/** Checks data against a reward. The exit code is 1 if there is an error, or with `strict` a warning. */
 export async function checkData(
   resolved: Resolved,
   functions: FunctionHost,
-  values: DataValues,
+  values: DataSettings,
   io: Io,
 ): Promise<number> {
-  const format = oneOf('format', values.format, ['text', 'json'])
   const plan = planOf(resolved, values.reward)
-  const probed = wholeNumber('prompts', values.prompts, 1, 10_000)
-  const seed = seedNumber(values.seed)
   const files: PreflightJob['files'][number][] = []
   for (const path of values.data) files.push({ path, source: await openRows(path, io.stdin) })
-  const sampled = await sampledOf(values, seed, io)
+  const sampled = await sampledOf(values, io)
   const opened = openReward(resolved, plan, functions, io.env)
   const fractions = () => files.map(({ source }) => source.fraction() ?? 0)
   const progress = progressLine(io, {
@@ -75,16 +58,16 @@ export async function checkData(
       opened,
       files,
       goldPath: values.gold ?? null,
-      answerTokens: given(values['answer-tokens'], (text) => wholeNumber('answer-tokens', text, 1)),
-      maxRows: given(values.rows, (text) => wholeNumber('rows', text, 1)) ?? Number.POSITIVE_INFINITY,
+      answerTokens: values['answer-tokens'] ?? null,
+      maxRows: values.rows ?? Number.POSITIVE_INFINITY,
       sampled,
-      probed,
-      seed,
+      probed: values.prompts,
+      seed: values.seed,
       signal: io.signal,
       onProgress: (rows) => progress.add(rows, 0),
     })
     progress.end()
-    io.stdout.write(format === 'json' ? `${JSON.stringify(report, null, 2)}\n` : reportText(report))
+    io.stdout.write(values.format === 'json' ? `${JSON.stringify(report, null, 2)}\n` : reportText(report))
     const bad = values.strict ? ['error', 'warning'] : ['error']
     return report.findings.some(({ severity }) => bad.includes(severity)) ? 1 : 0
   } catch (error) {
@@ -107,13 +90,11 @@ function planOf({ plans }: Resolved, named: string | undefined): Plan {
   throw misused(`the configs hold ${names.length} rewards (${names.join(', ')}): choose one with --reward`)
 }
 
-/** Throws RG_COMMAND_INVALID, or RG_MODEL_FAILED where the policy's model cannot be named. */
-async function sampledOf(values: DataValues, seed: number, io: Io): Promise<Sampled | null> {
+/** Throws RG_COMMAND_INVALID, or RG_MODEL_FAILED if the policy's server does not say which model it serves. */
+async function sampledOf(values: DataSettings, io: Io): Promise<Sampled | null> {
   const { policy: url, 'policy-model': model = null, 'policy-key-env': apiKeyEnv } = values
   if (url === undefined) return null
-  const answers = wholeNumber('answers', values.answers, 2, 1024)
-  const temperature = finiteNumber('temperature', values.temperature)
-  const maxTokens = wholeNumber('max-tokens', values['max-tokens'], 1)
+  const { answers, temperature, 'max-tokens': maxTokens, seed } = values
   const policy = await openPolicy({
     urls: [url],
     model,

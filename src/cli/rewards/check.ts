@@ -1,168 +1,55 @@
-import { systemClock } from '../../core/clock.ts'
-import { GatewayError } from '../../core/errors.ts'
-import type { Sample } from '../../core/sample/sample.ts'
-import { hideSecrets } from '../../core/secrets.ts'
-import type { FunctionHost } from '../../scoring/functions/function-host.ts'
-import { openFunctions } from '../../scoring/functions/open-functions.ts'
-import { configTexts, readConfigs } from '../../scoring/plan/configs.ts'
-import { explainModel, explainPlan } from '../../scoring/plan/explain.ts'
-import type { Plan, PlanStep } from '../../scoring/plan/plan.ts'
-import { type Resolved, resolvePlans } from '../../scoring/plan/resolve.ts'
-import { openGroundTruthIndexes } from '../../trainers/ground-truth-index.ts'
-import { eachRow } from '../../workbench/dataset/row.ts'
-import { openRows } from '../../workbench/dataset/rows.ts'
-import { samplesOf } from '../../workbench/dataset/samples.ts'
-import { connectAll } from '../../workbench/preflight/connect.ts'
-import { refusesMessages, traceMarker } from '../../workbench/preflight/questions.ts'
-import { flag, misused, parsed, text, texts } from '../arguments.ts'
-import type { Command, Io } from '../command.ts'
-import { checkData, dataOptions } from './check-data.ts'
-import { fixConfigs } from './fix-configs.ts'
+import { defineCommand } from '../command.ts'
+import { configOptions, functionFolders } from '../gateway.ts'
+import { file, flag, misused, number, oneOf, repeated, seed, text, whole } from '../options.ts'
 
-const usage = `reward-gateway check FILE|DIR... [--fix] [--reward-functions DIR] [--input FILE.jsonl] [--connect]
-reward-gateway check FILE|DIR... --data FILE... [--reward NAME] [--rows N] [--gold COLUMN]
-                     [--answer-tokens N] [--strict] [--format text|json]
-                     [--policy URL [--policy-model NAME] [--policy-key-env NAME] [--prompts 5] [--answers 8]
-                     [--temperature 1] [--max-tokens 1024] [--seed 42]]
-
-Says in plain words what configs would do, or every mistake in them with its place; then the exit code is 1.
-A marker is sent through each judge's rm_preprocess: where it comes out as text of the author, a response could speak
-to the judge. --connect asks each model server whether it is there and serves its model; the exit code is 1 where one
-is not. --fix first rewrites these files, or the configs of these folders, where settings have old names; comments
-and layout stay. --input: the marker travels in this file's first row, for functions that need a certain form of row.
-
---data looks at training rows before GPU hours are spent: columns, texts, every ground truth, right answers (in
-extra_info.answer, or in --gold) above wrong ones, the questions that judges would be asked and whether these fit. Judges
-are asked nothing but how long texts are. --policy asks the policy for answers, scores them with the whole reward, and
-says whether there is anything to learn from. The exit code is 1 where there is an error; with --strict, or a warning.`
-
-/** Exit code 1 where a config has a mistake or the data an error. */
-export const command: Command = {
+/** Exit code 1 if a config has a mistake or the data an error. */
+export const command = defineCommand({
+  name: 'check',
   summary: 'explains what configs would do, or names every mistake in them',
-  usage,
-  finds: ['RG_CONFIG_INVALID', 'RG_FUNCTION_INVALID'],
-  async run(argv, io) {
-    const { values, positionals } = parsed(
-      argv,
-      {
-        'reward-functions': texts,
-        input: text,
-        connect: flag,
-        fix: flag,
-        ...dataOptions,
-      },
-      'files',
-    )
-    if (positionals.length === 0) throw misused('no config is named.', usage)
-    if (values.policy !== undefined && values.data.length === 0)
-      throw misused('--policy needs --data.', usage)
-    const sample = values.input === undefined ? plainSample : await firstSample(values.input, io)
-    const read = configTexts(positionals)
-    const written = readConfigs(read, io.env)
-    const { folders, timeout_s, memory_mb, python } = written.gateway.functions
-    const functions = await openFunctions({
-      folders: [...folders, ...values['reward-functions']],
-      sampleTimeoutMs: timeout_s * 1000,
-      memoryMb: memory_mb,
-      python: { command: python.command, processes: 1, memoryMb: python.memory_mb },
-    })
-    try {
-      const configs = values.fix
-        ? readConfigs(await fixConfigs(read, positionals, functions, io), io.env)
-        : written
-      const resolved = await resolvePlans(configs, functions)
-      await openGroundTruthIndexes(configs.gateway.trainers)
-      if (values.data.length > 0) return await checkData(resolved, functions, values, io)
-      await explain(resolved, sample, functions, io)
-      return values.connect ? await connect(resolved, io) : 0
-    } finally {
-      await functions.close()
-    }
+  synopsis: ['FILE|DIR...', 'FILE|DIR... --data FILE', 'FILE|DIR... --data FILE --policy URL'],
+  about: `Explains in plain words what configs would do, or names every mistake in them with its place; then the exit code is 1.
+A marker is sent through each judge's rm_preprocess. If it comes out as text of the author, a response could speak to
+the judge.
+
+--data looks at training rows before GPU hours are spent: columns, texts, every ground truth, right answers above wrong
+ones, the questions that judges would be asked and whether they fit. Judges are only asked how long texts are. --policy
+asks the policy for answers, scores them with the whole reward, and says whether there is anything to learn from. The
+exit code is 1 if there is an error, or with --strict a warning.`,
+  options: {
+    'reward-functions': functionFolders,
+    connect: flag(
+      'asks each model server whether it is there and serves its model; the exit code is 1 if one is not',
+    ),
+    fix: flag('first rewrites settings with old names in these files and folders; comments and layout stay'),
+    input: file(
+      'FILE',
+      "sends the marker in this file's first row, for functions that need a certain form of row",
+    ),
+    data: repeated(file('FILE', 'training rows to look at')),
+    reward: configOptions.reward,
+    gold: text('COLUMN', 'where the right answers are, in place of extra_info.answer'),
+    rows: whole('N', 'looks at the first N rows only', { low: 1 }),
+    'answer-tokens': whole('N', 'the length of an answer that questions must have room for, in tokens', {
+      low: 1,
+    }),
+    strict: flag('treats warnings about the data as errors'),
+    format: oneOf(['text', 'json'], 'the form of the report about the data', { or: 'text' }),
+    policy: text('URL', 'the address of the OpenAI-compatible server of the policy'),
+    'policy-model': text('NAME', 'the model that it serves, if there are several'),
+    'policy-key-env': text('NAME', 'the environment variable that holds its API key'),
+    prompts: whole('N', 'prompts that the policy answers', { low: 1, high: 10_000, or: 5 }),
+    answers: whole('N', 'answers to each prompt', { low: 2, high: 1024, or: 8 }),
+    temperature: number('T', "the sampling temperature of the policy's answers", { low: 0, or: 1 }),
+    'max-tokens': whole('N', 'the length of an answer at most, in tokens', { low: 1, or: 1024 }),
+    seed: seed('makes the choice of prompts and the answers repeatable', { or: 42 }),
   },
-}
-
-async function explain(
-  { plans, models }: Resolved,
-  sample: Sample,
-  functions: FunctionHost,
-  io: Io,
-): Promise<void> {
-  const warnings: string[] = []
-  for (const plan of plans.values()) {
-    io.stdout.write(`${hideSecrets(explainPlan(plan).join('\n'))}\n\n`)
-    for (const { name, function: bound } of plan.steps)
-      if (bound.warning !== undefined)
-        warnings.push(`${plan.name}, step ${name} (${bound.name}): ${bound.warning}`)
-    for (const step of plan.steps)
-      if (step.ask !== null) warnings.push(...(await warningsOf(plan, step, sample, functions)))
-  }
-  for (const [name, config] of models) io.stdout.write(`${hideSecrets(explainModel(name, config))}\n`)
-  for (const warning of warnings) io.stdout.write(`warning: ${warning}\n`)
-  const many = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`
-  io.stdout.write(`${many(plans.size, 'reward')} and ${many(models.size, 'model')} in order\n`)
-}
-
-/** Exit code 1 where a server cannot be used. */
-async function connect({ models }: Resolved, io: Io): Promise<number> {
-  const found = await connectAll(models, io.env, systemClock)
-  for (const { model, address, trouble, ms } of found)
-    io.stdout.write(
-      trouble === null
-        ? `${model} at ${address}: answers (${ms} ms)\n`
-        : `error: ${model} at ${address}: ${trouble}\n`,
-    )
-  const lost = found.filter(({ trouble }) => trouble !== null).length
-  io.stdout.write(
-    found.length === 0
-      ? 'no model names a server\n'
-      : `${found.length - lost} of ${found.length} model servers answer\n`,
-  )
-  return lost > 0 ? 1 : 0
-}
-
-async function warningsOf(
-  { name }: Plan,
-  step: PlanStep,
-  sample: Sample,
-  functions: FunctionHost,
-): Promise<readonly string[]> {
-  const found = await traceMarker(step, sample, functions)
-  const where = `${name}, step ${step.name} (${step.function.name})`
-  switch (found.status) {
-    case 'unguarded':
-      return [
-        `${where}: the response stands outside a value of its prompt, so it could speak to the judge; use prompt\`...\``,
-      ]
-    case 'absent':
-      return [`${where}: the question does not hold the response`]
-    case 'no_question':
-      return [
-        `${where}: not checked for an unguarded response (${found.why}); give rows of its form by --input`,
-      ]
-    case 'guarded': {
-      const why = sample === plainSample ? await refusesMessages(step, sample, functions) : null
-      return why === null
-        ? []
-        : [`${where}: asks nothing where the prompt is a list of messages (${why}); use lastUserText(sample)`]
-    }
-  }
-}
-
-const plainSample: Sample = {
-  id: 'check',
-  prompt: 'What is 2 + 2?',
-  response: 'It is 4.',
-  groundTruth: null,
-  rmPrompt: 'Is this right? {response}',
-  rmPrompts: {},
-  extraInfo: {},
-}
-
-async function firstSample(file: string, io: Io): Promise<Sample> {
-  for await (const raw of eachRow(await openRows(file, io.stdin))) {
-    const [read] = samplesOf(raw, 0, [])
-    if (read && !('failure' in read)) return read
-    throw new GatewayError('RG_INPUT_INVALID', `${file}: the first row is no sample: ${read?.failure.detail}`)
-  }
-  throw new GatewayError('RG_INPUT_INVALID', `${file}: holds no rows`)
-}
+  positionals: 'files',
+  finds: ['RG_CONFIG_INVALID', 'RG_FUNCTION_INVALID'],
+  async run({ values, positionals }, io) {
+    if (positionals.length === 0) throw misused('a config is needed', 'check')
+    if (values.policy !== undefined && values.data.length === 0)
+      throw misused('--policy needs --data', 'check')
+    const { checkConfigs } = await import('./check-configs.ts')
+    return checkConfigs(positionals, values, io)
+  },
+})

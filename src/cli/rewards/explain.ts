@@ -2,27 +2,28 @@ import { readdir } from 'node:fs/promises'
 import { GatewayError } from '../../core/errors.ts'
 import { hideSecrets } from '../../core/secrets.ts'
 import { reasonOf } from '../../core/system-error.ts'
-import { configTexts, readConfigs } from '../../scoring/plan/configs.ts'
 import { arithmetics } from '../../scoring/plan/fold.ts'
 import type { RecordedAsk, RecordedRow, RecordedTerm } from '../../serving/telemetry/record/row.ts'
 import { findRecords } from '../../serving/telemetry/record/segments.ts'
-import { misused, parsed, text } from '../arguments.ts'
-import type { Command, Io } from '../command.ts'
-
-const usage = `reward-gateway explain RECORD-ID (--records DIR | --config PATH)
-
-Shows step by step why a row got its reward. RECORD-ID is the answer's x-request-id, a colon and the row's index from 0;
-without colon and index the recorded rows of the request are listed. --config names a config with 'record:'.`
+import { defineCommand, type Io } from '../command.ts'
+import { file, misused } from '../options.ts'
 
 /** Exit code 0; several rows of one request are listed. */
-export const command: Command = {
+export const command = defineCommand({
+  name: 'explain',
   summary: 'shows why a recorded sample got its reward',
-  usage,
-  async run(argv, io) {
-    const { values, positionals } = parsed(argv, { records: text, config: text }, 'files')
+  synopsis: ['RECORD-ID (--records DIR | --config PATH)'],
+  about: `Shows step by step why a row got its reward. RECORD-ID is the x-request-id of the answer, a colon and the index of the row
+from 0. Without colon and index, the recorded rows of the request are listed.`,
+  options: {
+    records: file('DIR', 'the folder of the records', { suggests: 'folders' }),
+    config: file('PATH', "a config with 'record:', which names that folder"),
+  },
+  positionals: [],
+  async run({ values, positionals }, io) {
     const [id] = positionals
-    if (id === undefined || positionals.length > 1) throw misused('one record id is needed.', usage)
-    const folder = values.records ?? configured(values.config, io)
+    if (id === undefined || positionals.length > 1) throw misused('one record id is needed', 'explain')
+    const folder = values.records ?? (await configured(values.config, io))
     const rows = await readdir(folder)
       .then(() => findRecords(folder, id))
       .catch((cause) => {
@@ -39,13 +40,14 @@ export const command: Command = {
     else for (const one of rows) io.stdout.write(`${one.id}  ${one.reward ?? one.failure?.kind}\n`)
     return 0
   },
-}
+})
 
-function configured(config: string | undefined, io: Io): string {
+async function configured(config: string | undefined, io: Io): Promise<string> {
+  const { configTexts, readConfigs } = await import('../../scoring/plan/configs.ts')
   const folder = config && readConfigs(configTexts([config]), io.env).gateway.record?.folder
   if (folder) return folder
   if (config) throw misused(`${config} has no 'record:'; give --records DIR`)
-  throw misused('--records DIR or --config PATH is needed', usage)
+  throw misused('--records DIR or --config PATH is needed', 'explain')
 }
 
 /** Why a row got its reward, a sentence a line. Text of a model is quoted as JSON, so that it cannot act on a terminal. */

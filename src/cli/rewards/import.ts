@@ -6,55 +6,46 @@ import { reasonOf } from '../../core/system-error.ts'
 import type { Imported } from '../../workbench/migrate/imported.ts'
 import { importOpenaiGrader } from '../../workbench/migrate/openai-grader.ts'
 import { importVerlConfig } from '../../workbench/migrate/verl-config.ts'
-import { flag, misused, parsed, text, textOr } from '../arguments.ts'
-import type { Command, Io } from '../command.ts'
+import { defineCommand, type Io } from '../command.ts'
+import { file, flag, misused, text } from '../options.ts'
 
-const usage = `reward-gateway import verl-config FILE [--rule NAME] [--published] [--output DIR] [--name NAME] [--force]
-reward-gateway import openai-grader FILE [--output DIR] [--name NAME] [--force]
+const sources = ['verl-config', 'openai-grader'] as const
 
-Turns settings that people already have into an rm-config, and says what could not be carried over.
-verl-config: reward_model.* settings with lists, from a YAML file or the overrides of a launch script. --rule is the rule
-beside the models (rider-rule); --published computes as the original does, faults included.
-openai-grader: the JSON of a grader; the source of a python grader is written out as a .py file.
-Files are written into --output (here by default), called like the file or --name; none is replaced without --force.`
-
-const sources = ['verl-config', 'openai-grader']
-
-/** Exit code 0, also where something could not be carried over. */
-export const command: Command = {
+/** Exit code 0, even if some settings could not be converted. */
+export const command = defineCommand({
+  name: 'import',
   summary: 'turns verl settings or an OpenAI grader into an rm-config',
-  usage,
-  async run(argv, io) {
-    const { values, positionals } = parsed(
-      argv,
-      {
-        rule: text,
-        published: flag,
-        output: textOr('.'),
-        name: text,
-        force: flag,
-      },
-      'files',
-    )
-    const [source = '', file, ...more] = positionals
-    if (!sources.includes(source))
-      throw refused(
-        `there is no import of '${source}'${didYouMean(source, sources)}; ${sources.join(' or ')}`,
-      )
-    if (file === undefined || more.length > 0) throw refused('name one file')
-    const name = values.name ?? basename(file, extname(file)).replace(/[^A-Za-z0-9._-]+/g, '-')
+  synopsis: ['verl-config FILE [--rule NAME] [--published]', 'openai-grader FILE'],
+  about: `Turns settings that you already have into an rm-config, and says what could not be converted.
+verl-config: reward_model.* settings with lists, from a YAML file or the overrides of a launch script.
+openai-grader: the JSON of a grader; the source of a Python grader is written to a .py file.`,
+  options: {
+    rule: text('NAME', 'verl-config: the rule beside the models', { or: 'rider-rule' }),
+    published: flag('verl-config: computes rewards as the published code does, including its faults'),
+    output: file('DIR', 'where the files are written', { or: '.', suggests: 'folders' }),
+    name: text('NAME', 'the name of the reward and its files, in place of that of FILE'),
+    force: flag('replaces files that exist'),
+  },
+  positionals: sources,
+  async run({ values, positionals }, io) {
+    const [source = '', path, ...more] = positionals
+    const known = sources.find((one) => one === source)
+    if (known === undefined)
+      throw refused(`cannot import '${source}'${didYouMean(source, sources)}; use ${sources.join(' or ')}`)
+    if (path === undefined || more.length > 0) throw refused('one FILE is needed')
+    const name = values.name ?? basename(path, extname(path)).replace(/[^A-Za-z0-9._-]+/g, '-')
     if (!/^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/.test(name) || name === 'gateway')
       throw refused(`'${name}' cannot be a reward's name; give one by --name`)
     const { rule, published } = values
-    const settings = textOf(file)
+    const settings = textOf(path)
     const imported =
-      source === 'verl-config'
-        ? importVerlConfig(file, settings, { name, published, ...(rule !== undefined && { rule }) })
-        : importOpenaiGrader(file, settings, name)
+      known === 'verl-config'
+        ? importVerlConfig(path, settings, { name, published, ...(rule !== undefined && { rule }) })
+        : importOpenaiGrader(path, settings, name)
     write(imported, values.output, values.force, io)
     return 0
   },
-}
+})
 
 function write({ files, notes, dropped }: Imported, folder: string, force: boolean, io: Io): void {
   const paths = files.map(({ path, text }) => ({ path: join(folder, path), text }))
@@ -79,4 +70,4 @@ function textOf(file: string): string {
   }
 }
 
-const refused = (message: string): GatewayError => misused(message, usage)
+const refused = (message: string): GatewayError => misused(message, 'import')

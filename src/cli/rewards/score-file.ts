@@ -92,7 +92,8 @@ export async function scoreFile(job: ScoreFileJob, io: Io): Promise<number> {
     const left = await file.leave()
     progress.end()
     if (!io.signal.aborted) throw error
-    if (left) io.stderr.write(`stopped; what is scored lies in ${left}, and --resume goes on with it\n`)
+    if (left)
+      io.stderr.write(`stopped; the results so far are in ${left}, and --resume continues with them\n`)
     return 1
   }
   await file.finish()

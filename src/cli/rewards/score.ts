@@ -1,86 +1,99 @@
-import { systemClock } from '../../core/clock.ts'
 import type { FunctionEvent } from '../../scoring/functions/function-host.ts'
-import { openObservedGateway } from '../../serving/observed-gateway.ts'
 import { keeps } from '../../workbench/dataset/scored-file.ts'
-import { finiteNumber, flag, misused, oneOf, parsed, text, textOr, wholeNumber } from '../arguments.ts'
-import type { Command } from '../command.ts'
-import { configsOf, functionOptions, rewardOf } from '../gateway.ts'
-import { tellWaiting } from '../parked-news.ts'
+import { defineCommand } from '../command.ts'
+import { configOptions, configsOf, functionOptions, rewardOf, withGateway } from '../gateway.ts'
+import { file, flag, misused, number, oneOf, whole } from '../options.ts'
 import { scoreFile } from './score-file.ts'
 
-const usage = `reward-gateway score (--config FILE [--reward NAME] | --function NAME [--options JSON])
-                     --input FILE --output FILE [--resume | --failed-only] [--keep none|facts|all]
-                     [--reward-functions DIR] [--batch N] [--allow-invalid SHARE]
-
-Scores a file without a server: one result a row, in the order of the input, in the shape of /v1/score's results.
-Files are JSON lines (.jsonl, .gz) or Parquet (.parquet); '-' is standard input or output. Rows are samples as /v1/score
-takes them, verl's data sets with 'response' or 'responses', or verl's dumps of generations.
-With --function the only step is called like the function and 'reward' is its score.
-
---resume       goes on with OUTPUT.partial.jsonl, which a stopped or killed run left
---failed-only  scores the rows of OUTPUT again that have no reward, with their groups
---keep facts   puts data_source, group_id and response_length beside each result, as 'sample'; all: the whole sample
---batch N      rows that are scored together (512); a group is not cut
---allow-invalid SHARE  the share of rows, 0 to 1, that may be without a reward (0)
-
-The exit code is 0 where the rows have rewards, 1 where more than --allow-invalid have none (the output is written; it says
-why) or the run was asked to end, 2 where it could not be done.`
-
-/** Exit code 1 where rows have no reward, or it was asked to end. */
-export const command: Command = {
+/** Exit code 1 if rows have no reward, or if it was asked to end. */
+export const command = defineCommand({
+  name: 'score',
   summary: 'scores a file of samples without a server',
-  usage,
-  async run(argv, io) {
-    const { values } = parsed(argv, {
-      config: text,
-      reward: text,
-      ...functionOptions,
-      input: text,
-      output: text,
-      batch: textOr('512'),
-      resume: flag,
-      'failed-only': flag,
-      keep: textOr('none'),
-      'allow-invalid': textOr('0'),
-    })
-    const { input, output } = values
-    if (!input || !output || Boolean(values.config) === Boolean(values.function)) {
-      throw misused('--input, --output and one of --config and --function are needed.', usage)
-    }
-    const keep = oneOf('keep', values.keep, keeps)
-    const allowInvalid = finiteNumber('allow-invalid', values['allow-invalid'], [0, 1])
-    const batch = wholeNumber('batch', values.batch, 1, 100_000)
+  synopsis: [
+    '--config FILE [--reward NAME] --input FILE --output FILE',
+    '--function NAME [--options JSON] --input FILE --output FILE',
+  ],
+  about: `Scores a file without a server and writes one result for each row, in the order of the input and in the shape of the
+results of /v1/score. Files are JSON lines (.jsonl, .gz) or Parquet (.parquet). Rows are samples as /v1/score takes
+them, verl's data sets with 'response' or 'responses', or verl's dumps of generations. With --function, the only step
+has the name of the function and 'reward' is its score.
+
+The exit code is 0 if the rows have rewards; 1 if more than --allow-invalid have none (the output is written and the
+reasons are shown) or if the run was asked to end; 2 if the file could not be scored.`,
+  options: {
+    ...configOptions,
+    ...functionOptions,
+    input: file('FILE', "the rows; '-' is standard input"),
+    output: file('FILE', "the results; '-' is standard output"),
+    resume: flag('continues OUTPUT.partial.jsonl, which a stopped or killed run left'),
+    'failed-only': flag('scores the rows of OUTPUT again that have no reward, together with their groups'),
+    keep: oneOf(
+      keeps,
+      "what each result has in 'sample': facts are data_source, group_id and response_length; all is the whole sample",
+      { or: 'none' },
+    ),
+    batch: whole('N', 'rows that are scored together; a group is not cut', {
+      low: 1,
+      high: 100_000,
+      or: 512,
+    }),
+    'allow-invalid': number('SHARE', 'the share of rows, 0 to 1, that may be without a reward', {
+      low: 0,
+      high: 1,
+      or: 0,
+    }),
+  },
+  async run({ values }, io) {
+    const {
+      input,
+      output,
+      keep,
+      batch,
+      resume,
+      'failed-only': failedOnly,
+      'allow-invalid': allowInvalid,
+    } = values
+    if (!input || !output || Boolean(values.config) === Boolean(values.function))
+      throw misused('--input, --output and one of --config and --function are needed', 'score')
     let calls = 0
     const thrown = new Thrown()
-    const news = tellWaiting(io, systemClock)
-    const gateway = await openObservedGateway({
-      ...configsOf(values),
-      functionFolders: values['reward-functions'],
-      env: io.env,
-      events: {
-        models: { parked: news.parked },
-        functions: thrown.note,
-        engine: {
-          drawn({ answered }) {
-            if (answered?.source === 'call') calls++
+    const sources = { ...configsOf(values), functionFolders: values['reward-functions'] }
+    try {
+      return await withGateway(
+        sources,
+        io,
+        (gateway) => {
+          const reward = rewardOf(gateway, values.function ?? values.reward)
+          return scoreFile(
+            {
+              gateway,
+              reward,
+              input,
+              output,
+              batch,
+              keep,
+              resume,
+              failedOnly,
+              allowInvalid,
+              calls: () => calls,
+            },
+            io,
+          )
+        },
+        {
+          functions: thrown.note,
+          engine: {
+            drawn({ answered }) {
+              if (answered?.source === 'call') calls++
+            },
           },
         },
-      },
-    })
-    try {
-      const reward = rewardOf(gateway, values.function ?? values.reward)
-      const { resume, 'failed-only': failedOnly } = values
-      return await scoreFile(
-        { gateway, reward, input, output, batch, keep, resume, failedOnly, allowInvalid, calls: () => calls },
-        io,
       )
     } finally {
-      news.end()
-      await gateway.close(0)
       io.stderr.write(thrown.text())
     }
   },
-}
+})
 
 const mostShown = 3
 /** Lines of an error that are shown: JavaScript's begin with the message, Python's end with it. */

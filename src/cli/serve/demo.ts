@@ -1,26 +1,25 @@
 import { deviation, mean } from '../../core/statistics/summary.ts'
 import { type ExampleRollout, exampleRollouts } from '../../simulator/word-problems.ts'
 import type { NativeResult } from '../../trainers/native-result.ts'
-import { flag, parsed } from '../arguments.ts'
-import type { Command, Io } from '../command.ts'
+import { defineCommand, type Io } from '../command.ts'
 import { shippedConfigs } from '../gateway.ts'
+import { flag } from '../options.ts'
 import { textTable } from '../output.ts'
-import { type Judges, startJudges } from './judges.ts'
-import { openServer } from './server.ts'
-
-const usage = `reward-gateway demo [--keep]
-
-Starts three simulated model servers and the gateway, scores ${exampleRollouts().length} example answers through POST /v1/score with a
-rule, a gate and two judges, and shows what came back. --keep leaves it all up until Ctrl-C.`
+import type { Judges } from './judges.ts'
 
 const reward = 'demo'
 
-/** Exit code 0; all of it runs in this process. */
-export const command: Command = {
+/** Runs entirely in this process. Exit code 0. */
+export const command = defineCommand({
+  name: 'demo',
   summary: 'scores example rollouts with simulated judges and shows what happened',
-  usage,
-  async run(argv, io) {
-    const { values } = parsed(argv, { keep: flag })
+  synopsis: [''],
+  about: `Starts three simulated model servers and the gateway, scores ${exampleRollouts().length} example answers through POST /v1/score with
+a rule, a gate and two judges, and shows the results.`,
+  options: { keep: flag('keeps everything running until Ctrl-C') },
+  async run({ values }, io) {
+    const { openServer } = await import('./server.ts')
+    const { startJudges } = await import('./judges.ts')
     const judges = await startJudges({ latencyMedianMs: 20 })
     const server = await openServer({
       configs: [shippedConfigs()],
@@ -34,14 +33,14 @@ export const command: Command = {
     })
     try {
       await show(server.url, judges, io)
-      if (values.keep) await left(io)
+      if (values.keep) await untilStopped(io)
     } finally {
       await server.close()
       await judges.close()
     }
     return 0
   },
-}
+})
 
 async function show(url: string, judges: Judges, io: Io): Promise<void> {
   const samples = exampleRollouts()
@@ -74,8 +73,8 @@ async function post(url: string, samples: readonly ExampleRollout[]): Promise<Na
 const same = (one: unknown, other: unknown): string =>
   JSON.stringify(one) === JSON.stringify(other) ? 'equal' : 'different'
 
-function left(io: Io): Promise<void> {
-  io.stdout.write('Everything stays up until Ctrl-C.\n')
+function untilStopped(io: Io): Promise<void> {
+  io.stdout.write('Everything keeps running until Ctrl-C.\n')
   if (io.signal.aborted) return Promise.resolve()
   return new Promise((resolve) => io.signal.addEventListener('abort', () => resolve(), { once: true }))
 }

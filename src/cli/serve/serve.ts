@@ -1,39 +1,43 @@
-import { flag, given, misused, oneOf, parsed, text, textOr, texts, wholeNumber } from '../arguments.ts'
-import type { Command } from '../command.ts'
-import { configsOf } from '../gateway.ts'
-import { openServer, type RunningServer } from './server.ts'
-
-const usage = `reward-gateway serve [--config PATH] [--reward-functions DIR]... [--host HOST] [--port PORT]
-                     [--watch] [--simulate] [--log-level LEVEL]
-
-Serves rewards over HTTP until SIGINT or SIGTERM, then finishes what is in flight and exits 0.
---config is an rm-config, or a folder of them with a gateway.yaml; without it the shipped ones are served.
-SIGHUP reads configs, reward functions and keys again; on any mistake the log says why and the old ones stay.
---watch does so whenever one of their files has changed.
---log-level is one of trace, debug, info (the default), warn, error, fatal and silent.
---simulate starts simulated judges in this process and serves with them.`
+import { defineCommand } from '../command.ts'
+import { configsOf, functionFolders } from '../gateway.ts'
+import { file, flag, misused, oneOf, text, whole } from '../options.ts'
+import type { RunningServer } from './server.ts'
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
-/** Exit code 0 after SIGINT or SIGTERM, once what was in work is done. */
-export const command: Command = {
+/** Exit code 0 after SIGINT or SIGTERM, once the requests in flight are done. */
+export const command = defineCommand({
+  name: 'serve',
   summary: 'serves rewards over HTTP',
-  usage,
-  async run(argv, io) {
-    const { values } = parsed(argv, {
-      config: text,
-      'reward-functions': texts,
-      host: text,
-      port: text,
-      watch: flag,
-      simulate: flag,
-      'log-level': textOr('info'),
-    })
-    const logLevel = oneOf('log-level', values['log-level'], logLevels)
-    if (values.host === '') throw misused('--host needs a value; 0.0.0.0 listens at all addresses')
-    const port = given(values.port, (text) => wholeNumber('port', text, 0, 65_535))
+  synopsis: [''],
+  about: `Serves rewards over HTTP until SIGINT or SIGTERM, then finishes the requests in flight and exits with code 0.
+SIGHUP reads configs, reward functions and keys again. If they have a mistake, the log says why and the old ones stay
+in use.`,
+  options: {
+    config: file(
+      'PATH',
+      'an rm-config, or a folder of them with a gateway.yaml; the shipped ones by default',
+    ),
+    'reward-functions': functionFolders,
+    host: text(
+      'HOST',
+      "the address to listen at, in place of the configs' own; 0.0.0.0 listens at all addresses",
+    ),
+    port: whole('PORT', "the port to listen at, in place of the configs' own; 0 takes a free one", {
+      high: 65_535,
+    }),
+    watch: flag('reloads whenever a file of the configs, functions or keys has changed'),
+    simulate: flag('starts simulated judges in this process and serves with them'),
+    'log-level': oneOf(logLevels, 'the least severe lines that the log shows', {
+      or: 'info',
+      value: 'LEVEL',
+    }),
+  },
+  async run({ values }, io) {
+    const { host, port, 'log-level': logLevel } = values
+    if (host === '') throw misused('--host needs a value; 0.0.0.0 listens at all addresses')
     let opening: Promise<RunningServer> | undefined
-    // From the first moment on: a hangup that nobody hears ends the process. Before anything is read it asks for nothing.
+    // A SIGHUP without a listener ends the process, so listen before the server opens; until then there is nothing to reload.
     const endHangups = io.onHangup?.(
       () =>
         void opening?.then(
@@ -43,6 +47,7 @@ export const command: Command = {
     )
     const judges = values.simulate ? await (await import('./judges.ts')).startJudges({ all: true }) : null
     try {
+      const { openServer } = await import('./server.ts')
       opening = openServer({
         ...configsOf(values),
         functionFolders: values['reward-functions'],
@@ -50,8 +55,8 @@ export const command: Command = {
         logLevel,
         watch: values.watch,
         simulates: values.simulate,
-        ...(values.host !== undefined && { host: values.host }),
-        ...(port !== null && { port }),
+        ...(host !== undefined && { host }),
+        ...(port !== undefined && { port }),
       })
       const server = await opening
       io.stdout.write(
@@ -65,7 +70,7 @@ export const command: Command = {
     }
     return 0
   },
-}
+})
 
 const aborted = (signal: AbortSignal): Promise<void> =>
   signal.aborted

@@ -1,0 +1,136 @@
+import { systemClock } from '../../core/clock.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { Sample } from '../../core/sample/sample.ts'
+import { hideSecrets } from '../../core/secrets.ts'
+import type { FunctionHost } from '../../scoring/functions/function-host.ts'
+import { openFunctions } from '../../scoring/functions/open-functions.ts'
+import { configTexts, readConfigs } from '../../scoring/plan/configs.ts'
+import { explainModel, explainPlan } from '../../scoring/plan/explain.ts'
+import type { Plan, PlanStep } from '../../scoring/plan/plan.ts'
+import { type Resolved, resolvePlans } from '../../scoring/plan/resolve.ts'
+import { openGroundTruthIndexes } from '../../trainers/ground-truth-index.ts'
+import { eachRow } from '../../workbench/dataset/row.ts'
+import { openRows } from '../../workbench/dataset/rows.ts'
+import { samplesOf } from '../../workbench/dataset/samples.ts'
+import { connectAll } from '../../workbench/preflight/connect.ts'
+import { refusesMessages, traceMarker } from '../../workbench/preflight/questions.ts'
+import type { Io } from '../command.ts'
+import { checkData, type DataSettings } from './check-data.ts'
+import { fixConfigs } from './fix-configs.ts'
+
+interface CheckSettings extends DataSettings {
+  readonly 'reward-functions': readonly string[]
+  readonly input: string | undefined
+  readonly connect: boolean
+  readonly fix: boolean
+}
+
+/** Explains the configs, or checks data against them. The exit code is 1 if a server or the data has an error. */
+export async function checkConfigs(paths: readonly string[], values: CheckSettings, io: Io): Promise<number> {
+  const sample = values.input === undefined ? plainSample : await firstSample(values.input, io)
+  const read = configTexts(paths)
+  const written = readConfigs(read, io.env)
+  const { folders, timeout_s, memory_mb, python } = written.gateway.functions
+  const functions = await openFunctions({
+    folders: [...folders, ...values['reward-functions']],
+    sampleTimeoutMs: timeout_s * 1000,
+    memoryMb: memory_mb,
+    python: { command: python.command, processes: 1, memoryMb: python.memory_mb },
+  })
+  try {
+    const configs = values.fix ? readConfigs(await fixConfigs(read, paths, functions, io), io.env) : written
+    const resolved = await resolvePlans(configs, functions)
+    await openGroundTruthIndexes(configs.gateway.trainers)
+    if (values.data.length > 0) return await checkData(resolved, functions, values, io)
+    await explain(resolved, sample, functions, io)
+    return values.connect ? await connect(resolved, io) : 0
+  } finally {
+    await functions.close()
+  }
+}
+
+async function explain(
+  { plans, models }: Resolved,
+  sample: Sample,
+  functions: FunctionHost,
+  io: Io,
+): Promise<void> {
+  const warnings: string[] = []
+  for (const plan of plans.values()) {
+    io.stdout.write(`${hideSecrets(explainPlan(plan).join('\n'))}\n\n`)
+    for (const { name, function: bound } of plan.steps)
+      if (bound.warning !== undefined)
+        warnings.push(`${plan.name}, step ${name} (${bound.name}): ${bound.warning}`)
+    for (const step of plan.steps)
+      if (step.ask !== null) warnings.push(...(await warningsOf(plan, step, sample, functions)))
+  }
+  for (const [name, config] of models) io.stdout.write(`${hideSecrets(explainModel(name, config))}\n`)
+  for (const warning of warnings) io.stdout.write(`warning: ${warning}\n`)
+  const many = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`
+  io.stdout.write(`${many(plans.size, 'reward')} and ${many(models.size, 'model')} in order\n`)
+}
+
+/** Exit code 1 where a server cannot be used. */
+async function connect({ models }: Resolved, io: Io): Promise<number> {
+  const found = await connectAll(models, io.env, systemClock)
+  for (const { model, address, trouble, ms } of found)
+    io.stdout.write(
+      trouble === null
+        ? `${model} at ${address}: answers (${ms} ms)\n`
+        : `error: ${model} at ${address}: ${trouble}\n`,
+    )
+  const lost = found.filter(({ trouble }) => trouble !== null).length
+  io.stdout.write(
+    found.length === 0
+      ? 'no model names a server\n'
+      : `${found.length - lost} of ${found.length} model servers answer\n`,
+  )
+  return lost > 0 ? 1 : 0
+}
+
+async function warningsOf(
+  { name }: Plan,
+  step: PlanStep,
+  sample: Sample,
+  functions: FunctionHost,
+): Promise<readonly string[]> {
+  const found = await traceMarker(step, sample, functions)
+  const where = `${name}, step ${step.name} (${step.function.name})`
+  switch (found.status) {
+    case 'unguarded':
+      return [
+        `${where}: the response stands outside a value of its prompt, so it could speak to the judge; use prompt\`...\``,
+      ]
+    case 'absent':
+      return [`${where}: the question does not hold the response`]
+    case 'no_question':
+      return [
+        `${where}: not checked for an unguarded response (${found.why}); give rows of its form by --input`,
+      ]
+    case 'guarded': {
+      const why = sample === plainSample ? await refusesMessages(step, sample, functions) : null
+      return why === null
+        ? []
+        : [`${where}: asks nothing where the prompt is a list of messages (${why}); use lastUserText(sample)`]
+    }
+  }
+}
+
+const plainSample: Sample = {
+  id: 'check',
+  prompt: 'What is 2 + 2?',
+  response: 'It is 4.',
+  groundTruth: null,
+  rmPrompt: 'Is this right? {response}',
+  rmPrompts: {},
+  extraInfo: {},
+}
+
+async function firstSample(file: string, io: Io): Promise<Sample> {
+  for await (const raw of eachRow(await openRows(file, io.stdin))) {
+    const [read] = samplesOf(raw, 0, [])
+    if (read && !('failure' in read)) return read
+    throw new GatewayError('RG_INPUT_INVALID', `${file}: the first row is no sample: ${read?.failure.detail}`)
+  }
+  throw new GatewayError('RG_INPUT_INVALID', `${file}: holds no rows`)
+}

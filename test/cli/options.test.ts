@@ -1,0 +1,69 @@
+import t from 'tap'
+import { flag, number, oneOf, parse, repeated, text, whole } from '../../src/cli/options.ts'
+import { runCommand } from '../support/command-line.ts'
+
+const options = {
+  watch: flag('w'),
+  port: whole('PORT', 'p', { high: 65_535, or: 8080 }),
+  wait: number('SECONDS', 'w', { low: 0, unit: 'seconds' }),
+  level: oneOf(['info', 'warn'], 'l', { or: 'info' }),
+  stop: repeated(text('TEXT', 's')),
+}
+const read = (...argv: readonly string[]) =>
+  parse(argv, options, { command: 'try', takesPositionals: false }).values
+
+t.test('each option has its value, checked, or its default', async (t) => {
+  t.same(read(), { watch: false, port: 8080, wait: undefined, level: 'info', stop: [] })
+  t.same(read('--port', '0', '--wait=1.5', '--stop', 'a', '--stop=--b', '--watch', '--port=1'), {
+    watch: true,
+    port: 1,
+    wait: 1.5,
+    level: 'info',
+    stop: ['a', '--b'],
+  })
+})
+
+t.test('a wrong value is named with its range, its unit and the nearest right word', async (t) => {
+  const cases: [string[], RegExp][] = [
+    [['--port', '65536'], /^--port: must be a whole number from 0 to 65535, not '65536'$/],
+    [['--port', '1.5'], /whole number/],
+    [['--port='], /whole number/],
+    [['--wait', '-1'], /^--wait: must be a number of seconds of at least 0, not '-1'$/],
+    [['--wait', 'Infinity'], /number of seconds/],
+    [['--level', 'wran'], /^--level: must be one of info, warn, not 'wran'; did you mean 'warn'\?$/],
+    [['--prot', '1'], /^there is no option '--prot'; did you mean '--port'\?$/],
+    [['--port', '--watch'], /^--port needs a value; '--watch' is an option/],
+    [['--watch=yes'], /^--watch takes no value$/],
+    [['-p'], /^there is no option '-p'; see reward-gateway try --help$/],
+    [['port'], /^'port' is not expected here; did you mean '--port'\?$/],
+  ]
+  for (const [argv, message] of cases)
+    t.throws(() => read(...argv), { code: 'RG_COMMAND_INVALID', message }, argv.join(' '))
+})
+
+t.test('no option name reaches a prototype', async (t) => {
+  const names = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', '__proto__.polluted']
+  for (const name of names)
+    for (const argv of [[`--${name}=1`], [`--${name}`, '1'], [`--no-${name}`]])
+      t.throws(() => read(...argv), { code: 'RG_COMMAND_INVALID' }, argv.join(' '))
+  for (const name of names) t.match(await runCommand([name]), { code: 2 }, name)
+  t.same(Object.keys(Object.prototype), [])
+  t.notOk('polluted' in {})
+})
+
+t.test('the help of each command explains each of its options, once', async (t) => {
+  const list = (await runCommand(['--help'])).stdout
+  const commands = [...list.matchAll(/^ {2}([a-z]+(?: [a-z]+)?) {2}/gm)].map(([, name = '']) => name)
+  t.ok(commands.length > 15)
+  for (const name of commands) {
+    const { code, stdout } = await runCommand([...name.split(' '), '--help'])
+    t.equal(code, 0)
+    t.match(stdout, new RegExp(`^reward-gateway ${name} `))
+    const [synopsis = ''] = stdout.split('\n\n')
+    const [, explained = ''] = stdout.split('\nOptions:\n')
+    const known = [...explained.matchAll(/^ {2}--([\w-]+)/gm)].map(([, option]) => option)
+    t.equal(new Set(known).size, known.length, name)
+    for (const [, option] of synopsis.matchAll(/--([a-z][\w-]*)/g))
+      t.ok(known.includes(option), `${name}: --${option}`)
+  }
+})
