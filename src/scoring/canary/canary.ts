@@ -2,8 +2,8 @@ import type { Failure, Sample } from '../../core/sample/sample.ts'
 import type { StepContext } from '../engine/context.ts'
 import type { EngineParts } from '../engine/engine.ts'
 import { Gates } from '../engine/gate.ts'
-import { openCohorts } from '../engine/groups/cohorts.ts'
-import { gatherGroups } from '../engine/groups/group.ts'
+import { CrossRequestGroups } from '../engine/groups/cross-request-groups.ts'
+import { RequestGroups } from '../engine/groups/request-groups.ts'
 import { inquiryOf } from '../engine/judge/ask.ts'
 import type { VoteResult } from '../engine/judge/votes.ts'
 import { rowOf } from '../engine/step.ts'
@@ -258,8 +258,8 @@ export async function probe(
     job: { plan, rows: [sample], deadline, signal },
     end: { signal, isOver: false, dispose() {} },
     gates: new Gates(),
-    groups: gatherGroups([sample]),
-    cohorts: openCohorts(clock, async () => []),
+    groups: new RequestGroups([sample], clock, async () => []),
+    crossRequestGroups: new CrossRequestGroups(clock, async () => []),
     hold: () => () => {},
   }
   const row = rowOf(step, sample, [])

@@ -11,12 +11,12 @@ import { parkedDetail } from '../models/model.ts'
 import type { Models } from '../models/models.ts'
 import type { PlanStep } from '../plan/plan.ts'
 import { asksParked, Demand, heapOfRows, openAdmission, rejectIfQueueTooLong } from './admission.ts'
-import type { CrossRequestGroups, StepContext } from './context.ts'
+import type { StepContext } from './context.ts'
 import type { EngineEvents } from './events.ts'
 import { Gates } from './gate.ts'
-import { openCohorts } from './groups/cohorts.ts'
-import { gatherGroups } from './groups/group.ts'
+import { CrossRequestGroups } from './groups/cross-request-groups.ts'
 import { groupTerms } from './groups/group-step.ts'
+import { RequestGroups } from './groups/request-groups.ts'
 import { type Job, RequestExpiry } from './job.ts'
 import { substitutes, unscored } from './outcome.ts'
 import { SampleRun } from './sample-run.ts'
@@ -30,7 +30,7 @@ export interface Engine {
   /** Resolves once no row is in work. */
   idle(): Promise<void>
   /** Groups whose answers come in requests of their own. */
-  readonly cohorts: CrossRequestGroups
+  readonly crossRequestGroups: CrossRequestGroups
 }
 
 /** What an engine works with; it closes none of it. */
@@ -51,13 +51,13 @@ export interface EngineParts {
  * An engine holds nothing that must be closed: wait for `idle`, then close its parts. `before` is the engine of the
  * reading of the configs that this one follows: a group whose first answers came to that one is gone on with.
  */
-export function openEngine(parts: EngineParts, before?: Pick<Engine, 'cohorts'>): Engine {
+export function openEngine(parts: EngineParts, before?: Pick<Engine, 'crossRequestGroups'>): Engine {
   const admission = openAdmission(parts.maxRows, parts.maxHeapBytes)
   const demand = new Demand()
-  const cohorts = before?.cohorts ?? openCohorts(parts.clock, groupTerms)
-  const shared = { ...parts, demand, cohorts, hold: () => admission.hold() }
+  const crossRequestGroups = before?.crossRequestGroups ?? new CrossRequestGroups(parts.clock, groupTerms)
+  const shared = { ...parts, demand, crossRequestGroups, hold: () => admission.hold() }
   return {
-    cohorts,
+    crossRequestGroups,
     get inFlight() {
       return admission.inFlight
     },
@@ -84,7 +84,11 @@ export function openEngine(parts: EngineParts, before?: Pick<Engine, 'cohorts'>)
 }
 
 function scoreRows(
-  parts: EngineParts & { readonly cohorts: CrossRequestGroups; readonly demand: Demand; hold(): () => void },
+  parts: EngineParts & {
+    readonly crossRequestGroups: CrossRequestGroups
+    readonly demand: Demand
+    hold(): () => void
+  },
   job: Job,
 ): Promise<readonly Outcome[]> {
   const { plan, rows } = job
@@ -92,7 +96,7 @@ function scoreRows(
   return new Promise((resolve, reject) => {
     const walks = new Array<SampleRun | undefined>(rows.length)
     let failure: Failure | null = null
-    const groups = gatherGroups(rows)
+    const groups = new RequestGroups(rows, parts.clock, groupTerms)
     const substituted = substitutes(plan, groups)
     const outcomes = new Array<Outcome>(rows.length)
     const began = parts.clock.now()
@@ -119,7 +123,7 @@ function scoreRows(
     const take = (index: number, outcome: Outcome) => {
       outcomes[index] = outcome
       rowDone?.(outcome)
-      if (holds) cohorts.concluded(rows[index] as Sample, outcome.valid)
+      if (holds) crossRequestGroups.concluded(rows[index] as Sample, outcome.valid)
       const final = substituted.now(rows[index] as Sample | Unreadable, outcome)
       if (final) finish(index, final)
       if (--left > 0) return
@@ -139,7 +143,7 @@ function scoreRows(
       const whyOf = why.kind === 'deadline' ? endOfSteps(parts, began, why) : () => why
       eachInSlices(rows.length, (index) => endOne(index, whyOf))?.catch(reject)
     })
-    const { functions, models, clock, secret, events, cohorts, hold } = parts
+    const { functions, models, clock, secret, events, crossRequestGroups, hold } = parts
     const gates = new Gates()
     // Written out: a spread into a new shape costs 5 µs here, as much as a rule (bench/against).
     const context: StepContext = {
@@ -148,7 +152,7 @@ function scoreRows(
       clock,
       secret,
       events,
-      cohorts,
+      crossRequestGroups,
       hold,
       job,
       end,

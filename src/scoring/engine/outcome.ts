@@ -2,7 +2,7 @@ import type { Failure, Outcome, Sample, Term, Unreadable } from '../../core/samp
 import { mean } from '../../core/statistics/summary.ts'
 import { arithmetics } from '../plan/fold.ts'
 import type { Plan } from '../plan/plan.ts'
-import type { RequestGroups } from './groups/group.ts'
+import type { RequestGroups } from './groups/request-groups.ts'
 import { decisiveFailure, lookupIn, reachOf } from './influence.ts'
 import type { Job } from './job.ts'
 

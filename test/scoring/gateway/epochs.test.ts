@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap'
 import type { Sample, Term } from '../../../src/core/sample/sample.ts'
 import type { StepContext } from '../../../src/scoring/engine/context.ts'
-import { openCohorts } from '../../../src/scoring/engine/groups/cohorts.ts'
-import { incomplete } from '../../../src/scoring/engine/groups/group.ts'
+import { CrossRequestGroups } from '../../../src/scoring/engine/groups/cross-request-groups.ts'
+import { incomplete } from '../../../src/scoring/engine/groups/waiting.ts'
 import { CancelToken } from '../../../src/scoring/models/api/cancel-token.ts'
 import type { PlanStep } from '../../../src/scoring/plan/plan.ts'
 import type { Policy } from '../../../src/simulator/policies.ts'
@@ -36,7 +36,7 @@ async function train(
     const epochs = rows.map(({ sample }) => sample.extraInfo.epoch)
     return rows.map(() => ({ epochs })) as unknown as Term[]
   }
-  const cohorts = openCohorts(clock, run as never)
+  const groups = new CrossRequestGroups(clock, run as never)
   const { size, epochs } = settings
   const step = { name: 's' } as PlanStep
   const waitMs = 1000
@@ -53,18 +53,19 @@ async function train(
     }
     const joining = {
       context: context as unknown as StepContext,
+      step,
       sample: row,
       row: { sample: row, earlier: {} },
     }
-    const joined = cohorts.join(step, joining, { size, least: size, waitMs })
+    const joined = groups.join(joining, { size, least: size, waitMs })
     if (isLost) {
       await turns(Math.floor(random() * 4))
-      cohorts.concluded(row, false)
+      groups.concluded(row, false)
       signal.stop()
       return null
     }
     const term = (await joined) as unknown as Told
-    cohorts.concluded(row, isReward)
+    groups.concluded(row, isReward)
     return isReward ? term : null
   }
   const answers = Array.from({ length: size }, (_, index) => `answer ${index} of 0`)
@@ -107,7 +108,7 @@ async function train(
   })
   for (let turn = 0; turn < 5000 && !isOver; turn++) await turns(1)
   t.equal(done, size * epochs, 'every member has a term, without any waiting time')
-  return { clock, cohorts, step, waitMs, size, answers, epochs }
+  return { clock, groups, step, waitMs, size, answers, epochs }
 }
 
 t.test(
@@ -120,7 +121,7 @@ t.test(
 )
 
 t.test('a reply that was lost after all is given again when nobody else comes (M21)', async (t) => {
-  const { clock, cohorts, step, waitMs, size, answers, epochs } = await train(t, seeded(seed + 1), {
+  const { clock, groups, step, waitMs, size, answers, epochs } = await train(t, seeded(seed + 1), {
     size: 3,
     epochs: 2,
     isOverlapping: false,
@@ -131,9 +132,8 @@ t.test('a reply that was lost after all is given again when nobody else comes (M
     hold: () => () => {},
   }
   const sample = sampleOf(answers[1] as string, { prompt: 'p', group: { id: 'g', index: 1, size } })
-  const again = cohorts.join(
-    step,
-    { context: context as unknown as StepContext, sample, row: { sample, earlier: {} } },
+  const again = groups.join(
+    { context: context as unknown as StepContext, step, sample, row: { sample, earlier: {} } },
     { size, least: size, waitMs },
   )
   await turns()

@@ -5,40 +5,33 @@ import type { StepContext } from '../context.ts'
 import { callRoom } from '../gate.ts'
 import { failedTerm, scoredTerm, skippedTerm } from '../step.ts'
 import { distinctAnswers } from './distinct-answers.ts'
-import { incomplete } from './group.ts'
 import { listTerms } from './list-step.ts'
 import { pairTerms } from './pair-step.ts'
 import { comparisonsOf } from './ranking.ts'
+import { incomplete } from './waiting.ts'
 
-/** A step over all answers to one prompt. null where this sample takes no part (`row` is null). Never rejects. */
+/**
+ * The term of a step over all answers to one prompt, once the sample's group is there. null: this sample takes no part
+ * (`row` is null). Never rejects.
+ */
 export async function groupTerm(
   context: StepContext,
   step: PlanStep,
   sample: Sample,
   row: CallRow | null,
 ): Promise<Term | null> {
-  const { groups, clock, job } = context
-  if (row && !groups.isNamed(sample)) return failedTerm(context, step, unnamed)
+  const { groups, crossRequestGroups, clock, job } = context
+  if (!groups.isNamed(sample)) return row && failedTerm(context, step, unnamed)
   const { min, waitMs } = job.plan.group
   const isCompared = step.kind === 'pair' || step.kind === 'list'
   const size = groups.sizeOf(sample)
   const least = Math.max(min ?? size, isCompared ? 2 : 1)
-  // The waiting may end when the request has long ended; then nobody is to be asked.
-  const mayBeLate = Number.isFinite(waitMs)
-  const isLate = (): boolean => mayBeLate && context.end.signal.aborted
-  if (mayBeLate && size > groups.membersOf(sample).length) {
-    job.waitTime?.begin(clock.now())
-    const held = await context.cohorts.join(step, { context, sample, row }, { size, least, waitMs })
-    job.waitTime?.end(clock.now())
-    return held === incomplete ? failedTerm(context, step, tooFew(least)) : held
-  }
-  const term = await groups.together(
-    step.name,
-    sample,
-    row,
-    async (rows: readonly CallRow[]) => (isLate() ? [] : groupTerms(context, step, rows)),
-    { least, after: (end) => (mayBeLate ? clock.after(waitMs, end) : () => {}) },
-  )
+  const isSpread = Number.isFinite(waitMs) && size > groups.membersOf(sample).length
+  const joining = { context, step, sample, row }
+  const quorum = { size, least, waitMs }
+  if (isSpread) job.waitTime?.begin(clock.now())
+  const term = await (isSpread ? crossRequestGroups : groups).join(joining, quorum)
+  if (isSpread) job.waitTime?.end(clock.now())
   return term === incomplete ? failedTerm(context, step, tooFew(least)) : term
 }
 

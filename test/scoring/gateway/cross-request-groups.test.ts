@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import type { Sample, Term } from '../../../src/core/sample/sample.ts'
 import type { StepContext } from '../../../src/scoring/engine/context.ts'
-import { openCohorts } from '../../../src/scoring/engine/groups/cohorts.ts'
-import { incomplete } from '../../../src/scoring/engine/groups/group.ts'
+import { CrossRequestGroups } from '../../../src/scoring/engine/groups/cross-request-groups.ts'
+import { incomplete } from '../../../src/scoring/engine/groups/waiting.ts'
 import type { Gateway } from '../../../src/scoring/gateway/gateway.ts'
 import type { PlanStep } from '../../../src/scoring/plan/plan.ts'
 import type { Policy } from '../../../src/simulator/policies.ts'
@@ -31,7 +31,7 @@ const turns = async (count = 50) => {
   for (let turn = 0; turn < count; turn++) await new Promise(setImmediate)
 }
 
-t.test('members of a group come in requests of their own', async (t) => {
+t.test('members of a group may come in requests of their own', async (t) => {
   const { servers, config } = await testModel(t, 1, { policy: larger }, { cache: 'never', ...probesOff })
   const clock = fakeClock()
   const models = { judge: config }
@@ -203,6 +203,11 @@ t.test('members of a group come in requests of their own', async (t) => {
     t.match(none?.terms[1], { status: 'off', why: 'gate' })
   })
 
+  await t.test('a sample of no group whose step is off waits for nobody', async (t) => {
+    const [outcome] = await send('gated', [sampleOf('0', { id: 'alone', prompt: '' })])
+    t.match(outcome?.terms[1], { status: 'off', why: 'gate' })
+  })
+
   await t.test(
     'a client that leaves does not take the others with it; when all have left, nothing is asked',
     async (t) => {
@@ -233,7 +238,7 @@ const inFlight = (gateway: Gateway): number =>
 
 t.test('answers that two versions of a reward are to score are no siblings', async (t) => {
   const clock = fakeClock()
-  const cohorts = openCohorts(clock, async (_context, _step, rows) => rows as unknown as Term[])
+  const groups = new CrossRequestGroups(clock, async (_context, _step, rows) => rows as unknown as Term[])
   const [first, second] = group('v', ['1', '2']) as [Sample, Sample]
   const join = (sample: Sample, version: string) => {
     const job = { plan: { name: 'r', version }, deadline: 1e6 }
@@ -244,7 +249,7 @@ t.test('answers that two versions of a reward are to score are no siblings', asy
     } as unknown as StepContext
     const row = { sample, earlier: {} }
     const need = { size: 2, least: 2, waitMs: 1000 }
-    return cohorts.join({ name: 's' } as PlanStep, { context, sample, row }, need)
+    return groups.join({ context, step: { name: 's' } as PlanStep, sample, row }, need)
   }
   const apart = [join(first, 'old'), join(second, 'new')]
   clock.advance(1000)

@@ -1,0 +1,268 @@
+/**
+ * Groups whose members come in requests of their own, to one reading of the configs or to several that say the same.
+ * A group comes in rounds: a new answer under an index that has one begins the next round, usually the next epoch over
+ * the same prompt. The same answer again is a retry, or the next epoch's: a trainer that still waits for an answer, or
+ * has a reward for it, does not send it again.
+ */
+import { hash } from 'node:crypto'
+import type { Clock } from '../../../core/clock.ts'
+import type { Sample, Term } from '../../../core/sample/sample.ts'
+import type { CallRow } from '../../functions/function-host.ts'
+import { CancelToken, whenAborted } from '../../models/api/cancel-token.ts'
+import {
+  Gathering,
+  type GroupRun,
+  type GroupWaiting,
+  incomplete,
+  type Joining,
+  type Quorum,
+} from './waiting.ts'
+
+/** Finished rounds whose terms are kept for retries, each for as long as its group is waited for. */
+const mostKept = 1024
+
+/** The groups that requests have in common. */
+export class CrossRequestGroups implements GroupWaiting {
+  readonly #clock: Clock
+  readonly #run: GroupRun
+  /** By the key of a group: its rounds, oldest first. */
+  readonly #rounds = new Map<string, Round[]>()
+  /** Finished rounds with their key and the time of their end, oldest first. */
+  readonly #finished = new Map<Round, { readonly key: string; readonly at: number }>()
+  /** The submissions that a sample waits for, or waited for. */
+  readonly #submissions = new WeakMap<Sample, Submission[]>()
+
+  /** `run` makes the terms of one group's members, in their order; each member's request gets its own. */
+  constructor(clock: Clock, run: GroupRun) {
+    this.#clock = clock
+    this.#run = run
+  }
+
+  /**
+   * Resolves once `size` members are there, or `least` when the time is over. A retry, the same answer under the same
+   * index, gets what the first try got. Without a training step, the same answer of a member that still waits or has
+   * its reward belongs to the next epoch.
+   */
+  async join(joining: Joining, quorum: Quorum): Promise<Term | null | typeof incomplete> {
+    const { sample, context } = joining
+    const key = keyOf(joining)
+    const name = nameOf(sample)
+    const answer = hash('sha256', sample.response)
+    const rounds = this.#known(key, quorum.waitMs)
+    const namesEpoch = context.job.trainingStep !== undefined
+    const same = rounds.filter((round) => round.submissions.get(name)?.answer === answer)
+    const retried = same.find((round) => namesEpoch || round.submissions.get(name)?.isMissed)
+    const repeated = same.at(-1)?.submissions.get(name)
+    const round = retried ?? nextOf(rounds, name, namesEpoch) ?? this.#open(key, quorum)
+    if (round === incomplete) return incomplete
+    const submission =
+      (retried && round.submissions.get(name)) || new Submission(answer, repeated?.result ?? null)
+    submission.live += 1
+    this.#submissions.set(sample, [...(this.#submissions.get(sample) ?? []), submission])
+    round.add(name, submission, joining)
+    if (round.submissions.size >= quorum.size) round.start(quorum.least)
+    return submission.result
+  }
+
+  /** Call when a sample has its outcome, whether or not it joined. */
+  concluded(sample: Sample, isValid: boolean): void {
+    for (const submission of this.#submissions.get(sample) ?? []) {
+      submission.live -= 1
+      submission.isRewarded ||= isValid
+    }
+    this.#submissions.delete(sample)
+  }
+
+  #open(key: string, quorum: Quorum): Round {
+    const made = new Round(this.#clock, this.#run, quorum)
+    this.#rounds.set(key, [...(this.#rounds.get(key) ?? []), made])
+    void made.ended.then((hasTerms) => {
+      if (!hasTerms) return this.#forget(key, made)
+      this.#finished.set(made, { key, at: this.#clock.now() })
+      const [oldest] = this.#finished
+      if (this.#finished.size > mostKept && oldest) this.#forget(oldest[1].key, oldest[0])
+    })
+    return made
+  }
+
+  #known(key: string, waitMs: number): readonly Round[] {
+    for (const round of this.#rounds.get(key) ?? []) {
+      const end = this.#finished.get(round)
+      if (end && this.#clock.now() - end.at > waitMs) this.#forget(key, round)
+    }
+    return (this.#rounds.get(key) ?? []).filter(({ isAbandoned }) => !isAbandoned)
+  }
+
+  #forget(key: string, round: Round): void {
+    this.#finished.delete(round)
+    const left = (this.#rounds.get(key) ?? []).filter((one) => one !== round)
+    if (left.length > 0) this.#rounds.set(key, left)
+    else this.#rounds.delete(key)
+  }
+}
+
+function keyOf({ step, context, sample }: Joining): string {
+  const { plan, run = '', trainingStep = null } = context.job
+  const { prompt, group } = sample
+  const parts = [plan.name, plan.version, run, trainingStep, step.name, group?.id, prompt]
+  return hash('sha256', JSON.stringify(parts))
+}
+
+const nameOf = ({ id, group }: Sample): string =>
+  group?.index === undefined ? `id ${id}` : `#${group.index}`
+
+/**
+ * The round that a new answer of this name belongs to: the first open one after the name's last answer, or the round
+ * of that answer itself if it is a repeat that may give way. null: no round is open. With a training step, an open
+ * round takes one answer per name.
+ */
+function nextOf(
+  rounds: readonly Round[],
+  name: string,
+  namesEpoch: boolean,
+): Round | typeof incomplete | null {
+  const last = rounds.findLastIndex(({ submissions }) => submissions.has(name))
+  const round = rounds[last]
+  if (round && !round.isOver) {
+    if (round.submissions.get(name)?.earlier) return round
+    if (namesEpoch) return incomplete
+  }
+  return rounds.slice(last + 1).find(({ isOver }) => !isOver) ?? null
+}
+
+/** What a member gets; null: it takes no part. */
+type Result = Term | null | typeof incomplete
+
+/** One answer of one member in one round, whichever requests sent it. */
+class Submission {
+  /** SHA-256 of the response. */
+  readonly answer: string
+  /** What the same answer got in an earlier round, or will get; null: the answer is new. */
+  readonly earlier: Promise<Result> | null
+  readonly result: Promise<Result>
+  /** Requests whose sample with this answer has no outcome yet. */
+  live = 0
+  /** A request got a reward for it. */
+  isRewarded = false
+  /** Each stops watching whether one of its requests leaves. */
+  readonly watches: (() => void)[] = []
+  #resolve: (result: Result | Promise<Result>) => void = () => {}
+
+  constructor(answer: string, earlier: Promise<Result> | null) {
+    this.answer = answer
+    this.earlier = earlier
+    this.result = new Promise((resolve) => {
+      this.#resolve = resolve
+    })
+  }
+
+  /** Nobody waits for it any more, and nobody got a reward: it will come again. */
+  get isMissed(): boolean {
+    return this.live === 0 && !this.isRewarded
+  }
+
+  /** Call once. What an earlier round gave stands in for a group that is incomplete. */
+  end(result: Result): void {
+    for (const unwatch of this.watches.splice(0)) unwatch()
+    this.#resolve(result === incomplete && this.earlier !== null ? this.earlier : result)
+  }
+}
+
+/** One round of one group of one step. */
+class Round {
+  /** By name, in the order in which they came. */
+  readonly submissions = new Map<string, Submission>()
+  /** Resolves to whether any member got more than `incomplete`. Never rejects. */
+  readonly ended: Promise<boolean>
+  readonly #gathering: Gathering<string>
+  readonly #leaving = new CancelToken()
+  /** Requests that have not left. */
+  #waiting = 0
+
+  constructor(clock: Clock, run: GroupRun, quorum: Quorum) {
+    this.#gathering = new Gathering((present, all) => this.#runFor(run, present, all))
+    this.#gathering.startAfter(clock, quorum)
+    this.ended = this.#gathering.results.then(
+      (results) => this.#endAll(results),
+      () => this.#endAll(new Map()),
+    )
+  }
+
+  get isOver(): boolean {
+    return this.#gathering.isOver
+  }
+
+  /** All its requests left before it gave anything: what they sent will come again, as if it had not come. */
+  get isAbandoned(): boolean {
+    return this.#leaving.aborted
+  }
+
+  start(least: number): void {
+    this.#gathering.start(least)
+  }
+
+  /** A new answer replaces a repeat under the same name: the repeat was a retry of a round that is over. */
+  add(name: string, submission: Submission, joining: Joining): void {
+    const replaced = this.submissions.get(name)
+    if (replaced !== submission) {
+      this.submissions.set(name, submission)
+      this.#gathering.add(name, joining)
+      replaced?.end(incomplete)
+    }
+    if (this.#gathering.isDone) return
+    this.#waiting += 1
+    let isHere = true
+    const leave = () => {
+      if (!isHere) return
+      isHere = false
+      this.#waiting -= 1
+    }
+    const unwatch = whenAborted(joining.context.end.signal, () => {
+      leave()
+      if (this.#waiting > 0) return
+      this.#leaving.stop()
+      this.start(Number.POSITIVE_INFINITY)
+    })
+    submission.watches.push(() => {
+      unwatch()
+      leave()
+    })
+  }
+
+  #endAll(results: ReadonlyMap<string, Term | null>): boolean {
+    const { isAbandoned } = this
+    let hasTerms = results.size > 0
+    for (const [name, submission] of this.submissions) {
+      submission.end(results.has(name) ? (results.get(name) ?? null) : incomplete)
+      hasTerms ||= submission.earlier !== null
+    }
+    return hasTerms && !isAbandoned
+  }
+
+  /** Asks for all members with the request that stays open longest: after a reload, one of the newest configs. */
+  async #runFor(
+    run: GroupRun,
+    present: readonly Joining[],
+    all: readonly Joining[],
+  ): Promise<readonly Term[]> {
+    const longest = all.findLast(({ context }) => !context.end.signal.aborted) ?? (all[0] as Joining)
+    const { context: own, step } = longest
+    // Questions are asked as long as any of the requests waits.
+    const deadline = all.reduce((last, { context }) => Math.max(last, context.job.deadline), 0)
+    const leaving = this.#leaving
+    const end = {
+      signal: leaving,
+      get isOver() {
+        return leaving.aborted
+      },
+      dispose: () => {},
+    }
+    const context = { ...own, job: { ...own.job, deadline }, end }
+    const release = own.hold()
+    return run(
+      context,
+      step,
+      present.map(({ row }) => row as CallRow),
+    ).finally(release)
+  }
+}

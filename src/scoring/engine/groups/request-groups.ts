@@ -1,0 +1,191 @@
+import type { Clock } from '../../../core/clock.ts'
+import type { Sample, Term, Unreadable } from '../../../core/sample/sample.ts'
+import { inSlices } from '../../../core/slices.ts'
+import type { CallRow } from '../../functions/function-host.ts'
+import {
+  Gathering,
+  type GroupRun,
+  type GroupWaiting,
+  incomplete,
+  type Joining,
+  type Quorum,
+} from './waiting.ts'
+
+/**
+ * The groups of one request: which of its rows belong together (by group id, else by the same prompt and ground truth),
+ * and how they wait for each other. A row that cannot be read is in no group.
+ */
+export class RequestGroups implements GroupWaiting {
+  readonly #finding: Finding
+  readonly #clock: Clock
+  readonly #run: GroupRun
+  readonly #waiting = new Map<string, Map<Group, Waiting>>()
+
+  constructor(rows: readonly (Sample | Unreadable)[], clock: Clock, run: GroupRun) {
+    this.#finding = new Finding(rows)
+    this.#clock = clock
+    this.#run = run
+  }
+
+  /** Finds the groups of many rows in slices, ahead of the first question about one; null: they are found. */
+  find(): Promise<void> | null {
+    return inSlices(() => this.#finding.next())
+  }
+
+  /** Whether a sample says which group it belongs to. One that does not is alone. */
+  isNamed(sample: Sample): boolean {
+    return this.#groupOf(sample).size > 0
+  }
+
+  /** The members of a sample's group, in request order. A repeated index and response counts once. */
+  membersOf(sample: Sample): readonly Sample[] {
+    return this.#groupOf(sample).members
+  }
+
+  /** Answers in a sample's group: as many as its rows claim, or as came if these are more. */
+  sizeOf(sample: Sample): number {
+    return this.#groupOf(sample).size
+  }
+
+  /** Waits until every member that this request holds has joined. */
+  async join(joining: Joining, quorum: Quorum): Promise<Term | null | typeof incomplete> {
+    const { step, sample } = joining
+    const group = this.#groupOf(sample)
+    const member = group.memberFor(sample)
+    const ofStep = this.#waiting.get(step.name) ?? new Map<Group, Waiting>()
+    this.#waiting.set(step.name, ofStep)
+    const waiting = ofStep.get(group) ?? this.#open(joining, quorum)
+    ofStep.set(group, waiting)
+    const { gathering, released } = waiting
+    if (member === sample && !gathering.isOver) gathering.add(sample, joining)
+    if (gathering.size === group.members.length) gathering.start(quorum.least, group.members)
+    await released()
+    const results = await gathering.results
+    return results.has(member) ? (results.get(member) ?? null) : incomplete
+  }
+
+  #open({ context, step }: Joining, quorum: Quorum): Waiting {
+    // Once the request is over, nobody waits for the answers.
+    const isLate = (): boolean => Number.isFinite(quorum.waitMs) && context.end.signal.aborted
+    const gathering = new Gathering<Sample>(async (present) =>
+      isLate()
+        ? []
+        : this.#run(
+            context,
+            step,
+            present.map(({ row }) => row as CallRow),
+          ),
+    )
+    gathering.startAfter(this.#clock, quorum)
+    return { gathering, released: releaser(gathering.results) }
+  }
+
+  #groupOf(sample: Sample): Group {
+    return this.#finding.all().get(sample) ?? new Group()
+  }
+}
+
+interface Waiting {
+  readonly gathering: Gathering<Sample>
+  /** Resolves after the results are there, for a few members in each turn of the loop. */
+  readonly released: () => Promise<void>
+}
+
+/** Answers to one prompt. */
+class Group {
+  readonly members: Sample[] = []
+  readonly #byIndex = new Map<number, Map<string, Sample>>()
+  #said = 0
+
+  get size(): number {
+    return Math.max(this.#said, this.members.length)
+  }
+
+  /** A retry of a member is none. */
+  add(sample: Sample): void {
+    const { index, size = 0 } = sample.group ?? {}
+    this.#said = Math.max(this.#said, size)
+    if (this.memberFor(sample) !== sample) return
+    this.members.push(sample)
+    if (index === undefined) return
+    const answers = this.#byIndex.get(index)
+    if (answers) answers.set(sample.response, sample)
+    else this.#byIndex.set(index, new Map([[sample.response, sample]]))
+  }
+
+  /** The member that a sample is, or is a retry of: the same answer under the same index. */
+  memberFor(sample: Sample): Sample {
+    const index = sample.group?.index
+    if (index === undefined) return sample
+    return this.#byIndex.get(index)?.get(sample.response) ?? sample
+  }
+}
+
+/** Members of a group that hear of its end in one turn of the loop. */
+const releasedAtOnce = 512
+
+/** Waits for an end that tens of thousands may wait for: those who came first hear of it first. */
+function releaser(end: Promise<unknown>): () => Promise<void> {
+  const waiting: (() => void)[] = []
+  let isOver = false
+  let at = 0
+  const releaseSome = (): void => {
+    const until = Math.min(waiting.length, at + releasedAtOnce)
+    while (at < until) waiting[at++]?.()
+    if (at < waiting.length) setImmediate(releaseSome)
+    else isOver = true
+  }
+  end.then(releaseSome, releaseSome)
+  return () => (isOver ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve)))
+}
+
+/** Most plans have no group step: groups are found when first asked for. */
+class Finding {
+  readonly #rows: readonly (Sample | Unreadable)[]
+  readonly #byKey = new Map<string, Group>()
+  // A key may be a prompt of megabytes.
+  readonly #bySample = new Map<Sample, Group>()
+  #next = 0
+
+  constructor(rows: readonly (Sample | Unreadable)[]) {
+    this.#rows = rows
+  }
+
+  all(): ReadonlyMap<Sample, Group> {
+    while (this.next());
+    return this.#bySample
+  }
+
+  /** Takes one row; false: there is none left. */
+  next(): boolean {
+    const sample = this.#rows[this.#next]
+    if (sample === undefined) return false
+    this.#next += 1
+    const key = 'failure' in sample ? null : keyOf(sample)
+    if (key !== null) this.#add(sample as Sample, key)
+    return true
+  }
+
+  #add(sample: Sample, key: string): void {
+    const group = this.#byKey.get(key) ?? new Group()
+    this.#byKey.set(key, group)
+    group.add(sample)
+    this.#bySample.set(sample, group)
+  }
+}
+
+/** Answers with one prompt and different truths are to different problems, which images or tables told apart. */
+function keyOf({ group, prompt, groundTruth }: Sample): string | null {
+  if (group) return `id ${group.id}`
+  return isAsked(prompt) ? `prompt ${JSON.stringify([prompt, groundTruth])}` : null
+}
+
+/** Something that can be seen; marks that only format a text say nothing. */
+const visible = /[^\p{C}\p{Z}]/u
+
+/** Whether a prompt says what was asked. Beside turns that say nothing, an image perhaps, a system prompt does not. */
+function isAsked(prompt: Sample['prompt']): boolean {
+  if (typeof prompt === 'string') return visible.test(prompt)
+  const turns = prompt.filter(({ role }) => role !== 'system' && role !== 'developer')
+  return (turns.length > 0 ? turns : prompt).some(({ content }) => visible.test(content))
+}

@@ -1,0 +1,115 @@
+/**
+ * Members of a group wait for each other here, whether they come in one request or in many. A gathering collects
+ * entries until it is started, runs once for all that came, and then holds what each member got.
+ */
+import type { Clock } from '../../../core/clock.ts'
+import type { Sample, Term } from '../../../core/sample/sample.ts'
+import type { CallRow } from '../../functions/function-host.ts'
+import type { PlanStep } from '../../plan/plan.ts'
+import type { StepContext } from '../context.ts'
+
+/** In place of a result: too few members came, or this one came too late. */
+export const incomplete = Symbol('incomplete')
+
+/** A member of a group, with what its request knows. `row` null: the member takes no part. */
+export interface Joining {
+  readonly context: StepContext
+  readonly step: PlanStep
+  readonly sample: Sample
+  readonly row: CallRow | null
+}
+
+/** What a group needs before its step runs. */
+export interface Quorum {
+  /** Members that the group has: with these it starts at once. */
+  readonly size: number
+  /** Members that are enough when the time is over. */
+  readonly least: number
+  /** From the first member on, in milliseconds. Infinity: no limit. */
+  readonly waitMs: number
+}
+
+/** Lets the members of a group wait for each other. */
+export interface GroupWaiting {
+  /** The member's term; null: it takes no part. */
+  join(joining: Joining, quorum: Quorum): Promise<Term | null | typeof incomplete>
+}
+
+/** Makes the terms of a group's members, in their order. */
+export type GroupRun = (
+  context: StepContext,
+  step: PlanStep,
+  rows: readonly CallRow[],
+) => Promise<readonly Term[]>
+
+/** Results by member; null: the member takes no part. Without an entry: `incomplete`. */
+export type Results<Member> = ReadonlyMap<Member, Term | null>
+
+/** One group of one step that waits for its members. */
+export class Gathering<Member> {
+  /** Emptied once the results are there. */
+  readonly #entries = new Map<Member, Joining>()
+  readonly #run: (present: readonly Joining[], all: readonly Joining[]) => Promise<readonly Term[]>
+  /** Resolves once; rejects if the run does. Empty: fewer than `least` members came. */
+  readonly results: Promise<Results<Member>>
+  #resolve: (results: Promise<Results<Member>>) => void = () => {}
+  #stopWaiting: () => void = () => {}
+  #isOver = false
+
+  /** `run` gets the members that take part and, for what they share, all members. */
+  constructor(run: (present: readonly Joining[], all: readonly Joining[]) => Promise<readonly Term[]>) {
+    this.#run = run
+    this.results = new Promise((resolve) => {
+      this.#resolve = resolve
+    })
+  }
+
+  /** The waiting is over: a member that comes now is too late. */
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  /** Nothing is left to do: the results are there. */
+  get isDone(): boolean {
+    return this.#isOver && this.#entries.size === 0
+  }
+
+  get size(): number {
+    return this.#entries.size
+  }
+
+  /** Starts after this time with `least` members, if it has not started before. */
+  startAfter(clock: Clock, { waitMs, least }: Quorum): void {
+    if (Number.isFinite(waitMs)) this.#stopWaiting = clock.after(waitMs, () => this.start(least))
+  }
+
+  /** A second entry of one member replaces the first. */
+  add(member: Member, entry: Joining): void {
+    this.#entries.set(member, entry)
+  }
+
+  /** Runs in the order of `members`, or in that in which they came. Does nothing the second time. */
+  start(least: number, members: Iterable<Member> = this.#entries.keys()): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#stopWaiting()
+    const arrived = [...members].flatMap((member) => {
+      const entry = this.#entries.get(member)
+      return entry ? [[member, entry] as const] : []
+    })
+    this.#resolve(this.#runFor(arrived, least).finally(() => this.#entries.clear()))
+  }
+
+  async #runFor(arrived: readonly (readonly [Member, Joining])[], least: number): Promise<Results<Member>> {
+    if (arrived.length < least) return new Map()
+    const results = new Map<Member, Term | null>(arrived.map(([member]) => [member, null]))
+    const present = arrived.filter(([, { row }]) => row !== null)
+    if (present.length === 0) return results
+    const terms = await this.#run(
+      present.map(([, entry]) => entry),
+      arrived.map(([, entry]) => entry),
+    )
+    for (const [index, [member]] of present.entries()) results.set(member, terms[index] ?? null)
+    return results
+  }
+}
