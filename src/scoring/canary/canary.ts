@@ -4,7 +4,7 @@ import type { EngineParts } from '../engine/engine.ts'
 import { Gates } from '../engine/gate.ts'
 import { CrossRequestGroups } from '../engine/groups/cross-request-groups.ts'
 import { RequestGroups } from '../engine/groups/request-groups.ts'
-import { inquiryOf } from '../engine/judge/ask.ts'
+import { judgeQuery } from '../engine/judge/ask.ts'
 import type { VoteResult } from '../engine/judge/votes.ts'
 import { rowOf } from '../engine/step.ts'
 import type { Plan, PlanStep } from '../plan/plan.ts'
@@ -266,7 +266,7 @@ export async function probe(
   const asked = await functions.call({ op: 'preprocess', function: step.function, rows: [row] })
   if (asked.status === 'failed') return asked
   if (asked.status === 'verdicts') return { status: 'no_call' }
-  return readingOf(await inquiryOf(context, step, [row], asked.question).draw({ model, draw: 0, instance }))
+  return readingOf(await judgeQuery(context, step, [row], asked.question).ask({ model, draw: 0, instance }))
 }
 
 function readingOf(drawn: VoteResult): Probed {

@@ -4,20 +4,20 @@ import {
   comparisonsOf,
   type Match,
   pairsOf,
-  standingsOf as standingsWork,
+  rankingsOf as standingsWork,
 } from '../../../src/scoring/engine/groups/ranking.ts'
 import type { VoteResult } from '../../../src/scoring/engine/judge/votes.ts'
 import {
   aggregateVotes,
-  drawAll,
-  drawsToSettle,
+  collectVotes,
   expectedScore,
+  votesToSettle,
 } from '../../../src/scoring/engine/judge/votes.ts'
 import type { Votes } from '../../../src/scoring/plan/plan.ts'
 import { kendallTau } from '../../support/kendall.ts'
 import { seeded } from '../../support/seeded.ts'
 
-const standingsOf = (...given: Parameters<typeof standingsWork>) => drained(standingsWork(...given))
+const rankingsOf = (...given: Parameters<typeof standingsWork>) => drained(standingsWork(...given))
 
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
 t.comment(`SEED=${seed}`)
@@ -65,7 +65,7 @@ t.test('8 answers and a judge who errs in 10 % of its replies: Kendall tau is at
         second,
         probability: (reply(first, second) + 1 - reply(second, first)) / 2,
       }))
-      const shares = standingsOf(8, matches, aggregate).map((standing) => standing?.share ?? Number.NaN)
+      const shares = rankingsOf(8, matches, aggregate).map((standing) => standing?.share ?? Number.NaN)
       sum += kendallTau(worth, shares)
     }
     return sum / rounds
@@ -78,12 +78,12 @@ t.test('8 answers and a judge who errs in 10 % of its replies: Kendall tau is at
 
 t.test('shares of wins are those made, or those to be expected of the fitted strengths', async (t) => {
   const matches = wins([0, 1], [1, 2], [0, 2])
-  t.strictSame(standingsOf(3, matches, 'mean_wins'), [
+  t.strictSame(rankingsOf(3, matches, 'mean_wins'), [
     { share: 1, strength: null },
     { share: 0.5, strength: null },
     { share: 0, strength: null },
   ])
-  const [best, middle, worst] = standingsOf(3, matches, 'bradley_terry')
+  const [best, middle, worst] = rankingsOf(3, matches, 'bradley_terry')
   t.ok((best?.share ?? 0) > 0.95 && (worst?.share ?? 1) < 0.05)
   t.ok(Math.abs((middle?.share ?? 0) - 0.5) < 1e-9)
   t.ok((best?.strength ?? 0) > (middle?.strength ?? 0))
@@ -91,7 +91,7 @@ t.test('shares of wins are those made, or those to be expected of the fitted str
 
 t.test('what no chain of matches connects with most of the others has no standing', async (t) => {
   const holds = (count: number, matches: Match[]) =>
-    standingsOf(count, matches, 'bradley_terry').map((standing) => standing !== null)
+    rankingsOf(count, matches, 'bradley_terry').map((standing) => standing !== null)
   t.strictSame(holds(5, wins([0, 1], [1, 2], [3, 4])), [true, true, true, false, false])
   t.strictSame(holds(4, wins([0, 1], [2, 3])), [false, false, false, false], 'of two halves neither counts')
   t.strictSame(holds(3, wins([0, 2])), [true, false, true])
@@ -103,7 +103,7 @@ type Fate = number | null | 'failed'
 
 const failure = { kind: 'judge_unreachable', retryable: true, detail: '' } as const
 
-const drawnOf = (fate: Fate): VoteResult =>
+const voteResultOf = (fate: Fate): VoteResult =>
   fate === 'failed'
     ? { model: 'm', status: 'failed', failure }
     : { model: 'm', status: 'read', verdicts: [fate === null ? null : { value: fate }] }
@@ -113,9 +113,9 @@ async function judged(fates: readonly Fate[], votes: Votes) {
   const step = { votes, onUnreadable: 'fail', models: ['m'] } as const
   const draws = fates.map((fate) => async () => {
     made += 1
-    return drawnOf(fate)
+    return voteResultOf(fate)
   })
-  const opinion = aggregateVotes(step, await drawAll(step, draws, 1), 0, fates.length)
+  const opinion = aggregateVotes(step, await collectVotes(step, draws, 1), 0, fates.length)
   return { made, value: opinion.status === 'scored' ? opinion.score.value : opinion.status }
 }
 
@@ -151,7 +151,7 @@ t.test('no failed draw stands for a number, and no few draws for many', async (t
   })
   for (const onUnreadable of ['fail', 'skip', 0.25] as const) {
     const said = (fates: readonly Fate[], of: Votes) =>
-      aggregateVotes({ votes: of, onUnreadable, models: ['m'] }, fates.map(drawnOf), 0, fates.length)
+      aggregateVotes({ votes: of, onUnreadable, models: ['m'] }, fates.map(voteResultOf), 0, fates.length)
     t.match(said(['failed'], votes(1)), { status: 'failed', failure }, `${onUnreadable}`)
     t.match(said(['failed', null], votes(2, 'mean', 2)), { status: 'failed', failure }, `${onUnreadable}`)
   }
@@ -186,5 +186,5 @@ t.test('no draw is asked for that could turn out unneeded', async (t) => {
   t.equal(await made(['failed', 'failed', 'failed', 1, 1], 'quorum'), 3, 'three of five can agree no more')
   t.equal(await made([2, 2, 2, 9, 0], 'median'), 3)
   t.equal(await made([1, 2, 3, 4, 5], 'median'), 5)
-  t.equal(drawsToSettle([1, 1], 1, 3, { aggregate: 'mean', min: 1 }), 1, 'every draw changes a mean')
+  t.equal(votesToSettle([1, 1], 1, 3, { aggregate: 'mean', min: 1 }), 1, 'every draw changes a mean')
 })

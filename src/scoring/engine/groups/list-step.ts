@@ -3,9 +3,9 @@ import type { CallRow } from '../../functions/function-host.ts'
 import type { PlanStep } from '../../plan/plan.ts'
 import type { StepContext } from '../context.ts'
 import { callRoom, drawRoom } from '../gate.ts'
-import { inquiryOf, type JudgeQuery } from '../judge/ask.ts'
+import { type JudgeQuery, judgeQuery } from '../judge/ask.ts'
 import { echoFlags, refusedAmong } from '../judge/question.ts'
-import { aggregateVotes, drawAll, drawsOf, termOf, type Vote, type VoteResult } from '../judge/votes.ts'
+import { aggregateVotes, collectVotes, termOf, type Vote, type VoteResult, votesOf } from '../judge/votes.ts'
 
 /** One term a contestant, of one question about all; each draw shows them in another order. Never rejects. */
 export async function listTerms(
@@ -19,25 +19,25 @@ export async function listTerms(
   const shown = contestants.filter((_row, index) => !refused[index])
   const orders = Array.from({ length: step.votes.n }, (_, draw) => turned(shown, draw, step.votes.n))
   const asked = new Map<number, Promise<JudgeQuery | VoteResult>>()
-  const inquire = (draw: Vote): Promise<JudgeQuery | VoteResult> => {
+  const queryFor = (draw: Vote): Promise<JudgeQuery | VoteResult> => {
     const known = asked.get(draw.draw) ?? question(context, step, orders[draw.draw] ?? shown, draw)
     asked.set(draw.draw, known)
     return known
   }
-  const draws = shown.length === 0 ? [] : drawsOf(step)
+  const draws = shown.length === 0 ? [] : votesOf(step)
   const drawn = await context.gates.of(step.models).through(Math.max(1, draws.length) * drawRoom, () =>
-    drawAll(
+    collectVotes(
       step,
       draws.map((draw) => async () => {
-        const inquiry = await inquire(draw)
-        if ('status' in inquiry) return { ...inquiry, model: draw.model }
-        return turnedBack(await inquiry.draw(draw), orders[draw.draw] ?? shown, shown)
+        const query = await queryFor(draw)
+        if ('status' in query) return { ...query, model: draw.model }
+        return turnedBack(await query.ask(draw), orders[draw.draw] ?? shown, shown)
       }),
       shown.length,
     ),
   )
-  const inquiries = await Promise.all(asked.values())
-  const flags = [...new Set(inquiries.flatMap((one) => ('status' in one ? [] : one.noticed())))]
+  const queries = await Promise.all(asked.values())
+  const flags = [...new Set(queries.flatMap((one) => ('status' in one ? [] : one.noticed())))]
   const columns = new Map(shown.map((row, column) => [row, column]))
   return contestants.map(
     (row, index) =>
@@ -57,7 +57,7 @@ async function question(
   { model }: Vote,
 ): Promise<JudgeQuery | VoteResult> {
   const asked = await context.functions.call({ op: 'preprocess', function: step.function, rows })
-  if (asked.status === 'question') return inquiryOf(context, step, rows, asked.question)
+  if (asked.status === 'question') return judgeQuery(context, step, rows, asked.question)
   const failure =
     asked.status === 'failed'
       ? asked.failure

@@ -5,11 +5,11 @@ import type { CallRow } from '../../functions/function-host.ts'
 import type { PlanStep } from '../../plan/plan.ts'
 import type { StepContext } from '../context.ts'
 import { callRoom, drawRoom } from '../gate.ts'
-import { inquiryOf } from '../judge/ask.ts'
+import { judgeQuery } from '../judge/ask.ts'
 import { echoFlags, refusedAmong } from '../judge/question.ts'
-import { aggregateVotes, drawAll, drawsOf } from '../judge/votes.ts'
+import { aggregateVotes, collectVotes, votesOf } from '../judge/votes.ts'
 import { failedTerm, scoredTerm, skippedTerm } from '../step.ts'
-import { type Match, type Pair, pairsOf, probabilityOf, type Ranking, standingsOf } from './ranking.ts'
+import { type Match, type Pair, pairsOf, probabilityOf, type Ranking, rankingsOf } from './ranking.ts'
 
 /** One term a contestant, in their order: how it stands in comparison with the others. Never rejects. */
 export async function pairTerms(
@@ -26,7 +26,7 @@ export async function pairTerms(
   const tie = { value: (low + high) / 2, flags: ['no_call'] }
   if (contestants.length === 1) return [refused[0] ?? scoredTerm(context, step, tie)]
   const pairs = pairsOf(contestants.length, step.pairs)
-  const room = drawsOf(step).length * (step.pairs.swap ? 2 : 1) * drawRoom
+  const room = votesOf(step).length * (step.pairs.swap ? 2 : 1) * drawRoom
   const tried = await gates.of(step.models).all(pairs.length, room, async (index): Promise<Comparison> => {
     const pair = pairs[index] as Pair
     // Nobody waits for what is left of them.
@@ -34,7 +34,7 @@ export async function pairTerms(
     return compared(context, step, contestants, refused, pair)
   })
   const made = tried.filter((one) => one.status === 'made')
-  const standings = await workInSlices(standingsOf(contestants.length, made, step.pairs.aggregate))
+  const standings = await workInSlices(rankingsOf(contestants.length, made, step.pairs.aggregate))
   const own = contestants.map((): Comparison[] => [])
   for (const one of tried) {
     own[one.first]?.push(one)
@@ -129,7 +129,7 @@ export async function compared(
   const orders = step.pairs.swap
     ? [[first, second] as const, [second, first] as const]
     : [[first, second] as const]
-  const opinions = await Promise.all(
+  const aggregates = await Promise.all(
     orders.map((order) =>
       preferred(
         context,
@@ -140,10 +140,10 @@ export async function compared(
   )
   const probabilities: number[] = []
   const panels: Panel[] = []
-  for (const [index, opinion] of opinions.entries()) {
-    if (opinion.status === 'failed') return { status: 'missing', first, second, failure: opinion.failure }
-    if (opinion.status === 'skipped') return { status: 'missing', first, second, failure: null }
-    const { value, details = {} } = opinion.score
+  for (const [index, aggregate] of aggregates.entries()) {
+    if (aggregate.status === 'failed') return { status: 'missing', first, second, failure: aggregate.failure }
+    if (aggregate.status === 'skipped') return { status: 'missing', first, second, failure: null }
+    const { value, details = {} } = aggregate.score
     const asFirst = (probability: number): number => (index === 0 ? probability : 1 - probability)
     probabilities.push(asFirst(value))
     const said = Object.entries((details.panel ?? {}) as Readonly<Record<string, number>>)
@@ -151,7 +151,7 @@ export async function compared(
   }
   const [forth = 0.5, back = forth] = probabilities
   const isTurned = (forth - 0.5) * (back - 0.5) < 0
-  const flags = opinions.flatMap((one) =>
+  const flags = aggregates.flatMap((one) =>
     one.status === 'scored' ? [...(one.score.flags ?? []), ...one.noticed] : [],
   )
   return {
@@ -171,15 +171,15 @@ async function preferred(context: StepContext, step: PlanStep, rows: readonly Ca
   if (asked.status !== 'question') {
     return { status: 'failed', failure: asked.status === 'failed' ? asked.failure : noQuestion } as const
   }
-  const inquiry = inquiryOf(context, step, rows, asked.question)
-  const draws = drawsOf(step)
-  const drawn = await drawAll(
+  const query = judgeQuery(context, step, rows, asked.question)
+  const draws = votesOf(step)
+  const drawn = await collectVotes(
     step,
-    draws.map((draw) => () => inquiry.draw(draw)),
+    draws.map((draw) => () => query.ask(draw)),
     1,
   )
-  const opinion = aggregateVotes(step, drawn, 0, draws.length)
-  return opinion.status === 'scored' ? { ...opinion, noticed: inquiry.noticed() } : opinion
+  const aggregate = aggregateVotes(step, drawn, 0, draws.length)
+  return aggregate.status === 'scored' ? { ...aggregate, noticed: query.noticed() } : aggregate
 }
 
 /** Each model's mean. */

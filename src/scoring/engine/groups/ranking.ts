@@ -53,7 +53,7 @@ export interface Ranking {
  * compared at all: numbers on both sides of such a gap do not compare.
  * `bradley_terry`: the share is that of wins to be expected against each of the others; `mean_wins`: that of its matches. Yields between its pieces.
  */
-export function* standingsOf(
+export function* rankingsOf(
   count: number,
   matches: readonly Match[],
   aggregate: PairSettings['aggregate'],

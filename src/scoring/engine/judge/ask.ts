@@ -11,11 +11,10 @@ import { withoutThoughts } from '../guard/answers.ts'
 import type { GuardedQuestion } from '../guard/question.ts'
 import { called, failedTerm, originOf, scoredTerm, skippedTerm, textTerm } from '../step.ts'
 import { type Fitted, fitted } from './prompt-budget.ts'
-import { askOf, echoFlags, questionsOf, refusedBy, refusedTerm } from './question.ts'
+import { askOf, echoFlags, questionsOf, refusedScore, refusedTerm } from './question.ts'
 import {
   aggregateVotes,
-  drawAll,
-  drawsOf,
+  collectVotes,
   expectedScore,
   type Read,
   type Said,
@@ -23,9 +22,10 @@ import {
   unparseable,
   type Vote,
   type VoteResult,
+  votesOf,
 } from './votes.ts'
 
-/** A model reward's term: question, guard, pool, verdict; once for each draw of each model. Never rejects. */
+/** The term of a model reward: asks each vote of each model and aggregates what they say. Never rejects. */
 export async function judgeTerm(context: StepContext, step: PlanStep, row: CallRow): Promise<Term> {
   const refused = refusedTerm(context, step, row)
   if (refused) return refused
@@ -38,18 +38,18 @@ export async function judgeTerm(context: StepContext, step: PlanStep, row: CallR
       ? scoredTerm(context, step, { ...score, flags: [...(score.flags ?? []), 'no_call'] })
       : skippedTerm(context, step, 'not_applicable')
   }
-  const inquiry = inquiryOf(context, step, [row], asked.question)
-  const draws = drawsOf(step)
+  const query = judgeQuery(context, step, [row], asked.question)
+  const draws = votesOf(step)
   const [only] = draws
   const drawn =
     draws.length === 1 && only
-      ? [await inquiry.draw(only)]
-      : await drawAll(
+      ? [await query.ask(only)]
+      : await collectVotes(
           step,
-          draws.map((draw) => () => inquiry.draw(draw)),
+          draws.map((draw) => () => query.ask(draw)),
           1,
         )
-  const noticed = inquiry.noticed()
+  const noticed = query.noticed()
   if (drawn.some(({ status }) => status === 'text'))
     return textTerm(
       context,
@@ -64,13 +64,13 @@ export async function judgeTerm(context: StepContext, step: PlanStep, row: CallR
 /** A question about some rows, on its way to a step's models. */
 export interface JudgeQuery {
   /** Never rejects. */
-  draw(draw: Vote): Promise<VoteResult> | VoteResult
-  /** Flags for what was noticed about the question while it was made ready for those models that were asked. Call it once. */
+  ask(vote: Vote): Promise<VoteResult> | VoteResult
+  /** Flags from preparing the question for the models that were asked. Call it once. */
   noticed(): readonly string[]
 }
 
-/** The question is made ready once for each model, when that is first asked. */
-export function inquiryOf(
+/** Prepares the question once per model, when that model is first asked. */
+export function judgeQuery(
   context: StepContext,
   step: PlanStep,
   rows: readonly CallRow[],
@@ -82,31 +82,33 @@ export function inquiryOf(
   const ready = (model: string): Fitted | Promise<Fitted> => {
     const known = made.find((one) => one.model === model)
     if (known) return known.fitting
-    const fit = () => fitted(context, step, model, rows, question, (asked) => questions.of(model, asked))
+    const fit = () => fitted(context, step, model, rows, question, questions)
     const fitting = questions.ready(model)?.then(fit) ?? fit()
     made.push({ model, fitting })
     return fitting
   }
-  const drawn = (fitting: Fitted, draw: Vote): Promise<VoteResult> | VoteResult => {
-    const { model } = draw
+  const askFitted = (fitting: Fitted, vote: Vote): Promise<VoteResult> | VoteResult => {
+    const { model } = vote
     if (fitting.status === 'failed') return { model, status: 'failed', failure: fitting.failure }
     if (fitting.status === 'refused')
-      return { model, status: 'read', verdicts: rows.map(() => refusedBy(step)) }
+      return { model, status: 'read', verdicts: rows.map(() => refusedScore(step)) }
     isCut ||= fitting.isCut
-    const ask = () => castVote(context, step, rows, fitting.question, draw)
-    // To write it for a server is one piece of work.
+    const ask = () => castVote(context, step, rows, fitting.question, vote)
+    // Writing the body of a long question takes time: other requests get their turn first.
     return turnFor(questions.chars)?.then(ask) ?? ask()
   }
   return {
-    draw(draw) {
-      const fitting = ready(draw.model)
-      return fitting instanceof Promise ? fitting.then((fitted) => drawn(fitted, draw)) : drawn(fitting, draw)
+    ask(vote) {
+      const fitting = ready(vote.model)
+      return fitting instanceof Promise
+        ? fitting.then((fitted) => askFitted(fitted, vote))
+        : askFitted(fitting, vote)
     },
     noticed: () => (isCut ? [...questions.noticed(), 'truncated'] : questions.noticed()),
   }
 }
 
-/** One question to one model, and what the author's rm_postprocess reads in the answer. Never rejects. */
+/** Asks one model and reads its answer with the author's rm_postprocess. Never rejects. */
 export async function castVote(
   context: StepContext,
   step: PlanStep,
@@ -120,11 +122,11 @@ export async function castVote(
   let drawn: VoteResult
   if ('failure' in answered) drawn = { model, status: 'failed', failure: answered.failure }
   else {
-    const reading = readDraw(context, step, rows, question, model, answered)
-    drawn = drawnOf(model, reading instanceof Promise ? await reading : reading)
+    const reading = readAnswer(context, step, rows, question, model, answered)
+    drawn = voteResultOf(model, reading instanceof Promise ? await reading : reading)
   }
   const told = toldOf(drawn)
-  // A judge that was unwell may be well again, and another may say more.
+  // An unreadable answer must not be cached: the next try may get a readable one.
   if (told.failure && !('failure' in answered)) answered.forget?.()
   const { events, job } = context
   if (events?.drawn || job.onDrawn) {
@@ -146,7 +148,7 @@ export async function castVote(
   return drawn
 }
 
-const drawnOf = (model: string, said: Said): VoteResult =>
+const voteResultOf = (model: string, said: Said): VoteResult =>
   said.status === 'read'
     ? { model, status: 'read', verdicts: said.verdicts, unreadable: said.unreadable }
     : { model, ...said }
@@ -163,8 +165,8 @@ function toldOf(drawn: VoteResult): { readonly verdict: number | null; readonly 
   }
 }
 
-/** What the author's rm_postprocess reads in an answer. Never rejects. */
-function readDraw(
+/** Reads an answer: length limits and thoughts first, then rm_postprocess. Never rejects. */
+function readAnswer(
   context: StepContext,
   step: PlanStep,
   rows: readonly CallRow[],
@@ -184,7 +186,7 @@ function readDraw(
   return { status: 'read', verdicts: Array<null>(count).fill(null), unreadable: unfinished }
 }
 
-/** A critique may be cut, but a model that only thought has said nothing of the answer. */
+/** A truncated critique is used; one without text is a failure. */
 function critiqueOf({
   text,
   finishReason,
@@ -211,7 +213,7 @@ function readIn(result: CallResult): Read {
   return { status: 'failed', failure: result.status === 'failed' ? result.failure : noVerdicts }
 }
 
-/** Every reply that the function allows is read; its verdict counts by its probability. */
+/** Reads every reply that the function allows, and weights its verdict by its probability. */
 async function expected(
   context: StepContext,
   step: PlanStep,
@@ -236,7 +238,7 @@ async function expected(
   return { status: 'read', verdicts }
 }
 
-/** A pair has one verdict: how probable it is that the first is better. */
+/** A pair has one verdict: the probability that the first answer is better. */
 const verdictCount = ({ kind }: PlanStep, rows: readonly CallRow[]): number =>
   kind === 'list' ? rows.length : 1
 

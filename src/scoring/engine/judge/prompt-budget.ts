@@ -9,29 +9,34 @@ import type { GuardedQuestion } from '../guard/question.ts'
 
 type Question = Asks[AskName]['input']
 
-/** A question that a model's window holds; or the answer alone overflows it (`refused`); or there is none. */
+/** Renders a question for a model: the step's own, or one that was cut. */
+interface Rendering {
+  of(model: string, asked?: Question): GuardedQuestion
+}
+
+/** `fits`: the model's window holds the question. `refused`: the policy's answer alone is too long. */
 export type Fitted =
   | { readonly status: 'fits'; readonly question: GuardedQuestion; readonly isCut: boolean }
   | { readonly status: 'refused' }
   | { readonly status: 'failed'; readonly failure: Failure }
 
-/** Tokens of a byte, at most; and fewer tokens than this share of the bytes are never believed. */
+/** Lower bound: at least one token per 16 bytes. */
 const leastShare = 1 / 16
 
 const cuts = 4
 
-/** Makes a question ready for a model; at once where that has no budget. Rejects never. */
+/** Fits a question to a model's token budget; synchronous if the model has none. Never rejects. */
 export function fitted(
   context: StepContext,
   step: PlanStep,
   model: string,
   rows: readonly CallRow[],
   question: Question,
-  render: (asked?: Question) => GuardedQuestion,
+  questions: Rendering,
 ): Fitted | Promise<Fitted> {
   const budget = step.budgets.get(model)
-  if (!budget) return { status: 'fits', question: render(), isCut: false }
-  return withinBudget(context, step, model, budget, rows, question, render)
+  if (!budget) return { status: 'fits', question: questions.of(model), isCut: false }
+  return withinBudget(context, step, model, budget, rows, question, questions)
 }
 
 async function withinBudget(
@@ -41,9 +46,9 @@ async function withinBudget(
   budget: PromptBudget,
   rows: readonly CallRow[],
   question: Question,
-  render: (asked?: Question) => GuardedQuestion,
+  questions: Rendering,
 ): Promise<Fitted> {
-  const guarded = render()
+  const guarded = questions.of(model)
   try {
     const tokens = await longest(context, model, budget, textsOf(guarded))
     if (tokens <= budget.maxTokens) return { status: 'fits', question: guarded, isCut: false }
@@ -53,7 +58,7 @@ async function withinBudget(
         .filter(isAnswer)
         .reduce((sum, value) => sum + Buffer.byteLength(value), 0)
       const cutBy = (bytes: number): GuardedQuestion | null =>
-        bytes >= length ? null : render(cutTo(question, isAnswer, length - bytes))
+        bytes >= length ? null : questions.of(model, cutTo(question, isAnswer, length - bytes))
       const cut = await shortened(context, model, budget, guarded, tokens, cutBy)
       return cut ? { status: 'fits', question: cut, isCut: true } : tooLong
     }
@@ -68,7 +73,7 @@ async function withinBudget(
   }
 }
 
-/** Whether an answer alone is longer than what one of the step's models takes, and is not to be cut. */
+/** Whether an answer alone exceeds the budget of a model that does not truncate. */
 export async function overflows(context: StepContext, step: PlanStep, { sample }: CallRow): Promise<boolean> {
   for (const [model, budget] of step.budgets) {
     if (budget.onLong === 'truncate_middle') continue
@@ -78,7 +83,7 @@ export async function overflows(context: StepContext, step: PlanStep, { sample }
   return false
 }
 
-/** The question with as much cut out as it takes, and a little more each time; null where that is too much. */
+/** Cuts the question until it fits, a little more in each round; null if nothing would be left. */
 async function shortened(
   context: StepContext,
   model: string,
@@ -101,7 +106,7 @@ async function shortened(
   return null
 }
 
-/** Texts to embed are counted each on its own. */
+/** The largest token count of the texts: texts to embed are counted one by one. */
 async function longest(
   context: StepContext,
   model: string,
@@ -115,11 +120,11 @@ async function longest(
   return largest(counts)
 }
 
-/** Of numbers from 0 on; there may be more of them than a call takes arguments. */
+/** The maximum of non-negative numbers, for more of them than a call takes arguments. */
 const largest = (values: readonly number[]): number =>
   values.reduce((most, value) => Math.max(most, value), 0)
 
-/** Tokens of a text; as many as its bytes where these fit already, and a low estimate where that is far too many. */
+/** Counts the tokens of a text. Returns its bytes if even those fit, and a low estimate if it is far too long. */
 async function tokensOf(
   context: StepContext,
   model: string,
@@ -137,7 +142,7 @@ async function tokensOf(
   })
 }
 
-/** Bytes of a text, with room for what a chat template adds to a message. */
+/** The bytes of a text, with an allowance for what a chat template adds to each message. */
 const bytesOf = (text: Rendered): number =>
   typeof text === 'string'
     ? Buffer.byteLength(text)

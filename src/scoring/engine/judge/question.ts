@@ -17,36 +17,36 @@ import {
 import { scoredTerm } from '../step.ts'
 import { overflows, valuesOf } from './prompt-budget.ts'
 
-/** What the guards of a step's models say of it: answers that say nothing are refused, echoes are marked. */
+/** The guards of a step's models: whether they refuse answers without content and flag echoes. */
 const guardsOf = memoizeByObject(({ guards }: PlanStep) => {
   const all = [...guards.values()]
   return { refuse: all.every(({ refuse }) => refuse), echoes: all.some(({ echoes }) => echoes) }
 })
 
-/** The low end of the range for an answer that says nothing; null where a question has to be asked. */
+/** The low end of the range for an answer without content; null if a judge has to be asked. */
 export function refusedTerm(context: StepContext, step: PlanStep, { sample }: CallRow): Term | null {
   const [low] = step.function.range
   if (!guardsOf(step).refuse || step.critique || !Number.isFinite(low) || !isRefused(sample)) return null
-  told(context, step, ['refused'])
+  emitGuarded(context, step, ['refused'])
   return scoredTerm(context, step, { value: low, flags: ['refused'] })
 }
 
-/** What a step asks its models. */
+/** A step's question, as each of its models gets it. */
 export interface Questions {
-  /** Makes long values of the step's own question ready for a model, in slices; null: there is nothing to wait for. */
+  /** Prepares long values of the step's own question for a model, in slices; null: nothing to wait for. */
   ready(model: string): Promise<void> | null
-  /** Characters of the step's own question, where it may be long; else 0. */
+  /** Characters of the step's own question if it may be long, else 0. */
   readonly chars: number
-  /** As the guard of the model renders it. Another question than the step's own: one that was cut to fit. */
+  /** The question as the model's guard renders it. `asked`: a question that was cut to fit. */
   of(model: string, asked?: Asks[AskName]['input']): GuardedQuestion
-  /** Flags for what the guard had to do with the questions rendered so far; tells of it. Call it once. */
+  /** Flags for what the guard changed in the questions rendered so far; emits `guarded`. Call it once. */
   noticed(): readonly string[]
 }
 
-/** Parts of the guard that change what they find. */
+/** Parts of the guard that change the text. */
 const changing: readonly string[] = ['invisible', 'tokens', 'verdicts']
 
-/** One question, rendered once for each different guard of the step's models. */
+/** Renders a question once for each different guard of the step's models. */
 export function questionsOf(
   context: StepContext,
   step: PlanStep,
@@ -95,7 +95,7 @@ export function questionsOf(
     noticed() {
       const found = rendered.map(({ question }) => question.found)
       const parts = found.length === 1 ? (found[0] ?? []) : [...new Set(found.flat())]
-      if (parts.length > 0) told(context, step, parts)
+      if (parts.length > 0) emitGuarded(context, step, parts)
       const flags: string[] = []
       if (rendered.some(({ question }) => question.unguarded)) flags.push('unguarded')
       if (parts.some((part) => changing.includes(part))) flags.push('neutralised')
@@ -105,12 +105,12 @@ export function questionsOf(
   }
 }
 
-/** A shorter value takes a fraction of a millisecond, whatever it is. */
+/** In characters. A shorter value takes a fraction of a millisecond, whatever it holds. */
 const longValue = 4096
 
 const isLong = ({ length }: string): boolean => length > longValue
 
-/** Whether a question may have such a value; most have none, and that costs them nothing. */
+/** Whether a question may have a long value. Most have none, and pay nothing for it. */
 function hasLong(asked: Asks[AskName]['input']): boolean {
   if (typeof asked === 'string') return false
   return !('kind' in asked && asked.kind === 'prompt') || asked.values.some(isLong)
@@ -126,31 +126,31 @@ function* makeReady(
   for (const value of values) ready.push(yield* readyValue(value, ask, secret, guard))
 }
 
-/** Flags for an answer that repeats its prompt or its reference; tells of it. */
+/** Flags for an answer that repeats its prompt or its reference; emits `guarded`. */
 export function echoFlags(context: StepContext, step: PlanStep, { sample }: CallRow): readonly string[] {
   const echoes = guardsOf(step).echoes ? echoesOf(sample) : []
-  if (echoes.length > 0) told(context, step, echoes)
+  if (echoes.length > 0) emitGuarded(context, step, echoes)
   return echoes
 }
 
-function told({ events, job }: StepContext, { name }: PlanStep, parts: readonly string[]): void {
+function emitGuarded({ events, job }: StepContext, { name }: PlanStep, parts: readonly string[]): void {
   events?.guarded?.({ reward: job.plan.name, step: name, parts })
 }
 
-/** The term of an answer of a group that no judge is shown: it says nothing, or alone is too long; null: it is shown. */
+/** The term of a group's answer that no judge sees, since it has no content or is too long; null: judges see it. */
 export async function refusedAmong(context: StepContext, step: PlanStep, row: CallRow): Promise<Term | null> {
   const refused = refusedTerm(context, step, row)
   const hasLow = Number.isFinite(step.function.range[0])
   if (refused || !hasLow || !(await overflows(context, step, row))) return refused
-  return scoredTerm(context, step, refusedBy(step))
+  return scoredTerm(context, step, refusedScore(step))
 }
 
-/** The verdict on an answer that no judge is shown. */
-export const refusedBy = ({ function: { range } }: PlanStep): Score => ({
+/** The score of an answer that no judge sees. */
+export const refusedScore = ({ function: { range } }: PlanStep): Score => ({
   value: range[0],
   flags: ['refused'],
 })
 
-/** What a step asks of its models: one of an expected verdict the probabilities of its replies. */
+/** The task of a step's models: with `verdict: expected`, the probabilities of the replies. */
 export const askOf = ({ ask, labels }: Pick<PlanStep, 'ask' | 'labels'>): AskName =>
   labels ? 'choose' : (ask ?? 'generate')

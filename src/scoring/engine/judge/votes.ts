@@ -5,7 +5,7 @@ import type { PlanStep, Votes } from '../../plan/plan.ts'
 import type { StepContext } from '../context.ts'
 import { failedTerm, scoredTerm, skippedTerm } from '../step.ts'
 
-/** What was read in an answer: a verdict for each row of its question; null: unreadable, as `unreadable` says. */
+/** What an answer says: a verdict for each row of its question. null: unreadable, and `unreadable` says why. */
 export type Read =
   | {
       readonly status: 'read'
@@ -14,12 +14,12 @@ export type Read =
     }
   | { readonly status: 'failed'; readonly failure: Failure }
 
-/** What one draw of one model gave: verdicts, or one text for later steps. */
+/** One model's vote: verdicts, or one text for later steps. */
 export type VoteResult = { readonly model: string } & Said
 
 export type Said = Read | { readonly status: 'text'; readonly text: string }
 
-/** Which of several answers to one question this is. */
+/** One of several answers to the same question. */
 export interface Vote {
   readonly model: string
   readonly draw: number
@@ -27,12 +27,12 @@ export interface Vote {
   readonly instance?: string | undefined
 }
 
-/** The draws of a step over one question: each model's first, then each model's second, ... */
-export const drawsOf = memoizeByObject(({ models, votes }: PlanStep): readonly Vote[] =>
+/** The votes of a step on one question: the first of each model, then the second of each model, and so on. */
+export const votesOf = memoizeByObject(({ models, votes }: PlanStep): readonly Vote[] =>
   Array.from({ length: votes.n }, (_, draw) => models.map((model) => ({ model, draw }))).flat(),
 )
 
-/** What all draws of a question together say of one of its rows. */
+/** What all votes on a question together say about one of its rows. */
 export type Aggregate =
   | { readonly status: 'scored'; readonly score: Score; readonly draws: number; readonly spread: number }
   | { readonly status: 'skipped' }
@@ -41,15 +41,15 @@ export type Aggregate =
 type Judging = Pick<PlanStep, 'votes' | 'onUnreadable' | 'models'>
 
 /**
- * Runs the draws, all at once; with `early_stop` no more than could settle the aggregates at a time, in order, until
- * they do: which draws count never hangs on which of them was quicker. `columns`: verdicts of a draw.
+ * Asks for all votes at once. With `early_stop`, asks in order for as many as could settle the aggregates, until they
+ * are settled: which votes count never depends on which call was faster. `columns`: verdicts per vote.
  */
-export async function drawAll(
+export async function collectVotes(
   step: Judging,
   draws: readonly (() => Promise<VoteResult> | VoteResult)[],
   columns: number,
 ): Promise<readonly VoteResult[]> {
-  // Most steps draw once: there is nothing to settle.
+  // Most steps have one vote.
   const [only] = draws
   if (draws.length === 1 && only) return [await only()]
   const drawn: VoteResult[] = []
@@ -58,7 +58,7 @@ export async function drawAll(
     const left = draws.length - drawn.length
     const needed = (column: number): number => {
       const values = scoresOf(step, drawn, column).map(({ score }) => score.value)
-      return drawsToSettle(values, left, draws.length, votes)
+      return votesToSettle(values, left, draws.length, votes)
     }
     const more = votes.earlyStop ? Math.max(...Array.from({ length: columns }, (_, i) => needed(i))) : left
     if (more <= 0) return drawn
@@ -67,7 +67,7 @@ export async function drawAll(
   }
 }
 
-/** `asked`: the draws that `votes` allows, made or not. */
+/** Aggregates one column of the votes. `asked`: the votes that the config allows, cast or not. */
 export function aggregateVotes(
   step: Judging,
   drawn: readonly VoteResult[],
@@ -94,16 +94,16 @@ export function aggregateVotes(
   return { status: 'failed', failure: unreadable.unreadable ?? unparseable }
 }
 
-/** The term that an opinion is; `flags` are the question's. */
+/** The term that an aggregate is; `flags` are the question's. */
 export function termOf(
   context: StepContext,
   step: PlanStep,
-  opinion: Aggregate,
+  aggregate: Aggregate,
   flags: readonly string[],
 ): Term {
-  if (opinion.status === 'failed') return failedTerm(context, step, opinion.failure)
-  if (opinion.status === 'skipped') return skippedTerm(context, step, 'skipped')
-  const { score, draws, spread } = opinion
+  if (aggregate.status === 'failed') return failedTerm(context, step, aggregate.failure)
+  if (aggregate.status === 'skipped') return skippedTerm(context, step, 'skipped')
+  const { score, draws, spread } = aggregate
   const own = score.flags ?? []
   const all = own.length + flags.length > 1 ? [...new Set([...own, ...flags])] : [...own, ...flags]
   return scoredTerm(context, step, { ...score, flags: all }, draws, spread)
@@ -114,7 +114,7 @@ interface ModelScore {
   readonly score: Score
 }
 
-/** The valid verdicts on a row, in the order of the draws. */
+/** The valid verdicts on a row, in the order of the votes. */
 function scoresOf(
   { onUnreadable }: Judging,
   drawn: readonly VoteResult[],
@@ -132,7 +132,7 @@ function scoresOf(
   return said
 }
 
-/** Each model's mean. */
+/** The mean of each model. */
 function panelOf(scores: readonly ModelScore[]): Readonly<Record<string, number>> {
   const models = [...new Set(scores.map(({ model }) => model))].sort()
   return Object.fromEntries(
@@ -150,8 +150,8 @@ const undecided: Failure = {
 }
 
 /**
- * null where fewer than `votes.min` of `asked` draws are valid, or where a majority or quorum is not reached.
- * Parts are those of the draw nearest to the aggregate; flags are joined.
+ * null if fewer than `votes.min` of `asked` votes are valid, or if a majority or quorum is not reached. Parts are those
+ * of the vote nearest to the aggregate; flags are joined.
  */
 function aggregated(
   scores: readonly Score[],
@@ -192,17 +192,17 @@ function combinedValue(
   }
 }
 
-/** The value that more than half of `of` draws agree on; null where there is none. */
+/** The value that more than half of `of` votes agree on; null if there is none. */
 function majorityOf(values: readonly number[], of: number): number | null {
   for (const [value, count] of countsOf(values)) if (count * 2 > of) return value
   return null
 }
 
 /**
- * The least number of further draws that could settle the aggregate; 0 where none of the `remaining` can change it.
- * `values`: what the valid draws of `asked` in all said so far.
+ * The smallest number of further votes that could settle the aggregate; 0 if none of the `remaining` can change it.
+ * `values`: the valid votes so far, of `asked` in total.
  */
-export function drawsToSettle(
+export function votesToSettle(
   values: readonly number[],
   remaining: number,
   asked: number,
@@ -224,7 +224,7 @@ export function drawsToSettle(
   return remaining
 }
 
-/** Whether further draws, valid or not, leave the aggregate as it is. */
+/** Whether further votes, valid or not, leave the aggregate as it is. */
 function isSettled(
   values: readonly number[],
   remaining: number,
@@ -233,7 +233,7 @@ function isSettled(
 ): boolean {
   if (aggregate === 'median') {
     const sorted = [...values].sort((a, b) => a - b)
-    // The median moves farthest where all that is to come lies on one side.
+    // The median moves farthest if all remaining votes lie on one side.
     const most = sorted.length + remaining
     const low = middle(sorted, most, -remaining)
     const high = middle(sorted, most, 0)
@@ -242,7 +242,7 @@ function isSettled(
   return largestCount(values) * 2 > (aggregate === 'quorum' ? asked : values.length + remaining)
 }
 
-/** The median of `count` values, of which `sorted` are those from `shift` places on; null: it hangs on others. */
+/** The median of `count` values, of which `sorted` are those from `shift` on; null: it depends on the others. */
 function middle(sorted: readonly number[], count: number, shift: number): number | null {
   const upper = sorted[(count >> 1) + shift]
   const lower = sorted[((count - 1) >> 1) + shift]
@@ -263,19 +263,19 @@ function countsOf(values: readonly number[]): ReadonlyMap<number, number> {
   return counts
 }
 
-/** One possible reply of a judge: what it would say of a row (null: nothing), and how probable it is. */
+/** One possible reply of a judge: its verdict on a row (null: none) and its probability. */
 export interface Possibility {
   readonly label: string
   readonly score: Score | null
   readonly probability: number
 }
 
-/** Rounding may add so much. */
+/** Probabilities may add up to slightly more than 1 by rounding. */
 const mostTotal = 1.01
 
 /**
- * The mean of the scores by their probability, of value and parts. Replies without a verdict are left out; null where
- * they are the likelier half, and where the probabilities are no distribution.
+ * The probability-weighted mean of the scores and their parts. Replies without a verdict are left out. null if those are
+ * more likely than the others, or if the probabilities are not a distribution.
  */
 export function expectedScore(possibilities: readonly Possibility[]): Score | null {
   const whole = possibilities.reduce((sum, { probability }) => sum + probability, 0)
@@ -290,7 +290,7 @@ export function expectedScore(possibilities: readonly Possibility[]): Score | nu
     others.every(({ parts = {} }) => Object.hasOwn(parts, name)),
   )
   const values = readable.map(({ score }) => score.value)
-  // Rounding must not lead out of the range.
+  // Rounding must not leave the range.
   const value = Math.min(
     Math.max(
       weighted((score) => score.value),
@@ -313,7 +313,7 @@ export function expectedScore(possibilities: readonly Possibility[]): Score | nu
   }
 }
 
-/** Of an answer without a verdict. */
+/** The failure of an answer without a verdict. */
 export const unparseable: Failure = {
   kind: 'judge_unparseable',
   retryable: true,
