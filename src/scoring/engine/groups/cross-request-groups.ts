@@ -9,14 +9,8 @@ import type { Clock } from '../../../core/clock.ts'
 import type { Sample, Term } from '../../../core/sample/sample.ts'
 import type { CallRow } from '../../functions/function-host.ts'
 import { CancelToken, whenAborted } from '../../models/api/cancel-token.ts'
-import {
-  Gathering,
-  type GroupRun,
-  type GroupWaiting,
-  incomplete,
-  type Joining,
-  type Quorum,
-} from './waiting.ts'
+import { type GroupWaiting, incomplete, type Joining, type Quorum } from '../context.ts'
+import { Gathering, type GroupRun } from './waiting.ts'
 
 /** Finished rounds whose terms are kept for retries, each for as long as its group is waited for. */
 const mostKept = 1024

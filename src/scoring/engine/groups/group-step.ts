@@ -2,13 +2,13 @@ import type { Failure, Sample, Term } from '../../../core/sample/sample.ts'
 import type { CallRow } from '../../functions/function-host.ts'
 import type { PlanStep } from '../../plan/plan.ts'
 import type { StepContext } from '../context.ts'
+import { incomplete } from '../context.ts'
 import { callRoom } from '../gate.ts'
 import { failedTerm, scoredTerm, skippedTerm } from '../step.ts'
 import { distinctAnswers } from './distinct-answers.ts'
 import { listTerms } from './list-step.ts'
 import { pairTerms } from './pair-step.ts'
 import { comparisonsOf } from './ranking.ts'
-import { incomplete } from './waiting.ts'
 
 /**
  * The term of a step over all answers to one prompt, once the sample's group is there. null: this sample takes no part

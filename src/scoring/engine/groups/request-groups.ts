@@ -2,20 +2,14 @@ import type { Clock } from '../../../core/clock.ts'
 import type { Sample, Term, Unreadable } from '../../../core/sample/sample.ts'
 import { inSlices } from '../../../core/slices.ts'
 import type { CallRow } from '../../functions/function-host.ts'
-import {
-  Gathering,
-  type GroupRun,
-  type GroupWaiting,
-  incomplete,
-  type Joining,
-  type Quorum,
-} from './waiting.ts'
+import { type GroupMembership, type GroupWaiting, incomplete, type Joining, type Quorum } from '../context.ts'
+import { Gathering, type GroupRun } from './waiting.ts'
 
 /**
  * The groups of one request: which of its rows belong together (by group id, else by the same prompt and ground truth),
  * and how they wait for each other. A row that cannot be read is in no group.
  */
-export class RequestGroups implements GroupWaiting {
+export class RequestGroups implements GroupMembership, GroupWaiting {
   readonly #finding: Finding
   readonly #clock: Clock
   readonly #run: GroupRun

@@ -3,37 +3,10 @@
  * entries until it is started, runs once for all that came, and then holds what each member got.
  */
 import type { Clock } from '../../../core/clock.ts'
-import type { Sample, Term } from '../../../core/sample/sample.ts'
+import type { Term } from '../../../core/sample/sample.ts'
 import type { CallRow } from '../../functions/function-host.ts'
 import type { PlanStep } from '../../plan/plan.ts'
-import type { StepContext } from '../context.ts'
-
-/** In place of a result: too few members came, or this one came too late. */
-export const incomplete = Symbol('incomplete')
-
-/** A member of a group, with what its request knows. `row` null: the member takes no part. */
-export interface Joining {
-  readonly context: StepContext
-  readonly step: PlanStep
-  readonly sample: Sample
-  readonly row: CallRow | null
-}
-
-/** What a group needs before its step runs. */
-export interface Quorum {
-  /** Members that the group has: with these it starts at once. */
-  readonly size: number
-  /** Members that are enough when the time is over. */
-  readonly least: number
-  /** From the first member on, in milliseconds. Infinity: no limit. */
-  readonly waitMs: number
-}
-
-/** Lets the members of a group wait for each other. */
-export interface GroupWaiting {
-  /** The member's term; null: it takes no part. */
-  join(joining: Joining, quorum: Quorum): Promise<Term | null | typeof incomplete>
-}
+import type { Joining, Quorum, StepContext } from '../context.ts'
 
 /** Makes the terms of a group's members, in their order. */
 export type GroupRun = (
