@@ -2,8 +2,8 @@ import { type Clock, systemClock } from '../../src/core/clock.ts'
 
 /** A clock that a test moves by hand. */
 export interface FakeClock extends Clock {
-  /** Moves time on, running what falls due in order. */
-  advance(ms: number): void
+  /** Moves time on, running what falls due in order; false: nothing did. */
+  advance(ms: number): boolean
   /** Moves time on to what falls due next, and runs that; false: nothing does. */
   step(): boolean
   readonly pending: number
@@ -21,14 +21,17 @@ export function fakeClock(start = 0): FakeClock {
     },
     advance(ms) {
       const until = now + ms
+      let hasRun = false
       for (;;) {
         const [next] = [...timers].filter(({ at }) => at <= until).sort((a, b) => a.at - b.at)
         if (!next) break
         timers.delete(next)
         now = Math.max(now, next.at)
         next.fn()
+        hasRun = true
       }
       now = until
+      return hasRun
     },
     step() {
       let next: { at: number; fn: () => void } | undefined

@@ -23,6 +23,7 @@ export function simulated(options: Partial<ChunkPoolOptions> = {}) {
   const restarts: string[] = []
   const ended: Ended[] = []
   let begun = 0
+  let sentRows = 0
   let running = 0
   let most = 0
   const start: StartExecutor = (events) => {
@@ -99,6 +100,7 @@ export function simulated(options: Partial<ChunkPoolOptions> = {}) {
     /** Sends a row of a function. */
     send(name: string, text: string, request?: { readonly isOver: boolean }) {
       const sent = clock.now()
+      sentRows++
       const sample = { id: '', prompt: '', response: text, groundTruth: null, rmPrompts: {}, extraInfo: {} }
       pool.run(
         { type: 'call', name, op: 'score', options: '{}', rows: [{ sample, earlier: {} }] },
@@ -106,12 +108,14 @@ export function simulated(options: Partial<ChunkPoolOptions> = {}) {
         request,
       )
     },
-    /** Lets time pass in small steps, with turns of the loop between them. */
+    /** Advances time in steps of 10 ms. The loop gets turns in and after a step in which something happens. */
     async pass(ms: number, each: (now: number) => void = () => {}) {
+      let stepsWithTurns = 3
       for (let left = ms; left > 0; left -= 10) {
+        const before = sentRows
         each(clock.now())
-        clock.advance(10)
-        for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate)
+        if (clock.advance(10) || sentRows > before) stepsWithTurns = 3
+        if (stepsWithTurns-- > 0) for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate)
       }
     },
   }

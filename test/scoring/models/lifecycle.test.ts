@@ -236,7 +236,7 @@ t.test('a vLLM judge that answers differently after sleep is not asked', async (
     if (seen.path === '/is_sleeping') return { is_sleeping: false }
     return seen.path.startsWith('/v1') ? completion(seen, isOwn(seen) ? says : 'Yes') : json(response, {})
   }
-  const { ask, models } = await judge(t, [script], { lifecycle: { level: 2 } })
+  const { ask, models } = await judge(t, [script], { lifecycle: { level: 2 }, ...failsSoon })
   await ask('q')
   await models.sleep('judge')
   says = '!!!!'
