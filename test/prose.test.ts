@@ -20,7 +20,7 @@ const phrases: readonly (readonly [RegExp, string])[] = [
   [/\b(?:is|are) told\b/i, 'write "is reported", or name who says it'],
   [/\bbegins? anew\b/i, 'write "restarts" or "starts again"'],
   [/\bwhat is no\b/i, 'write "what is not a"'],
-  [/[\u2013\u2014]/, 'write a comma, a colon or a full stop in place of a dash'],
+  [/(?<!')[\u2013\u2014]/, 'write a comma, a colon or a full stop in place of a dash'],
 ]
 
 const renamed: readonly (readonly [RegExp, string])[] = [
@@ -35,9 +35,9 @@ const renamed: readonly (readonly [RegExp, string])[] = [
   [/\bsoft: (?:true|false)\b/, 'it is called verdict: expected or verdict: sampled'],
 ]
 
-const pagesIn = (folder: string): string[] =>
+const filesIn = (folder: string, ending: RegExp): string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.md'))
+    .filter((name) => ending.test(name))
     .map((name) => join(folder, name))
 
 const pages = [
@@ -46,7 +46,7 @@ const pages = [
   'SECURITY.md',
   'clients/python/README.md',
   'reward-functions/README.md',
-  ...pagesIn('docs'),
+  ...filesIn('docs', /\.md$/),
 ]
 
 /** Fails with the place and the better words for each line that holds a phrase. */
@@ -69,4 +69,12 @@ t.test('pages call settings by their present names', async (t) => {
     const [current = ''] = readFileSync(page, 'utf8').split('## Renamed settings')
     findIn(t, page, current, renamed)
   }
+})
+
+t.test('comments of the code have none of the phrases', async (t) => {
+  for (const folder of ['src', 'reward-functions'])
+    for (const file of filesIn(folder, /\.tsx?$/)) {
+      const comments = readFileSync(file, 'utf8').replace(/^(?!\s*(?:\/\*\*|\*|\/\/) ).*$/gm, '')
+      findIn(t, file, comments, phrases)
+    }
 })

@@ -8,7 +8,7 @@ export interface Progress {
   end(): void
 }
 
-/** What a line of progress is told from. */
+/** What a line of progress shows. */
 interface ProgressSource {
   /** 0 to 1, of the input read; null: unknown. */
   fraction(): number | null

@@ -158,7 +158,7 @@ async function linesOf(
     .join('')
 }
 
-/** Different causes of one kind that are told apart; what comes beyond is counted together. */
+/** Different causes of one kind that are reported separately; further ones are counted together. */
 const mostCauses = 6
 
 /** What a summary needs of a result, as it is made or as an earlier run wrote it. */

@@ -24,7 +24,7 @@ export function withLog(
   slowSeconds: () => number | undefined = () => undefined,
 ): ObservedEvents {
   const faults = new FunctionFaults((line) => log()?.warn(line, 'a reward function fails'))
-  // What was counted in a minute's window is told although nothing else fails.
+  // What was counted in a minute's window is logged even if nothing else fails.
   setInterval(() => faults.flush(), flushMs).unref()
   return {
     ...events,

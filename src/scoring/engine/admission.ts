@@ -8,7 +8,7 @@ import { gateKey, mostQuestions } from './gate.ts'
 import { watching } from './influence.ts'
 import type { Job } from './job.ts'
 
-/** Counts rows in work and the memory they take, so that what does not fit is refused before work is done on it. */
+/** Counts rows in progress and their memory, so that rows that do not fit are refused before any work is done. */
 export interface Admission {
   readonly inFlight: number
   /**
@@ -19,11 +19,11 @@ export interface Admission {
   enter(rows: number, heapBytes?: number, isParked?: boolean): () => void
   /** Work that is for no row of this engine alone; `idle` waits until the returned function is called. */
   hold(): () => void
-  /** Resolves once nothing is in work. */
+  /** Resolves once nothing is in progress. */
   idle(): Promise<void>
 }
 
-/** `maxRows` and `maxHeapBytes` hold for all rows in work, and so for the rows of one request. */
+/** `maxRows` and `maxHeapBytes` limit all rows in progress, and so the rows of one request. */
 export function openAdmission(maxRows: number, maxHeapBytes = Number.POSITIVE_INFINITY): Admission {
   let inFlight = 0
   let taken = 0
@@ -193,7 +193,7 @@ type Steps = Plan['steps']
 /** The share of the newest row in what a row is expected to ask. */
 const newest = 0.05
 
-/** The questions of one model that rows in work will have asked. */
+/** The questions to one model that rows in progress will have asked. */
 interface Counter {
   expected: number
 }
@@ -204,19 +204,19 @@ interface Share {
   readonly counter: Counter
   /** The steps that ask it, by their place. */
   readonly places: readonly number[]
-  /** Questions a row, as rows asked of late. */
+  /** Questions for each row, from recent rows. */
   perRow: number
 }
 
 /**
- * The questions that the rows in work will have asked when they are done, by model. A row is let in long before its
+ * The questions that the rows in progress will have asked when they are done, by model. A row is let in long before its
  * questions are asked: rules come first, gates close, one judge reads what another said.
  */
 export class Demand {
   readonly #counters = new Map<string, Counter>()
   readonly #shares = new WeakMap<Steps, readonly Share[]>()
 
-  /** Questions of rows in work, asked or not. */
+  /** Questions of rows in progress, asked or not. */
   of(model: string): number {
     return Math.max(0, this.#counters.get(model)?.expected ?? 0)
   }

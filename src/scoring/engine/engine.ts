@@ -25,9 +25,9 @@ import { SampleRun } from './sample-run.ts'
 export interface Engine {
   /** One outcome a row, in the order of the rows. Throws RG_OVERLOADED or RG_REQUEST_TOO_LARGE at once, before any work; never rejects later. */
   score(job: Job): Promise<readonly Outcome[]>
-  /** Rows in work. */
+  /** Rows in progress. */
   readonly inFlight: number
-  /** Resolves once no row is in work. */
+  /** Resolves once no row is in progress. */
   idle(): Promise<void>
   /** Groups whose answers come in requests of their own. */
   readonly crossRequestGroups: CrossRequestGroups
@@ -41,7 +41,7 @@ export interface EngineParts {
   /** Key of the fences' nonces. */
   readonly secret: string
   readonly events?: EngineEvents
-  /** Rows in work at the same time; more are refused. */
+  /** Rows in progress at the same time; more are refused. */
   readonly maxRows: number
   /** Heap that rows of refusable jobs may take together, bytes; absent: not counted. */
   readonly maxHeapBytes?: number

@@ -160,7 +160,7 @@ export function watching(
   const weighed = (step: PlanStep, index: number): boolean =>
     !step.critique && !addsNothing(step, step.weight(trainingStep), index)
   const counts = formula ? reachOf({ steps, formula }) : withNeeds(steps, namesOf(steps.filter(weighed)))
-  // Where nothing has a weight, the reward hangs on the steps all the same: they say whether there is one.
+  // If nothing has a weight, the reward still depends on the steps: they decide whether there is one.
   const found = new Set(counts.size === 0 ? [] : steps.filter(({ name }) => !counts.has(name)))
   watchers.set(steps, { at: trainingStep, found })
   return found

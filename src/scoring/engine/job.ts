@@ -8,7 +8,7 @@ import type { DrawnEvent } from './events.ts'
 /** The rows of one request. What may be absent may be undefined: a request's own copies of an object cost more than a rule. */
 export interface ScoreRequest {
   readonly rows: readonly (Sample | Unreadable)[]
-  /** Aborted when nobody waits any more; a function is called with the first question, if there is one, and tells of it. */
+  /** Aborted when nobody waits any more. A function is called at the first question, if there is one, and calls its argument then. */
   readonly signal: CancelSource
   readonly run?: string | undefined
   readonly trainingStep?: number | undefined
@@ -16,7 +16,7 @@ export interface ScoreRequest {
   readonly requestId?: string | undefined
   /** Where the request stands in a trace; absent: in none. */
   readonly trace?: Trace | undefined
-  /** Told of the time in which the request waits for others. */
+  /** Receives the time that the request waits for others. */
   readonly waitTime?: WaitTime | undefined
   /** Refused with RG_OVERLOADED where its questions would wait too long for their models; absent: they wait. */
   readonly isRefusable?: boolean | undefined

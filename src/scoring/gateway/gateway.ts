@@ -57,7 +57,7 @@ export interface Gateway {
   readonly pools: Pools
   /** Who may call; read when first asked for. Throws RG_CONFIG_INVALID where keys are missing. */
   readonly keys: Keys
-  /** Calls listeners; what they throw is counted and told of. */
+  /** Calls listeners; what they throw is counted and logged. */
   readonly guard: ListenerGuard
   /** What is needed before every reward can be scored: the models without a living instance. */
   missing(): readonly string[]
@@ -65,7 +65,7 @@ export interface Gateway {
   readonly isReady: boolean
   /** Instances that fail their canaries and get no questions, of the models of one reward or of all. */
   suspects(reward?: string): readonly Suspect[]
-  /** Rows in work. */
+  /** Rows in progress. */
   readonly inFlight: number
   /** null: there was none. */
   readonly lastReload: LastReload | null
@@ -79,7 +79,7 @@ export interface Gateway {
   readonly isLeaving: boolean
   /** Is not ready from here on, yet scores what comes; resolves after `shutdown.pre_stop_s`, the time for `close`. */
   leave(): Promise<void>
-  /** Refuses what comes from here on, waits for what is in work (at most `graceMs`), then ends workers and pools. */
+  /** Refuses new requests, waits at most `graceMs` for those in progress, then ends workers and pools. */
   close(graceMs?: number): Promise<void>
 }
 

@@ -11,9 +11,9 @@ export type { Scope }
 export interface Caller {
   readonly name: string
   readonly scopes: ReadonlySet<Scope>
-  /** Requests in work at once. */
+  /** Requests in progress at once. */
   readonly maxInFlight?: number
-  /** Samples in work at once. */
+  /** Samples in progress at once. */
   readonly maxSamples?: number
   readonly ratePerS?: number
 }

@@ -127,7 +127,7 @@ function reloadEnded(refusal: unknown): LastReload {
   return { at, refusal: { code, message, problems } }
 }
 
-/** Of the heap; bodies in work have as much again. */
+/** Of the heap; bodies in progress may take as much again. */
 const rowsHeapShare = 0.4
 
 /** Listens to the scoring of one reading of the configs. */
@@ -174,7 +174,7 @@ export const gatewayRooms = Object.keys({
   reloads: true,
 } satisfies Record<RoomName, true>) as readonly RoomName[]
 
-/** What is told of reloads, whoever asked for them. */
+/** Reports reloads, whoever asked for them. */
 interface ReloadEvents {
   /** `refusal`: why what was served stays; null: what was read is served now. */
   ended?(refusal: unknown): void
@@ -195,7 +195,7 @@ export interface Runtime {
   readonly passing: ForwardTracker
   /** It is served from here on: its canaries may tell of instances, and take them out. */
   begin(): void
-  /** Waits for what is in work, at most `graceMs`, then ends workers and pools; may be called again with less patience. */
+  /** Waits at most `graceMs` for requests in progress, then ends workers and pools. May be called again with a shorter time. */
   close(graceMs: number): Promise<void>
 }
 

@@ -48,7 +48,7 @@ const settings = {
   ground_truth_file: z.string().min(1).optional(),
 }
 
-/** A wire that tells of invalid samples itself takes no number for them, one that looks nothing up no file. */
+/** A format that can express 'invalid' takes no number for it, and one that sends its ground truths takes no file. */
 function settingsOf({ routes, looksUp }: TrainerFormat): z.ZodOptional<z.ZodObject<typeof settings>> {
   const { deadline_s, on_invalid, ground_truth_file } = settings
   const tellsAlways = Object.values(routes).every(({ invalid }) => invalid === 'told')

@@ -234,7 +234,7 @@ export function withOwnTexts(question: Question, rows: OwnRows): Question {
 
 /**
  * A conversation may have plain strings, the author's own. One that is a text of the rows as it stands (`content:
- * sample.response`) becomes a value; one that only holds such a text cannot be guarded, and is told of.
+ * sample.response`) becomes a value; one that only contains such a text cannot be guarded and is reported.
  */
 function ownTexts(text: Told['text'], rows: OwnRows): Told {
   if (typeof text === 'string') return { text, unguarded: true }
@@ -289,7 +289,7 @@ const shortLength = 64
 const nonceLength = 12
 
 /**
- * One SHA-256 of a value, keyed by the secret, serves both. The nonce hangs on the value alone, so equal questions stay
+ * One SHA-256 of a value, keyed by the secret, serves both. The nonce depends only on the value, so equal questions stay
  * equal and what stands before a value stays cacheable; the identity shares no bit with it.
  */
 export const sealOf = (value: string, secret: string): Seal =>

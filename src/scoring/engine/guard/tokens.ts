@@ -100,7 +100,7 @@ const tildeToken = /[[\]](?:!?[a-z]~[[\]]|~!?[a-z][[\]])/
  */
 export const thinkingSwitch = /\/(?:no_?|auto_)?think/y
 
-/** At a bracket of our fences beside what a reader might take for a nonce. */
+/** Matches at a bracket of our fences next to text that a reader could mistake for a nonce. */
 export const openFence = /⟦[0-9A-Fa-f]{8}/y
 /** The end of an opening fence, its nonce. */
 export const fenceTail = /[0-9A-Fa-f]{8}$/
