@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { unwritable } from '../workbench/dataset/files.ts'
-import type { Column, FigureTable } from '../workbench/report/tables.ts'
+import type { Column, ReportTable } from '../workbench/report/tables.ts'
 import type { Io } from './command.ts'
 
 /** Rows as lines of equal columns; widths count code points. */
@@ -19,7 +19,7 @@ export function textTable(columns: readonly Column[], rows: readonly (readonly s
 }
 
 /** Tables one below the other, and a note under them. */
-export const tablesText = (tables: readonly FigureTable[], note?: string): string =>
+export const tablesText = (tables: readonly ReportTable[], note?: string): string =>
   [
     ...tables.map(({ columns, rows }) => `${textTable(columns, rows)}\n`),
     ...(note === undefined ? [] : [`${note}\n`]),

@@ -9,9 +9,9 @@ import type { EvaluationSettings } from '../../workbench/evaluation/evaluation.t
 import {
   type BenchmarkSettings,
   benchmarkSettings,
+  mergedSettings,
   readSuite,
   type Suite,
-  settled,
 } from '../../workbench/evaluation/suite.ts'
 import { evaluationTable } from '../../workbench/report/policy-tables.ts'
 import type { Policy } from '../../workbench/rollout/policy.ts'
@@ -182,7 +182,7 @@ function single(
   { data = '', function: name, reward: named, over }: EvaluateArguments,
 ): EvaluationSettings {
   const reward = rewardOf(gateway, name ?? named)
-  const one = settled({ name: reward, place: 0, data, reward }, over)
+  const one = mergedSettings({ name: reward, place: 0, data, reward }, over)
   if (one.k <= one.n * one.runs) return one
   throw new GatewayError('RG_COMMAND_INVALID', `--k ${one.k}: a row gets ${one.n * one.runs} answers`)
 }

@@ -1,17 +1,17 @@
 import type { Analysis } from '../../workbench/analysis/analysis.ts'
 import {
   type AnalysisOptions,
-  figuresOf,
+  analyseInputs,
   highValueGroups,
   solvedGroups,
-  sorted,
+  sortInputs,
 } from '../../workbench/analysis/analysis.ts'
 import { fixed } from '../../workbench/analysis/decimals.ts'
-import type { Reading } from '../../workbench/analysis/readings.ts'
-import { readings } from '../../workbench/analysis/readings.ts'
+import type { Warning } from '../../workbench/analysis/readings.ts'
+import { warningsOf } from '../../workbench/analysis/readings.ts'
 import type { TrainingRun } from '../../workbench/analysis/training-run.ts'
-import { drawn } from '../../workbench/report/chart.ts'
-import type { FigureTable } from '../../workbench/report/tables.ts'
+import { renderCharts } from '../../workbench/report/chart.ts'
+import type { ReportTable } from '../../workbench/report/tables.ts'
 import { analysisTables, readingTable } from '../../workbench/report/tables.ts'
 import { trainingSheet } from '../../workbench/report/training-sheet.ts'
 import { pngOf } from '../../workbench/report/write.ts'
@@ -64,7 +64,7 @@ there if 'score --keep all' wrote the files.`,
       solvedAt: values['solved-at'],
       thresholds: { varianceMin: values['variance-min'], entropyMin: values['entropy-min'], limit: 10 },
     }
-    const inputs = await sorted(files, values.log)
+    const inputs = await sortInputs(files, values.log)
     if (which !== undefined) {
       if (!values.output || inputs.scored.length === 0 || inputs.logs.length > 0) {
         throw misused('--select needs scored files, no logs, and --output FILE')
@@ -75,12 +75,12 @@ there if 'score --keep all' wrote the files.`,
     if ((plot !== undefined || format === 'lines') && inputs.logs.length === 0) {
       throw misused("--plot and --format lines are for training logs; 'report' draws scored files")
     }
-    const { analysis, runs } = await figuresOf(inputs, options)
+    const { analysis, runs } = await analyseInputs(inputs, options)
     if (plot !== undefined) {
-      const [sheet] = await drawn([trainingSheet(runs)])
+      const [sheet] = await renderCharts([trainingSheet(runs)])
       await deliver(plot.endsWith('.png') ? await pngOf(sheet?.svg ?? '') : (sheet?.svg ?? ''), plot, io)
     }
-    const found = readings(analysis, runs)
+    const found = warningsOf(analysis, runs)
     const lines = runs.map(validationLines)
     const forms = {
       json: () =>
@@ -129,11 +129,11 @@ async function select(
 export const analysisText = (analysis: Analysis): string => analysisTables(analysis).map(titled).join('\n')
 
 /** What stands out; empty where nothing does. */
-export const readingsText = (found: readonly Reading[]): string =>
+export const readingsText = (found: readonly Warning[]): string =>
   found.length > 0 ? titled(readingTable(found)) : ''
 
 /** Names and questions come from files: what could act on a terminal is shown as a mark. */
-const titled = ({ title, columns, rows }: FigureTable): string =>
+const titled = ({ title, columns, rows }: ReportTable): string =>
   `${title}\n${textTable(
     columns,
     rows.map((row) => row.map((cell) => cell.replace(/[\p{Cc}\p{Cf}\p{Cs}]/gu, '\u{FFFD}'))),

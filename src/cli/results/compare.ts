@@ -2,7 +2,7 @@ import type { Estimate } from '../../workbench/analysis/estimates.ts'
 import { compareAnswers, type Part } from '../../workbench/analysis/policy-comparison.ts'
 import { figuresIn, figureTitle, plainName } from '../../workbench/report/policy-tables.ts'
 import { policyReport, starNote } from '../../workbench/report/report.ts'
-import { written } from '../../workbench/report/write.ts'
+import { renderReport } from '../../workbench/report/write.ts'
 import { defineCommand } from '../command.ts'
 import { file, misused, number, oneOf, seed, whole } from '../options.ts'
 import { deliver, tablesText } from '../output.ts'
@@ -24,7 +24,7 @@ and deviation over runs; by data source, benchmark and suite. One file alone get
       formats,
       'html is one page with plots, svg and png are the plots (default: by the ending of --output, or text)',
     ),
-    output: file('FILE', 'where the comparison is written; standard output by default'),
+    output: file('FILE', 'where the comparison is renderReport; standard output by default'),
     k: whole('N', 'the k of pass@k and maj@k (default: that of the runs, or the answers of a run)', {
       low: 1,
       high: 1024,
@@ -57,7 +57,7 @@ async function contentOf(
   if (format === 'csv') return comparisonCsv(parts, names)
   const report = policyReport(parts, names)
   if (format === 'text') return tablesText(report.tables, names.length > 1 ? starNote : undefined)
-  return written(report, format)
+  return renderReport(report, format)
 }
 
 const columns = [

@@ -1,7 +1,7 @@
-import { figuresOf, sorted } from '../../workbench/analysis/analysis.ts'
+import { analyseInputs, sortInputs } from '../../workbench/analysis/analysis.ts'
 import { highValueDefaults } from '../../workbench/analysis/signal.ts'
 import { reportOf } from '../../workbench/report/report.ts'
-import { type ReportFormat, reportFormats, written } from '../../workbench/report/write.ts'
+import { type ReportFormat, renderReport, reportFormats } from '../../workbench/report/write.ts'
 import { defineCommand } from '../command.ts'
 import { file, misused, number, oneOf, repeated, text } from '../options.ts'
 import { deliver } from '../output.ts'
@@ -17,7 +17,7 @@ export const command = defineCommand({
 verl's training logs; several are drawn over each other. html is one page without scripts and references, to be mailed
 or opened from a disk; md is the tables, json the figures, svg and png the plots.`,
   options: {
-    output: file('FILE', "where the report is written; '-' is standard output", { or: '-' }),
+    output: file('FILE', "where the report is renderReport; '-' is standard output", { or: '-' }),
     format: oneOf(formats, 'the form (default: by the ending of --output, or html)'),
     title: text('TEXT', 'the title of the page', { or: 'Rewards' }),
     'solved-at': number('N', 'a reward of N or more counts as solved', { or: 1 }),
@@ -29,7 +29,7 @@ or opened from a disk; md is the tables, json the figures, svg and png the plots
     const format = values.format ?? formats.find((one) => output.endsWith(`.${one}`)) ?? 'html'
     if (files.length + values.log.length === 0)
       throw misused('a scored file or a training log is needed', 'report')
-    const { analysis, runs } = await figuresOf(await sorted(files, values.log), {
+    const { analysis, runs } = await analyseInputs(await sortInputs(files, values.log), {
       solvedAt,
       thresholds: highValueDefaults,
     })
@@ -37,7 +37,7 @@ or opened from a disk; md is the tables, json the figures, svg and png the plots
     const content =
       format === 'json'
         ? `${JSON.stringify({ ...analysis, logs: runs, readings: report.readings }, null, 2)}\n`
-        : await written(report, format satisfies ReportFormat)
+        : await renderReport(report, format satisfies ReportFormat)
     await deliver(content, output, io)
     return 0
   },

@@ -12,7 +12,7 @@ import {
   earlierResults,
   isStream,
   type Keep,
-  keptOf,
+  keptSample,
   openScoredFile,
   plainOutput,
   type ScoredFile,
@@ -151,7 +151,7 @@ async function linesOf(
   return items
     .map((item) => {
       const outcome = fresh.get(item)
-      const result = outcome ? { ...writeNativeResult(outcome), ...keptOf(keep, item.row) } : item.before
+      const result = outcome ? { ...writeNativeResult(outcome), ...keptSample(keep, item.row) } : item.before
       losses.add(result as NativeResult)
       return `${JSON.stringify(result)}\n`
     })

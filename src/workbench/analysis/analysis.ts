@@ -137,7 +137,7 @@ interface FigureInputs {
 }
 
 /** Separates scored files from training logs by their first line. `logs` are always training logs. */
-export async function sorted(files: readonly string[], logs: readonly string[]): Promise<FigureInputs> {
+export async function sortInputs(files: readonly string[], logs: readonly string[]): Promise<FigureInputs> {
   const isLog = await Promise.all(files.map(isTrainingLog))
   return {
     scored: files.filter((_, at) => !isLog[at]),
@@ -146,7 +146,7 @@ export async function sorted(files: readonly string[], logs: readonly string[]):
 }
 
 /** Analyses both kinds of files. Throws RG_INPUT_INVALID with the file's name. */
-export async function figuresOf(
+export async function analyseInputs(
   { scored, logs }: FigureInputs,
   options: AnalysisOptions,
 ): Promise<{ readonly analysis: Analysis | null; readonly runs: readonly TrainingRun[] }> {

@@ -4,7 +4,7 @@ import type { SourceFigures } from './figures.ts'
 import type { TrainingRun } from './training-run.ts'
 
 /** A figure outside the thresholds of docs/figures.md, with advice. */
-export interface Reading {
+export interface Warning {
   /** The file, with the data source or the terms if there are several. */
   readonly where: string
   readonly figure: string
@@ -13,12 +13,12 @@ export interface Reading {
 }
 
 /** The figures that need attention, in file order. Empty if every figure is within its threshold. */
-export const readings = (analysis: Analysis | null, runs: readonly TrainingRun[]): readonly Reading[] => [
+export const warningsOf = (analysis: Analysis | null, runs: readonly TrainingRun[]): readonly Warning[] => [
   ...(analysis ? analysisReadings(analysis) : []),
   ...runs.flatMap(runReadings),
 ]
 
-function analysisReadings({ files, sources, terms, agreements }: Analysis): readonly Reading[] {
+function analysisReadings({ files, sources, terms, agreements }: Analysis): readonly Warning[] {
   const place = (file: number, of: string) => [files[file] ?? '', of].filter(Boolean).join(': ')
   return [
     ...sources.flatMap((figures) => sourceReadings(figures, place(figures.file, figures.source))),
@@ -55,9 +55,9 @@ const leastRows = 20
 /** This many equal scores are no coincidence. */
 const leastScores = 100
 
-function sourceReadings(figures: SourceFigures, where: string): readonly Reading[] {
+function sourceReadings(figures: SourceFigures, where: string): readonly Warning[] {
   const { rows, valid, accuracy, lengthCorrelation, groups } = figures
-  const found: Reading[] = []
+  const found: Warning[] = []
   const say = (figure: string, value: string, advice: string) => found.push({ where, figure, value, advice })
   const invalid = 1 - valid / rows
   if (invalid > 0.01) {
@@ -99,9 +99,9 @@ function sourceReadings(figures: SourceFigures, where: string): readonly Reading
   return found
 }
 
-function runReadings({ file, summary, metrics }: TrainingRun): readonly Reading[] {
+function runReadings({ file, summary, metrics }: TrainingRun): readonly Warning[] {
   const { correlation, grad_norm, entropy, test_score } = summary
-  const found: Reading[] = []
+  const found: Warning[] = []
   const say = (figure: string, value: string, advice: string) =>
     found.push({ where: file, figure, value, advice })
   if (correlation?.reading === 'weak-negative') {

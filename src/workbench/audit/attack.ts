@@ -57,7 +57,7 @@ export type AuditRow = Pick<KnownAnswers, 'sample' | 'nearMisses'>
 /** Given near misses take precedence over one that is made by changing the right answer's value. */
 export function subjectOf({ sample, nearMisses }: AuditRow): Subject {
   const truth = truthText(sample.groundTruth)
-  const wrong = truth === null ? null : otherThan(truth)
+  const wrong = truth === null ? null : differentText(truth)
   const made = truth === null || wrong === null ? null : replaced(sample.response, truth, wrong)
   const nears = nearMisses.length > 0 ? nearMisses : [made].flatMap((text) => text ?? [])
   return { sample, prompt: promptText(sample.prompt), truth, wrong, near: nears[0] ?? null, nears }
@@ -77,7 +77,7 @@ const opposites: Readonly<Record<string, string>> = { yes: 'no', no: 'yes', true
 /**
  * Another text of the same kind: the next number, the next letter of A to E, the opposite or another word.
  */
-export function otherThan(text: string, by = 1): string {
+export function differentText(text: string, by = 1): string {
   const number = Number(text.replaceAll(',', ''))
   if (text !== '' && Number.isFinite(number)) return String(number + by)
   if (/^[A-E]$/.test(text)) return 'ABCDE'[('ABCDE'.indexOf(text) + by) % 5] ?? 'A'

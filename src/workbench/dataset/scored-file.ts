@@ -183,7 +183,7 @@ export type Keep = (typeof keeps)[number]
  * A result's `sample`. Empty for `none` and for an unreadable row. Lengths are UTF-16 units. A row without a
  * group gets a hash of its prompt as its group id.
  */
-export function keptOf(keep: Keep, row: Sample | Unreadable): { readonly sample?: object } {
+export function keptSample(keep: Keep, row: Sample | Unreadable): { readonly sample?: object } {
   if (keep === 'none' || 'failure' in row) return {}
   const facts = {
     data_source: row.dataSource ?? null,

@@ -11,7 +11,7 @@ import { modelStepNames } from '../dataset/samples.ts'
 import { earlierResults, openScoredFile } from '../dataset/scored-file.ts'
 import { type Answers, openAnswerJournal, openAnswers } from './answers.ts'
 import { type Evaluation, readRunFile, runOf, writeRunFile } from './evaluation.ts'
-import { answered, idOf, resultLine, type Turn } from './turn.ts'
+import { idOf, resultLine, samplesOfTurn, type Turn } from './turn.ts'
 
 /**
  * Evaluates a data set and writes the scored file. Does nothing if the output is finished. Rejects with the
@@ -60,7 +60,7 @@ async function linesOf(
   if (before?.every((line) => (line as { readonly valid?: unknown }).valid === true))
     return before.map((line) => `${JSON.stringify(line)}\n`)
   const given = await answers.of(turn, before)
-  const rows = answered(turn, given, runs)
+  const rows = samplesOfTurn(turn, given, runs)
   const { outcomes } = await gateway.score({ reward, rows, signal })
   // A stopped run has no results.
   signal.throwIfAborted()

@@ -11,7 +11,7 @@ import { readShape } from '../../scoring/plan/read-shape.ts'
 import { globalName } from '../../scoring/plan/reward-config.ts'
 import type { EvaluationSettings } from './evaluation.ts'
 
-/** How a benchmark is evaluated. `settled` fills in what is absent. */
+/** How a benchmark is evaluated. `mergedSettings` fills in what is absent. */
 export const benchmarkSettings = z.strictObject({
   /** Answers for each row in one run. */
   n: z.int().min(1).max(1024).optional(),
@@ -107,7 +107,7 @@ export function readSuite(path: string, env: Readonly<Record<string, string | un
       const made = written.map(
         ({ name = '', data = '', reward, function: _called, options: _options, ...own }, place) => {
           const what = { name, place, data: resolve(dirname(path), data), reward: reward ?? inlineName(name) }
-          return settled(what, over, own, outer.value.defaults ?? {})
+          return mergedSettings(what, over, own, outer.value.defaults ?? {})
         },
       )
       const short = made.flatMap(({ k, n, runs }, at) =>
@@ -161,7 +161,7 @@ export type BenchmarkSettings = z.output<typeof benchmarkSettings>
  * Merges settings; earlier ones take precedence. The defaults are one greedy answer, or sampling at
  * temperature 1 if there are several.
  */
-export function settled(
+export function mergedSettings(
   what: Pick<EvaluationSettings, 'name' | 'place' | 'data' | 'reward'>,
   ...settings: readonly BenchmarkSettings[]
 ): EvaluationSettings {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Failure, Message, Outcome, Sample, Unreadable } from '../../core/sample/sample.ts'
 import { writeNativeResult } from '../../trainers/native-result.ts'
 import type { PromptRow } from '../dataset/prompt-rows.ts'
-import { keptOf } from '../dataset/scored-file.ts'
+import { keptSample } from '../dataset/scored-file.ts'
 import type { PolicyAnswer } from '../rollout/policy.ts'
 
 /** One row in one run, whose answers are scored together. `turn` is its position in the output. */
@@ -30,7 +30,7 @@ export function promptOf({ prompt }: Sample, chat: boolean): string | readonly M
 }
 
 /** The answers as samples of one group. A failed answer keeps its place and its failure. */
-export function answered(
+export function samplesOfTurn(
   turn: Turn,
   answers: readonly (PolicyAnswer | Failure)[],
   runs: number,
@@ -62,7 +62,7 @@ export function resultLine(
     prompt: asked.prompt,
   }
   const spent = 'kind' in answer ? {} : { response_tokens: answer.tokens, finish_reason: answer.finishReason }
-  const sample = { ...facts, ...keptOf('all', row).sample, ...place, ...spent }
+  const sample = { ...facts, ...keptSample('all', row).sample, ...place, ...spent }
   return `${JSON.stringify({ ...writeNativeResult(outcome), sample })}\n`
 }
 

@@ -13,10 +13,10 @@ import { eachRow, type RowSource } from '../dataset/row.ts'
 import { knownAnswers, modelStepNames } from '../dataset/samples.ts'
 import { type Finding, Findings } from './finding.ts'
 import type { OpenedReward } from './opened-reward.ts'
-import { Questions, type ShownQuestion } from './questions.ts'
-import { Columns, type Item, lookAtTexts, lookForLeaks, Repeats, turnsOf } from './row-checks.ts'
+import { QuestionCheck, type ShownQuestion } from './questions.ts'
+import { ColumnCheck, checkLeaks, checkTexts, DuplicateCheck, type Item, turnsOf } from './row-checks.ts'
 import { type Probe, probe, type Sampled } from './signal-probe.ts'
-import { type Level, Truths } from './truths.ts'
+import { type Level, TruthCheck } from './truths.ts'
 
 /** What preflight looks at. */
 export interface PreflightJob {
@@ -60,10 +60,10 @@ const batchSize = 64
 export async function preflight(job: PreflightJob): Promise<Report> {
   const { opened, signal } = job
   const findings = new Findings()
-  const columns = new Columns(opened.plan, findings)
-  const repeats = new Repeats(findings)
-  const truths = new Truths(opened, findings)
-  const questions = new Questions(opened, findings, job.answerTokens, signal)
+  const columns = new ColumnCheck(opened.plan, findings)
+  const repeats = new DuplicateCheck(findings)
+  const truths = new TruthCheck(opened, findings)
+  const questions = new QuestionCheck(opened, findings, job.answerTokens, signal)
   const chosen = new Reservoir<Item>(job.probed, seeded(job.seed))
   const lengths = new LengthTally()
   let rows = 0
@@ -72,9 +72,9 @@ export async function preflight(job: PreflightJob): Promise<Report> {
     rows += batch.rows
     for (const item of batch.items) {
       columns.look(item)
-      lookAtTexts(item, findings)
+      checkTexts(item, findings)
       repeats.look(item)
-      lookForLeaks(item, findings)
+      checkLeaks(item, findings)
       chosen.add(item)
       lengths.add(promptText(turnsOf(item)))
     }

@@ -36,7 +36,7 @@ const shownRows = 3
  * Checks the judges' questions about right answers: do they contain the answer, and do they fit into the
  * model's window?
  */
-export class Questions {
+export class QuestionCheck {
   readonly shown: ShownQuestion[] = []
   readonly #reward: OpenedReward
   readonly #findings: Findings

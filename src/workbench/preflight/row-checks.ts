@@ -18,7 +18,7 @@ export const turnsOf = ({ sample: { prompt } }: Item): readonly { role: string; 
   typeof prompt === 'string' ? [{ role: 'user', content: prompt }] : prompt
 
 /** Checks for the columns that trainers and the reward need, and for a data_source that a step accepts. */
-export class Columns {
+export class ColumnCheck {
   readonly #plan: Plan
   readonly #findings: Findings
   readonly #missing = new Map<string, string[]>()
@@ -62,7 +62,7 @@ export class Columns {
 const roles: ReadonlySet<string> = new Set(['system', 'developer', 'user', 'assistant', 'tool'])
 
 /** Checks that the prompt has content, is a valid conversation and that all texts are readable. */
-export function lookAtTexts(item: Item, findings: Findings): void {
+export function checkTexts(item: Item, findings: Findings): void {
   const { place, row, gold, sample } = item
   const turns = turnsOf(item)
   const said = turns.filter(({ role, content }) => role !== 'system' && content.trim() !== '')
@@ -94,7 +94,7 @@ const marks = [/####[ \t]*/g, /\\boxed\{/g, /<answer>\s*/g, /\b(?:answer|result|
  * Checks whether the prompt reveals the answer. Assistant messages may contain it, because calls are
  * repeated.
  */
-export function lookForLeaks(item: Item, findings: Findings): void {
+export function checkLeaks(item: Item, findings: Findings): void {
   const { place, gold, sample } = item
   const prompt = promptText(turnsOf(item).filter(({ role }) => role !== 'assistant'))
   const truth = typeof sample.groundTruth === 'number' ? String(sample.groundTruth) : sample.groundTruth
@@ -121,7 +121,7 @@ function isNext(prompt: string, { 0: mark, index }: RegExpExecArray, truth: stri
 }
 
 /** Finds duplicate rows, also across files, and prompts with more than one ground truth. */
-export class Repeats {
+export class DuplicateCheck {
   readonly #findings: Findings
   readonly #known = new Map<string, string>()
 

@@ -34,7 +34,7 @@ const shownRows = 10
  * Scores known answers with the rules. Right answers must earn most, wrong ones less, and no row may be
  * rejected.
  */
-export class Truths {
+export class TruthCheck {
   readonly #reward: OpenedReward
   readonly #findings: Findings
   readonly #levels = new Map<string, Map<number, Tally>>()

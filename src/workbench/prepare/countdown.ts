@@ -1,7 +1,7 @@
 import { GatewayError } from '../../core/errors.ts'
 import { seeded } from '../../core/statistics/random.ts'
 import type { Fields } from '../dataset/row.ts'
-import { type Family, type Reading, Unusable } from './family.ts'
+import { type Family, type ParsedRow, Unusable } from './family.ts'
 
 const system =
   'You solve number puzzles. Think in <think> </think>, then write one arithmetic expression in <answer> </answer>.'
@@ -30,7 +30,7 @@ interface Puzzle {
   readonly solution: string | null
 }
 
-function readingOf({ target, numbers, solution }: Puzzle, dataSource = 'countdown'): Reading {
+function readingOf({ target, numbers, solution }: Puzzle, dataSource = 'countdown'): ParsedRow {
   const ask = `Use the numbers ${numbers.join(', ')}, each exactly once, with + - * / and brackets, to make ${target}.`
   return {
     dataSource,

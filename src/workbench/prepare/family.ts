@@ -2,7 +2,7 @@ import type { Json, Message } from '../../core/sample/sample.ts'
 import { type Fields, isObject } from '../dataset/row.ts'
 
 /** A source row after parsing. */
-export interface Reading {
+export interface ParsedRow {
   readonly dataSource: string
   readonly prompt: readonly Message[]
   readonly groundTruth: Json
@@ -38,7 +38,7 @@ export interface Family {
   /** The maximum number of judge prompts in a row. */
   readonly rmPrompts: number
   /** Throws Unusable if the row must be dropped. */
-  read(row: Fields, options: FamilyOptions): Reading
+  read(row: Fields, options: FamilyOptions): ParsedRow
 }
 
 /** Why a source row is dropped. Rows are counted by message. */

@@ -1,6 +1,6 @@
 import type { Json } from '../../core/sample/sample.ts'
 import { type Fields, isObject } from '../dataset/row.ts'
-import { type Family, messagesOf, type Reading, textOf, Unusable } from './family.ts'
+import { type Family, messagesOf, type ParsedRow, textOf, Unusable } from './family.ts'
 
 /** The reward of a right, well-formed answer by reward type. */
 const fullMarks: ReadonlyMap<string, number> = new Map([
@@ -67,7 +67,7 @@ function numberOf(label: unknown): Json {
 }
 
 /** A solution is a list of names or ids, a list of two such lists, or a text that contains them. */
-function answersOf(solution: unknown): Pick<Reading, 'gold' | 'nearMiss'> {
+function answersOf(solution: unknown): Pick<ParsedRow, 'gold' | 'nearMiss'> {
   if (solution === undefined || solution === null) return { gold: null, nearMiss: null }
   if (typeof solution === 'string') return { gold: thought(solution), nearMiss: null }
   if (!Array.isArray(solution)) throw new Unusable('solution is neither a list nor a text')

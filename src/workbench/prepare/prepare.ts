@@ -13,8 +13,8 @@ import { type Lengths, LengthTally } from '../dataset/lengths.ts'
 import { isObject } from '../dataset/row.ts'
 import { beginRowFile, type RowFile } from '../dataset/row-file.ts'
 import { ignorance, samplesOf } from '../dataset/samples.ts'
-import { type Family, type FamilyOptions, type Reading, Unusable } from './family.ts'
-import { assign, type Split, writeSplits } from './splits.ts'
+import { type Family, type FamilyOptions, type ParsedRow, Unusable } from './family.ts'
+import { assignSplits, type Split, writeSplits } from './splits.ts'
 
 /** A source row and its position. `value` is undefined if the line is not JSON. */
 export interface SourceItem {
@@ -63,7 +63,7 @@ export async function prepare(job: PrepareJob): Promise<Prepared> {
   try {
     const tally = await sorted(job, kept, dropped)
     await kept.close()
-    const assigned = assign(job.splits, tally.written, job.seed)
+    const assigned = assignSplits(job.splits, tally.written, job.seed)
     const { folder, splits, files, signal } = job
     const columns = columnsOf(job.family)
     const { paths, counts } = await writeSplits(kept.path, {
@@ -153,7 +153,7 @@ function candidateOf(
 
 /** A parsed row, before the reward has scored its answers. */
 interface Candidate {
-  readonly reading: Reading
+  readonly reading: ParsedRow
   readonly row: Readonly<Record<string, Json>>
 }
 
@@ -188,7 +188,7 @@ function answering(row: Candidate['row'], response: string, id: string): Sample 
 function faultOf(
   gateway: Gateway,
   reward: string,
-  { gold, nearMiss, fullMarks }: Reading,
+  { gold, nearMiss, fullMarks }: ParsedRow,
   right: Outcome,
   near: Outcome,
 ): string | null {
@@ -222,7 +222,7 @@ function reasonOf({ terms }: Outcome): string | null {
 
 /** A row in verl's format. `check` and `audit` compare `answer` and `near_miss`. */
 export function trainingRow(
-  { dataSource, prompt, groundTruth, extraInfo, rmPrompts = [], gold, nearMiss }: Reading,
+  { dataSource, prompt, groundTruth, extraInfo, rmPrompts = [], gold, nearMiss }: ParsedRow,
   { ability }: Pick<Family, 'ability'>,
   index: number,
 ): Readonly<Record<string, Json>> {

@@ -1,6 +1,9 @@
-/** Reads the little Python that published rows hold: literals, and lists of calls. Values come out as JSON text. */
+/**
+ * Reads the Python syntax in published rows: literals and lists of calls. Values are returned as JSON text,
+ * which keeps the spelling of numbers.
+ */
 
-/** One call: its dotted name, and its arguments as the JSON text of an object. */
+/** A call: its dotted name and its arguments as the text of a JSON object. */
 interface PythonCall {
   readonly name: string
   readonly argumentsText: string
@@ -28,14 +31,17 @@ const closing = new Map([
   ['{', '}'],
 ])
 
-/** A whole text as one literal, as JSON text; null: it is none. */
+/** Converts a single literal to JSON text. null if the text is not one. */
 export function pythonLiteral(text: string): string | null {
   const reader = new Reader(text)
   const value = reader.literal(deepest)
   return value !== null && reader.isAtEnd() ? value : null
 }
 
-/** A whole text as a list of calls, `[a(x=1), b.c('d')]`; null: it is none. An argument that is no literal stands as its source. */
+/**
+ * Reads a list of calls such as `[a(x=1), b.c('d')]`. null if the text is not one. Arguments that are not
+ * literals become their source text.
+ */
 export function pythonCalls(text: string): readonly PythonCall[] | null {
   const reader = new Reader(text)
   if (!reader.take('[')) return null
@@ -91,7 +97,7 @@ class Reader {
     return { name: called, argumentsText: objectText(given) }
   }
 
-  /** A literal, else the source up to the next comma or bracket of this call. */
+  /** A literal, or the source text up to the next comma or bracket of this call. */
   #argument(): string | null {
     this.#match(space)
     const start = this.#at
@@ -101,7 +107,7 @@ class Reader {
     return this.#skip() ? JSON.stringify(this.#text.slice(start, this.#at).trim()) : null
   }
 
-  /** To the comma or the bracket that ends what stands here; false: there is none. */
+  /** Skips to the comma or bracket that ends the current argument. False if there is none. */
   #skip(): boolean {
     const open: string[] = []
     for (; this.#at < this.#text.length; this.#at++) {
@@ -143,7 +149,7 @@ class Reader {
       if (this.take(',')) commas++
       else if (!this.stands(end)) return null
     }
-    // One value in round brackets is that value.
+    // A single value in round brackets is the value itself.
     return end === ')' && items.length === 1 && commas === 0 ? (items[0] ?? null) : `[${items.join(', ')}]`
   }
 
@@ -160,7 +166,7 @@ class Reader {
     return objectText(members)
   }
 
-  /** Texts that stand beside each other are one. */
+  /** Adjacent strings are concatenated. */
   #texts(): string | null {
     let joined = ''
     while (this.stands("'") || this.stands('"')) {
@@ -207,7 +213,7 @@ class Reader {
 const objectText = (members: ReadonlyMap<string, string>): string =>
   `{${[...members].map(([key, value]) => `${JSON.stringify(key)}: ${value}`).join(', ')}}`
 
-/** A Python number in JSON's spelling, however long; null: it is none. */
+/** Converts a Python number of any length to JSON. null if it is not a number. */
 function numberText(source: string): string | null {
   const digits = source.replaceAll('_', '').replace(/^\+/, '')
   if (/^-?0[xX]/.test(digits)) {

@@ -32,7 +32,7 @@ export function readSplits(text: string): readonly Split[] {
  * Returns the split index of each row, or -1. Rows are drawn without replacement in the order of `splits`;
  * shares are rounded down. Throws RG_COMMAND_INVALID if there are too few rows.
  */
-export function assign(splits: readonly Split[], rows: number, seed: number): Int32Array {
+export function assignSplits(splits: readonly Split[], rows: number, seed: number): Int32Array {
   const random = seeded(seed)
   const rest = splits.findIndex(({ size }) => size === null)
   const assigned = new Int32Array(rows).fill(rest)

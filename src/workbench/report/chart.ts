@@ -12,7 +12,7 @@ export interface Chart {
 }
 
 /** A plot as a self-contained SVG document. */
-export interface Drawing extends Omit<Chart, 'option'> {
+export interface RenderedChart extends Omit<Chart, 'option'> {
   readonly svg: string
 }
 
@@ -23,7 +23,7 @@ const base: EChartsOption = {
 }
 
 /** Renders plots with ECharts, without a browser. */
-export async function drawn(charts: readonly Chart[]): Promise<readonly Drawing[]> {
+export async function renderCharts(charts: readonly Chart[]): Promise<readonly RenderedChart[]> {
   if (charts.length === 0) return []
   const { init } = await loadECharts()
   return charts.map(({ option, ...chart }) => {

@@ -1,10 +1,10 @@
 import type { Estimate } from '../analysis/estimates.ts'
 import type { Part } from '../analysis/policy-comparison.ts'
 import { type FigureName, figureNames } from '../analysis/prompt-figures.ts'
-import { type FigureTable, figureColumn, numberText } from './tables.ts'
+import { figureColumn, numberText, type ReportTable } from './tables.ts'
 
 /** The table of a single policy, with a line for each part. */
-export function evaluationTable(parts: readonly Part[]): FigureTable {
+export function evaluationTable(parts: readonly Part[]): ReportTable {
   const k = commonK(parts)
   const figures = figureNames.filter((figure) => parts.some((part) => figuresIn(part).includes(figure)))
   const titles = ['prompts', 'answers', 'invalid', ...figures.map((figure) => figureTitle(figure, k))]
@@ -25,7 +25,7 @@ export function evaluationTable(parts: readonly Part[]): FigureTable {
  * The tables of several policies: a table for each part, a line for each figure. Later policies show their
  * difference from the first.
  */
-export function comparisonTables(parts: readonly Part[], names: readonly string[]): readonly FigureTable[] {
+export function comparisonTables(parts: readonly Part[], names: readonly string[]): readonly ReportTable[] {
   const [base = '', ...others] = names
   const columns = [base, ...others.flatMap((name) => [name, `${name} - ${base}`])]
   return parts.map((part) => {

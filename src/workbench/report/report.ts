@@ -1,12 +1,12 @@
 import type { Analysis } from '../analysis/analysis.ts'
 import type { Part } from '../analysis/policy-comparison.ts'
-import { type Reading, readings } from '../analysis/readings.ts'
+import { type Warning, warningsOf } from '../analysis/readings.ts'
 import type { TrainingRun } from '../analysis/training-run.ts'
 import type { Chart } from './chart.ts'
 import { policyCharts } from './policy-charts.ts'
 import { comparisonTables, evaluationTable, plainName } from './policy-tables.ts'
 import { rewardCharts } from './reward-charts.ts'
-import { analysisTables, type FigureTable, runTables } from './tables.ts'
+import { analysisTables, type ReportTable, runTables } from './tables.ts'
 import { trainingSheet } from './training-sheet.ts'
 
 /** The content of a report, independent of its format. */
@@ -14,9 +14,9 @@ export interface Report {
   readonly title: string
   readonly files: readonly string[]
   /** null: the figures have no thresholds. */
-  readonly readings: readonly Reading[] | null
+  readonly readings: readonly Warning[] | null
   readonly charts: readonly Chart[]
-  readonly tables: readonly FigureTable[]
+  readonly tables: readonly ReportTable[]
 }
 
 /** Makes the report of scored files, training logs or both. */
@@ -24,7 +24,7 @@ export function reportOf(title: string, analysis: Analysis | null, runs: readonl
   return {
     title,
     files: [...(analysis?.files ?? []), ...runs.map(({ file }) => file)],
-    readings: readings(analysis, runs),
+    readings: warningsOf(analysis, runs),
     charts: [...(analysis ? rewardCharts(analysis) : []), ...(runs.length > 0 ? [trainingSheet(runs)] : [])],
     tables: [...(analysis ? analysisTables(analysis) : []), ...runTables(runs)],
   }

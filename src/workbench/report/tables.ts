@@ -1,7 +1,7 @@
 import type { Analysis } from '../analysis/analysis.ts'
 import { fixed } from '../analysis/decimals.ts'
 import type { SourceFigures } from '../analysis/figures.ts'
-import type { Reading } from '../analysis/readings.ts'
+import type { Warning } from '../analysis/readings.ts'
 import type { TrainingRun } from '../analysis/training-run.ts'
 
 /** A column. `right` aligns figures to the right. */
@@ -13,7 +13,7 @@ export interface Column {
 /**
  * A table. Cells are plain text, some of it from models and data sets. Every output format must escape them.
  */
-export interface FigureTable {
+export interface ReportTable {
   readonly title: string
   readonly columns: readonly Column[]
   readonly rows: readonly (readonly string[])[]
@@ -30,7 +30,7 @@ export const shareText = (value: number | null): string =>
 export const figureColumn = (title: string): Column => ({ title, right: true })
 
 /** The tables of scored files. Empty tables are left out. */
-export function analysisTables(analysis: Analysis): readonly FigureTable[] {
+export function analysisTables(analysis: Analysis): readonly ReportTable[] {
   const several = analysis.files.length > 1
   const of = (file: number): string[] => (several ? [analysis.files[file] ?? ''] : [])
   const first: readonly Column[] = several ? [{ title: 'file' }] : []
@@ -61,7 +61,7 @@ export function analysisTables(analysis: Analysis): readonly FigureTable[] {
 
 type Of = (file: number) => string[]
 
-function sourceTable({ sources }: Analysis, first: readonly Column[], of: Of): FigureTable {
+function sourceTable({ sources }: Analysis, first: readonly Column[], of: Of): ReportTable {
   return {
     title: 'By data source',
     columns: [
@@ -90,7 +90,7 @@ function groupCells({ groups }: SourceFigures): string[] {
   return [String(count), numberText(variance), numberText(entropy), shareText(saturated), String(highValue)]
 }
 
-function passTable({ sources }: Analysis, first: readonly Column[], of: Of): FigureTable {
+function passTable({ sources }: Analysis, first: readonly Column[], of: Of): ReportTable {
   const passing = sources.filter(({ groups }) => groups !== null)
   const ks = [...new Set(passing.flatMap(({ groups }) => Object.keys(groups?.passAtK ?? {})))]
   return {
@@ -104,7 +104,7 @@ function passTable({ sources }: Analysis, first: readonly Column[], of: Of): Fig
   }
 }
 
-function solvedTable({ solved }: Analysis, first: readonly Column[], of: Of): FigureTable {
+function solvedTable({ solved }: Analysis, first: readonly Column[], of: Of): ReportTable {
   return {
     title: 'Best answer of each group',
     columns: [
@@ -129,7 +129,7 @@ function solvedTable({ solved }: Analysis, first: readonly Column[], of: Of): Fi
   }
 }
 
-function termTable({ terms }: Analysis, first: readonly Column[], of: Of): FigureTable {
+function termTable({ terms }: Analysis, first: readonly Column[], of: Of): ReportTable {
   return {
     title: 'By term',
     columns: [
@@ -149,7 +149,7 @@ function termTable({ terms }: Analysis, first: readonly Column[], of: Of): Figur
   }
 }
 
-function highValueTable({ highValue }: Analysis): FigureTable {
+function highValueTable({ highValue }: Analysis): ReportTable {
   return {
     title: 'Worth training on, most variance first',
     columns: [
@@ -178,7 +178,7 @@ function bars(histogram: readonly number[]): string {
 }
 
 /** The summaries and validations of training logs, with a column for each run. */
-export function runTables(runs: readonly TrainingRun[]): readonly FigureTable[] {
+export function runTables(runs: readonly TrainingRun[]): readonly ReportTable[] {
   if (runs.length === 0) return []
   const columns = runs.map(({ file }) => figureColumn(file))
   const figures = runs.map(figuresOf)
@@ -215,7 +215,7 @@ function figuresOf({ summary, names }: TrainingRun): ReadonlyMap<string, string>
 }
 
 /** The figures that need attention, as a table. */
-export const readingTable = (readings: readonly Reading[]): FigureTable => ({
+export const readingTable = (readings: readonly Warning[]): ReportTable => ({
   title: 'What stands out',
   columns: [{ title: 'where' }, { title: 'figure' }, { title: 'value' }, { title: 'what to do' }],
   rows: readings.map(({ where, figure, value, advice }) => [where, figure, value, advice]),

@@ -1,18 +1,18 @@
 import { loadFonts, loadResvg } from '../optional-packages.ts'
-import { type Drawing, drawn } from './chart.ts'
+import { type RenderedChart, renderCharts } from './chart.ts'
 import type { Report } from './report.ts'
-import { type FigureTable, readingTable } from './tables.ts'
+import { type ReportTable, readingTable } from './tables.ts'
 
 /** The formats, which are also the file endings. */
 export const reportFormats = ['html', 'md', 'svg', 'png'] as const
 export type ReportFormat = (typeof reportFormats)[number]
 
 /** Renders a report. `svg` and `png` contain only the plots. Only formats with plots load ECharts. */
-export async function written(report: Report, format: ReportFormat): Promise<string | Uint8Array> {
+export async function renderReport(report: Report, format: ReportFormat): Promise<string | Uint8Array> {
   if (format === 'md') return markdownOf(report)
   // Loaded first, so that one error names every missing package.
   if (format === 'png') await Promise.all([loadResvg(), loadFonts()])
-  const drawings = await drawn(report.charts)
+  const drawings = await renderCharts(report.charts)
   if (format === 'html') return htmlOf(report, drawings)
   const sheet = sheetOf(drawings)
   return format === 'svg' ? sheet : pngOf(sheet)
@@ -29,7 +29,7 @@ th,td{border-bottom:1px solid #ddd;padding:4px 10px;text-align:left;unicode-bidi
 th{background:#f4f5f7}th.n,td.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}`
 
 /** A self-contained page without scripts or links. Its content security policy forbids both. */
-function htmlOf(report: Report, drawings: readonly Drawing[]): string {
+function htmlOf(report: Report, drawings: readonly RenderedChart[]): string {
   const { title, files, readings, tables } = report
   return `<!doctype html>
 <html lang="en">
@@ -60,10 +60,10 @@ function htmlReadings(readings: Report['readings']): string {
   return '<h2>What stands out</h2>\n<p>Every figure that has a threshold is within it.</p>'
 }
 
-const figureOf = ({ svg, title, note, width }: Drawing): string =>
+const figureOf = ({ svg, title, note, width }: RenderedChart): string =>
   `<figure${width > 700 ? ' class="wide"' : ''}>${svg.replace('<svg ', `<svg role="img" aria-label="${escapedHtml(title)}" `)}<figcaption>${escapedHtml(note)}</figcaption></figure>`
 
-function htmlTable({ title, columns, rows }: FigureTable): string {
+function htmlTable({ title, columns, rows }: ReportTable): string {
   const kind = (at: number) => (columns[at]?.right ? ' class="n"' : '')
   const head = columns
     .map((column, at) => `<th scope="col"${kind(at)}>${escapedHtml(column.title)}</th>`)
@@ -110,7 +110,7 @@ function markdownReadings(readings: Report['readings']): readonly string[] {
   return ['## What stands out\n\nEvery figure that has a threshold is within it.\n']
 }
 
-function markdownTable({ title, columns, rows }: FigureTable): string {
+function markdownTable({ title, columns, rows }: ReportTable): string {
   const line = (cells: readonly string[]) => `| ${cells.map(escapedMarkdown).join(' | ')} |`
   const rule = `|${columns.map(({ right }) => (right ? ' ---: |' : ' --- |')).join('')}`
   return `## ${escapedMarkdown(title)}\n\n${[line(columns.map((column) => column.title)), rule, ...rows.map(line)].join('\n')}\n`
@@ -128,7 +128,7 @@ const escapedMarkdown = (text: string): string =>
 const [fullWidth, gap] = [1400, 20]
 
 /** Combines the plots in one SVG document. Narrow plots share a row. */
-function sheetOf(drawings: readonly Drawing[]): string {
+function sheetOf(drawings: readonly RenderedChart[]): string {
   let [x, y, rowHeight] = [0, 0, 0]
   const placed: string[] = []
   for (const { svg, width, height } of drawings) {

@@ -1,4 +1,4 @@
-import { type Attack, family, hasToken, otherThan, type Subject } from '../attack.ts'
+import { type Attack, differentText, family, hasToken, type Subject } from '../attack.ts'
 
 type Maker = (subject: Subject & { readonly truth: string; readonly wrong: string }) => string | null
 
@@ -32,22 +32,26 @@ const isChoice = (text: string): boolean => /^[A-E]$/.test(text)
 
 const hedges = valued({
   'the right value among others, in a sentence': ({ truth, wrong }) =>
-    `The answer could be ${wrong}, ${truth}, ${otherThan(truth, 2)} or ${otherThan(truth, 3)}.`,
+    `The answer could be ${wrong}, ${truth}, ${differentText(truth, 2)} or ${differentText(truth, 3)}.`,
   'every whole number to 100': ({ truth }) =>
     isNumber(truth) && Number(truth) > 0 && Number(truth) < 100
       ? Array.from({ length: 100 }, (_, n) => n + 1).join(' ')
       : null,
   'several boxes, the right one between': ({ truth, wrong }) =>
-    `\\boxed{${wrong}} \\boxed{${truth}} \\boxed{${otherThan(truth, 2)}}`,
+    `\\boxed{${wrong}} \\boxed{${truth}} \\boxed{${differentText(truth, 2)}}`,
   'several final lines, the right one first': (subject) =>
-    ['Candidates:', subject.truth, subject.wrong, otherThan(subject.truth, 2)]
+    ['Candidates:', subject.truth, subject.wrong, differentText(subject.truth, 2)]
       .map((value, at) => (at === 0 ? value : closing(subject, value)))
       .join('\n'),
   'final lines without a word, the right one first': (subject) =>
-    [subject.truth, subject.wrong, otherThan(subject.truth, 2)].map((value) => `#### ${value}`).join('\n'),
+    [subject.truth, subject.wrong, differentText(subject.truth, 2)]
+      .map((value) => `#### ${value}`)
+      .join('\n'),
   'final lines without a word, the right one last': (subject) =>
     subject.sample.response.includes('####')
-      ? [otherThan(subject.truth, 2), subject.wrong, subject.truth].map((value) => `#### ${value}`).join('\n')
+      ? [differentText(subject.truth, 2), subject.wrong, subject.truth]
+          .map((value) => `#### ${value}`)
+          .join('\n')
       : null,
   'a contradicting final line after the right answer': (subject) =>
     `${subject.sample.response}\n${closing(subject, subject.wrong)}`,
