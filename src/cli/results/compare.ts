@@ -11,7 +11,7 @@ import { policyFiles, readPolicies } from './policy-files.ts'
 const formats = ['text', 'csv', 'md', 'json', 'html', 'svg', 'png'] as const
 type Format = (typeof formats)[number]
 
-/** Exit code 0, whichever policy is better. */
+/** Exit code 0, regardless of which policy is better. */
 export const command = defineCommand({
   name: 'compare',
   summary: 'compares policies on the same data',
@@ -24,7 +24,7 @@ and deviation over runs; by data source, benchmark and suite. One file alone get
       formats,
       'html is one page with plots, svg and png are the plots (default: by the ending of --output, or text)',
     ),
-    output: file('FILE', 'where the comparison is renderReport; standard output by default'),
+    output: file('FILE', 'where the comparison is written; standard output by default'),
     k: whole('N', 'the k of pass@k and maj@k (default: that of the runs, or the answers of a run)', {
       low: 1,
       high: 1024,
@@ -76,7 +76,7 @@ const columns = [
   ...['runs_mean', 'runs_deviation', 'paired_prompts', 'difference', 'difference_low', 'difference_high'],
 ]
 
-/** One line a part, figure and policy. */
+/** One line for each part, figure and policy. */
 export function comparisonCsv(parts: readonly Part[], names: readonly string[]): string {
   const lines = parts.flatMap((part) =>
     figuresIn(part).flatMap((figure) =>
@@ -107,7 +107,7 @@ const cells = (estimate: Estimate | undefined) => [
   estimate?.interval?.[1],
 ]
 
-/** A text that a spreadsheet would take for a formula gets a quote before it. */
+/** Prefixes a quote to a text that a spreadsheet would treat as a formula. */
 function csvCell(value: string | number | null | undefined): string {
   if (typeof value !== 'string') return value == null ? '' : String(value)
   const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value

@@ -17,7 +17,7 @@ export const command = defineCommand({
 verl's training logs; several are drawn over each other. html is one page without scripts and references, to be mailed
 or opened from a disk; md is the tables, json the figures, svg and png the plots.`,
   options: {
-    output: file('FILE', "where the report is renderReport; '-' is standard output", { or: '-' }),
+    output: file('FILE', "where the report is written; '-' is standard output", { or: '-' }),
     format: oneOf(formats, 'the form (default: by the ending of --output, or html)'),
     title: text('TEXT', 'the title of the page', { or: 'Rewards' }),
     'solved-at': number('N', 'a reward of N or more counts as solved', { or: 1 }),
