@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../core/errors.ts'
 import { type Options, parse, type Suggestion, type Values } from './options.ts'
 
-/** What a command reads and writes; tests give their own. */
+/** What a command reads and writes. Tests pass their own. */
 export interface Io {
   readonly stdin: NodeJS.ReadableStream
   readonly stdout: NodeJS.WritableStream & { readonly isTTY?: boolean }
@@ -21,14 +21,14 @@ interface Declaration<O extends Options> {
   readonly name: string
   /** One line for the list of commands. */
   readonly summary: string
-  /** What has to be given after the name, one line for each way, e.g. `FILE... --output FILE`. */
+  /** The arguments after the name, one line for each form, e.g. `FILE... --output FILE`. */
   readonly synopsis: readonly string[]
   /** Paragraphs for the help. */
   readonly about: string
   readonly options: O
-  /** What the positional arguments are; absent: there are none. */
+  /** The kind of the positional arguments. Absent: the command takes none. */
   readonly positionals?: Suggestion
-  /** Codes of errors that the command looks for: they mean that the answer is no (exit code 1). */
+  /** Codes of errors that are a finding of this command: the exit code is 1, not 2. */
   readonly finds?: readonly ErrorCode[]
   /** Resolves with the exit code; rejects with a GatewayError if the command cannot be done. */
   run(given: { readonly values: Values<O>; readonly positionals: readonly string[] }, io: Io): Promise<number>
@@ -40,7 +40,7 @@ export interface Command extends Omit<Declaration<Options>, 'run'> {
 
 export const defineCommand = <const O extends Options>(declaration: Declaration<O>): Command => ({
   ...declaration,
-  // Async, so that a wrong argument rejects like everything else that goes wrong.
+  // Async, so that a wrong argument rejects like any other error.
   async run(argv, io) {
     const { name, options, positionals } = declaration
     return declaration.run(
@@ -71,7 +71,7 @@ export function helpOf({ name, synopsis, about, options }: Command): string {
   ].join('\n')
 }
 
-/** An option and its help beside it, or below it if it is long. */
+/** An option with its help beside it, or below it if the option is long. */
 function optionLines(left: string, help: string, width: number): string[] {
   const margin = ' '.repeat(width + 4)
   const [first = '', ...rest] = wrapped(help, lineWidth - margin.length)
@@ -80,7 +80,7 @@ function optionLines(left: string, help: string, width: number): string[] {
   return [`  ${left.padEnd(width)}  ${first}`, ...others]
 }
 
-/** A text as lines of at most `width` characters, unless one word is longer. */
+/** Wraps a text at `width` characters. A longer word gets its own line. */
 export function wrapped(text: string, width: number): string[] {
   const lines: string[] = []
   let line = ''

@@ -7,7 +7,7 @@ import { misused, type Suggestion } from './options.ts'
 
 type Commands = ReadonlyMap<string, () => Promise<Command>>
 
-/** What may come next, and what it means. */
+/** A possible next word and its meaning. */
 interface Candidate {
   readonly text: string
   readonly about: string
@@ -41,13 +41,13 @@ The script calls \`reward-gateway completion SHELL -- WORDS...\`, which prints w
     },
   })
 
-/** What the script reads: a line for each candidate, `:files` for the shell's own completion of paths, or nothing. */
+/** The output that the script reads: a line for each candidate, `:files` for the shell's own completion of paths, or nothing. */
 async function answerTo(given: readonly string[], shell: Shell, commands: Commands): Promise<string> {
   const words = shell === 'bash' ? joined(given) : given
   const last = words.at(-1) ?? ''
   const [, assigned] = /^(--[\w-]+=)/.exec(last) ?? []
   const found = await candidatesOf(words, commands)
-  // bash completes a file by itself if there is no candidate.
+  // Without a candidate, bash itself completes file names.
   if (found === 'files') return shell === 'bash' ? '' : ':files\n'
   const typed = last.slice(assigned?.length ?? 0)
   return found
@@ -104,7 +104,7 @@ async function candidatesOf(
       ...Object.entries(command.options).map(([option, { help }]) => ({ text: `--${option}`, about: help })),
       { text: '--help', about: 'explains the command' },
     ]
-  // A word of a fixed set comes first, files follow it.
+  // The first word is one of a fixed set; files follow.
   const isFirst = rest.length === 1
   return suggested(
     isFirst || command.positionals === 'files' ? (command.positionals ?? null) : 'files',
@@ -123,7 +123,7 @@ function suggested(
   return texts.map((text) => ({ text, about: '' }))
 }
 
-/** The configs that are on the command line so far; the shipped ones if there are none. */
+/** The configs on the command line so far, or the shipped ones if there are none. */
 function configsIn(command: Command, words: readonly string[]): readonly string[] {
   const at = words.indexOf('--config')
   const assigned = words.find((word) => word.startsWith('--config='))?.slice('--config='.length)
@@ -144,7 +144,7 @@ function isFolder(path: string): boolean {
   }
 }
 
-/** Names of the rewards in configs, read without checking them: a key press must not wait for that. */
+/** Names of the rewards in the configs. Reads them without checks, because a key press must not wait. */
 function rewardNames(paths: readonly string[]): readonly string[] {
   return paths.map(untilded).flatMap((path) => {
     try {
@@ -154,7 +154,7 @@ function rewardNames(paths: readonly string[]): readonly string[] {
             .map((name) => rewardNameOf(join(path, name)))
         : [rewardNameOf(path)]
     } catch {
-      // Nobody reads an error in the middle of a command line.
+      // An error would appear in the middle of the user's command line.
       return []
     }
   })
@@ -165,7 +165,7 @@ function rewardNameOf(path: string): string {
   return named ?? basename(path).replace(/\.\w+$/, '')
 }
 
-/** The words go to the command as they are: nothing that stands on the command line is run or expanded. */
+/** Passes the words to the command unchanged: nothing on the command line is executed or expanded. */
 const scripts: Readonly<Record<Shell, string>> = {
   bash: `# bash completion for reward-gateway
 _reward_gateway() {

@@ -1,4 +1,4 @@
-/** The gateway that a command scores with: which configs it reads, and which of their rewards is meant. */
+/** Opens the gateway that a command scores with, from its configs or from a single function. */
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -12,20 +12,20 @@ import type { Io } from './command.ts'
 import { BadValue, file, misused, option, repeated, text } from './options.ts'
 import { tellWaiting } from './parked-news.ts'
 
-/** What openGateway reads: files and folders of configs, or one made from a single function. */
+/** The sources of openGateway: files and folders of configs, or a config made from a single function. */
 export interface ConfigSources {
   readonly configs: readonly string[]
   readonly inline: readonly ConfigText[]
 }
 
-/** Opens a gateway, says on standard error when judges are waited for, and closes it after `work`. */
+/** Opens a gateway, reports on standard error if it waits for judges, and closes it after `work`. */
 export async function withGateway<T>(
   sources: ConfigSources & Pick<ObservedOptions, 'functionFolders'>,
   io: Io,
   work: (gateway: ObservedGateway) => Promise<T>,
   events: NonNullable<ObservedOptions['events']> = {},
 ): Promise<T> {
-  // Loading it takes most of a second, which help and completion do without.
+  // It takes most of a second to load, and help and completion do not need it.
   const { openObservedGateway } = await import('../serving/observed-gateway.ts')
   const news = tellWaiting(io, systemClock)
   try {
@@ -50,12 +50,12 @@ export const configOptions = {
   reward: text('NAME', 'the reward to use, if the configs hold several', { suggests: 'rewards' }),
 }
 
-/** Folders of reward functions, beside those that the configs name. */
+/** Folders of reward functions, in addition to those that the configs name. */
 export const functionFolders = repeated(
   file('DIR', 'a folder with your own reward functions', { suggests: 'folders' }),
 )
 
-/** Options of commands that take a reward function in place of a config. */
+/** Options of commands that accept a reward function instead of a config. */
 export const functionOptions = {
   function: text('NAME', 'a reward function, used as the only reward in place of a config'),
   options: option('JSON', 'its options, as a JSON object', readFunctionOptions),
@@ -63,8 +63,8 @@ export const functionOptions = {
 }
 
 /**
- * A function becomes a reward of one step with its name; without a config or a function, the shipped configs are used.
- * Throws RG_COMMAND_INVALID.
+ * Turns a function into a reward with one step and the same name. Uses the shipped configs if neither a config nor a
+ * function is given. Throws RG_COMMAND_INVALID.
  */
 export function configsOf(values: {
   readonly config?: string | undefined
@@ -81,7 +81,7 @@ export function configsOf(values: {
   )
 }
 
-/** A reward with this name and these steps, as if a config file held it; `placeOf` says where a mistake in it is. */
+/** A reward with this name and these steps, as if from a config file. `placeOf` gives the place for a mistake in it. */
 export const inlineReward = (
   name: string,
   steps: readonly unknown[],

@@ -9,8 +9,8 @@ import { type Command, helpOf, type Io } from './command.ts'
 import { misused } from './options.ts'
 
 /**
- * Every command, by what it works on. A new command is a file in one of the folders and a line here; its file loads
- * only if it is asked for.
+ * All commands, grouped by what they work on. To add a command, add a file in one of the folders and a line here. A
+ * command's file is loaded only if it runs.
  */
 const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Command>>>>> = {
   Servers: {
@@ -46,12 +46,12 @@ const commands: ReadonlyMap<string, () => Promise<Command>> = new Map(
   Object.values(groups).flatMap((group) => Object.entries(group)),
 )
 
-/** Set to anything, it adds the place in the code to an error. */
+/** If set to any value, errors include a stack trace. */
 const stackVariable = 'REWARD_GATEWAY_STACK'
 
 /**
- * `reward-gateway COMMAND ...`. The exit code is 0; 1 if the command did its work and the answer is no, or if it was asked
- * to end; 2 if it could not be done.
+ * `reward-gateway COMMAND ...`. The exit code is 0 for success, 1 if the command found a problem or was stopped by a
+ * signal, and 2 if it could not run.
  */
 export async function main(argv: readonly string[], io: Io): Promise<number> {
   let command: Command | null = null
@@ -82,7 +82,7 @@ async function help(argv: readonly string[]): Promise<string | null> {
   return options.includes('--help') || options.includes('-h') ? helpOf((await commandOf(argv)).command) : null
 }
 
-/** The command that the first words name, and the arguments after them. */
+/** The command named by the first words, and the arguments after them. */
 async function commandOf([first = '', ...rest]: readonly string[]): Promise<{
   readonly command: Command
   readonly rest: readonly string[]
@@ -110,7 +110,7 @@ async function overview(): Promise<string> {
 const wantsStack = (argv: readonly string[], io: Io): boolean =>
   Boolean(io.env[stackVariable]) || /--log-level(?:=| )(?:debug|trace)\b/.test(argv.join(' '))
 
-/** Writes an error for people: what, where and what to do. `stack`: where in the code, too. */
+/** Writes an error for people: what happened, where, and what to do. `stack` adds the stack trace. */
 function tell(io: Io, error: unknown, stack: boolean): void {
   const { code, message, problems } = asGatewayError(error)
   io.stderr.write(`${code}: ${message}\n`)
@@ -142,12 +142,12 @@ function stackOf(error: unknown): string {
   return stacks.length > 0 ? stacks.join('\ncaused by ') : String(error)
 }
 
-// npm links the command, so the real path of the started file is compared.
+// npm links the command, so compare the real path of the started file.
 if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
   const controller = new AbortController()
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => controller.abort(name))
   const { stdin, stdout, stderr, env } = process
-  // `reward-gateway ... | head` closes our output early, which is not a failure.
+  // `reward-gateway ... | head` closes the output early; this is not an error.
   stderr.on('error', () => {})
   stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
   process.exitCode = await main(process.argv.slice(2), {

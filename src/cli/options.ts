@@ -2,28 +2,28 @@ import { parseArgs } from 'node:util'
 import { GatewayError, type Problem } from '../core/errors.ts'
 import { didYouMean } from '../core/nearest-name.ts'
 
-/** What shell completion offers: files, folders, the rewards of the configs on the command line, or these words. */
+/** The candidates of shell completion: files, folders, the rewards of the configs on the command line, or these words. */
 export type Suggestion = 'files' | 'folders' | 'rewards' | readonly string[]
 
-/** One option of a command. Its help, its check and its completion all come from here. */
+/** One option of a command: the source of its help, its check and its completion. */
 export interface Option<T> {
-  /** Stands for the value in the help, e.g. `FILE`; null: the option takes no value. */
+  /** The placeholder for the value in the help, e.g. `FILE`. null: the option takes no value. */
   readonly value: string | null
   readonly help: string
   readonly isRepeatable: boolean
   readonly suggests: Suggestion | null
-  /** Turns the values that were given, in their order, into one. Throws BadValue. */
+  /** Converts the given values, in order, into one. Throws BadValue. */
   read(texts: readonly string[]): T
 }
 
 export type Options = Readonly<Record<string, Option<unknown>>>
 
-/** What a command gets of its options: one checked value for each. */
+/** A command's options after parsing: one checked value for each. */
 export type Values<O extends Options> = { readonly [K in keyof O]: O[K] extends Option<infer T> ? T : never }
 
-/** Thrown where an option is read; the message completes the sentence `--option: ...`. */
+/** Thrown by the reader of an option. The message completes the sentence `--option: ...`. */
 export class BadValue extends Error {
-  /** Of an option that was given several times. */
+  /** The result of an option that may be repeated. */
   readonly others: readonly BadValue[]
 
   constructor(message: string, others: readonly BadValue[] = []) {
@@ -33,12 +33,12 @@ export class BadValue extends Error {
 }
 
 interface Settings<D> {
-  /** The value if the option is absent; without it that is undefined. */
+  /** The value if the option is absent; undefined by default. */
   readonly or?: D
   readonly suggests?: Suggestion
 }
 
-/** An option whose text `read` checks and converts. If it is given twice, the last one counts. */
+/** An option whose text is checked and converted by `read`. If it is given twice, the last one counts. */
 export function option<T, const D = undefined>(
   value: string,
   help: string,
@@ -168,13 +168,13 @@ export function readWord<T extends string>(given: string, words: readonly T[]): 
   throw new BadValue(`must be one of ${words.join(', ')}, not '${given}'${didYouMean(given, words)}`)
 }
 
-/** The seed of a random draw: 32 bits. */
+/** The 32-bit seed of a random draw. */
 export const seed = <const D = undefined>(
   help: string,
   settings: Settings<D> = {},
 ): Option<number | NoInfer<D>> => whole('N', help, { high: 0xffff_ffff, ...settings })
 
-/** RG_COMMAND_INVALID, to be thrown. `command`: whose help says more. */
+/** Creates an RG_COMMAND_INVALID error. `command`: the command whose help says more. */
 export const misused = (why: string, command?: string): GatewayError =>
   new GatewayError(
     'RG_COMMAND_INVALID',
@@ -182,8 +182,8 @@ export const misused = (why: string, command?: string): GatewayError =>
   )
 
 /**
- * Reads a command line against the declared options: Node's parser splits it, the rest is said in our own words. Only
- * declared names become keys. Throws RG_COMMAND_INVALID with every wrong value at once.
+ * Parses a command line by the declared options. Node's parser splits it; the messages are our own. Only declared names
+ * become keys. Throws RG_COMMAND_INVALID with all wrong values at once.
  */
 export function parse<O extends Options>(
   argv: readonly string[],
@@ -239,7 +239,7 @@ interface OptionToken {
   readonly inlineValue: boolean | undefined
 }
 
-/** The text of an option as it was given; '' for one that takes no value. */
+/** The text of an option as given; '' for an option without a value. */
 function textOf(
   { name, rawName, value, inlineValue }: OptionToken,
   options: Options,
@@ -256,7 +256,7 @@ function textOf(
     throw misused(`${rawName} takes no value`)
   }
   if (value === undefined) throw misused(`${rawName} needs a value: ${declared.value}`)
-  // What follows is most likely the next option, unless it is a negative number.
+  // The next word is probably another option, unless it is a negative number.
   if (!inlineValue && /^-(?![\d.]|$)/.test(value))
     throw misused(
       `${rawName} needs a value; '${value}' is an option (write ${rawName}=${value} if it is the value)`,

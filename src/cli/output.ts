@@ -3,7 +3,7 @@ import { unwritable } from '../workbench/dataset/files.ts'
 import type { Column, ReportTable } from '../workbench/report/tables.ts'
 import type { Io } from './command.ts'
 
-/** Rows as lines of equal columns; widths count code points. */
+/** Rows as lines with aligned columns. Widths are in code points. */
 export function textTable(columns: readonly Column[], rows: readonly (readonly string[])[]): string {
   const widths = columns.map(({ title }, at) =>
     Math.max(lengthOf(title), ...rows.map((row) => lengthOf(row[at] ?? ''))),
@@ -18,7 +18,7 @@ export function textTable(columns: readonly Column[], rows: readonly (readonly s
   return [head, rule, ...rows.map(line)].join('\n')
 }
 
-/** Tables one below the other, and a note under them. */
+/** Tables below each other, with a note at the end. */
 export const tablesText = (tables: readonly ReportTable[], note?: string): string =>
   [
     ...tables.map(({ columns, rows }) => `${textTable(columns, rows)}\n`),
@@ -32,7 +32,7 @@ function padded(text: string, width: number, right: boolean): string {
   return right ? space + text : text + space
 }
 
-/** Writes what a command made to a file, or to standard output where none (or '-') is named. Throws RG_INPUT_INVALID. */
+/** Writes a command's result to a file, or to standard output if `file` is absent or '-'. Throws RG_INPUT_INVALID. */
 export async function deliver(content: string | Uint8Array, file: string | undefined, io: Io): Promise<void> {
   if (file === undefined || file === '-') io.stdout.write(content)
   else await writeFile(file, content).catch(unwritable)

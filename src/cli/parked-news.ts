@@ -4,30 +4,30 @@ import type { Io } from './command.ts'
 
 type ModelEvents = NonNullable<NonNullable<GatewayOptions['events']>['models']>
 
-/** A judge that is back sooner is no news. */
+/** Questions that wait for less than this are not reported. */
 const newsMs = 1000
 
-/** Between two lines that one model's questions begin to wait. */
+/** The minimum time between two lines that report the start of a wait for one model. */
 const pauseMs = 30_000
 
-/** Between two lines that they still wait. */
+/** The interval of the lines that report a wait which continues. */
 const stillMs = 300_000
 
 interface Standing {
-  /** When the last line was written. */
+  /** The time of the last line. */
   at: number
   isTold: boolean
   cancel: () => void
 }
 
-/** Who tells people that a model's questions wait because none of its instances can be asked. */
+/** Reports to people that questions wait because no instance of their model is available. */
 export interface ParkedNews {
   readonly parked: NonNullable<ModelEvents['parked']>
-  /** Lines that wait are not written any more. */
+  /** Cancels lines that are not written yet. */
   end(): void
 }
 
-/** `begun` gives whether it had something to tell; `over` is called only after it had. */
+/** `begun` returns whether it reported something; `over` is called only if it did. */
 export function openParkedNews(
   clock: Clock,
   tell: { begun(model: string): boolean; over(model: string): void },
@@ -65,7 +65,7 @@ export function openParkedNews(
   }
 }
 
-/** Says on standard error what a command waits for. */
+/** Reports on standard error which model a command waits for. */
 export const tellWaiting = ({ stderr }: Pick<Io, 'stderr'>, clock: Clock): ParkedNews => {
   const write = (text: string) => void stderr.write(`${stderr.isTTY ? '\r\u001b[K' : ''}${text}\n`)
   return openParkedNews(clock, {

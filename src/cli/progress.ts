@@ -1,20 +1,20 @@
 import type { EvaluationEvents } from '../workbench/evaluation/evaluation.ts'
 import type { Io } from './command.ts'
 
-/** A line that is rewritten on a terminal, and absent elsewhere. */
+/** A line that is rewritten in place on a terminal, and absent elsewhere. */
 export interface Progress {
-  /** Counts of this addition. */
+  /** The counts that were added. */
   add(rows: number, invalid: number): void
   end(): void
 }
 
-/** What a line of progress shows. */
+/** The content of a progress line. */
 interface ProgressSource {
-  /** 0 to 1, of the input read; null: unknown. */
+  /** The share of the input that was read, 0 to 1. null: unknown. */
   fraction(): number | null
   /** Judge calls so far. */
   calls(): number
-  /** Rows that an earlier run did. */
+  /** Rows that were done by an earlier run. */
   readonly done: number
 }
 
@@ -28,7 +28,7 @@ function bar(part: number): string {
   return '█'.repeat(full) + '░'.repeat(barWidth - full)
 }
 
-/** Writes to standard error; `left` is reckoned from the share of the input that this run read. */
+/** Writes to standard error. The time left is estimated from the share of the input that this run read. */
 export function progressLine(io: Io, { fraction, calls, done: before }: ProgressSource): Progress {
   const started = performance.now()
   const begun = fraction() ?? 0
@@ -75,7 +75,7 @@ const tableRefreshMs = 200
 const columns = ['done', 'answers', 'failed', 'invalid', 'mean score', 'answers/s', 'left'] as const
 const widths = columns.map((title) => Math.max(title.length, 9))
 
-/** A table that grows by a line each tenth of the way; on a terminal the line in work is rewritten below it. */
+/** A table that grows by a line for each tenth of the work. On a terminal, the current line is rewritten below it. */
 export function evaluateProgress(io: Io, name: string): EvaluationEvents & { end(): void } {
   const { stderr } = io
   const started = performance.now()

@@ -113,7 +113,7 @@ const options = {
   'keep-stop': settings['keep-stop'][1],
 }
 
-/** Exit code 1 if it was asked to end; --resume continues with what is there. */
+/** Exit code 1 if it was stopped by a signal; --resume continues with the answers so far. */
 export const command = defineCommand({
   name: 'evaluate',
   summary: 'lets a policy answer data sets and scores its answers',
@@ -134,7 +134,7 @@ answer that the policy did not give is invalid, never 0.`,
   },
 })
 
-/** The exit code: 1 if the run was asked to end. */
+/** The exit code: 1 if the run was stopped by a signal. */
 async function evaluateAll(
   gateway: Gateway,
   given: EvaluateArguments,
@@ -169,7 +169,7 @@ async function evaluateAll(
   return 0
 }
 
-/** A suite of functions alone needs no configs, nor the models that they name. */
+/** A suite that uses only functions needs no configs, and no models of configs. */
 function sourcesOf(given: EvaluateArguments, suite: Suite | null): ConfigSources {
   const config = given.config ?? suite?.config ?? undefined
   if (!suite) return configsOf(given)
@@ -187,7 +187,7 @@ function single(
   throw new GatewayError('RG_COMMAND_INVALID', `--k ${one.k}: a row gets ${one.n * one.runs} answers`)
 }
 
-/** The figures of all that was evaluated, on standard output. */
+/** Writes the figures of every benchmark to standard output. */
 async function tell(
   benchmarks: readonly { readonly one: EvaluationSettings; readonly output: string }[],
   format: 'text' | 'json',
@@ -222,7 +222,7 @@ interface Work {
   readonly given: EvaluateArguments
 }
 
-/** False where the run was asked to end. */
+/** False if the run was stopped by a signal. */
 async function evaluated({ gateway, policy, one, output, given }: Work, io: Io): Promise<boolean> {
   const events = evaluateProgress(io, one.name)
   const { resume, 'failed-only': failedOnly } = given
@@ -239,7 +239,7 @@ async function evaluated({ gateway, policy, one, output, given }: Work, io: Io):
   }
 }
 
-/** The options that depend on each other, checked, and the settings in place of those of a suite. */
+/** Checks the options that depend on each other, and collects the settings that override a suite's. */
 function checkedValues(values: Values<typeof options>) {
   const { data, suite, output, policy, backend } = values
   const isOne = Boolean(data) !== Boolean(suite)
@@ -257,7 +257,7 @@ function checkedValues(values: Values<typeof options>) {
 type EvaluateArguments = ReturnType<typeof checkedValues>
 
 function settingsOf(values: Values<typeof options>): BenchmarkSettings {
-  // What was not given is left to the suite, or to the defaults.
+  // The suite or the defaults decide about absent options.
   const given = Object.entries(settings).flatMap(([option, [setting]]) => {
     const value = values[option as keyof typeof settings]
     const isGiven = value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0)

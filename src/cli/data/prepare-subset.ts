@@ -5,7 +5,7 @@ import { defineCommand } from '../command.ts'
 import { file, flag, misused, seed, whole } from '../options.ts'
 import { textTable } from '../output.ts'
 
-/** Exit code 1 if it was asked to end. */
+/** Exit code 1 if it was stopped by a signal. */
 export const command = defineCommand({
   name: 'prepare subset',
   summary: 'draws a validation subset of a file',

@@ -18,7 +18,7 @@ import { progressLine } from '../progress.ts'
 
 const kinds = [...families.keys(), 'subset']
 
-/** Exit code 1 if no row could be used, or if it was asked to end. */
+/** Exit code 1 if no row could be used, or if it was stopped by a signal. */
 export const command = defineCommand({
   name: 'prepare',
   summary: 'makes training rows of published sources, each of them proved',
@@ -161,7 +161,7 @@ async function* itemsOfFiles(
   }
 }
 
-/** What `prepare` did, for people. */
+/** The report of `prepare` for people. */
 export function preparedText(prepared: Prepared, folder: string): string {
   const { read, written, dropped, withoutGold, lengths, paths } = prepared
   const lines = [

@@ -128,11 +128,11 @@ async function select(
 /** The tables that `analyze` prints. */
 export const analysisText = (analysis: Analysis): string => analysisTables(analysis).map(titled).join('\n')
 
-/** What stands out; empty where nothing does. */
+/** The warnings as a table; empty without warnings. */
 export const readingsText = (found: readonly Warning[]): string =>
   found.length > 0 ? titled(readingTable(found)) : ''
 
-/** Names and questions come from files: what could act on a terminal is shown as a mark. */
+/** Names and questions come from files. Replaces characters that could control a terminal. */
 const titled = ({ title, columns, rows }: ReportTable): string =>
   `${title}\n${textTable(
     columns,
@@ -151,6 +151,6 @@ export function runText({ file, summary, validations }: TrainingRun): string {
   return [file, ...lines, ...scores, ''].join('\n')
 }
 
-/** Every validation as one line that other tools take apart: `step:5 test_score:0.75`. */
+/** Each validation as one line that other tools can parse: `step:5 test_score:0.75`. */
 export const validationLines = ({ validations }: TrainingRun): string =>
   validations.map(([step, score]) => `step:${step} test_score:${score}\n`).join('')

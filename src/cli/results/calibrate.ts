@@ -7,7 +7,7 @@ import { defineCommand, type Io } from '../command.ts'
 import { file, misused, number, oneOf, text } from '../options.ts'
 import { textTable } from '../output.ts'
 
-/** Exit code 0, however little judge and people agree. */
+/** Exit code 0, even if the judge and the people do not agree. */
 export const command = defineCommand({
   name: 'calibrate',
   summary: "compares a judge's scores with people's labels",

@@ -9,7 +9,7 @@ import { file, misused, oneOf } from '../options.ts'
 import { textTable } from '../output.ts'
 import { scoreFile } from '../rewards/score-file.ts'
 
-/** Exit code 0, however much differs; 1 if it was asked to end. */
+/** Exit code 0, even if rewards differ; 1 if it was stopped by a signal. */
 export const command = defineCommand({
   name: 'diff',
   summary: 'compares scored files, or rewards on the same file',

@@ -8,7 +8,7 @@ import { type RunFacts, readRunFile } from '../../workbench/evaluation/evaluatio
 import type { Io } from '../command.ts'
 import { misused } from '../options.ts'
 
-/** The scored files of one policy: one, or those of a suite's folder. */
+/** The scored files of one policy: a single file, or those in a suite's folder. */
 interface PolicyFiles {
   readonly name: string
   readonly files: readonly { readonly benchmark: string; readonly path: string; readonly facts: RunFacts }[]
@@ -17,7 +17,7 @@ interface PolicyFiles {
 const scored = /\.(?:jsonl(?:\.gz)?|parquet)$/
 const beside = /\.(?:successes|failures|partial(?:\.answers)?)\.jsonl$/
 
-/** Files and folders of `evaluate`, named shortly where that is unique. Throws RG_INPUT_INVALID. */
+/** Finds the files of each policy. A policy is named after its path's last part if this is unique. Throws RG_INPUT_INVALID. */
 export async function policyFiles(paths: readonly string[]): Promise<readonly PolicyFiles[]> {
   const short = paths.map((path) => basename(path).replace(scored, ''))
   const names = new Set(short).size === paths.length ? short : paths
@@ -40,7 +40,7 @@ export async function policyFiles(paths: readonly string[]): Promise<readonly Po
   )
 }
 
-/** As their suite has them, else by their names. */
+/** Sorts by the order in the suite, then by name. */
 function inOrder(files: PolicyFiles['files']): PolicyFiles['files'] {
   const placeOf = ({ facts }: PolicyFiles['files'][number]) => Number(facts.place ?? 0)
   return files.toSorted((a, b) => placeOf(a) - placeOf(b) || (a.benchmark < b.benchmark ? -1 : 1))
@@ -60,7 +60,7 @@ function filesIn(folder: string): readonly string[] {
   throw new GatewayError('RG_INPUT_INVALID', `${folder}: holds no scored files`)
 }
 
-/** Benchmarks that every policy has, and what stands against a comparison. */
+/** The answers to the benchmarks that all policies have in common, and warnings about the comparison. */
 interface ReadPolicies {
   readonly answers: readonly (readonly BenchmarkAnswers[])[]
   readonly kOf: ComparisonOptions['kOf']
@@ -68,7 +68,7 @@ interface ReadPolicies {
   readonly warnings: readonly string[]
 }
 
-/** Reads what the policies answered. `k`, `solvedAt`: in place of what the run files say; null: they say. */
+/** Reads the answers of the policies. `k` and `solvedAt` override the run files; null: use the run files. */
 export async function readPolicies(
   policies: readonly PolicyFiles[],
   { k, solvedAt }: { readonly k: number | null; readonly solvedAt: number | null },
@@ -123,7 +123,7 @@ export async function readPolicies(
   }
 }
 
-/** A file alone is called as its run was. */
+/** A single file takes the benchmark's name from its run file. */
 const titleOf = (benchmark: string, first: PolicyFiles | undefined): string =>
   benchmark || first?.files[0]?.facts.benchmark || 'all'
 

@@ -12,7 +12,7 @@ import { progressLine } from '../progress.ts'
 
 const against = ['judge', 'rule', 'cost'] as const
 
-/** Exit code 1 if an attack or a faulty reply went through. */
+/** Exit code 1 if an attack or a faulty reply succeeded. */
 export const command = defineCommand({
   name: 'audit',
   summary: 'attacks a reward and says what it pays for nothing',
@@ -85,7 +85,7 @@ best verdict, or if the success rate of an attack is above --fail-above.`,
   },
 })
 
-/** The attacks and replies for which the command fails. */
+/** The attacks and replies that make the command fail. */
 function failingOf(
   { paysForNothing, attacks, parsers }: Findings,
   limit: number | null,
@@ -119,7 +119,10 @@ const columns = [
   { title: 'invalid', right: true },
 ]
 
-/** The findings as a table for people; every attack with `verbose`, else families and what succeeded. */
+/**
+ * The findings as a table for people. Shows all attacks with `verbose`, otherwise the families and the attacks that
+ * succeeded.
+ */
 export function auditText(findings: Findings, failing: ReadonlySet<string>, verbose: boolean): string {
   const { reward, version, rows, right, near, means, families, attacks, parsers } = findings
   const told = attacks.filter(({ name, successes }) => verbose || successes > 0 || failing.has(name))
@@ -142,7 +145,7 @@ export function auditText(findings: Findings, failing: ReadonlySet<string>, verb
   return `${lines.join('\n')}\n`
 }
 
-/** What the whole of it comes to, in one line. */
+/** The result in one line. */
 function verdict(attacks: readonly Finding[], failing: ReadonlySet<string>): string {
   if (failing.size > 0) {
     const full = attacks.filter(({ name, paidInFull }) => paidInFull > 0 && failing.has(name)).length
@@ -157,7 +160,7 @@ function verdict(attacks: readonly Finding[], failing: ReadonlySet<string>): str
 
 const longestExample = 240
 
-/** A text that went through for each attack that did, so that it can be seen and mended. */
+/** One successful text for each attack that succeeded, so that you can see and fix the cause. */
 function examples(told: readonly Finding[]): string[] {
   const lines = told.flatMap(({ name, example }) =>
     example === null

@@ -25,7 +25,7 @@ interface CheckSettings extends DataSettings {
   readonly fix: boolean
 }
 
-/** Explains the configs, or checks data against them. The exit code is 1 if a server or the data has an error. */
+/** Explains the configs, or checks data against them. Exit code 1 if a server or the data has an error. */
 export async function checkConfigs(paths: readonly string[], values: CheckSettings, io: Io): Promise<number> {
   const sample = values.input === undefined ? plainSample : await firstSample(values.input, io)
   const read = configTexts(paths)
@@ -70,7 +70,7 @@ async function explain(
   io.stdout.write(`${many(plans.size, 'reward')} and ${many(models.size, 'model')} in order\n`)
 }
 
-/** Exit code 1 where a server cannot be used. */
+/** Exit code 1 if a server cannot be used. */
 async function connect({ models }: Resolved, io: Io): Promise<number> {
   const found = await connectAll(models, io.env, systemClock)
   for (const { model, address, trouble, ms } of found)

@@ -16,7 +16,7 @@ import { misused } from '../options.ts'
 import { textTable } from '../output.ts'
 import { progressLine } from '../progress.ts'
 
-/** What `check` was asked about data. */
+/** The options of `check` about data. */
 export interface DataSettings {
   readonly data: readonly string[]
   readonly reward: string | undefined
@@ -35,7 +35,7 @@ export interface DataSettings {
   readonly format: 'text' | 'json'
 }
 
-/** Checks data against a reward. The exit code is 1 if there is an error, or with `strict` a warning. */
+/** Checks data against a reward. Exit code 1 if there is an error or, with `strict`, a warning. */
 export async function checkData(
   resolved: Resolved,
   functions: FunctionHost,
@@ -90,7 +90,7 @@ function planOf({ plans }: Resolved, named: string | undefined): Plan {
   throw misused(`the configs hold ${names.length} rewards (${names.join(', ')}): choose one with --reward`)
 }
 
-/** Throws RG_COMMAND_INVALID, or RG_MODEL_FAILED if the policy's server does not say which model it serves. */
+/** Throws RG_COMMAND_INVALID, or RG_MODEL_FAILED if the policy's server does not name its model. */
 async function sampledOf(values: DataSettings, io: Io): Promise<Sampled | null> {
   const { policy: url, 'policy-model': model = null, 'policy-key-env': apiKeyEnv } = values
   if (url === undefined) return null
@@ -108,7 +108,7 @@ async function sampledOf(values: DataSettings, io: Io): Promise<Sampled | null> 
   return { policy, answers, temperature, maxTokens, seed }
 }
 
-/** A report for people: what is wrong first, then what was seen. */
+/** A report for people: findings first, then statistics. */
 export function reportText(report: Report): string {
   const { reward, files, rows, findings, levels, lengths, questions, probe } = report
   const parts = [

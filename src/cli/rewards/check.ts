@@ -2,7 +2,7 @@ import { defineCommand } from '../command.ts'
 import { configOptions, functionFolders } from '../gateway.ts'
 import { file, flag, misused, number, oneOf, repeated, seed, text, whole } from '../options.ts'
 
-/** Exit code 1 if a config has a mistake or the data an error. */
+/** Exit code 1 if a config or the data has an error. */
 export const command = defineCommand({
   name: 'check',
   summary: 'explains what configs would do, or names every mistake in them',

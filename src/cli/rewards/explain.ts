@@ -8,7 +8,7 @@ import { findRecords } from '../../serving/telemetry/record/segments.ts'
 import { defineCommand, type Io } from '../command.ts'
 import { file, misused } from '../options.ts'
 
-/** Exit code 0; several rows of one request are listed. */
+/** Exit code 0. If a request has several matching rows, lists them. */
 export const command = defineCommand({
   name: 'explain',
   summary: 'shows why a recorded sample got its reward',
@@ -50,7 +50,7 @@ async function configured(config: string | undefined, io: Io): Promise<string> {
   throw misused('--records DIR or --config PATH is needed', 'explain')
 }
 
-/** Why a row got its reward, a sentence a line. Text of a model is quoted as JSON, so that it cannot act on a terminal. */
+/** Explains a row's reward, one sentence a line. Quotes texts of models as JSON, so that they cannot control a terminal. */
 export function explainRecord(row: RecordedRow): string[] {
   const { config, sample, failure } = row
   const { arithmetic } = config
@@ -76,7 +76,7 @@ export function explainRecord(row: RecordedRow): string[] {
 const substitute = ({ substitute }: RecordedRow): string =>
   substitute === null ? '' : ` Trainers that know no 'invalid' are given ${substitute}.`
 
-/** Each term, and what the reward is after it. */
+/** Each term and the reward after it. */
 function folded({ terms, config }: RecordedRow): string[] {
   const { started, combined } = arithmetics[config.arithmetic]
   let value: number | null = null
@@ -156,7 +156,7 @@ function askOf(ask: RecordedAsk): string {
   return `draw ${draw} of ${model}${where}${how.length > 0 ? `; ${how.join(', ')}` : ''}${answer}: ${end}`
 }
 
-/** What the record kept of a text or a value. */
+/** The part of a text or value that the record kept. */
 function kept(value: unknown): string {
   if (value === null || value === undefined) return 'not kept'
   if (typeof value === 'object' && 'sha256' in value && 'chars' in value)

@@ -10,8 +10,8 @@ import { fixConfig, functionsOf } from '../../workbench/migrate/fix-config.ts'
 import type { Io } from '../command.ts'
 
 /**
- * Rewrites those of the configs that were named, by themselves or by their folder, and have settings under old names; the
- * texts as they are then. Each file is replaced at once. Rejects with RG_CONFIG_INVALID where one cannot be written.
+ * Renames old settings in the configs that were named directly or by their folder, and returns the new texts. Replaces
+ * each file atomically. Rejects with RG_CONFIG_INVALID if a file cannot be written.
  */
 export async function fixConfigs(
   texts: readonly ConfigText[],
@@ -32,7 +32,7 @@ export async function fixConfigs(
   })
 }
 
-/** What the functions of the configs take, by name; without those that cannot be described, which the check tells. */
+/** The options of the configs' functions, by name. Leaves out functions that cannot be described; the check reports them. */
 async function optionSchemas(
   texts: readonly ConfigText[],
   functions: FunctionHost,
@@ -48,7 +48,7 @@ async function optionSchemas(
   return schemas
 }
 
-/** Beside it first, so that no reader ever sees half of it; a link stays one. */
+/** Writes a temporary file and renames it, so that no reader sees half a file. Keeps symbolic links. */
 function replace(file: string, text: string): void {
   const path = realpathSync(file)
   const unfinished = `${path}.${process.pid}.unfinished`

@@ -20,28 +20,28 @@ import {
 import type { Io } from '../command.ts'
 import { type Progress, progressLine } from '../progress.ts'
 
-/** A file to be scored, or gone on with. */
+/** A file to score, or to continue. */
 interface ScoreFileJob {
   readonly gateway: Gateway
   readonly reward: string
   readonly input: string
   readonly output: string
-  /** Rows of one request to the engine; a group is not cut. */
+  /** Rows per request to the engine. Groups are not split. */
   readonly batch: number
-  /** Goes on with the unfinished file of an earlier run. */
+  /** Continues the unfinished file of an earlier run. */
   readonly resume: boolean
   /** Scores only the rows that have no reward in `output`. */
   readonly failedOnly: boolean
   readonly keep: Keep
   /** Judge calls so far, for the progress line. */
   calls(): number
-  /** Share of the rows that may be without a reward. */
+  /** The share of rows that may be without a reward. */
   readonly allowInvalid: number
-  /** What is said of the rows begins with this; '' where only one file is scored. */
+  /** Prefix for messages about the rows. Absent: only one file is scored. */
   readonly label?: string
 }
 
-/** Results in place of their own samples would be a loss that nobody asked for. */
+/** Refuses to overwrite the samples with their results. */
 async function checkApart(input: string, output: string): Promise<void> {
   if (isStream(input) || isStream(output)) return
   const [from, to] = await Promise.all(
@@ -53,7 +53,7 @@ async function checkApart(input: string, output: string): Promise<void> {
 
 const batchesInFlight = 4
 
-/** Batches under way, and the rows of each, that fit into `limits.max_samples`; a longer group is cut. */
+/** Concurrent batches, and rows per batch, that fit into `limits.max_samples`. Longer groups are split. */
 function roomOf({ settings }: Gateway): { readonly batches: number; readonly rows: number } {
   const { max_samples: most } = settings.limits
   const batches = Math.min(batchesInFlight, most)
@@ -61,14 +61,14 @@ function roomOf({ settings }: Gateway): { readonly batches: number; readonly row
 }
 
 /**
- * Exit code 0, or 1 where too many rows have no reward or the run was asked to end: what is scored stays, for --resume.
- * Throws RG_INPUT_INVALID.
+ * Exit code 0, or 1 if too many rows have no reward or a signal stopped the run. The results so far are kept for
+ * --resume. Throws RG_INPUT_INVALID.
  */
 export async function scoreFile(job: ScoreFileJob, io: Io): Promise<number> {
   const { input } = job
   await checkApart(input, job.output)
   const source = await openRows(input, io.stdin)
-  // Before anything is begun that would be in the way of the next run.
+  // Before a partial file is created, which would make the next run fail.
   if (job.failedOnly && !isStream(job.output)) await checkReadable(job.output)
   const file = await openOutput(job, io)
   const progress = progressLine(io, {
@@ -77,7 +77,7 @@ export async function scoreFile(job: ScoreFileJob, io: Io): Promise<number> {
     done: file.done,
   })
   const losses = new Losses()
-  // What is said in the end is of the whole file, not of what an earlier run left.
+  // The summary covers the whole file, so count the results of an earlier run as well.
   if (file.partial !== null && file.done > 0)
     for await (const { value } of eachRow(await openRows(file.partial, io.stdin)))
       losses.add(value as NativeResult)
@@ -116,7 +116,7 @@ async function openOutput(
 
 interface Item {
   readonly row: Sample | Unreadable
-  /** The row's result in the file that is gone over again. */
+  /** The row's result in the file that is scored again. */
   readonly before: { readonly id?: unknown; readonly valid?: unknown } | null
 }
 
@@ -139,7 +139,7 @@ async function linesOf(
   losses: Losses,
   signal: AbortSignal,
 ): Promise<string> {
-  // Answers to one prompt are scored together or not at all.
+  // Answers of one group are scored together or not at all.
   const failed = new Set(
     items.flatMap(({ row, before }) => (before?.valid === true ? [] : [groupOf(row) ?? row])),
   )
@@ -158,20 +158,20 @@ async function linesOf(
     .join('')
 }
 
-/** Different causes of one kind that are reported separately; further ones are counted together. */
+/** Maximum number of causes of one kind that are reported separately. The rest are counted together. */
 const mostCauses = 6
 
-/** What a summary needs of a result, as it is made or as an earlier run wrote it. */
+/** The fields of a result that the summary needs. */
 type Scored = Pick<NativeResult, 'id' | 'reward' | 'valid' | 'failure'>
 
 interface Cause {
   count: number
   readonly kind: string
-  /** Of the first row. */
+  /** The first row and its failure. */
   readonly first: string
 }
 
-/** What came of the rows of a file: how many have a reward, its mean, and why others have none. */
+/** Summary of a file: how many rows have a reward, the mean reward, and why rows have none. */
 export class Losses {
   rows = 0
   lost = 0
@@ -187,7 +187,7 @@ export class Losses {
     }
     this.lost++
     const { kind, detail, step } = failure ?? { kind: 'unknown', detail: 'no failure is told' }
-    // Numbers in a detail belong to the row: 'at position 17'.
+    // Numbers in a detail are specific to the row, e.g. 'at position 17'.
     const cause = `${kind}\n${step ?? ''}\n${detail.replace(/\d+/g, '#')}`
     const known = this.#causes.get(cause) ?? this.#causes.get(kind)
     if (known) {
@@ -202,12 +202,12 @@ export class Losses {
     else this.#causes.set(kind, { count: 1, kind: `${kind} for other causes`, first })
   }
 
-  /** Share of the rows that have no reward; 0 where there are no rows. */
+  /** The share of rows without a reward; 0 if there are no rows. */
   get share(): number {
     return this.rows === 0 ? 0 : this.lost / this.rows
   }
 
-  /** A line a cause, after how many rows there are; '' where every row has a reward. */
+  /** One line for each cause, after a line with the counts; '' if all rows have a reward. */
   text(): string {
     if (this.lost === 0) return ''
     const lines = [...this.#causes.values()].map(

@@ -5,7 +5,7 @@ import { configOptions, configsOf, functionOptions, rewardOf, withGateway } from
 import { file, flag, misused, number, oneOf, whole } from '../options.ts'
 import { scoreFile } from './score-file.ts'
 
-/** Exit code 1 if rows have no reward, or if it was asked to end. */
+/** Exit code 1 if rows have no reward, or if it was stopped by a signal. */
 export const command = defineCommand({
   name: 'score',
   summary: 'scores a file of samples without a server',
@@ -96,11 +96,11 @@ reasons are shown) or if the run was asked to end; 2 if the file could not be sc
 })
 
 const mostShown = 3
-/** Lines of an error that are shown: JavaScript's begin with the message, Python's end with it. */
+/** Number of an error's lines to show. JavaScript's begin with the message, Python's end with it. */
 const firstLines = 4
 const lastLines = 8
 
-/** What an author's functions threw, for the author's terminal: it may quote samples, so no server shows it. */
+/** Errors of reward functions, for the author's terminal. They may quote samples, so servers do not show them. */
 export class Thrown {
   readonly #texts = new Map<string, number>()
 
@@ -112,13 +112,13 @@ export class Thrown {
     if (known !== undefined || this.#texts.size < mostShown) this.#texts.set(text, (known ?? 0) + 1)
   }
 
-  /** The first different errors, each with how often it came; '' where nothing was thrown. */
+  /** The first distinct errors with their counts; '' if there were none. */
   text(): string {
     return [...this.#texts].map(([text, count]) => `${count} x ${text}\n`).join('')
   }
 }
 
-/** The first and the last lines, without what a terminal would obey. */
+/** The first and last lines, without control characters. */
 function plain(error: string): string {
   const lines = error.trimEnd().split('\n')
   const left = lines.length - firstLines - lastLines

@@ -79,7 +79,7 @@ function untilStopped(io: Io): Promise<void> {
   return new Promise((resolve) => io.signal.addEventListener('abort', () => resolve(), { once: true }))
 }
 
-/** A row a sample: its reward, or why it has none, and each term. */
+/** One row per sample: its reward or its failure, and each term. */
 export function sampleTable(samples: readonly ExampleRollout[], results: readonly NativeResult[]): string {
   const names = Object.keys(results[0]?.terms ?? {})
   const rows = results.map((result, index) => [
@@ -98,7 +98,7 @@ function termText(result: NativeResult, name: string): string {
   return term.score === null ? (term.why ?? term.status) : number(term.score)
 }
 
-/** Mean and spread of the rewards by kind of answer, then over the groups. */
+/** Mean and standard deviation of the rewards by kind of answer, then by group. */
 export function groupTable(samples: readonly ExampleRollout[], results: readonly NativeResult[]): string {
   const rewards = (pick: (sample: ExampleRollout) => string): Map<string, number[]> => {
     const found = new Map<string, number[]>()
@@ -127,7 +127,7 @@ export function groupTable(samples: readonly ExampleRollout[], results: readonly
   )
 }
 
-/** Judge questions: asked, saved by the gate, answered by another's call or the cache. */
+/** Counts of judge questions: asked, saved by the gate, coalesced, answered from the cache. */
 export function countsTable(results: readonly NativeResult[], metrics: string, reward: string): string {
   const sum = (name: string, label: string): number =>
     metrics
@@ -142,7 +142,7 @@ export function countsTable(results: readonly NativeResult[], metrics: string, r
   ].join('\n')
 }
 
-/** What each simulated server did. */
+/** The work of each simulated server. */
 export function serverTable(servers: ReturnType<Judges['stats']>): string {
   const rows = servers.map(({ model, url, stats }) => [
     model,

@@ -4,11 +4,11 @@ import type { FunctionEvent } from '../../scoring/functions/function-host.ts'
 
 type Failed = Extract<FunctionEvent, { type: 'failed' }>
 
-/** Different failures of one function that get a line of their own within a window. */
+/** Maximum number of distinct failures of one function that are logged within a window. */
 const mostDifferent = 5
 const windowMs = 60_000
 
-/** What a log line of a function's failures holds. */
+/** A log line about a function's failures. */
 export type FaultLine =
   | {
       readonly function: string
@@ -27,8 +27,8 @@ interface Window {
 }
 
 /**
- * Failures of reward functions as log lines: each different one of a function at once, and once a minute how many more
- * there were. No line holds a sample's words.
+ * Logs failures of reward functions: each distinct failure immediately, and the number of further ones once a minute. No
+ * line contains words of a sample.
  */
 export class FunctionFaults {
   readonly #windows = new Map<string, Window>()
@@ -72,7 +72,7 @@ export class FunctionFaults {
     return window
   }
 
-  /** Says what has been counted since the last lines; windows that are over go. */
+  /** Writes the counts of windows that have ended, and removes the windows. */
   flush(): void {
     const now = this.#clock.now()
     for (const [name, window] of this.#windows) {
@@ -97,7 +97,7 @@ function textsIn({ rows, answer }: Failed): string[] {
   return texts
 }
 
-/** Words of the messages that Python and JavaScript write themselves; they stay even where a sample has them too. */
+/** Words in the interpreters' own messages. They are shown even if a sample contains them. */
 const ownWords = new Set(
   `a an and any are argument arguments array at attribute base be been before bool boolean by bytes call callable can cannot
   character char class column codec convert could decode defined dict dictionary division does dtype empty encode error
@@ -113,14 +113,14 @@ const ownWords = new Set(
   fault`.split(/\s+/),
 )
 
-/** Characters of a sample that are looked at; of a longer one no word of an error is shown. */
+/** Maximum length of the texts to search. If they are longer, only `ownWords` are shown. */
 const mostCharacters = 2_000_000
 const mostLines = 8
 const lineLength = 300
 
 /**
- * The message and the last lines of what a function threw, without the words and numbers of its samples: each that
- * occurs in one of their texts is `…`, whatever its case, unless it is one of the interpreters' own words.
+ * The message and the last lines of a function's error, without the samples' words and numbers. A word that occurs in a
+ * sample, in any case, becomes `…`, except for the interpreters' own words.
  */
 export function redacted(error: string, texts: readonly string[]): string {
   const length = texts.reduce((sum, text) => sum + text.length, 0)
@@ -139,11 +139,11 @@ export function redacted(error: string, texts: readonly string[]): string {
     .join('\n')
 }
 
-/** Frames of Node and of this package's own executors say nothing of the function. */
+/** Frames of Node and of this package's executors do not concern the function. */
 const isOwnFrame = (line: string): boolean =>
   /^\s+at .*(?:node:|[\\/]functions[\\/]worker[\\/])/.test(line.slice(0, 1000))
 
-/** The first lines, where JavaScript's message begins, and the last ones, where Python's stands. */
+/** The first lines, with the message of JavaScript, and the last lines, with the message of Python. */
 function endsOf(error: string): string[] {
   const lines = error
     .trimEnd()
@@ -152,14 +152,14 @@ function endsOf(error: string): string[] {
   return lines.length <= mostLines ? lines : [...lines.slice(0, 2), '…', ...lines.slice(3 - mostLines)]
 }
 
-/** Every text of a sample. */
+/** All texts of a sample. */
 export function textsOf(sample: Sample): string[] {
   const texts: string[] = []
   for (const value of Object.values(sample)) add(value as Json, texts, 0)
   return texts
 }
 
-/** Every text within a value, its keys too. */
+/** Adds all texts and keys within a value, and numbers as texts. */
 export function add(value: Json | undefined, texts: string[], depth: number): void {
   if (typeof value === 'string') texts.push(value)
   else if (typeof value === 'number') texts.push(String(value))

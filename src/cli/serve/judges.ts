@@ -2,23 +2,23 @@ import { startSimulatedServer } from '../../simulator/server.ts'
 import type { ServerStats } from '../../simulator/stats.ts'
 import { exampleRollouts } from '../../simulator/word-problems.ts'
 
-/** Simulated model servers for the shipped configs: two of the one judge, one of the other. */
+/** Simulated model servers for the shipped configs: two for judge-a, one for judge-b. */
 export interface Judges {
-  /** The addresses, under the names that rm-configs/gateway.yaml reads. */
+  /** The addresses, in the environment variables that rm-configs/gateway.yaml reads. */
   readonly env: Readonly<Record<string, string>>
-  /** By model and address. */
+  /** One entry for each server. */
   stats(): readonly { readonly model: string; readonly url: string; readonly stats: ServerStats }[]
   close(): Promise<void>
 }
 
-/** Absent: half of the answers take up to 5 ms. */
+/** The default median latency is 5 ms. */
 interface JudgeOptions {
   readonly latencyMedianMs?: number
-  /** Servers that answer embeddings and scalar scores, too; the demo needs none. */
+  /** Adds servers for embeddings and scalar scores. The demo does not need them. */
   readonly all?: boolean
 }
 
-/** `judge-b` disagrees with the truth now and then, so that two judges are seen to differ. */
+/** `judge-b` gives some wrong verdicts, so that the judges visibly differ. */
 export async function startJudges(options: JudgeOptions = {}): Promise<Judges> {
   const answers = Object.fromEntries(
     exampleRollouts().map(({ prompt, ground_truth }) => [prompt[0]?.content ?? '', ground_truth]),

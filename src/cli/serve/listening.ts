@@ -1,18 +1,18 @@
 import { GatewayError } from '../../core/errors.ts'
 import { codeOf, reasonOf } from '../../core/system-error.ts'
 
-/** Where a command listens. */
+/** The address a command listens at. */
 export interface Place {
   readonly host: string
   readonly port: number
 }
 
-/** Why nothing can listen there and what to do, as RG_COMMAND_INVALID; errors of another kind come back as they are. */
+/** Turns a listen error into RG_COMMAND_INVALID, which says why and what to do. Returns other errors unchanged. */
 export function cannotListen(cause: unknown, { host, port: first }: Place): unknown {
   if (cause instanceof GatewayError) return cause
   if (!(cause instanceof Error && 'syscall' in cause)) return cause
   const code = codeOf(cause)
-  // Of several servers, the one that failed.
+  // With several servers, the port of the one that failed.
   const port = 'port' in cause && typeof cause.port === 'number' ? cause.port : first
   const why = Object.hasOwn(remedies, code) ? remedies[code]?.(port) : reasonOf(cause)
   return new GatewayError('RG_COMMAND_INVALID', `cannot listen at ${host}, port ${port}: ${why}`, { cause })

@@ -5,7 +5,7 @@ import type { RunningServer } from './server.ts'
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
-/** Exit code 0 after SIGINT or SIGTERM, once the requests in flight are done. */
+/** Exit code 0 after SIGINT or SIGTERM and the end of the requests in flight. */
 export const command = defineCommand({
   name: 'serve',
   summary: 'serves rewards over HTTP',
@@ -37,7 +37,7 @@ in use.`,
     const { host, port, 'log-level': logLevel } = values
     if (host === '') throw misused('--host needs a value; 0.0.0.0 listens at all addresses')
     let opening: Promise<RunningServer> | undefined
-    // A SIGHUP without a listener ends the process, so listen before the server opens; until then there is nothing to reload.
+    // A SIGHUP without a listener ends the process, so listen before the server opens. Until then there is nothing to reload.
     const endHangups = io.onHangup?.(
       () =>
         void opening?.then(

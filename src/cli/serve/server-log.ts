@@ -11,12 +11,12 @@ export type Log = Awaited<ReturnType<typeof createApp>>['log']
 
 const flushMs = 10_000
 
-/** Lines that one request gets at most. */
+/** Maximum number of lines per request. */
 const slowLines = 5
 
 /**
- * The same listeners, and a line in the log for what people should know at once. `slowSeconds`: a sample that takes longer
- * gets a line, without its texts; undefined: none does.
+ * Wraps the listeners, and logs events that operators should see immediately. Samples slower than `slowSeconds` are
+ * logged without their texts; undefined: none are.
  */
 export function withLog(
   events: ObservedEvents,
@@ -24,7 +24,7 @@ export function withLog(
   slowSeconds: () => number | undefined = () => undefined,
 ): ObservedEvents {
   const faults = new FunctionFaults((line) => log()?.warn(line, 'a reward function fails'))
-  // What was counted in a minute's window is logged even if nothing else fails.
+  // Writes the counts of a window even if there are no further failures.
   setInterval(() => faults.flush(), flushMs).unref()
   return {
     ...events,
@@ -80,7 +80,7 @@ const reasonOf = (refusal: unknown): object =>
 
 type Done = Parameters<NonNullable<NonNullable<ObservedEvents['engine']>['done']>>[0]
 
-/** The slowest samples of a request that took longer than `limit` milliseconds, slowest first. */
+/** The slowest samples of a request above `limit` milliseconds, slowest first. */
 function slowOnes({ plan, requestId, run, outcomes, ms }: Done, limit: number): object[] {
   let slow = 0
   const slowest: { readonly row: number; readonly took: number }[] = []
@@ -107,19 +107,19 @@ function slowOnes({ plan, requestId, run, outcomes, ms }: Done, limit: number): 
   })
 }
 
-/** A server that comes and goes gets a line this often at most. */
+/** Minimum time between two lines about a server that keeps changing. */
 const pauseMs = 30_000
 
-/** Until what came before the server listens is tried again. */
+/** Delay before an event is logged again if the server does not listen yet. */
 const startMs = 200
 
-/** Servers whose last line is remembered; the eldest go first. */
+/** Maximum number of servers whose last line is remembered. The oldest are dropped first. */
 const mostKept = 10_000
 
 /** Listeners that write the log. */
 interface JudgeLog {
   readonly events: ObservedEvents
-  /** Lines that wait are not written any more. */
+  /** Cancels lines that are not written yet. */
   end(): void
 }
 
@@ -132,14 +132,13 @@ interface Server {
 interface Told {
   isUp: boolean
   at: number
-  /** What it has become since, with the reason of a server that is out. */
+  /** The latest change since the last line; `reason` says why a server is out. */
   next: { readonly isUp: boolean; readonly reason: string } | null
 }
 
 /**
- * The same listeners, and a line in the log when a judge's server stops taking questions and when it takes them again,
- * and when questions are parked because none does.
- * The first probe of a server that is not there is such a change, so a start says what is missing.
+ * Wraps the listeners, and logs when a model server becomes unavailable or available again, and when questions are
+ * parked. A failed first probe counts as a change, so that the log names missing servers at the start.
  */
 export function openJudgeLog(
   events: ObservedEvents,
@@ -149,7 +148,7 @@ export function openJudgeLog(
 ): JudgeLog {
   const told = new Map<string, Told>()
   const waiting = new Set<() => void>()
-  /** What each instance failed with: an order that fails again and again is one line. */
+  /** The last failed order of each instance, so that repeated failures are logged once. */
   const failures = new Map<string, string>()
   const after = (ms: number, fn: () => void): void => {
     const cancel = clock.after(ms, () => {
@@ -193,14 +192,14 @@ export function openJudgeLog(
   })
   const changed = (server: Server, isUp: boolean, reason: string): void => {
     const key = `${server.model} ${server.instance}`
-    // Before the server listens there is no log.
+    // There is no log before the server listens.
     if (log() === null) {
       after(startMs, () => changed(server, isUp, reason))
       return
     }
     const now = clock.now()
     const last = told.get(key)
-    // Nobody has heard that it was out.
+    // No line said that it was out.
     if (!last && isUp) return
     if (last && now - last.at < pauseMs) {
       const isArmed = last.next !== null

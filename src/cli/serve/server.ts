@@ -19,36 +19,36 @@ import { openMetrics } from '../../serving/telemetry/metrics/metrics.ts'
 import { cannotListen } from './listening.ts'
 import { type Log, openJudgeLog, withLog } from './server-log.ts'
 
-/** What `serve` and `demo` say of a server. */
+/** The server options of `serve` and `demo`. */
 interface ServerOptions extends Omit<ObservedOptions, 'events'> {
-  /** Over the configs' own `listen`. */
+  /** Overrides `listen` in the configs. */
   readonly host?: string
   readonly port?: number
   /** A pino level, or 'silent'. */
   readonly logLevel: string
-  /** Reloads once configs, functions or keys have changed and are left alone for a second. */
+  /** Reloads one second after the last change of configs, functions or keys. */
   readonly watch?: boolean
-  /** Simulated judges serve it: the page shows texts unless the configs say otherwise. */
+  /** The judges are simulated, so the page shows texts unless the configs say otherwise. */
   readonly simulates?: boolean
 }
 
 /**
- * Connections that wait until the server takes them; the system may allow fewer (net.core.somaxconn). A trainer opens thousands
- * at once, and with Node's 511 the kernel reset some of those that did not fit.
+ * Backlog of connections that are not accepted yet. The system may allow fewer (net.core.somaxconn). A trainer opens
+ * thousands at once; with Node's default of 511, the kernel reset some of them.
  */
 const waitingConnections = 4096
 
-/** A server that listens. */
+/** A listening server. */
 export interface RunningServer {
   readonly url: string
   readonly rewards: readonly string[]
-  /** Reads everything again; what came of it is in the log and the metrics. Never rejects. */
+  /** Reads all configs, functions and keys again. The result is in the log and the metrics. Never rejects. */
   reload(): Promise<void>
-  /** Leaves, stops accepting, finishes what is in flight within the configs' limit, then frees everything. */
+  /** Reports not ready, stops accepting, finishes requests in flight within the configs' limit, then frees all resources. */
   close(): Promise<void>
 }
 
-/** A gateway with its HTTP face, listening. */
+/** Opens a gateway and serves it over HTTP. */
 export async function openServer(options: ServerOptions): Promise<RunningServer> {
   const metrics = openMetrics({
     version: packageVersion,
@@ -69,7 +69,7 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
     isOn: () => opened?.settings.inspector.enabled ?? true,
     policy: () => shownText(opened?.settings, options.simulates),
   })
-  // Before anything is read, so that no change falls between.
+  // Before anything is read, so that no change is missed.
   const unwatch = options.watch
     ? await watchSources(
         () => sourcesOf(options, opened?.settings ?? null),
@@ -100,7 +100,7 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
     try {
       await (await opening).reload()
     } catch {
-      // It is in the log and the metrics.
+      // The log and the metrics have the error.
     }
   }
   const gateway = await opening.catch((error) => {

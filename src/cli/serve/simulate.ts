@@ -111,7 +111,7 @@ export const simulateOptions = {
   ),
 }
 
-/** Exit code 0, once it was asked to end and all servers are closed. */
+/** Exit code 0 after a signal, once all servers are closed. */
 export const command = defineCommand({
   name: 'simulate',
   summary: 'starts simulated model servers: judges without a GPU, with latency and faults on cue',
@@ -134,7 +134,7 @@ As JSON, a fault can have more settings: '{"kind": "hang", "afterMs": 5000, "for
   },
 })
 
-/** `without-*` and `enable-*` are flags of SGLang's own; the others are settings of the server in kebab case. */
+/** `without-*` and `enable-*` are settings of SGLang. The others are the server's settings in kebab case. */
 function serverOptions({
   'without-memory-saver': withoutMemorySaver,
   'enable-weights-cpu-backup': enableWeightsCpuBackup,
@@ -161,7 +161,7 @@ function serverOptions({
   }
 }
 
-/** `KIND`, `KIND:RATE`, `KIND@/path`, `KIND:RATE@/path`, or a fault as POST /simulate/faults takes it. */
+/** `KIND`, `KIND:RATE`, `KIND@/path`, `KIND:RATE@/path`, or a fault in the JSON form of POST /simulate/faults. */
 function readFault(given: string): InjectedFault {
   if (given.startsWith('{')) {
     try {
@@ -188,7 +188,7 @@ function readRestart(given: string): Restart & { readonly afterMs: number } {
   return { afterMs: ms(after), downMs: ms(down), loadingMs: ms(loading) }
 }
 
-/** A number is a verdict, any other text is the whole reply. */
+/** A number is a verdict. Any other text is the whole reply. */
 function readConstant(given: string): number | string {
   const value = given.trim() === '' ? Number.NaN : Number(given)
   return value >= 0 && value <= 1 ? value : given
@@ -211,7 +211,7 @@ function readAnswers(file: string): Record<string, string | number> {
   }
 }
 
-/** The question (its last turn of the user) and the ground truth of a sample, or of a row in verl's form. */
+/** The question (the last user turn) and the ground truth of a sample or of a row in verl's format. */
 function answerOf({ prompt, ground_truth, reward_model }: Row): readonly [string, unknown] {
   const truth = ground_truth ?? (reward_model as Row | undefined)?.ground_truth
   if (!Array.isArray(prompt)) return [String(prompt), truth]

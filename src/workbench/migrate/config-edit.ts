@@ -37,7 +37,7 @@ export class ConfigNodes {
     }
   }
 
-  /** null if the text has mistakes. */
+  /** null if the text has syntax errors. */
   static of(text: string): ConfigNodes | null {
     const document = parseDocument(text, { prettyErrors: false, merge: true })
     if (document.errors.length > 0) return null
@@ -49,7 +49,7 @@ export class ConfigNodes {
     return this.#document.contents
   }
 
-  /** The text's data; undefined if it cannot be built. */
+  /** The document as plain data; undefined if it cannot be converted. */
   data(): unknown {
     try {
       return this.#document.toJS()
@@ -68,7 +68,7 @@ export class ConfigNodes {
     return this.#aliases.get(node) ?? []
   }
 
-  /** The entries at a path; `*` matches any key or index. Shared nodes (anchors, merges) are found once, where written. */
+  /** The entries at a path; `*` matches any key or index. Shared nodes (anchors, merges) are found once, at their definition. */
   entriesAt(parts: readonly string[]): readonly Entry[] {
     let nodes: ReadonlySet<unknown> = new Set([this.root])
     for (const part of parts.slice(0, -1)) {
@@ -108,7 +108,7 @@ export class ConfigNodes {
   }
 }
 
-/** Alias -> its node, in one pass. Resolving each alias alone would search the whole document. */
+/** The node of each alias, found in one pass. To resolve each alias alone would search the whole document each time. */
 function anchoredNodes(document: Document): ReadonlyMap<Alias, Node> {
   const byName = new Map<string, Node>()
   const found = new Map<Alias, Node>()
@@ -164,7 +164,7 @@ export const lineStart = (text: string, at: number): number => text.lastIndexOf(
 export const startsLine = (text: string, at: number): boolean =>
   text.slice(lineStart(text, at), at).trim() === ''
 
-/** Whether a setting is alone in its line, apart from a comma and a comment. */
+/** Whether a setting is alone on its line, apart from a comma and a comment. */
 export const isWholeLine = (text: string, start: number, end: number): boolean =>
   startsLine(text, start) && /^[ \t]*,?[ \t]*(?:#.*)?$/.test(text.slice(end, lineEnd(text, end)))
 

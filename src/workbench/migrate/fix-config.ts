@@ -29,7 +29,7 @@ import {
   startsLine,
 } from './config-edit.ts'
 
-/** What happened to one old setting. */
+/** The result for one old setting. */
 export interface Fix {
   readonly line: number
   readonly message: string
@@ -180,7 +180,7 @@ export function functionsOf(text: string): readonly string[] {
   return entries.flatMap(({ pair: { value } }) => (isScalar(value) ? [String(value.value)] : []))
 }
 
-/** A setting that moves to another section. */
+/** A setting to move to another section. */
 interface Moving {
   readonly renaming: Renaming
   readonly entry: Entry
@@ -190,7 +190,7 @@ type Section = Pair<Scalar, Node | null>
 
 /**
  * The edits that move settings from one top-level section to another, or why there are none. Also changes the nodes. A
- * section with no other settings is renamed; otherwise the new section is added behind it if it is missing.
+ * section with no other settings is renamed; otherwise a missing new section is added after it.
  */
 function moveSettings(
   nodes: ConfigNodes,
@@ -250,11 +250,11 @@ interface Setting {
   /** Comment lines directly above it. */
   readonly above: readonly string[]
   readonly text: string
-  /** The comment behind it in its line. */
+  /** The comment after it on the same line. */
   readonly behind: string
 }
 
-/** null: the setting has several lines. */
+/** null if the setting has several lines. */
 function settingOf({ key, value }: Entry['pair'], name: string, text: string): Setting | null {
   const [start, keyEnd] = key.range ?? [0, 0]
   const end = value?.range?.[1]
@@ -267,7 +267,7 @@ function settingOf({ key, value }: Entry['pair'], name: string, text: string): S
   return { above: comments.map((line) => line.trim()), text: written, behind: behind.trimEnd() }
 }
 
-/** Takes settings out of their section; null where that is not done here. */
+/** Removes settings from their section; null if the layout is not supported. */
 function removed(map: YAMLMap, moving: readonly Moving[], text: string): Edit[] | null {
   const going = new Set<unknown>(moving.map(({ entry }) => entry.pair))
   const areLines = moving.every(({ entry: { pair } }) =>
@@ -281,12 +281,12 @@ function removed(map: YAMLMap, moving: readonly Moving[], text: string): Edit[] 
     const last = map.items.findLast((item) => !going.has(item))
     const end = last ? endOf(last.key, last.value) : 0
     const comma = text.indexOf(',', end)
-    // JSON takes no comma behind the last one.
+    // JSON allows no comma after the last item.
     const isLast = map.flow && last && last !== map.items.at(-1) && text.slice(end, comma).trim() === ''
     return isLast ? [...edits, { start: comma, end: comma + 1, text: '' }] : edits
   }
   if (!map.flow || text.slice(...rangeOf(map)).includes('#')) return null
-  // From the end of what stays before it to its own end; where nothing stays before it, up to what comes next.
+  // Removes from the end of the previous setting that stays. If none stays before it, removes up to the next setting.
   const edits: Edit[] = []
   let stays = 0
   for (const [at, { key, value }] of map.items.entries()) {
@@ -343,7 +343,7 @@ function addedTo(
   ]
 }
 
-/** Adds a section with settings behind another section. */
+/** Adds a section with settings after another section. */
 function addedBehind(
   root: YAMLMap,
   old: Section,
@@ -383,14 +383,14 @@ const commentsOf = (settings: readonly Setting[]): readonly string[] =>
 
 const indentOf = (text: string, at: number): string => text.slice(lineStart(text, at), at)
 
-/** Settings as lines, with `separator` between them and, if `goesOn`, after the last one. */
+/** Settings as lines, with `separator` between them and, if `isFollowed`, after the last one. */
 const linesOf = (
   settings: readonly Setting[],
   indent: string,
   separator: string,
-  goesOn: boolean,
+  isFollowed: boolean,
 ): readonly string[] =>
   settings.flatMap(({ above, text, behind }, at) => {
-    const comma = goesOn || at < settings.length - 1 ? separator : ''
+    const comma = isFollowed || at < settings.length - 1 ? separator : ''
     return [...above, `${text}${comma}${behind && ` ${behind}`}`].map((line) => indent + line)
   })
