@@ -99,8 +99,9 @@ export function adminRoutes(app: ZodApp, gateway: Gateway, clock: Clock): void {
       async (request, reply) => {
         const { name } = request.params
         const { url, wait_s } = request.body
-        const change = order === 'drain' ? gateway.pools.drainInstance : gateway.pools.removeInstance
-        const isDone = await within(clock, wait_s * 1000, change(name, url))
+        const { pools } = gateway
+        const change = order === 'drain' ? pools.drainInstance(name, url) : pools.removeInstance(name, url)
+        const isDone = await within(clock, wait_s * 1000, change)
         return reply.code(isDone ? 200 : 202).send(stateOf(name))
       },
     )
