@@ -12,10 +12,10 @@ export function controlTokensText(found: {
 /** The projects whose templates were read. */
 export const sources: readonly string[] = ${words(found.sources)}
 
-/** Names of control tokens in angle brackets, such as \`</think>\`; \`#\` stands for a number. */
+/** Names of control tokens in angle brackets, such as \`</think>\`; \`#\` matches any number. */
 export const taggedNames: readonly string[] = ${words(found.tagged)}
 
-/** Names of control tokens in square brackets, such as \`[/INST]\`; \`#\` stands for a number. */
+/** Names of control tokens in square brackets, such as \`[/INST]\`; \`#\` matches any number. */
 export const bracketedNames: readonly string[] = ${words(found.bracketed)}
 `
 }

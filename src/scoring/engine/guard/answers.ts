@@ -2,13 +2,13 @@ import { type Generation, lastUserText } from '../../../contract/index.ts'
 import type { Json, Sample } from '../../../core/sample/sample.ts'
 import { afterThink } from '../../../grading/tags.ts'
 
-/** Beyond this no answer is empty, symbols or an opener, whatever it is wrapped in. */
+/** Longer answers are never treated as an opener; only their lack of content is checked. */
 const longest = 240
 
-/** What answers are wrapped in: tags, boxes, emphasis. */
+/** Wrappers that carry no content of their own. */
 const wrapping = /<\/?[A-Za-z][A-Za-z_]{0,19}>|\\boxed|\\text/g
 
-/** Announcements of an answer that never comes, whole (arXiv 2507.08794 and others). */
+/** Openers: whole answers that only announce an answer (arXiv 2507.08794 and others). */
 const opener = new RegExp(
   `^(?:${[
     '(?:my )?thought(?:s| process)?',
@@ -26,10 +26,13 @@ const opener = new RegExp(
 
 const ends = /^[\s:：.。…!！*_#`>-]+|[\s:：.。…!！*_#`>-]+$/g
 
-/** Letters, digits, pictures, mathematical and currency symbols; ASCII signs such as `=` and `$` alone are none. */
+/** Letters, digits, pictographs, mathematical and currency symbols. ASCII symbols such as `=` and `$` do not count. */
 const content = /[\p{L}\p{N}\p{Extended_Pictographic}]|(?![+<=>|~$])[\p{Sm}\p{Sc}]/u
 
-/** True for an answer that is empty, only signs, or only the announcement of an answer. A letter or a digit is content. */
+/**
+ * True if an answer is empty, only symbols, or only announces an answer. Any letter or digit is content, unless the
+ * whole text is an opener.
+ */
 export function isNoAnswer(text: string): boolean {
   if (text.length > longest) return !content.test(text)
   const bare = text.replace(wrapping, ' ')
@@ -37,12 +40,12 @@ export function isNoAnswer(text: string): boolean {
   return opener.test(bare.replace(ends, '').replace(/\s+/g, ' '))
 }
 
-/** Whether a sample's answer says nothing; never where its ground truth is such a text itself. A blank one is none. */
+/** Whether a sample's answer has no content. False if a non-blank ground truth is such a text itself. */
 export function isRefused({ response, groundTruth }: Sample): boolean {
   return isNoAnswer(response) && !textsOf(groundTruth).some((text) => text.trim() !== '' && isNoAnswer(text))
 }
 
-/** The texts that a ground truth names: itself, a list's, an object's. */
+/** The strings in a ground truth: itself, the items of a list, the values of an object and of its lists. */
 function textsOf(truth: Json): readonly string[] {
   if (typeof truth === 'string') return [truth]
   if (truth === null || typeof truth !== 'object') return []
@@ -55,15 +58,15 @@ function textsOf(truth: Json): readonly string[] {
   )
 }
 
-/** Shorter texts are in many answers for good reasons. */
+/** Shorter texts occur in many answers for legitimate reasons. */
 const shortestPrompt = 24
 const shortestReference = 64
-/** A search for more would not be linear for every text. */
+/** Searching for a longer text is not linear in the worst case. */
 const probe = 64
 
 /**
- * `prompt_echo`: the prompt as it stands makes up at least half of the answer. `reference_leak`: the answer holds the
- * whole of a long reference text word for word. Marks for people and monitors: neither changes a score.
+ * Flags for people and monitors; neither changes a score. `prompt_echo`: the verbatim prompt makes up at least half of
+ * the answer. `reference_leak`: the answer contains the whole of a long reference text verbatim.
  */
 export function echoesOf(sample: Sample): readonly string[] {
   const { response, groundTruth } = sample
@@ -82,13 +85,16 @@ export function echoesOf(sample: Sample): readonly string[] {
   return found
 }
 
-/** Whether a text stands in another; only where its beginning occurs first, which keeps the cost linear. */
+/**
+ * Whether `text` contains `part`. Only the first occurrence of the beginning of `part` is compared, which keeps the
+ * cost linear.
+ */
 export function holds(text: string, part: string): boolean {
   const at = text.indexOf(part.slice(0, probe))
   return at >= 0 && text.startsWith(part, at)
 }
 
-/** What a judge said after its last `</think>`; null: it never ended its thoughts, so it gave no verdict. */
+/** What a judge said after its last `</think>`. Null if its reasoning never ended, so it gave no verdict. */
 export function withoutThoughts(answer: Generation): Generation | null {
   const text = afterThink(answer.text)
   if (text === null) return null

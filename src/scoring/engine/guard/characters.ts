@@ -1,33 +1,39 @@
 const beyond = /[^\0-\x7f]/
 
-/** By character code below 128: 1 for what a pattern of one character matches. */
+/** By character code below 128: 1 if the one-character pattern matches. */
 export const asciiTable = (pattern: RegExp): Uint8Array =>
   Uint8Array.from({ length: 128 }, (_, code) => Number(pattern.test(String.fromCharCode(code))))
 
-/** The first characters of most texts that are not ASCII tell. */
+/** Most texts that are not ASCII show it within this many characters. */
 const beginning = 256
 
-/** Whether a text is ASCII, as most answers are: a search for one character is many times quicker than a pattern there. */
+/**
+ * Whether a text is ASCII, as most answers are. In ASCII, searching for one character is many times faster than a
+ * pattern.
+ */
 export const isAscii = (text: string): boolean =>
   !beyond.test(text.slice(0, beginning)) && Buffer.byteLength(text) === text.length
 
-/** Controls, soft hyphen, joiners, marks of direction, fillers, variation selectors and other characters without a shape. */
+/**
+ * Controls, soft hyphen, joiners, direction marks, fillers, variation selectors and other characters that have no
+ * visible shape.
+ */
 const shapeless =
   '\\0-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x84\\x86-\\x9f\\xad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u2028-\\u202e' +
   '\\u2060-\\u206f\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffb'
 
-/** Any code unit that the slow path must look at. */
+/** Any code unit that needs the slow path. */
 const suspect = new RegExp(`[${shapeless}\\ud800-\\udfff]`)
 
-/** What of ASCII is suspect. */
+/** The suspect ASCII characters. */
 const controls = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code)).filter((one) =>
   suspect.test(one),
 )
 
-/** Shorter texts cost a pattern as little as a search for each control. */
+/** In shorter texts a pattern is as fast as a search for each control. */
 const longText = 512
 
-/** What a processor's nearest cache holds while it is searched again and again. */
+/** Fits in the L1 cache while it is searched repeatedly. */
 const partLength = 8192
 
 function isSuspect(text: string, ascii: boolean): boolean {
@@ -39,12 +45,12 @@ function isSuspect(text: string, ascii: boolean): boolean {
   return false
 }
 
-/** The flags of England, Scotland and Wales are the only ordinary use of tag characters. */
+/** The flags of England, Scotland and Wales are the only legitimate use of tag characters. */
 const subdivisionFlag = ['gbeng', 'gbsct', 'gbwls']
   .map((tags) => [...tags].map((letter) => `\\u{${(0xe0000 + letter.charCodeAt(0)).toString(16)}}`).join(''))
   .join('|')
 
-/** A longer run is shown as several: one match takes no longer than a piece of work. */
+/** Longer runs are reported as several, so that one match takes no longer than a slice of work. */
 const longestRun = 4096
 
 const runs = new RegExp(
@@ -56,8 +62,8 @@ const rightToLeft =
   /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u
 
 /**
- * Characters that nobody sees are shown as `⟨U+202E⟩`, a run of them as `⟨12 invisible characters⟩`, a lone surrogate as
- * U+FFFD; those that ordinary emoji and scripts need stay. Linear. Yields between its pieces.
+ * Makes invisible characters visible: one becomes `⟨U+202E⟩`, a run becomes `⟨12 invisible characters⟩`, a lone
+ * surrogate becomes U+FFFD. Those that legitimate emoji and scripts need are kept. Linear. Yields between slices.
  */
 export function* withoutInvisible(text: string, ascii = isAscii(text)): Generator<void, string> {
   if (!isSuspect(text, ascii)) return text
@@ -95,7 +101,7 @@ export function* withoutInvisible(text: string, ascii = isAscii(text)): Generato
   let result = ''
   let copied = 0
   let units = 0
-  // Others search with the same pattern between two pieces: the place is ours.
+  // Other calls use the same pattern between two slices, so the position is kept here.
   for (let found = matchFrom(text, 0); found; found = matchFrom(text, copied)) {
     const [run] = found
     result += text.slice(copied, found.index) + showing(run, found.index)
@@ -108,7 +114,7 @@ export function* withoutInvisible(text: string, ascii = isAscii(text)): Generato
   return result + text.slice(copied)
 }
 
-/** Characters that are shown in one piece of the work; a run costs as much as so many of them. */
+/** Code units made visible in one slice of work; a run costs `matchCost` more. */
 const unitsAtOnce = 4096
 const matchCost = 8
 
@@ -139,26 +145,32 @@ const letter = /^\p{L}$/u
 const is = (pattern: RegExp, point: number | null): boolean =>
   point !== null && pattern.test(String.fromCodePoint(point))
 
-/** What is drawn as a text or as a picture. */
+/** Characters that have both a text and an emoji presentation. */
 const drawn = /^(?![\0-\x7f])[\p{Emoji}\p{Extended_Pictographic}]$/u
-/** The blocks that most pictures are of. */
+/** The blocks that hold most pictographs. */
 const isPicture = (point: number | null): boolean =>
   point !== null && ((point >= 0x2600 && point <= 0x27bf) || (point >= 0x1f300 && point <= 0x1faff))
 const keyBase = /^[\d#*]$/
 const enclosingKey = 0x20e3
-/** What has standardised variants: ideographs, their punctuation, mathematical operators, some scripts. */
+/** Characters with standardised variants: ideographs, their punctuation, mathematical operators, some scripts. */
 const varied =
   /^[\p{Script=Han}\p{Sm}0\u3000-\u303f\uff01-\uff1f\p{Script=Myanmar}\p{Script=Phags_Pa}\p{Script=Manichaean}]$/u
 
-/** Selectors of variants other than of emoji. A name needs one or two; one behind each sign could carry a byte. */
+/**
+ * Variation selectors other than those for emoji. A name needs one or two; one after each character could smuggle a
+ * byte each.
+ */
 const isVariant = (point: number): boolean =>
   (point >= 0xfe00 && point <= 0xfe0d) || (point >= 0xe0100 && point <= 0xe01ef)
 const mostVariants = 16
 
-/** Marks, embeddings and isolates of direction. */
+/** Direction marks, embeddings and isolates. */
 const directs = new Set([0x200e, 0x200f, 0x61c, 0x202a, 0x202b, 0x202c, 0x2066, 0x2067, 0x2068, 0x2069])
 
-/** Whether its neighbours need the character: joiners in emoji and joining scripts, marks of direction beside such text. */
+/**
+ * Whether the character's neighbours need it: joiners in emoji and joining scripts, direction marks in right-to-left
+ * text.
+ */
 function isOrdinary(
   point: number,
   previous: number | null,
@@ -176,7 +188,7 @@ function isOrdinary(
   if (point === 0xad) return is(letter, previous) && is(letter, next)
   if (point >= 0x180b && point <= 0x180f) return is(mongolian, previous)
   if (point === 0x115f || point === 0x1160) return is(hangul, previous) || is(hangul, next)
-  // An override has no ordinary use; the other marks of direction have, beside text that runs from right to left.
+  // Overrides have no legitimate use; other direction marks do, in right-to-left text.
   if (point === 0x202d || point === 0x202e) return false
   return isRightToLeft && directs.has(point)
 }

@@ -10,7 +10,7 @@ modelscope/ms-swift ollama/ollama oobabooga/text-generation-webui openai/harmony
   .trim()
   .split(/\s+/)
 
-/** Names of control tokens in angle brackets, such as `</think>`; `#` stands for a number. */
+/** Names of control tokens in angle brackets, such as `</think>`; `#` matches any number. */
 export const taggedNames: readonly string[] = `
 AI AVAILABLE_TOOLS BOS BOS_TOKEN B_SYS CLS_TOKEN C_A C_Q EOI EOS_TOKEN EOT FILL FIM_MIDDLE
 FIM_PREFIX FIM_SUFFIX IMAGE_TOKEN IMG_CONTEXT MASK_TOKEN MID PAD PAD_TOKEN PRE REKA_IMG_TOKEN REPO
@@ -38,7 +38,7 @@ tool_responses:opensource tool_result tool_sep tool_sep:opensource toolcall unk 
   .trim()
   .split(/\s+/)
 
-/** Names of control tokens in square brackets, such as `[/INST]`; `#` stands for a number. */
+/** Names of control tokens in square brackets, such as `[/INST]`; `#` matches any number. */
 export const bracketedNames: readonly string[] = `
 ARGS ATTR AUDIO AVAILABLE_TOOLS BEGIN_AUDIO BOS CALL_ID CLS EOS EOT IMG IMG_BREAK IMG_END INST MASK
 MIDDLE MODEL_SETTINGS NL PAD PREFIX SEP STREAMING_PAD STREAMING_WORD SUFFIX SYS SYSTEM_PROMPT THINK

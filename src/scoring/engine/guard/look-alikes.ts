@@ -5,14 +5,14 @@ import * as token from './tokens.ts'
 import * as verdict from './verdicts.ts'
 
 /**
- * A value with nothing in it that a judge or a parser could take for structure; adds to `found` the parts that changed
- * it. First what hides: a look-alike with invisible characters in it is broken by what they are shown as.
+ * A value without anything that a judge or a parser could mistake for structure. Adds the parts of the guard that
+ * changed it to `found`. Invisible characters come first: making them visible breaks any look-alike that contains them.
  */
 export function neutralised(value: string, guard: GuardConfig, found: Set<string>): string {
   return drained(neutralising(value, guard, found))
 }
 
-/** The same, piece by piece: a value of megabytes that is nothing but attacks takes a second. */
+/** The same in slices: megabytes of nothing but attacks take a second. */
 export function* neutralising(
   value: string,
   guard: GuardConfig,
@@ -30,18 +30,18 @@ export function* neutralising(
   return guard.tokens || guard.verdicts ? yield* withoutLookAlikes(text, guard, found, ascii) : text
 }
 
-/** What the guard sets into a text that it breaks: visible, and taken back by deleting it. */
+/** The mark that the guard inserts to break a look-alike: visible, and removed by deleting it. */
 export const mark = '·'
 
-/** The step mark of Math-Shepherd's process model. */
+/** The step token of Math-Shepherd's process reward model. */
 const stepMark = 'ки'
 
-/** A sign of a look-alike: where it can begin, or in the case of a verdict's label, end. */
+/** A character sequence at which a look-alike can begin or, for a verdict's label, end. */
 interface Sign {
   readonly sign: string
-  /** What of ASCII stands behind it where it is one; what is not ASCII always can. */
+  /** ASCII characters that can follow it in a look-alike. A non-ASCII character always can. */
   readonly next: Uint8Array
-  /** Whether what stands before it lets it be one; absent: anything does. */
+  /** Whether the text before it allows a look-alike; absent: always. */
   readonly follows?: (text: string, at: number) => boolean
 }
 
@@ -66,15 +66,15 @@ const signs: readonly Sign[] = [
   { sign: stepMark, next: any, follows: (text, at) => isWord(text, at, stepMark.length) },
 ]
 
-/** Which look-alikes are broken. */
+/** Which look-alikes to break. */
 export interface Breaking {
   readonly tokens: boolean
   readonly verdicts: boolean
 }
 
 /**
- * A text whose control tokens, role marks and verdicts have a mark after their first character. A value of one line is
- * an answer, even if it is YES. Adds to `found` what there was. One pass, linear. Yields between its pieces.
+ * Inserts a mark after the first character of each control token, role heading and verdict, and adds what it broke to
+ * `found`. A one-line value is an answer, even if it is YES. One linear pass. Yields between slices.
  */
 export function* withoutLookAlikes(
   text: string,
@@ -87,7 +87,7 @@ export function* withoutLookAlikes(
   let result = ''
   let copied = 0
   const insert = (at: number, part: keyof Breaking): void => {
-    // A mark that stands there already is not set twice, nor is one set before what was copied.
+    // Never marks the same place twice, nor a place that was already copied.
     if (at < copied) return
     result += text.slice(copied, at) + mark
     copied = at
@@ -146,17 +146,17 @@ export function* withoutLookAlikes(
   return copied === 0 ? text : result + text.slice(copied)
 }
 
-/** Where the backslash of a last line that is a boxed verdict ends; -1: there is none. */
+/** The offset after the backslash if the last line is a boxed verdict; otherwise -1. */
 function boxedEndOf(text: string): number {
   const from = Math.max(0, text.length - verdict.boxedReach)
   const found = verdict.boxedEnd.exec(text.slice(from))
   return found ? from + found.index + found[0].length : -1
 }
 
-/** Signs that are looked at in one piece of the work. */
+/** Signs checked in one slice of work. */
 const signsAtOnce = 1024
 
-/** Tells where look-alikes can begin, in order. */
+/** Calls `visited` in order with each offset at which a look-alike can begin. */
 function* visit(text: string, ascii: boolean, visited: (at: number) => void): Generator<void, void> {
   const searches: Search[] = []
   for (const one of ascii ? asciiSigns : signs) {
@@ -179,7 +179,7 @@ interface Search {
   at: number
 }
 
-/** Where a sign stands next between such neighbours; -1: nowhere. */
+/** The next offset of the sign between allowed neighbours; -1 if there is none. */
 function following(text: string, { sign, next, follows }: Sign, from: number): number {
   let at = text.indexOf(sign, from)
   while (at >= 0) {
@@ -192,7 +192,7 @@ function following(text: string, { sign, next, follows }: Sign, from: number): n
 
 const wordCharacter = /[\p{L}\p{N}]/u
 
-/** Whether a text stands alone as a word. */
+/** Whether the text at this offset is a word of its own. */
 const isWord = (text: string, at: number, length: number): boolean =>
   !wordCharacter.test(text[at - 1] ?? ' ') && !wordCharacter.test(text[at + length] ?? ' ')
 

@@ -11,30 +11,30 @@ import { holds } from './answers.ts'
 import { neutralised, neutralising } from './look-alikes.ts'
 
 /**
- * The guard stands between what an author's rm_preprocess made and what a judge is sent: it renders prompts so that
- * nothing in a sample can change a question's structure, and gives the question its identity.
+ * The guard sits between the author's rm_preprocess and the judge. It renders prompts so that nothing in a sample can
+ * change a question's structure, and computes the question's identity.
  */
 
-/** A question ready for a pool. */
+/** A question that can be sent to a pool. */
 export interface GuardedQuestion {
   readonly input: RenderedInput[AskName]
-  /** Of the question before fencing: equal questions have equal keys. */
+  /** Computed before fencing: equal questions have equal keys. */
   readonly key: string
-  /** The author's constant beginning; '' where there is none. */
+  /** The author's constant prefix; '' if there is none. */
   readonly prefix: string
-  /** SHA-256 of the literals, hex. */
+  /** SHA-256 of the literals, in hex. */
   readonly template: string
-  /** True where text of the sample stands in a plain string: nothing in it could be fenced. */
+  /** True if sample text is part of a plain string, where it cannot be fenced. */
   readonly unguarded: boolean
-  /** How many numbers a process reward model has to answer with; null: any. */
+  /** How many numbers a process reward model must return; null: any. */
   readonly steps: number | null
-  /** The parts of the guard that had something to do. */
+  /** The parts of the guard that changed or reported something. */
   readonly found: readonly string[]
 }
 
 type Text = Prompt | ChatPrompt | string
 
-/** A long value as the guard leaves it, made ahead of its question. */
+/** A long value that was guarded before its question is rendered. */
 export interface ReadyValue {
   readonly raw: string
   readonly seal: Seal
@@ -42,7 +42,7 @@ export interface ReadyValue {
   readonly found: ReadonlySet<string>
 }
 
-/** Makes a value ready piece by piece: a question of megabytes must not hold the event loop. */
+/** Guards a value in slices: megabytes must not block the event loop. */
 export function* readyValue(
   raw: string,
   ask: AskName,
@@ -57,13 +57,13 @@ export function* readyValue(
   return { raw, seal, text, found }
 }
 
-/** A judge that writes no verdict reads none. */
+/** A model that does not write verdicts needs no verdicts broken. */
 const partsFor = (ask: AskName, guard: GuardConfig): GuardConfig =>
   isRead(ask) ? guard : { ...guard, verdicts: false }
 
 const isRead = (ask: AskName): boolean => ask === 'generate' || ask === 'choose'
 
-/** What rendering needs to know; `found` gathers the parts that had something to do. */
+/** The rendering state; `found` collects the parts of the guard that applied. */
 interface Rendering {
   readonly ask: AskName
   readonly secret: string
@@ -72,7 +72,10 @@ interface Rendering {
   readonly ready: readonly ReadyValue[]
 }
 
-/** Renders one question. `identity` names what else the answer depends on (the function's version), `ready` what is made already. */
+/**
+ * Renders one question. `identity` covers what else the answer depends on (the function's version); `ready` holds
+ * values that were guarded ahead.
+ */
 export function guardQuestion(
   ask: AskName,
   question: Asks[AskName]['input'],
@@ -117,7 +120,7 @@ function guardText(
   rows: OwnRows,
 ) {
   const { text, unguarded } = ownTexts(given, rows)
-  // What a plain string was made of cannot be seen: the row has to say that there is a question in it.
+  // A plain string does not show its values, so check the row for content instead.
   if (unguarded && rows.some(asksNothing)) rendering.found.add('empty')
   const isPlain = typeof text === 'string'
   const literals = isPlain ? [] : promptsOf(text).map(literalsOf)
@@ -135,7 +138,7 @@ function guardText(
   }
 }
 
-/** All steps of a question; null where it declares none. */
+/** The total number of steps in a question; null if it declares none. */
 function stepsOf(text: Prompt | ChatPrompt): number | null {
   let all: number | null = null
   for (const content of promptsOf(text))
@@ -149,13 +152,13 @@ const promptsOf = (text: Prompt | ChatPrompt): readonly (Prompt | string)[] =>
 const literalsOf = (content: Prompt | string): readonly string[] =>
   typeof content === 'string' ? [content] : content.literals
 
-/** Adds to `pieces` what the question is beside its literals: the turns' roles, and its values. */
+/** Adds the turns' roles and the values to `pieces`, which already hold the literals. */
 function rendered(text: Text, rendering: Rendering, pieces: string[]): Rendered {
   if (typeof text === 'string') {
     pieces.push(hash('sha256', text))
     return text
   }
-  // A single prompt is a user's turn: the judge's own chat template is applied by its server.
+  // A single prompt is a user turn: the server applies the judge's own chat template.
   if (text.kind === 'prompt') return [new RenderedMessage('user', filled(text, rendering, pieces))]
   return text.messages.map(({ role, content }) => {
     pieces.push(`turn ${role}`)
@@ -166,8 +169,8 @@ function rendered(text: Text, rendering: Rendering, pieces: string[]): Rendered 
 }
 
 /**
- * A prompt's texts with its values in their places. A scalar or process model reads a bare conversation, as it was trained
- * to: what ends a turn or a step there is a token, not a fence, and it writes no verdict.
+ * A prompt's literals with its values filled in. Scalar and process models get the bare conversation that they were
+ * trained on: their structure is tokens, not fences, and they write no verdicts.
  */
 function filled(
   { literals, values, mayBeEmpty }: Prompt,
@@ -186,7 +189,7 @@ function filled(
     pieces.push(identity)
     if (isWordless(raw) && !mayBeEmpty?.includes(index)) found.add('empty')
     const literal = literals[index + 1] ?? ''
-    // Without a fence, values that touch are one text: the end of one and the next one's beginning can be a token.
+    // Without a fence, adjacent values are one text: a token could span their boundary.
     open += raw
     if (!isFenced && literal === '' && index + 1 < values.length) continue
     const value =
@@ -198,14 +201,14 @@ function filled(
   return texts
 }
 
-/** A value that was made ahead, and what was found in it. */
+/** A value that was guarded ahead; also adds what was found in it. */
 function made(raw: string, { ready, found }: Rendering): ReadyValue | undefined {
   const known = ready.find((one) => one.raw === raw)
   if (known) for (const part of known.found) found.add(part)
   return known
 }
 
-/** Lengths keep the pieces apart, so that no text can pass for two. */
+/** Length prefixes keep the pieces apart, so that one text can never equal two. */
 function keyOf(identity: string, ask: AskName, pieces: readonly string[]): string {
   let key = `${identity}\n${ask}\n`
   for (const piece of pieces) key += `${piece.length}:${piece}`
@@ -214,16 +217,15 @@ function keyOf(identity: string, ask: AskName, pieces: readonly string[]): strin
 
 type Question = Asks[AskName]['input']
 
-/** The rows that a question is about. */
 type OwnRows = readonly Pick<CallRow, 'sample' | 'earlier'>[]
 
-/** A question, and whether text of its rows stands in a plain string of it. */
+/** A question, and whether one of its plain strings contains text from its rows. */
 interface Told {
   readonly text: Prompt | ChatPrompt | string
   readonly unguarded: boolean
 }
 
-/** A whole question whose plain strings that are texts of the rows have become values. */
+/** A question in which each plain string that equals a text of the rows has become a value. */
 export function withOwnTexts(question: Question, rows: OwnRows): Question {
   if (typeof question === 'object' && !('kind' in question))
     return 'question' in question
@@ -233,8 +235,8 @@ export function withOwnTexts(question: Question, rows: OwnRows): Question {
 }
 
 /**
- * A conversation may have plain strings, the author's own. One that is a text of the rows as it stands (`content:
- * sample.response`) becomes a value; one that only contains such a text cannot be guarded and is reported.
+ * A conversation may contain plain strings, which are the author's. One that equals a text of the rows (`content:
+ * sample.response`) becomes a value. One that only contains such a text cannot be guarded and is reported.
  */
 function ownTexts(text: Told['text'], rows: OwnRows): Told {
   if (typeof text === 'string') return { text, unguarded: true }
@@ -253,7 +255,7 @@ function ownTexts(text: Told['text'], rows: OwnRows): Told {
 
 const asValue = (content: string): Prompt => ({ kind: 'prompt', literals: ['', ''], values: [content] })
 
-/** What the policy wrote, or may have: its response, the prompt's turns, what judges said of it. */
+/** Everything the policy wrote or may have written: the response, the prompt's turns, and what judges said about it. */
 function textsOf({ sample: { response, prompt }, earlier }: OwnRows[number]): readonly string[] {
   return [
     response,
@@ -262,7 +264,7 @@ function textsOf({ sample: { response, prompt }, earlier }: OwnRows[number]): re
   ]
 }
 
-/** Shorter texts stand in many strings by chance: they count where there is something in them to guard. */
+/** Shorter texts occur in many strings by chance. They count only if they contain something to guard. */
 const shortest = 8
 
 function standsIn(content: string, text: string): boolean {
@@ -276,26 +278,26 @@ function standsIn(content: string, text: string): boolean {
   )
 }
 
-/** What a question's value is known by, and what its fence is made of. */
+/** Identifies a value and builds its fence. */
 interface Seal {
-  /** Stands for the value in the identity of its question; no two values have the same. */
+  /** Represents the value in the question's identity; unique per value. */
   readonly identity: string
-  /** 48 bits that the value's author cannot know. */
+  /** 48 bits, in hex, that the value's author cannot know. */
   readonly nonce: string
 }
 
-/** Longer values are known by their hash. */
+/** Longer values are identified by their hash. */
 const shortLength = 64
 const nonceLength = 12
 
 /**
- * One SHA-256 of a value, keyed by the secret, serves both. The nonce depends only on the value, so equal questions stay
- * equal and what stands before a value stays cacheable; the identity shares no bit with it.
+ * Identity and nonce come from one SHA-256 of the value, keyed by the secret, and share no bit. The nonce depends only
+ * on the value, so equal questions stay equal and the text before a value stays cacheable.
  */
 export const sealOf = (value: string, secret: string): Seal =>
   sealBy(value, hash('sha256', `${secret}\n${value}`))
 
-/** The same seal, of a value of any length, in pieces. */
+/** The same seal, computed in slices for values of any length. */
 export function* sealing(value: string, secret: string): Generator<void, Seal> {
   return sealBy(value, yield* longHash(`${secret}\n`, value, 'utf8'))
 }
@@ -305,19 +307,19 @@ const sealBy = (value: string, digest: string): Seal => ({
   nonce: digest.slice(0, nonceLength),
 })
 
-/** What stands before a fenced value. The brackets are escapes in JSON: one wide character doubles a text's bytes. */
+/** The text before a fenced value. The brackets are escaped in JSON: one wide character would double a text's bytes. */
 export const opening = (nonce: string): KnownText => ({
   text: `⟦${nonce}\n`,
   json: `\\u27e6${nonce}\\n`,
 })
 
-/** What stands after it. */
+/** The text after a fenced value. */
 export const closing = (nonce: string): KnownText => ({
   text: `\n${nonce}⟧`,
   json: `\\n${nonce}\\u27e7`,
 })
 
-/** What is known of the literals that begin so. */
+/** A node of the trie of known literals. */
 interface Beginning {
   readonly next: Map<string, Beginning>
   hash: string
@@ -328,12 +330,15 @@ const none = (): Beginning => ({ next: new Map(), hash: '' })
 let beginnings = none()
 let kept = 0
 const mostKept = 1024
-/** Characters of what is kept: author's own text, not a sample's that was put in without the template tag. */
+/**
+ * Templates with more characters are not kept: they probably contain a sample's text, inserted without the template
+ * tag.
+ */
 const longest = 8192
 
 /**
- * SHA-256 of a question's literals, one list a message, hex. Templates are few and questions many: each is known by its
- * literals, whose own hashes the engine keeps, without a text of all of them.
+ * SHA-256 of a question's literals, one list per message, in hex. Templates are few and questions many, so the hash is
+ * looked up literal by literal. V8 keeps each literal's own hash, so no joined text is built.
  */
 function templateHash(literals: readonly (readonly string[])[]): string {
   let at = beginnings

@@ -2,13 +2,13 @@ import { asciiTable } from './characters.ts'
 import { bracketedNames, taggedNames } from './control-tokens.ts'
 
 /**
- * At a `<`, what no list is needed for: `<|im_end|>`, `<｜User｜>`, `</｜DSML｜`, Gemma's `<turn|>` and `<|turn>`,
+ * At a `<`, the tokens that need no list: `<|im_end|>`, `<｜User｜>`, `</｜DSML｜`, Gemma's `<turn|>` and `<|turn>`,
  * MiniMax's `]<]start of image[>[`, Seed-Coder's `<[begin▁of▁sentence]>`.
  */
 const barredToken =
   /<(?:\/?[|｜][^\s<>|｜]{1,64}[|｜]>|\/?｜(?=[^\s<>｜])|\/?\|[A-Za-z_]{2,40}>|[A-Za-z_]{2,40}[|｜]>|\][a-z_ \d.]{1,40}\[>\[|\[(?:[A-Za-z]{1,24}[▁_-]){1,4}[A-Za-z]{1,24}\]>)/y
 
-/** Behind a bracket: Apriel's `[BEGIN FINAL RESPONSE]`, Llama Guard's `<END CONVERSATION>`. */
+/** After a bracket: Apriel's `[BEGIN FINAL RESPONSE]`, Llama Guard's `<END CONVERSATION>`. */
 const bounds = /(?:BEGIN|END) [A-Z_ ]{3,40}[\]>]/y
 
 /** At a `[`: EXAONE's `[|assistant|]`. */
@@ -16,7 +16,7 @@ const barredBracket = /\[\|[A-Za-z][\w:.-]{1,39}\|\]/y
 
 const longestName = 40
 
-/** Names, and by length and first character whether there is one: most words of a text are ruled out without a copy. */
+/** A set of names, with a table by length and first character that rules out most words without a copy. */
 interface Names {
   readonly all: ReadonlySet<string>
   readonly begins: Uint8Array
@@ -33,7 +33,7 @@ function namesOf(list: readonly string[]): Names {
 
 const tagged = namesOf(taggedNames)
 const bracketed = namesOf(bracketedNames)
-/** MiniCPM's; its other turn is `<AI>`. */
+/** MiniCPM's user turn; its other turn is `<AI>`. */
 const userTag = '<用户>'
 const nameCharacter = asciiTable(/[\w:.-]/)
 const [slash, bar, wideBar, closingAngle, closingSquare, blank] = [...'/|｜>] '].map((sign) =>
@@ -47,7 +47,7 @@ export function isAngledToken(text: string, at: number): boolean {
   const after = text.charCodeAt(end)
   if (after === closingAngle) return isNamed(tagged, text, start, end)
   if (after === blank) return fitsAt(bounds, text, start)
-  // A name that a blank follows is the commonest: an attribute's element, or a comparison.
+  // The most common case: an element with attributes, or a comparison.
   if (end > start && after !== bar && after !== wideBar) return false
   return fitsAt(barredToken, text, at) || text.startsWith(userTag, at)
 }
@@ -69,7 +69,7 @@ function fitsAt(pattern: RegExp, text: string, at: number): boolean {
   return pattern.test(text)
 }
 
-/** Where a name ends that begins at `start`. */
+/** The end of the name that begins at `start`. */
 function nameEnd(text: string, start: number): number {
   const longest = start + longestName
   let end = start
@@ -77,7 +77,7 @@ function nameEnd(text: string, start: number): number {
   return end
 }
 
-/** Whether a name is a control token's; those that have a number are known by any number. */
+/** Whether the name is a control token's. In numbered names any number matches. */
 function isNamed({ all, begins }: Names, text: string, start: number, end: number): boolean {
   if (!begins[(end - start) * 128 + text.charCodeAt(start)]) return false
   const name = text.slice(start, end)
@@ -87,7 +87,7 @@ function isNamed({ all, begins }: Names, text: string, start: number, end: numbe
 const digit = /\d/
 const digits = /\d+/g
 
-/** Whether a `~` stands in one of MiniMax's tokens: `]~b]`, `]~!b[`, `[e~[`, `]!p~[`. */
+/** Whether a `~` is part of one of MiniMax's tokens: `]~b]`, `]~!b[`, `[e~[`, `]!p~[`. */
 export function isTildeToken(text: string, at: number): boolean {
   return tildeToken.test(text.slice(Math.max(0, at - 3), at + 4))
 }
@@ -95,32 +95,35 @@ export function isTildeToken(text: string, at: number): boolean {
 const tildeToken = /[[\]](?:!?[a-z]~[[\]]|~!?[a-z][[\]])/
 
 /**
- * At a `/`, a switch of thinking: templates look for it anywhere in a user's turn (Nemotron's `/think`, `/no_think`), and
- * models were trained to follow it there (Qwen 3, GLM's `/nothink`, Pangu's `/auto_think`).
+ * At a `/`, a thinking switch. Templates look for it anywhere in a user turn (Nemotron's `/think`, `/no_think`), and
+ * models are trained to follow it there (Qwen 3, GLM's `/nothink`, Pangu's `/auto_think`).
  */
 export const thinkingSwitch = /\/(?:no_?|auto_)?think/y
 
-/** Matches at a bracket of our fences next to text that a reader could mistake for a nonce. */
+/** Matches one of our fence brackets before text that could be mistaken for a nonce. */
 export const openFence = /⟦[0-9A-Fa-f]{8}/y
-/** The end of an opening fence, its nonce. */
+/** Text before a closing fence bracket that could be mistaken for a nonce. */
 export const fenceTail = /[0-9A-Fa-f]{8}$/
 
 const roles = 'human|user|assistant|system|developer|judge|grader|evaluator|evaluation'
-/** Roles that are too short to be told from a heading without a colon. */
+/** Roles too short to tell from an ordinary heading unless a colon follows. */
 const shortRoles = 'ai|bot|chatbot'
-/** The same in the languages that policies and judges write most; a heading of them needs its colon. */
+/** Roles in the most common other languages; a heading needs its colon. */
 const foreignRoles =
   '助手|助理|用户|用戶|使用者|系统|系統|人类|评委|裁判|アシスタント|ユーザー|システム|어시스턴트|사용자|시스템|' +
   'ассистент|помощник|пользователь|система|человек|судья|assistent|benutzer|nutzer|utilisateur|système|asistente|assistente|' +
   'usuario|usuário|sistema|utente|المساعد|المستخدم|asistan|kullanıcı|trợ lý|người dùng'
-/** Alpaca's headings and those of its Japanese, Chinese and Korean kin, which open turns where a colon follows: without one they are any text's. */
+/**
+ * The headings of Alpaca and its Japanese, Chinese and Korean descendants. They open turns only with a colon; without
+ * one any text may have them.
+ */
 const headings =
   'instruction|response|input|output|指示|応答|入力|出力|指令|回答|回复|输入|输出|명령어|응답|입력|질문|답변'
 const more = "(?:['’]s)?(?: (?:response|output|message|prompt|note))?"
 
 /**
- * At a line's beginning, what seems to open a turn: `Assistant: `, `### System`, `[ASSISTANT'S RESPONSE]`, `助手：`,
- * `### Response:`, `[Round 1]`; one of the groups stands before the role.
+ * At the start of a line, text that seems to open a turn: `Assistant: `, `### System`, `[ASSISTANT'S RESPONSE]`, `助手：`,
+ * `### Response:`, `[Round 1]`. One of the groups captures what precedes the role.
  */
 export const turn = new RegExp(
   [
@@ -132,9 +135,9 @@ export const turn = new RegExp(
   'iy',
 )
 
-/** What `turn` can begin with in ASCII. */
+/** ASCII characters that `turn` can begin with. */
 const asciiTurnStarts = asciiTable(/[ \t>#*_[(abcdeghjmsuknpt]/i)
-/** What it can begin with beyond: two characters. */
+/** Pairs of other characters that `turn` can begin with. */
 const foreignTurnStarts = new Set(
   foreignRoles
     .split('|')
@@ -151,7 +154,7 @@ function pairOf(first: number, second: number): number {
 
 const wideBlank = 0x3000
 
-/** Whether `turn` can begin there: most lines are ruled out so, and a long answer has thousands. */
+/** Whether `turn` can match at this offset. It cheaply rules out most lines; a long answer has thousands. */
 export function mayStartTurn(text: string, at: number): boolean {
   const first = text.charCodeAt(at)
   if (first < 128) return asciiTurnStarts[first] === 1

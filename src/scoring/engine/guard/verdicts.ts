@@ -16,7 +16,7 @@ const verdictTag = new RegExp(`</?(?:${tagLabels})\\s?>`, 'iy')
 
 const tagStarts = asciiTable(/[srgvje]/i)
 
-/** Whether such a tag begins at a `<`. */
+/** Whether a verdict tag begins at a `<`. */
 export function isVerdictTag(text: string, at: number): boolean {
   const start = text[at + 1] === '/' ? at + 2 : at + 1
   if (!tagStarts[text.charCodeAt(start)]) return false
@@ -24,17 +24,17 @@ export function isVerdictTag(text: string, at: number): boolean {
   return verdictTag.test(text)
 }
 
-/** At what parts a label from its verdict: a number, a letter or a word that could be a verdict. */
+/** At the separator between a label and its verdict, which is a number, a letter or a word that could be a verdict. */
 export const verdictAfter = new RegExp(
   `(?:[:：=→]|->)\\s{0,3}["'\`*_“‘[(]{0,4}(?:[-+.]?[\\d０-９]|(?:${words})(?![A-Za-z])|(?:${foreignWords})(?!\\p{L})|[A-E](?![A-Za-z]))`,
   'iuy',
 )
 
-/** What ends a line after an `=` and its verdict: what stands on is a formula or a program. */
+/** An `=` and its verdict up to the end of the line. If more follows, it is a formula or code. */
 export const assigned =
   /=\s{0,3}["'`*_“‘[(]{0,4}[-+.]?[\p{L}\d０-９./]{1,12}[\s"'`*_”’)\].!]{0,4}(?:[\r\n]|$)/uy
 
-/** Words before a verdict, in lower case. */
+/** Labels that precede a verdict, in lower case. */
 const labels = new Set(
   [
     'score rating grade verdict judgment judgement evaluation reward correct correctness',
@@ -46,7 +46,7 @@ const labels = new Set(
     .split(' '),
 )
 
-/** The same where words are not parted by blanks: what a run of characters ends with. */
+/** Labels in scripts without spaces between words: what a run of characters ends with. */
 const endings = new Set(
   '评分 得分 打分 分数 判定 判断结果 評分 分數 评价 評價 评级 裁决 評価 評点 得点 採点 点数 スコア'.split(
     ' ',
@@ -58,7 +58,7 @@ const closer = asciiTable(/["'`*_)\]]/)
 const letter = asciiTable(/[A-Za-z]/)
 const longestLabel = 20
 
-/** By last character: a bit for each length that a label with it has. Most words are ruled out without a copy. */
+/** By last character: one bit for each length of a label that ends with it. Most words are ruled out without a copy. */
 const lengths = new Map<number, number>()
 const asciiLengths = new Int32Array(128)
 for (const label of labels)
@@ -69,7 +69,7 @@ for (const label of labels)
     if (code < 128) asciiLengths[code] = bits
   }
 
-/** Where the label begins that ends before `end`: `"score"`, `**Rating** `, `评分`; -1: there is an ordinary word, or none. */
+/** The start of the label that ends before `end`: `"score"`, `**Rating** `, `评分`. -1 if there is no label. */
 export function labelBefore(text: string, end: number): number {
   let last = end - 1
   const soonest = end - 8
@@ -95,29 +95,29 @@ function endingAt(text: string, last: number): number {
 const isCloser = (code: number): boolean =>
   code < 128 ? closer[code] === 1 : code === 0x201d || code === 0x2019
 
-/** Of the words that labels are made of, and of many others. */
+/** Letters of the alphabets that labels are written in, and of many others. */
 const isLetter = (code: number): boolean =>
   code < 128 ? letter[code] === 1 : code >= 0xc0 && !(code >= 0x2000 && code < 0x2e80)
 
-/** Whether a label can end before `end`, by one or two characters. */
+/** Whether a label can end before `end`, judging by one or two characters. */
 export function mayFollowLabel(text: string, end: number): boolean {
   const code = text.charCodeAt(end - 1)
   const shown = blank[code] ? text.charCodeAt(end - 2) : code
   return shown >= 128 || asciiLengths[shown] !== 0 || closer[shown] === 1 || blank[shown] === 1
 }
 
-/** At a line's beginning: a line that is nothing but a verdict in capitals; the group stands before the word. */
+/** At the start of a line that is nothing but a verdict in capitals. The group captures what precedes the word. */
 export const bareLine =
   /([ \t"'`*_([]{0,4})(?:YES|NO|TRUE|FALSE|CORRECT|INCORRECT|PASS|FAIL)[ \t"'`*_)\].!]{0,4}(?:\r?\n|$)/y
 
-/** What `bareLine` can begin with. */
+/** Characters that `bareLine` can begin with. */
 export const bareStarts = asciiTable(/[ \t"'`*_([CFINPTY]/)
 
-/** A last line that is nothing but a judge's boxed verdict; a box with another answer is the answer. */
+/** A last line that is nothing but a judge's boxed verdict. A box with any other content is the sample's answer. */
 export const boxedEnd = new RegExp(
   `\\n[ \\t"'\`*_$]{0,6}\\\\(?=boxed\\{[ \\t]{0,3}(?:\\\\text\\{)?(?:[01](?:\\.0)?|10(?:/10)?|${words})\\}{1,2}[ \\t"'\`*_$.]{0,6}\\s{0,8}$)`,
   'i',
 )
 
-/** Longer than such a line. */
+/** More characters than such a line has. */
 export const boxedReach = 64
