@@ -8,22 +8,22 @@ import { gateKey, mostQuestions } from './gate.ts'
 import { watching } from './influence.ts'
 import type { Job } from './job.ts'
 
-/** Counts rows in progress and their memory, so that rows that do not fit are refused before any work is done. */
+/** Counts rows in progress and their memory, so that rows that do not fit are refused before any work starts. */
 export interface Admission {
   readonly inFlight: number
   /**
-   * Throws RG_OVERLOADED where rows that take `heapBytes` do not fit now, RG_REQUEST_TOO_LARGE where they never do, even
-   * alone. The returned function gives the places back. Call it once. `isParked`: they will ask a model of which no instance can
-   * be asked; half of the room is kept from them, for rows that do not.
+   * Throws RG_OVERLOADED if rows that take `heapBytes` do not fit now, or RG_REQUEST_TOO_LARGE if they would not fit even alone.
+   * Returns a function that releases the room; call it once. `isParked`: the rows will ask a model that has no usable instance.
+   * Half of the room is reserved for rows that do not.
    */
   enter(rows: number, heapBytes?: number, isParked?: boolean): () => void
-  /** Work that is for no row of this engine alone; `idle` waits until the returned function is called. */
+  /** For work that outlives the rows of this engine: `idle` waits until the returned function is called. */
   hold(): () => void
   /** Resolves once nothing is in progress. */
   idle(): Promise<void>
 }
 
-/** `maxRows` and `maxHeapBytes` limit all rows in progress, and so the rows of one request. */
+/** `maxRows` and `maxHeapBytes` limit all rows in progress, and therefore also each request. */
 export function openAdmission(maxRows: number, maxHeapBytes = Number.POSITIVE_INFINITY): Admission {
   let inFlight = 0
   let taken = 0
@@ -46,17 +46,17 @@ export function openAdmission(maxRows: number, maxHeapBytes = Number.POSITIVE_IN
           `${rows} samples that take ${mebi(heapBytes)} MiB of memory while they are scored, and ${mebi(maxHeapBytes)} MiB of this process's heap are for that`,
           Math.floor((rows * maxHeapBytes) / heapBytes),
         )
-      // Alone they may come whatever they take: nobody else is kept out.
+      // With nothing else in progress, parked rows may take all the room: they keep nobody out.
       const share = isParked && inFlight > 0 ? parkedShare : 1
       if (inFlight + rows > share * maxRows)
         throw new GatewayError(
           'RG_OVERLOADED',
-          `${inFlight} samples are in work and ${share * maxRows} fit${becauseParked(share)}; send these ${rows} later`,
+          `${inFlight} samples are in progress and ${share * maxRows} fit${becauseParked(share)}; send these ${rows} later`,
         )
       if (taken + heapBytes > share * maxHeapBytes)
         throw new GatewayError(
           'RG_OVERLOADED',
-          `${inFlight} samples in work take ${mebi(taken)} of ${mebi(share * maxHeapBytes)} MiB${becauseParked(share)}; send these ${rows} later`,
+          `${inFlight} samples in progress take ${mebi(taken)} of ${mebi(share * maxHeapBytes)} MiB${becauseParked(share)}; send these ${rows} later`,
         )
       inFlight += rows
       taken += heapBytes
@@ -78,17 +78,16 @@ export function openAdmission(maxRows: number, maxHeapBytes = Number.POSITIVE_IN
   }
 }
 
-/** The share of all room that rows may have whose questions no instance can be asked. */
+/** The share of the room that may be taken when rows ask a model without a usable instance. */
 const parkedShare = 0.5
 
 const becauseParked = (share: number): string =>
   share < 1 ? ' while no instance of their model answers' : ''
 
-/** Whether rows of this plan would ask a model whose questions are parked. */
 export const asksParked = (models: Pick<Models, 'isParked'>, { steps }: Plan): boolean =>
   steps.some((step) => step.models.some((model) => models.isParked(model)))
 
-/** The share of its time in which a request must be done by what is known; the rest is for what is not. */
+/** The share of its time limit within which a request must be expected to finish. The rest is a margin. */
 const surely = 0.8
 
 const mebi = (bytes: number): number => Math.ceil(bytes / 1_048_576)
@@ -99,10 +98,13 @@ const tooLarge = (what: string, fit: number): GatewayError =>
     fit > 0 ? `${what}; send at most ${fit} of them at a time` : `${what}; shorten them`,
   )
 
-/** Measured: what stays of a row while it is scored, beside its texts. */
+/** Measured: bytes kept per row while it is scored, not counting its texts. */
 const rowBytes = 2048
 
-/** An estimate of the heap that rows take while they are scored; `bodyBytes`: what they came in, which questions repeat. */
+/**
+ * Estimates the heap that rows take while they are scored. `bodyBytes` is the size of their request body, whose texts questions
+ * repeat.
+ */
 export function heapOfRows({ steps }: Pick<Plan, 'steps'>, rows: number, bodyBytes: number): number {
   const perGate = questionsByGate(steps)
   let asked = 0
@@ -114,7 +116,7 @@ export function heapOfRows({ steps }: Pick<Plan, 'steps'>, rows: number, bodyByt
   return rows * rowBytes + questions * questionBytes + asked * bodyBytes
 }
 
-/** Questions of a row, for each gate: steps that ask the same models share one. */
+/** Questions per row for each gate. Steps that ask the same models share a gate. */
 const questionsByGate = memoizeByObject((steps: Plan['steps']): readonly number[] => {
   const perGate = new Map<string, number>()
   for (const { models } of steps) {
@@ -125,9 +127,8 @@ const questionsByGate = memoizeByObject((steps: Plan['steps']): readonly number[
 })
 
 /**
- * Throws RG_OVERLOADED, with when to come again, where a model that these rows may ask has a full line, or one in which
- * their questions would wait longer than the model's config allows, or where their answers would come too late for
- * `patienceMs`. A model of which nothing is asked takes whatever comes.
+ * Throws RG_OVERLOADED with a retry time if a model that these rows may ask has a full queue, if their questions would wait
+ * longer than the model's config allows, or if their answers would come after `patienceMs`. An idle model accepts anything.
  */
 export function rejectIfQueueTooLong(
   models: Pick<Models, 'queue' | 'answerBoundMs'>,
@@ -154,7 +155,7 @@ export function rejectIfQueueTooLong(
       const ahead = Math.max(demand.of(name), line.asked) - line.asked
       if (ahead + line.asked === 0) continue
       const questions = Math.max(1, Math.round(asks * demand.perRow(plan.steps, name)))
-      // What would be late even alone is no reason to wait for others to be done.
+      // A request that would be late even alone gains nothing from waiting for others.
       const further = line.answerMs(questions - line.asked) > most ? 1 : questions
       const answerMs = line.answerMs(ahead + further)
       ended = Math.max(ended, began + answerMs)
@@ -164,7 +165,7 @@ export function rejectIfQueueTooLong(
   }
 }
 
-/** Whether the steps one after the other would be in time, by a look that costs little. */
+/** A cheap upper bound: whether even running the steps one after another would be in time. */
 function isSurelyInTime(
   models: Pick<Models, 'answerBoundMs'>,
   demand: Pick<Demand, 'of' | 'perRow'>,
@@ -190,43 +191,46 @@ const overloaded = (model: string, line: string, lateMs: number): GatewayError =
 
 type Steps = Plan['steps']
 
-/** The share of the newest row in what a row is expected to ask. */
+/** Weight of the newest row in the moving average of questions per row. */
 const newest = 0.05
 
-/** The questions to one model that rows in progress will have asked. */
+/** Questions that rows in progress are expected to ask one model. */
 interface Counter {
   expected: number
 }
 
-/** What rows of a plan's steps ask of one model. */
+/** What a plan's rows ask one model. */
 interface Share {
   readonly model: string
   readonly counter: Counter
-  /** The steps that ask it, by their place. */
+  /** Indices of the steps that ask it. */
   readonly places: readonly number[]
-  /** Questions for each row, from recent rows. */
+  /** Moving average of questions per row. */
   perRow: number
 }
 
 /**
- * The questions that the rows in progress will have asked when they are done, by model. A row is let in long before its
- * questions are asked: rules come first, gates close, one judge reads what another said.
+ * Counts, per model, the questions that rows in progress are expected to ask in total. A row is admitted long before it asks:
+ * rules run first, gates close, and some judges read what others said.
  */
 export class Demand {
   readonly #counters = new Map<string, Counter>()
   readonly #shares = new WeakMap<Steps, readonly Share[]>()
 
-  /** Questions of rows in progress, asked or not. */
+  /** Expected questions of rows in progress, whether asked yet or not. */
   of(model: string): number {
     return Math.max(0, this.#counters.get(model)?.expected ?? 0)
   }
 
-  /** Questions that a row of these steps asks of a model, on average. */
+  /** Average number of questions that a row of these steps asks a model. */
   perRow(steps: Steps, model: string): number {
     return this.#sharesOf(steps).find((share) => share.model === model)?.perRow ?? 0
   }
 
-  /** Counts rows as in work; the returned function takes one back, and learns from what it came to. null: they ask nothing. */
+  /**
+   * Counts rows as in progress. The returned function releases one row and learns from its outcome. Null: these steps ask
+   * nothing.
+   */
   admit(steps: Steps, rows: number): ((outcome: Outcome) => void) | null {
     const shares = this.#sharesOf(steps)
     if (shares.length === 0) return null
@@ -259,7 +263,7 @@ export class Demand {
   }
 }
 
-/** The questions that a term cost each of its step's models. */
+/** How many questions a term cost each of its step's models. */
 function askedBy({ models, votes }: PlanStep, term: Outcome['terms'][number] | undefined): number {
   if (!term || term.status === 'off') return 0
   if (term.status !== 'scored') return votes.n

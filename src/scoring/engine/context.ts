@@ -7,7 +7,7 @@ import type { EngineEvents } from './events.ts'
 import type { Gates } from './gate.ts'
 import type { Expiry, Job } from './job.ts'
 
-/** What every step of a request's samples works with. */
+/** What the steps of one request share. */
 export interface StepContext {
   readonly functions: FunctionHost
   readonly models: Models
@@ -15,31 +15,31 @@ export interface StepContext {
   readonly secret: string
   readonly events?: EngineEvents | undefined
   readonly job: Job
-  /** The end of the request's patience. */
+  /** When the request ends early. */
   readonly end: Expiry
-  /** What the request may have under way at once. */
+  /** Limits on what the request may have in progress at once. */
   readonly gates: Gates
   readonly groups: GroupMembership & GroupWaiting
-  /** Groups whose members come in requests of their own. */
+  /** Groups whose members arrive in separate requests. */
   readonly crossRequestGroups: GroupWaiting
-  /** Keeps functions and models open, beside the request, until the returned function is called. */
+  /** Keeps functions and models open, even after the request ends, until the returned function is called. */
   hold(): () => void
 }
 
 /** Which samples of a request belong together. */
 export interface GroupMembership {
-  /** Whether a sample says which group it belongs to. One that does not is alone. */
+  /** Whether a sample names its group. One that does not is alone. */
   isNamed(sample: Sample): boolean
-  /** The members of a sample's group, in request order. A repeated index and response counts once. */
+  /** The members of a sample's group, in request order. Repeats of the same index and response count once. */
   membersOf(sample: Sample): readonly Sample[]
-  /** Answers in a sample's group: as many as its rows claim, or as came if these are more. */
+  /** The size of a sample's group: what its rows claim, or the number that arrived if that is larger. */
   sizeOf(sample: Sample): number
 }
 
-/** In place of a result: too few members came, or this one came too late. */
+/** Returned instead of a term when too few members arrived, or this one arrived too late. */
 export const incomplete = Symbol('incomplete')
 
-/** A member of a group, with what its request knows. `row` null: the member takes no part. */
+/** A member of a group and the context of its request. `row` null: the step is off for this member. */
 export interface Joining {
   readonly context: StepContext
   readonly step: PlanStep
@@ -47,18 +47,17 @@ export interface Joining {
   readonly row: CallRow | null
 }
 
-/** What a group needs before its step runs. */
+/** When a group's step may run. */
 export interface Quorum {
-  /** Members that the group has: with these it starts at once. */
+  /** With this many members, the step starts immediately. */
   readonly size: number
-  /** Members that are enough when the time is over. */
+  /** This many members suffice when the wait is over. */
   readonly least: number
-  /** From the first member on, in milliseconds. Infinity: no limit. */
+  /** Milliseconds from the first member on. Infinity: no limit. */
   readonly waitMs: number
 }
 
-/** Lets the members of a group wait for each other. */
 export interface GroupWaiting {
-  /** The member's term; null: it takes no part. */
+  /** The member's term; null if the step is off for it. */
   join(joining: Joining, quorum: Quorum): Promise<Term | null | typeof incomplete>
 }

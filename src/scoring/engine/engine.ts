@@ -1,7 +1,7 @@
 /**
- * Samples in, outcomes out. Each sample walks through its plan's steps on its own: there is no barrier between samples,
- * only a group step waits, and only for its own group. Whatever happens, every sample gets exactly one outcome: a finite
- * reward, or the failure that left it without one.
+ * Samples in, outcomes out. Each sample runs through its plan's steps independently. There is no barrier between samples; only a
+ * group step waits, and only for its own group. Every sample gets exactly one outcome: a finite reward, or the failure that left
+ * it without one.
  */
 import type { Clock } from '../../core/clock.ts'
 import type { Failure, Outcome, Sample, Unreadable } from '../../core/sample/sample.ts'
@@ -21,35 +21,38 @@ import { type Job, RequestExpiry } from './job.ts'
 import { substitutes, unscored } from './outcome.ts'
 import { SampleRun } from './sample-run.ts'
 
-/** Scores jobs; one for each reading of the configs. */
+/** Scores jobs. Each reading of the configs has its own engine. */
 export interface Engine {
-  /** One outcome a row, in the order of the rows. Throws RG_OVERLOADED or RG_REQUEST_TOO_LARGE at once, before any work; never rejects later. */
+  /**
+   * Returns one outcome per row, in row order. Throws RG_OVERLOADED or RG_REQUEST_TOO_LARGE immediately, before any work; never
+   * rejects later.
+   */
   score(job: Job): Promise<readonly Outcome[]>
   /** Rows in progress. */
   readonly inFlight: number
   /** Resolves once no row is in progress. */
   idle(): Promise<void>
-  /** Groups whose answers come in requests of their own. */
+  /** Groups whose answers arrive in separate requests. */
   readonly crossRequestGroups: CrossRequestGroups
 }
 
-/** What an engine works with; it closes none of it. */
+/** What an engine uses; it closes none of it. */
 export interface EngineParts {
   readonly functions: FunctionHost
   readonly models: Models
   readonly clock: Clock
-  /** Key of the fences' nonces. */
+  /** Key for the nonces of fences. */
   readonly secret: string
   readonly events?: EngineEvents
-  /** Rows in progress at the same time; more are refused. */
+  /** Rows that may be in progress at once; more are refused. */
   readonly maxRows: number
-  /** Heap that rows of refusable jobs may take together, bytes; absent: not counted. */
+  /** Heap in bytes that the rows of all refusable jobs may take together; absent: no limit. */
   readonly maxHeapBytes?: number
 }
 
 /**
- * An engine holds nothing that must be closed: wait for `idle`, then close its parts. `before` is the engine of the
- * reading of the configs that this one follows: a group whose first answers came to that one is gone on with.
+ * An engine holds nothing to close: wait for `idle`, then close its parts. `before` is the engine of the previous reading of the
+ * configs; groups whose first answers went to that engine continue in this one.
  */
 export function openEngine(parts: EngineParts, before?: Pick<Engine, 'crossRequestGroups'>): Engine {
   const admission = openAdmission(parts.maxRows, parts.maxHeapBytes)
@@ -68,7 +71,7 @@ export function openEngine(parts: EngineParts, before?: Pick<Engine, 'crossReque
       const heapBytes = job.isRefusable ? heapOfRows(job.plan, length, job.bodyBytes ?? 0) : 0
       const isParked = job.isRefusable === true && asksParked(parts.models, job.plan)
       const release = admission.enter(length, heapBytes, isParked)
-      // Cheaper than `finally`, which makes two functions and two promises.
+      // Cheaper than `finally`, which allocates two functions and two promises.
       return scoreRows(shared, job).then(
         (outcomes) => {
           release()
@@ -145,7 +148,7 @@ function scoreRows(
     })
     const { functions, models, clock, secret, events, crossRequestGroups, hold } = parts
     const gates = new Gates()
-    // Written out: a spread into a new shape costs 5 µs here, as much as a rule (bench/against).
+    // Written out because a spread into a new shape costs 5 µs here, as much as a rule (bench/against).
     const context: StepContext = {
       functions,
       models,
@@ -161,7 +164,7 @@ function scoreRows(
     }
     let next = 0
     const beginOne = (): boolean => {
-      // The end reaches what has not begun too.
+      // The request's expiry also ends rows that have not begun.
       if (failure) return false
       const index = next++
       const row = rows[index] as Sample | Unreadable
@@ -176,7 +179,7 @@ function scoreRows(
   })
 }
 
-/** What each step of a request fails with whose time is over; what asked a model that nobody could ask says so. */
+/** What each unfinished step fails with when the request's time is over. A step that waited for an unreachable model says so. */
 function endOfSteps(
   { models, clock }: Pick<EngineParts, 'models' | 'clock'>,
   began: number,

@@ -4,52 +4,52 @@ import { eachInSlices } from '../../core/slices.ts'
 import type { Answered, RenderedInput, Sampling } from '../models/api/ask.ts'
 import type { Plan } from '../plan/plan.ts'
 
-/** One draw of a question: the answer and the verdict that was read in it, or why there is none. */
+/** One vote: the answer and the verdict that was read from it, or the failure. */
 export interface DrawnEvent {
   readonly step: string
-  /** As the request holds them: one, the two of a pair, or all of a list. */
+  /** The request's own objects: one, the two of a pair, or all of a list. */
   readonly samples: readonly Sample[]
   readonly model: string
   readonly draw: number
-  /** SHA-256 of the question's literals, hex; '' where it was a plain text. */
+  /** SHA-256 of the question's literals, in hex; '' if the question was a plain string. */
   readonly template: string
-  /** As the guard rendered it and the server was sent it. */
+  /** As rendered by the guard and sent to the server. */
   readonly question: RenderedInput[keyof RenderedInput]
-  /** The step's own, over the model's. */
+  /** The step's own sampling settings, which override the model's. */
   readonly sampling: Sampling | null
-  /** Until the answer or the failure. */
+  /** Time until the answer or the failure. */
   readonly ms: number
   readonly answered: Answered | null
-  /** null of a critique, of an unreadable answer and of a failed question. */
+  /** Null for a critique, an unreadable answer and a failed question. */
   readonly verdict: number | null
   readonly failure: Failure | null
 }
 
-/** A request whose every row has its outcome. */
+/** A request whose rows all have an outcome. */
 export interface RequestDone {
   readonly plan: Plan
-  /** null: nobody named it. */
+  /** Null: the client sent none. */
   readonly requestId: string | null
   readonly run: string
   readonly trainingStep: number | null
   readonly rows: readonly (Sample | Unreadable)[]
-  /** One a row. */
+  /** One per row. */
   readonly outcomes: readonly Outcome[]
-  /** From the beginning of the request to each row's outcome, milliseconds. */
+  /** Milliseconds from the start of the request to each row's outcome. */
   readonly ms: Float64Array
 }
 
-/** What happens in the engine, told as it happens. Listeners are cheap, and are called behind a guard. */
+/** Events of the engine. Listeners must be cheap; they are called through a ListenerGuard. */
 export interface EngineEvents {
   drawn?(event: DrawnEvent): void
   done?(event: RequestDone): void
-  /** Once a question or a refused answer: the parts of the guard that had something to do. */
+  /** Called once per question or refused answer, with the parts of the guard that applied. */
   guarded?(event: { readonly reward: string; readonly step: string; readonly parts: readonly string[] }): void
 }
 
 /**
- * Calls `then` with about the bytes that a request's rows and outcomes take in memory, whatever field they are in: at
- * once, or in a later turn where there are many.
+ * Calls `then` with the approximate memory, in bytes, of all fields of a request's rows and outcomes: immediately, or in a later
+ * turn of the event loop if there are many.
  */
 export function countBytes(
   { rows, outcomes }: RequestDone,

@@ -1,27 +1,27 @@
 /**
- * How much of one request is under way at once. A request may have tens of thousands of rows: to ask all their questions
- * in one go would fill the memory and hold the event loop. A step that waits for its group takes no room here, so that a
- * group is never kept waiting by its own members.
+ * Limits how much of one request is in progress at once. A request may have tens of thousands of rows; asking all their questions
+ * at once would fill the memory and block the event loop. A step that waits for its group takes no room, so the members of a
+ * group never keep it waiting.
  */
 
-/** What one request may have under way: so many rules, and half as many questions to each model. */
+/** What one request may have in progress: this many rules, and half as many questions to each model. */
 const capacity = 8192
-/** Room that a rule takes, or a call that is no question. */
+/** Room taken by a rule, or by any other call that asks no question. */
 export const callRoom = 1
-/** Room that each draw of a question takes. */
+/** Room taken by each vote on a question. */
 export const drawRoom = 2
-/** Questions that one request may have under way at one model. */
+/** Questions that one request may have in progress at one model. */
 export const mostQuestions = capacity / drawRoom
-/** Questions of a request that begin at once. */
+/** Questions of a request that begin immediately; the others wait for later turns of the event loop. */
 const atOnce = 64
-/** What all requests together may begin of what waits, in one turn of the loop. */
+/** What all requests together may start from their queues in one turn of the event loop. */
 const turn = { questions: 64, ms: 8 }
-/** Pieces between two looks at the clock. */
+/** Starts between two reads of the clock. */
 const looksEvery = 8
 
 interface Waiting {
   readonly room: number
-  /** How often `begin` is still to be called. */
+  /** Remaining calls of `begin`. */
   left: number
   readonly begin: () => void
 }
@@ -29,7 +29,7 @@ interface Waiting {
 let due: Gate[] = []
 let isDue = false
 
-/** Lets in what fits; the rest waits in its order, and a few begin in each turn. */
+/** Admits what fits. The rest waits in order, and each turn of the event loop starts a few. */
 export class Gate {
   #free = capacity
   #asked = 0
@@ -37,7 +37,7 @@ export class Gate {
   #head = 0
   #isDue = false
 
-  /** True: what takes this room may begin now, and calls `leave` at its end. False: nothing has happened. */
+  /** True: the room is taken, so begin now and call `leave` at the end. False: nothing was taken. */
   enters(room: number): boolean {
     if (this.#head < this.#waiting.length || !this.#fits(room)) return false
     if (room >= drawRoom) {
@@ -48,20 +48,19 @@ export class Gate {
     return true
   }
 
-  /** Calls `begin`, which must not throw, `times` times, each as soon as there is this room; each one ends with `leave`. */
+  /** Calls `begin`, which must not throw, `times` times, each as soon as there is this much room. Each one ends with `leave`. */
   wait(room: number, begin: () => void, times = 1): void {
     if (times === 0) return
     this.#waiting.push({ room, left: times, begin })
     this.#schedule()
   }
 
-  /** Gives room back. */
   leave(room: number): void {
     this.#free += room
     if (this.#head < this.#waiting.length) this.#schedule()
   }
 
-  /** What `work` gives, once there was room for it. */
+  /** Runs `work` once there is room for it, and returns its result. */
   async through<T>(room: number, work: () => Promise<T>): Promise<T> {
     if (!this.enters(room)) await new Promise<void>((resolve) => this.wait(room, resolve))
     try {
@@ -71,7 +70,7 @@ export class Gate {
     }
   }
 
-  /** What `work`, which must not throw, gives for 0 to `count` - 1. Rejects as the first of them does. */
+  /** The results of `work` for 0 to `count` - 1. `work` must not throw. Rejects with the first rejection. */
   all<T>(count: number, room: number, work: (index: number) => Promise<T>): Promise<T[]> {
     if (count === 0) return Promise.resolve([])
     return new Promise((resolve, reject) => {
@@ -92,7 +91,7 @@ export class Gate {
     })
   }
 
-  /** Begins the first of what waits; the room that it takes, or 0 where nothing can begin. */
+  /** Starts the first waiting item and returns the room that it takes, or 0 if nothing can start. */
   beginOne(): number {
     const first = this.#waiting[this.#head]
     if (!first || !this.#fits(first.room)) return 0
@@ -105,12 +104,12 @@ export class Gate {
     return first.room
   }
 
-  /** Called when its turn has come. */
+  /** Called when the scheduler has nothing more to start for this gate. */
   isNoLongerDue(): void {
     this.#isDue = false
   }
 
-  /** What is larger than the whole goes alone. */
+  /** An item larger than the whole capacity runs alone. */
   #fits(room: number): boolean {
     return room <= this.#free || this.#free === capacity
   }
@@ -130,17 +129,17 @@ export class Gate {
   }
 }
 
-/** Equal for steps that share a gate: those that ask the same models. */
+/** Equal for steps that share a gate because they ask the same models. */
 export const gateKey = (models: readonly string[]): string =>
   models.length === 1 ? (models[0] as string) : models.join('\n')
 
-/** One request's gates: questions that wait for one model leave rules, and questions to other models, their room. */
+/** One request's gates. Questions that wait for one model take no room from rules or from other models. */
 export class Gates {
-  /** Of rules, and of other calls that are no question. */
+  /** For rules and other calls that ask no question. */
   readonly calls = new Gate()
   readonly #gates = new Map<string, Gate>()
 
-  /** Of a step that asks these models. */
+  /** The gate of steps that ask these models. */
   of(models: readonly string[]): Gate {
     if (models.length === 0) return this.calls
     const key = gateKey(models)
@@ -152,7 +151,7 @@ export class Gates {
   }
 }
 
-/** One of each request after the other, so that none waits for the end of another. */
+/** Round robin over requests, so that none waits for another to finish. */
 function runDue(): void {
   let gates = due
   due = []

@@ -1,7 +1,7 @@
 /**
- * Which failed step leaves a sample without a reward. A step's failure counts where the reward could be another one with
- * a score of that step: a step of weight 0, one that the formula does not look at, or one that decides nothing for this
- * sample cannot take its reward away.
+ * Finds which failed step leaves a sample without a reward. A failure counts only if some score of that step could change the
+ * reward. A step of weight 0, one that the formula does not read, or one that decides nothing for this sample cannot take its
+ * reward away.
  */
 
 import type { Term } from '../../core/sample/sample.ts'
@@ -9,12 +9,12 @@ import type { Evaluated, Expression, Lookup } from '../plan/expression.ts'
 import { arithmetics } from '../plan/fold.ts'
 import type { Plan, PlanStep } from '../plan/plan.ts'
 
-/** What of a plan decides which terms count. */
+/** The parts of a plan that decide which terms count. */
 export type Influencing = Pick<Plan, 'steps' | 'gate' | 'formula' | 'arithmetic'>
 
 type Failed = Extract<Term, { status: 'failed' }>
 
-/** The first failed term, in step order, that the reward hangs on; null: it hangs on none. `terms`: one a step. */
+/** The first failed term, in step order, that the reward depends on; null if there is none. `terms`: one per step. */
 export function decisiveFailure(plan: Influencing, terms: readonly Term[]): Failed | null {
   if (!terms.some(({ status }) => status === 'failed')) return null
   const places = new Map(plan.steps.map(({ name }, index) => [name, index]))
@@ -33,11 +33,11 @@ export function decisiveFailure(plan: Influencing, terms: readonly Term[]): Fail
   return failed ?? null
 }
 
-/** A step that adds 0 x its score. */
+/** True if the step adds 0 times its score. */
 const addsNothing = ({ op }: Pick<PlanStep, 'op'>, weight: number, index: number): boolean =>
   weight === 0 && (op === 'add' || index === 0)
 
-/** The steps that a fold hangs on: 0 times a score is 0, whatever the score and whatever stands before the 0. */
+/** The steps that a fold depends on. A factor of 0 makes everything before it irrelevant: 0 times any score is 0. */
 function folded(plan: Influencing, terms: readonly Term[]): number[] {
   const { steps, arithmetic } = plan
   const { combined, scoreOf, started } = arithmetics[arithmetic]
@@ -59,7 +59,7 @@ function folded(plan: Influencing, terms: readonly Term[]): number[] {
   return inert.size > 0 ? all.filter((index) => !inert.has(index)) : all
 }
 
-/** The steps that a fold without such a 0 hangs on. */
+/** The steps that a fold without such a 0 depends on. */
 function weighedOf({ steps, arithmetic }: Influencing, terms: readonly Term[]): number[] {
   const { scoreOf } = arithmetics[arithmetic]
   const weighed: number[] = []
@@ -68,15 +68,15 @@ function weighedOf({ steps, arithmetic }: Influencing, terms: readonly Term[]): 
   for (const [index, step] of steps.entries()) {
     if (step.critique) continue
     const weight = terms[index]?.weight ?? 0
-    // A factor that has nothing before it starts the fold.
+    // A factor with nothing before it starts the fold.
     if (addsNothing(step, weight, isBegun ? index : 0)) zeros.push(index)
     else weighed.push(index)
     isBegun ||= terms[index]?.status === 'failed' || scoreOf(terms[index] as Term) !== null
   }
   const hasScore = (index: number): boolean => scoreOf(terms[index] as Term) !== null
   const first = weighed.find(hasScore)
-  // Before the first score with a weight, 0 x a score is where the fold starts: without one it says whether there is a
-  // reward, before a `mul` it is what is multiplied. Once one of them has a score, the others say no more.
+  // Before the first weighted score, a term of weight 0 can start the fold. Then it decides whether there is a reward at all, and
+  // before a `mul` it is what is multiplied. Once one such term has a score, the others change nothing.
   const isStart = first === undefined || (steps[first]?.op === 'mul' && terms[first]?.weight !== 0)
   if (!isStart) return weighed
   const starts = zeros.filter((index) => first === undefined || index < first)
@@ -84,14 +84,14 @@ function weighedOf({ steps, arithmetic }: Influencing, terms: readonly Term[]): 
   return [...weighed, ...(start === undefined ? starts : [start])]
 }
 
-/** The steps whose scores an expression asks for, with what it does for these terms. */
+/** The steps whose scores the expression reads when it is evaluated over these terms. */
 function lookedAt(plan: Influencing, terms: readonly Term[], expression: Expression): number[] {
   const seen = new Set<string>()
   evaluated(plan, terms, expression, seen)
   return plan.steps.flatMap(({ name }, index) => (seen.has(name) ? [index] : []))
 }
 
-/** The steps that decided whether this one is on, and what it was shown. */
+/** The steps that decided whether this step ran and what it was shown. */
 function decidedBy(plan: Influencing, terms: readonly Term[], step: PlanStep): Iterable<string> {
   const term = terms.find(({ name }) => name === step.name)
   if (term?.status === 'off' && term.why === 'data_source') return []
@@ -119,7 +119,7 @@ function evaluated<V extends number | boolean>(
   })
 }
 
-/** What an expression over steps sees of the terms, in the plan's arithmetic; null where there is no score. */
+/** Looks up scores for expressions, in the plan's arithmetic. Null if there is no score. */
 export function lookupIn(terms: readonly (Term | undefined)[], arithmetic: Plan['arithmetic']): Lookup {
   const { rounded } = arithmetics[arithmetic]
   return (step, part) => {
@@ -134,8 +134,8 @@ export function lookupIn(terms: readonly (Term | undefined)[], arithmetic: Plan[
 const reaches = new WeakMap<readonly PlanStep[], ReadonlySet<string>>()
 
 /**
- * The steps that a formula's reward may hang on for some sample: those that it names, and those that decide whether these
- * are on or what they are shown.
+ * The steps that a formula's reward may depend on for some sample: those that it names, and those that decide whether they run or
+ * what they are shown.
  */
 export function reachOf({ steps, formula }: Pick<Plan, 'steps' | 'formula'>): ReadonlySet<string> {
   const known = reaches.get(steps)
@@ -148,8 +148,8 @@ export function reachOf({ steps, formula }: Pick<Plan, 'steps' | 'formula'>): Re
 const watchers = new WeakMap<readonly PlanStep[], { at: number | undefined; found: ReadonlySet<PlanStep> }>()
 
 /**
- * The steps that can do no more at this training step than be seen: of weight 0, or not named by the formula, and needed
- * by none that counts.
+ * The steps that only observe at this training step: they have weight 0 or are not in the formula, and no step that counts needs
+ * them.
  */
 export function watching(
   { steps, formula }: Pick<Plan, 'steps' | 'formula'>,
@@ -160,7 +160,7 @@ export function watching(
   const weighed = (step: PlanStep, index: number): boolean =>
     !step.critique && !addsNothing(step, step.weight(trainingStep), index)
   const counts = formula ? reachOf({ steps, formula }) : withNeeds(steps, namesOf(steps.filter(weighed)))
-  // If nothing has a weight, the reward still depends on the steps: they decide whether there is one.
+  // If no step has a weight, the reward still depends on them: they decide whether there is one.
   const found = new Set(counts.size === 0 ? [] : steps.filter(({ name }) => !counts.has(name)))
   watchers.set(steps, { at: trainingStep, found })
   return found

@@ -5,37 +5,44 @@ import { CancelToken, whenAborted } from '../models/api/cancel-token.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { DrawnEvent } from './events.ts'
 
-/** The rows of one request. What may be absent may be undefined: a request's own copies of an object cost more than a rule. */
+/**
+ * The rows of one request. Optional fields may be undefined, because copying an object to leave them out costs more than a rule.
+ */
 export interface ScoreRequest {
   readonly rows: readonly (Sample | Unreadable)[]
-  /** Aborted when nobody waits any more. A function is called at the first question, if there is one, and calls its argument then. */
+  /**
+   * Aborted when the client no longer waits. A function is called with a callback when the first question is asked, and calls
+   * that callback when the client leaves.
+   */
   readonly signal: CancelSource
   readonly run?: string | undefined
   readonly trainingStep?: number | undefined
-  /** Names the request in the record; absent: nobody named it. */
+  /** The request's id in the record; absent: the client sent none. */
   readonly requestId?: string | undefined
-  /** Where the request stands in a trace; absent: in none. */
+  /** The request's position in a trace; absent: not traced. */
   readonly trace?: Trace | undefined
-  /** Receives the time that the request waits for others. */
+  /** Accumulates the time that the request waits for models and groups. */
   readonly waitTime?: WaitTime | undefined
-  /** Refused with RG_OVERLOADED where its questions would wait too long for their models; absent: they wait. */
+  /** If true, refused with RG_OVERLOADED when its questions would wait too long for their models. Otherwise they wait. */
   readonly isRefusable?: boolean | undefined
-  /** Bytes of the body that the rows came in, for what their questions will take; absent: 0. */
+  /** Size of the request body, to estimate the memory of its questions; absent: 0. */
   readonly bodyBytes?: number | undefined
-  /** Called once a row, as soon as its outcome is final; in any order. */
+  /** Called once per row, in any order, as soon as its outcome is final. */
   readonly onOutcome?: ((index: number, outcome: Outcome) => void) | undefined
-  /** Called for each draw of a question, before the outcomes that it counts in. */
+  /** Called for each vote, before any outcome that it counts toward. */
   readonly onDrawn?: ((event: DrawnEvent) => void) | undefined
 }
 
-/** A request to be scored by one plan. */
 export interface Job extends ScoreRequest {
   readonly plan: Plan
-  /** On the engine's clock, milliseconds: when this passes, what has no outcome fails as `deadline`. */
+  /** Milliseconds on the engine's clock. Rows without an outcome by then fail with `deadline`. */
   readonly deadline: number
 }
 
-/** How long a request waited for others: with a question at its models, or for other answers of a group. Milliseconds. */
+/**
+ * How long a request waited, in milliseconds, with a question at a model or for other answers of a group. Overlapping waits count
+ * once.
+ */
 export class WaitTime {
   #waits = 0
   #since = 0
@@ -51,26 +58,31 @@ export class WaitTime {
     if (this.#waits === 0) this.#ms += now - this.#since
   }
 
-  /** Until `now`; a request that ran out of time still has questions under way. */
+  /** The total up to `now`; a request that timed out still has questions in progress. */
   until(now: number): number {
     return this.#waits === 0 ? this.#ms : this.#ms + now - this.#since
   }
 }
 
-/** Aborted when a client goes away; or what subscribes to that, and calls back at most once. */
+/**
+ * A signal that is aborted when the client leaves, or a function that subscribes a callback to that and calls it at most once.
+ */
 type CancelSource = AbortSignal | ((left: () => void) => void)
 
-/** The end of a request's patience: its deadline or, once a question was asked, the moment its client goes away. */
+/** When a request ends early: at its deadline or, once a question was asked, when its client leaves. */
 export interface Expiry {
-  /** Aborted at the end; upstream calls hang on it. */
+  /** Aborted at the end; cancels upstream calls. */
   readonly signal: AbortSignal | CancelToken
-  /** True from the end on: nobody waits any more, and what comes then is too late. */
+  /** True from the end on: results that arrive later are discarded. */
   readonly isOver: boolean
   dispose(): void
 }
 
-// A class: a getter in an object literal made V8 keep a shape for each request, and with it the request.
-/** Calls `end` once, never synchronously, with what to tell of everything unfinished, unless disposed before; then aborts the signal. */
+// A class, because a getter in an object literal made V8 keep a shape for each request, and with it the request.
+/**
+ * Calls `end` at most once, never synchronously, with the failure for everything unfinished, and then aborts the signal. Does
+ * nothing after `dispose`.
+ */
 export class RequestExpiry implements Expiry {
   readonly #client: CancelSource
   readonly #end: (failure: Failure) => void
@@ -87,7 +99,7 @@ export class RequestExpiry implements Expiry {
     )
   }
 
-  // Made when the first question is asked: rules need none.
+  // Created when the first question is asked, because rules need none.
   get signal(): CancelToken {
     if (this.#stop) return this.#stop
     this.#stop = new CancelToken()

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 
-/** Characters that are hashed between two yields. */
+/** Characters hashed between two yields. */
 const pieceChars = 128 * 1024
 
 /**
- * SHA-256 of `before` and a text, hex, as one hash of both gives it: a piece between two yields, since megabytes in one go
- * hold up the loop. In UTF-16, texts with parted surrogates keep apart too; in UTF-8 they are all alike.
+ * SHA-256 of `before` followed by a text, in hex. Yields between slices, since hashing megabytes at once blocks the event loop.
+ * UTF-16 keeps texts with different lone surrogates apart; UTF-8 does not.
  */
 export function* longHash(
   before: string,
@@ -15,7 +15,7 @@ export function* longHash(
   const hash = createHash('sha256').update(before, encoding)
   for (let at = 0; at < text.length; ) {
     const wished = Math.min(at + pieceChars, text.length)
-    // No pair of surrogates is parted.
+    // Never splits a surrogate pair.
     const end = wished < text.length && isHigh(text.charCodeAt(wished - 1)) ? wished - 1 : wished
     hash.update(text.slice(at, end), encoding)
     at = end

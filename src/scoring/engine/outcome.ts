@@ -6,7 +6,7 @@ import type { RequestGroups } from './groups/request-groups.ts'
 import { decisiveFailure, lookupIn, reachOf } from './influence.ts'
 import type { Job } from './job.ts'
 
-/** The outcome of a sample whose terms are all there. */
+/** The outcome of a sample whose steps have all finished. */
 export function concluded({ plan }: Job, sample: Sample, terms: readonly Term[]): Outcome {
   const { id } = sample
   const flags = flagsOf(sample, terms)
@@ -16,7 +16,7 @@ export function concluded({ plan }: Job, sample: Sample, terms: readonly Term[])
     : { id, terms: result.terms, flags, valid: false, failure: result.failure, substitute: null }
 }
 
-/** The outcome of a row that no step ever saw: every term failed with it. */
+/** The outcome of a row that no step saw: every term has this failure. */
 export function unscored(plan: Plan, id: string, failure: Failure): Outcome {
   const terms = plan.steps.map(
     (step): Term => ({ name: step.name, weight: step.weight(undefined), status: 'failed', failure }),
@@ -33,7 +33,7 @@ function flagsOf(sample: Sample, terms: readonly Term[]): readonly string[] {
   return flags.length > 1 ? [...new Set(flags)] : flags
 }
 
-/** What a sample's terms come to. `terms` are those given, with each one's contribution. */
+/** The result of combining a sample's terms. `terms` are the given terms, with their contributions if the fold is a sum. */
 export type Combined = { readonly terms: readonly Term[] } & (
   | { readonly valid: true; readonly reward: number }
   | { readonly valid: false; readonly failure: Failure }
@@ -42,8 +42,8 @@ export type Combined = { readonly terms: readonly Term[] } & (
 type Combining = Pick<Plan, 'steps' | 'gate' | 'formula' | 'arithmetic'>
 
 /**
- * The reward of one sample, or why it has none: the first failed term in step order that the reward hangs on, no term
- * that is on, or a result that is not finite. `terms`: one a step, in step order. Pure.
+ * The reward of one sample, or why it has none: the first failed term, in step order, that the reward depends on; no step that
+ * scores it; or a result that is not finite. `terms`: one per step, in step order. Pure.
  */
 export function combine(plan: Combining, terms: readonly Term[]): Combined {
   const broken = decisiveFailure(plan, terms)
@@ -86,7 +86,7 @@ function folded({ steps, arithmetic }: Combining, terms: readonly Term[]): Combi
     }
     counted.push(term.status === 'scored' ? { ...term, contribution } : term)
   }
-  // The terms hold a score, so the fold has begun; -0 + 0 is 0.
+  // At least one term has a score, so `value` is set. Adding 0 turns -0 into 0.
   const reward = (value ?? Number.NaN) + 0
   if (!Number.isFinite(reward)) return invalid(terms, 'formula_error', 'the fold of the terms is not finite')
   return { terms: isSum ? counted : terms, valid: true, reward }
@@ -98,19 +98,21 @@ const invalid = (terms: readonly Term[], kind: Failure['kind'], detail: string):
   failure: { kind, retryable: false, detail },
 })
 
-/** Supplies `on_invalid`: the number for a trainer that knows no 'invalid'. */
+/** Implements `on_invalid`: the number for a trainer that cannot handle invalid samples. */
 export interface Substitutes {
-  /** The final outcome where it is known already; null where it hangs on siblings that are not done. */
+  /** The final outcome if it is known already; null if it depends on unfinished siblings. */
   now(row: Sample | Unreadable, outcome: Outcome): Outcome | null
-  /** Makes `later` ready, once every row has been through `now`; null: it is. */
+  /** Prepares `later`. Call it once every row has been through `now`. Null: already prepared. */
   ready(): Promise<void> | null
-  /** The final outcome of a row that `now` left open, once every row has been through `now`; null for the others. */
+  /**
+   * The final outcome of a row for which `now` returned null; null for other rows. Call it once every row has been through `now`.
+   */
   later(row: Sample | Unreadable | undefined, outcome: Outcome): Outcome | null
 }
 
 /**
- * The mean of the valid siblings leaves the group's baseline where it was, so that the sample's own advantage is zero;
- * without a valid sibling the named fallback holds.
+ * The mean of the valid siblings leaves the group's baseline unchanged, so that the sample's own advantage is zero. Without a
+ * valid sibling, the configured fallback is used.
  */
 export function substitutes(plan: Plan, groups: RequestGroups): Substitutes {
   const { onInvalid } = plan

@@ -11,7 +11,7 @@ import { votesOf } from './judge/votes.ts'
 import { concluded } from './outcome.ts'
 import { failedTerm, rowOf, ruleTerm, skippedTerm, type Terms, termNamed } from './step.ts'
 
-/** One sample on its way through its plan's steps: each begins as soon as the steps that it needs are done. */
+/** Runs one sample through its plan's steps. Each step begins as soon as the steps that it needs are finished. */
 export class SampleRun {
   readonly #context: StepContext
   readonly #sample: Sample
@@ -22,7 +22,7 @@ export class SampleRun {
   #left: number
   #isOver = false
 
-  /** `done` is called once, whatever happens, with the sample's `index` in its request. */
+  /** `done` is always called exactly once, with the sample's `index` in its request. */
   constructor(
     context: StepContext,
     sample: Sample,
@@ -34,13 +34,13 @@ export class SampleRun {
     this.#sample = sample
     this.#index = index
     this.#done = done
-    // An array that grows makes room for seventeen.
+    // Sized up front: an array that grows allocates room for 17.
     this.#terms = new Array<Term | undefined>(length)
     this.#begun = new Array<boolean>(length)
     this.#left = length
   }
 
-  /** Begins every step that waits for nothing more. */
+  /** Begins every step whose needs are met. */
   go(): void {
     const { steps } = this.#context.job.plan
     for (let at = 0; at < steps.length; at++) {
@@ -64,12 +64,12 @@ export class SampleRun {
     else gate.wait(room, () => this.#beginWithin(step, at, gate, room))
   }
 
-  /** What waits for siblings, or does nothing, needs no room. */
+  /** Steps that wait for siblings, or that are off, take no room. */
   #beginOpen(step: PlanStep, at: number, why: OffReason | null): void {
     const traced = why ? null : traceStep(this.#context, step, this.#sample)
     const context = traced?.context ?? this.#context
     const finish = (term: Term): void => this.#finish(at, term, traced)
-    // The members of a group go on together: of a large one, some in each turn of the loop.
+    // The members of a group continue together. In a large group, only some continue in each turn of the event loop.
     const isOfMany = isOverGroup(step) && context.groups.membersOf(this.#sample).length > manyMembers
     const soon = (term: Term): void => {
       if (isOfMany) {
@@ -85,7 +85,7 @@ export class SampleRun {
     )
   }
 
-  /** Gives its room in the gate back at the end. */
+  /** The room in the gate is already taken; releases it at the end. */
   #beginWithin(step: PlanStep, at: number, gate: Gate, room: number): void {
     if (this.#isOver || this.#context.end.isOver) {
       gate.leave(room)
@@ -94,7 +94,7 @@ export class SampleRun {
     const traced = traceStep(this.#context, step, this.#sample)
     const context = traced?.context ?? this.#context
     const row = rowOf(step, this.#sample, this.#terms)
-    // Most samples need nothing else, so a rule costs them no promise.
+    // Most samples need only rules, so a rule costs no promise.
     if (step.kind === 'rule') {
       const call = { op: 'score', function: step.function, rows: [row], request: this.#context.end } as const
       context.functions.run(call, (result) => {
@@ -112,7 +112,7 @@ export class SampleRun {
     )
   }
 
-  /** Deadline or disconnect: keeps the terms that are there and fails the others with what is said of their steps. */
+  /** Deadline or disconnect: keeps finished terms and fails the others with `failureOf` their step. */
   end(failureOf: (step: PlanStep) => Failure): void {
     if (this.#isOver) return
     this.#conclude((step) => failedTerm(this.#context, step, failureOf(step)))
@@ -135,16 +135,16 @@ export class SampleRun {
   }
 }
 
-/** Members of a group that go on at once. */
+/** Members of a group that may continue in one turn of the event loop. */
 const manyMembers = 64
 
 const isOverGroup = ({ kind }: PlanStep): boolean =>
   kind === 'group-rule' || kind === 'pair' || kind === 'list'
 
-/** Room that a step of one sample takes in its request's gate. */
+/** Room that a step of one sample takes in the request's gate. */
 const roomOf = (step: PlanStep): number => (step.kind === 'rule' ? callRoom : votesOf(step).length * drawRoom)
 
-/** The term of a step over a group, or of one that is off (`why`). */
+/** The term of a group step, or of a step that is off (`why`). */
 function openTerm(
   context: StepContext,
   step: PlanStep,
@@ -158,7 +158,7 @@ function openTerm(
   )
 }
 
-/** Why a step is off for this sample; null: it runs. */
+/** Why a step does not run for this sample; null if it runs. */
 function offReason({ job }: StepContext, step: PlanStep, sample: Sample, terms: Terms): OffReason | null {
   if (step.dataSource && !step.dataSource.matches(sample.dataSource)) return 'data_source'
   if (step.gated && job.plan.gate && !holds(job.plan.gate, job.plan, terms)) return 'gate'
@@ -166,27 +166,27 @@ function offReason({ job }: StepContext, step: PlanStep, sample: Sample, terms: 
   return null
 }
 
-/** A condition on a term without a score does not hold. */
+/** A condition that needs a missing score does not hold. */
 function holds(condition: Expression<boolean>, plan: Plan, terms: Terms): boolean {
   const result = condition.evaluate(lookupIn(terms, plan.arithmetic))
   return 'value' in result && result.value
 }
 
-/** A mistake of the gateway itself still leaves the sample with a failure, never with a number. */
+/** A bug in the gateway itself still gives the sample a failure, never a number. */
 const unforeseen = (error: unknown): Failure => ({
   kind: 'function_error',
   retryable: false,
   detail: `the gateway failed in this step: ${error instanceof Error ? error.name : 'it has no term'}`,
 })
 
-/** A step of one sample with a span of its own. */
+/** A step of one sample with its own trace span. */
 export interface TracedStep {
-  /** What the step does is traced below its span. */
+  /** Calls made with this context are traced as children of the step's span. */
   readonly context: StepContext
   end(term: Term): void
 }
 
-/** null where the request is not traced. */
+/** Null if the request is not traced. */
 export function traceStep(context: StepContext, step: PlanStep, sample: Sample): TracedStep | null {
   const { job } = context
   const span = job.trace?.begin(step.name, 'internal', {

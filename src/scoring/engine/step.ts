@@ -4,14 +4,14 @@ import type { Call, CallResult, CallRow } from '../functions/function-host.ts'
 import type { PlanStep } from '../plan/plan.ts'
 import type { StepContext } from './context.ts'
 
-/** In step order, with a hole where a step is not done; a plan has few steps. */
+/** In step order; undefined where a step is not finished. */
 export type Terms = readonly (Term | undefined)[]
 
-/** undefined: no such step, or it is not done. */
+/** Undefined if there is no such step or it is not finished. A linear search: a plan has few steps. */
 export const termNamed = (terms: Terms, name: string): Term | undefined =>
   terms.find((term) => term?.name === name)
 
-/** What a call comes to: itself where the function ran at once, as the small ones of the package do. */
+/** The result of a call; no promise if the function ran synchronously, as the package's small ones do. */
 export function called({ functions }: StepContext, call: Call): MaybePromise<CallResult> {
   let result: CallResult | undefined
   let resolve: ((result: CallResult) => void) | undefined
@@ -27,14 +27,14 @@ export function called({ functions }: StepContext, call: Call): MaybePromise<Cal
   )
 }
 
-/** A rule's term, of what its function said. */
+/** The term for a rule function's result. */
 export function ruleTerm(context: StepContext, step: PlanStep, result: CallResult): Term {
   if (result.status === 'failed') return failedTerm(context, step, result.failure)
   const score = result.status === 'verdicts' ? result.verdicts[0] : null
   return score ? scoredTerm(context, step, score) : skippedTerm(context, step, 'not_applicable')
 }
 
-/** A row as an author's code sees it: the sample with this step's judge prompt, and the steps named in `after`. */
+/** A row as a reward function sees it: the sample with this step's judge prompt, and the steps named in `after`. */
 export function rowOf(step: PlanStep, given: Sample, terms: Terms): CallRow {
   const rmPrompt = Object.hasOwn(given.rmPrompts, step.name) ? given.rmPrompts[step.name] : undefined
   const sample = rmPrompt === undefined ? given : withPrompt(given, rmPrompt)
@@ -56,12 +56,12 @@ function withPrompt(given: Sample, rmPrompt: string): Sample {
   return sample
 }
 
-/** The sample of a row as the request holds it. */
+/** The request's own object for a row's sample. */
 export const originOf = ({ sample }: CallRow): Sample => origins.get(sample) ?? sample
 
 const textsOf = (term: Term | undefined): readonly string[] => (term?.status === 'text' ? term.texts : [])
 
-/** `draws` and `spread` tell how many verdicts the score was made of, and their population standard deviation. */
+/** `draws` is the number of verdicts behind the score, `spread` their population standard deviation. */
 export const scoredTerm = (
   context: StepContext,
   step: PlanStep,
@@ -78,7 +78,7 @@ export const scoredTerm = (
   contribution: null,
 })
 
-/** The term of a step that took no part. */
+/** The term of a step that did not run for this sample. */
 export const skippedTerm = (context: StepContext, step: PlanStep, why: OffReason): Term => ({
   name: step.name,
   weight: step.weight(context.job.trainingStep),
@@ -86,7 +86,7 @@ export const skippedTerm = (context: StepContext, step: PlanStep, why: OffReason
   why,
 })
 
-/** The term of a step without a score; the failure gets the step's name. */
+/** The term of a failed step. Adds the step's name to the failure. */
 export const failedTerm = (context: StepContext, step: PlanStep, failure: Failure): Term => ({
   name: step.name,
   weight: step.weight(context.job.trainingStep),
@@ -94,7 +94,7 @@ export const failedTerm = (context: StepContext, step: PlanStep, failure: Failur
   failure: { ...failure, step: step.name },
 })
 
-/** The term of a critique: texts for later steps, no score. */
+/** The term of a critique: texts for later steps and no score. */
 export const textTerm = (context: StepContext, step: PlanStep, texts: readonly string[]): Term => ({
   name: step.name,
   weight: step.weight(context.job.trainingStep),

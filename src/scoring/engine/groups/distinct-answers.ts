@@ -5,18 +5,19 @@ import type { CallRow } from '../../functions/function-host.ts'
 import { canonicalJson } from '../../plan/version.ts'
 import { longHash } from '../long-hash.ts'
 
-/** A group's different answers, and which one each of its rows is. */
+/** A group's distinct answers, and which of them each row is. */
 export interface Contestants {
-  /** Different answers. */
+  /** The number of distinct answers. */
   readonly count: number
   readonly rows: readonly CallRow[]
-  /** By row: its place in `rows`. */
+  /** For each row of the group, the index of its answer in `rows`. */
   readonly places: readonly number[]
 }
 
 /**
- * Equal answers are one contestant, so that they get one score and are not compared with each other. The order follows
- * from what the answers are, never from where they stood in a request. More than `most` different answers are counted and not put in order.
+ * Merges equal answers into one contestant, so that they get the same score and are not compared with each other. The order
+ * depends only on the answers, never on their positions in a request. With more than `most` distinct answers, only `count` is
+ * set.
  */
 export async function distinctAnswers(rows: readonly CallRow[], most: number): Promise<Contestants> {
   const keys = await workInSlices(rowKeys(rows))
@@ -37,15 +38,15 @@ export async function distinctAnswers(rows: readonly CallRow[], most: number): P
   }
 }
 
-/** Tells equal rows apart, whatever order they came in. */
+/** Distinguishes rows with equal answers, independently of arrival order. */
 const nameOf = ({ sample }: CallRow): string => JSON.stringify([sample.group?.index ?? null, sample.id])
 
-/** Bytes of rows whose keys are made between two yields. */
+/** Bytes of rows whose keys are computed between two yields. */
 const atOnceBytes = 256 * 1024
-/** A longer text is hashed by itself, in pieces; a row that has one takes more than that. */
+/** Longer texts are hashed separately, in slices. A row that contains one exceeds `atOnceBytes`. */
 const longText = atOnceBytes / 2
 
-/** A key for each row, equal for rows that differ in nothing that a question may be made of. */
+/** A key for each row. Rows have equal keys if they agree in everything that a question may use. */
 export function* rowKeys(rows: readonly CallRow[]): Generator<void, readonly string[]> {
   const keys: string[] = []
   let bytes = 0
@@ -62,7 +63,7 @@ export function* rowKeys(rows: readonly CallRow[]): Generator<void, readonly str
   return keys
 }
 
-/** The id and the place in the group are nothing that a question may be made of. */
+/** Questions do not depend on the id, the group or the flags. */
 function comparedOf({ sample, earlier }: CallRow): object {
   const { id: _id, group: _group, flags: _flags, ...rest } = sample
   return { ...rest, earlier }
@@ -70,7 +71,7 @@ function comparedOf({ sample, earlier }: CallRow): object {
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex')
 
-/** Each text stands as a short one that no other text, long or short, has. */
+/** Replaces each long text by its hash, with a prefix so that no other text collides with it. */
 function* keyOfLarge(value: object): Generator<void, string> {
   const hashes = new Map<string, string>()
   for (const text of longTexts(value)) hashes.set(text, yield* longHash('', text, 'utf16le'))
@@ -79,7 +80,7 @@ function* keyOfLarge(value: object): Generator<void, string> {
     : `long ${digest(canonicalJson(value, (text) => (text.length > longText ? `#${hashes.get(text)}` : `=${text}`)))}`
 }
 
-/** The different texts of a value that are long; names of fields are none. */
+/** The distinct long texts of a value; field names do not count. */
 function longTexts(value: unknown, found = new Set<string>()): ReadonlySet<string> {
   if (typeof value === 'string') {
     if (value.length > longText) found.add(value)

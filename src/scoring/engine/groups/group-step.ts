@@ -11,7 +11,7 @@ import { pairTerms } from './pair-step.ts'
 import { comparisonsOf } from './ranking.ts'
 
 /**
- * The term of a step over all answers to one prompt, once the sample's group is there. null: this sample takes no part
+ * The term of a step over all answers to one prompt, once the sample's group is complete. Null if the step is off for this sample
  * (`row` is null). Never rejects.
  */
 export async function groupTerm(
@@ -35,7 +35,7 @@ export async function groupTerm(
   return term === incomplete ? failedTerm(context, step, tooFew(least)) : term
 }
 
-/** One term a row, in the order of the rows. Never rejects. */
+/** One term per row, in row order. Never rejects. */
 export async function groupTerms(
   context: StepContext,
   step: PlanStep,
@@ -43,7 +43,7 @@ export async function groupTerms(
 ): Promise<readonly Term[]> {
   if (step.kind === 'group-rule')
     return context.gates.calls.through(callRoom, () => groupRuleTerms(context, step, rows))
-  // The others of a complete group are off: there is nothing to compare with.
+  // The step is off for all other members, so there is nothing to compare with.
   if (rows.length < 2) return rows.map(() => skippedTerm(context, step, 'not_applicable'))
   const among = await distinctAnswers(rows, mostContestants)
   const reason = tooMany(step, among.count)
@@ -58,7 +58,7 @@ export async function groupTerms(
 const mostContestants = 1024
 const mostComparisons = 8192
 
-/** A group of thousands is rather a prompt that was not sent; its comparisons would fill the memory. */
+/** A group of thousands probably means that the prompt was not sent. Its comparisons would fill the memory. */
 function tooMany({ kind, pairs }: PlanStep, count: number): Failure | null {
   const comparisons = kind === 'pair' ? comparisonsOf(count, pairs) : 0
   const reason =
@@ -98,5 +98,5 @@ const unnamed: Failure = {
 const tooFew = (least: number): Failure => ({
   kind: 'group_incomplete',
   retryable: true,
-  detail: `fewer than ${least} answers of the group were there in time`,
+  detail: `fewer than ${least} answers of the group arrived in time`,
 })

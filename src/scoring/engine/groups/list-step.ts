@@ -7,7 +7,7 @@ import { type JudgeQuery, judgeQuery } from '../judge/ask.ts'
 import { echoFlags, refusedAmong } from '../judge/question.ts'
 import { aggregateVotes, collectVotes, termOf, type Vote, type VoteResult, votesOf } from '../judge/votes.ts'
 
-/** One term a contestant, of one question about all; each draw shows them in another order. Never rejects. */
+/** One term per contestant, from one question about all of them. Each vote shows them in another order. Never rejects. */
 export async function listTerms(
   context: StepContext,
   step: PlanStep,
@@ -49,7 +49,7 @@ export async function listTerms(
   )
 }
 
-/** The question over the rows in this order, or what takes its answer's place. */
+/** The question about the rows in this order, or the failure that replaces its answer. */
 async function question(
   context: StepContext,
   step: PlanStep,
@@ -65,13 +65,13 @@ async function question(
   return { model, status: 'failed', failure }
 }
 
-/** Turned by a share of the ring, so that over all draws each answer stands in every part of the list. */
+/** Rotated by an equal share for each vote, so that over all votes each answer appears in every part of the list. */
 function turned<T>(items: readonly T[], draw: number, draws: number): readonly T[] {
   const by = Math.floor((draw * items.length) / draws)
   return [...items.slice(by), ...items.slice(0, by)]
 }
 
-/** Its verdicts in the order of `shown`. */
+/** Puts the verdicts back in the order of `shown`. */
 function turnedBack(drawn: VoteResult, order: readonly CallRow[], shown: readonly CallRow[]): VoteResult {
   if (drawn.status !== 'read') return drawn
   const places = new Map(order.map((row, place) => [row, place]))

@@ -11,7 +11,7 @@ import { aggregateVotes, collectVotes, votesOf } from '../judge/votes.ts'
 import { failedTerm, scoredTerm, skippedTerm } from '../step.ts'
 import { type Match, type Pair, pairsOf, probabilityOf, type Ranking, rankingsOf } from './ranking.ts'
 
-/** One term a contestant, in their order: how it stands in comparison with the others. Never rejects. */
+/** One term per contestant, in order, from its comparisons with the others. Never rejects. */
 export async function pairTerms(
   context: StepContext,
   step: PlanStep,
@@ -29,7 +29,7 @@ export async function pairTerms(
   const room = votesOf(step).length * (step.pairs.swap ? 2 : 1) * drawRoom
   const tried = await gates.of(step.models).all(pairs.length, room, async (index): Promise<Comparison> => {
     const pair = pairs[index] as Pair
-    // Nobody waits for what is left of them.
+    // The request is over: skip the remaining comparisons.
     if (end.signal.aborted) return { status: 'missing', ...pair, failure: apart }
     return compared(context, step, contestants, refused, pair)
   })
@@ -85,7 +85,7 @@ function termOf(
   return scoredTerm(context, step, score, made.length, deviation(probabilities))
 }
 
-/** By model: the probability that this one is better. */
+/** The probability that this answer is better, by model. */
 const panelFor = (index: number, { first, panel }: Made): Panel =>
   index === first ? panel : new Map([...panel].map(([model, probability]) => [model, 1 - probability]))
 
@@ -98,23 +98,22 @@ const apart: Failure = {
     "too many comparisons failed: no chain of them leads from this answer to most of the group's others",
 }
 
-/** A comparison that was tried. */
 export type Comparison =
   | ({
       readonly status: 'made'
-      /** The two orders gave opposite verdicts. */
+      /** True if the two orders gave opposite verdicts. */
       readonly isTurned: boolean
       readonly flags: readonly string[]
-      /** Probability that the first is better, by model; empty where one model was asked. */
+      /** The probability that the first is better, by model; empty if only one model was asked. */
       readonly panel: Panel
     } & Match)
-  /** `failure` null: it was skipped as unreadable. */
+  /** `failure` null: skipped because it was unreadable. */
   | ({ readonly status: 'missing'; readonly failure: Failure | null } & Pair)
 
-/** Model -> how probable it finds that the first of a pair is better. */
+/** Maps a model to the probability it gives that the first of a pair is better. */
 export type Panel = ReadonlyMap<string, number>
 
-/** Asks about two answers, in both orders where `swap` says so; one order alone would count its bias. */
+/** Compares two answers, in both orders if `swap` is set: a single order would include the judge's position bias. */
 export async function compared(
   context: StepContext,
   step: PlanStep,
@@ -182,7 +181,7 @@ async function preferred(context: StepContext, step: PlanStep, rows: readonly Ca
   return aggregate.status === 'scored' ? { ...aggregate, noticed: query.noticed() } : aggregate
 }
 
-/** Each model's mean. */
+/** The mean probability of each model. */
 export function panelMean(panels: readonly Panel[]): Panel {
   const models = new Set(panels.flatMap((panel) => [...panel.keys()]))
   return new Map([...models].map((model) => [model, mean(panels.flatMap((panel) => panel.get(model) ?? []))]))

@@ -2,15 +2,15 @@ import { fittedStrengths, winProbability } from '../../../core/statistics/bradle
 import { mean } from '../../../core/statistics/summary.ts'
 import type { PairSettings } from '../../plan/plan.ts'
 
-/** Two answers to be compared, by their places; `first` is shown first. */
+/** Indices of two answers to compare; `first` is shown first. */
 export interface Pair {
   readonly first: number
   readonly second: number
 }
 
 /**
- * Which of `count` answers are compared. `ring`: each with the next `neighbours` ones; `all`: each with each.
- * Every answer is shown first about as often as second.
+ * The pairs of `count` answers to compare. `ring`: each with the next `neighbours` answers; `all`: each with every other. Every
+ * answer is shown first about as often as second.
  */
 export function pairsOf(
   count: number,
@@ -25,33 +25,33 @@ export function pairsOf(
   return pairs
 }
 
-/** How many pairs that are. */
+/** The length of `pairsOf`, without building the list. */
 export function comparisonsOf(count: number, settings: Pick<PairSettings, 'scheme' | 'neighbours'>): number {
   const reach = reachOf(count, settings)
   return reach * 2 === count ? count * reach - count / 2 : count * reach
 }
 
-/** How many places ahead an answer is compared with another; beyond half the ring the same pairs come again. */
+/** How far ahead an answer is compared. Beyond half the ring the pairs would repeat. */
 const reachOf = (
   count: number,
   { scheme, neighbours }: Pick<PairSettings, 'scheme' | 'neighbours'>,
 ): number => Math.min(scheme === 'all' ? count : neighbours, Math.floor(count / 2))
 
-/** A comparison that was made: the probability that the first is better. */
+/** A finished comparison; `probability` that the first is better. */
 export interface Match extends Pair {
   readonly probability: number
 }
 
-/** How one of the compared stands. `share`: of wins, 0 to 1; `strength`: Bradley-Terry's, else null. */
+/** An answer's rank. `share`: of wins, from 0 to 1; `strength`: its Bradley-Terry strength, or null. */
 export interface Ranking {
   readonly share: number
   readonly strength: number | null
 }
 
 /**
- * Where each of `count` stands after these matches. null where no chain of matches leads to most of the others that were
- * compared at all: numbers on both sides of such a gap do not compare.
- * `bradley_terry`: the share is that of wins to be expected against each of the others; `mean_wins`: that of its matches. Yields between its pieces.
+ * Ranks each of `count` answers. Null for answers that no chain of matches connects to the majority of those compared: scores
+ * across such a gap are not comparable. `bradley_terry`: the expected share of wins against every other answer; `mean_wins`: the
+ * share of wins in its own matches. Yields between slices.
  */
 export function* rankingsOf(
   count: number,
@@ -73,7 +73,7 @@ export function* rankingsOf(
   return standings
 }
 
-/** Of wins against each of the others. No list is made: a thousand answers have a million of them. */
+/** The expected share of wins against the others. Builds no list: a thousand answers have a million pairs. */
 function expectedShare(strengths: readonly number[], place: number, strength: number): number {
   let sum = 0
   for (let at = 0; at < strengths.length; at++)
@@ -81,13 +81,13 @@ function expectedShare(strengths: readonly number[], place: number, strength: nu
   return sum / (strengths.length - 1)
 }
 
-/** Shares that are counted between two yields. */
+/** Shares computed between two yields. */
 const sharesAtOnce = 64
 
-/** Beyond the accuracy of the fit, where the order of the matches would show. */
+/** Drops digits beyond the accuracy of the fit, which depend on the order of the matches. */
 const rounded = (share: number): number => Math.round(share * 1e9) / 1e9
 
-/** By index: the mean probability of its matches. */
+/** The mean probability of each answer's matches, by index. */
 function sharesOf(count: number, matches: readonly Match[]): readonly number[] {
   const own = Array.from({ length: count }, (): number[] => [])
   for (const { first, second, probability } of matches) {
@@ -97,7 +97,7 @@ function sharesOf(count: number, matches: readonly Match[]): readonly number[] {
   return own.map(mean)
 }
 
-/** Strengths in the order of `among`; matches of others are left out. */
+/** Strengths in the order of `among`; ignores matches of other answers. */
 function* strengthsOf(
   among: readonly number[],
   matches: readonly Match[],
@@ -111,13 +111,13 @@ function* strengthsOf(
   return yield* fittedStrengths(among.length, comparisons)
 }
 
-/** The probability that this one is better, of a match that it is in. */
+/** The probability that this answer is better; empty if it is not in the match. */
 export function probabilityOf(index: number, { first, second, probability }: Match): readonly number[] {
   if (index === first) return [probability]
   return index === second ? [1 - probability] : []
 }
 
-/** The largest set that chains of matches connect, ascending; empty where two are equally large. */
+/** The largest connected component of the matches, ascending; empty if the two largest are equal in size. */
 function largestPart(count: number, matches: readonly Pair[]): readonly number[] {
   const neighbours = Array.from({ length: count }, (): number[] => [])
   for (const { first, second } of matches) {

@@ -26,17 +26,17 @@ export class RequestGroups implements GroupMembership, GroupWaiting {
     return inSlices(() => this.#finding.next())
   }
 
-  /** Whether a sample says which group it belongs to. One that does not is alone. */
+  /** Whether a sample names its group. One that does not is alone. */
   isNamed(sample: Sample): boolean {
     return this.#groupOf(sample).size > 0
   }
 
-  /** The members of a sample's group, in request order. A repeated index and response counts once. */
+  /** The members of a sample's group, in request order. Repeats of the same index and response count once. */
   membersOf(sample: Sample): readonly Sample[] {
     return this.#groupOf(sample).members
   }
 
-  /** Answers in a sample's group: as many as its rows claim, or as came if these are more. */
+  /** The size of a sample's group: what its rows claim, or the number that arrived if that is larger. */
   sizeOf(sample: Sample): number {
     return this.#groupOf(sample).size
   }
