@@ -61,7 +61,7 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
   const clock = options.clock ?? systemClock
   const guard = new ListenerGuard(clock, {
     failed: metrics.listenerFailed,
-    told: (failure) => log?.error(failure, 'a listener failed; no sample is touched'),
+    told: (failure) => log?.error(failure, 'a listener failed; no sample is affected'),
   })
   const live = new LiveView({
     clock,

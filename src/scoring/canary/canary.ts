@@ -11,23 +11,22 @@ import type { Plan, PlanStep } from '../plan/plan.ts'
 import { type Probe, shippedProbes } from './probes.ts'
 
 /**
- * Canaries: samples with known verdicts, asked of every instance of every judge from time to time. A server with a wrong
- * chat template or broken weights looks healthy to its own /health; here it is found, taken out, and taken back when it
- * judges rightly again.
+ * Canaries: samples with known verdicts that every instance of every judge is asked periodically. A server with a wrong chat
+ * template or broken weights looks healthy on its own /health. Canaries find it, take it out, and take it back when it judges
+ * correctly again.
  */
 
-/** How often instances are asked, and when one is out or back. */
+/** How often instances are probed, and when one is ejected or restored. */
 export interface CanarySettings extends Tolerance {
   readonly everyMs: number
-  /** One probe. */
+  /** Limit for one probe. */
   readonly timeoutMs: number
-  /** False: tell, but leave every instance where it is. */
+  /** False: report failing instances but keep using them. */
   readonly eject: boolean
-  /** By function name; those of a name replace the shipped ones. */
+  /** By function name. Probes listed here replace the shipped ones for that function. */
   readonly probes: ReadonlyMap<string, readonly Probe[]>
 }
 
-/** What the canaries tell. */
 export interface CanaryEvents {
   probed?(event: {
     readonly model: string
@@ -36,25 +35,24 @@ export interface CanaryEvents {
     readonly probe: string
     readonly result: ProbeResult
   }): void
-  /** The probes say that an instance does not judge rightly, or (null) that it does again. */
+  /** The probes found that an instance misjudges; `reason` null: it judges correctly again. */
   judged?(event: { readonly model: string; readonly instance: string; readonly reason: string | null }): void
-  /** The instance is not probed any more: it has gone, or does not answer at all. */
+  /** The instance is no longer probed: it was removed or does not answer at all. */
   left?(event: { readonly model: string; readonly instance: string }): void
 }
 
-/** What of the engine the probes are judged by. */
+/** The engine parts that probes are scored with. */
 export type CanaryParts = Pick<EngineParts, 'functions' | 'models' | 'clock' | 'secret'> & {
   readonly plans: Iterable<Plan>
   readonly events?: CanaryEvents
 }
 
-/** Probes at their times, until closed. */
+/** Probes periodically until closed. */
 export interface Canary {
-  /** Ends after what is under way was given up. */
+  /** Stops probing and aborts the probes in progress. */
   close(): void
 }
 
-/** A step that is probed, and the probes of its function. */
 interface Target {
   readonly plan: Plan
   readonly step: PlanStep
@@ -62,10 +60,10 @@ interface Target {
   readonly probes: readonly Probe[]
 }
 
-/** The first round comes after a tenth of the time between rounds, and so does the next one after a doubtful round. */
+/** The first round, and the one after a doubtful round, come after this share of the interval. */
 const soonShare = 0.1
 
-/** The first round comes after a tenth of the time between rounds. */
+/** Starts the rounds; the first comes after a tenth of the interval. */
 export function openCanary(settings: CanarySettings, parts: CanaryParts): Canary {
   const { clock, models, events = {} } = parts
   const targets = targetsOf(parts.plans, settings)
@@ -137,14 +135,14 @@ export function openCanary(settings: CanarySettings, parts: CanaryParts): Canary
   }
 }
 
-/** Every judge of every plan once: steps that ask the same question of the same model are one. */
+/** Every judge of every plan. Steps that ask the same model the same question count once. */
 function targetsOf(plans: Iterable<Plan>, { probes }: CanarySettings): readonly Target[] {
   const targets = new Map<string, Target>()
   for (const plan of plans) {
     for (const step of plan.steps) {
       const own =
         probes.get(step.function.name) ?? (isAsShipped(step) ? shippedProbes[step.function.name] : null)
-      // Critiques give no verdict, and what reads earlier steps cannot be asked without them.
+      // Critiques give no verdict, and a step that reads earlier steps cannot be asked without them.
       if (!own || step.kind !== 'model' || step.critique || step.after.length > 0) continue
       for (const model of step.models) {
         const key = `${model}\n${step.identity}\n${JSON.stringify(step.sampling ?? null)}`
@@ -155,31 +153,31 @@ function targetsOf(plans: Iterable<Plan>, { probes }: CanarySettings): readonly 
   return [...targets.values()]
 }
 
-/** With another template the question may be another one, and so the right verdict. */
+/** With a custom template the question, and so the correct verdict, may differ. */
 const isAsShipped = ({ function: { options } }: PlanStep): boolean =>
   options === null || typeof options !== 'object' || !('template' in options)
 
-/** How one probe went. `no_call` and `failed` say nothing about the instance's judgement. */
+/** The result of one probe. `no_call` and `failed` say nothing about the quality of the instance's verdicts. */
 export type ProbeResult = 'passed' | 'wrong' | 'unreadable' | 'no_call' | 'failed'
 
-/** Both ends of the probe's range pass. */
+/** The bounds `min` and `max` are inclusive. */
 export function resultOf({ min, max }: Probe, probed: Probed): ProbeResult {
   if (probed.status !== 'verdict') return probed.status
   return probed.value >= min && probed.value <= max ? 'passed' : 'wrong'
 }
 
-/** When an instance is taken out. */
+/** When an instance is ejected. */
 export interface Tolerance {
-  /** Rounds in a row with a wrong verdict. */
+  /** Eject after this many consecutive rounds with a wrong verdict. */
   readonly wrongRounds: number
-  /** Share of the last answers without a verdict that is borne. */
+  /** Eject if a larger share of the recent answers has no verdict. */
   readonly maxUnreadable: number
 }
 
-/** Answers that the share of unreadable ones is taken of, and the least that it needs. */
+/** The window of recent answers for the unreadable share, and the minimum number of answers. */
 const answers = { most: 20, least: 5 }
 
-/** What the probes say about one instance of one model. */
+/** Tracks what the probes say about one instance of one model. */
 export class InstanceVerdict {
   #isSuspect: boolean
   #wrongRounds = 0
@@ -189,7 +187,10 @@ export class InstanceVerdict {
     this.#isSuspect = isSuspect
   }
 
-  /** A round's results; what changed by them: a reason to doubt the instance, or (null) that it is trusted again. */
+  /**
+   * Adds a round's results. Returns what changed: a reason to distrust the instance, or `reason` null if it is trusted again.
+   * Null if nothing changed.
+   */
   push(round: readonly ProbeResult[], tolerance: Tolerance): { readonly reason: string | null } | null {
     const said = round.filter((result) => result !== 'no_call' && result !== 'failed')
     if (said.length === 0) return null
@@ -202,13 +203,13 @@ export class InstanceVerdict {
     const unreadable = this.#unreadable.filter(Boolean).length
     const { length } = this.#unreadable
     if (this.#wrongRounds >= tolerance.wrongRounds)
-      return this.#doubted(`it judges ${wrong} of ${said.length} known answers wrongly`)
+      return this.#doubted(`it misjudges ${wrong} of ${said.length} known answers`)
     if (length >= answers.least && unreadable / length > tolerance.maxUnreadable)
       return this.#doubted(`${unreadable} of its last ${length} answers to known questions hold no verdict`)
     return null
   }
 
-  /** The last round was not clean, and says nothing certain yet: the next one should come soon. */
+  /** The last round was not clean but is not conclusive, so the next one should come soon. */
   get isDoubtful(): boolean {
     return !this.#isSuspect && (this.#wrongRounds > 0 || this.#unreadable.slice(-3).includes(true))
   }
@@ -225,14 +226,14 @@ export class InstanceVerdict {
   }
 }
 
-/** What one instance said of a known sample; `no_call`: the function asks nothing about it. */
+/** What one instance said about a known sample. `no_call`: the function asks no question about it. */
 export type Probed =
   | { readonly status: 'verdict'; readonly value: number }
   | { readonly status: 'unreadable' }
   | { readonly status: 'no_call' }
   | { readonly status: 'failed'; readonly failure: Failure }
 
-/** Where a probe goes, and how long it may take, on the engine's clock. */
+/** Where a probe is sent; `deadline` is on the engine's clock. */
 export interface ProbeAim {
   readonly plan: Plan
   readonly step: PlanStep
@@ -242,7 +243,7 @@ export interface ProbeAim {
   readonly signal: AbortSignal
 }
 
-/** Asks one instance about a sample as the step would, beside all requests and unseen by listeners. Never rejects. */
+/** Asks one instance about a sample as the step would, outside all requests and without calling listeners. Never rejects. */
 export async function probe(
   parts: Omit<EngineParts, 'maxRows' | 'events'>,
   sample: Sample,

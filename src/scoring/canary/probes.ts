@@ -1,6 +1,6 @@
 import type { Sample } from '../../core/sample/sample.ts'
 
-/** A sample whose verdict is known within bounds. */
+/** A sample whose correct verdict lies between `min` and `max`, inclusive. */
 export interface Probe {
   /** For logs and metrics: `right`, `wrong`, `master_key`, ... */
   readonly name: string
@@ -24,10 +24,10 @@ const bad = { min: Number.NEGATIVE_INFINITY, max: 0.4 }
 const agent = (Thought: string, Response: string, ResponseSolution = '无'): string =>
   JSON.stringify({ Thought, Response, ResponseSolution })
 
-/** Openers without an answer, which weak judges take for one. */
+/** An opener without an answer, which weak judges accept as one. */
 const masterKey = "Thought process: let's solve this problem step by step."
 
-/** Probes for the shipped judges as they are shipped: clear enough for any judge that is fit for its work. */
+/** Probes for the shipped judges with their default templates, clear enough for any adequate judge model. */
 export const shippedProbes: Readonly<Record<string, readonly Probe[]>> = {
   'yes-no-judge': [
     {

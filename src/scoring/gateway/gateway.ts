@@ -19,8 +19,8 @@ import { guardedEvents } from './listeners.ts'
 import { gatewayRooms, type LastReload, openReloader, type Runtime, type RuntimeOptions } from './runtime.ts'
 
 /**
- * The composition root: configs, reward functions and model servers become one thing that scores samples. It knows no
- * HTTP; the server, the command line, the audit and the analysis all score through it.
+ * The composition root: builds from configs, reward functions and model servers a gateway that scores samples. It knows no HTTP.
+ * The server, the command line, the audit and the analysis all score through it.
  */
 
 export type { DrawnEvent } from '../engine/events.ts'
@@ -29,70 +29,72 @@ export type { ForwardReply as Forwarded } from '../models/api/ask.ts'
 export { AskError } from '../models/api/ask.ts'
 export type { ModelSnapshot } from '../models/models.ts'
 
-/** What the admin API may do with models. */
+/** The model operations of the admin API. */
 type Pools = Pick<Models, 'names' | 'addInstance' | 'drainInstance' | 'removeInstance' | 'sleep' | 'wake'>
 
-/** Everything that serves, the command line and tests do with rewards. Closed by who opened it. */
+/** The API for the server, the command line and tests. Whoever opens it closes it. */
 export interface Gateway {
-  /** The package's version. */
   readonly version: string
   readonly settings: GatewaySettings
   /**
-   * Throws at once: RG_REWARD_UNKNOWN, RG_OVERLOADED, RG_REQUEST_TOO_LARGE, RG_CLOSING. Rejects only with RG_SAMPLES_FAILED, where the reward
-   * says `on_invalid: fail`. Otherwise every row has an outcome.
+   * Throws synchronously: RG_REWARD_UNKNOWN, RG_OVERLOADED, RG_REQUEST_TOO_LARGE, RG_CLOSING. Rejects only with
+   * RG_SAMPLES_FAILED, if the reward says `on_invalid: fail`. Otherwise every row has an outcome.
    */
   score(job: ScoreJob): Promise<Scored>
-  /** Every served plan, by name. */
+  /** Every served plan. */
   rewards(): readonly Plan[]
-  /** Throws RG_REWARD_UNKNOWN with the nearest name. */
+  /** Throws RG_REWARD_UNKNOWN, with the nearest name. */
   reward(name: string): Plan
-  /** What a step reads in a judge's text. Throws RG_REWARD_UNKNOWN, RG_REQUEST_INVALID where no step reads one. */
+  /** Parses a judge's text as the step would. Throws RG_REWARD_UNKNOWN, or RG_REQUEST_INVALID if the step parses no verdicts. */
   readReply(reward: string, step: string, sample: Sample, text: string): Promise<ReadReply>
-  /** Every function that a config could use; loads those that no config uses. */
+  /** Every function that a config could use. Loads the unused ones too. */
   functions(): Promise<readonly FunctionDescription[]>
   models(): readonly ModelSnapshot[]
-  /** Passes a client's request on to a model. Rejects with RG_NOT_FOUND, RG_CLOSING or AskError. */
+  /** Forwards a client's request to a model. Rejects with RG_NOT_FOUND, RG_CLOSING or AskError. */
   forward(model: string, request: Omit<ForwardRequest, 'deadline'>): Promise<ForwardReply>
-  /** Instances and memory of the models that are served now; see Models for what each throws. */
+  /** Manages instances and memory of the served models. See Models for what each method throws. */
   readonly pools: Pools
-  /** Who may call; read when first asked for. Throws RG_CONFIG_INVALID where keys are missing. */
+  /** Read on first access. Throws RG_CONFIG_INVALID if keys are missing. */
   readonly keys: Keys
-  /** Calls listeners; what they throw is counted and logged. */
+  /** Calls listeners; counts and logs what they throw. */
   readonly guard: ListenerGuard
-  /** What is needed before every reward can be scored: the models without a living instance. */
+  /** What is missing before every reward can be scored, in words: models without a usable instance. */
   missing(): readonly string[]
-  /** Every reward can be scored, or will be once models that were there are back: their questions wait. */
+  /** True if every reward can be scored, now or when models that had an instance are back. Until then their questions wait. */
   readonly isReady: boolean
-  /** Instances that fail their canaries and get no questions, of the models of one reward or of all. */
+  /** Instances that fail their canaries and get no questions, for the models of one reward or of all. */
   suspects(reward?: string): readonly Suspect[]
   /** Rows in progress. */
   readonly inFlight: number
-  /** null: there was none. */
+  /** Null if there was none. */
   readonly lastReload: LastReload | null
   /**
-   * Reads configs and functions again, scores `reload.samples` with them and swaps; requests under way end with
-   * what they began with. Rejects and keeps the old on any mistake, with RG_RELOAD_REFUSED where those samples fare
-   * otherwise than they may. One after the other.
+   * Reads configs and functions again, scores `reload.samples` with them, and switches to them. Requests in progress finish with
+   * the configs that they began with. On any problem it rejects and keeps the old configs; RG_RELOAD_REFUSED means that samples
+   * failed their checks. Calls run one after another.
    */
   reload(): Promise<void>
-  /** `leave` was called: whoever chooses between gateways had better choose another. */
+  /** True once `leave` was called: load balancers should choose another gateway. */
   readonly isLeaving: boolean
-  /** Is not ready from here on, yet scores what comes; resolves after `shutdown.pre_stop_s`, the time for `close`. */
+  /**
+   * Reports not ready from now on but still scores requests. Resolves after `shutdown.pre_stop_s`, when it is time to call
+   * `close`.
+   */
   leave(): Promise<void>
-  /** Refuses new requests, waits at most `graceMs` for those in progress, then ends workers and pools. */
+  /** Refuses new requests, waits at most `graceMs` for those in progress, then stops workers and pools. */
   close(graceMs?: number): Promise<void>
 }
 
-/** What is served, and what tests replace. */
+/** What to serve, and the parts that tests replace. */
 export interface GatewayOptions extends Omit<RuntimeOptions, 'clock' | 'secret' | 'guard'> {
   readonly clock?: Clock
-  /** Key of the fences around untrusted text; random by default. */
+  /** Key for the fences around untrusted text; random by default. */
   readonly secret?: string
-  /** Calls every listener; by default its failures are warnings of the process. */
+  /** Calls every listener. By default, failures are emitted as process warnings. */
   readonly guard?: ListenerGuard
 }
 
-/** Opens everything or throws RG_CONFIG_INVALID or RG_FUNCTION_INVALID with all mistakes. */
+/** Throws RG_CONFIG_INVALID or RG_FUNCTION_INVALID with all problems; then nothing stays open. */
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const clock = options.clock ?? systemClock
   const guard = options.guard ?? warningGuard(clock)
@@ -163,21 +165,20 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   }
 }
 
-/** Calls listeners; their failures are warnings of the process. */
+/** A guard that emits listener failures as process warnings. */
 export const warningGuard = (clock: Clock): ListenerGuard => new ListenerGuard(clock, { told: warn })
 
 const warn = ({ listener, fault, failures }: ListenerFailure): void =>
-  process.emitWarning(`${listener} ${fault}; ${failures} failures, no sample is touched`, {
+  process.emitWarning(`${listener} ${fault}; ${failures} failures; no sample is affected`, {
     code: 'RG_LISTENER',
   })
 
-/** One instance of a model, by its address. */
+/** An instance of a model; `instance` is its address. */
 interface Suspect {
   readonly model: string
   readonly instance: string
 }
 
-/** Instances of these plans' models that fail their canaries. */
 function suspectsOf({ models }: Runtime, plans: Iterable<Plan>): readonly Suspect[] {
   return neededBy(plans, models.snapshot()).flatMap(({ name, instances }) =>
     instances
@@ -186,13 +187,12 @@ function suspectsOf({ models }: Runtime, plans: Iterable<Plan>): readonly Suspec
   )
 }
 
-/** What is needed before every plan can be scored, in words: models without a living instance. */
 const missingModels = (serving: Runtime): readonly string[] =>
   withoutInstance(serving).map(({ name }) => `model '${name}' has no instance that answers`)
 
 /**
- * Whether requests had better come here: each model has a living instance, or had one and its questions wait for the next.
- * Where a judge restarts, it is away for every gateway at once: one that says no would only lose the requests that it can hold.
+ * True if each model has a usable instance, or had one and its questions wait for the next. A restarting judge is away for every
+ * gateway at once; reporting not ready would only lose requests that this gateway can hold.
  */
 const isReady = (serving: Runtime): boolean => withoutInstance(serving).every(({ isPatient }) => isPatient)
 
@@ -205,16 +205,16 @@ function neededBy(plans: Iterable<Plan>, models: readonly ModelSnapshot[]): read
   return models.filter(({ name }) => needed.has(name))
 }
 
-/** A sleeping instance wakes when it is needed. */
+/** A sleeping instance wakes on demand. */
 const isUsable = ({ state }: InstanceSnapshot): boolean => state === 'ready' || state === 'asleep'
 
-/** What a step reads in a judge's text; all null: it found no verdict. */
+/** The result of parsing a judge's text; both null: no verdict found. */
 interface ReadReply {
   readonly score: Score | null
   readonly failure: Failure | null
 }
 
-/** Reads a text as the step's first model's answer, guard and range checks included. Asks nobody. */
+/** Parses a text as an answer of the step's first model, including guard and range checks. Calls no model. */
 async function readReply(
   functions: FunctionHost,
   plan: Plan,
@@ -245,29 +245,27 @@ async function readReply(
   return { score: (read.status === 'verdicts' ? read.verdicts[0] : null) ?? null, failure: null }
 }
 
-/** Rows to be scored by one reward. */
 export interface ScoreJob extends ScoreRequest {
   readonly reward: string
-  /** Milliseconds from here; the shorter one of this and the reward's own deadline holds. */
+  /** Milliseconds from now. The shortest of this, the reward's and the gateway's deadline applies. */
   readonly deadlineMs?: number | undefined
-  /** In place of the reward's own `on_invalid`. */
+  /** Overrides the reward's `on_invalid`. */
   readonly onInvalid?: OnInvalidSetting | undefined
   /**
-   * Others of the rows' groups come in requests of their own even where the reward has no `group.wait_s`: they are waited
-   * for, at most half of the time there is.
+   * Other members of the rows' groups arrive in separate requests, even if the reward has no `group.wait_s`. Waits for them for
+   * at most half of the available time.
    */
   readonly holdsGroups?: boolean | undefined
 }
 
-/** What came of a job. */
 export interface Scored {
-  /** One a row, in the order of the rows. */
+  /** One per row, in row order. */
   readonly outcomes: readonly Outcome[]
-  /** Of the config that scored all of them. */
+  /** The version of the config that scored all rows. */
   readonly version: string
 }
 
-/** The same job with its callbacks behind the guard. */
+/** The same job with its callbacks wrapped by the guard. */
 function guardedJob(guard: ListenerGuard, job: ScoreJob): ScoreJob {
   const { onOutcome, onDrawn } = job
   if (!onOutcome && !onDrawn) return job
@@ -278,7 +276,7 @@ function guardedJob(guard: ListenerGuard, job: ScoreJob): ScoreJob {
   }
 }
 
-/** Scores with what is served. Throws at once what the engine throws at once: a reply that streams has then not begun. */
+/** Scores with the current runtime. Throws synchronously what the engine throws synchronously, before a streamed reply begins. */
 function scoreBy({ settings, engine }: Runtime, plan: Plan, job: ScoreJob, clock: Clock): Promise<Scored> {
   const { deadlineMs = Number.POSITIVE_INFINITY, onInvalid, holdsGroups } = job
   const longest = settings.limits.deadline_s * 1000

@@ -7,24 +7,24 @@ import type { KeyConfig, Scope } from '../plan/gateway-config.ts'
 
 export type { Scope }
 
-/** One configured key; `name` is the config's, for logs and limits. */
+/** A configured key. `name` is its name in the config, used for logs and limits. */
 export interface Caller {
   readonly name: string
   readonly scopes: ReadonlySet<Scope>
-  /** Requests in progress at once. */
+  /** Limit on requests in progress. */
   readonly maxInFlight?: number
-  /** Samples in progress at once. */
+  /** Limit on samples in progress. */
   readonly maxSamples?: number
   readonly ratePerS?: number
 }
 
-/** Who may do what. Holds hashes only. */
+/** The API keys and their scopes. Stores only hashes. */
 export interface Keys {
-  /** Whether anyone may: true for `score` and `read` as long as no key has either of them. */
+  /** Whether the scope needs no key: true for `score` and `read` if no key has either of them. */
   isOpen(scope: Scope): boolean
-  /** Whether any key has the scope. */
+  /** Whether any configured key has the scope. */
   has(scope: Scope): boolean
-  /** Whose key it is; null: nobody's. Takes as long for every key. */
+  /** The caller that the key belongs to, or null. Runs in constant time. */
   callerOf(key: string): Caller | null
 }
 
@@ -32,8 +32,8 @@ const shortest = 16
 const hashed = /^sha256:([0-9a-f]{64})$/
 
 /**
- * Reads the keys that gateway.yaml names, from the environment and files: one or several a source, apart by white space,
- * each plain or as `sha256:<hex>`. Throws RG_CONFIG_INVALID with every mistake.
+ * Reads the keys that gateway.yaml names, from environment variables and files. A source holds one or more keys, separated by
+ * white space, each plain or as `sha256:<hex>`. Throws RG_CONFIG_INVALID with every problem.
  */
 export function readKeys(
   configs: Readonly<Record<string, KeyConfig>>,

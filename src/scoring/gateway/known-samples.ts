@@ -9,7 +9,7 @@ import { type EngineParts, openEngine } from '../engine/engine.ts'
 import type { GatewaySettings, KnownSample } from '../plan/gateway-config.ts'
 import type { Plan } from '../plan/plan.ts'
 
-/** The canaries that the settings ask for; null: none. */
+/** The canaries that the settings configure; null if none. */
 export function canaryOf({ canary }: GatewaySettings, parts: CanaryParts): Canary | null {
   if (!canary) return null
   const { every_s, timeout_s, wrong_rounds, max_unreadable, eject, probes } = canary
@@ -26,7 +26,7 @@ export function canaryOf({ canary }: GatewaySettings, parts: CanaryParts): Canar
   )
 }
 
-/** A known sample of the configs as the engine takes it, with its bounds. */
+/** Converts a known sample of the configs into a probe. */
 export function probeOf(written: KnownSample): Probe {
   const { name, prompt, response, ground_truth, rm_prompt, extra_info } = written
   const sample: Sample = {
@@ -47,8 +47,8 @@ export function probeOf(written: KnownSample): Probe {
 }
 
 /**
- * Throws RG_CONFIG_INVALID where `reload.samples` names rewards that are not there. Where a single rm-config was read
- * with the gateway.yaml beside it, others are not known: then nothing is said.
+ * Throws RG_CONFIG_INVALID if `reload.samples` names unknown rewards. Skipped when a single rm-config was read together with the
+ * gateway.yaml beside it, because the other rewards are not known then.
  */
 export function checkRehearsal(
   { reload }: GatewaySettings,
@@ -63,12 +63,12 @@ export function checkRehearsal(
       message: `no reward '${name}'${didYouMean(name, plans.keys())}`,
     }))
   if (problems.length > 0)
-    throw new GatewayError('RG_CONFIG_INVALID', 'reload.samples are of rewards that are not there', {
+    throw new GatewayError('RG_CONFIG_INVALID', 'reload.samples names unknown rewards', {
       problems,
     })
 }
 
-/** Rejects with RG_RELOAD_REFUSED where the samples of the configs that were read fare otherwise than they allow. */
+/** Rejects with RG_RELOAD_REFUSED if the configured samples do not get the rewards that `reload` allows. */
 export async function checkReload(
   next: CheckTarget & { readonly settings: GatewaySettings },
   served: CheckTarget,
@@ -97,28 +97,28 @@ export async function checkReload(
   const count = [...samples.values()].reduce((sum, list) => sum + list.length, 0)
   throw new GatewayError(
     'RG_RELOAD_REFUSED',
-    `${problems.length} of the ${count} samples of reload.samples fare otherwise than they may; what was served stays`,
+    `${problems.length} of the ${count} samples in reload.samples fail their checks; the old configs stay in use`,
     { problems },
   )
 }
 
-/** Configs that could score: those that are served, or those that were read to follow them. */
+/** A reading of the configs that samples can be scored with: the served one or its candidate successor. */
 export type CheckTarget = Pick<EngineParts, 'functions' | 'models' | 'secret'> & {
   readonly plans: ReadonlyMap<string, Plan>
 }
 
-/** Samples that a reading of the configs must score before it is served. */
+/** The samples that a new reading of the configs must score before it is served. */
 export interface RehearsalSettings {
-  /** By reward. */
+  /** By reward name. */
   readonly samples: ReadonlyMap<string, readonly Probe[]>
-  /** How far a reward may be from the served one; null: any distance. */
+  /** The largest allowed difference from the served reward; null: no limit. */
   readonly maxChange: number | null
   readonly timeoutMs: number
 }
 
 /**
- * What is wrong with the rewards that `next` gives to known samples: none where there should be one, out of bounds, or
- * too far from what `served` gives. Both score beside all requests, unseen by listeners. Never rejects.
+ * What is wrong with the rewards that `next` gives known samples: a missing reward, one out of bounds, or one too far from the
+ * reward that `served` gives. Both score outside all requests and without listeners. Never rejects.
  */
 export async function reloadCheck(
   { samples, maxChange, timeoutMs }: RehearsalSettings,
@@ -146,7 +146,7 @@ export async function reloadCheck(
   return found.flat()
 }
 
-/** null: nothing is wrong. What had no reward before may go without one, unless it has bounds. */
+/** Null if nothing is wrong. A sample without bounds that had no reward before needs none now. */
 function fault(
   { min, max }: Probe,
   now: Outcome | undefined,
@@ -163,5 +163,5 @@ function fault(
   if (reward < min) return `would have ${reward}, which is below its min of ${min}`
   if (reward > max) return `would have ${reward}, which is above its max of ${max}`
   if (was === null || maxChange === null || Math.abs(reward - was) <= maxChange) return null
-  return `would have ${reward} where it has ${was} now: further than reload.max_change, ${maxChange}`
+  return `would have ${reward}, and has ${was} now, a change of more than reload.max_change (${maxChange})`
 }

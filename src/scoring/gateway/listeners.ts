@@ -8,8 +8,8 @@ const names = Object.keys({
 } satisfies Record<keyof EngineEvents, true>) as readonly (keyof EngineEvents)[]
 
 /**
- * One listener that tells all of them, each behind the guard under its own name: what one throws reaches no other. An
- * event that none of them hears costs nothing.
+ * Combines listeners into one. Each is called through the guard under its own name, so that what one throws affects no other. An
+ * event without listeners costs nothing.
  */
 export function allOf(
   guard: ListenerGuard,
@@ -32,7 +32,7 @@ export function allOf(
 
 type Tell = (event: unknown) => void
 
-/** The listeners of these rooms, each behind the guard under the name of its room. */
+/** The listeners of these rooms, each wrapped by the guard under its room's name. */
 export function guardedEvents<E extends object>(
   guard: ListenerGuard,
   events: E,

@@ -21,21 +21,21 @@ import { type Keys, readKeys } from './keys.ts'
 import { canaryOf, checkRehearsal, checkReload } from './known-samples.ts'
 import { allOf } from './listeners.ts'
 
-/** What is served: one reading of the configs after the other, each while those before it drain. */
+/** Serves the newest reading of the configs while older ones drain. */
 interface Reloader {
-  /** What new requests are served by. Throws RG_CLOSING after `close`. */
+  /** The runtime for new requests. Throws RG_CLOSING after `close`. */
   current(): Runtime
-  /** The newest, closing or not. */
+  /** The newest runtime, even while closing. */
   readonly newest: Runtime
   readonly isClosing: boolean
-  /** null: there was none. */
+  /** Null if there was none. */
   readonly lastReload: LastReload | null
   /** See Gateway. */
   reload(): Promise<void>
   close(graceMs: number): Promise<void>
 }
 
-/** Opens the first reading or throws RG_CONFIG_INVALID or RG_FUNCTION_INVALID with all mistakes. */
+/** Throws RG_CONFIG_INVALID or RG_FUNCTION_INVALID with all problems in the first reading. */
 export async function openReloader(parts: RuntimeOptions): Promise<Reloader> {
   const { clock, guard, events } = parts
   let serving = await openRuntime(parts)
@@ -62,7 +62,7 @@ export async function openReloader(parts: RuntimeOptions): Promise<Reloader> {
     serving = next
     next.begin()
     draining.add(old)
-    // No request lives longer than its deadline.
+    // No request outlives its deadline.
     const graceMs = old.settings.limits.deadline_s * 1000
     guard.run('close', () => old.close(graceMs).finally(() => draining.delete(old)))
   }
@@ -98,11 +98,11 @@ export async function openReloader(parts: RuntimeOptions): Promise<Reloader> {
   }
 }
 
-/** What became of the last reload. */
+/** The result of the last reload. */
 export interface LastReload {
   /** ISO 8601, UTC. */
   readonly at: string
-  /** null: what was read is served. */
+  /** Null if the reload succeeded. */
   readonly refusal: {
     readonly code: string
     readonly message: string
@@ -110,7 +110,7 @@ export interface LastReload {
   } | null
 }
 
-/** `refusal`: what the reload rejected with; null: nothing. A fault of the gateway itself is named, not quoted. */
+/** `refusal`: what the reload rejected with, or null. An internal error is named but not quoted. */
 function reloadEnded(refusal: unknown): LastReload {
   const at = new Date().toISOString()
   if (refusal === null) return { at, refusal: null }
@@ -119,7 +119,7 @@ function reloadEnded(refusal: unknown): LastReload {
       at,
       refusal: {
         code: 'RG_INTERNAL',
-        message: 'the gateway made a mistake; its log says more',
+        message: 'internal error; see the gateway's log',
         problems: [],
       },
     }
@@ -127,32 +127,32 @@ function reloadEnded(refusal: unknown): LastReload {
   return { at, refusal: { code, message, problems } }
 }
 
-/** Of the heap; bodies in progress may take as much again. */
+/** Share of the heap for rows in progress; request bodies may take as much again. */
 const rowsHeapShare = 0.4
 
-/** Listens to the scoring of one reading of the configs. */
+/** Listeners attached to one reading of the configs. */
 export interface Attached {
-  /** By the names under which their failures are counted. */
+  /** By the name under which their failures are counted. */
   readonly listeners: Readonly<Record<string, EngineEvents>>
-  /** Called once everything of the reading is scored. */
+  /** Called once the runtime has scored everything. */
   close(): Promise<void>
 }
 
-/** Where the configs come from, and who hears of what happens. */
+/** Where the configs come from, and who listens. */
 export interface RuntimeOptions {
   /** Files and folders: gateway.yaml and rm-configs. */
   readonly configs: readonly string[]
-  /** rm-configs that are no files; `file` gives the reward its name. */
+  /** rm-configs that are not files; `file` names the reward. */
   readonly inline?: readonly ConfigText[]
-  /** Folders of users' reward functions, beside the package's own and those of the configs. */
+  /** Folders of users' reward functions, in addition to the package's own and those in the configs. */
   readonly functionFolders: readonly string[]
   readonly env: Readonly<Record<string, string | undefined>>
   readonly clock: Clock
-  /** Key of the fences around untrusted text, where the configs name none. */
+  /** Key for the fences around untrusted text, unless the configs name one. */
   readonly secret: string
-  /** Every listener is called through it. */
+  /** Calls every listener. */
   readonly guard: ListenerGuard
-  /** Opens what listens to a reading of the configs by its settings, for example a record; null: nothing does. */
+  /** Opens the listeners that a reading's settings ask for, for example a record; null if none. */
   readonly attach?: (settings: GatewaySettings, models: ReadonlyMap<string, ModelConfig>) => Attached | null
   readonly events?: {
     readonly engine?: EngineEvents
@@ -165,7 +165,7 @@ export interface RuntimeOptions {
 
 type RoomName = keyof NonNullable<RuntimeOptions['events']>
 
-/** The rooms that tell a gateway's listeners of what happens. */
+/** The rooms that emit events to a gateway's listeners. */
 export const gatewayRooms = Object.keys({
   engine: true,
   models: true,
@@ -174,40 +174,40 @@ export const gatewayRooms = Object.keys({
   reloads: true,
 } satisfies Record<RoomName, true>) as readonly RoomName[]
 
-/** Reports reloads, whoever asked for them. */
+/** Reports every reload, whoever asked for it. */
 interface ReloadEvents {
-  /** `refusal`: why what was served stays; null: what was read is served now. */
+  /** `refusal`: why the old configs stay in use; null if the new ones are served. */
   ended?(refusal: unknown): void
 }
 
-/** What one reading of the configs gave; a reload makes another one. */
+/** Everything built from one reading of the configs. A reload builds another one. */
 export interface Runtime {
   readonly settings: GatewaySettings
   readonly plans: ReadonlyMap<string, Plan>
   readonly functions: FunctionHost
   readonly models: Models
   readonly engine: Engine
-  /** Throws RG_CONFIG_INVALID where they cannot be read. */
+  /** Throws RG_CONFIG_INVALID if they cannot be read. */
   readonly keys: Keys
   readonly hasReadKeys: boolean
-  /** Key of the fences around untrusted text. */
+  /** Key for the fences around untrusted text. */
   readonly secret: string
   readonly passing: ForwardTracker
-  /** It is served from here on: its canaries may tell of instances, and take them out. */
+  /** Called when the runtime is put into service: starts its canaries, which may eject instances. */
   begin(): void
-  /** Waits at most `graceMs` for requests in progress, then ends workers and pools. May be called again with a shorter time. */
+  /** Waits at most `graceMs` for requests in progress, then stops workers and pools. May be called again with a shorter time. */
   close(graceMs: number): Promise<void>
 }
 
 /**
- * Throws RG_CONFIG_INVALID or RG_FUNCTION_INVALID with all mistakes; then nothing stays open. `before` is the reading
- * that this one takes over from: instances, and models that stay the same, are shared with it.
+ * Throws RG_CONFIG_INVALID or RG_FUNCTION_INVALID with all problems; then nothing stays open. `before` is the runtime that this
+ * one replaces: they share instances and unchanged models.
  */
 async function openRuntime(options: RuntimeOptions, before?: Runtime): Promise<Runtime> {
   const { clock, env, guard, events = {} } = options
   const configs = readConfigs([...configTexts(options.configs), ...(options.inline ?? [])], env)
   const settings = configs.gateway
-  // Offline commands ask for no keys, and need none of the secrets.
+  // Read lazily: offline commands use no keys and need no secrets.
   let keys = before?.hasReadKeys ? readKeys(settings.keys, env) : null
   const { folders, threads, timeout_s: timeoutSeconds, memory_mb: memoryMb, python } = settings.functions
   const functions = await openFunctions({
@@ -252,7 +252,7 @@ async function openRuntime(options: RuntimeOptions, before?: Runtime): Promise<R
     )
     let canary: Canary | null = null
     let ending: Promise<void> | null = null
-    // What one of them rejects with must not keep the others open.
+    // A rejection of one must not keep the others open.
     const end = async () => {
       try {
         await models.close()
@@ -302,7 +302,7 @@ async function openRuntime(options: RuntimeOptions, before?: Runtime): Promise<R
   }
 }
 
-/** Requests that are passed on to models, counted until their replies end, so that a reload or an end can wait. */
+/** Counts forwarded requests until their replies end, so that a reload or shutdown can wait for them. */
 class ForwardTracker {
   readonly #models: Models
   #active = 0
@@ -312,7 +312,7 @@ class ForwardTracker {
     this.#models = models
   }
 
-  /** As Models.forward. */
+  /** See Models.forward. */
   async forward(model: string, request: ForwardRequest): Promise<ForwardReply> {
     this.#active += 1
     try {
@@ -329,7 +329,7 @@ class ForwardTracker {
     return this.#active
   }
 
-  /** Resolves once none is under way. */
+  /** Resolves once none is in progress. */
   idle(): Promise<void> {
     return this.#active === 0 ? Promise.resolve() : new Promise((resolve) => this.#waiting.push(resolve))
   }

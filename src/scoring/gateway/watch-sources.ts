@@ -9,7 +9,7 @@ const deepest = 8
 const endings = new Set(['.yaml', '.yml', '.json', '.ts', '.js', '.mjs', '.py'])
 const gatewayNames = ['gateway.yaml', 'gateway.yml', 'gateway.json']
 
-/** Every file and folder that a reload would read: configs, functions and keys; `settings`: as read last, if they were. */
+/** Every file and folder that a reload would read: configs, functions and keys. `settings`: as last read, or null. */
 export function sourcesOf(
   { configs, functionFolders }: Pick<RuntimeOptions, 'configs' | 'functionFolders'>,
   settings: Pick<GatewaySettings, 'functions' | 'keys'> | null,
@@ -23,8 +23,8 @@ export function sourcesOf(
 }
 
 /**
- * Calls `changed` once the files of `sources` differ from before and have then stayed the same for a second, until
- * ended. Resolves when it has looked for the first time. It looks instead of listening: mounted ConfigMaps and network file systems tell nobody of their changes.
+ * Calls `changed` when the files of `sources` have changed and then stayed the same for a second. Resolves after the first scan
+ * with a function that stops watching. It polls because mounted ConfigMaps and network file systems send no change events.
  */
 export async function watchSources(
   sources: () => readonly string[],
@@ -38,7 +38,7 @@ export async function watchSources(
   const look = async (): Promise<void> => {
     const now = new Map<string, string>()
     for (const path of sources()) now.set(path, await stampOf(path))
-    // What a reload began to read is no change of what it had read.
+    // A path that a reload added is not a change.
     const differs = [...now].some(([path, stamp]) => (seen.get(path) ?? stamp) !== stamp)
     seen = now
     if (!differs && isUnsettled && !hasEnded) await changed()
@@ -52,7 +52,7 @@ export async function watchSources(
   }
 }
 
-/** Differs whenever the file, or a file in the folder, was written or replaced. */
+/** A string that changes whenever the file, or a file in the folder, is written or replaced. */
 async function stampOf(path: string, depth = 0): Promise<string> {
   try {
     const found = await stat(path)
@@ -64,7 +64,7 @@ async function stampOf(path: string, depth = 0): Promise<string> {
   }
 }
 
-/** Interpreters and editors write files of their own beside the sources. */
+/** Skips the files that interpreters and editors write next to the sources. */
 const isRead = (name: string): boolean =>
   !name.startsWith('.') &&
   name !== 'node_modules' &&

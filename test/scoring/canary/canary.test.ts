@@ -85,7 +85,7 @@ t.test('an instance that judges wrongly is taken out, and comes back when it jud
   t.strictSame(states(), ['ready', 'ready'], 'one round is not enough')
   await round(6000, 6)
   t.strictSame(states(), ['fails-canary', 'ready'])
-  t.match(told, [/^0 it judges 2 of 3 known answers wrongly/])
+  t.match(told, [/^0 it misjudges 2 of 3 known answers/])
   t.strictSame(gateway.suspects('sums'), [{ model: 'judge', instance: one.server.url }])
   t.strictSame(gateway.missing(), [])
 
@@ -133,7 +133,7 @@ t.test(
     two.server.set({ kind: '500' })
     t.strictSame([...(await round(6000, 2))].sort(), ['failed', 'wrong'])
     t.strictSame(states(), ['ready', 'ready'])
-    t.match(told, [/^0 it judges 1 of 1 known answers wrongly/])
+    t.match(told, [/^0 it misjudges 1 of 1 known answers/])
     await round(60_000, 2)
     t.equal(told.length, 1, 'told once')
     one.ails = 'nothing'

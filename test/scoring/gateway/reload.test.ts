@@ -136,7 +136,7 @@ t.test(
     t.strictSame(error?.problems, [
       {
         path: 'reload.samples.ruled: half',
-        message: 'would have 1 where it has 0.5 now: further than reload.max_change, 0.1',
+        message: 'would have 1, and has 0.5 now, a change of more than reload.max_change (0.1)',
       },
       { path: 'reload.samples.judged: right', message: 'would have 0, which is below its min of 0.8' },
     ])
