@@ -1,5 +1,4 @@
-import { isBlank, isWordless } from '../core/sample/blank.ts'
-import type { Message } from '../core/sample/sample.ts'
+import { isBlank, isWordless, type Message } from '../core/sample/sample.ts'
 
 /**
  * Throw this if a row lacks what its function needs. The message is public: name the field and include none

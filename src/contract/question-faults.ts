@@ -1,5 +1,4 @@
-import { isWordless } from '../core/sample/blank.ts'
-import type { Json, Sample } from '../core/sample/sample.ts'
+import { isWordless, type Json, type Sample } from '../core/sample/sample.ts'
 import type { AskName, Asks, Row } from './define.ts'
 import { type ChatPrompt, emptyPlaces, type Prompt } from './prompt.ts'
 import { noQuestion } from './question.ts'

@@ -1,5 +1,4 @@
-import { isWordless } from '../core/sample/blank.ts'
-import type { Message, Sample } from '../core/sample/sample.ts'
+import { isWordless, type Message, type Sample } from '../core/sample/sample.ts'
 import { BadSample, type ChatPrompt, optional, prompt, QuestionError } from './prompt.ts'
 
 /**

@@ -4,12 +4,20 @@
  */
 export { type AnswerPlace, answerAt, answerPlaces, type PlacedAnswer } from './answer-place.ts'
 export { equalFractions, type Fraction, readFraction } from './arithmetic.ts'
-export { codePointsOf, countCodePoints, lastCodePoints, trimSpace, whiteSpace } from './characters.ts'
+export {
+  codePointsOf,
+  countCodePoints,
+  type Ignorable,
+  ignorable,
+  lastCodePoints,
+  plainText,
+  trimSpace,
+  whiteSpace,
+} from './characters.ts'
 export { firstDifference } from './json/identity.ts'
 export { type JsonReading, type JsonValue, readJson } from './json/json.ts'
 export { boxContent, boxContents, lastBox } from './latex.ts'
 export { finalNumber, lastNumber, readDecimal, soleNumber, valueOfNumber } from './number-answer.ts'
-export { type Ignorable, ignorable, plainText } from './plain-text.ts'
 export { readFloat, readInteger } from './python.ts'
 export { hasLoop } from './repetition.ts'
 export {

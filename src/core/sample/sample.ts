@@ -131,3 +131,68 @@ export interface Unreadable {
 /** A prompt as one text: the contents of its messages without roles, joined with newlines. */
 export const promptText = (prompt: string | readonly Message[]): string =>
   typeof prompt === 'string' ? prompt : prompt.map(({ content }) => content).join('\n')
+
+/** Per object or list, without its contents. */
+const ofContainer = 48
+const ofEntry = 16
+/** Values counted per tree. Larger values are held only as long as their request. */
+const mostValues = 1_000_000
+const deepest = 256
+
+/**
+ * Estimated memory of a value, used to bound what waits. Strings count two bytes per character. Shared parts
+ * count each time.
+ */
+export function bytesOf(value: unknown): number {
+  if (typeof value === 'string') return ofEntry + 2 * value.length
+  if (typeof value !== 'object' || value === null) return ofEntry
+  return new Count().of(value, 0)
+}
+
+class Count {
+  #left = mostValues
+
+  of(value: unknown, depth: number): number {
+    if (typeof value === 'string') return ofEntry + 2 * value.length
+    if (typeof value !== 'object' || value === null || depth > deepest) return ofEntry
+    let bytes = ofContainer
+    if (ArrayBuffer.isView(value)) return bytes + value.byteLength
+    if (Array.isArray(value)) {
+      for (const item of value) {
+        if (--this.#left < 0) break
+        bytes += this.of(item, depth + 1)
+      }
+      return bytes
+    }
+    for (const key in value) {
+      if (--this.#left < 0) break
+      // Field names are shared, but names that a sample brings along are not.
+      bytes += 2 * key.length + this.of((value as Record<string, unknown>)[key], depth + 1)
+    }
+    return bytes
+  }
+}
+
+/** Any visible character: no white space, control, lone surrogate, or character that renders as nothing. */
+const seen = /[^\s\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cs}\u2800\ufff9-\ufffc]/u
+
+/** True for a text that is empty or has only white space and invisible characters. */
+export function isBlank(text: string): boolean {
+  const first = text.charCodeAt(0)
+  // Fast path: most texts start with a visible ASCII character.
+  return !(first > 0x20 && first < 0x7f) && !seen.test(text)
+}
+
+/** Placeholders for images and other media in prompts. */
+const placeholder =
+  /<(?:image|img|video|audio|start_of_image|end_of_image)>|<\|(?:vision|image|img|video|audio)[a-z_\d]{0,24}\|>|\[IMG\]/g
+/** Longer texts always contain words. */
+const longest = 512
+
+/** True for a text that is blank or holds only image placeholders. */
+export function isWordless(text: string): boolean {
+  if (isBlank(text)) return true
+  const first = text[0] ?? ''
+  if (text.length > longest || (first > ' ' && first < '\x7f' && first !== '<' && first !== '[')) return false
+  return isBlank(text.replace(placeholder, ''))
+}

@@ -1,5 +1,10 @@
-import { bytesOf } from '../../core/sample/bytes.ts'
-import type { Failure, Outcome, Sample, Unreadable } from '../../core/sample/sample.ts'
+import {
+  bytesOf,
+  type Failure,
+  type Outcome,
+  type Sample,
+  type Unreadable,
+} from '../../core/sample/sample.ts'
 import { eachInSlices } from '../../core/slices.ts'
 import type { Answered, RenderedInput, Sampling } from '../models/api/ask.ts'
 import type { Plan } from '../plan/plan.ts'

@@ -1,7 +1,6 @@
 import type { Rendered, WaitLimits } from './api/ask.ts'
 import type { CancelToken } from './api/cancel-token.ts'
-import type { UpstreamRequest } from './dispatch/call.ts'
-import { askError, dispatch } from './dispatch/dispatch.ts'
+import { askError, dispatch, type UpstreamRequest } from './dispatch/dispatch.ts'
 import { SingleFlight } from './dispatch/shared-answers.ts'
 import type { Model } from './model.ts'
 import { estimatedTokens, loadOf } from './pool/capacity.ts'

@@ -8,8 +8,13 @@ import type { RenderedInput } from './api/ask.ts'
 import { allOrNone, type CancelToken } from './api/cancel-token.ts'
 import type { Settings } from './backends/backend.ts'
 import { shares } from './backends/generated-text.ts'
-import type { UpstreamRequest } from './dispatch/call.ts'
-import { AllAttemptsFailed, type Dispatched, type Dispatcher, dispatch } from './dispatch/dispatch.ts'
+import {
+  AllAttemptsFailed,
+  type Dispatched,
+  type Dispatcher,
+  dispatch,
+  type UpstreamRequest,
+} from './dispatch/dispatch.ts'
 import { loadOf } from './pool/capacity.ts'
 import type { ParsedReply } from './transport/reply.ts'
 import { itemsOf, type JsonObject, malformedReply, readJson, usage } from './transport/reply.ts'

@@ -9,8 +9,8 @@ import {
   compileFormula,
   type Expression,
   type KnownStep,
+  reservedNames,
 } from './expression.ts'
-import { reservedNames } from './expression-syntax.ts'
 import type { GatewaySettings } from './gateway-config.ts'
 import type { Plan, PlanStep } from './plan.ts'
 import { isGated, resolveStep } from './resolve-step.ts'

@@ -1,17 +1,22 @@
 import { randomUUID } from 'node:crypto'
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify'
 import { type Clock, systemClock } from '../../core/clock.ts'
+import { GatewayError } from '../../core/errors.ts'
 import { heapShare } from '../../core/heap-share.ts'
 import type { ObservedGateway } from '../observed-gateway.ts'
 import type { LiveView } from '../telemetry/live/live.ts'
 import type { Metrics } from '../telemetry/metrics/metrics.ts'
-import { checkKeys } from './auth.ts'
+import { checkKeys, KeyLimits } from './auth.ts'
 import { readBodies } from './body.ts'
 import { admitBodies } from './body-admission.ts'
-import { closeConnections } from './closing.ts'
 import { serveDocs } from './docs.ts'
 import { answerClientErrors, answerErrors, answerFrameworkError } from './errors.ts'
-import { KeyLimits } from './key-limits.ts'
 import { addWaitTime, keepRouteConfig, overheadMs, routePattern, traceRequests } from './request-context.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { healthRoutes } from './routes/health.ts'
@@ -24,7 +29,7 @@ import { setSecurityHeaders } from './security-headers.ts'
 import { useZod, type ZodProvider } from './validation.ts'
 
 /** Options of the HTTP server. */
-export interface AppOptions {
+interface AppOptions {
   readonly gateway: ObservedGateway
   readonly metrics: Metrics
   readonly logger?:
@@ -119,4 +124,47 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const { live, page } = options
   if (live) inspectorRoutes(typed, gateway, { live, clock, ...(page !== undefined && { page }) })
   return app
+}
+
+/**
+ * Closes each connection after its current reply once the server is closing or leaving. Otherwise keep-alive connections
+ * would keep the process alive, and clients would send requests into connections that are about to end. The returned
+ * function gives the error for requests that still arrive; undefined while the server is open.
+ */
+function closeConnections(app: FastifyInstance, isLeaving: () => boolean): () => GatewayError | undefined {
+  let isClosing = false
+  app.addHook('preClose', (done) => {
+    isClosing = true
+    done()
+  })
+  app.addHook('onSend', (request, reply, payload, done) => {
+    if (isClosing || isLeaving()) reply.header('connection', 'close')
+    else if (reply.statusCode >= 400 && !request.raw.complete) drainBody(request, reply)
+    done(null, payload)
+  })
+  // A streamed reply has sent its headers already.
+  app.addHook('onResponse', (_request, _reply, done) => {
+    if (isClosing) setImmediate(() => app.server.closeIdleConnections())
+    done()
+  })
+  return () =>
+    isClosing
+      ? new GatewayError(
+          'RG_CLOSING',
+          'this gateway is shutting down; send the request to another one, or later',
+        )
+      : undefined
+}
+
+/** Longer bodies are not read to their end. */
+const maxDrained = 1024 * 1024 * 1024
+
+/**
+ * Reads and discards the rest of a refused body. Fastify would close the connection, and a client that is still sending
+ * would see a reset instead of the 413 or 429 and its Retry-After. `limits.receive_s` bounds the time.
+ */
+function drainBody({ raw, headers }: FastifyRequest, reply: FastifyReply): void {
+  if (Number(headers['content-length'] ?? 0) > maxDrained) return
+  reply.removeHeader('connection')
+  raw.resume()
 }

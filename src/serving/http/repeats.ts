@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.ts'
-import { bytesOf } from '../../core/sample/bytes.ts'
+import { bytesOf } from '../../core/sample/sample.ts'
 import { eachInSlices } from '../../core/slices.ts'
 import type { Scored } from '../../scoring/gateway/gateway.ts'
 

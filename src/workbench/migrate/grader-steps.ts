@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { reservedNames } from '../../scoring/plan/expression-syntax.ts'
+import { reservedNames } from '../../scoring/plan/expression.ts'
 import { addressVariable } from './imported.ts'
 
 /** The config that is built from the graders so far. */

@@ -132,7 +132,8 @@ t.test('a text with mistakes of syntax stays as it is', async (t) => {
     '',
     '---\nwires: {}\n---\na: 1\n',
   ]
-  for (const text of broken) t.strictSame(fixed(text), { text, fixes: [], remaining: [] }, JSON.stringify(text))
+  for (const text of broken)
+    t.strictSame(fixed(text), { text, fixes: [], remaining: [] }, JSON.stringify(text))
 })
 
 t.test('a config of eight times as many old settings costs about eight times as much', async (t) => {

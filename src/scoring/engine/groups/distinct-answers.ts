@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { bytesOf } from '../../../core/sample/bytes.ts'
+import { bytesOf } from '../../../core/sample/sample.ts'
 import { eachInSlices, workInSlices } from '../../../core/slices.ts'
 import type { CallRow } from '../../functions/function-host.ts'
 import { canonicalJson } from '../../plan/version.ts'

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { AskName, Asks, ChatPrompt, Prompt } from '../../../contract/index.ts'
 import { asksNothing } from '../../../contract/question-faults.ts'
-import { isWordless } from '../../../core/sample/blank.ts'
+import { isWordless } from '../../../core/sample/sample.ts'
 import type { CallRow } from '../../functions/function-host.ts'
 import type { Rendered, RenderedInput } from '../../models/api/ask.ts'
 import { fullGuard, type GuardConfig } from '../../models/api/model-config.ts'

@@ -1,7 +1,6 @@
 import type { AskName } from '../../../contract/index.ts'
 import type { Clock } from '../../../core/clock.ts'
-import { Breaker, type BreakerSettings } from '../transport/breaker.ts'
-import type { Endpoint } from '../transport/endpoint.ts'
+import { Breaker, type BreakerSettings, type Endpoint } from '../transport/endpoint.ts'
 import type { UpstreamError } from '../transport/upstream-error.ts'
 import { Capacity, type Load } from './capacity.ts'
 

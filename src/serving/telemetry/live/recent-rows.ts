@@ -1,5 +1,4 @@
-import { bytesOf } from '../../../core/sample/bytes.ts'
-import type { Sample, Unreadable } from '../../../core/sample/sample.ts'
+import { bytesOf, type Sample, type Unreadable } from '../../../core/sample/sample.ts'
 import type { RequestDone } from '../../../scoring/engine/events.ts'
 
 /** A recently scored row. */

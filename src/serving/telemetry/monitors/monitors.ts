@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../../../core/clock.ts'
 import type { ListenerGuard } from '../../../core/listener-guard.ts'
-import { bytesOf } from '../../../core/sample/bytes.ts'
+import { bytesOf } from '../../../core/sample/sample.ts'
 import { inSlices } from '../../../core/slices.ts'
 import type { EngineEvents, RequestDone } from '../../../scoring/engine/events.ts'
 import { type PlanScaling, scalingOf } from './count.ts'

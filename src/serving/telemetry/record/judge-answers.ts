@@ -1,5 +1,4 @@
-import { bytesOf } from '../../../core/sample/bytes.ts'
-import type { Sample } from '../../../core/sample/sample.ts'
+import { bytesOf, type Sample } from '../../../core/sample/sample.ts'
 import type { DrawnEvent } from '../../../scoring/engine/events.ts'
 
 interface Kept {
