@@ -133,29 +133,29 @@ export const promptText = (prompt: string | readonly Message[]): string =>
   typeof prompt === 'string' ? prompt : prompt.map(({ content }) => content).join('\n')
 
 /** Per object or list, without its contents. */
-const ofContainer = 48
-const ofEntry = 16
+const containerBytes = 48
+const entryBytes = 16
 /** Values counted per tree. Larger values are held only as long as their request. */
-const mostValues = 1_000_000
-const deepest = 256
+const maxCountedValues = 1_000_000
+const maxDepth = 256
 
 /**
  * Estimated memory of a value, used to bound what waits. Strings count two bytes per character. Shared parts
  * count each time.
  */
 export function bytesOf(value: unknown): number {
-  if (typeof value === 'string') return ofEntry + 2 * value.length
-  if (typeof value !== 'object' || value === null) return ofEntry
-  return new Count().of(value, 0)
+  if (typeof value === 'string') return entryBytes + 2 * value.length
+  if (typeof value !== 'object' || value === null) return entryBytes
+  return new SizeCount().of(value, 0)
 }
 
-class Count {
-  #left = mostValues
+class SizeCount {
+  #left = maxCountedValues
 
   of(value: unknown, depth: number): number {
-    if (typeof value === 'string') return ofEntry + 2 * value.length
-    if (typeof value !== 'object' || value === null || depth > deepest) return ofEntry
-    let bytes = ofContainer
+    if (typeof value === 'string') return entryBytes + 2 * value.length
+    if (typeof value !== 'object' || value === null || depth > maxDepth) return entryBytes
+    let bytes = containerBytes
     if (ArrayBuffer.isView(value)) return bytes + value.byteLength
     if (Array.isArray(value)) {
       for (const item of value) {
@@ -174,25 +174,25 @@ class Count {
 }
 
 /** Any visible character: no white space, control, lone surrogate, or character that renders as nothing. */
-const seen = /[^\s\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cs}\u2800\ufff9-\ufffc]/u
+const visible = /[^\s\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cs}\u2800\ufff9-\ufffc]/u
 
 /** True for a text that is empty or has only white space and invisible characters. */
 export function isBlank(text: string): boolean {
   const first = text.charCodeAt(0)
   // Fast path: most texts start with a visible ASCII character.
-  return !(first > 0x20 && first < 0x7f) && !seen.test(text)
+  return !(first > 0x20 && first < 0x7f) && !visible.test(text)
 }
 
 /** Placeholders for images and other media in prompts. */
 const placeholder =
   /<(?:image|img|video|audio|start_of_image|end_of_image)>|<\|(?:vision|image|img|video|audio)[a-z_\d]{0,24}\|>|\[IMG\]/g
 /** Longer texts always contain words. */
-const longest = 512
+const maxPlaceholderText = 512
 
 /** True for a text that is blank or holds only image placeholders. */
 export function isWordless(text: string): boolean {
   if (isBlank(text)) return true
   const first = text[0] ?? ''
-  if (text.length > longest || (first > ' ' && first < '\x7f' && first !== '<' && first !== '[')) return false
+  if (text.length > maxPlaceholderText || (first > ' ' && first < '\x7f' && first !== '<' && first !== '[')) return false
   return isBlank(text.replace(placeholder, ''))
 }
