@@ -193,6 +193,7 @@ const maxPlaceholderText = 512
 export function isWordless(text: string): boolean {
   if (isBlank(text)) return true
   const first = text[0] ?? ''
-  if (text.length > maxPlaceholderText || (first > ' ' && first < '\x7f' && first !== '<' && first !== '[')) return false
+  if (text.length > maxPlaceholderText || (first > ' ' && first < '\x7f' && first !== '<' && first !== '['))
+    return false
   return isBlank(text.replace(placeholder, ''))
 }
