@@ -9,7 +9,7 @@ import { type SimulatedServer, startSimulatedServer } from '../../../src/simulat
 import { fakeClock } from '../../support/clock.ts'
 import { outcomesOf, resultOf, sampleOf, testGateway } from '../../support/gateway.ts'
 
-/** A judge of sums that can get worse. */
+/** A judge of sums that can be made to misjudge. */
 interface Judge {
   readonly server: SimulatedServer
   ails: 'nothing' | 'says yes' | 'babbles'
@@ -59,7 +59,7 @@ async function watched(t: Test, canary: object, step: object = {}) {
     },
     { clock, events: { canary: events } },
   )
-  /** The next round: its results. */
+  /** Runs the next round and returns its results. */
   const round = async (ms: number, probes: number): Promise<readonly string[]> => {
     const before = results.length
     const done = new Promise<void>((wake) => waiters.push({ count: before + probes, wake }))
@@ -73,7 +73,7 @@ async function watched(t: Test, canary: object, step: object = {}) {
   return { clock, judges, gateway, told, round, states, finished }
 }
 
-t.test('an instance that judges wrongly is taken out, and comes back when it judges rightly', async (t) => {
+t.test('an instance that misjudges is ejected and restored once it judges correctly', async (t) => {
   const { clock, judges, gateway, told, round, states, finished } = await watched(t, {})
   const [one, two] = judges
   if (!one || !two) throw new Error('two judges are needed')
@@ -95,7 +95,7 @@ t.test('an instance that judges wrongly is taken out, and comes back when it jud
   t.strictSame(
     finished().map((count, at) => count - (before[at] ?? 0)),
     [0, 20],
-    'trainers ask the other one',
+    'samples go to the other instance',
   )
 
   one.ails = 'nothing'
@@ -113,7 +113,7 @@ t.test('an instance that judges wrongly is taken out, and comes back when it jud
   await round(60_000, 6)
   await round(6000, 6)
   t.strictSame(states(), ['fails-canary', 'fails-canary'])
-  t.match(gateway.missing(), [/'judge'/], 'a judge that is known to be wrong is none')
+  t.match(gateway.missing(), [/'judge'/], 'a judge that fails its canaries does not count as available')
   const scoring = outcomesOf(gateway, 'sums', [sampleOf('1 + 1 = 2')])
   for (let turn = 0; turn < 50; turn += 1) {
     clock.advance(100)
@@ -123,7 +123,7 @@ t.test('an instance that judges wrongly is taken out, and comes back when it jud
 })
 
 t.test(
-  'probes of the config replace the shipped ones; eject: false only tells; what fails says nothing',
+  'configured probes replace shipped ones, eject: false only reports, failed probes do not count',
   async (t) => {
     const probes = { 'yes-no-judge': [{ name: 'wrong', prompt: 'sum', response: '1 + 1 = 3', max: 0.2 }] }
     const { judges, told, round, states } = await watched(t, { eject: false, wrong_rounds: 1, probes })
@@ -135,14 +135,14 @@ t.test(
     t.strictSame(states(), ['ready', 'ready'])
     t.match(told, [/^0 it misjudges 1 of 1 known answers/])
     await round(60_000, 2)
-    t.equal(told.length, 1, 'told once')
+    t.equal(told.length, 1, 'reported once')
     one.ails = 'nothing'
     await round(60_000, 2)
     t.equal(told.at(-1), '0 null')
   },
 )
 
-t.test('every shipped probe makes its judge ask a question, with its answer in it', async (t) => {
+t.test('every shipped probe makes its judge ask a question', async (t) => {
   const asked = {
     'yes-no-judge': (row: never) => yesNoJudge.rm_preprocess(row),
     'rider-judge': (row: never) => riderJudge.rm_preprocess(row),
@@ -164,20 +164,26 @@ t.test('every shipped probe makes its judge ask a question, with its answer in i
   }
 })
 
-t.test('a standing changes once, by rounds in a row or by the share without a verdict', async (t) => {
-  const patience = { wrongRounds: 2, maxUnreadable: 0.3 }
-  const reasons = (
-    rounds: readonly Parameters<InstanceVerdict['push']>[0][],
-    standing = new InstanceVerdict(false),
-  ) => rounds.map((round) => standing.push(round, patience)?.reason)
-  t.strictSame(
-    reasons([['wrong'], ['passed'], ['wrong'], ['failed'], ['no_call']]),
-    new Array(5).fill(undefined),
-  )
-  t.match(reasons([['wrong'], ['wrong'], ['wrong'], ['passed']]), [undefined, /1 of 1/, undefined, null])
-  const rising = [...new Array(6).fill(['passed', 'passed']), ...new Array(9).fill(['passed', 'unreadable'])]
-  const told = reasons(rising).filter((reason) => reason !== undefined)
-  t.match(told, [/^7 of its last 20 answers/])
-  t.equal(told.length, 1)
-  t.strictSame(reasons([['failed'], ['passed']], new InstanceVerdict(true)), [undefined, null])
-})
+t.test(
+  "an instance's verdict changes once, after consecutive wrong rounds or too many unreadable answers",
+  async (t) => {
+    const patience = { wrongRounds: 2, maxUnreadable: 0.3 }
+    const reasons = (
+      rounds: readonly Parameters<InstanceVerdict['push']>[0][],
+      standing = new InstanceVerdict(false),
+    ) => rounds.map((round) => standing.push(round, patience)?.reason)
+    t.strictSame(
+      reasons([['wrong'], ['passed'], ['wrong'], ['failed'], ['no_call']]),
+      new Array(5).fill(undefined),
+    )
+    t.match(reasons([['wrong'], ['wrong'], ['wrong'], ['passed']]), [undefined, /1 of 1/, undefined, null])
+    const rising = [
+      ...new Array(6).fill(['passed', 'passed']),
+      ...new Array(9).fill(['passed', 'unreadable']),
+    ]
+    const told = reasons(rising).filter((reason) => reason !== undefined)
+    t.match(told, [/^7 of its last 20 answers/])
+    t.equal(told.length, 1)
+    t.strictSame(reasons([['failed'], ['passed']], new InstanceVerdict(true)), [undefined, null])
+  },
+)

@@ -49,7 +49,7 @@ const plan = (
 const contributions = (terms: readonly Term[]) =>
   terms.map((term) => (term.status === 'scored' ? term.contribution : 'none'))
 
-t.test('the first step that is on gives the start value and the others are added', async (t) => {
+t.test('the first active step starts the fold and later steps are added to it', async (t) => {
   const result = combine(plan(['add', 'add', 'add']), [
     off('rule', 'data_source'),
     scored('quality', 0.5, 2),
@@ -59,13 +59,13 @@ t.test('the first step that is on gives the start value and the others are added
   t.strictSame(contributions(result.terms), ['none', 1, 0.125])
 })
 
-t.test('mul multiplies by weight times score and says of no term what it added', async (t) => {
+t.test('mul multiplies by weight times score, and no term claims a contribution', async (t) => {
   const result = combine(plan(['add', 'mul']), [scored('rule', 0.5), scored('quality', 0.5, 3)])
   t.match(result, { valid: true, reward: 0.75 })
   t.strictSame(contributions(result.terms), [null, null])
 })
 
-t.test('a term without a score leaves the value untouched, under mul too', async (t) => {
+t.test('a term without a score leaves the reward unchanged, even under mul', async (t) => {
   for (const why of ['gate', 'when', 'data_source', 'not_applicable', 'skipped'] as const) {
     const result = combine(plan(['add', 'mul']), [scored('rule', 0.7), off('quality', why)])
     t.match(result, { valid: true, reward: 0.7 }, why)
@@ -75,7 +75,7 @@ t.test('a term without a score leaves the value untouched, under mul too', async
   t.match(combine(plan(['add', 'mul']), [scored('rule', 0.7), critique]), { valid: true, reward: 0.7 })
 })
 
-t.test('the published arithmetic is float32, and a closed gate counts as score 0', async (t) => {
+t.test('published arithmetic uses float32 and counts a closed gate as score 0', async (t) => {
   const { fround } = Math
   const sum = combine(plan(['add', 'add'], 'published'), [scored('rule', 0.1), scored('quality', 0.7, 0.3)])
   t.match(sum, { valid: true, reward: fround(fround(0.1) + fround(fround(0.3) * fround(0.7))) })
@@ -94,12 +94,12 @@ t.test('the published arithmetic is float32, and a closed gate counts as score 0
   t.notMatch(product, { reward: fround(fround(0.1) * fround(fround(0.1) * fround(0.9))) })
 })
 
-t.test('the first failed term in step order is the failure of the sample', async (t) => {
+t.test('a sample fails with its first failed term in step order', async (t) => {
   const result = combine(plan(['add', 'add', 'add']), [scored('a', 1), failed('b'), failed('c')])
   t.match(result, { valid: false, failure: { kind: 'rule_error', step: 'b' } })
 })
 
-t.test('a sample that no step scores is bad_sample, whatever the formula says', async (t) => {
+t.test('a sample that no step scores is bad_sample, even if the formula is a constant', async (t) => {
   const one: Expression<number> = { source: '1', steps: [], evaluate: () => ({ value: 1 }) }
   for (const formula of [null, one]) {
     const result = combine(plan(['add', 'add'], 'strict', formula), [
@@ -113,7 +113,7 @@ t.test('a sample that no step scores is bad_sample, whatever the formula says', 
   }
 })
 
-t.test('a formula stands in place of the fold', async (t) => {
+t.test('a formula replaces the fold', async (t) => {
   const formula: Expression<number> = {
     source: 'a.length - b',
     steps: ['a', 'b'],
@@ -130,7 +130,7 @@ t.test('a formula stands in place of the fold', async (t) => {
   })
 })
 
-t.test('an expression sees scores and own parts only, rounded as the arithmetic rounds', async (t) => {
+t.test("an expression reads only scores and own parts, rounded as in the plan's arithmetic", async (t) => {
   const terms = [scored('a', 0.99999999, 1, { p: 0.1 }), off('b')]
   const strict = lookupIn([undefined, ...terms], 'strict')
   const reference = lookupIn(terms, 'published')
@@ -147,41 +147,38 @@ t.test('an expression sees scores and own parts only, rounded as the arithmetic 
   }
 })
 
-t.test(
-  'whatever the terms are, a reward is finite or there is a failure, and a sum is the sum',
-  async (t) => {
-    const seed = Number(process.env.SEED ?? 20_261)
-    t.comment(`seed ${seed}`)
-    const random = seeded(seed)
-    let valid = 0
-    const values = [0, -0, 1, -1, 0.1, 1e308, -1e308, 5e-324, 1e-40, 3.4e38, 0.3]
-    const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T
-    for (let round = 0; round < 5000; round++) {
-      const ops = Array.from({ length: 1 + Math.floor(random() * 5) }, () => pick<Op>(['add', 'mul']))
-      const terms = ops.map((_, index) =>
-        random() < 0.25
-          ? off(`s${index}`, pick(['gate', 'when']))
-          : scored(`s${index}`, pick(values), pick(values)),
-      )
-      const arithmetic = pick(['strict', 'published'] as const)
-      const result = combine(plan(ops, arithmetic), terms)
-      if (!result.valid) {
-        if (!['bad_sample', 'formula_error'].includes(result.failure.kind)) t.fail(result.failure.kind)
-        continue
-      }
-      valid++
-      if (!Number.isFinite(result.reward) || Object.is(result.reward, -0)) t.fail(`round ${round}`)
-      const added = result.terms.flatMap((term) => (term.status === 'scored' ? [term.contribution] : []))
-      if (added.every((one) => one !== null)) {
-        const sum = added.reduce((total, one) => total + one, 0)
-        const scale = Math.max(1, ...added.map(Math.abs))
-        if (Math.abs(sum - result.reward) > 1e-12 * scale)
-          t.fail(`round ${round}: ${sum} is not ${result.reward}`)
-      }
+t.test('every reward is finite or a failure, and contributions add up to it', async (t) => {
+  const seed = Number(process.env.SEED ?? 20_261)
+  t.comment(`seed ${seed}`)
+  const random = seeded(seed)
+  let valid = 0
+  const values = [0, -0, 1, -1, 0.1, 1e308, -1e308, 5e-324, 1e-40, 3.4e38, 0.3]
+  const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T
+  for (let round = 0; round < 5000; round++) {
+    const ops = Array.from({ length: 1 + Math.floor(random() * 5) }, () => pick<Op>(['add', 'mul']))
+    const terms = ops.map((_, index) =>
+      random() < 0.25
+        ? off(`s${index}`, pick(['gate', 'when']))
+        : scored(`s${index}`, pick(values), pick(values)),
+    )
+    const arithmetic = pick(['strict', 'published'] as const)
+    const result = combine(plan(ops, arithmetic), terms)
+    if (!result.valid) {
+      if (!['bad_sample', 'formula_error'].includes(result.failure.kind)) t.fail(result.failure.kind)
+      continue
     }
-    t.ok(valid > 1000, `${valid} of 5000 have a reward`)
-  },
-)
+    valid++
+    if (!Number.isFinite(result.reward) || Object.is(result.reward, -0)) t.fail(`round ${round}`)
+    const added = result.terms.flatMap((term) => (term.status === 'scored' ? [term.contribution] : []))
+    if (added.every((one) => one !== null)) {
+      const sum = added.reduce((total, one) => total + one, 0)
+      const scale = Math.max(1, ...added.map(Math.abs))
+      if (Math.abs(sum - result.reward) > 1e-12 * scale)
+        t.fail(`round ${round}: ${sum} is not ${result.reward}`)
+    }
+  }
+  t.ok(valid > 1000, `${valid} of 5000 have a reward`)
+})
 
 const sample: Sample = {
   id: 'a',
@@ -194,13 +191,13 @@ const sample: Sample = {
 }
 const step = (name: string, after: string[] = []) => ({ name, after }) as unknown as PlanStep
 
-t.test("a step's function finds the prompt that the row has for this step, else the row's own", async (t) => {
+t.test("a function sees the row's rm_prompt for its step, or else the row's general one", async (t) => {
   t.equal(rowOf(step('quality'), sample, []).sample.rmPrompt, 'quality: {response}')
   t.equal(rowOf(step('other'), sample, []).sample.rmPrompt, 'everyone: {response}')
   t.equal(rowOf(step('toString'), sample, []).sample.rmPrompt, 'everyone: {response}')
 })
 
-t.test('a row carries the finished steps that its step names', async (t) => {
+t.test('a row carries the results of the steps named in `after`', async (t) => {
   const terms: Term[] = [
     { name: 'critique', weight: 1, status: 'text', texts: ['Too long.'] },
     {

@@ -66,7 +66,7 @@ shards.push(
   '### Response:',
 )
 
-/** Attacks and pieces of them, joined, cut and doubled. */
+/** Attacks and fragments of attacks, joined, cut and doubled. */
 function nasty(): string {
   let text = ''
   for (let parts = 1 + below(6); parts > 0; parts--) text += random() < 0.3 ? one(hostile) : one(shards)
@@ -84,7 +84,7 @@ const asked = (values: readonly [string, string, string]) =>
 
 const textOf = (input: unknown): string => (input as readonly Message[])[0]?.content ?? ''
 
-/** The literals and values of a rendered prompt, by its fences alone. */
+/** Reads the literals and values of a rendered prompt back from its fences alone. */
 function readBack(text: string): { literals: string[]; values: string[] } {
   const read = { literals: [] as string[], values: [] as string[] }
   let rest = text
@@ -105,7 +105,7 @@ function readBack(text: string): { literals: string[]; values: string[] } {
 const forged =
   /<\|im_(?:start|end)\|>|<\/?think>|\[\/?INST\]|\[\[\s?\d+\s?\]\]|"score"\s?:\s?\d|<\/?score>|[\u200b\u202e\u{e0000}-\u{e007f}]|\p{Cs}/u
 
-t.test('nothing in a value changes the structure of a prompt or looks like its verdict', async (t) => {
+t.test("no value can change a prompt's structure or look like a verdict", async (t) => {
   for (let round = 0; round < 1000; round++) {
     const values = [nasty(), nasty(), nasty()] as const
     const { input, prefix } = guardQuestion('generate', asked(values), 'secret', 'id')
@@ -121,7 +121,7 @@ t.test('nothing in a value changes the structure of a prompt or looks like its v
   t.pass('1000 prompts of three values')
 })
 
-t.test('an ASCII text is neutralised as in a text with other characters', async (t) => {
+t.test('the fast path for ASCII neutralises exactly what the general path does', async (t) => {
   let broken = 0
   for (let round = 0; round < 700; round++) {
     const text = `${nasty()}\n${nasty()}${'a'.repeat(below(2) * 512)}\0${nasty()}`.replace(/[^\0-\x7f]/g, '')
@@ -133,7 +133,7 @@ t.test('an ASCII text is neutralised as in a text with other characters', async 
   t.ok(broken > 100, `${broken} of 700 texts had something to break`)
 })
 
-t.test('neutralising twice is neutralising once', async (t) => {
+t.test('neutralising is idempotent', async (t) => {
   for (let round = 0; round < 700; round++) {
     const once = neutralised(nasty(), fullGuard, new Set())
     const twice = neutralised(once, fullGuard, new Set())
@@ -142,7 +142,7 @@ t.test('neutralising twice is neutralising once', async (t) => {
   t.pass('700 texts')
 })
 
-t.test('equal questions are equal prompts; siblings share all that stands before the answer', async (t) => {
+t.test('equal questions give equal prompts, and siblings share everything before the answer', async (t) => {
   for (let round = 0; round < 200; round++) {
     const [question, reference, a, b] = [nasty(), nasty(), nasty(), nasty()] as const
     const guarded = (answer: string, secret = 'secret') =>

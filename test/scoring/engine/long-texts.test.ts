@@ -1,4 +1,4 @@
-/** Long texts are hashed in pieces: what that gives hangs on the text alone, and not on where it was cut. */
+/** Long texts are hashed in slices: the result depends only on the text, not on where it was cut. */
 import t from 'tap'
 import type { Sample } from '../../../src/core/sample/sample.ts'
 import { drained } from '../../../src/core/slices.ts'
@@ -11,7 +11,7 @@ const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
 t.comment(`SEED=${seed}`)
 const piece = 128 * 1024
 
-t.test('a seal made in pieces is the seal made at once, wherever surrogates stand (I8)', async (t) => {
+t.test('a seal computed in slices equals the seal computed at once, wherever surrogates are', async (t) => {
   const random = seeded(seed)
   const units = ['a', 'é', '\ud83d\ude00', '\ud83d', '\ude00', '⟦']
   for (let tried = 0; tried < 40; tried++) {
@@ -23,7 +23,7 @@ t.test('a seal made in pieces is the seal made at once, wherever surrogates stan
   t.same(drained(sealing('', 'secret')), sealOf('', 'secret'))
 })
 
-t.test('answers of megabytes are one contestant where they are equal, and only there', async (t) => {
+t.test('megabyte answers share a contestant if and only if they are equal', async (t) => {
   const long = 'a'.repeat(3 * piece)
   const of = (response: string, parts: Partial<Sample> = {}) => ({
     sample: sampleOf(response, parts),
@@ -47,7 +47,7 @@ t.test('answers of megabytes are one contestant where they are equal, and only t
   t.equal(count, different.length)
   t.equal(places[different.length], places[0])
   t.equal(places[different.length + 1], places[7])
-  // Their order follows from what they are.
+  // Their order depends only on their content.
   const turned = await distinctAnswers([...again, ...different].reverse(), 1024)
   t.same([...turned.places].reverse(), [...places.slice(-2), ...places.slice(0, -2)])
 })

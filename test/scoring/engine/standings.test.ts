@@ -26,7 +26,7 @@ const all = { scheme: 'all', neighbours: 1 } as const
 const wins = (...pairs: readonly (readonly [number, number])[]): Match[] =>
   pairs.map(([first, second]) => ({ first, second, probability: 1 }))
 
-t.test('a scheme names each pair once and shows every answer first about as often as second', async (t) => {
+t.test('a scheme lists each pair once and shows every answer first about as often as second', async (t) => {
   for (let count = 2; count <= 17; count++) {
     for (const neighbours of [1, 2, 3, 64]) {
       for (const scheme of ['all', 'ring'] as const) {
@@ -50,33 +50,36 @@ t.test('a scheme names each pair once and shows every answer first about as ofte
   }
 })
 
-t.test('8 answers and a judge who errs in 10 % of its replies: Kendall tau is at least 0.9', async (t) => {
-  const random = seeded(seed)
-  const tau = (aggregate: 'bradley_terry' | 'mean_wins', rounds = 1000): number => {
-    let sum = 0
-    for (let round = 0; round < rounds; round++) {
-      const worth = Array.from({ length: 8 }, random)
-      const reply = (first: number, second: number): number => {
-        const isBetter = (worth[first] ?? 0) > (worth[second] ?? 0)
-        return Number(random() < 0.1 ? !isBetter : isBetter)
+t.test(
+  'with a judge that errs in 10 % of replies, 8 answers rank with Kendall tau of at least 0.9',
+  async (t) => {
+    const random = seeded(seed)
+    const tau = (aggregate: 'bradley_terry' | 'mean_wins', rounds = 1000): number => {
+      let sum = 0
+      for (let round = 0; round < rounds; round++) {
+        const worth = Array.from({ length: 8 }, random)
+        const reply = (first: number, second: number): number => {
+          const isBetter = (worth[first] ?? 0) > (worth[second] ?? 0)
+          return Number(random() < 0.1 ? !isBetter : isBetter)
+        }
+        const matches = pairsOf(8, all).map(({ first, second }) => ({
+          first,
+          second,
+          probability: (reply(first, second) + 1 - reply(second, first)) / 2,
+        }))
+        const shares = rankingsOf(8, matches, aggregate).map((standing) => standing?.share ?? Number.NaN)
+        sum += kendallTau(worth, shares)
       }
-      const matches = pairsOf(8, all).map(({ first, second }) => ({
-        first,
-        second,
-        probability: (reply(first, second) + 1 - reply(second, first)) / 2,
-      }))
-      const shares = rankingsOf(8, matches, aggregate).map((standing) => standing?.share ?? Number.NaN)
-      sum += kendallTau(worth, shares)
+      return sum / rounds
     }
-    return sum / rounds
-  }
-  for (const aggregate of ['bradley_terry', 'mean_wins'] as const) {
-    const found = tau(aggregate)
-    t.ok(found >= 0.9, `${aggregate}: ${found.toFixed(3)}`)
-  }
-})
+    for (const aggregate of ['bradley_terry', 'mean_wins'] as const) {
+      const found = tau(aggregate)
+      t.ok(found >= 0.9, `${aggregate}: ${found.toFixed(3)}`)
+    }
+  },
+)
 
-t.test('shares of wins are those made, or those to be expected of the fitted strengths', async (t) => {
+t.test('a share of wins is the observed one, or the one expected from fitted strengths', async (t) => {
   const matches = wins([0, 1], [1, 2], [0, 2])
   t.strictSame(rankingsOf(3, matches, 'mean_wins'), [
     { share: 1, strength: null },
@@ -89,7 +92,7 @@ t.test('shares of wins are those made, or those to be expected of the fitted str
   t.ok((best?.strength ?? 0) > (middle?.strength ?? 0))
 })
 
-t.test('what no chain of matches connects with most of the others has no standing', async (t) => {
+t.test('an answer that no chain of matches connects to the majority is not ranked', async (t) => {
   const holds = (count: number, matches: Match[]) =>
     rankingsOf(count, matches, 'bradley_terry').map((standing) => standing !== null)
   t.strictSame(holds(5, wins([0, 1], [1, 2], [3, 4])), [true, true, true, false, false])
@@ -98,7 +101,7 @@ t.test('what no chain of matches connects with most of the others has no standin
   t.strictSame(holds(2, []), [false, false])
 })
 
-/** What each draw would give: a number, null for an unreadable text, 'failed' for a failed call. */
+/** The result of each vote: a number, null for an unreadable text, 'failed' for a failed call. */
 type Fate = number | null | 'failed'
 
 const failure = { kind: 'judge_unreachable', retryable: true, detail: '' } as const
@@ -119,7 +122,7 @@ async function judged(fates: readonly Fate[], votes: Votes) {
   return { made, value: opinion.status === 'scored' ? opinion.score.value : opinion.status }
 }
 
-t.test('stopping early never changes the aggregate, whatever the draws say', async (t) => {
+t.test('stopping early never changes the aggregate, whatever the votes are', async (t) => {
   const random = seeded(seed)
   let saved = 0
   for (let round = 0; round < 3000; round++) {
@@ -142,7 +145,7 @@ t.test('stopping early never changes the aggregate, whatever the draws say', asy
   t.ok(saved > 1000, `${saved} draws saved`)
 })
 
-t.test('no failed draw stands for a number, and no few draws for many', async (t) => {
+t.test('a failed vote is never a number, and too few votes never count as enough', async (t) => {
   const votes = (n: number, aggregate: Votes['aggregate'] = 'mean', min = 1) => ({
     n,
     aggregate,
@@ -161,7 +164,7 @@ t.test('no failed draw stands for a number, and no few draws for many', async (t
   t.equal((await judged([1, 1, null, 1, null], votes(5, 'quorum'))).value, 1)
 })
 
-t.test('an expected score counts what is readable, where that is the likelier half', async (t) => {
+t.test('an expected score averages readable replies if they hold most of the probability', async (t) => {
   const reply = (label: string, probability: number, value: number | null) => ({
     label,
     probability,
@@ -175,7 +178,7 @@ t.test('an expected score counts what is readable, where that is the likelier ha
   t.equal(expectedScore([]), null)
 })
 
-t.test('no draw is asked for that could turn out unneeded', async (t) => {
+t.test('no vote is cast before it is certain to be needed', async (t) => {
   const votes = (n: number, aggregate: Votes['aggregate']) => ({ n, aggregate, min: 1, earlyStop: true })
   const made = async (fates: Fate[], aggregate: Votes['aggregate']) =>
     (await judged(fates, votes(fates.length, aggregate))).made

@@ -9,10 +9,13 @@ import { seeded } from '../../support/seeded.ts'
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
 t.comment(`SEED=${seed}`)
 
-/** A judge that answers `places` questions at once and takes `ms` for each by the gateway's clock; others wait there. */
+/**
+ * A judge that answers `places` questions at once and takes `ms` for each on the gateway's clock. Further
+ * questions wait at the judge.
+ */
 interface Judge {
   readonly server: ScriptedServer
-  /** Questions that came and are not answered. */
+  /** Questions received but not answered yet. */
   readonly open: number
   readonly answered: number
 }
@@ -61,7 +64,7 @@ async function judgeOf(t: Test, clock: FakeClock, places: number, ms: () => numb
   }
 }
 
-/** Lets everything happen that happens without the clock. */
+/** Runs everything that does not need the clock to advance. */
 async function settle(
   gateway: Gateway,
   judge: Judge,
@@ -88,13 +91,13 @@ interface World {
 interface Load extends World {
   readonly perS: number
   readonly seconds: number
-  /** Samples of a request. */
+  /** Samples per request. */
   readonly rows?: number
 }
 
 const stepMs = 50
 
-/** A gateway before one judge, and what came of the samples that it was sent. */
+/** A gateway in front of one judge, with the results of the samples sent to it. */
 async function worldOf(t: Test, { places, ms, reward, model = {} }: World) {
   const clock = fakeClock()
   const judge = await judgeOf(t, clock, places, ms)
@@ -128,7 +131,7 @@ async function worldOf(t: Test, { places, ms, reward, model = {} }: World) {
       },
     )
   }
-  /** Lets so much time go by, after what has to happen first; by then every row that asks has asked. */
+  /** Advances the clock in steps, after pending work. By then every row that asks has asked. */
   const pass = async (ms: number, isWaiting = true) => {
     for (let at = 0; at < ms; at += stepMs) {
       await settle(
@@ -140,7 +143,7 @@ async function worldOf(t: Test, { places, ms, reward, model = {} }: World) {
     }
     await settle(gateway, judge, () => true)
   }
-  /** Waits, in the machine's time, until every row in work has asked: its rules may run in a worker. */
+  /** Waits in real time until every row in progress has asked: its rules may run in a worker. */
   const asked = async () => {
     for (;;) {
       const [model] = gateway.models()
@@ -157,7 +160,7 @@ async function worldOf(t: Test, { places, ms, reward, model = {} }: World) {
   return { send, pass, asked, end, found }
 }
 
-/** What came of a load that is sent for some seconds, and then nothing more. */
+/** Sends a load for some seconds, waits for it to finish, and returns the results. */
 async function load(t: Test, { perS, seconds, rows = 1, ...parts }: Load) {
   const { send, pass, end, found } = await worldOf(t, parts)
   let due = 0
@@ -189,14 +192,14 @@ const loads: readonly (readonly [string, Partial<Load>, number])[] = [
   ['with answers that take unequally long', { ms: latencies(100) }, 1],
 ]
 
-/** Times with this mean, of which the longest are four times the shortest. */
+/** Random times with this mean; the longest are four times the shortest. */
 function latencies(mean: number): () => number {
   const random = seeded(seed)
   return () => mean * (0.4 + 1.2 * random())
 }
 
 for (const [what, more, share] of loads) {
-  t.test(`at three times the load ${what}, what is let in is scored at the judge's pace (M34)`, async (t) => {
+  t.test(`at three times capacity ${what}, admitted samples are scored at the judge's pace`, async (t) => {
     const { scored, late, other, refused, withoutRetryAfter, scoredInTime } = await load(t, {
       places: 5,
       ms: () => 100,
@@ -206,17 +209,17 @@ for (const [what, more, share] of loads) {
       ...more,
     })
     t.ok(late + other <= 0.01 * (scored + late + other), `${late} late, ${other} other, of ${scored}`)
-    // The first answers take their time.
+    // The first answers arrive with a delay.
     const capacity = (50 * (20 - 0.8 * share)) / share
     t.ok(scoredInTime >= 0.95 * capacity, `${scoredInTime} scored, of ${capacity}`)
     t.ok(refused > 0)
-    t.equal(withoutRetryAfter, 0, 'every refusal says when to come again')
+    t.equal(withoutRetryAfter, 0, 'every refusal has a Retry-After')
   })
 }
 
 const steady: World = { places: 5, ms: () => 100, reward: { steps: [question], deadline_s: 6 } }
 
-t.test('a burst that can be served in time is let in, whatever was before (M34)', async (t) => {
+t.test('a burst that can be served in time is admitted, whatever came before', async (t) => {
   for (const [what, before, burst] of [
     ['at the start', 0, (send: (rows?: number) => void) => Array.from({ length: 240 }, () => send())],
     ['one request, at the start', 0, (send: (rows?: number) => void) => send(240)],
@@ -237,7 +240,7 @@ t.test('a burst that can be served in time is let in, whatever was before (M34)'
   }
 })
 
-t.test('of a burst that is too large, what is let in is scored once the pace is known (M34)', async (t) => {
+t.test('once the pace is known, everything admitted from an oversized burst is scored', async (t) => {
   const { send, pass, end, found } = await worldOf(t, steady)
   for (let sent = 0; sent < 300; sent += 6) {
     for (let one = 0; one < 6; one++) send()
@@ -252,8 +255,8 @@ t.test('of a burst that is too large, what is let in is scored once the pace is 
   t.equal(after.withoutRetryAfter, 0)
 })
 
-t.test('rows that will not ask count no more than they ask (M34)', async (t) => {
-  // It runs in this process: no time of a worker's is the machine's.
+t.test("rows behind a closed gate take no share of the judge's capacity", async (t) => {
+  // A rule that runs in this process, so that the virtual clock covers it.
   const rule = { name: 'rule', function: 'numeric-match', weight: 0 }
   const { send, pass, asked, end } = await worldOf(t, {
     ...steady,

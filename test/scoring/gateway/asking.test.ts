@@ -5,7 +5,7 @@ import { outcomesOf, resultOf, sampleOf, testGateway, testModel } from '../../su
 import { probesOff } from '../../support/models.ts'
 import { completion, scriptedServer } from '../../support/scripted-server.ts'
 
-/** Is the number even? Draw n of `flips` says the opposite of draw n - 1; a critique quotes what it saw. */
+/** Is the number even? Draw n of `flips` contradicts draw n - 1; a critique quotes what it saw. */
 const parity: Policy = ({ answer, text }, { index }) => {
   if (text.includes('Criticise')) return `It says ${answer}.`
   const isRight = Number.parseInt(answer, 10) % 2 === 0
@@ -73,7 +73,7 @@ t.test('steps ask their models', async (t) => {
     return { outcome, result: resultOf(outcome), calls: asked() - before }
   }
 
-  await t.test('draws that cannot matter are not asked for', async (t) => {
+  await t.test('votes that cannot change the result are not cast', async (t) => {
     t.match(await one('majority', '4'), {
       result: 1,
       calls: 3,
@@ -85,7 +85,7 @@ t.test('steps ask their models', async (t) => {
     t.match((await one('quorum', '7')).outcome, { failure: { detail: /do not agree/ } })
   })
 
-  await t.test("a panel's disagreement is told", async (t) => {
+  await t.test('a panel reports its disagreement', async (t) => {
     const { outcome, result, calls } = await one('panel', '4')
     t.equal(result, 0.5)
     t.equal(calls, 2)
@@ -96,7 +96,7 @@ t.test('steps ask their models', async (t) => {
     })
   })
 
-  await t.test('an expected verdict is the mean of the replies by their probability', async (t) => {
+  await t.test('an expected verdict is the probability-weighted mean of the replies', async (t) => {
     const even = await one('expected', '4')
     const odd = await one('expected', '5')
     t.ok(Number(even.result) > 0.75 && Number(even.result) < 1, String(even.result))
@@ -121,7 +121,7 @@ t.test('steps ask their models', async (t) => {
     t.match(good.outcome?.terms[0], { status: 'text', texts: ['It says 4.', 'It says 4.'] })
   })
 
-  await t.test('a prompt over the budget fails, unless its response alone is too long', async (t) => {
+  await t.test('a prompt over the budget fails, and an answer too long by itself is refused', async (t) => {
     t.equal((await one('fails', `4${' '.repeat(300)}`)).result, 1)
     t.match(await one('fails', `4 ${'x'.repeat(2000)}`), {
       result: 0,
@@ -140,12 +140,12 @@ t.test('steps ask their models', async (t) => {
     t.match(
       (await one('counts', `4 ${'y'.repeat(600)}`)).result,
       /^(judge_unreachable|overloaded)$/,
-      'uncounted is not unlimited',
+      'no count does not mean no limit',
     )
     servers[0]?.set()
   })
 
-  await t.test('or the response loses its middle, the longest answers the most', async (t) => {
+  await t.test('truncation cuts the middle of responses, the longest ones most', async (t) => {
     for (const filling of ['x', '好', '🙂', '9 ']) {
       const cut = await one('cuts', `4 ${filling.repeat(3000)}`)
       t.match(cut, { result: 1, calls: 1, outcome: { flags: ['q:truncated'] } }, filling)
@@ -164,26 +164,25 @@ t.test('steps ask their models', async (t) => {
     t.ok(Number(resultOf(four)) > 0 && Number(resultOf(five)) > 0)
   })
 
-  await t.test('an answer without a verdict is not kept: a judge that is well is asked again', async (t) => {
-    for (const kind of ['refusal', 'length', 'tool-call'] as const) {
-      kept.servers[0]?.set({ kind })
-      const { outcome } = await one('kept', '4')
-      t.match(outcome, { valid: false, failure: { kind: /^judge_/ } }, kind)
-      kept.servers[0]?.set()
-    }
-    t.match(await one('kept', '4'), { result: 1 })
-    kept.servers[0]?.set({ kind: 'refusal' })
-    t.match(await one('kept', '4'), { result: 1 }, 'a verdict is kept')
-    t.equal(
-      (await one('cutoff', '4')).result,
-      'judge_truncated',
-      'whatever the beginning of a judgement says',
-    )
-  })
+  await t.test(
+    'an answer without a verdict is not cached, so a recovered judge is asked again',
+    async (t) => {
+      for (const kind of ['refusal', 'length', 'tool-call'] as const) {
+        kept.servers[0]?.set({ kind })
+        const { outcome } = await one('kept', '4')
+        t.match(outcome, { valid: false, failure: { kind: /^judge_/ } }, kind)
+        kept.servers[0]?.set()
+      }
+      t.match(await one('kept', '4'), { result: 1 })
+      kept.servers[0]?.set({ kind: 'refusal' })
+      t.match(await one('kept', '4'), { result: 1 }, 'a verdict is kept')
+      t.equal((await one('cutoff', '4')).result, 'judge_truncated', 'whatever the truncated text says')
+    },
+  )
 })
 
 t.test(
-  'answers that are ready wait for their group, and a step for its judge, as long as the config says',
+  'a ready answer waits for its group, and a step for its judge, no longer than configured',
   async (t) => {
     const { config } = await testModel(t, 1, { policy: () => '1' }, probesOff)
     const slow = await testModel(t, 1, { policy: () => '1' }, probesOff)
@@ -222,7 +221,7 @@ t.test(
         deadlineMs: 60_000,
         onOutcome: (index) => told.push(index),
       })
-      // From the second verdict on, two answers wait for the third.
+      // Once two verdicts are in, two answers wait for the third.
       while (calls.filter((op) => op === 'postprocess').length < 2) await new Promise(setImmediate)
       for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate)
       t.strictSame(told, [])

@@ -26,12 +26,12 @@ const group = (id: string, answers: readonly string[], size = answers.length): S
 
 const duel = { name: 'duel', function: 'number-duel', model: 'judge' }
 
-/** Turns of the event loop, enough for what is there to be begun. */
+/** Enough turns of the event loop for pending work to start. */
 const turns = async (count = 50) => {
   for (let turn = 0; turn < count; turn++) await new Promise(setImmediate)
 }
 
-t.test('members of a group may come in requests of their own', async (t) => {
+t.test('members of a group may arrive in separate requests', async (t) => {
   const { servers, config } = await testModel(t, 1, { policy: larger }, { cache: 'never', ...probesOff })
   const clock = fakeClock()
   const models = { judge: config }
@@ -58,7 +58,7 @@ t.test('members of a group may come in requests of their own', async (t) => {
   const results = async (sent: ReturnType<typeof send>) => (await sent).map(resultOf)
   const asked = () => servers[0]?.stats().sequences.finished ?? 0
 
-  await t.test('and get the rewards that they get together, however they are spread', async (t) => {
+  await t.test('members get the same rewards however they are split over requests', async (t) => {
     const random = seeded(seed)
     const rows = group('a', ['3', '1', '2', '5', '4', '1'])
     const expected = (await send('held', rows)).map(resultOf)
@@ -78,7 +78,7 @@ t.test('members of a group may come in requests of their own', async (t) => {
   })
 
   await t.test(
-    'within a training step a retry gets what the first try got, another answer does not (M21)',
+    'within a training step a retry gets the same result, a different answer does not',
     async (t) => {
       const [first, second] = group('b', ['1', '2']) as [Sample, Sample]
       const before = asked()
@@ -97,7 +97,7 @@ t.test('members of a group may come in requests of their own', async (t) => {
     },
   )
 
-  await t.test('answers of other runs and training steps are no siblings', async (t) => {
+  await t.test('answers of different runs or training steps are not siblings', async (t) => {
     for (const jobs of [
       [{ run: 'x' }, { run: 'y' }],
       [{ trainingStep: 1 }, { trainingStep: 2 }],
@@ -109,7 +109,7 @@ t.test('members of a group may come in requests of their own', async (t) => {
     }
   })
 
-  await t.test('what a group got is forgotten after the time that it would be waited for', async (t) => {
+  await t.test("a group's result is forgotten after its waiting time", async (t) => {
     const rows = group('h', ['1', '2'])
     const step = { trainingStep: 4 }
     const [one] = (await Promise.all(rows.map((row) => send('held', [row], step)))).flat().map(resultOf)
@@ -122,7 +122,7 @@ t.test('members of a group may come in requests of their own', async (t) => {
     t.strictSame(await results(late), ['group_incomplete'])
   })
 
-  await t.test('as long as one of its requests waits, the questions of a group are asked', async (t) => {
+  await t.test("a group's questions stay in progress while any of its requests waits", async (t) => {
     servers[0]?.set({ kind: 'hang' })
     const rows = group('i', ['1', '2'])
     const client = new AbortController()
@@ -139,7 +139,7 @@ t.test('members of a group may come in requests of their own', async (t) => {
     servers[0]?.set()
   })
 
-  await t.test('an index that two answers claim has one in a training step (M21)', async (t) => {
+  await t.test('within a training step an index belongs to the first answer that claims it', async (t) => {
     const [first, second] = group('c', ['1', '2', '3']) as [Sample, Sample]
     const other = { ...second, group: first.group as object } as Sample
     const step = { trainingStep: 5 }
@@ -155,27 +155,30 @@ t.test('members of a group may come in requests of their own', async (t) => {
     t.strictSame((await Promise.all(without)).flat().map(resultOf), ['group_incomplete', 'group_incomplete'])
   })
 
-  await t.test('when the time is over, too few have no number; those named by min are enough', async (t) => {
-    for (const [reward, wanted] of [
-      ['held', /group_incomplete/],
-      ['some', /^\d/],
-    ] as const) {
-      const sent = group('d', ['1', '2', '3'])
-        .slice(0, 2)
-        .map((row) => send(reward, [row]))
-      await turns()
-      clock.advance(5001)
-      const found = (await Promise.all(sent)).flat().map(resultOf)
-      t.match(found.map(String), [wanted, wanted])
-      const late = send(reward, group('d', ['1', '2', '3']).slice(2))
-      await turns()
-      clock.advance(5001)
-      t.strictSame(await results(late), ['group_incomplete'])
-    }
-  })
+  await t.test(
+    'when the wait ends, too few members get no number, and `min` members are enough',
+    async (t) => {
+      for (const [reward, wanted] of [
+        ['held', /group_incomplete/],
+        ['some', /^\d/],
+      ] as const) {
+        const sent = group('d', ['1', '2', '3'])
+          .slice(0, 2)
+          .map((row) => send(reward, [row]))
+        await turns()
+        clock.advance(5001)
+        const found = (await Promise.all(sent)).flat().map(resultOf)
+        t.match(found.map(String), [wanted, wanted])
+        const late = send(reward, group('d', ['1', '2', '3']).slice(2))
+        await turns()
+        clock.advance(5001)
+        t.strictSame(await results(late), ['group_incomplete'])
+      }
+    },
+  )
 
   await t.test(
-    'a request that holds groups waits half of its time where the reward names none',
+    'a request with holdsGroups waits up to half of its time if the reward sets no wait',
     async (t) => {
       const hold = (count: number) =>
         group('h', ['1', '2', '3'])
@@ -192,7 +195,7 @@ t.test('members of a group may come in requests of their own', async (t) => {
       clock.advance(30_001)
       t.strictSame((await Promise.all(short)).flat().map(resultOf), ['group_incomplete', 'group_incomplete'])
       const [apart] = await results(send('unsaid', group('j', ['1', '2', '3']).slice(2)))
-      t.equal(apart, 'group_incomplete', 'else no request waits')
+      t.equal(apart, 'group_incomplete', 'otherwise no request waits')
     },
   )
 
@@ -203,13 +206,13 @@ t.test('members of a group may come in requests of their own', async (t) => {
     t.match(none?.terms[1], { status: 'off', why: 'gate' })
   })
 
-  await t.test('a sample of no group whose step is off waits for nobody', async (t) => {
+  await t.test('a sample without a group whose step is off waits for nobody', async (t) => {
     const [outcome] = await send('gated', [sampleOf('0', { id: 'alone', prompt: '' })])
     t.match(outcome?.terms[1], { status: 'off', why: 'gate' })
   })
 
   await t.test(
-    'a client that leaves does not take the others with it; when all have left, nothing is asked',
+    'a client that leaves fails no other, and once all have left no question continues',
     async (t) => {
       const left = new AbortController()
       const [first, second] = group('f', ['1', '2']) as [Sample, Sample]
@@ -236,7 +239,7 @@ const inFlight = (gateway: Gateway): number =>
     .models()
     .reduce((sum, { instances }) => sum + instances.reduce((own, one) => own + one.inFlight, 0), 0)
 
-t.test('answers that two versions of a reward are to score are no siblings', async (t) => {
+t.test('answers for different versions of a reward are not siblings', async (t) => {
   const clock = fakeClock()
   const groups = new CrossRequestGroups(clock, async (_context, _step, rows) => rows as unknown as Term[])
   const [first, second] = group('v', ['1', '2']) as [Sample, Sample]
@@ -260,7 +263,7 @@ t.test('answers that two versions of a reward are to score are no siblings', asy
   ])
 })
 
-t.test('a group that a reload comes between is whole where its reward stays the same', async (t) => {
+t.test('a group survives a reload that does not change its reward', async (t) => {
   const { config } = await testModel(t, 1, { policy: larger }, { cache: 'never', ...probesOff })
   const folder = t.testdir({})
   const write = (more: object) =>
@@ -298,7 +301,7 @@ t.test('a group that a reload comes between is whole where its reward stays the 
   )
 })
 
-t.test('a reading of the configs stays open while it compares answers for another one', async (t) => {
+t.test('replaced configs stay open while they compare answers for newer ones', async (t) => {
   const held: (() => void)[] = []
   const server = await scriptedServer((seen, response) => {
     held.push(() => response.end(JSON.stringify(completion(seen, 'A'))))

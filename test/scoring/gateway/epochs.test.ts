@@ -19,12 +19,15 @@ const turns = async (count = 6) => {
   for (let turn = 0; turn < count; turn++) await new Promise(setImmediate)
 }
 
-/** A term that tells of which epoch each member of its group was. */
+/** A term that records the epoch of each member of its group. */
 interface Told {
   readonly epochs: readonly unknown[]
 }
 
-/** One group's members over some epochs, sent by a trainer that loses some replies and sends those answers again. */
+/**
+ * Sends one group's members over several epochs, as a trainer does that loses some replies and sends those
+ * answers again.
+ */
 async function train(
   t: Test,
   random: () => number,
@@ -42,7 +45,7 @@ async function train(
   const waitMs = 1000
   let done = 0
 
-  /** Sends an answer once; resolves with what came, or null where the client was gone. */
+  /** Sends an answer once. Resolves with its term, or null if the client left. */
   const send = async (sample: Sample, isLost: boolean, isReward: boolean): Promise<Told | symbol | null> => {
     const signal = new CancelToken()
     const row: Sample = { ...sample }
@@ -77,7 +80,7 @@ async function train(
     for (;;) {
       await turns(Math.floor(random() * 5))
       tries += 1
-      // What is lost before its siblings came is sent again; so is what came without a reward.
+      // An answer whose reply is lost, or that comes back without a reward, is sent again.
       const drawn = tries > 3 ? 1 : random()
       const term = await send(sample, drawn < 0.2, drawn > 0.35)
       if (term === null) continue
@@ -92,7 +95,7 @@ async function train(
     for (const index of answers.map((_, at) => at).sort(() => random() - 0.5)) {
       if (epoch > 0 && random() < 0.5) answers[index] = `answer ${index} of ${epoch}`
       const response = answers[index] as string
-      // A trainer asks for the next answer of an index when it has the last one's reward.
+      // A trainer sends the next answer of an index only after it has the reward of the last one.
       const before = begun[index] ?? Promise.resolve()
       const next = before.then(() => member(epoch, index, response))
       begun[index] = next
@@ -111,16 +114,13 @@ async function train(
   return { clock, groups, step, waitMs, size, answers, epochs }
 }
 
-t.test(
-  'over epochs with repeats and retries, every member is compared with its own siblings (M21)',
-  async (t) => {
-    const random = seeded(seed)
-    for (let round = 0; round < 60; round++)
-      await train(t, random, { size: 2 + (round % 4), epochs: 4, isOverlapping: round % 2 === 1 })
-  },
-)
+t.test('over epochs with repeats and retries, every member is compared with its own siblings', async (t) => {
+  const random = seeded(seed)
+  for (let round = 0; round < 60; round++)
+    await train(t, random, { size: 2 + (round % 4), epochs: 4, isOverlapping: round % 2 === 1 })
+})
 
-t.test('a reply that was lost after all is given again when nobody else comes (M21)', async (t) => {
+t.test('a retry after a lost reply gets that reply again if no new group forms', async (t) => {
   const { clock, groups, step, waitMs, size, answers, epochs } = await train(t, seeded(seed + 1), {
     size: 3,
     epochs: 2,
@@ -143,7 +143,7 @@ t.test('a reply that was lost after all is given again when nobody else comes (M
 
 const larger: Policy = ({ candidates: [a, b] }) => (Number(a?.text) > Number(b?.text) ? 'A' : 'B')
 
-t.test('a converged answer does not starve its group, whoever comes first (M21)', async (t) => {
+t.test('an answer repeated from an earlier group never starves the new one', async (t) => {
   const { config } = await testModel(t, 1, { policy: larger }, { cache: 'never', ...probesOff })
   const clock = fakeClock()
   const duel = { name: 'duel', function: 'number-duel', model: 'judge' }
@@ -177,7 +177,7 @@ t.test('a converged answer does not starve its group, whoever comes first (M21)'
   t.strictSame(same, first, 'a policy that says the same gets the same')
 })
 
-t.test("NeMo Gym's wire knows no training step, and starves nobody (M21)", async (t) => {
+t.test('NeMo Gym sends no training step, and no group starves', async (t) => {
   const { config } = await testModel(t, 1, { policy: larger }, { cache: 'never' })
   const duel = { name: 'duel', function: 'number-duel', model: 'judge' }
   const app = await testApp(t, { held: { models: { judge: config }, steps: [duel] } })

@@ -10,7 +10,10 @@ import { isWithin } from '../../support/yardstick.ts'
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
 t.comment(`SEED=${seed}`)
 
-/** Compares or lists numbers; for one pair in ten, by the pair and its order, it errs. `mute` makes it say nothing. */
+/**
+ * Compares or lists numbers. It errs on one pair in ten, chosen by the pair and its order. `mute` makes it
+ * say nothing.
+ */
 const noisy: Policy = ({ candidates, text }) => {
   const numbers = candidates.map((candidate) => candidate.text)
   if (numbers.includes('mute')) return 'perhaps'
@@ -20,7 +23,7 @@ const noisy: Policy = ({ candidates, text }) => {
   return Number.parseFloat(a) > Number.parseFloat(b) !== errs ? 'A' : 'B'
 }
 
-/** Says A whatever stands there. */
+/** Always says A. */
 const biased: Policy = () => 'A'
 
 const hash = (text: string): number => [...text].reduce((sum, char) => (sum * 31 + char.charCodeAt(0)) | 0, 7)
@@ -119,7 +122,7 @@ t.test('groups are judged by pairs and by lists', async (t) => {
     }
   })
 
-  await t.test('a judge who errs in a tenth of its replies still ranks 8 answers', async (t) => {
+  await t.test('a judge that errs in a tenth of its replies still ranks 8 answers', async (t) => {
     const random = seeded(seed + 1)
     const worth = Array.from({ length: 4 }, () =>
       Array.from({ length: 8 }, () => String(Math.floor(random() * 1e6))),
@@ -132,7 +135,7 @@ t.test('groups are judged by pairs and by lists', async (t) => {
     t.ok(found.flat().every((reward) => Number(reward) >= 0 && Number(reward) <= 10))
   })
 
-  await t.test('what hangs on the order of two answers is averaged, counted and flagged', async (t) => {
+  await t.test('position bias is averaged out, counted and flagged', async (t) => {
     const outcomes = await outcomesOf(gateway, 'biased', group('b', ['1', '2', '3']))
     t.strictSame(outcomes.map(resultOf), [5, 5, 5])
     t.match(outcomes[0], {
@@ -147,30 +150,33 @@ t.test('groups are judged by pairs and by lists', async (t) => {
     })
   })
 
-  await t.test("a panel's models are told apart", async (t) => {
+  await t.test('each model of a panel is reported', async (t) => {
     const [two, three] = await outcomesOf(gateway, 'panel', group('pa', ['2 Exactly', '3 Exactly']))
     t.strictSame([two, three].map(resultOf), [2.5, 7.5])
     t.match(three?.terms[0], { score: { details: { panel: { judge: 1, partial: 0.5 } } } })
   })
 
-  await t.test('a failed pair is left out; who has none left fails with its reason', async (t) => {
-    const outcomes = await outcomesOf(
-      gateway,
-      'wins',
-      group('f', ['5 Exactly', 'mute', '7', '9'.repeat(1600)]),
-    )
-    t.strictSame(outcomes.map(resultOf), [0, 'judge_unparseable', 10, 'prompt_too_long'])
-    t.match(outcomes[0]?.terms[0], { draws: 1, score: { details: { comparisons: 1, missing: 2 } } })
-    const [, mute, two] = await outcomesOf(gateway, 'skips', group('s', ['1 Exactly', 'mute', '2 Exactly']))
-    t.match(mute, { valid: true, terms: [{ status: 'scored' }, { status: 'off', why: 'skipped' }] })
-    t.match(two?.terms[1], { status: 'scored', draws: 1 })
-    t.strictSame(await results('half', group('h', ['mute', '3', '3'])), [5, 5, 5])
-    const bad = group('x', ['1 Exactly', '2', '3 Exactly'])
-    const spoilt = bad.map((row, index) => (index === 1 ? { ...row, groundTruth: 7 } : row))
-    t.strictSame(await results('wins', spoilt), [0, 'bad_sample', 10], "a row's bad truth is its own")
-  })
+  await t.test(
+    'a failed pair is left out, and an answer with no pair left fails with its reason',
+    async (t) => {
+      const outcomes = await outcomesOf(
+        gateway,
+        'wins',
+        group('f', ['5 Exactly', 'mute', '7', '9'.repeat(1600)]),
+      )
+      t.strictSame(outcomes.map(resultOf), [0, 'judge_unparseable', 10, 'prompt_too_long'])
+      t.match(outcomes[0]?.terms[0], { draws: 1, score: { details: { comparisons: 1, missing: 2 } } })
+      const [, mute, two] = await outcomesOf(gateway, 'skips', group('s', ['1 Exactly', 'mute', '2 Exactly']))
+      t.match(mute, { valid: true, terms: [{ status: 'scored' }, { status: 'off', why: 'skipped' }] })
+      t.match(two?.terms[1], { status: 'scored', draws: 1 })
+      t.strictSame(await results('half', group('h', ['mute', '3', '3'])), [5, 5, 5])
+      const bad = group('x', ['1 Exactly', '2', '3 Exactly'])
+      const spoilt = bad.map((row, index) => (index === 1 ? { ...row, groundTruth: 7 } : row))
+      t.strictSame(await results('wins', spoilt), [0, 'bad_sample', 10], "a row's bad truth is its own")
+    },
+  )
 
-  await t.test('answers to different problems are never compared (M20)', async (t) => {
+  await t.test('answers to different problems are never compared', async (t) => {
     const before = asked()
     const bare = (prompt: Sample['prompt'], truth: string, answer: string): Sample =>
       sampleOf(answer, { id: `${truth}/${answer}`, prompt, groundTruth: truth })
@@ -219,7 +225,7 @@ t.test('groups are judged by pairs and by lists', async (t) => {
     )
   })
 
-  await t.test('the mean of a group that stands in for a reward is that of one problem (M20)', async (t) => {
+  await t.test('a substituted group mean never mixes problems', async (t) => {
     const rows = ['1', '2', 'throw'].map((answer) => sampleOf(answer, { id: answer, prompt: '' }))
     const [, , none] = await outcomesOf(gateway, 'meant', rows)
     t.match(none, { valid: false, substitute: -7 }, 'without a prompt nothing is a sibling')
@@ -237,7 +243,7 @@ t.test('groups are judged by pairs and by lists', async (t) => {
     t.match(other, { valid: false, substitute: -7 })
   })
 
-  await t.test('a group that is not whole has no number', async (t) => {
+  await t.test('an incomplete group gets no number', async (t) => {
     const five = group('p', ['1', '2', '3']).map((row) => ({
       ...row,
       group: { ...row.group, id: 'p', size: 4 },
@@ -251,7 +257,7 @@ t.test('groups are judged by pairs and by lists', async (t) => {
   })
 
   await t.test(
-    'a closed gate takes its answer out; where one is left there is nothing to compare',
+    'a closed gate removes its answer, and a single remaining answer is not compared',
     async (t) => {
       const [first, second, third] = await outcomesOf(gateway, 'gated', group('k', ['1', '0', '1.0']))
       t.ok(Number(resultOf(first)) >= 1 && Number(resultOf(third)) >= 1)
@@ -262,7 +268,7 @@ t.test('groups are judged by pairs and by lists', async (t) => {
     },
   )
 
-  await t.test('a list is one question; every draw shows another order', async (t) => {
+  await t.test('a list is one question, and each vote shows another order', async (t) => {
     const before = asked()
     t.strictSame(await results('list', group('m', ['30', '10', '20'])), [30, 10, 20])
     t.equal(asked() - before, 1)
@@ -278,21 +284,18 @@ t.test('groups are judged by pairs and by lists', async (t) => {
     )
   })
 
-  await t.test(
-    'a group that is too large, as one of prompts that were not sent is, costs nothing',
-    async (t) => {
-      const began = performance.now()
-      const rows = Array.from({ length: 1500 }, (_, index) =>
-        sampleOf(`${index}`, { id: `${index}`, prompt: '' }),
-      )
-      for (const reward of ['duel', 'ring', 'list'])
-        t.strictSame([...new Set(await results(reward, rows))], ['bad_sample'], reward)
-      t.strictSame([...new Set(await results('duel', rows.slice(0, 200)))], ['bad_sample'])
-      t.ok(isWithin(performance.now() - began, 4000))
-    },
-  )
+  await t.test('a group that is too large fails at once and costs nothing', async (t) => {
+    const began = performance.now()
+    const rows = Array.from({ length: 1500 }, (_, index) =>
+      sampleOf(`${index}`, { id: `${index}`, prompt: '' }),
+    )
+    for (const reward of ['duel', 'ring', 'list'])
+      t.strictSame([...new Set(await results(reward, rows))], ['bad_sample'], reward)
+    t.strictSame([...new Set(await results('duel', rows.slice(0, 200)))], ['bad_sample'])
+    t.ok(isWithin(performance.now() - began, 4000))
+  })
 
-  await t.test('answers of no content score the low end and are shown to no judge', async (t) => {
+  await t.test('answers without content get the lowest score and no judge sees them', async (t) => {
     const before = asked()
     t.strictSame(await results('wins', group('e', ['', '3 Exactly', '...', '4 Exactly'])), [
       0,
@@ -308,13 +311,13 @@ t.test('groups are judged by pairs and by lists', async (t) => {
     t.equal(asked() - before, 3, 'equal answers need no call')
   })
 
-  await t.test('draws of a pair are aggregated too', async (t) => {
+  await t.test('the votes on a pair are aggregated', async (t) => {
     const before = asked()
     t.strictSame(await results('voted', group('v', ['3 Exactly', '4 Exactly'])), [0, 10])
     t.equal(asked() - before, 4, 'two of three draws in both orders')
   })
 
-  await t.test('no fault of a server makes a win or a loss appear', async (t) => {
+  await t.test('no server fault ever creates a win or a loss', async (t) => {
     const random = seeded(seed + 2)
     const kinds = faultKinds.filter((kind) => kind !== 'slow')
     for (let round = 0; round < 3; round++) {

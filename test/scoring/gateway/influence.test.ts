@@ -27,7 +27,7 @@ const formulas = [
   'scored(d) ? d * a : a',
 ]
 
-/** A reward of four steps that name each other as they like. */
+/** A random reward of four steps that refer to each other. */
 function drawn(random: () => number): Reward {
   const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T
   const hasGate = random() < 0.3
@@ -62,63 +62,60 @@ function drawn(random: () => number): Reward {
   }
 }
 
-/** What decides the reward: another number is another reward. */
+/** The score that decides the reward: changing it changes the reward. */
 const said = (outcome: Outcome | undefined) => (outcome?.valid ? outcome.reward : 'invalid')
 
-t.test(
-  'a failed step takes the reward away where it could have changed it, and only there (M19)',
-  async (t) => {
-    const random = seeded(seed)
-    const rewards: Record<string, Reward> = {}
-    for (let at = 0; at < 24; at++) {
-      const reward = drawn(random)
-      rewards[`r${at}`] = reward
-      // Without each of its steps that no other names.
+t.test('a failed step removes the reward if and only if it could have changed it', async (t) => {
+  const random = seeded(seed)
+  const rewards: Record<string, Reward> = {}
+  for (let at = 0; at < 24; at++) {
+    const reward = drawn(random)
+    rewards[`r${at}`] = reward
+    // One variant for each step that no other step names, without that step.
+    for (const name of names) {
+      const others = { ...reward, steps: reward.steps.filter((step) => step.name !== name) }
+      if (JSON.stringify(others).match(new RegExp(`"(?:gate|when|after|formula)":"[^"]*\\b${name}\\b`)))
+        continue
+      if (reward.gate && !others.steps.some(({ gated }) => gated)) continue
+      rewards[`r${at}-${name}`] = others
+    }
+  }
+  const gateway = await testGateway(t, rewards)
+  let [ignored, decisive] = [0, 0]
+  for (let at = 0; at < 24; at++) {
+    const reward = rewards[`r${at}`] as Reward
+    for (let round = 0; round < 6; round++) {
+      const extraInfo = Object.fromEntries(
+        names.map((name) => [name, random() < 0.15 ? null : Math.round(random() * 4) / 4]),
+      )
+      const trainingStep = random() < 0.5 ? Math.round(random() * 30) : undefined
       for (const name of names) {
-        const others = { ...reward, steps: reward.steps.filter((step) => step.name !== name) }
-        if (JSON.stringify(others).match(new RegExp(`"(?:gate|when|after|formula)":"[^"]*\\b${name}\\b`)))
-          continue
-        if (reward.gate && !others.steps.some(({ gated }) => gated)) continue
-        rewards[`r${at}-${name}`] = others
-      }
-    }
-    const gateway = await testGateway(t, rewards)
-    let [ignored, decisive] = [0, 0]
-    for (let at = 0; at < 24; at++) {
-      const reward = rewards[`r${at}`] as Reward
-      for (let round = 0; round < 6; round++) {
-        const extraInfo = Object.fromEntries(
-          names.map((name) => [name, random() < 0.15 ? null : Math.round(random() * 4) / 4]),
+        const told = [-2, 0, 0.25, 0.5, 3, null, 'broken'].map((own) =>
+          sampleOf('x', { id: String(own), extraInfo: { ...extraInfo, [name]: own } }),
         )
-        const trainingStep = random() < 0.5 ? Math.round(random() * 30) : undefined
-        for (const name of names) {
-          const told = [-2, 0, 0.25, 0.5, 3, null, 'broken'].map((own) =>
-            sampleOf('x', { id: String(own), extraInfo: { ...extraInfo, [name]: own } }),
-          )
-          const job = trainingStep === undefined ? {} : { trainingStep }
-          const outcomes = [...(await outcomesOf(gateway, `r${at}`, told, job))]
-          const broken = said(outcomes.pop())
-          const possible = [...new Set(outcomes.map(said))]
-          const what = `${JSON.stringify(reward)} ${JSON.stringify(extraInfo)} at ${trainingStep}: ${name} of ${possible}`
-          if (broken === 'invalid') decisive += 1
-          else ignored += 1
-          if (possible.length > 1 && broken !== 'invalid') t.fail(`a number was chosen: ${what}`)
-          if (possible.length === 1 && broken !== 'invalid' && broken !== possible[0])
-            t.fail(`another number: ${what}`)
-          const without = `r${at}-${name}`
-          const isMultiplied = reward.steps.some(({ op }) => op === 'mul') && reward.formula === undefined
-          if (possible.length > 1 || isMultiplied || !(without in rewards)) continue
-          const [alone] = await outcomesOf(gateway, without, told.slice(0, 1), job)
-          if (said(alone) !== broken) t.fail(`it is missed although nothing hangs on it: ${what}`)
-        }
+        const job = trainingStep === undefined ? {} : { trainingStep }
+        const outcomes = [...(await outcomesOf(gateway, `r${at}`, told, job))]
+        const broken = said(outcomes.pop())
+        const possible = [...new Set(outcomes.map(said))]
+        const what = `${JSON.stringify(reward)} ${JSON.stringify(extraInfo)} at ${trainingStep}: ${name} of ${possible}`
+        if (broken === 'invalid') decisive += 1
+        else ignored += 1
+        if (possible.length > 1 && broken !== 'invalid') t.fail(`a number was chosen: ${what}`)
+        if (possible.length === 1 && broken !== 'invalid' && broken !== possible[0])
+          t.fail(`another number: ${what}`)
+        const without = `r${at}-${name}`
+        const isMultiplied = reward.steps.some(({ op }) => op === 'mul') && reward.formula === undefined
+        if (possible.length > 1 || isMultiplied || !(without in rewards)) continue
+        const [alone] = await outcomesOf(gateway, without, told.slice(0, 1), job)
+        if (said(alone) !== broken) t.fail(`it is missed although nothing hangs on it: ${what}`)
       }
     }
-    t.comment(`${ignored} failures without effect, ${decisive} with`)
-    t.ok(ignored > 50 && decisive > 50)
-  },
-)
+  }
+  t.comment(`${ignored} failures without effect, ${decisive} with`)
+  t.ok(ignored > 50 && decisive > 50)
+})
 
-t.test('a failed factor beside a 0 takes no reward away, in random folds (M19)', async (t) => {
+t.test('in random folds, a failed factor next to a 0 removes no reward', async (t) => {
   const random = seeded(seed + 1)
   const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T
   const rewards: Record<string, Reward> = {}
@@ -159,7 +156,7 @@ t.test('a failed factor beside a 0 takes no reward away, in random folds (M19)',
   t.ok(ignored > 50 && decisive > 50)
 })
 
-t.test('a step that only watches never costs a reward (M19)', async (t) => {
+t.test('a step that only observes never costs a reward', async (t) => {
   const clock = fakeClock()
   const server = await scriptedServer(() => undefined)
   t.teardown(() => server.kill())
@@ -173,7 +170,7 @@ t.test('a step that only watches never costs a reward (M19)', async (t) => {
     },
   }
   const rule = { name: 'rule', function: 'echo-rule' }
-  // Once it is asked, the rule has its score.
+  // Once the judge is asked, the rule has its score.
   const judge = { name: 'watch', function: 'digit-judge', model: 'hanging', after: 'rule' }
   const gateway = await testGateway(
     t,
@@ -239,7 +236,7 @@ t.test('a step that only watches never costs a reward (M19)', async (t) => {
   t.equal(resultOf(await alone.outcome), 1, 'an incomplete group costs nothing where its step does not count')
 })
 
-t.test('a judge that only watches and is away keeps nobody out (M19)', async (t) => {
+t.test('an overloaded judge that only observes refuses no request', async (t) => {
   const held: (() => void)[] = []
   const busy = await scriptedServer((seen, response) => {
     held.push(() => response.end(JSON.stringify(completion(seen, '1'))))

@@ -11,7 +11,7 @@ t.comment(`SEED=${seed}`)
 const rule = { name: 'rule', function: 'echo-rule' }
 const judge = { name: 'q', function: 'digit-judge', op: 'add', weight: 0.5 }
 
-t.test('whatever happens, a reward is a fact about its sample', async (t) => {
+t.test('a reward depends only on its sample, whatever happens', async (t) => {
   const shaky = await testModel(
     t,
     2,
@@ -45,7 +45,7 @@ t.test('whatever happens, a reward is a fact about its sample', async (t) => {
       .filter((model) => model.name === name)
       .flatMap(({ instances }) => instances.map((instance) => instance.inFlight))
 
-  await t.test('a row is scored or invalid, and no upstream fault makes a number appear', async (t) => {
+  await t.test('every row is scored or invalid, and no upstream fault creates a number', async (t) => {
     const random = seeded(seed)
     const kinds = faultKinds.filter((kind) => kind !== 'slow')
     for (let round = 0; round < 6; round++) {
@@ -53,7 +53,7 @@ t.test('whatever happens, a reward is a fact about its sample', async (t) => {
         const drawn = Array.from({ length: 3 }, () => kinds[Math.floor(random() * kinds.length)] ?? '500')
         server.set(...drawn.map((kind) => ({ kind, rate: random() })))
       }
-      // Each row is a question of its own: 0.0, 1.00, 0.000 and so on.
+      // Every row is a different question: 0.0, 1.00, 0.000 and so on.
       const rows = Array.from({ length: 20 }, (_, row) =>
         sampleOf(`${row % 2}.${'0'.repeat(20 * round + row + 1)}`),
       )
@@ -75,7 +75,7 @@ t.test('whatever happens, a reward is a fact about its sample', async (t) => {
   })
 
   await t.test(
-    'order, batch size and repetition never change a reward; rules give the same bytes',
+    'order, batch size and repetition never change a reward, and rules are bit-identical',
     async (t) => {
       const random = seeded(seed + 1)
       const rows = Array.from({ length: 60 }, (_, row) => {
@@ -110,7 +110,7 @@ t.test('whatever happens, a reward is a fact about its sample', async (t) => {
     },
   )
 
-  await t.test('a judge that hangs ends with the deadline; the rule beside it keeps its score', async (t) => {
+  await t.test('a hanging judge fails at the deadline and other steps keep their scores', async (t) => {
     const started = performance.now()
     const told: number[] = []
     const job = { deadlineMs: 200, onOutcome: (index: number) => void told.push(index) }
@@ -123,7 +123,7 @@ t.test('whatever happens, a reward is a fact about its sample', async (t) => {
     t.match(outcome?.terms[0], { status: 'scored' })
   })
 
-  await t.test('when the client goes away, its questions are given up and its rows say so', async (t) => {
+  await t.test('when the client leaves, its questions are cancelled and its rows say so', async (t) => {
     const client = new AbortController()
     const asked = outcomesOf(gateway, 'asked', [sampleOf('1')], { signal: client.signal })
     while (inFlight('hanging')[0] !== 1) await new Promise(setImmediate)
@@ -136,7 +136,7 @@ t.test('whatever happens, a reward is a fact about its sample', async (t) => {
   })
 
   await t.test(
-    'kill -9 of one of two servers loses nothing; of both, every row says judge_unreachable',
+    'killing one of two servers loses no row; killing both makes every row judge_unreachable',
     async (t) => {
       const rows = (from: number) => Array.from({ length: 200 }, (_, row) => sampleOf(String(from + row)))
       const underLoad = outcomesOf(gateway, 'judged', rows(0))

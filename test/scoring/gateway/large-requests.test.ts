@@ -6,20 +6,20 @@ import { probesOff } from '../../support/models.ts'
 const judge = { name: 'q', function: 'digit-judge', model: 'judge' }
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-t.test('more questions than may be under way at once are all answered, in order (M2)', async (t) => {
+t.test('more questions than the limit in progress are all answered, in order', async (t) => {
   const { config, servers } = await testModel(t, 1, { policy: 'constant', constant: 1 })
   const gateway = await testGateway(t, {
     gateway: { models: { judge: config } },
     judged: { steps: [{ ...judge, sampling: { temperature: 0 } }] },
   })
-  // Equal questions are one, so that the servers have little to do.
+  // Equal questions are merged, so that the servers have little to do.
   const rows = Array.from({ length: 5000 }, (_, index) => sampleOf('a', { id: `${index}`, prompt: 'p' }))
   const outcomes = await outcomesOf(gateway, 'judged', rows)
   t.ok(outcomes.every((outcome, index) => outcome.id === `${index}` && resultOf(outcome) === 1))
   t.ok((servers[0]?.stats().sequences.finished ?? 0) < 10)
 })
 
-t.test('rows that wait for their group keep no other row of it waiting (M2)', async (t) => {
+t.test('rows that wait for their group never block its other rows', async (t) => {
   const gateway = await testGateway(t, {
     grouped: {
       steps: [
@@ -29,7 +29,7 @@ t.test('rows that wait for their group keep no other row of it waiting (M2)', as
       ],
     },
   })
-  // More rows than may be under way at once, and the members of a group as far apart as can be.
+  // More rows than may be in progress at once, with the members of each group as far apart as possible.
   const groups = 4200
   const rows = Array.from({ length: 2 * groups }, (_, index) =>
     sampleOf(index < groups ? '1' : '2', {
@@ -43,22 +43,19 @@ t.test('rows that wait for their group keep no other row of it waiting (M2)', as
   t.equal(outcomes.filter(({ valid }) => valid).length, rows.length)
 })
 
-t.test(
-  'a group of all rows of a large request is scored, and on_invalid reaches each (M1, M2)',
-  async (t) => {
-    const gateway = await testGateway(t, {
-      mean: { steps: [{ name: 'rule', function: 'echo-rule' }], on_invalid: { group_mean: 0.25 } },
-    })
-    const rows = Array.from({ length: 4000 }, (_, index) =>
-      sampleOf(index % 100 === 0 ? 'throw' : '1', { id: `${index}`, group: { id: 'all', index: 0 } }),
-    )
-    const outcomes = await outcomesOf(gateway, 'mean', rows)
-    t.equal(outcomes.filter(({ valid }) => valid).length, 3960)
-    t.ok(outcomes.every((outcome) => outcome.valid || outcome.substitute === 1))
-  },
-)
+t.test('a group that spans a large request is scored, and on_invalid applies to each row', async (t) => {
+  const gateway = await testGateway(t, {
+    mean: { steps: [{ name: 'rule', function: 'echo-rule' }], on_invalid: { group_mean: 0.25 } },
+  })
+  const rows = Array.from({ length: 4000 }, (_, index) =>
+    sampleOf(index % 100 === 0 ? 'throw' : '1', { id: `${index}`, group: { id: 'all', index: 0 } }),
+  )
+  const outcomes = await outcomesOf(gateway, 'mean', rows)
+  t.equal(outcomes.filter(({ valid }) => valid).length, 3960)
+  t.ok(outcomes.every((outcome) => outcome.valid || outcome.substitute === 1))
+})
 
-t.test('few questions are under way at once, and the end reaches all rows, begun or not (M2)', async (t) => {
+t.test('questions in progress are bounded, and a deadline or disconnect ends every row', async (t) => {
   const { config } = await testModel(t, 1, { faults: [{ kind: 'hang' }] }, { max_in_flight: 4, ...probesOff })
   const clock = fakeClock()
   const gateway = await testGateway(

@@ -12,7 +12,7 @@ const throws = () => {
   throw new TypeError(secret)
 }
 
-t.test("a callback of the library's user that throws or rejects touches no job (M9)", async (t) => {
+t.test("a user's callback that throws or rejects affects no job", async (t) => {
   const folder = t.testdir({ 'half.yaml': 'steps: [{ name: rule, function: exact-match }]\n' })
   const gateway = await openGateway({ configs: [`${folder}/half.yaml`] })
   t.teardown(() => gateway.close(0))
@@ -46,7 +46,7 @@ t.test("a callback of the library's user that throws or rejects touches no job (
   t.notMatch(warned[0]?.message, /secret|sample at/)
 })
 
-t.test("what a callback of the library's user changes is its own copy", async (t) => {
+t.test("a user's callback can change only its own copy of an outcome", async (t) => {
   const folder = t.testdir({
     'half.yaml': 'on_invalid: group_mean\nsteps: [{ name: rule, function: exact-match }]\n',
   })
@@ -71,7 +71,7 @@ t.test("what a callback of the library's user changes is its own copy", async (t
   t.strictSame(changed, expected)
 })
 
-t.test('listeners that all throw keep nothing from being scored, counted or told (M9)', async (t) => {
+t.test('throwing listeners never prevent scoring, counting or reporting', async (t) => {
   const { config } = await testModel(t, 1, { policy: 'constant', constant: 1 }, probesOff)
   const metrics = openMetrics({ version: 'test', inFlight: () => 0 })
   t.teardown(() => metrics.close())
@@ -119,7 +119,7 @@ t.test('listeners that all throw keep nothing from being scored, counted or told
   t.ok(told.every((line) => !line.includes('secret')))
 })
 
-t.test('whoever hears of failures may fail too (M9)', async (t) => {
+t.test('a failure in the handler of listener failures is contained', async (t) => {
   const guard = new ListenerGuard(fakeClock(), { failed: throws, told: throws })
   let ran = 0
   guard.run('one', () => {
@@ -130,7 +130,7 @@ t.test('whoever hears of failures may fail too (M9)', async (t) => {
   t.equal(ran, 1)
 })
 
-t.test('old configs whose end fails are counted, and the new ones are served (S1)', async (t) => {
+t.test('if closing the old configs fails, it is counted and the new ones are served', async (t) => {
   const told: string[] = []
   const clock = fakeClock()
   const guard = new ListenerGuard(clock, { told: ({ listener, fault }) => told.push(`${listener} ${fault}`) })

@@ -10,7 +10,7 @@ export default defineModelReward({
 const head =
   "import { z } from 'zod'\nimport { defineListReward, definePairReward, fill, prompt } from 'reward-gateway/contract'\n"
 
-/** Questions as authors write them, right and wrong, by file. */
+/** Questions as authors write them, correct and incorrect, by file name. */
 export const questionAuthors = {
   'tag.ts': reward('generate', `prompt\`Question: \${sample.prompt}\\nAnswer: \${sample.response}\``),
   'filled.ts': reward(

@@ -71,7 +71,7 @@ const saying =
   (seen) =>
     completion(seen, text)
 
-/** A gateway whose configs a test writes again: a rule with an offset, and a judge at an address. */
+/** A gateway whose configs a test can rewrite: a rule with an offset, and a judge at an address. */
 async function served(t: Test, reload: object, url: string, file = '') {
   const folder = t.testdir({})
   const write = (plus: number, judgeUrl: string) => {
@@ -111,7 +111,7 @@ async function served(t: Test, reload: object, url: string, file = '') {
 }
 
 t.test(
-  'configs that move rewards of known samples too far are refused, the old ones go on, and closing waits for none',
+  'a reload that changes known rewards too much is refused, and closing does not wait for it',
   async (t) => {
     const [good, bad] = await Promise.all([scriptedServer(saying('1')), scriptedServer(saying('0'))])
     t.teardown(() => Promise.all([good.kill(), bad.kill()]))
@@ -145,7 +145,7 @@ t.test(
       refusal: { code: 'RG_RELOAD_REFUSED', problems: error?.problems },
     })
     t.equal(gateway.reward('ruled').version, version)
-    t.strictSame(told, ['refused'], 'listeners hear of the refusal, and of none of its samples')
+    t.strictSame(told, ['refused'], 'listeners receive the refusal but no events of its samples')
     t.equal(resultOf((await outcomesOf(gateway, 'judged', [sampleOf('5')]))[0]), 1, 'the old server is asked')
     t.match(gateway.models(), [{ instances: [{ address: good.url, state: 'ready' }] }])
 
@@ -170,7 +170,7 @@ t.test(
   },
 )
 
-t.test('the canaries of configs that are not served yet, or never, ask nobody', async (t) => {
+t.test('configs that are not served yet send no canaries', async (t) => {
   const server = await scriptedServer(saying('1'))
   t.teardown(() => server.kill())
   const folder = t.testdir({})
@@ -208,18 +208,14 @@ t.test('the canaries of configs that are not served yet, or never, ask nobody', 
   clock.advance(30_000)
   t.equal(await refused, 'RG_RELOAD_REFUSED')
   t.equal(probed, 0)
-  t.match(
-    gateway.models(),
-    [{ instances: [{ state: 'ready' }] }],
-    'no verdict of theirs takes an instance out',
-  )
+  t.match(gateway.models(), [{ instances: [{ state: 'ready' }] }], 'their verdicts eject no instance')
   write({ canary })
   await gateway.reload()
   clock.advance(1000)
   await server.saw(server.seen.length + 1)
 })
 
-t.test('samples of a reward that is not there are a mistake, with the nearest name', async (t) => {
+t.test('reload samples for an unknown reward are refused with the nearest name', async (t) => {
   const samples = { ruld: [{ name: 'a', response: '1' }] }
   await t.rejects(served(t, { samples }, 'http://127.0.0.1:9'), {
     code: 'RG_CONFIG_INVALID',
@@ -227,10 +223,10 @@ t.test('samples of a reward that is not there are a mistake, with the nearest na
   })
   const other = { judged: [{ name: 'right', response: '5', min: 0.8 }] }
   const { refusal } = await served(t, { samples: other }, 'http://127.0.0.1:9', 'ruled.json')
-  t.equal(await refusal(), null, 'where one rm-config alone is served, those of others do not count')
+  t.equal(await refusal(), null, 'if a single rm-config is served, samples of other rewards are ignored')
 })
 
-/** Watches with a clock of its own; `look` passes a second and waits until the files have been looked at. */
+/** Watches with its own clock. `look` advances a second and waits until the files were scanned. */
 async function watching(sources: () => readonly string[]) {
   const clock = fakeClock()
   const calls = { count: 0 }
@@ -246,7 +242,7 @@ async function watching(sources: () => readonly string[]) {
   return { look, end, clock, calls }
 }
 
-t.test('a change is told of once, when it has been left alone for a second', async (t) => {
+t.test('a change is reported once, after a second without further changes', async (t) => {
   const folder = t.testdir({ 'one.yaml': 'a', below: { 'shared.ts': 'b' } })
   const { look, end, clock, calls } = await watching(() => [folder, join(folder, 'later')])
   t.equal(await look(), 0, 'nothing has changed')
@@ -268,18 +264,18 @@ t.test('a change is told of once, when it has been left alone for a second', asy
   writeFileSync(join(folder, 'one.yaml'), 'x')
   await look()
   writeFileSync(join(folder, 'one.yaml'), 'xy')
-  t.equal(await look(), told, 'a second change begins the second again')
+  t.equal(await look(), told, 'another change restarts the second')
   t.equal(await look(), told + 1)
   for (const name of ['.one.yaml.swp', 'one.log']) writeFileSync(join(folder, name), 'x')
   mkdirSync(join(folder, '__pycache__'))
   writeFileSync(join(folder, '__pycache__', 'x.py'), 'x')
   await look()
-  t.equal(await look(), told + 1, 'what nobody reads is no change')
+  t.equal(await look(), told + 1, 'a file that is never read is not a change')
   end()
   t.equal(clock.pending, 0, 'nothing goes on after the end')
 })
 
-t.test('a mounted ConfigMap changes by one link, and what a reload adds is no change', async (t) => {
+t.test("a ConfigMap's swapped link is a change, and a source added by a reload is not", async (t) => {
   const folder = t.testdir({
     mount: { '..1': { 'one.yaml': 'first' }, '..2': { 'one.yaml': 'other' } },
     extra: { 'f.ts': '' },
@@ -299,31 +295,28 @@ t.test('a mounted ConfigMap changes by one link, and what a reload adds is no ch
   end()
 })
 
-t.test(
-  'configs, the gateway file beside them, folders of functions and files of keys are sources',
-  async (t) => {
-    const settings = {
-      functions: {
-        folders: ['/f'],
-        memory_mb: 1024,
-        timeout_s: 5,
-        python: { command: 'python3', processes: 1, memory_mb: 64 },
-      },
-      keys: {
-        a: { file: '/secret/key', scopes: ['score' as const] },
-        b: { env: 'KEY', scopes: ['read' as const] },
-      },
-    }
-    t.strictSame(sourcesOf({ configs: ['/c'], functionFolders: ['/g'] }, null), ['/c', '/g'])
-    t.strictSame(sourcesOf({ configs: ['/c', '/d/one.yaml'], functionFolders: ['/g'] }, settings), [
-      '/c',
-      '/d/one.yaml',
-      '/d/gateway.yaml',
-      '/d/gateway.yml',
-      '/d/gateway.json',
-      '/g',
-      '/f',
-      '/secret/key',
-    ])
-  },
-)
+t.test('configs, their gateway file, function folders and key files are all watched', async (t) => {
+  const settings = {
+    functions: {
+      folders: ['/f'],
+      memory_mb: 1024,
+      timeout_s: 5,
+      python: { command: 'python3', processes: 1, memory_mb: 64 },
+    },
+    keys: {
+      a: { file: '/secret/key', scopes: ['score' as const] },
+      b: { env: 'KEY', scopes: ['read' as const] },
+    },
+  }
+  t.strictSame(sourcesOf({ configs: ['/c'], functionFolders: ['/g'] }, null), ['/c', '/g'])
+  t.strictSame(sourcesOf({ configs: ['/c', '/d/one.yaml'], functionFolders: ['/g'] }, settings), [
+    '/c',
+    '/d/one.yaml',
+    '/d/gateway.yaml',
+    '/d/gateway.yml',
+    '/d/gateway.json',
+    '/g',
+    '/f',
+    '/secret/key',
+  ])
+})

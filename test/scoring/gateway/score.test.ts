@@ -71,7 +71,7 @@ t.test('a gateway scores samples', async (t) => {
       )
     ).map(resultOf)
 
-  await t.test('what throws, hangs or is out of range under a rule costs only itself', async (t) => {
+  await t.test('a rule that throws, hangs or is out of range fails only its own row', async (t) => {
     t.strictSame(await results('one', '1', 'throw', '0.5', 'nan', '7', 'null', 'hang', '0'), [
       1,
       'rule_error',
@@ -90,7 +90,7 @@ t.test('a gateway scores samples', async (t) => {
     ])
   })
 
-  await t.test('a gate keeps questions from the judge, and the fold adds what was asked', async (t) => {
+  await t.test('a closed gate asks the judge nothing, and the fold adds only what was asked', async (t) => {
     const before = asked(sure)
     const rows = ['1', '0', '0.5', 'null'].map((response) => sampleOf(response))
     const outcomes = await outcomesOf(gateway, 'gated', rows)
@@ -100,7 +100,7 @@ t.test('a gateway scores samples', async (t) => {
     t.equal(asked(sure) - before, 1)
   })
 
-  await t.test('a weight follows the training step of its request', async (t) => {
+  await t.test("a weight follows its request's training step", async (t) => {
     for (const trainingStep of [undefined, 0, 25, 1000]) {
       const job = trainingStep === undefined ? {} : { trainingStep }
       const wanted = trainingStep === undefined ? 0.5 : Math.min(trainingStep / 100, 1)
@@ -115,7 +115,7 @@ t.test('a gateway scores samples', async (t) => {
     t.equal(asked(sure) - before, 1)
   })
 
-  await t.test('votes are drawn apart, and what has no verdict follows on_unreadable', async (t) => {
+  await t.test('votes are independent questions, and unreadable ones follow on_unreadable', async (t) => {
     t.strictSame(await results('fails', '1'), ['judge_unparseable'])
     t.equal(asked(vague), 3)
     t.strictSame(await results('skips', '1'), [1])
@@ -124,14 +124,14 @@ t.test('a gateway scores samples', async (t) => {
     t.match(counted?.flags, ['q:unreadable'])
   })
 
-  await t.test('an answer that rm_preprocess judges itself needs no call and is flagged', async (t) => {
+  await t.test('an answer that rm_preprocess scores itself needs no call and is flagged', async (t) => {
     const before = asked(sure)
     const [outcome] = await outcomesOf(gateway, 'open', [sampleOf('')])
     t.match(outcome, { valid: true, reward: 0, flags: ['q:no_call'] })
     t.equal(asked(sure), before)
   })
 
-  await t.test('a group rule sees all answers to one prompt, and a retry is no sibling', async (t) => {
+  await t.test('a group rule sees all answers to one prompt and counts a retry once', async (t) => {
     const group = (id: string, index: number) => ({ group: { id, index } })
     const outcomes = await outcomesOf(gateway, 'ranked', [
       sampleOf('a', group('g', 0)),
@@ -175,7 +175,7 @@ t.test('a gateway scores samples', async (t) => {
     t.match(all[1], { substitute: 1 }, 'without a group id the prompt makes the group')
   })
 
-  await t.test('a reward or a request says what holds in place of an invalid row', async (t) => {
+  await t.test('a reward or a request decides what replaces an invalid row', async (t) => {
     const given = async (onInvalid?: Parameters<typeof gateway.score>[0]['onInvalid']) =>
       (await outcomesOf(gateway, 'number', siblings, onInvalid === undefined ? {} : { onInvalid }))[1]
     t.match(await given(), { valid: false, substitute: 7 })
@@ -187,7 +187,7 @@ t.test('a gateway scores samples', async (t) => {
     t.strictSame(await results('refused', '1'), [1])
   })
 
-  await t.test('every row has the same keys, whatever became of it', async (t) => {
+  await t.test('every outcome has the same keys, valid or not', async (t) => {
     const rows = await readNativeRows(
       [...['1', '0', 'throw', 'null', 'nan'].map((response) => ({ response })), { response: 5 }, 'no row'],
       [],
@@ -205,15 +205,18 @@ t.test('a gateway scores samples', async (t) => {
     for (const result of written) t.strictSame(keys(result), keys(first ?? {}), result.id)
   })
 
-  await t.test('an unknown reward is refused with the nearest name, and all after closing', async (t) => {
-    t.throws(() => gateway.reward('ranket'), { code: 'RG_REWARD_UNKNOWN', message: /ranked/ })
-    await gateway.close(0)
-    await t.rejects(async () => outcomesOf(gateway, 'one', [sampleOf('1')]), { code: 'RG_CLOSING' })
-    t.strictSame(gateway.missing(), ['the gateway is closing'])
-  })
+  await t.test(
+    'an unknown reward is refused with the nearest name, and everything after closing',
+    async (t) => {
+      t.throws(() => gateway.reward('ranket'), { code: 'RG_REWARD_UNKNOWN', message: /ranked/ })
+      await gateway.close(0)
+      await t.rejects(async () => outcomesOf(gateway, 'one', [sampleOf('1')]), { code: 'RG_CLOSING' })
+      t.strictSame(gateway.missing(), ['the gateway is closing'])
+    },
+  )
 })
 
-t.test('a gateway that closes waits for what is in work, and takes nothing new', async (t) => {
+t.test('a closing gateway finishes requests in progress and accepts no new ones', async (t) => {
   const slow = await testModel(t, 1, { policy: 'constant', constant: 1, latencyMedianMs: 200 })
   const gateway = await testGateway(t, {
     gateway: { models: { judge: slow.config } },
@@ -227,7 +230,7 @@ t.test('a gateway that closes waits for what is in work, and takes nothing new',
   t.equal(resultOf((await scoring)[0]), 1)
 })
 
-t.test('every listener hears what it listens to, and nobody listens in vain', async (t) => {
+t.test('every listener receives its events, and an event without listeners costs nothing', async (t) => {
   const heard: string[] = []
   const guarded = { reward: 'r', step: 's', parts: ['fence'] }
   const one: EngineEvents = { guarded: ({ step }) => void heard.push(`one ${step}`) }
