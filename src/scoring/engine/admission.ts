@@ -40,10 +40,10 @@ export function openAdmission(maxRows: number, maxHeapBytes = Number.POSITIVE_IN
     },
     enter(rows, heapBytes = 0, isParked = false) {
       if (rows > maxRows)
-        throw tooLarge(`${rows} samples in one request, and ${maxRows} fit (limits.max_samples)`, maxRows)
+        throw tooLarge(`a request of ${rows} samples exceeds limits.max_samples (${maxRows})`, maxRows)
       if (heapBytes > maxHeapBytes)
         throw tooLarge(
-          `${rows} samples that take ${mebi(heapBytes)} MiB of memory while they are scored, and ${mebi(maxHeapBytes)} MiB of this process's heap are for that`,
+          `scoring ${rows} samples takes ${mebi(heapBytes)} MiB of memory, and this process has ${mebi(maxHeapBytes)} MiB for that`,
           Math.floor((rows * maxHeapBytes) / heapBytes),
         )
       // With nothing else in progress, parked rows may take all the room: they keep nobody out.
@@ -151,7 +151,7 @@ export function rejectIfQueueTooLong(
       const line = models.queue(name)
       const { isFull, waitMs, maxWaitMs } = line
       if (isFull || waitMs > maxWaitMs)
-        throw overloaded(name, isFull ? 'as many questions as may' : secondsOf(waitMs), waitMs - maxWaitMs)
+        throw overloaded(name, isFull ? 'is full' : secondsOf(waitMs), waitMs - maxWaitMs)
       const ahead = Math.max(demand.of(name), line.asked) - line.asked
       if (ahead + line.asked === 0) continue
       const questions = Math.max(1, Math.round(asks * demand.perRow(plan.steps, name)))
@@ -182,10 +182,10 @@ function isSurelyInTime(
   return true
 }
 
-const secondsOf = (ms: number): string => `questions for ${Math.round(ms / 1000)} s`
+const secondsOf = (ms: number): string => `is ${Math.round(ms / 1000)} s long`
 
-const overloaded = (model: string, line: string, lateMs: number): GatewayError =>
-  new GatewayError('RG_OVERLOADED', `${line} wait for the model '${model}'; send these later`, {
+const overloaded = (model: string, queue: string, lateMs: number): GatewayError =>
+  new GatewayError('RG_OVERLOADED', `the queue of model '${model}' ${queue}; send these later`, {
     retryAfterS: Number.isFinite(lateMs) ? Math.max(1, Math.ceil(lateMs / 1000)) : 1,
   })
 

@@ -95,7 +95,7 @@ export class RequestExpiry implements Expiry {
     this.#client = client
     this.#end = end
     this.#cancel = clock.after(Math.max(0, deadline - clock.now()), () =>
-      this.#over({ kind: 'deadline', retryable: true, detail: 'the deadline of the request passed' }),
+      this.#over({ kind: 'deadline', retryable: true, detail: "the request's deadline passed" }),
     )
   }
 
@@ -120,7 +120,9 @@ export class RequestExpiry implements Expiry {
   }
 
   readonly #left = () =>
-    queueMicrotask(() => this.#over({ kind: 'cancelled', retryable: true, detail: 'the client went away' }))
+    queueMicrotask(() =>
+      this.#over({ kind: 'cancelled', retryable: true, detail: 'the client disconnected' }),
+    )
 
   #over(failure: Failure): void {
     if (this.#isOver) return

@@ -176,7 +176,7 @@ function holds(condition: Expression<boolean>, plan: Plan, terms: Terms): boolea
 const unforeseen = (error: unknown): Failure => ({
   kind: 'function_error',
   retryable: false,
-  detail: `the gateway failed in this step: ${error instanceof Error ? error.name : 'it has no term'}`,
+  detail: `internal error in this step: ${error instanceof Error ? error.name : 'no term'}`,
 })
 
 /** A step of one sample with its own trace span. */

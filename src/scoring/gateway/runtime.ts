@@ -119,7 +119,7 @@ function reloadEnded(refusal: unknown): LastReload {
       at,
       refusal: {
         code: 'RG_INTERNAL',
-        message: 'internal error; see the log of the gateway',
+        message: 'internal error; see the gateway log',
         problems: [],
       },
     }

@@ -63,9 +63,9 @@ function tooMany({ kind, pairs }: PlanStep, count: number): Failure | null {
   const comparisons = kind === 'pair' ? comparisonsOf(count, pairs) : 0
   const reason =
     count > mostContestants
-      ? `the group has ${count} different answers; ${mostContestants} can be compared`
+      ? `the group has ${count} different answers; at most ${mostContestants} can be compared`
       : comparisons > mostComparisons
-        ? `the group's ${count} answers make ${comparisons} comparisons of at most ${mostComparisons}; use pairs.scheme ring`
+        ? `comparing the group's ${count} answers takes ${comparisons} comparisons, and at most ${mostComparisons} are allowed; use pairs.scheme ring`
         : null
   return reason === null ? null : { kind: 'bad_sample', retryable: false, detail: reason }
 }

@@ -94,8 +94,7 @@ type Made = Extract<Comparison, { status: 'made' }>
 const apart: Failure = {
   kind: 'group_incomplete',
   retryable: true,
-  detail:
-    "too many comparisons failed: no chain of them leads from this answer to most of the group's others",
+  detail: 'too many comparisons failed: no chain of comparisons connects this answer to most of the group',
 }
 
 export type Comparison =
