@@ -28,7 +28,7 @@ export const completionOf = (commands: Commands): Command =>
   zsh   source <(reward-gateway completion zsh)                                         in ~/.zshrc, after compinit
   fish  reward-gateway completion fish > ~/.config/fish/completions/reward-gateway.fish
 
-The script calls \`reward-gateway completion SHELL -- WORDS...\`, which prints what the last word may become.`,
+The script calls \`reward-gateway completion SHELL -- WORDS...\`, which prints the candidates for the last word.`,
     options: {},
     positionals: shells,
     async run({ positionals: [name, ...words] }, io) {

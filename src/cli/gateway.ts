@@ -47,17 +47,17 @@ export async function withGateway<T>(
 /** Options of commands that score with a config. */
 export const configOptions = {
   config: file('PATH', 'an rm-config, or a folder of them with a gateway.yaml'),
-  reward: text('NAME', 'the reward to use, if the configs hold several', { suggests: 'rewards' }),
+  reward: text('NAME', 'the reward to use, if the configs have several', { suggests: 'rewards' }),
 }
 
 /** Folders of reward functions, in addition to those that the configs name. */
 export const functionFolders = repeated(
-  file('DIR', 'a folder with your own reward functions', { suggests: 'folders' }),
+  file('DIR', 'a folder with reward functions', { suggests: 'folders' }),
 )
 
 /** Options of commands that accept a reward function instead of a config. */
 export const functionOptions = {
-  function: text('NAME', 'a reward function, used as the only reward in place of a config'),
+  function: text('NAME', 'a reward function to use as the only reward, instead of a config'),
   options: option('JSON', 'its options, as a JSON object', readFunctionOptions),
   'reward-functions': functionFolders,
 }
@@ -119,6 +119,6 @@ export function rewardOf(gateway: Gateway, named: string | undefined): string {
   if (names.length === 1 && names[0]) return names[0]
   throw new GatewayError(
     'RG_COMMAND_INVALID',
-    `the config holds ${names.length} rewards (${names.join(', ')}): choose one with --reward`,
+    `the config has ${names.length} rewards (${names.join(', ')}): choose one with --reward`,
   )
 }

@@ -97,7 +97,7 @@ async function commandOf([first = '', ...rest]: readonly string[]): Promise<{
 }
 
 async function overview(): Promise<string> {
-  const lines = ['reward-gateway: serves reward models and rule rewards to RL trainers']
+  const lines = ['reward-gateway: serves rewards from rules and reward models to RL trainers']
   for (const [title, group] of Object.entries(groups)) {
     lines.push('', `${title}:`)
     for (const [name, load] of Object.entries(group))

@@ -71,10 +71,10 @@ export const tellWaiting = ({ stderr }: Pick<Io, 'stderr'>, clock: Clock): Parke
   return openParkedNews(clock, {
     begun(model) {
       write(
-        `waiting for the model '${model}': none of its servers answers; questions wait until their deadline`,
+        `waiting for the model '${model}': none of its servers responds; questions wait until their deadline`,
       )
       return true
     },
-    over: (model) => write(`the model '${model}' answers again`),
+    over: (model) => write(`the model '${model}' responds again`),
   })
 }

@@ -20,7 +20,7 @@ const scored = (id: string, group: string | null, reward: number | null, judge: 
 })
 const lines = (rows: readonly object[]) => rows.map((row) => JSON.stringify(row)).join('\n')
 
-t.test('scored files give figures by data source, group and term', async (t) => {
+t.test('analyze shows figures of scored files by data source, group and term', async (t) => {
   const folder = t.testdir()
   const file = join(folder, 'a [1].jsonl')
   const rows = [
@@ -76,7 +76,7 @@ t.test('scored files give figures by data source, group and term', async (t) => 
 })
 
 t.test(
-  'a term that is a constant stands out, and variance has the unit of the monitors (M42, M43)',
+  'analyze warns about a constant term, and its variance has the same unit as the monitors (M42, M43)',
   async (t) => {
     const folder = t.testdir()
     const file = join(folder, 'wide.jsonl')
@@ -97,7 +97,7 @@ t.test(
   },
 )
 
-t.test("a gateway's records are read as they lie", async (t) => {
+t.test('analyze reads the records of a gateway', async (t) => {
   const folder = t.testdir()
   const record = (id: string, reward: number) => ({
     id: `r:${id}`,
@@ -119,7 +119,7 @@ t.test("a gateway's records are read as they lie", async (t) => {
   })
 })
 
-t.test('a training log is summed up with its validations', async (t) => {
+t.test('analyze summarizes a training log with its validations', async (t) => {
   const folder = t.testdir()
   const log = join(folder, 'train.log')
   writeFileSync(
@@ -131,38 +131,46 @@ t.test('a training log is summed up with its validations', async (t) => {
     t.match(ran.stdout, part)
 })
 
-t.test('groups of which no answer earns, and best answers, are written with their texts', async (t) => {
-  const folder = t.testdir()
-  const [file, output] = [join(folder, 'a.jsonl'), join(folder, 'out.jsonl')]
-  const row = (id: string, group: string, reward: number, response: string) => {
-    const whole = scored(id, group, reward, 0, 1)
-    return {
-      ...whole,
-      sample: { ...whole.sample, prompt: `of ${group}`, response, ground_truth: { target: 7 } },
+t.test(
+  '--select writes the groups without a solved answer, and the best answers, with their texts',
+  async (t) => {
+    const folder = t.testdir()
+    const [file, output] = [join(folder, 'a.jsonl'), join(folder, 'out.jsonl')]
+    const row = (id: string, group: string, reward: number, response: string) => {
+      const whole = scored(id, group, reward, 0, 1)
+      return {
+        ...whole,
+        sample: { ...whole.sample, prompt: `of ${group}`, response, ground_truth: { target: 7 } },
+      }
     }
-  }
-  const rows = [
-    row('1', 'g', 0, 'x'.repeat(600)),
-    row('2', 'g', 0, 'y'),
-    row('3', 'h', 0.5, 'half'),
-    row('4', 'h', 1, 'right'),
-    row('5', 'h', 1, 'also right'),
-  ]
-  writeFileSync(file, lines(rows))
-  const selected = async (which: string) => {
-    t.match(await runCommand(['analyze', file, '--select', which, '--output', output]), { code: 0 })
-    return JSON.parse(readFileSync(output, 'utf8'))
-  }
-  t.match(await selected('zero'), { group_id: 'g', prompt: 'of g', best_score: 0, response: 'x'.repeat(500) })
-  t.match(await selected('best'), {
-    group_id: 'h',
-    ground_truth: '{"target":7}',
-    best_score: 1,
-    response: 'right',
-  })
-})
+    const rows = [
+      row('1', 'g', 0, 'x'.repeat(600)),
+      row('2', 'g', 0, 'y'),
+      row('3', 'h', 0.5, 'half'),
+      row('4', 'h', 1, 'right'),
+      row('5', 'h', 1, 'also right'),
+    ]
+    writeFileSync(file, lines(rows))
+    const selected = async (which: string) => {
+      t.match(await runCommand(['analyze', file, '--select', which, '--output', output]), { code: 0 })
+      return JSON.parse(readFileSync(output, 'utf8'))
+    }
+    t.match(await selected('zero'), {
+      group_id: 'g',
+      prompt: 'of g',
+      best_score: 0,
+      response: 'x'.repeat(500),
+    })
+    t.match(await selected('best'), {
+      group_id: 'h',
+      ground_truth: '{"target":7}',
+      best_score: 1,
+      response: 'right',
+    })
+  },
+)
 
-t.test('answers to one prompt are a group without a name for it', async (t) => {
+t.test('without a group_id, answers to the same prompt form a group', async (t) => {
   const folder = t.testdir()
   const [input, output] = [join(folder, 'in.jsonl'), join(folder, 'out.jsonl')]
   const row = (id: number, prompt: string) => ({
@@ -178,7 +186,7 @@ t.test('answers to one prompt are a group without a name for it', async (t) => {
   t.match(JSON.parse(ran.stdout), { sources: [{ groups: { count: 1, passAtK: { 1: 0.5, 2: 1 } } }] })
 })
 
-t.test('logs are known by their first line, laid over each other and given line by line', async (t) => {
+t.test('logs are recognised by their first line, plotted together, and printed line by line', async (t) => {
   const folder = t.testdir()
   const log = (name: string, text: string) => {
     writeFileSync(join(folder, name), text)
@@ -210,7 +218,7 @@ t.test('logs are known by their first line, laid over each other and given line 
   t.notOk(existsSync(join(folder, 'sheet.gif')))
 })
 
-t.test('a reward that is not a number counts as none', async (t) => {
+t.test('a reward that is not a number counts as missing', async (t) => {
   const folder = t.testdir()
   const file = join(folder, 'a.jsonl')
   const rule = '"terms":{"rule":{"status":"scored","score":1}}'
@@ -225,7 +233,7 @@ t.test('a reward that is not a number counts as none', async (t) => {
   })
 })
 
-t.test('what cannot be analysed is named', async (t) => {
+t.test('analyze names each input that it cannot read', async (t) => {
   const folder = t.testdir()
   const at = (name: string, text: string) => {
     writeFileSync(join(folder, name), text)
@@ -246,7 +254,7 @@ t.test('what cannot be analysed is named', async (t) => {
   for (const [argv, code, stderr] of cases) t.match(await runCommand(['analyze', ...argv]), { code, stderr })
 })
 
-t.test('a record is explained step by step, and its arithmetic ends at the reward', async (t) => {
+t.test('explain shows a record step by step, and its arithmetic ends at the reward', async (t) => {
   const folder = join(t.testdir(), 'records')
   const { servers, config } = await testModel(t, 1, { policy: 'constant', constant: 1 })
   const rule = { name: 'rule', function: 'echo-rule' }
@@ -288,11 +296,11 @@ t.test('a record is explained step by step, and its arithmetic ends at the rewar
   t.match((await explain('req.1')).stdout, /^req\.1:0 {2}1\nreq\.1:1 {2}0\nreq\.1:2 {2}rule_error\n$/)
 })
 
-t.test('what is not there is told, with where it was looked for', async (t) => {
+t.test('explain says where it looked for a missing record', async (t) => {
   const folder = t.testdir()
   t.match(await runCommand(['explain', 'nowhere:0', '--records', folder]), {
     code: 2,
-    stderr: /RG_INPUT_INVALID: .* holds no record 'nowhere:0'/,
+    stderr: /RG_INPUT_INVALID: .* has no record 'nowhere:0'/,
   })
   t.match(await runCommand(['explain', 'x:0']), {
     code: 2,

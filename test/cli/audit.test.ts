@@ -8,7 +8,7 @@ const rows = join('test/fixtures/audit/numbers.jsonl')
 const weak = ['--reward-functions', join('test/fixtures/weak-rewards')]
 const run = (...argv: string[]) => runCommand(['audit', ...argv])
 
-t.test('a sound reward passes; every right answer and near miss is counted beside the attacks', async (t) => {
+t.test('a sound reward passes the audit, which also counts right answers and near misses', async (t) => {
   const { code, stdout, stderr } = await run('--function', 'gsm8k-progressive', '--input', rows)
   t.equal(stderr, '')
   t.equal(code, 0, stdout)
@@ -20,7 +20,7 @@ t.test('a sound reward passes; every right answer and near miss is counted besid
   t.match(stdout, /\nPASSED: none of \d+ attacks is paid as much as a right answer\n$/)
 })
 
-t.test('a reward that pays for nothing ends with 1 and says for what', async (t) => {
+t.test('audit exits with 1 and names the attack if a reward pays for an empty answer', async (t) => {
   const args = ['--function', 'weak-vacuous', ...weak, '--input', rows, '--rows', '1']
   const { code, stdout } = await run(...args)
   t.equal(code, 1)
@@ -42,7 +42,7 @@ t.test('a reward that pays for nothing ends with 1 and says for what', async (t)
 })
 
 t.test(
-  'a full payment of any attack ends with 1 and shows a text; --accept lets it through (M32)',
+  'audit exits with 1 and shows a text if an attack is paid in full; --accept permits it (M32)',
   async (t) => {
     const args = [
       '--function',
@@ -82,14 +82,14 @@ t.test(
   },
 )
 
-t.test('--fail-above holds for every attack', async (t) => {
+t.test('--fail-above applies to each attack', async (t) => {
   const args = ['--function', 'weak-substring', ...weak, '--input', rows, '--rows', '1', '--against', 'rule']
   const { code, stdout } = await run(...args, '--fail-above', '0.5')
   t.equal(code, 1)
   t.match(stdout, /FAILED: .*hedge\//)
 })
 
-t.test('a file for audit can be scored, and what score refuses audit refuses (M33)', async (t) => {
+t.test('score and audit accept and refuse the same files (M33)', async (t) => {
   const folder = t.testdir({
     'rows.jsonl': '{"id":"a","response":"so\\n#### 4","ground_truth":"4","near_miss":["#### 5","#### 6"]}\n',
     'typo.jsonl': '{"id":"a","response":"so\\n#### 4","ground_truth":"4","nearmiss":"#### 5"}\n',
@@ -108,7 +108,7 @@ t.test('a file for audit can be scored, and what score refuses audit refuses (M3
   t.match(JSON.parse(invalid.stdout), { valid: false, failure: { detail: /there is no field "nearmiss"/ } })
 })
 
-t.test('what is wrong with the arguments or the rows is said', async (t) => {
+t.test('audit names wrong arguments and rows', async (t) => {
   const file = join(t.testdir({}), 'rows.jsonl')
   const said = async (text: string) => {
     writeFileSync(file, text)
@@ -130,7 +130,7 @@ t.test('what is wrong with the arguments or the rows is said', async (t) => {
   t.equal((await run('--function', 'gsm8k', '--input', 'none.jsonl')).code, 2)
 })
 
-t.test('the interval of a share is the published one', async (t) => {
+t.test('the confidence interval of a share equals the published one', async (t) => {
   t.strictSame(wilson(0, 0), [0, 1])
   const [low, high] = wilson(8, 10)
   t.ok(Math.abs(low - 0.4902) < 1e-4 && Math.abs(high - 0.9433) < 1e-4, `${low} ${high}`)

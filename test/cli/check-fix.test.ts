@@ -61,7 +61,7 @@ const own = (folder: string): readonly string[] => ['--reward-functions', join(f
 const configsOf = (folder: string): Record<string, string> =>
   Object.fromEntries(Object.keys(old).map((name) => [name, readFileSync(join(folder, name), 'utf8')]))
 
-t.test('each old setting is an error that names the new one, and --fix', async (t) => {
+t.test('each old setting is an error that names the new setting and --fix', async (t) => {
   const folder = t.testdir(files)
   const { code } = await check(folder, ...own(folder))
   const told = (code as GatewayError).problems.map(({ path, message }) =>
@@ -89,35 +89,38 @@ t.test('each old setting is an error that names the new one, and --fix', async (
   )
 })
 
-t.test('--fix rewrites the files, says what and where, and they are in order then', async (t) => {
-  const folder = t.testdir({ ...files, link: t.fixture('symlink', 'gateway.yaml') })
-  const { mode } = statSync(join(folder, 'own.yaml'))
-  const { code, text } = await check('--fix', folder, ...own(folder))
-  t.equal(code, 0)
-  t.match(text, `fixed ${join(folder, 'own.yaml')}:5: \`soft: true\` is \`verdict: expected\` now\n`)
-  t.match(
-    text,
-    `fixed ${join(folder, 'gateway.yaml')}:11: \`limits.leave_s\` is \`shutdown.pre_stop_s\` now\n`,
-  )
-  t.equal(text.match(/^fixed /gm)?.length, 12)
-  t.match(text, /2 rewards and 1 model in order\n$/)
-  const fixed = configsOf(folder)
-  t.match(
-    fixed['gateway.yaml'],
-    'shutdown:\n  # proxies\n  pre_stop_s: 1\n  grace_s: 2\ntrainers: { slime: { ground_truth_file',
-  )
-  t.match(fixed['own.yaml'], 'theirs, options: { mode: sound }', 'what a function still takes stays')
-  t.equal(statSync(join(folder, 'own.yaml')).mode, mode)
-  t.strictSame(
-    readdirSync(folder).filter((name) => name.includes('unfinished')),
-    [],
-  )
-  const again = await check('--fix', folder, ...own(folder))
-  t.notMatch(again.text, /^(fixed|left) /m)
-  t.strictSame(configsOf(folder), fixed, 'a second run changes nothing')
-})
+t.test(
+  '--fix rewrites the files, reports each change with its line, and the result passes check',
+  async (t) => {
+    const folder = t.testdir({ ...files, link: t.fixture('symlink', 'gateway.yaml') })
+    const { mode } = statSync(join(folder, 'own.yaml'))
+    const { code, text } = await check('--fix', folder, ...own(folder))
+    t.equal(code, 0)
+    t.match(text, `fixed ${join(folder, 'own.yaml')}:5: \`soft: true\` is \`verdict: expected\` now\n`)
+    t.match(
+      text,
+      `fixed ${join(folder, 'gateway.yaml')}:11: \`limits.leave_s\` is \`shutdown.pre_stop_s\` now\n`,
+    )
+    t.equal(text.match(/^fixed /gm)?.length, 12)
+    t.match(text, /2 rewards and 1 model in order\n$/)
+    const fixed = configsOf(folder)
+    t.match(
+      fixed['gateway.yaml'],
+      'shutdown:\n  # proxies\n  pre_stop_s: 1\n  grace_s: 2\ntrainers: { slime: { ground_truth_file',
+    )
+    t.match(fixed['own.yaml'], 'theirs, options: { mode: sound }', 'what a function still takes stays')
+    t.equal(statSync(join(folder, 'own.yaml')).mode, mode)
+    t.strictSame(
+      readdirSync(folder).filter((name) => name.includes('unfinished')),
+      [],
+    )
+    const again = await check('--fix', folder, ...own(folder))
+    t.notMatch(again.text, /^(fixed|left) /m)
+    t.strictSame(configsOf(folder), fixed, 'a second run changes nothing')
+  },
+)
 
-t.test('--fix writes nothing that was not named, nothing that cannot be read, and keeps links', async (t) => {
+t.test('--fix changes only named, readable files, and keeps symbolic links', async (t) => {
   const folder = t.testdir({
     ...files,
     broken: { 'gateway.yaml': 'wires: {\n' },

@@ -80,7 +80,7 @@ steps:
   - { name: best, function: best-of }
 `
 
-t.test('check says in plain words what a config would do, and where a judge is unguarded', async (t) => {
+t.test('check explains a config in plain words, and warns about an unguarded judge', async (t) => {
   const folder = t.testdir({
     functions: judges,
     configs: {
@@ -129,7 +129,7 @@ export default defineModelReward({
 `,
 }
 
-t.test('check tells what a judge would be asked about a prompt of messages (M11)', async (t) => {
+t.test('check warns about a judge that cannot handle a prompt of messages (M11)', async (t) => {
   const configs = Object.fromEntries(
     ['careless', 'tagged', 'process', 'scalar-score', 'yes-no-judge', 'pairwise-judge'].map((name) => [
       `${name}.json`,
@@ -157,7 +157,7 @@ t.test('check tells what a judge would be asked about a prompt of messages (M11)
   const { code, text } = await check([`${folder}/configs`, ...own])
   t.equal(code, 0)
   const warnings = text.split('\n').filter((line) => line.startsWith('warning: '))
-  t.match(warnings, [/careless.*outside a value/, /tagged.*a list of messages .*lastUserText/], text)
+  t.match(warnings, [/careless.*outside a guarded value/, /tagged.*a list of messages .*lastUserText/], text)
   t.equal(warnings.length, 2, 'none of a function that ships (M13)')
   const found = async (reward: string) =>
     (await check([`${folder}/configs`, ...own, '--data', `${folder}/rows.jsonl`, '--reward', reward])).text
@@ -170,7 +170,7 @@ t.test('check tells what a judge would be asked about a prompt of messages (M11)
   t.match(await found('process'), /undeclared-steps/)
 })
 
-t.test('check sends two answers through a judge of groups', async (t) => {
+t.test('check tests a group judge with two answers', async (t) => {
   const steps = ['pairwise-judge', 'listwise-judge', 'loose-duel'].map((name) => ({
     name,
     function: name,
@@ -200,12 +200,12 @@ export default definePairReward({
   t.equal(code, 0)
   const warnings = text
     .split('\n')
-    .filter((line) => line.includes('stands outside') || line.includes('no question'))
+    .filter((line) => line.includes('outside a guarded value') || line.includes('no question'))
   t.equal(warnings.length, 1, text)
   t.match(warnings[0], /loose-duel/)
 })
 
-t.test('check ends with every mistake and its place', async (t) => {
+t.test('check lists every mistake with its place', async (t) => {
   const folder = t.testdir({
     'gateway.yaml': gateway,
     'bad.yaml': 'steps:\n  - { name: rule, function: gsm8k-progresive, wieght: 1 }\nformula: ruel\n',
@@ -222,7 +222,7 @@ t.test('check ends with every mistake and its place', async (t) => {
   })
 })
 
-t.test('check tells of arguments, files and rows that it cannot use', async (t) => {
+t.test('check names arguments, files and rows that it cannot use', async (t) => {
   const folder = t.testdir({
     empty: {},
     'one.yaml': 'steps: [{ name: r, function: countdown }]\n',
@@ -252,7 +252,7 @@ t.test('check tells of arguments, files and rows that it cannot use', async (t) 
 
 const judgeA = { model: 'judge-a' }
 
-t.test('data that is prepared passes check, and a fault in it ends with exit code 1', async (t) => {
+t.test('prepared data passes check, and an error in it exits with 1', async (t) => {
   const folder = t.testdir()
   const at = (name: string): string => join(folder, name)
   writeFileSync(at('source.json'), JSON.stringify(sources.rider?.(20)))
@@ -300,7 +300,7 @@ t.test('data that is prepared passes check, and a fault in it ends with exit cod
   )
 })
 
-t.test('check asks the policy, and tells of arguments that it cannot use', async (t) => {
+t.test('check --policy reports what the policy earns, and names wrong arguments', async (t) => {
   const folder = t.testdir()
   const file = join(folder, 'rows.jsonl')
   const prompt = 'What is 6 * 7?'
@@ -343,7 +343,7 @@ t.test('check asks the policy, and tells of arguments that it cannot use', async
   }
 })
 
-t.test('a Python function without a range is warned of (M39)', { skip: withoutPython }, async (t) => {
+t.test('check warns about a Python function without a range (M39)', { skip: withoutPython }, async (t) => {
   const folder = t.testdir({
     fns: { 'cite.py': 'def compute_score(solution_str):\n    return 1\n' },
     'open.yaml': 'steps:\n  - { name: r, function: cite }\n',

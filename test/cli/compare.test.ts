@@ -19,7 +19,7 @@ const actor = async (t: Test, successRate: number, seed: string) => {
   return server.url
 }
 
-t.test('a suite is evaluated for two policies and compared in every form', async (t) => {
+t.test('two policies are evaluated on a suite and compared in every format', async (t) => {
   const folder = t.testdir()
   const [base, trained] = [join(folder, 'base'), join(folder, 'trained')]
   for (const [output, rate] of [
@@ -71,7 +71,7 @@ t.test('a suite is evaluated for two policies and compared in every form', async
   t.match(one, { code: 0, stdout: /pass@4/ })
 })
 
-t.test('what is hostile in a file stays text, and what is no comparison is refused', async (t) => {
+t.test('hostile text in a file stays text, and files that cannot be compared are refused', async (t) => {
   const folder = t.testdir()
   const at = (name: string, lines: readonly object[]) => {
     writeFileSync(join(folder, name), lines.map((line) => JSON.stringify(line)).join('\n'))
@@ -119,7 +119,7 @@ const scored = (rewards: readonly (number | null)[], groupSize: number) =>
     .map((row) => JSON.stringify(row))
     .join('\n')
 
-t.test('two scored files are compared row by row and within groups', async (t) => {
+t.test('diff compares two scored files row by row and within groups', async (t) => {
   const folder = t.testdir({
     'a.jsonl': scored([1, 2, 3, 4, /**/ 1, 2, 3, 3, /**/ 5, 5, 5, null], 4),
     'b.jsonl': scored([1, 2, 4, 3, /**/ 3, 2, 1, 1, /**/ 5, 5, null, 5], 4),
@@ -141,7 +141,7 @@ t.test('two scored files are compared row by row and within groups', async (t) =
   t.match(await runCommand(['diff', a]), { code: 2, stderr: /two files/ })
 })
 
-t.test('two rewards are run on the same rows and compared', async (t) => {
+t.test('diff runs two rewards on the same rows and compares them', async (t) => {
   const folder = t.testdir({
     'strict.yaml': 'steps: [{ name: rule, function: gsm8k-stock }]',
     'kind.yaml': 'steps: [{ name: rule, function: gsm8k-progressive }]',
@@ -175,7 +175,7 @@ t.test('two rewards are run on the same rows and compared', async (t) => {
   }
 })
 
-t.test("a judge is measured against people's labels at every threshold", async (t) => {
+t.test("calibrate compares a judge with people's labels at every threshold", async (t) => {
   const labels = [true, true, false, false, true, null].map((label, i) => ({
     id: `r${i}`,
     extra_info: { label },
@@ -207,10 +207,10 @@ t.test("a judge is measured against people's labels at every threshold", async (
   })
   t.match(await runCommand(['calibrate', file]), { code: 2 })
   writeFileSync(people, JSON.stringify({ id: 'other', extra_info: { label: true } }))
-  t.match(await runCommand(argv), { code: 2, stderr: /no row has a score/ })
+  t.match(await runCommand(argv), { code: 2, stderr: /no row has both a score and an id/ })
 })
 
-t.test('benchmarks of a folder stand in the order of their suite', async (t) => {
+t.test('compare lists the benchmarks of a folder in the order of their suite', async (t) => {
   const line = JSON.stringify({ id: '0/0', reward: 1, valid: true, terms: {}, sample: { row: 0 } })
   const folder = t.testdir({
     'last.jsonl': line,

@@ -4,14 +4,14 @@ import { join, resolve } from 'node:path'
 import t from 'tap'
 import { runCommand } from '../support/command-line.ts'
 
-/** What the last word may become, as the script of a shell reads it. */
+/** The candidates for the last word, as a shell's script reads them. */
 async function completed(shell: string, ...words: readonly string[]): Promise<string[]> {
   const { code, stdout, stderr } = await runCommand(['completion', shell, '--', ...words])
   t.equal(code, 0, stderr)
   return stdout.split('\n').slice(0, -1)
 }
 
-t.test('a command, an option and a value are completed', async (t) => {
+t.test('completion offers commands, options and values', async (t) => {
   t.same(await completed('bash', 'se'), ['serve'])
   t.same(await completed('fish', 'demo', '--k'), ['--keep\tkeeps everything running until Ctrl-C'])
   t.same(await completed('bash', 'serve', '--log-level', 'wa'), ['warn'])
@@ -19,13 +19,13 @@ t.test('a command, an option and a value are completed', async (t) => {
   t.same(await completed('bash', 'import', 'verl'), ['verl-config'])
 })
 
-t.test('a value behind an equals sign is completed in the way of each shell', async (t) => {
+t.test('completion after an equals sign follows the rules of each shell', async (t) => {
   t.same(await completed('bash', 'serve', '--log-level', '=', 'wa'), ['warn'], 'bash splits the word')
   t.same(await completed('zsh', 'serve', '--log-level=wa'), ['--log-level=warn:'])
   t.same(await completed('fish', 'serve', '--log-level=wa'), ['--log-level=warn\t'])
 })
 
-t.test('a reward is completed by the names in the configs of the command line', async (t) => {
+t.test('completion offers the rewards of the configs on the command line', async (t) => {
   const folder = t.testdir({
     'gateway.yaml': 'models: {}\n',
     'one.yaml': 'steps: []\n',
@@ -40,13 +40,13 @@ t.test('a reward is completed by the names in the configs of the command line', 
   t.ok((await completed('bash', 'evaluate', '--reward', '')).includes('demo'), 'else of the shipped ones')
 })
 
-t.test('files are left to the shell', async (t) => {
+t.test('completion leaves file names to the shell', async (t) => {
   t.same(await completed('bash', 'serve', '--config', ''), [])
   t.same(await completed('zsh', 'serve', '--config', ''), [':files'])
   t.same(await completed('fish', 'check', ''), [':files'])
 })
 
-t.test('words that are no command or option complete to nothing', async (t) => {
+t.test('completion offers nothing for unknown words', async (t) => {
   for (const words of [
     ['nonsense', ''],
     ['__proto__', ''],
@@ -56,14 +56,14 @@ t.test('words that are no command or option complete to nothing', async (t) => {
     t.same(await completed('bash', ...words), [], words.join(' '))
 })
 
-t.test('the scripts are printed for the shells that are known', async (t) => {
+t.test('completion prints a script for each supported shell', async (t) => {
   for (const shell of ['bash', 'zsh', 'fish'])
     t.match(await runCommand(['completion', shell]), { code: 0, stdout: `completion ${shell} -- ` })
   t.match(await runCommand(['completion', 'csh']), { code: 2, stderr: /only for bash, zsh, fish/ })
   t.match(await runCommand(['completion']), { code: 2, stderr: /a shell is needed/ })
 })
 
-t.test('bash completes with the script, and runs nothing that is on the line', async (t) => {
+t.test('bash completes with the script, and executes nothing from the command line', async (t) => {
   const folder = t.testdir({})
   const main = resolve('dist/src/cli/main.js')
   const script = `

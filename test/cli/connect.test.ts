@@ -6,7 +6,7 @@ import { runCommand } from '../support/command-line.ts'
 import { freePorts } from '../support/free-ports.ts'
 import { completion, json, scriptedServer } from '../support/scripted-server.ts'
 
-t.test('check --connect asks each server and names model, address and reason (M41)', async (t) => {
+t.test('check --connect tests each server and names its model, address and failure (M41)', async (t) => {
   const good = await scriptedServer((seen, response) => json(response, completion(seen, '1')), ['m', 'n'])
   const other = await scriptedServer((seen, response) => json(response, completion(seen, '1')), ['another'])
   const sick = await scriptedServer((seen, response) => json(response, completion(seen, '1')))
@@ -47,24 +47,24 @@ t.test('check --connect asks each server and names model, address and reason (M4
   const { code, stdout } = await runCommand(['check', folder, '--connect'])
   t.equal(code, 1)
   for (const line of [
-    `judge at ${good.url}: answers (`,
+    `judge at ${good.url}: responds (`,
     `error: judge at ${other.url}: it serves another, not m\n`,
     `error: judge at ${sick.url}: its health probe answers 500\n`,
     `error: judge at ${dead}: nothing listens there\n`,
     'error: judge at http://no-such-host.invalid:1: its host name cannot be resolved\n',
-    `fine at ${good.url}/: answers (`,
-    `sg at ${sick.url}: answers (`,
-    '3 of 7 model servers answer\n',
+    `fine at ${good.url}/: responds (`,
+    `sg at ${sick.url}: responds (`,
+    '3 of 7 model servers respond\n',
   ])
     t.ok(stdout.includes(line), `${line}${stdout}`)
   t.match(await runCommand(['check', `${folder}/fine`, '--connect']), {
     code: 0,
-    stdout: /1 of 1 model servers answer\n$/,
+    stdout: /1 of 1 model servers respond\n$/,
   })
   const listed = await runCommand(['check', `${folder}/listed`, '--connect'])
   t.match(listed, {
     code: 1,
-    stdout: /\na at http\S+: answers \(.*\nerror: b at \S*b\.txt: does not exist\n/,
+    stdout: /\na at http\S+: responds \(.*\nerror: b at \S*b\.txt: does not exist\n/,
   })
   t.match(await runCommand(['check', `${folder}/rules`, '--connect']), {
     code: 0,
@@ -73,7 +73,7 @@ t.test('check --connect asks each server and names model, address and reason (M4
 })
 
 t.test(
-  'the log says once which server is gone and which model has none, and when it is back (M41)',
+  'the log says once when a server or the last one of a model is lost, and when it returns (M41)',
   async (t) => {
     const lines: { readonly level: string; readonly fields: object; readonly message: string }[] = []
     const writer = (level: string) => (fields: object, message: string) =>
@@ -125,7 +125,7 @@ t.test(
   },
 )
 
-t.test('a server that does not sleep or wake as told is one line in the log, with the reason', (t) => {
+t.test('repeated failures to put a server to sleep are logged once, with the reason', (t) => {
   const lines: unknown[] = []
   const log = {
     info: () => {},
@@ -144,7 +144,7 @@ t.test('a server that does not sleep or wake as told is one line in the log, wit
   events.models?.switched?.({ model: 'm', state: 'awake' })
   events.models?.orderFailed?.({ ...failure, reason: 'another' })
   end()
-  const text = 'a model server did not do as told'
+  const text = 'a model server did not carry out an order'
   t.strictSame(lines, [
     [text, failure],
     [text, { ...failure, reason: 'another' }],
@@ -153,55 +153,50 @@ t.test('a server that does not sleep or wake as told is one line in the log, wit
   t.end()
 })
 
-t.test(
-  'the log says for which model questions are parked, how many and since when, now and then (M54)',
-  (t) => {
-    const lines: { readonly level: string; readonly fields: object; readonly message: string }[] = []
-    const writer = (level: string) => (fields: object, message: string) =>
-      void lines.push({ level, fields, message })
-    const log = { warn: writer('warn'), info: writer('info') } as unknown as Log
-    const clock = fakeClock()
-    let questions = 0
-    const gateway = {
-      models: () => [
-        { name: 'judge', parked: questions > 0 ? { questions, since: Date.UTC(2026, 0) } : null },
-      ],
-    }
-    const passed: boolean[] = []
-    const { events, end } = openJudgeLog(
-      { models: { parked: ({ isParked }) => passed.push(isParked) } },
-      () => log,
-      () => gateway as unknown as ReturnType<Parameters<typeof openJudgeLog>[2]>,
-      clock,
-    )
-    const parked = (isParked: boolean) => events.models?.parked?.({ model: 'judge', isParked })
-    parked(true)
+t.test('the log repeats at intervals which questions are parked, how many and since when (M54)', (t) => {
+  const lines: { readonly level: string; readonly fields: object; readonly message: string }[] = []
+  const writer = (level: string) => (fields: object, message: string) =>
+    void lines.push({ level, fields, message })
+  const log = { warn: writer('warn'), info: writer('info') } as unknown as Log
+  const clock = fakeClock()
+  let questions = 0
+  const gateway = {
+    models: () => [{ name: 'judge', parked: questions > 0 ? { questions, since: Date.UTC(2026, 0) } : null }],
+  }
+  const passed: boolean[] = []
+  const { events, end } = openJudgeLog(
+    { models: { parked: ({ isParked }) => passed.push(isParked) } },
+    () => log,
+    () => gateway as unknown as ReturnType<Parameters<typeof openJudgeLog>[2]>,
+    clock,
+  )
+  const parked = (isParked: boolean) => events.models?.parked?.({ model: 'judge', isParked })
+  parked(true)
+  parked(false)
+  clock.advance(60_000)
+  t.equal(lines.length, 0, 'a judge that is back within a second is no news')
+  t.strictSame(passed, [true, false], 'metrics hear of it')
+  questions = 7
+  parked(true)
+  clock.advance(1000)
+  t.match(lines, [
+    { level: 'warn', fields: { model: 'judge', parked: 7, parked_since: '2026-01-01T00:00:00.000Z' } },
+  ])
+  for (let i = 0; i < 1000; i++) {
     parked(false)
-    clock.advance(60_000)
-    t.equal(lines.length, 0, 'a judge that is back within a second is no news')
-    t.strictSame(passed, [true, false], 'metrics hear of it')
-    questions = 7
     parked(true)
-    clock.advance(1000)
-    t.match(lines, [
-      { level: 'warn', fields: { model: 'judge', parked: 7, parked_since: '2026-01-01T00:00:00.000Z' } },
-    ])
-    for (let i = 0; i < 1000; i++) {
-      parked(false)
-      parked(true)
-    }
-    t.equal(lines.length, 2, 'one that comes and goes has no line for each')
-    t.match(lines[1], { level: 'info', message: /go on/ })
-    clock.advance(30_000)
-    t.equal(lines.length, 3, 'half a minute later it is told of again')
-    clock.advance(600_000)
-    t.equal(lines.length, 5, 'and each five minutes')
-    questions = 0
-    parked(true)
-    clock.advance(40_000)
-    t.equal(lines.length, 5, 'nobody waits any more')
-    end()
-    t.equal(clock.pending, 0)
-    t.end()
-  },
-)
+  }
+  t.equal(lines.length, 2, 'one that comes and goes has no line for each')
+  t.match(lines[1], { level: 'info', message: /continue/ })
+  clock.advance(30_000)
+  t.equal(lines.length, 3, 'half a minute later it is told of again')
+  clock.advance(600_000)
+  t.equal(lines.length, 5, 'and each five minutes')
+  questions = 0
+  parked(true)
+  clock.advance(40_000)
+  t.equal(lines.length, 5, 'nobody waits any more')
+  end()
+  t.equal(clock.pending, 0)
+  t.end()
+})

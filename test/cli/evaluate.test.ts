@@ -47,7 +47,7 @@ const linesOf = (path: string) =>
     .map((line) => JSON.parse(line))
 
 t.test(
-  'rows are answered n times in each run and scored in their order, with where they stood',
+  'evaluate samples n answers per row and run, and scores them in order with their position',
   async (t) => {
     const [one, two] = [await solver(t), await solver(t)]
     const folder = t.testdir()
@@ -89,7 +89,7 @@ t.test(
   },
 )
 
-t.test('an answer that fails is invalid with its reason, and only it is sampled again', async (t) => {
+t.test('a failed answer is invalid with its reason, and --failed-only samples only it again', async (t) => {
   const [narrow, wide] = [await solver(t, { maxModelLen: 60 }), await solver(t)]
   const folder = t.testdir()
   const [data, output] = [dataIn(folder, 12), join(folder, 'out.jsonl')]
@@ -109,7 +109,7 @@ t.test('an answer that fails is invalid with its reason, and only it is sampled 
   t.strictSame(after.slice(26), unreadable)
 })
 
-t.test('a policy that is gone ends the run, which goes on when it is back', async (t) => {
+t.test('a lost policy ends the run, which --resume continues when the policy is back', async (t) => {
   const dead = await solver(t, { control: true, faults: [{ kind: '500' }] })
   const folder = t.testdir()
   const [data, output] = [dataIn(folder, 12), join(folder, 'out.jsonl')]
@@ -122,7 +122,7 @@ t.test('a policy that is gone ends the run, which goes on when it is back', asyn
   t.ok(linesOf(output).every(({ valid }) => valid))
 })
 
-t.test('killed again and again, an evaluation ends with the file of an undisturbed one', async (t) => {
+t.test('an evaluation that is killed repeatedly writes the same file as an undisturbed one', async (t) => {
   const server = await solver(t, { latencyMedianMs: 15 })
   const folder = t.testdir()
   const [data, output, calm] = [dataIn(folder, 30), join(folder, 'out.jsonl'), join(folder, 'calm.jsonl')]
@@ -161,30 +161,33 @@ t.test('killed again and again, an evaluation ends with the file of an undisturb
   })
 })
 
-t.test('a limit cuts the shuffled rows, Ctrl-C leaves what goes on, Parquet holds the same', async (t) => {
-  const server = await solver(t)
-  const folder = t.testdir()
-  const [data, output] = [dataIn(folder), join(folder, 'out.parquet')]
-  const more = ['--limit', '5', '--shuffle-seed', '42']
-  t.match(await runCommand(argv(server.url, data, output, ...more), { signal: AbortSignal.abort() }), {
-    code: 1,
-    stderr: /--resume continues/,
-  })
-  t.match(await runCommand(argv(server.url, data, output, ...more, '--resume')), { code: 0 })
-  const rows = ['successes', 'failures'].flatMap((side) => {
-    const text = readFileSync(join(folder, `out.${side}.jsonl`), 'utf8').trim()
-    return text === '' ? [] : text.split('\n').map((line) => JSON.parse(line).sample.row)
-  })
-  t.equal(new Set(rows).size, 5)
-  t.notSame(rows.sort(), [0, 1, 2, 3, 4])
-  const { parts } = JSON.parse((await runCommand(['compare', output, '--format', 'json'])).stdout)
-  t.match(parts[0].policies, [{ prompts: 5, answers: 5, invalid: 0 }])
-  t.match(await runCommand(argv(server.url, data, output, '--failed-only')), {
-    code: 2,
-    stderr: /was made with limit 5, not null/,
-  })
-  t.notOk(existsSync(`${output}.partial.jsonl`), 'a refusal leaves nothing in the way')
-})
+t.test(
+  'a limit applies to shuffled rows, Ctrl-C leaves a resumable file, and Parquet has the same rows',
+  async (t) => {
+    const server = await solver(t)
+    const folder = t.testdir()
+    const [data, output] = [dataIn(folder), join(folder, 'out.parquet')]
+    const more = ['--limit', '5', '--shuffle-seed', '42']
+    t.match(await runCommand(argv(server.url, data, output, ...more), { signal: AbortSignal.abort() }), {
+      code: 1,
+      stderr: /--resume continues/,
+    })
+    t.match(await runCommand(argv(server.url, data, output, ...more, '--resume')), { code: 0 })
+    const rows = ['successes', 'failures'].flatMap((side) => {
+      const text = readFileSync(join(folder, `out.${side}.jsonl`), 'utf8').trim()
+      return text === '' ? [] : text.split('\n').map((line) => JSON.parse(line).sample.row)
+    })
+    t.equal(new Set(rows).size, 5)
+    t.notSame(rows.sort(), [0, 1, 2, 3, 4])
+    const { parts } = JSON.parse((await runCommand(['compare', output, '--format', 'json'])).stdout)
+    t.match(parts[0].policies, [{ prompts: 5, answers: 5, invalid: 0 }])
+    t.match(await runCommand(argv(server.url, data, output, '--failed-only')), {
+      code: 2,
+      stderr: /was made with limit 5, not null/,
+    })
+    t.notOk(existsSync(`${output}.partial.jsonl`), 'a refusal leaves nothing in the way')
+  },
+)
 
 /** Resolves once the file has this many bytes, or its writer has ended. */
 async function written(path: string, bytes: number, writer: ChildProcess): Promise<void> {

@@ -21,7 +21,7 @@ const failed = (name: string, detail: string, error: string | null = null, respo
 })
 
 t.test(
-  'serve logs what functions throw, return wrongly, hang and crash with, without texts of samples (M28)',
+  'serve logs errors, wrong results, hangs and crashes of functions without texts of samples (M28)',
   async (t) => {
     const folder = t.testdir({
       'faulty.mjs': rule(`
@@ -78,7 +78,7 @@ def compute_score(solution_str):
 )
 
 t.test(
-  'each different failure of a function is logged at once, and the others are counted (M28)',
+  'each distinct failure of a function is logged immediately, and repeats are counted (M28)',
   async (t) => {
     const clock = fakeClock()
     const lines: object[] = []
@@ -105,7 +105,7 @@ t.test(
   },
 )
 
-t.test('no word of a sample is left in what is logged of an error (M28)', async (t) => {
+t.test('a logged error contains no word of a sample (M28)', async (t) => {
   const seed = Number(process.env.SEED ?? Date.now() % 1e9)
   t.comment(`SEED=${seed}`)
   const random = seeded(seed)
@@ -153,7 +153,7 @@ t.test('no word of a sample is left in what is logged of an error (M28)', async 
   )
 })
 
-t.test('score shows the end of a traceback, which holds its message (M28)', async (t) => {
+t.test('score shows the end of a traceback, which has the message (M28)', async (t) => {
   const frames = Array.from({ length: 20 }, (_, at) => `  File "rule.py", line ${at}, in f\n    f()`)
   const traceback = [
     'Traceback (most recent call last):',

@@ -86,7 +86,7 @@ const grader = {
 
 const run = (...argv: string[]) => runCommand(argv, { env: { RM_B: '/models/b', OPENAI_API_KEY: 'key' } })
 
-t.test('settings that people have become configs that check takes', async (t) => {
+t.test('import turns existing settings into configs that pass check', async (t) => {
   const folder = t.testdir({
     'rider.sh': script,
     'cloud.yaml': cloud,
@@ -147,7 +147,7 @@ t.test('settings that people have become configs that check takes', async (t) =>
   t.match(again.stderr, /--force replaces it/)
 })
 
-t.test('an imported grader scores by item and sample', async (t) => {
+t.test('an imported grader scores with item and sample', async (t) => {
   const simple = {
     ...grader,
     graders: { exact: grader.graders['exact-match'], near: grader.graders.near, code: grader.graders.code },
@@ -186,7 +186,7 @@ t.test('an imported grader scores by item and sample', async (t) => {
   ])
 })
 
-t.test('every mistake is told at once, with its place', async (t) => {
+t.test('import reports all mistakes at once, with their places', async (t) => {
   const folder = t.testdir({
     'lengths.yaml':
       'reward_model: { reward_function: [rider_reward, test_reward], reward_weight: [1], model: { path: a } }',

@@ -27,103 +27,94 @@ function ended(command: string): Promise<{ readonly code: number | null; readonl
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, stderr })))
 }
 
-t.test(
-  'whatever a command cannot do is one line that says what and where, and exit code 2 (M29)',
-  async (t) => {
-    const port = String(await taken(t))
-    const folder = t.testdir({
-      'one.yaml': 'steps: [{ name: r, function: gsm8k-progressive }]\n',
-      'rows.jsonl': `${line}\n`,
-      'broken.jsonl': `${line}\n{"id":\n`,
-      'no.parquet': 'text',
-      empty: {},
-    })
-    const at = (name: string) => join(folder, name)
-    const scored = ['score', '--function', 'gsm8k-progressive', '--output', '-', '--input']
-    const cases: [string[], RegExp][] = [
-      [
-        ['serve', '--config', at('one.yaml'), '--port', port],
-        /cannot listen at 127\.0\.0\.1, port \d+: the port is in use/,
-      ],
-      [
-        ['serve', '--config', at('one.yaml'), '--host', '203.0.113.1'],
-        /203\.0\.113\.1, port 8080: this machine does not have/,
-      ],
-      [
-        ['serve', '--config', at('one.yaml'), '--host', 'no-such-host.invalid'],
-        /no-such-host\.invalid.*no address is known/,
-      ],
-      [['serve', '--log-level', 'loud'], /--log-level: must be one of trace, debug, info, .*not 'loud'/],
-      [['serve', '--log-level', 'wran'], /did you mean 'warn'/],
-      [['serve', '--prot', '9'], /there is no option '--prot'; did you mean '--port'\?/],
-      [['serve', '--port'], /--port needs a value/],
-      [['serve', '--port', '--watch'], /--port needs a value; '--watch' is an option/],
-      [['serve', 'port'], /'port' is not expected here; did you mean '--port'\?/],
-      [['serve', '--watch=yes'], /--watch takes no value/],
-      [['serve', '--config', at('none.yaml')], /none\.yaml: does not exist/],
-      [['serve', '--config', at('empty')], /empty: holds no/],
-      [['simulate', '--port', port], /port \d+: the port is in use/],
-      [[...scored, at('none.jsonl')], /none\.jsonl: does not exist/],
-      [[...scored, folder], /is a folder; a file is needed/],
-      [[...scored, at('none.parquet')], /none\.parquet: does not exist/],
-      [[...scored, at('no.parquet')], /no\.parquet: is not a Parquet file/],
-      [
-        ['score', '--function', 'gsm8k', '--input', at('rows.jsonl'), '--output', at('no/x.jsonl')],
-        /no\/x\.jsonl: cannot be written: its folder/,
-      ],
-      [
-        ['score', '--function', 'gsm8k', '--input', at('rows.jsonl'), '--output', '/dev/full'],
-        /the disk is full/,
-      ],
-      [[...scored, at('rows.jsonl'), '--options', '{"mod": 1}'], /--options mod: .*did you mean 'mode'/],
-      [
-        [...scored, at('rows.jsonl'), '--options', '[1]'],
-        /--options: must be an object, e\.g\. .*, not \[1\]/,
-      ],
-      [
-        ['score', '--function', 'gsm8k-progresive', '--input', '-', '--output', '-'],
-        /--function gsm8k-progresive: .*did you mean/,
-      ],
-      [['diff', at('none.jsonl'), at('rows.jsonl')], /none\.jsonl: does not exist/],
-      [['analyze', at('none.parquet')], /none\.parquet: does not exist/],
-      [['analyze', folder], /is a folder; a file is needed/],
-      [['analyze', at('broken.jsonl')], /broken\.jsonl: line 2 is not JSON/],
-      [['report', at('none.jsonl')], /none\.jsonl: does not exist/],
-      [['prepare', 'gsm8k', at('none.parquet'), '--output', at('out')], /none\.parquet: does not exist/],
-      [['prepare', 'gsm9k', 'x', '--output', at('out')], /no kind of data 'gsm9k'; did you mean 'gsm8k'/],
-      [
-        ['prepare', 'subset', at('none.parquet'), '--output', at('x.parquet')],
-        /none\.parquet: does not exist/,
-      ],
-      [['compare', at('none.jsonl')], /none\.jsonl: does not exist/],
-      [
-        ['calibrate', at('none.jsonl'), '--labels', at('none.jsonl'), '--label', 'x'],
-        /none\.jsonl: does not exist/,
-      ],
-      [['audit', '--function', 'gsm8k', '--input', at('none.jsonl')], /none\.jsonl: does not exist/],
-      [
-        ['audit', '--function', 'gsm8k', '--input', at('rows.jsonl'), '--against', 'rules'],
-        /did you mean 'rule'/,
-      ],
-      [['check', at('one.yaml'), '--data', at('none.parquet')], /none\.parquet: does not exist/],
-      [['explain', 'r1:0', '--records', at('none')], /none: does not exist/],
-      [['import', 'verl-config', at('none.yaml')], /none\.yaml: does not exist/],
-      [['scroe'], /there is no command 'scroe'; did you mean 'score'/],
-    ]
-    for (const [argv, message] of cases) {
-      const { code, stderr } = await runCommand(argv)
-      const name = argv.join(' ')
-      t.equal(code, 2, name)
-      t.match(stderr, message, name)
-      t.match(stderr, /^RG_[A-Z_]+: /, name)
-      t.notMatch(stderr, /^ {4}at |ENOENT|EISDIR|IO Error|LINE 1/m, name)
-      // A config's mistakes stand below the line that counts them.
-      t.ok(stderr.trimEnd().split('\n').length <= 2, `${name}: ${stderr}`)
-    }
-  },
-)
+t.test('a command that cannot run exits with 2 and one line that says what and where (M29)', async (t) => {
+  const port = String(await taken(t))
+  const folder = t.testdir({
+    'one.yaml': 'steps: [{ name: r, function: gsm8k-progressive }]\n',
+    'rows.jsonl': `${line}\n`,
+    'broken.jsonl': `${line}\n{"id":\n`,
+    'no.parquet': 'text',
+    empty: {},
+  })
+  const at = (name: string) => join(folder, name)
+  const scored = ['score', '--function', 'gsm8k-progressive', '--output', '-', '--input']
+  const cases: [string[], RegExp][] = [
+    [
+      ['serve', '--config', at('one.yaml'), '--port', port],
+      /cannot listen at 127\.0\.0\.1, port \d+: the port is in use/,
+    ],
+    [
+      ['serve', '--config', at('one.yaml'), '--host', '203.0.113.1'],
+      /203\.0\.113\.1, port 8080: this machine does not have/,
+    ],
+    [
+      ['serve', '--config', at('one.yaml'), '--host', 'no-such-host.invalid'],
+      /no-such-host\.invalid.*no known address/,
+    ],
+    [['serve', '--log-level', 'loud'], /--log-level: must be one of trace, debug, info, .*not 'loud'/],
+    [['serve', '--log-level', 'wran'], /did you mean 'warn'/],
+    [['serve', '--prot', '9'], /there is no option '--prot'; did you mean '--port'\?/],
+    [['serve', '--port'], /--port needs a value/],
+    [['serve', '--port', '--watch'], /--port needs a value; '--watch' is an option/],
+    [['serve', 'port'], /'port' is not expected here; did you mean '--port'\?/],
+    [['serve', '--watch=yes'], /--watch takes no value/],
+    [['serve', '--config', at('none.yaml')], /none\.yaml: does not exist/],
+    [['serve', '--config', at('empty')], /empty: holds no/],
+    [['simulate', '--port', port], /port \d+: the port is in use/],
+    [[...scored, at('none.jsonl')], /none\.jsonl: does not exist/],
+    [[...scored, folder], /is a folder; a file is needed/],
+    [[...scored, at('none.parquet')], /none\.parquet: does not exist/],
+    [[...scored, at('no.parquet')], /no\.parquet: is not a Parquet file/],
+    [
+      ['score', '--function', 'gsm8k', '--input', at('rows.jsonl'), '--output', at('no/x.jsonl')],
+      /no\/x\.jsonl: cannot be written: its folder/,
+    ],
+    [
+      ['score', '--function', 'gsm8k', '--input', at('rows.jsonl'), '--output', '/dev/full'],
+      /the disk is full/,
+    ],
+    [[...scored, at('rows.jsonl'), '--options', '{"mod": 1}'], /--options mod: .*did you mean 'mode'/],
+    [[...scored, at('rows.jsonl'), '--options', '[1]'], /--options: must be an object, e\.g\. .*, not \[1\]/],
+    [
+      ['score', '--function', 'gsm8k-progresive', '--input', '-', '--output', '-'],
+      /--function gsm8k-progresive: .*did you mean/,
+    ],
+    [['diff', at('none.jsonl'), at('rows.jsonl')], /none\.jsonl: does not exist/],
+    [['analyze', at('none.parquet')], /none\.parquet: does not exist/],
+    [['analyze', folder], /is a folder; a file is needed/],
+    [['analyze', at('broken.jsonl')], /broken\.jsonl: line 2 is not JSON/],
+    [['report', at('none.jsonl')], /none\.jsonl: does not exist/],
+    [['prepare', 'gsm8k', at('none.parquet'), '--output', at('out')], /none\.parquet: does not exist/],
+    [['prepare', 'gsm9k', 'x', '--output', at('out')], /no kind of data 'gsm9k'; did you mean 'gsm8k'/],
+    [['prepare', 'subset', at('none.parquet'), '--output', at('x.parquet')], /none\.parquet: does not exist/],
+    [['compare', at('none.jsonl')], /none\.jsonl: does not exist/],
+    [
+      ['calibrate', at('none.jsonl'), '--labels', at('none.jsonl'), '--label', 'x'],
+      /none\.jsonl: does not exist/,
+    ],
+    [['audit', '--function', 'gsm8k', '--input', at('none.jsonl')], /none\.jsonl: does not exist/],
+    [
+      ['audit', '--function', 'gsm8k', '--input', at('rows.jsonl'), '--against', 'rules'],
+      /did you mean 'rule'/,
+    ],
+    [['check', at('one.yaml'), '--data', at('none.parquet')], /none\.parquet: does not exist/],
+    [['explain', 'r1:0', '--records', at('none')], /none: does not exist/],
+    [['import', 'verl-config', at('none.yaml')], /none\.yaml: does not exist/],
+    [['scroe'], /there is no command 'scroe'; did you mean 'score'/],
+  ]
+  for (const [argv, message] of cases) {
+    const { code, stderr } = await runCommand(argv)
+    const name = argv.join(' ')
+    t.equal(code, 2, name)
+    t.match(stderr, message, name)
+    t.match(stderr, /^RG_[A-Z_]+: /, name)
+    t.notMatch(stderr, /^ {4}at |ENOENT|EISDIR|IO Error|LINE 1/m, name)
+    // A config's mistakes stand below the line that counts them.
+    t.ok(stderr.trimEnd().split('\n').length <= 2, `${name}: ${stderr}`)
+  }
+})
 
-t.test('a fault of the gateway itself has a stack only where it is asked for (M29)', async (t) => {
+t.test('an internal error shows a stack trace only on request (M29)', async (t) => {
   const broken = {
     stdin: new Proxy({} as NodeJS.ReadableStream, {
       get: () => {
@@ -145,7 +136,7 @@ t.test('a fault of the gateway itself has a stack only where it is asked for (M2
   t.match((await said({ REWARD_GATEWAY_STACK: '1' })).stderr, /\n {4}at /)
 })
 
-t.test('a process that may open few files says so in one line (M29)', async (t) => {
+t.test('a low limit of open files is reported in one line (M29)', async (t) => {
   // V8's coverage says in lines of its own what it cannot write.
   const { code, stderr } = await ended(
     'unset NODE_V8_COVERAGE; ulimit -n 64; node dist/src/cli/main.js serve --port 0',
@@ -155,7 +146,7 @@ t.test('a process that may open few files says so in one line (M29)', async (t) 
   t.equal(stderr.trimEnd().split('\n').length, 1, stderr)
 })
 
-t.test('one missing bracket is one mistake, and says which (M29)', async (t) => {
+t.test('a missing bracket is reported as one mistake, with its place (M29)', async (t) => {
   const folder = t.testdir({
     'a.yaml': 'steps: [{ name: r, function: gsm8k }\nformula: r\n',
     'b.yaml': 'steps:\n  - { name: r, function: gsm8k\n  - { name: q, function: gsm8k }\n',
@@ -173,12 +164,12 @@ t.test('one missing bracket is one mistake, and says which (M29)', async (t) => 
   t.match(await mistakes('d.yaml'), [/d\.yaml:2:1: /, /d\.yaml:4:1: /], 'each key that stands twice')
 })
 
-t.test('help names a command, too', async (t) => {
+t.test('help COMMAND shows the help of a command', async (t) => {
   t.match(await runCommand(['help', 'serve']), { code: 0, stdout: /^reward-gateway serve / })
   t.match(await runCommand(['help', 'sevre']), { code: 2, stderr: /did you mean 'serve'/ })
 })
 
-t.test('score never writes results over its own input, by whatever name (M29)', async (t) => {
+t.test('score never overwrites its own input, under any name (M29)', async (t) => {
   const folder = t.testdir({ 'rows.jsonl': `${line}\n` })
   const input = join(folder, 'rows.jsonl')
   symlinkSync(input, join(folder, 'soft.jsonl'))
@@ -188,7 +179,7 @@ t.test('score never writes results over its own input, by whatever name (M29)', 
       const output = `${folder}/${name}`
       const files = ['--input', input, '--output', output]
       const ran = await runCommand(['score', '--function', 'gsm8k-progressive', ...files, ...flags])
-      t.match(ran, { code: 2, stderr: /^RG_INPUT_INVALID: .*is the input; choose another file/ }, name)
+      t.match(ran, { code: 2, stderr: /^RG_INPUT_INVALID: .*is also the input; choose another file/ }, name)
       t.equal(readFileSync(input, 'utf8'), `${line}\n`)
     }
 })

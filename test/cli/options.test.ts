@@ -12,7 +12,7 @@ const options = {
 const read = (...argv: readonly string[]) =>
   parse(argv, options, { command: 'try', takesPositionals: false }).values
 
-t.test('each option has its value, checked, or its default', async (t) => {
+t.test('each option has its checked value or its default', async (t) => {
   t.same(read(), { watch: false, port: 8080, wait: undefined, level: 'info', stop: [] })
   t.same(read('--port', '0', '--wait=1.5', '--stop', 'a', '--stop=--b', '--watch', '--port=1'), {
     watch: true,
@@ -23,7 +23,7 @@ t.test('each option has its value, checked, or its default', async (t) => {
   })
 })
 
-t.test('a wrong value is named with its range, its unit and the nearest right word', async (t) => {
+t.test('a message about a wrong value gives the range, the unit and the nearest valid word', async (t) => {
   const cases: [string[], RegExp][] = [
     [['--port', '65536'], /^--port: must be a whole number from 0 to 65535, not '65536'$/],
     [['--port', '1.5'], /whole number/],
@@ -41,7 +41,7 @@ t.test('a wrong value is named with its range, its unit and the nearest right wo
     t.throws(() => read(...argv), { code: 'RG_COMMAND_INVALID', message }, argv.join(' '))
 })
 
-t.test('no option name reaches a prototype', async (t) => {
+t.test('option names cannot reach a prototype', async (t) => {
   const names = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', '__proto__.polluted']
   for (const name of names)
     for (const argv of [[`--${name}=1`], [`--${name}`, '1'], [`--no-${name}`]])
@@ -51,7 +51,7 @@ t.test('no option name reaches a prototype', async (t) => {
   t.notOk('polluted' in {})
 })
 
-t.test('the help of each command explains each of its options, once', async (t) => {
+t.test('the help of each command explains each option once', async (t) => {
   const list = (await runCommand(['--help'])).stdout
   const commands = [...list.matchAll(/^ {2}([a-z]+(?: [a-z]+)?) {2}/gm)].map(([, name = '']) => name)
   t.ok(commands.length > 15)

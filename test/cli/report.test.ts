@@ -27,7 +27,7 @@ const log = Array.from(
 
 const active = /^<(?:script|img|iframe|object|embed|link|use|image|a)\b|\son[a-z]+=|\s(?:src|[a-z:]*href)=/i
 
-t.test('a page holds everything, and text of a row does nothing in it', async (t) => {
+t.test('the HTML report has all figures, and text of a row is never executed', async (t) => {
   const folder = t.testdir()
   const files = [join(folder, 'a<b>&.jsonl'), join(folder, 'b.jsonl'), join(folder, 'c.log')]
   for (const file of files.slice(0, 2)) writeFileSync(file, rows.map((row) => JSON.stringify(row)).join('\n'))
@@ -58,7 +58,7 @@ t.test('a page holds everything, and text of a row does nothing in it', async (t
   t.notMatch(page, /@import|\u202e|(?!\n)\p{Cc}/u)
 })
 
-t.test('the same figures are written as tables, figures and pictures', async (t) => {
+t.test('the report has the same figures as tables, JSON and plots', async (t) => {
   const folder = t.testdir()
   const file = join(folder, 'a.jsonl')
   writeFileSync(file, rows.map((row) => JSON.stringify(row)).join('\n'))
@@ -81,7 +81,7 @@ t.test('the same figures are written as tables, figures and pictures', async (t)
   t.equal(png.readUInt32BE(16), 2100)
 })
 
-t.test('a picture shows its text without a font of the system', async (t) => {
+t.test('a PNG plot shows its text without system fonts', async (t) => {
   const picture = (text: string) =>
     pngOf(`<svg xmlns="http://www.w3.org/2000/svg" width="90" height="30"><text y="20">${text}</text></svg>`)
   const [none, latin, cyrillic] = await Promise.all([picture(''), picture('0.5 reward'), picture('и σ')])
@@ -89,7 +89,7 @@ t.test('a picture shows its text without a font of the system', async (t) => {
   t.ok(cyrillic.length > none.length + 100)
 })
 
-t.test('one row, one value and a log without validations make a report too', async (t) => {
+t.test('a report works with one row, one value, or a log without validations', async (t) => {
   const folder = t.testdir()
   const [one, short] = [join(folder, 'one.jsonl'), join(folder, 'short.log')]
   writeFileSync(one, JSON.stringify({ ...rows[1], terms: {}, training_step: null, sample: undefined }))
@@ -100,7 +100,7 @@ t.test('one row, one value and a log without validations make a report too', asy
   t.notMatch(ran.stdout, /NaN|undefined|Infinity/)
 })
 
-t.test('what cannot be reported is named', async (t) => {
+t.test('report names each input that it cannot use', async (t) => {
   const folder = t.testdir({ 'empty.jsonl': '', 'one.jsonl': JSON.stringify(rows[1]) })
   const cases: [string[], number, RegExp][] = [
     [[], 2, /a scored file or a training log is needed/],
@@ -112,7 +112,7 @@ t.test('what cannot be reported is named', async (t) => {
   for (const [argv, code, stderr] of cases) t.match(await runCommand(['report', ...argv]), { code, stderr })
 })
 
-t.test('nothing loads ECharts before a plot is asked for', async (t) => {
+t.test('ECharts is loaded only for plots', async (t) => {
   const sources = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((file) =>
     file.endsWith('.ts'),
   )

@@ -12,7 +12,7 @@ import { completion, scriptedServer } from '../support/scripted-server.ts'
 const line = (id: string, response: string, truth = '42') =>
   JSON.stringify({ id, response, ground_truth: truth })
 
-t.test('a file is scored in the order of its lines, unreadable ones keep their place', async (t) => {
+t.test('score writes results in the order of the lines, and unreadable lines keep their place', async (t) => {
   const folder = t.testdir({
     'in.jsonl': [
       line('a', '6 * 7 is\n#### 42'),
@@ -47,7 +47,7 @@ t.test('a file is scored in the order of its lines, unreadable ones keep their p
   ])
 })
 
-t.test('a run without its judge waits for it, and says so (M54)', async (t) => {
+t.test('score waits for a missing judge and reports it (M54)', async (t) => {
   const judge = await scriptedServer((seen) => completion(seen, '1'))
   t.teardown(() => judge.kill())
   await judge.kill()
@@ -69,10 +69,10 @@ t.test('a run without its judge waits for it, and says so (M54)', async (t) => {
   while (!stderr.join('').includes('waiting')) await setImmediate()
   t.match(
     stderr.join(''),
-    /^waiting for the model 'judge': none of its servers answers; questions wait until their deadline\n$/,
+    /^waiting for the model 'judge': none of its servers responds; questions wait until their deadline\n$/,
   )
   await judge.revive()
-  t.match(await ran, { code: 0, stderr: /\nthe model 'judge' answers again\n3 rows, 0 invalid/ })
+  t.match(await ran, { code: 0, stderr: /\nthe model 'judge' responds again\n3 rows, 0 invalid/ })
   t.strictSame(
     results(readFileSync(output, 'utf8')).map(({ id, reward }) => [id, reward]),
     [
@@ -84,38 +84,35 @@ t.test('a run without its judge waits for it, and says so (M54)', async (t) => {
   t.equal(judge.seen.length, 3)
 })
 
-t.test(
-  'a file is scored whatever limits.max_samples is, however long its batches and groups (M2)',
-  async (t) => {
-    for (const most of [1, 3, 10]) {
-      const folder = t.testdir({
-        'gateway.yaml': `limits: { max_samples: ${most} }`,
-        'one.yaml': 'steps: [{ name: rule, function: exact-match }]',
-        'in.jsonl': Array.from({ length: 50 }, (_, row) => line(`${row}`, '42')).join('\n'),
-      })
-      const output = join(folder, 'out.jsonl')
-      const argv = [
-        'score',
-        '--config',
-        folder,
-        '--input',
-        join(folder, 'in.jsonl'),
-        '--output',
-        output,
-        '--batch',
-        '1000',
-      ]
-      t.match(await runCommand(argv), { code: 0 }, `max_samples: ${most}`)
-      const rewards = results(readFileSync(output, 'utf8')).map((row) => (row as { reward: number }).reward)
-      t.strictSame(
-        rewards,
-        Array.from({ length: 50 }, () => 1),
-      )
-    }
-  },
-)
+t.test('score works with any limits.max_samples, batch size and group size (M2)', async (t) => {
+  for (const most of [1, 3, 10]) {
+    const folder = t.testdir({
+      'gateway.yaml': `limits: { max_samples: ${most} }`,
+      'one.yaml': 'steps: [{ name: rule, function: exact-match }]',
+      'in.jsonl': Array.from({ length: 50 }, (_, row) => line(`${row}`, '42')).join('\n'),
+    })
+    const output = join(folder, 'out.jsonl')
+    const argv = [
+      'score',
+      '--config',
+      folder,
+      '--input',
+      join(folder, 'in.jsonl'),
+      '--output',
+      output,
+      '--batch',
+      '1000',
+    ]
+    t.match(await runCommand(argv), { code: 0 }, `max_samples: ${most}`)
+    const rewards = results(readFileSync(output, 'utf8')).map((row) => (row as { reward: number }).reward)
+    t.strictSame(
+      rewards,
+      Array.from({ length: 50 }, () => 1),
+    )
+  }
+})
 
-t.test("what an author's function threw is told at the end, and nothing that a terminal obeys", async (t) => {
+t.test('score shows errors of functions at the end, without control characters', async (t) => {
   const folder = t.testdir({
     functions: {
       'strict.js': `import { z } from 'zod'
@@ -139,30 +136,33 @@ export default defineRule({
   t.notMatch(ran.stderr, '\u001b')
 })
 
-t.test('standard streams, options and a config of one reward work', async (t) => {
-  const args = [
-    'score',
-    '--function',
-    'gsm8k-progressive',
-    '--options',
-    '{"mode":"published"}',
-    '--input',
-    '-',
-    '--output',
-    '-',
-  ]
-  const ran = await runCommand(args, { stdin: line('a', '#### 42') })
-  t.match(JSON.parse(ran.stdout), { id: 'a', reward: 1 })
-  const folder = t.testdir()
-  const config = join(folder, 'half.yaml')
-  writeFileSync(config, 'steps: [{ name: rule, function: gsm8k-progressive, weight: 0.5 }]')
-  const scored = await runCommand(['score', '--config', config, '--input', '-', '--output', '-'], {
-    stdin: line('a', 'so\n#### 42'),
-  })
-  t.match(JSON.parse(scored.stdout), { reward: Number, valid: true })
-})
+t.test(
+  'score reads standard input, writes standard output, and finds the only reward of a config',
+  async (t) => {
+    const args = [
+      'score',
+      '--function',
+      'gsm8k-progressive',
+      '--options',
+      '{"mode":"published"}',
+      '--input',
+      '-',
+      '--output',
+      '-',
+    ]
+    const ran = await runCommand(args, { stdin: line('a', '#### 42') })
+    t.match(JSON.parse(ran.stdout), { id: 'a', reward: 1 })
+    const folder = t.testdir()
+    const config = join(folder, 'half.yaml')
+    writeFileSync(config, 'steps: [{ name: rule, function: gsm8k-progressive, weight: 0.5 }]')
+    const scored = await runCommand(['score', '--config', config, '--input', '-', '--output', '-'], {
+      stdin: line('a', 'so\n#### 42'),
+    })
+    t.match(JSON.parse(scored.stdout), { reward: Number, valid: true })
+  },
+)
 
-t.test('what cannot be done exits 2 and says what is needed', async (t) => {
+t.test('score exits with 2 and says what is missing', async (t) => {
   const own = ['score', '--function', 'x', '--input', '-', '--output', '-', '--reward-functions']
   const cases: [string[], number, RegExp][] = [
     [['score'], 2, /--input, --output/],
@@ -195,7 +195,7 @@ t.test('what cannot be done exits 2 and says what is needed', async (t) => {
   for (const [argv, code, stderr] of cases) t.match(await runCommand(argv), { code, stderr }, argv.join(' '))
 })
 
-t.test('help lists the commands and explains each', async (t) => {
+t.test('help lists the commands, and each command explains itself', async (t) => {
   t.match(await runCommand(['--version']), { code: 0, stdout: /^\d+\.\d+\.\d+\n$/ })
   const { stdout } = await runCommand([])
   for (const name of ['serve', 'score', 'demo']) {
@@ -228,7 +228,7 @@ async function sql(query: string): Promise<unknown[][]> {
   return rows
 }
 
-t.test("verl's Parquet is scored, several responses a row, and written as Parquet", async (t) => {
+t.test("score reads verl's Parquet with several responses per row, and writes Parquet", async (t) => {
   const folder = t.testdir()
   const [input, output] = [join(folder, 'verl [1].parquet'), join(folder, 'out.parquet')]
   await sql(`COPY (SELECT 'openai/gsm8k' AS data_source, [{'role': 'user', 'content': 'a ' || i}] AS prompt,
@@ -249,7 +249,7 @@ t.test("verl's Parquet is scored, several responses a row, and written as Parque
   t.strictSame(await sql(`SELECT count(*)::INT, sum(reward)::INT FROM '${output}'`), [[600, 301]])
 })
 
-t.test("gzip and verl's dumps are read and written; what is broken is named", async (t) => {
+t.test("score reads and writes gzip and verl's dumps, and names broken input", async (t) => {
   const folder = t.testdir()
   const at = (name: string) => join(folder, name)
   writeFileSync(
@@ -277,7 +277,7 @@ t.test("gzip and verl's dumps are read and written; what is broken is named", as
 })
 
 t.test(
-  'a run that was stopped goes on where its last whole line ended, under the same config only',
+  '--resume continues a stopped run after its last complete line, only with the same config',
   async (t) => {
     const folder = t.testdir()
     const [input, output, calm] = ['in.jsonl', 'out.jsonl', 'calm.jsonl'].map((name) =>
@@ -321,7 +321,7 @@ t.test(
   },
 )
 
-t.test('only failed rows are scored again, and only in the file that holds their results', async (t) => {
+t.test('--failed-only scores only failed rows, and only in the file with their results', async (t) => {
   const folder = t.testdir({ 'some.jsonl': row(1) })
   const none = join(folder, 'none.jsonl')
   const missing = await score(join(folder, 'some.jsonl'), none, '--failed-only')
@@ -348,66 +348,60 @@ t.test('only failed rows are scored again, and only in the file that holds their
   })
 })
 
-t.test(
-  'the exit code says whether rows have no reward, and --allow-invalid how many may (M32)',
-  async (t) => {
-    const folder = t.testdir()
-    const [input, output] = [join(folder, 'in.jsonl'), join(folder, 'out.jsonl')]
-    const bad = ['{"id":"x"}', 'no JSON', '{"id":"y","groundtruth":"1","response":"a"}']
-    writeFileSync(input, [row(1), row(2), ...bad].join('\n'))
-    const ran = await score(input, output)
-    t.equal(ran.code, 1)
-    const [first, ...lines] = ran.stderr.trimEnd().split('\n')
-    t.equal(first, '3 of 5 rows have no reward:')
-    t.match(
-      lines,
-      [
-        /^ {2}1 bad_sample, first row 'x': response: is missing; expected a text or a list of messages$/,
-        /^ {2}1 bad_sample, first row '3': the line is not JSON$/,
-        /^ {2}1 bad_sample, first row 'y': sample: there is no field "groundtruth"; did you mean 'ground_truth'\?$/,
-        /^5 rows, 3 invalid, mean \d.*out\.jsonl$/,
-      ],
-      'each cause of a kind has its line (M41)',
-    )
-    t.equal((await score(input, output, '--allow-invalid', '0.59')).code, 1)
-    t.equal((await score(input, output, '--allow-invalid', '0.6')).code, 0)
-    t.match(await score(input, output, '--allow-invalid', '2'), { code: 2, stderr: /from 0 to 1/ })
-    writeFileSync(input, bad.join('\n'))
-    t.match(await score(input, output), { code: 1, stderr: /\n3 rows, 3 invalid, no mean, / })
-    t.equal((await score(input, output, '--allow-invalid', '1')).code, 0)
-    writeFileSync(input, [row(1), row(2)].join('\n'))
-    t.match(await score(input, output), { code: 0, stderr: /^2 rows, 0 invalid, mean / })
-  },
-)
+t.test('the exit code is 1 if more rows than --allow-invalid have no reward (M32)', async (t) => {
+  const folder = t.testdir()
+  const [input, output] = [join(folder, 'in.jsonl'), join(folder, 'out.jsonl')]
+  const bad = ['{"id":"x"}', 'no JSON', '{"id":"y","groundtruth":"1","response":"a"}']
+  writeFileSync(input, [row(1), row(2), ...bad].join('\n'))
+  const ran = await score(input, output)
+  t.equal(ran.code, 1)
+  const [first, ...lines] = ran.stderr.trimEnd().split('\n')
+  t.equal(first, '3 of 5 rows have no reward:')
+  t.match(
+    lines,
+    [
+      /^ {2}1 bad_sample, first row 'x': response: is missing; expected a text or a list of messages$/,
+      /^ {2}1 bad_sample, first row '3': the line is not JSON$/,
+      /^ {2}1 bad_sample, first row 'y': sample: there is no field "groundtruth"; did you mean 'ground_truth'\?$/,
+      /^5 rows, 3 invalid, mean \d.*out\.jsonl$/,
+    ],
+    'each cause of a kind has its line (M41)',
+  )
+  t.equal((await score(input, output, '--allow-invalid', '0.59')).code, 1)
+  t.equal((await score(input, output, '--allow-invalid', '0.6')).code, 0)
+  t.match(await score(input, output, '--allow-invalid', '2'), { code: 2, stderr: /from 0 to 1/ })
+  writeFileSync(input, bad.join('\n'))
+  t.match(await score(input, output), { code: 1, stderr: /\n3 rows, 3 invalid, no mean, / })
+  t.equal((await score(input, output, '--allow-invalid', '1')).code, 0)
+  writeFileSync(input, [row(1), row(2)].join('\n'))
+  t.match(await score(input, output), { code: 0, stderr: /^2 rows, 0 invalid, mean / })
+})
 
-t.test(
-  'what is said at the end is of the whole file, also after --resume and --failed-only (M32)',
-  async (t) => {
-    const folder = t.testdir()
-    const [input, output] = [join(folder, 'in.jsonl'), join(folder, 'out.jsonl')]
-    const rows = Array.from({ length: 1200 }, (_, i) => (i % 100 === 0 ? '{"id":"bad"}' : row(i)))
-    writeFileSync(input, rows.join('\n'))
-    const calm = await score(input, output)
-    t.match(calm, {
-      code: 1,
-      stderr: /^12 of 1200 rows have no reward:\n.*\n1,200 rows, 12 invalid, mean 1, /s,
-    })
-    const whole = readFileSync(output, 'utf8')
-    // As a kill leaves it: 700 lines are done, and all that follows is well.
-    const argv = ['score', '--function', 'gsm8k-stock', '--input', input, '--output', output]
-    t.equal((await runCommand(argv, { signal: AbortSignal.abort() })).code, 1)
-    writeFileSync(`${output}.partial.jsonl`, `${whole.split('\n').slice(0, 1150).join('\n')}\n`)
-    const resumed = await score(input, output, '--resume')
-    t.strictSame(resumed, calm)
-    t.equal(readFileSync(output, 'utf8'), whole)
-    t.match(await score(input, output, '--failed-only'), {
-      code: 1,
-      stderr: /\n1,200 rows, 12 invalid, mean 1, /,
-    })
-  },
-)
+t.test('the summary covers the whole file, also after --resume and --failed-only (M32)', async (t) => {
+  const folder = t.testdir()
+  const [input, output] = [join(folder, 'in.jsonl'), join(folder, 'out.jsonl')]
+  const rows = Array.from({ length: 1200 }, (_, i) => (i % 100 === 0 ? '{"id":"bad"}' : row(i)))
+  writeFileSync(input, rows.join('\n'))
+  const calm = await score(input, output)
+  t.match(calm, {
+    code: 1,
+    stderr: /^12 of 1200 rows have no reward:\n.*\n1,200 rows, 12 invalid, mean 1, /s,
+  })
+  const whole = readFileSync(output, 'utf8')
+  // As a kill leaves it: 700 lines are done, and all that follows is well.
+  const argv = ['score', '--function', 'gsm8k-stock', '--input', input, '--output', output]
+  t.equal((await runCommand(argv, { signal: AbortSignal.abort() })).code, 1)
+  writeFileSync(`${output}.partial.jsonl`, `${whole.split('\n').slice(0, 1150).join('\n')}\n`)
+  const resumed = await score(input, output, '--resume')
+  t.strictSame(resumed, calm)
+  t.equal(readFileSync(output, 'utf8'), whole)
+  t.match(await score(input, output, '--failed-only'), {
+    code: 1,
+    stderr: /\n1,200 rows, 12 invalid, mean 1, /,
+  })
+})
 
-t.test('causes that differ in numbers only are one, and many are told as others (M32)', async (t) => {
+t.test('causes that differ only in numbers are counted together, as are too many causes (M32)', async (t) => {
   const failed = (detail: string, id = 'a') =>
     ({
       id,

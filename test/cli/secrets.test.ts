@@ -13,7 +13,7 @@ const env = { JUDGE_TOKEN: 'tok3n-/s3cret+1', HF_API_KEY: 'hf_0123456789', PLAIN
 const spelt = /tok3n|s3cret|hf_0123456789|hunter2/
 
 t.test(
-  'check refuses the addresses that serve refuses, with their place, and shows no secret (M30)',
+  'check refuses the same addresses as serve, with their places, and shows no secret (M30)',
   async (t) => {
     const addresses: [string, RegExp][] = [
       ['http://user:${JUDGE_TOKEN}@h:1', /must be an http:\/\/ or https:\/\/ address/],
@@ -53,7 +53,7 @@ t.test(
   },
 )
 
-t.test('what a secret variable holds is in no output: check, the API, errors (M30)', async (t) => {
+t.test('the value of a secret variable never appears in check, the API or errors (M30)', async (t) => {
   const one = {
     description: 'asks with ${JUDGE_TOKEN}',
     steps: [{ name: 'q', function: 'regex-match', options: { pattern: '${JUDGE_TOKEN}', place: 'whole' } }],
@@ -113,7 +113,7 @@ t.test('what a secret variable holds is in no output: check, the API, errors (M3
     t.notMatch((await app.inject({ url, headers })).body, spelt, url)
 })
 
-t.test('other variables are shown, and a short or common value is no secret', async (t) => {
+t.test('other variables are shown, and short or common values are not hidden', async (t) => {
   const folder = t.testdir({
     'one.yaml': 'description: ${PLAIN} ${SHORT_KEY}\nsteps: [{ name: r, function: gsm8k }]\n',
   })
@@ -135,7 +135,7 @@ t.test('other variables are shown, and a short or common value is no secret', as
     t.ok(isSecretName(name), name)
 })
 
-t.test('hiding costs no more than the text is long', async (t) => {
+t.test('hiding secrets takes linear time', async (t) => {
   for (const hostile of ['a://'.repeat(50_000), `http://${'a'.repeat(200_000)}`, '@'.repeat(200_000)]) {
     const began = process.cpuUsage()
     hideSecrets(`${hostile}@`)

@@ -12,7 +12,7 @@ interface Reply {
   readonly text: string
 }
 
-t.test('a gateway with a small heap refuses what does not fit and lives (M52, M2)', async (t) => {
+t.test('a gateway with a small heap refuses requests that do not fit, and survives (M52, M2)', async (t) => {
   const judge = { model: 'm', instances: ['http://127.0.0.1:9'], health: { interval_s: 0 } }
   const folder = t.testdir({
     'gateway.yaml': JSON.stringify({ limits: { max_body_bytes: 60 * mega } }),

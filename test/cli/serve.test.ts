@@ -9,7 +9,7 @@ import { GatewayError } from '../../src/core/errors.ts'
 import { runCommand } from '../support/command-line.ts'
 import { completion, json, scriptedServer } from '../support/scripted-server.ts'
 
-t.test('serve answers until it is asked to end; a changed file and a hangup reload', async (t) => {
+t.test('serve answers until a signal stops it, and reloads on a file change and on SIGHUP', async (t) => {
   const rule = 'steps: [{ name: rule, function: gsm8k-progressive }]'
   const folder = t.testdir({ 'one.yaml': rule })
   const ending = new AbortController()
@@ -55,7 +55,7 @@ t.test('serve answers until it is asked to end; a changed file and a hangup relo
   t.match(await served, { code: 0, stdout: /serves one at/ })
 })
 
-t.test('a key that is missing is told of, and nothing listens', async (t) => {
+t.test('serve names a missing key and does not listen', async (t) => {
   const folder = t.testdir({
     'gateway.yaml': 'keys: { ops: { env: REWARD_GATEWAY_TEST_KEY, scopes: [admin] } }',
     'one.yaml': 'steps: [{ name: rule, function: gsm8k-progressive }]',
@@ -65,62 +65,59 @@ t.test('a key that is missing is told of, and nothing listens', async (t) => {
   t.match(stderr, /keys\.ops.*REWARD_GATEWAY_TEST_KEY is not set/)
 })
 
-t.test(
-  'a process reloads at SIGHUP, and at SIGTERM ends what is in work before it ends itself',
-  async (t) => {
-    const held: (() => void)[] = []
-    const judge = await scriptedServer((seen, response) => {
-      held.push(() => json(response, completion(seen, '1')))
+t.test('a process reloads on SIGHUP, and finishes its requests on SIGTERM before it exits', async (t) => {
+  const held: (() => void)[] = []
+  const judge = await scriptedServer((seen, response) => {
+    held.push(() => json(response, completion(seen, '1')))
+  })
+  t.teardown(() => judge.kill())
+  const reward = (weight: number) =>
+    JSON.stringify({
+      models: { judge: { model: 'm', instances: [judge.url], health: { interval_s: 0 } } },
+      steps: [{ name: 'q', function: 'digit-judge', model: 'judge', weight }],
     })
-    t.teardown(() => judge.kill())
-    const reward = (weight: number) =>
-      JSON.stringify({
-        models: { judge: { model: 'm', instances: [judge.url], health: { interval_s: 0 } } },
-        steps: [{ name: 'q', function: 'digit-judge', model: 'judge', weight }],
-      })
-    const folder = t.testdir({ 'judged.json': reward(1) })
-    const args = ['serve', '--config', folder, '--reward-functions', 'test/fixtures/functions', '--port', '0']
-    const child = spawn(process.execPath, ['dist/src/cli/main.js', ...args], {
-      stdio: ['ignore', 'pipe', 'inherit'],
+  const folder = t.testdir({ 'judged.json': reward(1) })
+  const args = ['serve', '--config', folder, '--reward-functions', 'test/fixtures/functions', '--port', '0']
+  const child = spawn(process.execPath, ['dist/src/cli/main.js', ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  const exited = once(child, 'exit')
+  let written = ''
+  const wrote = async (pattern: RegExp) => {
+    while (!pattern.test(written)) await once(child.stdout, 'data')
+    return pattern.exec(written)?.[1] ?? ''
+  }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    written += text
+  })
+  const url = await wrote(/at (http:\S+) /)
+  const score = (response: string) =>
+    fetch(`${url}/v1/score`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ reward: 'judged', samples: [{ response }] }),
     })
-    t.teardown(() => child.kill('SIGKILL'))
-    const exited = once(child, 'exit')
-    let written = ''
-    const wrote = async (pattern: RegExp) => {
-      while (!pattern.test(written)) await once(child.stdout, 'data')
-      return pattern.exec(written)?.[1] ?? ''
-    }
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      written += text
-    })
-    const url = await wrote(/at (http:\S+) /)
-    const score = (response: string) =>
-      fetch(`${url}/v1/score`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ reward: 'judged', samples: [{ response }] }),
-      })
 
-    const before = score('a')
-    await judge.saw(1)
-    writeFileSync(join(folder, 'judged.json'), reward(3))
-    child.kill('SIGHUP')
-    await wrote(/(reloaded)/)
-    writeFileSync(join(folder, 'judged.json'), '{"steps": 1}')
-    child.kill('SIGHUP')
-    t.match(await wrote(/(\{.*a reload is refused.*\})/), /judged\.json/, 'the log names the mistake')
-    const after = score('b')
-    await judge.saw(2)
-    child.kill('SIGTERM')
-    await t.rejects(async () => {
-      for (;;) await fetch(`${url}/livez`, { headers: { connection: 'close' } })
-    }, 'it takes no more connections')
-    for (const reply of held.splice(0)) reply()
-    t.match(await (await before).json(), { results: [{ reward: 1 }] }, 'with the config that it began with')
-    t.match(await (await after).json(), { results: [{ reward: 3 }] }, 'with the last config without mistakes')
-    t.strictSame(await exited, [0, null])
-  },
-)
+  const before = score('a')
+  await judge.saw(1)
+  writeFileSync(join(folder, 'judged.json'), reward(3))
+  child.kill('SIGHUP')
+  await wrote(/(reloaded)/)
+  writeFileSync(join(folder, 'judged.json'), '{"steps": 1}')
+  child.kill('SIGHUP')
+  t.match(await wrote(/(\{.*a reload failed.*\})/), /judged\.json/, 'the log names the mistake')
+  const after = score('b')
+  await judge.saw(2)
+  child.kill('SIGTERM')
+  await t.rejects(async () => {
+    for (;;) await fetch(`${url}/livez`, { headers: { connection: 'close' } })
+  }, 'it takes no more connections')
+  for (const reply of held.splice(0)) reply()
+  t.match(await (await before).json(), { results: [{ reward: 1 }] }, 'with the config that it began with')
+  t.match(await (await after).json(), { results: [{ reward: 3 }] }, 'with the last config without mistakes')
+  t.strictSame(await exited, [0, null])
+})
 
 interface Line {
   readonly level: string
@@ -135,7 +132,7 @@ function keptLog() {
   return { lines, log: { info: at('info'), warn: at('warn'), error: at('error') } as never }
 }
 
-t.test('slow samples get a line each, the slowest first, five a request, without texts', async (t) => {
+t.test('the five slowest samples of a request are logged without texts, slowest first', async (t) => {
   const { lines, log } = keptLog()
   let limit: number | undefined = 1
   const { engine } = withLog(
@@ -177,7 +174,7 @@ t.test('slow samples get a line each, the slowest first, five a request, without
   t.equal(lines.length, 5, 'without a limit there are none')
 })
 
-t.test('a refused reload says every mistake with its place, and is counted', async (t) => {
+t.test('a failed reload logs every mistake with its place, and is counted', async (t) => {
   const { lines, log } = keptLog()
   const counted: unknown[] = []
   const { reloads } = withLog({ reloads: { ended: (refusal) => void counted.push(refusal) } }, () => log)
@@ -186,13 +183,13 @@ t.test('a refused reload says every mistake with its place, and is counted', asy
   reloads?.ended?.(refusal)
   reloads?.ended?.(null)
   t.match(lines, [
-    { level: 'error', told: { code: 'RG_CONFIG_INVALID', problems }, text: /what was served stays/ },
+    { level: 'error', told: { code: 'RG_CONFIG_INVALID', problems }, text: /the old configs stay in use/ },
     { level: 'info', told: /reloaded/ },
   ])
   t.strictSame(counted, [refusal, null])
 })
 
-t.test('serve loads nothing of the workbench, and the simulator only with --simulate', async (t) => {
+t.test('serve does not load the workbench, and loads the simulator only with --simulate', async (t) => {
   const folder = t.testdir({ 'one.yaml': 'steps: [{ name: rule, function: gsm8k-progressive }]', loaded: {} })
   const loaded = join(folder, 'loaded')
   const child = spawn(
@@ -219,7 +216,7 @@ t.test('serve loads nothing of the workbench, and the simulator only with --simu
   t.notOk(wings.has('workbench') || wings.has('simulator'), [...wings].join(' '))
 })
 
-t.test('thousands of connections at once wait for a server that is busy, and none is reset', async (t) => {
+t.test('thousands of simultaneous connections wait for a busy server without a reset', async (t) => {
   const system = '/proc/sys/net/core/somaxconn'
   const most = existsSync(system) ? Number(readFileSync(system, 'utf8')) : 0
   if (most < 2000) return t.comment('skipped: this system lets no 2,000 connections wait')

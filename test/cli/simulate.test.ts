@@ -44,7 +44,7 @@ const ask = async (url: string, question: string, answer: string): Promise<Respo
 const textOf = async (response: Response): Promise<string> =>
   ((await response.json()) as { choices: [{ message: { content: string } }] }).choices[0].message.content
 
-t.test('it serves so many models until it is stopped, and ends with 0', async (t) => {
+t.test('simulate serves --count servers until it is stopped, and exits with 0', async (t) => {
   const folder = t.testdir({ 'answers.json': '{"apples": 42}' })
   const argv = ['--count', '2', '--model', 'judge', '--answers', join(folder, 'answers.json'), '--control']
   let url = ''
@@ -59,7 +59,7 @@ t.test('it serves so many models until it is stopped, and ends with 0', async (t
   await t.rejects(fetch(`${url}/health`), 'nothing listens any more')
 })
 
-t.test('answers come from a file of samples as well', async (t) => {
+t.test('simulate reads right answers from a file of samples', async (t) => {
   const file = join(t.testdir({}), 'samples.jsonl')
   const samples = [
     {
@@ -78,7 +78,7 @@ t.test('answers come from a file of samples as well', async (t) => {
   })
 })
 
-t.test('faults, policies and limits are options', async (t) => {
+t.test('simulate sets faults, policies and limits from options', async (t) => {
   const argv =
     '--model judge --policy constant --constant maybe --fault 500:1@/v1/models --fault slow --runner generate'
   await running(
@@ -99,7 +99,7 @@ t.test('faults, policies and limits are options', async (t) => {
   )
 })
 
-t.test('the ways of a real server are options', async (t) => {
+t.test('simulate sets the behaviour of a real server from options', async (t) => {
   const hang = '{"kind": "503", "forMs": 60000, "path": "/v1/models"}'
   const argv =
     '--engine sglang --without-memory-saver --enable-weights-cpu-backup --without-health-generation --sleep-ms 1 --prefill-tokens-per-s 1e6 --decode-ms-per-token 0.1 --restart 3600:60:60'
@@ -113,7 +113,7 @@ t.test('the ways of a real server are options', async (t) => {
   })
 })
 
-t.test('each server has its control port, which outlives it', async (t) => {
+t.test('each simulated server has a control port, which stays open after the server is killed', async (t) => {
   let [first = 0] = await freePorts(1)
   while (!(await isRefused({ port: first + 1 }))) [first = 0] = await freePorts(1)
   await running(['--count', '2', '--control-port', String(first)], async (urls) => {
@@ -127,7 +127,7 @@ t.test('each server has its control port, which outlives it', async (t) => {
   })
 })
 
-t.test('a port that is in use is named', async (t) => {
+t.test('simulate names a port that is in use', async (t) => {
   await running([], async ([url = '']) => {
     t.match(await runCommand(['simulate', '--port', new URL(url).port]), {
       code: 2,
@@ -136,7 +136,7 @@ t.test('a port that is in use is named', async (t) => {
   })
 })
 
-t.test('every wrong value of a command line is named at once', async (t) => {
+t.test('simulate names all wrong values at once', async (t) => {
   const argv =
     'simulate --port 99999 --wrong-rate often --policy referense --runner both --fault nonsense --fault {} --restart soon --engine tgi --fault 500:2 --answers nowhere.json --count 0 --speed='
   const { code, stdout, stderr } = await runCommand(argv.split(' '))

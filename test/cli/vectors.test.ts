@@ -7,7 +7,7 @@ import { runFile } from '../vectors/run.ts'
 
 const vectors = join('test/fixtures/vectors')
 
-t.test('a file of vectors is known by its folder and its name', async (t) => {
+t.test('a file of vectors is recognised by its folder and name', async (t) => {
   t.strictSame(runFile(join(vectors, 'gsm8k-progressive/compute_score.jsonl')), {
     passed: 4,
     total: 4,
@@ -25,13 +25,13 @@ t.test('a file of hacks runs in both modes', async (t) => {
   t.match(runFile(join(vectors, 'gsm8k-progressive/hacks.jsonl')), { passed: 2, total: 2 })
 })
 
-t.test('every file of our own cases agrees', async (t) => {
+t.test('all files of our own cases agree', async (t) => {
   for (const file of readdirSync(vectors, { recursive: true, encoding: 'utf8' })) {
     if (file.endsWith('.jsonl')) t.strictSame(runFile(join(vectors, file)).differing, [], file)
   }
 })
 
-t.test('what differs is named with both answers', async (t) => {
+t.test('each difference is reported with both answers', async (t) => {
   const score = (id: string, rest: object): string =>
     JSON.stringify({
       id,
@@ -56,7 +56,7 @@ t.test('what differs is named with both answers', async (t) => {
   })
 })
 
-t.test('numbers agree within the tolerance, and what JSON cannot spell by its name', async (t) => {
+t.test('numbers are compared within the tolerance, and non-JSON numbers by name', async (t) => {
   const same: [unknown, unknown][] = [
     [1, 1 + 1e-12],
     [Number.NaN, 'NaN'],
@@ -86,7 +86,7 @@ t.test('numbers agree within the tolerance, and what JSON cannot spell by its na
   for (const [found, wanted] of different) t.notOk(agrees(found, wanted, 1e-9))
 })
 
-t.test('the command prints a line for each file and exits 1 if any answer differs', async (t) => {
+t.test('the command prints a line per file and exits with 1 if an answer differs', async (t) => {
   const run = (...paths: string[]): { status: number | null; stdout: string; stderr: string } =>
     spawnSync(process.execPath, ['dist/test/vectors/main.js', ...paths], { encoding: 'utf8' })
   const own = join(vectors, 'verl-study/own.jsonl')
@@ -121,7 +121,7 @@ const clique = {
 const right = { score: 1.5, answer_accuracy: 1, format_accuracy: 1, repeat_proportion: 0 }
 const parts = { answer_accuracy: 1, format_accuracy: 0, repeat_proportion: 0 }
 
-t.test('vectors of training answer as npg-muse and its default config do', async (t) => {
+t.test('training vectors agree with npg-muse and its default config', async (t) => {
   const folder = t.testdir({
     'npg-muse': {
       'MCP.jsonl': lines([
@@ -195,7 +195,7 @@ t.test('vectors of training answer as npg-muse and its default config do', async
   }
 })
 
-t.test('vectors of the evaluation answer as the functions of their names do', async (t) => {
+t.test('evaluation vectors agree with the functions of the same names', async (t) => {
   const problem = { graph, ends: [0, 2] }
   const boxed = { accurate: true, feasible: true, hallucination: false }
   const solution = { header: ['House', 'Name'], rows: [['1', 'Ann']] }

@@ -26,7 +26,7 @@ export const resolve = (specifier, context, next) => {
 /** `@scope/name@1` without its version. */
 const nameOf = (spec: string): string => spec.replace(/(?<=.)@[^@/]*$/, '')
 
-t.test('a default install leaves out every package that only some commands need', async (t) => {
+t.test('a default install has none of the packages that only some commands need', async (t) => {
   const { dependencies, optionalDependencies, peerDependencies, peerDependenciesMeta } = JSON.parse(
     readFileSync('package.json', 'utf8'),
   )
@@ -38,7 +38,7 @@ t.test('a default install leaves out every package that only some commands need'
   }
 })
 
-t.test('a command whose package is missing names the command that installs it', async (t) => {
+t.test('a command with a missing package names the command that installs it', async (t) => {
   const folder = t.testdir({
     'scored.jsonl': '{"id":"0","reward":1,"valid":true,"terms":{}}\n',
     'train.log': 'step:1 - critic/score/mean:0.5\nstep:2 - critic/score/mean:0.6\n',
@@ -64,7 +64,7 @@ t.test('a command whose package is missing names the command that installs it', 
   }
 })
 
-t.test('what needs no optional package runs without them', async (t) => {
+t.test('commands that need no optional package run without them', async (t) => {
   const folder = t.testdir({
     'train.log': 'step:1 - critic/score/mean:0.5\nstep:2 - critic/score/mean:0.6\n',
   })

@@ -44,32 +44,27 @@ import { evaluateProgress } from '../progress.ts'
 /** Settings of a benchmark, by the option that sets each. */
 const settings = {
   n: ['n', number('N', 'answers to each row in each run')],
-  runs: ['runs', number('N', 'how often the data set is gone through')],
+  runs: ['runs', number('N', 'passes over the data set')],
   k: ['k', number('N', 'the k of pass@k and maj@k (default: answers of a run)')],
-  limit: ['limit', number('N', 'takes only so many rows')],
-  'shuffle-seed': ['shuffle_seed', number('N', 'shuffles the rows before --limit takes the first')],
+  limit: ['limit', number('N', 'answers at most this many rows')],
+  'shuffle-seed': ['shuffle_seed', number('N', 'shuffles the rows before --limit is applied')],
   temperature: ['temperature', number('T', 'sampling temperature')],
   'top-p': ['top_p', number('P', 'samples from the most likely tokens that make up this probability')],
   'top-k': ['top_k', number('N', 'samples from this many of the most likely tokens (vllm, sglang)')],
   'min-p': [
     'min_p',
-    number('P', 'leaves out tokens less likely than this share of the likeliest (vllm, sglang)'),
+    number('P', 'the lowest probability of a token, as a share of the most likely one (vllm, sglang)'),
   ],
-  'max-tokens': ['max_tokens', number('N', 'the length of an answer at most, in tokens')],
+  'max-tokens': ['max_tokens', number('N', 'the maximum length of an answer, in tokens')],
   'solved-at': ['solved_at', number('N', 'a reward of N or more counts as a success (default 1)')],
   stop: ['stop', repeated(text('TEXT', 'ends an answer at this text'))],
   seed: [
     'seed',
-    option(
-      'N|none',
-      'makes the draws repeatable (default 0); with none the servers draw as they like',
-      (given) => (given === 'none' ? given : readWhole(given, { low: 0, high: 0xffff_ffff })),
+    option('N|none', 'the seed of the sampling (default 0); none sends no seed to the servers', (given) =>
+      given === 'none' ? given : readWhole(given, { low: 0, high: 0xffff_ffff }),
     ),
   ],
-  chat: [
-    'chat',
-    flag("sends a plain prompt as a user's message; lists of messages are always sent as a chat"),
-  ],
+  chat: ['chat', flag('sends a plain prompt as a user message; lists of messages are always sent as a chat')],
   'keep-stop': [
     'include_stop_str_in_output',
     flag('leaves the text of --stop in the answer (vllm, sglang), for rewards that read tags'),
@@ -82,19 +77,21 @@ const options = {
   ...configOptions,
   ...functionOptions,
   output: file('PATH', 'the scored file (.jsonl, .gz, .parquet), or with --suite a folder'),
-  policy: repeated(text('URL', 'the address of an OpenAI-compatible server; several share the load')),
-  model: text('NAME', 'the model that the servers serve, if there are several'),
-  backend: oneOf(['openai', 'vllm', 'sglang'], 'which API the servers have', { or: 'openai' }),
+  policy: repeated(
+    text('URL', 'the URL of an OpenAI-compatible server; with several, each takes a share of the load'),
+  ),
+  model: text('NAME', 'the model to use, if the servers list several'),
+  backend: oneOf(['openai', 'vllm', 'sglang'], 'the API of the servers', { or: 'openai' }),
   'api-key-env': text('NAME', 'the environment variable that holds the API key of the servers'),
-  concurrency: whole('N', 'answers in flight at one server', { low: 1, high: 65_536, or: 64 }),
-  'timeout-s': number('SECONDS', 'the time that one answer may take', { low: 0, unit: 'seconds', or: 600 }),
-  'wait-s': number('SECONDS', 'how long to wait for a server while none answers', {
+  concurrency: whole('N', 'concurrent answers per server', { low: 1, high: 65_536, or: 64 }),
+  'timeout-s': number('SECONDS', 'the time limit for one answer', { low: 0, unit: 'seconds', or: 600 }),
+  'wait-s': number('SECONDS', 'how long to wait while no server responds', {
     low: 0,
     unit: 'seconds',
     or: 30,
   }),
   resume: flag('continues an evaluation that was stopped or killed; no answer is sampled twice'),
-  'failed-only': flag('samples and scores again what has no reward in a finished OUTPUT'),
+  'failed-only': flag('samples and scores the rows without a reward in a finished OUTPUT again'),
   format: oneOf(['text', 'json'], 'the form of the figures', { or: 'text' }),
   n: settings.n[1],
   runs: settings.runs[1],
@@ -124,7 +121,7 @@ export const command = defineCommand({
   ],
   about: `Lets a policy answer the rows of a data set, N times each in each run, and scores the answers with a reward. OUTPUT is a
 scored file for analyze, diff and compare; OUTPUT.successes.jsonl and OUTPUT.failures.jsonl are written beside it. An
-answer that the policy did not give is invalid, never 0.`,
+answer that the policy fails to give is invalid, never 0.`,
   options,
   async run({ values }, io) {
     const given = checkedValues(values)

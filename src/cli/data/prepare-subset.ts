@@ -13,7 +13,7 @@ export const command = defineCommand({
   about: 'Draws rows of a file at random and shows the share of each data source before and after.',
   options: {
     output: file('FILE', 'where the rows are written (.jsonl, .gz, .parquet)'),
-    size: whole('N', 'how many rows are drawn', { low: 1, or: 100 }),
+    size: whole('N', 'how many rows to draw', { low: 1, or: 100 }),
     seed: seed('makes the draw repeatable', { or: 42 }),
     stratified: flag('keeps the shares of the data sources'),
   },

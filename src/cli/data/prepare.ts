@@ -21,13 +21,13 @@ const kinds = [...families.keys(), 'subset']
 /** Exit code 1 if no row could be used, or if it was stopped by a signal. */
 export const command = defineCommand({
   name: 'prepare',
-  summary: 'makes training rows of published sources, each of them proved',
+  summary: 'makes verified training rows from published sources',
   synopsis: [
     'KIND SOURCE... --output DIR',
     'countdown --generate N --output DIR',
     'subset FILE --output FILE',
   ],
-  about: `Makes training rows as verl reads them (data_source, prompt, reward_model.ground_truth, extra_info, rm_prompt_<i>) of
+  about: `Makes training rows in verl's format (data_source, prompt, reward_model.ground_truth, extra_info, rm_prompt_<i>) from
 published sources: Parquet, JSON lines (.gz, too) or one JSON array. Each row is scored before it is written, by the
 rule of its kind or by --function: its ground truth must be accepted, its right answer must earn full marks, and a wrong
 one less. Rows that fail are dropped; DIR/dropped.jsonl says which and why.
@@ -35,7 +35,7 @@ one less. Rows that fail are dropped; DIR/dropped.jsonl says which and why.
 KIND is one of:
 ${[...families.values()].map(({ name, source }) => `  ${name.padEnd(10)}  ${source}`).join('\n')}
 
-reward-gateway prepare subset draws a validation subset of a file; it has a help of its own.`,
+reward-gateway prepare subset draws a validation subset of a file; it has its own help.`,
   options: {
     output: file('DIR', 'the folder that the files are written to', { suggests: 'folders' }),
     split: text(
@@ -45,13 +45,13 @@ reward-gateway prepare subset draws a validation subset of a file; it has a help
         or: 'train',
       },
     ),
-    'max-samples': whole('N', 'writes at most this many rows, the first that can be used', { low: 1 }),
+    'max-samples': whole('N', 'writes at most this many rows: the first usable ones', { low: 1 }),
     seed: seed('makes the draws repeatable', { or: 42 }),
     files: oneOf(['parquet', 'jsonl', 'both'], 'the form of the files', { or: 'parquet' }),
-    'data-source': text('NAME', 'the data_source of the rows, in place of the usual one'),
+    'data-source': text('NAME', 'the data_source of the rows, instead of the default'),
     'reward-type': text(
       'NAME',
-      'the reward type of npg-muse rows that name none (default ratio_quality_format_repeat)',
+      'the reward type of npg-muse rows without one (default ratio_quality_format_repeat)',
     ),
     ...functionOptions,
     generate: whole('N', 'makes N countdown puzzles instead of reading sources', {
@@ -177,7 +177,7 @@ export function preparedText(prepared: Prepared, folder: string): string {
     lines.push(...reasons.map(([reason, rows]) => `  ${String(rows).padStart(6)}  ${reason}`))
   }
   if (withoutGold > 0)
-    lines.push('', `${withoutGold} rows have no right answer with them: only their ground truth was tried`)
+    lines.push('', `${withoutGold} rows have no right answer: only their ground truth was checked`)
   return `${[...lines, '', lengthTable(lengths)].join('\n')}\n`
 }
 

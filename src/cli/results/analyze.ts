@@ -26,17 +26,17 @@ export const command = defineCommand({
   name: 'analyze',
   summary: 'gives the figures of scored files, records and training logs',
   synopsis: ['FILE...', 'FILE... --select high-value|zero|best --output FILE'],
-  about: `Figures of scored files (results of 'score --keep facts', records of a gateway; .jsonl, .gz, .parquet) by data source and
+  about: `Shows figures of scored files (results of 'score --keep facts', records of a gateway; .jsonl, .gz, .parquet) by data source and
 term, and of verl's training logs (console lines or the JSON lines of its file logger). docs/figures.md explains each.
 
 --select writes groups in place of the figures, one JSON line each. high-value: the groups worth training on, by falling
-variance. zero: the groups whose best answer earns exactly 0. best: the best answer of each other group. The texts are
-there if 'score --keep all' wrote the files.`,
+variance. zero: the groups whose best answer earns exactly 0. best: the best answer of each other group. They have
+texts if 'score --keep all' wrote the files.`,
   options: {
     log: repeated(file('FILE', 'a training log whose first lines do not look like one')),
     plot: option(
       'FILE',
-      "draws the logs' accuracy, reward, gradient norm and entropy (.svg, .png), runs over each other",
+      "draws the logs' accuracy, reward, gradient norm and entropy (.svg, .png), several runs overlaid",
       readPlot,
       {
         suggests: 'files',
@@ -44,16 +44,16 @@ there if 'score --keep all' wrote the files.`,
     ),
     format: oneOf(
       ['text', 'json', 'lines'],
-      "the form; lines prints only each validation as 'step:N test_score:X'",
+      "the output format; lines prints only the validations, as 'step:N test_score:X'",
       {
         or: 'text',
       },
     ),
     'solved-at': number('N', 'a reward of N or more counts as solved', { or: 1 }),
-    select: oneOf(selections, 'the groups that are written to --output'),
+    select: oneOf(selections, 'the groups to write to --output'),
     output: file('FILE', 'the file for --select'),
-    'variance-min': number('N', 'high-value: the lowest variance of the rewards in a group', { or: 0.05 }),
-    'entropy-min': number('N', 'high-value: the lowest entropy of the rewards in a group', { or: 0.2 }),
+    'variance-min': number('N', 'high-value: the minimum variance of the rewards in a group', { or: 0.05 }),
+    'entropy-min': number('N', 'high-value: the minimum entropy of the rewards in a group', { or: 0.2 }),
   },
   positionals: 'files',
   async run({ values, positionals: files }, io) {
@@ -119,8 +119,8 @@ async function select(
   await deliver(groups.map((group) => `${JSON.stringify(group)}\n`).join(''), output, io)
   const told = {
     'high-value': 'groups are worth training on',
-    zero: 'groups have no answer that earns anything',
-    best: 'groups have an answer that earns something',
+    zero: 'groups have no answer that earns more than 0',
+    best: 'groups have an answer that earns more than 0',
   }
   return `${groups.length} ${told[which]}: ${output}\n`
 }

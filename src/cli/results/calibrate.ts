@@ -16,9 +16,9 @@ export const command = defineCommand({
 threshold. SCORED is a result of 'score'.`,
   options: {
     labels: file('FILE', 'rows with the same ids and a label (true/false, 1/0)'),
-    label: text('FIELD', 'where the label is, e.g. extra_info.label'),
-    term: text('NAME', "takes a step's score in place of the reward"),
-    threshold: number('N', 'a score of N or more says yes', { or: 0.5 }),
+    label: text('FIELD', 'the field with the label, e.g. extra_info.label'),
+    term: text('NAME', "compares a step's score instead of the reward"),
+    threshold: number('N', 'a score of N or more counts as yes', { or: 0.5 }),
     format: oneOf(['text', 'json'], 'the form of the figures', { or: 'text' }),
   },
   positionals: 'files',
@@ -34,7 +34,10 @@ threshold. SCORED is a result of 'score'.`,
       if (known !== undefined) rows.push({ score: typeof score === 'number' ? score : null, label: known })
     }
     if (rows.every(({ score }) => score === null)) {
-      throw new GatewayError('RG_INPUT_INVALID', `${scored}: no row has a score and an id of ${labels}`)
+      throw new GatewayError(
+        'RG_INPUT_INVALID',
+        `${scored}: no row has both a score and an id from ${labels}`,
+      )
     }
     const found = calibrate(rows, threshold)
     io.stdout.write(format === 'json' ? `${JSON.stringify(found, null, 2)}\n` : textOf(found))
@@ -63,7 +66,7 @@ function textOf({ rows, unscored, at: chosen, sweep, best }: Calibration): strin
   const names = ['threshold', 'accuracy', 'precision', 'recall', 'F1', 'kappa']
   return [
     `${rows} labelled rows, ${unscored} of them without a score`,
-    `at ${chosen.threshold}: ${truePositive} rightly yes, ${falsePositive} wrongly yes, ${trueNegative} rightly no, ${falseNegative} wrongly no`,
+    `at ${chosen.threshold}: ${truePositive} true positives, ${falsePositive} false positives, ${trueNegative} true negatives, ${falseNegative} false negatives`,
     textTable(
       [{ title: '' }, ...names.map(figureColumn)],
       [

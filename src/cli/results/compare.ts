@@ -24,7 +24,7 @@ and deviation over runs; by data source, benchmark and suite. One file alone get
       formats,
       'html is one page with plots, svg and png are the plots (default: by the ending of --output, or text)',
     ),
-    output: file('FILE', 'where the comparison is written; standard output by default'),
+    output: file('FILE', 'the file for the comparison; standard output by default'),
     k: whole('N', 'the k of pass@k and maj@k (default: that of the runs, or the answers of a run)', {
       low: 1,
       high: 1024,

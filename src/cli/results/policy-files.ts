@@ -57,7 +57,7 @@ function isFolder(path: string): boolean {
 function filesIn(folder: string): readonly string[] {
   const names = readdirSync(folder).filter((name) => scored.test(name) && !beside.test(name))
   if (names.length > 0) return names.map((name) => join(folder, name))
-  throw new GatewayError('RG_INPUT_INVALID', `${folder}: holds no scored files`)
+  throw new GatewayError('RG_INPUT_INVALID', `${folder}: contains no scored files`)
 }
 
 /** The answers to the benchmarks that all policies have in common, and warnings about the comparison. */

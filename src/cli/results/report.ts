@@ -14,10 +14,10 @@ export const command = defineCommand({
   summary: 'writes one page, or plots, about scored files and training logs',
   synopsis: ['FILE...'],
   about: `Writes one file with the figures and plots of scored files (results of 'score --keep facts', records of a gateway) and of
-verl's training logs; several are drawn over each other. html is one page without scripts and references, to be mailed
-or opened from a disk; md is the tables, json the figures, svg and png the plots.`,
+verl's training logs; several runs are overlaid. html is one page without scripts or external files; md has the
+tables, json the figures, svg and png the plots.`,
   options: {
-    output: file('FILE', "where the report is written; '-' is standard output", { or: '-' }),
+    output: file('FILE', "the file for the report; '-' is standard output", { or: '-' }),
     format: oneOf(formats, 'the form (default: by the ending of --output, or html)'),
     title: text('TEXT', 'the title of the page', { or: 'Rewards' }),
     'solved-at': number('N', 'a reward of N or more counts as solved', { or: 1 }),

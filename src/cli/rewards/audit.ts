@@ -15,7 +15,7 @@ const against = ['judge', 'rule', 'cost'] as const
 /** Exit code 1 if an attack or a faulty reply succeeded. */
 export const command = defineCommand({
   name: 'audit',
-  summary: 'attacks a reward and says what it pays for nothing',
+  summary: 'attacks a reward and shows what it pays for bad answers',
   synopsis: ['CONFIG [--reward NAME] --input ROWS', '--function NAME [--options JSON] --input ROWS'],
   about: `Attacks a reward with ${attacks.length} kinds of answers, made from your rows, that try to earn without being good. Each row is one as
 for 'score' with a right answer, either as extra_info.answer or as its response. near_miss (in extra_info, too) may hold
@@ -30,11 +30,11 @@ best verdict, or if the success rate of an attack is above --fail-above.`,
   options: {
     reward: configOptions.reward,
     ...functionOptions,
-    input: file('ROWS', 'the rows that attacks are made of'),
-    rows: whole('N', 'makes attacks of the first N rows', { low: 1, high: 100_000, or: 50 }),
+    input: file('ROWS', 'the source rows for the attacks'),
+    rows: whole('N', 'makes attacks from the first N rows', { low: 1, high: 100_000, or: 50 }),
     against: option(
       'KINDS',
-      'kinds of attacks, separated by commas: on judges, on rules, on the time that a reward takes (default judge,rule,cost)',
+      'kinds of attacks, separated by commas: on judges, on rules, on scoring time (default judge,rule,cost)',
       (given) => given.split(',').map((kind) => readWord(kind, against)),
       { suggests: against },
     ),
@@ -43,10 +43,7 @@ best verdict, or if the success rate of an attack is above --fail-above.`,
     output: file('FILE', 'the file for the findings; standard output by default'),
     verbose: flag('shows every attack, not only those that succeeded'),
     accept: repeated(
-      text(
-        'ATTACK',
-        "an attack ('hedge/two answers') or a family ('hedge') that is shown and does not count",
-      ),
+      text('ATTACK', "an attack ('hedge/two answers') or a family ('hedge') to show without failing"),
     ),
   },
   positionals: 'files',
@@ -154,7 +151,7 @@ function verdict(attacks: readonly Finding[], failing: ReadonlySet<string>): str
     return `FAILED: ${lead}${[...failing].join('; ')}`
   }
   const more = attacks.filter(({ successes }) => successes > 0).length
-  const rest = more === 0 ? '' : `; ${more} went through in part, or may (--accept)`
+  const rest = more === 0 ? '' : `; ${more} succeeded partly, or are accepted (--accept)`
   return `PASSED: none of ${attacks.length} attacks is paid as much as a right answer${rest}`
 }
 

@@ -76,14 +76,14 @@ async function connect({ models }: Resolved, io: Io): Promise<number> {
   for (const { model, address, trouble, ms } of found)
     io.stdout.write(
       trouble === null
-        ? `${model} at ${address}: answers (${ms} ms)\n`
+        ? `${model} at ${address}: responds (${ms} ms)\n`
         : `error: ${model} at ${address}: ${trouble}\n`,
     )
   const lost = found.filter(({ trouble }) => trouble !== null).length
   io.stdout.write(
     found.length === 0
       ? 'no model names a server\n'
-      : `${found.length - lost} of ${found.length} model servers answer\n`,
+      : `${found.length - lost} of ${found.length} model servers respond\n`,
   )
   return lost > 0 ? 1 : 0
 }
@@ -99,19 +99,19 @@ async function warningsOf(
   switch (found.status) {
     case 'unguarded':
       return [
-        `${where}: the response stands outside a value of its prompt, so it could speak to the judge; use prompt\`...\``,
+        `${where}: the prompt holds the response outside a guarded value, so it can instruct the judge; use prompt\`...\``,
       ]
     case 'absent':
       return [`${where}: the question does not hold the response`]
     case 'no_question':
       return [
-        `${where}: not checked for an unguarded response (${found.why}); give rows of its form by --input`,
+        `${where}: not checked for an unguarded response (${found.why}); give matching rows with --input`,
       ]
     case 'guarded': {
       const why = sample === plainSample ? await refusesMessages(step, sample, functions) : null
       return why === null
         ? []
-        : [`${where}: asks nothing where the prompt is a list of messages (${why}); use lastUserText(sample)`]
+        : [`${where}: fails if the prompt is a list of messages (${why}); use lastUserText(sample)`]
     }
   }
 }
@@ -130,7 +130,10 @@ async function firstSample(file: string, io: Io): Promise<Sample> {
   for await (const raw of eachRow(await openRows(file, io.stdin))) {
     const [read] = samplesOf(raw, 0, [])
     if (read && !('failure' in read)) return read
-    throw new GatewayError('RG_INPUT_INVALID', `${file}: the first row is no sample: ${read?.failure.detail}`)
+    throw new GatewayError(
+      'RG_INPUT_INVALID',
+      `${file}: the first row is not a sample: ${read?.failure.detail}`,
+    )
   }
-  throw new GatewayError('RG_INPUT_INVALID', `${file}: holds no rows`)
+  throw new GatewayError('RG_INPUT_INVALID', `${file}: contains no rows`)
 }

@@ -87,7 +87,7 @@ function planOf({ plans }: Resolved, named: string | undefined): Plan {
   if (plan) return plan
   if (named !== undefined)
     throw new GatewayError('RG_REWARD_UNKNOWN', `no reward '${named}'${didYouMean(named, names)}`)
-  throw misused(`the configs hold ${names.length} rewards (${names.join(', ')}): choose one with --reward`)
+  throw misused(`the configs have ${names.length} rewards (${names.join(', ')}): choose one with --reward`)
 }
 
 /** Throws RG_COMMAND_INVALID, or RG_MODEL_FAILED if the policy's server does not name its model. */
@@ -160,9 +160,9 @@ const lengthText = ({ median, p95, max, maxTokens }: Lengths): string =>
   `prompts have ${median} characters (median), ${p95} (95 %), ${max} (longest: about ${maxTokens} tokens)`
 
 const verdicts: Readonly<Record<Probe['verdict'], string>> = {
-  good: 'good: right answers are among them',
-  format: 'form is rewarded, right answers are not found yet',
-  weak: 'weak: hardly anything is rewarded',
+  good: 'good: there are right answers',
+  format: 'format: the form is rewarded, but there are no right answers yet',
+  weak: 'weak: almost nothing is rewarded',
   none: 'none: answers to one prompt all earn the same',
 }
 

@@ -17,7 +17,7 @@ export const command = defineCommand({
 from 0. Without colon and index, the recorded rows of the request are listed.`,
   options: {
     records: file('DIR', 'the folder of the records', { suggests: 'folders' }),
-    config: file('PATH', "a config with 'record:', which names that folder"),
+    config: file('PATH', "a config whose 'record:' names that folder"),
   },
   positionals: [],
   async run({ values, positionals }, io) {
@@ -33,7 +33,7 @@ from 0. Without colon and index, the recorded rows of the request are listed.`,
     if (!row) {
       throw new GatewayError(
         'RG_INPUT_INVALID',
-        `${folder} holds no record '${id}': it was not sampled, was dropped, has been deleted, or is not written yet`,
+        `${folder} has no record '${id}': it was not sampled, was dropped or deleted, or is not written yet`,
       )
     }
     if (rows.length === 1 && row.id === id) io.stdout.write(`${hideSecrets(explainRecord(row).join('\n'))}\n`)
@@ -74,7 +74,7 @@ export function explainRecord(row: RecordedRow): string[] {
 }
 
 const substitute = ({ substitute }: RecordedRow): string =>
-  substitute === null ? '' : ` Trainers that know no 'invalid' are given ${substitute}.`
+  substitute === null ? '' : ` Trainers without an invalid state get ${substitute}.`
 
 /** Each term and the reward after it. */
 function folded({ terms, config }: RecordedRow): string[] {
@@ -95,7 +95,7 @@ function folded({ terms, config }: RecordedRow): string[] {
 
 function verdictOf(term: RecordedTerm, gate: string | null): string {
   const { status, failure } = term
-  if (status === 'text') return 'a text for later steps, no score'
+  if (status === 'text') return 'a text for later steps, without a score'
   if (status === 'failed') return `failed: ${failure?.kind}: ${failure?.detail}`
   if (status === 'scored') return `score ${term.score}`
   return `off: ${term.why === 'gate' ? `the gate '${gate}' does not hold` : reasons[term.why ?? '']}`
@@ -105,7 +105,7 @@ const reasons: Readonly<Record<string, string>> = {
   when: "its 'when' does not hold",
   data_source: 'it is for other data sources',
   not_applicable: 'the function says that it does not apply',
-  skipped: 'the answer holds no verdict, and the config says to skip',
+  skipped: 'the reply has no verdict, and the config says to skip',
 }
 
 function arithmeticOf(

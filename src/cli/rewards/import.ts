@@ -20,10 +20,10 @@ export const command = defineCommand({
 verl-config: reward_model.* settings with lists, from a YAML file or the overrides of a launch script.
 openai-grader: the JSON of a grader; the source of a Python grader is written to a .py file.`,
   options: {
-    rule: text('NAME', 'verl-config: the rule beside the models', { or: 'rider-rule' }),
+    rule: text('NAME', 'verl-config: the rule to use with the models', { or: 'rider-rule' }),
     published: flag('verl-config: computes rewards as the published code does, including its faults'),
     output: file('DIR', 'where the files are written', { or: '.', suggests: 'folders' }),
-    name: text('NAME', 'the name of the reward and its files, in place of that of FILE'),
+    name: text('NAME', 'the name of the reward and its files, instead of that of FILE'),
     force: flag('replaces files that exist'),
   },
   positionals: sources,
@@ -35,7 +35,7 @@ openai-grader: the JSON of a grader; the source of a Python grader is written to
     if (path === undefined || more.length > 0) throw refused('one FILE is needed')
     const name = values.name ?? basename(path, extname(path)).replace(/[^A-Za-z0-9._-]+/g, '-')
     if (!/^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/.test(name) || name === 'gateway')
-      throw refused(`'${name}' cannot be a reward's name; give one by --name`)
+      throw refused(`'${name}' cannot be a reward's name; give one with --name`)
     const { rule, published } = values
     const settings = textOf(path)
     const imported =

@@ -48,7 +48,10 @@ async function checkApart(input: string, output: string): Promise<void> {
     [input, output].map((path) => stat(path, { bigint: true }).catch(() => null)),
   )
   if (from?.isFile() && to && from.dev === to.dev && from.ino === to.ino)
-    throw new GatewayError('RG_INPUT_INVALID', `${output}: is the input; choose another file for the output`)
+    throw new GatewayError(
+      'RG_INPUT_INVALID',
+      `${output}: is also the input; choose another file for the output`,
+    )
 }
 
 const batchesInFlight = 4
@@ -186,7 +189,7 @@ export class Losses {
       return
     }
     this.lost++
-    const { kind, detail, step } = failure ?? { kind: 'unknown', detail: 'no failure is told' }
+    const { kind, detail, step } = failure ?? { kind: 'unknown', detail: 'the result has no failure' }
     // Numbers in a detail are specific to the row, e.g. 'at position 17'.
     const cause = `${kind}\n${step ?? ''}\n${detail.replace(/\d+/g, '#')}`
     const known = this.#causes.get(cause) ?? this.#causes.get(kind)

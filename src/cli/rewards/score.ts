@@ -14,25 +14,25 @@ export const command = defineCommand({
     '--function NAME [--options JSON] --input FILE --output FILE',
   ],
   about: `Scores a file without a server and writes one result for each row, in the order of the input and in the shape of the
-results of /v1/score. Files are JSON lines (.jsonl, .gz) or Parquet (.parquet). Rows are samples as /v1/score takes
-them, verl's data sets with 'response' or 'responses', or verl's dumps of generations. With --function, the only step
+results of /v1/score. Files are JSON lines (.jsonl, .gz) or Parquet (.parquet). Rows are samples as in
+/v1/score, verl's data sets with 'response' or 'responses', or verl's dumps of generations. With --function, the only step
 has the name of the function and 'reward' is its score.
 
 The exit code is 0 if the rows have rewards; 1 if more than --allow-invalid have none (the output is written and the
-reasons are shown) or if the run was asked to end; 2 if the file could not be scored.`,
+reasons are shown) or if a signal stopped the run; 2 if the file could not be scored.`,
   options: {
     ...configOptions,
     ...functionOptions,
     input: file('FILE', "the rows; '-' is standard input"),
     output: file('FILE', "the results; '-' is standard output"),
     resume: flag('continues OUTPUT.partial.jsonl, which a stopped or killed run left'),
-    'failed-only': flag('scores the rows of OUTPUT again that have no reward, together with their groups'),
+    'failed-only': flag('scores the rows of OUTPUT without a reward again, together with their groups'),
     keep: oneOf(
       keeps,
       "what each result has in 'sample': facts are data_source, group_id and response_length; all is the whole sample",
       { or: 'none' },
     ),
-    batch: whole('N', 'rows that are scored together; a group is not cut', {
+    batch: whole('N', 'rows per batch; groups are not split', {
       low: 1,
       high: 100_000,
       or: 512,

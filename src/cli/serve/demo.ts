@@ -54,7 +54,7 @@ async function show(url: string, judges: Judges, io: Io): Promise<void> {
   write(groupTable(samples, results))
   write(countsTable(results, metrics, reward))
   write(
-    `The request was sent twice at once, as by a trainer that retries: the answers are ${same(results, again)}.`,
+    `The request was sent twice at once, as by a trainer that retries: the responses are ${same(results, again)}.`,
   )
   write(serverTable(judges.stats()))
   write(`page: ${url}/ui/    API: ${url}/docs    metrics: ${url}/metrics`)

@@ -19,15 +19,16 @@ export function cannotListen(cause: unknown, { host, port: first }: Place): unkn
 }
 
 const remedies: Readonly<Record<string, (port: number) => string>> = {
-  EADDRINUSE: () => 'the port is in use; end what listens there, or choose another one by --port (0: any)',
+  EADDRINUSE: () =>
+    'the port is in use; stop the process that uses it, or choose another one with --port (0: any)',
   EADDRNOTAVAIL: () =>
-    'this machine does not have the address; give --host 127.0.0.1 for this machine alone, 0.0.0.0 for others too',
+    'this machine does not have the address; give --host 127.0.0.1 to listen for this machine only, 0.0.0.0 for all',
   EACCES: (port) =>
     port < 1024 && port > 0
-      ? 'ports below 1024 need more rights; choose another one by --port'
+      ? 'ports below 1024 need more privileges; choose another one with --port'
       : 'permission is denied',
-  ENOTFOUND: () => 'no address is known for this name; --host takes a name or address of this machine',
-  EAI_AGAIN: () => 'no address is known for this name; --host takes a name or address of this machine',
-  EINVAL: () => 'the address cannot be listened at; --host takes a name or address of this machine',
+  ENOTFOUND: () => 'the name has no known address; --host takes a name or address of this machine',
+  EAI_AGAIN: () => 'the name has no known address; --host takes a name or address of this machine',
+  EINVAL: () => 'the address cannot be used to listen; --host takes a name or address of this machine',
   EAFNOSUPPORT: () => 'this machine has no addresses of this kind; give --host 127.0.0.1',
 }

@@ -21,14 +21,14 @@ in use.`,
     'reward-functions': functionFolders,
     host: text(
       'HOST',
-      "the address to listen at, in place of the configs' own; 0.0.0.0 listens at all addresses",
+      "the address to listen at, instead of the configs' own; 0.0.0.0 listens at all addresses",
     ),
-    port: whole('PORT', "the port to listen at, in place of the configs' own; 0 takes a free one", {
+    port: whole('PORT', "the port to listen at, instead of the configs' own; 0 selects a free one", {
       high: 65_535,
     }),
-    watch: flag('reloads whenever a file of the configs, functions or keys has changed'),
+    watch: flag('reloads when a file of the configs, functions or keys changes'),
     simulate: flag('starts simulated judges in this process and serves with them'),
-    'log-level': oneOf(logLevels, 'the least severe lines that the log shows', {
+    'log-level': oneOf(logLevels, 'the lowest level that is logged', {
       or: 'info',
       value: 'LEVEL',
     }),

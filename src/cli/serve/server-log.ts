@@ -45,21 +45,21 @@ export function withLog(
       ...events.canary,
       judged(event) {
         events.canary?.judged?.(event)
-        if (event.reason === null) log()?.info(event, 'an instance judges rightly again')
+        if (event.reason === null) log()?.info(event, 'an instance passes its canaries again')
         else log()?.error(event, 'an instance fails its canaries; docs/monitoring.md says what to do')
       },
     },
     monitors: {
       alarmed(alarm) {
         events.monitors?.alarmed?.(alarm)
-        log()?.warn(alarm, 'a monitor alarms; docs/monitoring.md says what to do')
+        log()?.warn(alarm, 'a monitor raised an alarm; docs/monitoring.md says what to do')
       },
     },
     reloads: {
       ended(refusal) {
         events.reloads?.ended?.(refusal)
-        if (refusal === null) log()?.info('reloaded: what was read is served')
-        else log()?.error(reasonOf(refusal), 'a reload is refused; what was served stays')
+        if (refusal === null) log()?.info('reloaded: the new configs are in use')
+        else log()?.error(reasonOf(refusal), 'a reload failed; the old configs stay in use')
       },
     },
     record: {
@@ -67,7 +67,11 @@ export function withLog(
       disk(trouble) {
         events.record?.disk?.(trouble)
         if (trouble === null) log()?.info('records are written again')
-        else log()?.error({ reason: trouble }, 'records cannot be written; they are dropped, scoring goes on')
+        else
+          log()?.error(
+            { reason: trouble },
+            'records cannot be written; they are dropped, and scoring continues',
+          )
       },
     },
   }
@@ -159,7 +163,7 @@ export function openJudgeLog(
   }
   const write = ({ model, instance }: Server, isUp: boolean, reason: string): void => {
     if (isUp) {
-      log()?.info({ model, instance }, 'a model server takes questions again')
+      log()?.info({ model, instance }, 'a model server is available again')
       return
     }
     const states = gateway()
@@ -171,8 +175,8 @@ export function openJudgeLog(
     log()?.warn(
       { model, instance, reason },
       isLast
-        ? "a model server takes no questions, and its model has no other; 'reward-gateway check --connect' says more"
-        : 'a model server takes no questions; others of its model do',
+        ? "a model server is unavailable, and its model has no other; 'reward-gateway check --connect' says more"
+        : 'a model server is unavailable; others of its model are available',
     )
   }
   const news = openParkedNews(clock, {
@@ -184,11 +188,11 @@ export function openJudgeLog(
       const parked_since = new Date(found.since).toISOString()
       log()?.warn(
         { model, parked: found.questions, parked_since },
-        'questions are parked: no instance of their model can be asked; they wait until their deadlines',
+        'questions are parked: no instance of their model is available; they wait until their deadlines',
       )
       return true
     },
-    over: (model) => log()?.info({ model }, 'parked questions go on: their model can be asked again'),
+    over: (model) => log()?.info({ model }, 'parked questions continue: their model is available again'),
   })
   const changed = (server: Server, isUp: boolean, reason: string): void => {
     const key = `${server.model} ${server.instance}`
@@ -243,7 +247,7 @@ export function openJudgeLog(
           failures.set(instance, `${order} ${reason}`)
           const eldest = failures.keys().next().value
           if (failures.size > mostKept && eldest !== undefined) failures.delete(eldest)
-          log()?.warn({ ...failure }, 'a model server did not do as told')
+          log()?.warn({ ...failure }, 'a model server did not carry out an order')
         },
         switched(change) {
           events.models?.switched?.(change)

@@ -29,7 +29,7 @@ import { cannotListen } from './listening.ts'
 /** The options of `simulate`. */
 export const simulateOptions = {
   host: text('HOST', 'the address to listen at', { or: '127.0.0.1' }),
-  port: whole('PORT', 'the first of consecutive ports; 0 takes free ones', { high: 65_535, or: 0 }),
+  port: whole('PORT', 'the first of consecutive ports; 0 selects free ones', { high: 65_535, or: 0 }),
   count: whole('N', 'how many servers', { low: 1, high: 1000, or: 1 }),
   model: text('NAME', 'the name of the served model', { or: 'simulated-judge' }),
   runner: oneOf(['generate', 'pooling'], 'serves only these endpoints; all by default'),
@@ -52,37 +52,45 @@ export const simulateOptions = {
   constant: option('VALUE', "the constant policy's verdict, 0 to 1, or its whole reply", readConstant),
   'success-rate': number('RATE', "the solver's share of right answers (default 0.5)", { low: 0, high: 1 }),
   'wrong-rate': number('RATE', 'the share of verdicts that are reversed (default 0)', { low: 0, high: 1 }),
-  undecided: number('SCORE', 'the verdict if a policy has nothing to go by (default 0)', { low: 0, high: 1 }),
-  seed: text('SEED', 'makes everything that is drawn repeatable (default 0)'),
-  'latency-median-ms': number('MS', 'log-normal latency; 0, the default, answers at once', {
-    low: 0,
-    high: 1e9,
-    unit: 'milliseconds',
-  }),
+  undecided: number('SCORE', 'the verdict if a policy has no basis for one (default 0)', { low: 0, high: 1 }),
+  seed: text('SEED', 'the seed of all random draws (default 0)'),
+  'latency-median-ms': number(
+    'MS',
+    'the median of a log-normal latency; 0, the default, answers immediately',
+    {
+      low: 0,
+      high: 1e9,
+      unit: 'milliseconds',
+    },
+  ),
   'latency-sigma': number('SIGMA', "the spread of the latency's logarithm (default 0)", { low: 0, high: 10 }),
   speed: number('FACTOR', '0.2 is five times slower (default 1)', { low: 1e-6, high: 1e6 }),
-  'max-num-seqs': number('N', 'sequences that run at once (default 256)', { low: 1, high: 1e6 }),
+  'max-num-seqs': number('N', 'concurrent sequences (default 256)', { low: 1, high: 1e6 }),
   'max-model-len': number('TOKENS', 'the context length of the model (default 32768)', { low: 1, high: 1e9 }),
   'prefix-cache-blocks': number(
     'N',
     'blocks of 16 tokens that the prefix cache holds (default 8192); 0: none',
     { low: 0, high: 1e7 },
   ),
-  'prefill-ms-per-token': number('MS', 'time for each prompt token that the cache lacks (default 0)', {
+  'prefill-ms-per-token': number('MS', 'time per prompt token that is not cached (default 0)', {
     low: 0,
     high: 1e6,
     unit: 'milliseconds',
   }),
-  'prefill-tokens-per-s': number('N', 'reads prompts one after another at this rate; at once by default', {
-    low: 1e-3,
-    high: 1e9,
-  }),
-  'decode-ms-per-token': number('MS', 'time for each token that is written (default 0)', {
+  'prefill-tokens-per-s': number(
+    'N',
+    'reads prompts one after another at this rate; immediately by default',
+    {
+      low: 1e-3,
+      high: 1e9,
+    },
+  ),
+  'decode-ms-per-token': number('MS', 'time per output token (default 0)', {
     low: 0,
     high: 1e6,
     unit: 'milliseconds',
   }),
-  'sleep-ms': number('MS', 'the time that falling asleep and waking take (default 0)', {
+  'sleep-ms': number('MS', 'the time that sleep and wake-up take (default 0)', {
     low: 0,
     high: 1e9,
     unit: 'milliseconds',
@@ -92,7 +100,7 @@ export const simulateOptions = {
   'without-health-generation': flag('SGLang: /health does not ask the model'),
   dimensions: number('N', 'the length of an embedding (default 256)', { low: 1, high: 1e5 }),
   thinking: flag('thinks before it answers'),
-  'reasoning-parser': flag('puts thoughts into reasoning_content'),
+  'reasoning-parser': flag('returns thoughts in reasoning_content'),
   fault: repeated(option('FAULT', 'injects a fault, see above', readFault, { suggests: faultKinds })),
   restart: repeated(
     option(
@@ -106,7 +114,7 @@ export const simulateOptions = {
   ),
   'control-port': whole(
     'PORT',
-    'serves those at a port of their own, which stays while the server is down; the first of --count',
+    'serves those on a separate port, which stays open while the server is down; the first of --count',
     { low: 1, high: 65_535 },
   ),
 }
@@ -114,7 +122,7 @@ export const simulateOptions = {
 /** Exit code 0 after a signal, once all servers are closed. */
 export const command = defineCommand({
   name: 'simulate',
-  summary: 'starts simulated model servers: judges without a GPU, with latency and faults on cue',
+  summary: 'starts simulated model servers: judges without a GPU, with scripted latency and faults',
   synopsis: [''],
   about: `Starts simulated model servers that speak the APIs of vLLM and SGLang, prints a line \`MODEL URL\` for each, and serves until
 it is stopped. They need no GPU and no weights: a scripted policy judges.

@@ -94,7 +94,7 @@ function renamed(before: FixedConfig, nodes: ConfigNodes, found: readonly OldSet
     const [from, to] = names
     const result = isSame ? (results[at] ?? []) : 'it is written in an unusual way'
     if (typeof result === 'string')
-      left.push({ line, message: `\`${from}\` is called \`${to}\` now, but ${result}: rename it by hand` })
+      left.push({ line, message: `\`${from}\` is now called \`${to}\`, but ${result}: rename it by hand` })
     else fixes.push({ line, message: `\`${from}\` is \`${to}\` now` })
   }
   return {
@@ -154,7 +154,7 @@ function renameInPlace(
     if (values) {
       const scalar = nodes.resolved(pair.value)
       const range = pair.value?.range
-      if (by === null || !range || !isScalar(scalar)) return 'its value is none that has a new name'
+      if (by === null || !range || !isScalar(scalar)) return 'its value has no new name'
       const aliases = nodes.aliasesOf(scalar)
       const areAllOurs = ours.has(scalar) && aliases.every((alias) => ours.has(alias))
       if (scalar === pair.value) {

@@ -30,7 +30,7 @@ const compared = (policies: readonly (readonly AnsweredPrompt[])[], k: number, s
     { kOf: () => k, solvedAtOf: () => 1, rounds: 1000, seed },
   )
 
-t.test('each figure is the mean over prompts of what its valid answers say', async (t) => {
+t.test('each figure is the mean over prompts, and counts only valid answers', async (t) => {
   const rows = [
     prompt('0', [
       answer(1, { extracted: '4' }),
@@ -58,32 +58,37 @@ t.test('each figure is the mean over prompts of what its valid answers say', asy
   t.equal(policy?.figures.tokens.value, null)
 })
 
-t.test('runs have a mean and a deviation, sources and benchmarks parts of their own', async (t) => {
-  const rows = [0, 1, 2, 3].map((i) =>
-    prompt(`${i}`, [answer(1), answer(i < 2 ? 1 : 0, { run: 1 })], { source: i % 2 === 0 ? 'even' : 'odd' }),
-  )
-  const [whole, even] = compared([rows], 1)
-  const spread = whole?.policies[0]?.overRuns.mean
-  t.equal(spread?.mean, 0.75)
-  t.equal(spread?.deviation.toFixed(4), '0.3536')
-  t.match(even, { source: 'even', policies: [{ prompts: 2, figures: { mean: { value: 0.75 } } }] })
-  const suite = compareAnswers(
-    [
+t.test(
+  'runs have a mean and a deviation, and data sources and benchmarks have their own figures',
+  async (t) => {
+    const rows = [0, 1, 2, 3].map((i) =>
+      prompt(`${i}`, [answer(1), answer(i < 2 ? 1 : 0, { run: 1 })], {
+        source: i % 2 === 0 ? 'even' : 'odd',
+      }),
+    )
+    const [whole, even] = compared([rows], 1)
+    const spread = whole?.policies[0]?.overRuns.mean
+    t.equal(spread?.mean, 0.75)
+    t.equal(spread?.deviation.toFixed(4), '0.3536')
+    t.match(even, { source: 'even', policies: [{ prompts: 2, figures: { mean: { value: 0.75 } } }] })
+    const suite = compareAnswers(
       [
-        { benchmark: 'a', prompts: rows },
-        { benchmark: 'b', prompts: rows.slice(2) },
+        [
+          { benchmark: 'a', prompts: rows },
+          { benchmark: 'b', prompts: rows.slice(2) },
+        ],
       ],
-    ],
-    { kOf: (name) => (name === 'a' ? 1 : 2), solvedAtOf: () => 1, rounds: 500, seed: 1 },
-  ).at(-1)
-  t.match(suite, {
-    benchmark: null,
-    k: null,
-    policies: [{ prompts: 6, figures: { mean: { value: 0.625 } } }],
-  })
-})
+      { kOf: (name) => (name === 'a' ? 1 : 2), solvedAtOf: () => 1, rounds: 500, seed: 1 },
+    ).at(-1)
+    t.match(suite, {
+      benchmark: null,
+      k: null,
+      policies: [{ prompts: 6, figures: { mean: { value: 0.625 } } }],
+    })
+  },
+)
 
-t.test('prompts that are all alike leave a share Wilson, and no certainty', async (t) => {
+t.test('prompts with equal results have a Wilson interval, which is never a single point', async (t) => {
   const rows = (reward: number) => Array.from({ length: 20 }, (_, i) => prompt(`${i}`, [answer(reward)]))
   const [part] = compared([rows(1), rows(1)], 1)
   const [policy] = part?.policies ?? []
@@ -96,7 +101,7 @@ t.test('prompts that are all alike leave a share Wilson, and no certainty', asyn
 })
 
 t.test(
-  'files of other data are refused, rows that only one has are left out of the difference',
+  'files of other data are refused, and differences leave out rows that only one file has',
   async (t) => {
     const rows = [0, 1, 2].map((i) => prompt(`${i}`, [answer(i % 2)]))
     t.throws(() => compared([rows, rows.map((row) => ({ ...row, cluster: 'else' }))], 1), {
@@ -108,7 +113,7 @@ t.test(
   },
 )
 
-t.test('equal prompts are one unit: copies of a data set do not make its intervals narrower', async (t) => {
+t.test('equal prompts count once: copies of a data set do not make its intervals narrower', async (t) => {
   const random = seeded(5)
   const rows = Array.from({ length: 30 }, (_, i) => prompt(`${i}`, [answer(random() < 0.5 ? 1 : 0)]))
   const copies = rows.flatMap((row) => [1, 2, 3, 4].map((copy) => ({ ...row, key: `${row.key}-${copy}` })))
@@ -127,41 +132,44 @@ const simulated = (rates: readonly number[], n: number, random: () => number) =>
     ),
   )
 
-t.test('95 % intervals hold the truth of a simulated policy in at least 90 of 100 seeds', async (t) => {
-  const levels = [0.05, 0.2, 0.4, 0.6, 0.8]
-  const [gain, n, k, rows] = [0.12, 8, 4, 60]
-  const over = (of: (rate: number) => number) =>
-    levels.reduce((sum, rate) => sum + of(rate), 0) / levels.length
-  const passK = (rate: number) => 1 - (1 - rate) ** k
-  const truths = {
-    'pass@1': over((rate) => rate),
-    'pass@k': over(passK),
-    'pass@1 gained': gain,
-    'pass@k gained': over((rate) => passK(rate + gain) - passK(rate)),
-  }
-  const held = new Map<string, number>()
-  const count = (name: string, truth: number, interval: readonly [number, number] | null | undefined) => {
-    if (interval && interval[0] <= truth && truth <= interval[1]) held.set(name, (held.get(name) ?? 0) + 1)
-  }
-  for (let seed = 0; seed < 100; seed++) {
-    const random = seeded(seed * 7919 + 1)
-    const rates = Array.from({ length: rows }, () => levels[Math.floor(random() * levels.length)] ?? 0)
-    const base = simulated(rates, n, random)
-    const trained = simulated(
-      rates.map((rate) => rate + gain),
-      n,
-      random,
-    )
-    const [part] = compared([base, trained], k, seed)
-    const [own, gap] = [part?.policies[0]?.figures, part?.differences[0]?.figures]
-    count('pass@1', truths['pass@1'], own?.pass1.interval)
-    count('pass@k', truths['pass@k'], own?.passK.interval)
-    count('pass@1 gained', truths['pass@1 gained'], gap?.pass1.interval)
-    count('pass@k gained', truths['pass@k gained'], gap?.passK.interval)
-    const ownRows = rates.reduce((sum, rate) => sum + rate, 0) / rows
-    count('pass@1 of these very rows', ownRows, own?.mean.interval)
-    count('gain on these very rows', gain, gap?.mean.interval)
-  }
-  t.equal(held.size, 6)
-  for (const [name, times] of held) t.ok(times >= 90, `${name}: ${times} of 100`)
-})
+t.test(
+  '95 % intervals contain the true value of a simulated policy for at least 90 of 100 seeds',
+  async (t) => {
+    const levels = [0.05, 0.2, 0.4, 0.6, 0.8]
+    const [gain, n, k, rows] = [0.12, 8, 4, 60]
+    const over = (of: (rate: number) => number) =>
+      levels.reduce((sum, rate) => sum + of(rate), 0) / levels.length
+    const passK = (rate: number) => 1 - (1 - rate) ** k
+    const truths = {
+      'pass@1': over((rate) => rate),
+      'pass@k': over(passK),
+      'pass@1 gained': gain,
+      'pass@k gained': over((rate) => passK(rate + gain) - passK(rate)),
+    }
+    const held = new Map<string, number>()
+    const count = (name: string, truth: number, interval: readonly [number, number] | null | undefined) => {
+      if (interval && interval[0] <= truth && truth <= interval[1]) held.set(name, (held.get(name) ?? 0) + 1)
+    }
+    for (let seed = 0; seed < 100; seed++) {
+      const random = seeded(seed * 7919 + 1)
+      const rates = Array.from({ length: rows }, () => levels[Math.floor(random() * levels.length)] ?? 0)
+      const base = simulated(rates, n, random)
+      const trained = simulated(
+        rates.map((rate) => rate + gain),
+        n,
+        random,
+      )
+      const [part] = compared([base, trained], k, seed)
+      const [own, gap] = [part?.policies[0]?.figures, part?.differences[0]?.figures]
+      count('pass@1', truths['pass@1'], own?.pass1.interval)
+      count('pass@k', truths['pass@k'], own?.passK.interval)
+      count('pass@1 gained', truths['pass@1 gained'], gap?.pass1.interval)
+      count('pass@k gained', truths['pass@k gained'], gap?.passK.interval)
+      const ownRows = rates.reduce((sum, rate) => sum + rate, 0) / rows
+      count('pass@1 of these very rows', ownRows, own?.mean.interval)
+      count('gain on these very rows', gain, gap?.mean.interval)
+    }
+    t.equal(held.size, 6)
+    for (const [name, times] of held) t.ok(times >= 90, `${name}: ${times} of 100`)
+  },
+)

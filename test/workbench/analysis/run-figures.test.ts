@@ -19,7 +19,7 @@ import {
   trainingSummary,
 } from '../../../src/workbench/analysis/training-summary.ts'
 
-t.test('a group teaches where its answers differ', async (t) => {
+t.test('a group has a training signal only if its answers differ', async (t) => {
   t.strictSame(groupSignal([1, 0, 0, 1]), { mean: 0.5, variance: 0.25, entropy: 1 })
   t.strictSame(groupSignal([1, 1]), { mean: 1, variance: 0, entropy: 0 })
   t.strictSame(signalOver([groupSignal([1, 0]), groupSignal([1, 1])]), {
@@ -29,7 +29,7 @@ t.test('a group teaches where its answers differ', async (t) => {
   })
 })
 
-t.test('high-value groups come by falling variance, then by their place', async (t) => {
+t.test('high-value groups are sorted by falling variance, then by position', async (t) => {
   const groups = [
     [1, 1],
     [1, 0],
@@ -41,7 +41,7 @@ t.test('high-value groups come by falling variance, then by their place', async 
   t.strictSame(highValueRows(groups, { varianceMin: 0.2, entropyMin: 0, limit: 1 }), { found: 2, top: [1] })
 })
 
-t.test('a group counts as solved by its best answer', async (t) => {
+t.test('a group counts as solved if its best answer is', async (t) => {
   t.match(
     solvedReport([
       [1, 0],
@@ -57,7 +57,7 @@ t.test('a group counts as solved by its best answer', async (t) => {
   )
 })
 
-t.test('models are ranked on the problems that any of them solved', async (t) => {
+t.test('models are ranked by the problems that any of them solved', async (t) => {
   const board = leaderboard(
     { exact: [9, 4, 7], values: { a: [9, -1, -2], b: [11, -2, 7] }, lengths: { a: [1, 2, 3], b: [4, 4, 4] } },
     graphArenaOrders.TSP ?? { right: 'equal', better: 'larger' },
@@ -73,7 +73,7 @@ t.test('models are ranked on the problems that any of them solved', async (t) =>
   t.match(none, { a: { top1: null, mrr: null } })
 })
 
-t.test('numbers are rounded from their exact value, ties to even', async (t) => {
+t.test('numbers are rounded from their exact value, with ties to even', async (t) => {
   const cases: [number, number, string][] = [
     [0.125, 2, '0.12'],
     [0.375, 2, '0.38'],
@@ -88,7 +88,7 @@ t.test('numbers are rounded from their exact value, ties to even', async (t) => 
   t.equal(percent(2 / 3), '66.67%')
 })
 
-t.test("verl's console lines, its file logger and other lines are read in one text", async (t) => {
+t.test("a log may mix verl's console lines, file logger lines and other lines", async (t) => {
   const log = readTrainingLog(
     [
       '(TaskRunner pid=7) step:1 - critic/score/mean:0.25 - actor/grad_norm:1e-05 - actor/entropy_loss:nan',
@@ -115,29 +115,26 @@ t.test("verl's console lines, its file logger and other lines are read in one te
   })
 })
 
-t.test(
-  'a log that comes in pieces reads like the whole one, and later names of a metric count',
-  async (t) => {
-    const text =
-      'step:1 - actor/entropy:0.5\r\nstep:2 - actor/entropy:0.25 - critic/rewards/mean:1\rstep:3 - x:1'
-    for (const size of [1, 7, 1000]) {
-      async function* pieces() {
-        for (let at = 0; at < text.length; at += size) yield text.slice(at, at + size)
-      }
-      const log = await readTrainingLogPieces(pieces())
-      t.strictSame(log, readTrainingLog(text), `${size}`)
-      t.match(metricsOfRun(log).metrics, {
-        entropy_loss: [
-          [1, 0.5],
-          [2, 0.25],
-        ],
-        train_reward: [[2, 1]],
-      })
+t.test('a log reads the same in chunks as in one piece, and later names of a metric count', async (t) => {
+  const text =
+    'step:1 - actor/entropy:0.5\r\nstep:2 - actor/entropy:0.25 - critic/rewards/mean:1\rstep:3 - x:1'
+  for (const size of [1, 7, 1000]) {
+    async function* pieces() {
+      for (let at = 0; at < text.length; at += size) yield text.slice(at, at + size)
     }
-  },
-)
+    const log = await readTrainingLogPieces(pieces())
+    t.strictSame(log, readTrainingLog(text), `${size}`)
+    t.match(metricsOfRun(log).metrics, {
+      entropy_loss: [
+        [1, 0.5],
+        [2, 0.25],
+      ],
+      train_reward: [[2, 1]],
+    })
+  }
+})
 
-t.test('a log of one endless line is read in linear time', async (t) => {
+t.test('a log with one huge line is read in linear time', async (t) => {
   for (const piece of ['a-', 'step:1 - ', ' - a:', 'step:', '1.', '{"']) {
     const text = `step:1 - ${piece.repeat(Math.ceil(1_000_000 / piece.length))}`
     const started = process.cpuUsage()
@@ -146,17 +143,14 @@ t.test('a log of one endless line is read in linear time', async (t) => {
   }
 })
 
-t.test(
-  'the published reading sees unsigned numbers without exponents, and refuses what is none',
-  async (t) => {
-    const text =
-      'global_step:7 - critic/score/mean:-1 - actor/grad_norm:1e-05\nstep:٣ - critic/score/mean: x critic/score/mean:.5'
-    t.match(readPublishedLog(text), { train_reward: [[3, 0.5]], grad_norm: [[7, 1]] })
-    t.throws(() => readPublishedLog('step:1 - critic/score/mean:0.5.3'), RangeError)
-  },
-)
+t.test('the published reader accepts only unsigned numbers without exponents', async (t) => {
+  const text =
+    'global_step:7 - critic/score/mean:-1 - actor/grad_norm:1e-05\nstep:٣ - critic/score/mean: x critic/score/mean:.5'
+  t.match(readPublishedLog(text), { train_reward: [[3, 0.5]], grad_norm: [[7, 1]] })
+  t.throws(() => readPublishedLog('step:1 - critic/score/mean:0.5.3'), RangeError)
+})
 
-t.test('a summary shows what rises, what falls and what to fear', async (t) => {
+t.test('a summary shows trends and warnings', async (t) => {
   const steps = Array.from({ length: 24 }, (_, i) => i)
   const metrics = {
     test_score: steps.filter((i) => i % 4 === 0).map((i) => [i, 0.5 + i / 100] as const),

@@ -71,7 +71,7 @@ const readAsBest = async (gateway: Gateway, reward: string, rows: readonly Audit
   return read.filter((one) => one.readAsBest).map(({ reply }) => reply)
 }
 
-t.test('the audit finds what is planted in weak rewards', async (t) => {
+t.test('the audit finds the planted weaknesses of rewards', async (t) => {
   const { config } = await testModel(t, 1, {
     policy: 'gullible',
     answers: { apples: 42, crate: 18, coins: 65 },

@@ -20,7 +20,7 @@ async function valuesOf(pieces: readonly Buffer[]): Promise<unknown[]> {
   return values
 }
 
-t.test('a JSON array gives its items, wherever the pieces of the file end', async (t) => {
+t.test('a JSON array is read correctly for any chunk boundaries', async (t) => {
   for (const text of [JSON.stringify(rows), ` \n${JSON.stringify(rows, null, 2)}\n`]) {
     const bytes = Buffer.from(text)
     t.strictSame(await valuesOf([...bytes].map((byte) => Buffer.from([byte]))), rows)
@@ -30,7 +30,7 @@ t.test('a JSON array gives its items, wherever the pieces of the file end', asyn
   t.strictSame(await valuesOf([Buffer.from('[]')]), [])
 })
 
-t.test('a file is read as an array or as lines; what is broken is named', async (t) => {
+t.test('a file is read as an array or as lines, and broken input is named', async (t) => {
   const folder = t.testdir()
   const read = async (name: string, text: string) => {
     writeFileSync(join(folder, name), text)

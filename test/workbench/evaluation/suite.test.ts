@@ -23,7 +23,7 @@ const written = (folder: string, text: string): string => {
   return join(folder, 'suite.yaml')
 }
 
-t.test('the JSON Schema beside the suites is that of the code (UPDATE=1 writes it)', async (t) => {
+t.test('the JSON Schema next to the suites matches the code (UPDATE=1 writes it)', async (t) => {
   const file = join('suites', 'suite.schema.json')
   const text = `${JSON.stringify(suiteSchema(), null, 2)}\n`
   if (process.env.UPDATE) writeFileSync(file, text)
@@ -36,7 +36,7 @@ t.test('the JSON Schema beside the suites is that of the code (UPDATE=1 writes i
   }
 })
 
-t.test('every benchmark of the shipped suites has a function that takes its options', async (t) => {
+t.test('each benchmark of the shipped suites has a function that accepts its options', async (t) => {
   const folder = t.testdir()
   const suite = readSuite(shipped[1] ?? '', { EVALUATION_DATA: folder })
   t.equal(suite.inline.length, 25)
@@ -54,7 +54,7 @@ t.test('every benchmark of the shipped suites has a function that takes its opti
   )
 })
 
-t.test('a command goes before a benchmark, a benchmark before the defaults', async (t) => {
+t.test('a command line overrides a benchmark, and a benchmark overrides the defaults', async (t) => {
   const suite = readSuite(
     written(
       t.testdir(),
@@ -79,39 +79,42 @@ benchmarks:
   ])
 })
 
-t.test('every mistake of a suite is told at once, with its place and the nearest right name', async (t) => {
-  const suite = readSuite(
-    written(
-      t.testdir(),
-      `default: { n: 4 }
+t.test(
+  'all mistakes of a suite are reported at once, with their places and the nearest valid name',
+  async (t) => {
+    const suite = readSuite(
+      written(
+        t.testdir(),
+        `default: { n: 4 }
 benchmarks:
   - { name: a, data: rows.jsonl, reward: gsm8 }
   - { name: a, data: row.jsonl, reward: gsm8k, temprature: 1 }
   - { name: c, data: rows.jsonl, n: 2, k: 3, reward: gsm8k, function: gsm8k-stock }
   - { name: d, reward: gsm8k, max_tokens: none }`,
-    ),
-    {},
-  )
-  const error = (() => {
-    try {
-      suite.benchmarks(gateway, {})
-    } catch (thrown) {
-      return thrown as GatewayError
-    }
-    return null
-  })()
-  t.match(error, { code: 'RG_CONFIG_INVALID', message: /9 mistakes/ })
-  const told = error?.problems.map(({ path, message }) => `${path} ${message}`).join('\n') ?? ''
-  for (const part of [
-    /suite\.yaml:1:1: default there is no setting 'default'; did you mean 'defaults'/,
-    /:3:\d+: benchmarks\[0\]\.reward there is no reward 'gsm8'; did you mean 'gsm8k'/,
-    /benchmarks\[1\]\.name 'a' is already the name of another benchmark/,
-    /benchmarks\[1\]\.data there is no file .*row\.jsonl/,
-    /benchmarks\[1\]\.temprature there is no setting 'temprature'; did you mean 'temperature'/,
-    /benchmarks\[2\].* give either reward or function/,
-    /benchmarks\[2\]\.k is 3, but a row gets 2 answers/,
-    /benchmarks\[3\]\.data is missing/,
-    /benchmarks\[3\]\.max_tokens/,
-  ])
-    t.match(told, part)
-})
+      ),
+      {},
+    )
+    const error = (() => {
+      try {
+        suite.benchmarks(gateway, {})
+      } catch (thrown) {
+        return thrown as GatewayError
+      }
+      return null
+    })()
+    t.match(error, { code: 'RG_CONFIG_INVALID', message: /9 mistakes/ })
+    const told = error?.problems.map(({ path, message }) => `${path} ${message}`).join('\n') ?? ''
+    for (const part of [
+      /suite\.yaml:1:1: default there is no setting 'default'; did you mean 'defaults'/,
+      /:3:\d+: benchmarks\[0\]\.reward there is no reward 'gsm8'; did you mean 'gsm8k'/,
+      /benchmarks\[1\]\.name 'a' is already the name of another benchmark/,
+      /benchmarks\[1\]\.data there is no file .*row\.jsonl/,
+      /benchmarks\[1\]\.temprature there is no setting 'temprature'; did you mean 'temperature'/,
+      /benchmarks\[2\].* give either reward or function/,
+      /benchmarks\[2\]\.k is 3, but a row gets 2 answers/,
+      /benchmarks\[3\]\.data is missing/,
+      /benchmarks\[3\]\.max_tokens/,
+    ])
+      t.match(told, part)
+  },
+)

@@ -89,7 +89,7 @@ const cases: Readonly<Record<string, readonly [before: string, after: string]>> 
   ],
 }
 
-t.test('an old setting is rewritten, and every byte beside it stays', async (t) => {
+t.test('an old setting is rewritten, and every other byte stays the same', async (t) => {
   for (const [name, [before, after]] of Object.entries(cases)) {
     const { text, fixes } = fixed(before)
     t.equal(text, after, name)
@@ -99,7 +99,7 @@ t.test('an old setting is rewritten, and every byte beside it stays', async (t) 
   }
 })
 
-t.test('what was changed is told with the line where it stood', async (t) => {
+t.test('each change is reported with its original line', async (t) => {
   t.strictSame(fixed('limits:\n  leave_s: 1\n  deadline_s: 2\nwires:\n  slime: { truths: a }\n').fixes, [
     { line: 4, message: '`wires` is `trainers` now' },
     { line: 5, message: '`truths` is `ground_truth_file` now' },
@@ -107,10 +107,10 @@ t.test('what was changed is told with the line where it stood', async (t) => {
   ])
 })
 
-t.test('what only a person can rename stays and is told', async (t) => {
+t.test('a setting that needs a person to rename it stays and is reported', async (t) => {
   const stays: Readonly<Record<string, RegExp>> = {
     'models: { a: { reports_as: [x], served_model_aliases: [y] } }': /is set as well/,
-    'steps: [{ soft: "${SOFT}" }]': /its value is none that has a new name/,
+    'steps: [{ soft: "${SOFT}" }]': /its value has no new name/,
     'steps: [{ soft: &on true, gated: *on }]': /an anchor that is used elsewhere/,
     'limits: { drain_s: 1 }\nshutdown: { grace_s: 2 }': /is set as well/,
     'limits:\n  drain_s: !!int 1\n  deadline_s: 9\nshutdown: {}\n': /set as well|unusual/,
@@ -123,7 +123,7 @@ t.test('what only a person can rename stays and is told', async (t) => {
   }
 })
 
-t.test('a text with mistakes of syntax stays as it is', async (t) => {
+t.test('a text with syntax errors is not changed', async (t) => {
   const broken = [
     'wires: { a: ',
     'wires: {}\nwires: {}\n',
@@ -250,7 +250,7 @@ function yamlOf(value: unknown, random: () => number, indent = ''): string {
 }
 
 t.test(
-  'any old settings in any layout: the same is said under the new names, and no comment is lost',
+  'old settings in any layout keep their meaning under the new names, and no comment is lost',
   async (t) => {
     const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
     t.comment(`seed ${seed}`)

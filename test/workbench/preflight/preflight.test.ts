@@ -9,9 +9,9 @@ import { simulated } from '../../support/simulated.ts'
 
 const look = await openLook(t, [join('test/fixtures/preflight')])
 
-t.test('rows are looked at through the rules of their reward', async (t) => {
+t.test('rows are checked with the rules of their reward', async (t) => {
   for (const name of ['gsm8k', 'countdown', 'tool-call', 'npg-muse']) {
-    await t.test(`${name}: nothing is found in 200 clean rows`, async (t) => {
+    await t.test(`${name}: 200 clean rows have no findings`, async (t) => {
       const report = await look(familyConfig(name), trainingRows(name, 200))
       t.strictSame(report.findings, [])
       t.equal(report.rows, 200)
@@ -19,7 +19,7 @@ t.test('rows are looked at through the rules of their reward', async (t) => {
     })
   }
 
-  await t.test('every planted fault is named with its row', async (t) => {
+  await t.test('each planted error is reported with its row', async (t) => {
     const rows: (Row | string)[] = trainingRows('gsm8k', 30)
     const row = (at: number): Row & { prompt: { content: string }[]; extra_info: Row; reward_model: Row } =>
       rows[at - 1] as never
@@ -73,7 +73,7 @@ t.test('rows are looked at through the rules of their reward', async (t) => {
     t.strictSame([...found].sort(), [...wanted].sort())
   })
 
-  await t.test('right answers may stand in another column', async (t) => {
+  await t.test('right answers may be in another column', async (t) => {
     const rows = trainingRows('gsm8k', 3).map(({ extra_info, ...row }) => ({
       ...row,
       extra_info: { solution: (extra_info as Row).answer },
@@ -83,7 +83,7 @@ t.test('rows are looked at through the rules of their reward', async (t) => {
     t.strictSame(namedFindings(await look(reward, rows)), ['no-gold '])
   })
 
-  await t.test('labels and sources that a rule cannot use are named as the rule says it', async (t) => {
+  await t.test("labels and sources that a rule cannot use are reported in the rule's words", async (t) => {
     const [call = {}, ...calls] = trainingRows('tool-call', 3)
     const bare = { ...call, reward_model: { ground_truth: 'nothing to call' } }
     t.strictSame(namedFindings(await look(familyConfig('tool-call'), [...calls, bare])), ['ungradable-row 3'])
@@ -97,7 +97,7 @@ t.test('rows are looked at through the rules of their reward', async (t) => {
     t.match(found.findings[1]?.message, /better_than_exact/)
   })
 
-  await t.test('a reward that pays any answer with a marker is seen to do so', async (t) => {
+  await t.test('a reward that pays any answer with a marker is reported', async (t) => {
     const rows = trainingRows('gsm8k', 3).map(({ extra_info: extra, ...row }) => ({
       ...row,
       extra_info: { ...(extra as Row), near_miss: null },
@@ -106,19 +106,19 @@ t.test('rows are looked at through the rules of their reward', async (t) => {
     t.strictSame(namedFindings(await look({ steps }, rows)), ['made-near-miss-paid 1 2 3'])
   })
 
-  await t.test('an empty file, and columns of no use, are no crash', async (t) => {
+  await t.test('an empty file or useless columns do not crash the check', async (t) => {
     t.match(namedFindings(await look(familyConfig('gsm8k'), [])), ['missing-column '])
     t.match(namedFindings(await look(familyConfig('gsm8k'), ['5', '[]', '{"a": 1}'])), [/^unreadable-row/])
   })
 
-  await t.test('every kind of finding is explained', async (t) => {
+  await t.test('docs/prepare.md explains every kind of finding', async (t) => {
     const page = readFileSync('docs/prepare.md', 'utf8')
     for (const [name, { severity }] of Object.entries(findingKinds))
       t.match(page, new RegExp(`^\\|[^|]*\`${name}\`[^|]*\\| ${severity} \\|`, 'm'), name)
   })
 })
 
-t.test("judges' questions and a policy's answers are looked at", async (t) => {
+t.test("the check covers judges' questions and a policy's answers", async (t) => {
   const judge = await simulated(t, { model: 'judge', maxModelLen: 900 })
   const models = {
     judge: {
@@ -131,7 +131,7 @@ t.test("judges' questions and a policy's answers are looked at", async (t) => {
   const quality = { name: 'quality', function: 'rider-judge', model: 'judge', weight: 0.3 }
   const rider = { gate: 'rule == 1', steps: [{ name: 'rule', function: 'rider-rule' }, quality] }
 
-  await t.test('rider: nothing is found in 200 clean rows, and three questions are shown', async (t) => {
+  await t.test('rider: 200 clean rows have no findings, and three questions are shown', async (t) => {
     const report = await look(rider, trainingRows('rider', 200), { models })
     t.strictSame(report.findings, [])
     t.strictSame(
@@ -143,7 +143,7 @@ t.test("judges' questions and a policy's answers are looked at", async (t) => {
   })
 
   await t.test(
-    "judge prompts that lose the answer, and questions beyond the judge's window, are named",
+    "judge prompts without the answer and questions beyond the judge's window are reported",
     async (t) => {
       const rows = trainingRows('rider', 12)
       const change = (at: number, template: string) => {
@@ -174,7 +174,7 @@ t.test("judges' questions and a policy's answers are looked at", async (t) => {
     },
   )
 
-  await t.test("a judge's plain question, and one that it cannot make, are named", async (t) => {
+  await t.test('a plain question of a judge, and one that cannot be built, are reported', async (t) => {
     const rows = trainingRows('gsm8k', 2)
     const steps = [
       { name: 'quality', function: 'rider-judge', model: 'judge', options: { mode: 'published' } },
@@ -184,7 +184,7 @@ t.test("judges' questions and a policy's answers are looked at", async (t) => {
     t.strictSame(namedFindings(await look({ steps: silent }, rows, { models })), ['no-question 1 2'])
   })
 
-  await t.test("a judge's ground truth that comes as its JSON text is named (M37)", async (t) => {
+  await t.test('a ground truth that a judge gets as JSON text is reported (M37)', async (t) => {
     const asText = trainingRows('gsm8k', 3).map((row, at) => ({
       ...row,
       reward_model: { ground_truth: at === 2 ? { points: ['b'] } : '{"points": ["a"]}' },
@@ -196,7 +196,7 @@ t.test("judges' questions and a policy's answers are looked at", async (t) => {
     ])
   })
 
-  await t.test('judges that compare answers are looked at with two', async (t) => {
+  await t.test('judges that compare answers are checked with two answers', async (t) => {
     for (const name of ['pairwise-judge', 'listwise-judge']) {
       const steps = [{ name: 'rank', function: name, model: 'judge' }]
       const report = await look({ steps }, trainingRows('gsm8k', 4), { models })
@@ -205,28 +205,33 @@ t.test("judges' questions and a policy's answers are looked at", async (t) => {
     }
   })
 
-  await t.test('windows are asked of SGLang, and not of servers that cannot count', async (t) => {
-    const rows = trainingRows('rider', 2)
-    const more = { answerTokens: 2000 }
-    const sglang = { judge: { ...models.judge, backend: 'sglang' } }
-    t.strictSame(namedFindings(await look(rider, rows, { models: sglang, ...more })), ['prompt-too-long 1 2'])
-    const openai = { judge: { ...models.judge, backend: 'openai' } }
-    const unknown = await look(rider, rows, { models: openai, ...more })
-    t.strictSame(namedFindings(unknown), ['judge-not-reached '])
-    t.match(unknown.findings[0]?.message, /cannot\): its window is not known/)
-    const deaf = await simulated(t, { model: 'other', maxModelLen: 900 })
-    const lost = { judge: { ...models.judge, instances: [deaf.url] } }
-    t.match((await look(rider, rows, { models: lost })).findings[0]?.message, /\/tokenize answers with 404/)
-  })
+  await t.test(
+    'context windows are read from SGLang, and not from servers without a token count',
+    async (t) => {
+      const rows = trainingRows('rider', 2)
+      const more = { answerTokens: 2000 }
+      const sglang = { judge: { ...models.judge, backend: 'sglang' } }
+      t.strictSame(namedFindings(await look(rider, rows, { models: sglang, ...more })), [
+        'prompt-too-long 1 2',
+      ])
+      const openai = { judge: { ...models.judge, backend: 'openai' } }
+      const unknown = await look(rider, rows, { models: openai, ...more })
+      t.strictSame(namedFindings(unknown), ['judge-not-reached '])
+      t.match(unknown.findings[0]?.message, /cannot\): its window is not known/)
+      const deaf = await simulated(t, { model: 'other', maxModelLen: 900 })
+      const lost = { judge: { ...models.judge, instances: [deaf.url] } }
+      t.match((await look(rider, rows, { models: lost })).findings[0]?.message, /\/tokenize answers with 404/)
+    },
+  )
 
-  await t.test('a judge that gets plain text is named', async (t) => {
+  await t.test('a judge that gets plain text is reported', async (t) => {
     const steps = [{ name: 'loose', function: 'loose-judge', model: 'judge' }]
     t.strictSame(namedFindings(await look({ steps }, trainingRows('gsm8k', 2), { models })), [
       'unguarded-response 1 2',
     ])
   })
 
-  await t.test("a policy's answers tell whether there is anything to learn from", async (t) => {
+  await t.test("a policy's answers show whether there is a training signal", async (t) => {
     const rows = trainingRows('gsm8k', 20)
     const answers = Object.fromEntries(
       rows.map((row) => {

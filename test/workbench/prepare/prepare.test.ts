@@ -24,7 +24,7 @@ function* itemsOf(rows: Iterable<unknown>): Generator<SourceItem> {
   for (const value of rows) yield { value, file: 'made', row: ++row }
 }
 
-t.test('a source becomes training rows', async (t) => {
+t.test('prepare turns a source into training rows', async (t) => {
   const rewards = Object.fromEntries([...families].map(([name, { steps }]) => [name, { steps }]))
   const gateway = await testGateway(t, rewards, { functionFolders: [] })
   const folder = t.testdir()
@@ -59,7 +59,7 @@ t.test('a source becomes training rows', async (t) => {
     })
   }
 
-  await t.test('a row that cannot be used is dropped, and the file of the dropped says why', async (t) => {
+  await t.test('a row that cannot be used is dropped, and dropped.jsonl says why', async (t) => {
     const [right = {}] = sources.gsm8k?.(1) ?? []
     const rows = [
       right,
@@ -97,14 +97,14 @@ t.test('a source becomes training rows', async (t) => {
     t.match(reasons[8], /^10: the right answer earns 0 of 1/)
   })
 
-  await t.test('each family names what it cannot use', async (t) => {
+  await t.test('each kind of data names the rows that it cannot use', async (t) => {
     for (const [name, row, reason] of unusableRows) {
       const { dropped } = await prepare(jobOf(name, [row], { folder: join(folder, 'refusing') }))
       t.match(Object.keys(dropped).join(), reason, name)
     }
   })
 
-  await t.test('splits and limits are drawn by the seed, and are the same each time', async (t) => {
+  await t.test('splits and limits are the same for the same seed', async (t) => {
     const rows = sources.gsm8k?.(60) ?? []
     const splits = [
       { name: 'train', size: null },
@@ -136,7 +136,7 @@ t.test('a source becomes training rows', async (t) => {
     t.strictSame(readdirSync(join(folder, 'much')), [])
   })
 
-  await t.test('what is stopped leaves no file, and takes none away', async (t) => {
+  await t.test('a stopped run leaves no new file and removes no old one', async (t) => {
     const controller = new AbortController()
     const stopped = join(folder, 'stopped')
     await prepare(jobOf('gsm8k', sources.gsm8k?.(3) ?? [], { folder: stopped }))
@@ -152,7 +152,7 @@ t.test('a source becomes training rows', async (t) => {
   })
 })
 
-t.test('the command makes Parquet of JSON, and draws subsets of it', async (t) => {
+t.test('prepare converts JSON to Parquet and draws subsets of it', async (t) => {
   const folder = t.testdir()
   writeFileSync(join(folder, 'a.json'), JSON.stringify(sources.rider?.(30), null, 1))
   writeFileSync(
@@ -214,7 +214,7 @@ t.test('the command makes Parquet of JSON, and draws subsets of it', async (t) =
   t.match((await runCommand([...strata, '--size', '500'])).stdout, /138 of 138/)
 })
 
-t.test('puzzles are made as many as are asked for, the same for a seed', async (t) => {
+t.test('prepare makes the requested number of puzzles, the same for the same seed', async (t) => {
   const folder = t.testdir()
   const made = async (name: string, ...more: string[]) => {
     const argv = ['prepare', 'countdown', '--output', join(folder, name), '--files', 'jsonl', ...more]
@@ -229,7 +229,7 @@ t.test('puzzles are made as many as are asked for, the same for a seed', async (
   t.strictSame(readdirSync(join(folder, 'c')), [])
 })
 
-t.test('wrong arguments are named', async (t) => {
+t.test('prepare names wrong arguments', async (t) => {
   const cases: readonly (readonly [readonly string[], RegExp])[] = [
     [['gsm9k', 'x', '--output', 'o'], /did you mean 'gsm8k'/],
     [['gsm8k', 'x'], /--output/],
@@ -248,7 +248,7 @@ t.test('wrong arguments are named', async (t) => {
   }
 })
 
-t.test('calls in Python become JSON, with every literal kept exactly', async (t) => {
+t.test('Python calls become JSON with exact literals', async (t) => {
   const one = (text: string) =>
     pythonCalls(text)?.map(({ name, argumentsText }) => `${name} ${argumentsText}`)
   for (const [text, calls] of pythonSources) t.strictSame(one(text), calls, text)
@@ -257,7 +257,7 @@ t.test('calls in Python become JSON, with every literal kept exactly', async (t)
 })
 
 t.test(
-  'a conversation becomes messages: tools in the system turn, results in user turns, errors without their trace',
+  'a conversation becomes messages: tools in the system turn, results in user turns, errors without traces',
   async (t) => {
     const messages = messagesOfTurns({
       0: { role: 'system', tools: '{"name": "f"}' },
@@ -285,7 +285,7 @@ t.test(
   },
 )
 
-t.test('the solver finds an expression wherever there is one', async (t) => {
+t.test('the solver finds an expression whenever one exists', async (t) => {
   t.equal(solve(24, [3, 3, 8, 8]), '(8 / (3 - (8 / 3)))')
   t.equal(solve(7, [7]), '7')
   t.equal(solve(5, [1, 1]), null)

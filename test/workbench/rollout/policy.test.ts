@@ -37,7 +37,7 @@ const ask = (
   more = {},
 ) => policy.ask({ prompt, key, sampling: { temperature: 1, max_tokens: 64, seed: 7, ...more }, signal })
 
-t.test('the model is what all servers list, and answers come from all of them', async (t) => {
+t.test('the model is the one that all servers list, and all of them answer', async (t) => {
   const [one, two] = await Promise.all([serve(t), serve(t)])
   const policy = await open(t, [one.url, `${two.url}/v1`, one.url])
   t.match(policy, { model: 'actor', limit: 8 })
@@ -47,7 +47,7 @@ t.test('the model is what all servers list, and answers come from all of them', 
   t.match(await ask(policy, [{ role: 'user', content: '2 + 3?' }], 'chat'), { text: /#### 5$/ })
 })
 
-t.test('a seed settles the answer, and a cut answer says so', async (t) => {
+t.test('a seed determines the answer, and a truncated answer is marked', async (t) => {
   const server = await serve(t, { successRate: 0.5 })
   const policy = await open(t, [server.url])
   const short = (key: string) => ask(policy, '2 + 3?', key, never, { max_tokens: 5 })
@@ -56,7 +56,7 @@ t.test('a seed settles the answer, and a cut answer says so', async (t) => {
   t.match(first, { finishReason: 'length', tokens: 5 })
 })
 
-t.test('the stop that ended an answer is kept where that is asked for, by every backend', async (t) => {
+t.test('every backend keeps the stop text of an answer on request', async (t) => {
   const server = await serve(t)
   const stopped = { stop: ['####'], max_tokens: 64, seed: 1 }
   for (const backend of ['openai', 'vllm', 'sglang'] as const) {
@@ -73,7 +73,7 @@ t.test('the stop that ended an answer is kept where that is asked for, by every 
   }
 })
 
-t.test('what fails is a failure with its reason, never an answer', async (t) => {
+t.test('a failed request is a failure with its reason, never an answer', async (t) => {
   const broken = await serve(t, { faults: [{ kind: '500', rate: 1 }] })
   const policy = await open(t, [broken.url], { model: 'actor' })
   t.match(await ask(policy, '2 + 3?'), { kind: 'policy_failed', retryable: true, detail: /500/ })
@@ -87,7 +87,7 @@ t.test('what fails is a failure with its reason, never an answer', async (t) => 
   await t.rejects(ask(narrow, '2?', '', AbortSignal.abort(new Error('gone'))), { message: 'gone' })
 })
 
-t.test('a model that cannot be named and settings that are wrong are refused at once', async (t) => {
+t.test('an unknown model and wrong settings are refused immediately', async (t) => {
   const [one, other] = await Promise.all([serve(t), serve(t, { model: 'another' })])
   await t.rejects(open(t, [one.url, other.url]), { code: 'RG_MODEL_FAILED', message: /serves another/ })
   await t.rejects(open(t, ['http://127.0.0.1:9']), {

@@ -5,7 +5,7 @@
  * Make sure to inspect the output below.  Do not ignore changes!
  */
 'use strict'
-exports[`dist/test/cli/check.test.js > TAP > check says in plain words what a config would do, and where a judge is unguarded > must match snapshot 1`] = `
+exports[`dist/test/cli/check.test.js > TAP > check explains a config in plain words, and warns about an unguarded judge > must match snapshot 1`] = `
 demo (version <hash>): everything at once
   1. rule: gsm8k-progressive scores from 0 to 1. The reward starts with its score.
   2. loose: loose-judge asks judge and other (generate) 2 times each and takes the median, of at least 3 verdicts, scores from 0 to 1. Adds 0.5 x its score. Only where the gate is open. A text without a verdict leaves the step out: it pays what an off step pays.
@@ -26,7 +26,7 @@ plain (version <hash>)
 
 judge: m by vllm on http://127.0.0.1:8101, http://127.0.0.1:8102; 256 questions at once each, 120 s for one
 other: n by openai on no instances yet; 256 questions at once each, 120 s for one
-warning: demo, step loose (loose-judge): the response stands outside a value of its prompt, so it could speak to the judge; use prompt\`...\`
+warning: demo, step loose (loose-judge): the prompt holds the response outside a guarded value, so it can instruct the judge; use prompt\`...\`
 warning: demo, step blind (blind-judge): the question does not hold the response
 2 rewards and 2 models in order
 
