@@ -116,13 +116,13 @@ function settingsOf(read: Partial<GatewayConfig>, file: string): GatewaySettings
     ...(record && { record: { ...record, folder: resolve(folder, record.folder) } }),
     functions: { ...functions, folders: functions.folders.map((path) => resolve(folder, path)) },
     trainers: Object.fromEntries(
-      Object.entries(trainers).map(([name, wire]) => [name, { ...wire, ...groundTruthFile(wire, folder) }]),
+      Object.entries(trainers).map(([name, own]) => [name, { ...own, ...groundTruthFile(own, folder) }]),
     ),
   }
 }
 
-function groundTruthFile(wire: object | undefined, folder: string): { ground_truth_file?: string } {
-  const path = wire && 'ground_truth_file' in wire ? wire.ground_truth_file : undefined
+function groundTruthFile(own: object | undefined, folder: string): { ground_truth_file?: string } {
+  const path = own && 'ground_truth_file' in own ? own.ground_truth_file : undefined
   return typeof path === 'string' ? { ground_truth_file: resolve(folder, path) } : {}
 }
 

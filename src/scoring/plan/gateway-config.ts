@@ -56,9 +56,9 @@ function settingsOf({ routes, looksUp }: TrainerFormat): z.ZodOptional<z.ZodObje
   return z.strictObject(taken as typeof settings).optional()
 }
 
-/** Settings of the trainers' own formats, by the wire's name. */
+/** Settings of the trainers' own formats, by the trainer's name. */
 const trainersConfig: z.ZodObject<Record<string, ReturnType<typeof settingsOf>>> = z.strictObject(
-  Object.fromEntries(trainerFormats.map((wire) => [wire.name, settingsOf(wire)])),
+  Object.fromEntries(trainerFormats.map((trainer) => [trainer.name, settingsOf(trainer)])),
 )
 
 /** A sample and the known bounds of its score. */

@@ -35,10 +35,10 @@ interface TrainerParts {
 /** POST /wire/<trainer>/<reward>...: the trainers' own formats. Throws RG_CONFIG_INVALID if ground truths cannot be read. */
 export async function trainerRoutes(app: ZodApp, parts: TrainerParts): Promise<void> {
   const state = await openTrainerState(parts.gateway, parts.clock, app.log)
-  for (const wire of trainerFormats) {
-    const tags = [`wire: ${wire.name}`]
-    const address = `/wire/${wire.name}/:reward`
-    for (const [path, route] of Object.entries(wire.routes)) {
+  for (const trainer of trainerFormats) {
+    const tags = [`trainer: ${trainer.name}`]
+    const address = `/wire/${trainer.name}/:reward`
+    for (const [path, route] of Object.entries(trainer.routes)) {
       const { summary, body, query: querystring } = route
       app.post(
         `${address}${path}`,
@@ -46,10 +46,10 @@ export async function trainerRoutes(app: ZodApp, parts: TrainerParts): Promise<v
           schema: { tags, summary, params, querystring, body },
           config: { repeats: true, rows: route.rows ?? [] },
         },
-        async (request, reply) => answer(parts, await state(), { wire, path, route }, request, reply),
+        async (request, reply) => answer(parts, await state(), { trainer, path, route }, request, reply),
       )
     }
-    for (const [path, reply] of Object.entries(wire.fixed ?? {})) {
+    for (const [path, reply] of Object.entries(trainer.fixed ?? {})) {
       const schema = { tags, summary: 'Does nothing; the trainer expects this route', params }
       app.post(`${address}${path}`, { schema }, async () => reply)
     }
@@ -60,17 +60,17 @@ async function answer(
   { gateway, limits, repeated }: TrainerParts,
   { truths, repeats }: TrainerState,
   {
-    wire,
+    trainer,
     path,
     route,
-  }: { readonly wire: TrainerFormat; readonly path: string; readonly route: TrainerRoute },
+  }: { readonly trainer: TrainerFormat; readonly path: string; readonly route: TrainerRoute },
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
   const { body, query } = request
   const { reward } = request.params as z.output<typeof params>
   const configured: Readonly<Record<string, TrainerSettings | undefined>> = gateway.settings.trainers
-  const { deadline_s, on_invalid: onInvalid } = configured[wire.name] ?? {}
+  const { deadline_s, on_invalid: onInvalid } = configured[trainer.name] ?? {}
   const plan = gateway.reward(reward)
   // Validating a long row takes long, so reading it gets a turn of its own.
   const read = turnFor(bodyBytesOf(request))
@@ -79,16 +79,16 @@ async function answer(
     body,
     query,
     literals: nonJsonLiteralsOf(request),
-    groundTruths: truths.get(wire.name) ?? null,
+    groundTruths: truths.get(trainer.name) ?? null,
     maxRowValues: gateway.settings.limits.max_row_values,
   })
   limits.takeSamples(request, reply, reading.rows.length)
   const grouped = groupJob(plan, reading)
-  const seconds = deadline_s ?? wire.deadlineS
+  const seconds = deadline_s ?? trainer.deadlineS
   const asked = deadline_s === undefined ? reading.deadlineMs : undefined
   const deadlineMs = asked ?? (seconds === null ? undefined : seconds * 1000)
   const { run } = query as { run?: string }
-  const key = [wire.name, path, reward, plan.version, JSON.stringify(query), digestOf(request)].join('\n')
+  const key = [trainer.name, path, reward, plan.version, JSON.stringify(query), digestOf(request)].join('\n')
   let isRepeat = true
   const score = (signal: AbortSignal) => {
     isRepeat = false
@@ -111,13 +111,13 @@ async function answer(
   const gone = disconnectSignal(reply)
   // Answers of groups are not repeated here: the engine tells a retry from the same answer in the next epoch.
   const scored = grouped.holdsGroups ? score(gone) : repeats.join(key, gone, score)
-  if (isRepeat) repeated(wire.name)
+  if (isRepeat) repeated(trainer.name)
   const { outcomes } = await scored
   // All identical requests are answered at the same time, and a reply may echo a long row.
   const turn = isRepeat ? turnForOne() : turnFor(bodyBytesOf(request))
   if (turn !== null) await turn
   const write = () =>
-    reading.write(applyInvalidPolicy(wire.name, route.invalid, outcomes, onInvalid), shapeOf(plan))
+    reading.write(applyInvalidPolicy(trainer.name, route.invalid, outcomes, onInvalid), shapeOf(plan))
   // All identical requests are answered at the same time, so large replies are written in slices.
   const written = outcomes.length > unslicedRows ? await workInSlices(later(write)) : write()
   // Some clients accept no other type, and a bare number is JSON, too.

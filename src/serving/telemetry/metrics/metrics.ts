@@ -76,7 +76,7 @@ export interface RequestMetrics {
   /** `route`: the pattern, never the URL. `overheadSeconds`: null if it was not measured. */
   answered(route: string, status: number, seconds: number, overheadSeconds: number | null): void
   /** A trainer's request that was answered with the outcomes of an earlier identical one. */
-  repeated(wire: string): void
+  repeated(trainer: string): void
   /** A request that exceeded the limits of its API key. */
   keyRefused(key: string, why: 'in_flight' | 'samples' | 'rate'): void
 }
@@ -108,7 +108,7 @@ function requestMetrics(make: Instruments): RequestMetrics {
       requests(seconds, route, String(status))
       if (overheadSeconds !== null) overheads(overheadSeconds, route)
     },
-    repeated: (wire) => repeats(1, wire),
+    repeated: (trainer) => repeats(1, trainer),
     keyRefused: (key, why) => refusals(1, key, why),
   }
 }
