@@ -17,7 +17,7 @@ export interface Admission {
    * Half of the room is reserved for rows that do not.
    */
   enter(rows: number, heapBytes?: number, isParked?: boolean): () => void
-  /** For work that outlives the rows of this engine: `idle` waits until the returned function is called. */
+  /** Registers work that may outlive this engine's rows: `idle` also waits until the returned function is called. */
   hold(): () => void
   /** Resolves once nothing is in progress. */
   idle(): Promise<void>
@@ -199,7 +199,7 @@ interface Counter {
   expected: number
 }
 
-/** What a plan's rows ask one model. */
+/** The questions that a plan's rows ask one model. */
 interface Share {
   readonly model: string
   readonly counter: Counter

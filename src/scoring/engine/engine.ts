@@ -41,7 +41,7 @@ export interface EngineParts {
   readonly functions: FunctionHost
   readonly models: Models
   readonly clock: Clock
-  /** Key for the nonces of fences. */
+  /** Secret key from which the nonces of fences are derived. */
   readonly secret: string
   readonly events?: EngineEvents
   /** Rows that may be in progress at once; more are refused. */

@@ -130,7 +130,7 @@ function reloadEnded(refusal: unknown): LastReload {
 /** Share of the heap for rows in progress; request bodies may take as much again. */
 const rowsHeapShare = 0.4
 
-/** Listeners attached to one reading of the configs. */
+/** Listeners of one runtime. */
 export interface Attached {
   /** By the name under which their failures are counted. */
   readonly listeners: Readonly<Record<string, EngineEvents>>

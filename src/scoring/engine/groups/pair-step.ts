@@ -163,7 +163,7 @@ export async function compared(
   }
 }
 
-/** How probable it is that the first of two rows is better. */
+/** The probability that the first of two rows is better. */
 async function preferred(context: StepContext, step: PlanStep, rows: readonly CallRow[]) {
   const asked = await context.functions.call({ op: 'preprocess', function: step.function, rows })
   if (asked.status !== 'question') {

@@ -272,7 +272,7 @@ function standsIn(content: string, text: string): boolean {
   if (own.length < shortest && neutralised(own, fullGuard, new Set()) === own) return false
   const written = content.trim()
   if (holds(content, own)) return true
-  // Out of JSON, its escapes are gone.
+  // The content may be a decoded JSON string of the text, so compare it with its escapes too.
   return (
     written.length >= shortest && (holds(own, written) || holds(own, JSON.stringify(written).slice(1, -1)))
   )
