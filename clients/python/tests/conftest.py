@@ -1,4 +1,4 @@
-"""A real gateway, once a session, and a loopback server that misbehaves as a test says."""
+"""Fixtures: a real gateway for the session, and a loopback server with scripted responses."""
 
 import re
 import subprocess

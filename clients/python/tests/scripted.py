@@ -1,4 +1,4 @@
-"""A loopback server whose answers a test scripts, one after the other."""
+"""A loopback server with scripted responses."""
 
 import json
 import socket
@@ -12,7 +12,7 @@ Answer = Callable[["Handler", dict[str, Any]], None]
 
 
 def result(index: int, reward: float) -> dict[str, Any]:
-    """A result as the gateway writes it."""
+    """A result in the form of the gateway."""
     return {
         "id": str(index),
         "reward": reward,
@@ -26,7 +26,7 @@ def result(index: int, reward: float) -> dict[str, Any]:
 
 
 def results(handler: "Handler", body: dict[str, Any]) -> None:
-    """One result a sample: its response as a number."""
+    """One result per sample, with the response as its reward."""
     rows = [result(i, float(sample["response"])) for i, sample in enumerate(body["samples"])]
     handler.send(200, {"results": rows, "reward": {"name": body["reward"], "version": "1"}})
 
@@ -40,13 +40,13 @@ def status(code: int, error: str = "RG_OVERLOADED", **headers: str) -> Answer:
 
 
 def reset(handler: "Handler", _: dict[str, Any]) -> None:
-    """Ends the connection without an answer."""
+    """Ends the connection without a response."""
     handler.close_connection = True
     handler.connection.shutdown(socket.SHUT_RDWR)
 
 
 def half(handler: "Handler", body: dict[str, Any]) -> None:
-    """Promises more than it sends."""
+    """Sends less than its Content-Length."""
     handler.send_response(200)
     handler.send_header("content-length", "1000")
     handler.end_headers()
@@ -55,13 +55,13 @@ def half(handler: "Handler", body: dict[str, Any]) -> None:
 
 
 def silent(handler: "Handler", body: dict[str, Any]) -> None:
-    """Says nothing until the server is closed."""
+    """Sends nothing until the server is closed."""
     handler.server.closing.wait()  # type: ignore[attr-defined]
     reset(handler, body)
 
 
 def lines(*rows: Any, whole: bool = True) -> Answer:
-    """A stream of these rows; not `whole` breaks off in the middle of a further one."""
+    """A stream of these rows. Unless `whole`, it breaks off in the middle of another row."""
 
     def answer(handler: "Handler", body: dict[str, Any]) -> None:
         handler.send_response(200)
@@ -102,7 +102,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class ScriptedServer(ThreadingHTTPServer):
-    """`answers` are used up in order, then `results` answers."""
+    """Uses `answers` in order, then `results`."""
 
     daemon_threads = True
 
@@ -119,7 +119,7 @@ class ScriptedServer(ThreadingHTTPServer):
         return super().get_request()
 
     def handle_error(self, *_: Any) -> None:
-        """A client that hangs up is part of the tests."""
+        """Ignores disconnected clients, which are part of the tests."""
 
     def __enter__(self) -> "ScriptedServer":
         Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()

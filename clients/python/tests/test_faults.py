@@ -1,4 +1,4 @@
-"""What the clients do when the network or the gateway does not do its part."""
+"""The clients under failures of the network or the gateway."""
 
 import asyncio
 import pickle
@@ -88,7 +88,7 @@ def test_what_does_not_pass_is_not_tried_again(scripted: ScriptedServer, score: 
             score(scripted.url)
         assert len(scripted.requests) == 1
     scripted.answers = [lambda handler, _: handler.send(200, ["a page"])]
-    with pytest.raises(GatewayRefused, match="no answer of a reward gateway"):
+    with pytest.raises(GatewayRefused, match="not from a reward gateway"):
         score(scripted.url)
     scripted.answers = [lambda handler, _: handler.send(200, {"results": []})]
     with pytest.raises(GatewayRefused, match="0 results for 2 samples"):

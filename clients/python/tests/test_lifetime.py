@@ -1,4 +1,4 @@
-"""How a client begins and ends: unused, closed, pickled, in another process or event loop."""
+"""The lifetime of a client: unused, closed, pickled, in another process or event loop."""
 
 import asyncio
 import copy
@@ -24,7 +24,7 @@ from reward_gateway_client import (
 from scripted import ScriptedServer, lines, reset, result, silent, status
 
 SAMPLES = [{"response": "0.5"}, {"response": "1"}]
-"""As a user writes them: a checker knows them as list[dict[str, str]]."""
+"""Samples as users write them; a type checker sees list[dict[str, str]]."""
 
 
 def rewards(gateway: RewardGateway) -> list[Any]:

@@ -13,7 +13,7 @@ from scripted import ScriptedServer, reset, status
 
 
 class Model:
-    """What pydantic's models do here: any fields."""
+    """Replaces a pydantic model: accepts any fields."""
 
     def __init__(self, **fields: Any) -> None:
         self.__dict__.update(fields)
@@ -38,13 +38,13 @@ class SimpleResourcesServer:
         self.config = config
 
     async def aggregate_metrics(self, body: Any) -> Any:
-        """Gym's own counts every row that it is handed."""
+        """Like Gym's own, counts every row."""
         return [row["reward"] for row in body.verify_responses]
 
 
 @pytest.fixture
 def gym(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A resources server for a gateway, a reward and a size of groups."""
+    """A resources server for a gateway, a reward and a group size."""
     modules = {
         "fastapi": {"HTTPException": HTTPException},
         "pydantic": {"ConfigDict": dict},
@@ -119,7 +119,7 @@ def test_no_answer_is_a_503_upon_which_the_prompt_is_done_again_m49(
 ) -> None:
     monkeypatch.setattr("reward_gateway_client.retry.FIRST_PAUSE_S", 0.001)
     scripted.answers = [reset] * 11
-    with pytest.raises(HTTPException, match="no answer of the gateway") as away:
+    with pytest.raises(HTTPException, match="no response from the gateway") as away:
         run(gym(scripted.url).verify(row("x")))
     assert away.value.status_code == 503
 

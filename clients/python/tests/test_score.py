@@ -1,4 +1,4 @@
-"""What a real gateway answers, through both clients."""
+"""Results of a real gateway through both clients."""
 
 import asyncio
 from collections.abc import Callable

@@ -24,7 +24,7 @@ MESSAGES = [{"role": "system", "content": "be brief"}, {"role": "user", "content
 
 
 def run(work: Any) -> Any:
-    """On a loop of its own, whose clients it closes."""
+    """Runs in a new event loop and closes its clients."""
 
     async def whole() -> Any:
         try:
@@ -38,7 +38,7 @@ def run(work: Any) -> Any:
 
 @pytest.fixture
 def same(gateway_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The environment of trainers that hand no arguments on."""
+    """Sets the environment, for trainers that pass no arguments."""
     monkeypatch.setenv("REWARD_GATEWAY_URL", gateway_url)
     monkeypatch.setenv("REWARD_GATEWAY_REWARD", "same")
 

@@ -1,4 +1,4 @@
-"""Client of a reward gateway: scores samples, and says for each one that has no reward why."""
+"""Client for a reward gateway: scores samples, and reports why a sample has no reward."""
 
 from .aio import AsyncRewardGateway
 from .client import RewardGateway

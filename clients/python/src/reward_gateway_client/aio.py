@@ -1,4 +1,4 @@
-"""The client for code that awaits."""
+"""The asynchronous client."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
@@ -17,14 +17,14 @@ from .sample import SampleLike
 from .settings import api_key_or_env, reward_or_env, run_or_env, url_or_env
 
 _PASSING = (aiohttp.ClientError, asyncio.TimeoutError, OSError)
-"""What a broken, refused or silent connection raises."""
+"""Exceptions of broken, refused or silent connections."""
 
 
 class AsyncRewardGateway:
-    """For one event loop. Connections are kept and used again; `close` frees them and ends the client.
+    """A client for one event loop. It reuses connections; `close` frees them and ends the client.
 
-    `timeout_s` is for one call with all its tries, and ends it wherever it stands. A pickled client is a new
-    one with the same settings, the key included.
+    `timeout_s` limits a call with all its tries. A pickled client becomes a new one with the same settings, including
+    the key.
     """
 
     def __init__(
@@ -62,8 +62,8 @@ class AsyncRewardGateway:
         training_step: int | None = None,
         timeout_s: float | None = None,
     ) -> list[Result]:
-        """One result a sample, in their order. A sample that cannot be scored has a result that says why; only a call
-        that got no answer raises. `reward` goes before the one that the client was made with."""
+        """Returns one result per sample, in order. The result of a sample that cannot be scored says why; only a failed
+        call raises. `reward` overrides the client's reward."""
         exchange = self._exchange(samples, reward, training_step, stream=False)
         return read_results(await self._post(PATH, exchange, timeout_s), exchange.count)
 
@@ -75,8 +75,8 @@ class AsyncRewardGateway:
         training_step: int | None = None,
         timeout_s: float | None = None,
     ) -> AsyncIterator[tuple[int, Result]]:
-        """Each result with its sample's index, once, as soon as it is there. A stream that breaks is asked for again as
-        a whole, so that groups stay together, and goes on with what is still missing."""
+        """Yields each result once, with its sample's index, as soon as it is ready. After a broken stream, requests all
+        samples again, so that groups stay together, and yields the missing results."""
         exchange = self._exchange(samples, reward, training_step, stream=True)
         tries = self._tries(timeout_s)
         seen: set[int] = set()
@@ -100,8 +100,8 @@ class AsyncRewardGateway:
             await asyncio.sleep(tries.pause_s(failure, retry_after))
 
     async def post(self, path: str, body: Any, *, group: object = None, timeout_s: float | None = None) -> bytes:
-        """Any path that answers JSON to JSON, such as a wire's, with the same tries. `group`: requests with the same
-        one reach the same replica behind a load balancer that reads the header."""
+        """Posts JSON to any path, such as a trainer's, with the same retries. Behind a load balancer that reads the
+        header, requests with the same `group` reach the same replica."""
         headers = {"content-type": "application/json", **header_of_group(group)}
         return await self._post(path, Exchange(headers, to_json(body), 0), timeout_s)
 
@@ -129,9 +129,9 @@ class AsyncRewardGateway:
     def _ask(self, path: str, exchange: Exchange, tries: Tries) -> Any:
         loop = asyncio.get_running_loop()
         if self._is_closed:
-            raise ClientUnusable("this client is closed: make a new one")
+            raise ClientUnusable("this client is closed: create a new one")
         if self._opened is None:
-            # Here and not above: it belongs to the loop that runs now.
+            # Created here because it belongs to the running loop.
             self._loop = loop
             self._opened = aiohttp.ClientSession(
                 connector=connector(self._max_connections, self._verify),
@@ -139,7 +139,9 @@ class AsyncRewardGateway:
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
         if self._loop is not loop:
-            raise ClientUnusable("this client belongs to another event loop: make one for each, or take RewardGateway")
+            raise ClientUnusable(
+                "this client belongs to another event loop: create one for each loop, or use RewardGateway"
+            )
         return self._opened.post(
             self.url + path, data=exchange.body, headers=exchange.headers, timeout=timeout_of(tries.remaining_s())
         )
@@ -161,7 +163,7 @@ class AsyncRewardGateway:
 
 
 async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[bytes]:
-    """Lines of any length; aiohttp's own are limited."""
+    """Yields lines of any length; aiohttp limits its own."""
     rest = b""
     async for piece in content.iter_any():
         *whole, rest = (rest + piece).split(b"\n")

@@ -16,10 +16,10 @@ _END_TOKENS = re.compile(r"(?:<\|[a-z_]{1,24}\|>|<｜[a-z▁]{1,32}｜>|</s>|<en
 
 
 def gateway_reward(prompt: Any, completions: Any, prompt_ids: Any, completion_ids: Any, **row: Any) -> float:
-    """Raises for a sample without a reward, upon which AReaL rejects the rollout.
+    """Raises for a sample without a reward, so that AReaL rejects the rollout.
 
     AReaL gives up after 15 s and then trains with 0, so this raises after REWARD_GATEWAY_TIMEOUT_S, 12 by default. For
-    slow judges use `AsyncRewardWrapper(gateway_reward, timeout_seconds=300)` in a workflow of your own, and 280 here.
+    slow judges use `AsyncRewardWrapper(gateway_reward, timeout_seconds=300)` in your own workflow, and 280 here.
     """
     kept = {key: value for key, value in row.items() if key not in ("messages", "prompt")}
     sample = sample_of(row.get("messages") or prompt, without_end_tokens(completions), kept)
@@ -29,7 +29,7 @@ def gateway_reward(prompt: Any, completions: Any, prompt_ids: Any, completion_id
 
 
 def without_end_tokens(text: str) -> str:
-    """AReaL decodes with special tokens; those at the end are no part of the answer."""
+    """Removes the special tokens at the end, which AReaL decodes but which do not belong to the answer."""
     while True:
         shorter = _END_TOKENS.sub("", text.rstrip("\n")) if _END_TOKENS.search(text.rstrip("\n")[-48:]) else text
         if shorter == text:

@@ -1,4 +1,4 @@
-"""The client for code that waits: the other one, in a thread of its own."""
+"""The synchronous client: runs the asynchronous one in its own thread."""
 
 import copy
 import weakref
@@ -15,7 +15,7 @@ from .sample import SampleLike
 
 
 class RewardGateway:
-    """As AsyncRewardGateway. Safe to share between threads; a forked process makes its own."""
+    """Like AsyncRewardGateway. Threads can share it; a forked process needs its own."""
 
     def __init__(
         self,
@@ -46,8 +46,8 @@ class RewardGateway:
         self._gateway = gateway
         self._thread = LoopThread()
         self.close = weakref.finalize(self, _close, self._gateway, self._thread)
-        """Frees the connections, ends the thread and what still waits in it; happens by itself when the client or the
-        process goes."""
+        """Frees the connections, and ends the thread and its pending calls. Runs automatically when the client is
+        garbage collected or the process exits."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _made, (type(self), copy.copy(self._gateway))
@@ -64,7 +64,7 @@ class RewardGateway:
         training_step: int | None = None,
         timeout_s: float | None = None,
     ) -> list[Result]:
-        """As AsyncRewardGateway.score."""
+        """Like AsyncRewardGateway.score."""
         return self._thread.run(
             self._gateway.score(samples, reward=reward, training_step=training_step, timeout_s=timeout_s)
         )
@@ -77,7 +77,7 @@ class RewardGateway:
         training_step: int | None = None,
         timeout_s: float | None = None,
     ) -> Iterator[tuple[int, Result]]:
-        """As AsyncRewardGateway.stream."""
+        """Like AsyncRewardGateway.stream."""
         results: Any = self._gateway.stream(samples, reward=reward, training_step=training_step, timeout_s=timeout_s)
 
         async def following() -> tuple[int, Result] | None:
@@ -90,12 +90,12 @@ class RewardGateway:
             while (found := self._thread.run(following())) is not None:
                 yield found
         finally:
-            # A client that was closed has ended its streams.
+            # A closed client has already ended its streams.
             with suppress(ClientUnusable):
                 self._thread.run(ended())
 
     def post(self, path: str, body: Any, *, group: object = None, timeout_s: float | None = None) -> bytes:
-        """As AsyncRewardGateway.post."""
+        """Like AsyncRewardGateway.post."""
         return self._thread.run(self._gateway.post(path, body, group=group, timeout_s=timeout_s))
 
     def __enter__(self) -> "RewardGateway":
@@ -108,7 +108,7 @@ class RewardGateway:
 
 
 def _made(kind: type[RewardGateway], gateway: AsyncRewardGateway) -> RewardGateway:
-    """A new client with the settings of another one."""
+    """Creates a client with the settings of another one."""
     client = kind.__new__(kind)
     client._adopt(gateway)
     return client

@@ -9,12 +9,12 @@ CONNECT_TIMEOUT_S = 10.0
 
 
 def connector(max_connections: int, verify: Any) -> aiohttp.TCPConnector:
-    """Connections are kept for less time than the gateway keeps them, so that it never closes one in use."""
+    """Keeps idle connections for less time than the gateway, so that the gateway never closes one in use."""
     return aiohttp.TCPConnector(limit=max_connections, keepalive_timeout=60, ssl=verify, socket_factory=watched_socket)
 
 
 def watched_socket(address: Any) -> socket.socket:
-    """A socket that finds out within two minutes that the other machine is gone, however long an answer takes."""
+    """A socket that detects a lost peer within two minutes, however long an answer takes."""
     family, kind, protocol, _, _ = address
     made = socket.socket(family, kind, protocol)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -25,7 +25,7 @@ def watched_socket(address: Any) -> socket.socket:
 
 
 def timeout_of(remaining_s: float) -> aiohttp.ClientTimeout:
-    """For one try. A judge may think for minutes, so only connecting has a limit of its own."""
+    """The timeout of one try. A judge may think for minutes, so only connecting has its own limit."""
     return aiohttp.ClientTimeout(total=remaining_s, sock_connect=min(CONNECT_TIMEOUT_S, remaining_s))
 
 

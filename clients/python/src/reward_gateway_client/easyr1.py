@@ -23,16 +23,16 @@ def compute_score(
     timeout_s: float = 600.0,
     **_: Any,
 ) -> list[dict[str, float]]:
-    """`overall` is the reward, beside each term's `<term>` and `<term>_scored`. EasyR1 knows no 'invalid': such a
-    sample gets the rm-config's `on_invalid`; without one, this raises."""
+    """`overall` is the reward. Each term adds `<term>` and `<term>_scored`. EasyR1 has no invalid state: a sample
+    without a reward gets the rm-config's `on_invalid`; without one, this raises."""
     samples = [_sample(row) for row in reward_inputs]
     results = shared_gateway(url, api_key).score(samples, reward=reward_or_env(reward), timeout_s=timeout_s)
     return [{**floats_of(result), "overall": number_of(result)} for result in results]
 
 
 def _sample(row: Mapping[str, Any]) -> Sample:
-    """EasyR1 sends neither prompt nor data source: a ground truth that is a JSON object with `ground_truth` in it may
-    carry them."""
+    """EasyR1 sends neither prompt nor data source. A ground truth that is a JSON object with `ground_truth` may contain
+    them."""
     carried = _object(row["ground_truth"])
     if "ground_truth" not in carried:
         return {"response": row["response"], "ground_truth": row["ground_truth"]}

@@ -1,4 +1,4 @@
-"""A call of /v1/score as bytes, and its answer read; the clients only move them."""
+"""Writes the bytes of a /v1/score call and reads its response. The clients only transfer them."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +12,7 @@ from .result import Result
 from .sample import SampleLike
 
 GROUP_HEADER = "x-reward-gateway-group"
-"""Sent where all samples of a request are of one group: a load balancer can keep a group on one replica by it."""
+"""Sent if all samples of a request belong to one group, so that a load balancer can keep the group on one replica."""
 
 PATH = "/v1/score"
 
@@ -27,7 +27,7 @@ class Exchange:
 def exchange_of(
     samples: Iterable[SampleLike], reward: str, training_step: int | None, run: str | None, *, stream: bool
 ) -> Exchange:
-    """One request for these samples; raises ValueError for none."""
+    """Builds one request for the samples. Raises ValueError if there are none."""
     rows = list(samples)
     if not rows:
         raise ValueError("no samples")
@@ -48,12 +48,12 @@ def group_header(samples: Sequence[SampleLike]) -> dict[str, str]:
 
 
 def header_of_group(group: object) -> dict[str, str]:
-    """None: the request may go to any replica."""
+    """None: any replica may answer the request."""
     return {} if group is None else {GROUP_HEADER: quote(str(group), safe="")[:256]}
 
 
 def read_results(content: bytes, count: int) -> list[Result]:
-    """Raises GatewayRefused where the answer is not one result a sample."""
+    """Raises GatewayRefused unless the response has one result per sample."""
     try:
         results = [Result.read(row) for row in json.loads(content)["results"]]
     except (KeyError, TypeError, ValueError) as error:
@@ -64,7 +64,8 @@ def read_results(content: bytes, count: int) -> list[Result]:
 
 
 def read_line(line: bytes) -> tuple[int, Result]:
-    """A line of a stream: index and result. Raises GatewayRefused for a line with an error, ValueError for half one."""
+    """Reads a line of a stream: index and result. Raises GatewayRefused for a line with an error, ValueError for an
+    incomplete one."""
     row = json.loads(line)
     if "error" in row:
         raise refusal(200, line)
@@ -75,7 +76,7 @@ def read_line(line: bytes) -> tuple[int, Result]:
 
 
 def refusal(status: int, content: bytes) -> GatewayRefused:
-    """An error answer of the gateway, or of whatever else answered, as an exception."""
+    """Turns an error response, of the gateway or another server, into an exception."""
     try:
         error = json.loads(content)["error"]
         problems = error.get("problems", [])
@@ -93,4 +94,4 @@ def refusal(status: int, content: bytes) -> GatewayRefused:
 
 def not_a_gateway(content: bytes, status: int = 200) -> GatewayRefused:
     shown = content[:200].decode("utf-8", "replace")
-    return GatewayRefused(f"HTTP {status}, and no answer of a reward gateway: {shown!r}", status=status)
+    return GatewayRefused(f"HTTP {status}, and the response is not from a reward gateway: {shown!r}", status=status)

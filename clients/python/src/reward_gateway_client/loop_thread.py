@@ -1,4 +1,4 @@
-"""An event loop in a thread of its own, for code that waits."""
+"""An event loop in its own thread, for synchronous code."""
 
 import asyncio
 import os
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class LoopThread:
-    """Starts with the first work. Any thread may hand it work; a forked process may not."""
+    """Starts with the first call. Any thread may use it, but not a forked process."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -23,12 +23,12 @@ class LoopThread:
         self._thread: threading.Thread | None = None
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """The work's result. What interrupts the wait, such as Ctrl-C, ends the work as well. Raises ClientUnusable
-        where this is closed, also while the work is under way."""
+        """Runs a coroutine and returns its result. An interrupt of the wait, such as Ctrl-C, cancels the coroutine.
+        Raises ClientUnusable if the client is closed, also during the call."""
         try:
             if not self.usable():
-                raise ClientUnusable("a client does not work in a forked process: make one there")
-            # What is begun before `close` is ended by it.
+                raise ClientUnusable("a client does not work in a forked process: create one there")
+            # `close` cancels everything that started before it.
             with self._lock:
                 future = asyncio.run_coroutine_threadsafe(work, self._started())
         except BaseException:
@@ -39,17 +39,17 @@ class LoopThread:
         except CancelledError:
             if not self._is_closed:
                 raise
-            raise ClientUnusable("this client was closed while a call waited") from None
+            raise ClientUnusable("this client was closed during a call") from None
         except BaseException:
             future.cancel()
             raise
 
     def usable(self) -> bool:
-        """False where waiting would never end: in a forked process, and in the loop's own thread."""
+        """False if a wait would never end: in a forked process and in the loop's own thread."""
         return self._pid == os.getpid() and threading.current_thread() is not self._thread
 
     def close(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Does the `last` work, if there was any other, and ends what still waits."""
+        """Runs `last` if the loop was started, and cancels pending work."""
         with self._lock:
             loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
             self._is_closed = True
@@ -61,7 +61,7 @@ class LoopThread:
 
     def _started(self) -> asyncio.AbstractEventLoop:
         if self._is_closed:
-            raise ClientUnusable("this client is closed: make a new one")
+            raise ClientUnusable("this client is closed: create a new one")
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
             self._thread = threading.Thread(target=self._loop.run_forever, name="reward-gateway", daemon=True)

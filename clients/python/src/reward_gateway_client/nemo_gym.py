@@ -21,7 +21,7 @@ class RewardGatewayConfig(BaseResourcesServerConfig):
     gateway_url: str
     reward: str
     group_size: int | None = None
-    """Answers to one prompt, for rewards that compare them; each waits for the others."""
+    """The number of answers to a prompt, for rewards that compare them. Each answer waits for the others."""
 
 
 class VerifyRequest(BaseVerifyRequest):
@@ -33,8 +33,8 @@ class VerifyResponse(BaseVerifyResponse):
 
 
 class RewardGatewayServer(SimpleResourcesServer):
-    """A sample without a reward comes back masked, as the gateway says it. Without an answer this fails with 503, upon
-    which NeMo RL does the prompt again; what the gateway refuses fails with its status and message."""
+    """A sample without a reward is returned masked, as in the gateway's response. Without a response this fails with
+    503, so that NeMo RL repeats the prompt. A refusal fails with the gateway's status and message."""
 
     config: RewardGatewayConfig
 
@@ -57,10 +57,10 @@ class RewardGatewayServer(SimpleResourcesServer):
         return response
 
     async def aggregate_metrics(self, body: AggregateMetricsRequest) -> AggregateMetrics:
-        """Without masked rows: their 0 is no reward."""
+        """Leaves out masked rows: their 0 is not a reward."""
         scored = [row for row in body.verify_responses if not row.get("mask_sample")]
         return await super().aggregate_metrics(AggregateMetricsRequest(verify_responses=scored))
 
     async def get_reverify_mode(self) -> str:
-        """Whether `gym eval reverify` may score one answer again without the others of its group."""
+        """Whether `gym eval reverify` may score an answer again without its group."""
         return "stateless" if self.config.group_size is None else "unsupported"

@@ -1,4 +1,4 @@
-"""Values of trainers as JSON: numpy and torch arrays, dates and odd keys included."""
+"""Converts values of trainers to JSON, including numpy and torch arrays, dates and keys that are not text."""
 
 import json
 from collections.abc import Mapping
@@ -11,13 +11,13 @@ from uuid import UUID
 
 
 def to_json(value: Any) -> bytes:
-    """UTF-8 JSON. NaN and infinity go out as Python writes them, which the gateway reads; a lone surrogate as an
-    escape. What JSON has no word for becomes its type's name."""
+    """UTF-8 JSON. Writes NaN and infinity as Python does, which the gateway reads, and a lone surrogate as an escape. A
+    value without a JSON form becomes its type's name."""
     return json.dumps(plain(value), separators=(",", ":")).encode()
 
 
 def plain(value: Any) -> Any:
-    """The value with nothing but dicts with text keys, lists, text, numbers, booleans and None in it."""
+    """Converts a value to dicts with text keys, lists, text, numbers, booleans and None."""
     if value is None or type(value) in (str, int, float, bool):
         return value
     if isinstance(value, Mapping):
@@ -27,7 +27,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, Enum):
         return plain(value.value)
     if isinstance(value, (str, int, float)):
-        # A subclass (numpy.float64 and numpy.str_ are some) may print itself in another way.
+        # A subclass, such as numpy.float64 or numpy.str_, may have another text form.
         return next(base(value) for base in (str, int, float) if isinstance(value, base))
     if hasattr(value, "tolist"):
         return plain(value.tolist())

@@ -12,9 +12,9 @@ from .shared import shared_gateway
 
 
 class ScoreBatch:
-    """For `Dataset.map_batches(ScoreBatch, batch_format="pyarrow", ...)`: adds the columns `reward` and `substitute`
-    (null where there is none), `valid`, `failure_kind`, `metrics` (a struct) and `flags`. `columns` says which column
-    is a sample's `prompt`, `response` or `ground_truth` where they have other names."""
+    """For `Dataset.map_batches(ScoreBatch, batch_format="pyarrow", ...)`. Adds the columns `reward` and `substitute`
+    (null if there is none), `valid`, `failure_kind`, `metrics` (a struct) and `flags`. `columns` maps `prompt`,
+    `response` and `ground_truth` to the data set's own names."""
 
     def __init__(
         self,
@@ -68,10 +68,10 @@ def score_dataset(
     batch_size: int = 512,
     concurrency: int = 4,
 ) -> Any:
-    """The data set with the columns of ScoreBatch; `concurrency` requests of `batch_size` samples at a time.
+    """Adds the columns of ScoreBatch to a data set, with `concurrency` concurrent requests of `batch_size` samples.
 
-    Batches cut groups: for a reward with group steps use
-    `dataset.groupby(KEY).map_groups(ScoreBatch(...), batch_format="pyarrow")`.
+    Batches split groups. For a reward with group steps use `dataset.groupby(KEY).map_groups(ScoreBatch(...),
+    batch_format="pyarrow")`.
     """
     from ray.data import ActorPoolStrategy
 

@@ -1,4 +1,4 @@
-"""What came back for one sample."""
+"""The result of one sample."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from .errors import Unscorable
 class _Failed(TypedDict):
     kind: str
     retryable: bool
-    """True where sending the same sample again may succeed."""
+    """True if a retry of the same sample may succeed."""
     detail: str
 
 
@@ -21,7 +21,7 @@ class Failure(_Failed, total=False):
 
 
 class Term(TypedDict):
-    """One step's share. `score` is None unless `status` is 'scored'."""
+    """The result of one step. `score` is None unless `status` is 'scored'."""
 
     status: str
     score: float | None
@@ -42,19 +42,19 @@ class Result:
 
     id: str
     reward: float | None
-    """None whenever the sample is not valid."""
+    """None if the sample is not valid."""
     valid: bool
     failure: Failure | None
     substitute: float | None
-    """What the rm-config's `on_invalid` supplies, for trainers that know no 'invalid'."""
+    """The value of the rm-config's `on_invalid`, for trainers without an invalid state."""
     terms: Mapping[str, Term]
     metrics: Mapping[str, float | None]
-    """None where a term, or the sample, failed; 0 where a term is off."""
+    """None if the term or the sample failed; 0 if the term is off."""
     flags: Sequence[str]
 
     @classmethod
     def read(cls, row: Mapping[str, Any]) -> "Result":
-        """Raises KeyError where the row is no result."""
+        """Raises KeyError if the row is not a result."""
         return cls(
             id=row["id"],
             reward=row["reward"],
@@ -67,8 +67,8 @@ class Result:
         )
 
     def score(self, name: str) -> float | None:
-        """The number of a term ('quality'), of a part of it ('quality.depth') or of the whole ('reward'); None where
-        the sample is invalid or the term has none. Raises KeyError for a name that the reward does not have."""
+        """The score of a term ('quality'), of a part of it ('quality.depth') or of the whole ('reward'). None if the
+        sample is invalid or the term has no score. Raises KeyError for an unknown name."""
         if name == "reward" and name not in self.terms:
             return self.reward
         term, _, part = name.partition(".") if name not in self.terms else (name, "", "")
@@ -80,7 +80,7 @@ class Result:
 
 
 def reward_of(result: Result) -> float:
-    """The reward; raises Unscorable where there is none. For trainers that leave such a sample out."""
+    """The reward. Raises Unscorable if there is none. For trainers that leave such samples out."""
     if result.reward is not None:
         return result.reward
     failure = result.failure
@@ -93,13 +93,13 @@ def reward_of(result: Result) -> float:
 
 
 def number_of(result: Result) -> float:
-    """The reward, else what `on_invalid` supplies; raises Unscorable where it supplies nothing. For trainers that know
-    no 'invalid'."""
+    """The reward, or the value of `on_invalid`. Raises Unscorable if there is neither. For trainers without an invalid
+    state."""
     if result.reward is None and result.substitute is not None:
         return result.substitute
     return reward_of(result)
 
 
 def floats_of(result: Result) -> dict[str, float]:
-    """`metrics` for trainers that average numbers: NaN where there is none, so that no mean counts it as 0."""
+    """`metrics` for trainers that average numbers. A missing number is NaN, so that no mean counts it as 0."""
     return {name: math.nan if value is None else value for name, value in result.metrics.items()}

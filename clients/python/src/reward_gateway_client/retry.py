@@ -1,4 +1,4 @@
-"""When a call is tried again. Scoring has no effects, so a call whose answer was lost may be sent again."""
+"""Retries of a call. Scoring has no side effects, so a call without a response may be sent again."""
 
 import random
 import time
@@ -11,7 +11,7 @@ LONGEST_PAUSE_S = 30.0
 
 
 class Tries:
-    """The tries of one call: until `timeout_s` is over, and at most `retries` after the first."""
+    """The tries of one call: at most `retries` after the first, within `timeout_s`."""
 
     def __init__(
         self,
@@ -27,18 +27,18 @@ class Tries:
         self._retries = retries
         self._failed = 0
         self._last = ""
-        """What the last try failed with."""
+        """The failure of the last try."""
 
     def remaining_s(self) -> float:
-        """Seconds left, more than 0; raises GatewayUnreachable when there are none."""
+        """The remaining seconds, more than 0. Raises GatewayUnreachable if there are none."""
         left = self._ends - self._clock()
         if left <= 0:
             raise self._over()
         return left
 
     def pause_s(self, failure: Exception, retry_after: str | None = None) -> float:
-        """How long to wait before the next try. Raises the failure where another try is of no use: the gateway said
-        so, the tries are used up, or the wait would be longer than the time that is left."""
+        """The wait before the next try, in seconds. Raises if there is no next try: the gateway refused the call, the
+        tries are used up, or the wait would exceed the remaining time."""
         self._failed += 1
         if isinstance(failure, GatewayRefused) and not may_pass(failure):
             raise failure
@@ -57,18 +57,18 @@ class Tries:
     def _over(self, wait: str = "") -> RewardGatewayError:
         tries = f"{self._failed} failed {'try' if self._failed == 1 else 'tries'}"
         last = f": {self._last}{wait}" if self._last else ""
-        return GatewayUnreachable(f"no answer of the gateway after {tries} within {self._timeout_s:g} s{last}")
+        return GatewayUnreachable(f"no response from the gateway after {tries} within {self._timeout_s:g} s{last}")
 
 
 def may_pass(failure: GatewayRefused) -> bool:
-    """True where the same request may be answered later. RG_SAMPLES_FAILED is the gateway's last word: it retried."""
+    """True if the same request may succeed later. RG_SAMPLES_FAILED is final, because the gateway retried already."""
     if failure.code == "RG_SAMPLES_FAILED":
         return False
     return failure.status >= 500 or failure.status in (408, 425, 429)
 
 
 def described(failure: Exception) -> str:
-    """In one line: an answer's status and first line, or the class of what broke."""
+    """One line: the status and first line of a response, or the class of the exception."""
     if isinstance(failure, GatewayRefused):
         first = str(failure).partition("\n")[0]
         return first if first.startswith("HTTP ") else f"HTTP {failure.status} {first}"
@@ -77,7 +77,7 @@ def described(failure: Exception) -> str:
 
 
 def seconds_of(retry_after: str | None) -> float:
-    """A Retry-After header in seconds; 0 for none, and for a date, which the gateway never sends."""
+    """A Retry-After header in seconds. 0 if it is absent or a date, which the gateway never sends."""
     try:
         return max(0.0, float(retry_after or 0))
     except ValueError:

@@ -1,4 +1,4 @@
-"""One sample as /v1/score reads it, and how trainers' rows become one."""
+"""A sample of /v1/score, and its construction from trainers' rows."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
@@ -12,7 +12,7 @@ class Message(TypedDict):
 
 class Sample(TypedDict, total=False):
     id: str | int
-    """Comes back with the result; its index if absent."""
+    """Returned in the result; the sample's index by default."""
     prompt: str | Sequence[Message]
     response: str | Sequence[Message]
     ground_truth: Any
@@ -26,24 +26,24 @@ class Sample(TypedDict, total=False):
 
 
 SampleLike = Mapping[str, object]
-"""A Sample, or a dict of its keys that no checker knows as one."""
+"""A Sample, or a dict with its keys and another type."""
 
 TRUTH_COLUMNS = ("ground_truth", "solution", "answer", "label", "labels", "target")
-"""Columns in which data sets keep the ground truth, in the order they are looked for."""
+"""Names of the ground truth column, in search order."""
 
 _FIELDS = ("data_source", "group_id", "group_index", "group_size", "rm_prompt", "rm_prompts")
 
 
 def text_or_messages(value: Any) -> str | list[Message]:
-    """Text as it is; messages with their role and content alone, and content None where there is none."""
+    """Text unchanged, or messages with only role and content; a missing content is None."""
     if isinstance(value, str):
         return value
     return [{"role": str(m.get("role", "")), "content": m.get("content")} for m in value]
 
 
 def sample_of(prompt: Any, response: Any, row: Mapping[str, Any], truth: str | None = None) -> Sample:
-    """A sample from a data set's row. `truth` names the column of the ground truth; without it the first of
-    TRUTH_COLUMNS that the row has. Columns that a sample knows by name go there, all others to extra_info."""
+    """Makes a sample from a row of a data set. `truth` names the column of the ground truth; the default is the first
+    of TRUTH_COLUMNS that the row has. Columns named like a sample's fields fill them; all others go to extra_info."""
     sample: Sample = {"prompt": text_or_messages(prompt), "response": text_or_messages(response)}
     rest = dict(row)
     column = truth or next((name for name in TRUTH_COLUMNS if name in rest), None)

@@ -1,4 +1,4 @@
-"""Where the gateway is, for code that a trainer starts and nobody hands arguments to."""
+"""Settings from the environment, for code that a trainer starts without arguments."""
 
 import os
 
@@ -9,12 +9,12 @@ RUN = "REWARD_GATEWAY_RUN"
 
 
 def url_or_env(url: str | None) -> str:
-    """The gateway's address without a slash at its end; raises ValueError where none is known."""
+    """The gateway's URL without a trailing slash. Raises ValueError if there is none."""
     found = url or os.environ.get(URL)
     if not found:
         raise ValueError(f"no gateway: give its URL, or set {URL}")
     if not found.startswith(("http://", "https://")):
-        raise ValueError(f"the gateway's URL begins with http:// or https://, not as {found!r} does")
+        raise ValueError(f"the gateway's URL must begin with http:// or https://, not {found!r}")
     return found.rstrip("/")
 
 
@@ -23,7 +23,7 @@ def api_key_or_env(api_key: str | None) -> str | None:
 
 
 def reward_or_env(reward: str | None) -> str:
-    """The reward's name; raises ValueError where none is known."""
+    """The reward's name. Raises ValueError if there is none."""
     found = reward or os.environ.get(REWARD)
     if not found:
         raise ValueError(f"no reward: give its name, or set {REWARD}")

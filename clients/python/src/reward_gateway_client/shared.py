@@ -1,4 +1,4 @@
-"""Clients that adapters share: one a process (and event loop) for each address, so that connections are used again."""
+"""Clients that adapters share, one per process (and event loop) and URL, so that connections are reused."""
 
 import asyncio
 import atexit
@@ -16,7 +16,7 @@ _awaiting: dict[asyncio.AbstractEventLoop, dict[tuple[str, str | None], AsyncRew
 
 
 def shared_gateway(url: str | None = None, api_key: str | None = None) -> RewardGateway:
-    """A forked process gets its own: two processes must not use one connection."""
+    """A forked process gets its own client, because processes must not share a connection."""
     key = (os.getpid(), url_or_env(url), api_key_or_env(api_key))
     with _lock:
         if key not in _waiting:
@@ -25,7 +25,7 @@ def shared_gateway(url: str | None = None, api_key: str | None = None) -> Reward
 
 
 def shared_async_gateway(url: str | None = None, api_key: str | None = None) -> AsyncRewardGateway:
-    """For the running event loop; goes when the loop is closed."""
+    """The client of the running event loop. Removed when the loop is closed."""
     key = (url_or_env(url), api_key_or_env(api_key))
     loop = asyncio.get_running_loop()
     with _lock:
@@ -39,7 +39,7 @@ def shared_async_gateway(url: str | None = None, api_key: str | None = None) -> 
 
 
 def _leave(loop: asyncio.AbstractEventLoop) -> None:
-    """Closes the clients of a loop that is not the running one; left open, aiohttp would complain of each."""
+    """Closes the clients of a loop other than the running one. Otherwise aiohttp would warn about each."""
     for client in _awaiting.pop(loop).values():
         closing = client.close()
         if loop.is_running():
@@ -47,7 +47,7 @@ def _leave(loop: asyncio.AbstractEventLoop) -> None:
         elif not loop.is_closed():
             loop.run_until_complete(closing)
         else:
-            # With its loop gone there is nothing to wait for: one step marks everything closed.
+            # There is nothing to wait for without the loop: one step marks everything closed.
             with suppress(StopIteration):
                 closing.send(None)
             closing.close()

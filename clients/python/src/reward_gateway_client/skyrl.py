@@ -12,8 +12,8 @@ from .shared import shared_gateway
 
 
 class RewardGatewayEnv(BaseTextEnv):
-    """One turn: the answer's reward. SkyRL needs a number: a sample without a reward gets the rm-config's `on_invalid`;
-    without one, `step` raises, which ends the run."""
+    """An environment with one turn, which returns the answer's reward. SkyRL needs a number: a sample without a reward
+    gets the rm-config's `on_invalid`; without one, `step` raises, which ends the run."""
 
     def __init__(self, env_config: Any = None, extras: dict[str, Any] | None = None) -> None:
         super().__init__()

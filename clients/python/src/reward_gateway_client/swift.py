@@ -16,8 +16,8 @@ _NO_COLUMNS = frozenset(
 
 
 class Gateway(AsyncORM):
-    """A sample without a reward gets the rm-config's `on_invalid`; without one, scoring raises: ms-swift would count a
-    None as 0."""
+    """A sample without a reward gets the rm-config's `on_invalid`. Without one, scoring raises, because ms-swift would
+    count None as 0."""
 
     def __init__(self, args: Any = None, **kwargs: Any) -> None:
         super().__init__(args, **kwargs)
@@ -35,7 +35,7 @@ class Gateway(AsyncORM):
             )
             for i, completion in enumerate(completions)
         ]
-        # ms-swift makes an event loop for each step: no connection outlives it.
+        # ms-swift creates an event loop for each step, so connections cannot be kept.
         async with AsyncRewardGateway(self._url) as gateway:
             results = await gateway.score(samples, reward=self._reward, training_step=step)
         return [number_of(result) for result in results]

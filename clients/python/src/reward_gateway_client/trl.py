@@ -1,4 +1,4 @@
-"""TRL (GRPO, RLOO, AsyncGRPO), and axolotl, Unsloth and open-r1, which take the same functions."""
+"""TRL (GRPO, RLOO, AsyncGRPO), and axolotl, Unsloth and open-r1, which use the same functions."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -21,11 +21,12 @@ def gateway_rewards(
     truth: str | None = None,
     timeout_s: float = 600.0,
 ) -> list[RewardFunction]:
-    """One function a name, for `GRPOTrainer(reward_funcs=...)`, and one HTTP call a batch, whatever number of names.
+    """Returns one function per name, for `GRPOTrainer(reward_funcs=...)`. A batch needs one HTTP call, for any number
+    of names.
 
-    A name is a term of the reward, a part of one ('quality.depth') or 'reward', the whole. TRL multiplies by its own
-    `reward_weights`, so a term comes unweighted. A sample that cannot be scored is None in every function, which TRL
-    leaves out; so is a term behind a closed gate. `truth` names the column of the ground truth (default: `solution`,
+    A name is a term of the reward, a part of one ('quality.depth') or 'reward' for the whole. Terms are not weighted,
+    because TRL applies its own `reward_weights`. A sample that cannot be scored is None in every function, and TRL
+    leaves it out; so is a term behind a closed gate. `truth` names the column of the ground truth (default: `solution`,
     `answer`, ...). The share of samples without a reward is logged as `gateway/invalid`.
     """
     batches = _Batches(url_or_env(url), api_key, reward_or_env(reward), truth, timeout_s, len(names))
@@ -44,7 +45,7 @@ def _function(name: str, batches: "_Batches", *, logs: bool) -> RewardFunction:
 
 
 class _Batches:
-    """The batches in work, by the list of completions that all functions of a batch are called with."""
+    """The open batches, by the list of completions, which all functions of a batch get."""
 
     def __init__(
         self, url: str, api_key: str | None, reward: str, truth: str | None, timeout_s: float, readers: int
@@ -55,7 +56,7 @@ class _Batches:
         self._truth = truth
         self._timeout_s = timeout_s
         self._readers = readers
-        # Holds the list itself: the id of a list that is gone may be another one's.
+        # Holds the list itself, because the id of a freed list may be reused.
         self._open: dict[int, tuple[Any, asyncio.Task[list[Result]], int]] = {}
 
     async def results(self, prompts: Any, completions: Any, columns: dict[str, Any]) -> list[Result]:

@@ -10,8 +10,8 @@ from .shared import shared_async_gateway
 
 
 async def score(task: Any, trace: Any) -> float:
-    """The reward of a trace's last reply; its terms become the trace's metrics `gateway/<term>`. Raises where there is
-    none, upon which prime-rl leaves the trace out."""
+    """The reward of a trace's last reply. Its terms become the trace's metrics `gateway/<term>`. Raises if there is no
+    reward, so that prime-rl leaves the trace out."""
     sample: Sample = {
         "prompt": _prompt(task),
         "response": trace.last_reply,
@@ -27,7 +27,7 @@ async def score(task: Any, trace: Any) -> float:
 
 
 def _prompt(task: Any) -> str | list[Message]:
-    """Messages where the task has some, so that a system prompt keeps its role."""
+    """Messages if the task has them, so that a system prompt keeps its role."""
     if isinstance(task.prompt, (list, tuple)):
         return [{"role": message.role, "content": _text(message.content)} for message in task.prompt]
     return str(task.prompt_text)

@@ -14,7 +14,7 @@ _ROW_COLUMNS = frozenset(
     "score acc reward uid data_source prompt raw_prompt reward_model extra_info ability index agent_name"
     " tools_kwargs interaction_kwargs num_turns timeout error".split()
 )
-"""Keys that verl itself writes into the table that a dict's entries go to."""
+"""Keys that verl itself writes into the same table as the entries of the dict."""
 
 
 async def compute_score(
@@ -31,10 +31,10 @@ async def compute_score(
     timeout_s: float = 600.0,
     **_: Any,
 ) -> dict[str, float]:
-    """verl passes no prompt: it is read from `extra_info[prompt_key]`, by default `prompt`, else `question`.
+    """verl passes no prompt: it is read from `extra_info[prompt_key]`, by default from `prompt` or `question`.
 
-    `unscorable`: 'raise', from which verl's default trainer leaves the sample out; or 'substitute', the rm-config's
-    `on_invalid`, for trainers that end with an exception (`trainer.use_v1=False`).
+    `unscorable`: with 'raise', verl's default trainer leaves the sample out; 'substitute' returns the rm-config's
+    `on_invalid`, for trainers that an exception would end (`trainer.use_v1=False`).
     """
     extra = dict(extra_info or {})
     prompt = extra.get(prompt_key) if prompt_key else extra.get("prompt", extra.get("question"))
@@ -51,10 +51,10 @@ async def compute_score(
 
 
 def verl_score(result: Result, unscorable: str = "raise") -> dict[str, float]:
-    """`score` and `acc` are the reward; each term has `<term>` and `<term>_scored`. The keys are those of every other
-    sample of the reward, which verl relies on. A term named as a column of verl's gets `_term` behind its name."""
+    """`score` and `acc` are the reward; each term adds `<term>` and `<term>_scored`. All samples of a reward have the
+    same keys, as verl requires. A term with the name of one of verl's columns gets the suffix `_term`."""
     if unscorable not in ("raise", "substitute"):
-        raise ValueError(f"unscorable is 'raise' or 'substitute', not {unscorable!r}")
+        raise ValueError(f"unscorable must be 'raise' or 'substitute', not {unscorable!r}")
     score = reward_of(result) if unscorable == "raise" else number_of(result)
     metrics = {(f"{key}_term" if key in _ROW_COLUMNS else key): value for key, value in floats_of(result).items()}
     return {"score": score, "acc": score, **metrics}

@@ -13,7 +13,7 @@ from .verl import verl_score
 
 
 class RewardGatewayManager(RewardManagerBase):
-    """One call a finished trajectory. Needs neither a reward function nor `extra_info.question`."""
+    """Makes one call for each finished trajectory. Needs neither a reward function nor `extra_info.question`."""
 
     def __init__(self, config: Any, tokenizer: Any, compute_score: Any = None, **_: Any) -> None:
         super().__init__(config, tokenizer, compute_score)
@@ -25,7 +25,7 @@ class RewardGatewayManager(RewardManagerBase):
         self._timeout_s = float(settings.get("timeout_s", 600.0))
 
     async def run_single(self, data: Any) -> dict[str, Any]:
-        """The last sequence of a trajectory, decoded without padding and special tokens."""
+        """Scores the last sequence of a trajectory, decoded without padding and special tokens."""
         item = data[-1:][0]
         row = item.non_tensor_batch
         tokens = item.batch["responses"]
