@@ -80,7 +80,7 @@ t.test(
   async (t) => {
     const folder = t.testdir()
     const file = join(folder, 'wide.jsonl')
-    // A reward from -1 to 2, of which each group has both ends, and a judge that always says the same.
+    // A reward from -1 to 2 with both ends in each group, and a judge with a constant verdict.
     const rows = Array.from({ length: 120 }, (_, index) =>
       scored(`${index}`, `g${index >> 1}`, index % 2 ? 2 : -1, 0.7, 10),
     )

@@ -72,7 +72,7 @@ t.test(
     const [first = '', ...others] = [
       ...new Set(failing.map((name: string) => name.split('/')[0])),
     ] as string[]
-    // A family by its name, or attack by attack.
+    // A whole family by its name, or single attacks.
     const ofFirst = failing.filter((name: string) => name.startsWith(`${first}/`))
     const accepted = [...others, ...ofFirst].flatMap((name) => ['--accept', name])
     const passing = await run(...args, ...accepted)

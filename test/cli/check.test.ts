@@ -9,7 +9,7 @@ import { withoutPython } from '../support/python.ts'
 import { simulated } from '../support/simulated.ts'
 import { sources } from '../support/training-sources.ts'
 
-/** Runs the command; its text, its exit code or the error that it ended with. */
+/** Runs the command and returns its text, and its exit code or error. */
 async function check(argv: readonly string[], env: Record<string, string> = {}) {
   const stdout = new PassThrough()
   const { signal } = new AbortController()
@@ -101,7 +101,7 @@ t.test('check explains a config in plain words, and warns about an unguarded jud
   t.matchSnapshot(text.replaceAll(/version [0-9a-f]{16}/g, 'version <hash>'))
 })
 
-/** A judge that makes a text of its prompt, and one that marks steps within a value. */
+/** A judge that turns its prompt into text, and one that marks steps within a value. */
 const careless = {
   'careless.mjs': `import { z } from 'zod'
 import { defineModelReward } from 'reward-gateway/contract'

@@ -12,7 +12,7 @@ const answers = Object.fromEntries(
   }),
 )
 
-/** A policy that is right so often. */
+/** A policy with this share of right answers. */
 const actor = async (t: Test, successRate: number, seed: string) => {
   const server = await startSimulatedServer({ model: 'actor', policy: 'solver', answers, successRate, seed })
   t.teardown(() => server.close())
@@ -129,7 +129,7 @@ t.test('diff compares two scored files row by row and within groups', async (t) 
   const ran = await runCommand(['diff', a, b, '--format', 'json'])
   const [found] = JSON.parse(ran.stdout)
   t.match(found, { rows: 12, changed: 7, gained: 1, lost: 1, groups: 3, bestChanged: 2 / 3 })
-  // By hand: tau 2/3 and -1, rho 0.8 and -1; the third group ranks nothing.
+  // Calculated by hand: tau 2/3 and -1, rho 0.8 and -1. The third group has no ranks.
   t.ok(Math.abs(found.kendall - (2 / 3 - 1) / 2) < 1e-12)
   t.ok(Math.abs(found.spearman - (0.8 - 1) / 2) < 1e-12)
   t.strictSame(found.moved.slice(0, 2), [

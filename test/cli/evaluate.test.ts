@@ -20,7 +20,7 @@ const solver = async (t: Test, more: SimulatedServerOptions = {}) => {
   return server
 }
 
-/** A row of verl's form; the even ones are plain prompts. */
+/** A row in verl's format. Even rows have plain prompts. */
 const row = (i: number) =>
   JSON.stringify({
     data_source: i % 3 === 0 ? 'thirds' : 'others',
@@ -189,7 +189,7 @@ t.test(
   },
 )
 
-/** Resolves once the file has this many bytes, or its writer has ended. */
+/** Resolves when the file has this many bytes or its writer has ended. */
 async function written(path: string, bytes: number, writer: ChildProcess): Promise<void> {
   while (writer.exitCode === null && (!existsSync(path) || statSync(path).size < bytes)) await setImmediate()
 }

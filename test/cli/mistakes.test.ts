@@ -8,7 +8,7 @@ import { runCommand } from '../support/command-line.ts'
 
 const line = JSON.stringify({ id: 'a', response: 'so\n#### 4', ground_truth: '4' })
 
-/** A port that somebody else listens at. */
+/** A port that is in use. */
 async function taken(t: Test): Promise<number> {
   const server = createServer()
   t.teardown(() => server.close())
@@ -17,7 +17,7 @@ async function taken(t: Test): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0
 }
 
-/** What the process itself ends with. */
+/** The exit code and standard error of the process. */
 function ended(command: string): Promise<{ readonly code: number | null; readonly stderr: string }> {
   const child = spawn('bash', ['-c', command], { stdio: ['ignore', 'ignore', 'pipe'] })
   let stderr = ''
@@ -109,7 +109,7 @@ t.test('a command that cannot run exits with 2 and one line that says what and w
     t.match(stderr, message, name)
     t.match(stderr, /^RG_[A-Z_]+: /, name)
     t.notMatch(stderr, /^ {4}at |ENOENT|EISDIR|IO Error|LINE 1/m, name)
-    // A config's mistakes stand below the line that counts them.
+    // A config's mistakes follow the line with their count.
     t.ok(stderr.trimEnd().split('\n').length <= 2, `${name}: ${stderr}`)
   }
 })
@@ -137,7 +137,7 @@ t.test('an internal error shows a stack trace only on request (M29)', async (t) 
 })
 
 t.test('a low limit of open files is reported in one line (M29)', async (t) => {
-  // V8's coverage says in lines of its own what it cannot write.
+  // V8's coverage adds its own lines about files that it cannot write.
   const { code, stderr } = await ended(
     'unset NODE_V8_COVERAGE; ulimit -n 64; node dist/src/cli/main.js serve --port 0',
   )

@@ -6,7 +6,7 @@ import { runCommand } from '../support/command-line.ts'
 
 const hostile = '</text></svg><script>alert(1)</script><img src="http://x/y">\u202e\u001b[31m | `a`'
 
-/** Two answers to each of 30 prompts over three training steps, from a data source and about questions that are hostile. */
+/** Two answers to each of 30 prompts over three training steps, with hostile names and questions. */
 const rows = Array.from({ length: 60 }, (_, at) => ({
   id: `${at}`,
   reward: at % 7 === 3 ? null : at % 2,

@@ -287,7 +287,7 @@ t.test(
     t.match(await score(input, calm), { code: 0 })
     const whole = readFileSync(calm, 'utf8')
 
-    // Ctrl-C leaves whole lines to go on with.
+    // Ctrl-C leaves complete lines to resume from.
     const argv = ['score', '--function', 'gsm8k-stock', '--input', input, '--output', output]
     t.match(await runCommand(argv, { signal: AbortSignal.abort() }), { code: 1 })
     t.notOk(existsSync(output))
@@ -304,7 +304,7 @@ t.test(
     })
     t.match(await score(input, '-', '--resume'), { code: 2, stderr: /a file/ })
 
-    // Killed again and again, it ends with the file of an undisturbed run.
+    // Killed repeatedly, it writes the same file as an undisturbed run.
     const [killed, seed] = [join(folder, 'killed.jsonl'), Number(process.env.SEED ?? Date.now() % 100_000)]
     t.comment(`SEED=${seed}`)
     for (let kill = 0; kill < Number(process.env.KILLS ?? 1); kill++) {
@@ -388,7 +388,7 @@ t.test('the summary covers the whole file, also after --resume and --failed-only
     stderr: /^12 of 1200 rows have no reward:\n.*\n1,200 rows, 12 invalid, mean 1, /s,
   })
   const whole = readFileSync(output, 'utf8')
-  // As a kill leaves it: 700 lines are done, and all that follows is well.
+  // The state after a kill: 700 lines are done, and the rest can be scored.
   const argv = ['score', '--function', 'gsm8k-stock', '--input', input, '--output', output]
   t.equal((await runCommand(argv, { signal: AbortSignal.abort() })).code, 1)
   writeFileSync(`${output}.partial.jsonl`, `${whole.split('\n').slice(0, 1150).join('\n')}\n`)
@@ -420,7 +420,7 @@ t.test('causes that differ only in numbers are counted together, as are too many
   t.match(lines.at(-1), /^ {2}9995 rule_error for other causes, first row/)
 })
 
-/** Resolves once the file has this many bytes, or its writer has ended. */
+/** Resolves when the file has this many bytes or its writer has ended. */
 async function written(path: string, bytes: number, writer: ChildProcess): Promise<void> {
   while (writer.exitCode === null && (!existsSync(path) || statSync(path).size < bytes)) await setImmediate()
 }

@@ -9,7 +9,7 @@ import { testGateway } from '../support/gateway.ts'
 
 const env = { JUDGE_TOKEN: 'tok3n-/s3cret+1', HF_API_KEY: 'hf_0123456789', PLAIN: 'visible' }
 
-/** Every form in which the token could be read. */
+/** All forms in which the token is readable. */
 const spelt = /tok3n|s3cret|hf_0123456789|hunter2/
 
 t.test(

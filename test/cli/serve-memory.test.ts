@@ -53,7 +53,7 @@ t.test('a gateway with a small heap refuses requests that do not fit, and surviv
         reply.on('end', end)
         reply.on('error', end)
       })
-      // A refusal comes before the body has gone, and the connection is closed behind it.
+      // The refusal arrives before the whole body is sent, and then the connection is closed.
       call.on('error', (error) => {
         if (!isAnswered) reject(error)
       })

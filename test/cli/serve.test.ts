@@ -125,7 +125,7 @@ interface Line {
   readonly text: string
 }
 
-/** A log that keeps its lines. */
+/** A log that stores its lines. */
 function keptLog() {
   const lines: Line[] = []
   const at = (level: string) => (told: unknown, text: string) => void lines.push({ level, told, text })

@@ -5,7 +5,7 @@ import { runCommand } from '../support/command-line.ts'
 import { freePorts } from '../support/free-ports.ts'
 import { isRefused } from '../support/wire.ts'
 
-/** Runs the command until `use` is done with the addresses that it printed. */
+/** Runs the command until `use` has finished with the printed addresses. */
 async function running(argv: string[], use: (urls: string[]) => Promise<void>): Promise<number> {
   const stop = new AbortController()
   let printed = ''

@@ -6,7 +6,7 @@ import { optionalPackages } from '../../src/workbench/optional-packages.ts'
 
 const cli = new URL('../../src/cli/main.js', import.meta.url).pathname
 
-/** Runs a command where no optional package can be resolved. */
+/** Runs a command without any optional package. */
 function runWithout(folder: string, ...argv: string[]) {
   const names = Object.values(optionalPackages).flat().map(nameOf)
   const hooks = `const names = ${JSON.stringify(names)}

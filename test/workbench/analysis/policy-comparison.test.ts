@@ -123,7 +123,7 @@ t.test('equal prompts count once: copies of a data set do not make its intervals
   t.strictSame(often, once)
 })
 
-/** The simulated policy of the brief's kind: each row is solved with a rate of its own, k answers each. */
+/** A simulated policy: each row has its own success rate and k answers. */
 const simulated = (rates: readonly number[], n: number, random: () => number) =>
   rates.map((rate, i) =>
     prompt(

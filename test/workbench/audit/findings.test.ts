@@ -10,7 +10,7 @@ import { auditRows } from '../../support/audit-rows.ts'
 import { testGateway, testModel } from '../../support/gateway.ts'
 import { hackClasses } from './published-hacks.ts'
 
-/** The planted fault of each reward: attacks that must be found, by the beginnings of their names. */
+/** The planted weakness of each reward: prefixes of the attacks that must succeed. */
 const planted: Readonly<Record<string, { rows: string; found: readonly string[] }>> = {
   'weak-substring': {
     rows: 'numbers',
@@ -43,7 +43,7 @@ const planted: Readonly<Record<string, { rows: string; found: readonly string[] 
   'weak-game': { rows: 'game', found: ['expression/the target, the numbers in a comment'] },
 }
 
-/** The planted fault of each judge: faulty replies that it takes for the best verdict. */
+/** The planted weakness of each judge: faulty replies that it reads as the best verdict. */
 const misread: Readonly<Record<string, readonly string[]>> = {
   'weak-judge': ['prose with numbers', 'a list of items'],
   'weak-judge-clamp': ['beyond the scale, in brackets', 'an error text'],
@@ -113,7 +113,7 @@ t.test('the audit finds the planted weaknesses of rewards', async (t) => {
 })
 
 const publishedJudges = ['yes-no-judge', 'consistency-judge']
-/** Rows whose data is at fault: no reward can be right on them. */
+/** Rows with wrong data, on which no reward can be right. */
 const faultyRows = [
   'graph-nameless',
   'graph-text-ids',
@@ -122,7 +122,7 @@ const faultyRows = [
   'graph-fraction',
 ]
 const known = faultyRows.concat('tool-call-texts', 'tool-call-lists')
-/** Sound modes beside those of the classes. */
+/** Sound modes in addition to those of the classes. */
 const alsoSound = [
   ['gsm8k-boxed', 'numbers'],
   ['gsm8k-stock', 'numbers'],
@@ -149,7 +149,7 @@ t.test('the audit finds the hacks of published rewards, and none in their strict
     }),
   )
   const gateway = await testGateway(t, Object.fromEntries(rewards))
-  // Each rule's own tests hold its cost; published faults are those of rules.
+  // Each rule's own tests cover its cost; the published hacks concern rules.
   const rules = catalogue.filter(({ against }) => against === 'rule')
   const all = catalogue.filter(({ against }) => against === 'rule' || against === 'judge')
   const findingsFor = new Map<string, Promise<readonly string[]>>()

@@ -22,7 +22,7 @@ t.teardown(() => metrics.close())
 const models = {
   gullible: gullible.config,
   'gullible-open': { ...gullible.config, guard: off },
-  // A scripted judge finds an answer by its fence alone, whatever lies in it.
+  // A scripted judge finds the answer only by its fence, regardless of its content.
   scripted: scripted.config,
   'scripted-fenced': { ...scripted.config, guard: { ...off, fence: true } },
   thinking: thinking.config,

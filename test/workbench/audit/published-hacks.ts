@@ -1,4 +1,4 @@
-/** A kind of hack that pays in a published reward, and the attack of the audit that finds it; null: none does. */
+/** A hack of a published reward, and the audit's attack that finds it. null: none does. */
 export interface HackClass {
   readonly hack: string
   readonly reward: string

@@ -16,7 +16,7 @@ const gateway = await openGateway({
 })
 t.teardown(() => gateway.close(0))
 
-/** A suite in a folder of its own, with an empty data file `rows.jsonl`. */
+/** A suite in its own folder, with an empty data file `rows.jsonl`. */
 const written = (folder: string, text: string): string => {
   writeFileSync(join(folder, 'rows.jsonl'), '')
   writeFileSync(join(folder, 'suite.yaml'), text)

@@ -9,7 +9,7 @@ import { seeded } from '../../support/seeded.ts'
 const takes = (name: string) => name !== 'theirs'
 const fixed = (text: string) => fixConfig(text, takes)
 
-/** Every old setting in a text, with what becomes of it. */
+/** All old settings in a text, with their results. */
 const cases: Readonly<Record<string, readonly [before: string, after: string]>> = {
   'a model in YAML with comments': [
     '# top\nmodels:\n  a: # of all\n    model:   m\n    reports_as: [ x,y ] # twice\n\n    max_queue_s: 3\n    hedge:\n      after: .9\n    wait_for_instance_s: 5',

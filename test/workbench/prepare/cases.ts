@@ -3,7 +3,7 @@ import { sources } from '../../support/training-sources.ts'
 const [talk = {}] = sources['tool-call']?.(1) ?? []
 const [delivery = {}] = sources.rider?.(1) ?? []
 const [graph = {}] = sources['npg-muse']?.(1) ?? []
-/** A family, a row of its source that it cannot use, and why. */
+/** A family, a source row that it cannot use, and the reason. */
 export const unusableRows: readonly (readonly [string, object, RegExp])[] = [
   ['countdown', { target: 100, nums: [1, 1, 1] }, /no expression/],
   ['countdown', { target: 'x', nums: [1, 2] }, /target is not a whole number/],
@@ -28,7 +28,7 @@ export const unusableRows: readonly (readonly [string, object, RegExp])[] = [
   ['npg-muse', { ...graph, difficulty: 'easy_gold' }, /not a reward type/],
 ]
 
-/** A list of calls in Python, and each call's name and arguments as JSON; undefined: it is no such list. */
+/** A Python list of calls, with each call's name and arguments as JSON. undefined: not a list of calls. */
 export const pythonSources: readonly (readonly [string, readonly string[] | undefined])[] = [
   ['[]', []],
   ['[f()]', ['f {}']],
