@@ -28,7 +28,7 @@ t.test(
     // Ports and times are those of a run, and which of two equal requests asks is a matter of the moment.
     for (const line of shown.trim().split('\n'))
       if (!/^(POST|\.\.\.|judge questions)/.test(line)) t.ok(printed.has(line), line)
-    t.match(stdout, /the answers are equal/)
+    t.match(stdout, /the responses are equal/)
   },
 )
 
