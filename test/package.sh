@@ -51,7 +51,7 @@ grep -q '"reward":1,' scored.jsonl || failed "score: $(cat scored.jsonl)"
 ! $run analyze scored.jsonl >analyze.log 2>&1 || failed 'analyze ran without DuckDB'
 grep -q 'npm i @duckdb/node-api$' analyze.log || failed "analyze names no package: $(cat analyze.log)"
 $run demo >demo.log || failed 'demo'
-grep -q 'the answers are equal' demo.log || failed "demo: $(tail -n 5 demo.log)"
+grep -q 'the responses are equal' demo.log || failed "demo: $(tail -n 5 demo.log)"
 
 # As a library: what its types reach is public, an author's editor knows them, and they are what runs.
 cat >reach.mjs <<'JS'
