@@ -1,8 +1,8 @@
 /**
- * Groups whose members come in requests of their own, to one reading of the configs or to several that say the same.
- * A group comes in rounds: a new answer under an index that has one begins the next round, usually the next epoch over
- * the same prompt. The same answer again is a retry, or the next epoch's: a trainer that still waits for an answer, or
- * has a reward for it, does not send it again.
+ * Groups whose members arrive in separate requests, served by one version of the configs or by several with the same settings. A
+ * group has rounds: a new answer under an index that already has one begins the next round, usually the next epoch over the same
+ * prompt. The same answer again is a retry or belongs to the next epoch, because a trainer that still waits for a reward, or has
+ * it, does not send the answer again.
  */
 import { hash } from 'node:crypto'
 import type { Clock } from '../../../core/clock.ts'
@@ -12,18 +12,18 @@ import { CancelToken, whenAborted } from '../../models/api/cancel-token.ts'
 import { type GroupWaiting, incomplete, type Joining, type Quorum } from '../context.ts'
 import { Gathering, type GroupRun } from './waiting.ts'
 
-/** Finished rounds whose terms are kept for retries, each for as long as its group is waited for. */
+/** Finished rounds whose terms are kept for retries, each for the time limit of its group. */
 const mostKept = 1024
 
-/** The groups that requests have in common. */
+/** The groups that several requests share. */
 export class CrossRequestGroups implements GroupWaiting {
   readonly #clock: Clock
   readonly #run: GroupRun
-  /** By the key of a group: its rounds, oldest first. */
+  /** Maps the key of a group to its rounds, oldest first. */
   readonly #rounds = new Map<string, Round[]>()
-  /** Finished rounds with their key and the time of their end, oldest first. */
+  /** Finished rounds with their keys and end times, oldest first. */
   readonly #finished = new Map<Round, { readonly key: string; readonly at: number }>()
-  /** The submissions that a sample waits for, or waited for. */
+  /** The submissions that a sample waits or waited for. */
   readonly #submissions = new WeakMap<Sample, Submission[]>()
 
   /** `run` makes the terms of one group's members, in their order; each member's request gets its own. */
@@ -58,7 +58,7 @@ export class CrossRequestGroups implements GroupWaiting {
     return submission.result
   }
 
-  /** Call when a sample has its outcome, whether or not it joined. */
+  /** Must be called when a sample has its outcome, whether or not it joined. */
   concluded(sample: Sample, isValid: boolean): void {
     for (const submission of this.#submissions.get(sample) ?? []) {
       submission.live -= 1
@@ -124,21 +124,21 @@ function nextOf(
   return rounds.slice(last + 1).find(({ isOver }) => !isOver) ?? null
 }
 
-/** What a member gets; null: it takes no part. */
+/** A member's result; null if it does not take part. */
 type Result = Term | null | typeof incomplete
 
 /** One answer of one member in one round, whichever requests sent it. */
 class Submission {
   /** SHA-256 of the response. */
   readonly answer: string
-  /** What the same answer got in an earlier round, or will get; null: the answer is new. */
+  /** The result of the same answer in an earlier round; null if the answer is new. */
   readonly earlier: Promise<Result> | null
   readonly result: Promise<Result>
   /** Requests whose sample with this answer has no outcome yet. */
   live = 0
   /** A request got a reward for it. */
   isRewarded = false
-  /** Each stops watching whether one of its requests leaves. */
+  /** Each unsubscribes from the disconnect of one of its requests. */
   readonly watches: (() => void)[] = []
   #resolve: (result: Result | Promise<Result>) => void = () => {}
 
@@ -150,12 +150,12 @@ class Submission {
     })
   }
 
-  /** Nobody waits for it any more, and nobody got a reward: it will come again. */
+  /** No request waits for it and none got a reward, so the trainer will send it again. */
   get isMissed(): boolean {
     return this.live === 0 && !this.isRewarded
   }
 
-  /** Call once. What an earlier round gave stands in for a group that is incomplete. */
+  /** Call once. If the group is incomplete, an earlier round's result is used. */
   end(result: Result): void {
     for (const unwatch of this.watches.splice(0)) unwatch()
     this.#resolve(result === incomplete && this.earlier !== null ? this.earlier : result)
@@ -164,7 +164,7 @@ class Submission {
 
 /** One round of one group of one step. */
 class Round {
-  /** By name, in the order in which they came. */
+  /** By name, in order of arrival. */
   readonly submissions = new Map<string, Submission>()
   /** Resolves to whether any member got more than `incomplete`. Never rejects. */
   readonly ended: Promise<boolean>
@@ -186,7 +186,7 @@ class Round {
     return this.#gathering.isOver
   }
 
-  /** All its requests left before it gave anything: what they sent will come again, as if it had not come. */
+  /** All requests left before the round had results. The trainer will send the answers again, so the round is dropped. */
   get isAbandoned(): boolean {
     return this.#leaving.aborted
   }
@@ -233,7 +233,7 @@ class Round {
     return hasTerms && !isAbandoned
   }
 
-  /** Asks for all members with the request that stays open longest: after a reload, one of the newest configs. */
+  /** Asks on behalf of all members with the request that stays open longest: after a reload, one with the newest configs. */
   async #runFor(
     run: GroupRun,
     present: readonly Joining[],
@@ -241,7 +241,7 @@ class Round {
   ): Promise<readonly Term[]> {
     const longest = all.findLast(({ context }) => !context.end.signal.aborted) ?? (all[0] as Joining)
     const { context: own, step } = longest
-    // Questions are asked as long as any of the requests waits.
+    // The questions continue as long as any of the requests waits.
     const deadline = all.reduce((last, { context }) => Math.max(last, context.job.deadline), 0)
     const leaving = this.#leaving
     const end = {

@@ -6,8 +6,8 @@ import { type GroupMembership, type GroupWaiting, incomplete, type Joining, type
 import { Gathering, type GroupRun } from './waiting.ts'
 
 /**
- * The groups of one request: which of its rows belong together (by group id, else by the same prompt and ground truth),
- * and how they wait for each other. A row that cannot be read is in no group.
+ * The groups of one request: which rows belong together (by group id, or else by prompt and ground truth), and how they wait for
+ * each other. A row that cannot be read is in no group.
  */
 export class RequestGroups implements GroupMembership, GroupWaiting {
   readonly #finding: Finding
@@ -21,12 +21,12 @@ export class RequestGroups implements GroupMembership, GroupWaiting {
     this.#run = run
   }
 
-  /** Finds the groups of many rows in slices, ahead of the first question about one; null: they are found. */
+  /** Finds the groups of many rows in slices, before the first question about one; null if they are already found. */
   find(): Promise<void> | null {
     return inSlices(() => this.#finding.next())
   }
 
-  /** Whether a sample names its group. One that does not is alone. */
+  /** True if a sample names its group. A sample that does not is alone. */
   isNamed(sample: Sample): boolean {
     return this.#groupOf(sample).size > 0
   }
@@ -41,7 +41,7 @@ export class RequestGroups implements GroupMembership, GroupWaiting {
     return this.#groupOf(sample).size
   }
 
-  /** Waits until every member that this request holds has joined. */
+  /** Waits until every member in this request has joined. */
   async join(joining: Joining, quorum: Quorum): Promise<Term | null | typeof incomplete> {
     const { step, sample } = joining
     const group = this.#groupOf(sample)
@@ -81,7 +81,7 @@ export class RequestGroups implements GroupMembership, GroupWaiting {
 
 interface Waiting {
   readonly gathering: Gathering<Sample>
-  /** Resolves after the results are there, for a few members in each turn of the loop. */
+  /** Resolves once the results exist, for a few members per turn of the event loop. */
   readonly released: () => Promise<void>
 }
 
@@ -95,7 +95,7 @@ class Group {
     return Math.max(this.#said, this.members.length)
   }
 
-  /** A retry of a member is none. */
+  /** Retries of a member are not members. */
   add(sample: Sample): void {
     const { index, size = 0 } = sample.group ?? {}
     this.#said = Math.max(this.#said, size)
@@ -107,7 +107,7 @@ class Group {
     else this.#byIndex.set(index, new Map([[sample.response, sample]]))
   }
 
-  /** The member that a sample is, or is a retry of: the same answer under the same index. */
+  /** The member that a sample is or retries: the same answer under the same index. */
   memberFor(sample: Sample): Sample {
     const index = sample.group?.index
     if (index === undefined) return sample
@@ -115,10 +115,10 @@ class Group {
   }
 }
 
-/** Members of a group that hear of its end in one turn of the loop. */
+/** Members of a group that are notified per turn of the event loop. */
 const releasedAtOnce = 512
 
-/** Waits for an end that tens of thousands may wait for: those who came first hear of it first. */
+/** Waits for an event that tens of thousands may wait for. Notifies them in order of arrival. */
 function releaser(end: Promise<unknown>): () => Promise<void> {
   const waiting: (() => void)[] = []
   let isOver = false
@@ -133,11 +133,11 @@ function releaser(end: Promise<unknown>): () => Promise<void> {
   return () => (isOver ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve)))
 }
 
-/** Most plans have no group step: groups are found when first asked for. */
+/** Finds groups on first use, because most plans have no group step. */
 class Finding {
   readonly #rows: readonly (Sample | Unreadable)[]
   readonly #byKey = new Map<string, Group>()
-  // A key may be a prompt of megabytes.
+  // A key may be a prompt of several megabytes.
   readonly #bySample = new Map<Sample, Group>()
   #next = 0
 
@@ -150,7 +150,7 @@ class Finding {
     return this.#bySample
   }
 
-  /** Takes one row; false: there is none left. */
+  /** Processes one row; false if none is left. */
   next(): boolean {
     const sample = this.#rows[this.#next]
     if (sample === undefined) return false
@@ -168,16 +168,16 @@ class Finding {
   }
 }
 
-/** Answers with one prompt and different truths are to different problems, which images or tables told apart. */
+/** Answers with the same prompt and different ground truths belong to different problems, for example with different images. */
 function keyOf({ group, prompt, groundTruth }: Sample): string | null {
   if (group) return `id ${group.id}`
   return isAsked(prompt) ? `prompt ${JSON.stringify([prompt, groundTruth])}` : null
 }
 
-/** Something that can be seen; marks that only format a text say nothing. */
+/** A visible character that is not only markup. */
 const visible = /[^\p{C}\p{Z}]/u
 
-/** Whether a prompt says what was asked. Beside turns that say nothing, an image perhaps, a system prompt does not. */
+/** True if a prompt contains a question. A system prompt next to turns without text, for example an image, does not count. */
 function isAsked(prompt: Sample['prompt']): boolean {
   if (typeof prompt === 'string') return visible.test(prompt)
   const turns = prompt.filter(({ role }) => role !== 'system' && role !== 'developer')

@@ -1,6 +1,6 @@
 /**
- * Members of a group wait for each other here, whether they come in one request or in many. A gathering collects
- * entries until it is started, runs once for all that came, and then holds what each member got.
+ * Members of a group wait for each other here, whether they arrive in one request or in several. A gathering collects entries
+ * until it is started, runs once for all of them, and then keeps each member's result.
  */
 import type { Clock } from '../../../core/clock.ts'
 import type { Term } from '../../../core/sample/sample.ts'
@@ -15,7 +15,7 @@ export type GroupRun = (
   rows: readonly CallRow[],
 ) => Promise<readonly Term[]>
 
-/** Results by member; null: the member takes no part. Without an entry: `incomplete`. */
+/** Results by member; null if a member does not take part. A member without an entry is `incomplete`. */
 export type Results<Member> = ReadonlyMap<Member, Term | null>
 
 /** One group of one step that waits for its members. */
@@ -23,13 +23,13 @@ export class Gathering<Member> {
   /** Emptied once the results are there. */
   readonly #entries = new Map<Member, Joining>()
   readonly #run: (present: readonly Joining[], all: readonly Joining[]) => Promise<readonly Term[]>
-  /** Resolves once; rejects if the run does. Empty: fewer than `least` members came. */
+  /** Resolves once; rejects if the run does. Empty if fewer than `least` members arrived. */
   readonly results: Promise<Results<Member>>
   #resolve: (results: Promise<Results<Member>>) => void = () => {}
   #stopWaiting: () => void = () => {}
   #isOver = false
 
-  /** `run` gets the members that take part and, for what they share, all members. */
+  /** `run` gets the members that take part, and all members for what they share. */
   constructor(run: (present: readonly Joining[], all: readonly Joining[]) => Promise<readonly Term[]>) {
     this.#run = run
     this.results = new Promise((resolve) => {
@@ -37,12 +37,12 @@ export class Gathering<Member> {
     })
   }
 
-  /** The waiting is over: a member that comes now is too late. */
+  /** The waiting is over; later members are too late. */
   get isOver(): boolean {
     return this.#isOver
   }
 
-  /** Nothing is left to do: the results are there. */
+  /** The results exist. */
   get isDone(): boolean {
     return this.#isOver && this.#entries.size === 0
   }
@@ -51,17 +51,17 @@ export class Gathering<Member> {
     return this.#entries.size
   }
 
-  /** Starts after this time with `least` members, if it has not started before. */
+  /** Starts after this time with at least `least` members, unless it has already started. */
   startAfter(clock: Clock, { waitMs, least }: Quorum): void {
     if (Number.isFinite(waitMs)) this.#stopWaiting = clock.after(waitMs, () => this.start(least))
   }
 
-  /** A second entry of one member replaces the first. */
+  /** A member's second entry replaces its first. */
   add(member: Member, entry: Joining): void {
     this.#entries.set(member, entry)
   }
 
-  /** Runs in the order of `members`, or in that in which they came. Does nothing the second time. */
+  /** Runs in the order of `members`, or in order of arrival. A second call does nothing. */
   start(least: number, members: Iterable<Member> = this.#entries.keys()): void {
     if (this.#isOver) return
     this.#isOver = true

@@ -263,13 +263,13 @@ const otherSteps = (found: number, asked: number): Read => ({
 const unfinished: Failure = {
   kind: 'judge_unparseable',
   retryable: true,
-  detail: 'the judge did not end its thoughts',
+  detail: "the answer ends inside the judge's reasoning",
 }
 
 const saidNothing: Failure = {
   kind: 'judge_unparseable',
   retryable: true,
-  detail: 'the judge said nothing',
+  detail: 'the judge gave an empty answer',
 }
 
 const noVerdicts: Failure = {
