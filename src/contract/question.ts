@@ -56,7 +56,7 @@ export function conversation({ prompt: given }: Pick<Sample, 'prompt'>): ChatPro
   const turns = typeof given === 'string' ? [{ role: 'user', content: given }] : given
   if (turns.every(({ content }) => isWordless(content))) throw new BadSample(noQuestion)
   if (!turns.every(({ role }) => isRole(role)))
-    throw new BadSample('prompt: the role of a message is not a word')
+    throw new BadSample('prompt: the role of a message must be a word such as user or assistant')
   return turns.map(({ role, content }) => ({
     role,
     content: isWordless(content) ? prompt`${optional(content)}` : prompt`${content}`,

@@ -163,7 +163,7 @@ function readFailed({ failed, error }: Readonly<Record<string, unknown>>): JobRe
     : { type: 'called', result, error: textOf(error, longestText, 'an error is not a string') }
 }
 
-/** In one of the shapes that a question has; which of them its function asks in, it has encoded itself. */
+/** Decodes a question. Its shape tells which ask it belongs to. */
 function readQuestion(
   encoded: unknown,
   rows: readonly CallRow[],
@@ -176,7 +176,7 @@ function readQuestion(
   try {
     return checkQuestion(ask, encoded, rows)
   } catch {
-    throw new MalformedMessage('a question has no shape of one')
+    throw new MalformedMessage('a question is malformed')
   }
 }
 

@@ -146,7 +146,7 @@ function panelOf(scores: readonly ModelScore[]): Readonly<Record<string, number>
 const undecided: Failure = {
   kind: 'judge_unparseable',
   retryable: true,
-  detail: 'the verdicts of the draws do not agree as votes.aggregate asks for',
+  detail: 'too few valid votes, or no majority or quorum; see votes.min and votes.aggregate',
 }
 
 /**

@@ -75,7 +75,7 @@ export const choiceSettings = ({ sampling, draw }: Settings): Settings => ({
   draw,
 })
 
-/** Alternatives requested for the token. */
+/** How many alternatives to the answer's token are requested. */
 const alternatives = 20
 
 /** Share of the labels' probability that may be missing from a list with fewer alternatives than requested. */

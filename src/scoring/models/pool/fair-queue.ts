@@ -42,7 +42,7 @@ interface Lane<W> {
   readonly byDeadline: Heap<Flow<W>>
 }
 
-/** How many requests are tried for one slot if the first questions of those before are too large for it. */
+/** The most requests to try for one slot. A request is passed over if its first question is too large. */
 const mostLooks = 8
 
 /**

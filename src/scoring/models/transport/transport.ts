@@ -182,7 +182,8 @@ const turnMs = 10
 
 /**
  * Runs `fn`, which must not throw, after the I/O events of this turn of the event loop, in a batch with the others of the
- * turn. Alternating between handling answers and reading sockets costs more.
+ * turn. Alternating between handling answers and reading sockets costs more: batches
+ * of judged samples cost a quarter less with it (`npm run judged` in bench/).
  */
 export function batchInImmediate(fn: () => void): void {
   waiting.push(fn)

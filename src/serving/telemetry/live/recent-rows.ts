@@ -24,7 +24,7 @@ const rowsPerSecond = 40
 
 /**
  * A bounded sample of recent rows, at constant cost per request. Under load most requests leave no row here: keeping some
- * rows of every request for a moment made garbage collection a quarter of the cost of a rule.
+ * rows of every request for a moment made garbage collection a quarter of the cost of a rule (`npm run rules` in bench/).
  */
 export class RecentRows {
   readonly #rows = new Map<string, RecentRow & { readonly bytes: number }>()
