@@ -8,6 +8,7 @@ import {
   type ScriptedServer,
   scriptedServer,
 } from '../../support/scripted-server.ts'
+import { slowness } from '../../support/yardstick.ts'
 
 /** Scores odd answers 1 and even ones 0, and prefers A of a pair. */
 const judging: Script = (seen) => {
@@ -167,14 +168,16 @@ t.test('a trainer of little patience gets its answer when it asks again (M54)', 
   const [judged, others] = [judge.seen.length, other.seen.length]
   const send = (patienceMs: number) =>
     Promise.all(requests.map(([path, body]) => post(path, body, patienceMs)))
+  // Long enough for the answers of the model that is there, on a slow machine too.
+  const patienceMs = 700 * slowness()
   for (let time = 0; time < 3; time += 1) {
-    t.ok((await send(700)).every((answer) => answer === null))
+    t.ok((await send(patienceMs)).every((answer) => answer === null))
     // A client that has gone takes its questions with it.
     while ((await readyOf(world)).parked.length > 0) await after(10)
   }
   t.equal(judge.seen.length, judged)
   const answers = send(60_000)
-  await until(() => other.seen.length - others === 20)
+  await until(() => other.seen.length - others >= 20)
   await judge.revive()
   const [rows, slime, ...group] = await answers
   t.ok(rows?.json.results.every(({ valid }: { valid: boolean }) => valid))
