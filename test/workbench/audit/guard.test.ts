@@ -133,6 +133,6 @@ t.test(
 t.test('a reply of a judge that ends within its thoughts has no verdict', async (t) => {
   const rows = [sampleOf('It is 4', { groundTruth: '4' })]
   t.match(await outcomesOf(gateway, 'endless', rows), [
-    { valid: false, failure: { kind: 'judge_unparseable', detail: /thoughts/ } },
+    { valid: false, failure: { kind: 'judge_unparseable', detail: /reasoning/ } },
   ])
 })
