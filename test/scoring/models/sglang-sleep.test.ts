@@ -56,7 +56,7 @@ const awake = ['/resume_memory_occupation', '/continue_generation']
 
 t.test('SGLang: no probe but the list of models touches a sleeping server (M58)', async (t) => {
   const a = await started(t)
-  const { models, ask } = gateway(t, { a: [a] }, { health: { interval_s: 0.02, timeout_s: 0.1 } })
+  const { models, ask } = gateway(t, { a: [a] }, { health: { interval_s: 0.02, timeout_s: 5 } })
   await ask('a')
   await until(() => a.looks.includes('/health'))
   await models.sleep('a')
