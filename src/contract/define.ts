@@ -73,6 +73,15 @@ export interface Asks {
 /** The name of a task. */
 export type AskName = keyof Asks
 
+/** Every task, for what no compiler has checked: users' files, messages of processes and configs. */
+export const askNames = Object.keys({
+  generate: true,
+  classify: true,
+  rewards: true,
+  embed: true,
+  choose: true,
+} satisfies Record<AskName, true>) as readonly AskName[]
+
 /**
  * Structured output: one of these texts, a text that matches a pattern (in the server's dialect), or JSON of
  * a JSON Schema.

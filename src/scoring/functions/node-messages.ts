@@ -1,3 +1,4 @@
+import { askNames } from '../../contract/define.ts'
 import type { FunctionKind, Range, Reply } from '../../contract/index.ts'
 import type { FailureKind, Json, Score } from '../../core/sample/sample.ts'
 import { listOf, MalformedMessage, objectOf, textOf } from './frames.ts'
@@ -181,7 +182,7 @@ function readQuestion(
 }
 
 const kinds: readonly unknown[] = ['rule', 'group-rule', 'model', 'pair', 'list'] satisfies FunctionKind[]
-const asks: readonly unknown[] = [null, 'generate', 'classify', 'rewards', 'embed', 'choose']
+const asks: readonly unknown[] = [null, ...askNames]
 
 function readDescription(encoded: unknown, name: string): JobResult {
   const { kind, ask, critique, truthSchema, optionsSchema } = objectOf(

@@ -1,10 +1,7 @@
 import type { Clock } from '../../core/clock.ts'
 import type { ModelEvents } from './api/events.ts'
 import type { ModelConfig } from './api/model-config.ts'
-import type { BackendFactory } from './backends/backend.ts'
-import { openaiBackend } from './backends/openai.ts'
-import { sglangBackend } from './backends/sglang.ts'
-import { vllmBackend } from './backends/vllm.ts'
+import { backendOf } from './backends/backend-of.ts'
 import { Hedge } from './dispatch/hedge.ts'
 import { RetryBudget } from './dispatch/retry.ts'
 import type { AnswerCache } from './dispatch/shared-answers.ts'
@@ -15,12 +12,6 @@ import { Model } from './model.ts'
 import type { QueueMemory } from './pool/capacity.ts'
 import type { EndpointRegistry } from './pool/endpoint-registry.ts'
 import { InstancePool } from './pool/pool.ts'
-
-const backends: Record<ModelConfig['backend'], BackendFactory> = {
-  vllm: vllmBackend,
-  sglang: sglangBackend,
-  openai: openaiBackend,
-}
 
 /** What all models of a process share. */
 export interface SharedParts {
@@ -53,7 +44,7 @@ export function openModel(
   before?: OpenModel,
 ): OpenModel {
   const { clock, events, random } = shared
-  const backend = backends[config.backend](config)
+  const backend = backendOf(config)
   const headers: Record<string, string> = { 'content-type': 'application/json' }
   const apiKey = config.api_key_env ? shared.env[config.api_key_env] : undefined
   if (apiKey) headers.authorization = `Bearer ${apiKey}`

@@ -1,8 +1,7 @@
-import type { AskName } from '../../contract/index.ts'
+import { type AskName, askNames } from '../../contract/define.ts'
 import { didYouMean } from '../../core/nearest-name.ts'
 import type { BoundFunction, FunctionDescription } from '../functions/function-host.ts'
-import type { ModelConfig } from '../models/api/model-config.ts'
-import { fullGuard } from '../models/api/model-config.ts'
+import { type BackendName, fullGuard, type ModelConfig } from '../models/api/model-config.ts'
 import type { ConfigPath } from './config-text.ts'
 import type { RewardReport } from './configs.ts'
 import { compileCondition, type Expression, type KnownStep } from './expression.ts'
@@ -128,12 +127,10 @@ function given<T extends object>(settings: T): { [K in keyof T]: Exclude<T[K], u
 
 type KnownModels = ReadonlyMap<string, ModelConfig | null>
 
-const all: readonly AskName[] = ['generate', 'classify', 'rewards', 'embed', 'choose']
-
 /** The asks that each backend supports. */
-const asksOf: Readonly<Record<ModelConfig['backend'], readonly AskName[]>> = {
-  vllm: all,
-  sglang: all,
+const asksOf: Readonly<Record<BackendName, readonly AskName[]>> = {
+  vllm: askNames,
+  sglang: askNames,
   openai: ['generate', 'embed', 'choose'],
 }
 

@@ -4,9 +4,7 @@ import { hideSecrets } from '../../core/secrets.ts'
 import { connectionTrouble, reasonOf } from '../../core/system-error.ts'
 import { addressFault, addressOf, isAllowed, readAddresses } from '../../scoring/models/api/address.ts'
 import type { ModelConfig } from '../../scoring/models/api/model-config.ts'
-import { openaiBackend } from '../../scoring/models/backends/openai.ts'
-import { sglangBackend } from '../../scoring/models/backends/sglang.ts'
-import { vllmBackend } from '../../scoring/models/backends/vllm.ts'
+import { backendOf } from '../../scoring/models/backends/backend-of.ts'
 import { isObject } from '../../scoring/models/transport/reply.ts'
 import { openConnections, send } from '../../scoring/models/transport/transport.ts'
 import { UpstreamError } from '../../scoring/models/transport/upstream-error.ts'
@@ -19,8 +17,6 @@ export interface Connection {
   readonly trouble: string | null
   readonly ms: number
 }
-
-const backends = { vllm: vllmBackend, sglang: sglangBackend, openai: openaiBackend }
 
 /**
  * Asks every server of every model in parallel whether it is alive and serves the model. Generates nothing.
@@ -99,7 +95,7 @@ async function troubleOf(
   }
   try {
     if (config.backend === 'vllm') {
-      const { status } = await asked(backends.vllm(config).healthPath)
+      const { status } = await asked(backendOf(config).healthPath)
       if (status !== 200) return `its health probe answers ${status}${hintOf(status, config)}`
     }
     const { status, text } = await asked('/v1/models')

@@ -11,7 +11,7 @@ import { keepSecret } from '../../core/secrets.ts'
 import { connectionTrouble } from '../../core/system-error.ts'
 import { addressFault, addressOf } from '../../scoring/models/api/address.ts'
 import { AskError, type Rendered, type Sampling } from '../../scoring/models/api/ask.ts'
-import { modelConfig } from '../../scoring/models/api/model-config.ts'
+import { type BackendName, modelConfig } from '../../scoring/models/api/model-config.ts'
 import { openModels } from '../../scoring/models/models.ts'
 import { isObject, readJson } from '../../scoring/models/transport/reply.ts'
 import { openConnections, send } from '../../scoring/models/transport/transport.ts'
@@ -23,7 +23,7 @@ export interface PolicyOptions {
   readonly urls: readonly string[]
   /** null: the model that its servers list. */
   readonly model: string | null
-  readonly backend: 'vllm' | 'sglang' | 'openai'
+  readonly backend: BackendName
   /** The maximum number of answers in flight on one server. */
   readonly concurrency: number
   /** The timeout of one answer, in seconds. */

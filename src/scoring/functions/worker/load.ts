@@ -3,6 +3,7 @@ import { basename } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { createJiti, type Jiti } from 'jiti'
 import * as zod from 'zod'
+import { askNames } from '../../../contract/define.ts'
 import type { RewardFunction } from '../../../contract/index.ts'
 import * as contract from '../../../contract/index.ts'
 import type { FunctionSource } from '../discover.ts'
@@ -93,7 +94,6 @@ const hooksOf: Readonly<Record<RewardFunction['kind'], readonly string[]>> = {
   pair: ['rm_preprocess', 'rm_postprocess'],
   list: ['rm_preprocess', 'rm_postprocess'],
 }
-const asks = ['generate', 'classify', 'rewards', 'embed', 'choose']
 
 function checked(exported: unknown): Loaded {
   if (exported === undefined) {
@@ -112,8 +112,8 @@ function checked(exported: unknown): Loaded {
   }
   const missing = hooksOf[fn.kind].find((hook) => typeof fn[hook] !== 'function')
   if (missing) return { ok: false, reason: `its ${missing} is not a function` }
-  if ('ask' in fn && !asks.includes(String(fn.ask)))
-    return { ok: false, reason: `its ask is none of ${asks.join(', ')}` }
+  if ('ask' in fn && !askNames.some((name) => name === fn.ask))
+    return { ok: false, reason: `its ask is none of ${askNames.join(', ')}` }
   if (typeof fn.options?.safeParse !== 'function')
     return { ok: false, reason: 'its options are not a zod schema' }
   return { ok: true, fn }

@@ -83,9 +83,14 @@ export const instanceConfig = z.union([
   }),
 ])
 
+/** The kinds of model servers; each has its file in `models/backends`. */
+export const backendNames = ['vllm', 'sglang', 'openai'] as const
+
+export type BackendName = (typeof backendNames)[number]
+
 /** One reward model: how it is asked, where it runs, and how failures are handled. */
 export const modelConfig = z.strictObject({
-  backend: z.enum(['vllm', 'sglang', 'openai']).default('vllm'),
+  backend: z.enum(backendNames).default('vllm'),
   /** The model name that its servers serve. */
   model: z.string().min(1),
   /** Part of the cache key. Change it when other weights are served under the same name. */

@@ -1,0 +1,14 @@
+import type { BackendName, ModelConfig } from '../api/model-config.ts'
+import type { Backend, BackendFactory } from './backend.ts'
+import { openaiBackend } from './openai.ts'
+import { sglangBackend } from './sglang.ts'
+import { vllmBackend } from './vllm.ts'
+
+const backends: Readonly<Record<BackendName, BackendFactory>> = {
+  vllm: vllmBackend,
+  sglang: sglangBackend,
+  openai: openaiBackend,
+}
+
+/** The backend that a model's config names. */
+export const backendOf = (config: ModelConfig): Backend => backends[config.backend](config)
