@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import { prompt } from '../../src/contract/index.ts'
 import type { Message } from '../../src/core/sample/sample.ts'
-import type { DrawnEvent } from '../../src/scoring/engine/events.ts'
+import type { VoteEvent } from '../../src/scoring/engine/events.ts'
 import { guardQuestion } from '../../src/scoring/engine/guard/question.ts'
 import { fullGuard, type GuardConfig } from '../../src/scoring/models/api/model-config.ts'
 import { subjectOf } from '../../src/workbench/audit/attack.ts'
@@ -74,7 +74,7 @@ export async function attackVllm(t: Test, url: string, model: string): Promise<v
 
 async function verdictsAreReplies(t: Test, url: string, model: string): Promise<void> {
   const replies = new Map<string, string>()
-  const drawn = ({ samples: [sample], answered }: DrawnEvent) => {
+  const voted = ({ samples: [sample], answered }: VoteEvent) => {
     if (sample && answered) replies.set(sample.id, (answered.answer as { text: string }).text)
   }
   const models = {
@@ -83,7 +83,7 @@ async function verdictsAreReplies(t: Test, url: string, model: string): Promise<
   const gateway = await testGateway(
     t,
     { judged: { models, steps: [{ name: 'term', function: 'digit-judge', model: 'judge' }] } },
-    { events: { engine: { drawn } } },
+    { events: { engine: { voted } } },
   )
   const rows = texts.map(({ text }, at) => sampleOf(text, { id: String(at) }))
   const outcomes = await outcomesOf(gateway, 'judged', rows)

@@ -83,7 +83,7 @@ reasons are shown) or if a signal stopped the run; 2 if the file could not be sc
         {
           functions: thrown.note,
           engine: {
-            drawn({ answered }) {
+            voted({ answered }) {
               if (answered?.source === 'call') calls++
             },
           },

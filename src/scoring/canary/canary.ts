@@ -5,7 +5,7 @@ import { Gates } from '../engine/gate.ts'
 import { CrossRequestGroups } from '../engine/groups/cross-request-groups.ts'
 import { RequestGroups } from '../engine/groups/request-groups.ts'
 import { judgeQuery } from '../engine/judge/ask.ts'
-import type { VoteResult } from '../engine/judge/votes.ts'
+import type { Vote } from '../engine/judge/votes.ts'
 import { rowOf } from '../engine/step.ts'
 import type { Plan, PlanStep } from '../plan/plan.ts'
 import { type Probe, shippedProbes } from './probes.ts'
@@ -270,8 +270,8 @@ export async function probe(
   return readingOf(await judgeQuery(context, step, [row], asked.question).ask({ model, draw: 0, instance }))
 }
 
-function readingOf(drawn: VoteResult): Probed {
-  if (drawn.status === 'failed') return { status: 'failed', failure: drawn.failure }
-  const [verdict = null] = drawn.status === 'read' ? drawn.verdicts : []
+function readingOf(vote: Vote): Probed {
+  if (vote.status === 'failed') return { status: 'failed', failure: vote.failure }
+  const [verdict = null] = vote.status === 'read' ? vote.verdicts : []
   return verdict ? { status: 'verdict', value: verdict.value } : { status: 'unreadable' }
 }

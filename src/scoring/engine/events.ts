@@ -9,8 +9,8 @@ import { eachInSlices } from '../../core/slices.ts'
 import type { Answered, RenderedInput, Sampling } from '../models/api/ask.ts'
 import type { Plan } from '../plan/plan.ts'
 
-/** One vote: the answer and the verdict that was read from it, or the failure. */
-export interface DrawnEvent {
+/** One vote: a judge's answer and the verdict that was read from it, or the failure. */
+export interface VoteEvent {
   readonly step: string
   /** The request's own objects: one, the two of a pair, or all of a list. */
   readonly samples: readonly Sample[]
@@ -46,7 +46,7 @@ export interface RequestDone {
 
 /** Events of the engine. Listeners must be cheap; they are called through a ListenerGuard. */
 export interface EngineEvents {
-  drawn?(event: DrawnEvent): void
+  voted?(event: VoteEvent): void
   done?(event: RequestDone): void
   /** Called once per question or refused answer, with the parts of the guard that applied. */
   guarded?(event: { readonly reward: string; readonly step: string; readonly parts: readonly string[] }): void

@@ -3,7 +3,7 @@ import type { Failure, Outcome, Sample, Unreadable } from '../../core/sample/sam
 import type { Trace } from '../../core/tracing/trace.ts'
 import { CancelToken, whenAborted } from '../models/api/cancel-token.ts'
 import type { Plan } from '../plan/plan.ts'
-import type { DrawnEvent } from './events.ts'
+import type { VoteEvent } from './events.ts'
 
 /**
  * The rows of one request. Optional fields may be undefined, because copying an object to leave them out costs more than a rule.
@@ -30,7 +30,7 @@ export interface ScoreRequest {
   /** Called once per row, in any order, as soon as its outcome is final. */
   readonly onOutcome?: ((index: number, outcome: Outcome) => void) | undefined
   /** Called for each vote, before any outcome that it counts toward. */
-  readonly onDrawn?: ((event: DrawnEvent) => void) | undefined
+  readonly onVote?: ((event: VoteEvent) => void) | undefined
 }
 
 export interface Job extends ScoreRequest {

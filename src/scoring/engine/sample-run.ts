@@ -7,7 +7,7 @@ import { callRoom, drawRoom, type Gate } from './gate.ts'
 import { groupTerm } from './groups/group-step.ts'
 import { lookupIn } from './influence.ts'
 import { judgeTerm } from './judge/ask.ts'
-import { votesOf } from './judge/votes.ts'
+import { drawsOf } from './judge/votes.ts'
 import { concluded } from './outcome.ts'
 import { failedTerm, rowOf, ruleTerm, skippedTerm, type Terms, termNamed } from './step.ts'
 
@@ -142,7 +142,7 @@ const isOverGroup = ({ kind }: PlanStep): boolean =>
   kind === 'group-rule' || kind === 'pair' || kind === 'list'
 
 /** Room that a step of one sample takes in the request's gate. */
-const roomOf = (step: PlanStep): number => (step.kind === 'rule' ? callRoom : votesOf(step).length * drawRoom)
+const roomOf = (step: PlanStep): number => (step.kind === 'rule' ? callRoom : drawsOf(step).length * drawRoom)
 
 /** The term of a group step, or of a step that is off (`why`). */
 function openTerm(

@@ -23,7 +23,7 @@ import { gatewayRooms, type LastReload, openReloader, type Runtime, type Runtime
  * The server, the command line, the audit and the analysis all score through it.
  */
 
-export type { DrawnEvent } from '../engine/events.ts'
+export type { VoteEvent } from '../engine/events.ts'
 export { WaitTime } from '../engine/job.ts'
 export type { ForwardReply as Forwarded } from '../models/api/ask.ts'
 export { AskError } from '../models/api/ask.ts'
@@ -267,12 +267,12 @@ export interface Scored {
 
 /** The same job with its callbacks wrapped by the guard. */
 function guardedJob(guard: ListenerGuard, job: ScoreJob): ScoreJob {
-  const { onOutcome, onDrawn } = job
-  if (!onOutcome && !onDrawn) return job
+  const { onOutcome, onVote } = job
+  if (!onOutcome && !onVote) return job
   return {
     ...job,
     onOutcome: guard.callback('onOutcome', onOutcome),
-    onDrawn: guard.callback('onDrawn', onDrawn),
+    onVote: guard.callback('onVote', onVote),
   }
 }
 
@@ -298,7 +298,7 @@ function scoreBy({ settings, engine }: Runtime, plan: Plan, job: ScoreJob, clock
     isRefusable,
     bodyBytes,
     onOutcome,
-    onDrawn,
+    onVote,
   } = job
   const scoring = engine.score({
     plan: served,
@@ -313,7 +313,7 @@ function scoreBy({ settings, engine }: Runtime, plan: Plan, job: ScoreJob, clock
     isRefusable,
     bodyBytes,
     onOutcome,
-    onDrawn,
+    onVote,
   })
   return scoring.then((outcomes) => answered(outcomes, served))
 }

@@ -2,7 +2,7 @@ import type { ListenerGuard } from '../../core/listener-guard.ts'
 import type { EngineEvents } from '../engine/events.ts'
 
 const names = Object.keys({
-  drawn: true,
+  voted: true,
   done: true,
   guarded: true,
 } satisfies Record<keyof EngineEvents, true>) as readonly (keyof EngineEvents)[]

@@ -6,7 +6,7 @@ import {
   pairsOf,
   rankingsOf as standingsWork,
 } from '../../../src/scoring/engine/groups/ranking.ts'
-import type { VoteResult } from '../../../src/scoring/engine/judge/votes.ts'
+import type { Vote } from '../../../src/scoring/engine/judge/votes.ts'
 import {
   aggregateVotes,
   collectVotes,
@@ -106,7 +106,7 @@ type Fate = number | null | 'failed'
 
 const failure = { kind: 'judge_unreachable', retryable: true, detail: '' } as const
 
-const voteResultOf = (fate: Fate): VoteResult =>
+const voteOf = (fate: Fate): Vote =>
   fate === 'failed'
     ? { model: 'm', status: 'failed', failure }
     : { model: 'm', status: 'read', verdicts: [fate === null ? null : { value: fate }] }
@@ -116,7 +116,7 @@ async function judged(fates: readonly Fate[], votes: Votes) {
   const step = { votes, onUnreadable: 'fail', models: ['m'] } as const
   const draws = fates.map((fate) => async () => {
     made += 1
-    return voteResultOf(fate)
+    return voteOf(fate)
   })
   const opinion = aggregateVotes(step, await collectVotes(step, draws, 1), 0, fates.length)
   return { made, value: opinion.status === 'scored' ? opinion.score.value : opinion.status }
@@ -154,7 +154,7 @@ t.test('a failed vote is never a number, and too few votes never count as enough
   })
   for (const onUnreadable of ['fail', 'skip', 0.25] as const) {
     const said = (fates: readonly Fate[], of: Votes) =>
-      aggregateVotes({ votes: of, onUnreadable, models: ['m'] }, fates.map(voteResultOf), 0, fates.length)
+      aggregateVotes({ votes: of, onUnreadable, models: ['m'] }, fates.map(voteOf), 0, fates.length)
     t.match(said(['failed'], votes(1)), { status: 'failed', failure }, `${onUnreadable}`)
     t.match(said(['failed', null], votes(2, 'mean', 2)), { status: 'failed', failure }, `${onUnreadable}`)
   }

@@ -96,7 +96,7 @@ t.test('throwing listeners never prevent scoring, counting or reporting', async 
     {
       guard,
       events: {
-        engine: all('drawn', 'done', 'guarded'),
+        engine: all('voted', 'done', 'guarded'),
         models: all('callStarted', 'callEnded', 'queued', 'retried', 'hedged', 'ejected', 'readmitted'),
         functions: throws,
         monitors: all('alarmed'),
@@ -105,15 +105,15 @@ t.test('throwing listeners never prevent scoring, counting or reporting', async 
     },
   )
   const rows = Array.from({ length: 50 }, (_, index) => sampleOf('1', { prompt: `p${index}` }))
-  const onDrawn = throws
-  const outcomes = await outcomesOf(gateway, 'both', rows, { onDrawn, onOutcome: throws })
+  const onVote = throws
+  const outcomes = await outcomesOf(gateway, 'both', rows, { onVote, onOutcome: throws })
   t.strictSame(outcomes.map(resultOf), Array<number>(50).fill(2))
   await gateway.reload()
   t.equal(gateway.lastReload?.refusal, null)
   const { text } = await metrics.expose()
   t.match(text, /reward_gateway_listener_errors_total\{listener="onOutcome"\} 50/)
   t.match(text, /reward_gateway_listener_errors_total\{listener="reloads"\} 1/)
-  for (const listener of ['engine', 'models', 'functions', 'onDrawn'])
+  for (const listener of ['engine', 'models', 'functions', 'onVote'])
     t.match(text, new RegExp(`listener_errors_total\\{listener="${listener}"\\} [1-9]`))
   t.equal(told.filter((line) => line.startsWith('onOutcome')).length, 1, 'once a minute')
   t.ok(told.every((line) => !line.includes('secret')))

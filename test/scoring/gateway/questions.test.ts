@@ -234,7 +234,7 @@ t.test('scalar-score breaks control tokens that could end its turn', async (t) =
       reward: 's',
       rows: [sampleOf(attack)],
       signal: new AbortController().signal,
-      onDrawn: ({ question }) => bodies.push(question),
+      onVote: ({ question }) => bodies.push(question),
     })
     const [term] = outcomes[0]?.terms ?? []
     t.strictSame(term?.status === 'scored' && term.score.flags, ['neutralised'], JSON.stringify(attack))

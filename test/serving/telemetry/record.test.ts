@@ -341,7 +341,7 @@ t.test(
     const { record, told } = recorder(settings(folder, { text: 'full' }))
     const events = Array.from({ length: 200 }, (_, index) => requestDone(`${index}`, [1]))
     for (const [index, event] of events.entries())
-      record.drawn({
+      record.voted({
         step: 'rule',
         samples: event.rows as Sample[],
         model: 'judge',

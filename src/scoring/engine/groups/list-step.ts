@@ -5,9 +5,9 @@ import type { StepContext } from '../context.ts'
 import { callRoom, drawRoom } from '../gate.ts'
 import { type JudgeQuery, judgeQuery } from '../judge/ask.ts'
 import { echoFlags, refusedAmong } from '../judge/question.ts'
-import { aggregateVotes, collectVotes, termOf, type Vote, type VoteResult, votesOf } from '../judge/votes.ts'
+import { aggregateVotes, collectVotes, type Draw, drawsOf, termOf, type Vote } from '../judge/votes.ts'
 
-/** One term per contestant, from one question about all of them. Each vote shows them in another order. Never rejects. */
+/** One term per contestant, from one question about all of them. Each draw shows them in another order. Never rejects. */
 export async function listTerms(
   context: StepContext,
   step: PlanStep,
@@ -18,14 +18,14 @@ export async function listTerms(
   )
   const shown = contestants.filter((_row, index) => !refused[index])
   const orders = Array.from({ length: step.votes.n }, (_, draw) => turned(shown, draw, step.votes.n))
-  const asked = new Map<number, Promise<JudgeQuery | VoteResult>>()
-  const queryFor = (draw: Vote): Promise<JudgeQuery | VoteResult> => {
+  const asked = new Map<number, Promise<JudgeQuery | Vote>>()
+  const queryFor = (draw: Draw): Promise<JudgeQuery | Vote> => {
     const known = asked.get(draw.draw) ?? question(context, step, orders[draw.draw] ?? shown, draw)
     asked.set(draw.draw, known)
     return known
   }
-  const draws = shown.length === 0 ? [] : votesOf(step)
-  const drawn = await context.gates.of(step.models).through(Math.max(1, draws.length) * drawRoom, () =>
+  const draws = shown.length === 0 ? [] : drawsOf(step)
+  const votes = await context.gates.of(step.models).through(Math.max(1, draws.length) * drawRoom, () =>
     collectVotes(
       step,
       draws.map((draw) => async () => {
@@ -42,7 +42,7 @@ export async function listTerms(
   return contestants.map(
     (row, index) =>
       refused[index] ??
-      termOf(context, step, aggregateVotes(step, drawn, columns.get(row) ?? -1, draws.length), [
+      termOf(context, step, aggregateVotes(step, votes, columns.get(row) ?? -1, draws.length), [
         ...flags,
         ...echoFlags(context, step, row),
       ]),
@@ -54,8 +54,8 @@ async function question(
   context: StepContext,
   step: PlanStep,
   rows: readonly CallRow[],
-  { model }: Vote,
-): Promise<JudgeQuery | VoteResult> {
+  { model }: Draw,
+): Promise<JudgeQuery | Vote> {
   const asked = await context.functions.call({ op: 'preprocess', function: step.function, rows })
   if (asked.status === 'question') return judgeQuery(context, step, rows, asked.question)
   const failure =
@@ -65,15 +65,15 @@ async function question(
   return { model, status: 'failed', failure }
 }
 
-/** Rotated by an equal share for each vote, so that over all votes each answer appears in every part of the list. */
+/** Rotated by an equal share for each draw, so that over all draws each answer appears in every part of the list. */
 function turned<T>(items: readonly T[], draw: number, draws: number): readonly T[] {
   const by = Math.floor((draw * items.length) / draws)
   return [...items.slice(by), ...items.slice(0, by)]
 }
 
 /** Puts the verdicts back in the order of `shown`. */
-function turnedBack(drawn: VoteResult, order: readonly CallRow[], shown: readonly CallRow[]): VoteResult {
-  if (drawn.status !== 'read') return drawn
+function turnedBack(vote: Vote, order: readonly CallRow[], shown: readonly CallRow[]): Vote {
+  if (vote.status !== 'read') return vote
   const places = new Map(order.map((row, place) => [row, place]))
-  return { ...drawn, verdicts: shown.map((row) => drawn.verdicts[places.get(row) ?? -1] ?? null) }
+  return { ...vote, verdicts: shown.map((row) => vote.verdicts[places.get(row) ?? -1] ?? null) }
 }

@@ -7,7 +7,7 @@ import type { StepContext } from '../context.ts'
 import { callRoom, drawRoom } from '../gate.ts'
 import { judgeQuery } from '../judge/ask.ts'
 import { echoFlags, refusedAmong } from '../judge/question.ts'
-import { aggregateVotes, collectVotes, votesOf } from '../judge/votes.ts'
+import { aggregateVotes, collectVotes, drawsOf } from '../judge/votes.ts'
 import { failedTerm, scoredTerm, skippedTerm } from '../step.ts'
 import { type Match, type Pair, pairsOf, probabilityOf, type Ranking, rankingsOf } from './ranking.ts'
 
@@ -26,7 +26,7 @@ export async function pairTerms(
   const tie = { value: (low + high) / 2, flags: ['no_call'] }
   if (contestants.length === 1) return [refused[0] ?? scoredTerm(context, step, tie)]
   const pairs = pairsOf(contestants.length, step.pairs)
-  const room = votesOf(step).length * (step.pairs.swap ? 2 : 1) * drawRoom
+  const room = drawsOf(step).length * (step.pairs.swap ? 2 : 1) * drawRoom
   const tried = await gates.of(step.models).all(pairs.length, room, async (index): Promise<Comparison> => {
     const pair = pairs[index] as Pair
     // The request is over: skip the remaining comparisons.
@@ -170,13 +170,13 @@ async function preferred(context: StepContext, step: PlanStep, rows: readonly Ca
     return { status: 'failed', failure: asked.status === 'failed' ? asked.failure : noQuestion } as const
   }
   const query = judgeQuery(context, step, rows, asked.question)
-  const draws = votesOf(step)
-  const drawn = await collectVotes(
+  const draws = drawsOf(step)
+  const votes = await collectVotes(
     step,
     draws.map((draw) => () => query.ask(draw)),
     1,
   )
-  const aggregate = aggregateVotes(step, drawn, 0, draws.length)
+  const aggregate = aggregateVotes(step, votes, 0, draws.length)
   return aggregate.status === 'scored' ? { ...aggregate, noticed: query.noticed() } : aggregate
 }
 

@@ -6,7 +6,7 @@ import { type Answered, AskError } from '../../models/api/ask.ts'
 import { fullGuard } from '../../models/api/model-config.ts'
 import type { PlanStep } from '../../plan/plan.ts'
 import type { StepContext } from '../context.ts'
-import type { DrawnEvent } from '../events.ts'
+import type { VoteEvent } from '../events.ts'
 import { withoutThoughts } from '../guard/answers.ts'
 import type { GuardedQuestion } from '../guard/question.ts'
 import { called, failedTerm, originOf, scoredTerm, skippedTerm, textTerm } from '../step.ts'
@@ -15,17 +15,17 @@ import { askOf, echoFlags, questionsOf, refusedScore, refusedTerm } from './ques
 import {
   aggregateVotes,
   collectVotes,
+  type Draw,
+  drawsOf,
   expectedScore,
   type Read,
   type Said,
   termOf,
   unparseable,
   type Vote,
-  type VoteResult,
-  votesOf,
 } from './votes.ts'
 
-/** The term of a model reward: asks each vote of each model and aggregates what they say. Never rejects. */
+/** The term of a model reward: asks for each draw of each model and aggregates the votes. Never rejects. */
 export async function judgeTerm(context: StepContext, step: PlanStep, row: CallRow): Promise<Term> {
   const refused = refusedTerm(context, step, row)
   if (refused) return refused
@@ -39,9 +39,9 @@ export async function judgeTerm(context: StepContext, step: PlanStep, row: CallR
       : skippedTerm(context, step, 'not_applicable')
   }
   const query = judgeQuery(context, step, [row], asked.question)
-  const draws = votesOf(step)
+  const draws = drawsOf(step)
   const [only] = draws
-  const drawn =
+  const votes =
     draws.length === 1 && only
       ? [await query.ask(only)]
       : await collectVotes(
@@ -50,21 +50,21 @@ export async function judgeTerm(context: StepContext, step: PlanStep, row: CallR
           1,
         )
   const noticed = query.noticed()
-  if (drawn.some(({ status }) => status === 'text'))
+  if (votes.some(({ status }) => status === 'text'))
     return textTerm(
       context,
       step,
-      drawn.flatMap((one) => (one.status === 'text' ? [one.text] : [])),
+      votes.flatMap((one) => (one.status === 'text' ? [one.text] : [])),
     )
   const echoes = echoFlags(context, step, row)
   const flags = echoes.length > 0 ? [...noticed, ...echoes] : noticed
-  return termOf(context, step, aggregateVotes(step, drawn, 0, draws.length), flags)
+  return termOf(context, step, aggregateVotes(step, votes, 0, draws.length), flags)
 }
 
 /** A question about some rows, on its way to a step's models. */
 export interface JudgeQuery {
   /** Never rejects. */
-  ask(vote: Vote): Promise<VoteResult> | VoteResult
+  ask(draw: Draw): Promise<Vote> | Vote
   /** Flags from preparing the question for the models that were asked. Call it once. */
   noticed(): readonly string[]
 }
@@ -87,22 +87,22 @@ export function judgeQuery(
     made.push({ model, fitting })
     return fitting
   }
-  const askFitted = (fitting: Fitted, vote: Vote): Promise<VoteResult> | VoteResult => {
-    const { model } = vote
+  const askFitted = (fitting: Fitted, draw: Draw): Promise<Vote> | Vote => {
+    const { model } = draw
     if (fitting.status === 'failed') return { model, status: 'failed', failure: fitting.failure }
     if (fitting.status === 'refused')
       return { model, status: 'read', verdicts: rows.map(() => refusedScore(step)) }
     isCut ||= fitting.isCut
-    const ask = () => castVote(context, step, rows, fitting.question, vote)
+    const ask = () => castVote(context, step, rows, fitting.question, draw)
     // Writing the body of a long question takes time: other requests get their turn first.
     return turnFor(questions.chars)?.then(ask) ?? ask()
   }
   return {
-    ask(vote) {
-      const fitting = ready(vote.model)
+    ask(draw) {
+      const fitting = ready(draw.model)
       return fitting instanceof Promise
-        ? fitting.then((fitted) => askFitted(fitted, vote))
-        : askFitted(fitting, vote)
+        ? fitting.then((fitted) => askFitted(fitted, draw))
+        : askFitted(fitting, draw)
     },
     noticed: () => (isCut ? [...questions.noticed(), 'truncated'] : questions.noticed()),
   }
@@ -114,23 +114,23 @@ export async function castVote(
   step: PlanStep,
   rows: readonly CallRow[],
   question: GuardedQuestion,
-  { model, draw, instance }: Vote,
-): Promise<VoteResult> {
+  { model, draw, instance }: Draw,
+): Promise<Vote> {
   const began = context.clock.now()
   const answered = await ask(context, step, rows, question, { model, draw, instance })
   const ms = context.clock.now() - began
-  let drawn: VoteResult
-  if ('failure' in answered) drawn = { model, status: 'failed', failure: answered.failure }
+  let vote: Vote
+  if ('failure' in answered) vote = { model, status: 'failed', failure: answered.failure }
   else {
     const reading = readAnswer(context, step, rows, question, model, answered)
-    drawn = voteResultOf(model, reading instanceof Promise ? await reading : reading)
+    vote = voteOf(model, reading instanceof Promise ? await reading : reading)
   }
-  const told = toldOf(drawn)
+  const said = verdictOf(vote)
   // An unreadable answer must not be cached: the next try may get a readable one.
-  if (told.failure && !('failure' in answered)) answered.forget?.()
+  if (said.failure && !('failure' in answered)) answered.forget?.()
   const { events, job } = context
-  if (events?.drawn || job.onDrawn) {
-    const event: DrawnEvent = {
+  if (events?.voted || job.onVote) {
+    const event: VoteEvent = {
       step: step.name,
       samples: rows.map(originOf),
       model,
@@ -140,28 +140,28 @@ export async function castVote(
       sampling: step.sampling ?? null,
       ms,
       answered: 'failure' in answered ? null : answered,
-      ...told,
+      ...said,
     }
-    events?.drawn?.(event)
-    job.onDrawn?.(event)
+    events?.voted?.(event)
+    job.onVote?.(event)
   }
-  return drawn
+  return vote
 }
 
-const voteResultOf = (model: string, said: Said): VoteResult =>
+const voteOf = (model: string, said: Said): Vote =>
   said.status === 'read'
     ? { model, status: 'read', verdicts: said.verdicts, unreadable: said.unreadable }
     : { model, ...said }
 
 /** A list has many verdicts; they are in its rows' outcomes. */
-function toldOf(drawn: VoteResult): { readonly verdict: number | null; readonly failure: Failure | null } {
-  if (drawn.status === 'failed') return { verdict: null, failure: drawn.failure }
-  if (drawn.status === 'text') return { verdict: null, failure: null }
-  const { verdicts } = drawn
+function verdictOf(vote: Vote): { readonly verdict: number | null; readonly failure: Failure | null } {
+  if (vote.status === 'failed') return { verdict: null, failure: vote.failure }
+  if (vote.status === 'text') return { verdict: null, failure: null }
+  const { verdicts } = vote
   const isUnreadable = verdicts.every((verdict) => verdict === null)
   return {
     verdict: verdicts.length === 1 ? (verdicts[0]?.value ?? null) : null,
-    failure: isUnreadable ? (drawn.unreadable ?? unparseable) : null,
+    failure: isUnreadable ? (vote.unreadable ?? unparseable) : null,
   }
 }
 
@@ -283,7 +283,7 @@ async function ask(
   step: PlanStep,
   rows: readonly CallRow[],
   question: GuardedQuestion,
-  { model, draw, instance }: Vote,
+  { model, draw, instance }: Draw,
 ): Promise<Answered | { readonly failure: Failure }> {
   const started = context.clock.now()
   const group = rows[0]?.sample.group

@@ -15,20 +15,20 @@ export type Read =
   | { readonly status: 'failed'; readonly failure: Failure }
 
 /** One model's vote: verdicts, or one text for later steps. */
-export type VoteResult = { readonly model: string } & Said
+export type Vote = { readonly model: string } & Said
 
 export type Said = Read | { readonly status: 'text'; readonly text: string }
 
-/** One of several answers to the same question. */
-export interface Vote {
+/** One time that a model is asked a question. Its result is a vote. */
+export interface Draw {
   readonly model: string
   readonly draw: number
   /** The only instance that is asked; absent: any. */
   readonly instance?: string | undefined
 }
 
-/** The votes of a step on one question: the first of each model, then the second of each model, and so on. */
-export const votesOf = memoizeByObject(({ models, votes }: PlanStep): readonly Vote[] =>
+/** The draws of a step for one question: the first of each model, then the second of each model, and so on. */
+export const drawsOf = memoizeByObject(({ models, votes }: PlanStep): readonly Draw[] =>
   Array.from({ length: votes.n }, (_, draw) => models.map((model) => ({ model, draw }))).flat(),
 )
 
@@ -46,35 +46,35 @@ type Judging = Pick<PlanStep, 'votes' | 'onUnreadable' | 'models'>
  */
 export async function collectVotes(
   step: Judging,
-  draws: readonly (() => Promise<VoteResult> | VoteResult)[],
+  draws: readonly (() => Promise<Vote> | Vote)[],
   columns: number,
-): Promise<readonly VoteResult[]> {
-  // Most steps have one vote.
+): Promise<readonly Vote[]> {
+  // Most steps have one draw.
   const [only] = draws
   if (draws.length === 1 && only) return [await only()]
-  const drawn: VoteResult[] = []
+  const cast: Vote[] = []
   const { votes } = step
   for (;;) {
-    const left = draws.length - drawn.length
+    const left = draws.length - cast.length
     const needed = (column: number): number => {
-      const values = scoresOf(step, drawn, column).map(({ score }) => score.value)
+      const values = scoresOf(step, cast, column).map(({ score }) => score.value)
       return votesToSettle(values, left, draws.length, votes)
     }
     const more = votes.earlyStop ? Math.max(...Array.from({ length: columns }, (_, i) => needed(i))) : left
-    if (more <= 0) return drawn
-    const next = draws.slice(drawn.length, drawn.length + more)
-    drawn.push(...(await Promise.all(next.map((draw) => draw()))))
+    if (more <= 0) return cast
+    const next = draws.slice(cast.length, cast.length + more)
+    cast.push(...(await Promise.all(next.map((draw) => draw()))))
   }
 }
 
 /** Aggregates one column of the votes. `asked`: the votes that the config allows, cast or not. */
 export function aggregateVotes(
   step: Judging,
-  drawn: readonly VoteResult[],
+  votes: readonly Vote[],
   column: number,
   asked: number,
 ): Aggregate {
-  const scores = scoresOf(step, drawn, column)
+  const scores = scoresOf(step, votes, column)
   const verdict = aggregated(
     scores.map(({ score }) => score),
     asked,
@@ -86,9 +86,9 @@ export function aggregateVotes(
       step.models.length > 1 ? { ...score, details: { ...score.details, panel: panelOf(scores) } } : score
     return { status: 'scored', score: shown, draws: scores.length, spread }
   }
-  const failure = drawn.find((one) => one.status === 'failed')
+  const failure = votes.find((one) => one.status === 'failed')
   if (failure) return failure
-  const unreadable = drawn.find((one) => one.status === 'read' && !one.verdicts[column])
+  const unreadable = votes.find((one) => one.status === 'read' && !one.verdicts[column])
   if (unreadable?.status !== 'read') return { status: 'failed', failure: undecided }
   if (step.onUnreadable === 'skip') return { status: 'skipped' }
   return { status: 'failed', failure: unreadable.unreadable ?? unparseable }
@@ -117,11 +117,11 @@ interface ModelScore {
 /** The valid verdicts on a row, in the order of the votes. */
 function scoresOf(
   { onUnreadable }: Judging,
-  drawn: readonly VoteResult[],
+  votes: readonly Vote[],
   column: number,
 ): readonly ModelScore[] {
   const said: ModelScore[] = []
-  for (const one of drawn) {
+  for (const one of votes) {
     if (one.status !== 'read') continue
     const { model } = one
     const score = one.verdicts[column]

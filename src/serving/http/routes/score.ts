@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import { z } from 'zod'
 import { GatewayError } from '../../../core/errors.ts'
 import type { Outcome, Sample, Unreadable } from '../../../core/sample/sample.ts'
-import type { DrawnEvent, Gateway, ScoreJob } from '../../../scoring/gateway/gateway.ts'
+import type { VoteEvent, Gateway, ScoreJob } from '../../../scoring/gateway/gateway.ts'
 import { nativeResultText } from '../../../trainers/native-result.ts'
 import { nativeSample, readNativeRows } from '../../../trainers/native-sample.ts'
 import { shownAsk } from '../../telemetry/live/shown-row.ts'
@@ -53,7 +53,7 @@ export function scoreRoutes(app: ZodApp, gateway: Gateway, limits: KeyLimits): v
     const job: ScoreJob = {
       reward,
       rows,
-      onDrawn: explanation ? (event) => explanation.add(event) : undefined,
+      onVote: explanation ? (event) => explanation.add(event) : undefined,
       signal: (left) => onDisconnect(reply, left),
       requestId: request.id,
       trace: traceOf(request),
@@ -139,7 +139,7 @@ const maxBytes = 256 * 1024 * 1024
 class Explanation {
   readonly #answers = new JudgeAnswers(maxBytes)
 
-  add(event: DrawnEvent): void {
+  add(event: VoteEvent): void {
     this.#answers.add(event)
   }
 
@@ -147,17 +147,17 @@ class Explanation {
   *textOf(row: Sample | Unreadable | undefined): Generator<string> {
     const own = row && !('failure' in row) ? this.#answers.of(row) : []
     const keep = textKeeper('full')
-    const bySteps = new Map<string, DrawnEvent[]>()
-    for (const drawn of own) {
-      const known = bySteps.get(drawn.step)
-      if (known) known.push(drawn)
-      else bySteps.set(drawn.step, [drawn])
+    const bySteps = new Map<string, VoteEvent[]>()
+    for (const vote of own) {
+      const known = bySteps.get(vote.step)
+      if (known) known.push(vote)
+      else bySteps.set(vote.step, [vote])
     }
     let before = '{'
     for (const [step, answers] of bySteps) {
       yield `${before}${JSON.stringify(step)}:`
-      for (const [at, drawn] of answers.entries())
-        yield `${at === 0 ? '[' : ','}${JSON.stringify(shownAsk(drawn, keep))}`
+      for (const [at, vote] of answers.entries())
+        yield `${at === 0 ? '[' : ','}${JSON.stringify(shownAsk(vote, keep))}`
       yield ']'
       before = ','
     }

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../../core/clock.ts'
 import { eachInSlices } from '../../../core/slices.ts'
-import type { DrawnEvent, EngineEvents, RequestDone } from '../../../scoring/engine/events.ts'
+import type { VoteEvent, EngineEvents, RequestDone } from '../../../scoring/engine/events.ts'
 import { JudgeAnswers } from '../record/judge-answers.ts'
 import type { TextPolicy } from '../record/text-policy.ts'
 import { RecentRows } from './recent-rows.ts'
@@ -31,7 +31,7 @@ const maxAnswerBytes = 64 * 1024 * 1024
 const maxInvalid = 4
 
 /** Listens to the engine and keeps what the page shows. */
-export class LiveView implements Required<Pick<EngineEvents, 'drawn' | 'done'>> {
+export class LiveView implements Required<Pick<EngineEvents, 'voted' | 'done'>> {
   /** Rewards that have scored something, by name. */
   readonly rewards = new Map<string, TrackedReward>()
   readonly #options: LiveOptions
@@ -54,7 +54,7 @@ export class LiveView implements Required<Pick<EngineEvents, 'drawn' | 'done'>> 
     return this.#options.policy()
   }
 
-  drawn(event: DrawnEvent): void {
+  voted(event: VoteEvent): void {
     if (this.#watchers > 0) this.#answers.add(event)
   }
 

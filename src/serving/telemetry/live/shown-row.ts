@@ -1,5 +1,5 @@
 import type { Outcome, Sample, Unreadable } from '../../../core/sample/sample.ts'
-import type { DrawnEvent } from '../../../scoring/engine/events.ts'
+import type { VoteEvent } from '../../../scoring/engine/events.ts'
 import type { GatewaySettings } from '../../../scoring/plan/gateway-config.ts'
 import { type RecordedAsk, type RecordedRow, type RecordedTerm, recordAsk, recordRow } from '../record/row.ts'
 import { type RecordedText, type TextKeeper, type TextPolicy, textKeeper } from '../record/text-policy.ts'
@@ -85,7 +85,7 @@ const longestKey = 200
 /** `answers`: of the row's judges. Long texts are cut and end with a note that says so. */
 export function detailOf(
   { id, at, event }: RecentRow,
-  answers: readonly DrawnEvent[],
+  answers: readonly VoteEvent[],
   policy: TextPolicy,
 ): RowDetail {
   const keep = textKeeper(policy)
@@ -94,7 +94,7 @@ export function detailOf(
   const recorded = recordRow(event, 0, { id, time }, parts)
   const terms = recorded.terms.map((term) => {
     const own = answers.filter(({ step }) => step === term.name)
-    return { ...term, asks: own.map((draw) => shownAsk(draw, keep)) }
+    return { ...term, asks: own.map((vote) => shownAsk(vote, keep)) }
   })
   return cut({ ...recorded, terms }) as RowDetail
 }
@@ -114,8 +114,8 @@ function cut(value: unknown): unknown {
 export type ShownAsk = RecordedAsk & { readonly question: RecordedText }
 
 /** `keep` applies the text policy to question and answer. */
-export function shownAsk(drawn: DrawnEvent, keep: TextKeeper): ShownAsk {
-  const { question } = drawn
+export function shownAsk(vote: VoteEvent, keep: TextKeeper): ShownAsk {
+  const { question } = vote
   const text = typeof question === 'string' ? question : JSON.stringify(question)
-  return { ...recordAsk(drawn, { keep, samplingOf: () => ({}) }), question: keep.text(text) }
+  return { ...recordAsk(vote, { keep, samplingOf: () => ({}) }), question: keep.text(text) }
 }

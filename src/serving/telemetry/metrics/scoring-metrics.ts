@@ -71,7 +71,7 @@ export function engineMetrics(make: Instruments): EngineEvents {
       }
       return eachInSlices(outcomes.length, count, sum)
     },
-    drawn({ model, answered, ms }) {
+    voted({ model, answered, ms }) {
       if (!answered) return
       questions(1, model, answered.source)
       waits(ms / 1000, model)

@@ -1,8 +1,8 @@
 import { bytesOf, type Sample } from '../../../core/sample/sample.ts'
-import type { DrawnEvent } from '../../../scoring/engine/events.ts'
+import type { VoteEvent } from '../../../scoring/engine/events.ts'
 
 interface Kept {
-  readonly events: DrawnEvent[]
+  readonly events: VoteEvent[]
   bytes: number
   isWhole: boolean
 }
@@ -24,7 +24,7 @@ export class JudgeAnswers {
     this.#maxPerSample = maxPerSample
   }
 
-  add(event: DrawnEvent): void {
+  add(event: VoteEvent): void {
     this.#isUsed = true
     const bytes = bytesOf(event.question) + bytesOf(event.answered) + bytesOf(event.failure)
     for (const sample of event.samples) {
@@ -45,7 +45,7 @@ export class JudgeAnswers {
   }
 
   /** The answers so far, in order. */
-  of(sample: Sample): readonly DrawnEvent[] {
+  of(sample: Sample): readonly VoteEvent[] {
     return this.#bySample.get(sample)?.events ?? []
   }
 

@@ -42,7 +42,7 @@ export interface RecordParts extends Pick<RowParts, 'samplingOf'> {
 }
 
 /** Listens to the engine; never delays a request. */
-interface Recorder extends Required<Pick<EngineEvents, 'drawn' | 'done'>> {
+interface Recorder extends Required<Pick<EngineEvents, 'voted' | 'done'>> {
   /** Writes the waiting rows, then closes the file. Later rows are dropped. */
   close(): Promise<void>
 }
@@ -201,7 +201,7 @@ export function openRecord(
   }
 
   return {
-    drawn(event) {
+    voted(event) {
       if (settings.share > 0) answers.add(event)
     },
     done(event) {

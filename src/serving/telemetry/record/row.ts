@@ -1,15 +1,15 @@
 import { z } from 'zod'
 import { failureKinds, type Sample, type Term } from '../../../core/sample/sample.ts'
-import type { DrawnEvent, RequestDone } from '../../../scoring/engine/events.ts'
+import type { VoteEvent, RequestDone } from '../../../scoring/engine/events.ts'
 import type { TextKeeper } from './text-policy.ts'
 
-type Sampling = NonNullable<DrawnEvent['sampling']>
+type Sampling = NonNullable<VoteEvent['sampling']>
 
 /** What a row's record needs besides its request. */
 export interface RowParts {
   readonly keep: TextKeeper
   /** The answers of a sample's judges so far. */
-  answersOf(sample: Sample): readonly DrawnEvent[]
+  answersOf(sample: Sample): readonly VoteEvent[]
   /** The sampling settings of a model; a step's own settings override them. */
   samplingOf(model: string): Sampling
 }
@@ -63,7 +63,7 @@ const promptText = ({ prompt }: Sample): string =>
 function recordTerm(
   term: Term,
   op: 'add' | 'mul',
-  answers: readonly DrawnEvent[],
+  answers: readonly VoteEvent[],
   parts: RowParts,
 ): RecordedTerm {
   const { name, weight, status } = term
@@ -83,20 +83,20 @@ function recordTerm(
     flags: (scored?.score.flags ?? []) as string[],
     why: status === 'off' ? term.why : null,
     failure: status === 'failed' ? (term.failure as RecordedTerm['failure']) : null,
-    asks: own.map((draw) => recordAsk(draw, parts)),
+    asks: own.map((vote) => recordAsk(vote, parts)),
   }
 }
 
 /** One answer of a judge. */
-export function recordAsk(drawn: DrawnEvent, { keep, samplingOf }: Omit<RowParts, 'answersOf'>): RecordedAsk {
-  const { model, draw, template, ms, answered, verdict, failure } = drawn
-  const sampling = { ...samplingOf(model), ...drawn.sampling }
+export function recordAsk(vote: VoteEvent, { keep, samplingOf }: Omit<RowParts, 'answersOf'>): RecordedAsk {
+  const { model, draw, template, ms, answered, verdict, failure } = vote
+  const sampling = { ...samplingOf(model), ...vote.sampling }
   return {
     model,
     draw,
     template,
     sampling,
-    // Each vote on the same question adds its index to the seed, so that votes differ.
+    // Each draw of a question adds its index to the seed, so that draws differ.
     seed: sampling.seed === undefined ? null : sampling.seed + draw,
     ms: rounded(ms),
     instance: answered?.instance ?? null,
@@ -110,7 +110,7 @@ export function recordAsk(drawn: DrawnEvent, { keep, samplingOf }: Omit<RowParts
 }
 
 function recordAnswer(
-  answer: NonNullable<DrawnEvent['answered']>['answer'],
+  answer: NonNullable<VoteEvent['answered']>['answer'],
   keep: TextKeeper,
 ): RecordedAsk['answer'] {
   if (typeof answer === 'number') return answer
