@@ -2,7 +2,7 @@
 import { prompt } from '../src/contract/index.ts'
 import type { Sample } from '../src/core/sample/sample.ts'
 import { echoesOf, isRefused } from '../src/scoring/engine/guard/answers.ts'
-import { guardQuestion } from '../src/scoring/engine/guard/question.ts'
+import { guardQuestion } from '../src/scoring/engine/guard/guarded-question.ts'
 import { fullGuard } from '../src/scoring/models/api/model-config.ts'
 
 const rounds = 5000

@@ -1,7 +1,7 @@
 /** Processor time of each pass over the text of one answer of 128 KiB, on its way from a request's bytes to a judge's. */
 import { hash } from 'node:crypto'
+import { closing, opening } from '../src/scoring/engine/guard/guarded-question.ts'
 import { neutralised } from '../src/scoring/engine/guard/look-alikes.ts'
-import { closing, opening } from '../src/scoring/engine/guard/question.ts'
 import { fullGuard } from '../src/scoring/models/api/model-config.ts'
 import { bodyOf, knownText, questionJson, RenderedMessage } from '../src/scoring/models/api/question-json.ts'
 

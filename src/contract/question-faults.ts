@@ -1,7 +1,7 @@
 import { isWordless, type Json, type Sample } from '../core/sample/sample.ts'
 import type { AskName, Asks, Row } from './define.ts'
 import { type ChatPrompt, emptyPlaces, type Prompt } from './prompt.ts'
-import { noQuestion } from './question.ts'
+import { noQuestion } from './sample-prompt.ts'
 
 /**
  * A word that no author writes. If it appears in trusted text from rm_preprocess, the response could pose as

@@ -5,8 +5,8 @@
 import type { Json, Sample, Score } from '../core/sample/sample.ts'
 import type { AskName, Asks, Earlier, ModelReward, Range, Row, Rule, Verdict } from './define.ts'
 import { BadSample } from './prompt.ts'
-import { lastUserText, messagesWithoutText } from './question.ts'
 import { marker, questionFault, questionTexts, withMarker } from './question-faults.ts'
+import { lastUserText, messagesWithoutText } from './sample-prompt.ts'
 
 /** The assertions that contract tests need: tap's `t`, or `node:assert/strict` with any other runner. */
 export type TestRunner = Ok &

@@ -6,10 +6,6 @@ import type { ModelConfig } from './api/model-config.ts'
 import type { Settings } from './backends/backend.ts'
 import { isTextAsk } from './backends/generated-text.ts'
 import { Batcher } from './batch.ts'
-import { askError, call, type Dispatched, dispatch } from './dispatch/dispatch.ts'
-import { SingleFlight } from './dispatch/shared-answers.ts'
-import { LabelScorer } from './label-scoring.ts'
-import { type ModelQueue, queueWaitMs, ResponseTimes } from './pool/wait-estimate.ts'
 import {
   buildRequest,
   bytesOfInput,
@@ -18,7 +14,11 @@ import {
   keyOf,
   type ModelParts,
   settingsOf,
-} from './question.ts'
+} from './build-request.ts'
+import { askError, call, type Dispatched, dispatch } from './dispatch/dispatch.ts'
+import { SingleFlight } from './dispatch/shared-answers.ts'
+import { LabelScorer } from './label-scoring.ts'
+import { type ModelQueue, queueWaitMs, ResponseTimes } from './pool/wait-estimate.ts'
 import { UpstreamError } from './transport/upstream-error.ts'
 
 type AnyAnswer = Asks[AskName]['answer']

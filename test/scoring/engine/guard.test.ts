@@ -8,8 +8,8 @@ import {
   withoutThoughts,
 } from '../../../src/scoring/engine/guard/answers.ts'
 import { withoutInvisible } from '../../../src/scoring/engine/guard/characters.ts'
+import { guardQuestion } from '../../../src/scoring/engine/guard/guarded-question.ts'
 import { neutralised } from '../../../src/scoring/engine/guard/look-alikes.ts'
-import { guardQuestion } from '../../../src/scoring/engine/guard/question.ts'
 import { mayStartTurn, turn } from '../../../src/scoring/engine/guard/tokens.ts'
 import { bareLine, bareStarts } from '../../../src/scoring/engine/guard/verdicts.ts'
 import {

@@ -3,7 +3,7 @@ import t from 'tap'
 import type { Sample } from '../../../src/core/sample/sample.ts'
 import { drained } from '../../../src/core/slices.ts'
 import { distinctAnswers } from '../../../src/scoring/engine/groups/distinct-answers.ts'
-import { sealing, sealOf } from '../../../src/scoring/engine/guard/question.ts'
+import { sealing, sealOf } from '../../../src/scoring/engine/guard/guarded-question.ts'
 import { sampleOf } from '../../support/gateway.ts'
 import { seeded } from '../../support/seeded.ts'
 

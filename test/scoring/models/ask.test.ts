@@ -1,5 +1,5 @@
 import t from 'tap'
-import { closing, opening } from '../../../src/scoring/engine/guard/question.ts'
+import { closing, opening } from '../../../src/scoring/engine/guard/guarded-question.ts'
 import {
   bodyOf,
   knownText,

@@ -4,7 +4,7 @@ import type { PlanStep } from '../../plan/plan.ts'
 import type { StepContext } from '../context.ts'
 import { callRoom, drawRoom } from '../gate.ts'
 import { type JudgeQuery, judgeQuery } from '../judge/ask.ts'
-import { echoFlags, refusedAmong } from '../judge/question.ts'
+import { echoFlags, refusedAmong } from '../judge/step-question.ts'
 import { aggregateVotes, collectVotes, type Draw, drawsOf, termOf, type Vote } from '../judge/votes.ts'
 
 /** One term per contestant, from one question about all of them. Each draw shows them in another order. Never rejects. */

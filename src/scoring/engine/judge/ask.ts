@@ -8,10 +8,10 @@ import type { PlanStep } from '../../plan/plan.ts'
 import type { StepContext } from '../context.ts'
 import type { VoteEvent } from '../events.ts'
 import { withoutThoughts } from '../guard/answers.ts'
-import type { GuardedQuestion } from '../guard/question.ts'
+import type { GuardedQuestion } from '../guard/guarded-question.ts'
 import { called, failedTerm, originOf, scoredTerm, skippedTerm, textTerm } from '../step.ts'
 import { type Fitted, fitted } from './prompt-budget.ts'
-import { askOf, echoFlags, questionsOf, refusedScore, refusedTerm } from './question.ts'
+import { askOf, echoFlags, questionsOf, refusedScore, refusedTerm } from './step-question.ts'
 import {
   aggregateVotes,
   collectVotes,

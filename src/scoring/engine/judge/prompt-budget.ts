@@ -5,7 +5,7 @@ import { AskError, type Rendered } from '../../models/api/ask.ts'
 import { allOrNone, type CancelToken } from '../../models/api/cancel-token.ts'
 import type { PlanStep, PromptBudget } from '../../plan/plan.ts'
 import type { StepContext } from '../context.ts'
-import type { GuardedQuestion } from '../guard/question.ts'
+import type { GuardedQuestion } from '../guard/guarded-question.ts'
 
 type Question = Asks[AskName]['input']
 

@@ -115,11 +115,7 @@ interface ModelScore {
 }
 
 /** The valid verdicts on a row, in the order of the votes. */
-function scoresOf(
-  { onUnreadable }: Judging,
-  votes: readonly Vote[],
-  column: number,
-): readonly ModelScore[] {
+function scoresOf({ onUnreadable }: Judging, votes: readonly Vote[], column: number): readonly ModelScore[] {
   const said: ModelScore[] = []
   for (const one of votes) {
     if (one.status !== 'read') continue

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../../core/clock.ts'
 import { eachInSlices } from '../../../core/slices.ts'
-import type { VoteEvent, EngineEvents, RequestDone } from '../../../scoring/engine/events.ts'
+import type { EngineEvents, RequestDone, VoteEvent } from '../../../scoring/engine/events.ts'
 import { JudgeAnswers } from '../record/judge-answers.ts'
 import type { TextPolicy } from '../record/text-policy.ts'
 import { RecentRows } from './recent-rows.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { failureKinds, type Sample, type Term } from '../../../core/sample/sample.ts'
-import type { VoteEvent, RequestDone } from '../../../scoring/engine/events.ts'
+import type { RequestDone, VoteEvent } from '../../../scoring/engine/events.ts'
 import type { TextKeeper } from './text-policy.ts'
 
 type Sampling = NonNullable<VoteEvent['sampling']>

@@ -1,3 +1,5 @@
+/** A step's question as each of its models gets it, and answers that no judge needs to see. */
+
 import type { AskName, Asks } from '../../../contract/index.ts'
 import { memoizeByObject } from '../../../core/memoize.ts'
 import type { Score, Term } from '../../../core/sample/sample.ts'
@@ -13,7 +15,7 @@ import {
   type ReadyValue,
   readyValue,
   withOwnTexts,
-} from '../guard/question.ts'
+} from '../guard/guarded-question.ts'
 import { scoredTerm } from '../step.ts'
 import { overflows, valuesOf } from './prompt-budget.ts'
 

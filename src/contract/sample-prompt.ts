@@ -1,3 +1,5 @@
+/** What a sample's prompt asks, in the forms that judges and reward models need. */
+
 import { isWordless, type Message, type Sample } from '../core/sample/sample.ts'
 import { BadSample, type ChatPrompt, optional, prompt, QuestionError } from './prompt.ts'
 

@@ -1,3 +1,5 @@
+/** What a question becomes for a model: its settings, its cache key, its size, and the request to a server. */
+
 import type { AskName, Asks } from '../../contract/index.ts'
 import { memoizeByObject } from '../../core/memoize.ts'
 import type { Trace } from '../../core/tracing/trace.ts'
