@@ -49,22 +49,32 @@ t.test('every service of compose.yaml can start with what is there', async (t) =
   }
 })
 
-t.test('our own containers can write nothing but /tmp, and the image runs as nobody special', async (t) => {
+t.test('our own containers can write nothing but /tmp', async (t) => {
   const own = services.filter(([name]) => /^(?:gateway|judge)-/.test(name))
   t.equal(own.length, 5)
   for (const [name, service] of own) t.match(service, { read_only: true, cap_drop: ['ALL'] }, name)
-  const dockerfile = read('Dockerfile')
+})
+
+const dockerfile = read('Dockerfile')
+
+t.test('a plain build makes the gateway without Python, which runs as nobody special', async (t) => {
   const stages = dockerfile.split(/^FROM /m).slice(1)
-  t.match(stages.at(-1), /^gateway\s*$/, 'the gateway without Python is what a plain build makes')
+  t.match(stages.at(-1), /^gateway\s*$/)
   t.equal(dockerfile.match(/^USER .*$/gm)?.at(-1), 'USER 1000:1000')
   t.match(dockerfile, /^HEALTHCHECK/m)
   t.match(dockerfile, /node:24/)
+})
+
+t.test('all that the image copies reaches its build', async (t) => {
   const sent = read('Dockerfile.dockerignore').split('\n')
-  for (const [, from = ''] of dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm))
-    for (const path of from.split(' ')) {
-      t.ok(existsSync(path), path)
-      t.ok(sent.includes(`!${path.split('/')[0]}`), `${path} reaches the build`)
-    }
+  const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, from = '']) =>
+    from.split(' '),
+  )
+  t.not(copied.length, 0)
+  for (const path of copied) {
+    t.ok(existsSync(path), path)
+    t.ok(sent.includes(`!${path.split('/')[0]}`), path)
+  }
 })
 
 t.test('the demo has three judges whose names and addresses its config asks for', async (t) => {
@@ -106,58 +116,78 @@ t.test(
   },
 )
 
-t.test('the manifests fit together', async (t) => {
-  const folder = join('docker', 'kubernetes')
+const folder = join('docker', 'kubernetes')
+const [deployment, service, budget, scaler, monitor, network] = [
+  'deployment',
+  'service',
+  'pod-disruption-budget',
+  'horizontal-pod-autoscaler',
+  'service-monitor',
+  'network-policy',
+].map((name) => parse(readFileSync(join(folder, `${name}.yaml`), 'utf8')))
+const [container] = deployment.spec.template.spec.containers
+
+t.test('kustomization.yaml builds every manifest and config file', async (t) => {
   const kustomization = parse(readFileSync(join(folder, 'kustomization.yaml'), 'utf8'))
   const manifests = readdirSync(folder).filter(
     (file) => file.endsWith('.yaml') && file !== 'kustomization.yaml',
   )
-  t.strictSame([...kustomization.resources].sort(), manifests.sort(), 'all are built')
-  for (const file of kustomization.configMapGenerator[0].files) t.ok(existsSync(join(folder, file)), file)
-  const [deployment, service, budget, scaler, monitor, network] = [
-    'deployment',
-    'service',
-    'pod-disruption-budget',
-    'horizontal-pod-autoscaler',
-    'service-monitor',
-    'network-policy',
-  ].map((name) => parse(readFileSync(join(folder, `${name}.yaml`), 'utf8')))
+  t.strictSame([...kustomization.resources].sort(), manifests.sort())
+  const [{ files }] = kustomization.configMapGenerator
+  t.not(files.length, 0)
+  for (const file of files) t.ok(existsSync(join(folder, file)), file)
+})
+
+t.test('every manifest selects the pods of the deployment', async (t) => {
+  const selected = {
+    deployment: deployment.spec.selector.matchLabels,
+    service: service.spec.selector,
+    budget: budget.spec.selector.matchLabels,
+    monitor: monitor.spec.selector.matchLabels,
+    network: network.spec.podSelector.matchLabels,
+  }
   const pods = deployment.spec.template.metadata.labels
-  for (const labels of [
-    deployment.spec.selector.matchLabels,
-    service.spec.selector,
-    budget.spec.selector.matchLabels,
-    monitor.spec.selector.matchLabels,
-    network.spec.podSelector.matchLabels,
-  ])
-    t.strictSame(labels, pods)
-  const [container] = deployment.spec.template.spec.containers
-  t.ok(container.args.includes('--watch'), 'a changed ConfigMap is served')
+  for (const [name, labels] of Object.entries(selected)) t.strictSame(labels, pods, name)
+  t.equal(scaler.spec.scaleTargetRef.name, deployment.metadata.name)
+})
+
+t.test('the container serves a changed ConfigMap, and can write and become nothing', async (t) => {
+  t.ok(container.args.includes('--watch'))
   t.match(container.securityContext, { readOnlyRootFilesystem: true, allowPrivilegeEscalation: false })
   t.equal(deployment.spec.template.spec.securityContext.runAsNonRoot, true)
+})
+
+t.test('the container mounts the volumes of its pod, and has the ports that others name', async (t) => {
   t.strictSame(
     container.volumeMounts.map(({ name }: { name: string }) => name).sort(),
     deployment.spec.template.spec.volumes.map(({ name }: { name: string }) => name).sort(),
   )
   const named = container.ports.map(({ name }: { name: string }) => name)
-  for (const port of [
-    service.spec.ports[0].targetPort,
-    monitor.spec.endpoints[0].port,
-    container.livenessProbe.httpGet.port,
-  ])
-    t.ok(named.includes(port))
-  t.equal(scaler.spec.scaleTargetRef.name, deployment.metadata.name)
-  const [page = '', metrics = ''] = ['deploying', 'operations'].map((name) =>
-    readFileSync(join('docs', `${name}.md`), 'utf8'),
-  )
-  const adapted = parse(read('prometheus/adapter.yaml')).rules.custom as { seriesQuery: string }[]
-  t.strictSame(
-    scaler.spec.metrics.map(({ pods }: { pods: { metric: { name: string } } }) => pods.metric.name),
-    adapted.map(({ seriesQuery }) => seriesQuery.split('{')[0]),
-    'the adapter serves what the autoscaler asks for',
-  )
-  for (const { seriesQuery } of adapted)
-    t.ok(metrics.includes(`\`${seriesQuery.split('{')[0]?.replace('reward_gateway_', '')}\``), seriesQuery)
+  const ports = {
+    service: service.spec.ports[0].targetPort,
+    monitor: monitor.spec.endpoints[0].port,
+    probe: container.livenessProbe.httpGet.port,
+  }
+  for (const [name, port] of Object.entries(ports)) t.ok(named.includes(port), name)
+})
+
+t.test(
+  'the adapter serves the metrics that the autoscaler asks for, as operations.md has them',
+  async (t) => {
+    const adapted = (parse(read('prometheus/adapter.yaml')).rules.custom as { seriesQuery: string }[]).map(
+      ({ seriesQuery }) => seriesQuery.split('{')[0] ?? '',
+    )
+    t.strictSame(
+      scaler.spec.metrics.map(({ pods }: { pods: { metric: { name: string } } }) => pods.metric.name),
+      adapted,
+    )
+    const page = readFileSync(join('docs', 'operations.md'), 'utf8')
+    for (const name of adapted) t.ok(page.includes(`\`${name.replace('reward_gateway_', '')}\``), name)
+  },
+)
+
+t.test('deploying.md has every secret', async (t) => {
+  const page = readFileSync(join('docs', 'deploying.md'), 'utf8')
   for (const name of ['TRAINER_KEYS', 'METRICS_KEY', 'ADMIN_KEY', 'GUARD_SECRET'])
     t.ok(page.includes(name), name)
 })

@@ -6,23 +6,29 @@ import { isRefused, wireCall } from '../support/wire.ts'
 const path = '/v1/completions'
 const ask = { prompt: 'Question: 1 + 1?\nAnswer: 1 + 1 = 2' }
 
-t.test(
-  'a hang is silent while /health answers, and what it held is answered or dropped at its end',
-  async (t) => {
-    for (const recovery of ['answer', 'drop'] as const) {
-      const clock = fakeClock()
-      const server = await simulated(t, { clock })
-      server.set({ kind: 'hang', forMs: 60_000, recovery })
-      const one = await wireCall(t, server, path, ask)
-      const streamed = await wireCall(t, server, path, { ...ask, stream: true })
-      await until(() => server.stats().inFlight === 2)
+for (const recovery of ['answer', 'drop'] as const)
+  t.test(`a hang with recovery ${recovery}`, async (t) => {
+    const clock = fakeClock()
+    const server = await simulated(t, { clock })
+    server.set({ kind: 'hang', forMs: 60_000, recovery })
+    const one = await wireCall(t, server, path, ask)
+    const streamed = await wireCall(t, server, path, { ...ask, stream: true })
+    await until(() => server.stats().inFlight === 2)
+
+    await t.test('leaves /health and /v1/models to answer', async (t) => {
       t.equal((await get(server, '/health')).status, 200)
       t.equal((await get(server, '/v1/models')).status, 200)
+    })
+
+    await t.test('sends no byte of an answer until its end', async (t) => {
       clock.advance(59_999)
       t.equal((await get(server, '/health')).status, 200)
-      t.notMatch(one.text, '}', 'no byte of an answer')
+      t.notMatch(one.text, '}')
       t.notMatch(streamed.text, 'data')
       t.notOk(one.isClosed)
+    })
+
+    await t.test(`at its end, ${recovery}s what it held`, async (t) => {
       clock.advance(1)
       await until(() => server.stats().inFlight === 0)
       if (recovery === 'answer') {
@@ -33,9 +39,8 @@ t.test(
         t.equal((await post(server, path, ask)).status, 200, 'it is well again')
       }
       t.equal(clock.pending, 0)
-    }
-  },
-)
+    })
+  })
 
 t.test('a hang holds what was under way before it, with its slots and its line', async (t) => {
   const clock = fakeClock()
@@ -117,7 +122,7 @@ t.test('half an answer comes, then silence, then the rest or the end of the conn
   t.ok(bodyOf(dropped.text).length < length)
 })
 
-t.test('a restart cuts, refuses, loads, and is back without its cache', async (t) => {
+t.test('a restart', async (t) => {
   const clock = fakeClock()
   const server = await simulated(t, { clock, control: true, latencyMedianMs: 100 })
   const long = { prompt: 'x'.repeat(640) }
@@ -127,28 +132,40 @@ t.test('a restart cuts, refuses, loads, and is back without its cache', async (t
     clock.advance(100)
     return call
   }
+  const cachedTokens = async () => (await answered()).json.usage.prompt_tokens_details.cached_tokens
   await answered()
-  const cached = await answered()
-  t.equal(cached.json.usage.prompt_tokens_details.cached_tokens, 160)
-  const cut = await wireCall(t, server, path, long)
-  await until(() => server.stats().running === 1)
-  t.equal((await post(server, '/simulate/restart', { downMs: 60_000, loadingMs: 120_000 })).status, 200)
-  await until(() => cut.isClosed)
-  t.equal(cut.text, '')
-  t.match(server, { state: 'down' })
-  t.match(server.stats(), { running: 0, waiting: 0 })
-  t.ok(await isRefused(server))
-  clock.advance(59_999)
-  t.ok(await isRefused(server))
-  clock.advance(1)
-  await until(() => server.state === 'loading')
-  t.equal((await get(server, '/health')).status, 503)
-  t.equal((await get(server, '/v1/models')).status, 503)
-  t.equal((await post(server, path, long)).status, 503)
-  t.same((await get(server, '/simulate/state')).json, { state: 'loading', diedOf: null })
-  clock.advance(120_000)
-  t.equal((await get(server, '/health')).status, 200)
-  t.equal((await answered()).json.usage.prompt_tokens_details.cached_tokens, 0)
+  t.equal(await cachedTokens(), 160, 'the prompt is cached before it')
+
+  await t.test('cuts what is under way', async (t) => {
+    const cut = await wireCall(t, server, path, long)
+    await until(() => server.stats().running === 1)
+    t.equal((await post(server, '/simulate/restart', { downMs: 60_000, loadingMs: 120_000 })).status, 200)
+    await until(() => cut.isClosed)
+    t.equal(cut.text, '')
+    t.match(server, { state: 'down' })
+    t.match(server.stats(), { running: 0, waiting: 0 })
+  })
+
+  await t.test('refuses connections while the server is down', async (t) => {
+    t.ok(await isRefused(server))
+    clock.advance(59_999)
+    t.ok(await isRefused(server))
+  })
+
+  await t.test('answers 503 while the server loads', async (t) => {
+    clock.advance(1)
+    await until(() => server.state === 'loading')
+    t.equal((await get(server, '/health')).status, 503)
+    t.equal((await get(server, '/v1/models')).status, 503)
+    t.equal((await post(server, path, long)).status, 503)
+    t.same((await get(server, '/simulate/state')).json, { state: 'loading', diedOf: null })
+  })
+
+  await t.test('leaves a server without its cache', async (t) => {
+    clock.advance(120_000)
+    t.equal((await get(server, '/health')).status, 200)
+    t.equal(await cachedTokens(), 0)
+  })
 })
 
 t.test('a restart comes by its hour, wakes a sleeper, and can be told again while it goes on', async (t) => {

@@ -4,11 +4,17 @@ import { get, judgement, post, simulated, until } from '../support/simulated.ts'
 
 const ask = { messages: [{ role: 'user', content: 'Question: 1 + 1?\nAnswer: 1 + 1 = 2' }] }
 
-t.test('a sleeping server answers nobody until it is woken', async (t) => {
+t.test('a sleeping server says so', async (t) => {
   const server = await simulated(t)
   t.same((await get(server, '/is_sleeping')).json, { is_sleeping: false })
   t.equal((await post(server, '/sleep?level=1', {})).status, 200)
   t.same((await get(server, '/is_sleeping')).json, { is_sleeping: true })
+  t.equal((await post(server, '/sleep?level=9', {})).status, 400, 'there is no such level')
+})
+
+t.test('a sleeping server answers nobody until it is woken', async (t) => {
+  const server = await simulated(t)
+  await post(server, '/sleep?level=1', {})
   const asked = post(server, '/v1/chat/completions', ask)
   await until(() => server.stats().waiting === 1)
   await post(server, '/wake_up?tags=weights', {})
@@ -18,7 +24,6 @@ t.test('a sleeping server answers nobody until it is woken', async (t) => {
   t.match(server.stats(), { isSleeping: false, sleeps: 1, wakes: 1 })
   await post(server, '/wake_up', {})
   t.equal(server.stats().wakes, 1, 'who is awake cannot wake')
-  t.equal((await post(server, '/sleep?level=9', {})).status, 400)
 })
 
 t.test('falling asleep aborts what runs, or waits for it', async (t) => {

@@ -117,29 +117,39 @@ t.test('embeddings have length 1, and similar texts are nearer than others', asy
   t.ok(Math.abs((floats[0] ?? 0) - a[0]) < 1e-6)
 })
 
-t.test('errors have the status and the shape of vLLM', async (t) => {
+t.test('an error has the status and the shape of vLLM', async (t) => {
   const server = await simulated(t, { model: 'judge', maxModelLen: 8 })
   const messages = [{ role: 'user', content: 'x' }]
-  const unknown = await post(server, '/v1/chat/completions', { model: 'other', messages })
-  t.match(unknown, { status: 404, json: { error: { type: 'NotFoundError', param: 'model', code: 404 } } })
-  const long = await post(server, '/v1/completions', { prompt: 'x'.repeat(33) })
-  t.match(long, {
-    status: 400,
-    json: { error: { type: 'BadRequestError', param: 'input_tokens', code: 400 } },
-  })
-  t.match(long.json.error.message, /maximum context length is 8 tokens/)
-  for (const body of [
-    {},
-    { messages: [] },
-    { messages: [1] },
-    { messages: [{ role: 'user', content: 1 }] },
-    [],
-  ]) {
-    t.match(await post(server, '/v1/chat/completions', body), { status: 400 }, JSON.stringify(body))
-  }
-  t.match(await post(server, '/v1/completions', { prompt: ['x', 1] }), { status: 400 })
-  t.match(await post(server, '/v1/completions', { prompt: 'x', max_tokens: 'many' }), { status: 400 })
-  t.match(await post(server, '/nowhere', {}), { status: 404, json: { detail: 'Not Found' } })
+  const bad: readonly (readonly [path: string, body: unknown, reply: object])[] = [
+    [
+      '/v1/chat/completions',
+      { model: 'other', messages },
+      { status: 404, json: { error: { type: 'NotFoundError', param: 'model', code: 404 } } },
+    ],
+    [
+      '/v1/completions',
+      { prompt: 'x'.repeat(33) },
+      {
+        status: 400,
+        json: {
+          error: {
+            type: 'BadRequestError',
+            param: 'input_tokens',
+            code: 400,
+            message: /maximum context length is 8 tokens/,
+          },
+        },
+      },
+    ],
+    ...[{}, { messages: [] }, { messages: [1] }, { messages: [{ role: 'user', content: 1 }] }, []].map(
+      (body) => ['/v1/chat/completions', body, { status: 400 }] as const,
+    ),
+    ['/v1/completions', { prompt: ['x', 1] }, { status: 400 }],
+    ['/v1/completions', { prompt: 'x', max_tokens: 'many' }, { status: 400 }],
+    ['/nowhere', {}, { status: 404, json: { detail: 'Not Found' } }],
+  ]
+  for (const [path, body, reply] of bad)
+    t.match(await post(server, path, body), reply, `${path} ${JSON.stringify(body)}`)
   t.match(await get(server, '/classify'), { status: 405, json: { detail: 'Method Not Allowed' } })
   const broken = await fetch(`${server.url}/classify`, { method: 'POST', body: '{' })
   t.equal(broken.status, 400)

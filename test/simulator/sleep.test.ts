@@ -112,32 +112,41 @@ t.test('SGLang: dies where it is released while something runs, its client there
   t.match(server.stats().diedOf, /only when server is idle/)
 })
 
-t.test(
-  'SGLang: paused, it survives release, questions and health, and answers them afterwards',
-  async (t) => {
-    const clock = fakeClock()
-    const server = await sglang(t, { enableWeightsCpuBackup: true }, { clock, decodeMsPerToken: 10 })
-    const long = post(server, '/generate', { text: right })
-    await until(() => server.stats().running === 1)
-    const paused = await post(server, '/pause_generation', {})
-    t.match(paused.json, { status: 'ok' })
+t.test('SGLang: paused, it survives a release, questions and probes', async (t) => {
+  const clock = fakeClock()
+  const server = await sglang(t, { enableWeightsCpuBackup: true }, { clock, decodeMsPerToken: 10 })
+  const long = post(server, '/generate', { text: right })
+  await until(() => server.stats().running === 1)
+
+  await t.test('a pause aborts what is generated', async (t) => {
+    t.match((await post(server, '/pause_generation', {})).json, { status: 'ok' })
     t.match((await long).json, { text: '', meta_info: { finish_reason: { type: 'abort' } } })
+  })
+
+  await t.test('a paused server can be released', async (t) => {
     t.equal((await post(server, release, {})).text, 'null')
     t.equal(server.stats().isSleeping, true)
-    const health = get(server, '/health')
-    const asked = post(server, '/generate', { text: right })
-    await until(() => server.stats().inFlight === 2 && clock.pending === 1)
-    t.match(server.stats(), { running: 0, waiting: 0 }, 'they wait before the scheduler')
+  })
+
+  const health = get(server, '/health')
+  const asked = post(server, '/generate', { text: right })
+  await until(() => server.stats().inFlight === 2 && clock.pending === 1)
+
+  await t.test('a question waits before the scheduler, and a probe ends after 20 s', async (t) => {
+    t.match(server.stats(), { running: 0, waiting: 0 })
     clock.advance(20_000)
     t.equal((await health).status, 503)
+  })
+
+  await t.test('the question is answered once the server is resumed and continued', async (t) => {
     await post(server, resume, {})
     await post(server, '/continue_generation', {})
     await until(() => server.stats().running === 1)
     clock.advance(10)
     t.match((await asked).json, { text: '1' })
     t.match(server.stats(), { sleeps: 1, wakes: 1, isSleeping: false, diedOf: null })
-  },
-)
+  })
+})
 
 t.test('SGLang: continued before it is resumed, it dies of the questions that waited', async (t) => {
   const server = await sglang(t)
@@ -151,38 +160,49 @@ t.test('SGLang: continued before it is resumed, it dies of the questions that wa
   t.equal(server.state, 'dead')
 })
 
-t.test('SGLang: without a copy the weights come back as zeros, until they are read again', async (t) => {
+t.test('SGLang: without a copy the weights come back as zeros', async (t) => {
   const server = await sglang(t, {}, { prefixCacheBlocks: 64 })
   const choice = { text: right, sampling_params: { regex: '(1|0)' } }
   t.equal((await post(server, '/generate', choice)).json.text, '1')
   await post(server, release, {})
   await post(server, resume, {})
   t.equal(server.stats().weights, 'zero')
-  const short = { text: right, sampling_params: { max_new_tokens: 3 } }
-  t.match((await post(server, '/generate', short)).json, {
-    text: '!!!',
-    meta_info: { completion_tokens: 3, finish_reason: { type: 'length' } },
-  })
-  t.equal((await post(server, '/generate', choice)).json.text, '0')
-  const chat = await post(server, '/v1/chat/completions', {
-    messages: [{ role: 'user', content: right }],
-    structured_outputs: { choice: ['1', '0'] },
-    logprobs: true,
-    top_logprobs: 2,
-  })
-  t.equal(chat.json.choices[0].message.content, '0')
-  const { top_logprobs: top } = chat.json.choices[0].logprobs.content[0]
-  t.equal(top[0].logprob, top[1].logprob, 'both are as likely')
-  t.same((await post(server, '/classify', { text: right })).json.embedding, [0])
-  t.equal((await get(server, '/health')).status, 200, 'it looks well')
 
-  t.match(await post(server, '/update_weights_from_disk', { model_path: 'other' }), {
-    status: 400,
-    json: { success: false },
+  await t.test('and every answer is the same', async (t) => {
+    const short = { text: right, sampling_params: { max_new_tokens: 3 } }
+    t.match((await post(server, '/generate', short)).json, {
+      text: '!!!',
+      meta_info: { completion_tokens: 3, finish_reason: { type: 'length' } },
+    })
+    t.equal((await post(server, '/generate', choice)).json.text, '0')
+    t.same((await post(server, '/classify', { text: right })).json.embedding, [0])
   })
-  const { model_path } = (await get(server, '/model_info')).json
-  t.match((await post(server, '/update_weights_from_disk', { model_path })).json, { success: true })
-  t.equal((await post(server, '/generate', choice)).json.text, '1')
+
+  await t.test('and all labels are equally likely', async (t) => {
+    const chat = await post(server, '/v1/chat/completions', {
+      messages: [{ role: 'user', content: right }],
+      structured_outputs: { choice: ['1', '0'] },
+      logprobs: true,
+      top_logprobs: 2,
+    })
+    t.equal(chat.json.choices[0].message.content, '0')
+    const { top_logprobs: top } = chat.json.choices[0].logprobs.content[0]
+    t.equal(top[0].logprob, top[1].logprob)
+  })
+
+  await t.test('and /health sees nothing of it', async (t) => {
+    t.equal((await get(server, '/health')).status, 200)
+  })
+
+  await t.test('until they are read again from their own path', async (t) => {
+    t.match(await post(server, '/update_weights_from_disk', { model_path: 'other' }), {
+      status: 400,
+      json: { success: false },
+    })
+    const { model_path } = (await get(server, '/model_info')).json
+    t.match((await post(server, '/update_weights_from_disk', { model_path })).json, { success: true })
+    t.equal((await post(server, '/generate', choice)).json.text, '1')
+  })
 })
 
 t.test('SGLang: the cache alone released, or a copy kept, loses nothing', async (t) => {
@@ -233,23 +253,39 @@ t.test('a server of both kinds dies of SGLang’s orders as well', async (t) => 
   await diesOf(t, server, () => get(server, '/health'), /illegal memory/)
 })
 
-t.test('vLLM: asleep at level 2 it loses its weights, and says anything until they are loaded', async (t) => {
+const vllmJudge = async (t: Test) => {
   const server = await simulated(t, { engine: 'vllm', ...known })
-  const ask = async (): Promise<string> => {
+  const verdict = async (): Promise<string> => {
     const body = { messages: [{ role: 'user', content: right }], max_tokens: 8 }
     return (await post(server, '/v1/chat/completions', body)).json.choices[0].message.content
   }
-  t.equal(await ask(), '1')
+  return { server, verdict }
+}
+
+t.test('vLLM: asleep at level 1 it keeps its weights', async (t) => {
+  const { server, verdict } = await vllmJudge(t)
+  t.equal(await verdict(), '1')
   await post(server, '/sleep?level=1', {})
   await post(server, '/wake_up', {})
-  t.equal(await ask(), '1', 'level 1 keeps them')
+  t.equal(await verdict(), '1')
+})
+
+t.test('vLLM: asleep at level 2 it loses its weights, and looks well', async (t) => {
+  const { server, verdict } = await vllmJudge(t)
   await post(server, '/sleep?level=2', {})
-  t.equal((await post(server, '/collective_rpc', { method: 'reload_weights' })).status, 500, 'no memory yet')
   await post(server, '/wake_up', {})
   t.equal(server.stats().weights, 'garbage')
-  t.not(await ask(), '1')
-  t.equal((await get(server, '/health')).status, 200, 'it looks well')
+  t.not(await verdict(), '1')
+  t.equal((await get(server, '/health')).status, 200)
+})
+
+t.test('vLLM: lost weights can be loaded again while it is awake', async (t) => {
+  const { server, verdict } = await vllmJudge(t)
+  await post(server, '/sleep?level=2', {})
+  const reload = { method: 'reload_weights' }
+  t.equal((await post(server, '/collective_rpc', reload)).status, 500, 'asleep it has no memory for them')
+  await post(server, '/wake_up', {})
   t.equal((await post(server, '/collective_rpc', {})).status, 400)
-  await post(server, '/collective_rpc', { method: 'reload_weights' })
-  t.equal(await ask(), '1')
+  await post(server, '/collective_rpc', reload)
+  t.equal(await verdict(), '1')
 })

@@ -7,7 +7,7 @@ const said = { policy: 'constant', constant: 'It is right.' } as const
 const chat = '/v1/chat/completions'
 const messages = [{ role: 'user', content: 'x' }]
 
-t.test('a chat stream has a role, deltas, a reason to end, the usage where asked, and [DONE]', async (t) => {
+t.test('a chat stream', async (t) => {
   const server = await simulated(t, { ...said, model: 'm' })
   const call = await wireCall(t, server, chat, {
     messages,
@@ -17,29 +17,44 @@ t.test('a chat stream has a role, deltas, a reason to end, the usage where asked
     stream_options: { include_usage: true },
   })
   await until(() => call.text.includes('[DONE]'))
-  t.match(call.text, /content-type: text\/event-stream/i)
   const [role, ...rest] = call.events
   const usage = rest.pop()
   const end = rest.pop()
-  t.match(role, {
-    id: /^chatcmpl-/,
-    object: 'chat.completion.chunk',
-    model: 'm',
-    choices: [{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }],
+
+  await t.test('is an event stream whose chunks have one id', async (t) => {
+    t.match(call.text, /content-type: text\/event-stream/i)
+    t.equal(new Set(call.events.map(({ id }) => id)).size, 1)
   })
-  t.same(
-    rest.map(({ choices }) => choices[0].delta),
-    ['It i', 's ri', 'ght.'].map((content) => ({ content })),
-  )
-  t.same(
-    rest.map(({ choices }) => choices[0].logprobs.content.map(({ token }: { token: string }) => token)),
-    [['It i'], ['s ri'], ['ght.']],
-  )
-  t.match(rest[0].choices[0].logprobs.content[0], { logprob: Number, bytes: [73, 116, 32, 105] })
-  t.match(end, { choices: [{ delta: { content: '' }, finish_reason: 'stop', stop_reason: null }] })
-  t.match(usage, { choices: [], usage: { completion_tokens: 3, prompt_tokens: Number } })
-  t.equal(new Set(call.events.map(({ id }) => id)).size, 1)
-  t.notOk(role.usage, 'usage stands in its own chunk')
+
+  await t.test('begins with the role', async (t) => {
+    t.match(role, {
+      id: /^chatcmpl-/,
+      object: 'chat.completion.chunk',
+      model: 'm',
+      choices: [{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }],
+    })
+  })
+
+  await t.test('goes on with the text in deltas, each with its logprobs', async (t) => {
+    t.same(
+      rest.map(({ choices }) => choices[0].delta),
+      ['It i', 's ri', 'ght.'].map((content) => ({ content })),
+    )
+    t.same(
+      rest.map(({ choices }) => choices[0].logprobs.content.map(({ token }: { token: string }) => token)),
+      [['It i'], ['s ri'], ['ght.']],
+    )
+    t.match(rest[0].choices[0].logprobs.content[0], { logprob: Number, bytes: [73, 116, 32, 105] })
+  })
+
+  await t.test('ends with the reason to end', async (t) => {
+    t.match(end, { choices: [{ delta: { content: '' }, finish_reason: 'stop', stop_reason: null }] })
+  })
+
+  await t.test('has its usage in a chunk of its own where the request asks for it', async (t) => {
+    t.match(usage, { choices: [], usage: { completion_tokens: 3, prompt_tokens: Number } })
+    t.notOk(role.usage)
+  })
 })
 
 t.test('without include_usage there is none; choices and prompts have their index', async (t) => {

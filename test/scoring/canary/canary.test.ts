@@ -73,53 +73,71 @@ async function watched(t: Test, canary: object, step: object = {}) {
   return { clock, judges, gateway, told, round, states, finished }
 }
 
-t.test('an instance that misjudges is ejected and restored once it judges correctly', async (t) => {
+t.test('the canaries of a judge on two instances', async (t) => {
   const { clock, judges, gateway, told, round, states, finished } = await watched(t, {})
   const [one, two] = judges
   if (!one || !two) throw new Error('two judges are needed')
-  t.strictSame(await round(6000, 6), new Array(6).fill('passed'), 'the first round comes soon')
-  t.strictSame(states(), ['ready', 'ready'])
 
-  one.ails = 'says yes'
-  t.strictSame((await round(60_000, 6)).filter((result) => result === 'wrong').length, 2)
-  t.strictSame(states(), ['ready', 'ready'], 'one round is not enough')
-  await round(6000, 6)
-  t.strictSame(states(), ['fails-canary', 'ready'])
-  t.match(told, [/^0 it misjudges 2 of 3 known answers/])
-  t.strictSame(gateway.suspects('sums'), [{ model: 'judge', instance: one.server.url }])
-  t.strictSame(gateway.missing(), [])
+  await t.test('the first round comes soon, and an instance that judges correctly passes it', async (t) => {
+    t.strictSame(await round(6000, 6), new Array(6).fill('passed'))
+    t.strictSame(states(), ['ready', 'ready'])
+  })
 
-  const before = finished()
-  const rows = Array.from({ length: 20 }, (_, at) => sampleOf(`${at} + 1 = ${at + 2}`))
-  t.strictSame(new Set((await outcomesOf(gateway, 'sums', rows)).map(resultOf)), new Set([0]))
-  t.strictSame(
-    finished().map((count, at) => count - (before[at] ?? 0)),
-    [0, 20],
-    'samples go to the other instance',
+  await t.test('one round of wrong answers ejects no instance', async (t) => {
+    one.ails = 'says yes'
+    t.strictSame((await round(60_000, 6)).filter((result) => result === 'wrong').length, 2)
+    t.strictSame(states(), ['ready', 'ready'])
+  })
+
+  await t.test('an instance that misjudges again is ejected, and the reason is reported', async (t) => {
+    await round(6000, 6)
+    t.strictSame(states(), ['fails-canary', 'ready'])
+    t.match(told, [/^0 it misjudges 2 of 3 known answers/])
+    t.strictSame(gateway.suspects('sums'), [{ model: 'judge', instance: one.server.url }])
+    t.strictSame(gateway.missing(), [])
+  })
+
+  await t.test('no sample is judged by an ejected instance', async (t) => {
+    const before = finished()
+    const rows = Array.from({ length: 20 }, (_, at) => sampleOf(`${at} + 1 = ${at + 2}`))
+    t.strictSame(new Set((await outcomesOf(gateway, 'sums', rows)).map(resultOf)), new Set([0]))
+    t.strictSame(
+      finished().map((count, at) => count - (before[at] ?? 0)),
+      [0, 20],
+    )
+  })
+
+  await t.test('an ejected instance is restored once it judges correctly', async (t) => {
+    one.ails = 'nothing'
+    await round(60_000, 6)
+    t.strictSame(states(), ['ready', 'ready'])
+    t.equal(told.at(-1), '0 null')
+  })
+
+  await t.test('an instance whose answers hold no verdict is ejected', async (t) => {
+    two.ails = 'babbles'
+    await round(60_000, 6)
+    await round(6000, 6)
+    t.strictSame(states(), ['ready', 'fails-canary'])
+    t.match(told.at(-1), /^1 \d of its last \d+ answers to known questions hold no verdict/)
+  })
+
+  await t.test(
+    'a judge whose instances all fail their canaries is missing, and scores nothing',
+    async (t) => {
+      one.ails = 'says yes'
+      await round(60_000, 6)
+      await round(6000, 6)
+      t.strictSame(states(), ['fails-canary', 'fails-canary'])
+      t.match(gateway.missing(), [/'judge'/])
+      const scoring = outcomesOf(gateway, 'sums', [sampleOf('1 + 1 = 2')])
+      for (let turn = 0; turn < 50; turn += 1) {
+        clock.advance(100)
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+      t.strictSame((await scoring).map(resultOf), ['judge_unreachable'])
+    },
   )
-
-  one.ails = 'nothing'
-  await round(60_000, 6)
-  t.strictSame(states(), ['ready', 'ready'])
-  t.equal(told.at(-1), '0 null')
-
-  two.ails = 'babbles'
-  await round(60_000, 6)
-  await round(6000, 6)
-  t.strictSame(states(), ['ready', 'fails-canary'])
-  t.match(told.at(-1), /^1 \d of its last \d+ answers to known questions hold no verdict/)
-
-  one.ails = 'says yes'
-  await round(60_000, 6)
-  await round(6000, 6)
-  t.strictSame(states(), ['fails-canary', 'fails-canary'])
-  t.match(gateway.missing(), [/'judge'/], 'a judge that fails its canaries does not count as available')
-  const scoring = outcomesOf(gateway, 'sums', [sampleOf('1 + 1 = 2')])
-  for (let turn = 0; turn < 50; turn += 1) {
-    clock.advance(100)
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-  t.strictSame((await scoring).map(resultOf), ['judge_unreachable'])
 })
 
 t.test(

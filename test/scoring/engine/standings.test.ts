@@ -179,15 +179,19 @@ t.test('an expected score averages readable replies if they hold most of the pro
 })
 
 t.test('no vote is cast before it is certain to be needed', async (t) => {
-  const votes = (n: number, aggregate: Votes['aggregate']) => ({ n, aggregate, min: 1, earlyStop: true })
-  const made = async (fates: Fate[], aggregate: Votes['aggregate']) =>
-    (await judged(fates, votes(fates.length, aggregate))).made
-  t.equal(await made([1, 1, 1, 0, 0], 'majority'), 3)
-  t.equal(await made([1, 0, 1, 1, 0], 'majority'), 4)
-  t.equal(await made([1, 0, 1, 0, 1], 'majority'), 5)
-  t.equal(await made([1, 1, 1, 0, 0], 'quorum'), 3)
-  t.equal(await made(['failed', 'failed', 'failed', 1, 1], 'quorum'), 3, 'three of five can agree no more')
-  t.equal(await made([2, 2, 2, 9, 0], 'median'), 3)
-  t.equal(await made([1, 2, 3, 4, 5], 'median'), 5)
+  const cases: readonly (readonly [Votes['aggregate'], readonly Fate[], number])[] = [
+    ['majority', [1, 1, 1, 0, 0], 3],
+    ['majority', [1, 0, 1, 1, 0], 4],
+    ['majority', [1, 0, 1, 0, 1], 5],
+    ['quorum', [1, 1, 1, 0, 0], 3],
+    // Three of five can agree no more.
+    ['quorum', ['failed', 'failed', 'failed', 1, 1], 3],
+    ['median', [2, 2, 2, 9, 0], 3],
+    ['median', [1, 2, 3, 4, 5], 5],
+  ]
+  for (const [aggregate, fates, needed] of cases) {
+    const { made } = await judged(fates, { n: fates.length, aggregate, min: 1, earlyStop: true })
+    t.equal(made, needed, `${aggregate} of ${fates}`)
+  }
   t.equal(votesToSettle([1, 1], 1, 3, { aggregate: 'mean', min: 1 }), 1, 'every draw changes a mean')
 })

@@ -27,25 +27,37 @@ for (const executors of [1, 2, 4])
             sent++
           })
           const others = ended.filter(({ name }) => name === 'other')
-          t.ok(sent - others.length <= 1, 'all but the last one have ended')
-          t.strictSame([...new Set(others.map(({ status }) => status))], ['done'])
-          const worst = Math.max(...others.map(({ ms }) => ms))
-          t.ok(worst <= limitMs + slackMs, `the worst waited ${worst} ms`)
-          const late = others.filter(({ ms }) => ms > 1000).length
-          t.ok(
-            late <= 55,
-            `${late} of ${others.length} waited more than a second: those of the first time limit`,
-          )
-          t.ok(mostExecutors <= executors + 1, 'one executor more at most')
+
+          await t.test('all but the last row of the other function have their score', async (t) => {
+            t.ok(sent - others.length <= 1, `${others.length} of ${sent}`)
+            t.strictSame([...new Set(others.map(({ status }) => status))], ['done'])
+          })
+
+          await t.test('none waited longer than a time limit, and few more than a second', async (t) => {
+            const worst = Math.max(...others.map(({ ms }) => ms))
+            t.ok(worst <= limitMs + slackMs, `the worst waited ${worst} ms`)
+            // Those of the first time limit.
+            const late = others.filter(({ ms }) => ms > 1000).length
+            t.ok(late <= 55, `${late} of ${others.length} waited more than a second`)
+          })
+
+          await t.test('there is at most one executor more', async (t) => {
+            t.ok(mostExecutors <= executors + 1)
+          })
+
           await pass(hanging * (limitMs + limitMs / 8 + 1000))
           const own = ended.filter(({ name }) => name === 'hangs')
-          t.equal(own.filter(({ status }) => status === 'timeout').length, hanging)
-          const good = own.filter(({ text }) => text !== 'hang')
-          t.ok(
-            good.length === hanging && good.every(({ status }) => status === 'done'),
-            'quick rows of the hanging function have their scores',
-          )
-          t.ok(restarts.length <= 2 * hanging, `${restarts.length} restarts`)
+
+          await t.test('each hanging row ends with its time limit', async (t) => {
+            t.equal(own.filter(({ status }) => status === 'timeout').length, hanging)
+            t.ok(restarts.length <= 2 * hanging, `${restarts.length} restarts`)
+          })
+
+          await t.test('quick rows of the hanging function have their scores', async (t) => {
+            const good = own.filter(({ text }) => text !== 'hang')
+            t.equal(good.length, hanging)
+            t.ok(good.every(({ status }) => status === 'done'))
+          })
         },
       )
 

@@ -140,35 +140,34 @@ t.test('functions of a folder without node_modules, outside the project', async 
 })
 
 t.test('mistakes in the files are reported all at once', async (t) => {
-  const folder = t.testdir({
-    a: {
-      'Bad_Name.ts': '',
-      'twice.ts': rule('return 1'),
-      'no-export.ts': 'export const x = 1',
-      'throws.js': "throw new Error('top')",
-      'syntax.ts': 'const = 1',
-      'imports.ts': "import 'nowhere'",
-      'plain.js': 'export default { score: () => 1 }',
-      'no-hook.ts':
-        "import { defineRule } from 'reward-gateway/contract'\nimport { z } from 'zod'\nexport default defineRule({ truth: z.unknown(), range: [0, 1] })",
-    },
-    b: { 'twice.js': rule('return 1') },
-  })
+  const mistakes: Readonly<Record<string, readonly [text: string, report: RegExp]>> = {
+    'a/Bad_Name.ts': ['', /small letters: rename it bad-name\.ts/],
+    'b/twice.js': [rule('return 1'), /also the name of .*a\/twice\.ts/],
+    'a/no-export.ts': ['export const x = 1', /has no default export: write `export default defineRule/],
+    'a/plain.js': ['export default { score: () => 1 }', /is not what defineRule, .* returns/],
+    'a/throws.js': ["throw new Error('top')", /^does not load: Error: top at .*throws\.js:1:\d+$/],
+    'a/syntax.ts': ['const = 1', /^does not load: .*syntax\.ts:1:\d+/s],
+    'a/imports.ts': [
+      "import 'nowhere'",
+      /^does not load: Error: Cannot find module 'nowhere' at .*imports\.ts:1:\d+$/,
+    ],
+    'a/no-hook.ts': [
+      "import { defineRule } from 'reward-gateway/contract'\nimport { z } from 'zod'\nexport default defineRule({ truth: z.unknown(), range: [0, 1] })",
+      /score is not a function/,
+    ],
+  }
+  const folder = t.testdir({ a: { 'twice.ts': rule('return 1') }, b: {} })
+  for (const [path, [text]] of Object.entries(mistakes)) writeFileSync(join(folder, path), text)
   const error = await openWith([join(folder, 'a'), join(folder, 'b'), join(folder, 'c')]).catch(
     (caught) => caught,
   )
   t.equal(error.code, 'RG_FUNCTION_INVALID')
-  const said = (path: string) =>
-    error.problems.find((problem: { path: string }) => problem.path.endsWith(path))?.message
-  t.match(said('Bad_Name.ts'), /small letters: rename it bad-name\.ts/)
-  t.match(said('b/twice.js'), /also the name of .*a\/twice\.ts/)
-  t.match(said('no-export.ts'), /has no default export: write `export default defineRule/)
-  t.match(said('plain.js'), /is not what defineRule, .* returns/)
-  t.match(said('throws.js'), /^does not load: Error: top at .*throws\.js:1:\d+$/)
-  t.match(said('syntax.ts'), /^does not load: .*syntax\.ts:1:\d+/s)
-  t.match(said('imports.ts'), /^does not load: Error: Cannot find module 'nowhere' at .*imports\.ts:1:\d+$/)
-  t.match(said('no-hook.ts'), /score is not a function/)
-  t.match(said('/c'), /there is no such folder/)
+  const reports = new Map<string, string>(
+    error.problems.map(({ path, message }: { path: string; message: string }) => [path, message]),
+  )
+  for (const [path, [, report]] of Object.entries(mistakes))
+    t.match(reports.get(join(folder, path)), report, path)
+  t.match(reports.get(join(folder, 'c')), /there is no such folder/)
   t.equal(error.problems.length, 9)
 })
 

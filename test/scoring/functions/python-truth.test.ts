@@ -18,41 +18,52 @@ def exact(prompts, completions, ground_truth, **columns):
 `,
 }
 
-t.test(
-  'a Python function gets a text as it was sent, or its value where it says so (M37)',
-  { skip: withoutPython },
-  async (t) => {
-    const host = await openWith([t.testdir(files)], { python: { processes: 1 } })
-    t.teardown(() => host.close())
-    const text = '{"target": 24, "numbers": [9007199254740993, 0.5], "none": null}'
-    const seen = async (name: string, options: Json, truth: Json) => {
-      const result = await score(host, await host.bind(name, options as never), 'x', truth)
-      if (result.status !== 'verdicts') return failureOf(result)
-      const [verdict] = result.verdicts
-      return { seen: verdict?.details?.seen, flags: verdict?.flags }
-    }
-    for (const name of ['kind', 'late']) {
+t.test('the ground truth of a Python function (M37)', { skip: withoutPython }, async (t) => {
+  const host = await openWith([t.testdir(files)], { python: { processes: 1 } })
+  t.teardown(() => host.close())
+  const text = '{"target": 24, "numbers": [9007199254740993, 0.5], "none": null}'
+  const seen = async (name: string, options: Json, truth: Json) => {
+    const result = await score(host, await host.bind(name, options as never), 'x', truth)
+    if (result.status !== 'verdicts') return failureOf(result)
+    const [verdict] = result.verdicts
+    return { seen: verdict?.details?.seen, flags: verdict?.flags }
+  }
+
+  for (const name of ['kind', 'late']) {
+    await t.test(`${name}: is the text that was sent, unless the config asks for its value`, async (t) => {
       t.strictSame(await seen(name, {}, text), { seen: `'${text}'`, flags: undefined })
       t.strictSame(await seen(name, { truth: 'json' }, text), {
         seen: "{'target': 24, 'numbers': [9007199254740993, 0.5], 'none': None}",
         flags: ['truth_from_text'],
       })
+    })
+
+    await t.test(`${name}: is a value that was sent as a value`, async (t) => {
       t.strictSame(await seen(name, { truth: 'json' }, { a: [1] }), { seen: "{'a': [1]}", flags: undefined })
       t.strictSame(await seen(name, { truth: 'json' }, null), { seen: 'None', flags: undefined })
-      t.match(await seen(name, { truth: 'json' }, 'Paris'), /^bad_sample: ground_truth: the text is no JSON/)
-      t.match(
-        await seen(name, { truth: 'json' }, '{"a": NaN}'),
-        /^bad_sample: ground_truth: its JSON holds NaN/,
-      )
-      t.match(await seen(name, { truth: 'json' }, '[{"a": 1, "a": 2}]'), /^bad_sample: .*a key twice/)
-      t.match(await seen(name, { truth: 'json' }, '['.repeat(200_000)), /^bad_sample: .*nests too deep/)
+    })
+
+    await t.test(`${name}: a text that holds no value costs only its sample`, async (t) => {
+      const refused: readonly (readonly [truth: string, reason: RegExp])[] = [
+        ['Paris', /^bad_sample: ground_truth: the text is no JSON/],
+        ['{"a": NaN}', /^bad_sample: ground_truth: its JSON holds NaN/],
+        ['[{"a": 1, "a": 2}]', /^bad_sample: .*a key twice/],
+        ['['.repeat(200_000), /^bad_sample: .*nests too deep/],
+      ]
+      for (const [truth, reason] of refused) t.match(await seen(name, { truth: 'json' }, truth), reason)
       t.match(await seen(name, {}, 'Paris'), { seen: "'Paris'" }, 'the process goes on')
-    }
+    })
+  }
+
+  await t.test('is a value for each row of a TRL function', async (t) => {
     const dict = await host.bind('trl', { truth: 'json' })
     t.match(await score(host, dict, 'x', text), { verdicts: [{ value: 1 }] })
+  })
+
+  await t.test('an unknown form of it is refused', async (t) => {
     const problems = await host
       .bind('kind', { truth: 'yaml' })
       .catch((error: { problems: unknown }) => error.problems)
     t.match(problems, [{ path: 'truth' }])
-  },
-)
+  })
+})

@@ -24,7 +24,7 @@ t.test('Python files in a folder of reward functions', { skip: withoutPython }, 
       rows: [{ sample: { ...sampleOf(response, groundTruth), extraInfo: { split: 'train' } }, earlier: {} }],
     })
 
-  t.test('are described and bound like any other', async (t) => {
+  t.test('are described like any other', async (t) => {
     t.match(await host.describe('verl_rule'), {
       kind: 'rule',
       ask: null,
@@ -32,30 +32,30 @@ t.test('Python files in a folder of reward functions', { skip: withoutPython }, 
       hash: /^[0-9a-f]{64}$/,
     })
     t.match(await host.describe('judge'), { kind: 'model', ask: 'generate', critique: false })
+  })
+
+  t.test('have the range of their config, and without one a warning (M39)', async (t) => {
     t.strictSame(verl.range, [0, 1])
     t.equal(verl.warning, undefined)
-    t.match(
-      (await host.bind('slow', {})).warning,
-      /^no range is declared/,
-      'a range is not left out silently (M39)',
-    )
-    t.equal(
-      (await host.bind('slow', { range: [null, null] })).warning,
-      undefined,
-      'one that is unlimited says so',
-    )
-    t.strictSame((await host.bind('slow', {})).range, [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY])
-    const problems = async (name: string, options: object) =>
-      (await host.bind(name, options as never).catch((error) => error)).problems
-    t.match(await problems('trl_rules', {}), [{ path: 'function', message: 'name one of exact, formatted' }])
-    t.match(await problems('trl_rules', { function: 'other' }), [
-      { path: 'function', message: /no function 'other'/ },
-    ])
-    t.match(await problems('verl_rule', { kwargs: { method: 'strict' } }), [
-      { path: 'kwargs', message: /takes no 'method'/ },
-    ])
-    t.match(await problems('verl_rule', { rnage: [0, 1] }), [{ message: /rnage/ }])
-    t.match(await problems('verl_rule', { range: [1, 0] }), [{ path: 'range' }])
+    const unlimited = await host.bind('slow', {})
+    t.match(unlimited.warning, /^no range is declared/)
+    t.strictSame(unlimited.range, [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY])
+    const saysSo = await host.bind('slow', { range: [null, null] })
+    t.equal(saysSo.warning, undefined, 'a config can say that there is no limit')
+  })
+
+  t.test('refuse options that they do not have', async (t) => {
+    const mistakes: readonly (readonly [name: string, options: object, problem: object])[] = [
+      ['trl_rules', {}, { path: 'function', message: 'name one of exact, formatted' }],
+      ['trl_rules', { function: 'other' }, { path: 'function', message: /no function 'other'/ }],
+      ['verl_rule', { kwargs: { method: 'strict' } }, { path: 'kwargs', message: /takes no 'method'/ }],
+      ['verl_rule', { rnage: [0, 1] }, { message: /rnage/ }],
+      ['verl_rule', { range: [1, 0] }, { path: 'range' }],
+    ]
+    for (const [name, options, problem] of mistakes) {
+      const error = await host.bind(name, options as never).catch((error) => error)
+      t.match(error.problems, [problem], `${name} ${JSON.stringify(options)}`)
+    }
   })
 
   t.test("verl's compute_score gives numbers, tuples and dicts", async (t) => {

@@ -2,6 +2,7 @@ import { deserialize, serialize } from 'node:v8'
 import t from 'tap'
 import { z } from 'zod'
 import {
+  type AskName,
   defineGroupRule,
   defineListReward,
   defineModelReward,
@@ -39,54 +40,71 @@ function run(fn: unknown, op: Call['op'] = 'score', count = 1, answer?: unknown)
 
 const said = (value: unknown): string => failureOf(run(rule(value)))
 
-t.test('a verdict is a finite number in range, a score of known keys, or null', async (t) => {
-  const zero = run(rule(-0))
-  t.ok(zero.status === 'verdicts' && Object.is(zero.verdicts[0]?.value, 0))
-  t.strictSame(run(rule(null)), { status: 'verdicts', verdicts: [null] })
-  t.strictSame(run(rule({ value: 1, parts: { a: 2 }, details: { why: 'x' }, flags: ['f'] })), {
-    status: 'verdicts',
-    verdicts: [{ value: 1, parts: { a: 2 }, details: { why: 'x' }, flags: ['f'] }],
-  })
-  t.match(said(undefined), 'rule_error: score returned undefined, not a number, a score or null')
-  t.match(said(Number.POSITIVE_INFINITY), 'rule_error: score returned Infinity')
-  t.match(said(1.5), 'rule_error: score returned 1.5, outside its range 0 to 1')
-  t.match(said(-0.5), 'rule_error: score returned -0.5, outside its range 0 to 1')
-  t.match(said({ value: -1e-9 }), /outside its range/)
-  for (const edge of [0, 1])
-    t.strictSame(run(rule(edge)), { status: 'verdicts', verdicts: [{ value: edge }] })
-  t.match(said([1]), /returned an array/)
-  t.match(said({ value: '1' }), /whose value is string/)
-  t.match(said({ value: 1, reward: 2 }), /gave it another key/)
-  t.match(said({ value: 1, parts: [1] }), /parts that are an array/)
-  t.match(
-    said({ value: 1, parts: { b: 1 } }),
-    /the part 'b', which its function does not declare: write its name into `parts: \[\.\.\.\]`/,
-    'the part and the remedy (M40)',
-  )
-  t.match(said({ value: 1, parts: { a: Number.NaN } }), /the part a as NaN/)
-  t.match(said({ value: 1, flags: [1] }), /a flag is text/)
-  t.match(said({ value: 1, flags: Array(40).fill('x') }), /at most 32/)
-  t.match(said({ value: 1, details: [] }), /details are an array/)
-  t.match(said({ value: 1, details: { f: () => 1 } }), /details.f is function, not JSON/)
-  t.match(said(Promise.reject(new Error('late'))), /returned a promise: reward functions are synchronous/)
+t.test('a verdict is a number in range, a score of known keys, or null', async (t) => {
+  const score = { value: 1, parts: { a: 2 }, details: { why: 'x' }, flags: ['f'] }
+  const verdicts: readonly (readonly [returned: unknown, verdict: unknown])[] = [
+    [null, null],
+    [0, { value: 0 }],
+    [1, { value: 1 }],
+    [score, score],
+  ]
+  for (const [returned, verdict] of verdicts)
+    t.strictSame(run(rule(returned)), { status: 'verdicts', verdicts: [verdict] }, JSON.stringify(returned))
 })
 
-t.test('details are a bounded copy that keeps odd keys as data', async (t) => {
+t.test('minus zero is zero', async (t) => {
+  const zero = run(rule(-0))
+  t.ok(zero.status === 'verdicts' && Object.is(zero.verdicts[0]?.value, 0))
+})
+
+t.test('what is no verdict fails its sample, with what is wrong about it', async (t) => {
+  const late = Promise.reject(new Error('late'))
+  const refused: readonly (readonly [returned: unknown, reason: string | RegExp])[] = [
+    [undefined, 'rule_error: score returned undefined, not a number, a score or null'],
+    [Number.POSITIVE_INFINITY, 'rule_error: score returned Infinity'],
+    [1.5, 'rule_error: score returned 1.5, outside its range 0 to 1'],
+    [-0.5, 'rule_error: score returned -0.5, outside its range 0 to 1'],
+    [{ value: -1e-9 }, /outside its range/],
+    [[1], /returned an array/],
+    [{ value: '1' }, /whose value is string/],
+    [{ value: 1, reward: 2 }, /gave it another key/],
+    [{ value: 1, parts: [1] }, /parts that are an array/],
+    // The part and the remedy (M40).
+    [
+      { value: 1, parts: { b: 1 } },
+      /the part 'b', which its function does not declare: write its name into `parts: \[\.\.\.\]`/,
+    ],
+    [{ value: 1, parts: { a: Number.NaN } }, /the part a as NaN/],
+    [{ value: 1, flags: [1] }, /a flag is text/],
+    [{ value: 1, flags: Array(40).fill('x') }, /at most 32/],
+    [{ value: 1, details: [] }, /details are an array/],
+    [{ value: 1, details: { f: () => 1 } }, /details.f is function, not JSON/],
+    [late, /returned a promise: reward functions are synchronous/],
+  ]
+  for (const [returned, reason] of refused) t.match(said(returned), reason)
+})
+
+t.test('a detail named like a property of objects is data', async (t) => {
   const { details, cut } = boundedDetails(JSON.parse('{"__proto__": {"x": 1}, "n": 1, "t": true}'))
   t.notOk(cut)
   t.ok(Object.hasOwn(details, '__proto__'))
   t.equal(Object.getPrototypeOf(details), Object.prototype)
+})
+
+t.test('a detail that JSON cannot hold becomes a text, null or nothing', async (t) => {
   t.strictSame(boundedDetails({ n: Number.NaN, i: 10n, u: undefined, a: [undefined] }).details, {
     n: 'NaN',
     i: '10',
     a: [null],
   })
+})
+
+t.test('details are cut, however they grow', async (t) => {
   let deep: unknown = 1
   for (let i = 0; i < 10_000; i++) deep = [deep]
-  t.ok(boundedDetails({ deep }).cut)
-  t.ok(boundedDetails({ many: Array(100_000).fill('y') }).cut)
   const keys = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`key number ${i}`, i]))
-  t.ok(boundedDetails({ keys }).cut)
+  for (const [how, details] of Object.entries({ deep, many: Array(100_000).fill('y'), keys }))
+    t.ok(boundedDetails({ [how]: details }).cut, how)
   const { text } = boundedDetails({ text: `${'x'.repeat(4095)}😀` }).details
   t.equal(text, 'x'.repeat(4095), 'no half of a character is left')
 })
@@ -155,29 +173,27 @@ t.test('a function is only asked for hooks of its kind', async (t) => {
   t.match(describe('c', critique as RewardFunction), { description: { critique: true, ask: 'generate' } })
 })
 
-t.test('a question has the shape of its ask', async (t) => {
+t.test('a question in the shape of its ask is passed on, without other keys', async (t) => {
   const chat = { kind: 'chat', messages: [{ role: 'user', content: 'x' }] }
   const prompt = { kind: 'prompt', literals: ['a', ''], values: ['v'] }
   t.strictSame(checkQuestion('classify', chat), chat)
   t.strictSame(checkQuestion('generate', { ...prompt, extra: () => 1 }), prompt)
   t.strictSame(checkQuestion('embed', ['a', 'b']), ['a', 'b'])
-  t.strictSame(checkQuestion('choose', { question: 'q', labels: ['A', 'B'] }), {
-    question: 'q',
-    labels: ['A', 'B'],
-  })
-  t.throws(() => checkQuestion('embed', []), /texts to embed/)
-  t.throws(() => checkQuestion('choose', { question: 'q', labels: ['A', 'A'] }), /all different/)
-  t.throws(() => checkQuestion('generate', null), /returned null/)
-  t.throws(
-    () => checkQuestion('generate', { kind: 'prompt', literals: ['a'], values: ['v'] }),
-    /do not match/,
-  )
-  t.throws(
-    () => checkQuestion('generate', { kind: 'chat', messages: [{ content: 'x' }] }),
-    /role and content/,
-  )
-  t.throws(() => checkQuestion('generate', { kind: 'other' }), /neither a prompt nor a chat/)
-  t.throws(() => checkQuestion('generate', 'x'.repeat(17 * 1024 * 1024)), /over 16777216 characters/)
+  const choice = { question: 'q', labels: ['A', 'B'] }
+  t.strictSame(checkQuestion('choose', choice), choice)
+})
+
+t.test('a question of another shape is refused with what is wrong about it', async (t) => {
+  const refused: readonly (readonly [ask: AskName, question: unknown, reason: RegExp])[] = [
+    ['embed', [], /texts to embed/],
+    ['choose', { question: 'q', labels: ['A', 'A'] }, /all different/],
+    ['generate', null, /returned null/],
+    ['generate', { kind: 'prompt', literals: ['a'], values: ['v'] }, /do not match/],
+    ['generate', { kind: 'chat', messages: [{ content: 'x' }] }, /role and content/],
+    ['generate', { kind: 'other' }, /neither a prompt nor a chat/],
+    ['generate', 'x'.repeat(17 * 1024 * 1024), /over 16777216 characters/],
+  ]
+  for (const [ask, question, reason] of refused) t.throws(() => checkQuestion(ask, question), reason)
 })
 
 t.test('options are checked when they are bound', async (t) => {

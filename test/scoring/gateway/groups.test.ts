@@ -176,53 +176,61 @@ t.test('groups are judged by pairs and by lists', async (t) => {
     },
   )
 
+  const bare = (prompt: Sample['prompt'], truth: string, answer: string): Sample =>
+    sampleOf(answer, { id: `${truth}/${answer}`, prompt, groundTruth: truth })
+  const system = { role: 'system', content: 'Be short.' }
+  const emptyPrompts: readonly Sample['prompt'][] = [
+    '',
+    ' \n\t\u00a0\u200b',
+    [],
+    [{ role: 'user', content: ' ' }],
+    [system, { role: 'user', content: '' }],
+  ]
+  const withoutPrompt = (prompt: Sample['prompt']) =>
+    ['1', '2', '3', '4'].map((answer) => bare(prompt, `t${answer}`, answer))
+
+  await t.test('answers without a prompt and a group_id are compared with nothing', async (t) => {
+    for (const prompt of emptyPrompts)
+      for (const reward of ['duel', 'list', 'rank']) {
+        const title = `${reward}: ${JSON.stringify(prompt)}`
+        const outcomes = await outcomesOf(gateway, reward, withoutPrompt(prompt))
+        t.strictSame(outcomes.map(resultOf), Array(4).fill('bad_sample'), title)
+        t.match(outcomes[0], { failure: { detail: /send group_id, or a prompt/, retryable: false } }, title)
+      }
+  })
+
+  await t.test('a reward that compares nothing needs neither prompt nor group_id', async (t) => {
+    for (const prompt of emptyPrompts)
+      t.strictSame(await results('rule', withoutPrompt(prompt)), [1, 2, 'rule_error', 'rule_error'])
+  })
+
+  await t.test('a group_id is enough to compare answers', async (t) => {
+    const before = asked()
+    for (const prompt of emptyPrompts) {
+      const named = withoutPrompt(prompt).map((row, index) => ({ ...row, group: { id: 'one', index } }))
+      t.notOk((await results('duel', named)).includes('bad_sample'), JSON.stringify(prompt))
+    }
+    t.ok(asked() > before)
+  })
+
+  await t.test('a system prompt is enough to compare answers', async (t) => {
+    const found = await results('duel', [bare([system], 'x', '1'), bare([system], 'x', '2')])
+    t.ok(
+      found.every((one) => typeof one === 'number'),
+      `${found}`,
+    )
+  })
+
   await t.test('answers to different problems are never compared', async (t) => {
     const before = asked()
-    const bare = (prompt: Sample['prompt'], truth: string, answer: string): Sample =>
-      sampleOf(answer, { id: `${truth}/${answer}`, prompt, groundTruth: truth })
-    const system = { role: 'system', content: 'Be short.' }
-    for (const prompt of [
-      '',
-      ' \n\t\u00a0\u200b',
-      [],
-      [{ role: 'user', content: ' ' }],
-      [system, { role: 'user', content: '' }],
-    ]) {
-      const rows = ['1', '2', '3', '4'].map((answer) => bare(prompt, `t${answer}`, answer))
-      for (const reward of ['duel', 'list', 'rank']) {
-        const outcomes = await outcomesOf(gateway, reward, rows)
-        t.strictSame(
-          outcomes.map(resultOf),
-          Array(4).fill('bad_sample'),
-          `${reward}: ${JSON.stringify(prompt)}`,
-        )
-        t.match(outcomes[0], { failure: { detail: /send group_id, or a prompt/, retryable: false } })
-      }
-      t.strictSame(
-        await results('rule', rows),
-        [1, 2, -1, -1].map((value) => (value < 0 ? 'rule_error' : value)),
-        'a reward that compares nothing needs neither',
-      )
-      const named = rows.map((row, index) => ({ ...row, group: { id: 'one', index } }))
-      t.notOk((await results('duel', named)).includes('bad_sample'), 'a group_id is enough')
-    }
-    const half = asked()
-    t.ok(half > before)
     const [a, b] = ['x', 'y'].map((truth) =>
       ['1', '2'].map((answer) => bare('what is it?', truth, `${answer} Exactly ${truth}`)),
     )
     const mixed = await results('duel', [...(a ?? []), ...(b ?? [])])
     t.strictSame(mixed, [...(await results('duel', a ?? [])), ...(await results('duel', b ?? []))])
-    t.equal(asked() - half, 2 * 2 * 2, 'each pair of one problem, in both orders, twice')
+    t.equal(asked() - before, 2 * 2 * 2, 'each pair of one problem, in both orders, twice')
     const only = await outcomesOf(gateway, 'duel', [bare('q', 'x', '1'), bare('q', 'y', '2')])
     t.strictSame(only.map(resultOf), ['group_incomplete', 'group_incomplete'])
-    t.strictSame(
-      await results('duel', [bare([system], 'x', '1'), bare([system], 'x', '2')]).then((all) =>
-        all.every((one) => typeof one === 'number'),
-      ),
-      true,
-      'a system prompt alone is a prompt',
-    )
   })
 
   await t.test('a substituted group mean never mixes problems', async (t) => {

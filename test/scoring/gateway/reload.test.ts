@@ -9,13 +9,14 @@ import { outcomesOf, resultOf, sampleOf, testGateway } from '../../support/gatew
 import { failsSoon } from '../../support/models.ts'
 import { completion, json, type Script, scriptedServer } from '../../support/scripted-server.ts'
 
-t.test('a reload moves a model to other servers without a lost request', async (t) => {
+const saying =
+  (text: string): Script =>
+  (seen) =>
+    completion(seen, text)
+
+t.test('a reload that moves a model to other servers', async (t) => {
   const held: (() => void)[] = []
-  const digit =
-    (text: string): Script =>
-    (seen) =>
-      completion(seen, text)
-  const [old, later] = await Promise.all([scriptedServer(digit('0')), scriptedServer(digit('1'))])
+  const [old, later] = await Promise.all([scriptedServer(saying('0')), scriptedServer(saying('1'))])
   t.teardown(() => Promise.all([old.kill(), later.kill()]))
   const folder = t.testdir({})
   const write = (url: string, weight: number, drainS = 0) => {
@@ -36,40 +37,48 @@ t.test('a reload moves a model to other servers without a lost request', async (
   const underWay = gateway.score({ reward: 'judged', rows, signal })
   const passed = gateway.forward('judge', { path: '/v1/completions', body: { prompt: 'p' }, signal })
   await old.saw(21)
-
   write(later.url, 3)
   await gateway.reload()
-  t.not(gateway.reward('judged').version, before)
-  const [fresh] = await outcomesOf(gateway, 'judged', [sampleOf('new')])
-  t.equal(resultOf(fresh), 4, 'what comes after the reload goes to the servers of the new config')
-  t.equal(later.seen.length, 2)
+
+  await t.test('a request that comes after it goes to the servers of the new config', async (t) => {
+    t.not(gateway.reward('judged').version, before)
+    const [fresh] = await outcomesOf(gateway, 'judged', [sampleOf('new')])
+    t.equal(resultOf(fresh), 4)
+    t.equal(later.seen.length, 2)
+  })
 
   const release = setInterval(() => held.splice(0).map((reply) => reply()), 1)
   t.teardown(() => clearInterval(release))
-  const { outcomes, version } = await underWay
-  t.equal(version, before)
-  t.strictSame([...new Set(outcomes.map(resultOf))], [0], 'later steps of old requests ask the old servers')
-  t.match(JSON.parse(await text((await passed).body)), { choices: [{ text: '0' }] })
-  t.equal(old.seen.length, 41)
-  t.equal(later.seen.length, 2)
 
-  const calls = later.seen.length
-  write(later.url, 3, 1)
-  await gateway.reload()
-  t.equal(resultOf((await outcomesOf(gateway, 'judged', [sampleOf('newer')]))[0]), 4)
-  t.equal(later.seen.length, calls + 2)
-  t.equal(gateway.models()[0]?.instances[0]?.calls, 4, 'a model that stays the same keeps its instances')
-  const closing = gateway.close(0)
-  t.throws(() => gateway.score({ reward: 'judged', rows, signal }), { code: 'RG_CLOSING' })
-  await t.rejects(gateway.forward('judge', { path: '/', body: {}, signal }), { code: 'RG_CLOSING' })
-  await t.rejects(gateway.reload(), { code: 'RG_CLOSING' })
-  await closing
+  await t.test('a request that came before it keeps its version and servers for all its steps', async (t) => {
+    const { outcomes, version } = await underWay
+    t.equal(version, before)
+    t.strictSame([...new Set(outcomes.map(resultOf))], [0])
+    t.equal(old.seen.length, 41)
+    t.equal(later.seen.length, 2)
+  })
+
+  await t.test('a call that was forwarded before it gets its answer', async (t) => {
+    t.match(JSON.parse(await text((await passed).body)), { choices: [{ text: '0' }] })
+  })
+
+  await t.test('a model that the next reload leaves as it is keeps its instances', async (t) => {
+    const calls = later.seen.length
+    write(later.url, 3, 1)
+    await gateway.reload()
+    t.equal(resultOf((await outcomesOf(gateway, 'judged', [sampleOf('newer')]))[0]), 4)
+    t.equal(later.seen.length, calls + 2)
+    t.equal(gateway.models()[0]?.instances[0]?.calls, 4)
+  })
+
+  await t.test('a closing gateway refuses requests, forwarded calls and reloads', async (t) => {
+    const closing = gateway.close(0)
+    t.throws(() => gateway.score({ reward: 'judged', rows, signal }), { code: 'RG_CLOSING' })
+    await t.rejects(gateway.forward('judge', { path: '/', body: {}, signal }), { code: 'RG_CLOSING' })
+    await t.rejects(gateway.reload(), { code: 'RG_CLOSING' })
+    await closing
+  })
 })
-
-const saying =
-  (text: string): Script =>
-  (seen) =>
-    completion(seen, text)
 
 /** A gateway whose configs a test can rewrite: a rule with an offset, and a judge at an address. */
 async function served(t: Test, reload: object, url: string, file = '') {
@@ -110,26 +119,28 @@ async function served(t: Test, reload: object, url: string, file = '') {
   return { gateway, write, told, refusal }
 }
 
-t.test(
-  'a reload that changes known rewards too much is refused, and closing does not wait for it',
-  async (t) => {
-    const [good, bad] = await Promise.all([scriptedServer(saying('1')), scriptedServer(saying('0'))])
-    t.teardown(() => Promise.all([good.kill(), bad.kill()]))
-    const reload = {
-      samples: {
-        ruled: [
-          { name: 'half', response: '0.5' },
-          { name: 'broken', response: 'throw' },
-        ],
-        judged: [{ name: 'right', prompt: '2 + 3?', response: '5', min: 0.8 }],
-      },
-      max_change: 0.1,
-      timeout_s: 3600,
-    }
-    const { gateway, write, told, refusal } = await served(t, reload, good.url)
-    const version = gateway.reward('ruled').version
-    t.equal(gateway.lastReload, null)
+t.test('a reload with samples whose rewards are known', async (t) => {
+  const [good, bad] = await Promise.all([scriptedServer(saying('1')), scriptedServer(saying('0'))])
+  t.teardown(() => Promise.all([good.kill(), bad.kill()]))
+  const reload = {
+    samples: {
+      ruled: [
+        { name: 'half', response: '0.5' },
+        { name: 'broken', response: 'throw' },
+      ],
+      judged: [{ name: 'right', prompt: '2 + 3?', response: '5', min: 0.8 }],
+    },
+    max_change: 0.1,
+    timeout_s: 3600,
+  }
+  const { gateway, write, told, refusal } = await served(t, reload, good.url)
+  const version = gateway.reward('ruled').version
 
+  await t.test('before the first one there is no last reload', async (t) => {
+    t.equal(gateway.lastReload, null)
+  })
+
+  await t.test('one that changes them too much is refused, with each of them', async (t) => {
     write(0.5, bad.url)
     const error = await refusal()
     t.equal(error?.code, 'RG_RELOAD_REFUSED')
@@ -144,31 +155,44 @@ t.test(
       at: /^\d{4}-/,
       refusal: { code: 'RG_RELOAD_REFUSED', problems: error?.problems },
     })
-    t.equal(gateway.reward('ruled').version, version)
-    t.strictSame(told, ['refused'], 'listeners receive the refusal but no events of its samples')
-    t.equal(resultOf((await outcomesOf(gateway, 'judged', [sampleOf('5')]))[0]), 1, 'the old server is asked')
-    t.match(gateway.models(), [{ instances: [{ address: good.url, state: 'ready' }] }])
+  })
 
+  await t.test('listeners receive the refusal but no events of its samples', async (t) => {
+    t.strictSame(told, ['refused'])
+  })
+
+  await t.test('after a refusal the old config and servers go on', async (t) => {
+    t.equal(gateway.reward('ruled').version, version)
+    t.equal(resultOf((await outcomesOf(gateway, 'judged', [sampleOf('5')]))[0]), 1)
+    t.match(gateway.models(), [{ instances: [{ address: good.url, state: 'ready' }] }])
+  })
+
+  await t.test('one that leaves a sample without a reward is refused', async (t) => {
     await bad.kill()
     write(0, bad.url)
     t.match(await refusal(), {
       problems: [{ message: /^has no reward \(judge_unreachable\); it has 1 now$/ }],
     })
+  })
+
+  await t.test('one that stays within their bounds is served', async (t) => {
     told.length = 0
     write(0.05, good.url)
-    t.equal(await refusal(), null, 'what stays within its bounds is served')
+    t.equal(await refusal(), null)
     t.not(gateway.reward('ruled').version, version)
     t.match(gateway.lastReload, { refusal: null })
     t.strictSame(told, ['served'])
+  })
 
+  await t.test('closing does not wait for them', async (t) => {
     good.script = () => undefined
     write(0.1, good.url)
     const refused = refusal()
     await good.saw(good.seen.length + 1)
     await gateway.close(0)
-    t.equal((await refused)?.code, 'RG_RELOAD_REFUSED', 'closing does not wait for samples of a reload')
-  },
-)
+    t.equal((await refused)?.code, 'RG_RELOAD_REFUSED')
+  })
+})
 
 t.test('configs that are not served yet send no canaries', async (t) => {
   const server = await scriptedServer(saying('1'))
@@ -244,7 +268,8 @@ async function watching(sources: () => readonly string[]) {
 
 t.test('a change is reported once, after a second without further changes', async (t) => {
   const folder = t.testdir({ 'one.yaml': 'a', below: { 'shared.ts': 'b' } })
-  const { look, end, clock, calls } = await watching(() => [folder, join(folder, 'later')])
+  const { look, end } = await watching(() => [folder, join(folder, 'later')])
+  t.teardown(end)
   t.equal(await look(), 0, 'nothing has changed')
   const changes: (readonly [string, () => void])[] = [
     ['a file was written', () => writeFileSync(join(folder, 'one.yaml'), 'longer')],
@@ -260,19 +285,37 @@ t.test('a change is reported once, after a second without further changes', asyn
     t.equal(await look(), at + 1, title)
     t.equal(await look(), at + 1, `${title}: once`)
   }
-  const told = calls.count
+})
+
+t.test('another change restarts the second', async (t) => {
+  const folder = t.testdir({ 'one.yaml': '' })
+  const { look, end } = await watching(() => [folder])
+  t.teardown(end)
   writeFileSync(join(folder, 'one.yaml'), 'x')
   await look()
   writeFileSync(join(folder, 'one.yaml'), 'xy')
-  t.equal(await look(), told, 'another change restarts the second')
-  t.equal(await look(), told + 1)
+  t.equal(await look(), 0)
+  t.equal(await look(), 1)
+})
+
+t.test('a file that is never read is not a change', async (t) => {
+  const folder = t.testdir({ 'one.yaml': '' })
+  const { look, end } = await watching(() => [folder])
+  t.teardown(end)
   for (const name of ['.one.yaml.swp', 'one.log']) writeFileSync(join(folder, name), 'x')
   mkdirSync(join(folder, '__pycache__'))
   writeFileSync(join(folder, '__pycache__', 'x.py'), 'x')
   await look()
-  t.equal(await look(), told + 1, 'a file that is never read is not a change')
+  t.equal(await look(), 0)
+  writeFileSync(join(folder, 'one.yaml'), 'x')
+  await look()
+  t.equal(await look(), 1, 'a file that is read is one')
+})
+
+t.test('nothing is watched after the end', async (t) => {
+  const { end, clock } = await watching(() => [t.testdir({})])
   end()
-  t.equal(clock.pending, 0, 'nothing goes on after the end')
+  t.equal(clock.pending, 0)
 })
 
 t.test("a ConfigMap's swapped link is a change, and a source added by a reload is not", async (t) => {

@@ -17,7 +17,7 @@ t.comment(`SEED=${seeds.join()}`)
 const truth = (prompt: string) => `verdict of ${prompt}`
 
 for (const seed of seeds) {
-  t.test(`whatever upstreams do, an answer is the model's own or a failure (seed ${seed})`, async (t) => {
+  t.test(`60 questions to upstreams that do whatever they do (seed ${seed})`, async (t) => {
     const random = seeded(seed)
     const harmful = 0.1 + 0.7 * random()
     const calls = new Map<string, number[]>()
@@ -67,22 +67,32 @@ for (const seed of seeds) {
         }
       }),
     )
-    for (const { prompt, text, kind, attempts } of outcomes) {
-      if (text !== null) t.equal(text, truth(prompt))
-      else t.match(kind, /^(judge_unreachable|judge_timeout|judge_rejected|overloaded|cancelled)$/)
-      const made = calls.get(prompt) ?? []
-      t.ok(made.length <= 1 + retries, `${prompt}: ${made.length} calls`)
-      t.ok(kind === 'cancelled' || made.length <= attempts, 'no call is left out of the count')
-      for (let k = 1; k < made.length; k += 1) t.not(made[k], made[k - 1], 'a retry goes elsewhere')
-    }
-    await new Promise((resolve) => setTimeout(resolve, 60))
-    for (const [prompt, before] of gone) t.ok((calls.get(prompt)?.length ?? 0) <= before + 1)
-    const [{ waiting, instances } = { waiting: -1, instances: [] }] = models.snapshot()
-    t.equal(waiting, 0)
-    t.strictSame(
-      instances.map(({ inFlight }) => inFlight),
-      [0, 0, 0],
-    )
+
+    await t.test("an answer is the model's own, or a failure that says why", async (t) => {
+      for (const { prompt, text, kind } of outcomes)
+        if (text !== null) t.equal(text, truth(prompt))
+        else t.match(kind, /^(judge_unreachable|judge_timeout|judge_rejected|overloaded|cancelled)$/)
+    })
+
+    await t.test('retries are bounded, go elsewhere, and are all counted', async (t) => {
+      for (const { prompt, kind, attempts } of outcomes) {
+        const made = calls.get(prompt) ?? []
+        t.ok(made.length <= 1 + retries, `${prompt}: ${made.length} calls`)
+        t.ok(kind === 'cancelled' || made.length <= attempts, 'no call is left out of the count')
+        for (let k = 1; k < made.length; k += 1) t.not(made[k], made[k - 1], 'a retry goes elsewhere')
+      }
+    })
+
+    await t.test('for a client that has left, at most the call under way is made', async (t) => {
+      await new Promise((resolve) => setTimeout(resolve, 60))
+      await turnOver()
+      t.equal(gone.size, 6)
+      for (const [prompt, before] of gone) t.ok((calls.get(prompt)?.length ?? 0) <= before + 1)
+    })
+
+    await t.test('nothing is left waiting or under way', async (t) => {
+      t.match(models.snapshot(), [{ waiting: 0, instances: [0, 1, 2].map(() => ({ inFlight: 0 })) }])
+    })
   })
 }
 
@@ -199,7 +209,7 @@ const after = (ms: number) => new Promise<void>((resolve) => void systemClock.af
 const floodKinds = '500 503 429 reset garbage half-body stall hang wrong-type'.split(' ') as FaultKind[]
 
 for (const seed of seeds.slice(-3)) {
-  t.test(`calls, lines and time stay within their limits in any storm (seed ${seed})`, async (t) => {
+  t.test(`400 questions to failing servers (seed ${seed})`, async (t) => {
     const random = seeded(seed)
     const servers = await startFleet(t, 3, { model: 'm', seed, latencyMedianMs: 4, latencySigma: 1 })
     for (const server of servers) {
@@ -279,22 +289,37 @@ for (const seed of seeds.slice(-3)) {
     const outcomes = await Promise.all(Array.from({ length: questions }, (_, i) => ask(i)))
     const count = (kind: string) => outcomes.filter((outcome) => outcome === kind).length
     t.comment(JSON.stringify({ ...counted, answered: count('answered'), overloaded: count('overloaded') }))
-    t.equal(late, 0, 'every answer comes by its deadline')
-    t.ok(mostWaiting <= limits.max_queue, `${mostWaiting} in line`)
-    t.ok(count('overloaded') > 0, 'what does not fit is refused')
-    t.ok(counted.most <= 3 * limits.max_in_flight, `${counted.most} calls at once`)
-    const asked = counted.calls - counted.retries - counted.hedges
-    t.ok(asked <= questions, `${asked} first calls`)
-    const credit = 3 * limits.max_in_flight
-    t.ok(counted.retries <= credit + 0.2 * questions, `${counted.retries} retries`)
-    t.ok(counted.hedges <= 0.05 * questions, `${counted.hedges} second calls`)
-    t.equal(counted.running, 0, 'nobody waits any more: no call is under way')
-    t.match(models.snapshot(), [{ waiting: 0, instances: servers.map(() => ({ inFlight: 0 })) }])
-    const { calls } = counted
-    await after(30)
-    t.equal(counted.calls, calls, 'no call comes after the last client has gone')
-    while (servers.some((server) => server.stats().inFlight > 0)) await new Promise(setImmediate)
-    const seen = servers.reduce((sum, server) => sum + (server.stats().requests['/v1/completions'] ?? 0), 0)
-    t.ok(seen <= calls, `${seen} requests at the servers`)
+
+    await t.test('every answer comes by its deadline', async (t) => {
+      t.equal(late, 0)
+    })
+
+    await t.test('the queue is bounded, and what does not fit is refused', async (t) => {
+      t.ok(mostWaiting <= limits.max_queue, `${mostWaiting} in line`)
+      t.ok(count('overloaded') > 0)
+    })
+
+    await t.test('calls, retries and second calls stay within their limits', async (t) => {
+      t.ok(counted.most <= 3 * limits.max_in_flight, `${counted.most} calls at once`)
+      const asked = counted.calls - counted.retries - counted.hedges
+      t.ok(asked <= questions, `${asked} first calls`)
+      const credit = 3 * limits.max_in_flight
+      t.ok(counted.retries <= credit + 0.2 * questions, `${counted.retries} retries`)
+      t.ok(counted.hedges <= 0.05 * questions, `${counted.hedges} second calls`)
+    })
+
+    await t.test('once nobody waits any more, no call is under way and none comes', async (t) => {
+      t.equal(counted.running, 0)
+      t.match(models.snapshot(), [{ waiting: 0, instances: servers.map(() => ({ inFlight: 0 })) }])
+      const { calls } = counted
+      await after(30)
+      t.equal(counted.calls, calls)
+    })
+
+    await t.test('the servers saw no request that was not counted', async (t) => {
+      while (servers.some((server) => server.stats().inFlight > 0)) await new Promise(setImmediate)
+      const seen = servers.reduce((sum, server) => sum + (server.stats().requests['/v1/completions'] ?? 0), 0)
+      t.ok(seen <= counted.calls, `${seen} requests at the servers`)
+    })
   })
 }

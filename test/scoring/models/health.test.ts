@@ -8,7 +8,7 @@ import { completion, json, type Script, scriptedServer } from '../../support/scr
 const yes: Script = (seen) => completion(seen, 'Yes')
 const broken: Script = (_seen, response) => json(response, {}, 500)
 
-t.test('an instance that keeps failing is ejected, then tried with one question', async (t) => {
+t.test('an instance that keeps failing', async (t) => {
   const clock = fakeClock()
   const told: string[] = []
   const { ask, models, server } = await judge(
@@ -21,29 +21,45 @@ t.test('an instance that keeps failing is ejected, then tried with one question'
       events: { ejected: ({ reason }) => told.push(reason), readmitted: () => told.push('back') },
     },
   )
-  for (let i = 0; i < 10; i += 1) await ask(`q${i}`)
-  t.equal(server.seen.length, 3)
-  t.match(models.snapshot()[0]?.instances, [{ state: 'ejected', errors: 3 }, { state: 'ready' }])
-  clock.advance(5000)
-  t.equal(models.snapshot()[0]?.instances[0]?.state, 'trial')
-  await Promise.all([ask('trial'), ask('beside it'), ask('and another')])
-  t.equal(server.seen.length, 4)
-  clock.advance(5000)
-  await ask('still out: the pause has doubled')
-  t.equal(server.seen.length, 4)
-  clock.advance(5000)
-  server.script = yes
-  await ask('well again')
-  t.equal(server.seen.length, 5)
-  t.equal(models.snapshot()[0]?.instances[0]?.state, 'ready')
-  t.strictSame(told, ['its calls fail', 'back'])
-  for (let i = 0; i < 6; i += 1) {
-    server.script = broken
-    for (const at of [1, 2]) await ask(`failure ${at} of three in a row, ${i}`)
+  const state = () => models.snapshot()[0]?.instances[0]?.state
+
+  await t.test('is ejected after the configured number of failures in a row', async (t) => {
+    for (let i = 0; i < 10; i += 1) await ask(`q${i}`)
+    t.equal(server.seen.length, 3)
+    t.match(models.snapshot()[0]?.instances, [{ state: 'ejected', errors: 3 }, { state: 'ready' }])
+  })
+
+  await t.test('is tried with one question after a pause', async (t) => {
+    clock.advance(5000)
+    t.equal(state(), 'trial')
+    await Promise.all([ask('trial'), ask('beside it'), ask('and another')])
+    t.equal(server.seen.length, 4)
+  })
+
+  await t.test('has twice the pause when its trial fails', async (t) => {
+    clock.advance(5000)
+    await ask('still out')
+    t.equal(server.seen.length, 4)
+  })
+
+  await t.test('is ready again after a trial that succeeds', async (t) => {
+    clock.advance(5000)
     server.script = yes
-    await ask(`a good answer, ${i}`)
-  }
-  t.equal(models.snapshot()[0]?.instances[0]?.state, 'ready', 'failures between good answers do not add up')
+    await ask('well again')
+    t.equal(server.seen.length, 5)
+    t.equal(state(), 'ready')
+    t.strictSame(told, ['its calls fail', 'back'])
+  })
+
+  await t.test('is not ejected for failures between good answers', async (t) => {
+    for (let i = 0; i < 6; i += 1) {
+      server.script = broken
+      for (const at of [1, 2]) await ask(`failure ${at} of three in a row, ${i}`)
+      server.script = yes
+      await ask(`a good answer, ${i}`)
+    }
+    t.equal(state(), 'ready')
+  })
 })
 
 const unavailable =
@@ -51,7 +67,7 @@ const unavailable =
   (_seen, response) =>
     void response.writeHead(503, retryAfter === '' ? {} : { 'retry-after': retryAfter }).end()
 
-t.test('a server that only answers 503 is ejected, then tried with one question', async (t) => {
+t.test('a server that only answers 503', async (t) => {
   const clock = fakeClock()
   const { ask, models, server } = await judge(
     t,
@@ -60,26 +76,38 @@ t.test('a server that only answers 503 is ejected, then tried with one question'
     { clock, random: () => 0 },
   )
   const state = () => models.snapshot()[0]?.instances[0]?.state
-  for (let i = 0; i < 20; i += 1) await ask(`at once ${i}`)
-  t.equal(state(), 'ready', 'so many at once may be too many')
-  t.equal(server.seen.length, 20)
-  clock.advance(1000)
-  await ask('a second later')
-  t.equal(state(), 'ejected')
-  for (let i = 0; i < 20; i += 1) await ask(`elsewhere ${i}`)
-  t.equal(server.seen.length, 21, 'its questions go to others at once')
-  clock.advance(5000)
-  await Promise.all([ask('trial'), ask('beside it')])
-  t.equal(server.seen.length, 22)
-  t.equal(state(), 'ejected', 'one 503 more is no answer')
-  clock.advance(10_000)
-  server.script = unavailable('1')
-  await ask('second trial')
-  t.equal(state(), 'ejected', 'whatever it says of the time')
-  clock.advance(20_000)
-  server.script = yes
-  await ask('well again')
-  t.equal(state(), 'ready')
+
+  await t.test('is not ejected within a second: so many questions at once may be too many', async (t) => {
+    for (let i = 0; i < 20; i += 1) await ask(`at once ${i}`)
+    t.equal(state(), 'ready')
+    t.equal(server.seen.length, 20)
+  })
+
+  await t.test('is ejected after a second, and its questions go to others', async (t) => {
+    clock.advance(1000)
+    await ask('a second later')
+    t.equal(state(), 'ejected')
+    for (let i = 0; i < 20; i += 1) await ask(`elsewhere ${i}`)
+    t.equal(server.seen.length, 21)
+  })
+
+  await t.test('stays out when its trial is answered with 503, with Retry-After or without', async (t) => {
+    clock.advance(5000)
+    await Promise.all([ask('trial'), ask('beside it')])
+    t.equal(server.seen.length, 22)
+    t.equal(state(), 'ejected')
+    clock.advance(10_000)
+    server.script = unavailable('1')
+    await ask('second trial')
+    t.equal(state(), 'ejected')
+  })
+
+  await t.test('is ready again after a trial that succeeds', async (t) => {
+    clock.advance(20_000)
+    server.script = yes
+    await ask('well again')
+    t.equal(state(), 'ready')
+  })
 })
 
 t.test('questions wait for a server that only answers 503, and spend no retries on it', async (t) => {

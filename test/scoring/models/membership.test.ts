@@ -39,21 +39,30 @@ async function replaceFile(file: string, text: string): Promise<void> {
 }
 
 t.test('a pattern matches a whole address, and a star one name in it', async (t) => {
-  const fits = (address: string, pattern: string) => isAllowed(addressOf(address), [pattern])
-  t.ok(fits('http://judge-12:8000', 'http://judge-*:8000'))
-  t.ok(fits('http://judge-12:8000/', 'http://judge-*:8000/'))
-  t.ok(fits('http://10.0.3.4:8000', 'http://10.0.*.*:8000'))
-  t.ok(fits('http://a:1/v1', 'http://a:*/v1'))
-  t.ok(fits('http://a-b', 'http://a-*'))
-  t.notOk(fits('http://judge-1.evil.example:8000', 'http://judge-*:8000'))
-  t.notOk(fits('http://judge-1:18000', 'http://judge-*:8000'))
-  t.notOk(fits('http://xjudge-1:8000', 'http://judge-*:8000'))
-  t.notOk(fits('https://judge-1:8000', 'http://judge-*:8000'))
-  t.notOk(fits('http://judge-1:8000/admin', 'http://judge-*:8000'))
-  t.notOk(fits('http://a', 'http://a*b'))
-  t.notOk(isAllowed('http://a', []))
+  const cases: readonly (readonly [address: string, pattern: string, fits: boolean])[] = [
+    ['http://judge-12:8000', 'http://judge-*:8000', true],
+    ['http://judge-12:8000/', 'http://judge-*:8000/', true],
+    ['http://10.0.3.4:8000', 'http://10.0.*.*:8000', true],
+    ['http://a:1/v1', 'http://a:*/v1', true],
+    ['http://a-b', 'http://a-*', true],
+    ['http://judge-1.evil.example:8000', 'http://judge-*:8000', false],
+    ['http://judge-1:18000', 'http://judge-*:8000', false],
+    ['http://xjudge-1:8000', 'http://judge-*:8000', false],
+    ['https://judge-1:8000', 'http://judge-*:8000', false],
+    ['http://judge-1:8000/admin', 'http://judge-*:8000', false],
+    ['http://a', 'http://a*b', false],
+  ]
+  for (const [address, pattern, fits] of cases)
+    t.equal(isAllowed(addressOf(address), [pattern]), fits, `${address} ${pattern}`)
+  t.notOk(isAllowed('http://a', []), 'no pattern allows nothing')
+})
+
+t.test('an address is a URL of http or https without a user, query or fragment', async (t) => {
   for (const bad of ['ftp://a', 'a', 'http://u:p@a', 'http://a?x=1', 'http://a#b', ''])
     t.throws(() => addressOf(bad), { code: 'RG_REQUEST_INVALID' }, bad)
+})
+
+t.test('a hostile address is matched in linear time', async (t) => {
   const hostile = `http://${'a-'.repeat(100_000)}`
   const started = performance.now()
   t.notOk(isAllowed(hostile, [`http://${'*-'.repeat(1000)}z`]))

@@ -310,41 +310,51 @@ t.test('probability missing from a short list of alternatives is not taken for z
       (error) => error.failure.kind as string,
     )
   }
-  t.equal(await choose('1', 0.5, [['1', 0.5]]), 'judge_unreachable', 'half may be the other label')
-  t.equal(
-    await choose('x', 0.9, [
-      ['x', 0.9],
-      ['1', 0.05],
-    ]),
-    'judge_unreachable',
-    'as much may be the other label',
-  )
-  t.equal(await choose('0', 0.6, [['1', 0.99]]), 'judge_unreachable', 'it said what has no place beside')
-  t.equal(
-    await choose('1', 0.05, [
-      ['1', 0.99],
-      ['0', 0.007],
-    ]),
-    'judge_unreachable',
-    'two probabilities of one',
-  )
-  t.equal(await choose('1', 0.97, [['1', 0.97]]), 1, 'what is left is little')
-  t.equal(await choose('1', 1, [['1', 1]]), 1, 'a forced label')
-  t.equal(
-    await choose('1', 0.9, [
-      ['1', 0.9],
-      ['x', 0.09],
-      ['y', 0.001],
-    ]),
-    1,
-    'less than the last of the list',
-  )
-  t.equal(
-    await choose('1', 0.5, [
-      ['1', 0.5],
-      ['0', 0.5],
-    ]),
-    0.5,
-    'every label is listed',
-  )
+  const cases: Readonly<
+    Record<string, readonly [...Parameters<typeof choose>, found: number | 'judge_unreachable']>
+  > = {
+    'half may be the other label': ['1', 0.5, [['1', 0.5]], 'judge_unreachable'],
+    'as much may be the other label': [
+      'x',
+      0.9,
+      [
+        ['x', 0.9],
+        ['1', 0.05],
+      ],
+      'judge_unreachable',
+    ],
+    'it said what has no place beside': ['0', 0.6, [['1', 0.99]], 'judge_unreachable'],
+    'two probabilities of one': [
+      '1',
+      0.05,
+      [
+        ['1', 0.99],
+        ['0', 0.007],
+      ],
+      'judge_unreachable',
+    ],
+    'what is left is little': ['1', 0.97, [['1', 0.97]], 1],
+    'a forced label': ['1', 1, [['1', 1]], 1],
+    'less than the last of the list': [
+      '1',
+      0.9,
+      [
+        ['1', 0.9],
+        ['x', 0.09],
+        ['y', 0.001],
+      ],
+      1,
+    ],
+    'every label is listed': [
+      '1',
+      0.5,
+      [
+        ['1', 0.5],
+        ['0', 0.5],
+      ],
+      0.5,
+    ],
+  }
+  for (const [why, [said, share, top, found]] of Object.entries(cases))
+    t.equal(await choose(said, share, top), found, why)
 })

@@ -13,43 +13,52 @@ const passed = async (clock: ReturnType<typeof fakeClock>, ms: number, isOver = 
     for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate)
 }
 
-t.test(
-  'a server that hangs while its /health answers loses its questions to others, and comes back (M53)',
-  async (t) => {
-    const clock = fakeClock()
-    const told: string[] = []
-    const { ask, models, servers } = await judge(t, [yes, yes], defaults, {
-      clock,
-      events: { ejected: ({ reason }) => told.push(reason), readmitted: () => told.push('back') },
-    })
-    const [one, two] = servers
-    if (!one || !two) throw new Error('two servers were asked for')
-    const stateOf = (at: number) => models.snapshot()[0]?.instances[at]?.state
-    for (let i = 0; i < 40; i += 1) await ask(`warm ${i}`)
-    one.script = hang
-    const asked = Array.from({ length: 40 }, (_, i) => ask(`q${i}`, { deadline: clock.now() + 600_000 }))
-    await until(() => one.seen.length + two.seen.length >= 80)
+t.test('a server that hangs while its /health answers (M53)', async (t) => {
+  const clock = fakeClock()
+  const told: string[] = []
+  const { ask, models, servers } = await judge(t, [yes, yes], defaults, {
+    clock,
+    events: { ejected: ({ reason }) => told.push(reason), readmitted: () => told.push('back') },
+  })
+  const [one, two] = servers
+  if (!one || !two) throw new Error('two servers were asked for')
+  const stateOf = (at: number) => models.snapshot()[0]?.instances[at]?.state
+  for (let i = 0; i < 40; i += 1) await ask(`warm ${i}`)
+  one.script = hang
+  const asked = Array.from({ length: 40 }, (_, i) => ask(`q${i}`, { deadline: clock.now() + 600_000 }))
+  await until(() => one.seen.length + two.seen.length >= 80)
+
+  await t.test('is suspect within 15 s', async (t) => {
     const began = clock.now()
     await passed(clock, 20_000, () => stateOf(0) === 'suspect')
     t.equal(stateOf(0), 'suspect')
     t.ok(clock.now() - began <= 15_000, `after ${clock.now() - began} ms`)
+  })
+
+  await t.test('loses its questions to others', async (t) => {
     const answers = await Promise.all(asked)
     t.ok(answers.every(({ answer }) => answer.text === 'Yes'))
     t.ok(
       answers.some(({ attempts }) => attempts === 2),
       'some had been asked of it',
     )
+  })
+
+  await t.test('gets no new questions while it is suspect', async (t) => {
     const asks = one.seen.filter((seen) => !isTiny(seen)).length
     for (let i = 0; i < 20; i += 1) t.equal((await ask(`r${i}`)).instance, two.url)
-    t.equal(one.seen.filter((seen) => !isTiny(seen)).length, asks, 'no new questions')
+    t.equal(one.seen.filter((seen) => !isTiny(seen)).length, asks)
+  })
+
+  await t.test('is ready within 5 s after it answers again', async (t) => {
     one.script = yes
     const recovered = clock.now()
     await passed(clock, 20_000, () => stateOf(0) === 'ready')
     t.equal(stateOf(0), 'ready')
     t.ok(clock.now() - recovered <= 5000, `after ${clock.now() - recovered} ms`)
     t.strictSame(told, ['its calls make no progress', 'back'])
-  },
-)
+  })
+})
 
 t.test('calls stay at a hanging server if there is no other, and are answered when it resumes', async (t) => {
   const clock = fakeClock()

@@ -157,7 +157,7 @@ t.test('a judge with other weights after sleep is not asked until its canaries p
   t.equal(models.snapshot()[0]?.instances[0]?.state, 'ready')
 })
 
-t.test('SGLang: a restarted gateway releases no server twice (M59)', async (t) => {
+t.test('SGLang: a gateway that does not know whether a server sleeps (M59)', async (t) => {
   const a = await started(t)
   const b = await started(t, { asleep: true })
   const { ask, models, failed } = gateway(
@@ -165,16 +165,25 @@ t.test('SGLang: a restarted gateway releases no server twice (M59)', async (t) =
     { a: [a], b: [b] },
     { lifecycle: { linger_ms: 0, timeout_s: 0.2 } },
   )
-  t.ok(await ask('a'), 'who is awake is asked, whatever the other does')
-  await t.rejects(models.sleep('b'), { code: 'RG_MODEL_FAILED' })
-  t.match(await failureOf(ask('b')), { kind: 'judge_unreachable' })
-  t.notOk(b.orders.includes('/release_memory_occupation'))
-  t.notOk(b.orders.includes('/resume_memory_occupation'), 'nor is what is unknown resumed')
-  t.match(failed[0], /^b .*unknown whether the server sleeps/)
-  b.asleep = false
-  b.paused = false
-  t.ok(await ask('b'), 'woken by hand, it is asked again')
-  t.strictSame([a.death, b.death], ['', ''])
+
+  await t.test('asks the servers that are awake', async (t) => {
+    t.ok(await ask('a'))
+  })
+
+  await t.test('neither releases nor resumes it, and says why', async (t) => {
+    await t.rejects(models.sleep('b'), { code: 'RG_MODEL_FAILED' })
+    t.match(await failureOf(ask('b')), { kind: 'judge_unreachable' })
+    t.notOk(b.orders.includes('/release_memory_occupation'))
+    t.notOk(b.orders.includes('/resume_memory_occupation'))
+    t.match(failed[0], /^b .*unknown whether the server sleeps/)
+  })
+
+  await t.test('asks it again once it was woken by hand', async (t) => {
+    b.asleep = false
+    b.paused = false
+    t.ok(await ask('b'))
+    t.strictSame([a.death, b.death], ['', ''])
+  })
 })
 
 t.test('SGLang: a generation whose client has left ends before the memory is released (M60)', async (t) => {
@@ -287,7 +296,7 @@ t.test('SGLang: a new process with other weights is only compared with itself', 
   t.equal(models.snapshot()[0]?.instances[0]?.state, 'ready')
 })
 
-t.test('SGLang: a sleep that would lose the weights is tried and reported once per process', async (t) => {
+t.test('SGLang: a sleep that would lose the weights', async (t) => {
   const a = await started(t, { cpuBackup: false })
   const clock = fakeClock()
   const lifecycle = { sleep_after_idle_s: 5, linger_ms: 0 }
@@ -307,36 +316,47 @@ t.test('SGLang: a sleep that would lose the weights is tried and reported once p
     }
   }
   await ask()
-  await idle()
-  t.equal(failed.length, 1, 'told once')
-  t.match(failed, [/--enable-weights-cpu-backup/])
-  t.equal(looks(), 1, 'tried once')
-  t.ok(await ask())
-  await idle()
-  t.strictSame([failed.length, looks()], [1, 1], 'a question in between changes nothing')
 
-  await t.rejects(models.sleep('a'), { message: /--enable-weights-cpu-backup/ })
-  t.equal(looks(), 2, 'an operator is always obeyed')
-  await t.rejects(models.sleep('a'), { message: /--enable-weights-cpu-backup/ })
-  t.equal(failed.length, 3, 'and told')
+  await t.test('is tried and reported once, however long the server is idle', async (t) => {
+    await idle()
+    t.equal(failed.length, 1)
+    t.match(failed, [/--enable-weights-cpu-backup/])
+    t.equal(looks(), 1)
+  })
 
-  const next = models.next(config)
-  const before = models
-  models = next
-  await before.close()
-  await idle()
-  t.strictSame([failed.length, looks()], [4, 4], 'a reload tries once more')
+  await t.test('is not tried again after a question', async (t) => {
+    t.ok(await ask())
+    await idle()
+    t.strictSame([failed.length, looks()], [1, 1])
+  })
 
-  await a.close()
-  t.match(await failureOf(ask()), { kind: 'judge_unreachable' })
-  await a.restart()
-  a.cpuBackup = true
-  clock.advance(60_000)
-  t.ok(await ask())
-  await idle()
-  t.equal(failed.length, 4)
-  t.equal(a.asleep, true, 'a new process that can sleep does')
-  t.equal(a.death, '')
+  await t.test('is tried and reported whenever an operator orders it', async (t) => {
+    await t.rejects(models.sleep('a'), { message: /--enable-weights-cpu-backup/ })
+    t.equal(looks(), 2)
+    await t.rejects(models.sleep('a'), { message: /--enable-weights-cpu-backup/ })
+    t.equal(failed.length, 3)
+  })
+
+  await t.test('is tried once more after a reload', async (t) => {
+    const before = models
+    models = before.next(config)
+    await before.close()
+    await idle()
+    t.strictSame([failed.length, looks()], [4, 4])
+  })
+
+  await t.test('is tried again in a new process, which sleeps if it can', async (t) => {
+    await a.close()
+    t.match(await failureOf(ask()), { kind: 'judge_unreachable' })
+    await a.restart()
+    a.cpuBackup = true
+    clock.advance(60_000)
+    t.ok(await ask())
+    await idle()
+    t.equal(failed.length, 4)
+    t.equal(a.asleep, true)
+    t.equal(a.death, '')
+  })
 })
 
 t.test('a model without a lifecycle waits for a server that sleeps for another model', async (t) => {

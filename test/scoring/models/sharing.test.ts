@@ -96,7 +96,7 @@ t.test('the cache is bounded in bytes, and no answer evicts all others', async (
   t.ok(cache.bytes > 32_768 && cache.bytes <= 65_536, `${cache.bytes}`)
 })
 
-t.test('a cached answer comes from the same weights, asked in the same way', async (t) => {
+t.test('a cached answer', async (t) => {
   const numbers: Script = () => ({
     model: 'm',
     data: [{ index: 0, probs: [0.25, 0.75], data: [[0.25, 0.75]] }],
@@ -115,18 +115,28 @@ t.test('a cached answer comes from the same weights, asked in the same way', asy
     } as AskRequest)
     return [answer, source]
   }
-  const [first, second] = [{ classify: { label: 0 } }, { classify: { label: 1 } }]
-  t.strictSame(await asked('classify', first), [0.25, 'call'])
-  t.strictSame(await asked('classify', first), [0.25, 'cache'])
-  t.strictSame(await asked('classify', second), [0.75, 'call'])
-  t.strictSame(await asked('classify', { ...second, revision: 'b' }), [0.75, 'call'])
-  t.strictSame(await asked('rewards', { rewards: { column: 0 } }), [[0.25], 'call'])
-  t.strictSame(await asked('rewards', { rewards: { column: 1 } }), [[0.75], 'call'])
-  const said = { token: 'A', logprob: Math.log(0.999) }
-  const logprobs = { content: [{ ...said, top_logprobs: [said] }] }
-  server.script = (seen) => completion(seen, 'A', { logprobs })
-  t.match(await asked('choose', {}), [{ A: 1 }, 'call'])
-  t.match(await asked('choose', {}), [{ A: 1 }, 'cache'])
-  server.script = broken
-  await t.rejects(asked('choose', { choose: { endpoint: 'generative_scoring' } }))
+
+  await t.test('survives a reload', async (t) => {
+    const first = { classify: { label: 0 } }
+    t.strictSame(await asked('classify', first), [0.25, 'call'])
+    t.strictSame(await asked('classify', first), [0.25, 'cache'])
+  })
+
+  await t.test('is not that of another label, column or revision', async (t) => {
+    const second = { classify: { label: 1 } }
+    t.strictSame(await asked('classify', second), [0.75, 'call'])
+    t.strictSame(await asked('classify', { ...second, revision: 'b' }), [0.75, 'call'])
+    t.strictSame(await asked('rewards', { rewards: { column: 0 } }), [[0.25], 'call'])
+    t.strictSame(await asked('rewards', { rewards: { column: 1 } }), [[0.75], 'call'])
+  })
+
+  await t.test('is not that of another endpoint', async (t) => {
+    const said = { token: 'A', logprob: Math.log(0.999) }
+    const logprobs = { content: [{ ...said, top_logprobs: [said] }] }
+    server.script = (seen) => completion(seen, 'A', { logprobs })
+    t.match(await asked('choose', {}), [{ A: 1 }, 'call'])
+    t.match(await asked('choose', {}), [{ A: 1 }, 'cache'])
+    server.script = broken
+    await t.rejects(asked('choose', { choose: { endpoint: 'generative_scoring' } }))
+  })
 })

@@ -210,7 +210,7 @@ t.test('a vLLM server', async (t) => {
 })
 
 // The forms of SGLang are those of its documentation: no real one is asked.
-t.test('a simulated SGLang server answers every ask', async (t) => {
+t.test('a simulated SGLang server', async (t) => {
   const [generate, pooling] = await Promise.all([
     startSimulatedServer({ runner: 'generate', model: 'm' }),
     startSimulatedServer({ runner: 'pooling', model: 'm' }),
@@ -228,20 +228,36 @@ t.test('a simulated SGLang server answers every ask', async (t) => {
   })
   const ask = (request: Partial<AskRequest>) =>
     models.ask({ ...question(request.input, systemClock.now() + 60_000), ...request })
-  t.match((await ask({ input: 'Is 2 even?' })).answer, { text: String, finishReason: 'stop' })
-  t.match((await ask({ input: [{ role: 'user', content: 'Is 2 even?' }] })).answer, { text: String })
-  t.type((await ask({ model: 'scalar', ask: 'classify', input: 'a' })).answer, 'number')
-  const many = ['b', 'c', 'd'].map((input) => ask({ model: 'scalar', ask: 'classify', input }))
-  t.equal((await Promise.all(many)).length, 3)
-  t.strictSame(((await ask({ model: 'scalar', ask: 'rewards', input: 'e' })).answer as number[]).length, 1)
-  t.equal(((await ask({ model: 'scalar', ask: 'embed', input: ['a', 'b'] })).answer as unknown[]).length, 2)
-  const patience = { deadline: systemClock.now() + 60_000, signal: new AbortController().signal }
-  t.ok((await models.countTokens('judge', [{ role: 'user', content: 'one two' }], patience)) >= 2)
-  t.equal(
-    await ask({ ask: 'choose', input: { question: 'Is it? Answer Yes or No.', labels: ['Yes', 'No'] } }).then(
-      ({ answer }) => Object.keys(answer as object).join(),
-      (error: AskError) => error.failure.kind,
-    ),
-    'Yes,No',
-  )
+
+  await t.test('generates, from a text or a chat', async (t) => {
+    t.match((await ask({ input: 'Is 2 even?' })).answer, { text: String, finishReason: 'stop' })
+    t.match((await ask({ input: [{ role: 'user', content: 'Is 2 even?' }] })).answer, { text: String })
+  })
+
+  await t.test('classifies, one text or several at once', async (t) => {
+    t.type((await ask({ model: 'scalar', ask: 'classify', input: 'a' })).answer, 'number')
+    const many = ['b', 'c', 'd'].map((input) => ask({ model: 'scalar', ask: 'classify', input }))
+    const answers = await Promise.all(many)
+    t.strictSame(
+      answers.map(({ answer }) => typeof answer),
+      ['number', 'number', 'number'],
+    )
+  })
+
+  await t.test('gives one reward a text and one vector a text', async (t) => {
+    const rewards = await ask({ model: 'scalar', ask: 'rewards', input: 'e' })
+    t.equal((rewards.answer as number[]).length, 1)
+    const vectors = await ask({ model: 'scalar', ask: 'embed', input: ['a', 'b'] })
+    t.equal((vectors.answer as unknown[]).length, 2)
+  })
+
+  await t.test('counts tokens', async (t) => {
+    const patience = { deadline: systemClock.now() + 60_000, signal: new AbortController().signal }
+    t.ok((await models.countTokens('judge', [{ role: 'user', content: 'one two' }], patience)) >= 2)
+  })
+
+  await t.test('chooses among labels', async (t) => {
+    const input = { question: 'Is it? Answer Yes or No.', labels: ['Yes', 'No'] }
+    t.strictSame(Object.keys((await ask({ ask: 'choose', input })).answer as object), ['Yes', 'No'])
+  })
 })

@@ -61,21 +61,24 @@ t.test('an unset or malformed variable is a mistake; an empty one counts as unse
 })
 
 t.test('a YAML error is reported with its place', async (t) => {
-  t.match(told({ 'a.yaml': 'steps: [\n' }), [/^a\.yaml:\d+:\d+ \| /])
-  t.match(told({ 'a.yaml': 'name: a\nname: b\nsteps: [{ name: s, function: f }]\n' }), [
-    /^a\.yaml:2:1 \| Map keys/,
-  ])
-  t.match(told({ 'a.yaml': '? [x]\n: 1\n' }), [/a key must be a string/], 'a list as a key')
-  t.match(told({ 'a.yaml': 'description: 12345678901234567890\n' }), [/too long to be exact/])
-  t.match(told({ 'a.yaml': '"just a text"' }), [/a\.yaml:1:1 \| must be an object, not a text/])
-  t.match(told({ 'a.yaml': 'x'.repeat(5_000_000) }), [/at most 4194304 characters/])
   const bomb = `a: &a [x, x, x, x, x, x, x, x, x, x]\n${[...'bcdefghi']
     .map((key, index) => `${key}: &${key} [${`*${'abcdefghi'[index]}, `.repeat(10)}]`)
     .join('\n')}\n`
-  t.match(told({ 'a.yaml': bomb }), [/alias/i], 'aliases of aliases')
-  t.match(told({ 'a.yaml': '__proto__: { name: x }\nsteps: [{ name: s, function: f }]\n' }), [
-    /no setting '__proto__'/,
-  ])
+  const errors: Readonly<Record<string, readonly [text: string, problem: RegExp]>> = {
+    'an open list': ['steps: [\n', /^a\.yaml:\d+:\d+ \| /],
+    'a key twice': ['name: a\nname: b\nsteps: [{ name: s, function: f }]\n', /^a\.yaml:2:1 \| Map keys/],
+    'a list as a key': ['? [x]\n: 1\n', /a key must be a string/],
+    'a long number': ['description: 12345678901234567890\n', /too long to be exact/],
+    'no object': ['"just a text"', /a\.yaml:1:1 \| must be an object, not a text/],
+    'a huge file': ['x'.repeat(5_000_000), /at most 4194304 characters/],
+    'aliases of aliases': [bomb, /alias/i],
+    'a key of every object': [
+      '__proto__: { name: x }\nsteps: [{ name: s, function: f }]\n',
+      /no setting '__proto__'/,
+    ],
+  }
+  for (const [title, [text, problem]] of Object.entries(errors))
+    t.match(told({ 'a.yaml': text }), [problem], title)
 })
 
 t.test('a reward has the name of its file, another one where it says so, and each name once', async (t) => {

@@ -78,18 +78,23 @@ const plan = (steps: readonly PlanStep[], rest: Partial<Plan> = {}) => ({
 })
 
 t.test('the range of a reward covers terms that are on and off', async (t) => {
-  t.strictSame(rewardRange(plan([step([0, 1]), step([-1, 1], {}, 0.5)])), [-0.5, 1.5])
-  t.strictSame(rewardRange(plan([step([1, 2]), step([-1, 3], { op: 'mul' })])), [-2, 6])
-  t.strictSame(rewardRange(plan([step([1, 2], { when: sometimes }), step([5, 6])])), [5, 8])
-  t.strictSame(rewardRange(plan([step([1, 2]), step([5, 6], { gated: true })], { gate: sometimes })), [1, 8])
+  const gate = sometimes
   const multiplied = [step([1, 2]), step([5, 6], { gated: true, op: 'mul' })]
-  t.strictSame(rewardRange(plan(multiplied, { gate: sometimes, arithmetic: 'published' })), [0, 12])
-  t.strictSame(rewardRange(plan([step([1, 2]), step([3, 4], { critique: true })])), [1, 2])
-  t.strictSame(rewardRange(plan([step([0, Infinity], {}, 0)])), [0, 0])
-  t.equal(
-    rewardRange(plan([step([0, 1])], { formula: { ...sometimes, evaluate: () => ({ value: 1 }) } })),
-    null,
-  )
+  const ranges: Readonly<Record<string, readonly [ReturnType<typeof plan>, readonly [number, number]]>> = {
+    'a sum': [plan([step([0, 1]), step([-1, 1], {}, 0.5)]), [-0.5, 1.5]],
+    'a product': [plan([step([1, 2]), step([-1, 3], { op: 'mul' })]), [-2, 6]],
+    'a condition': [plan([step([1, 2], { when: sometimes }), step([5, 6])]), [5, 8]],
+    'a gate': [plan([step([1, 2]), step([5, 6], { gated: true })], { gate }), [1, 8]],
+    'a gate, as published': [plan(multiplied, { gate, arithmetic: 'published' }), [0, 12]],
+    'a critique': [plan([step([1, 2]), step([3, 4], { critique: true })]), [1, 2]],
+    'weight 0': [plan([step([0, Infinity], {}, 0)]), [0, 0]],
+  }
+  for (const [title, [of, range]] of Object.entries(ranges)) t.strictSame(rewardRange(of), range, title)
+})
+
+t.test('the range of a formula is not known', async (t) => {
+  const formula = { ...sometimes, evaluate: () => ({ value: 1 }) }
+  t.equal(rewardRange(plan([step([0, 1])], { formula })), null)
 })
 
 t.test('the range never adds up steps for different data sources', async (t) => {

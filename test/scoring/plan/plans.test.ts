@@ -289,17 +289,17 @@ t.test('a formula must handle steps that may be off', async (t) => {
   const rule = '  - { name: rule, function: countdown }\n'
   const steps = (extra: string) =>
     `steps:\n${rule}  - { name: j, function: yes-no-judge, model: judge${extra} }\nformula: rule + j\n`
-  t.match(await told(`gate: rule == 1\n${steps('')}`), [
-    /'j' can be without a score \(the gate may be closed\); write 'scored\(j\)/,
-  ])
-  t.match(await told(steps(', when: rule == 1')), [/'when' may not hold/])
-  t.match(await told(steps(', data_source: a')), [/'data_source' may not match/])
-  t.match(await told(steps(', on_unreadable: skip')), [/may be skipped/])
-  t.match(await told(`arithmetic: published\n${steps('')}`), [/no published arithmetic/])
-  t.strictSame(await told(steps('')), [])
-  t.match(await told(steps('').replace('rule + j', 'scored(j) ? j : 0')), [
-    /put an expression with '\? :' into quotes/,
-  ])
-  const guarded = `gate: rule == 1\n${steps('')}`.replace('rule + j', '"rule.value + (scored(j) ? j : 0)"')
+  const gated = `gate: rule == 1\n${steps('')}`
+  const mistakes: readonly (readonly [text: string, problem: RegExp])[] = [
+    [gated, /'j' can be without a score \(the gate may be closed\); write 'scored\(j\)/],
+    [steps(', when: rule == 1'), /'when' may not hold/],
+    [steps(', data_source: a'), /'data_source' may not match/],
+    [steps(', on_unreadable: skip'), /may be skipped/],
+    [`arithmetic: published\n${steps('')}`, /no published arithmetic/],
+    [steps('').replace('rule + j', 'scored(j) ? j : 0'), /put an expression with '\? :' into quotes/],
+  ]
+  for (const [text, problem] of mistakes) t.match(await told(text), [problem], text)
+  t.strictSame(await told(steps('')), [], 'no step may be off')
+  const guarded = gated.replace('rule + j', '"rule.value + (scored(j) ? j : 0)"')
   t.match(await planOf(guarded), { formula: { steps: ['rule', 'j'] } })
 })

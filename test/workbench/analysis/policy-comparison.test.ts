@@ -30,7 +30,7 @@ const compared = (policies: readonly (readonly AnsweredPrompt[])[], k: number, s
     { kOf: () => k, solvedAtOf: () => 1, rounds: 1000, seed },
   )
 
-t.test('each figure is the mean over prompts, and counts only valid answers', async (t) => {
+t.test('figures of prompts with several answers', async (t) => {
   const rows = [
     prompt('0', [
       answer(1, { extracted: '4' }),
@@ -47,15 +47,31 @@ t.test('each figure is the mean over prompts, and counts only valid answers', as
   ]
   const [part] = compared([rows], 2)
   const [policy] = part?.policies ?? []
-  t.match(policy, { prompts: 3, answers: 8, invalid: 2 })
   const value = (figure: FigureName) => policy?.figures[figure].value ?? Number.NaN
-  t.equal(value('pass1').toFixed(6), ((1 / 3 + 2 / 3) / 2).toFixed(6))
-  t.equal(value('passK').toFixed(6), ((2 / 3 + 1) / 2).toFixed(6))
-  t.equal(value('majK'), 1, 'of the first two answers of each, the one met first wins a tie')
-  t.equal(value('length').toFixed(4), ((10 + 50 / 3) / 2).toFixed(4))
-  t.equal(value('truncated').toFixed(6), (1 / 6).toFixed(6))
-  t.equal(value('entropy').toFixed(4), '0.9183')
-  t.equal(policy?.figures.tokens.value, null)
+
+  await t.test('an invalid answer is counted, and is in no figure', async (t) => {
+    t.match(policy, { prompts: 3, answers: 8, invalid: 2 })
+  })
+
+  await t.test('each figure is the mean over prompts of the mean over their answers', async (t) => {
+    const means: Partial<Record<FigureName, number>> = {
+      pass1: (1 / 3 + 2 / 3) / 2,
+      passK: (2 / 3 + 1) / 2,
+      length: (10 + 50 / 3) / 2,
+      truncated: 1 / 6,
+    }
+    for (const [figure, mean] of Object.entries(means))
+      t.equal(value(figure as FigureName).toFixed(6), mean.toFixed(6), figure)
+    t.equal(value('entropy').toFixed(4), '0.9183')
+  })
+
+  await t.test('of two answers, the first wins a tie of the majority', async (t) => {
+    t.equal(value('majK'), 1)
+  })
+
+  await t.test('a figure that no answer has is null', async (t) => {
+    t.equal(policy?.figures.tokens.value, null)
+  })
 })
 
 t.test(

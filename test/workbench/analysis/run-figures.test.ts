@@ -150,14 +150,15 @@ t.test('the published reader accepts only unsigned numbers without exponents', a
   t.throws(() => readPublishedLog('step:1 - critic/score/mean:0.5.3'), RangeError)
 })
 
+const steps = Array.from({ length: 24 }, (_, i) => i)
+const metrics = {
+  test_score: steps.filter((i) => i % 4 === 0).map((i) => [i, 0.5 + i / 100] as const),
+  train_reward: steps.map((i) => [i, 1 - i / 50] as const),
+  grad_norm: [[0, 0.5] as const, [1, 11] as const],
+  entropy_loss: [[0, 1] as const, [9, 0.5] as const],
+}
+
 t.test('a summary shows trends and warnings', async (t) => {
-  const steps = Array.from({ length: 24 }, (_, i) => i)
-  const metrics = {
-    test_score: steps.filter((i) => i % 4 === 0).map((i) => [i, 0.5 + i / 100] as const),
-    train_reward: steps.map((i) => [i, 1 - i / 50] as const),
-    grad_norm: [[0, 0.5] as const, [1, 11] as const],
-    entropy_loss: [[0, 1] as const, [9, 0.5] as const],
-  }
   t.match(trainingSummary(metrics), {
     test_score: { first: '0.5000', max: '0.7000', max_step: 20, gain_percent: '40.00' },
     train_reward: { window: 6, first_mean: '0.9500' },
@@ -166,26 +167,30 @@ t.test('a summary shows trends and warnings', async (t) => {
     entropy: { change_percent: '-50.00', warn_collapse: true },
   })
   t.strictSame(trainingSummary({}), {})
+})
+
+t.test('a summary has no percentage of zero, where the published one fails', async (t) => {
   const zero = { test_score: [[0, 0] as const, [1, 0.5] as const], entropy_loss: [[0, 0] as const] }
   t.match(trainingSummary(zero), { test_score: { gain_percent: null }, entropy: { change_percent: null } })
   t.throws(() => publishedSummary(zero), RangeError)
+})
+
+t.test('a constant reward correlates with nothing, where the published summary says otherwise', async (t) => {
   const flat = { ...metrics, train_reward: metrics.train_reward.map(([step]) => [step, 1] as const) }
   t.match(trainingSummary(flat), { correlation: { value: null, reading: 'constant' } })
   t.match(publishedSummary(flat), { correlation: { value: 'nan', reading: 'strong-negative' } })
   t.equal(rewardAndAccuracy([[1, 1]], []), null)
-  t.strictSame(
-    movingAverage(
-      [
-        [0, 1],
-        [1, 2],
-        [2, 6],
-      ],
-      3,
-    ),
-    [
-      [0, 1.5],
-      [1, 3],
-      [2, 4],
-    ],
-  )
+})
+
+t.test('a moving average is the mean of the points within its window', async (t) => {
+  const points = [
+    [0, 1],
+    [1, 2],
+    [2, 6],
+  ] as const
+  t.strictSame(movingAverage(points, 3), [
+    [0, 1.5],
+    [1, 3],
+    [2, 4],
+  ])
 })

@@ -249,46 +249,59 @@ t.test("the check covers judges' questions and a policy's answers", async (t) =>
       const policy = await simulated(t, { model: 'policy', policy: 'solver', answers, ...options })
       return look(familyConfig('gsm8k'), rows, { sampled: await sampledFrom(policy.url, null) })
     }
-    const half = await probe({ successRate: 0.5 })
-    t.match(half, { findings: [], probe: { verdict: 'good', prompts: 5, answers: 40, max: 1 } })
-    const spread = half.probe?.groups.map(({ variance }) => variance) ?? []
-    t.ok(
-      spread.some((variance) => variance > 0.05),
-      `${spread}`,
-    )
-    const never = await probe({ successRate: 0 })
-    t.match(never.probe, { verdict: 'none', levels: [{ answers: 40 }] })
-    t.match(namedFindings(never), [/^no-signal/])
-    t.match(namedFindings(await probe({ successRate: 1 })), [/^solved-data/])
-    t.match(namedFindings(await probe({ policy: 'constant', constant: '}{ @@ ~~ ### $$' })), [
-      /^no-signal/,
-      /^policy-text \d/,
-    ])
-    const marked = (_: unknown, { index }: { readonly index: number }) =>
-      index % 2 === 0 ? 'It is so.\n#### 5' : 'I do not know this.'
-    const form = await probe({ policy: marked })
-    t.match(form.probe, { verdict: 'format', max: 0.1, min: 0 })
-    t.match(namedFindings(form), [/^weak-signal/])
-    const long = await probe({ policy: () => 'word '.repeat(2000) })
-    t.match(namedFindings(long), [/^no-signal/, /^policy-text/, /^policy-cut/])
 
-    const dead = { judge: { ...models.judge, instances: ['http://127.0.0.1:9'], wait_for_instance: 0 } }
-    const gated = {
-      gate: 'rule == 1',
-      steps: [
-        { name: 'rule', function: 'gsm8k-progressive' },
-        { name: 'judge', function: 'yes-no-judge', model: 'judge' },
-      ],
-    }
-    const solver = await simulated(t, { model: 'policy', policy: 'solver', answers, successRate: 0.5 })
-    const unscored = await look(gated, rows, {
-      models: dead,
-      sampled: await sampledFrom(solver.url, null),
+    await t.test('a policy that solves half of them gives one', async (t) => {
+      const half = await probe({ successRate: 0.5 })
+      t.match(half, { findings: [], probe: { verdict: 'good', prompts: 5, answers: 40, max: 1 } })
+      const spread = half.probe?.groups.map(({ variance }) => variance) ?? []
+      t.ok(
+        spread.some((variance) => variance > 0.05),
+        `${spread}`,
+      )
     })
-    t.match(namedFindings(unscored), [/^policy-unscored/, /^no-signal/, /^judge-not-reached/])
-    const absent = await sampledFrom('http://127.0.0.1:9', 'x')
-    t.match(namedFindings(await look(familyConfig('gsm8k'), rows, { sampled: absent })), [
-      /^policy-unreachable/,
-    ])
+
+    await t.test('a policy that solves none or all of them gives none', async (t) => {
+      const never = await probe({ successRate: 0 })
+      t.match(never.probe, { verdict: 'none', levels: [{ answers: 40 }] })
+      t.match(namedFindings(never), [/^no-signal/])
+      t.match(namedFindings(await probe({ successRate: 1 })), [/^solved-data/])
+    })
+
+    await t.test('rewards of the form alone are a weak one', async (t) => {
+      const marked = (_: unknown, { index }: { readonly index: number }) =>
+        index % 2 === 0 ? 'It is so.\n#### 5' : 'I do not know this.'
+      const form = await probe({ policy: marked })
+      t.match(form.probe, { verdict: 'format', max: 0.1, min: 0 })
+      t.match(namedFindings(form), [/^weak-signal/])
+    })
+
+    await t.test('answers that are no text, or that are cut, are reported', async (t) => {
+      t.match(namedFindings(await probe({ policy: 'constant', constant: '}{ @@ ~~ ### $$' })), [
+        /^no-signal/,
+        /^policy-text \d/,
+      ])
+      const long = await probe({ policy: () => 'word '.repeat(2000) })
+      t.match(namedFindings(long), [/^no-signal/, /^policy-text/, /^policy-cut/])
+    })
+
+    await t.test('answers that no judge could score are reported', async (t) => {
+      const dead = { judge: { ...models.judge, instances: ['http://127.0.0.1:9'], wait_for_instance: 0 } }
+      const gated = {
+        gate: 'rule == 1',
+        steps: [
+          { name: 'rule', function: 'gsm8k-progressive' },
+          { name: 'judge', function: 'yes-no-judge', model: 'judge' },
+        ],
+      }
+      const solver = await simulated(t, { model: 'policy', policy: 'solver', answers, successRate: 0.5 })
+      const sampled = await sampledFrom(solver.url, null)
+      const unscored = await look(gated, rows, { models: dead, sampled })
+      t.match(namedFindings(unscored), [/^policy-unscored/, /^no-signal/, /^judge-not-reached/])
+    })
+
+    await t.test('a policy that cannot be reached is reported', async (t) => {
+      const sampled = await sampledFrom('http://127.0.0.1:9', 'x')
+      t.match(namedFindings(await look(familyConfig('gsm8k'), rows, { sampled })), [/^policy-unreachable/])
+    })
   })
 })

@@ -152,66 +152,66 @@ t.test('prepare turns a source into training rows', async (t) => {
   })
 })
 
-t.test('prepare converts JSON to Parquet and draws subsets of it', async (t) => {
+t.test('prepare', async (t) => {
   const folder = t.testdir()
-  writeFileSync(join(folder, 'a.json'), JSON.stringify(sources.rider?.(30), null, 1))
-  writeFileSync(
-    join(folder, 'b.jsonl'),
-    sources
-      .rider?.(34)
-      .slice(30)
-      .map((row) => JSON.stringify(row))
-      .join('\n') ?? '',
-  )
-  const argv = [
-    'prepare',
-    'rider',
-    join(folder, 'a.json'),
-    join(folder, 'b.jsonl'),
-    '--output',
-    join(folder, 'out'),
-  ]
-  const { code, stdout } = await runCommand([...argv, '--split', 'train,test=0.5', '--files', 'both'])
-  t.equal(code, 0)
-  t.match(stdout, /34 rows read; train: 17, test: 17/)
-  t.match(stdout, /prompt +\d+/)
-  t.notOk(existsSync(join(folder, 'out', 'dropped.jsonl')))
-  const rows: unknown[] = []
-  for await (const piece of await openRows(join(folder, 'out', 'train.parquet'), process.stdin))
-    rows.push(...piece.map(({ value }) => value))
-  t.strictSame(rows, lines(join(folder, 'out', 'train.jsonl')))
+  const out = join(folder, 'out')
+  const rowsOf = async (file: string) => {
+    const rows: unknown[] = []
+    for await (const piece of await openRows(file, process.stdin))
+      rows.push(...piece.map(({ value }) => value))
+    return rows
+  }
 
-  for (const target of ['some.parquet', 'some.jsonl']) {
-    const from = join(folder, 'out', target.replace('some', 'train'))
-    const drawn = await runCommand([
+  await t.test('makes the same rows as Parquet and as JSON Lines', async (t) => {
+    const made = sources.rider?.(34) ?? []
+    writeFileSync(join(folder, 'a.json'), JSON.stringify(made.slice(0, 30), null, 1))
+    writeFileSync(
+      join(folder, 'b.jsonl'),
+      made
+        .slice(30)
+        .map((row) => JSON.stringify(row))
+        .join('\n'),
+    )
+    const argv = ['prepare', 'rider', join(folder, 'a.json'), join(folder, 'b.jsonl'), '--output', out]
+    const { code, stdout } = await runCommand([...argv, '--split', 'train,test=0.5', '--files', 'both'])
+    t.equal(code, 0)
+    t.match(stdout, /34 rows read; train: 17, test: 17/)
+    t.match(stdout, /prompt +\d+/)
+    t.notOk(existsSync(join(out, 'dropped.jsonl')))
+    t.strictSame(await rowsOf(join(out, 'train.parquet')), lines(join(out, 'train.jsonl')))
+  })
+
+  await t.test('draws the same subset of Parquet and of JSON Lines', async (t) => {
+    for (const kind of ['parquet', 'jsonl']) {
+      const target = join(folder, `some.${kind}`)
+      const argv = ['prepare', 'subset', join(out, `train.${kind}`), '--output', target, '--size', '5']
+      const drawn = await runCommand(argv)
+      t.equal(drawn.code, 0, drawn.stderr)
+      t.match(drawn.stdout, /rider +17 +100.0 % +5 +100.0 %\n\n5 of 17 rows/)
+    }
+    t.strictSame(await rowsOf(join(folder, 'some.parquet')), lines(join(folder, 'some.jsonl')))
+  })
+
+  await t.test('keeps the share of each data source in a stratified subset', async (t) => {
+    const mixed = [
+      ...Array(97).fill({ data_source: 'a' }),
+      ...Array(40).fill({ data_source: 'b' }),
+      { data_source: 'c' },
+    ]
+    writeFileSync(join(folder, 'mixed.jsonl'), mixed.map((row) => JSON.stringify(row)).join('\n'))
+    const strata = [
       'prepare',
       'subset',
-      from,
+      join(folder, 'mixed.jsonl'),
       '--output',
-      join(folder, target),
-      '--size',
-      '5',
-    ])
-    t.equal(drawn.code, 0, drawn.stderr)
-    t.match(drawn.stdout, /rider +17 +100.0 % +5 +100.0 %\n\n5 of 17 rows/)
-  }
-  const subset: unknown[] = []
-  for await (const piece of await openRows(join(folder, 'some.parquet'), process.stdin))
-    subset.push(...piece.map(({ value }) => value))
-  t.strictSame(subset, lines(join(folder, 'some.jsonl')))
-
-  const mixed = [
-    ...Array(97).fill({ data_source: 'a' }),
-    ...Array(40).fill({ data_source: 'b' }),
-    { data_source: 'c' },
-  ]
-  writeFileSync(join(folder, 'mixed.jsonl'), mixed.map((row) => JSON.stringify(row)).join('\n'))
-  const strata = ['prepare', 'subset', join(folder, 'mixed.jsonl'), '--output', join(folder, 'strata.jsonl')]
-  t.match(
-    (await runCommand([...strata, '--size', '20', '--stratified'])).stdout,
-    /a .* 14 .*\n.*b .* 5 .*\n.*c .* 1 .*\n\n20 of 138/,
-  )
-  t.match((await runCommand([...strata, '--size', '500'])).stdout, /138 of 138/)
+      join(folder, 'strata.jsonl'),
+    ]
+    t.match(
+      (await runCommand([...strata, '--size', '20', '--stratified'])).stdout,
+      /a .* 14 .*\n.*b .* 5 .*\n.*c .* 1 .*\n\n20 of 138/,
+    )
+    t.match((await runCommand([...strata, '--size', '500'])).stdout, /138 of 138/)
+  })
 })
 
 t.test('prepare makes the requested number of puzzles, the same for the same seed', async (t) => {
