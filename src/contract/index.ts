@@ -40,4 +40,4 @@ export {
   QuestionError,
   steps,
 } from './prompt.ts'
-export { conversation, lastUserText, questionText } from './sample-prompt.ts'
+export { conversation, lastUserText, questionText } from './question.ts'

@@ -5,8 +5,14 @@
 import type { Json, Sample, Score } from '../core/sample/sample.ts'
 import type { AskName, Asks, Earlier, ModelReward, Range, Row, Rule, Verdict } from './define.ts'
 import { BadSample } from './prompt.ts'
-import { marker, questionFault, questionTexts, withMarker } from './question-faults.ts'
-import { lastUserText, messagesWithoutText } from './sample-prompt.ts'
+import {
+  lastUserText,
+  marker,
+  messagesWithoutText,
+  questionFault,
+  questionTexts,
+  withMarker,
+} from './question.ts'
 
 /** The assertions that contract tests need: tap's `t`, or `node:assert/strict` with any other runner. */
 export type TestRunner = Ok &

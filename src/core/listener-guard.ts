@@ -120,3 +120,50 @@ function faultOf(error: unknown): string {
   )
   return place ? `threw ${name} at ${place[1]}` : `threw ${name}`
 }
+
+/**
+ * Combines listeners of these events into one. Each is called through the guard under its own name, so that
+ * what one throws affects no other. An event without listeners costs nothing.
+ */
+export function allOf<E extends object>(
+  guard: ListenerGuard,
+  names: readonly (keyof E & string)[],
+  listeners: Readonly<Record<string, E | null | undefined>>,
+): E {
+  const told = names.flatMap((name) => {
+    const tells = Object.entries(listeners).flatMap(([who, listener]) => {
+      const tell = listener?.[name] as Tell | undefined
+      return tell ? guard.callback(who, tell.bind(listener)) : []
+    })
+    const [only] = tells
+    if (!only) return []
+    const all: Tell = (event) => {
+      for (const tell of tells) tell(event)
+    }
+    return [[name, tells.length === 1 ? only : all]]
+  })
+  return Object.fromEntries(told) as E
+}
+
+type Tell = (event: unknown) => void
+
+/** The listeners of these rooms, each wrapped by the guard under its room's name. */
+export function guardedEvents<E extends object>(
+  guard: ListenerGuard,
+  events: E,
+  rooms: readonly (keyof E & string)[],
+): E {
+  const behind = rooms.flatMap((room) => {
+    const given = events[room] as object | (() => void) | undefined
+    if (!given) return []
+    return [
+      [
+        room,
+        typeof given === 'function'
+          ? guard.callback(room, given as () => void)
+          : guard.listeners(room, given),
+      ],
+    ]
+  })
+  return Object.fromEntries(behind) as E
+}

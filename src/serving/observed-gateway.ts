@@ -1,6 +1,7 @@
 import { systemClock } from '../core/clock.ts'
+import { allOf, guardedEvents } from '../core/listener-guard.ts'
+import { type EngineEvents, engineEventNames } from '../scoring/engine/events.ts'
 import { type Gateway, type GatewayOptions, openGateway, warningGuard } from '../scoring/gateway/gateway.ts'
-import { allOf, guardedEvents } from '../scoring/gateway/listeners.ts'
 import { type Attached, gatewayRooms } from '../scoring/gateway/runtime.ts'
 import type { Sampling } from '../scoring/models/api/ask.ts'
 import { rewardRange } from '../scoring/plan/fold.ts'
@@ -39,7 +40,10 @@ export async function openObservedGateway(options: ObservedOptions): Promise<Obs
     ...options,
     clock,
     guard,
-    events: { ...events, engine: allOf(guard, { engine: events.engine, monitors }) },
+    events: {
+      ...events,
+      engine: allOf<EngineEvents>(guard, engineEventNames, { engine: events.engine, monitors }),
+    },
     attach: (settings, models) =>
       recordOf(settings, {
         ...parts,

@@ -3,7 +3,7 @@ import { GatewayError } from '../core/errors.ts'
 import { isDeeperThan } from '../core/json/text.ts'
 import { type ParsedRequest, type TrainerFormat, trainerRoute } from './format.ts'
 import { readTaskRow } from './ground-truth.ts'
-import { badSample, messageOf, nativeMessage, nativeText } from './native-sample.ts'
+import { badSample, messageOf, nativeMessage, nativeText } from './native.ts'
 import { runQuery } from './request-schema.ts'
 import { rowSample } from './row-sample.ts'
 

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { GatewayError } from '../core/errors.ts'
 import { type RowAnswer, type TrainerFormat, trainerRoute } from './format.ts'
 import { mergeFields, readTaskRow } from './ground-truth.ts'
-import { messageOf, nativeMessage } from './native-sample.ts'
+import { messageOf, nativeMessage } from './native.ts'
 import { isFilled, listOf, runQuery } from './request-schema.ts'
 import { rowSample } from './row-sample.ts'
 

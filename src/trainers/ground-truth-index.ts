@@ -6,7 +6,7 @@ import type { Message, Sample } from '../core/sample/sample.ts'
 import { eachInSlices } from '../core/slices.ts'
 import { reasonOf } from '../core/system-error.ts'
 import { readNativeFields } from './ground-truth.ts'
-import type { GroundTruth } from './native-sample.ts'
+import type { GroundTruth } from './native.ts'
 
 /** The lines of a `ground_truth_file` by prompt, for trainers that send no ground truth. */
 export interface GroundTruthIndex {

@@ -10,7 +10,7 @@ import {
 } from '../core/json/text.ts'
 import { didYouMean } from '../core/nearest-name.ts'
 import type { Json } from '../core/sample/sample.ts'
-import { type GroundTruth, groundTruthOf, isRecord, nativeSample } from './native-sample.ts'
+import { type GroundTruth, groundTruthOf, isRecord, nativeSample } from './native.ts'
 
 /** A ground truth, or what is wrong with it. null: none was sent. */
 export type ReadGroundTruth = { readonly truth: GroundTruth } | { readonly problem: string } | null

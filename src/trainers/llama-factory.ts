@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { mapInSlices } from '../core/slices.ts'
 import { separate } from './chat/separate.ts'
 import { type TrainerFormat, trainerRoute } from './format.ts'
-import { badSample } from './native-sample.ts'
+import { badSample } from './native.ts'
 import { isFilled, runQuery, templateQuery, textList } from './request-schema.ts'
 import { rowSample } from './row-sample.ts'
 

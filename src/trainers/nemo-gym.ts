@@ -9,7 +9,7 @@ import {
   trainerRoute,
 } from './format.ts'
 import { mergeFields, readTaskRow } from './ground-truth.ts'
-import { metricsOf } from './native-result.ts'
+import { metricsOf } from './native.ts'
 import { listOf, runQuery } from './request-schema.ts'
 import { rowSample } from './row-sample.ts'
 

@@ -2,7 +2,7 @@ import { type NonJsonLiteral, tooLongInteger } from '../core/json/text.ts'
 import type { Sample, Unreadable } from '../core/sample/sample.ts'
 import { hasGroundTruth, plainGroundTruth, type ReadGroundTruth } from './ground-truth.ts'
 import type { GroundTruthIndex } from './ground-truth-index.ts'
-import { badSample, type GroundTruth } from './native-sample.ts'
+import { badSample, type GroundTruth } from './native.ts'
 
 /** What a format read of one row. */
 export interface TrainerRow {

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { type TrainerFormat, trainerRoute } from './format.ts'
 import { readLabel } from './ground-truth.ts'
-import { metricsOf } from './native-result.ts'
-import { messageOf, nativeText } from './native-sample.ts'
+import { messageOf, metricsOf, nativeText } from './native.ts'
 import { runQuery } from './request-schema.ts'
 import { rowSample } from './row-sample.ts'
 

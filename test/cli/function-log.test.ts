@@ -2,14 +2,19 @@ import t from 'tap'
 import { Thrown } from '../../src/cli/rewards/score.ts'
 import { FunctionFaults, redacted, textsOf } from '../../src/cli/serve/function-log.ts'
 import { withLog } from '../../src/cli/serve/server-log.ts'
-import type { FunctionEvent } from '../../src/scoring/functions/function-host.ts'
+import type { FunctionFailed } from '../../src/scoring/functions/function-host.ts'
 import { rule } from '../scoring/functions/author-files.ts'
 import { fakeClock } from '../support/clock.ts'
 import { openWith, sampleOf } from '../support/function-calls.ts'
 import { withoutPython } from '../support/python.ts'
 import { seeded } from '../support/seeded.ts'
 
-const failed = (name: string, detail: string, error: string | null = null, response = ''): FunctionEvent => ({
+const failed = (
+  name: string,
+  detail: string,
+  error: string | null = null,
+  response = '',
+): FunctionFailed => ({
   type: 'failed',
   name,
   op: 'score',

@@ -7,7 +7,7 @@ import { isGatewayFile } from '../../src/scoring/plan/configs.ts'
 import { configSchemas } from '../../src/scoring/plan/gateway-config.ts'
 import { openObservedGateway } from '../../src/serving/observed-gateway.ts'
 import { startSimulatedServer } from '../../src/simulator/server.ts'
-import { readNativeSample } from '../../src/trainers/native-sample.ts'
+import { readNativeSample } from '../../src/trainers/native.ts'
 import { outcomesOf } from '../support/gateway.ts'
 
 const folder = join('rm-configs')

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Test } from 'tap'
-import { ListenerGuard } from '../../src/core/listener-guard.ts'
-import { allOf } from '../../src/scoring/gateway/listeners.ts'
+import { allOf, ListenerGuard } from '../../src/core/listener-guard.ts'
+import { type EngineEvents, engineEventNames } from '../../src/scoring/engine/events.ts'
 import { rewardRange } from '../../src/scoring/plan/fold.ts'
 import { createApp } from '../../src/serving/http/app.ts'
 import type { ObservedGateway } from '../../src/serving/observed-gateway.ts'
@@ -31,7 +31,13 @@ export async function inspectedApp(
   const metrics = openMetrics({ version: 'test', inFlight: () => gateway.inFlight })
   const policy = parts.text ?? (() => shownText(gateway.settings))
   const live = new LiveView({ clock, epoch: 0, rangeOf: rewardRange, policy })
-  const events = { ...metrics, engine: allOf(new ListenerGuard(clock), { metrics: metrics.engine, live }) }
+  const events = {
+    ...metrics,
+    engine: allOf<EngineEvents>(new ListenerGuard(clock), engineEventNames, {
+      metrics: metrics.engine,
+      live,
+    }),
+  }
   const gateway = await testGateway(t, rewards, { events, env: parts.env ?? {} })
   t.teardown(() => metrics.close())
   const appOf = async (page: string, own: FakeClock) => {

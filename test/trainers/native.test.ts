@@ -1,13 +1,14 @@
 import t from 'tap'
 import { isDeeperThan, parseJsonText } from '../../src/core/json/text.ts'
 import type { Outcome } from '../../src/core/sample/sample.ts'
-import { nativeResultText, writeNativeResult } from '../../src/trainers/native-result.ts'
 import {
   isPlainRow,
+  nativeResultText,
   nativeSample,
   readNativeRows,
   readNativeSample,
-} from '../../src/trainers/native-sample.ts'
+  writeNativeResult,
+} from '../../src/trainers/native.ts'
 import { cpuMs } from '../support/cpu.ts'
 import { seeded } from '../support/seeded.ts'
 

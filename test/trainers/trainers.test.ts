@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { lastUserText } from '../../src/contract/sample-prompt.ts'
+import { lastUserText } from '../../src/contract/question.ts'
 import { failureKinds, type Outcome, type Term } from '../../src/core/sample/sample.ts'
 import { combine } from '../../src/scoring/engine/outcome.ts'
 import type { Plan } from '../../src/scoring/plan/plan.ts'

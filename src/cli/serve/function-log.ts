@@ -40,9 +40,7 @@ export class FunctionFaults {
     this.#clock = clock
   }
 
-  /** A listener of function events. */
-  readonly note = (event: FunctionEvent): void => {
-    if (event.type !== 'failed') return
+  note(event: Failed): void {
     const { name, op, cause, failure } = event
     const window = this.#windowOf(name)
     const key = `${cause} ${failure.detail}`

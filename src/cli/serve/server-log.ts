@@ -30,7 +30,7 @@ export function withLog(
     ...events,
     functions(event) {
       events.functions?.(event)
-      faults.note(event)
+      if (event.type === 'failed') faults.note(event)
     },
     engine: {
       ...events.engine,

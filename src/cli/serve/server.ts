@@ -1,8 +1,8 @@
 import { systemClock } from '../../core/clock.ts'
-import { ListenerGuard } from '../../core/listener-guard.ts'
+import { allOf, guardedEvents, ListenerGuard } from '../../core/listener-guard.ts'
 import { packageVersion } from '../../core/package-version.ts'
 import { hideSecrets } from '../../core/secrets.ts'
-import { allOf, guardedEvents } from '../../scoring/gateway/listeners.ts'
+import { type EngineEvents, engineEventNames } from '../../scoring/engine/events.ts'
 import { sourcesOf, watchSources } from '../../scoring/gateway/watch-sources.ts'
 import { rewardRange } from '../../scoring/plan/fold.ts'
 import { createApp } from '../../serving/http/app.ts'
@@ -81,7 +81,10 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
     withLog(
       guardedEvents<ObservedEvents>(
         guard,
-        { ...metrics, engine: allOf(guard, { metrics: metrics.engine, live }) },
+        {
+          ...metrics,
+          engine: allOf<EngineEvents>(guard, engineEventNames, { metrics: metrics.engine, live }),
+        },
         observedRooms,
       ),
       () => log,

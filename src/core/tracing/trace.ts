@@ -18,18 +18,3 @@ export interface Span {
   /** Ends the span. `fault` says what went wrong without quoting a sample; null means success. */
   end(fault: string | null, facts?: Facts): void
 }
-
-/** W3C Trace Context, version 00. */
-const parent = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
-const longestState = 512
-
-/**
- * The trace that an incoming request names, passed on unchanged without recording. undefined if it names
- * none.
- */
-export function passedOn(given: Readonly<Record<string, unknown>>): Trace | undefined {
-  const { traceparent, tracestate } = given
-  if (typeof traceparent !== 'string' || !parent.test(traceparent)) return undefined
-  const hasState = typeof tracestate === 'string' && tracestate.length <= longestState
-  return { headers: { traceparent, ...(hasState && { tracestate }) }, begin: () => null }
-}

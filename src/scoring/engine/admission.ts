@@ -5,8 +5,8 @@ import { questionBytes } from '../models/api/ask.ts'
 import type { Models } from '../models/models.ts'
 import type { Plan, PlanStep } from '../plan/plan.ts'
 import { gateKey, mostQuestions } from './gate.ts'
-import { watching } from './influence.ts'
 import type { Job } from './job.ts'
+import { watching } from './outcome.ts'
 
 /** Counts rows in progress and their memory, so that rows that do not fit are refused before any work starts. */
 export interface Admission {

@@ -52,6 +52,13 @@ export interface EngineEvents {
   guarded?(event: { readonly reward: string; readonly step: string; readonly parts: readonly string[] }): void
 }
 
+/** Every event of the engine. */
+export const engineEventNames = Object.keys({
+  voted: true,
+  done: true,
+  guarded: true,
+} satisfies Record<keyof EngineEvents, true>) as readonly (keyof EngineEvents)[]
+
 /**
  * Calls `then` with the approximate memory, in bytes, of all fields of a request's rows and outcomes: immediately, or in a later
  * turn of the event loop if there are many.

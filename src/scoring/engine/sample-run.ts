@@ -5,10 +5,9 @@ import type { Plan, PlanStep } from '../plan/plan.ts'
 import type { StepContext } from './context.ts'
 import { callRoom, drawRoom, type Gate } from './gate.ts'
 import { groupTerm } from './groups/group-step.ts'
-import { lookupIn } from './influence.ts'
 import { judgeTerm } from './judge/ask.ts'
 import { drawsOf } from './judge/votes.ts'
-import { concluded } from './outcome.ts'
+import { concluded, lookupIn } from './outcome.ts'
 import { failedTerm, rowOf, ruleTerm, skippedTerm, type Terms, termNamed } from './step.ts'
 
 /** Runs one sample through its plan's steps. Each step begins as soon as the steps that it needs are finished. */

@@ -47,7 +47,7 @@ const deepest = 4
  * close. Rules run after the events of a turn, because answers that leave together wake a client once.
  */
 export function inPlace(sources: readonly FunctionSource[], threads: JobRunner): JobRunner {
-  const load = loader(sources)
+  const functions = loader(sources)
   let isClosed = false
   let rules: Waiting[] = []
   const runRules = () => {
@@ -62,9 +62,9 @@ export function inPlace(sources: readonly FunctionSource[], threads: JobRunner):
   }
   return {
     run(job, end, request) {
-      const loaded = load.cached(job.name)
+      const loaded = functions.loaded.get(job.name)
       if (isClosed) end({ status: 'closed' })
-      else if (!loaded) void load.fresh(job.name).then((fresh) => end(ended(fresh, job)))
+      else if (!loaded) void functions.load(job.name).then((fresh) => end(ended(fresh, job)))
       else if (job.type === 'call' && isLong(job)) threads.run(job, end, request)
       else if (job.type !== 'call' || job.op !== 'score') end(ended(loaded, job))
       else if (rules.push({ loaded, job, end, request }) === 1) setImmediate(runRules)

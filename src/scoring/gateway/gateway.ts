@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { type ListenerFailure, ListenerGuard } from '../../core/listener-guard.ts'
+import { guardedEvents, type ListenerFailure, ListenerGuard } from '../../core/listener-guard.ts'
 import { didYouMean } from '../../core/nearest-name.ts'
 import { packageVersion } from '../../core/package-version.ts'
 import type { Failure, Outcome, Sample, Score } from '../../core/sample/sample.ts'
@@ -15,7 +15,6 @@ import type { GatewaySettings } from '../plan/gateway-config.ts'
 import type { Plan } from '../plan/plan.ts'
 import { type OnInvalidSetting, onInvalidOf } from '../plan/reward-config.ts'
 import type { Keys } from './keys.ts'
-import { guardedEvents } from './listeners.ts'
 import { gatewayRooms, type LastReload, openReloader, type Runtime, type RuntimeOptions } from './runtime.ts'
 
 /**

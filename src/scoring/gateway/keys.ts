@@ -20,10 +20,10 @@ export interface Caller {
 
 /** The API keys and their scopes. Stores only hashes. */
 export interface Keys {
-  /** Whether the scope needs no key: true for `score` and `read` if no key has either of them. */
-  isOpen(scope: Scope): boolean
-  /** Whether any configured key has the scope. */
-  has(scope: Scope): boolean
+  /** Whether `score` and `read` need no key, because no key has either of them. `admin` always needs one. */
+  readonly isOpen: boolean
+  /** The scopes that at least one key has. */
+  readonly scopes: ReadonlySet<Scope>
   /** The caller that the key belongs to, or null. Runs in constant time. */
   callerOf(key: string): Caller | null
 }
@@ -68,10 +68,10 @@ export function readKeys(
   }
   if (problems.length > 0)
     throw new GatewayError('RG_CONFIG_INVALID', 'the keys of gateway.yaml cannot be used', { problems })
-  const has = (scope: Scope) => known.some(({ caller }) => caller.scopes.has(scope))
+  const scopes = new Set(known.flatMap(({ caller }) => [...caller.scopes]))
   return {
-    isOpen: (scope) => scope !== 'admin' && !has('score') && !has('read'),
-    has,
+    isOpen: !scopes.has('score') && !scopes.has('read'),
+    scopes,
     callerOf(key) {
       const hash = hashOf(key)
       let found: Caller | null = null

@@ -2,10 +2,10 @@ import { finished } from 'node:stream'
 import { type Clock, within } from '../../core/clock.ts'
 import { GatewayError, type Problem } from '../../core/errors.ts'
 import { heapShare } from '../../core/heap-share.ts'
-import type { ListenerGuard } from '../../core/listener-guard.ts'
+import { allOf, type ListenerGuard } from '../../core/listener-guard.ts'
 import type { Canary, CanaryEvents } from '../canary/canary.ts'
 import { type Engine, openEngine } from '../engine/engine.ts'
-import type { EngineEvents } from '../engine/events.ts'
+import { type EngineEvents, engineEventNames } from '../engine/events.ts'
 import type { FunctionEvents, FunctionHost } from '../functions/function-host.ts'
 import { openFunctions } from '../functions/open-functions.ts'
 import type { ForwardReply, ForwardRequest } from '../models/api/ask.ts'
@@ -19,7 +19,6 @@ import type { Plan } from '../plan/plan.ts'
 import { resolvePlans } from '../plan/resolve.ts'
 import { type Keys, readKeys } from './keys.ts'
 import { canaryOf, checkRehearsal, checkReload } from './known-samples.ts'
-import { allOf } from './listeners.ts'
 
 /** Serves the newest reading of the configs while older ones drain. */
 interface Reloader {
@@ -246,7 +245,10 @@ async function openRuntime(options: RuntimeOptions, before?: Runtime): Promise<R
         secret,
         maxRows: settings.limits.max_samples,
         maxHeapBytes: heapShare(rowsHeapShare),
-        events: allOf(guard, { engine: events.engine, ...attached?.listeners }),
+        events: allOf<EngineEvents>(guard, engineEventNames, {
+          engine: events.engine,
+          ...attached?.listeners,
+        }),
       },
       before?.engine,
     )

@@ -13,11 +13,10 @@ import type { ObservedGateway } from '../observed-gateway.ts'
 import type { LiveView } from '../telemetry/live/live.ts'
 import type { Metrics } from '../telemetry/metrics/metrics.ts'
 import { checkKeys, KeyLimits } from './auth.ts'
-import { readBodies } from './body.ts'
-import { admitBodies } from './body-admission.ts'
+import { admitBodies, readBodies } from './body.ts'
 import { serveDocs } from './docs.ts'
 import { answerClientErrors, answerErrors, answerFrameworkError } from './errors.ts'
-import { addWaitTime, keepRouteConfig, overheadMs, routePattern, traceRequests } from './request-context.ts'
+import { addWaitTime, overheadMs, routePattern, traceRequests } from './request-context.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { healthRoutes } from './routes/health.ts'
 import { inspectorRoutes } from './routes/inspector.ts'
@@ -86,7 +85,6 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   // A child logger per request cost more than validating it. Log lines carry the request id themselves.
   app.setChildLoggerFactory((logger) => logger)
-  keepRouteConfig(app)
   useZod(app)
   answerErrors(app)
   traceRequests(app, guard)

@@ -43,11 +43,11 @@ function check(
   checkHostHeader(request)
   const scope = scopeOf(request)
   if (scope === 'open' || request.is404) return
-  if (keys.isOpen(scope === 'any' ? 'read' : scope)) {
+  if (keys.isOpen && scope !== 'admin') {
     checkHost(request, settings.listen.allowed_hosts)
     return
   }
-  if (!keys.has('admin') && scope === 'admin')
+  if (scope === 'admin' && !keys.scopes.has('admin'))
     throw new GatewayError(
       'RG_FORBIDDEN',
       "the admin API is off because no key in gateway.yaml has the scope 'admin'; see docs/operations.md",
@@ -65,7 +65,7 @@ function check(
 
 /** Whether the request's API key currently grants `scope`. */
 export function grants(request: FastifyRequest, keys: Keys, scope: Scope): boolean {
-  if (keys.isOpen(scope)) return true
+  if (keys.isOpen && scope !== 'admin') return true
   const caller = callerOf(request, keys)
   return caller !== null && allows(caller, scope)
 }
@@ -93,8 +93,9 @@ function callerOf({ headers }: FastifyRequest, keys: Keys): Caller | null {
 }
 
 function scopeOf(request: FastifyRequest): RouteScope {
-  const { method, routeConfig } = request
-  if (routeConfig?.scope) return routeConfig.scope
+  const { method, routeOptions } = request
+  const { scope } = routeOptions.config
+  if (scope) return scope
   if (routePattern(request).startsWith('/docs')) return 'open'
   return method === 'GET' || method === 'HEAD' || method === 'OPTIONS' ? 'read' : 'score'
 }

@@ -1,3 +1,5 @@
+/** Reads the bodies of requests, within the limits of one body and of all bodies together. */
+
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
@@ -6,7 +8,6 @@ import { GatewayError } from '../../core/errors.ts'
 import { JsonLimitError, type NonJsonLiteral, parseJsonBytes } from '../../core/json/text.ts'
 import { eachInSlices, type MaybePromise, turnFor, turnForOne } from '../../core/slices.ts'
 import { codeOf } from '../../core/system-error.ts'
-import type { BodyAdmission } from './body-admission.ts'
 
 const literalsByRequest = new WeakMap<FastifyRequest, readonly NonJsonLiteral[]>()
 
@@ -22,6 +23,10 @@ export const bodyBytesOf = (request: FastifyRequest): number => lengths.get(requ
 const digests = new WeakMap<FastifyRequest, string>()
 
 declare module 'fastify' {
+  interface FastifyRequest {
+    /** What its body uses; null if it has none. */
+    bodyShare: Share | null
+  }
   interface FastifyContextConfig {
     /** Whether identical requests share an outcome; the body is then hashed. */
     repeats?: boolean
@@ -52,7 +57,7 @@ export function readBodies(app: FastifyInstance, { bytes: limit, values, admissi
       const turn = turnForOne()
       if (turn !== null) await turn
       if (bytes.length > fewBytes) lengths.set(request, bytes.length)
-      const { repeats, rows = [] } = request.routeConfig ?? {}
+      const { repeats, rows = [] } = request.routeOptions.config
       if (repeats) digests.set(request, await digest(bytes))
       const { max_row_values: maxValues, max_samples: maxRows } = values()
       const taken = (heapBytes: number) => admission.grow(request, bytes.length, heapBytes)
@@ -152,7 +157,7 @@ async function bytesOf(
   received: (length: number) => void,
 ): Promise<Buffer> {
   const announced = Number(headers['content-length'] ?? Number.NaN)
-  if (announced > limit) throw tooLarge(limit)
+  if (announced > limit) throw tooLong(limit)
   const chunks = new Chunks()
   let length = 0
   await new Promise<void>((resolve, reject) => {
@@ -171,7 +176,7 @@ async function bytesOf(
     const take = (chunk: Buffer): void => {
       length += chunk.length
       try {
-        if (length > limit || (payload.receivedEncodedLength ?? 0) > limit) throw tooLarge(limit)
+        if (length > limit || (payload.receivedEncodedLength ?? 0) > limit) throw tooLong(limit)
         received(length)
       } catch (error) {
         stop()
@@ -250,7 +255,7 @@ function joined(chunks: readonly Buffer[], length: number): MaybePromise<Buffer>
   return copying === null ? whole : copying.then(() => whole)
 }
 
-const tooLarge = (limit: number): GatewayError =>
+const tooLong = (limit: number): GatewayError =>
   new GatewayError(
     'RG_REQUEST_TOO_LARGE',
     `the body is larger than limits.max_body_bytes (${limit} bytes); send fewer samples per request`,
@@ -262,3 +267,95 @@ const badGzip = (cause: Error): GatewayError =>
     "the body is not valid gzip or ends too early: compress all of it, or omit 'content-encoding: gzip'",
     { cause },
   )
+
+/** Limits of all request bodies in progress together, in bytes. */
+interface SharedLimits {
+  /** Of the decompressed bodies: `limits.max_bodies_bytes`. */
+  readonly bytes: () => number
+  /** Of V8's heap, for texts and values. */
+  readonly heapBytes: number
+}
+
+/** What one body uses, as far as known. Released when the reply is closed. */
+interface Share {
+  bytes: number
+  heapBytes: number
+}
+
+/** Counts bodies while they are read, and refuses those that do not fit before doing more work on them. */
+interface BodyAdmission {
+  /**
+   * Reports the decompressed bytes of this body and the heap used by its values so far. Throws RG_OVERLOADED if that does
+   * not fit beside the other bodies, RG_REQUEST_TOO_LARGE if it would not fit alone.
+   */
+  grow(request: FastifyRequest, bytes: number, heapBytes?: number): void
+}
+
+/** A text is in memory as received, and once more while it is decoded or flattened. */
+const heapPerByte = 2
+
+/** Counts each body by its content-length before it is read, and by its decompressed size while it arrives. */
+export function admitBodies(app: FastifyInstance, limits: SharedLimits): BodyAdmission {
+  app.decorateRequest('bodyShare', null)
+  const all: Share = { bytes: 0, heapBytes: 0 }
+  const grow = (share: Share, bytes: number, heapBytes: number): void => {
+    const more = {
+      bytes: Math.max(0, bytes - share.bytes),
+      heapBytes: Math.max(0, heapBytes - share.heapBytes),
+    }
+    if (more.bytes === 0 && more.heapBytes === 0) return
+    const most = limits.bytes()
+    if (bytes > most) throw tooLarge(`the body has ${bytes} bytes, and limits.max_bodies_bytes is ${most}`)
+    if (heapBytes > limits.heapBytes)
+      throw tooLarge(
+        `the values of the body need ${mib(heapBytes)} MiB of memory, and bodies may use ${mib(limits.heapBytes)} MiB of this process's heap`,
+      )
+    if (all.bytes + more.bytes > most || all.heapBytes + more.heapBytes > limits.heapBytes)
+      throw new GatewayError(
+        'RG_OVERLOADED',
+        `requests in progress already hold ${all.bytes} bytes of bodies, which use ${mib(all.heapBytes)} MiB of memory; send this one later`,
+      )
+    share.bytes += more.bytes
+    share.heapBytes += more.heapBytes
+    all.bytes += more.bytes
+    all.heapBytes += more.heapBytes
+  }
+  const giveBack = (share: Share): void => {
+    all.bytes -= share.bytes
+    all.heapBytes -= share.heapBytes
+    share.bytes = 0
+    share.heapBytes = 0
+  }
+  app.addHook('onRequest', (request, reply, done) => {
+    const { 'content-length': length, 'transfer-encoding': transfer } = request.headers
+    const bytes = Number(length ?? 0)
+    if (!(bytes > 0) && transfer === undefined) return done()
+    const share = { bytes: 0, heapBytes: 0 }
+    try {
+      grow(share, bytes, bytes * heapPerByte)
+    } catch (error) {
+      return done(error as GatewayError)
+    }
+    request.bodyShare = share
+    reply.raw.once('close', () => giveBack(share))
+    done()
+  })
+  return {
+    grow(request, bytes, heapBytes = 0) {
+      const share = request.bodyShare
+      if (!share) return
+      try {
+        grow(share, bytes, Math.max(bytes * heapPerByte, bytes + heapBytes))
+      } catch (refusal) {
+        // Released now: until its reply is sent, a refused body would keep out others, and none would fit.
+        giveBack(share)
+        throw refusal
+      }
+    },
+  }
+}
+
+const mib = (bytes: number): number => Math.ceil(bytes / 1_048_576)
+
+const tooLarge = (what: string): GatewayError =>
+  new GatewayError('RG_REQUEST_TOO_LARGE', `${what}; send fewer samples in one request`)

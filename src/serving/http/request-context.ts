@@ -1,30 +1,11 @@
-import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ListenerGuard } from '../../core/listener-guard.ts'
 import { openTracing } from '../../core/tracing/open-tracing.ts'
-import { passedOn, type Span, type Trace } from '../../core/tracing/trace.ts'
+import type { Span, Trace } from '../../core/tracing/trace.ts'
 import { WaitTime } from '../../scoring/gateway/gateway.ts'
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** null if the request was rejected before routing. */
-    routeConfig: RouteConfig | null
-  }
-}
-
-/** The config of a route, with its URL pattern; no pattern if no route matched. */
-type RouteConfig = FastifyContextConfig & { readonly url?: string }
-
-/** Reads each request's route config once: Fastify builds a new `routeOptions` object of a dozen members on every access. */
-export function keepRouteConfig(app: FastifyInstance): void {
-  app.decorateRequest('routeConfig', null)
-  app.addHook('onRequest', (request, _reply, done) => {
-    request.routeConfig = request.routeOptions.config
-    done()
-  })
-}
-
 /** The URL pattern of a request's route; '' if no route matched. */
-export const routePattern = ({ routeConfig }: FastifyRequest): string => routeConfig?.url ?? ''
+export const routePattern = ({ routeOptions }: FastifyRequest): string => routeOptions.url ?? ''
 
 const spans = new WeakMap<FastifyRequest, Span>()
 
@@ -56,7 +37,19 @@ export function traceRequests(app: FastifyInstance, guard: ListenerGuard): void 
 
 /** The trace context of a request; undefined if it has none. */
 export const traceOf = (request: FastifyRequest): Trace | undefined =>
-  spans.get(request)?.trace ?? passedOn(request.headers) ?? undefined
+  spans.get(request)?.trace ?? passedOn(request.headers)
+
+/** W3C Trace Context, version 00. */
+const parent = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
+const longestState = 512
+
+/** The trace that an incoming request names, passed on unchanged without recording. undefined if it names none. */
+function passedOn(given: Readonly<Record<string, unknown>>): Trace | undefined {
+  const { traceparent, tracestate } = given
+  if (typeof traceparent !== 'string' || !parent.test(traceparent)) return undefined
+  const hasState = typeof tracestate === 'string' && tracestate.length <= longestState
+  return { headers: { traceparent, ...(hasState && { tracestate }) }, begin: () => null }
+}
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../core/errors.ts'
 import type { Sample, Unreadable } from '../../core/sample/sample.ts'
 import { permutation, seeded } from '../../core/statistics/random.ts'
-import { badSample } from '../../trainers/native-sample.ts'
+import { badSample } from '../../trainers/native.ts'
 import { eachRow, isObject, type RawRow } from './row.ts'
 import { openRows } from './rows.ts'
 import { samplesOf } from './samples.ts'

@@ -1,5 +1,5 @@
 import type { Sample, Unreadable } from '../../core/sample/sample.ts'
-import { badSample, readNativeSample } from '../../trainers/native-sample.ts'
+import { badSample, readNativeSample } from '../../trainers/native.ts'
 import { type Fields, isObject, type RawRow, valueAt } from './row.ts'
 
 /**

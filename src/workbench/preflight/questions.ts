@@ -1,6 +1,6 @@
 import { lastUserText, type Prompt } from '../../contract/index.ts'
 import { emptyPlaces } from '../../contract/prompt.ts'
-import { holdsNothing, marker, questionTexts, withMarker } from '../../contract/question-faults.ts'
+import { holdsNothing, marker, questionTexts, withMarker } from '../../contract/question.ts'
 import { didYouMean } from '../../core/nearest-name.ts'
 import type { Json, Sample } from '../../core/sample/sample.ts'
 import { guardQuestion, withOwnTexts } from '../../scoring/engine/guard/guarded-question.ts'

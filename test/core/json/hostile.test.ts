@@ -1,6 +1,6 @@
 import t from 'tap'
 import { parseJsonBytes } from '../../../src/core/json/text.ts'
-import { readNativeRows } from '../../../src/trainers/native-sample.ts'
+import { readNativeRows } from '../../../src/trainers/native.ts'
 import { hostileBodies } from '../../support/hostile-bodies.ts'
 import { turnsOf } from '../../support/turns.ts'
 import { isWithin } from '../../support/yardstick.ts'

@@ -1,7 +1,6 @@
 import t from 'tap'
 import type { OffReason, Sample, Term } from '../../../src/core/sample/sample.ts'
-import { lookupIn } from '../../../src/scoring/engine/influence.ts'
-import { combine } from '../../../src/scoring/engine/outcome.ts'
+import { combine, lookupIn } from '../../../src/scoring/engine/outcome.ts'
 import { rowOf } from '../../../src/scoring/engine/step.ts'
 import type { Expression } from '../../../src/scoring/plan/expression.ts'
 import type { Plan, PlanStep } from '../../../src/scoring/plan/plan.ts'

@@ -9,8 +9,7 @@ import {
 } from '../../../src/scoring/engine/guard/answers.ts'
 import { withoutInvisible } from '../../../src/scoring/engine/guard/characters.ts'
 import { guardQuestion } from '../../../src/scoring/engine/guard/guarded-question.ts'
-import { neutralised } from '../../../src/scoring/engine/guard/look-alikes.ts'
-import { mayStartTurn, turn } from '../../../src/scoring/engine/guard/tokens.ts'
+import { mayStartTurn, neutralised, turn } from '../../../src/scoring/engine/guard/look-alikes.ts'
 import { bareLine, bareStarts } from '../../../src/scoring/engine/guard/verdicts.ts'
 import {
   cutTo,

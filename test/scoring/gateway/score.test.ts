@@ -1,9 +1,7 @@
 import t from 'tap'
-import { ListenerGuard } from '../../../src/core/listener-guard.ts'
-import type { EngineEvents } from '../../../src/scoring/engine/events.ts'
-import { allOf } from '../../../src/scoring/gateway/listeners.ts'
-import { writeNativeResult } from '../../../src/trainers/native-result.ts'
-import { nativeSample, readNativeRows } from '../../../src/trainers/native-sample.ts'
+import { allOf, ListenerGuard } from '../../../src/core/listener-guard.ts'
+import { type EngineEvents, engineEventNames } from '../../../src/scoring/engine/events.ts'
+import { nativeSample, readNativeRows, writeNativeResult } from '../../../src/trainers/native.ts'
 import { fakeClock } from '../../support/clock.ts'
 import { outcomesOf, resultOf, sampleOf, testGateway, testModel } from '../../support/gateway.ts'
 
@@ -239,9 +237,9 @@ t.test('every listener receives its events, and an event without listeners costs
     done: ({ run }) => void heard.push(`done ${run}`),
   }
   const guard = new ListenerGuard(fakeClock())
-  const all = allOf(guard, { one, none: null, two, nothing: undefined })
+  const all = allOf<EngineEvents>(guard, engineEventNames, { one, none: null, two, nothing: undefined })
   t.strictSame(Object.keys(all).sort(), ['done', 'guarded'])
   all.guarded?.(guarded)
   t.strictSame(heard, ['one s', 'two fence'])
-  t.strictSame(Object.keys(allOf(guard, { one })), ['guarded'])
+  t.strictSame(Object.keys(allOf<EngineEvents>(guard, engineEventNames, { one })), ['guarded'])
 })

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import { shippedConfigs } from '../../../src/cli/gateway.ts'
 import { startJudges } from '../../../src/cli/serve/judges.ts'
-import { ListenerGuard } from '../../../src/core/listener-guard.ts'
-import { allOf } from '../../../src/scoring/gateway/listeners.ts'
+import { allOf, ListenerGuard } from '../../../src/core/listener-guard.ts'
+import { type EngineEvents, engineEventNames } from '../../../src/scoring/engine/events.ts'
 import { rewardRange } from '../../../src/scoring/plan/fold.ts'
 import { createApp } from '../../../src/serving/http/app.ts'
 import { openObservedGateway } from '../../../src/serving/observed-gateway.ts'
@@ -52,7 +52,13 @@ export async function openScene({ text = 'full', keys, env = {} }: SceneOptions 
     ...(keys ? { configs: [], inline: own } : { configs: [shippedConfigs()] }),
     functionFolders: [],
     env: { ...judges.env, ...env },
-    events: { ...metrics, engine: allOf(new ListenerGuard(clock), { metrics: metrics.engine, live }) },
+    events: {
+      ...metrics,
+      engine: allOf<EngineEvents>(new ListenerGuard(clock), engineEventNames, {
+        metrics: metrics.engine,
+        live,
+      }),
+    },
   })
   const app = await createApp({ gateway, metrics, bodyLimit: 16 << 20, live, clock })
   const url = await app.listen({ port: 0, host: '127.0.0.1' })

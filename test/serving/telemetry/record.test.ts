@@ -5,7 +5,7 @@ import t from 'tap'
 import { ListenerGuard } from '../../../src/core/listener-guard.ts'
 import type { Sample } from '../../../src/core/sample/sample.ts'
 import type { RequestDone } from '../../../src/scoring/engine/events.ts'
-import { maxRows, RecentRows } from '../../../src/serving/telemetry/live/recent-rows.ts'
+import { maxRows, RecentRows } from '../../../src/serving/telemetry/live/live.ts'
 import {
   openRecord,
   type RecordParts,

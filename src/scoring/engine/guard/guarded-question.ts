@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { AskName, Asks, ChatPrompt, Prompt } from '../../../contract/index.ts'
-import { asksNothing } from '../../../contract/question-faults.ts'
+import { asksNothing } from '../../../contract/question.ts'
 import { isWordless } from '../../../core/sample/sample.ts'
 import type { CallRow } from '../../functions/function-host.ts'
 import type { Rendered, RenderedInput } from '../../models/api/ask.ts'

@@ -10,7 +10,7 @@ import type { VoteEvent } from '../events.ts'
 import { withoutThoughts } from '../guard/answers.ts'
 import type { GuardedQuestion } from '../guard/guarded-question.ts'
 import { called, failedTerm, originOf, scoredTerm, skippedTerm, textTerm } from '../step.ts'
-import { type Fitted, fitted } from './prompt-budget.ts'
+import { type Fitted, withinBudget } from './prompt-budget.ts'
 import { askOf, echoFlags, questionsOf, refusedScore, refusedTerm } from './step-question.ts'
 import {
   aggregateVotes,
@@ -82,7 +82,11 @@ export function judgeQuery(
   const ready = (model: string): Fitted | Promise<Fitted> => {
     const known = made.find((one) => one.model === model)
     if (known) return known.fitting
-    const fit = () => fitted(context, step, model, rows, question, questions)
+    const budget = step.budgets.get(model)
+    const fit = () =>
+      budget
+        ? withinBudget(context, step, model, budget, rows, question, questions)
+        : ({ status: 'fits', question: questions.of(model), isCut: false } as const)
     const fitting = questions.ready(model)?.then(fit) ?? fit()
     made.push({ model, fitting })
     return fitting

@@ -25,21 +25,8 @@ const leastShare = 1 / 16
 
 const cuts = 4
 
-/** Fits a question to a model's token budget; synchronous if the model has none. Never rejects. */
-export function fitted(
-  context: StepContext,
-  step: PlanStep,
-  model: string,
-  rows: readonly CallRow[],
-  question: Question,
-  questions: Rendering,
-): Fitted | Promise<Fitted> {
-  const budget = step.budgets.get(model)
-  if (!budget) return { status: 'fits', question: questions.of(model), isCut: false }
-  return withinBudget(context, step, model, budget, rows, question, questions)
-}
-
-async function withinBudget(
+/** Fits a question to a model's token budget. Never rejects. */
+export async function withinBudget(
   context: StepContext,
   step: PlanStep,
   model: string,

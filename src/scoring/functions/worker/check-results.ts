@@ -1,6 +1,5 @@
 import type { AskName, Asks, ChatPrompt, Choice, Prompt, Range } from '../../../contract/index.ts'
-import { questionFault } from '../../../contract/question-faults.ts'
-import { isRole } from '../../../contract/sample-prompt.ts'
+import { isRole, questionFault } from '../../../contract/question.ts'
 import type { FailureKind, Json, Score } from '../../../core/sample/sample.ts'
 import type { CallRow } from '../function-host.ts'
 

@@ -14,32 +14,33 @@ export type Loaded =
   | { readonly ok: true; readonly fn: RewardFunction }
   | { readonly ok: false; readonly reason: string }
 
-/** Loads each file once per executor, from the texts in its source, so that later edits do not count. `fresh` never rejects. */
+/** Loads each file once per executor, from the texts in its source, so that later edits do not count. `load` never rejects. */
 export function loader(sources: readonly FunctionSource[]): {
-  cached(name: string): Loaded | undefined
-  fresh(name: string): Promise<Loaded>
+  /** What was loaded, by name. */
+  readonly loaded: ReadonlyMap<string, Loaded>
+  load(name: string): Promise<Loaded>
 } {
   const byName = new Map(sources.map((source) => [source.name, source]))
-  const known = new Map<string, Loaded>()
+  const loaded = new Map<string, Loaded>()
   let jiti: Promise<Jiti> | undefined
   const usersLoader = () => {
     jiti ??= createUsersLoader(sources)
     return jiti
   }
   return {
-    cached: (name) => known.get(name),
-    async fresh(name) {
+    loaded,
+    async load(name) {
       const source = byName.get(name)
-      const loaded: Loaded = source
-        ? await load(source, usersLoader)
+      const made: Loaded = source
+        ? await read(source, usersLoader)
         : { ok: false, reason: 'there is no file of this name' }
-      known.set(name, loaded)
-      return loaded
+      loaded.set(name, made)
+      return made
     },
   }
 }
 
-async function load(source: FunctionSource, usersLoader: () => Promise<Jiti>): Promise<Loaded> {
+async function read(source: FunctionSource, usersLoader: () => Promise<Jiti>): Promise<Loaded> {
   try {
     if (source.loader === 'native')
       return checked(((await import(pathToFileURL(source.file).href)) as { default?: unknown }).default)

@@ -12,17 +12,17 @@ export function chunkRunner(
   sources: readonly FunctionSource[],
   mark: (mark: number) => void,
 ): (chunk: Chunk, done: (result: JobResult, ms: number) => void) => Promise<void> {
-  const load = loader(sources)
+  const functions = loader(sources)
   const { now } = performance
   const clock = now.bind(performance)
   return async (jobs, done) => {
     let until = Number.POSITIVE_INFINITY
     for (let index = 0; index < jobs.length; index++) {
       const job = jobs[index] as Job
-      let loaded = load.cached(job.name)
+      let loaded = functions.loaded.get(job.name)
       if (!loaded) {
         mark(loadingMark(index))
-        loaded = await load.fresh(job.name)
+        loaded = await functions.load(job.name)
       }
       mark(job.type === 'call' ? runningMark(index) : loadingMark(index))
       const begun = clock()

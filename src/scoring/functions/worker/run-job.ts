@@ -9,7 +9,7 @@ import {
   RuleTimeout,
 } from '../../../contract/index.ts'
 import { QuestionError } from '../../../contract/prompt.ts'
-import { messagesWithoutText } from '../../../contract/sample-prompt.ts'
+import { messagesWithoutText } from '../../../contract/question.ts'
 import type { Problem } from '../../../core/errors.ts'
 import type { Json, Score } from '../../../core/sample/sample.ts'
 import { type JsonValue, readJson } from '../../../grading/json/json.ts'

@@ -3,7 +3,7 @@ import type { Clock } from '../../../core/clock.ts'
 import type { Attempt } from '../../../core/sample/sample.ts'
 import type { Span, Trace } from '../../../core/tracing/trace.ts'
 import { AskError } from '../api/ask.ts'
-import { CancelToken } from '../api/cancel-token.ts'
+import { CancelToken, pause } from '../api/cancel-token.ts'
 import type { CallEnd, ModelEvents } from '../api/events.ts'
 import { bytesOfBody, type QueueMemory } from '../pool/capacity.ts'
 import type { InstancePool, PoolRequest } from '../pool/pool.ts'
@@ -12,7 +12,6 @@ import type { ParsedReply } from '../transport/reply.ts'
 import { type HttpMessage, type Reply, send } from '../transport/transport.ts'
 import { abandoned, UpstreamError } from '../transport/upstream-error.ts'
 import type { Hedge } from './hedge.ts'
-import { isTriedAgain, type RetryBudget } from './retry.ts'
 
 /** An answer and the instance that gave it. */
 export interface Dispatched<T> extends ParsedReply<T> {
@@ -57,7 +56,9 @@ const mostHedges = 2
 /** Calls made for one question. */
 interface AttemptLog {
   readonly attempts: Attempt[]
+  /** Instances called since the last decision to retry; empty if none was. */
   readonly tried: Set<PoolMember>
+  /** Retries spent. */
   retries: number
 }
 
@@ -89,6 +90,77 @@ export async function dispatch<T>(
       fault = error
     }
     if (!(await isTriedAgain(to, fault, journey, stop))) throw new AllAttemptsFailed(fault, attempts)
+  }
+}
+
+/**
+ * Whether to retry a question whose call failed; resolves after the pause that is due. While no instance is alive and the
+ * model's questions wait for one, a server that is away costs no retry. A server that received the question and failed costs
+ * one, so that a question that crashes servers is not asked forever.
+ */
+export async function isTriedAgain(
+  to: Dispatcher,
+  fault: UpstreamError,
+  tries: Pick<AttemptLog, 'tried' | 'retries'>,
+  stop: CancelToken,
+): Promise<boolean> {
+  const { pool, budget, events, model } = to
+  const { tried } = tries
+  if (tried.size === 0 || fault.remedy === 'give-up' || stop.aborted) return false
+  const paused = () => {
+    const ms = to.pauseMs * 2 ** tries.retries * (0.5 + to.random())
+    return pause(to.clock, Math.max(ms, fault.waitMs), stop)
+  }
+  // The first calls that a crashing server loses fail before it is known to be dead.
+  const isDoubtful = pool.isPatient && fault.isConnection && !pool.isDead && !pool.hasOther(tried)
+  if (isDoubtful) await paused()
+  if (stop.aborted) return false
+  const isParked = pool.isPatient && pool.isDead
+  if (isParked && (fault.isAway || tries.retries < to.maxRetries)) {
+    if (!fault.isAway) tries.retries += 1
+    tried.clear()
+  } else {
+    // A server that hangs costs its questions no retry.
+    if (!fault.isHang) {
+      if (tries.retries >= to.maxRetries) return false
+      if (!budget.spend()) {
+        events.retryDenied?.({ model })
+        return false
+      }
+    }
+    if (!pool.hasOther(tried)) {
+      tried.clear()
+      if (!isDoubtful) await paused()
+      if (stop.aborted) return false
+    }
+    if (!fault.isHang) tries.retries += 1
+  }
+  events.retried?.({ model, kind: fault.kind })
+  return true
+}
+
+/** Limits retries to a share of first calls. The credit covers one wave of calls lost with their instance. */
+export class RetryBudget {
+  #debt = 0
+  readonly #share: number
+  readonly #credit: () => number
+
+  /** `credit`: how many calls can be in flight. */
+  constructor(share: number, credit: () => number) {
+    this.#share = share
+    this.#credit = credit
+  }
+
+  /** Counts a first call. */
+  earn(): void {
+    this.#debt = Math.max(0, this.#debt - this.#share)
+  }
+
+  /** Pays for one retry; false if the budget is spent. */
+  spend(): boolean {
+    if (this.#share === 0 || this.#debt + 1 > this.#credit()) return false
+    this.#debt += 1
+    return true
   }
 }
 
@@ -237,14 +309,7 @@ const hung = (): UpstreamError =>
 
 /** Makes one call to an instance that `InstancePool.take` returned, and frees the slot. Rejects with UpstreamError. */
 export async function call<T>(
-  to: {
-    readonly model: string
-    readonly clock: Clock
-    readonly events: ModelEvents
-    readonly pool: InstancePool
-    readonly timeoutMs: number
-    readonly maxReplyBytes: number
-  },
+  to: Pick<Dispatcher, 'model' | 'clock' | 'events' | 'pool' | 'timeoutMs' | 'maxReplyBytes'>,
   member: PoolMember,
   work: UpstreamRequest<T>,
   stop: CancelToken,

@@ -6,8 +6,7 @@ import type { Backend } from '../backends/backend.ts'
 import { Endpoint, type EndpointSettings } from '../transport/endpoint.ts'
 import { type ProbeSettings, watchEndpoint, watchMember } from './health.ts'
 import { type MemberSettings, PoolMember } from './pool-member.ts'
-import { type QueueMetrics, watchServerQueue } from './server-queue.ts'
-import { type ProgressSettings, watchProgress } from './watchdog.ts'
+import { type ProgressSettings, type QueueMetrics, watchProgress, watchServerQueue } from './watch-server.ts'
 
 /** A model of one loaded config, and how its servers are asked. */
 export interface MemberOwner {

@@ -16,7 +16,7 @@ export function servedMessage(gateway: ObservedGateway, live: LiveView): Served 
   return {
     version: gateway.version,
     text: live.policy,
-    has_admin: gateway.keys.has('admin'),
+    has_admin: gateway.keys.scopes.has('admin'),
     rewards: withoutSecrets(gateway.rewards().map(writePlan)) as ServedReward[],
   }
 }

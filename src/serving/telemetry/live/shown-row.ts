@@ -1,9 +1,8 @@
 import type { Outcome, Sample, Unreadable } from '../../../core/sample/sample.ts'
-import type { VoteEvent } from '../../../scoring/engine/events.ts'
+import type { RequestDone, VoteEvent } from '../../../scoring/engine/events.ts'
 import type { GatewaySettings } from '../../../scoring/plan/gateway-config.ts'
 import { type RecordedAsk, type RecordedRow, type RecordedTerm, recordAsk, recordRow } from '../record/row.ts'
 import { type RecordedText, type TextKeeper, type TextPolicy, textKeeper } from '../record/text-policy.ts'
-import type { RecentRow } from './recent-rows.ts'
 
 const strictness: readonly TextPolicy[] = ['full', 'hash', 'none']
 
@@ -17,6 +16,16 @@ export function shownText(settings: GatewaySettings | undefined, simulates = fal
   const kept = record?.text ?? 'full'
   const asked = inspector.text ?? record?.text ?? (simulates ? 'full' : 'hash')
   return strictness[Math.max(strictness.indexOf(kept), strictness.indexOf(asked))] ?? 'none'
+}
+
+/** A row that the page can show. */
+export interface KeptRow {
+  /** As in the record: `<request id>:<row index>`. */
+  readonly id: string
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  /** Reduced to this row, so that it does not keep the rest of its request in memory. */
+  readonly event: RequestDone
 }
 
 /** A row in the table of samples. */
@@ -44,7 +53,7 @@ const beginning = 140
 const maxFlags = 8
 const longestName = 128
 
-export function summaryOf({ id, at, event }: RecentRow, policy: TextPolicy): RowSummary {
+export function summaryOf({ id, at, event }: KeptRow, policy: TextPolicy): RowSummary {
   const { plan, run, trainingStep, rows, outcomes, ms } = event
   const row = rows[0] as Sample | Unreadable
   const outcome = outcomes[0] as Outcome
@@ -84,7 +93,7 @@ const longestKey = 200
 
 /** `answers`: of the row's judges. Long texts are cut and end with a note that says so. */
 export function detailOf(
-  { id, at, event }: RecentRow,
+  { id, at, event }: KeptRow,
   answers: readonly VoteEvent[],
   policy: TextPolicy,
 ): RowDetail {

@@ -1,4 +1,7 @@
-import type { FailureKind } from '../../../core/sample/sample.ts'
+import type { FailureKind, Outcome, Sample, Unreadable } from '../../../core/sample/sample.ts'
+import { repeatedSubstringShare } from '../../../core/statistics/repeated-share.ts'
+import { binaryEntropy, spreadOf } from '../../../core/statistics/summary.ts'
+import type { RequestDone } from '../../../scoring/engine/events.ts'
 
 /** A running mean. */
 export interface Mean {
@@ -7,7 +10,7 @@ export interface Mean {
 }
 
 /** The scores of one step of a reward. */
-export interface Scores extends Mean {
+interface Scores extends Mean {
   low: number
   high: number
   /** Whether the scores are verdicts of a model, which should vary. */
@@ -62,19 +65,19 @@ export const emptyStats = (): StepStats => ({
   terms: new Map(),
 })
 
-export function observe(mean: Mean, value: number): void {
+function observe(mean: Mean, value: number): void {
   mean.n += 1
   mean.sum += value
 }
 
 /** Counts a value in its tenth of the range 0 to `high`, or in the nearest tenth. */
-export function tenth(counts: number[], value: number, high: number): void {
+function tenth(counts: number[], value: number, high: number): void {
   const at = Math.min(tenths - 1, Math.max(0, Math.floor((value / high) * tenths)))
   counts[at] = (counts[at] ?? 0) + 1
 }
 
 /** The scores of a step, created on first use. */
-export function termScores({ terms }: StepStats, name: string, isJudge: boolean): Scores {
+function termScores({ terms }: StepStats, name: string, isJudge: boolean): Scores {
   let scores = terms.get(name)
   if (!scores) {
     scores = { ...noMean(), low: Number.POSITIVE_INFINITY, high: Number.NEGATIVE_INFINITY, isJudge }
@@ -83,7 +86,7 @@ export function termScores({ terms }: StepStats, name: string, isJudge: boolean)
   return scores
 }
 
-export function observeScore(scores: Scores, value: number): void {
+function observeScore(scores: Scores, value: number): void {
   observe(scores, value)
   if (value < scores.low) scores.low = value
   if (value > scores.high) scores.high = value
@@ -121,3 +124,199 @@ function addMean(mean: Mean, { n, sum }: Mean): void {
 
 /** null if there are no values. */
 export const meanOf = ({ n, sum }: Mean): number | null => (n === 0 ? null : sum / n)
+
+/** What is kept of an answer until its group is complete. */
+export interface Member {
+  /** Equal for equal answers. */
+  readonly print: string
+  readonly length: number
+  /** As a fraction of the reward's range; null if invalid. */
+  readonly reward: number | null
+}
+
+/** Only every 128th answer is searched for repetition, which costs more than all other counting. */
+const repetitionEvery = 128
+
+/** Adds one row. */
+export function countRow(
+  stats: StepStats,
+  row: Sample | Unreadable,
+  outcome: Outcome,
+  scaling: PlanScaling,
+): void {
+  stats.rows += 1
+  if (outcome.valid) observe(stats.reward, scaling.share(outcome.reward))
+  else stats.invalid.set(outcome.failure.kind, (stats.invalid.get(outcome.failure.kind) ?? 0) + 1)
+  for (const term of outcome.terms) {
+    if (term.status !== 'scored') continue
+    observeScore(termScores(stats, term.name, scaling.asked.has(term.name)), term.score.value)
+    // A population's standard deviation is at most half of the range.
+    if (term.draws > 1)
+      observe(stats.judgeAgainstJudge, Math.min(1, (2 * term.spread) / (scaling.widths.get(term.name) ?? 1)))
+  }
+  countDecisions(stats, outcome, scaling)
+  if (stats.rows % repetitionEvery === 1 && 'response' in row)
+    observe(stats.repeated, repeatedSubstringShare(row.response))
+}
+
+function countDecisions(stats: StepStats, { terms }: Outcome, { rule, judges, peers }: PlanScaling): void {
+  if (judges.length === 0) return
+  const decision = ({ at, share }: PlanScaling['judges'][number]): boolean | null => {
+    const term = terms[at]
+    return term?.status === 'scored' ? share(term.score.value) >= 0.5 : null
+  }
+  const ruled = rule && decision(rule)
+  for (const judge of ruled === null ? [] : judges) {
+    const judged = decision(judge)
+    if (judged !== null) observe(stats.ruleAgainstJudge, Number(judged !== ruled))
+  }
+  for (const [one, other] of peers) {
+    const [a, b] = [decision(one), decision(other)]
+    if (a !== null && b !== null) observe(stats.judgeAgainstJudge, Number(a !== b))
+  }
+}
+
+/** Adds one complete group of answers to the same prompt. */
+export function countGroup(stats: StepStats, members: readonly Member[]): void {
+  if (members.length < 2) return
+  stats.members += members.length
+  stats.duplicates += repeats(members)
+  const lengths: number[] = []
+  const rewards: number[] = []
+  let [low, high, sum] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0]
+  for (const { reward, length } of members) {
+    if (reward === null) continue
+    rewards.push(reward)
+    lengths.push(length)
+    low = Math.min(low, reward)
+    high = Math.max(high, reward)
+    sum += reward
+  }
+  if (rewards.length < 2) return
+  // Equal rewards may differ in the last bits, depending on the order of summation.
+  if (high - low < 1e-9) stats.flatGroups += 1
+  const { xx, yy, xy } = spreadOf(lengths, rewards)
+  observe(stats.variance, yy / rewards.length)
+  observe(stats.entropy, binaryEntropy(sum / rewards.length))
+  tenth(stats.groupMeans, sum / rewards.length, 1)
+  tenth(stats.groupVariances, yy / rewards.length, 0.25)
+  stats.length.xx += xx
+  stats.length.yy += yy
+  stats.length.xy += xy
+}
+
+/** Answers that an earlier member gave, too. Only answers of equal length and ending are compared: hashing all would cost more. */
+function repeats(members: readonly Member[]): number {
+  const alike = new Map<number, Set<string> | string>()
+  let count = 0
+  for (const { length, print } of members) {
+    const key = endOf(print, length)
+    const known = alike.get(key)
+    if (known === undefined) alike.set(key, print)
+    else if (typeof known === 'string') {
+      if (known === print) count += 1
+      else alike.set(key, new Set([known, print]))
+    } else if (known.has(print)) count += 1
+    else known.add(print)
+  }
+  return count
+}
+
+const endLength = 12
+
+/** Equal for equal texts: `seed` mixed with the last characters. */
+function endOf(text: string, seed: number): number {
+  let mixed = seed
+  for (let at = Math.max(0, text.length - endLength); at < text.length; at += 1)
+    mixed = Math.imul(mixed, 31) + text.charCodeAt(at)
+  return mixed | 0
+}
+
+/** Indices of a request's readable rows, grouped by group id or else by prompt. Yields after every `rowsPerSlice` rows. */
+export function* groupsOf(
+  { rows }: RequestDone,
+  rowsPerSlice: number,
+): Generator<void, Iterable<readonly number[]>> {
+  const byId = new Map<string, number[]>()
+  const byPrompt = new Map<string, number[]>()
+  // Answers of a group are mostly adjacent.
+  let last: { readonly key: string; readonly isId: boolean; readonly places: number[] } | null = null
+  for (const [index, row] of rows.entries()) {
+    if (index % rowsPerSlice === rowsPerSlice - 1) yield
+    if ('failure' in row) continue
+    const isId = row.group !== undefined
+    const key = row.group?.id ?? textOf(row)
+    if (last === null || last.isId !== isId || last.key !== key) {
+      const groups = isId ? byId : byPrompt
+      const places: number[] = groups.get(key) ?? []
+      groups.set(key, places)
+      last = { key, isId, places }
+    }
+    last.places.push(index)
+  }
+  return [...byId.values(), ...byPrompt.values()]
+}
+
+const textOf = ({ prompt }: Sample): string => (typeof prompt === 'string' ? prompt : JSON.stringify(prompt))
+
+type Plan = RequestDone['plan']
+type Range = readonly [number, number]
+
+/** A step whose score is read as a decision: above the middle of its range or not. */
+interface Decider {
+  /** Its index among the terms. */
+  readonly at: number
+  /** The score as a fraction of the step's range, 0 to 1. */
+  share(score: number): number
+}
+
+/** How to compare the outcomes of a plan: scores as fractions of their ranges, and which steps decide. */
+export interface PlanScaling {
+  /** A reward as a fraction of its range, 0 to 1; unchanged if the range is unknown or infinite. */
+  share(reward: number): number
+  /** The first rule, which stands for the run's accuracy. */
+  readonly rule: Decider | null
+  readonly ruleName: string | null
+  /** Model steps with a finite range. */
+  readonly judges: readonly Decider[]
+  /** Pairs of judges that get the same question. */
+  readonly peers: readonly (readonly [Decider, Decider])[]
+  /** Names of steps that ask models for verdicts. */
+  readonly asked: ReadonlySet<string>
+  /** Width of each step's range, by name; 1 if it is infinite. */
+  readonly widths: ReadonlyMap<string, number>
+}
+
+/** `range`: of the plan's reward; null if unknown. */
+export function scalingOf({ steps }: Plan, range: Range | null): PlanScaling {
+  const deciders = steps.flatMap((step, at) => {
+    const { kind, ask, critique, function: fn } = step
+    if (critique || !isBounded(fn.range)) return []
+    return [{ at, share: shareOf(fn.range), name: step.name, function: fn.name, isJudge: ask !== null, kind }]
+  })
+  const judges = deciders.filter(({ isJudge }) => isJudge)
+  const rule = deciders.find(({ isJudge }) => !isJudge) ?? null
+  return {
+    share: range && isBounded(range) ? shareOf(range) : (reward) => reward,
+    rule,
+    ruleName: rule?.name ?? null,
+    judges,
+    peers: judges.flatMap((one, index) =>
+      judges
+        .slice(index + 1)
+        .filter((other) => other.function === one.function)
+        .map((other) => [one, other] as const),
+    ),
+    asked: new Set(steps.flatMap(({ name, ask, critique }) => (ask !== null && !critique ? [name] : []))),
+    widths: new Map(
+      steps.map(({ name, function: { range } }) => [name, isBounded(range) ? range[1] - range[0] : 1]),
+    ),
+  }
+}
+
+const isBounded = ([low, high]: Range): boolean => Number.isFinite(low) && Number.isFinite(high) && high > low
+
+const shareOf =
+  ([low, high]: Range) =>
+  (value: number): number =>
+    (value - low) / (high - low)

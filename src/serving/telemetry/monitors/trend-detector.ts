@@ -1,7 +1,6 @@
 import { type Drift, DriftDetector } from '../../../core/statistics/drift.ts'
 import { correlationOf, pearson, spreadOf } from '../../../core/statistics/summary.ts'
-import type { PlanScaling } from './count.ts'
-import { type Mean, meanOf, type StepStats } from './step-stats.ts'
+import { type Mean, meanOf, type PlanScaling, type StepStats } from './step-stats.ts'
 
 /** A warning about a run. */
 export interface Alarm {
