@@ -16,8 +16,8 @@ export class SampleRun {
   readonly #sample: Sample
   readonly #index: number
   readonly #done: (index: number, outcome: Outcome) => void
-  readonly #terms: (Term | undefined)[]
-  readonly #begun: boolean[]
+  readonly #terms: (Term | undefined)[] = []
+  readonly #begun: boolean[] = []
   #left: number
   #isOver = false
 
@@ -28,15 +28,11 @@ export class SampleRun {
     index: number,
     done: (index: number, outcome: Outcome) => void,
   ) {
-    const { length } = context.job.plan.steps
     this.#context = context
     this.#sample = sample
     this.#index = index
     this.#done = done
-    // Sized up front: an array that grows allocates room for 17.
-    this.#terms = new Array<Term | undefined>(length)
-    this.#begun = new Array<boolean>(length)
-    this.#left = length
+    this.#left = context.job.plan.steps.length
   }
 
   /** Begins every step whose needs are met. */

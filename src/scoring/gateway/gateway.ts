@@ -286,34 +286,7 @@ function scoreBy({ settings, engine }: Runtime, plan: Plan, job: ScoreJob, clock
     const { group } = plan
     served = { ...served, group: { ...group, waitMs: Math.min(group.waitMs, patience / 2) } }
   }
-  const {
-    rows,
-    signal,
-    run,
-    trainingStep,
-    requestId,
-    trace,
-    waitTime,
-    isRefusable,
-    bodyBytes,
-    onOutcome,
-    onVote,
-  } = job
-  const scoring = engine.score({
-    plan: served,
-    deadline: clock.now() + patience,
-    rows,
-    signal,
-    run,
-    trainingStep,
-    requestId,
-    trace,
-    waitTime,
-    isRefusable,
-    bodyBytes,
-    onOutcome,
-    onVote,
-  })
+  const scoring = engine.score({ ...job, plan: served, deadline: clock.now() + patience })
   return scoring.then((outcomes) => answered(outcomes, served))
 }
 

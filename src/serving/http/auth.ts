@@ -121,12 +121,8 @@ function keyIn(header: string | undefined): string | null {
  */
 export function checkHost(request: FastifyRequest, allowed: readonly string[]): void {
   const { host = '' } = request.headers
-  if (ownHosts.has(host)) return
   const name = nameIn(host)
-  if (name === '' || isOwn(name)) {
-    if (ownHosts.size < maxOwnHosts) ownHosts.add(host)
-    return
-  }
+  if (name === '' || isOwn(name)) return
   if (allowed.some((pattern) => matches(name, pattern))) return
   // Trainers on other machines use many names, and only browsers can be rebound. On loopback every client is suspect.
   if (allowed.length === 0 && !isLoopback(request.socket.localAddress) && !isBrowser(request)) return
@@ -136,10 +132,6 @@ export function checkHost(request: FastifyRequest, allowed: readonly string[]): 
     `this gateway does not accept the host name ${shown}: add it to listen.allowed_hosts in gateway.yaml, or protect the gateway with keys`,
   )
 }
-
-/** Accepted Host headers: a trainer sends the same one with each request. */
-const ownHosts = new Set<string>()
-const maxOwnHosts = 64
 
 /** The name in `name:port`, without a trailing dot. */
 const nameIn = (host: string): string => host.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase()

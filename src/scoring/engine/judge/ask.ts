@@ -40,15 +40,11 @@ export async function judgeTerm(context: StepContext, step: PlanStep, row: CallR
   }
   const query = judgeQuery(context, step, [row], asked.question)
   const draws = drawsOf(step)
-  const [only] = draws
-  const votes =
-    draws.length === 1 && only
-      ? [await query.ask(only)]
-      : await collectVotes(
-          step,
-          draws.map((draw) => () => query.ask(draw)),
-          1,
-        )
+  const votes = await collectVotes(
+    step,
+    draws.map((draw) => () => query.ask(draw)),
+    1,
+  )
   const noticed = query.noticed()
   if (votes.some(({ status }) => status === 'text'))
     return textTerm(

@@ -37,9 +37,7 @@ function runAll(all: Set<() => void>): void {
  */
 export class CancelToken {
   aborted = false
-  /** Most tokens have one listener at a time, which needs no set. */
-  #only: (() => void) | null = null
-  #waiting: Set<() => void> | null = null
+  readonly #listeners = new Set<() => void>()
 
   /** Runs `fn` on cancellation, or now if already cancelled. Call the returned function to unsubscribe. */
   on(fn: () => void): () => void {
@@ -47,25 +45,16 @@ export class CancelToken {
       fn()
       return () => {}
     }
-    if (this.#waiting) this.#waiting.add(fn)
-    else if (this.#only === null) this.#only = fn
-    else {
-      this.#waiting = new Set([this.#only, fn])
-      this.#only = null
-    }
+    this.#listeners.add(fn)
     return () => {
-      if (this.#only === fn) this.#only = null
-      else this.#waiting?.delete(fn)
+      this.#listeners.delete(fn)
     }
   }
 
   stop(): void {
     if (this.aborted) return
     this.aborted = true
-    const only = this.#only
-    this.#only = null
-    only?.()
-    if (this.#waiting) runAll(this.#waiting)
+    runAll(this.#listeners)
   }
 }
 

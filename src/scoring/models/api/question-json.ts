@@ -11,7 +11,7 @@ const textLength = 16_384
 export function bodyOf(parts: readonly string[]): string | Buffer {
   let length = 0
   for (const part of parts) length += part.length
-  return length <= textLength ? parts.join('') : length > scratchLength ? longBytesOf(parts) : bytesOf(parts)
+  return length <= textLength ? parts.join('') : bytesOf(parts)
 }
 
 /** The JSON of a question, in parts. */
@@ -64,51 +64,20 @@ export function knownText(text: string): Piece {
 /** Characters that JSON escapes, except for line ends. Includes surrogates, which may be unpaired. */
 const escapes = /[^\n !#-[\]-\ud7ff\ue000-\uffff]/
 const lineEnds = /\n/g
-/** Up to this many line ends are replaced one by one; JSON.stringify is faster for more. */
-const fewLineEnds = 128
-
 /** What JSON.stringify writes between the quotes. Scanning 2 KB that need no escape takes 3 µs, writing them takes 6. */
 const inside = (text: string): string =>
-  escapes.test(text) || hasManyLines(text) ? JSON.stringify(text).slice(1, -1) : text.replace(lineEnds, '\\n')
-
-function hasManyLines(text: string): boolean {
-  let count = 0
-  for (let at = text.indexOf('\n'); at >= 0 && count <= fewLineEnds; at = text.indexOf('\n', at + 1))
-    count += 1
-  return count > fewLineEnds
-}
+  escapes.test(text) ? JSON.stringify(text).slice(1, -1) : text.replace(lineEnds, '\\n')
 
 const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 
-const scratchLength = 1 << 20
-let scratch = Buffer.allocUnsafeSlow(scratchLength)
-
-/** The parts as UTF-8, in a new buffer. */
+/** The parts as UTF-8. */
 function bytesOf(parts: readonly string[]): Buffer {
-  let end = 0
-  for (const part of parts) {
-    if (scratch.length - end < part.length * 3) grow(end, part.length * 3)
-    end += scratch.write(part, end)
-  }
-  const bytes = Buffer.from(scratch.subarray(0, end))
-  if (scratch.length > scratchLength) scratch = Buffer.allocUnsafeSlow(scratchLength)
-  return bytes
-}
-
-/** Like `bytesOf`, without the copy: for megabytes, copying costs more than counting the bytes first. */
-function longBytesOf(parts: readonly string[]): Buffer {
   let length = 0
   for (const part of parts) length += Buffer.byteLength(part)
   const bytes = Buffer.allocUnsafeSlow(length)
   let end = 0
   for (const part of parts) end += bytes.write(part, end)
   return bytes
-}
-
-function grow(used: number, needed: number): void {
-  const larger = Buffer.allocUnsafeSlow(Math.max(scratch.length * 2, used + needed))
-  scratch.copy(larger, 0, 0, used)
-  scratch = larger
 }
 
 /** A text and its JSON, without the quotes. */

@@ -86,12 +86,6 @@ export function instruments(registry: Registry): Instruments {
 
 const full = (name: string): string => `reward_gateway_${name}`
 
-/** A trie of series by label value: a joined key would allocate a string for each observation. */
-interface Branch<S> {
-  readonly below: Map<string, Branch<S>>
-  series?: S
-}
-
 interface Seen<S> {
   readonly values: readonly string[]
   readonly series: S
@@ -101,10 +95,7 @@ interface Seen<S> {
 class Family<S> {
   readonly #labels: readonly string[]
   readonly #make: () => S
-  readonly #series: Seen<S>[] = []
-  readonly #root: Branch<S> = { below: new Map() }
-  #last: Seen<S> | null = null
-  #before: Seen<S> | null = null
+  readonly #seen = new Map<string, Seen<S>>()
 
   constructor(labels: readonly string[], make: () => S) {
     this.#labels = labels
@@ -112,40 +103,20 @@ class Family<S> {
   }
 
   of(values: readonly string[]): S {
-    // Consecutive observations mostly use the same series, or alternate between two, such as prompt and completion tokens.
-    const last = this.#last
-    if (last && isSame(last.values, values)) return last.series
-    let seen = this.#before
-    if (!seen || !isSame(seen.values, values)) seen = { values, series: this.#find(values) }
-    this.#before = last
-    this.#last = seen
+    const key = values.join('\0')
+    let seen = this.#seen.get(key)
+    if (!seen) {
+      seen = { values, series: this.#make() }
+      this.#seen.set(key, seen)
+    }
     return seen.series
   }
 
-  #find(values: readonly string[]): S {
-    let branch = this.#root
-    for (const value of values) {
-      let next = branch.below.get(value)
-      if (!next) {
-        next = { below: new Map() }
-        branch.below.set(value, next)
-      }
-      branch = next
-    }
-    if (branch.series) return branch.series
-    branch.series = this.#make()
-    this.#series.push({ values, series: branch.series })
-    return branch.series
-  }
-
   map(linesOf: (series: S, labels: Readonly<Record<string, string>>) => readonly Line[]): Line[] {
-    return this.#series.flatMap(({ values, series }) => linesOf(series, labelled(this.#labels, values)))
+    return [...this.#seen.values()].flatMap(({ values, series }) =>
+      linesOf(series, labelled(this.#labels, values)),
+    )
   }
-}
-
-function isSame(one: readonly string[], other: readonly string[]): boolean {
-  for (let at = 0; at < one.length; at++) if (one[at] !== other[at]) return false
-  return true
 }
 
 const labelled = (names: readonly string[], values: readonly string[]): Readonly<Record<string, string>> =>

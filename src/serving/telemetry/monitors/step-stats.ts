@@ -180,7 +180,7 @@ function countDecisions(stats: StepStats, { terms }: Outcome, { rule, judges, pe
 export function countGroup(stats: StepStats, members: readonly Member[]): void {
   if (members.length < 2) return
   stats.members += members.length
-  stats.duplicates += repeats(members)
+  stats.duplicates += members.length - new Set(members.map(({ print }) => print)).size
   const lengths: number[] = []
   const rewards: number[] = []
   let [low, high, sum] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0]
@@ -205,33 +205,6 @@ export function countGroup(stats: StepStats, members: readonly Member[]): void {
   stats.length.xy += xy
 }
 
-/** Answers that an earlier member gave, too. Only answers of equal length and ending are compared: hashing all would cost more. */
-function repeats(members: readonly Member[]): number {
-  const alike = new Map<number, Set<string> | string>()
-  let count = 0
-  for (const { length, print } of members) {
-    const key = endOf(print, length)
-    const known = alike.get(key)
-    if (known === undefined) alike.set(key, print)
-    else if (typeof known === 'string') {
-      if (known === print) count += 1
-      else alike.set(key, new Set([known, print]))
-    } else if (known.has(print)) count += 1
-    else known.add(print)
-  }
-  return count
-}
-
-const endLength = 12
-
-/** Equal for equal texts: `seed` mixed with the last characters. */
-function endOf(text: string, seed: number): number {
-  let mixed = seed
-  for (let at = Math.max(0, text.length - endLength); at < text.length; at += 1)
-    mixed = Math.imul(mixed, 31) + text.charCodeAt(at)
-  return mixed | 0
-}
-
 /** Indices of a request's readable rows, grouped by group id or else by prompt. Yields after every `rowsPerSlice` rows. */
 export function* groupsOf(
   { rows }: RequestDone,
@@ -239,20 +212,14 @@ export function* groupsOf(
 ): Generator<void, Iterable<readonly number[]>> {
   const byId = new Map<string, number[]>()
   const byPrompt = new Map<string, number[]>()
-  // Answers of a group are mostly adjacent.
-  let last: { readonly key: string; readonly isId: boolean; readonly places: number[] } | null = null
   for (const [index, row] of rows.entries()) {
     if (index % rowsPerSlice === rowsPerSlice - 1) yield
     if ('failure' in row) continue
-    const isId = row.group !== undefined
+    const groups = row.group ? byId : byPrompt
     const key = row.group?.id ?? textOf(row)
-    if (last === null || last.isId !== isId || last.key !== key) {
-      const groups = isId ? byId : byPrompt
-      const places: number[] = groups.get(key) ?? []
-      groups.set(key, places)
-      last = { key, isId, places }
-    }
-    last.places.push(index)
+    const places = groups.get(key)
+    if (places) places.push(index)
+    else groups.set(key, [index])
   }
   return [...byId.values(), ...byPrompt.values()]
 }
