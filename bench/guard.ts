@@ -3,7 +3,7 @@ import { prompt } from '../src/contract/index.ts'
 import type { Sample } from '../src/core/sample/sample.ts'
 import { echoesOf, isRefused } from '../src/scoring/engine/guard/answers.ts'
 import { guardQuestion } from '../src/scoring/engine/guard/guarded-question.ts'
-import { fullGuard } from '../src/scoring/models/api/model-config.ts'
+import { fullGuard } from '../src/scoring/models/interface/model-config.ts'
 
 const rounds = 5000
 const repeats = 5

@@ -4,7 +4,7 @@
  */
 import t from 'tap'
 import { systemClock } from '../../src/core/clock.ts'
-import type { AskRequest } from '../../src/scoring/models/api/ask.ts'
+import type { AskRequest } from '../../src/scoring/models/interface/ask.ts'
 import { openModels } from '../../src/scoring/models/models.ts'
 import { outcomesOf, sampleOf, testGateway } from '../support/gateway.ts'
 import { configOf, failureOf, question } from '../support/models.ts'

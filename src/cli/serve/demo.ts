@@ -5,7 +5,7 @@ import { defineCommand, type Io } from '../command.ts'
 import { shippedConfigs } from '../gateway.ts'
 import { flag } from '../options.ts'
 import { textTable } from '../output.ts'
-import type { Judges } from './judges.ts'
+import type { SimulatedServers } from './simulated-servers.ts'
 
 const reward = 'demo'
 
@@ -19,30 +19,30 @@ a rule, a gate and two judges, and shows the results.`,
   options: { keep: flag('keeps everything running until Ctrl-C') },
   async run({ values }, io) {
     const { openServer } = await import('./server.ts')
-    const { startJudges } = await import('./judges.ts')
-    const judges = await startJudges({ latencyMedianMs: 20 })
+    const { startSimulatedServers } = await import('./simulated-servers.ts')
+    const servers = await startSimulatedServers({ latencyMedianMs: 20 })
     const server = await openServer({
       configs: [shippedConfigs()],
       inline: [],
       functionFolders: [],
-      env: { ...io.env, ...judges.env },
+      env: { ...io.env, ...servers.env },
       host: '127.0.0.1',
       port: 0,
       logLevel: 'warn',
       simulates: true,
     })
     try {
-      await show(server.url, judges, io)
+      await show(server.url, servers, io)
       if (values.keep) await untilStopped(io)
     } finally {
       await server.close()
-      await judges.close()
+      await servers.close()
     }
     return 0
   },
 })
 
-async function show(url: string, judges: Judges, io: Io): Promise<void> {
+async function show(url: string, servers: SimulatedServers, io: Io): Promise<void> {
   const samples = exampleRollouts()
   const started = performance.now()
   const [results, again] = await Promise.all([post(url, samples), post(url, samples)])
@@ -56,7 +56,7 @@ async function show(url: string, judges: Judges, io: Io): Promise<void> {
   write(
     `The request was sent twice at once, as by a trainer that retries: the responses are ${same(results, again)}.`,
   )
-  write(serverTable(judges.stats()))
+  write(serverTable(servers.stats()))
   write(`page: ${url}/ui/    API: ${url}/docs    metrics: ${url}/metrics`)
 }
 
@@ -143,7 +143,7 @@ export function countsTable(results: readonly NativeResult[], metrics: string, r
 }
 
 /** The work of each simulated server. */
-export function serverTable(servers: ReturnType<Judges['stats']>): string {
+export function serverTable(servers: ReturnType<SimulatedServers['stats']>): string {
   const rows = servers.map(({ model, url, stats }) => [
     model,
     url,

@@ -45,13 +45,13 @@ in use.`,
           () => {},
         ),
     )
-    const judges = values.simulate ? await (await import('./judges.ts')).startJudges({ all: true }) : null
+    const simulated = values.simulate ? await (await import('./simulated-servers.ts')).startSimulatedServers({ all: true }) : null
     try {
       const { openServer } = await import('./server.ts')
       opening = openServer({
         ...configsOf(values),
         functionFolders: values['reward-functions'],
-        env: { ...io.env, ...judges?.env },
+        env: { ...io.env, ...simulated?.env },
         logLevel,
         watch: values.watch,
         simulates: values.simulate,
@@ -66,7 +66,7 @@ in use.`,
     } finally {
       endHangups?.()
       await (await opening?.catch(() => null))?.close()
-      await judges?.close()
+      await simulated?.close()
     }
     return 0
   },

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../core/errors.ts'
 import { memoizeByObject } from '../../core/memoize.ts'
 import type { Outcome } from '../../core/sample/sample.ts'
-import { questionBytes } from '../models/api/ask.ts'
+import { questionBytes } from '../models/interface/ask.ts'
 import type { Models } from '../models/models.ts'
 import type { Plan, PlanStep } from '../plan/plan.ts'
 import { gateKey, mostQuestions } from './gate.ts'

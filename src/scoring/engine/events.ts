@@ -6,7 +6,7 @@ import {
   type Unreadable,
 } from '../../core/sample/sample.ts'
 import { eachInSlices } from '../../core/slices.ts'
-import type { Answered, RenderedInput, Sampling } from '../models/api/ask.ts'
+import type { Answered, RenderedInput, Sampling } from '../models/interface/ask.ts'
 import type { Plan } from '../plan/plan.ts'
 
 /** One vote: a judge's answer and the verdict that was read from it, or the failure. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Failure, Outcome, Sample, Unreadable } from '../../core/sample/sample.ts'
 import type { Trace } from '../../core/tracing/trace.ts'
-import { CancelToken, whenAborted } from '../models/api/cancel-token.ts'
+import { CancelToken, whenAborted } from '../models/interface/cancel-token.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { VoteEvent } from './events.ts'
 

@@ -8,8 +8,8 @@ import type { Failure, Outcome, Sample, Score } from '../../core/sample/sample.t
 import { withoutThoughts } from '../engine/guard/answers.ts'
 import type { ScoreRequest } from '../engine/job.ts'
 import type { FunctionDescription, FunctionHost } from '../functions/function-host.ts'
-import type { ForwardReply, ForwardRequest } from '../models/api/ask.ts'
-import { fullGuard } from '../models/api/model-config.ts'
+import type { ForwardReply, ForwardRequest } from '../models/interface/ask.ts'
+import { fullGuard } from '../models/interface/model-config.ts'
 import type { InstanceSnapshot, ModelSnapshot, Models } from '../models/models.ts'
 import type { GatewaySettings } from '../plan/gateway-config.ts'
 import type { Plan } from '../plan/plan.ts'
@@ -24,8 +24,8 @@ import { gatewayRooms, type LastReload, openReloader, type Runtime, type Runtime
 
 export type { VoteEvent } from '../engine/events.ts'
 export { WaitTime } from '../engine/job.ts'
-export type { ForwardReply as Forwarded } from '../models/api/ask.ts'
-export { AskError } from '../models/api/ask.ts'
+export type { ForwardReply as Forwarded } from '../models/interface/ask.ts'
+export { AskError } from '../models/interface/ask.ts'
 export type { ModelSnapshot } from '../models/models.ts'
 
 /** The model operations of the admin API. */

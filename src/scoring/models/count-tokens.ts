@@ -1,5 +1,5 @@
-import type { Rendered, WaitLimits } from './api/ask.ts'
-import type { CancelToken } from './api/cancel-token.ts'
+import type { Rendered, WaitLimits } from './interface/ask.ts'
+import type { CancelToken } from './interface/cancel-token.ts'
 import { askError, dispatch, type UpstreamRequest } from './dispatch/dispatch.ts'
 import { SingleFlight } from './dispatch/shared-answers.ts'
 import type { Model } from './model.ts'

@@ -4,8 +4,8 @@
  * (vllm/entrypoints/generate/generative_scoring/serving.py). So prompts are tokenized and counted first.
  */
 import type { Asks } from '../../contract/index.ts'
-import type { RenderedInput } from './api/ask.ts'
-import { allOrNone, type CancelToken } from './api/cancel-token.ts'
+import type { RenderedInput } from './interface/ask.ts'
+import { allOrNone, type CancelToken } from './interface/cancel-token.ts'
 import type { Settings } from './backends/backend.ts'
 import { shares } from './backends/generated-text.ts'
 import {

@@ -11,9 +11,9 @@ import {
   type ForwardRequest,
   type Rendered,
   type WaitLimits,
-} from './api/ask.ts'
-import type { ModelEvents } from './api/events.ts'
-import type { InstanceConfig, ModelConfig } from './api/model-config.ts'
+} from './interface/ask.ts'
+import type { ModelEvents } from './interface/events.ts'
+import type { InstanceConfig, ModelConfig } from './interface/model-config.ts'
 import { countTokens } from './count-tokens.ts'
 import { askError } from './dispatch/dispatch.ts'
 import { answerCache } from './dispatch/shared-answers.ts'

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
-import type { ModelEvents } from './api/events.ts'
-import type { ModelConfig } from './api/model-config.ts'
+import type { ModelEvents } from './interface/events.ts'
+import type { ModelConfig } from './interface/model-config.ts'
 import { backendOf } from './backends/backend-of.ts'
 import { RetryBudget } from './dispatch/dispatch.ts'
 import { Hedge } from './dispatch/hedge.ts'

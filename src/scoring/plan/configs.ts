@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { GatewayError, type Problem } from '../../core/errors.ts'
 import { hideSecrets, keepSecret } from '../../core/secrets.ts'
 import { reasonOf } from '../../core/system-error.ts'
-import { type ModelConfig, modelConfig } from '../models/api/model-config.ts'
+import { type ModelConfig, modelConfig } from '../models/interface/model-config.ts'
 import {
   type ConfigPath,
   type ConfigText,

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { ModelConfig } from '../models/api/model-config.ts'
+import type { ModelConfig } from '../models/interface/model-config.ts'
 import { rewardRange } from './fold.ts'
 import type { OnInvalid, Plan, PlanStep } from './plan.ts'
 import type { weightSchedule } from './reward-config.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { TrainerFormat } from '../../trainers/format.ts'
 import { trainerFormats } from '../../trainers/index.ts'
-import { modelConfig } from '../models/api/model-config.ts'
+import { modelConfig } from '../models/interface/model-config.ts'
 import { globalName, rewardConfig, wireOnInvalid } from './reward-config.ts'
 
 const seconds = z.number().positive().max(86_400)

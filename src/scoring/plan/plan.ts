@@ -5,8 +5,8 @@
 import type { AskName, FunctionKind } from '../../contract/index.ts'
 import type { Json } from '../../core/sample/sample.ts'
 import type { BoundFunction } from '../functions/function-host.ts'
-import type { Sampling } from '../models/api/ask.ts'
-import type { GuardConfig } from '../models/api/model-config.ts'
+import type { Sampling } from '../models/interface/ask.ts'
+import type { GuardConfig } from '../models/interface/model-config.ts'
 import type { Expression } from './expression.ts'
 
 /** One reward, ready to run. */

@@ -1,7 +1,7 @@
 import { type AskName, askNames } from '../../contract/define.ts'
 import { didYouMean } from '../../core/nearest-name.ts'
 import type { BoundFunction, FunctionDescription } from '../functions/function-host.ts'
-import { type BackendName, fullGuard, type ModelConfig } from '../models/api/model-config.ts'
+import { type BackendName, fullGuard, type ModelConfig } from '../models/interface/model-config.ts'
 import type { ConfigPath } from './config-text.ts'
 import type { RewardReport } from './configs.ts'
 import { compileCondition, type Expression, type KnownStep } from './expression.ts'

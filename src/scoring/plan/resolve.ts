@@ -1,7 +1,7 @@
 import { GatewayError, type Problem } from '../../core/errors.ts'
 import type { Json } from '../../core/sample/sample.ts'
 import type { FunctionHost } from '../functions/function-host.ts'
-import type { ModelConfig } from '../models/api/model-config.ts'
+import type { ModelConfig } from '../models/interface/model-config.ts'
 import { type Configs, type ParsedReward, type RewardReport, reportOn } from './configs.ts'
 import {
   type Compiled,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { modelConfig, samplingConfig } from '../models/api/model-config.ts'
+import { modelConfig, samplingConfig } from '../models/interface/model-config.ts'
 import type { OnInvalid } from './plan.ts'
 
 const seconds = z.number().positive().max(86_400)

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { packageVersion } from '../../core/package-version.ts'
 import type { Json } from '../../core/sample/sample.ts'
 import type { FunctionDescription } from '../functions/function-host.ts'
-import type { ModelConfig } from '../models/api/model-config.ts'
+import type { ModelConfig } from '../models/interface/model-config.ts'
 
 /**
  * A hash (16 hex digits) of everything that determines a reward: its config, its functions, its models and how they are

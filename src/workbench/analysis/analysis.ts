@@ -21,7 +21,7 @@ import {
   type SourceFigures,
   solvedFigures,
   sourceFigures,
-} from './figures.ts'
+} from './source-figures.ts'
 import { loadScored, rowsOf } from './scored-table.ts'
 import { type HighValue, highValueDefaults } from './signal.ts'
 import { isTrainingLog, readTrainingRun, type TrainingRun } from './training-run.ts'

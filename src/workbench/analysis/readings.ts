@@ -1,6 +1,6 @@
 import type { Analysis } from './analysis.ts'
 import { fixed, percent } from './decimals.ts'
-import type { SourceFigures } from './figures.ts'
+import type { SourceFigures } from './source-figures.ts'
 import type { TrainingRun } from './training-run.ts'
 
 /** A figure outside the thresholds of docs/figures.md, with advice. */

@@ -7,7 +7,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import type { Outcome } from '../../core/sample/sample.ts'
 import type { Gateway } from '../../scoring/gateway/gateway.ts'
-import type { Sampling } from '../../scoring/models/api/ask.ts'
+import type { Sampling } from '../../scoring/models/interface/ask.ts'
 import type { Policy } from '../rollout/policy.ts'
 
 /** How a data set is evaluated. */

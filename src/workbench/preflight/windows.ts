@@ -1,6 +1,6 @@
 import { promptText } from '../../core/sample/sample.ts'
-import type { ForwardReply } from '../../scoring/models/api/ask.ts'
-import { AskError, type Rendered } from '../../scoring/models/api/ask.ts'
+import type { ForwardReply } from '../../scoring/models/interface/ask.ts'
+import { AskError, type Rendered } from '../../scoring/models/interface/ask.ts'
 import type { Findings } from './finding.ts'
 import type { OpenedReward } from './opened-reward.ts'
 

@@ -1,6 +1,6 @@
 import type { Analysis } from '../analysis/analysis.ts'
 import { fixed } from '../analysis/decimals.ts'
-import type { SourceFigures } from '../analysis/figures.ts'
+import type { SourceFigures } from '../analysis/source-figures.ts'
 import type { Warning } from '../analysis/readings.ts'
 import type { TrainingRun } from '../analysis/training-run.ts'
 

@@ -4,7 +4,7 @@ import type { Message } from '../../../src/core/sample/sample.ts'
 import { bracketedNames, sources, taggedNames } from '../../../src/scoring/engine/guard/control-tokens.ts'
 import { guardQuestion } from '../../../src/scoring/engine/guard/guarded-question.ts'
 import { neutralised } from '../../../src/scoring/engine/guard/look-alikes.ts'
-import { fullGuard } from '../../../src/scoring/models/api/model-config.ts'
+import { fullGuard } from '../../../src/scoring/models/interface/model-config.ts'
 import { cpuMs } from '../../support/cpu.ts'
 
 const clean = (text: string): string => neutralised(text, fullGuard, new Set())

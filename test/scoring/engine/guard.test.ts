@@ -17,7 +17,7 @@ import {
   valuesOf,
   withoutMiddle,
 } from '../../../src/scoring/engine/judge/prompt-budget.ts'
-import { fullGuard } from '../../../src/scoring/models/api/model-config.ts'
+import { fullGuard } from '../../../src/scoring/models/interface/model-config.ts'
 import { cpuMs } from '../../support/cpu.ts'
 import { sampleOf } from '../../support/gateway.ts'
 import { nearLinear } from '../../support/hostile.ts'

@@ -5,7 +5,7 @@ import {
   knownText,
   questionJson,
   RenderedMessage,
-} from '../../../src/scoring/models/api/question-json.ts'
+} from '../../../src/scoring/models/interface/question-json.ts'
 import { failureOf, judge } from '../../support/models.ts'
 import { completion, hang, json, type Script, type Seen } from '../../support/scripted-server.ts'
 import { seeded } from '../../support/seeded.ts'

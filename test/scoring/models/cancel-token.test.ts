@@ -1,5 +1,5 @@
 import t from 'tap'
-import { CancelToken } from '../../../src/scoring/models/api/cancel-token.ts'
+import { CancelToken } from '../../../src/scoring/models/interface/cancel-token.ts'
 
 t.test('listeners of a cancel token are called once, in order, unless they unsubscribed', async (t) => {
   for (const takenBack of [[], [0], [1], [0, 1], [2], [0, 1, 2], [1, 0]]) {

@@ -1,7 +1,7 @@
 import { setImmediate as turnOver } from 'node:timers/promises'
 import t from 'tap'
 import { systemClock } from '../../../src/core/clock.ts'
-import { AskError, type AskRequest } from '../../../src/scoring/models/api/ask.ts'
+import { AskError, type AskRequest } from '../../../src/scoring/models/interface/ask.ts'
 import { openModels } from '../../../src/scoring/models/models.ts'
 import { type FaultKind, faultKinds, startSimulatedServer } from '../../../src/simulator/index.ts'
 import { configOf, judge, question } from '../../support/models.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { CancelToken } from '../../../src/scoring/models/api/cancel-token.ts'
+import { CancelToken } from '../../../src/scoring/models/interface/cancel-token.ts'
 import { InstancePool } from '../../../src/scoring/models/pool/pool.ts'
 import { PoolMember } from '../../../src/scoring/models/pool/pool-member.ts'
 import { Endpoint } from '../../../src/scoring/models/transport/endpoint.ts'

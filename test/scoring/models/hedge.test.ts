@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { AskRequest } from '../../../src/scoring/models/api/ask.ts'
+import type { AskRequest } from '../../../src/scoring/models/interface/ask.ts'
 import { Hedge } from '../../../src/scoring/models/dispatch/hedge.ts'
 import { openModels } from '../../../src/scoring/models/models.ts'
 import { slowInstanceFilter } from '../../../src/scoring/models/pool/balance.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { systemClock } from '../../../src/core/clock.ts'
-import type { ModelEvents } from '../../../src/scoring/models/api/events.ts'
+import type { ModelEvents } from '../../../src/scoring/models/interface/events.ts'
 import { openModels } from '../../../src/scoring/models/models.ts'
 import { startSimulatedServer } from '../../../src/simulator/index.ts'
 import { fakeClock } from '../../support/clock.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { systemClock } from '../../../src/core/clock.ts'
-import type { AskRequest } from '../../../src/scoring/models/api/ask.ts'
+import type { AskRequest } from '../../../src/scoring/models/interface/ask.ts'
 import { fakeClock } from '../../support/clock.ts'
 import { configOf, judge, probesOff, question, until } from '../../support/models.ts'
 import { completion, json, type Script, type Seen } from '../../support/scripted-server.ts'

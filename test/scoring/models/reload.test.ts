@@ -1,6 +1,6 @@
 import t from 'tap'
 import { systemClock } from '../../../src/core/clock.ts'
-import type { ModelConfig } from '../../../src/scoring/models/api/model-config.ts'
+import type { ModelConfig } from '../../../src/scoring/models/interface/model-config.ts'
 import type { Models } from '../../../src/scoring/models/models.ts'
 import { openModels } from '../../../src/scoring/models/models.ts'
 import { configOf, failureOf, judge, question, until } from '../../support/models.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { modelConfig } from '../../../src/scoring/models/api/model-config.ts'
+import { modelConfig } from '../../../src/scoring/models/interface/model-config.ts'
 import { outcomesOf, resultOf, sampleOf, testGateway } from '../../support/gateway.ts'
 import { failureOf, judge, probesOff } from '../../support/models.ts'
 import { json, type Script, scriptedServer } from '../../support/scripted-server.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { CancelToken } from '../../../src/scoring/models/api/cancel-token.ts'
+import { CancelToken } from '../../../src/scoring/models/interface/cancel-token.ts'
 import { GpuGroup, type GpuSlot } from '../../../src/scoring/models/memory/gpu-group.ts'
 import type {
   GpuTenant,

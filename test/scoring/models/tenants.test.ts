@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { systemClock } from '../../../src/core/clock.ts'
-import type { ModelEvents } from '../../../src/scoring/models/api/events.ts'
+import type { ModelEvents } from '../../../src/scoring/models/interface/events.ts'
 import type { Models } from '../../../src/scoring/models/models.ts'
 import { openModels } from '../../../src/scoring/models/models.ts'
 import { fakeClock } from '../../support/clock.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { systemClock } from '../../../src/core/clock.ts'
-import type { AskError, AskRequest } from '../../../src/scoring/models/api/ask.ts'
+import type { AskError, AskRequest } from '../../../src/scoring/models/interface/ask.ts'
 import { openModels } from '../../../src/scoring/models/models.ts'
 import { startSimulatedServer } from '../../../src/simulator/index.ts'
 import { configOf, probesOff, question } from '../../support/models.ts'

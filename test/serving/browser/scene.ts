@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { shippedConfigs } from '../../../src/cli/gateway.ts'
-import { startJudges } from '../../../src/cli/serve/judges.ts'
+import { startSimulatedServers } from '../../../src/cli/serve/simulated-servers.ts'
 import { allOf, ListenerGuard } from '../../../src/core/listener-guard.ts'
 import { type EngineEvents, engineEventNames } from '../../../src/scoring/engine/events.ts'
 import { rewardRange } from '../../../src/scoring/plan/fold.ts'
@@ -35,13 +35,13 @@ export interface SceneOptions {
 const rollouts = exampleRollouts()
 
 export async function openScene({ text = 'full', keys, env = {} }: SceneOptions = {}): Promise<Scene> {
-  const judges = await startJudges({ all: true })
+  const servers = await startSimulatedServers({ all: true })
   // On a slot's border, so that each tick of the play is a slot.
   const clock = fakeClock(Math.floor(Date.UTC(2026, 0, 15, 9, 30) / 120_000) * 120_000)
   const metrics = openMetrics({ version: 'browser', inFlight: () => gateway.inFlight })
   const live = new LiveView({ clock, epoch: 0, rangeOf: rewardRange, policy: () => text })
   const own = [
-    { file: 'gateway.json', text: JSON.stringify({ keys, models: { judge: judgeOf(judges.env) } }) },
+    { file: 'gateway.json', text: JSON.stringify({ keys, models: { judge: judgeOf(servers.env) } }) },
     { file: 'rule.json', text: JSON.stringify({ steps: [{ name: 'rule', function: 'gsm8k-progressive' }] }) },
     {
       file: 'judged.json',
@@ -51,7 +51,7 @@ export async function openScene({ text = 'full', keys, env = {} }: SceneOptions 
   const gateway = await openObservedGateway({
     ...(keys ? { configs: [], inline: own } : { configs: [shippedConfigs()] }),
     functionFolders: [],
-    env: { ...judges.env, ...env },
+    env: { ...servers.env, ...env },
     events: {
       ...metrics,
       engine: allOf<EngineEvents>(new ListenerGuard(clock), engineEventNames, {
@@ -81,7 +81,7 @@ export async function openScene({ text = 'full', keys, env = {} }: SceneOptions 
       await closed
       await gateway.close(0)
       metrics.close()
-      await judges.close()
+      await servers.close()
     },
   }
 }

@@ -8,7 +8,7 @@ import { hash } from 'node:crypto'
 import type { Clock } from '../../../core/clock.ts'
 import type { Sample, Term } from '../../../core/sample/sample.ts'
 import type { CallRow } from '../../functions/function-host.ts'
-import { CancelToken, whenAborted } from '../../models/api/cancel-token.ts'
+import { CancelToken, whenAborted } from '../../models/interface/cancel-token.ts'
 import { type GroupWaiting, incomplete, type Joining, type Quorum } from '../context.ts'
 import { Gathering, type GroupRun } from './waiting.ts'
 

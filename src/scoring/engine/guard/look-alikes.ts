@@ -1,5 +1,5 @@
 import { drained } from '../../../core/slices.ts'
-import type { GuardConfig } from '../../models/api/model-config.ts'
+import type { GuardConfig } from '../../models/interface/model-config.ts'
 import { asciiTable, isAscii, withoutInvisible } from './characters.ts'
 import { bracketedNames, taggedNames } from './control-tokens.ts'
 import * as verdict from './verdicts.ts'

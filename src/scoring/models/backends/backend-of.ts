@@ -1,4 +1,4 @@
-import type { BackendName, ModelConfig } from '../api/model-config.ts'
+import type { BackendName, ModelConfig } from '../interface/model-config.ts'
 import type { Backend, BackendFactory } from './backend.ts'
 import { openaiBackend } from './openai.ts'
 import { sglangBackend } from './sglang.ts'

@@ -1,6 +1,6 @@
 import type { AskName, Asks, Reply } from '../../../contract/index.ts'
-import type { Rendered, RenderedInput, Sampling } from '../api/ask.ts'
-import type { ModelConfig } from '../api/model-config.ts'
+import type { Rendered, RenderedInput, Sampling } from '../interface/ask.ts'
+import type { ModelConfig } from '../interface/model-config.ts'
 import type { JsonObject, ParsedReply } from '../transport/reply.ts'
 import type { UpstreamError } from '../transport/upstream-error.ts'
 import type { MemoryBackend } from './memory-backend.ts'

@@ -1,6 +1,6 @@
 import type { AskName, Asks, Generation, TokenLogprob } from '../../../contract/index.ts'
 import { memoizeByObject } from '../../../core/memoize.ts'
-import type { Rendered, RenderedInput, Sampling } from '../api/ask.ts'
+import type { Rendered, RenderedInput, Sampling } from '../interface/ask.ts'
 import { malformedReply, type ParsedReply } from '../transport/reply.ts'
 import { orFault, UpstreamError } from '../transport/upstream-error.ts'
 import type { Backend, Settings, Translation } from './backend.ts'

@@ -1,7 +1,7 @@
 import type { Generation, Reply, TokenLogprob } from '../../../contract/index.ts'
 import { memoizeByObject } from '../../../core/memoize.ts'
-import type { Rendered, Sampling } from '../api/ask.ts'
-import { bodyOf, questionJson } from '../api/question-json.ts'
+import type { Rendered, Sampling } from '../interface/ask.ts'
+import { bodyOf, questionJson } from '../interface/question-json.ts'
 import {
   checkNoError,
   isNumbers,

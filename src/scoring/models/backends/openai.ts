@@ -1,6 +1,6 @@
 import type { AskName, Asks, Reply } from '../../../contract/index.ts'
-import type { RenderedInput } from '../api/ask.ts'
-import type { ModelConfig } from '../api/model-config.ts'
+import type { RenderedInput } from '../interface/ask.ts'
+import type { ModelConfig } from '../interface/model-config.ts'
 import type { ParsedReply } from '../transport/reply.ts'
 import { type JsonObject, malformedReply, objectOf } from '../transport/reply.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'

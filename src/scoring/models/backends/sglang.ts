@@ -1,7 +1,7 @@
 import type { AskName, Asks, Generation, Reply, TokenLogprob } from '../../../contract/index.ts'
 import type { Message } from '../../../core/sample/sample.ts'
-import type { Rendered, RenderedInput } from '../api/ask.ts'
-import type { ChatTemplateConfig, ModelConfig } from '../api/model-config.ts'
+import type { Rendered, RenderedInput } from '../interface/ask.ts'
+import type { ChatTemplateConfig, ModelConfig } from '../interface/model-config.ts'
 import {
   checkNoError,
   isNumbers,

@@ -1,6 +1,6 @@
 import type { AskName, Asks } from '../../../contract/index.ts'
-import type { Rendered, RenderedInput } from '../api/ask.ts'
-import type { ModelConfig } from '../api/model-config.ts'
+import type { Rendered, RenderedInput } from '../interface/ask.ts'
+import type { ModelConfig } from '../interface/model-config.ts'
 import type { ParsedReply } from '../transport/reply.ts'
 import { isObject, type JsonObject, malformedReply, objectOf } from '../transport/reply.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'

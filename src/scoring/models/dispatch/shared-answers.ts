@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { AskName, Asks } from '../../../contract/index.ts'
 import type { Clock } from '../../../core/clock.ts'
-import { CancelToken, whenAborted } from '../api/cancel-token.ts'
+import { CancelToken, whenAborted } from '../interface/cancel-token.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
 
 /** Work that several callers wait for. It is cancelled when the last of them has left. */

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/clock.ts'
-import type { CancelToken } from '../api/cancel-token.ts'
+import type { CancelToken } from '../interface/cancel-token.ts'
 import { abandoned } from '../transport/upstream-error.ts'
 import {
   type GpuTenant,

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/clock.ts'
-import type { ModelEvents } from '../api/events.ts'
+import type { ModelEvents } from '../interface/events.ts'
 import { GpuGroup } from './gpu-group.ts'
 import { GpuLease, type LeaseOwner, ServersTenant } from './gpu-tenant.ts'
 import { ServerMemory } from './server-memory.ts'

@@ -1,4 +1,4 @@
-import { questionBytes } from '../api/ask.ts'
+import { questionBytes } from '../interface/ask.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
 
 /** The load of a call on a server. */

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/clock.ts'
-import type { CancelToken } from '../api/cancel-token.ts'
+import type { CancelToken } from '../interface/cancel-token.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
 import { Affinity, leastOutstanding, preferred, slowInstanceFilter } from './balance.ts'
 import { FairQueue, type QueueEntry, Reservation, type Waiter } from './fair-queue.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { figureStatus, figures } from './figures.ts'
+import { figureStatus, figures } from './run-figures.ts'
 import type { WatchedRun } from './monitors.ts'
 import { isConstant, meanOf, type StepStats } from './step-stats.ts'
 import type { Trends } from './trend-detector.ts'

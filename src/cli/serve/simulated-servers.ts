@@ -3,7 +3,7 @@ import type { ServerStats } from '../../simulator/stats.ts'
 import { exampleRollouts } from '../../simulator/word-problems.ts'
 
 /** Simulated model servers for the shipped configs: two for judge-a, one for judge-b. */
-export interface Judges {
+export interface SimulatedServers {
   /** The addresses, in the environment variables that rm-configs/gateway.yaml reads. */
   readonly env: Readonly<Record<string, string>>
   /** One entry for each server. */
@@ -12,14 +12,14 @@ export interface Judges {
 }
 
 /** The default median latency is 5 ms. */
-interface JudgeOptions {
+interface SimulatedServerOptions {
   readonly latencyMedianMs?: number
   /** Adds servers for embeddings and scalar scores. The demo does not need them. */
   readonly all?: boolean
 }
 
 /** `judge-b` gives some wrong verdicts, so that the judges visibly differ. */
-export async function startJudges(options: JudgeOptions = {}): Promise<Judges> {
+export async function startSimulatedServers(options: SimulatedServerOptions = {}): Promise<SimulatedServers> {
   const answers = Object.fromEntries(
     exampleRollouts().map(({ prompt, ground_truth }) => [prompt[0]?.content ?? '', ground_truth]),
   )
