@@ -13,7 +13,7 @@ const pauseMs = 30_000
 /** The interval of the lines that report a wait which continues. */
 const stillMs = 300_000
 
-interface Standing {
+interface ParkedModel {
   /** The time of the last line. */
   at: number
   isTold: boolean
@@ -32,35 +32,35 @@ export function openParkedNews(
   clock: Clock,
   tell: { begun(model: string): boolean; over(model: string): void },
 ): ParkedNews {
-  const standings = new Map<string, Standing>()
-  const write = (model: string, standing: Standing): void => {
+  const parked = new Map<string, ParkedModel>()
+  const write = (model: string, known: ParkedModel): void => {
     if (tell.begun(model)) {
-      standing.isTold = true
-      standing.at = clock.now()
+      known.isTold = true
+      known.at = clock.now()
     }
-    const ms = standing.isTold ? stillMs : newsMs
-    standing.cancel = clock.after(ms, () => write(model, standing))
+    const ms = known.isTold ? stillMs : newsMs
+    known.cancel = clock.after(ms, () => write(model, known))
   }
   return {
     parked({ model, isParked }) {
-      const standing = standings.get(model) ?? {
+      const known = parked.get(model) ?? {
         at: Number.NEGATIVE_INFINITY,
         isTold: false,
         cancel: () => {},
       }
-      standings.set(model, standing)
-      standing.cancel()
+      parked.set(model, known)
+      known.cancel()
       if (isParked) {
-        const waitMs = Math.max(newsMs, standing.at + pauseMs - clock.now())
-        standing.cancel = clock.after(waitMs, () => write(model, standing))
+        const waitMs = Math.max(newsMs, known.at + pauseMs - clock.now())
+        known.cancel = clock.after(waitMs, () => write(model, known))
         return
       }
-      if (standing.isTold) tell.over(model)
-      standing.isTold = false
+      if (known.isTold) tell.over(model)
+      known.isTold = false
     },
     end() {
-      for (const { cancel } of standings.values()) cancel()
-      standings.clear()
+      for (const { cancel } of parked.values()) cancel()
+      parked.clear()
     },
   }
 }

@@ -30,7 +30,7 @@ const guarded = new WeakSet<object>()
 export class ListenerGuard {
   readonly #clock: Clock
   readonly #events: ListenerEvents
-  readonly #standing = new Map<string, { failures: number; toldAt: number }>()
+  readonly #failures = new Map<string, { failures: number; toldAt: number }>()
 
   constructor(clock: Clock, events: ListenerEvents = {}) {
     this.#clock = clock
@@ -85,8 +85,8 @@ export class ListenerGuard {
 
   #failed(listener: string, error: unknown): void {
     const now = this.#clock.now()
-    const known = this.#standing.get(listener) ?? { failures: 0, toldAt: Number.NEGATIVE_INFINITY }
-    this.#standing.set(listener, known)
+    const known = this.#failures.get(listener) ?? { failures: 0, toldAt: Number.NEGATIVE_INFINITY }
+    this.#failures.set(listener, known)
     known.failures += 1
     try {
       this.#events.failed?.(listener)

@@ -14,7 +14,7 @@ const letter = '(?:([A-Z])|\\(([A-Za-z])\\)|\\{([A-Za-z])\\})(?![\\p{L}\\p{N}])'
 const phrase = new RegExp(introduction + letter, 'gu')
 const lone = new RegExp(`^${dressed}(?:\\\\text)?[({]?([A-Z])(?:${dressed}$|${dressed}[)}.:,\\n])`, 'u')
 /** A single capital letter that is not part of the sentence: in brackets, in bold, or at the end. */
-const standing = /(?<=[(*])[A-Z](?=[)*])|(?<=\s)[A-Z](?=[.]?$)/g
+const standingAlone = /(?<=[(*])[A-Z](?=[)*])|(?<=\s)[A-Z](?=[.]?$)/g
 const denied = /\b(?:not|nor|neither|never|or|except|cannot|rule[sd]? out)\b|n['’]t\b|[不非或]/i
 const only = new RegExp(`^${dressed}(?:\\\\text)?[({]?([A-Za-z])[)}]?[.]?${dressed}$`, 'u')
 
@@ -50,7 +50,7 @@ function unnamedChoice(text: string, labels: readonly string[]): StatedChoice {
   const first = loneChoice(text, labels)
   if (!('reason' in first) || first.reason !== 'no_choice') return first
   const line = text.split('\n').at(-1) ?? ''
-  const found = new Set((line.match(standing) ?? []).filter((name) => labels.includes(name)))
+  const found = new Set((line.match(standingAlone) ?? []).filter((name) => labels.includes(name)))
   const [choice] = found
   if (choice === undefined || denied.test(line)) return first
   return found.size === 1 ? { choice } : { reason: 'several_choices' }

@@ -67,9 +67,9 @@ const soonShare = 0.1
 export function openCanary(settings: CanarySettings, parts: CanaryParts): Canary {
   const { clock, models, events = {} } = parts
   const targets = targetsOf(parts.plans, settings)
-  const standings = new Map<
+  const judged = new Map<
     string,
-    { readonly model: string; readonly instance: string; readonly standing: InstanceVerdict }
+    { readonly model: string; readonly instance: string; readonly verdict: InstanceVerdict }
   >()
   const ended = new AbortController()
   let cancel = () => {}
@@ -93,11 +93,11 @@ export function openCanary(settings: CanarySettings, parts: CanaryParts): Canary
     for (const target of targets) if (target.model === model) round.push(...(await ask(target, instance)))
     if (ended.signal.aborted) return
     const key = `${model}\n${instance}`
-    const { standing } = standings.get(key) ?? { standing: new InstanceVerdict(isSuspect) }
-    standings.set(key, { model, instance, standing })
-    const verdict = standing.push(round, settings)
-    if (!verdict) return
-    const { reason } = verdict
+    const { verdict } = judged.get(key) ?? { verdict: new InstanceVerdict(isSuspect) }
+    judged.set(key, { model, instance, verdict })
+    const change = verdict.push(round, settings)
+    if (!change) return
+    const { reason } = change
     if (settings.eject || reason === null) models.suspect(model, instance, reason)
     events.judged?.({ model, instance, reason })
   }
@@ -111,14 +111,14 @@ export function openCanary(settings: CanarySettings, parts: CanaryParts): Canary
           .map(({ address, state }) => ({ model: name, address, isSuspect: state === 'fails-canary' })),
       )
     const known = new Set(places.map(({ model, address }) => `${model}\n${address}`))
-    for (const [key, { model, instance }] of standings) {
+    for (const [key, { model, instance }] of judged) {
       if (known.has(key)) continue
-      standings.delete(key)
+      judged.delete(key)
       events.left?.({ model, instance })
     }
     await Promise.all(places.map(({ model, address, isSuspect }) => visit(model, address, isSuspect)))
     if (ended.signal.aborted) return
-    const isDoubtful = [...standings.values()].some(({ standing }) => standing.isDoubtful)
+    const isDoubtful = [...judged.values()].some(({ verdict }) => verdict.isDoubtful)
     next(isDoubtful ? settings.everyMs * soonShare : settings.everyMs)
   }
 

@@ -41,7 +41,7 @@ export function App() {
   useEffect(() => {
     document.title = `${titles[view]} · reward-gateway`
   }, [view])
-  const alerts = live.standing ? alertsOf(live.standing).length : 0
+  const alerts = live.status ? alertsOf(live.status).length : 0
   const View = shown[view]
   const isShut = live.connection === 'refused' || isAsking
   return (

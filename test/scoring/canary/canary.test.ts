@@ -188,8 +188,8 @@ t.test(
     const patience = { wrongRounds: 2, maxUnreadable: 0.3 }
     const reasons = (
       rounds: readonly Parameters<InstanceVerdict['push']>[0][],
-      standing = new InstanceVerdict(false),
-    ) => rounds.map((round) => standing.push(round, patience)?.reason)
+      verdict = new InstanceVerdict(false),
+    ) => rounds.map((round) => verdict.push(round, patience)?.reason)
     t.strictSame(
       reasons([['wrong'], ['passed'], ['wrong'], ['failed'], ['no_call']]),
       new Array(5).fill(undefined),

@@ -66,7 +66,7 @@ t.test('the inspector', async (t) => {
         { name: 'voted' },
       ],
     })
-    t.match(await events.next('standing'), { models: [{ name: 'judge' }], missing: [] })
+    t.match(await events.next('status'), { models: [{ name: 'judge' }], missing: [] })
     t.match(await events.next('scored'), {
       now: 1_000_000,
       rewards: {

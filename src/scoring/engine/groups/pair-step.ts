@@ -34,7 +34,7 @@ export async function pairTerms(
     return compared(context, step, contestants, refused, pair)
   })
   const made = tried.filter((one) => one.status === 'made')
-  const standings = await workInSlices(rankingsOf(contestants.length, made, step.pairs.aggregate))
+  const rankings = await workInSlices(rankingsOf(contestants.length, made, step.pairs.aggregate))
   const own = contestants.map((): Comparison[] => [])
   for (const one of tried) {
     own[one.first]?.push(one)
@@ -42,7 +42,7 @@ export async function pairTerms(
   }
   return contestants.map(
     (row, index) =>
-      refused[index] ?? termOf(context, step, row, own[index] ?? [], index, standings[index] ?? null),
+      refused[index] ?? termOf(context, step, row, own[index] ?? [], index, rankings[index] ?? null),
   )
 }
 
@@ -52,10 +52,10 @@ function termOf(
   row: CallRow,
   own: readonly Comparison[],
   index: number,
-  standing: Ranking | null,
+  ranking: Ranking | null,
 ): Term {
   const made = own.filter((one) => one.status === 'made')
-  if (!standing) {
+  if (!ranking) {
     const missing = own.filter((one) => one.status === 'missing')
     const failure = missing.find((one) => one.failure)?.failure
     if (made.length === 0 && missing.length > 0 && !failure) return skippedTerm(context, step, 'skipped')
@@ -71,13 +71,13 @@ function termOf(
     ...(turned > 0 ? ['position_bias'] : []),
   ])
   const score = {
-    value: Math.min(Math.max(low + (high - low) * standing.share, low), high),
+    value: Math.min(Math.max(low + (high - low) * ranking.share, low), high),
     details: {
       comparisons: made.length,
       wins: probabilities.reduce((sum, probability) => sum + probability, 0),
       missing: own.length - made.length,
       ...(step.pairs.swap && { order_changed: turned }),
-      ...(standing.strength !== null && { strength: standing.strength }),
+      ...(ranking.strength !== null && { strength: ranking.strength }),
       ...(panel.size > 0 && { panel: Object.fromEntries(panel) }),
     },
     ...(flags.size > 0 && { flags: [...flags] }),

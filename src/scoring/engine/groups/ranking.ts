@@ -59,8 +59,8 @@ export function* rankingsOf(
   aggregate: PairSettings['aggregate'],
 ): Generator<void, readonly (Ranking | null)[]> {
   const among = largestPart(count, matches)
-  const standings = new Array<Ranking | null>(count).fill(null)
-  if (among.length < 2) return standings
+  const rankings = new Array<Ranking | null>(count).fill(null)
+  if (among.length < 2) return rankings
   const strengths = aggregate === 'bradley_terry' ? yield* strengthsOf(among, matches) : null
   const wins = strengths ? [] : sharesOf(count, matches)
   for (const [place, index] of among.entries()) {
@@ -68,9 +68,9 @@ export function* rankingsOf(
     const strength = strengths?.[place] ?? null
     const share =
       strengths && strength !== null ? rounded(expectedShare(strengths, place, strength)) : (wins[index] ?? 0)
-    standings[index] = { share, strength }
+    rankings[index] = { share, strength }
   }
-  return standings
+  return rankings
 }
 
 /** The expected share of wins against the others. Builds no list: a thousand answers have a million pairs. */

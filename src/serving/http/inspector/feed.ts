@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify'
 import type { Clock } from '../../../core/clock.ts'
 import type { ObservedGateway } from '../../observed-gateway.ts'
 import type { LiveView } from '../../telemetry/live/live.ts'
-import { scoredMessage, servedKey, servedMessage, standingMessage } from './messages.ts'
+import { scoredMessage, servedKey, servedMessage, statusMessage } from './messages.ts'
 
 /** Pages that may listen at once. */
 export const maxListeners = 16
@@ -34,7 +34,7 @@ export class InspectorFeed {
   #unwatch: (() => void) | null = null
   #isClosed = false
   /** What was sent last. */
-  #sent = { served: '', standing: '', at: 0, serial: 0, rows: 0 }
+  #sent = { served: '', status: '', at: 0, serial: 0, rows: 0 }
   #quietTicks = 0
 
   constructor(gateway: ObservedGateway, live: LiveView, clock: Clock) {
@@ -55,7 +55,7 @@ export class InspectorFeed {
     listener.send(
       [
         event('served', servedMessage(this.#gateway, this.#live)),
-        event('standing', standingMessage(this.#gateway)),
+        event('status', statusMessage(this.#gateway)),
         event('scored', scoredMessage(this.#live, 0, 0)),
       ].join(''),
     )
@@ -85,13 +85,13 @@ export class InspectorFeed {
   #news(): string {
     const now = this.#live.now()
     const served = servedKey(this.#gateway, this.#live)
-    const standing = JSON.stringify(standingMessage(this.#gateway))
+    const status = JSON.stringify(statusMessage(this.#gateway))
     const rows = [...this.#live.rewards.values()].reduce((sum, reward) => sum + reward.rows, 0)
     const before = this.#sent
-    this.#sent = { served, standing, at: now, serial: this.#live.newest, rows }
+    this.#sent = { served, status, at: now, serial: this.#live.newest, rows }
     return [
       served === before.served ? '' : event('served', servedMessage(this.#gateway, this.#live)),
-      standing === before.standing ? '' : `event: standing\ndata: ${standing}\n\n`,
+      status === before.status ? '' : `event: status\ndata: ${status}\n\n`,
       rows === before.rows ? '' : event('scored', scoredMessage(this.#live, before.at, before.serial)),
     ].join('')
   }

@@ -25,7 +25,7 @@ export function servedMessage(gateway: ObservedGateway, live: LiveView): Served 
 export const servedKey = (gateway: ObservedGateway, live: LiveView): string =>
   [live.policy, ...gateway.rewards().map(({ name, version }) => `${name} ${version}`)].join('\n')
 
-export function standingMessage(gateway: ObservedGateway): PoolStatus {
+export function statusMessage(gateway: ObservedGateway): PoolStatus {
   return {
     in_flight: gateway.inFlight,
     models: gateway.models().map(shownModel),
@@ -102,7 +102,7 @@ interface ServedStep {
   readonly gated: boolean
 }
 
-/** `event: standing`: the state of pools and runs. */
+/** `event: status`: the state of pools and runs. */
 export interface PoolStatus {
   readonly in_flight: number
   readonly models: readonly ShownModel[]

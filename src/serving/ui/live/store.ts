@@ -17,7 +17,7 @@ export interface LiveState {
   trouble: string
   access: Access | null
   served: Served | null
-  standing: PoolStatus | null
+  status: PoolStatus | null
   readonly rewards: Map<string, KnownReward>
   /** Newest first. */
   rows: readonly RowSummary[]
@@ -33,7 +33,7 @@ export const state: LiveState = {
   trouble: '',
   access: null,
   served: null,
-  standing: null,
+  status: null,
   rewards: new Map(),
   rows: [],
   skew: 0,
@@ -66,8 +66,8 @@ const heard: Readonly<Record<string, (data: never) => void>> = {
     const rewards = [...data.rewards].sort((a, b) => (a.name < b.name ? -1 : 1))
     state.served = { ...data, rewards }
   },
-  standing(data: PoolStatus) {
-    state.standing = data
+  status(data: PoolStatus) {
+    state.status = data
     for (const model of data.models) {
       for (const { address, latency_ms, in_flight } of model.instances) {
         const key = `${model.name} ${address}`
@@ -127,7 +127,7 @@ export async function connect(key = sessionKey()): Promise<void> {
   ending = new AbortController()
   const { signal } = ending
   if (key !== sessionKey()) {
-    Object.assign(state, { served: null, standing: null, rows: [] })
+    Object.assign(state, { served: null, status: null, rows: [] })
     state.rewards.clear()
   }
   keepKey(key)

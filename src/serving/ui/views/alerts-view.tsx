@@ -7,9 +7,9 @@ import { Text } from '../parts/text.tsx'
 
 /** What needs attention, and every figure of the monitors. */
 export function AlertsView() {
-  const { standing } = useLive()
-  const alerts = standing ? alertsOf(standing) : []
-  const runs = [...(standing?.runs ?? [])].sort((a, b) => b.rows - a.rows)
+  const { status } = useLive()
+  const alerts = status ? alertsOf(status) : []
+  const runs = [...(status?.runs ?? [])].sort((a, b) => b.rows - a.rows)
   return (
     <>
       <div class="view-head">

@@ -11,7 +11,7 @@ import { addressOf, goTo } from '../route.ts'
 /** Whether there is still something to learn: variance and saturation within groups. */
 export function GroupsView({ chosen }: { readonly chosen: string }) {
   const live = useLive()
-  const runs = [...(live.standing?.runs ?? [])].sort((a, b) => b.rows - a.rows)
+  const runs = [...(live.status?.runs ?? [])].sort((a, b) => b.rows - a.rows)
   const run = runs.find((one) => nameOf(one) === chosen) ?? runs[0]
   return (
     <>

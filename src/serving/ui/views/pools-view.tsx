@@ -24,12 +24,12 @@ const words: Readonly<Record<string, string>> = {
 export function PoolsView() {
   const live = useLive()
   const [order, give] = useState<Order | null>(null)
-  const models = live.standing?.models ?? []
+  const models = live.status?.models ?? []
   return (
     <>
       <div class="view-head">
         <h1>Pools</h1>
-        <span class="muted">{count(live.standing?.in_flight ?? 0)} samples in progress</span>
+        <span class="muted">{count(live.status?.in_flight ?? 0)} samples in progress</span>
       </div>
       {models.length === 0 && <p class="empty">No reward uses a model.</p>}
       {models.map((model) => (

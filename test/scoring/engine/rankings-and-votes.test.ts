@@ -4,7 +4,7 @@ import {
   comparisonsOf,
   type Match,
   pairsOf,
-  rankingsOf as standingsWork,
+  rankingsOf as rankingsInSlices,
 } from '../../../src/scoring/engine/groups/ranking.ts'
 import type { Vote } from '../../../src/scoring/engine/judge/votes.ts'
 import {
@@ -17,7 +17,7 @@ import type { Votes } from '../../../src/scoring/plan/plan.ts'
 import { kendallTau } from '../../support/kendall.ts'
 import { seeded } from '../../support/seeded.ts'
 
-const rankingsOf = (...given: Parameters<typeof standingsWork>) => drained(standingsWork(...given))
+const rankingsOf = (...given: Parameters<typeof rankingsInSlices>) => drained(rankingsInSlices(...given))
 
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
 t.comment(`SEED=${seed}`)
@@ -67,7 +67,7 @@ t.test(
           second,
           probability: (reply(first, second) + 1 - reply(second, first)) / 2,
         }))
-        const shares = rankingsOf(8, matches, aggregate).map((standing) => standing?.share ?? Number.NaN)
+        const shares = rankingsOf(8, matches, aggregate).map((ranking) => ranking?.share ?? Number.NaN)
         sum += kendallTau(worth, shares)
       }
       return sum / rounds
@@ -94,7 +94,7 @@ t.test('a share of wins is the observed one, or the one expected from fitted str
 
 t.test('an answer that no chain of matches connects to the majority is not ranked', async (t) => {
   const holds = (count: number, matches: Match[]) =>
-    rankingsOf(count, matches, 'bradley_terry').map((standing) => standing !== null)
+    rankingsOf(count, matches, 'bradley_terry').map((ranking) => ranking !== null)
   t.strictSame(holds(5, wins([0, 1], [1, 2], [3, 4])), [true, true, true, false, false])
   t.strictSame(holds(4, wins([0, 1], [2, 3])), [false, false, false, false], 'of two halves neither counts')
   t.strictSame(holds(3, wins([0, 2])), [true, false, true])
