@@ -87,7 +87,7 @@ function scoreRows(
   const { plan, rows } = job
   if (rows.length === 0) return Promise.resolve([])
   return new Promise((resolve, reject) => {
-    const walks = new Array<SampleRun | undefined>(rows.length)
+    const sampleRuns = new Array<SampleRun | undefined>(rows.length)
     let failure: Failure | null = null
     const groups = new RequestGroups(rows, parts.clock, groupTerms)
     const substituted = substitutes(plan, groups)
@@ -116,7 +116,7 @@ function scoreRows(
     const take = (index: number, outcome: Outcome) => {
       outcomes[index] = outcome
       rowDone?.(outcome)
-      if (holds) parts.crossRequestGroups.concluded(rows[index] as Sample, outcome.valid)
+      if (holds) parts.crossRequestGroups.sampleDone(rows[index] as Sample, outcome.valid)
       const final = substituted.now(rows[index] as Sample | Unreadable, outcome)
       if (final) finish(index, final)
       if (--left > 0) return
@@ -126,8 +126,8 @@ function scoreRows(
     }
     const endOne = (index: number, whyOf: (step: PlanStep) => Failure) => {
       const row = rows[index] as Sample | Unreadable
-      const walk = walks[index]
-      if (walk) walk.end(whyOf)
+      const sampleRun = sampleRuns[index]
+      if (sampleRun) sampleRun.end(whyOf)
       else if (isSample(row)) new SampleRun(context, row, index, take).end(whyOf)
       else if (!outcomes[index]) take(index, unscored(plan, row.id, row.failure))
     }
@@ -144,9 +144,9 @@ function scoreRows(
       const index = next++
       const row = rows[index] as Sample | Unreadable
       if (isSample(row)) {
-        const walk = new SampleRun(context, row, index, take)
-        walks[index] = walk
-        walk.go()
+        const sampleRun = new SampleRun(context, row, index, take)
+        sampleRuns[index] = sampleRun
+        sampleRun.go()
       } else take(index, unscored(plan, row.id, row.failure))
       return next < rows.length
     }

@@ -12,7 +12,7 @@ import type { RequestGroups } from './groups/request-groups.ts'
 import type { Job } from './job.ts'
 
 /** The outcome of a sample whose steps have all finished. */
-export function concluded({ plan }: Job, sample: Sample, terms: readonly Term[]): Outcome {
+export function outcomeOf({ plan }: Job, sample: Sample, terms: readonly Term[]): Outcome {
   const { id } = sample
   const flags = flagsOf(sample, terms)
   const result = combine(plan, terms)

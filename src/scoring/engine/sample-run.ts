@@ -7,7 +7,7 @@ import { callRoom, drawRoom, type Gate } from './gate.ts'
 import { groupTerm } from './groups/group-step.ts'
 import { judgeTerm } from './judge/ask.ts'
 import { drawsOf } from './judge/votes.ts'
-import { concluded, lookupIn } from './outcome.ts'
+import { lookupIn, outcomeOf } from './outcome.ts'
 import { failedTerm, rowOf, ruleTerm, skippedTerm, type Terms, termNamed } from './step.ts'
 
 /** Runs one sample through its plan's steps. Each step begins as soon as the steps that it needs are finished. */
@@ -126,7 +126,7 @@ export class SampleRun {
     const { job } = this.#context
     const { steps } = job.plan
     for (let at = 0; at < steps.length; at++) this.#terms[at] ??= missing(steps[at] as PlanStep)
-    this.#done(this.#index, concluded(job, this.#sample, this.#terms as Term[]))
+    this.#done(this.#index, outcomeOf(job, this.#sample, this.#terms as Term[]))
   }
 }
 

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { TrainerFormat } from '../../trainers/format.ts'
 import { trainerFormats } from '../../trainers/index.ts'
 import { modelConfig } from '../models/interface/model-config.ts'
-import { globalName, rewardConfig, wireOnInvalid } from './reward-config.ts'
+import { globalName, rewardConfig, trainerOnInvalid } from './reward-config.ts'
 
 const seconds = z.number().positive().max(86_400)
 const variable = z
@@ -43,7 +43,7 @@ const settings = {
   /** Should be below the trainer's own timeout. Default: that of the trainer's format. */
   deadline_s: z.number().positive().max(86_400).optional(),
   /** Overrides the reward's `on_invalid`. */
-  on_invalid: wireOnInvalid.optional(),
+  on_invalid: trainerOnInvalid.optional(),
   /** JSON lines with the ground truth of each prompt, for trainers that send none; relative to this file. */
   ground_truth_file: z.string().min(1).optional(),
 }

@@ -134,7 +134,7 @@ export type RewardConfig = z.output<typeof rewardConfig>
 export type StepConfig = z.output<typeof stepConfig>
 
 /** `on_invalid` of a trainer's format; overrides the reward's. */
-export const wireOnInvalid = z.union([z.number(), z.literal('fail'), ...groupMean.options], {
+export const trainerOnInvalid = z.union([z.number(), z.literal('fail'), ...groupMean.options], {
   error: "a number, 'fail', 'group_mean' or {group_mean: <number>}",
 })
 

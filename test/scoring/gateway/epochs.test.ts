@@ -63,12 +63,12 @@ async function train(
     const joined = groups.join(joining, { size, least: size, waitMs })
     if (isLost) {
       await turns(Math.floor(random() * 4))
-      groups.concluded(row, false)
+      groups.sampleDone(row, false)
       signal.stop()
       return null
     }
     const term = (await joined) as unknown as Told
-    groups.concluded(row, isReward)
+    groups.sampleDone(row, isReward)
     return isReward ? term : null
   }
   const answers = Array.from({ length: size }, (_, index) => `answer ${index} of 0`)

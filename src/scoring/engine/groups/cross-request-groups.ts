@@ -59,7 +59,7 @@ export class CrossRequestGroups implements GroupWaiting {
   }
 
   /** Must be called when a sample has its outcome, whether or not it joined. */
-  concluded(sample: Sample, isValid: boolean): void {
+  sampleDone(sample: Sample, isValid: boolean): void {
     for (const submission of this.#submissions.get(sample) ?? []) {
       submission.live -= 1
       submission.isRewarded ||= isValid

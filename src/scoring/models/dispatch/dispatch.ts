@@ -69,8 +69,8 @@ export async function dispatch<T>(
   stop: CancelToken,
 ): Promise<Dispatched<T>> {
   const { pool, budget } = to
-  const journey: AttemptLog = { attempts: [], tried: new Set(), retries: 0 }
-  const { attempts, tried } = journey
+  const log: AttemptLog = { attempts: [], tried: new Set(), retries: 0 }
+  const { attempts, tried } = log
   budget.earn()
   to.hedge?.earn()
   for (;;) {
@@ -83,13 +83,13 @@ export async function dispatch<T>(
         throw abandoned()
       }
       return await (to.hedge
-        ? hedged(to, member, work, stop, journey)
-        : plain(to, member, work, stop, journey))
+        ? hedged(to, member, work, stop, log)
+        : plain(to, member, work, stop, log))
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error
       fault = error
     }
-    if (!(await isTriedAgain(to, fault, journey, stop))) throw new AllAttemptsFailed(fault, attempts)
+    if (!(await isTriedAgain(to, fault, log, stop))) throw new AllAttemptsFailed(fault, attempts)
   }
 }
 
@@ -206,7 +206,7 @@ function hedged<T>(
   first: PoolMember,
   work: UpstreamRequest<T>,
   stop: CancelToken,
-  journey: AttemptLog,
+  log: AttemptLog,
 ): Promise<Dispatched<T>> {
   const hedge = to.hedge as Hedge
   const began = to.clock.now()
@@ -214,7 +214,7 @@ function hedged<T>(
     const stops: CancelToken[] = []
     let untrack = () => {}
     let running = 0
-    let calls = journey.attempts.length
+    let calls = log.attempts.length
     const end = () => {
       untrack()
       off()
@@ -223,7 +223,7 @@ function hedged<T>(
     const run = (member: PoolMember, own: CancelToken) => {
       running += 1
       calls += 1
-      plain(to, member, work, own, journey).then(
+      plain(to, member, work, own, log).then(
         (done) => {
           hedge.observe(to.clock.now() - began)
           end()
