@@ -1,7 +1,7 @@
 import type { Analysis } from '../../workbench/analysis/analysis.ts'
 import {
   type AnalysisOptions,
-  analyseInputs,
+  analyzeInputs,
   highValueGroups,
   solvedGroups,
   sortInputs,
@@ -75,7 +75,7 @@ texts if 'score --keep all' wrote the files.`,
     if ((plot !== undefined || format === 'lines') && inputs.logs.length === 0) {
       throw misused("--plot and --format lines are for training logs; 'report' draws scored files")
     }
-    const { analysis, runs } = await analyseInputs(inputs, options)
+    const { analysis, runs } = await analyzeInputs(inputs, options)
     if (plot !== undefined) {
       const [sheet] = await renderCharts([trainingSheet(runs)])
       await deliver(plot.endsWith('.png') ? await pngOf(sheet?.svg ?? '') : (sheet?.svg ?? ''), plot, io)

@@ -1,4 +1,4 @@
-import { analyseInputs, sortInputs } from '../../workbench/analysis/analysis.ts'
+import { analyzeInputs, sortInputs } from '../../workbench/analysis/analysis.ts'
 import { highValueDefaults } from '../../workbench/analysis/signal.ts'
 import { reportOf } from '../../workbench/report/report.ts'
 import { type ReportFormat, renderReport, reportFormats } from '../../workbench/report/write.ts'
@@ -29,7 +29,7 @@ tables, json the figures, svg and png the plots.`,
     const format = values.format ?? formats.find((one) => output.endsWith(`.${one}`)) ?? 'html'
     if (files.length + values.log.length === 0)
       throw misused('a scored file or a training log is needed', 'report')
-    const { analysis, runs } = await analyseInputs(await sortInputs(files, values.log), {
+    const { analysis, runs } = await analyzeInputs(await sortInputs(files, values.log), {
       solvedAt,
       thresholds: highValueDefaults,
     })

@@ -61,8 +61,8 @@ interface HighValueGroup {
   readonly total_count: number
 }
 
-/** Analyses files from `score` or records of a gateway. Throws RG_INPUT_INVALID. */
-async function analyse(files: readonly string[], options: AnalysisOptions = {}): Promise<Analysis> {
+/** Analyzes files from `score` or records of a gateway. Throws RG_INPUT_INVALID. */
+async function analyzeScored(files: readonly string[], options: AnalysisOptions = {}): Promise<Analysis> {
   const { thresholds = highValueDefaults } = options
   return withScored(files, options, false, async (connection) => ({
     files,
@@ -145,11 +145,11 @@ export async function sortInputs(files: readonly string[], logs: readonly string
   }
 }
 
-/** Analyses both kinds of files. Throws RG_INPUT_INVALID with the file's name. */
-export async function analyseInputs(
+/** Analyzes both kinds of files. Throws RG_INPUT_INVALID with the file's name. */
+export async function analyzeInputs(
   { scored, logs }: FigureInputs,
   options: AnalysisOptions,
 ): Promise<{ readonly analysis: Analysis | null; readonly runs: readonly TrainingRun[] }> {
   const runs = await Promise.all(logs.map(readTrainingRun))
-  return { analysis: scored.length > 0 ? await analyse(scored, options) : null, runs }
+  return { analysis: scored.length > 0 ? await analyzeScored(scored, options) : null, runs }
 }
