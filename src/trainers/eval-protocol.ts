@@ -16,7 +16,7 @@ const body = z
   })
   .describe('Other fields, and the fields of kwargs, become extra_info.')
 
-const routeOf = (summary: string, invalid: 'number' | 'told') =>
+const routeOf = (summary: string, invalid: 'number' | 'marked') =>
   trainerRoute({
     summary,
     body,
@@ -99,6 +99,6 @@ export const evalProtocol: TrainerFormat = {
   routes: {
     '': remote,
     '/reward': remote,
-    '/evaluate': routeOf("eval-protocol and reward-kit: an evaluator's /evaluate", 'told'),
+    '/evaluate': routeOf("eval-protocol and reward-kit: an evaluator's /evaluate", 'marked'),
   },
 }

@@ -31,10 +31,10 @@ export interface TrainerRoute {
   readonly body: ZodType
   readonly query: ZodType
   /**
-   * `told`: the reply can say that a sample is invalid. `number`: it can only hold numbers, so the request fails if a
-   * sample is invalid and the configs name no number for it.
+   * How the reply says that a sample is invalid. `marked`: it has a field for that. `number`: it can only hold numbers, so
+   * the request fails if a sample is invalid and the configs name no number for it.
    */
-  readonly invalid: 'number' | 'told'
+  readonly invalid: 'number' | 'marked'
   /** Whether a missing number is written as NaN, for clients that read it with Python's json and expect a float. */
   readonly writesNaN?: true
   /** The members of the body that are lists with one entry per row. Absent: the body is one row. */
@@ -112,7 +112,7 @@ export function applyInvalidPolicy(
   onInvalid: TrainerSettings['on_invalid'],
 ): readonly RowAnswer[] {
   const answers = outcomes.map((outcome) => ({ outcome, reward: numberOf(outcome, onInvalid) }))
-  const failed = invalid === 'told' ? [] : answers.filter(({ reward }) => reward === null)
+  const failed = invalid === 'marked' ? [] : answers.filter(({ reward }) => reward === null)
   if (failed.length === 0) return answers.map(({ outcome, reward }) => ({ outcome, reward: reward ?? 0 }))
   const problems = failed.slice(0, mostProblems).flatMap(({ outcome: { id, ...outcome } }) => {
     const { kind, detail } = outcome.valid ? { kind: '', detail: '' } : outcome.failure

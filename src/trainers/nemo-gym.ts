@@ -82,7 +82,7 @@ export const nemoGym: TrainerFormat = {
   name: 'nemo-gym',
   deadlineS: null,
   fixed: { '/seed_session': {} },
-  routes: verifyRoutes('told', (body, { outcome, reward }, shape) => {
+  routes: verifyRoutes('marked', (body, { outcome, reward }, shape) => {
     const echoed = mergeFields([metricsOf(outcome), body], [])
     if (outcome.valid) {
       return Object.assign(echoed, {

@@ -51,8 +51,8 @@ const settings = {
 /** A format that can express 'invalid' takes no number for it, and one that sends its ground truths takes no file. */
 function settingsOf({ routes, looksUp }: TrainerFormat): z.ZodOptional<z.ZodObject<typeof settings>> {
   const { deadline_s, on_invalid, ground_truth_file } = settings
-  const tellsAlways = Object.values(routes).every(({ invalid }) => invalid === 'told')
-  const taken = { deadline_s, ...(!tellsAlways && { on_invalid }), ...(looksUp && { ground_truth_file }) }
+  const alwaysMarks = Object.values(routes).every(({ invalid }) => invalid === 'marked')
+  const taken = { deadline_s, ...(!alwaysMarks && { on_invalid }), ...(looksUp && { ground_truth_file }) }
   return z.strictObject(taken as typeof settings).optional()
 }
 
